@@ -1,4 +1,4 @@
-/** Checks commands and has them executed. One that cannot be executed changes nothing and is answered with `command_error`. */
+/** Validates commands and dispatches them to the components. A rejected command changes nothing and is answered with `command_error`. */
 
 import { busy, type Component, type Objection } from "./component.js";
 import { type Command, type CommandError, checkCommand } from "./protocol/messages.js";

@@ -1,6 +1,6 @@
 /**
- * A component is what can be left out of the firmware: a file or folder, and its line in main.ts. It says once which
- * commands it executes, and what it does when the link, an update or a restart begins or ends.
+ * An optional unit of the firmware: a file or folder, listed in main.ts. It executes commands and responds to lifecycle
+ * events: connection, update and restart.
  */
 
 import type { Command } from "./protocol/messages.js";
@@ -8,7 +8,7 @@ import type { Command } from "./protocol/messages.js";
 /** Why a command that is valid by its schema is refused. */
 export interface Objection {
 	readonly code: "busy" | "invalid_value" | "unknown_command";
-	/** One sentence that says what to change. */
+	/** One sentence: what is wrong and what to do. */
 	readonly message: string;
 }
 
@@ -25,7 +25,7 @@ export interface Component {
 	onDrained?(): void;
 	/** An update begins, or has failed. */
 	onUpdate?(isRunning: boolean): void;
-	/** The device restarts once what is sent now has left. */
+	/** Called before a restart. Messages sent here still reach the gateway. */
 	onRestart?(): void;
 }
 

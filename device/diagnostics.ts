@@ -1,6 +1,6 @@
 /**
- * Crash reports and the live log, sent only on request: an older gateway would count them as invalid. Secret settings
- * are masked in both.
+ * Crash reports and the live log. Both are sent only on request, since older gateways count them as invalid uplinks.
+ * Secret settings are masked.
  */
 
 import Timer from "timer";
@@ -11,7 +11,6 @@ import { type Command, type CommandOf, type Crash, crash } from "./protocol/mess
 import { matches } from "./protocol/schema.js";
 
 const periodMs = 1_000;
-/** Settings that are masked. */
 const secretSettings = Object.freeze(["token", "password", "password2", "ca"] as const);
 
 export const diagnostics: ComponentKind = Object.freeze({
@@ -27,7 +26,7 @@ class Diagnostics implements Component {
 	#timer: Timer | undefined;
 	#endsAt = 0;
 	#sequence = 0;
-	/** Lines traced before the next message. */
+	/** Lines traced when the last message was sent. */
 	#lineCount = 0;
 
 	constructor(core: Core) {
@@ -43,7 +42,7 @@ class Diagnostics implements Component {
 				this.#reportCrash();
 				return "executed";
 			case "clear_crash":
-				// Only that which the gateway has stored.
+				// The gateway has stored this crash; a newer one stays.
 				if (this.#lastCrash()?.id === command.id) this.#crash.clear();
 				return "executed";
 			case "set_log":
@@ -64,7 +63,7 @@ class Diagnostics implements Component {
 		gateway.send({ type: "crash_report", deviceId, ...(last && { crash: this.#masked(last) }) });
 	}
 
-	/** Starts the live log with the stored lines, or ends it. */
+	/** Starts the live log, beginning with the stored lines, or stops it. */
 	#setLog({ level, seconds }: CommandOf<"set_log">): void {
 		this.#stopLog();
 		if (level === "off" || seconds === 0) return;
@@ -75,7 +74,6 @@ class Diagnostics implements Component {
 		this.#timer = Timer.repeat(() => this.#onTick(), periodMs);
 	}
 
-	/** Ends the live log, if there is one. */
 	#stopLog(): void {
 		Timer.clear(this.#timer);
 		this.#timer = undefined;
@@ -84,7 +82,7 @@ class Diagnostics implements Component {
 	#onTick(): void {
 		const { now, gateway } = this.#core;
 		const { lineCount } = this.#trace;
-		// On a slow connection lines wait until newer ones replace them.
+		// On a slow connection, lines stay in the trace memory until newer ones overwrite them.
 		if (lineCount !== this.#lineCount && gateway.isDrained) {
 			const added = lineCount - this.#lineCount;
 			this.#lineCount = lineCount;
@@ -112,7 +110,7 @@ class Diagnostics implements Component {
 	}
 
 	#mask(text: string): string {
-		// Never longer than before, so that it fits the message.
+		// The replacement is never longer than the secret, so the text still fits the message.
 		return this.#secrets.reduce(
 			(masked, secret) => masked.replaceAll(secret, "***".slice(0, secret.length)),
 			text,

@@ -1,4 +1,4 @@
-/** The firmware of one start: what each device has, and its components, which hear what happens. */
+/** Firmware of one start: creates the core services and the components, and passes lifecycle events to the components. */
 
 import Timer from "timer";
 import { Commands } from "./commands.js";
@@ -32,7 +32,7 @@ export interface ComponentKind {
 	readonly create: (core: Core) => Component;
 }
 
-/** What components are made of. */
+/** Services available to components. */
 export interface Core {
 	readonly host: Host;
 	readonly deviceId: string;
@@ -42,14 +42,14 @@ export interface Core {
 	readonly probation: Probation;
 	readonly peripherals: Peripherals;
 	readonly gateway: Gateway;
-	/** Monotonic, in milliseconds. */
+	/** Monotonic milliseconds. */
 	readonly now: () => number;
 	/** As of components: the first that objects. */
 	readonly findWork: () => string | undefined;
 	/** Tells all components. */
 	readonly onUpdate: (isRunning: boolean) => void;
 	readonly restart: () => void;
-	/** The close frame gets out before the restart. */
+	/** Restarts after 500 ms, so that the close frame is sent first. */
 	readonly restartSoon: () => void;
 }
 
@@ -64,14 +64,14 @@ export class Firmware {
 	readonly #clock: Clock;
 	readonly #recovery: Recovery;
 	readonly #peripherals: Peripherals;
-	/** Undefined, as the next two, without settings. */
+	/** This and the next two are undefined without settings. */
 	#gateway: Gateway | undefined;
 	#reporter: StateReporter | undefined;
 	#commands: Commands | undefined;
 	#components: readonly Component[] = [];
-	/** Until the gateway is reached. */
+	/** Provisioning by USB, until the gateway is first reached. */
 	#improv: Improv | undefined;
-	/** Of the last press of a button. */
+	/** Undoes the last button press. */
 	#undoPress: (() => void) | undefined;
 
 	constructor(host: Host) {
@@ -80,10 +80,10 @@ export class Firmware {
 		this.#system = new host.system({});
 		const { resetReason, buildTime, macAddress } = this.#system;
 		this.#deviceId = idOf(host.model, macAddress);
-		// First: if anything below fails, an unconfirmed image is rolled back.
+		// Created first: if anything below throws, an unconfirmed image is rolled back.
 		this.#probation = new Probation({ boot: new update.boot({}), restart: () => this.#restart() });
 		const store = new storage.settings({});
-		// A confirmed one that fails starts in safe mode.
+		// A confirmed image that keeps crashing starts in safe mode.
 		this.#startCount = new StartCount({ store, resetReason, isPendingVerify: this.#probation.isOn });
 		storeBuiltInSettings(store, buildTime);
 		if (host.serial) this.#improv = this.#createImprov(host.serial, store);
@@ -243,7 +243,7 @@ export class Firmware {
 	}
 
 	#onPressed(name: ButtonName): void {
-		// A person is waiting.
+		// Someone is waiting, so do not wait for the backoff.
 		this.#gateway?.retryNow();
 		const isRecovery = this.#recovery.onPressed(name);
 		if (isRecovery) this.#undoPress?.();

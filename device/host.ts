@@ -1,7 +1,6 @@
 /**
- * The interface between the firmware and its host, which supplies the global `device`: classes in the style of
- * ECMA-419 that know their pins and ports, so that `new device.peripheral.button.play({ onReadable })` works on every
- * host.
+ * Interface between the firmware and its host. The host supplies the global `device`: classes in the style of ECMA-419
+ * that know their pins and ports, so that `new device.peripheral.button.play({ onReadable })` works on every host.
  */
 
 import type { Chip } from "./protocol/messages.js";
@@ -47,19 +46,19 @@ export interface AnalogInput {
 }
 
 export interface TouchPad {
-	/** By how much a finger raises the count, as a share of the count without one. */
+	/** Relative rise of the count that a finger causes, e.g. 0.1. */
 	readonly threshold: number;
-	/** Raw charge count, raised by a finger; 0: nothing measured. */
+	/** Raw charge count, raised by a finger; 0: no measurement. */
 	read(): number;
 	close(): void;
 }
 
 /**
- * Moddable's `embedded:io/audio/out`: one stream of signed 16-bit samples. The ESP32's plays whole blocks of 4,092
- * bytes, of which it has six; five of them are filled before `start`.
+ * Moddable's `embedded:io/audio/out`: one stream of signed 16-bit samples. The ESP32's implementation plays whole
+ * blocks of 4,092 bytes. It has six blocks, of which five are filled before `start`.
  */
 export interface AudioOutput {
-	/** From the start until what is played is heard, in milliseconds, at most 400; absent: 0. */
+	/** Delay from the start until samples are audible, in milliseconds, at most 400; absent: 0. */
 	readonly leadInMs?: number;
 	start(): void;
 	/** Drops queued samples. */
@@ -73,7 +72,7 @@ export interface AudioOutputOptions {
 	sampleRate: number;
 	channels: 1;
 	bitsPerSample: 16;
-	/** After `start`: a block was played, so that another fits. Never called within a method. */
+	/** Called after `start` when a block was played and another fits. Never called within a method. */
 	onWritable: () => void;
 }
 
@@ -82,21 +81,21 @@ export interface Codec {
 	readonly isReady: boolean;
 	/** Perceived gain, 0 (mute) to 100. */
 	volume: number;
-	/** Ramped, within 40 ms. */
+	/** Changes are ramped within 40 ms. */
 	isMuted: boolean;
-	/** Accesses the codec and updates `isReady`. One that does not answer is accessed by this alone. */
+	/** Accesses the codec and updates `isReady`. A codec that does not answer is accessed by this method only. */
 	check(): void;
 	close(): void;
 }
 
 export type WiFiReason = "wrong_password" | "no_access_point" | "signal_lost" | "ended_by_access_point";
 
-/** What a scan finds: one for each access point. */
+/** Result of a scan, one for each access point. */
 export interface FoundNetwork {
 	readonly SSID: string;
 	/** dBm */
 	readonly RSSI: number;
-	/** `none` for an open one. */
+	/** `none` for an open network. */
 	readonly security?: string;
 }
 export interface ScanOptions {
@@ -110,18 +109,18 @@ export interface WiFi {
 	readonly connection: number;
 	readonly address: string | undefined;
 	readonly SSID: string | undefined;
-	/** Of the access point, as System.macAddress. */
+	/** MAC address of the access point, formatted like System.macAddress. */
 	readonly BSSID?: string | undefined;
 	/** dBm */
 	readonly RSSI: number | undefined;
 	readonly channel?: number | undefined;
-	/** Of the last failure or loss; undefined if unknown. */
+	/** Reason of the last failure or loss; undefined if unknown. */
 	readonly reason?: WiFiReason | undefined;
 	/** @param options.hostname at most 32 letters, digits and hyphens (RFC 1123) */
 	configure(options: { hostname: string }): void;
 	/** @throws Error during an attempt */
 	connect(options: { SSID: string; password?: string }): void;
-	/** Looks for access points for a few seconds; not while connected. @throws Error during an attempt or a scan */
+	/** Scans for access points for a few seconds; not while connected. @throws Error during an attempt or a scan */
 	scan?(options: ScanOptions): void;
 	disconnect(): void;
 	close(): void;
@@ -143,23 +142,23 @@ export interface ResolverOption {
 	readonly io: ResolverPart;
 }
 
-/** ECMA-419 `embedded:io/socket/udp`: IPv4, at a free port. */
+/** ECMA-419 `embedded:io/socket/udp`: IPv4, on an ephemeral port. */
 export interface DatagramSocket {
-	/** The next datagram. */
+	/** Returns the next datagram. */
 	read(): ArrayBuffer | undefined;
 	/** @throws Error */
 	write(bytes: Uint8Array, address: string, port: number): void;
 	close(): void;
 }
 export interface DatagramOptions {
-	/** Not called within a method. @param count of datagrams */
+	/** Not called within a method. @param count of datagrams that can be read */
 	onReadable: (count: number) => void;
 }
 export type DatagramPart = Part<DatagramOptions, DatagramSocket>;
 
 /** ECMA-419 `embedded:network/websocket/client`. */
 export interface WebSocketClient {
-	/** @returns how many bytes can be written next @throws Error if it does not fit */
+	/** @returns how many bytes can be written next @throws Error if the payload does not fit */
 	write(
 		payload: ArrayBuffer | Uint8Array,
 		options: { binary?: boolean; more?: boolean; opcode?: number },
@@ -174,25 +173,25 @@ export interface WebSocketClientOptions {
 	headers: Iterable<readonly [string, string]>;
 	dns: ResolverOption;
 	onReadable: (byteCount: number, options: { more: boolean; binary: boolean }) => void;
-	/** First called when the connection opens. */
+	/** Called for the first time when the connection opens. */
 	onWritable: (byteCount: number) => void;
-	/** Called before that. @param date header `Date` of the response (RFC 9110, 6.6.1) */
+	/** Called before onWritable. @param date header `Date` of the response (RFC 9110, 6.6.1) */
 	onDate?: ((date: string) => void) | undefined;
 	onControl: (opcode: number, payload: ArrayBuffer) => void;
 	/**
-	 * The upgrade was refused; onError follows.
-	 * @param retryAfterSeconds Retry-After (RFC 9110, 10.2.3), if in seconds
+	 * The upgrade was rejected; onError follows.
+	 * @param retryAfterSeconds Retry-After (RFC 9110, 10.2.3), if given in seconds
 	 */
 	onRejected?: ((status: number, retryAfterSeconds: number | undefined) => void) | undefined;
 	onClose: () => void;
 	onError: () => void;
 }
 export type WebSocketPart = Part<WebSocketClientOptions, WebSocketClient>;
-/** Over TLS, without session resumption: the SDK's cache does not store which authority checked a session. */
+/** WebSocket over TLS, without session resumption: the SDK's cache does not store which authority verified a session. */
 export type SecureWebSocketPart = Part<WebSocketClientOptions & TrustOptions, WebSocketClient>;
 
 export interface TrustOptions {
-	/** The authority as DER in base64. Undefined: the host's default; boards then refuse every server. */
+	/** Certificate authority as DER in base64. Undefined: the host's default; boards then reject every server. */
 	certificate: string | undefined;
 	/** The TLS handshake failed; onError follows. @param reason what to change */
 	onUntrusted?: ((reason: string) => void) | undefined;
@@ -213,12 +212,12 @@ export interface HttpRequest {
 export interface HttpRequestOptions {
 	path: string;
 	headers: Map<string, string>;
-	/** The names, in lower case, of the fields that onHeaders gets. The client skips others faster than it reads them. */
+	/** Lower-case names of the fields passed to onHeaders. The client skips others faster than it reads them. */
 	headersMask: string[];
-	/** Names in lower case. */
+	/** @param headers with names in lower case */
 	onHeaders: (status: number, headers: ReadonlyMap<string, string>) => void;
 	onReadable: (byteCount: number) => void;
-	/** Null: complete. */
+	/** @param error null: the response is complete */
 	onDone: (error: Error | null) => void;
 }
 export interface HttpClientOptions {
@@ -228,13 +227,13 @@ export interface HttpClientOptions {
 	onError: () => void;
 }
 export type HttpPart = Part<HttpClientOptions, HttpClient>;
-/** As SecureWebSocketPart. */
+/** HTTP over TLS, without session resumption like SecureWebSocketPart. */
 export type HttpsPart = Part<HttpClientOptions & TrustOptions, HttpClient>;
 
 /** Moddable's `crypt` Digest. */
 export interface Digest {
 	write(bytes: Uint8Array): void;
-	/** Call it once, last. */
+	/** Returns the digest. Must be called once, last. */
 	close(): ArrayBuffer;
 }
 
@@ -244,55 +243,55 @@ export interface Digest {
  */
 export interface UpdateSlot {
 	readonly byteLength: number;
-	/** Invalidates the slot's image. @throws Error, also while the running image is unconfirmed */
+	/** Invalidates the image in the slot. @throws Error, e.g. while the running image is unconfirmed */
 	open(): void;
 	/** @throws Error */
 	write(bytes: Uint8Array): void;
 	read(buffer: Uint8Array, offset: number): void;
 	/**
-	 * Verifies the image and selects it for the next boot, over several turns of a second or more together.
-	 * @param onEnd gets the problem, if any, in a new turn @throws Error
+	 * Verifies the image and selects it for the next boot. Takes several turns, a second or more in total.
+	 * @param onEnd called in a new turn with the problem, if any @throws Error
 	 */
 	complete(onEnd: (problem: string | undefined) => void): void;
-	/** Aborts before complete(); the slot is not selected. */
+	/** Aborts if called before complete(): the slot is not selected. */
 	close(): void;
 }
 
-/** The partition that runs: a patch makes new firmware from it. */
+/** Partition of the running image, the source of a patch. */
 export interface RunningImage {
-	/** Of the partition; 0 if what runs is no image. */
+	/** Size of the partition; 0 if the firmware does not run from an image. */
 	readonly byteLength: number;
 	/** @throws Error */
 	read(buffer: Uint8Array, offset: number): void;
 	close(): void;
 }
 
-/** Decodes the stream of a patch (protocol/patch-format.ts), which may be hostile. */
+/** Decoder for the stream of a patch (protocol/patch-format.ts). The input is untrusted. */
 export interface PatchDecoder {
 	/**
-	 * Makes the next bytes of the result.
-	 * @param piece at most what is left of the result; the same one until it is full
-	 * @param input part of the stream, of which the bytes from `offset` on are unread
-	 * @returns the next offset; -1: all of the input is used up, and the piece is not full
+	 * Decodes the next bytes of the result.
+	 * @param piece not longer than the rest of the result; pass the same one until it is full
+	 * @param input part of the stream, whose bytes from `offset` on are unread
+	 * @returns the next offset; -1: the input is exhausted and the piece is not full
 	 * @throws Error if the patch is damaged or the source cannot be read
 	 */
 	decode(piece: Uint8Array, input: Uint8Array, offset: number): number;
 }
 export interface PatchDecoderOptions {
 	readonly source: Pick<RunningImage, "read">;
-	/** At most those of the source. */
+	/** Not above the size of the source. */
 	readonly sourceBytes: number;
 	readonly resultBytes: number;
 }
 export type PatchDecoderPart = Part<PatchDecoderOptions, PatchDecoder>;
 
-/** The running image's state: ESP-IDF's rollback. */
+/** Rollback state of the running image, as in ESP-IDF. */
 export interface BootState {
 	/** ESP_OTA_IMG_PENDING_VERIFY: unconfirmed. */
 	readonly isPendingVerify: boolean;
-	/** esp_ota_mark_app_valid_cancel_rollback. @returns whether it was written */
+	/** esp_ota_mark_app_valid_cancel_rollback. @returns whether the state was written */
 	confirm(): boolean;
-	/** esp_ota_mark_app_invalid_rollback_and_reboot. Returns only without a previous image. */
+	/** esp_ota_mark_app_invalid_rollback_and_reboot. Returns only if there is no previous image. */
 	rollBack(): void;
 }
 
@@ -302,7 +301,7 @@ export interface TimeQuery {
 export interface TimeQueryOptions {
 	/** Name or IPv4 address; undefined: the host's default. */
 	server: string | undefined;
-	/** Seconds since 1970; undefined: no answer. */
+	/** @param seconds since 1970; undefined: no answer */
 	onTime: (seconds: number | undefined) => void;
 }
 export type TimePart = Part<TimeQueryOptions, TimeQuery>;
@@ -312,7 +311,7 @@ export interface KeyValueStore {
 	read(key: string): string | undefined;
 	write(key: string, value: string): void;
 	delete(key: string): void;
-	/** Erases all of it; there only where values can be read and not be changed one by one. The device must restart next. */
+	/** Erases the whole store; only on hosts that cannot change values one by one. The device must restart next. */
 	readonly erase?: (() => void) | undefined;
 	close(): void;
 }
@@ -322,9 +321,9 @@ export interface System {
 	readonly macAddress: string;
 	readonly idfVersion: string;
 	readonly firmwareVersion: string;
-	/** Of the image, 0 to 65,535. */
+	/** Security version of the image, 0 to 65,535. */
 	readonly securityVersion: number;
-	/** Of the image: seconds since 1970; 0: unknown. */
+	/** Build time of the image in seconds since 1970; 0: unknown. */
 	readonly buildTime: number;
 	readonly cpuFrequencyMHz: number;
 	readonly flashSizeMB: number;
@@ -342,14 +341,14 @@ export interface System {
 	setTime(seconds: number): void;
 }
 
-/** The last crash, in memory that survives a restart. */
+/** Record of the last crash, in memory that survives a restart. */
 export interface CrashMemory {
-	/** A `crash` of messages.ts, if undamaged; undefined: none, or cleared. */
+	/** @returns a `crash` of messages.ts if it is undamaged; undefined: none, or cleared */
 	read(): unknown;
 	clear(): void;
 }
 
-/** The latest traced output: 2,000 bytes of ASCII. */
+/** Latest trace output: 2,000 bytes of ASCII. */
 export interface TraceMemory {
 	/** Complete lines traced since the start. */
 	readonly lineCount: number;
@@ -357,11 +356,11 @@ export interface TraceMemory {
 	read(count: number): string;
 }
 
-/** The serial port to which the log is written. */
+/** Serial port shared with the log output. */
 export interface SerialPort {
-	/** Takes what has been received, without waiting. @returns how many bytes; 0: none */
+	/** Reads received bytes without waiting. @returns the number of bytes; 0: none */
 	read(buffer: Uint8Array<ArrayBuffer>): number;
-	/** All of it, with no line of the log in between. */
+	/** Writes all bytes, uninterrupted by log lines. */
 	write(bytes: Uint8Array): void;
 	close(): void;
 }
@@ -379,7 +378,7 @@ export interface Host {
 		readonly http: HttpPart;
 		readonly https: HttpsPart;
 		readonly time: TimePart;
-		/** Absent: the gateway's address must be given. */
+		/** Absent: no discovery; the gateway's address must be set. */
 		readonly udp?: DatagramPart;
 	};
 	readonly update: {
@@ -387,16 +386,16 @@ export interface Host {
 		readonly slot: Part<object, UpdateSlot>;
 		readonly running: Part<object, RunningImage>;
 		readonly boot: Part<object, BootState>;
-		/** Absent: the firmware's own decoder is used, which takes more time. */
+		/** Absent: the firmware's own decoder is used, which is slower. */
 		readonly patchDecoder?: PatchDecoderPart;
 	};
 	readonly crash: Part<object, CrashMemory>;
 	readonly trace: Part<object, TraceMemory>;
-	/** Absent: the device is not set up over it. */
+	/** Absent: no provisioning by USB. */
 	readonly serial?: Part<object, SerialPort>;
 	readonly digest: { readonly sha256: Part<object, Digest> };
 	readonly storage: { readonly settings: Part<object, KeyValueStore> };
-	/** Of the ring buffer for sounds, in XS's heap: at least 40 KB, 1.28 s. */
+	/** Size of the ring buffer for sounds, in XS's heap: at least 40 KB, 1.28 s. */
 	readonly soundBufferBytes: number;
 	readonly peripheral: {
 		readonly button: Readonly<Record<ButtonName, ButtonPart>>;

@@ -1,4 +1,4 @@
-/** The start of the firmware. Modules are preloaded into ROM, so nothing happens at module level. */
+/** Entry point of the firmware. Modules are preloaded into ROM, so nothing may run at module level. */
 
 import { diagnostics } from "./diagnostics.js";
 import { type ComponentKind, Firmware } from "./firmware.js";
@@ -8,7 +8,7 @@ import { restart } from "./restart.js";
 import { sound } from "./sound/component.js";
 import { updates } from "./update/component.js";
 
-/** Set by the host. The SDK's typing of it knows only pins and buses. */
+/** Provided by the host. The SDK's own typing covers only pins and buses. */
 declare const device: Host;
 
 /** Each can be left out with its line. Without updates a device keeps its firmware until it is flashed. */

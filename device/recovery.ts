@@ -1,6 +1,6 @@
 /**
- * Erases all settings when play and mute are held for 10 s, while the ring counts down. Both must be pressed after
- * the start, since a button may be stuck.
+ * Factory reset: erases all settings when play and mute are held for 10 s, while the ring counts down. Both presses must
+ * follow the start, since a button may be stuck.
  */
 
 import Timer from "timer";
@@ -26,7 +26,7 @@ export class Recovery {
 		this.#options = options;
 	}
 
-	/** @returns whether play and mute are held, so that the press has no other effect */
+	/** @returns whether play and mute are both held; then the press has no other effect */
 	onPressed(name: ButtonName): boolean {
 		if (name === "play") this.#isPlayPressed = true;
 		if (name === "mute") this.#isMutePressed = true;
@@ -38,7 +38,7 @@ export class Recovery {
 		return true;
 	}
 
-	/** A button was pressed or released. */
+	/** Cancels the countdown once a button is released. */
 	onChanged({ btn_play, btn_mute }: Pick<Buttons["report"], "btn_play" | "btn_mute">): void {
 		this.#isPlayPressed &&= btn_play;
 		this.#isMutePressed &&= btn_mute;

@@ -1,4 +1,4 @@
-/** A restart, and the trial of new settings, which begins with one. */
+/** The commands `restart` and `set_settings`; a settings trial begins with a restart. */
 
 import { type Answer, busy, type Component } from "./component.js";
 import type { ComponentKind, Core } from "./firmware.js";

@@ -1,4 +1,4 @@
-/** How the connections and the buttons control the LED ring and the player. */
+/** Maps connection states and button presses to the LED ring and the player. */
 
 import type { ButtonName } from "./host.js";
 import type { LinkState } from "./network/link.js";
@@ -9,7 +9,7 @@ import type { Peripherals } from "./peripherals/peripherals.js";
 
 const volumeStep = 5;
 
-/** Once connected, the ring shows the connection to the gateway. */
+/** Shows the Wi-Fi state; once Wi-Fi is connected, the ring shows the link to the gateway. */
 export function showWiFi(state: WiFiState, ring: LedRing): void {
 	if (state === "connecting") ring.connection = ledState.wifiConnecting;
 	if (state === "failed") ring.connection = ledState.wifiFailed;
@@ -23,8 +23,8 @@ export function showLink(state: LinkState, ring: LedRing): void {
 }
 
 /**
- * Handles a press of a button. @returns a function that undoes it when play or mute is held for the recovery
- * (recovery.ts)
+ * Handles a button press.
+ * @returns a function that undoes it if the press turns out to begin a factory reset (recovery.ts)
  */
 export function onButton(
 	name: ButtonName,
@@ -35,7 +35,7 @@ export function onButton(
 			if (ring.isUpdating || !audio) return undefined;
 			const { isActive } = audio;
 			audio.toggle();
-			// A chime that has just begun ends by itself.
+			// A chime just started needs no undo: it ends by itself.
 			return isActive ? () => audio.toggle() : undefined;
 		}
 		case "mute":

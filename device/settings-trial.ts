@@ -1,10 +1,10 @@
 /**
- * Tries new settings and keeps them only if the device reaches the gateway with them. NVS writes only single values
- * atomically, so one marker decides which settings count, whenever power fails.
+ * Trial of new settings: they are kept only if the device reaches the gateway with them. NVS writes are atomic only
+ * for single values, so one marker decides which settings apply, whenever power fails.
  *
- * New values are stored beside the present ones, then the marker, and the device restarts. After its report the
- * marker becomes `kept` and the values replace the previous ones, else `returned` and they are deleted. The next start
- * completes what was interrupted. The marker is deleted when the result is sent.
+ * `begin` stores the candidates beside the current values, then the marker, and the device restarts. Once a report was
+ * sent, the marker becomes `kept` and the candidates replace the current values; otherwise it becomes `returned` and
+ * they are deleted. The next start completes an interrupted step. The marker is deleted when the result is sent.
  */
 
 import Timer from "timer";
@@ -44,45 +44,45 @@ export interface SettingsTrialOptions {
 	/** Returns to the previous settings. */
 	readonly restart: () => void;
 	readonly log: (text: string) => void;
-	/** Sends the result; call onDrained() then. */
+	/** Sends the result. onReported() must be called once it is sent. */
 	readonly send: (result: Pick<SettingsResult, "outcome" | "reason">) => void;
 }
 
 export class SettingsTrial {
 	readonly #options: SettingsTrialOptions;
 	#timer: Timer | undefined;
-	/** Whether the values on trial count. */
+	/** Whether the candidates apply. */
 	#isInForce = false;
 	#hasBegun = false;
 	#result: Pick<SettingsResult, "outcome" | "reason"> | undefined;
 	#isSending = false;
 
-	/** Continues what an earlier start began. */
+	/** Continues a trial that an earlier start began. */
 	constructor(options: SettingsTrialOptions) {
 		this.#options = options;
 		const state = options.store.read(marker) ?? "";
-		// If it fails, the next start retries.
+		// If this fails, the next start retries.
 		this.#attempt(() => this.#continue(state));
 	}
 
-	/** Whether a trial runs that can still end either way. */
+	/** Whether a trial is running without a decision. */
 	get isUndecided(): boolean {
 		return this.#timer !== undefined;
 	}
 
-	/** Whether a trial runs or its result is unsent: then no other trial or update may start. */
+	/** Whether a trial is running or its result is unsent. Blocks other trials and updates. */
 	get isOn(): boolean {
 		return this.#hasBegun || this.#timer !== undefined || this.#result !== undefined || this.#isInForce;
 	}
 
-	/** @returns undefined if the stored value counts */
+	/** @returns the candidate; undefined: the stored value applies */
 	value(name: InstalledSetting): string | undefined {
 		return this.#isInForce ? this.#options.store.read(candidate(name))?.slice(1) : undefined;
 	}
 
 	/**
-	 * Stores new settings for a trial at the next start. Not while isOn.
-	 * @returns a sentence that says what to change; undefined: the device has to restart
+	 * Stores new settings for a trial at the next start. Must not be called while isOn.
+	 * @returns a sentence that explains what to change; undefined: the device must restart
 	 */
 	begin(changed: ChangedSettings): string | undefined {
 		const { store } = this.#options;
@@ -93,7 +93,7 @@ export class SettingsTrial {
 			for (const name of installedSettings) {
 				const value = valueIn(changed, name);
 				if (value === undefined) store.delete(candidate(name));
-				// With a prefix, since an empty text removes the setting.
+				// The prefix keeps an empty string, which removes the setting, apart from a missing candidate.
 				else store.write(candidate(name), `=${name === "ca" ? authority(value) : value}`);
 			}
 			// The trial begins here.
@@ -112,16 +112,16 @@ export class SettingsTrial {
 		if (!this.#result) return;
 		if (!this.#isSending) {
 			this.#isSending = true;
-			// Calls back when sent, perhaps at once.
+			// Calls back when sent, perhaps synchronously.
 			this.#options.send(this.#result);
 			return;
 		}
 		this.#result = undefined;
-		// The next start keeps what this one could not.
+		// If keeping failed, the next start retries.
 		if (!this.#isInForce) this.#attempt(() => this.#options.store.delete(marker));
 	}
 
-	/** The result is sent on the next connection. */
+	/** The connection was lost: the result is sent on the next one. */
 	onLost(): void {
 		this.#isSending = false;
 	}
@@ -141,9 +141,9 @@ export class SettingsTrial {
 		this.#timer = Timer.set(() => this.#onTimeout(), limitMs);
 	}
 
-	/** @returns false if that failed: the next report retries */
+	/** @returns false on failure; the next report retries */
 	#keep(): boolean {
-		// The settings change here, all at once.
+		// This write switches to the new settings atomically.
 		if (!this.#attempt(() => this.#options.store.write(marker, kept))) return false;
 		Timer.clear(this.#timer);
 		this.#timer = undefined;
@@ -151,7 +151,7 @@ export class SettingsTrial {
 		return true;
 	}
 
-	/** Each step can be repeated. */
+	/** Replaces the settings by the candidates. Every step is idempotent. */
 	#complete(): void {
 		const { store } = this.#options;
 		this.#result = { outcome: "kept" };
@@ -196,13 +196,13 @@ export class SettingsTrial {
 }
 
 /**
- * Stores settings of a device that works with none: there is nothing to return to, so there is no trial. The device has to restart.
- * @returns a sentence that says what to change @throws Error if they cannot be written
+ * Stores settings without a trial, for a device without working settings to fall back to. The device must restart.
+ * @returns a sentence that explains what to change; undefined: stored @throws Error if flash cannot be written
  */
 export function storeSettings(store: Store, changed: ChangedSettings): string | undefined {
 	const problem = findProblem(changed, store);
 	if (problem !== undefined) return problem;
-	// Ends a trial.
+	// Cancels a trial.
 	store.delete(marker);
 	for (const name of installedSettings) {
 		const value = valueIn(changed, name);
@@ -211,16 +211,16 @@ export function storeSettings(store: Store, changed: ChangedSettings): string | 
 	return undefined;
 }
 
-/** An empty text removes the setting. */
+/** Writes a setting; an empty string removes it. */
 function replace(store: Store, name: InstalledSetting, value: string): void {
 	if (value === "") store.delete(name);
 	else store.write(name, value);
 }
 
-/** Deletes what was installed or set by people; what the device has learnt stays. */
+/** Factory reset: deletes installed settings and values set by commands or buttons, not those the device has determined itself. */
 export function eraseSettings(store: Pick<KeyValueStore, "delete" | "erase">): void {
 	if (store.erase) return store.erase();
-	// First, so that settings on trial or half kept do not return.
+	// First, so that candidates do not become effective.
 	store.delete(marker);
 	for (const name of installedSettings) {
 		store.delete(name);
@@ -229,17 +229,17 @@ export function eraseSettings(store: Pick<KeyValueStore, "delete" | "erase">): v
 	for (const name of lastingSettings) store.delete(name);
 }
 
-/** The key of a value on trial. */
+/** Key of a candidate. */
 function candidate(name: InstalledSetting): string {
 	return `new_${name}`;
 }
 
-/** A network that is removed takes its password with it. */
+/** Removing a network also removes its password. */
 function valueIn(changed: ChangedSettings, name: InstalledSetting): string | undefined {
 	return name === "password2" && changed.ssid2 === "" ? "" : changed[name];
 }
 
-/** Checks what the schema cannot. */
+/** Performs the checks that the schema cannot express. */
 function findProblem(changed: ChangedSettings, store: Store): string | undefined {
 	const { password2, gateway, ca } = changed;
 	for (const name of ["ssid", "ssid2"] as const)
@@ -257,7 +257,7 @@ function findProblem(changed: ChangedSettings, store: Store): string | undefined
 	return undefined;
 }
 
-/** In UTF-8. */
+/** Length in UTF-8. */
 function bytesOf(text: string): number {
 	let count = 0;
 	for (const character of text) {
@@ -267,7 +267,7 @@ function bytesOf(text: string): number {
 	return count;
 }
 
-/** @returns DER in base64; empty: none @throws Error */
+/** @returns DER in base64; empty for an empty string @throws Error for an invalid certificate */
 function authority(pem: string): string {
 	return pem === "" ? "" : readAuthority(pem, "ca");
 }

@@ -1,6 +1,6 @@
 /**
- * Persistent settings: the installation's (network, gateway, token) and remembered values (volume, brightness,
- * clock). Flash wears, so the latter are written at most once in 5 s.
+ * Persistent settings: those of the installation (network, gateway, token) and remembered values (volume, brightness,
+ * clock). To limit flash wear, remembered values are written at most every 5 s.
  */
 
 import config from "mc/config";
@@ -19,10 +19,9 @@ type RememberedSetting = LastingSetting | LearntSetting | "gateway";
 const builtInMark = "built_in";
 
 /**
- * Stores the values of mcconfig's command line once per image: the next image lacks them, and set_settings overrides
- * them. Call it before the store is read. The manifest lists each setting as an empty text, as the SDK's manifests
- * name a time server.
- * @param buildTime of the image
+ * Stores the settings given on mcconfig's command line, once per image: the next image lacks them, and set_settings
+ * overrides them. Must run before the store is read. Settings that were not given are empty strings in the manifest.
+ * @param buildTime of the image, in seconds since 1970
  */
 export function storeBuiltInSettings(store: KeyValueStore, buildTime: number): void {
 	const values: [InstalledSetting, string][] = [];
@@ -44,7 +43,7 @@ export function storeBuiltInSettings(store: KeyValueStore, buildTime: number): v
 
 export interface SettingsOptions {
 	readonly store: KeyValueStore;
-	/** Undefined: the stored value counts. */
+	/** Value under trial; undefined: the stored value applies. */
 	readonly onTrial: (name: InstalledSetting) => string | undefined;
 }
 
@@ -61,7 +60,7 @@ export class Settings {
 		this.#onTrial = options.onTrial;
 	}
 
-	/** Empty if not set. */
+	/** @returns the setting, or an empty string if it is not set */
 	text(name: InstalledSetting): string {
 		return this.#onTrial(name) ?? this.#store.read(name) ?? "";
 	}
@@ -73,12 +72,12 @@ export class Settings {
 		return text !== "" && value >= minimum && value <= maximum ? value : otherwise;
 	}
 
-	/** Empty: nothing. */
+	/** @returns the remembered value, or an empty string */
 	remembered(name: RememberedSetting): string {
 		return this.#changed.get(name) ?? this.#store.read(name) ?? "";
 	}
 
-	/** Writes within 5 s. */
+	/** Stores a value, within 5 s. */
 	remember(name: RememberedSetting, value: number | string): void {
 		if (this.#remembered.get(name) === value) return;
 		// A text may be long, and is compared with the flash.
@@ -89,7 +88,7 @@ export class Settings {
 		this.#timer ??= Timer.set(() => this.flush(), writeDelayMs);
 	}
 
-	/** Writes all changes; call it before a restart. */
+	/** Writes all pending values. Must be called before a restart. */
 	flush(): void {
 		Timer.clear(this.#timer);
 		this.#timer = undefined;

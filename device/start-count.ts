@@ -1,6 +1,6 @@
 /**
- * Counts starts that crash within 60 s without a connection. After three in a row the next one is in safe mode, without
- * what an update does not need: otherwise such an image could never be replaced.
+ * Detects crash loops: counts starts that crash within 60 s without reaching the gateway. After three in a row the next
+ * start is in safe mode, with only what an update needs, so that a crashing image can be replaced.
  */
 
 import Timer from "timer";
@@ -11,8 +11,8 @@ const mostFailures = 3;
 const key = "starts";
 
 /**
- * Reset reasons of a fault. An XS exception restarts with SW_RESET, as does an intended restart, after onProven().
- * The loudspeaker or motor may cause a brown-out. People cause all others.
+ * Reset reasons that count as a crash. An XS exception restarts with SW_RESET; so does an intended restart, but after
+ * markStable(). The loudspeaker or motor may cause a brown-out. All other resets are caused by people.
  */
 const faults: readonly string[] = Object.freeze([
 	"SW_RESET",
@@ -27,7 +27,7 @@ const faults: readonly string[] = Object.freeze([
 export interface StartCountOptions {
 	readonly store: Pick<KeyValueStore, "read" | "write" | "delete">;
 	readonly resetReason: string;
-	/** A new image has the rollback instead, and is confirmed with all its parts. */
+	/** An unconfirmed image is rolled back instead, and must prove itself with all its parts. */
 	readonly isPendingVerify: boolean;
 }
 
@@ -37,7 +37,7 @@ export class StartCount {
 	readonly #store: StartCountOptions["store"];
 	#timer: Timer | undefined;
 
-	/** Counts this start as failed until it is proven. */
+	/** Counts this start as failed until markStable(). */
 	constructor({ store, resetReason, isPendingVerify }: StartCountOptions) {
 		this.#store = store;
 		const counted = Number(store.read(key) ?? "0") || 0;
@@ -57,7 +57,7 @@ export class StartCount {
 		this.#attempt(() => this.#store.delete(key));
 	}
 
-	/** Without flash the device works without safe mode. */
+	/** Ignores errors: if flash cannot be written, the device works without safe mode. */
 	#attempt(action: () => void): void {
 		try {
 			action();

@@ -1,4 +1,4 @@
-/** The contents of a state report (specification, 2.1). */
+/** Builds the state report (gateway/api/interface.md, "State report"). */
 
 import type { System } from "./host.js";
 import type { Link } from "./network/link.js";
@@ -57,7 +57,7 @@ export function readState(parts: ReportedParts): CompleteReport {
 			audio: audio?.report ?? unusedAudio(),
 			led_ring: { ...ring.report, auto_brightness: roomBrightness?.isOn || undefined },
 			buttons: buttons.report,
-			// In safe mode the parts are there, and not used.
+			// In safe mode these parts exist but are not used.
 			haptic_intensity: hasPart(model, "haptics") ? (haptics?.intensity ?? 0) : undefined,
 			ambient_light: hasPart(model, "ambientLight") ? (light?.level ?? 0) : undefined,
 			ambient_light_fault: light?.fault,

@@ -1,6 +1,6 @@
 /**
- * Decides when a state report is sent: every 5 s, on request, and at the end of a turn with changes. At most one
- * waits for the network; it is built when sent.
+ * Sends state reports: every 5 s, on request, and at the end of each turn with changes. At most one report waits for
+ * the network; it is built when it is sent.
  */
 
 import Timer from "timer";
@@ -27,7 +27,7 @@ export class StateReporter implements Component {
 		this.#options = options;
 	}
 
-	/** On this connection. */
+	/** Whether a report was sent on this connection. */
 	get hasReported(): boolean {
 		return this.#hasReported;
 	}
@@ -65,7 +65,7 @@ export class StateReporter implements Component {
 			.catch((error: unknown) => trace(`state report: ${error}\n`));
 	}
 
-	/** Sends a report that is due, if it can be sent at once. */
+	/** Sends the report if one is due and it can be sent immediately. */
 	flush(): void {
 		if (!this.#isDue || !this.#options.canSend()) return;
 		this.#isDue = false;

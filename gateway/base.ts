@@ -1,4 +1,4 @@
-/** What every part of a gateway may need: settings, clocks, log, metrics, and where things are stored. */
+/** Dependencies shared by all parts of a gateway: settings, clocks, log, metrics and storage. */
 
 import fs from "node:fs/promises";
 import { join } from "node:path";
@@ -22,23 +22,23 @@ import { createMetrics, type Metrics } from "./telemetry/metrics.js";
 
 export interface Base {
 	readonly settings: Settings;
-	/** The variables from which extensions read their own settings. */
+	/** Variables from which extensions read their settings. */
 	readonly environment: Environment;
 	readonly limits: SocketLimits;
 	readonly log: Logger;
 	readonly metrics: Metrics;
-	/** Undefined: plain http and ws. */
+	/** Undefined: HTTP without TLS. */
 	readonly certificate: ServerCertificate | undefined;
 	readonly disk: Disk;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	/** Monotonic, in milliseconds. */
 	readonly monotonic: () => number;
-	/** Await it before work that many clients may cause at once: see event-loop.ts. */
+	/** Resolves in a later turn of the event loop; to be awaited before work that many clients may trigger at once. */
 	readonly yieldToLoop: () => Promise<void>;
-	/** Makes a store with one record per device. */
+	/** Creates a store with one record per device. */
 	readonly records: CreateRecords;
-	/** Makes a store of files. */
+	/** Creates a store of files. */
 	readonly blobs: CreateBlobs;
 	readonly openLog: OpenLog;
 	readonly storage: Storage;
@@ -46,9 +46,9 @@ export interface Base {
 	readonly peers: Peers;
 }
 
-/** What is not given is this machine's: its clocks, standard error, and files in the data folder. */
+/** Defaults: this machine's clocks, a log to standard error, and files in the data folder. */
 export interface BaseOptions extends Partial<Settings>, Partial<Omit<Base, "settings" | "limits">> {
-	/** By name: those of the core, and of extensions. */
+	/** Limits of the core and of extensions, by name. */
 	readonly limits?: Readonly<Record<string, number>>;
 	readonly registry?: Registry;
 }

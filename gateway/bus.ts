@@ -1,7 +1,7 @@
 /**
- * What gateways that act as one need of each other: messages, requests, key-value buckets, logs and files. Two
- * implementations pass the same tests: in one process (memory-bus.ts), and NATS (cluster/nats/bus.ts), which is loaded only
- * where NATS_URL is set. A gateway that is alone has none.
+ * Transport and shared storage of a cluster: messages, requests, key-value buckets, logs and files. Two implementations
+ * pass the same tests: memory-bus.ts (one process) and cluster/nats/bus.ts, which is loaded only if NATS_URL is set. A
+ * standalone gateway has none.
  */
 
 import { AnsweredError } from "./problem.js";
@@ -9,53 +9,53 @@ import type { Files } from "./storage/blobs.js";
 import type { Entry, Log, Unsubscribe } from "./storage/log.js";
 
 export interface Bus {
-	/** False while the server cannot be reached: what is published meanwhile is lost, and requests fail. */
+	/** False while the server is unreachable: published messages are lost, and requests fail. */
 	readonly isConnected: boolean;
 	/** Called at each change of `isConnected`. */
 	onStatus(listener: (isConnected: boolean) => void): Unsubscribe;
-	/** At most once, to subscribers that are connected, this bus's own included. @param subject see `subjectOf` */
+	/** Delivers at most once to all connected subscribers, including those of this bus. @param subject see `subjectOf` */
 	publish(subject: string, text: string): void;
-	/** @param subject may have `*` for one part @param onMessage called in the order of each sender's messages */
+	/** @param subject `*` matches one part @param onMessage called in the order of each sender's messages */
 	subscribe(subject: string, onMessage: (text: string, subject: string) => void): Unsubscribe;
-	/** @throws {BusError} `noResponders` if no one serves the subject, `away` without a server, `timeout` */
+	/** @throws {BusError} `noResponders` if nobody serves the subject, `away` without a server, `timeout` */
 	request(subject: string, text: string, timeoutMs: number): Promise<string>;
-	/** Answers requests; of several that serve a subject one does. An answer that throws lets the request time out. */
+	/** Responds to requests; one of several servers of a subject gets each. If `answer` throws, the request times out. */
 	serve(subject: string, answer: (text: string) => Promise<string>): Unsubscribe;
-	/** Opens a bucket, and makes it if it is missing. @throws {BusError} `away` */
+	/** Opens or creates a bucket. @throws {BusError} `away` */
 	bucket(name: string, options?: BucketOptions): Promise<Bucket>;
-	/** @returns the names of all buckets that there are @throws {BusError} `away`, `timeout` */
+	/** @returns the names of all buckets @throws {BusError} `away`, `timeout` */
 	buckets(): Promise<readonly string[]>;
-	/** Opens a log, and makes it if it is missing. @throws {BusError} `away` */
+	/** Opens or creates a log. @throws {BusError} `away` */
 	log(name: string): Promise<Log>;
-	/** Opens a store of files, and makes it if it is missing. @throws {BusError} `away` */
+	/** Opens or creates a store of files. @throws {BusError} `away` */
 	files(name: string): Promise<Files>;
-	/** Sends what is waiting, then ends all subscriptions. */
+	/** Flushes pending messages, then ends all subscriptions. */
 	close(): Promise<void>;
 }
 
 export interface BucketOptions {
-	/** Values are removed this long after they were written; undefined: never. */
+	/** Time after which values expire; undefined: never. */
 	readonly ttlMs?: number;
 }
 
-/** Keys may be any text: implementations encode them. */
+/** Key-value store. Keys are arbitrary text, which implementations encode. */
 export interface Bucket {
 	/** @throws {BusError} `away`, `timeout` */
 	get(key: string): Promise<Entry | undefined>;
 	/**
-	 * Writes if the key still has this revision (compare and set).
-	 * @param revision 0: there must be no value
-	 * @returns the new revision; undefined if another one was there, and nothing was written
-	 * @throws {BusError} `away`, `timeout`; then it may be written or not
+	 * Writes if the key still has this revision (compare and swap).
+	 * @param revision 0: the key must have no value
+	 * @returns the new revision; undefined, without writing, if the key has another one
+	 * @throws {BusError} `away`, `timeout`; the value may be written or not
 	 */
 	set(key: string, text: string, revision: number): Promise<number | undefined>;
-	/** Like `set`. @returns whether it is gone */
+	/** Removes a value, as `set` writes one. @returns whether it is removed */
 	remove(key: string, revision: number): Promise<boolean>;
 	/**
-	 * Reports all values, then all changes, this process's own included; after a time without a server also what
-	 * changed meanwhile. A value that expires may be reported as removed, or not.
+	 * Reports all values, then all changes, including this process's own and those missed while the server was
+	 * unreachable. An expired value may be reported as removed, or not.
 	 * @param onChange `entry` undefined: removed
-	 * @returns once the present values were reported
+	 * @returns once all present values were reported
 	 * @throws {BusError} `away`, `timeout`
 	 */
 	watch(onChange: (key: string, entry: Entry | undefined) => void): Promise<Unsubscribe>;
@@ -75,7 +75,7 @@ export class BusError extends AnsweredError {
 	}
 }
 
-/** Joins parts to a subject; characters that NATS gives a meaning (dot, star, greater-than, space) are escaped. */
+/** Joins parts to a subject and escapes characters with a meaning in NATS (dot, star, greater-than, space). */
 export function subjectOf(...parts: readonly string[]): string {
 	return parts
 		.map((part) => encodeURIComponent(part).replaceAll(".", "%2E").replaceAll("*", "%2A"))

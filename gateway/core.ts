@@ -1,4 +1,4 @@
-/** Makes the core: access, sessions, firmware, and the sockets of monitors; and the extensions, which are handed it. */
+/** Creates the core (access, sessions, firmware, sockets of monitors) and the extensions, which receive it. */
 
 import { Access, type AccessOptions, type Change } from "./access/access.js";
 import { EndedLogins } from "./access/ended-logins.js";
@@ -15,7 +15,7 @@ import { MonitorSockets } from "./sockets/monitor-sockets.js";
 import { watchDevices } from "./telemetry/device-metrics.js";
 
 export interface GatewayOptions extends BaseOptions {
-	/** At most; default: 10,000. */
+	/** Default: 10,000. */
 	readonly maxDevices?: number;
 	readonly createFirmware?: CreateFirmwareService;
 	/** Default: none. */
@@ -27,7 +27,7 @@ export function createCore(options: GatewayOptions, port: () => number) {
 	const base = createBase(options);
 	const { log, metrics } = base;
 	const onProblem = (problem: string) => log.warn({ problem }, "known devices");
-	/** Filled below, as extensions are handed the core. */
+	/** Filled below, since extensions are created with the core. */
 	const extensions: Extension[] = [];
 	const emit = (event: GatewayEvent) => {
 		for (const extension of extensions) extension.onEvent?.(event);
@@ -67,7 +67,7 @@ export function createCore(options: GatewayOptions, port: () => number) {
 	};
 	for (const create of options.extensions ?? []) extensions.push(create(core));
 	for (const provide of extensions.flatMap(({ services = [] }) => services)) provide(core.services);
-	// In this order: monitors see an uplink before what it changes.
+	// The order matters: monitors get an uplink before the changes that it causes.
 	const listeners = extensions.flatMap((extension) => extension.sessions ?? []);
 	const last = [deviceStore.sessions, firmware.updates.sessions];
 	for (const listener of [logOf(base), monitors.sessions, ...listeners, ...last]) sessions.listen(listener);

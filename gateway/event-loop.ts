@@ -1,11 +1,10 @@
 /**
- * Spreads work over turns of the event loop. When a thousand devices connect at once, other devices' reports are
- * handled in between.
+ * Spreads work over turns of the event loop, so that reports are handled while a thousand devices connect at once.
  */
 
 /**
  * @param plan schedules a function; default: the next turn of the event loop
- * @param perTurn how many are resolved in one turn; default: one
+ * @param perTurn number of promises resolved in one turn; default: 1
  * @returns a function whose promises resolve in order
  */
 export function createYield(

@@ -1,4 +1,4 @@
-/** Events that the parts of a gateway emit for others. */
+/** Events between the parts of a gateway. */
 
 import type { Crash } from "../device/protocol/messages.js";
 import type { Change } from "./access/access.js";
@@ -6,11 +6,11 @@ import type { FrameOf } from "./api/frames.js";
 import type { Device } from "./sessions/device.js";
 
 export type GatewayEvent =
-	/** A person has changed something. */
+	/** Change by a person, for the audit log. */
 	| { readonly type: "change"; readonly change: Change }
-	/** A crash of a device of this gateway was stored. */
+	/** Stored crash of a device of this gateway. */
 	| { readonly type: "crash"; readonly device: Device; readonly crash: Crash }
-	/** A crash with a new cause; emitted by one of several gateways. */
+	/** Crash with a new cause; emitted by one gateway of a cluster. */
 	| {
 			readonly type: "crash_new";
 			readonly device: Device;
@@ -20,19 +20,19 @@ export type GatewayEvent =
 				readonly version: string;
 			};
 	  }
-	/** Progress of an announcement of this gateway or another one: an `announcement_update`. */
+	/** Progress of an announcement, here or at another gateway: an `announcement_update` frame. */
 	| { readonly type: "announcement"; readonly frame: string }
-	/** A rollout has changed, here or at another gateway; it may come again. */
+	/** Changed rollout, here or at another gateway; may be repeated. */
 	| { readonly type: "rollout"; readonly rollout: FrameOf<"rollout_update"> }
-	/** Quiet hours were changed, here or at another gateway. */
+	/** Changed quiet hours, here or at another gateway. */
 	| { readonly type: "quiet_hours" }
-	/** A schedule was missed or has failed; emitted by one of several gateways. */
+	/** Missed or failed schedule; emitted by one gateway of a cluster. */
 	| {
 			readonly type: "schedule_failed";
 			readonly id: string;
 			readonly name: string | null;
 			readonly outcome: "missed" | "failed";
-			/** UTC. */
+			/** ISO 8601 in UTC. */
 			readonly dueAt: string;
 			/** One sentence. */
 			readonly reason: string;

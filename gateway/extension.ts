@@ -1,6 +1,6 @@
 /**
- * The seam between the core and the extensions. An extension is a folder and a line in extensions.ts: without both,
- * the rest compiles and passes its tests. Neither the core nor another extension imports it.
+ * Interface between the core and the extensions. An extension is a folder and a line in extensions.ts. After removing
+ * both, the rest compiles and passes its tests: neither the core nor another extension imports it.
  */
 
 import type { Router } from "express";
@@ -19,7 +19,7 @@ import type { Setting } from "./setting.js";
 import type { CommandHooks, Execute } from "./sockets/monitor-commands.js";
 import type { MonitorHooks, MonitorSockets } from "./sockets/monitor-sockets.js";
 
-/** What the core hands to each extension. */
+/** Core as extensions see it. */
 export interface Core extends Base {
 	readonly access: Access;
 	readonly tokens: Tokens;
@@ -29,7 +29,7 @@ export interface Core extends Base {
 	readonly monitors: MonitorSockets;
 	/** Executes a monitor's message. */
 	readonly execute: Execute;
-	/** Tells all extensions what has happened. */
+	/** Sends an event to all extensions. */
 	readonly emit: (event: GatewayEvent) => void;
 	/** Has all extensions give a new board what they have of an old one: `Extension.onReplaced`. */
 	readonly handOver: (from: string, by: string) => Promise<void>;
@@ -39,7 +39,7 @@ export interface Core extends Base {
 	readonly port: () => number;
 }
 
-/** A message of monitors that an extension adds, for the AsyncAPI document. */
+/** Documentation of a monitor message added by an extension, for asyncapi.yaml. */
 export interface MessageDocument {
 	readonly schema: Schema;
 	readonly description: string;
@@ -48,9 +48,9 @@ export interface MessageDocument {
 
 export interface CreateExtension {
 	(core: Core): Extension;
-	/** Its settings, for the documentation. */
+	/** Settings, for the documentation. */
 	readonly settings?: readonly Setting<unknown>[];
-	/** By `type`: messages of monitors that it adds. */
+	/** Added monitor messages, by `type`. */
 	readonly messages?: Readonly<Record<string, MessageDocument>>;
 }
 
@@ -61,27 +61,27 @@ export interface Joined
 	readonly maxDevices?: number;
 }
 
-/** Its constructor starts nothing: `open` does. */
+/** Optional feature of the gateway. Creating it has no side effects; `open` starts it. */
 export interface Extension extends CommandHooks, MonitorHooks {
 	/** Routes that take precedence over those of the core. */
 	readonly routes?: readonly Route[];
-	/** Files that need no token. */
+	/** Files served without a token. */
 	readonly pages?: Router;
 	readonly sessions?: readonly SessionListener[];
 	readonly guard?: Guard;
 	onEvent?(event: GatewayEvent): void;
 	/**
-	 * The board `by` is in place of `from`: it gets what this part has of `from`, which is forgotten afterwards. Called again after a
-	 * failure or a restart, and maybe at several gateways at one time: then it does what is left. @throws {Error} something is not written
+	 * Transfers data of the device `from`, which is forgotten afterwards, to its replacement `by`. Idempotent: called again after
+	 * a failure or a restart, and possibly at several gateways at once. @throws {Error} if something could not be written
 	 */
 	onReplaced?(from: string, by: string): Promise<void>;
 	readonly services?: readonly Provision[];
-	/** @returns a sentence that says why a device of this id is rejected; undefined: it is accepted */
+	/** @returns reason for which a device with this id is rejected, as a sentence; undefined: it is accepted */
 	rejectionOf?(deviceId: string): string | undefined;
-	/** One sentence; undefined: devices may be sent here. */
+	/** Reason why `/readyz` fails, as a sentence; undefined: ready for devices. */
 	readonly readinessProblem?: string | undefined;
-	/** Called in the order of the list, after the core has loaded its data. @throws {NodeJS.ErrnoException} */
+	/** Starts the extension, in the order of extensions.ts, after the core has loaded its data. @throws {NodeJS.ErrnoException} */
 	open?(): Promise<void>;
-	/** Called in reverse order, after all sessions have ended, also after a failed start. */
+	/** Stops the extension, in reverse order, after all sessions have ended. Called after a failed start, too. */
 	close?(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 /**
- * The extensions, in the order in which they are opened. Without its line and its folder, a capability is removed.
+ * Extensions, in the order in which they are opened. To remove one, delete its line and its folder.
  */
 
 import type { Logger } from "pino";
@@ -38,22 +38,22 @@ export const extensions: readonly CreateExtension[] = [
 ];
 
 const loading: readonly Setting<unknown>[] = [
-	// Their extensions are loaded where they have a value.
+	// Extensions of these settings are loaded only if the setting has a value.
 	webhooksFile,
 	nats,
 	mqtt,
 ];
 
-/** The settings of extensions, also of those that are not loaded. */
+/** Settings of all extensions, loaded or not. */
 export const extensionSettings = [...extensions.flatMap(({ settings = [] }) => settings), ...loading];
 
-/** All variables of the gateway and its extensions, as the documentation lists them. */
+/** All environment variables of the gateway and its extensions, in the order of the documentation. */
 export function settingsOf(): readonly (readonly [name: string, Variable])[] {
 	const settings = [...Object.values(coreSettings), ...extensionSettings];
 	return settings.flatMap(({ variables }) => Object.entries(variables));
 }
 
-/** The extensions' messages of monitors, by `type`. */
+/** Monitor messages added by extensions, by `type`. */
 export const addedMessages: Readonly<Record<string, MessageDocument>> = Object.assign(
 	{},
 	...extensions.map(({ messages }) => messages),
@@ -65,7 +65,7 @@ export async function loadExtensions(environment: Environment, log: Logger): Pro
 	let joined: Joined = { extensions, environment };
 	if (webhooksFile.read(environment)) joined = (await import("./webhooks/extension.js")).withWebhooks(joined);
 	joined = await joinCluster(joined, log);
-	// The last: at its opening the devices of all gateways are known.
+	// Loaded last: when it opens, the devices of all gateways are known.
 	if (mqtt.read(environment))
 		joined = (await import("./home-assistant/extension.js")).withHomeAssistant(joined);
 	return joined;

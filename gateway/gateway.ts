@@ -1,4 +1,4 @@
-/** A gateway: starts the core and its extensions, listens, and stops them. */
+/** Gateway: starts the core and its extensions, listens, and stops them. */
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Server as TlsServer } from "node:https";
@@ -32,17 +32,17 @@ import { FolderLock, findDiskProblem, usable } from "./storage/data-folder.js";
 export type { GatewayOptions } from "./core.js";
 
 export interface Listening {
-	/** Such as `http://127.0.0.1:8080`; no slash at its end. */
+	/** Base URL without a trailing slash, such as `http://127.0.0.1:8080`. */
 	readonly url: string;
 	readonly port: number;
-	/** Valid once, for an hour. */
+	/** Login link, valid once, for an hour. */
 	readonly loginUrl: string;
 }
 
 export class Gateway {
 	readonly #parts: ReturnType<typeof createCore>;
 	readonly #lock: FolderLock;
-	/** Undefined: connections are not bounded. */
+	/** Undefined: connections are not limited. */
 	readonly #guard: Guard | undefined;
 	readonly #heartbeat: Heartbeat;
 	readonly #devices: DeviceSockets;
@@ -50,7 +50,7 @@ export class Gateway {
 	readonly #app: Express;
 	readonly #server: Server;
 	#port: number;
-	/** Requests wait for the data. */
+	/** Pending while data is loaded; requests wait for it. */
 	#opening: Promise<void> | undefined;
 	#closing: Promise<void> | undefined;
 
@@ -92,7 +92,7 @@ export class Gateway {
 		this.#server.on("upgrade", (...parameters) => this.#onUpgrade(...parameters));
 	}
 
-	/** Valid after `listen`. */
+	/** Current tokens by role; valid after `listen`. */
 	get tokens(): Readonly<Record<Role, string>> {
 		const { tokens } = this.#parts.core;
 		return { device: tokens.current("device"), monitor: tokens.current("monitor") };
@@ -110,7 +110,7 @@ export class Gateway {
 			await usable(dataDir, peers.openTokens(tokens, onProblem));
 			await tokens.open();
 			({ url, port: this.#port } = await listen(this.#server, settings));
-			// Such as too many open files: one client is refused, the others stay.
+			// Too many open files, for example: one connection fails, the others stay open.
 			this.#server.on("error", (error) => log.error({ err: error }, "connection not accepted"));
 			this.#opening = usable(dataDir, this.#open());
 			await this.#opening;
@@ -127,12 +127,12 @@ export class Gateway {
 		return { url, port: this.#port, loginUrl: `${base}/login?code=${access.logins.makeCode()}` };
 	}
 
-	/** Reads the TLS certificate again, at once; that also happens by itself. */
+	/** Reloads the TLS certificate now; it is also checked periodically. */
 	async reload(): Promise<void> {
 		await this.#parts.core.certificate?.reload();
 	}
 
-	/** Closes monitors with 1001, then devices with 1012, writes all data, and cuts off the rest after 10 s. */
+	/** Closes monitors with 1001, then devices with 1012, writes all data, and destroys remaining sockets after 10 s. */
 	close(): Promise<void> {
 		this.#closing ??= this.#close();
 		return this.#closing;
@@ -196,7 +196,7 @@ export class Gateway {
 	async #close(): Promise<void> {
 		const { log, deviceStore } = this.#parts.core;
 		log.info({ devices: this.#devices.count }, "stopping");
-		// Both at once: slow devices must not delay the writing.
+		// Both at once, since slow devices must not delay writing.
 		let isAlone = false;
 		const sending = this.#sendAway().then(() => {
 			isAlone = true;
@@ -213,7 +213,7 @@ export class Gateway {
 		const drain = new Drain({ devices: this.#devices.count, admittedASecond, monotonic });
 		this.#upgrades.close(drain);
 		this.#guard?.close();
-		// Before the devices: a page keeps showing what it last knew, as it does when the process is killed.
+		// Monitors close before the devices, so that a page does not show all devices as disconnected.
 		monitors.close();
 		await this.#devices.drain(drain);
 		await end(this.#server, limits.closeTimeoutMs);

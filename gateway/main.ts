@@ -1,6 +1,6 @@
 /**
- * `npm start`: reads the environment, runs the gateway, and stops it on a signal. A StartError is printed without a
- * stack trace.
+ * Entry point of `npm start`: reads the environment, runs the gateway, and stops it on a signal. Prints a StartError
+ * without a stack trace.
  */
 
 import { join } from "node:path";
@@ -17,7 +17,7 @@ import { collectProcessMetrics } from "./telemetry/metrics.js";
 
 const lineLength = 110;
 
-/** The variables with what they are, without the links of the README. */
+/** Help text: the variables and their descriptions, without the links of the README. */
 function usage(): string {
 	const names = settingsOf().map(([name]) => name);
 	const width = Math.max(...names.map(({ length }) => length)) + 4;
@@ -46,7 +46,7 @@ function wrapped(words: readonly string[], length: number): readonly string[] {
 	return lines;
 }
 
-/** npm forwards a Ctrl-C that the terminal sends as well: one key press arrives twice. */
+/** Time within which two signals are one key press: npm forwards a Ctrl-C that the terminal sends as well. */
 const samePressMs = 500;
 
 // A full disk or a closed pipe must not stop the gateway.
@@ -71,7 +71,7 @@ async function start(): Promise<void> {
 	const registry = new Registry();
 	collectProcessMetrics(registry);
 	const log = createLog(settings.logLevel);
-	// Also for an unhandled rejection. The process's state is unknown: its supervisor must restart it.
+	// Handles unhandled rejections, too. The state of the process is unknown, so its supervisor must restart it.
 	process.on("uncaughtException", (error) => {
 		log.fatal({ err: error }, "the gateway ends: a defect, please report it");
 		process.exit(1);
@@ -93,7 +93,7 @@ async function start(): Promise<void> {
 	};
 	process.on("SIGINT", stop);
 	process.on("SIGTERM", stop);
-	// A closed terminal stops the gateway, a daemon reloads.
+	// SIGHUP: closing the terminal stops the gateway; a daemon reloads its certificate.
 	process.on("SIGHUP", hasTerminal ? stop : () => void gateway.reload());
 }
 

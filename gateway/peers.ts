@@ -1,28 +1,28 @@
-/** The gateways with which this one acts as one, as its other parts know them: without NATS_URL there are none, and `alone` stands in. */
+/** Interface to the other gateways of a cluster. Without NATS_URL `standalone` implements it. */
 
 import type { Tokens } from "./access/tokens.js";
 import type { Bus } from "./bus.js";
 import type { Device } from "./sessions/device.js";
 
 export interface Peers {
-	/** Of this gateway; new at each start. Empty: it is alone. */
+	/** Id of this gateway, new at each start; empty without a cluster. */
 	readonly id: string;
-	/** Undefined: it is alone. */
+	/** Undefined without a cluster. */
 	readonly bus: Bus | undefined;
-	/** The id of the gateway that a device is connected to; undefined: this one. */
+	/** Returns the id of the gateway to which a device is connected; undefined: this one. */
 	ownerOf(device: Device): string | undefined;
 	/**
-	 * A question that each gateway answers for its own devices.
-	 * @param name as no other question has
-	 * @param answer returns what this gateway answers
+	 * Defines a query that each gateway answers for its own devices.
+	 * @param name unique
+	 * @param answer returns this gateway's answer
 	 */
 	question(name: string, answer: (text: string) => string): Question;
 	/** Gets the latest reports of these devices, or of all, before they are shown. */
 	gather(deviceIds?: readonly string[]): Promise<void>;
 	/**
-	 * Gets all reports for the snapshot of a new monitor; undefined: they are here.
-	 * @param isWaiting false once the monitor has subscribed: then nothing is needed
-	 * @param begin called when they are here
+	 * Fetches all reports for the snapshot of a new monitor; undefined: this gateway has all reports.
+	 * @param isWaiting false once the monitor has subscribed and needs no snapshot of all devices
+	 * @param begin called when the reports are fetched
 	 */
 	readonly gatherFor?: (isWaiting: () => boolean, begin: () => void) => Promise<void>;
 	/** What the monitors here need of devices may have changed. */

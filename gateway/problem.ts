@@ -1,8 +1,8 @@
-/** Rejections for a person: at the start, and over HTTP as application/problem+json (RFC 9457). */
+/** Errors for people: at the start, and over HTTP as application/problem+json (RFC 9457). */
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 
-/** Why the gateway cannot start: printed without a stack trace. Any other error is a defect. */
+/** Reason why the gateway cannot start, printed without a stack trace. Any other error is a bug. */
 export class StartError extends Error {
 	override readonly name = "StartError";
 }
@@ -15,7 +15,7 @@ export function refuseArguments([word]: readonly string[]): void {
 	);
 }
 
-/** A system error's code, such as EADDRINUSE; undefined for other values. */
+/** Returns a system error's code, such as EADDRINUSE; undefined for other values. */
 export function errorCode(error: unknown): string | undefined {
 	return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
@@ -23,7 +23,7 @@ export function errorCode(error: unknown): string | undefined {
 export interface HttpRejection {
 	/** HTTP status, 400 to 599. */
 	readonly status: number;
-	/** One sentence that says what to change; never with a token. */
+	/** Problem and remedy, as a sentence without secrets. */
 	readonly detail: string;
 	readonly headers?: Readonly<Record<string, string>>;
 }
@@ -46,7 +46,7 @@ export class HttpProblem extends AnsweredError {
 	}
 }
 
-/** Body and headers of RFC 9457, section 3. */
+/** Returns body and headers of a problem (RFC 9457, 3). */
 export function problemOf({ status, detail, headers }: HttpRejection) {
 	const body = JSON.stringify({ type: "about:blank", title: STATUS_CODES[status], status, detail });
 	const described = {
@@ -57,13 +57,13 @@ export function problemOf({ status, detail, headers }: HttpRejection) {
 	return { headers: { ...headers, ...described }, body };
 }
 
-/** Time to read the rest of a refused request. */
+/** Time for which the rest of a rejected request is read. */
 const lingerMs = 3000;
 const lingerBytes = 64 * 1024;
 
 /**
- * Responds even while the request arrives. Closing the connection at once would reset it, and most clients would not
- * see the response (RFC 9112, 9.6).
+ * Responds while the request may still arrive. Closing the connection at once would reset it, and most clients would not
+ * read the response (RFC 9112, 9.6).
  */
 export function sendProblem(response: ServerResponse, rejection: HttpRejection): void {
 	const request = response.req;
@@ -114,8 +114,7 @@ function rejectionOf(error: unknown): HttpRejection {
 	if (error instanceof URIError) return { status: 400, detail: "This address is not well formed." };
 	if (["ENOSPC", "EDQUOT"].includes(errorCode(error) ?? ""))
 		return { status: 507, detail: "The gateway's disk is full; nothing was changed." };
-	// Errors with a status below 500, such as body-parser's, are the client's; others are defects, sent without
-	// details.
+	// Errors with a status below 500, such as body-parser's, are the client's; others are sent without details.
 	const status = error instanceof Error && "status" in error ? Number(error.status) : 500;
 	if (status >= 400 && status < 500) return { status, detail: "This request cannot be read." };
 	return { status: 500, detail: "The gateway failed at this; its log says why." };

@@ -1,6 +1,6 @@
 /**
- * A setting is read from one or several variables of the environment. README.md and `npm start -- --help` are generated from the same
- * definition.
+ * Definitions of settings, each read from one or more environment variables. README.md and `npm start -- --help` are
+ * generated from them.
  */
 
 import { readFileSync, statSync } from "node:fs";
@@ -14,22 +14,22 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface Variable {
 	/** Markdown, without a period at its end. */
 	readonly description: string;
-	/** Markdown; none by default. */
+	/** Markdown; absent without a default. */
 	readonly byDefault?: string;
 }
 
 export interface Setting<T> {
-	/** By name. */
+	/** Environment variables, by name. */
 	readonly variables: Readonly<Record<string, Variable>>;
-	/** @throws {StartError} if a value cannot be used */
+	/** @throws {StartError} if a value is invalid */
 	readonly read: (environment: Environment) => T;
 }
 
 /** A variable whose text has a default. */
 export interface ParsedVariable<T> extends Variable {
-	/** Undefined: the text cannot be used. */
+	/** Returns undefined if the text is invalid. */
 	readonly parse: (text: string) => T | undefined;
-	/** Completes "set it to …". */
+	/** Expected form: completes "Set it to …". */
 	readonly form: string;
 	readonly defaultText: string;
 }
@@ -63,8 +63,8 @@ export function optionalText(name: string, description: string): Setting<string 
 }
 
 /**
- * A blank variable counts as unset. Space, line breaks and byte order marks around a value are dropped: they come from files.
- * @throws {StartError} if it is in quotes
+ * Reads a variable without surrounding space, line breaks and byte order marks. @returns undefined if it is unset or blank
+ * @throws {StartError} if the value is in quotes
  */
 export function given(environment: Environment, name: string): string | undefined {
 	const text = trimmed(environment, name);
@@ -100,8 +100,9 @@ export function contentOf(environment: Environment, name: string, what: string):
 }
 
 /**
- * @param protocols such as `["nats:", "tls:"]` @returns undefined if it is no address of these
- * @throws {StartError} if its user name or password is not encoded; neither is shown
+ * Parses the URL of a server with optional credentials.
+ * @param protocols such as `["nats:", "tls:"]` @returns undefined if it is not a URL with one of these
+ * @throws {StartError} if user name or password are not percent-encoded; the message contains neither
  */
 export function serverUrl(name: string, text: string, protocols: readonly string[]) {
 	const url = parseUrl(text);

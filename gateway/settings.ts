@@ -1,6 +1,6 @@
 /**
- * The settings of the core. Those of extensions are in their folders. An invalid value stops the start: with a guess the gateway would
- * run with an unexpected secret, folder or address.
+ * Settings of the core; those of extensions are in their folders. The gateway does not start with an invalid value, since a
+ * fallback would be an unexpected secret, folder or address.
  */
 
 import { resolve } from "node:path";
@@ -15,7 +15,7 @@ import { StartError } from "./problem.js";
 import { contentOf, type Environment, given, parsed, type Setting, switched } from "./setting.js";
 import { logLevels } from "./telemetry/log.js";
 
-/** Name or address to listen on. */
+/** Host name or address to listen on. */
 const host: Setting<string> = {
 	variables: {
 		HOST: {
@@ -36,12 +36,12 @@ const port = parsed("PORT", {
 
 /** Paths of PEM files. */
 export interface TlsFiles {
-	/** The server's certificate, followed by those of its authorities in order. */
+	/** Certificate chain: the server's certificate first, then those of its authorities. */
 	readonly cert: string;
 	readonly key: string;
 }
 
-/** Undefined: plain http and ws. The files are read at the start and after each renewal: http/certificate.ts. */
+/** Undefined: HTTP without TLS. http/certificate.ts reads the files at the start and after each renewal. */
 const tls: Setting<TlsFiles | undefined> = {
 	variables: {
 		TLS_CERT: {
@@ -68,7 +68,7 @@ const dataDir = folder(
 	"folder of the persistent data; with `NATS_URL`, of copies. A second gateway on the same folder is rejected",
 );
 
-/** Catalog and images, from the release script. */
+/** Folder of the catalog and images written by the release script. */
 const releasesDir = folder(
 	"RELEASES_DIR",
 	"releases",
@@ -78,7 +78,7 @@ const releasesDir = folder(
 const deviceToken = tokens("DEVICE_TOKEN", "of devices");
 const monitorToken = tokens("MONITOR_TOKEN", "of people and programs");
 
-/** Public address of a gateway behind a proxy. */
+/** Public URL of a gateway behind a proxy. */
 const publicUrl: Setting<URL | undefined> = {
 	variables: {
 		PUBLIC_URL: {
@@ -98,7 +98,7 @@ const publicUrl: Setting<URL | undefined> = {
 	},
 };
 
-/** Proxies whose X-Forwarded-For, -Proto and -Host are trusted; undefined: none. */
+/** Proxies whose X-Forwarded-For, -Proto and -Host headers are trusted; undefined: none. */
 const trustProxy: Setting<TrustProxy | undefined> = {
 	variables: {
 		TRUST_PROXY: {
@@ -111,7 +111,7 @@ const trustProxy: Setting<TrustProxy | undefined> = {
 		if (text === undefined) return undefined;
 		if (/^[1-9]\d?$/.test(text)) return (_address, hop) => hop < Number(text);
 		try {
-			// "0" would be the address 0.0.0.0.
+			// proxy-addr would parse "0" as the address 0.0.0.0.
 			if (/^\d+$/.test(text)) throw new TypeError("a number");
 			return proxyAddress.compile(text.split(",").map((address) => address.trim()));
 		} catch {
@@ -123,7 +123,7 @@ const trustProxy: Setting<TrustProxy | undefined> = {
 	},
 };
 
-/** By one of which firmware is signed; none: signatures are not checked. */
+/** Public keys that verify firmware; empty: signatures are not checked. */
 export const releaseKeys: Setting<ReleaseKeys> = {
 	variables: {
 		RELEASE_KEYS: {
@@ -162,7 +162,7 @@ const auth = switched("AUTH", "`off`: no tokens; on loopback only");
 
 const imageCheck = switched("IMAGE_CHECK", "`off`: accepts any upload, for third-party firmware");
 
-/** IANA name of the zone of times that people give. */
+/** IANA name of the time zone of local times. */
 const timeZone: Setting<string> = {
 	variables: {
 		TZ: {
@@ -174,7 +174,7 @@ const timeZone: Setting<string> = {
 	read: (environment) => {
 		const text = given(environment, "TZ");
 		if (text === undefined) {
-			// ICU takes a blank TZ for an unknown zone.
+			// ICU treats a blank TZ as an unknown zone.
 			if (process.env.TZ?.trim() === "") delete process.env.TZ;
 			return ownZone() ?? "UTC";
 		}
@@ -186,7 +186,7 @@ const timeZone: Setting<string> = {
 	},
 };
 
-/** How logs and the page name this one of several gateways; undefined: by its host and port. */
+/** Name of this gateway in a cluster, for logs and the page; undefined: its host and port. */
 const gatewayName: Setting<string | undefined> = {
 	variables: {
 		GATEWAY_NAME: {
@@ -203,7 +203,7 @@ const gatewayName: Setting<string | undefined> = {
 	},
 };
 
-/** For the documentation. */
+/** All settings of the core, in the order of the documentation. */
 export const coreSettings = {
 	host,
 	port,
@@ -273,8 +273,8 @@ function folder(name: string, byDefault: string, description: string): Setting<s
 }
 
 /**
- * One token, or the current and the previous one, separated by a comma. Undefined: made once and kept in dataDir. It may be a mistyped
- * secret: not shown.
+ * Defines a setting of one token, or the current and the previous one, separated by a comma. Undefined: generated and
+ * stored in dataDir. Error messages do not contain the value, which may be a mistyped secret.
  */
 function tokens(name: string, whose: string): Setting<string | undefined> {
 	return {

@@ -1,15 +1,15 @@
-/** Waits for the bus, which may be away while this gateway starts. */
+/** Retries work until the bus is connected, which may be unreachable while this gateway starts. */
 
 import { BusError } from "./bus.js";
 
 const retryMs = 250;
-/** An election of NATS' leaders takes less. */
+/** Time after which the problem is reported; a leader election of NATS takes less. */
 const longMs = 10_000;
 
 export interface Wait {
-	/** No more of the work is needed. */
+	/** Whether to stop retrying. */
 	readonly isClosed: () => boolean;
-	/** Called once, if the bus was not reached for 10 s. */
+	/** Called once if the bus was not reached for 10 s. */
 	readonly onProblem: (sentence: string) => void;
 }
 

@@ -1,4 +1,4 @@
-/** `npm run api`: generates the API documents, and the table of settings in gateway/README.md. */
+/** `npm run api`: generates the API documents and the settings table in gateway/README.md. */
 
 import { asyncApiDocument } from "./api/asyncapi.js";
 import { openApiDocument } from "./api/openapi.js";

@@ -1,4 +1,4 @@
-/** `npm run backup`: downloads a backup of a running gateway, and checks it. */
+/** `npm run backup`: downloads and verifies a backup of a running gateway. */
 
 import { existsSync } from "node:fs";
 import fs from "node:fs/promises";
@@ -56,7 +56,7 @@ async function run(words: readonly string[]): Promise<void> {
 		);
 }
 
-/** The file is there once all was read and checked. @returns its size in bytes */
+/** Creates the file once the whole backup was received and verified. @returns its size in bytes */
 async function write(
 	path: string,
 	reader: ArchiveReader,

@@ -1,4 +1,4 @@
-/** `npm run bring-up`: finds out, together with a person, which parts of a new board work, and what to change in its pins.ts. */
+/** `npm run bring-up`: tests the parts of a new board interactively, and prints the required changes of its pins.ts. */
 
 import { writeFileSync } from "node:fs";
 import { options, readArguments, usage } from "./bring-up/arguments.js";
@@ -10,7 +10,7 @@ import { readPins } from "./bring-up/targets.js";
 import { Terminal } from "./bring-up/terminal.js";
 import { messageOf, runCommand } from "./command-line/command.js";
 
-/** The last lines that a board has printed say why it does not answer. */
+/** Number of log lines shown if the board does not respond. */
 const shownLines = 10;
 
 await runCommand({ name: "bring-up", usage, options, run });
@@ -49,7 +49,7 @@ async function lead(
 	const { mac_address: macAddress } = await board.ask("about", {});
 	const pins = await readPins(target);
 	const file = fileName(macAddress);
-	// After each step: what was found is kept if the cable is pulled.
+	// Saved after each step, in case the cable is unplugged.
 	const save = (steps: readonly StepResult[]) => {
 		const found = { host, date: new Date().toISOString(), macAddress, pins, steps };
 		writeFileSync(file, `${JSON.stringify(found, undefined, "\t")}\n`);

@@ -1,4 +1,4 @@
-/** `npm run check`: lint, format, the types of every TypeScript project, and how much code there is. */
+/** `npm run check`: checks lint, format, types, comments and line budgets. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const types = projects(projectFolder).map((folder) => ({
 		name: `tsc -p ${folder}`,
 		command: tool("tsc"),
-		// In one line, which is reported once.
+		// One line per error, so that duplicates are reported once.
 		words: ["-p", folder, "--pretty", "false"],
 	}));
 	const isDone = await runSteps([lint, ...types], (text) => console.log(text));
@@ -37,7 +37,7 @@ async function run(words: readonly string[]): Promise<void> {
 	if (!isDone || isFailed) process.exitCode = 1;
 }
 
-/** Folders with a tsconfig.json. */
+/** Lists folders with a tsconfig.json. */
 function projects(root: string, folder = "."): readonly string[] {
 	const entries = readdirSync(join(root, folder), { withFileTypes: true });
 	const here = entries.some(({ name }) => name === "tsconfig.json") ? [folder] : [];

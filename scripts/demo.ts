@@ -1,4 +1,4 @@
-/** `npm run demo`: runs a gateway and two virtual devices, one of each model, whose boards can be worked from the dashboard. */
+/** `npm run demo`: runs a gateway and a virtual device of each model, whose boards can be operated from the dashboard. */
 
 import { fileURLToPath } from "node:url";
 import { type Model, models } from "../device/protocol/schema.js";
@@ -62,7 +62,7 @@ async function run(words: readonly string[]): Promise<void> {
 	};
 	let isStopping = false;
 	const stop = async () => {
-		// After Ctrl-C the signal comes twice: from the terminal, and from npm.
+		// Ctrl-C sends the signal twice: from the terminal and from npm.
 		if (isStopping) return;
 		isStopping = true;
 		await close();

@@ -1,6 +1,6 @@
 /**
- * `npm run device`: runs one virtual device. It ends when its firmware ends, with the XS machine's exit status; status 1 means
- * a wrong command line, 2 that the device cannot start.
+ * `npm run device`: runs one virtual device and exits with the status of the XS machine; status 1 is a usage error, 2 a failed
+ * start.
  */
 
 import { createInterface } from "node:readline";
@@ -57,10 +57,10 @@ async function run(words: readonly string[]): Promise<void> {
 
 interface StartOptions {
 	readonly model: Model;
-	/** Empty: it is discovered. */
+	/** Empty to discover it. */
 	readonly gateway: string;
 	readonly serial: string | undefined;
-	/** After a crash. */
+	/** Whether to restart after a crash. */
 	readonly restart: boolean;
 }
 

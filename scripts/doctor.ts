@@ -1,4 +1,4 @@
-/** `npm run doctor`: says what this computer has and lacks for the demo, the simulator and boards, and how a person corrects it. */
+/** `npm run doctor`: checks the prerequisites of the demo, the simulator and boards on this computer, and prints fixes. */
 
 import { runCommand, UsageError } from "./command-line/command.js";
 import { thisMachine } from "./command-line/machine.js";

@@ -1,4 +1,4 @@
-/** `npm run flash`: builds the firmware for a board and writes it by USB, with the settings of this board. */
+/** `npm run flash`: builds the firmware and writes it to a board over USB, with the settings of this board. */
 
 import { join } from "node:path";
 import { watchFirstStart } from "./boards/first-start.js";
@@ -11,7 +11,7 @@ import { Problems } from "./command-line/problems.js";
 import { packageVersion, projectFolder } from "./command-line/project.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
 
-/** Three attempts at a network, of 20 s each, and a gateway that is asked again. */
+/** Time for three attempts of 20 s to join a network, and for a retry of the gateway. */
 const joinMs = 90_000;
 
 await runCommand({ name: "flash", usage, options, run });

@@ -1,4 +1,4 @@
-/** `npm run keygen`: makes the key that signs releases, outside of the repository, and prints its public half. */
+/** `npm run keygen`: generates a key pair for signing releases outside of the repository, and prints the public key. */
 
 import { generateKeyPairSync } from "node:crypto";
 import { chmodSync, existsSync, realpathSync, writeFileSync } from "node:fs";
@@ -40,7 +40,7 @@ Set RELEASE_KEYS=${publicFile} for npm start, so that the gateway refuses other 
 npm run flash, device, simulator and qemu, so that their firmware does. Releases signed with --key bring it along.`);
 }
 
-/** @returns the path of a file in a folder that exists. @throws Error where the folder is in the repository */
+/** Resolves a file in an existing folder. @throws Error if the folder is in the repository */
 function locate(name: string): string {
 	const path = resolve(name);
 	const folder = dirname(path);
@@ -58,7 +58,7 @@ function locate(name: string): string {
 function write(file: string, content: string, mode: number): void {
 	try {
 		writeFileSync(file, content, { mode, flag: "wx" });
-		// The umask may have taken bits away.
+		// The umask may have removed bits.
 		chmodSync(file, mode);
 	} catch (error) {
 		if (errorCode(error) !== "EEXIST") throw error;

@@ -1,4 +1,4 @@
-/** `npm run log`: prints the live log of a device, over the gateway, until its time is over. */
+/** `npm run log`: prints the live log of a device through the gateway. */
 
 import { parseArgs } from "node:util";
 import { WebSocket } from "ws";
@@ -19,7 +19,7 @@ const options = {
 	seconds: { type: "string", default: String(longestLogSeconds) },
 } as const;
 
-/** The request id of the subscription. */
+/** Request id of the subscription. */
 const subscribing = "subscribe";
 
 await runCommand({ name: "log", usage, options: Object.keys(options), run });
@@ -34,12 +34,12 @@ async function run(words: readonly string[]): Promise<void> {
 	await printLog(new GatewayClient(values.gateway), deviceId, seconds);
 }
 
-/** Subscribes to the uplinks of this device alone. It is answered once the device's gateway sends them. */
+/** Subscription to the uplinks of this device, acknowledged once they are being sent. */
 function subscription(deviceId: string): object {
 	return { type: "subscribe", summary: false, devices: [deviceId], requestId: subscribing };
 }
 
-/** Resolves when the time is over. PendingCommands again where the device connects again meanwhile. */
+/** Prints the log until the time is over. Requests it again after a reconnect. */
 function printLog(gateway: GatewayClient, deviceId: string, seconds: number): Promise<void> {
 	const endsAt = Date.now() + seconds * 1000;
 	const socket = gateway.openMonitor();
@@ -84,7 +84,7 @@ function printLog(gateway: GatewayClient, deviceId: string, seconds: number): Pr
 	});
 }
 
-/** @returns what the gateway's answer means for a person @throws {Rejection} */
+/** Converts an error frame of the gateway to a readable error. @throws {Rejection} */
 async function rejectionOf(
 	gateway: GatewayClient,
 	deviceId: string,
@@ -98,7 +98,7 @@ async function rejectionOf(
 	return new Error(`No device is called ${deviceId}; ${thereAre("device", ids)}.`);
 }
 
-/** Whether the device has connected again. */
+/** Whether the frame reports a reconnect of the device. */
 function isConnectionOf(
 	deviceId: string,
 	{ type, reason, sessions }: Readonly<Record<string, unknown>>,

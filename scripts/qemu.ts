@@ -1,4 +1,4 @@
-/** `npm run qemu`: runs a board in Espressif's QEMU, with a real image, boot loader, flash, update and rollback. */
+/** `npm run qemu`: runs a board in Espressif's QEMU with a real image, boot loader, flash, update and rollback. */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const child = startQemu(found.what, flashFile);
 	child.stdout.pipe(process.stdout);
 	process.stdin.pipe(child.stdin);
-	// The terminal sends Ctrl-C to QEMU as well, which then ends.
+	// The terminal sends Ctrl-C to QEMU too, which then exits.
 	process.on("SIGINT", () => {});
 	process.on("SIGTERM", () => child.kill("SIGTERM"));
 	const code = await exitCodeOf(child);

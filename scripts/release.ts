@@ -1,4 +1,4 @@
-/** `npm run release`: builds the images of a version and adds them to the folder of releases, which a running gateway serves at once. */
+/** `npm run release`: builds the images of a version and adds them to the releases folder, which a running gateway serves immediately. */
 
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
@@ -88,7 +88,7 @@ async function run(words: readonly string[]): Promise<void> {
 	console.log(`Release ${version} is in ${where}; the latest is ${catalog.latest ?? "none"}.`);
 }
 
-/** A release must be found by its commit. @throws ReleaseRefused */
+/** Requires that the release can be traced to a commit. @throws ReleaseError */
 function requireCleanTree(): void {
 	let changes: string;
 	try {

@@ -1,4 +1,4 @@
-/** `npm run restore`: makes a data folder of a backup, with which a gateway goes on. */
+/** `npm run restore`: restores the data folder of a gateway from a backup. */
 
 import { createReadStream, existsSync } from "node:fs";
 import fs from "node:fs/promises";
@@ -50,7 +50,7 @@ async function run(words: readonly string[]): Promise<void> {
 	print("Settings of the environment are not in it: set them as before, and start the gateway.");
 }
 
-/** A gateway moves nothing there over what it finds. @returns whether NATS_URL is set @throws {Error} the servers of NATS_URL have data of gateways, or do not say */
+/** Requires that the servers of NATS_URL are empty, since a gateway would keep their data. @returns whether NATS_URL is set @throws {Error} */
 async function requireUnusedServers(): Promise<boolean> {
 	const { peers } = await joinCluster({ extensions: [], environment: process.env }, createLog("silent"));
 	try {
@@ -70,7 +70,7 @@ async function requireUnusedServers(): Promise<boolean> {
 	}
 }
 
-/** Such as "300 devices, 12 labels". */
+/** Summarizes the files: "300 devices, 12 labels". */
 function describe({ files }: About): string {
 	const counts = new Map<string, number>();
 	for (const { name } of files) {

@@ -1,4 +1,4 @@
-/** `npm run rollout`: updates many devices, a group after the other, and watches how that goes. */
+/** `npm run rollout`: updates many devices in groups, and shows the progress. */
 
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
@@ -159,7 +159,7 @@ function question(preview: Preview): string {
 	return `Update ${plural(beginsOf(preview), "device")} to ${preview.plan.firmware.version}?`;
 }
 
-/** @throws UsageError where no one can be asked */
+/** @throws UsageError without a terminal */
 async function confirm(text: string): Promise<boolean> {
 	if (!process.stdin.isTTY) throw new UsageError("There is no terminal to ask at: confirm with --yes.");
 	const lines = createInterface({ input: process.stdin, output: process.stdout });

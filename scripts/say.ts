@@ -1,4 +1,4 @@
-/** `npm run say`: plays a sound file or a text on devices, now or later, and prints what each device says of it. */
+/** `npm run say`: announces a sound file or a text on devices, now or later, and prints the result of each device. */
 
 import { isUtf8 } from "node:buffer";
 import { existsSync } from "node:fs";
@@ -94,9 +94,9 @@ async function run(words: readonly string[]): Promise<void> {
 
 type Content = SoundFile | { readonly text: string };
 interface SoundFile {
-	/** A WAV as devices play it, or what the gateway is to decode. */
+	/** WAV file that devices can play, or a file that the gateway decodes. */
 	readonly file: Uint8Array<ArrayBuffer>;
-	/** Undefined: a WAV. */
+	/** Undefined for a WAV file. */
 	readonly fileType?: string;
 	readonly name: string;
 }
@@ -129,7 +129,7 @@ async function contentOf(what: string): Promise<Content> {
 	}
 }
 
-/** Prints each change. @returns how it ended */
+/** Prints each change until the end. @returns the result */
 async function watch(gateway: GatewayClient, id: string): Promise<Announcement> {
 	const shown = new Map<string, string>();
 	for (;;) {

@@ -18,14 +18,14 @@ import { encodeImage } from "../hosts/virtual/node/boot/encode-image.js";
 import { launchChromium, logIn } from "../test/support/chromium.js";
 import { eventually } from "../test/support/eventually.js";
 import { bearer, deviceToken, monitorToken, noRateLimits } from "../test/support/gateway-settings.js";
-import { putRollout, getRollout } from "../test/support/released-fleet.js";
+import { getRollout, putRollout } from "../test/support/released-fleet.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../test/support/scripted-device.js";
 import { uplinkExamples } from "./api/examples.js";
 import { refuseWords, runCommand } from "./command-line/command.js";
 import { addRelease } from "./release/folder.js";
 
 const folder = fileURLToPath(new URL("../gateway/dashboard/screenshots/", import.meta.url));
-/** In place of the system's font, so that the pictures are the same on each computer. */
+/** Replacement of the system font, for identical screenshots on all computers. */
 const fontFile = "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2";
 const desktop = { width: 1280, height: 800 };
 const phone = { width: 390, height: 844 };
@@ -42,7 +42,7 @@ const views = [
 	{ name: "add", view: "#/add", ready: "main form button" },
 	{ name: "settings", view: "#/settings", ready: "main button" },
 ] as const;
-/** With many more devices. */
+/** Views with many more devices. */
 const largeViews = [
 	{ name: "fleet-300", view: "#/?view=list", ready: ".room-bar" },
 	{ name: "room-300", view: "#/rooms/Kitchen", ready: ".device-row" },
@@ -152,7 +152,7 @@ const quietHours: readonly AskedQuietHours[] = [
 /** About as large as a board's. */
 const program = Buffer.alloc(1_300_000);
 
-/** Of a day that passes on the gateway's clocks alone. */
+/** Clock of a day that passes only on the gateway's clocks. */
 interface Clock {
 	/** How far they are behind. */
 	behindMs: number;

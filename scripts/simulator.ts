@@ -1,4 +1,4 @@
-/** `npm run simulator`: runs the firmware in the Moddable desktop simulator, with a panel of LED ring, buttons and sensors. */
+/** `npm run simulator`: runs the firmware in the Moddable simulator with a panel of LED ring, buttons and sensors. */
 
 import { join } from "node:path";
 import { type InstalledSetting, installedSettings } from "../device/protocol/messages.js";
@@ -41,7 +41,7 @@ Runs the firmware in the Moddable simulator. Without token=, the device token is
   sntp=pool.ntp.org   the time server
   --debug             starts xsbug, which then shows what the firmware traces, and connects the firmware to it
   --any-version       also with another Moddable SDK than npm run doctor asks for`;
-/** What a device cannot do without. */
+/** Settings that a device requires. */
 const needed: readonly InstalledSetting[] = ["gateway", "token", "ssid"];
 const debugFlag = "debug";
 
@@ -79,7 +79,7 @@ interface RunOptions {
 	readonly sdk: ModdableSdk;
 	readonly model: Model;
 	readonly settings: DeviceSettings;
-	/** Path of the debugger; undefined: without one. */
+	/** Path of the debugger; undefined without one. */
 	readonly xsbug: string | undefined;
 }
 
@@ -118,14 +118,14 @@ async function runIn({ path }: SimulatorFolder, { sdk, model, settings, xsbug }:
 }
 
 interface Arguments {
-	/** Undefined: it is missing, which is a problem. */
+	/** Undefined if missing, which is reported as a problem. */
 	readonly model: Model | undefined;
 	readonly settings: DeviceSettings;
 	readonly isDebugged: boolean;
 	readonly isAnyVersion: boolean;
 }
 
-/** @param problems gets everything that is wrong */
+/** Parses the command line. @param problems collects all errors */
 function readArguments([name, ...words]: readonly string[], problems: Problems): Arguments {
 	const model = findModel(name);
 	if (!model) problems.add(modelProblem(name));

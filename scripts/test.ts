@@ -1,4 +1,4 @@
-/** `npm test` and `npm run test:all`: check types and format, and run the tests. */
+/** `npm test` and `npm run test:all`: checks types and format, and runs the tests. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,7 +16,7 @@ import { unfinishedMark } from "./test/limit.js";
 import { selectTests } from "./test/selection.js";
 import { Slowest } from "./test/slowest.js";
 
-/** Given by package.json to `npm run test:all`. */
+/** Set by `npm run test:all` in package.json. */
 const isAll = process.argv.includes("--all");
 
 const usage = `Usage: ${isAll ? "npm run test:all" : "npm test"} [-- word …]
@@ -27,9 +27,9 @@ Files named *.long.test.ts take minutes: npm test runs those in whose name a wor
 and tries properties as often as they are meant to be.`;
 
 const terminationMs = 15_000;
-/** Not committed. */
+/** Generated folder, not committed. */
 const groupsFolder = join(".cache", "tests");
-/** Tests also wait: for a socket, a disk, another process. */
+/** More than the processors, since tests wait for sockets, disks and processes. */
 const concurrency = availableParallelism() + 2;
 
 await runCommand({ name: "test", usage, run });
@@ -56,7 +56,7 @@ async function run(given: readonly string[]): Promise<void> {
 	if (isAll) process.env.PROPERTY_RUNS ??= "100";
 	const slowest = new Slowest();
 	const unfinished: string[] = [];
-	// Takes minutes in a new clone. The tests that need it report why it failed.
+	// Takes minutes in a new clone. Tests that need it report a failure.
 	await buildMachine().catch(() => {});
 	const tests = runTests({ files: groupTests(files, groupsFolder), concurrency });
 	const note = ({ file, nesting, details }: Ended) => {
@@ -77,11 +77,11 @@ async function run(given: readonly string[]): Promise<void> {
 	const [code, problems] = await checked;
 	if (code !== 0) process.exitCode = 1;
 	process.stdout.write(problems);
-	// A process that an unfinished test has started may hold its output open, and Node would wait for it.
+	// A child process of an unfinished test may keep its output open, for which Node would wait.
 	setTimeout(() => process.exit(), terminationMs).unref();
 }
 
-/** Of Node's events. */
+/** Event of Node's test runner. */
 interface Ended {
 	readonly file?: string | undefined;
 	readonly name: string;

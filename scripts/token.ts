@@ -1,4 +1,4 @@
-/** `npm run token`: prints the token of a single device, or replaces a token. A running gateway notices the change by itself. */
+/** `npm run token`: prints the token of a single device, or manages tokens. A running gateway reloads them automatically. */
 
 import fs from "node:fs/promises";
 import { dirname } from "node:path";
@@ -45,7 +45,7 @@ const options = {
 	new: { type: "boolean" },
 } as const;
 
-/** As device/main.ts makes it. */
+/** Default device ids (device/main.ts). */
 const ownId = new RegExp(`^(${modelNames.join("|")})-[0-9a-f]{6}$`);
 
 await runCommand({ name: "token", usage, options: Object.keys(options), run });

@@ -1,7 +1,7 @@
 /**
- * Sets the device up over its serial port, by Improv: a computer asks for the networks in range, and gives Wi-Fi, gateway and
- * token. Only until the gateway is first reached: who has the port could write another firmware, but must not change by accident
- * what works.
+ * Provisioning over the serial port by Improv: a computer scans for networks and sends Wi-Fi, gateway and token. It ends
+ * once the gateway is reached, so that a program that probes serial ports cannot change working settings. This is no
+ * protection against an attacker: whoever has the port can also flash another firmware.
  */
 
 import Timer from "timer";
@@ -28,13 +28,12 @@ const pollMs = 50;
 /** Clients wait 30 s for an answer. */
 const attemptMs = 25_000;
 const scanMs = 6_000;
-/** From the last command to the restart with new settings, and to that with those of before. */
+/** Delay from the last command to the restart with new settings. */
 const restartMs = 2_000;
 const idleMs = 120_000;
 /** Of a field. */
 const longestText = 250;
 
-/** Of set_settings. */
 const settings = commands.set_settings.fields.value;
 
 export interface ImprovOptions {
@@ -42,11 +41,11 @@ export interface ImprovOptions {
 	readonly wifi: WiFiPart;
 	readonly store: KeyValueStore;
 	readonly deviceId: string;
-	/** As the standard orders them: firmware, its version, chip, device. */
+	/** In the order of the standard: firmware, its version, chip, device. */
 	readonly information: readonly string[];
-	/** Whether Wi-Fi is, by the stored settings. */
+	/** Whether Wi-Fi is connected with the stored settings. */
 	readonly isConnected: () => boolean;
-	/** Ends what uses Wi-Fi. Called once. */
+	/** Stops the current use of Wi-Fi. Called once. */
 	readonly freeWiFi: () => void;
 	readonly onWiFi: (state: WiFiState) => void;
 	readonly restart: () => void;
@@ -67,7 +66,7 @@ export class Improv {
 	#user: { close(): void } | undefined;
 	/** While a scan or an attempt runs. */
 	#limitTimer: Timer | undefined;
-	/** Whether other settings are stored than the device runs with. */
+	/** Whether the stored settings differ from those in use. */
 	#isChanged = false;
 	#restartTimer: Timer | undefined;
 
@@ -80,7 +79,7 @@ export class Improv {
 		this.#pollTimer = Timer.repeat(() => this.#poll(), pollMs);
 	}
 
-	/** The gateway is reached. */
+	/** Ends provisioning. */
 	close(): void {
 		Timer.clear(this.#pollTimer);
 		this.#port.close();
@@ -191,7 +190,7 @@ export class Improv {
 		}
 	}
 
-	/** @param onLimit ends it after `limitMs` */
+	/** Prepares for a scan or an attempt. @param onLimit called after `limitMs` */
 	#useWiFi(limitMs: number, onLimit: () => void): void {
 		if (this.#state === undefined) this.#options.freeWiFi();
 		this.#state = improvState.ready;
@@ -219,7 +218,7 @@ export class Improv {
 		this.#sendResult(command.settings, problem === undefined ? [] : [problem]);
 	}
 
-	/** @returns a sentence that says what to change */
+	/** @returns a sentence that explains what to change; undefined: stored */
 	#store(changed: unknown): string | undefined {
 		let problem: string | undefined;
 		try {
@@ -233,7 +232,7 @@ export class Improv {
 		return problem;
 	}
 
-	/** Once nothing was asked for a while, if the device has what it needs to reach a gateway. */
+	/** Schedules a restart after a period without commands, if the device has the settings to reach a gateway. */
 	#planRestart(): void {
 		Timer.clear(this.#restartTimer);
 		this.#restartTimer = undefined;
@@ -243,7 +242,7 @@ export class Improv {
 		this.#restartTimer = Timer.set(restart, this.#isChanged ? restartMs : idleMs);
 	}
 
-	/** @param id of the command that asks for it, to which a device that is connected answers with the gateway's page */
+	/** @param id of the requesting command; a connected device also answers it with the address of the gateway's page */
 	#sendState(id?: number): void {
 		const { isConnected, store } = this.#options;
 		const state = this.#state ?? (isConnected() ? improvState.provisioned : improvState.ready);
@@ -263,13 +262,13 @@ export class Improv {
 	}
 }
 
-/** In the folder of the path that devices connect to. */
+/** The dashboard is served in the folder of the path that devices connect to. */
 function pageOf(gateway: string): string {
 	const { isSecure, host, port, path } = parseGatewayUrl(gateway);
 	return `${isSecure ? "https" : "http"}://${host}:${port}${path.slice(0, path.lastIndexOf("/") + 1)}`;
 }
 
-/** @throws Error for what is not UTF-8, or has a NUL, at which XS ends a text */
+/** @throws Error for invalid UTF-8, or for a NUL, which XS takes for the end of the string */
 function textOf(bytes: Uint8Array): string {
 	if (bytes.includes(0)) throw new Error("a NUL");
 	return String.fromArrayBuffer(bytes.slice().buffer);

@@ -1,11 +1,11 @@
 /**
- * Packets of Improv over a serial port (https://www.improv-wifi.com/serial/), between the lines of a log: `IMPROV`, version,
- * type, length, data, a checksum, line feed. The device and the page that sets it up share them.
+ * Packets of Improv (https://www.improv-wifi.com/serial/), interleaved with log lines: `IMPROV`, version, type, length,
+ * data, checksum, line feed. Shared by the device and the dashboard.
  */
 
 export const packetType = Object.freeze({ currentState: 1, errorState: 2, command: 3, result: 4 } as const);
 
-/** The first byte of a command's data and of its result's; its second one counts the bytes that follow. */
+/** Command ids: the first byte of a command's and a result's data. The second byte is the length of the rest. */
 export const command = Object.freeze({
 	/** Fields: network name, password. */
 	wifiSettings: 1,
@@ -13,8 +13,9 @@ export const command = Object.freeze({
 	deviceInformation: 3,
 	networks: 4,
 	/**
-	 * Not in the standard, nor in its SDKs. The next piece, in ASCII, of a JSON object like the value of set_settings; without
-	 * data: all of it is there. The result has a field if it is refused: a sentence that says what to change.
+	 * Extension of this project, unused by the standard and its SDKs. Data: the next piece, in ASCII, of a JSON object like
+	 * the value of set_settings; empty data ends it. If the settings are rejected, the result has one field, a sentence
+	 * that explains what to change.
 	 */
 	settings: 0xd0,
 } as const);
@@ -28,19 +29,19 @@ export const improvError = Object.freeze({
 	unableToConnect: 3,
 } as const);
 
-/** `IMPROV` and the version. Type and length follow. */
+/** `IMPROV` and the version, followed by type and length. */
 const magic: readonly number[] = Object.freeze([0x49, 0x4d, 0x50, 0x52, 0x4f, 0x56, 1]);
 const headBytes = magic.length + 2;
 const longestData = 255;
 const lineFeed = 10;
 
-/** Finds packets in what is received, in pieces of any size. What is no packet, or a damaged one, is skipped. */
+/** Extracts packets from a byte stream, received in pieces of any size. Other bytes and damaged packets are skipped. */
 export class PacketReader {
 	readonly #onPacket: (type: number, data: Uint8Array) => void;
 	readonly #buffer = new Uint8Array(headBytes + longestData + 1);
 	#length = 0;
 
-	/** @param onPacket gets a view that is valid during the call */
+	/** @param onPacket called with a view that is valid during the call */
 	constructor(onPacket: (type: number, data: Uint8Array) => void) {
 		this.#onPacket = onPacket;
 	}
@@ -53,12 +54,12 @@ export class PacketReader {
 		}
 	}
 
-	/** Nothing has come for a while: a packet that has only begun is none, and may hide others. */
+	/** Discards an incomplete packet after a pause: it may be no packet, and hide later ones. */
 	pause(): void {
 		this.#settle(true);
 	}
 
-	/** Removes what is a packet or cannot become one. */
+	/** Removes complete packets and bytes that cannot begin one. */
 	#settle(isPause: boolean): void {
 		const buffer = this.#buffer;
 		while (this.#length > 0) {
@@ -87,12 +88,12 @@ export function encodeCommand(type: number, id: number, data: Uint8Array): Uint8
 	return encodePacket(type, [id, data.length, ...data]);
 }
 
-/** Each after its length. @param fields at most 255 bytes each */
+/** Concatenates fields, each preceded by its length. @param fields at most 255 bytes each */
 export function joinFields(fields: readonly Uint8Array[]): Uint8Array {
 	return Uint8Array.from(fields.flatMap((field) => [field.length, ...field]));
 }
 
-/** @returns views @throws RangeError where the lengths do not fit */
+/** @returns views of the fields @throws RangeError for a field that exceeds the data */
 export function splitFields(data: Uint8Array): readonly Uint8Array[] {
 	const fields: Uint8Array[] = [];
 	for (let at = 0; at < data.length; ) {

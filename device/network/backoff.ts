@@ -1,21 +1,21 @@
-/** Exponential backoff with jitter: a fleet that lost its gateway must neither overload it nor reconnect in step. */
+/** Exponential backoff with jitter, so that a fleet that lost its gateway neither overloads it nor reconnects in step. */
 
 import Timer from "timer";
 
-/** Of a round, before each retry. */
+/** Delays of the retries of a round. */
 const retryDelaysMs = Object.freeze([1_000, 2_000, 4_000, 8_000, 16_000] as const);
-/** Between two rounds. */
+/** Delay between two rounds. */
 const roundDelayMs = 60_000;
 /** Orderly closes in a row that are followed by a short delay. */
 const quickReturns = 5;
 
 export interface BackoffOptions {
 	onRetry: () => void;
-	/** All retries of a round have failed. */
+	/** Called when all retries of a round have failed. */
 	onExhausted: () => void;
 }
 
-/** The methods that plan a retry have no effect while one is planned. */
+/** Schedules retries. Methods that schedule one have no effect while one is pending. */
 export class Backoff {
 	readonly #onRetry: () => void;
 	readonly #onExhausted: () => void;
@@ -29,7 +29,7 @@ export class Backoff {
 		this.#onExhausted = options.onExhausted;
 	}
 
-	/** The next delay is longer. */
+	/** The attempt failed: retries after a delay that grows within a round. */
 	failed(): void {
 		if (this.isWaiting) return;
 		const delayMs = retryDelaysMs[this.#retries];
@@ -42,7 +42,7 @@ export class Backoff {
 		this.#plan(delayMs / 2, delayMs);
 	}
 
-	/** The server closed in order: retry after the first delay; from the sixth time in a row after 8 to 16 s. */
+	/** The server closed the connection in order: retries after the first delay; from the sixth time in a row after 8 to 16 s. */
 	ended(): void {
 		if (this.isWaiting) return;
 		const delayMs = this.#returns < quickReturns ? retryDelaysMs[0] : retryDelaysMs[4];
@@ -50,12 +50,12 @@ export class Backoff {
 		this.#plan(delayMs / 2, delayMs);
 	}
 
-	/** The server asked for a pause: retry after it, with up to `spreadMs` added. */
+	/** The server asked for a pause: retries after it plus up to `spreadMs`. */
 	pause(ms: number, spreadMs: number): void {
 		if (!this.isWaiting) this.#plan(ms, ms + spreadMs);
 	}
 
-	/** Retrying soon is useless: wait as after a failed round. */
+	/** A soon retry is useless: waits as after a failed round. */
 	refused(): void {
 		if (this.isWaiting) return;
 		this.#retries = 0;
@@ -66,12 +66,12 @@ export class Backoff {
 		return this.#timer !== undefined;
 	}
 
-	/** Of the retry that was planned last. */
+	/** Delay of the retry scheduled last. */
 	get delayMs(): number {
 		return this.#delayMs;
 	}
 
-	/** Also cancels a planned retry. */
+	/** Starts a new round and cancels a pending retry. */
 	reset(): void {
 		this.#retries = 0;
 		this.#returns = 0;

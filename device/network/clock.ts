@@ -1,7 +1,7 @@
 /**
- * The wall clock. Without a battery a chip starts in 1970, when no certificate is valid. This clock starts at the
- * image's build time or the last stored time, whichever is later, so that TLS works. A time server sets it, and the gateway
- * as long as none has answered.
+ * Wall clock. A chip without a battery starts in 1970, when no certificate is valid. For TLS, this clock starts at the
+ * image's build time or the last stored time, whichever is later. A time server sets it; until one has answered, the
+ * gateway does.
  */
 
 import Timer from "timer";
@@ -11,11 +11,11 @@ import type { Settings } from "../settings.js";
 const retryMs = 60_000;
 /** A 20 ppm crystal drifts half a second in this time. */
 const resyncMs = 6 * 3_600_000;
-/** 64 bytes an hour (an NVS entry and its text) are 139 sector erasures a year; a sector bears 100,000. */
+/** 64 bytes an hour (an NVS entry and its string) cause 139 sector erasures a year; a sector endures 100,000. */
 const storeIntervalSeconds = 3600;
 /** 2025-01-01: an earlier clock was not set. */
 const earliestSeconds = 1_735_689_600;
-/** 2106: the limit of 32 bits. */
+/** 2106, the limit of 32 bits. */
 const latestSeconds = 0xffff_ffff;
 
 export interface ClockOptions {
@@ -30,10 +30,10 @@ export class Clock {
 	readonly #options: ClockOptions;
 	#query: TimeQuery | undefined;
 	#timer: Timer | undefined;
-	/** A time server has answered since the start. */
+	/** Whether a time server has answered since the start. */
 	#isSynchronized = false;
 
-	/** Sets the clock unless it is later: it survives a software restart. */
+	/** Sets the clock unless it already shows a later time: it keeps running through a software restart. */
 	constructor(options: ClockOptions) {
 		this.#options = options;
 		const { system } = options;
@@ -53,7 +53,7 @@ export class Clock {
 		this.#timer = undefined;
 	}
 
-	/** @param date as in HTTP; ignored if it is earlier than the image, or a time server has answered */
+	/** @param date HTTP date; ignored if it is before the build time, or if a time server has answered */
 	setByGateway(date: string): void {
 		const seconds = Math.floor(Date.parse(date) / 1000);
 		const earliest = Math.max(earliestSeconds, this.#options.system.buildTime);
@@ -61,7 +61,7 @@ export class Clock {
 			this.#options.system.setTime(seconds);
 	}
 
-	/** Call it before a restart. */
+	/** Stores the time. Must be called before a restart. */
 	store(): void {
 		const seconds = nowSeconds();
 		if (seconds >= earliestSeconds && seconds <= latestSeconds)
@@ -92,7 +92,7 @@ export class Clock {
 				},
 			});
 		} catch (error) {
-			// Such as no memory for a socket. An exception in a timer restarts the board.
+			// E.g. no memory for a socket. An uncaught exception in a timer restarts the board.
 			trace(`clock: ${error}\n`);
 			this.#plan(retryMs);
 		}

@@ -1,19 +1,19 @@
-/** Classifies the end of a connection to the gateway, which decides when to reconnect. */
+/** Classifies how a connection to the gateway ended. The class determines when the device reconnects. */
 
 /**
- * - `failed`: retry with a longer delay.
- * - `closed`: the gateway closed in order; retry soon.
- * - `busy`: the gateway named a wait.
- * - `refused`: a person has to change something.
+ * - `failed`: retries with a growing delay.
+ * - `closed`: the gateway closed in order; retries soon.
+ * - `busy`: the gateway specified the delay.
+ * - `refused`: someone must change the configuration.
  */
 export type ConnectionEnd =
 	| { readonly kind: "failed" | "closed" | "refused"; readonly reason: string }
 	| {
 			readonly kind: "busy";
 			readonly reason: string;
-			/** The shortest wait. */
+			/** Minimum delay. */
 			readonly waitMs: number;
-			/** Random addition, at most this. */
+			/** Maximum random addition to the delay. */
 			readonly spreadMs: number;
 	  };
 
@@ -39,8 +39,8 @@ export function failed(reason: string): ConnectionEnd {
 }
 
 /**
- * @param code of the close frame; undefined: it had none
- * @param text its reason; with 1012, `retry in <seconds> s`, limited to 1 to 120 s
+ * @param code of the close frame; undefined: none
+ * @param text reason of the close frame; for 1012, `retry in <seconds> s`, limited to 1 to 120 s
  */
 export function endOfClose(code: number | undefined, text = ""): ConnectionEnd {
 	const drawn = code === serviceRestart ? /^retry in (\d{1,9}) s$/.exec(text)?.[1] : undefined;
@@ -56,7 +56,7 @@ export function endOfClose(code: number | undefined, text = ""): ConnectionEnd {
 	};
 }
 
-/** @param retryAfterSeconds limited to 1 to 120; undefined: not given */
+/** @param retryAfterSeconds limited to 1 to 120; undefined: not specified */
 export function endOfRejection(status: number, retryAfterSeconds: number | undefined): ConnectionEnd {
 	if ((status === 429 || status === 503) && retryAfterSeconds !== undefined) {
 		const seconds = limited(retryAfterSeconds);
@@ -64,7 +64,7 @@ export function endOfRejection(status: number, retryAfterSeconds: number | undef
 			kind: "busy",
 			reason: `the gateway is busy (${status}); it is tried again in ${seconds} s or a little later`,
 			waitMs: seconds * 1000,
-			// A proxy sends the same wait to all.
+			// A proxy sends the same delay to all devices.
 			spreadMs: seconds * 500,
 		};
 	}

@@ -1,7 +1,7 @@
 /**
- * One WebSocket connection to the gateway. It adds what the SDK's client lacks: a queue that splits messages to fit
- * the write window, a connect timeout, a heartbeat, cancelling of the look-up, and no exceptions from callbacks (they
- * restart a board).
+ * One WebSocket connection to the gateway. Adds what the SDK's client lacks: a send queue that splits messages to fit
+ * the write window, a connect timeout, a heartbeat, cancellation of the DNS lookup, and callbacks that never throw (an
+ * exception would restart the board).
  */
 
 import Timer from "timer";
@@ -12,9 +12,9 @@ import { requireReadable } from "./json-bounds.js";
 import { LookupTicket } from "./lookup.js";
 import type { Url } from "./url.js";
 
-/** Includes a TLS handshake in software, which takes several seconds. */
+/** Includes a TLS handshake in software, which takes seconds. */
 const connectTimeoutMs = 20_000;
-/** A ping is sent after this time without a frame; after three times as long the connection is lost. */
+/** Silence before a ping; after three times as long the connection counts as lost. */
 const silenceMs = 15_000;
 const silencesUntilLost = 3;
 /** Reports never wait (state-reporter.ts), and more refusals are not worth the heap. */
@@ -48,7 +48,7 @@ export class GatewaySocket {
 	#client: WebSocketClient | undefined;
 	#isClosed = false;
 	#isOpen = false;
-	/** From a close frame or a refused upgrade. */
+	/** Set by a close frame or a rejected upgrade. */
 	#announcedEnd: ConnectionEnd | undefined;
 
 	/** Why the server is not trusted. */
@@ -57,11 +57,11 @@ export class GatewaySocket {
 	#writableBytes = 0;
 	readonly #outgoing: ArrayBuffer[] = [];
 	#outgoingBytes = 0;
-	/** Of the first outgoing message. */
+	/** Bytes sent of the first outgoing message. */
 	#sentBytes = 0;
 	#isPumping = false;
 
-	/** A message's fragments, in one piece: separate buffers would take many times its bytes. */
+	/** Received fragments of a message, joined: separate buffers would take many times the memory. */
 	#incoming = new ArrayBuffer(0);
 
 	#silenceTimer: Timer | undefined;
@@ -136,7 +136,7 @@ export class GatewaySocket {
 		this.#options.onMessage(message);
 	}
 
-	/** A separate method, so that its bytes are garbage while the message is parsed. */
+	/** A separate method, so that the bytes can be collected while the message is parsed. */
 	#takeText(): string {
 		const bytes = this.#incoming;
 		this.#incoming = new ArrayBuffer(0);
@@ -163,11 +163,11 @@ export class GatewaySocket {
 		const high = bytes[0];
 		const low = bytes[1];
 		const closeCode = high === undefined || low === undefined ? undefined : (high << 8) | low;
-		// At most 123 bytes; String.fromArrayBuffer would throw for other than ASCII.
+		// At most 123 bytes; String.fromArrayBuffer would throw for non-ASCII bytes.
 		this.#announcedEnd = endOfClose(closeCode, String.fromCharCode(...bytes.subarray(2)));
 	}
 
-	/** What is sent from within onDrained follows in the loop: over TLS each level would take a quarter of a small XS stack. */
+	/** Not reentrant: messages sent within onDrained follow in the loop, since over TLS each nested call would take a quarter of a small XS stack. */
 	#pump(): void {
 		if (this.#isPumping) return;
 		this.#isPumping = true;
@@ -221,7 +221,7 @@ export class GatewaySocket {
 		}
 	}
 
-	/** False after a close frame too: the SDK's client would throw. */
+	/** False after a close frame, too, when the SDK's client would throw. */
 	get #canSend(): boolean {
 		return this.#isOpen && this.#announcedEnd === undefined;
 	}

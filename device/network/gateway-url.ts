@@ -2,7 +2,7 @@ import { splitUrl, type Url } from "./url.js";
 
 /**
  * @param url `ws://host[:port][/path]` or `wss://…`; the default path is `/device`
- * @throws Error whose message says what to change
+ * @throws Error whose message explains what to change
  */
 export function parseGatewayUrl(url: string): Url {
 	const parts = splitUrl(url, "ws");

@@ -1,4 +1,4 @@
-/** The connection to the gateway: Wi-Fi, the time server, the link, and the messages that wait for it. */
+/** Connection to the gateway: Wi-Fi, time server, discovery, link, and messages that wait for the next connection. */
 
 import type { Host } from "../host.js";
 import type { SoundUpdate } from "../protocol/messages.js";
@@ -15,13 +15,13 @@ import { knownNetworks, type WiFiState, WiFiStation } from "./wifi.js";
 export interface GatewayOptions {
 	readonly network: Host["network"];
 	readonly sha256: Host["digest"]["sha256"];
-	/** Undefined: it is searched, and stored once it has accepted the device. */
+	/** Undefined: found by discovery, and stored once the gateway has accepted the device. */
 	readonly url: Url | undefined;
 	readonly deviceId: string;
 	readonly settings: Settings;
 	readonly trial: Pick<SettingsTrial, "value" | "isUndecided">;
 	readonly clock: Clock;
-	/** Of the connection, besides the token. */
+	/** Headers of the connection, besides the token. */
 	readonly headers: Iterable<readonly [string, string]>;
 	/** Not called for `connected`: the ring shows the link then. */
 	readonly onWiFi: (state: WiFiState) => void;
@@ -96,7 +96,7 @@ export class Gateway {
 		this.wifi.start();
 	}
 
-	/** For good. Wi-Fi is free for another use. */
+	/** Disconnects permanently and releases Wi-Fi. */
 	close(): void {
 		this.#options.clock.stop();
 		this.#search?.close();
@@ -104,13 +104,13 @@ export class Gateway {
 		this.wifi.close();
 	}
 
-	/** Does nothing unless a retry is planned. */
+	/** Retries immediately if a retry is pending. */
 	retryNow(): void {
 		this.wifi.retryNow();
 		this.link.retryNow();
 	}
 
-	/** Drops the message without a connection. */
+	/** Sends a message; drops it without a connection. */
 	send(message: object): void {
 		if (this.isConnected) this.link.send(message);
 	}
@@ -121,7 +121,7 @@ export class Gateway {
 		else this.#unsent.push(message);
 	}
 
-	/** The token is for the gateway only. */
+	/** Returns the headers of an HTTP request. Only requests to the gateway carry the token. */
 	headersFor({ isSecure, host, port }: Url): readonly (readonly [string, string])[] {
 		const url = this.#url;
 		const isGateway = isSecure === url?.isSecure && host === url.host && port === url.port;
@@ -139,7 +139,7 @@ export class Gateway {
 			`Wi-Fi ${state}${state === "connected" ? `: "${wifi.ssid}", ${wifi.address}, ${wifi.rssi} dBm` : ""}\n`,
 		);
 		if (state === "connected") {
-			// In this order: names are resolved one after the other, and the time server may not exist.
+			// The gateway first: names are resolved one after the other, and the time server may not exist.
 			if (this.#url) link.start(this.#url);
 			else this.#startSearch();
 			clock.start();

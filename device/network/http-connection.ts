@@ -1,6 +1,6 @@
 /**
- * One HTTP connection. It adds what the SDK's client lacks: timeouts, cancelling of the look-up, and no exceptions
- * from callbacks (they restart a board). It reads into the caller's buffer.
+ * One HTTP connection. Adds what the SDK's client lacks: timeouts, cancellation of the DNS lookup, and callbacks that
+ * never throw (an exception would restart the board). Reads into the caller's buffer.
  */
 
 import Timer from "timer";
@@ -10,13 +10,13 @@ import type { Url } from "./url.js";
 /** Until the first response: a TLS handshake takes seconds. */
 const firstAnswerMs = 30_000;
 
-/** The fields of a response that this firmware reads. */
+/** Response header fields that this firmware reads. */
 const readFields = Object.freeze([
 	"content-digest",
 	"content-length",
 	"content-range",
 	"etag",
-	// Its presence is an error of the server.
+	// Not supported: its presence is an error.
 	"transfer-encoding",
 ]);
 
@@ -35,9 +35,9 @@ export interface ConnectionOptions {
 	}) => HttpClient;
 	readonly lookup: CancellableLookup;
 	readonly url: Url;
-	/** Limit of silence after the first response. */
+	/** Timeout of silence after the first response. */
 	readonly stallMs: number;
-	/** While false, silence is this side's doing: it does not read. Absent: it always reads. */
+	/** Whether the caller currently reads; while it does not, silence is no error. Absent: it always reads. */
 	readonly isReading?: () => boolean;
 	readonly onHeaders: (status: number, headers: ReadonlyMap<string, string>) => void;
 	readonly onReadable: (byteCount: number) => void;
@@ -123,7 +123,7 @@ export class Connection {
 		}
 	}
 
-	/** @param buffer not longer than onReadable announced */
+	/** @param buffer not longer than the byte count passed to onReadable */
 	read(buffer: Uint8Array): void {
 		this.#request?.read(buffer);
 	}
@@ -142,7 +142,7 @@ export class Connection {
 		try {
 			this.#client?.close();
 		} catch {
-			// It was broken already.
+			// The connection was broken already.
 		}
 		this.#client = undefined;
 	}
@@ -154,7 +154,7 @@ export class Connection {
 		if (this.#silenceTimer) Timer.schedule(this.#silenceTimer, halfMs, halfMs);
 	}
 
-	/** In two halves: after a long turn the timer fires before bytes that arrived are reported. */
+	/** Waits in two halves: after a long turn, the timer fires before received bytes are reported. */
 	#onSilence(): void {
 		if (this.#options.isReading?.() === false) return;
 		this.#lossTimer ??= Timer.set(
@@ -173,7 +173,7 @@ export class Connection {
 		}
 	}
 
-	/** In a new turn: the owner is still inside its call. */
+	/** Reports the loss in a new turn, since the owner is still inside its call. */
 	#loseSoon(reason: string): void {
 		this.#answeredTimer = Timer.set(() => this.#lose(reason));
 	}

@@ -5,7 +5,7 @@ export interface ContentRange {
 	readonly total: number;
 }
 
-/** Undefined if missing, malformed or without a total. */
+/** @returns undefined if missing, malformed or without a total */
 export function readContentRange(field: string | undefined): ContentRange | undefined {
 	const match = /^bytes (\d{1,10})-(\d{1,10})\/(\d{1,10})$/i.exec(field ?? "");
 	if (!match) return undefined;
@@ -17,7 +17,7 @@ export function readContentLength(field: string | undefined): number | undefined
 	return field !== undefined && /^\d{1,10}$/.test(field) ? Number(field) : undefined;
 }
 
-/** The SHA-256 of a Content-Digest (RFC 9530, 2) in base64; undefined if there is none, "" if malformed. */
+/** @returns the SHA-256 of a Content-Digest (RFC 9530, 2) in base64; undefined if missing, "" if malformed */
 export function readSha256(field: string | undefined): string | undefined {
 	const key = "sha-256=:";
 	const start = field?.toLowerCase().indexOf(key) ?? -1;

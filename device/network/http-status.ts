@@ -1,4 +1,4 @@
-/** Describes a status (RFC 9110, 15) other than 200 and 206. @param what was asked for, such as "firmware" */
+/** Describes a status (RFC 9110, 15) other than 200 and 206. @param what the requested resource, e.g. "firmware" */
 export function describeStatus(status: number, what: string): string {
 	if (status >= 300 && status < 400)
 		return `The server answered ${status}, a redirect; give the ${what}'s final address.`;

@@ -2,8 +2,8 @@ import { splitUrl, type Url } from "./url.js";
 
 /**
  * @param url `http://host[:port]/path` or `https://…`
- * @param what is there, for the error, such as "firmware"
- * @throws Error whose message says what to change
+ * @param what the resource, for the error, e.g. "firmware"
+ * @throws Error whose message explains what to change
  */
 export function parseHttpUrl(url: string, what: string): Url {
 	const parts = splitUrl(url, "http");

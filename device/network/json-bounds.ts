@@ -1,6 +1,6 @@
 /**
- * Limits JSON before it is parsed: XS restarts the board when memory runs out, which a short text of many values or
- * levels can cause. XS also ends a text at a NUL and would accept what is not JSON.
+ * Checks JSON before it is parsed: XS restarts the board when memory runs out, which a short text with many values or
+ * levels can cause. XS also ends a string at a NUL and would accept invalid JSON.
  */
 
 /** A command has one level and four fields; more are for later commands. */

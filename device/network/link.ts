@@ -1,4 +1,4 @@
-/** Keeps a connection to the gateway open while there is a network, and reconnects with a backoff. */
+/** Keeps a connection to the gateway open while the network is up, and reconnects with a backoff. */
 
 import Timer from "timer";
 import type { Host } from "../host.js";
@@ -11,8 +11,8 @@ import type { Url } from "./url.js";
 const provenAfterMs = 30_000;
 
 /**
- * `failed`: a round of retries failed. `refused`: the gateway refused the token. Both last until the next round's
- * first attempt, 30 to 60 s later, has ended; if it fails, the state is `connecting` for the rest of the round.
+ * `failed`: a round of retries failed. `refused`: the gateway refused the token. Both last until the first attempt of
+ * the next round, 30 to 60 s later, ends; if it fails, the state is `connecting` for the rest of the round.
  */
 export type LinkState = "offline" | "connecting" | "connected" | "failed" | "refused";
 
@@ -21,7 +21,7 @@ export interface LinkOptions {
 	/** For `wss`: the certificate authority as DER in base64. */
 	readonly certificate: string | undefined;
 	readonly headers: Iterable<readonly [string, string]>;
-	/** Called with the gateway's time, before it is connected. */
+	/** Called before `connected`. @param date the gateway's HTTP date */
 	readonly onDate: (date: string) => void;
 	readonly onStateChanged: (state: LinkState) => void;
 	readonly onMessage: (message: unknown) => void;
@@ -59,7 +59,7 @@ export class Link {
 		return this.#socket?.isDrained ?? false;
 	}
 
-	/** Does nothing unless it is offline. */
+	/** Connects; no effect unless offline. */
 	start(url: Url): void {
 		if (this.#state !== "offline") return;
 		this.#url = url;
@@ -72,7 +72,7 @@ export class Link {
 		this.#setState("offline");
 	}
 
-	/** No effect unless a retry is planned. */
+	/** Retries immediately if a retry is pending. */
 	retryNow(): void {
 		if (!this.#backoff.isWaiting) return;
 		this.#backoff.reset();
@@ -89,7 +89,7 @@ export class Link {
 		const { network, certificate, headers, onDate, onMessage, onDrained } = this.#options;
 		const url = this.#url;
 		if (!url) return;
-		// One attempt in a minute must not flash.
+		// The ring must not change for one attempt a minute.
 		if (this.#state !== "failed" && this.#state !== "refused") this.#setState("connecting");
 		try {
 			this.#socket = new GatewaySocket({

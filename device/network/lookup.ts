@@ -1,14 +1,14 @@
 /**
- * A DNS resolver for the SDK's WebSocket and HTTP clients that works around two defects: their `close()` does not
- * cancel a look-up, and their Host header lacks the port. So they get `host:port`, and the port is removed here.
+ * DNS resolver for the SDK's WebSocket and HTTP clients that works around two defects: `close()` does not cancel a
+ * lookup, and the Host header lacks the port. The clients are given `host:port`, and the port is removed here.
  */
 
 import type { ResolveOptions, Resolver, ResolverPart } from "../host.js";
 
-/** A client's `dns` option; it gets no answer once `isCancelled` is set. */
+/** The `dns` option of a client. The client gets no answer once `isCancelled` is set. */
 export class LookupTicket {
 	isCancelled = false;
-	/** Whether the name was not found, which the clients do not report. */
+	/** Whether the lookup failed, which the clients do not report. */
 	hasFailed = false;
 	readonly io = Lookup;
 	readonly dns: ResolverPart;

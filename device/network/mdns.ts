@@ -1,15 +1,15 @@
-/** What a device needs of multicast DNS (RFC 6762): a question for gateways, and what an answer to it says (RFC 6763). */
+/** The subset of multicast DNS (RFC 6762) needed for discovery: encodes the question and parses the answers (RFC 6763). */
 
 import { gatewayService } from "../protocol/gateway-proof.js";
 
 export const multicast = Object.freeze({ address: "224.0.0.251", port: 5353 });
 
-/** Types of records (RFC 1035). */
+/** Record types (RFC 1035). */
 const type = Object.freeze({ pointer: 12, text: 16 });
 
 /**
- * Sent from another port than 5353, it is answered directly to that port (RFC 6762, 6.7).
- * @param subtype its labels, in ASCII, with dots between
+ * Encodes the question. Gateways answer directly to a source port other than 5353 (RFC 6762, 6.7).
+ * @param subtype labels in ASCII, separated by dots
  */
 export function gatewayQuestion(subtype: string): Uint8Array {
 	const name: number[] = [];
@@ -19,10 +19,10 @@ export function gatewayQuestion(subtype: string): Uint8Array {
 }
 
 /**
- * Reads the texts of an answer's TXT records, such as `path=/device`, whatever the names of the records are, since it is to our question
- * alone.
+ * Reads the strings of all TXT records of an answer, such as `path=/device`. Record names are ignored, since the answer
+ * is to our question only.
  *
- * @throws RangeError if it is cut short
+ * @throws RangeError if the answer is truncated
  */
 export function readTexts(bytes: Uint8Array): readonly string[] {
 	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -47,7 +47,7 @@ function endOfName(view: DataView, start: number): number {
 	for (let offset = start; ; ) {
 		const length = view.getUint8(offset);
 		if (length === 0) return offset + 1;
-		// The rest is elsewhere (RFC 1035, 4.1.4).
+		// Compression pointer (RFC 1035, 4.1.4).
 		if (length >= 0xc0) return offset + 2;
 		offset += 1 + length;
 	}

@@ -1,4 +1,4 @@
-/** Searches the gateway that knows this device's token, by multicast DNS. The token itself is not sent: see protocol/gateway-proof.ts. */
+/** Discovers the gateway that knows this device's token, by multicast DNS. The token itself is not sent (protocol/gateway-proof.ts). */
 
 import Timer from "timer";
 import type { DatagramSocket, Host } from "../host.js";
@@ -8,7 +8,7 @@ import { hmacSha256 } from "./hmac.js";
 import { gatewayQuestion, multicast, readTexts } from "./mdns.js";
 import type { Url } from "./url.js";
 
-/** Before the second question; doubled after each one (RFC 6762, 5.2). */
+/** Pause before the second question; doubled after each one (RFC 6762, 5.2). */
 const firstPauseMs = 1_000;
 const longestPauseMs = 60_000;
 
@@ -17,7 +17,7 @@ export interface SearchOptions {
 	readonly sha256: Host["digest"]["sha256"];
 	readonly deviceId: string;
 	readonly token: string;
-	/** Takes a gateway with TLS alone. */
+	/** Whether only gateways with TLS are accepted. */
 	readonly isSecure: boolean;
 	/** An address that is not taken before onMissed. */
 	readonly except: string | undefined;

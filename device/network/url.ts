@@ -1,20 +1,20 @@
-/** Splits URLs; XS has no URL class. */
+/** URL parsing; XS has no URL class. */
 
 export interface Url {
 	readonly isSecure: boolean;
 	readonly host: string;
-	/** 80, or 443 of a secure one, where the URL has none. Not checked. */
+	/** Not range-checked; default 80, with TLS 443. */
 	readonly port: number;
-	/** With the query; empty, or from its first slash on. */
+	/** Path and query; empty, or beginning with a slash. */
 	readonly path: string;
 }
 
 /**
- * Patterns of it have no quantifier without a bound: greedy, XS keeps 28 bytes on the heap for each character; lazy, XS matches other
- * texts than it should.
+ * Splits a URL. Its regular expressions have no unbounded quantifiers: greedy ones take 28 bytes of XS's heap for each
+ * character, lazy ones match wrongly.
  *
- * @param scheme of URLs without TLS, such as `ws`; with an `s` they are secure
- * @returns undefined if it is none, or has white space
+ * @param scheme without TLS, such as `ws`; URLs of the scheme with an added `s` are secure
+ * @returns undefined if the URL is invalid or contains white space
  */
 export function splitUrl(url: string, scheme: "ws" | "http"): Url | undefined {
 	const isSecure = url.startsWith(`${scheme}s://`);

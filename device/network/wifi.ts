@@ -1,5 +1,5 @@
 /**
- * Keeps the device connected to one of its access points. The SDK's driver has no retries and no timeout, and knows
+ * Keeps the device connected to one of its Wi-Fi networks. The SDK's driver has no retries and no timeout, and supports
  * one network.
  */
 
@@ -10,26 +10,26 @@ import { Backoff } from "./backoff.js";
 const attemptTimeoutMs = 20_000;
 /** A scan of all channels takes 2 s. */
 const scanTimeoutMs = 6_000;
-/** ECMA-419: connected, with an address. */
+/** State "usable" of ECMA-419: connected, with an address. */
 const usable = 500;
 const provenAfterMs = 30_000;
 /** Longer than a gateway takes to restart. */
 const withoutGatewayMs = 600_000;
 
-/** `failed`: a round of retries failed, or each password was refused; another retry is planned. */
+/** `failed`: a round of retries failed, or each password was refused; another retry is pending. */
 export type WiFiState = "connecting" | "connected" | "failed";
 
 export interface WiFiNetwork {
 	readonly ssid: string;
 	/** Empty for an open network. */
 	readonly password: string;
-	/** While settings are being tried: it comes first, and a password that is refused is not passed over. */
+	/** Part of a settings trial: tried first, and a refused password fails the trial. */
 	readonly isOnTrial: boolean;
 }
 
 type NetworkSetting = "ssid" | "password" | "ssid2" | "password2";
 
-/** @param isNew whether the setting has a value on trial */
+/** @param isNew whether the setting is under trial */
 export function knownNetworks(
 	text: (name: NetworkSetting) => string,
 	isNew: (name: NetworkSetting) => boolean,
@@ -38,16 +38,16 @@ export function knownNetworks(
 	const first = { ssid, password: text("password"), isOnTrial: isNew("ssid") || isNew("password") };
 	const ssid2 = text("ssid2");
 	if (ssid2 === "") return [first];
-	// The same name with another password is for a planned change of the password: it is refused until then.
+	// The same name with another password prepares a planned password change; until then it is refused.
 	const isOnTrial = ssid2 !== ssid && (isNew("ssid2") || isNew("password2"));
 	return [first, { ssid: ssid2, password: text("password2"), isOnTrial }];
 }
 
 export interface WiFiStationOptions {
 	readonly part: WiFiPart;
-	/** At least one. They are tried in turns, the stronger first where a scan finds both. */
+	/** At least one. Tried in turns, the stronger first if a scan finds both. */
 	readonly networks: readonly WiFiNetwork[];
-	/** Whether settings are being tried. */
+	/** Whether a settings trial is running. */
 	readonly isTrialOn: () => boolean;
 	readonly hostname: string;
 	readonly onStateChanged: (state: WiFiState) => void;
@@ -55,9 +55,9 @@ export interface WiFiStationOptions {
 
 interface Candidate extends WiFiNetwork {
 	hasConnected: boolean;
-	/** In this round of retries. */
+	/** Whether the password was refused in this round of retries. */
 	isRejected: boolean;
-	/** Of the latest scan, in dBm. */
+	/** Signal strength in the latest scan, in dBm. */
 	rssi: number;
 	/** Why the last attempt failed. */
 	problem: string | undefined;
@@ -70,7 +70,7 @@ export class WiFiStation {
 	readonly #wifi: WiFi;
 	readonly #backoff: Backoff;
 	readonly #networks: readonly Candidate[];
-	/** What is left of a turn, in which each network is tried once. */
+	/** Networks still to be tried in this turn; each is tried once a turn. */
 	#turn: readonly Candidate[] = [];
 	#current: Candidate | undefined;
 	#state: WiFiState = "connecting";
@@ -113,7 +113,7 @@ export class WiFiStation {
 		this.#retry();
 	}
 
-	/** For good: onStateChanged is not called any more. */
+	/** Disconnects permanently; onStateChanged is not called anymore. */
 	close(): void {
 		this.#current = undefined;
 		this.#state = "connecting";
@@ -136,12 +136,12 @@ export class WiFiStation {
 		return problems.length > 0 ? problems.join("; ") : undefined;
 	}
 
-	/** Empty while there is no access point. */
+	/** Empty while disconnected. */
 	get ssid(): string {
 		return this.#state === "connected" ? (this.#wifi.SSID ?? "") : "";
 	}
 
-	/** Of the access point, if known. */
+	/** MAC address of the access point, if known. */
 	get bssid(): string | undefined {
 		return this.#state === "connected" ? this.#wifi.BSSID : undefined;
 	}
@@ -150,7 +150,7 @@ export class WiFiStation {
 		return this.#state === "connected" ? this.#wifi.channel : undefined;
 	}
 
-	/** Since the start. */
+	/** Number of reconnections since the start. */
 	get reconnects(): number {
 		return Math.max(0, this.#connections - 1);
 	}
@@ -160,25 +160,25 @@ export class WiFiStation {
 		return this.#lastLoss;
 	}
 
-	/** Signal strength in dBm, -127 to 0; -127 while there is no access point. */
+	/** Signal strength in dBm, -127 to 0; -127 while disconnected. */
 	get rssi(): number {
 		const rssi = this.#state === "connected" ? this.#wifi.RSSI : undefined;
 		return rssi === undefined ? -127 : Math.max(-127, Math.min(0, Math.round(rssi)));
 	}
 
-	/** IPv4; empty while there is none. */
+	/** IPv4 address; empty while disconnected. */
 	get address(): string {
 		return this.#state === "connected" ? (this.#wifi.address ?? "") : "";
 	}
 
-	/** A network without a way to the gateway is left after 10 minutes, if there is another one. */
+	/** Reports whether the gateway is reached: without it, the network is left after 10 minutes if there is another one. */
 	onGateway(isReached: boolean): void {
 		if (isReached) this.#stopLeaving();
 		else if (this.#state === "connected" && this.#networks.length > 1)
 			this.#leaveTimer ??= Timer.set(() => this.#leave(), withoutGatewayMs);
 	}
 
-	/** No effect unless a retry is planned. */
+	/** Retries immediately if a retry is pending. */
 	retryNow(): void {
 		if (!this.#backoff.isWaiting) return;
 		this.#backoff.reset();
@@ -188,12 +188,12 @@ export class WiFiStation {
 	}
 
 	#retry(): void {
-		// `failed` is shown until an attempt succeeds.
+		// `failed` stays until an attempt succeeds.
 		if (this.#state !== "failed") this.#setState("connecting");
 		if (this.#turn.length > 0 || this.#networks.length < 2 || !this.#scan()) this.#attempt();
 	}
 
-	/** @returns whether it has begun */
+	/** @returns whether the scan has begun */
 	#scan(): boolean {
 		if (!this.#wifi.scan) return false;
 		for (const network of this.#networks) network.rssi = notFound;
@@ -238,7 +238,7 @@ export class WiFiStation {
 		}
 	}
 
-	/** Networks that are not found come last, and not never: they may be hidden. */
+	/** Networks not found by the scan come last but are tried, since they may be hidden. */
 	#nextTurn(): readonly Candidate[] {
 		const rank = (network: Candidate) => (this.#isBeingTried(network) ? 0 : network.rssi);
 		return this.#networks
@@ -269,7 +269,7 @@ export class WiFiStation {
 		this.#startRound();
 	}
 
-	/** Or the connection was lost. */
+	/** The attempt failed, or the connection was lost. */
 	#onAttemptFailed(): void {
 		const network = this.#current;
 		if (!network) return;
@@ -280,13 +280,13 @@ export class WiFiStation {
 		this.#clearTimers();
 		this.#stopLeaving();
 		this.#wifi.disconnect();
-		// A weak signal looks like a wrong password: one that was right before is retried as usual.
+		// A weak signal looks like a wrong password: a password that has worked is retried as usual.
 		network.isRejected = reason === "wrong_password" && !network.hasConnected;
 		const isHopeless =
 			network.isRejected &&
 			(this.#isBeingTried(network) || this.#networks.every(({ isRejected }) => isRejected));
 		this.#setState(isHopeless ? "failed" : "connecting");
-		// Closed by that.
+		// Closed within onStateChanged.
 		if (!this.#current) return;
 		if (!isHopeless) return this.#backoff.failed();
 		this.#startRound();

@@ -1,6 +1,6 @@
 /**
- * The ambient light sensor of the PROTO-1, low-pass filtered against mains flicker, in integers: floating-point
- * values would become subnormal in darkness, and XS's Math.round does not round those.
+ * Ambient light sensor of the PROTO-1, low-pass filtered against mains flicker. The filter uses integers: floating-point
+ * values would become subnormal in darkness, which XS's Math.round does not round.
  */
 
 import Timer from "timer";
@@ -10,11 +10,11 @@ const sampleMs = 100;
 const highestLevel = 4095;
 /** 64ths of a count. */
 const fractionBits = 6;
-/** A new sample weighs 1/4: three quarters of a step show within 0.5 s. */
+/** Weight of a new sample: 1/4, so that three quarters of a step show within 0.5 s. */
 const smoothingBits = 2;
 /**
- * With no sample above 0 since the start, the sensor may be missing. In a dark room one gives a few millivolts (a count is
- * 0.76 mV) and the converter some noise, but some give 0 all night: the fault names both.
+ * Samples of 0 since the start after which the sensor may be missing. In a dark room most sensors output a few millivolts
+ * (a count is 0.76 mV), and the converter adds noise, but some output 0 all night: the fault names both causes.
  */
 const darkSamples = (10 * 60_000) / sampleMs;
 const darkFault =
@@ -43,12 +43,12 @@ export class AmbientLight {
 		return ((this.#filtered ?? 0) + half) >> fractionBits;
 	}
 
-	/** Undefined: nothing is known to be wrong. */
+	/** Undefined: no known fault. */
 	get fault(): string | undefined {
 		return this.#samplesUntilFault <= 0 ? darkFault : undefined;
 	}
 
-	/** A failed conversion does not change the level. */
+	/** Reads a sample; a failed conversion does not change the level. */
 	#sample(): void {
 		const share = Number(this.#input.read()) / (2 ** this.#input.resolution - 1);
 		if (share > 0) this.#samplesUntilFault = Number.POSITIVE_INFINITY;

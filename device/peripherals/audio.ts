@@ -1,4 +1,4 @@
-/** Plays chimes and sounds, and controls the volume, by the codec's gain. */
+/** Audio player: plays chimes and sounds, and sets the volume by the codec's gain. */
 
 import Timer from "timer";
 import type { Codec, Host } from "../host.js";
@@ -9,7 +9,6 @@ import { TrackOutput } from "./track-output.js";
 
 /** The codec's ramp (host.ts). */
 const rampMs = 40;
-/** Of a codec that does not answer. */
 const codecRetryMs = 5_000;
 export const codecFault = "The codec does not answer.";
 const outputFault = "The audio output cannot be opened.";
@@ -40,15 +39,15 @@ export class Audio {
 	#volume: number;
 	/** The last volume that was not 0. */
 	#audibleVolume: number;
-	/** Whether it was muted, not stepped down to 0. */
+	/** Whether the volume is 0 by muting, not by stepping down. */
 	#isMuted: boolean;
-	/** Those that hold. */
+	/** Quiet hours in effect. */
 	#quiet: QuietHours | undefined;
 
 	#state: PlayerState = "idle";
 	#track: Track | undefined;
 	#stopTimer: Timer | undefined;
-	/** While the codec does not answer. */
+	/** Retries while the codec does not answer. */
 	#codecTimer: Timer | undefined;
 
 	constructor(options: AudioOptions) {
@@ -77,7 +76,7 @@ export class Audio {
 		};
 	}
 
-	/** Why nothing is heard. */
+	/** Why nothing is audible. */
 	get #fault(): string | undefined {
 		if (!this.#output.isOpen) return outputFault;
 		return this.#codec.isReady ? undefined : codecFault;
@@ -98,18 +97,18 @@ export class Audio {
 		return this.#track?.isUrgent ? "an urgent sound plays; try again after it" : undefined;
 	}
 
-	/** Quiet hours that hold. */
+	/** Quiet hours in effect; undefined: none. */
 	set quiet(hours: QuietHours | undefined) {
 		this.#quiet = hours;
 		this.#setGain();
 	}
 
-	/** Whether quiet hours hold in which only urgent sounds are played. */
+	/** Whether quiet hours currently allow only urgent sounds. */
 	get isUrgentOnly(): boolean {
 		return this.#quiet?.only_urgent ?? false;
 	}
 
-	/** 0 (mute) to 100 (max): what is heard, where quiet hours allow it. */
+	/** 0 (mute) to 100: the effective volume, before the limit of quiet hours. */
 	get volume(): number {
 		return this.#trackVolume ?? this.#volume;
 	}
@@ -123,7 +122,7 @@ export class Audio {
 		return this.#volume;
 	}
 
-	/** Lasts, also where a track has another. */
+	/** Sets the base volume, and overrides the current track's own volume. */
 	set volume(volume: number) {
 		this.#isMuted = volume === 0;
 		this.#setVolume(volume);
@@ -140,8 +139,8 @@ export class Audio {
 	}
 
 	/**
-	 * From mute (by button or set_volume 0) a step starts at the last audible volume; from a volume stepped down to 0,
-	 * at 0; while a track has its own volume, at that.
+	 * Changes the volume by a step. After muting (by button or set_volume 0) the step starts at the last audible volume;
+	 * after stepping down to 0, at 0; during a track with its own volume, at that volume.
 	 */
 	changeVolume(by: number): void {
 		const from = this.#trackVolume ?? (this.#isMuted ? this.#audibleVolume : this.#volume);
@@ -178,7 +177,7 @@ export class Audio {
 		this.#begin();
 	}
 
-	/** Stops for an update, and checks the codec for the confirmation of the new image (update/probation.ts). */
+	/** Stops for an update. Checks the codec, whose state decides about the confirmation of the new image (update/probation.ts). */
 	stop(): void {
 		this.#codec.check();
 		if (this.isActive) this.#stopAs("stopped", "update");
@@ -189,7 +188,7 @@ export class Audio {
 		if (this.#track === track) this.#stopAs("idle", by);
 	}
 
-	/** Ends a track of which the output asks for no more samples; to be called now and then. */
+	/** Ends the track if the output has stopped requesting samples. Must be called periodically. */
 	checkOutput(): void {
 		this.#output.check();
 	}
@@ -200,7 +199,7 @@ export class Audio {
 		else if (!this.isUrgentOnly) this.play("startup");
 	}
 
-	/** Of the track, in whole samples. */
+	/** Bytes of the current track that were heard, in whole samples. */
 	get heardBytes(): number {
 		return this.#track ? this.#output.heardBytesOf(this.#track) : 0;
 	}
@@ -240,7 +239,7 @@ export class Audio {
 		this.#stopAs("idle", this.#codec.isReady ? "played" : "codec");
 	}
 
-	/** A chime before a sound may have another volume. */
+	/** Reports progress to the track, whose volume may change: a chime before a sound has its own. */
 	#release(): void {
 		const previous = this.volume;
 		this.#track?.release(this.heardBytes);
@@ -256,7 +255,7 @@ export class Audio {
 		this.#setState(state);
 	}
 
-	/** @param state for a report that the track's owner may send */
+	/** @param state set before onEnd, so that a report sent there is correct */
 	#end(end: TrackEnd, state: PlayerState): void {
 		const track = this.#track;
 		if (!track) return;
@@ -274,7 +273,7 @@ export class Audio {
 		this.#stopTimer ??= Timer.set(() => this.#silenceNow(), rampMs);
 	}
 
-	/** Tries a codec that does not answer, in the background: each try may take some of the turn. */
+	/** Retries a codec that does not answer, in the background, since each attempt takes part of the turn. */
 	#watchCodec(): void {
 		if (this.#codec.isReady) return;
 		this.#codecTimer ??= Timer.repeat(() => {

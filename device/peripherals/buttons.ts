@@ -1,6 +1,6 @@
 /**
- * The four buttons, debounced: a level counts once it was stable for 20 ms. Inputs report edges only: the first level
- * is read.
+ * The four buttons, debounced: a level counts once it was stable for 20 ms. Inputs report edges only, so the initial
+ * level is read.
  */
 
 import Timer from "timer";
@@ -11,9 +11,9 @@ const debounceMs = 20;
 
 export interface ButtonsOptions {
 	readonly parts: Host["peripheral"]["button"];
-	/** Not called for a button that is held at the start. */
+	/** Not called for a button held at the start. */
 	readonly onPressed: (name: ButtonName) => void;
-	/** A button was pressed or released. */
+	/** Called when a button was pressed or released. */
 	readonly onChanged: () => void;
 }
 
@@ -56,7 +56,7 @@ export class Buttons {
 			timer = Timer.set(settle, debounceMs);
 		};
 		const input: DigitalInput = new part({ onReadable: debounce });
-		// A button that is held at the start is reported, but triggers nothing.
+		// A button held at the start is reported but triggers nothing.
 		let isHeldAtStart = input.read() === 1;
 		if (isHeldAtStart) debounce();
 	}

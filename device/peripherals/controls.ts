@@ -1,4 +1,4 @@
-/** The commands that act on the peripherals, as a component of the firmware. */
+/** Component for the commands that control the peripherals. */
 
 import { type Answer, busy, type Component } from "../component.js";
 import { lightOf } from "../protocol/light.js";
@@ -16,9 +16,9 @@ export interface ControlledPeripherals {
 		LedRing,
 		"isUpdating" | "preset" | "brightness" | "identify" | "showVolume" | "showLight"
 	>;
-	/** Undefined in safe mode, and where the model has none. */
+	/** Undefined in safe mode, and if the model has none. */
 	readonly haptics: Pick<Haptics, "intensity"> | undefined;
-	/** As haptics. */
+	/** Undefined in safe mode, and if the model has no light sensor. */
 	readonly roomBrightness: Pick<RoomBrightness, "isOn"> | undefined;
 	readonly quiet: Pick<Quiet, "set">;
 }

@@ -1,12 +1,12 @@
 /**
- * The haptic motor of the PROTO-1. The intensity is the PWM's duty in percent (specification, 4.1: "Sets PWM
- * intensity"); a coin motor at rest needs about 25 to start.
+ * Haptic motor of the PROTO-1. The intensity is the PWM's duty cycle in percent; a coin motor at rest needs about 25 to
+ * start.
  */
 
 import Timer from "timer";
 import type { Host, PulseWidth } from "../host.js";
 
-/** A coin motor slows down noticeably, and it feels like one tap. */
+/** Long enough for a coin motor to slow down noticeably, short enough to feel like one tap. */
 const pulseMs = 50;
 
 export interface HapticsOptions {
@@ -17,7 +17,7 @@ export interface HapticsOptions {
 export class Haptics {
 	readonly #output: PulseWidth;
 	readonly #onChanged: () => void;
-	/** Not stored: a motor that starts with the board can pull the supply down and restart it. */
+	/** Not persistent: a motor that starts with the board can pull down the supply and restart it. */
 	#intensity = 0;
 	#pulseTimer: Timer | undefined;
 
@@ -27,7 +27,7 @@ export class Haptics {
 		this.#drive();
 	}
 
-	/** 0 (off) to 100 (max). */
+	/** 0 (off) to 100. */
 	get intensity(): number {
 		return this.#intensity;
 	}
@@ -39,7 +39,7 @@ export class Haptics {
 		this.#onChanged();
 	}
 
-	/** Feedback to a touch: a short pause, since the motor runs at the set intensity. */
+	/** Gives feedback to a touch: a short pause of the running motor. */
 	pulse(): void {
 		if (this.#intensity === 0) return;
 		Timer.clear(this.#pulseTimer);

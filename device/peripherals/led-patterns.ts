@@ -1,6 +1,6 @@
 /**
- * The pattern of each LED state as a function of time (specification, 3.1). Painting allocates no memory: it runs 30
- * times a second on a small heap.
+ * Patterns of the LED states as functions of time. Painting allocates no memory, since it runs 30 times a second on a
+ * small heap.
  */
 
 import type { PixelStrip } from "../host.js";
@@ -25,7 +25,7 @@ export const stateOfPreset: Readonly<Record<LedPreset, LedState>> = Object.freez
 	updating: ledState.updating,
 });
 
-/** `led_ring.state_name`, by state. */
+/** Values of `led_ring.state_name`, indexed by state. */
 export const presetOfState: readonly LedPreset[] = Object.freeze([
 	"idle",
 	"connecting",
@@ -40,20 +40,20 @@ const flashPeriodMs = 1000;
 const rainbowPeriodMs = 2000;
 const breathPeriodMs = 3000;
 const identifyPeriodMs = 500;
-/** Visible in daylight, with less current than a full ring. */
+/** Visible in daylight, at less current than full brightness. */
 const overlayBrightness = 0.5;
 const smoothFrameMs = 33;
-/** Of light that turns slowly, beside which a sound is played. */
+/** Frame interval of the slowly turning light shown while a sound plays. */
 const slowFrameMs = 100;
 const slowTurnMs = 3000;
-/** Share of the ring behind the brightest LED of a light that turns. */
+/** Length of the tail of a turning light, as a share of the ring. */
 const tail = 1 / 3;
 const accent = 0x00ffa0;
 const red = 0xff0000;
-/** One turn of the pixel of a device without settings. */
+/** Turn of the circling pixel of a device without settings. */
 const unprovisionedPeriodMs = 3000;
 
-/** In milliseconds; 0: the pattern is static. */
+/** @returns milliseconds between frames; 0: the pattern is static */
 export function frameIntervalMs(state: LedState): number {
 	switch (state) {
 		case ledState.wifiConnecting:
@@ -90,14 +90,14 @@ export function paint(strip: PixelStrip, state: LedState, timeMs: number, bright
 	}
 }
 
-/** Covers the state without changing it, so that the reported state is one of the specification's. */
+/** Pattern that covers the state without changing the reported one. */
 export interface Overlay {
-	/** Milliseconds from one frame to the next; 0: it is static. */
+	/** Milliseconds between frames; 0: the overlay is static. */
 	readonly frameMs: number;
 	/**
-	 * Paints one frame without showing it.
+	 * Paints one frame into the buffer, without `update`.
 	 * @param timeMs since the overlay began
-	 * @param brightness as set, perceived, 0 to 1; what a person must see ignores it
+	 * @param brightness as set, perceived, 0 to 1; ignored by overlays that must be noticed
 	 */
 	readonly paint: (strip: PixelStrip, timeMs: number, brightness: number) => void;
 }
@@ -111,7 +111,7 @@ export const identifyOverlay: Overlay = Object.freeze({
 	},
 });
 
-/** A magenta ring that goes out pixel by pixel: the time left until the settings are erased. @param lengthMs of all of it */
+/** Magenta ring that goes out pixel by pixel: the time until the settings are erased. @param lengthMs of the countdown */
 export function countdownOverlay(lengthMs: number): Overlay {
 	return {
 		frameMs: 100,
@@ -124,7 +124,7 @@ export function countdownOverlay(lengthMs: number): Overlay {
 	};
 }
 
-/** As much of the ring as the volume; muted: one red LED. @param volume 0 to 100 */
+/** Arc whose length is the volume; muted: one red LED. @param volume 0 to 100 */
 export function volumeOverlay(volume: number): Overlay {
 	return {
 		frameMs: 0,
@@ -136,7 +136,7 @@ export function volumeOverlay(volume: number): Overlay {
 	};
 }
 
-/** A light that turns slowly, for those who do not hear: a sound of the network is loaded or played. */
+/** Slowly turning light while a sound is loaded or played, for people with hearing loss. */
 export const soundOverlay: Overlay = Object.freeze({
 	frameMs: slowFrameMs,
 	paint(strip: PixelStrip, timeMs: number, brightness: number): void {
@@ -144,10 +144,10 @@ export const soundOverlay: Overlay = Object.freeze({
 	},
 });
 
-/** Of a report that was received, or is made. */
+/** Light of a report, received or under construction. */
 export type ShownLight = Pick<Light, "color" | "effect"> & { readonly progress?: number | undefined };
 
-/** The ring as a light. */
+/** Overlay of `set_light`. */
 export function lightOverlay({ color, effect, progress = 0 }: ShownLight): Overlay {
 	const rgb = Number.parseInt(color.slice(1), 16);
 	switch (effect) {
@@ -177,7 +177,7 @@ export function lightOverlay({ color, effect, progress = 0 }: ShownLight): Overl
 	}
 }
 
-/** Orange and red in turns: the gateway refuses the token; a person has to change it. */
+/** Alternating orange and red: the gateway refuses the token, which must be changed. */
 export const refusedOverlay: Overlay = Object.freeze({
 	frameMs: flashPeriodMs / 2,
 	paint(strip: PixelStrip, timeMs: number): void {
@@ -185,7 +185,7 @@ export const refusedOverlay: Overlay = Object.freeze({
 	},
 });
 
-/** One circling white pixel: the device has no settings. */
+/** Circling white pixel: the device has no settings. */
 export const unprovisionedOverlay: Overlay = Object.freeze({
 	frameMs: unprovisionedPeriodMs / 12,
 	paint(strip: PixelStrip, timeMs: number): void {
@@ -195,7 +195,7 @@ export const unprovisionedOverlay: Overlay = Object.freeze({
 	},
 });
 
-/** From perceived brightness to light output, both 0 to 1: CIE 1931 lightness. */
+/** Converts perceived brightness to light output, both 0 to 1, by CIE 1931 lightness. */
 export function lightFor(brightness: number): number {
 	const lightness = brightness * 100;
 	return lightness <= 8 ? lightness / 903.3 : ((lightness + 16) / 116) ** 3;
@@ -219,14 +219,14 @@ function fillWith(strip: PixelStrip, color: number, brightness: number): void {
 	for (let index = 0; index < strip.length; index++) paintPixel(strip, index, color, brightness);
 }
 
-/** @param share of the ring, 0 to 1; the last LED is dim for a fraction */
+/** @param share of the ring, 0 to 1; a fraction dims the last LED */
 function paintArc(strip: PixelStrip, share: number, color: number, brightness: number): void {
 	const lit = share * strip.length;
 	for (let index = 0; index < strip.length; index++)
 		paintPixel(strip, index, color, brightness * Math.max(0, Math.min(1, lit - index)));
 }
 
-/** One bright LED with a tail that fades. @param turns since the start */
+/** Paints one bright LED with a fading tail. @param turns since the start */
 function paintTurning(strip: PixelStrip, turns: number, color: number, brightness: number): void {
 	for (let index = 0; index < strip.length; index++) {
 		const behind = (turns + 1 - index / strip.length) % 1;
@@ -259,7 +259,7 @@ function paintRainbow(strip: PixelStrip, phase: number, brightness: number): voi
 	}
 }
 
-/** One channel of a saturated color: 255 for a third of the circle, falling to 0 on both sides. */
+/** Channel of a saturated color: 255 for a third of the circle, falling to 0 on both sides. */
 function hueChannel(position: number): number {
 	const sixth = (position % 1) * 6;
 	if (sixth < 1) return 255 * sixth;
@@ -268,7 +268,7 @@ function hueChannel(position: number): number {
 	return 0;
 }
 
-/** A color other than black stays visible at the lowest brightness. */
+/** Scales a channel; a full channel stays at least 1, so that no color turns black at low brightness. */
 function channel(value: number, light: number): number {
 	if (value === 255 && light > 0) return Math.max(1, Math.round(255 * light));
 	return Math.round(value * light);

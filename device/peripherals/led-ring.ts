@@ -1,6 +1,6 @@
 /**
- * The LED ring: selects the state to show and animates it. An update has priority over a command, and a command over
- * the connection's state until that next changes. Overlays cover the state, which is still reported.
+ * LED ring: selects the state to show and animates it. An update has priority over a command, and a command over the
+ * connection's state until that next changes. Overlays cover the state, which is still the reported one.
  */
 
 import Timer from "timer";
@@ -26,14 +26,14 @@ import {
 const identifyMs = 3_000;
 const volumeMs = 1_500;
 
-/** The overlays that may be there at once; the first covers the others, and only it covers an update. */
+/** Overlay ranks. A lower rank covers the others; only the countdown covers an update. */
 const rank = Object.freeze({ countdown: 0, brief: 1, standing: 2, sound: 3, light: 4 } as const);
 type Rank = (typeof rank)[keyof typeof rank];
 
 interface Layer {
 	readonly overlay: Overlay;
 	readonly sinceMs: number;
-	/** Ends it. */
+	/** Removes the overlay. */
 	readonly timer: Timer | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface LedRingOptions {
 	readonly now: () => number;
 	/** 0 to 1. */
 	readonly brightness: number;
-	/** State, light or brightness changed, or a preset was set. */
+	/** Called when the state, the light or the brightness changed, or a preset was set. */
 	readonly onChanged: () => void;
 }
 
@@ -59,10 +59,10 @@ export class LedRing {
 	#shown: LedState = ledState.wifiConnecting;
 	#shownSinceMs: number;
 	#frameTimer: Timer | undefined;
-	/** By rank. */
+	/** Indexed by rank. */
 	readonly #layers: (Layer | undefined)[] = [];
 	#light: Light | undefined;
-	/** By the room, 0 to 1. */
+	/** Share of the brightness by the room's light, 0 to 1. */
 	#dimming = 1;
 	/** By quiet hours, 0 to 1. */
 	#most = 1;
@@ -97,7 +97,7 @@ export class LedRing {
 		this.#onChanged();
 	}
 
-	/** How much of the set brightness is shown, 0 to 1: by the room. */
+	/** Share of the set brightness that is shown, 0 to 1; follows the room's light. */
 	set dimming(dimming: number) {
 		this.#dimming = dimming;
 		this.#paintFrame();
@@ -110,7 +110,7 @@ export class LedRing {
 		this.#paintFrame();
 	}
 
-	/** The state of the connection; a change ends the priority of a command. */
+	/** State of the connection; a change ends the priority of a command. */
 	set connection(state: LedState) {
 		if (this.#connection === state) return;
 		this.#connection = state;
@@ -123,7 +123,7 @@ export class LedRing {
 		this.#isUpdating = isUpdating;
 		this.#cover(rank.brief, undefined);
 		this.#choose();
-		// The state may be the same, and what covered it another.
+		// Even if the state is unchanged, overlays may differ.
 		this.#show();
 	}
 
@@ -132,8 +132,8 @@ export class LedRing {
 	}
 
 	/**
-	 * Shows a preset until the connection's state next changes. Always reported: every set_led is answered by a state
-	 * report (specification, 3.3).
+	 * Shows a preset until the connection's state next changes. Always triggers a report: every set_led is answered by
+	 * one, even if nothing changes.
 	 */
 	preset(preset: LedPreset): void {
 		this.#command = stateOfPreset[preset];
@@ -148,24 +148,24 @@ export class LedRing {
 		this.#cover(rank.brief, identifyOverlay, identifyMs);
 	}
 
-	/** Shows the volume for 1.5 s, not while the device shows where it is. @param volume 0 to 100 */
+	/** Shows the volume for 1.5 s, unless `identify` is active. @param volume 0 to 100 */
 	showVolume(volume: number): void {
 		if (this.#layers[rank.brief]?.overlay === identifyOverlay) return;
 		this.#cover(rank.brief, volumeOverlay(volume), volumeMs);
 	}
 
-	/** Whether a sound of the network is loaded or played. */
+	/** Whether a sound is being loaded or played. */
 	set hasSound(hasSound: boolean) {
 		this.#cover(rank.sound, hasSound ? soundOverlay : undefined);
 	}
 
-	/** Shows a light. @param light undefined: ends it @param ms 0: without end */
+	/** @param light undefined: turns the light off @param ms duration; 0: unlimited */
 	showLight(light: Light | undefined, ms: number): void {
 		this.#setLight(light, ms);
 		this.#onChanged();
 	}
 
-	/** Until isRejected is set. */
+	/** Shows that the device has no settings, until isRejected is set. */
 	showUnprovisioned(): void {
 		this.connection = ledState.off;
 		this.#cover(rank.standing, unprovisionedOverlay);
@@ -177,7 +177,7 @@ export class LedRing {
 			this.#cover(rank.standing, isRejected ? refusedOverlay : undefined);
 	}
 
-	/** Shows how much is left of `ms`, above everything else, until endCountdown(). */
+	/** Shows the rest of `ms` on top of everything else, until endCountdown(). */
 	countDown(ms: number): void {
 		this.#cover(rank.countdown, countdownOverlay(ms));
 	}
@@ -186,7 +186,7 @@ export class LedRing {
 		this.#cover(rank.countdown, undefined);
 	}
 
-	/** @param overlay undefined: none of this rank @param ms after which it ends; 0: it stays */
+	/** Sets the overlay of a rank. @param overlay undefined: removes it @param ms duration; 0: unlimited */
 	#cover(which: Rank, overlay: Overlay | undefined, ms = 0, onEnd?: () => void): void {
 		const previous = this.#layers[which];
 		if (previous === undefined && overlay === undefined) return;

@@ -1,4 +1,4 @@
-/** Constructs the peripherals of this model, with their stored settings; in safe mode the ring and the buttons alone. */
+/** Creates the peripherals of this model with their stored settings; in safe mode only the ring and the buttons. */
 
 import type { ButtonName, Host } from "../host.js";
 import type { Settings } from "../settings.js";
@@ -15,9 +15,9 @@ export interface Peripherals {
 	readonly ring: LedRing;
 	readonly buttons: Buttons;
 	readonly quiet: Quiet;
-	/** Undefined in safe mode, as are all that follow. */
+	/** This and the following are undefined in safe mode. */
 	readonly audio: Audio | undefined;
-	/** PROTO-1 only, as are the next three. */
+	/** This and the following exist on the PROTO-1 only. */
 	readonly haptics: Haptics | undefined;
 	readonly light: AmbientLight | undefined;
 	readonly roomBrightness: RoomBrightness | undefined;
@@ -31,9 +31,9 @@ export interface PeripheralsOptions {
 	/** Monotonic milliseconds. */
 	readonly now: () => number;
 	readonly onPressed: (name: ButtonName) => void;
-	/** A button was pressed or released. */
+	/** Called when a button was pressed or released. */
 	readonly onButtons: () => void;
-	/** Something that a state report contains has changed. */
+	/** Called when a reported value changed. */
 	readonly onChanged: () => void;
 }
 
@@ -114,7 +114,7 @@ function createAudio({ parts, settings, now, onChanged }: PeripheralsOptions): A
 		output: parts.audioOutput,
 		codec: parts.codec,
 		now,
-		// Math.floor, since XS's Math.round returns subnormal numbers as they are.
+		// Math.floor, since XS's Math.round returns subnormal numbers unchanged.
 		volume: Math.floor(settings.number("volume", 0, 100, 50)),
 		audibleVolume: Math.floor(settings.number("audible", 1, 100, 50)),
 		onChanged: () => {

@@ -1,5 +1,5 @@
 /**
- * Quiet hours: while the clock is in one of their periods, they limit what is heard and seen. They are stored, so they hold
+ * Quiet hours: limits volume and brightness while the clock is in one of the periods. They are stored, so they apply
  * after a restart and without a gateway.
  */
 
@@ -7,7 +7,7 @@ import Timer from "timer";
 import { type CompleteReport, type QuietHours, quietHours } from "../protocol/messages.js";
 import { matches } from "../protocol/schema.js";
 
-/** The clock may be corrected at any time, so it is compared instead of waiting for a period's begin or end. */
+/** Polling interval; no timer for the next period, since the clock may be corrected at any time. */
 const checkIntervalMs = 1_000;
 
 export interface QuietOptions {
@@ -15,20 +15,20 @@ export interface QuietOptions {
 		remembered(name: "quiet"): string;
 		remember(name: "quiet", text: string): void;
 	};
-	/** @param hours whose limits hold from now on; undefined: none */
+	/** @param hours whose limits apply from now on; undefined: none */
 	readonly onLimits: (hours: QuietHours | undefined) => void;
-	/** The report has changed. */
+	/** Called when the report changed. */
 	readonly onChanged: () => void;
 }
 
 export class Quiet {
 	readonly #options: QuietOptions;
 	#hours: QuietHours | undefined;
-	/** In Unix seconds: the end of the period that holds. */
+	/** End of the current period, in Unix seconds. */
 	#until: number | undefined;
 	#timer: Timer | undefined;
 
-	/** Begins with the stored ones. */
+	/** Loads the stored quiet hours. */
 	constructor(options: QuietOptions) {
 		this.#options = options;
 		const hours = parse(options.settings.remembered("quiet"));
@@ -40,7 +40,7 @@ export class Quiet {
 		return this.#hours && { id: this.#hours.id, until };
 	}
 
-	/** Stores them in the place of the previous ones. @param hours null: there are none */
+	/** Replaces and stores the quiet hours. @param hours null: removes them */
 	set(hours: QuietHours | null): void {
 		this.#options.settings.remember("quiet", hours ? JSON.stringify(hours) : "");
 		this.#use(hours ?? undefined);
@@ -53,7 +53,7 @@ export class Quiet {
 		this.#limit(true);
 	}
 
-	/** @param isNew whether others held until now */
+	/** @param isNew whether the quiet hours were replaced */
 	#limit(isNew: boolean): void {
 		const now = Date.now() / 1000;
 		const until = this.#hours?.periods.find((period) => period.from <= now && now < period.until)?.until;
@@ -69,7 +69,7 @@ function parse(text: string): QuietHours | undefined {
 		const hours: unknown = JSON.parse(text);
 		return matches(quietHours, hours) ? hours : undefined;
 	} catch {
-		// There are none.
+		// No quiet hours are stored.
 		return undefined;
 	}
 }

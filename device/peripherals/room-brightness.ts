@@ -1,4 +1,4 @@
-/** Makes the ring darker in a dark room, by the light sensor: slowly, so that neither a hand nor a lamp makes it flicker. */
+/** Dims the ring in a dark room by the light sensor, slowly, so that neither a hand nor a lamp makes it flicker. */
 
 import Timer from "timer";
 import type { AmbientLight } from "./ambient-light.js";
@@ -25,7 +25,7 @@ export class RoomBrightness {
 	readonly #options: RoomBrightnessOptions;
 	#timer: Timer | undefined;
 	#dimming = 1;
-	/** As it is shown. */
+	/** Value that the ring shows. */
 	#shown = 1;
 
 	constructor(options: RoomBrightnessOptions) {
@@ -67,7 +67,7 @@ export class RoomBrightness {
 	}
 }
 
-/** @param level of the room, 0 to 4095 @returns share of the set brightness, 0.15 to 1 */
+/** @param level of the room's light, 0 to 4095 @returns share of the set brightness, 0.15 to 1 */
 export function dimmingFor(level: number): number {
 	return lowest + (1 - lowest) * Math.sqrt(Math.min(1, level / brightLevel));
 }

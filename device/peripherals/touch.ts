@@ -1,13 +1,10 @@
-/**
- * The touch pad of the PROTO-1, with a tracked baseline: the count without a finger drifts with temperature and
- * humidity.
- */
+/** Touch pad of the PROTO-1. Tracks a baseline, since the count without a finger drifts with temperature and humidity. */
 
 import Timer from "timer";
 import type { Host, TouchPad } from "../host.js";
 
 const sampleMs = 50;
-/** Of the pad's threshold: below it a finger has been lifted. */
+/** Release threshold, as a share of the pad's threshold. */
 const releasedShare = 0.5;
 /** Weight of a new sample: follows a drift within seconds. */
 const baselineFollows = 0.02;
@@ -33,9 +30,9 @@ export class Touch {
 	#baseline = 0;
 	#isActive = false;
 	#activeSamples = 0;
-	/** Samples until nothing is measured for too long. */
+	/** Empty samples left until the pad counts as broken. */
 	#samplesUntilFault = emptySamples;
-	/** Of a touch that has not ended; 0: there is none. */
+	/** Count of a touch that has not ended; 0: none. */
 	#endlessCount = 0;
 
 	constructor(options: TouchOptions) {
@@ -49,7 +46,7 @@ export class Touch {
 		return this.#isActive;
 	}
 
-	/** Undefined: nothing is known to be wrong. */
+	/** Undefined: no known fault. */
 	get fault(): string | undefined {
 		if (this.#samplesUntilFault <= 0) return emptyFault;
 		return this.#endlessCount > 0 ? endlessFault : undefined;

@@ -1,23 +1,23 @@
 /**
  * Streams a track to the audio output.
  *
- * The output has six blocks, of which five are filled before it starts. From then on every free one is filled, with silence
- * where there are no samples, so that no old block is repeated. What is free and what was heard follows from the clock: the
- * SDK counts samples as played when they are queued, and forgets at the start what was queued.
+ * The output has six blocks, of which five are filled before it starts. From then on every free block is filled, with
+ * silence if there are no samples, so that no old block is repeated. The clock determines which blocks are free and what
+ * was heard: the SDK counts samples as played when they are queued, and resets the count at the start.
  */
 
 import Timer from "timer";
 import type { AudioOutput, Host } from "../host.js";
 import { sampleRate, type Track } from "./track.js";
 
-/** modules/io/audioout/esp32/audioout-esp32.c: I2S_DMA_BUFFER_MAX_SIZE and dma_desc_num. */
+/** I2S_DMA_BUFFER_MAX_SIZE and dma_desc_num of the SDK's modules/io/audioout/esp32/audioout-esp32.c. */
 const blockBytes = 4092;
 const blocks = 6;
 const blocksBeforeStart = 5;
 const bytesPerMs = (sampleRate * 2) / 1000;
-/** Length of the fade where a sound breaks off and continues: at full scale 102 a sample. */
+/** Length of the fades around a gap; at full scale a step of 102 a sample. */
 const fadeBytes = 20 * bytesPerMs;
-/** Threshold below which late samples are replaced by silence. A block is played in 128 ms. */
+/** Queued bytes below which late samples are replaced by silence. A block lasts 128 ms. */
 const lowBytes = 2 * blockBytes;
 /** After everything that was written: a turn lasts less, by the watchdog. */
 const silentOutputBytes = 10_000 * bytesPerMs;
@@ -28,37 +28,37 @@ export interface TrackOutputOptions {
 	readonly now: () => number;
 	/** Called when blocks have been played, before they are filled again. */
 	readonly onHeard: () => void;
-	/** The last sample was played, or the output has failed. */
+	/** Called when the last sample was played, or the output has failed. */
 	readonly onEnd: (end: "played" | "error") => void;
 }
 
 export class TrackOutput {
 	readonly #openOutput: () => AudioOutput;
-	/** Undefined: it could not be opened, which is tried again for each track. */
+	/** Undefined: opening failed; retried for each track. */
 	#output: AudioOutput | undefined;
 	readonly #now: () => number;
 	readonly #onHeard: () => void;
 	readonly #onEnd: (end: "played" | "error") => void;
 	readonly #silence = new Uint8Array(1024);
-	/** Samples that fade. */
+	/** Scratch buffer of samples being faded. */
 	readonly #fading = new Int16Array(fadeBytes / 2);
 
-	/** While it is played. */
+	/** Track being played. */
 	#track: Track | undefined;
 	#endTimer: Timer | undefined;
 	/** Writes that the output has refused in a row. */
 	#refusals = 0;
 	/** When the output started; undefined: it is stopped. */
 	#startedAtMs: number | undefined;
-	/** Bytes written since. */
+	/** Bytes written since the start. */
 	#writtenBytes = 0;
-	/** Output position at which the track's samples began after the start or the last gap. */
+	/** Output position of the current run of samples, which began at the start or after the last gap. */
 	#runAtByte = 0;
-	/** Track position that was written there. */
+	/** Track position of the current run. */
 	#runFromByte = 0;
-	/** Whether samples of the track are still to be written. */
+	/** Whether the track has samples left to write. */
 	#isStreaming = false;
-	/** Samples did not come in time, and are awaited. */
+	/** Whether samples were late and are awaited. */
 	#isStarved = false;
 	/** Output position of the track's end, once its last sample is written. */
 	#endAtByte: number | undefined;
@@ -85,7 +85,7 @@ export class TrackOutput {
 		return this.#output !== undefined;
 	}
 
-	/** Plays a track from where it is. @throws {Error} if the output cannot be opened or written to */
+	/** Plays a track from its current position. @throws {Error} if the output cannot be opened or written to */
 	start(track: Track): void {
 		this.#writtenBytes = 0;
 		this.#endAtByte = undefined;
@@ -93,7 +93,7 @@ export class TrackOutput {
 		this.#track = track;
 		this.#output ??= this.#openOutput();
 		this.#putSilence(Math.floor(this.#output.leadInMs ?? 0) * bytesPerMs);
-		// After silence a sound that goes on fades in.
+		// A sound that continues after silence fades in.
 		this.#isStarved = this.#writtenBytes > 0 || !track.isReady;
 		this.#startRun();
 		this.#write(blocksBeforeStart * blockBytes - this.#writtenBytes);
@@ -102,14 +102,14 @@ export class TrackOutput {
 		this.#planEnd();
 	}
 
-	/** Bytes of a track that were heard: all that were taken, unless it is playing. */
+	/** Bytes of a track that were heard; all consumed bytes unless it is playing. */
 	heardBytesOf(track: Track): number {
 		if (this.#startedAtMs === undefined || this.#track !== track) return track.taken;
 		const heard = this.#runFromByte + Math.max(0, this.#outputBytes - this.#runAtByte);
 		return Math.min(track.taken, heard);
 	}
 
-	/** Ends the track: silence follows until `stop`. */
+	/** Ends the track; the output plays silence until `stop`. */
 	endTrack(): void {
 		this.#track = undefined;
 		this.#isStreaming = false;
@@ -123,20 +123,20 @@ export class TrackOutput {
 		this.#output?.stop();
 	}
 
-	/** Ends a track of which the output asks for no more samples; to be called now and then. */
+	/** Ends the track if the output has stopped requesting samples. Must be called periodically. */
 	check(): void {
 		if (!this.#isStreaming || this.#outputBytes - this.#writtenBytes < silentOutputBytes) return;
 		trace("audio: the output takes no samples\n");
 		this.#onEnd("error");
 	}
 
-	/** The samples that are written next follow a start or a gap. */
+	/** Begins a run of samples, after a start or a gap. */
 	#startRun(): void {
 		this.#runAtByte = this.#writtenBytes;
 		this.#runFromByte = this.#track?.taken ?? 0;
 	}
 
-	/** Fills the blocks that are free. */
+	/** Fills the free blocks. */
 	#fill(): void {
 		if (this.#startedAtMs === undefined) return;
 		const outputBytes = this.#outputBytes;
@@ -163,7 +163,7 @@ export class TrackOutput {
 		this.#planEnd();
 	}
 
-	/** A turn lasted longer than what was queued: the output has played silence meanwhile. */
+	/** Handles a turn that outlasted the queue: the output has played silence meanwhile. */
 	#onGap(outputBytes: number): void {
 		this.#writtenBytes = Math.ceil(outputBytes / blockBytes) * blockBytes;
 		if (!this.#isStreaming) return;
@@ -178,14 +178,14 @@ export class TrackOutput {
 		let silentEndByte = endByte;
 		if (this.#isStreaming && this.#startedAtMs !== undefined) {
 			if (!this.#isStarved) return;
-			// Little silence is enough while samples are awaited, which then follow sooner.
+			// While samples are awaited, little silence is queued, so that they follow sooner.
 			const lowByte = Math.ceil((this.#outputBytes + lowBytes) / blockBytes) * blockBytes;
 			silentEndByte = Math.min(endByte, lowByte);
 		}
 		this.#putSilence(silentEndByte);
 	}
 
-	/** @param endByte where it ends */
+	/** @param endByte output position at which the silence ends */
 	#putSilence(endByte: number): void {
 		while (this.#writtenBytes < endByte) this.#put(this.#silence.subarray(0, endByte - this.#writtenBytes));
 	}
@@ -197,7 +197,7 @@ export class TrackOutput {
 			if (track.taken > 0) this.#putFaded(track, true);
 			this.#isStarved = false;
 		}
-		// The last samples before a gap are to fade out.
+		// Samples for a fade-out are held back in case a gap follows.
 		for (;;) {
 			const most = Math.min(endByte - this.#writtenBytes, track.available - (track.isWhole ? 0 : fadeBytes));
 			if (most < 2) break;

@@ -1,6 +1,6 @@
-/** What the player plays, and how that ends. */
+/** Interface between the audio player and its sources. */
 
-/** In hertz. */
+/** Hertz. */
 export const sampleRate = 16_000;
 
 /** Who or what stopped or replaced a track. */
@@ -8,21 +8,21 @@ export type Stopper = "button" | "chime" | "another sound" | "update" | "restart
 /** `error`: the output failed; `codec`: the codec does not answer. */
 export type TrackEnd = "played" | "error" | "codec" | Stopper;
 
-/** What is played: signed 16-bit samples, little-endian, mono, 16 kHz. */
+/** Source of samples: signed 16 bits, little-endian, mono, 16 kHz. */
 export interface Track {
-	/** For `audio.current_track`. */
+	/** Value of `audio.current_track`. */
 	readonly uri: string;
-	/** 0 to 100, while it plays; undefined: as a person has set it. It may change when samples are released. */
+	/** 0 to 100, while the track plays; undefined: the base volume. May change when samples are released. */
 	readonly volume: number | undefined;
 	/** A person has set another volume while it played, which stands. */
 	isOverruled?: boolean;
 	/** No chime replaces it. */
 	readonly isUrgent?: boolean;
-	/** Bytes that take() has. */
+	/** Bytes that can be consumed. */
 	readonly available: number;
-	/** Whether nothing will be added to `available`. */
+	/** Whether the track is completely loaded: nothing will be added to `available`. */
 	readonly isWhole: boolean;
-	/** Whether there is enough to begin. */
+	/** Whether enough is loaded to begin. */
 	readonly isReady: boolean;
 	/** Bytes taken so far. */
 	readonly taken: number;
@@ -30,10 +30,10 @@ export interface Track {
 	take(byteCount: number): Uint8Array;
 	/** Everything before `position` was heard. */
 	release(position: number): void;
-	/** take() continues at `position`. */
+	/** Makes consume() continue at `position`. */
 	rewind(position: number): void;
-	/** Samples did not come in time. */
+	/** Called when samples were late. */
 	onUnderrun?(): void;
-	/** Called once, last. @param heardBytes of its samples */
+	/** Called once, last. @param heardBytes bytes of the track that were heard */
 	onEnd?(end: TrackEnd, heardBytes: number): void;
 }

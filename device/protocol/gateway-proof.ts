@@ -1,13 +1,13 @@
 /**
- * How a device finds its gateway by multicast DNS, where anyone in the network can answer: both prove that they know the device's token,
- * which does not leave the device. A proof is half of an HMAC-SHA-256 (RFC 2104, 5), in hex, with the token as the key.
+ * Authentication of discovery by multicast DNS, where anyone in the network can answer. Device and gateway prove that they
+ * know the device's token without sending it. A proof is half of an HMAC-SHA-256 (RFC 2104, 5), in hex, keyed by the token.
  *
- * The device asks for PTR records of `<nonce>.<deviceId>.<proof of the question>._sub._device-gateway._tcp.local`, a subtype (RFC 6763, 7.1).
- * Only a gateway that knows the token answers: in the TXT record, `address` is where the device can connect, in the form of its setting
- * `gateway`, and `proof` the proof of that.
+ * The device queries PTR records of `<nonce>.<deviceId>.<proof of questionText>._sub._device-gateway._tcp.local`, a subtype
+ * (RFC 6763, 7.1). Only a gateway that knows the token answers. Its TXT record has the `address` to connect to, in the form
+ * of the setting `gateway`, and the `proof` of answerText.
  */
 
-/** Of the service and its domain (RFC 6763, 4.1). */
+/** Service type and domain (RFC 6763, 4.1). */
 export const gatewayService = "_device-gateway._tcp.local";
 export const proofCharacters = 32;
 
@@ -15,7 +15,7 @@ export function questionText(nonce: string, deviceId: string): string {
 	return `gateway question ${nonce} ${deviceId}`;
 }
 
-/** With the address, so that no one can give another one with this proof. */
+/** Includes the address, so that nobody can reuse the proof with another one. */
 export function answerText(nonce: string, deviceId: string, address: string): string {
 	return `gateway answer ${nonce} ${deviceId} ${address}`;
 }

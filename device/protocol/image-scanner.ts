@@ -1,18 +1,18 @@
 /**
- * Streaming parser of a firmware image's structure. It finds the end of the image as ESP-IDF's esp_image_verify does
+ * Streaming parser of a firmware image's structure. Finds the end of the image like ESP-IDF's esp_image_verify
  * (components/bootloader_support/src/esp_image_format.c), since a file or slot may contain more, such as a signature.
  */
 
 import { imageLayout } from "./image.js";
 
 export interface ImageScannerOptions {
-	/** Default false: on a board ESP-IDF verifies the checksum. */
+	/** Default: false, since ESP-IDF verifies the checksum on a board. */
 	readonly verifiesChecksum?: boolean;
 }
 
 type Piece = "header" | "segment header" | "segment" | "padding" | "digest and what follows";
 
-/** The caller checks magic, chip, descriptors and SHA-256. */
+/** Does not check magic, chip, descriptors and SHA-256. */
 export class ImageScanner {
 	readonly #verifiesChecksum: boolean;
 	#piece: Piece = "header";
@@ -42,17 +42,17 @@ export class ImageScanner {
 		return this.#contentBytes;
 	}
 
-	/** Least size of the image with its SHA-256; exact once `contentBytes` is known. */
+	/** Minimum size of the image with its SHA-256; exact once `contentBytes` is known. */
 	get minimumBytes(): number {
 		return this.#minimumBytes;
 	}
 
-	/** @returns the error for a file of fewer than `minimumBytes` */
+	/** @returns the error for a file shorter than `minimumBytes` */
 	describeCut(fileBytes: number): string {
 		return `The image is cut off: the file ends after ${fileBytes} bytes, its segments need ${this.#minimumBytes}.`;
 	}
 
-	/** @returns a sentence that says why this is not an image, also for later bytes; undefined while it may be one */
+	/** @returns a sentence that explains why this is no valid image, repeated for later bytes; undefined: no problem so far */
 	write(bytes: Uint8Array): string | undefined {
 		for (let at = 0; at < bytes.byteLength && this.#problem === undefined; ) {
 			const end = Math.min(bytes.byteLength, at + this.#pieceEnd - this.#offset);
@@ -141,7 +141,7 @@ export class ImageScanner {
 }
 
 /**
- * Xors all bytes, four at a time: single bytes would take as long as the SHA-256.
+ * XORs all bytes, four at a time: byte by byte would take as long as the SHA-256.
  * @param start the seed, or the checksum so far @returns 0 to 255
  */
 export function addToChecksum(start: number, bytes: Uint8Array): number {

@@ -1,34 +1,34 @@
 /**
- * The layout of a firmware image: ESP-IDF's application image (esp_app_format.h, esp_app_desc.h) with this project's
- * descriptor after ESP-IDF's (hosts/esp32/board-descriptor.c). In bytes, little-endian, strings padded with NUL.
+ * Layout of a firmware image: ESP-IDF's application image (esp_app_format.h, esp_app_desc.h) with this project's
+ * descriptor after ESP-IDF's (hosts/esp32/board-descriptor.c). Little-endian; strings are padded with NUL.
  */
 
 import type { Chip } from "./messages.js";
 
-/** `chip_id` of the image header. No chip has the virtual id, so boards refuse such images. */
+/** `chip_id` of the image header. No chip has the virtual id, so boards reject images of virtual devices. */
 export const chipIds: Readonly<Record<Chip, number>> = Object.freeze({
 	esp32: 0x0000,
 	esp32s3: 0x0009,
 	virtual: 0xfff0,
 });
 
-/** A header, segments with headers, padding that ends with the checksum, and a SHA-256. */
+/** Header, segments with headers, padding that ends with the checksum, and a SHA-256. Offsets and lengths in bytes. */
 export const imageLayout = Object.freeze({
 	magic: 0xe9,
 	segmentCountOffset: 0x01,
 	chipIdOffset: 0x0c,
-	/** Not 0: a SHA-256 of everything up to the checksum follows it. */
+	/** If not 0, a SHA-256 of everything up to the checksum follows the checksum. */
 	hasDigestOffset: 0x17,
 	headerBytes: 24,
 	segmentHeaderBytes: 8,
-	/** In a segment header. */
+	/** Offset within a segment header. */
 	segmentLengthOffset: 4,
 	mostSegments: 16,
 	/** Exclusive; lengths are multiples of 4. */
 	segmentLimit: 0x100_0000,
-	/** Xor of this and all segments' bytes. */
+	/** The checksum is the XOR of this and all bytes of the segments. */
 	checksumSeed: 0xef,
-	/** Never empty; its last byte is the checksum. */
+	/** Alignment of the padding, which is never empty and ends with the checksum. */
 	paddedTo: 16,
 	digestBytes: 32,
 });
@@ -38,7 +38,7 @@ export interface TextField {
 	readonly byteLength: number;
 }
 
-/** ESP-IDF's descriptor: the start of the first segment's data. */
+/** ESP-IDF's descriptor, at the start of the first segment's data. */
 export const appDescriptor = Object.freeze({
 	offset: 0x20,
 	byteLength: 256,
@@ -59,8 +59,8 @@ export const ownDescriptor = Object.freeze({
 	/** u16, see `imageFlags`. */
 	flagsOffset: 0x158,
 	/**
-	 * u16. A release whose predecessors must not be installed again raises it. Images older than this field have 0,
-	 * since these bytes belonged to their flags.
+	 * u16. Raised by a release whose predecessors must not be installed again. 0 in images from before this field, whose
+	 * flags used these bytes.
 	 */
 	securityVersionOffset: 0x15a,
 	/** u32, seconds since 1970; 0: unknown. */
@@ -68,18 +68,18 @@ export const ownDescriptor = Object.freeze({
 });
 
 export const imageFlags = Object.freeze({
-	/** Settings may be compiled in, as mcconfig does. */
+	/** Settings may be compiled in by mcconfig. */
 	hasSettings: 1,
 });
 
-/** The header, the first segment's, and both descriptors. */
+/** Length of the image header, the first segment header and both descriptors. */
 export const headBytes = 0x160;
 
 function field(offset: number, byteLength: number): TextField {
 	return Object.freeze({ offset, byteLength });
 }
 
-/** Characters other than printable ASCII become "?". */
+/** Reads a string up to the first NUL; characters other than printable ASCII become "?". */
 export function readText(image: Uint8Array, { offset, byteLength }: TextField): string {
 	let text = "";
 	for (let index = offset; index < offset + byteLength; index++) {

@@ -2,7 +2,7 @@
 
 import type { CommandOf, Light } from "./messages.js";
 
-/** @param value of a `set_light` @returns undefined: it ends the light */
+/** Converts the value of `set_light` to the form of a state report. @returns undefined: the light is turned off */
 export function lightOf(value: CommandOf<"set_light">["value"]): Light | undefined {
 	if (!value) return undefined;
 	const { color, effect = "solid", progress = 0 } = value;

@@ -1,7 +1,4 @@
-/**
- * Every message between device and gateway, each defined once: specification, 2.1, 2.2, 2.4, 4.1 and 4.2, and our
- * own.
- */
+/** Schemas of all messages between device and gateway, each defined once for both ends. */
 
 import { hasPart, modelsWith } from "./models.js";
 import {
@@ -45,7 +42,7 @@ export const deviceId = pattern(64, "^[A-Za-z0-9][A-Za-z0-9._-]*$", "letters, di
 export const chips = Object.freeze(["esp32s3", "esp32", "virtual"] as const);
 export type Chip = (typeof chips)[number];
 
-/** As in `set_led` and `led_ring.state_name`. */
+/** Value of `set_led` and `led_ring.state_name`. */
 const ledPreset = oneOf("rainbow", "connecting", "failed", "idle", "updating");
 export type LedPreset = Infer<typeof ledPreset>;
 
@@ -58,39 +55,39 @@ export const chimes = Object.freeze(["startup", "wifi_connecting", "wifi_connect
 const chime = oneOf(...chimes);
 export type Chime = Infer<typeof chime>;
 
-/** What comes first of sounds that wait. */
+/** Priorities of queued sounds, the highest first. */
 export const priorities = Object.freeze(["urgent", "normal", "low"] as const);
 export const priority = oneOf(...priorities);
 export type Priority = Infer<typeof priority>;
 
-/** What holds while the clock is in one of the periods. */
+/** Limits that apply while the clock is in one of the periods. */
 export const quietHours = object({
-	/** Says in a report which were sent last. */
+	/** Identifies the quiet hours in state reports. */
 	id: pattern(16, "^[A-Za-z0-9]+$", "letters or digits"),
 	/** In Unix seconds. */
 	periods: list(object({ from: uint32, until: uint32 }), 16, 1),
-	/** What is heard is at most as loud; urgent sounds have their own volume. */
+	/** Maximum volume; urgent sounds are exempt. */
 	volume: optional(percent),
-	/** The ring is at most as bright. */
+	/** Maximum brightness of the ring. */
 	brightness: optional(float(0, 1)),
-	/** Other sounds, and chimes, are not played. */
+	/** Whether only urgent sounds are played, and no chimes. */
 	only_urgent: optional(boolean()),
 });
 export type QuietHours = Infer<typeof quietHours>;
 
-/** Names a sound in commands, uplinks and `audio.current_track`. */
+/** Identifies a sound in commands, uplinks and `audio.current_track`. */
 const soundId = pattern(64, "^[A-Za-z0-9][A-Za-z0-9._-]*$", "letters, digits, '.', '_' or '-'");
 
 /** Content of the uplink `sound_update`. */
 export const soundUpdate = object({
 	id: soundId,
-	/** `waiting`, `resumed` and `expired` only of one with a priority. */
+	/** `waiting`, `resumed` and `expired` occur only for sounds with a priority. */
 	state: oneOf("waiting", "ready", "playing", "resumed", "played", "stopped", "failed", "expired"),
-	/** Of `failed` a sentence; of `stopped` why: button, chime, another sound, update, restart, command, quiet hours. */
+	/** For `failed` a sentence; for `stopped` one of button, chime, another sound, update, restart, command, quiet hours. */
 	reason: optional(string(512)),
-	/** At the end: how often samples did not come in time. */
+	/** At the end: number of gaps caused by late samples. */
 	underruns: optional(uint32),
-	/** At the end: of its samples. */
+	/** At the end: duration of the sound that was heard. */
 	heard_ms: optional(uint32),
 });
 
@@ -108,21 +105,21 @@ export const crashKinds = Object.freeze([
 ] as const);
 export type CrashKind = (typeof crashKinds)[number];
 
-/** An end of the firmware other than by System.restart(). */
+/** Any end of the firmware other than System.restart(). */
 export const crash = object({
 	/** Distinguishes a crash from the next one of its kind. */
 	id: pattern(32, "^[0-9a-f]+$", "hexadecimal digits"),
 	kind: oneOf(...crashKinds),
 	message: string(512),
-	/** Of the source, relative to the project, if known. */
+	/** Source file relative to the project, if known. */
 	file: optional(string(128)),
 	line: optional(integer(1, 1_000_000)),
 	/** Lines of `at function (file:line)` or program counters, innermost first; may be empty. */
 	stack: string(1024),
-	/** Of the firmware that ended; empty if unknown. */
+	/** Version of the crashed firmware; empty if unknown. */
 	firmware_version: string(32),
 	uptime_seconds: uint32,
-	/** The last lines that were traced. */
+	/** Last lines of trace output. */
 	trace: string(2048),
 });
 export type Crash = Infer<typeof crash>;
@@ -135,19 +132,19 @@ const hapticIntensity = withPart("haptics", percent);
 /** Room for a certificate of 3 KB in DER. */
 const certificateInPem = string(4352);
 
-/** 64 bytes; in the catalog, an upload and `start_ota`. */
+/** ECDSA signature of 64 bytes in the catalog, an upload and `start_ota`. */
 export const signature = pattern(88, "^[A-Za-z0-9+/]{85}[AQgw]==$", "a signature of 64 bytes in base64,");
 
 export const sha256 = pattern(64, "^[0-9a-f]{64}$", "a SHA-256 in hex");
 
 const password = pattern(63, "^([ -~]{8,63})?$", "empty, or a WPA password of 8 or more characters,");
 
-/** An empty text removes an optional setting. */
+/** Settings to change. An empty string removes an optional setting. */
 const changedSettings = changeOf({
-	// In the XS of virtual devices a class [^…] that begins at \x00 excludes nothing (corrected in SDK 8.2.3).
+	// In the XS of virtual devices, a class [^…] that begins at \x00 excludes nothing (fixed in SDK 8.2.3).
 	ssid: optional(pattern(32, "^((?!\\x00)[^\\x01-\\x1f])+$", "the name of a Wi-Fi network")),
 	password: optional(password),
-	/** A network beside the first: they are tried in turns. */
+	/** Second network; the two are tried in turns. */
 	ssid2: optional(pattern(32, "^((?!\\x00)[^\\x01-\\x1f])*$", "empty, or the name of a Wi-Fi network,")),
 	password2: optional(password),
 	gateway: optional(
@@ -158,11 +155,11 @@ const changedSettings = changeOf({
 	sntp: optional(pattern(253, "^[A-Za-z0-9.-]*$", "empty, or the name of a time server,")),
 });
 export type ChangedSettings = Infer<typeof changedSettings>;
-/** Given at the installation, by set_settings or on a command line. */
+/** Settings given at the installation, by set_settings or on a command line. */
 export type InstalledSetting = keyof ChangedSettings;
 export const installedSettings = Object.freeze(keysOf(changedSettings.fields));
 
-/** Capabilities added after the first version, which a device names in `Device-Features`. */
+/** Capabilities added after the first version, announced by devices in `Device-Features`. */
 export const features = Object.freeze([
 	"identify",
 	"settings",
@@ -178,7 +175,7 @@ export const features = Object.freeze([
 ] as const);
 export type Feature = (typeof features)[number];
 
-/** @param feature null: every firmware knows the command; otherwise only a device that names the feature is sent it */
+/** @param feature required of a device for the command to be sent; null: every firmware supports it */
 function command<
 	const N extends string,
 	const T extends Feature | null,
@@ -194,7 +191,7 @@ function keeping<const K extends readonly string[], C extends Schema>(keys: K, c
 	return Object.freeze(lasting);
 }
 
-/** Gateway to device, by the value of `command`. */
+/** Messages from gateway to device, keyed by `command`. */
 export const commands = Object.freeze({
 	set_volume: keeping(["volume", "audible"], command("set_volume", null, { value: percent })),
 	query_state: command("query_state", null, {}),
@@ -203,24 +200,24 @@ export const commands = Object.freeze({
 	play_sound: command("play_sound", "sound", {
 		value: object({
 			id: soundId,
-			/** Of a WAV: PCM, 16 bit, mono, 16 kHz. http or https; what the device cannot load it reports as `failed`. */
+			/** http or https address of a WAV: PCM, 16 bit, mono, 16 kHz. The device reports `failed` if it cannot load it. */
 			url: string(2048),
-			/** While it plays. */
+			/** Volume during the sound. */
 			volume: optional(percent),
-			/** It waits for start_sound, at most 10 s. */
+			/** Whether the sound waits for start_sound, at most 10 s. */
 			ready: optional(boolean()),
-			/** Present: it waits until what plays has ended; an urgent one interrupts it. Absent: it replaces all others. */
+			/** Present: the sound is queued; an urgent one interrupts others. Absent: it replaces all others. */
 			priority: optional(priority),
-			/** In seconds: it must have begun by then. */
+			/** Seconds within which the sound must begin. */
 			expires: optional(integer(1, 86_400)),
-			/** Is heard before it, and then 0.3 s of silence. */
+			/** Played before the sound, followed by 0.3 s of silence. */
 			chime: optional(chime),
-			/** Absent: that of the sound. */
+			/** Absent: the volume of the sound. */
 			chime_volume: optional(percent),
 		}),
 	}),
 	start_sound: command("start_sound", "sound", { value: object({ id: soundId }) }),
-	/** Without `id`: whatever sound plays. */
+	/** Without `id`, all sounds are stopped. */
 	stop_sound: command("stop_sound", "sound", { value: optional(object({ id: optional(soundId) })) }),
 	identify: command("identify", "identify", {}),
 	restart: command("restart", "restart", {}),
@@ -234,9 +231,9 @@ export const commands = Object.freeze({
 					color: either(hexColor, list(integer(0, 255), 3, 3)),
 					/** Absent: solid. */
 					effect: optional(lightEffect),
-					/** Of the effect `progress`; absent: 0. */
+					/** Used by the effect `progress`; absent: 0. */
 					progress: optional(float(0, 1)),
-					/** 0 or absent: without end. */
+					/** 0 or absent: unlimited. */
 					seconds: optional(integer(0, 86_400)),
 				}),
 			),
@@ -254,22 +251,22 @@ export const commands = Object.freeze({
 		url: pattern(2048, "^https?://[^\\s/]\\S*?$", "an http or https address"),
 		cert_pem: optional(certificateInPem),
 		/**
-		 * ECDSA P-256 over the SHA-256 of the image as it ends by its own header: r and s, 32 bytes each, big-endian
-		 * (IEEE P1363). Firmware with release keys requires it.
+		 * ECDSA P-256 signature of the image's SHA-256: r and s, 32 bytes each, big-endian (IEEE P1363). The image's own
+		 * header determines its end. Required by firmware with release keys.
 		 */
 		signature: optional(signature),
-		/** Makes the same image from the one that runs; needs the feature `delta`. After any error `url` is used. */
+		/** Patch from the running image to the same image; requires the feature `delta`. On any error `url` is used. */
 		patch: optional(
 			object({
 				url: pattern(512, "^https?://[^\\s/]\\S*?$", "an http or https address"),
-				/** Of the image that it changes. */
+				/** SHA-256 of the image to be patched. */
 				from: sha256,
-				/** Of the one that it makes. */
+				/** SHA-256 of the resulting image. */
 				to: sha256,
 			}),
 		),
 	}),
-	/** Secret: the gateway keeps no copy. */
+	/** Contains secrets: the gateway keeps no copy. */
 	set_settings: command("set_settings", "settings", { value: changedSettings }),
 	query_crash: command("query_crash", "crash", {}),
 	clear_crash: command("clear_crash", "crash", { id: crash.fields.id }),
@@ -280,8 +277,8 @@ export const commands = Object.freeze({
 	}),
 });
 /**
- * Of a command's JSON in UTF-8: the longest `start_ota`. A device closes a connection that sends more: its heap of 77
- * KB holds a command up to four times while parsing, beside the 16 KB of an update.
+ * Maximum length of a command's JSON in UTF-8: the longest `start_ota`. A device closes the connection if it receives
+ * more: while parsing, its heap of 77 KB holds a command up to four times, in addition to the 16 KB of an update.
  */
 export const longestCommandBytes = 7424;
 export type CommandName = keyof typeof commands;
@@ -300,7 +297,7 @@ export const lastingSettings = Object.freeze(
 export type CommandOf<N extends CommandName> = Infer<(typeof commands)[N]>;
 export type Command = { [N in CommandName]: CommandOf<N> }[CommandName];
 
-/** @returns the feature that a device needs for it; undefined: each has it */
+/** @returns the feature required for the command; undefined: none */
 export function featureFor(command: Command): Feature | undefined {
 	if (command.command === "play_audio" && command.value === "attention") return "chime";
 	return commands[command.command].feature ?? undefined;
@@ -314,7 +311,7 @@ export const commandErrorCodes = Object.freeze([
 ] as const);
 export type CommandErrorCode = (typeof commandErrorCodes)[number];
 
-/** Device to gateway, by the value of `type`. */
+/** Messages from device to gateway, keyed by `type`. */
 export const uplinks = Object.freeze({
 	state_report: object({
 		type: oneOf("state_report"),
@@ -324,7 +321,7 @@ export const uplinks = Object.freeze({
 			mac_address: macAddress,
 			model: oneOf(...models),
 			firmware_version: string(32),
-			/** Of the firmware; absent: 0. The device accepts no firmware with a lower one. */
+			/** Security version of the firmware; absent: 0. The device rejects firmware with a lower one. */
 			security_version: optional(integer(0, 65_535)),
 			idf_version: string(32),
 			cpu_freq_mhz: integer(0, 10_000),
@@ -336,7 +333,7 @@ export const uplinks = Object.freeze({
 			free_heap_bytes: uint32,
 			min_free_heap_bytes: uint32,
 			reset_reason: string(64),
-			/** Only if true: after three failed starts, without sound, haptics and sensors. */
+			/** Present only if true: the device is in safe mode after three failed starts, without sound, haptics and sensors. */
 			safe_mode: optional(boolean()),
 		}),
 		network: object({
@@ -345,12 +342,12 @@ export const uplinks = Object.freeze({
 			wifi_rssi: integer(-128, 0),
 			ip_address: string(45),
 			websocket_connected: boolean(),
-			/** Of the access point, while connected; absent where the host does not know it, like the channel. */
+			/** Access point; absent, like the channel, while disconnected or if the host does not know it. */
 			bssid: optional(macAddress),
 			channel: optional(integer(1, 233)),
-			/** Since the start. */
+			/** Number since the start. */
 			reconnects: optional(uint32),
-			/** Why the connection was last lost, since the start: a WiFiReason or `unknown`. */
+			/** Reason of the last disconnection since the start: a WiFiReason or `unknown`. */
 			last_loss: optional(string(64)),
 		}),
 		peripherals: object({
@@ -358,16 +355,16 @@ export const uplinks = Object.freeze({
 				volume: percent,
 				player_state: playerState,
 				current_track: pattern(256, "^(file://.+|none)$", "file://<path> or none"),
-				/** Why nothing is heard; absent: nothing is known to be wrong. */
+				/** Why nothing is audible; absent, like other faults: no known fault. */
 				fault: optional(string(128)),
 			}),
 			led_ring: object({
 				state_id: integer(0, 6),
 				state_name: ledPreset,
 				brightness_coef: float(0, 1),
-				/** What covers the state; absent: nothing. */
+				/** Light that covers the state; absent: none. */
 				light: optional(object({ color: hexColor, effect: lightEffect, progress: optional(float(0, 1)) })),
-				/** Only if true. */
+				/** Present only if true. */
 				auto_brightness: withPart("ambientLight", optional(boolean())),
 			}),
 			buttons: object({
@@ -378,16 +375,16 @@ export const uplinks = Object.freeze({
 			}),
 			haptic_intensity: hapticIntensity,
 			ambient_light: withPart("ambientLight", integer(0, 4095)),
-			/** What is, or may be, wrong with it; absent: nothing is known, as in all of these. */
+			/** Known or possible fault of the sensor. */
 			ambient_light_fault: withPart("ambientLight", optional(string(128))),
 			touch_active: withPart("touch", boolean()),
 			touch_fault: withPart("touch", optional(string(128))),
 		}),
-		/** Absent: none are set. */
+		/** Absent: no quiet hours are set. */
 		quiet: optional(
 			object({
 				id: quietHours.fields.id,
-				/** While they hold. */
+				/** End of the current period. */
 				until: optional(timestamp),
 			}),
 		),
@@ -400,7 +397,7 @@ export const uplinks = Object.freeze({
 	}),
 	ota_complete: object({ type: oneOf("ota_complete") }),
 	ota_error: object({ type: oneOf("ota_error"), reason: string(1024) }),
-	/** How a trial of new settings ended. */
+	/** Result of a settings trial. */
 	settings_result: object({
 		type: oneOf("settings_result"),
 		deviceId,
@@ -408,12 +405,12 @@ export const uplinks = Object.freeze({
 		/** Why the device returned to its previous settings. */
 		reason: optional(string(512)),
 	}),
-	/** Progress of a sound that was asked for. Each has exactly one end: played, stopped, failed or expired. */
+	/** Progress of a requested sound. Each has exactly one final state: played, stopped, failed or expired. */
 	sound_update: object({ type: oneOf("sound_update"), deviceId, ...soundUpdate.fields }),
 	command_error: object({
 		type: oneOf("command_error"),
 		deviceId,
-		/** Name of the refused command; empty if it had none. */
+		/** Name of the rejected command; empty if it had none. */
 		command: string(64),
 		code: oneOf(...commandErrorCodes),
 		message: string(1024),
@@ -422,14 +419,14 @@ export const uplinks = Object.freeze({
 	crash_report: object({
 		type: oneOf("crash_report"),
 		deviceId,
-		/** Absent: nothing to report. */
+		/** Absent: no crash. */
 		crash: optional(crash),
 	}),
-	/** While `set_log` lasts: at most one a second, up to 4 KB. */
+	/** Live log, while `set_log` is active: at most one message a second, of up to 4 KB. */
 	log: object({
 		type: oneOf("log"),
 		deviceId,
-		/** 0 for the first after `set_log`. */
+		/** Sequence number, 0 for the first message after `set_log`. */
 		seq: uint32,
 		/** Lines lost since the previous message. */
 		dropped: uint32,
@@ -441,7 +438,7 @@ export type UplinkType = keyof typeof uplinks;
 export type UplinkOf<T extends UplinkType> = Infer<(typeof uplinks)[T]>;
 export type Uplink = { [T in UplinkType]: UplinkOf<T> }[UplinkType];
 export type StateReport = UplinkOf<"state_report">;
-/** The compiler reports a field that the firmware lacks. */
+/** State report with every field listed, so that the compiler detects one that the firmware omits. */
 export type CompleteReport = Complete<(typeof uplinks)["state_report"]>;
 export type Light = NonNullable<CompleteReport["peripherals"]["led_ring"]["light"]>;
 export type CommandError = UplinkOf<"command_error">;
@@ -452,14 +449,14 @@ export type LogMessage = UplinkOf<"log">;
 
 export interface Rejection {
 	readonly code: Exclude<CommandErrorCode, "busy">;
-	/** One sentence that says what to change. */
+	/** One sentence that explains what to change. */
 	readonly message: string;
 }
 export type CheckedCommand =
 	| { readonly command: Command; readonly rejection?: undefined }
 	| { readonly rejection: Rejection };
 
-/** @param value parsed JSON @param model undefined: commands of every part are accepted */
+/** @param value parsed JSON @param model undefined: commands for parts of any model are accepted */
 export function checkCommand(value: unknown, model?: Model): CheckedCommand {
 	const name = isRecord(value) ? value.command : undefined;
 	if (typeof name !== "string" || !isCommandName(name))
@@ -476,8 +473,8 @@ export type CheckedUplink =
 	| { readonly problem: string };
 
 /**
- * Checks a state report against the model that it names.
- * @param value parsed JSON @returns the uplink, or a sentence that says what is wrong and where
+ * Validates an uplink; a state report against the model that it names.
+ * @param value parsed JSON @returns the uplink, or a sentence that locates and describes the problem
  */
 export function checkUplink(value: unknown): CheckedUplink {
 	const type = isRecord(value) ? value.type : undefined;

@@ -1,8 +1,6 @@
-/**
- * The kinds of boards: the one list of what a model has. A board's pins are in hosts/<model in lower case>/pins.ts.
- */
+/** Models and their hardware. The pins of a model's board are in hosts/<model in lower case>/pins.ts. */
 
-/** Parts that only some boards have, named as in Host.peripheral. */
+/** Parts that only some models have, named as in Host.peripheral. */
 export type BoardPart = "haptics" | "ambientLight" | "touch";
 
 interface BoardModel {
@@ -11,7 +9,7 @@ interface BoardModel {
 	readonly parts: readonly BoardPart[];
 }
 
-/** As state reports and images name them: at most 15 characters. */
+/** Names used in state reports and images; at most 15 characters. */
 export const models = Object.freeze(["DEV-1", "PROTO-1"] as const);
 export type Model = (typeof models)[number];
 
@@ -20,7 +18,7 @@ export const boardModels: Readonly<Record<Model, BoardModel>> = Object.freeze({
 	"PROTO-1": board(12, ["haptics", "ambientLight", "touch"]),
 });
 
-/** @throws Error that names the models */
+/** @throws Error that lists the models */
 export function requireModel(name: unknown): Model {
 	const model = models.find((each) => each === name);
 	if (!model)
@@ -32,12 +30,12 @@ export function hasPart(model: Model, part: BoardPart): boolean {
 	return boardModels[model].parts.includes(part);
 }
 
-/** E.g. `dev-1-a1b2c3`. @param macAddress six bytes in hex, joined by colons */
+/** @param macAddress six bytes in hex, joined by colons @returns device id, e.g. `dev-1-a1b2c3` */
 export function idOf(model: Model, macAddress: string): string {
 	return `${model.toLowerCase()}-${macAddress.slice(-8).replaceAll(":", "").toLowerCase()}`;
 }
 
-/** E.g. "PROTO-1". */
+/** Lists the models with a part for a message, e.g. "PROTO-1". */
 export function modelsWith(part: BoardPart): string {
 	return models.filter((model) => hasPart(model, part)).join(" and ");
 }

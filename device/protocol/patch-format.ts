@@ -1,28 +1,27 @@
 /**
- * A patch makes a firmware image from the one that runs. All numbers are little-endian.
+ * Format of patches from the running firmware image to a new one. All numbers are little-endian.
  *
- * A head (`patchHead`), then one stream, compressed: a byte of flags for each eight items, lowest bit first. 0: one
- * byte as it is. 1: two bytes, a number of 16 bits; its low 11 are the distance back less 1, its high 5 the length less
- * `shortestMatch`.
+ * A header (`patchHead`) is followed by one stream, compressed by LZSS: a byte of flags precedes each eight items, lowest
+ * bit first. Flag 0: a literal byte. Flag 1: a match of two bytes, a 16-bit number whose low 11 bits are the distance
+ * minus 1 and whose high 5 bits are the length minus `minMatch`.
  *
- * The stream is a sequence of operations, each a number (7 bits a byte, lowest first, the high bit says that more
- * follow, at most 4 bytes): its low 2 bits are the kind, the others a count of bytes, above 0. It follows bsdiff:
- * code that has moved differs in few bytes, which are alike.
+ * The decompressed stream is a sequence of operations. Each begins with a LEB128 number of at most 4 bytes: its low 2
+ * bits are the kind, the others a byte count above 0. As in bsdiff, moved code differs in few bytes, mostly alike.
  */
 
 export const patchOperations = Object.freeze({
-	/** Takes bytes of the source from the present place on. */
+	/** Copies bytes of the source from the current position. */
 	copy: 0,
-	/** The same, and adds to each, modulo 256, one of the bytes that follow. */
+	/** Copies, and adds to each byte, modulo 256, one of the bytes that follow. */
 	add: 1,
-	/** Takes the bytes that follow. */
+	/** Copies the bytes that follow. */
 	insert: 2,
-	/** Moves the place in the source: even counts / 2 forward, odd ones (count + 1) / 2 back. Never twice in a row. */
+	/** Moves the position in the source: even counts by count / 2 forward, odd ones by (count + 1) / 2 back. Never twice in a row. */
 	seek: 3,
 });
 
 export const patchHead = Object.freeze({
-	/** `DAP1`, the format's version is its digit. */
+	/** `DAP1`; the digit is the format version. */
 	magic: 0x31504144,
 	/** u32 each. */
 	sourceBytesOffset: 4,

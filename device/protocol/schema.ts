@@ -1,6 +1,6 @@
 /**
- * A small schema library. The types, both peers' checks and the AsyncAPI document are derived from the schemas of
- * messages.ts.
+ * Minimal schema library. The types, the validation on both ends and the AsyncAPI document are derived from the schemas
+ * in messages.ts.
  */
 
 import { type BoardPart, hasPart, type Model, modelsWith } from "./models.js";
@@ -9,7 +9,7 @@ export { type Model, models } from "./models.js";
 
 export interface Presence {
 	readonly optional?: true;
-	/** Required on models with this part unless it is optional, refused on others. */
+	/** On models with this part the field is required unless optional; on others it is rejected. */
 	readonly part?: BoardPart;
 }
 
@@ -17,13 +17,13 @@ export type StringSchema = Presence & {
 	readonly type: "string";
 	/** Absent: any string. */
 	readonly values?: readonly string[];
-	/** In code points. */
+	/** Maximum length in code points. */
 	readonly maxLength?: number;
-	/** A regular expression: a preloaded module must not keep a RegExp. */
+	/** Source of a regular expression, since a preloaded module cannot hold a RegExp. */
 	readonly pattern?: string;
-	/** Describes `pattern` in an error. */
+	/** Description of `pattern` in errors. */
 	readonly form?: string;
-	/** Given by a person: the gateway normalises it (gateway/api/text.ts), which XS cannot. */
+	/** Entered by a person: normalized by the gateway (gateway/api/text.ts), which XS cannot do. */
 	readonly isFreeText?: true;
 };
 export type NumberSchema = Presence & {
@@ -35,7 +35,7 @@ export type BooleanSchema = Presence & { readonly type: "boolean" };
 export type ObjectSchema = Presence & {
 	readonly type: "object";
 	readonly fields: Readonly<Record<string, Schema>>;
-	/** At least one field, and no others. */
+	/** Whether at least one field is required, and unknown fields are rejected. */
 	readonly isChange?: true;
 };
 export type ListSchema = Presence & {
@@ -58,7 +58,7 @@ type Fields<F> = {
 	readonly [K in keyof F as MayBeAbsent<F[K]> extends true ? K : never]?: Infer<F[K]>;
 };
 
-/** The type of what a schema accepts. */
+/** TypeScript type of the values that match a schema. */
 export type Infer<S> = S extends { readonly values: readonly (infer V)[] }
 	? V
 	: S extends { readonly type: "string" }
@@ -79,7 +79,7 @@ type InferOther<S> = S extends { readonly type: "boolean" }
 			? { readonly [K in keyof Fields<F>]: Fields<F>[K] }
 			: never;
 
-/** As Infer, but optional fields are required and may be undefined, which JSON leaves out. */
+/** Like Infer, but every optional field must be listed, if only as undefined, which JSON omits. */
 export type Complete<S> = S extends { readonly fields: infer F }
 	? {
 			readonly [K in keyof F]: Complete<F[K]> | (MayBeAbsent<F[K]> extends true ? undefined : never);
@@ -125,12 +125,12 @@ export function either<const S extends readonly PlainSchema[]>(...of: S) {
 
 export const nothing = Object.freeze({ type: "null" } as const);
 
-/** Other fields are ignored: an older peer understands a newer one. */
+/** Schema of an object. Unknown fields are ignored, for compatibility with newer peers. */
 export function object<const F extends Readonly<Record<string, Schema>>>(fields: F) {
 	return Object.freeze({ type: "object", fields: Object.freeze(fields) } as const);
 }
 
-/** At least one of the fields and no other: a misspelt name must not pass for a change of nothing. */
+/** Schema of a change: at least one of the fields, and no unknown one, since a misspelled name must not be ignored. */
 export function changeOf<const F extends Readonly<Record<string, Schema & { readonly optional: true }>>>(
 	fields: F,
 ) {
@@ -148,7 +148,7 @@ export function withPart<P extends BoardPart, S extends Schema>(part: P, schema:
 }
 
 export interface Problem {
-	/** Field names joined by dots, e.g. `peripherals.audio.volume` or `groups.0.percent`; empty for the value itself. */
+	/** Field names and indexes joined by dots, e.g. `peripherals.audio.volume` or `groups.0.percent`; empty for the value itself. */
 	readonly path: string;
 	readonly expected: string;
 }
@@ -159,7 +159,7 @@ export function describeProblem(problem: Problem | undefined): string {
 }
 
 /**
- * @param model decides about fields of a part; undefined: they are optional
+ * @param model determines which parts exist; undefined: their fields are optional
  * @returns the first problem; undefined if the value matches
  */
 export function findProblem(schema: Schema, value: unknown, model?: Model): Problem | undefined {
@@ -198,7 +198,7 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** @returns the table's own entry: names such as `constructor`, which come from outside, have none */
+/** @returns the table's own entry, if any; safe for untrusted names such as `constructor` */
 export function entryOf<V>(table: Readonly<Record<string, V>>, name: string): V | undefined {
 	return Object.hasOwn(table, name) ? table[name] : undefined;
 }
@@ -242,7 +242,7 @@ function findProblemInItems(
 	return undefined;
 }
 
-/** What is wrong within a value of the right kind says more than which kinds there are. */
+/** Prefers a problem within a value of the right type, which is more specific than a list of the types. */
 function findProblemInEach(
 	schema: EitherSchema,
 	value: unknown,
@@ -276,9 +276,9 @@ function isAllowedText(schema: StringSchema, value: string): boolean {
 	return schema.pattern === undefined || new RegExp(schema.pattern).test(value);
 }
 
-/** Counts code points one by one: an array of them could exceed a board's memory. */
+/** Counts code points one by one, since an array of them could exceed a board's memory. */
 function isLonger(value: string, maxLength: number): boolean {
-	// Counts UTF-16 units, or code points in XS: never fewer than code points.
+	// `length` counts UTF-16 units, in XS code points: never fewer than code points.
 	if (value.length <= maxLength) return false;
 	let count = 0;
 	for (const _character of value) {

@@ -1,4 +1,4 @@
-/** Sounds from the network, as a component of the firmware. */
+/** Component for sounds from the network. */
 
 import type { ComponentKind, Core } from "../firmware.js";
 import { openHttp } from "../network/http-connection.js";
@@ -10,7 +10,7 @@ export const sound: ComponentKind = Object.freeze({
 	features: Object.freeze(["sound", "queue", "chime"] as const),
 	create: (core: Core) => {
 		const { audio } = core.peripherals;
-		// In safe mode its commands are refused as those of all that is not used.
+		// In safe mode `Commands` rejects its commands.
 		return audio ? createSounds(core, audio) : {};
 	},
 });

@@ -1,9 +1,9 @@
-/** Names what a file is by its first bytes, so that a person whose file is not a WAV reads what it is instead. */
+/** Detects file formats by magic numbers, for error messages about files that are not WAV. */
 
-/** Bytes that are needed to tell all formats apart. */
+/** Bytes needed to distinguish all formats. */
 export const magicBytes = 12;
 
-/** Magic numbers, as latin-1. */
+/** Magic numbers in Latin-1. */
 const formats = Object.freeze([
 	format("RIFX", "a RIFX, a WAV with its bytes in the other order"),
 	format("RF64", "an RF64, a WAV of the 64-bit kind"),
@@ -24,10 +24,10 @@ const formats = Object.freeze([
 	format("{", "JSON"),
 ]);
 
-/** @param start of the file; `magicBytes` are read at most @returns such as "an MP3"; undefined: it is not known */
+/** @param start of the file, of which at most `magicBytes` are used @returns e.g. "an MP3"; undefined: unknown */
 export function nameFormat(start: Uint8Array): string | undefined {
 	const text = String.fromCharCode(...start.subarray(0, magicBytes));
-	// Texts may begin with empty lines.
+	// HTML and JSON may begin with white space.
 	const trimmed = text.trimStart();
 	const known = formats.find(({ magic, at }) =>
 		at === 0 ? trimmed.startsWith(magic) : text.startsWith(magic, at),
@@ -35,7 +35,7 @@ export function nameFormat(start: Uint8Array): string | undefined {
 	return known ? known.kind : nameFrame(start[0], start[1]);
 }
 
-/** A stream of frames without a header: MPEG audio (ISO 11172-3) begins each with 11 bits, AAC in ADTS with 12. */
+/** Detects streams without a file header by their frame sync: 11 bits in MPEG audio (ISO 11172-3), 12 in AAC (ADTS). */
 function nameFrame(first: number | undefined, second: number | undefined): string | undefined {
 	if (first !== 0xff || second === undefined) return undefined;
 	if ((second & 0xf6) === 0xf0) return "an AAC";

@@ -1,6 +1,6 @@
 /**
- * Latest update of each of the last 16 sounds. A gateway that repeats a command after a crash gets the same answer, and
- * the sound is not heard twice. The result of the sound that was heard last survives a restart.
+ * Latest update of each of the last 16 sounds. It makes `play_sound` idempotent: a gateway that repeats the command after
+ * a crash gets the same answer, and the sound is not played twice. The result of the last sound played survives a restart.
  */
 
 import { soundUpdate } from "../protocol/messages.js";
@@ -18,7 +18,7 @@ interface Store {
 
 export class Results {
 	readonly #settings: Store;
-	/** JSON, the oldest sound first: a text takes less heap than an object. */
+	/** JSON, the oldest sound first; a string takes less heap than an object. */
 	readonly #texts: string[] = [];
 	/** Id of the sound whose result is in flash. */
 	#storedId: string | undefined;
@@ -45,12 +45,12 @@ export class Results {
 		else if (this.#texts.push(text) > size) this.#texts.shift();
 		if (state === "playing" || state === "resumed") {
 			this.#storedId = id;
-			// Holds if power fails before the end.
+			// Result in case power fails before the end.
 			this.#store(JSON.stringify({ id, state: "stopped", reason: "restart" }));
 		} else if (id === this.#storedId && state !== "waiting" && state !== "ready") this.#store(text);
 	}
 
-	/** Two writes a sound are a sector erasure each 18 sounds. */
+	/** Stores immediately: two writes per sound cause one sector erasure every 18 sounds. */
 	#store(text: string): void {
 		this.#settings.remember("sound", text);
 		this.#settings.flush();

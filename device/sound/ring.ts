@@ -1,6 +1,6 @@
 /**
- * A ring buffer of samples in memory that is allocated once. Samples that were taken stay until they are released, so
- * that a paused sound continues where it was heard and not where it was written. Positions are bytes of the sound.
+ * Ring buffer of samples, allocated once. Consumed samples stay until they are released, so that a paused sound continues
+ * where it was heard, not where it was written to the output. Positions are byte offsets in the sound.
  */
 export class Ring {
 	readonly #bytes: Uint8Array;
@@ -18,7 +18,7 @@ export class Ring {
 		return this.#bytes.byteLength - (this.#added - this.#released);
 	}
 
-	/** Bytes that were added and not taken. */
+	/** Bytes added but not consumed. */
 	get available(): number {
 		return this.#added - this.#taken;
 	}
@@ -28,7 +28,7 @@ export class Ring {
 		return this.#taken;
 	}
 
-	/** @param position of what is added next; even */
+	/** Empties the buffer. @param position of the next byte to add; even */
 	clear(position = 0): void {
 		this.#added = position;
 		this.#taken = position;
@@ -51,12 +51,12 @@ export class Ring {
 		return bytes;
 	}
 
-	/** Frees what is before `position`, which is even. */
+	/** Frees the samples before `position`, which must be even. */
 	release(position: number): void {
 		if (position > this.#released) this.#released = Math.min(position, this.#taken);
 	}
 
-	/** Takes again from `position` on, which is even, if it is not released. */
+	/** Moves the read position back to `position`, which must be even, or to the first sample that is not released. */
 	rewind(position: number): void {
 		this.#taken = Math.max(this.#released, Math.min(position, this.#taken));
 	}

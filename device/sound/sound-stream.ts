@@ -1,6 +1,6 @@
 /**
- * Loads the samples of a WAV file over HTTP into a ring buffer, as fast as there is room. A connection that is lost is
- * resumed by Range at the byte where it stood.
+ * Streams the samples of a WAV file over HTTP into a ring buffer, with back-pressure. A lost connection is resumed at the
+ * current byte by a range request.
  */
 
 import Timer from "timer";
@@ -18,7 +18,7 @@ const mostResumptions = 3;
 /** Before the first one; doubled for each further one: a cut of 4 s is bridged. */
 const resumeDelayMs = 1_000;
 const stallMs = 5_000;
-/** Bytes that are read per turn: the ring buffer may be empty, and all of a window of TCP have arrived. */
+/** Bytes read per turn, since the ring buffer may be empty when a whole TCP window has arrived. */
 const turnBytes = 8 * 1024;
 
 export interface SoundStreamOptions {
@@ -26,11 +26,11 @@ export interface SoundStreamOptions {
 	readonly createLookup: () => CancellableLookup;
 	readonly url: Url;
 	readonly headers: Iterable<readonly [string, string]>;
-	/** Cleared, and used until close(). */
+	/** Cleared at the start and used until close(). */
 	readonly ring: Ring;
-	/** Samples were added to the ring. */
+	/** Called when samples were added to the ring. */
 	readonly onProgress: () => void;
-	/** Called once, last. @param reason a sentence */
+	/** Called at most once, last. @param reason a sentence */
 	readonly onFailed: (reason: string) => void;
 }
 
@@ -43,18 +43,18 @@ export class SoundStream {
 	#pullTimer: Timer | undefined;
 	#isClosed = false;
 
-	/** Of the file: bytes read, over all connections. */
+	/** File offset: bytes read, over all connections. */
 	#position = 0;
-	/** Of the file in bytes, from the first response. */
+	/** File size in bytes, known from the first response. */
 	#total = 0;
 	#etag: string | undefined;
-	/** Bytes of a server without ranges that were read before. */
+	/** Bytes to skip that a server without ranges sends again. */
 	#skip = 0;
-	/** Bytes that arrived and were not read. */
+	/** Bytes received but not read. */
 	#unread = 0;
-	/** Of all samples, once the header is whole. */
+	/** Size of all samples, once the header is complete. */
 	#sampleBytes = 0;
-	/** Samples added, in bytes. */
+	/** Bytes of samples added to the ring. */
 	#loadedBytes = 0;
 	#resumptions = 0;
 	#resumedAtByte = 0;
@@ -70,7 +70,7 @@ export class SoundStream {
 		return this.#header.isWhole && this.#loadedBytes === this.#sampleBytes;
 	}
 
-	/** Call it when there is room in the ring again. */
+	/** Continues reading. Must be called when the ring has room again. */
 	pull(): void {
 		if (this.#isClosed || this.isWhole || this.#pullTimer) return;
 		if (!this.#connection && !this.#retryTimer) return this.#connect();
@@ -86,7 +86,7 @@ export class SoundStream {
 		this.#disconnect();
 	}
 
-	/** Lets go of connection and ring until resume(). @param heardBytes of its samples, which are not needed again */
+	/** Releases the connection and the ring until resume(). @param heardBytes bytes of samples that are not needed again */
 	suspend(heardBytes: number): void {
 		this.#disconnect();
 		this.#position -= this.#loadedBytes - heardBytes;
@@ -119,7 +119,7 @@ export class SoundStream {
 		headers.set("accept-encoding", "identity");
 		if (this.#position > 0) {
 			headers.set("range", `bytes=${this.#position}-`);
-			// A weak one must not be sent (RFC 9110, 13.1.5).
+			// Weak tags are not allowed in If-Range (RFC 9110, 13.1.5).
 			if (this.#etag && !this.#etag.startsWith("W/")) headers.set("if-range", this.#etag);
 		}
 		this.#connection.get(url.path, headers);
@@ -180,12 +180,12 @@ export class SoundStream {
 			if (isSkipping) this.#skip -= bytes.byteLength;
 			else this.#onBytes(bytes);
 		}
-		// What follows the samples is not needed.
+		// Data after the samples is not needed.
 		if (this.isWhole) this.#disconnect();
 		if (this.#loadedBytes > loaded) this.#options.onProgress();
 	}
 
-	/** @returns whether the connection still stands */
+	/** @returns whether the connection is still open */
 	#readInto(bytes: Uint8Array): boolean {
 		try {
 			this.#connection?.read(bytes);
@@ -217,7 +217,7 @@ export class SoundStream {
 	}
 
 	#onLost(reason: string): void {
-		// A sound that is paused may outlive its connection; pull() opens another.
+		// A paused sound may outlive its connection; pull() opens another.
 		if (this.#options.ring.free === 0) return this.#disconnect();
 		if (this.#header.isWhole) return this.#retry(`The connection was lost: ${reason}.`);
 		if (this.#position > 0 && this.#position === this.#total)
@@ -226,14 +226,14 @@ export class SoundStream {
 		this.#retry(`The sound cannot be loaded from ${host}:${port}: ${reason}.`);
 	}
 
-	/** @param reason of the failure if this was the last attempt */
+	/** @param reason reported if this was the last attempt */
 	#retry(reason: string): void {
 		if (this.#loadedBytes - this.#resumedAtByte >= bytesPerSecond) this.#resumptions = 0;
 		this.#resumedAtByte = this.#loadedBytes;
 		this.#resumptions += 1;
 		if (this.#resumptions > mostResumptions) return this.#fail(reason);
 		this.#disconnect();
-		// With jitter: the devices of a fleet lose a server at the same moment.
+		// Jitter, since all devices of a fleet lose a server at the same moment.
 		const delayMs = resumeDelayMs * 2 ** (this.#resumptions - 1) * (1 + Math.random() / 4);
 		this.#retryTimer = Timer.set(() => {
 			this.#retryTimer = undefined;

@@ -1,6 +1,6 @@
 /**
- * One sound from the network: loads it into the ring buffer, plays it once a second of it is there and it may begin, and
- * bounds all waits. It has exactly one end: played, stopped, failed or expired.
+ * One sound from the network: loads it into the ring buffer, plays it once a second of it is loaded and playback is
+ * allowed, and enforces timeouts. Exactly one final state: played, stopped, failed or expired.
  */
 
 import Timer from "timer";
@@ -16,11 +16,11 @@ import type { SoundUpdate } from "./results.js";
 import type { Ring } from "./ring.js";
 import { bytesPerSecond, SoundStream } from "./sound-stream.js";
 
-/** Limit of the wait for start_sound. */
+/** Timeout of start_sound. */
 const startLimitMs = 10_000;
-/** Limit of the wait for a second of sound. */
+/** Timeout of loading a second of sound. */
 const loadingLimitMs = 30_000;
-/** After this time a paused sound ends, which frees its connection. */
+/** Time after which a paused sound ends, which frees its connection. */
 const pauseLimitMs = 600_000;
 const watchIntervalMs = 1_000;
 /** Between a chime and its sound; the volume changes in it, since the output asks for samples every 128 ms. */
@@ -28,7 +28,7 @@ const silenceBytes = 0.3 * bytesPerSecond;
 
 export type SoundRequest = CommandOf<"play_sound">["value"];
 
-/** What sounds need of the device. */
+/** Services of the device used by sounds. */
 export interface SoundServices {
 	readonly audio: Pick<
 		Audio,
@@ -40,7 +40,7 @@ export interface SoundServices {
 	/** Monotonic milliseconds. */
 	readonly now: () => number;
 	readonly send: (update: SoundUpdate) => void;
-	/** Calls at the end of the turn, with an empty stack. */
+	/** Runs an action at the end of the turn, with an empty stack. */
 	readonly afterTurn: (action: () => void) => void;
 }
 
@@ -53,7 +53,7 @@ export interface SoundOptions extends SoundServices {
 export class Sound implements Track {
 	readonly id: string;
 	readonly uri: string;
-	/** Lower: before others. */
+	/** Queue order: a lower rank is played first. */
 	readonly rank: number;
 	readonly #options: SoundOptions;
 	readonly #ring: Ring;
@@ -61,18 +61,18 @@ export class Sound implements Track {
 	#watchTimer: Timer | undefined;
 	#isAdvancePlanned = false;
 	#state: "waiting" | "loading" | "ready" | "playing" | "over" = "waiting";
-	/** Until it plays. */
+	/** Expires the sound if it does not begin in time. */
 	#expiryTimer: Timer | undefined;
 	#isSuspending = false;
-	/** Is played before it. */
+	/** Chime before the sound. */
 	#chime: ChimeTrack | undefined;
-	/** Whether it was said that it plays. */
+	/** Whether `playing` was reported. */
 	#hasPlayed = false;
-	/** Before it was interrupted. */
+	/** Bytes heard before an interruption. */
 	#heardBytes = 0;
-	/** Whether it may begin. */
+	/** Whether playback may begin. */
 	#isAllowed: boolean;
-	/** When the state, or what it waits for, last changed. */
+	/** Time of the last change of state or progress. */
 	#sinceMs: number;
 	#failure: string | undefined;
 	#underruns = 0;
@@ -96,7 +96,7 @@ export class Sound implements Track {
 		return this.#options.request.priority === "urgent";
 	}
 
-	/** A muted device stays silent, but for an urgent sound. */
+	/** On a muted device only an urgent sound is audible. */
 	get volume(): number | undefined {
 		const { request, audio } = this.#options;
 		const { priority, chime_volume = request.volume } = request;
@@ -105,7 +105,7 @@ export class Sound implements Track {
 		return this.isUrgent ? (volume ?? audio.audibleVolume) : undefined;
 	}
 
-	/** Begins, or goes on after suspend(). */
+	/** Starts loading, or resumes after suspend(). */
 	load(): void {
 		const { request, ring, connect, createLookup, headersFor } = this.#options;
 		this.#enter("loading");
@@ -131,7 +131,7 @@ export class Sound implements Track {
 		return this.#state === "playing";
 	}
 
-	/** Lets it begin as soon as it is ready. @returns false if it may already */
+	/** Allows playback as soon as the sound is ready. @returns false if it was allowed already */
 	allow(): boolean {
 		if (this.#isAllowed) return false;
 		this.#isAllowed = true;
@@ -144,7 +144,7 @@ export class Sound implements Track {
 		else this.onEnd(by, this.#heardBytes);
 	}
 
-	/** Lets go of the output and the ring until load(). */
+	/** Releases the output and the ring until load(). */
 	suspend(): void {
 		this.#isSuspending = true;
 		if (this.#state === "playing") this.#options.audio.stopTrack(this, "another sound");
@@ -187,7 +187,7 @@ export class Sound implements Track {
 		this.#chime?.rewind(Math.min(position, this.#chime.taken));
 	}
 
-	/** @param position that was taken @returns bytes of the sound itself, of which none is taken before all of the chime is */
+	/** @param position including the chime, which is consumed first @returns position in the sound itself */
 	#afterChime(position: number): number {
 		return Math.max(0, position - (this.#chime?.taken ?? 0));
 	}
@@ -223,7 +223,7 @@ export class Sound implements Track {
 		});
 	}
 
-	/** At the end of the turn: the stack is deep where a socket is read. */
+	/** Advances at the end of the turn, since the stack is deep while a socket is read. */
 	#onProgress(): void {
 		if (this.#state === "playing" || !this.isReady || this.#isAdvancePlanned) return;
 		this.#isAdvancePlanned = true;
@@ -239,22 +239,22 @@ export class Sound implements Track {
 			if (this.#options.request.ready) this.#options.send({ id: this.id, state: "ready" });
 		}
 		if (this.#state !== "ready" || !this.#isAllowed || this.#awaitsChime) return;
-		// They may have begun since it came.
+		// Quiet hours may have begun since the command.
 		if (this.#options.audio.isUrgentOnly && !this.isUrgent) return this.stop("quiet hours");
 		this.#enter("playing");
 		Timer.clear(this.#expiryTimer);
 		this.#expiryTimer = undefined;
 		const { chime } = this.#options.request;
-		// One that was interrupted is heard again.
+		// A chime that was interrupted is repeated.
 		if (chime && this.#heardBytes === 0) this.#chime = new ChimeTrack(chime, silenceBytes);
 		this.#options.audio.playTrack(this, "another sound");
-		// It has ended where the output fails.
+		// The sound has ended if the output failed.
 		if (!this.#isPlaying) return;
 		this.#options.send({ id: this.id, state: this.#hasPlayed ? "resumed" : "playing" });
 		this.#hasPlayed = true;
 	}
 
-	/** Whether it waits until a chime of play_audio has ended. */
+	/** Whether the sound waits for a chime of play_audio to end. */
 	get #awaitsChime(): boolean {
 		const { request, audio } = this.#options;
 		return request.priority !== undefined && !this.isUrgent && audio.report.player_state === "playing";

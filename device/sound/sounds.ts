@@ -1,5 +1,5 @@
 /**
- * Plays sounds from the network, one at a time, and reports the state of each. Sounds with a priority queue up; an urgent
+ * Plays sounds from the network, one at a time, and reports the state of each. Sounds with a priority are queued; an urgent
  * sound interrupts the current one, which resumes afterwards.
  */
 
@@ -18,21 +18,21 @@ export interface SoundsOptions extends SoundServices {
 	/** Size of the ring buffer. */
 	readonly bufferBytes: number;
 	readonly isUpdating: () => boolean;
-	/** Called at the end of turns where it changed. @param isActive whether a sound is loaded or played */
+	/** Called at the end of a turn if it changed. @param isActive whether a sound is being loaded or played */
 	readonly onActive: (isActive: boolean) => void;
 }
 
 export class Sounds implements Component {
 	readonly #options: SoundsOptions;
 	#ring: Ring | undefined;
-	/** Is loaded or played. */
+	/** Current sound, loading or playing. */
 	#sound: Sound | undefined;
-	/** The next one first. */
+	/** Queue, the next sound first. */
 	readonly #waiting: Sound[] = [];
-	/** Not sent yet. */
+	/** Updates to be sent at the end of the turn. */
 	readonly #updates: SoundUpdate[] = [];
 	#isFlushPlanned = false;
-	/** As it was said. */
+	/** Last value passed to onActive. */
 	#isActive = false;
 
 	constructor(options: SoundsOptions) {
@@ -58,12 +58,12 @@ export class Sounds implements Component {
 		}
 	}
 
-	/** A gateway that was restarted, or saw the device leave, learns what each sound does. */
+	/** Reports all active sounds to a gateway that restarted or lost the connection. */
 	onConnected(): void {
 		for (const { id } of this.#active) this.#repeat(id);
 	}
 
-	/** Frees the ring buffer until the next sound: an update needs the memory. */
+	/** Frees the ring buffer until the next sound, since an update needs the memory. */
 	onUpdate(isRunning: boolean): void {
 		if (!isRunning) return;
 		this.#stopAll("update");
@@ -75,7 +75,7 @@ export class Sounds implements Component {
 		this.flush();
 	}
 
-	/** Sends what waits for the end of the turn. */
+	/** Sends the updates of the turn and begins the next sound. */
 	flush(): void {
 		const isActive = this.#sound !== undefined;
 		if (isActive !== this.#isActive) this.#options.onActive(isActive);
@@ -119,7 +119,7 @@ export class Sounds implements Component {
 			onEnd: (update) => this.#onEnd(sound, update),
 		});
 		if (sound.isUrgent && this.#sound && !this.#sound.isUrgent) this.#interrupt(this.#sound);
-		// Where one has just ended, the first of those that wait is next.
+		// If a sound has just ended, the first in the queue is next.
 		if (this.#sound || (this.#waiting.length > 0 && !sound.isUrgent)) this.#wait(sound);
 		else this.#begin(sound);
 		return "executed";
@@ -131,7 +131,7 @@ export class Sounds implements Component {
 		sound.load();
 	}
 
-	/** One that a person has paused ends: it is not to go on by itself. */
+	/** Interrupts the current sound. A paused one ends, since it must not resume by itself. */
 	#interrupt(sound: Sound): void {
 		if (this.#options.audio.report.player_state === "paused") return sound.stop("another sound");
 		sound.suspend();
@@ -140,7 +140,7 @@ export class Sounds implements Component {
 		this.#report({ id: sound.id, state: "waiting" });
 	}
 
-	/** Behind those of its priority. */
+	/** Queues a sound behind those of its priority. */
 	#wait(sound: Sound): void {
 		const behind = this.#waiting.findIndex(({ rank }) => rank > sound.rank);
 		this.#waiting.splice(behind < 0 ? this.#waiting.length : behind, 0, sound);
@@ -172,7 +172,7 @@ export class Sounds implements Component {
 		this.#planFlush();
 	}
 
-	/** At the end of the turn: the stack is deep where a command or a socket ends a sound. */
+	/** Schedules flush() for the end of the turn, since the stack is deep when a command or a socket ends a sound. */
 	#planFlush(): void {
 		if (this.#isFlushPlanned) return;
 		this.#isFlushPlanned = true;

@@ -1,11 +1,11 @@
-/** Reads the header of a WAV file (RIFF) piece by piece, up to the first sample. Each rejection names what the file is. */
+/** Incremental parser of the header of a WAV file (RIFF), up to the first sample. Errors name the actual format. */
 
 import { sampleRate } from "../peripherals/track.js";
 import { nameFormat } from "./file-format.js";
 
 const riffBytes = 12;
 const chunkHeadBytes = 8;
-/** Of the chunk `fmt ` with its sub-format (WAVEFORMATEXTENSIBLE). */
+/** Length of the chunk `fmt ` up to its sub-format (WAVEFORMATEXTENSIBLE). */
 const formatBytes = 26;
 const shortestFormatBytes = 16;
 
@@ -15,9 +15,9 @@ const extensible = 0xfffe;
 export interface WavFormat {
 	readonly isPcm: boolean;
 	readonly channels: number;
-	/** Hz. */
+	/** Hertz. */
 	readonly rate: number;
-	/** Of a sample. */
+	/** Bits per sample. */
 	readonly bits: number;
 }
 
@@ -26,7 +26,7 @@ export interface WantedFormat {
 	/** For a person, such as "a WAV of 16000 Hz". */
 	readonly name: string;
 	readonly accepts: (format: WavFormat) => boolean;
-	/** Of the file, before its samples. */
+	/** Maximum number of bytes before the samples. */
 	readonly headerBytes: number;
 }
 
@@ -45,32 +45,32 @@ export class WavHeader {
 	/** Of the field that is being read. */
 	#wanted = riffBytes;
 	#state: "riff" | "chunk" | "format" | "data" = "riff";
-	/** Bytes that are skipped next. */
+	/** Bytes to skip. */
 	#skip = 0;
-	/** Of the chunk `fmt `, after its field. */
+	/** Bytes of the chunk `fmt ` after the field. */
 	#rest = 0;
 	#byteCount = 0;
 	#format: WavFormat | undefined;
-	/** Of the chunk `data`, as it says itself. */
+	/** Length in the header of the chunk `data`. */
 	#dataBytes = 0;
 
 	constructor(wanted = playable) {
 		this.#wantedFormat = wanted;
 	}
 
-	/** Whether the samples follow. */
+	/** Whether the header is complete. */
 	get isWhole(): boolean {
 		return this.#state === "data";
 	}
 
-	/** Undefined: it is not known yet. */
+	/** Undefined until the chunk `fmt ` was read. */
 	get format(): WavFormat | undefined {
 		return this.#format;
 	}
 
 	/**
-	 * The length of the samples, once the header is whole. A length of 0 or beyond the end of the file goes to its end: a
-	 * program that writes to a pipe does not know the length, and writes 0, 0x7ffff000, 0xffffffff or the like.
+	 * Returns the length of the samples, once the header is complete. A length of 0 or beyond the end of the file means up
+	 * to the end: programs that write to a pipe do not know the length, and write 0, 0x7ffff000, 0xffffffff or the like.
 	 * @param available bytes from the first sample to the end of the file
 	 * @returns bytes of whole samples of 16 bits
 	 */
@@ -86,8 +86,8 @@ export class WavHeader {
 	}
 
 	/**
-	 * @param bytes at least one, at most `wantedBytes`
-	 * @throws Error whose message is a sentence that says what the file is
+	 * @param bytes at least one, at most `neededBytes`
+	 * @throws Error whose message names the format of the file
 	 */
 	write(bytes: Uint8Array): void {
 		this.#byteCount += bytes.byteLength;

@@ -2,13 +2,13 @@
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/** @returns undefined unless `text` is valid base64 of exactly so many bytes, with padding and with zeros in unused bits */
+/** @returns undefined unless `text` is canonical base64 of exactly `byteLength` bytes: padded, with zeros in unused bits */
 export function decodeBase64(text: string, byteLength: number): Uint8Array | undefined {
 	const letters = Math.ceil((byteLength * 4) / 3);
 	const padding = "==".slice(0, -letters & 3);
 	if (text.length !== letters + padding.length || !text.endsWith(padding)) return undefined;
 	const bytes = new Uint8Array(byteLength);
-	/** The lowest `count` bits are those that no byte has yet. */
+	/** The lowest `count` bits are not assigned to a byte yet. */
 	let bits = 0;
 	let count = 0;
 	let at = 0;

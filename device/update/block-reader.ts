@@ -1,13 +1,13 @@
 /**
- * Receives a firmware's blocks into one buffer and verifies them. While a verified block is passed on from the buffer's
- * front, the next one is received into the room that this leaves.
+ * Receives a firmware's blocks into one buffer and verifies them. While a verified block is delivered from the front of
+ * the buffer, the next one is received into the space this frees.
  */
 
 import type { Digest, Part } from "../host.js";
 import { judge, type Known, type Problem } from "./answer.js";
 import { isBase64Of } from "./base64.js";
 
-/** Passed on per turn: the unit of an erase, which with the write blocks everything for tens of milliseconds. */
+/** Bytes delivered per turn: one flash sector, whose erase and write block the device for tens of milliseconds. */
 const pieceBytes = 4 * 1024;
 
 export class BlockReader {
@@ -16,19 +16,19 @@ export class BlockReader {
 	#known: Known | undefined;
 	/** Start of the block that is requested next or being received. */
 	#offset = 0;
-	/** Bytes before it that a stream without ranges, which has no digest, has still to repeat. */
+	/** Bytes before the block that a server without ranges still has to repeat. */
 	#repeated = 0;
-	/** Bytes of it in the buffer. */
+	/** Bytes of the block in the buffer. */
 	#filled = 0;
 	#digest: Digest | undefined;
-	/** Its digest from the server. */
+	/** Digest of the block sent by the server. */
 	#expectedSha256: string | undefined;
-	/** End of the verified block in the buffer until it is passed on, then 0. */
+	/** Length of the verified block in the buffer; 0 once it is delivered. */
 	#verified = 0;
 	/** Bytes of that block already passed on. */
 	#passedOn = 0;
 
-	/** @param buffer as long as the block of a request */
+	/** @param buffer of the length of a block */
 	constructor(buffer: Uint8Array, sha256: Part<object, Digest>) {
 		this.#buffer = buffer;
 		this.#sha256 = sha256;
@@ -39,7 +39,7 @@ export class BlockReader {
 		return this.#offset;
 	}
 
-	/** Whether the server sends requested parts, not the whole firmware. */
+	/** Whether the server supports range requests. */
 	get isInParts(): boolean {
 		return this.#known?.isInParts ?? true;
 	}
@@ -64,7 +64,7 @@ export class BlockReader {
 		return `byte ${this.#offset}${this.#known ? ` of ${this.#known.total}` : ""}`;
 	}
 
-	/** @param base the other fields @returns the fields of a request for the next block */
+	/** @param base other header fields @returns the header fields of the request for the next block */
 	request(base: Iterable<readonly [string, string]>): Map<string, string> {
 		const headers = new Map(base);
 		headers.set("accept-encoding", "identity");
@@ -110,7 +110,7 @@ export class BlockReader {
 		else this.#filled += bytes.byteLength;
 	}
 
-	/** Makes the full block the one to pass on. @returns false if it is damaged */
+	/** Verifies the full block and makes it available to deliver(). @returns false if it is damaged */
 	verify(): boolean {
 		const sha256 = this.#digest?.close();
 		this.#digest = undefined;
@@ -130,7 +130,7 @@ export class BlockReader {
 		if (end === this.#verified) this.#verified = 0;
 	}
 
-	/** Frees the digest of a block that did not arrive whole. */
+	/** Frees the digest of an incomplete block. */
 	close(): void {
 		this.#digest?.close();
 		this.#digest = undefined;

@@ -1,4 +1,4 @@
-/** Updates of the firmware, and the probation of a new one. */
+/** Component for firmware updates, and for the confirmation of new firmware. */
 
 import config from "mc/config";
 import { type Answer, busy, type Component } from "../component.js";
@@ -35,7 +35,7 @@ class Updates implements Component {
 			headersFor: (address) => gateway.headersFor(address),
 			send: (message) => {
 				if (message.type === "ota_progress") return gateway.send(message);
-				// Steps of progress would displace all else in a crash's trace and the live log.
+				// Progress is not traced: it would displace everything else in crash reports and the live log.
 				trace(`update: ${message.type === "ota_error" ? message.reason : message.type}\n`);
 				gateway.sendSurely(message);
 			},

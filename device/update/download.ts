@@ -1,7 +1,7 @@
 /**
- * Downloads a firmware block by block and passes on verified blocks only, in order, each once. TCP that loses bytes
- * without an error (the SDK's does), broken connections and restarted servers cost a block each, never the update;
- * retries are bounded.
+ * Downloads firmware block by block and delivers verified blocks only, in order, each once. TCP that loses bytes without
+ * an error (the SDK's does), broken connections and server restarts cost a block each, never the update. Retries are
+ * bounded.
  */
 
 import Timer from "timer";
@@ -18,21 +18,21 @@ export interface DownloadOptions {
 	readonly sha256: Part<object, Digest>;
 	readonly url: Url;
 	readonly headers: Iterable<readonly [string, string]>;
-	/** As long as the block of a request; reserved until onEnd. */
+	/** Buffer of the length of a block; in use until onEnd. */
 	readonly buffer: Uint8Array;
 	/** Monotonic milliseconds. */
 	readonly now: () => number;
-	/** Whether the gateway is connected; a lost download waits for it. */
+	/** Whether the gateway is connected; an interrupted download waits for it. */
 	readonly isOnline: () => boolean;
 	/**
-	 * The next verified piece: at most 4 KiB; the first at least 4 KiB or the whole file. Valid during the call; an
+	 * Receives the next verified piece: at most 4 KiB; the first at least 4 KiB or the whole file. Valid during the call; an
 	 * exception ends the download. @param total the file's length in bytes
-	 * @returns whether it is used up; if not, it comes again in a later turn, which only `isPaced` allows
+	 * @returns whether the piece was consumed; if not, it is delivered again in a later turn, which requires `isPaced`
 	 */
 	readonly onPiece: (piece: Uint8Array, total: number) => boolean;
-	/** A piece may take many turns: no block is fetched before the last one is used up. */
+	/** Whether a piece may take many turns: then no block is fetched before the last one is consumed. */
 	readonly isPaced?: boolean;
-	/** @param reason a sentence that says why it failed, if it did */
+	/** @param reason a sentence that explains the failure; undefined: success */
 	readonly onEnd: (reason: string | undefined) => void;
 }
 
@@ -40,10 +40,10 @@ export class Download {
 	readonly #options: DownloadOptions;
 	readonly #reader: BlockReader;
 	readonly #retries: Retries;
-	/** Resumed by each event. An async function would cost 1.5 KB more of heap, and 700 bytes of garbage for each await. */
+	/** Resumed by each event. An async function would take 1.5 KB more heap and produce 700 bytes of garbage per await. */
 	readonly #loop: Generator<undefined, void>;
 	#connection: Connection | undefined;
-	/** While the loop runs, and once it has ended. */
+	/** Whether the loop runs or has ended. */
 	#isBusy = false;
 	/** Whether the requested block is complete. */
 	#isReceived = false;
@@ -57,18 +57,18 @@ export class Download {
 		this.#reader = new BlockReader(options.buffer, options.sha256);
 		this.#retries = new Retries(options.now);
 		this.#loop = this.#run();
-		// In a new turn: the command's calls leave too little stack.
+		// In a new turn, since the calls of the command leave too little stack.
 		this.#startPause(0);
 	}
 
-	/** Call it when the gateway is connected again. */
+	/** Continues a download that waits for the gateway to be connected again. */
 	resume(): void {
 		if (!this.#isAwaitingGateway) return;
 		this.#isAwaitingGateway = false;
 		this.#endPause();
 	}
 
-	/** @throws Error, the reason of onEnd */
+	/** @throws Error whose message is the reason for onEnd */
 	*#run(): Generator<undefined, void> {
 		const reader = this.#reader;
 		this.#connect();
@@ -82,7 +82,7 @@ export class Download {
 				continue;
 			}
 			this.#isReceived = false;
-			// Received while this block is written. The SDK sends the request from a timer, which must be set before the pause's.
+			// Received while this block is written. The SDK sends the request in a timer, which must be set before the pause's.
 			if (!this.#options.isPaced && reader.isInParts && !reader.isDone) this.#request();
 			while (reader.isPassingOn) {
 				this.#startPause(0);
@@ -92,13 +92,13 @@ export class Download {
 			this.#retries.onProgress(reader.offset);
 			if (reader.isDone) return;
 			if (!this.#options.isPaced) continue;
-			// A server closes a connection that is idle for long.
+			// A server may close an idle connection.
 			if (this.#interruption) this.#connect();
 			else this.#request();
 		}
 	}
 
-	/** Lets the loop go on until it waits for the next event. */
+	/** Runs the loop until it waits for the next event. */
 	#continue(): void {
 		if (this.#isBusy) return;
 		this.#isBusy = true;
@@ -167,7 +167,7 @@ export class Download {
 			this.#connection.read(room);
 			this.#reader.take(room);
 			left -= room.byteLength;
-			// A part is known to be complete only in onAnswered.
+			// A part is known to be complete only in onComplete.
 			if (this.#reader.isFull && !this.#reader.isInParts) this.#onReceived();
 		}
 	}
@@ -198,7 +198,7 @@ export class Download {
 		this.#continue();
 	}
 
-	/** Starts the pause before the next connection. @throws Error if there is to be none */
+	/** Starts the pause before the next connection. @throws Error if the retries are exhausted */
 	#prepareRetry(): void {
 		const retries = this.#retries;
 		const { offset, where } = this.#reader;

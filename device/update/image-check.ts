@@ -1,6 +1,6 @@
 /**
- * Checks a firmware image during the download: whether it is for this device, before anything is erased, and whether
- * the file is complete.
+ * Validates a firmware image during the download: that it is for this device, before anything is erased, and that the
+ * file is complete.
  */
 
 import {
@@ -18,7 +18,7 @@ import type { Model } from "../protocol/schema.js";
 export interface ImageCheckOptions {
 	readonly chip: Chip;
 	readonly model: Model;
-	/** Of the running firmware. */
+	/** Security version of the running firmware. */
 	readonly securityVersion: number;
 }
 
@@ -44,7 +44,7 @@ export class ImageCheck {
 	/**
 	 * @param piece the first one has at least `headBytes` bytes, if the file has
 	 * @param fileBytes length of the file
-	 * @throws Error that says why the image is not for this device
+	 * @throws Error that explains why the image is invalid or not for this device
 	 */
 	write(piece: Uint8Array, fileBytes: number): void {
 		if (!this.#isHeadChecked) checkHead(piece, this.#device);

@@ -1,8 +1,8 @@
 /**
  * ECDSA verification on the curve P-256 (FIPS 186-5, 6.4.2; SEC 2, 2.4.2) with BigInt: the same code on every host.
- * The SDK's `ecdsa` never ends for an s that is a multiple of the order, and refuses valid signatures whose point has
- * an x above the order. All values are public, so the time may depend on them. No BigInt at module level: XS damages
- * it in ROM.
+ * The SDK's `ecdsa` loops forever for an s that is a multiple of the order, and rejects valid signatures whose point has
+ * an x above the order. All values are public, so the code need not be constant-time. No BigInt at module level, since XS
+ * damages it in ROM.
  */
 
 export interface PublicKey {
@@ -28,7 +28,7 @@ type Neutral = undefined;
 /** Of the 256 bits of a number. */
 const bitsInStep = 16;
 
-/** Of the base point. */
+/** Order of the base point. */
 export function orderOfP256(): bigint {
 	return 0xffffffff_00000000_ffffffff_ffffffff_bce6faad_a7179e84_f3b9cac2_fc632551n;
 }
@@ -45,12 +45,12 @@ export function toBigInt(bytes: Uint8Array): bigint {
 	return value;
 }
 
-/** Whether one of the keys has signed a message, in steps of 1/16 a key: about 40 ms each on a board. */
+/** Checks whether one of the keys has signed a message, in 16 steps per key of about 40 ms each on a board. */
 export class Verification {
 	readonly #curve = new P256();
 	readonly #keys: readonly PublicKey[];
 	readonly #signature: Signature;
-	/** 256 digits each, or empty. */
+	/** Binary digits of the scalars u1 and u2, 256 each. */
 	readonly #bits1: string;
 	readonly #bits2: string;
 	#keyIndex = 0;
@@ -101,7 +101,7 @@ export function isSignedBy(key: PublicKey, sha256: ArrayBuffer, signature: Signa
 	return finish(new Verification([key], sha256, signature));
 }
 
-/** By Euclid's algorithm. @param value above 0 and below `prime` */
+/** Modular inverse by Euclid's algorithm. @param value above 0 and below `prime` */
 function invert(value: bigint, prime: bigint): bigint {
 	let [a, b] = [prime, value];
 	let [u, v] = [0n, 1n];
@@ -114,7 +114,7 @@ function invert(value: bigint, prime: bigint): bigint {
 }
 
 class P256 {
-	/** Of the field. */
+	/** Prime of the field. */
 	readonly #p = 0xffffffff_00000001_00000000_00000000_00000000_ffffffff_ffffffff_ffffffffn;
 	readonly #base: Point = {
 		x: 0x6b17d1f2_e12c4247_f8bce6e5_63a440f2_77037d81_2deb33a0_f4a13945_d898c296n,
@@ -123,7 +123,7 @@ class P256 {
 	};
 
 	/**
-	 * sum · 2ⁿ + u1 · base + u2 · key, both at once (Shamir's trick). @param bits1 the n bits of u1; u2 has as many
+	 * Computes sum · 2ⁿ + u1 · base + u2 · key in one pass (Shamir's trick). @param bits1 n bits of u1; bits2 has as many
 	 */
 	addMultiples(sum: Point | Neutral, bits1: string, bits2: string, { x, y }: PublicKey): Point | Neutral {
 		const key = { x, y, z: 1n };
@@ -140,7 +140,7 @@ class P256 {
 		return result;
 	}
 
-	/** Whether the affine x modulo the order is r: x is r or r + order, without a division. */
+	/** Whether the affine x modulo the order is r. Compares x with r and r + order, which avoids a division. */
 	hasX({ x, z }: Point, r: bigint): boolean {
 		const p = this.#p;
 		const zz = (z * z) % p;
@@ -148,7 +148,7 @@ class P256 {
 		return (r * zz - x) % p === 0n || (next < p && (next * zz - x) % p === 0n);
 	}
 
-	/** "dbl-2001-b" of the Explicit-Formulas Database, for a = -3. No point of this curve has y = 0. */
+	/** Doubling, "dbl-2001-b" of the Explicit-Formulas Database, for a = -3. No point of this curve has y = 0. */
 	#double({ x, y, z }: Point): Point {
 		const p = this.#p;
 		const delta = (z * z) % p;
@@ -163,7 +163,7 @@ class P256 {
 		};
 	}
 
-	/** "add-1998-cmo-2" of the same database. */
+	/** Addition, "add-1998-cmo-2" of the same database. */
 	#add(a: Point | Neutral, b: Point | Neutral): Point | Neutral {
 		if (!a) return b;
 		if (!b) return a;

@@ -1,41 +1,41 @@
 /**
- * Decodes the stream of a patch (see patch-format.ts) in 2.4 KB of memory, for hosts that bring no decoder. The loops work on
+ * Decodes the stream of a patch (patch-format.ts) in 2.4 KB of memory, for hosts without a native decoder. The loops use
  * local variables, which XS accesses several times faster than fields. hosts/esp32/patch-decoder.c is the same in C.
  */
 
 import type { PatchDecoder as Interface, PatchDecoderOptions } from "../host.js";
 import { longestMatch, patchOperations, shortestMatch, windowBytes } from "../protocol/patch-format.js";
 
-/** Room for decompressed text. */
+/** Size of the buffer of decompressed data. */
 const textBytes = 256;
 
 export class PatchDecoder implements Interface {
 	readonly #options: PatchDecoderOptions;
-	/** The window, and decompressed text that follows it. */
+	/** Sliding window, followed by decompressed data. */
 	readonly #text = new Uint8Array(windowBytes + textBytes);
-	/** Start of what was ever decompressed. */
+	/** Start of the valid part of the window. */
 	#start = windowBytes;
-	/** Eight flags below a 1 that marks their end. */
+	/** Remaining flags, with a 1 above them that marks the end. */
 	#flags = 1;
-	/** First byte of a match whose second one is still to come. */
+	/** First byte of an incomplete match; -1: none. */
 	#half = -1;
-	/** Bytes of the present input that are used up. */
+	/** Consumed bytes of the current input. */
 	#read = 0;
 	#state = {
-		/** Text from `taken` to `end` is not decoded yet. */
+		/** Decompressed data from `taken` to `end` is not decoded yet. */
 		taken: windowBytes,
 		end: windowBytes,
-		/** An operation's number, as far as it was read. */
+		/** Number of an operation, as far as it was read. */
 		number: 0,
 		shift: 0,
-		/** The operation, and the bytes that it has still to make. */
+		/** Current operation, and the bytes it has left. */
 		kind: Number(patchOperations.insert),
 		left: 0,
-		/** Bytes of the result that no operation has made so far. */
+		/** Bytes of the result not covered by an operation yet. */
 		rest: 0,
-		/** In the source. */
+		/** Position in the source. */
 		position: 0,
-		/** Bytes of the piece that are made, and up to where it holds what follows in the source. */
+		/** Decoded bytes of the piece, and the end of source bytes prefetched into it. */
 		filled: 0,
 		ahead: 0,
 	};
@@ -98,13 +98,13 @@ export class PatchDecoder implements Interface {
 				continue;
 			}
 			if (stop > ahead) {
-				// To the piece's end: a read of flash takes longer than its bytes.
+				// Prefetches up to the end of the piece, since the overhead of a flash read outweighs the bytes.
 				ahead = Math.min(pieceEnd, filled + sourceBytes - position);
 				source.read(piece.subarray(filled, ahead), position);
 			}
 			position += count;
 			if (kind === copy) filled = stop;
-			// A Uint8Array takes it modulo 256.
+			// A Uint8Array stores values modulo 256.
 			else while (filled < stop) piece[filled] = (piece[filled++] ?? 0) + (text[taken++] ?? 0);
 		}
 		const isFull = filled === pieceEnd;
@@ -121,7 +121,7 @@ export class PatchDecoder implements Interface {
 		return isFull ? this.#read : -1;
 	}
 
-	/** Decompresses what follows the text, all of which was decoded. @param end of the text @returns the new end */
+	/** Decompresses more data once all is decoded. @param end of the decoded data @returns end of the new data */
 	#decompress(end: number, input: Uint8Array): number {
 		const text = this.#text;
 		const inputEnd = input.byteLength;

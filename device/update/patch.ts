@@ -1,15 +1,15 @@
 /**
- * Makes firmware from the running one and a patch (see patch-format.ts), in order and in 8.5 KB of memory. Nothing of a
- * patch is trusted: it can neither read outside of its source nor make more than it announces.
+ * Applies a patch (patch-format.ts) to the running firmware, as a stream and in 8.5 KB of memory. Patches are untrusted:
+ * one can neither read outside its source nor produce more than it announces.
  */
 
 import type { PatchDecoder as Decoder, Digest, Part, PatchDecoderPart, RunningImage } from "../host.js";
 import { patchHead } from "../protocol/patch-format.js";
 import { PatchDecoder } from "./patch-decoder.js";
 
-/** Made in one step: the unit of an erase. */
+/** Bytes produced per step: one flash sector. */
 const pieceBytes = 4 * 1024;
-/** Of the source, hashed in a turn. */
+/** Pieces of the source hashed per turn. */
 const piecesPerTurn = 4;
 
 export interface PatchOptions {
@@ -17,10 +17,10 @@ export interface PatchOptions {
 	readonly sha256: Part<object, Digest>;
 	/** The host's native decoder, if it has one. */
 	readonly decoder?: PatchDecoderPart | undefined;
-	/** SHA-256 of source and result, in hex and lower case. */
+	/** SHA-256 of source and result, in lower-case hex. */
 	readonly from: string;
 	readonly to: string;
-	/** The next piece of the result: 4 KiB, the last one less. Valid during the call. @param total the result's length */
+	/** Receives the next piece of the result: 4 KiB, the last one less. Valid during the call. @param total the result's length */
 	readonly onPiece: (piece: Uint8Array, total: number) => void;
 }
 
@@ -30,7 +30,7 @@ export class Patch {
 	#made = 0;
 	#sourceBytes = 0;
 	#resultBytes = 0;
-	/** First of the source, then of the result. */
+	/** Digest of the source, then of the result. */
 	#digest: Digest;
 	#isHeadRead = false;
 	/** Bytes of the source that are hashed. */
@@ -46,10 +46,10 @@ export class Patch {
 	}
 
 	/**
-	 * Makes at most one piece.
-	 * @param bytes of the patch, in order; the first ones with the whole head
-	 * @returns whether they are used up; if not, call it again with the same bytes
-	 * @throws Error that says why the patch cannot be applied
+	 * Produces at most one piece.
+	 * @param bytes of the patch, in order; the first ones include the whole header
+	 * @returns whether the bytes are consumed; if not, the next call must pass them again
+	 * @throws Error that explains why the patch cannot be applied
 	 */
 	write(bytes: Uint8Array): boolean {
 		if (!this.#isHeadRead) this.#readHead(bytes);
@@ -58,7 +58,7 @@ export class Patch {
 		return false;
 	}
 
-	/** Call it after the last bytes. @throws Error if the result is not whole */
+	/** Verifies the result. Must be called after the last bytes. @throws Error if it is incomplete or damaged */
 	end(): void {
 		if (!this.#decoder || this.#made < this.#resultBytes) throw new Error("The patch is cut off.");
 		if (toHex(new Uint8Array(this.#digest.close())) !== this.#options.to)
@@ -84,7 +84,7 @@ export class Patch {
 		this.#read = byteLength;
 	}
 
-	/** One piece of it. */
+	/** Hashes the next piece of the source; at its end, verifies the digest. */
 	#checkSource(): void {
 		const { source, sha256, from, decoder = PatchDecoder } = this.#options;
 		const count = Math.min(pieceBytes, this.#sourceBytes - this.#checked);

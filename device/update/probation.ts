@@ -1,6 +1,6 @@
 /**
- * Confirms a new image (ESP-IDF: cancels the rollback) once it has reached the gateway, or rolls back after two
- * minutes: an image that cannot reach the gateway could never be updated.
+ * Confirms a new image (in ESP-IDF: cancels the rollback) once it has reached the gateway, or rolls back after two
+ * minutes, since an image that cannot reach the gateway could never be updated.
  */
 
 import Timer from "timer";
@@ -8,7 +8,7 @@ import type { BootState } from "../host.js";
 
 const limitMs = 120_000;
 
-/** Whether the codec answered under the last confirmed image: 1 or 0. */
+/** Remembers whether the codec answered under the last confirmed image: 1 or 0. */
 export interface CodecSetting {
 	number(name: "codec", minimum: number, maximum: number, otherwise: number): number;
 	remember(name: "codec", value: number): void;
@@ -16,7 +16,7 @@ export interface CodecSetting {
 
 export interface ProbationOptions {
 	readonly boot: BootState;
-	/** The boot loader then starts the previous image, unless this one is confirmed. */
+	/** Restarts; unless this image is confirmed, the boot loader then starts the previous one. */
 	readonly restart: () => void;
 }
 
@@ -29,21 +29,21 @@ export class Probation {
 		if (options.boot.isPendingVerify) this.#timer = Timer.set(() => this.#rollBack(), limitMs);
 	}
 
-	/** No update can start while the image is unconfirmed. */
+	/** Whether the image is unconfirmed; then no update can start. */
 	get isOn(): boolean {
 		return this.#timer !== undefined;
 	}
 
 	/**
-	 * Call it after each report. Confirms a new image if the codec answers, or did not answer under the previous
-	 * image: a device with a broken codec must stay updatable.
+	 * Must be called after each report. Confirms a new image if the codec answers, or if it did not answer under the
+	 * previous image, since a device with a broken codec must remain updatable.
 	 */
 	onReported(isCodecReady: boolean, settings: CodecSetting): void {
 		if (this.isOn) {
-			// Not stored: the older image was confirmed because its codec answered.
+			// Not stored: the codec answered, since older images were confirmed only then.
 			const answeredBefore = settings.number("codec", 0, 1, 1) === 1;
 			if (answeredBefore && !isCodecReady) return;
-			// Otherwise the next report retries.
+			// On failure the next report retries.
 			if (!this.#options.boot.confirm()) return;
 			Timer.clear(this.#timer);
 			this.#timer = undefined;

@@ -1,6 +1,6 @@
 /**
  * Reads a written image back from flash, compares it with its SHA-256 (the only end-to-end check if the server sends
- * no digests) and hashes it for its signature. It takes many turns, so that commands are executed in between.
+ * no digests) and hashes it for the signature. Takes many turns, so that commands are executed in between.
  */
 
 import Timer from "timer";
@@ -12,26 +12,26 @@ const bytesPerTurn = 16 * 1024;
 export interface ReadBackOptions {
 	readonly slot: UpdateSlot;
 	readonly sha256: Part<object, Digest>;
-	/** The appended SHA-256 covers these. */
+	/** Bytes covered by the appended SHA-256. */
 	readonly contentBytes: number;
 	/** Whether a SHA-256 is appended. */
 	readonly hasDigest: boolean;
-	/** Whether to hash the image with its appended SHA-256. */
+	/** Whether to hash the image including its appended SHA-256. */
 	readonly isSigned: boolean;
-	/** Used until onEnd. */
+	/** In use until onEnd. */
 	readonly buffer: Uint8Array;
 	/**
-	 * @param reason a sentence that says what is wrong, if anything
-	 * @param sha256 of image and appended SHA-256, if `isSigned`
+	 * @param reason a sentence that describes the problem, if any
+	 * @param sha256 of the image including its appended SHA-256, if `isSigned`
 	 */
 	readonly onEnd: (reason: string | undefined, sha256?: ArrayBuffer) => void;
 }
 
 export class ReadBack {
 	readonly #options: ReadBackOptions;
-	/** For the appended SHA-256. */
+	/** Compared with the appended SHA-256. */
 	readonly #content: Digest;
-	/** For the signature. */
+	/** Input of the signature check. */
 	readonly #image: Digest | undefined;
 	#offset = 0;
 

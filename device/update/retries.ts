@@ -1,4 +1,4 @@
-/** Decides when an interrupted download is tried again, and when it ends. Reasons are sentences for `ota_error`. */
+/** Retry policy of an interrupted download. Reasons are sentences for `ota_error`. */
 
 import type { Problem } from "./answer.js";
 
@@ -10,7 +10,7 @@ const progressMs = 30_000;
 const mostRefetches = 3;
 /** Before the first reconnection; doubled for each further one, with jitter in the upper half. */
 const retryDelayMs = 1_000;
-/** Longest silence; doubled after each drop, for slow lines. */
+/** Timeout of silence; doubled after each drop, for slow networks. */
 const stallMs = 2_000;
 const longestStallMs = 30_000;
 /** Longest wait for the device's own connection without progress. */
@@ -20,14 +20,14 @@ export class Retries {
 	readonly #now: () => number;
 	#drops = 0;
 	#refetches = 0;
-	/** Offset at the last reset of the drops, and the time of receiving since. */
+	/** Offset at the last reset of the drops, and the receiving time since. */
 	#countedFrom = 0;
 	#progressMs = 0;
-	/** When the last block was passed on, or this connection began. */
+	/** Time at which the last block was delivered, or this connection began. */
 	#movedAtMs = 0;
-	/** When the last block was passed on, or the download began. */
+	/** Time at which the last block was delivered, or the download began. */
 	#progressAtMs: number;
-	/** The server's last rejection, with the offset that was requested. */
+	/** Last unusable response, with the requested offset. */
 	#rejection = "";
 
 	/** @param now monotonic milliseconds */
@@ -36,13 +36,13 @@ export class Retries {
 		this.#progressAtMs = now();
 	}
 
-	/** @returns longest silence of the connection that begins, in ms */
+	/** @returns timeout of silence of the new connection, in ms */
 	onConnect(): number {
 		this.#movedAtMs = this.#now();
 		return Math.min(longestStallMs, stallMs * 2 ** this.#drops);
 	}
 
-	/** A block was passed on. Resets the count of drops: a slow line that loses its connection now and then must succeed. */
+	/** A block was delivered. Resets the count of drops after enough progress: slow, unstable networks must succeed. */
 	onProgress(offset: number): void {
 		const now = this.#now();
 		this.#refetches = 0;
@@ -56,9 +56,9 @@ export class Retries {
 	}
 
 	/**
-	 * @param offset that was requested @param isOnline whether the gateway is connected
-	 * @returns in ms: delay of the next attempt, or how long to wait for the gateway
-	 * @throws Error with the reason if there is no further attempt
+	 * @param offset requested offset @param isOnline whether the gateway is connected
+	 * @returns delay of the next attempt, or maximum wait for the gateway, in ms
+	 * @throws Error with the reason if the retries are exhausted
 	 */
 	onProblem({ kind, reason }: Problem, offset: number, isOnline: boolean): number {
 		const rejection = `${offset}: ${reason}`;

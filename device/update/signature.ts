@@ -1,6 +1,6 @@
 /**
- * The check of a firmware's signature: ECDSA P-256 over the image's SHA-256, by one of the compiled in public keys.
- * The gateway or its tokens alone cannot install other firmware.
+ * Verifies firmware signatures: ECDSA P-256 over the image's SHA-256, by one of the public keys compiled in. Access to
+ * the gateway or its tokens alone does not suffice to install other firmware.
  */
 
 import { decodeBase64 } from "./base64.js";
@@ -8,7 +8,7 @@ import { isScalar, type PublicKey, type Signature, toBigInt, Verification } from
 
 /**
  * @param base64 of 64 bytes: r and s, big-endian (IEEE P1363)
- * @returns undefined for another form, or if r or s is not above 0 and below the order
+ * @returns undefined for an invalid encoding, or if r or s is not above 0 and below the order
  */
 export function readSignature(base64: string): Signature | undefined {
 	const bytes = decodeBase64(base64, 64);
@@ -19,8 +19,8 @@ export function readSignature(base64: string): Signature | undefined {
 }
 
 /**
- * @param text one or two keys, with a comma between: x and y, 64 hex digits each; empty: none
- * @throws Error that describes the form
+ * @param text one or two keys, separated by a comma: x and y, 64 hex digits each; empty: none
+ * @throws Error for an invalid encoding
  */
 export function readReleaseKeys(text: string): readonly PublicKey[] {
 	if (text === "") return [];
@@ -32,11 +32,11 @@ export function readReleaseKeys(text: string): readonly PublicKey[] {
 	return keys.map((key) => ({ x: BigInt(`0x${key.slice(0, 64)}`), y: BigInt(`0x${key.slice(64)}`) }));
 }
 
-/** Sent in `ota_error`. */
+/** Reason for `ota_error`. */
 export const wrongSignature =
 	"The firmware's signature is wrong: it was made with a key that this device does not know, or for another image.";
 
-/** The signature of an update: its form is checked at the start, and the image at the end. */
+/** Signature of an update. Its encoding is checked at the start of the update, the image at the end. */
 export class SignatureCheck {
 	readonly #keys: readonly PublicKey[];
 	readonly #signature: Signature;
@@ -48,8 +48,8 @@ export class SignatureCheck {
 
 	/**
 	 * @param releaseKeys see `readReleaseKeys` @param signature of `start_ota`
-	 * @returns undefined if no key is compiled in: any firmware is accepted
-	 * @throws Error, the reason of `ota_error`
+	 * @returns undefined if no key is compiled in, so that any firmware is accepted
+	 * @throws Error whose message is the reason for `ota_error`
 	 */
 	static begin(releaseKeys: string, signature: string | undefined): SignatureCheck | undefined {
 		const keys = readReleaseKeys(releaseKeys);
@@ -66,7 +66,7 @@ export class SignatureCheck {
 		return new SignatureCheck(keys, numbers);
 	}
 
-	/** @param sha256 of the image in flash, up to its end by its own header */
+	/** @param sha256 of the image in flash, whose own header determines its end */
 	verify(sha256: ArrayBuffer): Verification {
 		return new Verification(this.#keys, sha256, this.#signature);
 	}

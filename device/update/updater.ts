@@ -18,9 +18,9 @@ import { ReadBack } from "./read-back.js";
 import { SignatureCheck, wrongSignature } from "./signature.js";
 
 const blockBytes = 16 * 1024;
-/** Of a patch, which needs memory of its own. */
+/** Smaller, since applying a patch takes memory as well. */
 const patchBlockBytes = 2 * 1024;
-/** Three in a second and the last one: at most four a second. */
+/** Three messages a second plus the last one: at most four a second. */
 const progressIntervalMs = 334;
 const restartDelayMs = 500;
 
@@ -28,7 +28,7 @@ export type UpdateMessage = UplinkOf<"ota_progress"> | UplinkOf<"ota_complete"> 
 
 export interface UpdaterOptions {
 	readonly network: Pick<Host["network"], "http" | "https">;
-	/** Default, as DER in base64. */
+	/** Default certificate authority, as DER in base64. */
 	readonly certificate: string | undefined;
 	readonly createLookup: () => CancellableLookup;
 	readonly slot: Part<object, UpdateSlot>;
@@ -37,11 +37,11 @@ export interface UpdaterOptions {
 	readonly sha256: Part<object, Digest>;
 	readonly chip: Chip;
 	readonly model: Model;
-	/** Of the running firmware. */
+	/** Security version of the running firmware. */
 	readonly securityVersion: number;
-	/** Compiled in; see `readReleaseKeys`. */
+	/** Public keys compiled in; see `readReleaseKeys`. */
 	readonly releaseKeys: string;
-	/** Monotonic, in milliseconds. */
+	/** Monotonic milliseconds. */
 	readonly now: () => number;
 	/** Whether the connection to the gateway is open. */
 	readonly isOnline: () => boolean;
@@ -55,11 +55,11 @@ export interface UpdaterOptions {
 
 export class Updater {
 	readonly #options: UpdaterOptions;
-	/** While an update runs: the heap may have no room for it beside a sound's buffer. */
+	/** Allocated during an update only: the heap may have no room for it and the buffer of a sound. */
 	#buffer: Uint8Array | undefined;
 	#isRunning = false;
 	#download: Download | undefined;
-	/** While the firmware is made by a patch. */
+	/** Set while a patch is applied. */
 	#source: RunningImage | undefined;
 	/** Fetches the whole firmware; undefined once that is done. */
 	#fallBack: (() => void) | undefined;
@@ -72,21 +72,21 @@ export class Updater {
 	#reportedAtMs: number | undefined;
 	#startedAtMs = 0;
 	#flashMs = 0;
-	/** Time of applying the patch, without that of writing flash. */
+	/** Time of applying the patch, without writing flash. */
 	#patchMs = 0;
-	/** When the block of the patch that is being applied came, less the time of writing flash until then. */
+	/** Arrival time of the current block of the patch, minus the time of writing flash until then. */
 	#blockStartMs: number | undefined;
 
 	constructor(options: UpdaterOptions) {
 		this.#options = options;
 	}
 
-	/** Until the restart, if it succeeds. */
+	/** Whether an update runs; after success it stays true until the restart. */
 	get isRunning(): boolean {
 		return this.#isRunning;
 	}
 
-	/** Does nothing while an update runs. */
+	/** Starts an update; no effect while one runs. */
 	start({ url, cert_pem, signature, patch }: Omit<CommandOf<"start_ota">, "command">): void {
 		if (this.#isRunning) return;
 		const { releaseKeys, now, onRunning } = this.#options;
@@ -108,7 +108,7 @@ export class Updater {
 		}
 	}
 
-	/** @param digests of a patch: the firmware is made by it */
+	/** @param digests of a patch at `url`; undefined: `url` is the whole firmware */
 	#fetch(
 		url: Url,
 		certificate: string | undefined,
@@ -157,7 +157,7 @@ export class Updater {
 		return new Patch({ source, sha256, decoder, ...digests, onPiece });
 	}
 
-	/** A block takes many turns, whose time is that of the patch. @returns whether it is used up */
+	/** Applies a block of the patch, over many turns. @returns whether the block is consumed */
 	#apply(patch: Patch, block: Uint8Array): boolean {
 		const { now } = this.#options;
 		this.#blockStartMs ??= now() - this.#flashMs;
@@ -167,12 +167,12 @@ export class Updater {
 		return true;
 	}
 
-	/** Call it when the gateway is connected again. */
+	/** Continues a download that waits for the gateway to be connected again. */
 	resume(): void {
 		this.#download?.resume();
 	}
 
-	/** @throws Error, the reason of `ota_error` */
+	/** @throws Error whose message is the reason for `ota_error` */
 	#write(piece: Uint8Array, total: number): void {
 		this.#image?.write(piece, total);
 		const startedAtMs = this.#options.now();
@@ -187,7 +187,7 @@ export class Updater {
 		if (this.#written < total) this.#reportProgress();
 	}
 
-	/** Call it after the head was checked: this erases flash. */
+	/** Opens the slot, which erases flash; the header must be checked before. */
 	#begin(total: number): void {
 		const slot = new this.#options.slot({});
 		this.#slot = slot;
@@ -240,7 +240,7 @@ export class Updater {
 		});
 	}
 
-	/** Each step in its own turn: together they take more than half a second. */
+	/** Runs each step in its own turn: together they take more than half a second. */
 	#checkSignature(signature: SignatureCheck, sha256: ArrayBuffer | undefined, fetchedAtMs: number): void {
 		if (!sha256) return this.#fail("The firmware was not hashed for its signature.");
 		const verification = signature.verify(sha256);
@@ -307,7 +307,7 @@ export class Updater {
 		try {
 			this.#slot?.close();
 		} catch {
-			// The slot is not selected, so this does no harm.
+			// Harmless: the slot is not selected.
 		}
 		this.#slot = undefined;
 	}

@@ -15,38 +15,38 @@ import { deviceOf, equalSecrets, isAmong } from "./secrets.js";
 import type { Role, Tokens } from "./tokens.js";
 
 export interface AccessOptions extends LoginsOptions, Pick<Base, "log"> {
-	/** AUTH=off: loopback needs no token. */
+	/** AUTH=off: requests from loopback require no token. */
 	readonly isOff: boolean;
 	readonly onAdmitted: (request: IncomingMessage) => void;
-	/** Called when a request that changes something is over. */
+	/** Called after each request that changes something. */
 	readonly onChange: (change: Change) => void;
 }
 
 export interface Admission {
 	/** Undefined if it is admitted. */
 	readonly rejection?: HttpRejection;
-	/** If the token is for this device alone. */
+	/** Set if the token is valid for one device only. */
 	readonly deviceId?: string;
-	/** If the token or login is a person's. */
+	/** Set for a person's token or login. */
 	readonly person?: Person;
 }
 
-/** What a person has changed. */
+/** Change by a person, for the audit log. */
 export interface Change {
 	readonly person: Person;
 	readonly remoteAddress: string;
 	readonly deviceId: string | undefined;
-	/** Such as `PATCH /api/devices/dev-1-a1b2c3`, or the type of a monitor's message. */
+	/** Method and path, such as `PATCH /api/devices/dev-1-a1b2c3`, or the type of a monitor message. */
 	readonly what: string;
-	/** What it defines, as it was sent: it may hold secrets. */
+	/** Body as received; may contain secrets. */
 	readonly body?: unknown;
 }
 
-/** What a token or a login permits. */
+/** Permissions of a token or login. */
 interface Grants {
-	/** The tokens it was compared with. */
+	/** Tokens at the time of the check. */
 	readonly file: Tokens["file"];
-	/** As the request showed it. */
+	/** Header of the request. */
 	readonly authorization: string | undefined;
 	/** Undefined: not a device's token. */
 	readonly device?: Admission;
@@ -57,11 +57,11 @@ export class Access {
 	readonly logins: Logins;
 	readonly #options: AccessOptions;
 	readonly #failures = new AddressLimit({ points: 10, seconds: 60, what: "wrong tokens" });
-	/** By request. Those of a token are kept by connection, since a device sends its token for each block of an image. */
+	/** Cache by request; grants of tokens are cached by connection, since a device sends its token for each block of an image. */
 	readonly #grants = new WeakMap<object, Grants>();
 	/** By name, in milliseconds since 1970. */
 	readonly #usedAt = new Map<string, number>();
-	/** What ends each connection that outlives its check. */
+	/** Callbacks that close open connections after a revocation. */
 	readonly #lasting = new Map<IncomingMessage, () => void>();
 
 	constructor(options: AccessOptions) {
@@ -95,33 +95,33 @@ export class Access {
 		await this.#options.tokens.refresh(age);
 		const admission = admissionOf(this.#grantsOf(request), roles);
 		if (admission) return admission;
-		// The token may be new.
+		// The token may have been added since.
 		if (age > 0) return this.#check(request, roles, 0);
 		return { rejection: isToken ? this.countFailure(request, countedAs(roles)) : unauthorized };
 	}
 
-	/** When a person's token or login last passed here; undefined: not since this gateway's start. */
+	/** Returns the time of the last request with a person's token or login; undefined: none since this gateway's start. */
 	usedAt(name: string): number | undefined {
 		return this.#usedAt.get(name);
 	}
 
-	/** For a token outside the headers. @returns undefined if it is valid */
+	/** Checks a token that is not in a header. @returns undefined if it is valid */
 	async checkPersonsToken(request: IncomingMessage, shown: string): Promise<HttpRejection | undefined> {
 		await this.#options.tokens.refresh();
 		return this.#grantsOfToken(shown).person ? undefined : this.countFailure(request, "monitor");
 	}
 
-	/** Whether its token or login was valid when last read; for limits alone. */
+	/** Whether token or login were valid when last read; for rate limits only. */
 	isKnown(request: IncomingMessage): boolean {
 		const { device, person } = this.#grantsOf(request);
 		return person !== undefined || device !== undefined;
 	}
 
-	/** Compares again if the tokens have changed. */
+	/** Returns cached grants unless the tokens have changed. */
 	#grantsOf(request: IncomingMessage): Grants {
 		const { file } = this.#options.tokens;
 		const { authorization, upgrade } = request.headers;
-		// A WebSocket's request is the last one of its connection, and would stay as long as that.
+		// A WebSocket's request would stay cached as long as its connection is open.
 		const key = authorization === undefined || upgrade !== undefined ? request : request.socket;
 		const known = this.#grants.get(key);
 		if (known && known.file === file && known.authorization === authorization) return known;
@@ -155,8 +155,8 @@ export class Access {
 	}
 
 	/**
-	 * Refuses requests that browsers send for other web sites, with a cookie or with AUTH=off. A page of another site cannot
-	 * add a bearer token, and a program that shows one may send any `Origin`.
+	 * Rejects cross-site requests of browsers with a cookie or with AUTH=off. A page of another site cannot add a bearer token,
+	 * and a program with one may send any `Origin`.
 	 */
 	checkOrigin(request: IncomingMessage): HttpRejection | undefined {
 		if (!this.#options.isOff && bearerOf(request) !== undefined) return undefined;
@@ -166,7 +166,7 @@ export class Access {
 	/**
 	 * Checks origin and token of a request for a route.
 	 * @returns undefined for a device, and for a route without roles
-	 * @throws {HttpProblem} 401, 403, 429
+	 * @throws {RequestError} 401, 403, 429
 	 */
 	async authorize(
 		request: IncomingMessage,
@@ -194,8 +194,8 @@ export class Access {
 	}
 
 	/**
-	 * Watches a person's connection that outlives its check.
-	 * @param onEnded called by `endRevoked` once its token or login is not valid any more
+	 * Watches a person's open connection.
+	 * @param onEnded called by `endRevoked` when its token or login is no longer valid
 	 * @returns a function that stops watching
 	 */
 	watch(request: IncomingMessage, onEnded: () => void): () => void {
@@ -203,14 +203,14 @@ export class Access {
 		return () => this.#lasting.delete(request);
 	}
 
-	/** Ends the watched connections whose token was removed, or whose login was ended or has expired. */
+	/** Closes watched connections whose token was removed, or whose login was ended or has expired. */
 	async endRevoked(): Promise<void> {
 		if (this.#options.isOff) return;
 		await this.#options.tokens.refresh();
 		for (const [request, onEnded] of this.#lasting) if (!this.#compare(request).person) onEnded();
 	}
 
-	/** Only loopback names, because of DNS rebinding. */
+	/** Accepts loopback host names only, to prevent DNS rebinding. */
 	#checkHost(request: IncomingMessage): Admission {
 		if (isLoopback(reachedAt(request).hostname)) return { person: anyone };
 		const detail = "With AUTH=off this gateway answers to localhost and 127.0.0.1 only.";
@@ -218,7 +218,7 @@ export class Access {
 	}
 }
 
-/** Checks a route's right that depends on the body. @throws {HttpProblem} 403 */
+/** Checks a permission that depends on the body. @throws {RequestError} 403 */
 export function requireAction(person: Person, action: Action): void {
 	if (!mayDo(person, action)) throw problemFor(forbiddenTo(person.role));
 }
@@ -236,7 +236,7 @@ function admissionOf({ device, person }: Grants, roles: readonly string[]): Admi
 		: undefined;
 }
 
-/** The key by which wrong tokens are counted. */
+/** Returns the key for counting invalid tokens. */
 function countedAs(roles: readonly string[]): string {
 	const isForPeople = personRoles.some((role) => roles.includes(role));
 	return [roles.includes("device") && "device", isForPeople && "monitor"].filter(Boolean).join();
@@ -259,7 +259,7 @@ function forbiddenTo(role: PersonRole): HttpRejection {
 	return { status: 403, detail: `This token may ${roleWords[role]}; show a monitor's token.` };
 }
 
-/** With AUTH=off. */
+/** Person of all requests with AUTH=off. */
 const anyone: Person = { name: "AUTH=off", role: "monitor" };
 
 const unauthorized: HttpRejection = {

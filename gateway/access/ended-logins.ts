@@ -1,6 +1,6 @@
 /**
- * Logins that were ended by logging out, and login codes that were used: a copy still has a valid signature. Each has a record,
- * which is kept until there is no room and it has expired: with a clock that was wrong for a while it would count again.
+ * Deny list of logged-out logins and used login codes, whose signatures are still valid. Records are kept until the list is
+ * full and they have expired, since a login would become valid again if the clock were set back.
  */
 
 import { randomUUID } from "node:crypto";
@@ -12,26 +12,26 @@ import { HttpProblem } from "../problem.js";
 import type { Records } from "../storage/records.js";
 
 const endedAtMost = 1000;
-/** In place of a signature: all that expire earlier have ended. */
+/** Key of the record that ends all logins with an earlier expiry. */
 const all = "all";
 const record = object({
 	/** Milliseconds since 1970. */
 	expires: time,
-	/** If two processes end a login at the same time, it says whose record was written. */
+	/** Distinguishes the records of two processes that end a login at the same time. */
 	id: string(36),
 });
 type Ended = Infer<typeof record>;
 
 export interface EndedLoginsOptions extends Pick<Base, "records" | "storage" | "now"> {
 	readonly onProblem: (sentence: string) => void;
-	/** A login was ended, by this process or another one. */
+	/** Called when a login is ended, by this process or another one. */
 	readonly onEnded?: () => void;
 }
 
 export class EndedLogins {
 	readonly #options: EndedLoginsOptions;
 	readonly #records: Records<Ended>;
-	/** By signature. */
+	/** Records by signature. */
 	readonly #ended = new Map<string, Ended>();
 
 	constructor(options: EndedLoginsOptions) {
@@ -68,7 +68,7 @@ export class EndedLogins {
 		return expires < (this.#ended.get(all)?.expires ?? 0) || this.#ended.has(signature);
 	}
 
-	/** Ends a login; beyond 1000, all logins. @throws {HttpProblem} it has ended, but is not stored yet */
+	/** Ends a login; beyond 1000, all logins. @throws {RequestError} it has ended, but is not stored yet */
 	async end(signature: string, expires: number): Promise<void> {
 		if (await this.#keep(signature, { expires, id: randomUUID() })) return;
 		const { place, status } = this.#options.storage;
@@ -79,7 +79,7 @@ export class EndedLogins {
 	async use(signature: string, expires: number): Promise<boolean> {
 		if (this.has(signature, Number.POSITIVE_INFINITY)) return false;
 		const ended = { expires, id: randomUUID() };
-		// A full disk must not keep anyone out.
+		// Logging in works with a full disk.
 		await this.#keep(signature, ended);
 		return (this.#ended.get(signature) ?? ended) === ended;
 	}

@@ -1,4 +1,4 @@
-/** The logins of people: codes that log in once, and cookies, which are signed with the person's token. */
+/** Logins of people: one-time codes, and cookies signed with the person's token. */
 
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -45,7 +45,7 @@ export class Logins {
 		this.#options = options;
 	}
 
-	/** Of several logins, the one that may do more. */
+	/** Returns the person of a request; among several logins the one with more permissions. */
 	personOf(request: IncomingMessage): Person | undefined {
 		const people = this.#of(request).map(({ person }) => person);
 		const [first] = personRoles.flatMap((role) => people.filter((person) => person.role === role));
@@ -53,7 +53,7 @@ export class Logins {
 	}
 
 	/**
-	 * Makes a code that logs in once, at any gateway with the same tokens.
+	 * Creates a one-time login code, valid at any gateway with the same tokens.
 	 * @param token of a person, whose removal ends it; default: the current monitor token
 	 */
 	makeCode(token = this.#options.tokens.current("monitor"), ageMs = loginCodeAgeMs): string {
@@ -70,7 +70,7 @@ export class Logins {
 	/**
 	 * A link by which a person logs in another device, once within ten minutes.
 	 * @param name of the person
-	 * @throws {HttpProblem} 409 with AUTH=off
+	 * @throws {RequestError} 409 with AUTH=off
 	 */
 	makeLink(request: IncomingMessage, name: string | undefined): LoginLink {
 		const { tokens, now, publicUrl } = this.#options;

@@ -39,7 +39,7 @@ export function readForwarded(request: IncomingMessage, trust: TrustProxy): void
 	let outermost: ReadonlyMap<string, string> | undefined;
 	for (const [index, hop] of hops.reverse().entries()) {
 		const node = hop.get("for") ?? "unknown";
-		// Of a client that its proxy does not name, that of the proxy.
+		// Falls back to the proxy's address if the proxy does not forward one.
 		address = addressOfNode(node) ?? address;
 		outermost = hop;
 		if (!trust(addressOfNode(node) ?? node, index + 1)) break;
@@ -103,8 +103,8 @@ function withoutMapping(address: string): string {
 }
 
 /**
- * What rate limits count as one client: an IPv4 address, or an IPv6 /64, all of which one computer may use (RFC
- * 4941).
+ * Returns the key of a client for rate limits: an IPv4 address, or an IPv6 /64, since one computer may use all of its
+ * addresses (RFC 4941).
  */
 export function networkOf(address: string): string {
 	// Most have no colon: Node's expression for IPv6 takes microseconds to say so.
@@ -152,7 +152,7 @@ function isPortOmitted(request: IncomingMessage): boolean {
  */
 export function baseUrlOf(request: IncomingMessage, publicUrl: URL | undefined): string {
 	const reached = reachedAt(request);
-	// With PUBLIC_URL's scheme, to omit its default port.
+	// PUBLIC_URL's scheme determines the default port to omit.
 	const isPublic =
 		publicUrl &&
 		(parseUrl(`${publicUrl.protocol}//${reached.host}`)?.host === publicUrl.host ||

@@ -1,4 +1,4 @@
-/** Rate limits by socket and by address: a client in a loop must not keep the gateway busy or fill its log. */
+/** Rate limits by socket and by address, so that a client in a loop does not overload the gateway or flood its log. */
 
 import type { IncomingMessage } from "node:http";
 import type { WebSocket } from "ws";

@@ -1,4 +1,4 @@
-/** Makes, compares and derives secrets. Comparisons take constant time. */
+/** Generates, compares and derives secrets. Comparisons take constant time. */
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 

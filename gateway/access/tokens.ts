@@ -1,6 +1,6 @@
 /**
- * The valid tokens: from the environment, else from `tokens.json`, which is made at the first start and read again
- * when it changes.
+ * Valid tokens, from the environment or from `tokens.json`, which is created at the first start and reloaded when it
+ * changes.
  */
 
 import { dirname, join } from "node:path";
@@ -44,7 +44,7 @@ const content = object({
 			namedAtMost,
 		),
 	),
-	/** Of the latest rotation; for people. */
+	/** Time of the latest rotation; informational. */
 	changedAt: optional(time),
 });
 export type TokenFile = Infer<typeof content>;
@@ -202,7 +202,7 @@ export class Tokens {
 		await this.#reload();
 	}
 
-	/** @returns the secret of a new token @throws {HttpProblem} 409 @throws {NodeJS.ErrnoException} it is not written */
+	/** @returns the secret of a new token @throws {RequestError} 409 @throws {NodeJS.ErrnoException} it is not written */
 	async add(name: string, role: PersonRole): Promise<string> {
 		const token = makeSecret();
 		await this.#changeNamed((named) => {
@@ -215,7 +215,7 @@ export class Tokens {
 		return token;
 	}
 
-	/** Ends a token, and the logins by it. @throws {HttpProblem} 404 @throws {NodeJS.ErrnoException} it is not written */
+	/** Ends a token, and the logins by it. @throws {RequestError} 404 @throws {NodeJS.ErrnoException} it is not written */
 	async remove(name: string): Promise<void> {
 		await this.#changeNamed((named) => {
 			if (!named.some((each) => each.name === name))
@@ -245,7 +245,7 @@ export class Tokens {
 		return token;
 	}
 
-	/** With a monitor's token a device could control others. @throws {StartError} */
+	/** Requires different tokens, since a device with a monitor token could control others. @throws {StartError} */
 	#requireDifferent(): void {
 		if (!this.of("device").some((token) => this.of("monitor").includes(token))) return;
 		throw new StartError("DEVICE_TOKEN and MONITOR_TOKEN are the same; set one of them to another value.");

@@ -1,4 +1,4 @@
-/** One announcement: what each device has said of it, and which devices begin when. Without sockets, timers and clocks. */
+/** State of one announcement: the status of each device and which devices start when. No sockets, timers or clocks. */
 
 import { type CommandOf, type Feature, priorities, type UplinkOf } from "../../device/protocol/messages.js";
 import {
@@ -13,19 +13,19 @@ import type { Job } from "../jobs/jobs.js";
 import { type Moment, Parts } from "../jobs/parts.js";
 import { isoTime } from "../sessions/view.js";
 
-/** How long ready devices wait for the others. */
+/** Time that ready devices wait for the others. */
 const waitMs = 3_000;
-/** A device that says nothing for this long, after the sound's length, has failed. */
+/** A device that sends no status for this long, after the sound's length, has failed. */
 const silenceMs = 30_000;
-/** Of a sound whose length is not known. */
+/** Assumed length of a sound of unknown length. */
 const longestMs = 60 * 60_000;
 const usualExpirySeconds = 300;
 
 export interface AnnouncementOptions {
 	readonly id: string;
-	/** Of the sound, or the text. */
+	/** Name of the sound, or the text. */
 	readonly name: string | null;
-	/** The name of the token by which it was begun. */
+	/** Name of the token that started it. */
 	readonly by: string | null;
 	/** Milliseconds since 1970. */
 	readonly createdAt: number;
@@ -37,7 +37,7 @@ export interface AnnouncementOptions {
 	>;
 }
 
-/** The value of `play_sound`. */
+/** Value of `play_sound`. */
 export type PlayRequest = CommandOf<"play_sound">["value"];
 
 export class Announcement implements Job<Shown> {
@@ -50,17 +50,17 @@ export class Announcement implements Job<Shown> {
 	readonly #head: Pick<Shown, "id" | "name" | "by" | "createdAt">;
 	readonly #again: AnnouncementOptions["again"];
 	readonly #asked: AnnouncementOptions["asked"];
-	/** Ids of devices that it was sent to; whether they let it wait themselves. */
+	/** Ids of devices that received it, and whether their firmware has a queue. */
 	readonly #sent = new Map<string, boolean>();
-	/** Ids of devices that were asked to begin. */
+	/** Ids of devices that received `start_sound`. */
 	readonly #started = new Set<string>();
 	#url = "";
 	#lengthMs = longestMs;
-	/** On the monotonic clock: devices are asked from then on. */
+	/** Monotonic time at which devices were first requested to play. */
 	#askedAt = 0;
-	/** On the monotonic clock, when the first device was ready; undefined: not yet. */
+	/** Monotonic time at which the first device was ready. */
 	#readyAt: number | undefined;
-	/** On the monotonic clock; undefined: not yet. */
+	/** Monotonic time of the start. */
 	#startedAt: number | undefined;
 
 	constructor({ id, name, by, createdAt, again, asked }: AnnouncementOptions) {
@@ -70,7 +70,7 @@ export class Announcement implements Job<Shown> {
 		this.#again = again;
 	}
 
-	/** All its devices: one that had gone says later how it ended. */
+	/** All devices, as a disconnected one may report its result later. */
 	get followed(): Iterable<string> {
 		return this.parts.ids;
 	}
@@ -80,7 +80,7 @@ export class Announcement implements Job<Shown> {
 		return this.parts.isRunning(deviceId) && this.parts.stateOf(deviceId) !== "preparing";
 	}
 
-	/** Lower: before others. */
+	/** Priority; lower comes first. */
 	get rank(): number {
 		return priorities.indexOf(this.#asked.priority ?? "normal");
 	}
@@ -100,7 +100,11 @@ export class Announcement implements Job<Shown> {
 		return this.#sent.has(deviceId);
 	}
 
-	/** @param features of the device @returns what is sent to it */
+	/**
+	 * Marks a device as sent.
+	 * @param features of the device
+	 * @returns its play request
+	 */
 	send(deviceId: string, features: readonly Feature[], { monotonic }: Moment): PlayRequest {
 		const hasQueue = features.includes("queue");
 		this.#sent.set(deviceId, hasQueue);
@@ -123,12 +127,12 @@ export class Announcement implements Job<Shown> {
 		this.#sent.delete(deviceId);
 	}
 
-	/** Whether a device has gone that it was sent to. */
+	/** Whether it was sent to a device that is now disconnected. */
 	get mayStillPlay(): boolean {
 		return [...this.#sent.keys()].some((deviceId) => this.parts.stateOf(deviceId) === "away");
 	}
 
-	/** On the monotonic clock. */
+	/** Monotonic expiry time. */
 	get #expiresAt(): number {
 		return this.#askedAt + (this.#asked.expires ?? usualExpirySeconds) * 1000;
 	}
@@ -137,7 +141,7 @@ export class Announcement implements Job<Shown> {
 	hear(deviceId: string, update: UplinkOf<"sound_update">, moment: Moment): void {
 		if (this.parts.stateOf(deviceId) === undefined) return;
 		const { state, reason = null, underruns, heard_ms: heardMs } = update;
-		// Repeated after a reconnect if start_sound was lost.
+		// Repeated after a reconnect if `start_sound` was lost.
 		if (state === "ready") this.#started.delete(deviceId);
 		const heard = {
 			...(underruns !== undefined && { underruns }),
@@ -146,7 +150,7 @@ export class Announcement implements Job<Shown> {
 		this.parts.set(deviceId, state, moment, reason, heard);
 	}
 
-	/** @returns ids of the devices that are to begin now: all that are ready once none is waited for, later each that is ready */
+	/** @returns ids of devices to start now: all ready ones once none is waited for, later each one when ready */
 	starts(monotonic: number): readonly string[] {
 		const { waiting, ready } = this.parts.counts;
 		if (ready === 0) return [];
@@ -163,7 +167,10 @@ export class Announcement implements Job<Shown> {
 		return starting;
 	}
 
-	/** Ends devices that say nothing any more, or could not begin in time. @returns their ids */
+	/**
+	 * Fails devices that no longer send updates or could not start in time.
+	 * @returns their ids
+	 */
 	expire(moment: Moment): readonly string[] {
 		const asked = [...this.parts.running].filter((deviceId) => this.isAsked(deviceId));
 		return asked.filter((deviceId) => {
@@ -176,7 +183,7 @@ export class Announcement implements Job<Shown> {
 		});
 	}
 
-	/** How long a device may say nothing. */
+	/** Maximum time without an update from a device. */
 	#silenceMs(deviceId: string): number {
 		const state = this.parts.stateOf(deviceId);
 		if (state === "playing" || state === "resumed") return silenceMs + this.#lengthMs * 2;

@@ -1,4 +1,4 @@
-/** Plays sounds on devices, follows what each says, and reports it. Kept in memory: an announcement is over in minutes. */
+/** Plays sounds on devices and tracks their progress. Kept in memory only, as an announcement takes minutes. */
 
 import { parseHttpUrl } from "../../device/network/http-url.js";
 import type { UplinkOf } from "../../device/protocol/messages.js";
@@ -14,25 +14,28 @@ import { type Decoder, isEncoded } from "./decoder.js";
 import type { Sounds } from "./sounds.js";
 import { requireSpeech, type Speak } from "./speech.js";
 
-/** After its end. */
+/** Time for which an announcement is tracked after its end. */
 const followedMs = 5 * 60_000;
-/** After its end, while a device that is away may still play its sound; less than it is followed. */
+/**
+ * Time for which the sound is kept after the end while an offline device may still play it. Shorter than
+ * `followedMs`.
+ */
 const heldMs = 4 * 60_000;
-/** Of those that were sent to one device, so that the second plays also where the link is lost meanwhile. */
+/** Number of sounds sent ahead to a device, so that the second plays even if the connection is lost. */
 const sentAtOnce = 2;
-/** For one device, beside the one that plays. */
+/** Limit of sounds queued per device, besides the current one. */
 const waitingAtMost = 8;
 
 const isUrgent = ({ isUrgent }: Announcement) => isUrgent;
 
-/** A sound that is there. */
+/** Available sound. */
 interface Source {
 	readonly url: string;
-	/** Undefined: not known. */
+	/** Undefined: unknown. */
 	readonly lengthMs: number | undefined;
 }
 
-/** A text that is being spoken, or a file that is being decoded. */
+/** Text being spoken or file being decoded. */
 interface Preparation {
 	readonly ending: AbortController;
 	readonly ended: Promise<void>;
@@ -52,9 +55,9 @@ export interface AnnouncementsOptions {
 export class Announcements {
 	readonly jobs: Jobs<Shown, Announcement>;
 	readonly #options: AnnouncementsOptions;
-	/** Kept or spoken sounds, by the id of the announcement that plays them. */
+	/** Ids of stored or spoken sounds by announcement id. */
 	readonly #held = new Map<string, string>();
-	/** By the id of the announcement. */
+	/** Preparations by announcement id. */
 	readonly #preparations = new Map<string, Preparation>();
 
 	constructor(options: AnnouncementsOptions) {
@@ -88,10 +91,10 @@ export class Announcements {
 	}
 
 	/**
-	 * Plays a sound, as it was asked for; a text is spoken first, and an address of another format than WAV is fetched and
-	 * decoded, which takes its time after this has returned.
+	 * Starts an announcement. Speaking a text, or fetching and decoding a URL of another format than WAV,
+	 * continues after this resolves.
 	 * @returns its id
-	 * @throws {HttpProblem} 409, 422, 501, 503
+	 * @throws {RequestError} 409, 422, 501, 503
 	 */
 	async begin(asked: AskedAnnouncement, { by, onAsked, ...given }: Beginning): Promise<string> {
 		const { core, sounds, speak, decoder } = this.#options;
@@ -125,7 +128,7 @@ export class Announcements {
 		return id;
 	}
 
-	/** On all devices. */
+	/** Stops an announcement on all devices. */
 	#stop(announcement: Announcement): void {
 		const { id, parts } = announcement;
 		this.#preparations.get(id)?.ending.abort();
@@ -140,7 +143,10 @@ export class Announcements {
 		for (const { ended } of this.#preparations.values()) await ended;
 	}
 
-	/** Plays a sound once it is made. @returns why it is not played; null: it is */
+	/**
+	 * Plays a sound once it is available.
+	 * @returns reason why it is not played, or null
+	 */
 	async #prepare(
 		announcement: Announcement,
 		made: Promise<readonly Uint8Array[]>,
@@ -168,7 +174,7 @@ export class Announcements {
 		}
 	}
 
-	/** @param sound is held for it */
+	/** @param sound already held for the announcement */
 	#playKept(announcement: Announcement, { id, seconds }: Sound): void {
 		this.#held.set(announcement.id, id);
 		this.#playOnAll(announcement, { url: `/sounds/${id}.wav`, lengthMs: seconds * 1000 });
@@ -196,12 +202,12 @@ export class Announcements {
 		this.#sendNext(deviceId);
 	}
 
-	/** Those that a device was asked to play, or will be. */
+	/** Announcements that a device plays or will play. */
 	#runningOn(deviceId: string): readonly Announcement[] {
 		return [...this.jobs.all()].filter((announcement) => announcement.isAsked(deviceId));
 	}
 
-	/** Sends a device what it has room for, by priority, in order else. */
+	/** Sends a device as many sounds as it has room for, by priority, then in order. */
 	#sendNext(deviceId: string): void {
 		const { session } = this.#options.core.sessions.devices.get(deviceId) ?? {};
 		if (!session) return;
@@ -225,7 +231,7 @@ export class Announcements {
 		this.#sendNext(deviceId);
 	}
 
-	/** @returns why it was not sent; undefined if it was */
+	/** @returns reason why the command was not sent, or undefined */
 	async #execute(targetId: string, payload: object): Promise<string | undefined> {
 		const { core } = this.#options;
 		try {
@@ -253,8 +259,8 @@ export class Announcements {
 	}
 
 	/**
-	 * A rejection names no sound: it is of the latest that the device was asked to play. One for which it has no room, as sounds wait
-	 * there that this gateway does not know of, waits here again.
+	 * Handles a rejection. It has no sound id and refers to the latest request. If the device's queue is full
+	 * of sounds unknown to this gateway, the sound is queued here again.
 	 */
 	#refuse(deviceId: string, code: string, message: string): void {
 		const asked = [...this.jobs.all()].findLast(
@@ -292,8 +298,10 @@ export class Announcements {
 	}
 }
 
-/** Of a text that is blank nothing is left. */
-/** Devices fetch it themselves. @throws {HttpProblem} 422 */
+/**
+ * Validates a URL that devices fetch themselves.
+ * @throws {RequestError} 422
+ */
 function requireForDevices(url: string): void {
 	try {
 		parseHttpUrl(url, "sound");

@@ -1,4 +1,4 @@
-/** Turns sounds of any format into what devices play, with the program of DECODE_COMMAND: a file in, a WAV file out. */
+/** Converts sounds of any format for devices with the program of DECODE_COMMAND, from an input file to WAV output. */
 
 import type { Core } from "../extension.js";
 import { HttpProblem } from "../problem.js";
@@ -6,16 +6,16 @@ import { decodeCommand } from "./settings.js";
 import { SoundProgram } from "./sound-program.js";
 
 export const decodeLimits = Object.freeze({
-	/** For the program, of one file. */
+	/** Time limit of the program per file. */
 	decodeProgramMs: 30_000,
-	/** For the answer of another server, whole. */
+	/** Time limit for the complete response of another server. */
 	decodeFetchMs: 20_000,
 });
 const longestBytes = 8 << 20;
-/** What devices fetch themselves is a WAV file. */
+/** URLs of encoded formats. Devices fetch only WAV files themselves. */
 const encoded = /\.(mp3|m4a|mp4|aac|ogg|oga|opus|flac|webm|wma|aif|aiff)$/i;
 
-/** Whether the name of an address says that devices cannot play it. */
+/** Whether a URL names a format that devices cannot play. */
 export function isEncoded(url: string): boolean {
 	return encoded.test(new URL(url).pathname);
 }
@@ -33,7 +33,7 @@ export class Decoder {
 			new SoundProgram(core, {
 				command,
 				limitMs: decodeProgramMs,
-				// Of 8 MB each.
+				// Up to 8 MB each.
 				waitingAtMost: 4,
 				waiting: "files wait to be decoded",
 				status: 422,
@@ -41,7 +41,7 @@ export class Decoder {
 			});
 	}
 
-	/** @throws {HttpProblem} 501 without DECODE_COMMAND */
+	/** @throws {RequestError} 501 without DECODE_COMMAND */
 	require(): SoundProgram {
 		if (this.#program) return this.#program;
 		throw new HttpProblem(
@@ -50,7 +50,10 @@ export class Decoder {
 		);
 	}
 
-	/** @returns as `SoundProgram.run` @throws {HttpProblem} 413, 422, 501, 503, and as `content` does */
+	/**
+	 * @returns like `SoundProgram.run`
+	 * @throws {RequestError} 413, 422, 501, 503, and like `content`
+	 */
 	async decode(content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<readonly Uint8Array[]> {
 		const program = this.require();
 		const chunks: Uint8Array[] = [];
@@ -64,7 +67,10 @@ export class Decoder {
 		return program.run(Buffer.concat(chunks), signal);
 	}
 
-	/** Decodes what another server has. @throws {HttpProblem} 502 if it does not answer with a file, and as `decode` */
+	/**
+	 * Fetches and decodes a sound.
+	 * @throws {RequestError} 502 if the server does not respond with a file, and like `decode`
+	 */
 	async decodeFrom(url: string, signal: AbortSignal): Promise<readonly Uint8Array[]> {
 		const { host } = new URL(url);
 		try {

@@ -1,4 +1,4 @@
-/** Announcements: sounds that are kept, spoken or elsewhere, played on one device, on those of a room, or on all. */
+/** Announcements: stored, spoken or remote sounds played on one device, the devices of a room, or all. */
 
 import { isRecord } from "../../device/protocol/schema.js";
 import { announcementRoutes, askedAnnouncement, playStates } from "../api/announcement.js";
@@ -54,7 +54,7 @@ export function createAnnouncements(core: Core): Extension {
 				has: jobs.has,
 			}),
 		],
-		// A path of this gateway becomes the address by which the device reaches it.
+		// Resolves a path on this gateway to a URL that the device can reach.
 		intercept: (message, { handshake }) => {
 			if (message.type !== "control_device" || !isRecord(message.payload)) return undefined;
 			const { command, value } = message.payload;

@@ -1,6 +1,6 @@
 /**
- * Converts a WAV file of any rate to what devices play. It yields the file in pieces, between which a gateway handles other
- * requests: a minute of speech takes a second in all on a slow computer.
+ * Converts WAV files of any sample rate to the format of the devices. Yields chunks, between which the
+ * gateway handles other requests: a minute of speech takes about a second in total on a slow computer.
  */
 
 import { sampleRate } from "../../device/peripherals/track.js";
@@ -8,11 +8,10 @@ import { type WantedFormat, type WavFormat, WavHeader } from "../../device/sound
 import { encodeSamples, wavHead } from "../api/wav.js";
 import { writeHeader } from "./wav.js";
 
-/** Of 16 bits. */
 const bytesPerSample = 2;
-/** A piece takes about 1 ms, the first ones up to 10 ms. */
+/** A chunk takes about 1 ms, the first ones up to 10 ms. */
 const samplesPerPiece = 2_048;
-/** Zero crossings of the filter on each side: 16 keep the aliases of speech below -60 dB. */
+/** Zero crossings of the filter on each side: 16 keep aliases of speech below -60 dB. */
 const crossings = 16;
 
 const convertible: WantedFormat = Object.freeze({
@@ -23,9 +22,9 @@ const convertible: WantedFormat = Object.freeze({
 });
 
 /**
- * Several channels are mixed. A length of samples that is 0 or beyond the end of the file counts as its end.
- * @yields the head of a WAV file of `sampleRate`, mono, 16 bit PCM, then its samples
- * @throws {Error} its message is a sentence that says what is wrong with the file
+ * Mixes channels down to mono. A data length that is 0 or beyond the end of the file extends to its end.
+ * @yields header of a WAV file of `sampleRate`, mono, 16 bit PCM, then its samples
+ * @throws {Error} with a message for users
  */
 export function* convertWav(file: Buffer): Generator<Uint8Array, void> {
 	const { channels, rate, samples } = readWav(file);
@@ -52,7 +51,7 @@ function readWav(file: Buffer) {
 	return { ...format, samples: file.subarray(at, at + header.sampleBytes(file.length - at)) };
 }
 
-/** @returns from -1 to 1 */
+/** @returns sample from -1 to 1 */
 function mix(samples: Buffer, frame: number, channels: number): number {
 	let sum = 0;
 	for (let channel = 0; channel < channels; channel += 1)
@@ -60,13 +59,13 @@ function mix(samples: Buffer, frame: number, channels: number): number {
 	return sum / channels / 32_768;
 }
 
-/** Resamples by a sinc filter with a Hann window. Each output sample lies at one of a few phases between two input samples. */
+/** Resampler with a Hann-windowed sinc filter. Each output sample has one of a few phases between two input samples. */
 class Filter {
 	/** Input samples per output sample, as a fraction. */
 	readonly #step: number;
 	readonly #phases: number;
 	readonly #cutoff: number;
-	/** Input samples on each side. */
+	/** Number of input samples on each side. */
 	readonly #reach: number;
 	readonly #weights = new Map<number, Float32Array>();
 
@@ -79,13 +78,16 @@ class Filter {
 		this.#reach = Math.ceil(crossings / this.#cutoff);
 	}
 
-	/** @returns which input samples `count` output samples from `at` on are made of; some may lie before or after the sound */
+	/** @returns range of input samples for `count` output samples from `at` on; may extend beyond the sound */
 	inputFor(at: number, count: number): { readonly first: number; readonly end: number } {
 		const last = at + count - 1;
 		return { first: this.#inputOf(at) - this.#reach, end: this.#inputOf(last) + this.#reach + 1 };
 	}
 
-	/** @param input as `inputFor` says @returns as loud as the input */
+	/**
+	 * @param input range from `inputFor`
+	 * @returns samples at the volume of the input
+	 */
 	apply(input: Float32Array, at: number, count: number): Float32Array {
 		const output = new Float32Array(count);
 		const first = this.#inputOf(at);
@@ -100,12 +102,12 @@ class Filter {
 		return output;
 	}
 
-	/** @returns the input sample at an output sample, or the one before */
+	/** @returns index of the input sample at or before an output sample */
 	#inputOf(at: number): number {
 		return Math.floor((at * this.#step) / this.#phases);
 	}
 
-	/** @param phase from the input sample, in fractions of `#phases` */
+	/** @param phase offset from the input sample, in fractions of `#phases` */
 	#weightsAt(phase: number): Float32Array {
 		const known = this.#weights.get(phase);
 		if (known) return known;

@@ -1,4 +1,4 @@
-/** Runs a program: bytes on its standard input or in a file, and its standard output as the result. It ends with all that it has started. */
+/** Runs a program with input on stdin or in a file, and returns its stdout. Child processes are killed with it. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -7,20 +7,20 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 
 const longestBytes = 4 << 20;
-/** A word of a command. */
+/** Placeholder in a command. */
 const filePlace = "{file}";
 const hasGroups = process.platform !== "win32";
 
 export interface ProgramOptions {
-	/** The program and its arguments; no shell reads them. The word `{file}` becomes the path of a file with the input. */
+	/** Program and arguments, run without a shell. `{file}` is replaced by the path of a file with the input. */
 	readonly command: readonly string[];
 	readonly input: string | Uint8Array;
 	readonly limitMs: number;
-	/** Ends it. */
+	/** Aborts the program. */
 	readonly signal: AbortSignal;
 }
 
-/** @throws {Error} its message is a sentence that says why there is no output */
+/** @throws {Error} with the reason for users */
 export async function runProgram(options: ProgramOptions): Promise<Buffer> {
 	const { command, input } = options;
 	if (!command.includes(filePlace)) return start(options);
@@ -84,6 +84,6 @@ function killGroup(child: ChildProcess): void {
 		if (hasGroups) process.kill(-child.pid, "SIGKILL");
 		else child.kill("SIGKILL");
 	} catch {
-		// None of the group is left.
+		// The process group is already gone.
 	}
 }

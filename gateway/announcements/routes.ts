@@ -1,4 +1,4 @@
-/** `/api/sounds`, `/api/speech`, and `/sounds/<id>.wav`, from which devices play. */
+/** Serves `/api/sounds`, `/api/speech`, and `/sounds/<id>.wav`, from which devices stream. */
 
 import { TLSSocket } from "node:tls";
 import { longestName, soundRoutes } from "../api/announcement.js";
@@ -11,7 +11,7 @@ import type { Decoder } from "./decoder.js";
 import { bodyOf, type Sounds } from "./sounds.js";
 import { type Speak, speechLimits } from "./speech.js";
 
-/** A device decrypts a TLS record in one turn: one of 16 KB takes 0.1 s, in which no button is handled. */
+/** TLS record size. A device decrypts a record in one turn; 16 KB take 0.1 s, during which it handles no button. */
 const recordBytes = 2048;
 
 export interface SoundRoutesOptions {
@@ -64,9 +64,9 @@ export function createSoundRoutes(options: SoundRoutesOptions): readonly Route[]
 				type: "audio/wav",
 				filename: file,
 				lastModified: content.lastModified,
-				// The name is the content's digest.
+				// The file name is the hash of the content.
 				caching: forever,
-				// The page's requests have a cookie.
+				// Requests of the dashboard have a cookie instead.
 				isForDevice: request.headers.authorization !== undefined,
 			});
 			return streamed;
@@ -77,7 +77,7 @@ export function createSoundRoutes(options: SoundRoutesOptions): readonly Route[]
 			const speaking = speak(text, ending.signal);
 			const timer = setTimeout(() => ending.abort(tooSlow(speechMs)), speechMs);
 			const file = Buffer.concat(await speaking.finally(() => clearTimeout(timer)));
-			// Without the digest that send() makes of a body.
+			// Omits the ETag, which send() would compute from the body.
 			response.set({
 				"Content-Type": "audio/wav",
 				"Content-Length": file.length,
@@ -96,7 +96,7 @@ function tooSlow(limitMs: number): HttpProblem {
 	);
 }
 
-/** @throws {HttpProblem} 404 */
+/** @throws {RequestError} 404 */
 function known(sounds: Sounds, id: string) {
 	const sound = sounds.find(id);
 	if (sound) return sound;

@@ -1,25 +1,25 @@
-/** Programs that make sounds: their settings. */
+/** Settings of the programs that create sounds. */
 
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
 import { StartError } from "../problem.js";
 import { type Setting, trimmed } from "../setting.js";
 
-/** A program that speaks, and its arguments: text in, WAV out; undefined: none. */
+/** Speech synthesis program and its arguments, from text to WAV; undefined: none. */
 export const speechCommand = command(
 	"SPEECH_COMMAND",
 	"espeak-ng --stdout",
 	"a program that speaks, such as `espeak-ng --stdout`; see [Speech and other formats](announcements/README.md#sounds-speech-and-other-formats)",
 );
 
-/** A program that decodes sounds, and its arguments: a file in, WAV out; undefined: none. */
+/** Decoder program and its arguments, from a file to WAV; undefined: none. */
 export const decodeCommand = command(
 	"DECODE_COMMAND",
 	"ffmpeg -i {file} -f wav -",
 	"a program that decodes sounds other than WAV, such as `ffmpeg`; see [Speech and other formats](announcements/README.md#sounds-speech-and-other-formats)",
 );
 
-/** Words are separated by spaces; one with spaces is in double quotes. No shell reads it. */
+/** Parses a command of words separated by spaces, or in double quotes. No shell is involved. */
 function command(name: string, example: string, description: string): Setting<readonly string[] | undefined> {
 	return {
 		variables: { [name]: { description } },
@@ -40,7 +40,7 @@ function command(name: string, example: string, description: string): Setting<re
 	};
 }
 
-/** @param path folders where a name is searched, as in PATH */
+/** @param path folders to search for a name, as in PATH */
 function isProgram(name: string, path = "/usr/bin:/bin"): boolean {
 	const folders = /[/\\]/.test(name) ? ["."] : path.split(delimiter);
 	const endings = process.platform === "win32" ? ["", ".exe", ".com"] : [""];

@@ -1,4 +1,4 @@
-/** A program that makes a WAV file: one run at a time, as each may take all of a processor. */
+/** Program that creates WAV files, one run at a time, as each may use a whole CPU core. */
 
 import type { Core } from "../extension.js";
 import { HttpProblem } from "../problem.js";
@@ -7,15 +7,15 @@ import { convertWav } from "./pcm.js";
 import { runProgram } from "./program.js";
 
 export interface SoundProgramOptions {
-	/** The program and its arguments. */
+	/** Program and its arguments. */
 	readonly command: readonly string[];
-	/** Of one run. */
+	/** Time limit of one run. */
 	readonly limitMs: number;
-	/** Runs that wait, at most. */
+	/** Maximum number of queued runs. */
 	readonly waitingAtMost: number;
-	/** What waits, such as "texts wait to be spoken". */
+	/** Description of the queue, such as "texts are queued for speech synthesis". */
 	readonly waiting: string;
-	/** When it gives no sound: the answer's status, and the sentence before the reason. */
+	/** HTTP status if the program produces no sound, and the message before the reason. */
 	readonly status: number;
 	readonly failure: string;
 }
@@ -32,9 +32,11 @@ export class SoundProgram {
 	}
 
 	/**
-	 * @param signal ends the program, or the wait for its turn
-	 * @returns the pieces of a WAV file as devices play it; rejects with an HttpProblem, or the signal's reason
-	 * @throws {HttpProblem} 503 at once, if too many wait
+	 * Runs the program.
+	 * @param signal aborts the program or the wait in the queue
+	 * @returns chunks of a WAV file in the format of devices; rejects with an RequestError or the signal's
+	 * reason
+	 * @throws {RequestError} 503 synchronously if the queue is full
 	 */
 	run(input: string | Uint8Array, signal: AbortSignal): Promise<readonly Uint8Array[]> {
 		const { waitingAtMost, waiting } = this.#options;

@@ -1,4 +1,4 @@
-/** The kept sounds: a WAV file and a record for each, by the SHA-256 of the file. */
+/** Stored sounds: a WAV file and a record for each, named by the SHA-256 of the file. */
 
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -22,7 +22,7 @@ const record = object({
 	lengthMs: integer(0, longestSeconds * 1000),
 	size: integer(1, Number.MAX_SAFE_INTEGER),
 	createdAt: time,
-	/** Not listed, and removed with the last announcement that plays it, or after that: see `addPassing`. */
+	/** Whether it is unlisted, and removed together with its last announcement or later: see `addTemporary`. */
 	isTemporary: optional(boolean()),
 });
 type SoundRecord = Infer<typeof record>;
@@ -32,7 +32,7 @@ const soundsAtMost = 100;
 const passingAtMost = 5;
 /** Of 4 MB each at most. */
 const inMemory = 4;
-/** A device, or another gateway, may still play what was spoken this long ago. */
+/** Time for which a device or another gateway may still play a spoken sound. */
 const abandonedMs = 60 * 60_000;
 /** The samples, and room for other chunks. */
 const mostBytes = longestSeconds * 32_000 + 256 * 1024;
@@ -52,10 +52,10 @@ export class Sounds {
 	readonly #core: Core;
 	readonly #records: Records<SoundRecord>;
 	readonly #blobs: Blobs;
-	/** By id, the one that was asked for last at the end. */
+	/** Cache by id, least recently used first. */
 	readonly #recent = new Map<string, Promise<Buffer | undefined>>();
 	readonly #sounds = new Map<string, SoundRecord>();
-	/** How many announcements play a sound, by id: equal texts give the same one. */
+	/** Number of announcements playing a sound, by id, as equal texts share a sound. */
 	readonly #uses = new Map<string, number>();
 	/** Ids of the latest that came for an announcement alone. */
 	readonly #passing = new Set<string>();
@@ -82,12 +82,12 @@ export class Sounds {
 		await this.#removeAbandoned();
 		const remove = () =>
 			this.#removeAbandoned().catch((error) => this.#core.log.error({ err: error }, "sounds"));
-		// Of several gateways another one may use its own for longer.
+		// Skipped in a cluster, where another gateway may use its sounds longer.
 		if (!this.#core.peers.bus) this.#timer = setInterval(remove, abandonedMs).unref();
 		await this.#blobs.open((sha256) => this.#sounds.has(sha256) || this.#records.unread.has(sha256));
 	}
 
-	/** Of announcements that a gateway had begun before its end. */
+	/** Removes sounds of announcements started by an earlier run. */
 	async #removeAbandoned(): Promise<void> {
 		for (const [sha256, { isTemporary, createdAt }] of this.#sounds) {
 			const isUsed = this.#uses.has(sha256) || this.#passing.has(sha256);
@@ -101,7 +101,7 @@ export class Sounds {
 		await this.#records.close();
 	}
 
-	/** The newest first. */
+	/** Returns all sounds, newest first. */
 	list(): readonly Sound[] {
 		return [...this.#sounds]
 			.filter(([, { isTemporary }]) => !isTemporary)
@@ -114,7 +114,11 @@ export class Sounds {
 		return kept && describe(id, kept);
 	}
 
-	/** As `sendFile` takes it. @returns undefined if there is none @throws {NodeJS.ErrnoException} @throws {HttpProblem} */
+	/**
+	 * Returns the arguments for `sendFile`, or undefined.
+	 * @throws {NodeJS.ErrnoException}
+	 * @throws {RequestError}
+	 */
 	async content(id: string) {
 		const kept = this.#sounds.get(id);
 		const bytes =
@@ -127,7 +131,7 @@ export class Sounds {
 		return { bytes, sha256: id, digestOf: () => undefined, lastModified };
 	}
 
-	/** Many devices play the same sound at once: the latest few are in memory. */
+	/** Caches the latest few sounds, as many devices play the same one simultaneously. */
 	#cached(id: string): Promise<Buffer | undefined> {
 		const reading = this.#recent.get(id) ?? this.#blobs.read(id);
 		this.#recent.delete(id);
@@ -138,8 +142,8 @@ export class Sounds {
 	}
 
 	/**
-	 * Reads a WAV file and keeps it; one that is kept already only gets the name.
-	 * @throws {HttpProblem} 400, 408, 409, 413, 422, and 507 or 503 if it cannot be kept
+	 * Stores a WAV file. An existing one is only renamed.
+	 * @throws {RequestError} 400, 408, 409, 413, 422, and 507 or 503 if it cannot be stored
 	 * @throws {NodeJS.ErrnoException}
 	 */
 	async add(
@@ -176,7 +180,7 @@ export class Sounds {
 			this.#sounds.set(sha256, kept);
 			const isKept = await this.#records.save(sha256, kept);
 			const current = this.#sounds.get(sha256);
-			// Or another gateway has stored the same sound at the same moment.
+			// Unless another gateway stored the same sound concurrently.
 			if (!isKept && (!current || current === kept)) {
 				if (!known) await this.#delete(sha256);
 				else {
@@ -196,9 +200,9 @@ export class Sounds {
 	}
 
 	/**
-	 * Reads a WAV file for announcements alone: it is not listed, and can be played until five newer ones have come, or an hour
-	 * after this gateway has stopped. One that is kept already stays so.
-	 * @throws as `add` does
+	 * Stores a temporary WAV file. It is not listed, and can be played until five newer ones were added or an
+	 * hour after this gateway stopped. A stored sound stays stored.
+	 * @throws like `add`
 	 */
 	async addPassing(name: string, content: Parameters<Sounds["add"]>[1]): Promise<Sound> {
 		const sound = await this.add(name, content, true);
@@ -211,12 +215,12 @@ export class Sounds {
 		return sound;
 	}
 
-	/** An announcement plays it, and calls release() at its end. */
+	/** Marks a sound as used by an announcement, which must call `release` at its end. */
 	hold(id: string): void {
 		this.#uses.set(id, (this.#uses.get(id) ?? 0) + 1);
 	}
 
-	/** Of hold(), or of a temporary sound that was added. Another gateway may play the same: then it goes after an hour. */
+	/** Undoes `hold`, or releases a temporary sound. One used by another gateway is removed after an hour. */
 	async release(id: string): Promise<void> {
 		const uses = (this.#uses.get(id) ?? 1) - 1;
 		if (uses > 0) return void this.#uses.set(id, uses);
@@ -230,7 +234,10 @@ export class Sounds {
 		return new HttpProblem(status, `The sound could not be ${how} ${place}; the log says why.`);
 	}
 
-	/** Deletes it, with the end of the announcements that play it. @returns whether that could be stored */
+	/**
+	 * Deletes a sound after the announcements that play it.
+	 * @returns whether the deletion is stored
+	 */
 	async remove(id: string): Promise<boolean> {
 		const kept = this.#sounds.get(id);
 		this.#passing.delete(id);
@@ -242,7 +249,7 @@ export class Sounds {
 		return false;
 	}
 
-	/** @returns whether it is gone */
+	/** @returns whether it is removed */
 	async #delete(id: string): Promise<boolean> {
 		if (!(await this.#records.remove(id))) return false;
 		this.#sounds.delete(id);
@@ -258,7 +265,10 @@ function describe(sha256: string, { name, lengthMs, size, createdAt }: SoundReco
 	return { id: sha256, name, seconds: lengthMs / 1000, size, sha256, createdAt: isoTime(createdAt) };
 }
 
-/** The body of a request. @throws {HttpProblem} 408 if nothing comes for this long, 400 if it breaks off */
+/**
+ * Reads the body of a request.
+ * @throws {RequestError} 408 if no data arrives for this long, 400 if it is incomplete
+ */
 export async function* bodyOf(request: IncomingMessage, stalledMs = 30_000): AsyncIterable<Buffer> {
 	const chunks = request.iterator({ destroyOnReturn: false });
 	for (;;) {

@@ -1,4 +1,4 @@
-/** Speaks texts with the program of SPEECH_COMMAND: the text on its standard input, a WAV file on its standard output. */
+/** Speech synthesis with the program of SPEECH_COMMAND, from text on stdin to a WAV file on stdout. */
 
 import type { Core } from "../extension.js";
 import { HttpProblem } from "../problem.js";
@@ -6,17 +6,19 @@ import { speechCommand } from "./settings.js";
 import { SoundProgram } from "./sound-program.js";
 
 export const speechLimits = Object.freeze({
-	/** For the program, of one text. */
+	/** Time limit of the program per text. */
 	speechProgramMs: 30_000,
-	/** For a text to be spoken while a request waits for it, whose connection is then without traffic. */
+	/** Time limit for a request that waits for speech, as its connection has no traffic meanwhile. */
 	speechMs: 25_000,
 });
 
 /**
- * Nothing of a text is logged, or in a program's arguments, which other users of the computer can read.
- * @param signal ends the program, or the wait for its turn
- * @returns the pieces of a WAV file as devices play it; rejects with an HttpProblem 502, or the signal's reason
- * @throws {HttpProblem} 422, 501, 503: at once
+ * Speaks a text. Texts are never logged or passed as program arguments, which other users of the computer can
+ * read.
+ * @param signal aborts the program or the wait in the queue
+ * @returns chunks of a WAV file in the format of devices; rejects with an RequestError 502 or the signal's
+ * reason
+ * @throws {RequestError} 422, 501, 503 synchronously
  */
 export type Speak = (text: string, signal: AbortSignal) => Promise<readonly Uint8Array[]>;
 
@@ -39,7 +41,10 @@ export function createSpeech(core: Pick<Core, "environment" | "limits" | "log" |
 	};
 }
 
-/** @param voice false, undefined: SPEECH_COMMAND is not set @throws {HttpProblem} 422, 501 if the text cannot be spoken */
+/**
+ * @param voice false, undefined: SPEECH_COMMAND is not set
+ * @throws {RequestError} 422, 501 if the text cannot be spoken
+ */
 export function requireSpeech<T>(voice: T | false | undefined, text: string): asserts voice is T {
 	if (!voice)
 		throw new HttpProblem(
@@ -49,7 +54,7 @@ export function requireSpeech<T>(voice: T | false | undefined, text: string): as
 	if (lineOf(text) === "\n") throw new HttpProblem(422, "The text is blank; write what is to be spoken.");
 }
 
-/** Programs such as piper speak a line at a time, each as a WAV file of its own. */
+/** Joins lines, as programs such as piper speak each line as a separate WAV file. */
 function lineOf(text: string): string {
 	return `${text.replace(/[\s\p{Cc}]+/gu, " ").trim()}\n`;
 }

@@ -1,13 +1,16 @@
-/** Reads WAV files with the parser of the devices that will play them, and checks one while it arrives. */
+/** Validates WAV files with the parser of the devices, also while they arrive. */
 
 import { sampleRate } from "../../device/peripherals/track.js";
 import { WavHeader } from "../../device/sound/wav-header.js";
 import { longestSeconds } from "../api/announcement.js";
 
-/** 16 bits, mono. */
+/** 16 bit, mono. */
 const bytesPerSecond = sampleRate * 2;
 
-/** @returns how many of the bytes belong to the header; the others are samples @throws {Error} as the header does */
+/**
+ * @returns number of bytes that belong to the header; the rest are samples
+ * @throws {Error} like the header
+ */
 export function writeHeader(header: WavHeader, bytes: Uint8Array): number {
 	let at = 0;
 	while (at < bytes.length && !header.isWhole) {
@@ -18,12 +21,12 @@ export function writeHeader(header: WavHeader, bytes: Uint8Array): number {
 	return at;
 }
 
-/** Its message is a sentence for a person. */
+/** Error with a message for users. */
 export class WavError extends Error {}
 
 export class WavCheck {
 	readonly #header = new WavHeader();
-	/** From the first sample on. */
+	/** Number of bytes from the first sample on. */
 	#byteCount = 0;
 
 	/** @throws {WavError} */
@@ -37,14 +40,17 @@ export class WavCheck {
 			throw new WavError(`The sound is longer than ${longestSeconds} s; shorten it.`);
 	}
 
-	/** @returns its length in seconds @throws {WavError} */
+	/**
+	 * @returns length in seconds
+	 * @throws {WavError}
+	 */
 	end(): number {
 		if (!this.#header.isWhole) throw new WavError("The file ends before the first sample; send a WAV file.");
 		if (this.#seconds === 0) throw new WavError("The WAV file has no samples.");
 		return this.#seconds;
 	}
 
-	/** Of what has arrived. */
+	/** Length of the samples received so far. */
 	get #seconds(): number {
 		return this.#header.isWhole ? this.#header.sampleBytes(this.#byteCount) / bytesPerSecond : 0;
 	}

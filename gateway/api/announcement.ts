@@ -1,4 +1,4 @@
-/** Announcements: a sound that is played on several devices, as it is asked for and as it is shown. */
+/** Announcements and stored sounds: requests, responses and routes. */
 
 import { chimes, priority } from "../../device/protocol/messages.js";
 import {
@@ -40,27 +40,27 @@ export const askedSpeech = object({ text: spokenText });
 export const askedAnnouncement = object({
 	/** Id of a kept sound. */
 	sound: optional(string(64)),
-	/** Of a WAV file elsewhere, which the devices fetch themselves. */
+	/** URL of a WAV file, which the devices download themselves. */
 	url: optional(pattern(512, "^https?://[\\x21-\\x7e]+$", "an address with http:// or https://")),
-	/** Is spoken. */
+	/** Text converted to speech. */
 	text: optional(spokenText),
 	targets,
-	/** Of this sound alone; default: as it is set on each device. */
+	/** Volume of this sound alone; default: the device's volume. */
 	volume: optional(integer(0, 100)),
-	/** Heard before it, on devices that can. */
+	/** Chime before the sound, on devices that support it. */
 	chime: optional(oneOf(...chimes)),
-	/** Default: that of the sound. */
+	/** Default: the volume of the sound. */
 	chimeVolume: optional(integer(0, 100)),
-	/** Whether all begin at once; default: from two devices on. */
+	/** Whether all devices start at once; default: true for two devices or more. */
 	together: optional(boolean()),
-	/** Default: normal. An urgent one interrupts what plays, which goes on after it; others wait their turn. */
+	/** Default: normal. An urgent sound interrupts the current one, which then resumes; others are queued. */
 	priority: optional(priority),
-	/** Seconds, from when its sound is there, within which a device must have begun; default: 300. */
+	/** Seconds after its sound is ready within which a device must start it; default: 300. */
 	expires: optional(integer(1, 86_400)),
 });
 export type AskedAnnouncement = Infer<typeof askedAnnouncement>;
 
-/** The order in which they are shown: what needs attention first. */
+/** States in display order: problems first. */
 export const playStates = [
 	"failed",
 	"unsupported",
@@ -110,7 +110,6 @@ export type Announcement = InferShape<typeof announcement>;
 const announcementList = closed({ announcements: array(closed(announcementHead)) });
 export type AnnouncementList = InferShape<typeof announcementList>;
 
-/** A kept sound. */
 const sound = closed({
 	id: described(text, "the same as sha256"),
 	name: text,

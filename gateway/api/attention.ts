@@ -1,4 +1,4 @@
-/** What a person should look at, as devices have it, and as it is marked as seen. */
+/** Issues of devices, and marking them as seen. */
 
 import { list, object, oneOf, optional, pattern, string } from "../../device/protocol/schema.js";
 import { monitors } from "./permissions.js";
@@ -52,7 +52,7 @@ export const askedSeen = object({
 			kind: oneOf(...attentionKinds, "refused", "crash_new"),
 			/** Id of the device, of the rejection (`refused`) or of the cause (`crash_new`). */
 			id: string(64),
-			/** As it was shown; absent: it was null. */
+			/** Value of `since` as shown; absent: null. */
 			since: optional(isoTime),
 		}),
 		seenAtMost,
@@ -66,7 +66,7 @@ export const attentionRoutes = defineRoutes("fleet", {
 		body: json(
 			askedSeen,
 			{ items: [{ kind: "crashed", id: "dev-1-a1b2c3", since: "2026-11-20T12:00:00.000Z" }] },
-			// Room for the most items.
+			// Fits the maximum number of items.
 			{ maxBytes: 2 << 20 },
 		),
 		returns: "They are marked; unknown devices are ignored.",

@@ -1,4 +1,4 @@
-/** Audit log: what people have changed. */
+/** Audit log: changes by people. */
 
 import { viewers } from "./permissions.js";
 import { defineRoutes } from "./route.js";

@@ -1,6 +1,6 @@
 /**
- * Versions of firmware, and channels of releases, such as `stable` and `beta`: a release is in one at most. Devices of
- * other makers may report `v1.10.0` or `1.10` for 1.10.0.
+ * Firmware versions, and channels of releases, such as `stable` and `beta`. A release is in at most one channel. Devices
+ * of other makers may report `v1.10.0` or `1.10` for 1.10.0.
  */
 
 import type { SemVer } from "semver";
@@ -17,21 +17,21 @@ export const channelName = pattern(
 	"a channel such as beta: lower-case letters, digits, '_' or '-',",
 );
 
-/** Of releases that name no channel, unless they are pre-releases. The catalog's latest is of it. */
+/** Default channel of releases that are not pre-releases; the catalog's `latest` is from it. */
 export const stable = "stable";
 
 interface Channelled {
-	/** By semantic versioning. */
+	/** Semantic version. */
 	readonly version: string;
 	readonly channel?: string | undefined;
 }
 
-/** @returns undefined for a pre-release that names none */
+/** @returns undefined for a pre-release without a channel */
 export function channelOf({ version, channel }: Channelled): string | undefined {
 	return channel ?? (prerelease(version) === null ? stable : undefined);
 }
 
-/** The highest version of a channel. @returns undefined if it has no release */
+/** Returns the highest version of a channel; undefined if it has no release. */
 export function latestOf<R extends Channelled>(releases: readonly R[], channel: string): R | undefined {
 	const [latest] = releases
 		.filter((release) => channelOf(release) === channel)
@@ -39,7 +39,7 @@ export function latestOf<R extends Channelled>(releases: readonly R[], channel: 
 	return latest;
 }
 
-/** What the catalog's `latest` is. */
+/** Returns the catalog's `latest` release. */
 export function latestStable<R extends Channelled>(releases: readonly R[]): R | undefined {
 	return latestOf(
 		releases.filter(({ version }) => prerelease(version) === null),
@@ -47,10 +47,10 @@ export function latestStable<R extends Channelled>(releases: readonly R[]): R | 
 	);
 }
 
-/** A number alone may be part of a commit's hash. */
+/** Text that contains a version; a number alone may be part of a commit hash. */
 const namesVersion = /\d\.\d|^v?\d+$/i;
 
-/** @returns null if the text names no version */
+/** @returns null if the text contains no version */
 export function parseVersion(text: string | null): SemVer | null {
 	const known = parse(text);
 	if (known || text === null || !namesVersion.test(text)) return known;
@@ -58,8 +58,8 @@ export function parseVersion(text: string | null): SemVer | null {
 }
 
 /**
- * By semantic versioning.
- * @returns undefined if one of them is unknown, or both are builds of one version, which have no order
+ * Compares semantic versions.
+ * @returns undefined if one is unknown, or if both are builds of the same version, which have no order
  */
 export function compareVersions(a: string | null, b: string | null): number | undefined {
 	if (a === b && a !== null) return 0;

@@ -1,4 +1,4 @@
-/** A command to many devices, as it is asked for and as it is shown. */
+/** Commands to many devices: requests, responses and routes. */
 
 import { commands } from "../../device/protocol/messages.js";
 import { keysOf, object, oneOf } from "../../device/protocol/schema.js";
@@ -28,7 +28,7 @@ export const asks: Readonly<Record<string, (typeof schemas)[AskName]>> = Object.
 
 export const askedCommand = object({ targets, payload: anyObject });
 
-/** A device's part of it. */
+/** State of a command on one device. */
 export const commandPart = closed({
 	deviceId: text,
 	state: oneOf(...commandStates),

@@ -1,6 +1,6 @@
 /**
- * The commands of monitors, one entry each: who may send it, how the page and the audit log name it, what confirms it, and
- * how a replacement gets it. The device's part of a command is its entry in device/protocol/messages.ts.
+ * Commands of monitors: roles, wording of the page and the audit log, confirmation, and transfer to a replacement. The
+ * schemas are in device/protocol/messages.ts.
  */
 
 import { lightOf } from "../../device/protocol/light.js";
@@ -18,7 +18,7 @@ import { capital } from "./client/words.js";
 import { monitors, type Roles, users } from "./permissions.js";
 import type { Person } from "./person.js";
 
-/** A command to a device, or another message of monitors that changes something. */
+/** Command to a device, or another monitor message that changes something. */
 export type Action = CommandName | "boot_device" | "trigger_ota";
 
 type Payloads = { readonly [N in CommandName]: CommandOf<N> } & {
@@ -26,7 +26,7 @@ type Payloads = { readonly [N in CommandName]: CommandOf<N> } & {
 };
 type ValueOf<P> = P extends { readonly value: infer V } ? V : never;
 
-/** A slider of the page, from 0 to 100: `scale` times the value. */
+/** Slider of the page, from 0 to 100: `scale` times the value. */
 interface SliderWording {
 	readonly label: string;
 	readonly scale: number;
@@ -34,24 +34,24 @@ interface SliderWording {
 
 interface Wording<P> {
 	readonly roles: Roles;
-	/** Entry of the audit log. In braces a field of what was sent. */
+	/** Entry of the audit log; braces contain the name of a field of the message. */
 	readonly audit: string;
 	/** Default: the command's name. */
 	readonly title?: (payload: P) => string;
 	readonly slider?: SliderWording;
-	/** Status of a control that waits for the confirmation. Default: sending. */
+	/** Status of a control during confirmation. Default: sending. */
 	readonly sending?: string;
-	/** For a command that ends the connection: how long the device may take to come back, and the error if it takes longer. */
+	/** Timeout of the reconnection after a command that ends the connection, and the error after it. */
 	readonly reconnects?: { readonly withinMs: number; readonly otherwise: string };
 }
 
 /** @param passedMs since the command was sent */
 type Confirms<P> = (report: StateReport, payload: P, passedMs: number) => boolean;
 
-/** A command is confirmed by a report that shows its value, by another report, or by the next connection. */
+/** Confirmation of a command: a report with its value, another report, or the next connection. */
 type Confirmation<P> =
 	| { readonly reported: (report: StateReport) => ValueOf<P> | undefined }
-	/** Null: nothing confirms it, so neither many devices nor a control can be asked. */
+	/** Null: the command cannot be confirmed, so it is not available for many devices or a control. */
 	| { readonly confirmedBy: Confirms<P> | "connection" | null; readonly handover?: "extension" };
 
 /** Whether a replacement is sent the value that the previous board reported, or gets it from an extension. */
@@ -121,7 +121,7 @@ const table = {
 	identify: {
 		roles: users,
 		audit: "Identified",
-		// The ring shows it even so, as in quiet hours or while an urgent sound plays, without the chime.
+		// In quiet hours, during another sound, or with a codec fault the ring flashes without the chime.
 		confirmedBy: (report) =>
 			report.peripherals.audio.fault !== undefined ||
 			report.quiet?.until !== undefined ||
@@ -133,7 +133,7 @@ const table = {
 		audit: "Restarted",
 		sending: "restarting",
 		confirmedBy: ({ health }, _, passedMs) => health.uptime_seconds * 1000 < passedMs,
-		// Wi-Fi, TLS and a round of retries that fails, of 31 s.
+		// Time for Wi-Fi, TLS and one failed round of retries, of 31 s.
 		reconnects: { withinMs: 60_000, otherwise: "The device did not restart in time." },
 	},
 	query_state: { roles: users, audit: "Report asked for", confirmedBy: () => true },
@@ -176,7 +176,7 @@ export type HandedOverName = {
 	[N in Action]: Table[N] extends { readonly handover: "sent" } ? N : never;
 }[Action];
 
-/** By the name of the command. */
+/** Command definitions, by name. */
 export const commandEntries: {
 	readonly [N in Action]: Wording<Payloads[N]> & {
 		readonly reported?: (report: StateReport) => unknown;
@@ -197,7 +197,7 @@ export function isHandedOver(name: Action): name is HandedOverName {
 	return commandEntries[name].handover === "sent";
 }
 
-/** @param action of a person; an unknown one is for monitors alone */
+/** Whether a person may do an action; an unknown one requires the role `monitor`. */
 export function mayDo({ role }: Person, action: string): boolean {
 	return (entryOf(commandEntries, action)?.roles ?? monitors).includes(role);
 }
@@ -225,13 +225,13 @@ export function isConfirmedBy<N extends AskName>(
 
 interface CommandDocument<N extends CommandName> {
 	readonly description: string;
-	/** The tests send it to a running gateway. */
+	/** Example, which the tests send to a running gateway. */
 	readonly example: CommandOf<N>;
-	/** Uplinks that answer the command. Default: a state report. */
+	/** Uplinks sent in response to the command. Default: a state report. */
 	readonly answers?: readonly UplinkType[];
 }
 
-/** For asyncapi.yaml. Not in the entries: the page is built without them. */
+/** Documentation for asyncapi.yaml; separate from the entries to keep it out of the page's bundle. */
 export const commandDocuments: { readonly [N in CommandName]: CommandDocument<N> } = {
 	set_volume: {
 		description: "Sets the codec's output gain, from 0 (silent) to 100.",

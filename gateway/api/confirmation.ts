@@ -1,18 +1,18 @@
-/** Confirmation of commands by what a device says next: for the page, and for the gateway where many devices are asked. */
+/** Confirmation of commands by uplinks and connections, for the page and for commands to many devices. */
 
 import type { Uplink } from "../../device/protocol/messages.js";
 import { type Ask, commandEntries, isConfirmedBy } from "./commands.js";
 
-/** A report comes every 5 s: one that is sent at once and one that is periodic both have had their time. */
+/** Timeout of a confirmation; reports are sent after each change and every 5 s. */
 const reportMs = 11_000;
 
-/** What a device has said, or that it has a new connection or none any more. */
+/** Uplink of a device, or a change of its connection. */
 export type DeviceEvent = Uplink | { readonly type: "connected" | "gone" };
 
-/** How it ended. */
+/** Outcome of a command. */
 export interface End {
 	readonly state: "done" | "failed" | "unsupported";
-	/** Why it is not done. */
+	/** Reason of a failure; null: done. */
 	readonly reason: string | null;
 }
 

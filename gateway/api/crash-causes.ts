@@ -1,4 +1,4 @@
-/** Crashes of all devices by cause and by version. */
+/** Crashes of all devices, by cause and by version. */
 
 import { crashKinds } from "../../device/protocol/messages.js";
 import { boolean, oneOf } from "../../device/protocol/schema.js";

@@ -1,4 +1,4 @@
-/** What a new device needs for its first connection. */
+/** Provisioning of new devices: tokens and addresses. */
 
 import { deviceId } from "../../device/protocol/messages.js";
 import { object } from "../../device/protocol/schema.js";
@@ -17,7 +17,7 @@ const deviceSetup = closed({
 export type DeviceSetup = InferShape<typeof deviceSetup>;
 
 export const deviceSetupRoutes = defineRoutes("dashboard", {
-	// With the token of devices a viewer could pose as one.
+	// Not for viewers, who could impersonate a device with its token.
 	"GET /api/device-token": {
 		summary: "The device token, for the page that helps to connect a device",
 		roles: monitors,

@@ -22,7 +22,7 @@ import {
 } from "./shapes.js";
 import { otaStatuses } from "./statuses.js";
 
-/** Path parameter. */
+/** Path parameter `deviceId`. */
 export const aDevice = { deviceId: { ...text, example: "dev-1-a1b2c3" } } as const;
 
 const crash = closed({
@@ -50,7 +50,7 @@ const update = closed({
 });
 export type OwnUpdate = InferShape<typeof update>;
 
-/** Each list with the latest last. */
+/** Lists of past events, latest last. */
 const history = {
 	settingsKeptAt: described(
 		nullable(dateTime),
@@ -64,7 +64,7 @@ const history = {
 const deviceHistory = closed(history);
 export type DeviceHistory = InferShape<typeof deviceHistory>;
 
-/** A board that a device has replaced. */
+/** Record of a replaced board. */
 const replaced = closed({
 	...label.fields,
 	deviceId: text,
@@ -94,7 +94,7 @@ const deviceDetails = closed({
 });
 export type DeviceDetails = InferShape<typeof deviceDetails>;
 
-/** Minimum and maximum of each step; null where nothing was reported. */
+/** Minimum and maximum of each step; null without a report. */
 const extremes = closed({ min: array(nullable(wholeNumber)), max: array(nullable(wholeNumber)) });
 export type Extremes = InferShape<typeof extremes>;
 
@@ -132,7 +132,7 @@ const past = described(
 );
 export type Past = InferShape<typeof past>;
 
-/** A rejected device, dropped reports, a webhook that has ended, or a failed schedule. */
+/** Rejected device, dropped reports, ended webhook, or failed schedule. */
 const listedRejection = closed({
 	id: described(text, "the same for the same rejection"),
 	what: described(

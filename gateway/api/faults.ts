@@ -1,13 +1,13 @@
-/** What a device has found wrong with its own parts, and the steps of `npm run bring-up` that find out why. */
+/** Hardware faults in reports, and the steps of `npm run bring-up` that diagnose them. */
 
 import type { StateReport } from "../../device/protocol/messages.js";
 
 type Peripherals = StateReport["peripherals"];
 
 export interface Fault {
-	/** As the device says it. */
+	/** Description by the device. */
 	readonly sentence: string;
-	/** Names, as in scripts/bring-up/steps. */
+	/** Names of steps in scripts/bring-up/steps. */
 	readonly steps: readonly string[];
 }
 
@@ -19,7 +19,7 @@ export function faultsOf({ audio, ambient_light_fault, touch_fault }: Peripheral
 	].flatMap(({ sentence, steps }) => (sentence === undefined ? [] : [{ sentence, steps }]));
 }
 
-/** The fault that a person should look at; not that of the light sensor, which may be in the dark. */
+/** Returns the fault that needs attention. Excludes the light sensor, whose fault may be darkness. */
 export function urgentFault({ audio, touch_fault }: Peripherals): string | undefined {
 	return audio.fault ?? touch_fault;
 }

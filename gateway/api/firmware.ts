@@ -1,4 +1,4 @@
-/** The firmware that a gateway offers: releases as `catalog.json` has them, the upload, and updates, as `/ota` answers. */
+/** Firmware of a gateway: releases of `catalog.json`, the upload, and updates, as served under `/ota`. */
 
 import { chips, sha256, signature } from "../../device/protocol/messages.js";
 import {
@@ -39,7 +39,7 @@ const releaseFile = object({
 	size: integer(1, Number.MAX_SAFE_INTEGER),
 	sha256,
 });
-/** A file for installing a release on a new board; `path` is that of its URL. */
+/** File for flashing a release to a new board; `path` is the path of its URL. */
 export type ReleaseFile = Infer<typeof releaseFile>;
 
 const releasePatch = object({
@@ -51,12 +51,12 @@ const releasePatch = object({
 	/** In bytes. */
 	size: integer(1, Number.MAX_SAFE_INTEGER),
 	sha256,
-	/** The release whose image it changes. */
+	/** Version of the release that the patch applies to. */
 	from_version: string(64),
-	/** SHA-256 of that image. */
+	/** SHA-256 of the image that the patch applies to. */
 	from: sha256,
 });
-/** Makes an image from that of an earlier release; `path` is that of its URL. */
+/** Patch from the image of an earlier release; `path` is the path of its URL. */
 export type ReleasePatch = Infer<typeof releasePatch>;
 
 const releaseImage = object({
@@ -71,21 +71,21 @@ const releaseImage = object({
 	sha256,
 	chip: oneOf(...chips),
 	idf_version: string(64),
-	/** Absent: 0. A device that runs a higher one does not take the image. */
+	/** Anti-rollback version, default 0. Devices that run a higher one reject the image. */
 	security_version: optional(integer(0, 65_535)),
-	/** Absent: devices with release keys do not take the image. */
+	/** Absent: devices with release keys reject the image. */
 	signature: optional(signature),
-	/** What a new board needs beside it, and flash.json, which says where. */
+	/** Further files for a new board, and flash.json with their offsets. */
 	flash: optional(list(releaseFile, 100)),
-	/** For devices that run an earlier release. */
+	/** Patches for devices that run an earlier release. */
 	patches: optional(list(releasePatch, 3)),
 });
-/** An image of a release; `path` is that of its URL. */
+/** Image of a release; `path` is the path of its URL. */
 export type ReleaseImage = Infer<typeof releaseImage>;
 
 export const release = object({
 	version: string(64),
-	/** Absent: `channelOf` says. */
+	/** Default: see `channelOf`. */
 	channel: optional(channelName),
 	date: string(64),
 	notes: string(65_536),
@@ -127,7 +127,7 @@ const pastUpdate = closed({
 	startedAt: described(count, "milliseconds since 1970, as is endedAt"),
 	endedAt: optional(count),
 });
-/** One update of one device. */
+/** Past or current update of a device. */
 export type PastUpdate = InferShape<typeof pastUpdate>;
 
 const exampleSha256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
@@ -238,7 +238,7 @@ const fileHeaders = {
 	"Content-Digest": text,
 };
 
-/** Served by firmware/binaries.ts. */
+/** Routes of images and patches, served by firmware/binaries.ts. */
 export const binaryRoutes = defineRoutes(null, {
 	"GET /ota/firmware.bin": {
 		summary: "The latest upload, whole or in part",

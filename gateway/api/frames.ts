@@ -1,6 +1,6 @@
 /**
- * Every frame that the gateway sends to monitors, each defined once: its type for the gateway and the page, and its schema for the
- * AsyncAPI document. Their descriptions are in scripts/api/monitor-frames.ts.
+ * Frames from the gateway to monitors: types for the gateway and the page, and schemas for asyncapi.yaml. Their
+ * descriptions are in scripts/api/monitor-frames.ts.
  */
 
 import { uplinks } from "../../device/protocol/messages.js";
@@ -44,7 +44,7 @@ const requestId = described(optional(string(64)), "the requestId of the message,
 const number = integer(0, Number.MAX_SAFE_INTEGER);
 const atLeastOne = integer(1, Number.MAX_SAFE_INTEGER);
 
-/** By `type`. */
+/** Schemas of all frames, by `type`. */
 export const frames = {
 	status_update: closed({
 		type: oneOf("status_update"),
@@ -149,7 +149,7 @@ export const frames = {
 export type FrameType = keyof typeof frames;
 export type FrameOf<T extends FrameType> = InferShape<(typeof frames)[T]>;
 export type MonitorFrame = { [T in FrameType]: FrameOf<T> }[FrameType];
-/** Why monitors get a session. */
+/** Reason of a status_update. */
 export type ChangeReason = FrameOf<"status_update">["reason"];
 
 export function frameText<T extends FrameType>(frame: FrameOf<T>): string {

@@ -1,4 +1,4 @@
-/** Liveness, readiness and metrics. */
+/** Routes for liveness, readiness and metrics. */
 
 import { optional } from "../../device/protocol/schema.js";
 import { viewers } from "./permissions.js";

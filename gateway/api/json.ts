@@ -1,10 +1,10 @@
 import { type Infer, isRecord, matches, object, type Schema } from "../../device/protocol/schema.js";
 import { cleanFreeText } from "./text.js";
 
-/** An escape, or two that are a surrogate pair; $1: a half of a pair without the other. */
+/** Escape sequence, or two that form a surrogate pair; $1: lone surrogate. */
 const escapes = /\\(?:ud[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|(ud[89a-f][\da-f]{2})|.)/gis;
 
-/** @returns JSON with U+FFFD for each escape of half a surrogate pair (RFC 8259, 8.2): UTF-8 and percent-encoding have no form for it */
+/** Replaces each escaped lone surrogate (RFC 8259, 8.2) with U+FFFD, since UTF-8 and percent-encoding cannot represent it. */
 export function wellFormedJson(text: string): string {
 	if (!/\\ud[89a-f]/i.test(text)) return text;
 	return text.replace(escapes, (found, half) => (half === undefined ? found : "\\ufffd"));
@@ -19,12 +19,12 @@ export function parseJson(text: string): unknown {
 	}
 }
 
-/** An object whose fields its reader checks. */
+/** Object whose fields are validated separately. */
 export const anyObject = object({});
 
 /**
- * What a schema defines of a value from outside, with clean texts: other fields are neither stored, sent on nor in the audit. What the
- * check is to refuse stays, such as an unknown field of a change.
+ * Returns the fields of an external value that a schema defines, with normalized texts. Other fields are not stored,
+ * forwarded or audited. Keeps what validation rejects, such as unknown fields of a change.
  */
 export function pick(schema: Schema, value: unknown): unknown {
 	if (schema.type === "string")
@@ -40,7 +40,7 @@ export function pick(schema: Schema, value: unknown): unknown {
 	return picked;
 }
 
-/** Those items of a list that match; none if it is no list. A damaged item must not cost the others. */
+/** Returns the valid items of a list; none if it is not a list. An invalid item does not affect the others. */
 export function validItems<S extends Schema>(schema: S, value: unknown): readonly Infer<S>[] {
 	return Array.isArray(value) ? value.filter((item): item is Infer<S> => matches(schema, item)) : [];
 }

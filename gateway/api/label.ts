@@ -1,4 +1,4 @@
-/** The label that people give a device. What the gateway stores, the page shows and the documents name follows these fields. */
+/** Label of a device. Storage, the page and the API documents are derived from its fields. */
 
 import {
 	changeOf,
@@ -24,21 +24,21 @@ const tags = list(tag, tagsAtMost);
 export const label = changeOf({ ...texts, tags: described(optional(tags), given) });
 export type Label = Infer<typeof label>;
 export const labelFields = keysOf(label.fields);
-/** The fields that are texts. */
+/** Fields of type text. */
 export const labelTexts = keysOf(texts);
 
-/** The body of `PATCH /api/devices/<id>`. An empty text removes a field; so do no tags, and null in place of tags. */
+/** Body of `PATCH /api/devices/<id>`. An empty text removes a field; an empty list or null removes all tags. */
 export const labelChange = changeOf({ ...texts, tags: optional(either(tags, nothing)) });
 export type LabelChange = Infer<typeof labelChange>;
 
-/** Shared: an object of each device would take memory. */
+/** Empty label, shared by devices to save memory. */
 export const noLabel: Label = Object.freeze({});
 
-/** @returns the label without blank texts and other fields, with each tag once, in alphabetical order */
+/** Normalizes a label: removes blank texts, unknown fields and duplicate tags, and sorts the tags. */
 export function labelOf(value: LabelChange): Label {
 	const given: { -readonly [F in keyof Label]: Label[F] } = {};
 	for (const field of labelTexts) {
-		// Normalised it may be longer.
+		// Normalization may lengthen the text.
 		const text = cutText(cleanText(value[field] ?? ""), label.fields[field].maxLength);
 		if (text) given[field] = text;
 	}

@@ -1,4 +1,4 @@
-/** Login of people, and their tokens. */
+/** Logins and tokens of people. */
 
 import { object, oneOf, optional, pattern, string } from "../../device/protocol/schema.js";
 import { everyone, monitors } from "./permissions.js";

@@ -1,4 +1,4 @@
-/** Roles of people, by which routes and commands are allowed. */
+/** Roles of people, for access control of routes and commands. */
 
 import type { PersonRole } from "./person.js";
 
@@ -8,7 +8,7 @@ export const monitors: Roles = ["monitor"];
 export const users: Roles = ["monitor", "user"];
 export const viewers: Roles = ["monitor", "viewer"];
 
-/** What the tokens of a role are for, after "This token may". */
+/** Permissions of each role; each completes "This token may". */
 export const roleWords: Readonly<Record<PersonRole, string>> = {
 	viewer: "look, and change nothing",
 	user: "play, stop, announce, identify, and set volume, light and haptics, and nothing else",

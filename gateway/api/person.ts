@@ -1,10 +1,10 @@
-/** Who uses the gateway, as `GET /login/state` answers. */
+/** Authenticated people, as returned by `GET /login/state`. */
 
-/** From the one that may do most: see permissions.ts. */
+/** Roles, most permissions first; see permissions.ts. */
 export const personRoles = Object.freeze(["monitor", "user", "viewer"] as const);
 export type PersonRole = (typeof personRoles)[number];
 
-/** By whose token a request is made. */
+/** Owner of a token. */
 export interface Person {
 	/** `monitor` for the token without a name. */
 	readonly name: string;

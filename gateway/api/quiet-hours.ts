@@ -1,4 +1,4 @@
-/** Quiet hours: when and where sound and light are limited, as they are asked for and as they are shown. */
+/** Quiet hours, which limit sound and light: requests, responses and routes. */
 
 import { deviceId } from "../../device/protocol/messages.js";
 import {
@@ -28,19 +28,19 @@ export const askedQuietHours = object({
 		room: optional(freeText(64)),
 		device: optional(deviceId),
 	}),
-	/** In the gateway's zone. */
+	/** Start, in the gateway's time zone. */
 	from: timeOfDay,
-	/** If it is not after `from`, of the next day. */
+	/** End; on the next day if it is not after `from`. */
 	until: timeOfDay,
-	/** On which they begin; default: each day. */
+	/** Days on which they begin; default: every day. */
 	days: optional(someDays),
-	/** The loudest that is heard, in percent. */
+	/** Maximum volume, in percent. */
 	volume: optional(integer(0, 100)),
-	/** The brightest of the light ring. */
+	/** Maximum brightness of the LED ring, 0 to 1. */
 	brightness: optional(float(0, 1)),
 	/** Whether only urgent announcements are played; default: false. */
 	onlyUrgent: optional(boolean()),
-	/** Default: true. Those that are off count all the same: a device for which they count has none. */
+	/** Default: true. If false, they still take precedence over less specific ones, so that the device has none. */
 	on: optional(boolean()),
 });
 export type AskedQuietHours = Infer<typeof askedQuietHours>;
@@ -49,9 +49,9 @@ export type AskedQuietHours = Infer<typeof askedQuietHours>;
 export const keptQuietHours = object({
 	...askedQuietHours.fields,
 	on: boolean(),
-	/** IANA name of the gateway's zone when they were set: `from` and `until` are of this zone. */
+	/** IANA name of the time zone of `from` and `until`: the gateway's when they were set. */
 	zone: string(64),
-	/** The name of the token by which they were set; null: by another program of the gateway, such as Home Assistant. */
+	/** Name of the token that set them; null: set without one, such as by Home Assistant. */
 	by: either(nothing, string(64)),
 	changedAt: utcTime,
 });

@@ -1,4 +1,4 @@
-/** Replacement of a board by another one. */
+/** Replacement of a broken board. */
 
 import { deviceId } from "../../device/protocol/messages.js";
 import { object } from "../../device/protocol/schema.js";

@@ -1,4 +1,4 @@
-/** A rollout: its plan, its status, and the step of each device, as they are stored and shown. */
+/** Rollouts: plan, status and step of each device, as stored and as shown, and the routes. */
 
 import { chips, deviceId } from "../../device/protocol/messages.js";
 import {
@@ -38,7 +38,7 @@ import { days, timeOfDay } from "./times.js";
 
 export type Counts = Readonly<Record<DeviceStatus, number>>;
 
-/** Part of a plan: an image that devices may get; one without a model or chip fits any. */
+/** Image of a plan; without model or chip it fits any. */
 export const pinnedImage = object({
 	model: optional(oneOf(...models)),
 	chip: optional(oneOf(...chips)),
@@ -47,73 +47,73 @@ export const pinnedImage = object({
 export type PinnedImage = Infer<typeof pinnedImage>;
 
 export interface Group {
-	/** A number of devices, a part of all of them such as "10%", or "rest" for the last group. */
+	/** Number of devices, a part of all such as "10%", or "rest" for the last group. */
 	readonly size: number | string;
-	/** Slots. */
+	/** Maximum number of devices updating or soaking at the same time. */
 	readonly concurrency: number;
-	/** The rollout is paused at this number of failures, or at this part of at least `minExecuted` devices. */
+	/** Pauses the rollout at this number of failures, or at this percentage of at least `minExecuted` devices. */
 	readonly errorThreshold: {
 		readonly count?: number;
 		/** 1 to 100. */
 		readonly percent?: number;
 		readonly minExecuted: number;
 	};
-	/** The rollout is paused before this group begins. */
+	/** Whether the rollout pauses for an approval before this group. */
 	readonly approval: boolean;
-	/** How long a device must run the new firmware before it counts as succeeded. */
+	/** Soak time of each device, in seconds. */
 	readonly soakSeconds: number;
 }
 
-/** When updates may begin. One that ends at or before its beginning ends on the next day. */
+/** Period in which updates may start. If `to` is not after `from`, it ends on the next day. */
 export interface Window {
-	/** Of its beginning. */
+	/** Days on which it begins. */
 	readonly days: readonly (typeof days)[number][];
-	/** Such as "22:00". */
+	/** Time of day, such as "22:00". */
 	readonly from: string;
 	readonly to: string;
 	/** IANA name. */
 	readonly timeZone: string;
 }
 
-/** Named devices, or all, or all of a model or with tags. */
+/** Named devices, all devices, or devices of a model or with tags. */
 export type Target =
 	| { readonly devices: readonly string[] }
 	| { readonly all: true }
-	/** At least one of the two; `tags` is an expression. */
+	/** At least one of both; `tags` is an expression. */
 	| { readonly model?: (typeof models)[number]; readonly tags?: string };
 
 export interface Plan {
 	readonly firmware: {
 		readonly version: string;
-		/** Of which `version` is the latest release; absent: the version was named. */
+		/** Channel whose latest release is `version`; absent: the request named the version. */
 		readonly channel?: string | undefined;
 		readonly source: "release" | "upload";
 		readonly images: readonly PinnedImage[];
 	};
 	readonly target: Target;
-	/** Whether devices join it later, and with a channel later releases follow. */
+	/** Whether devices join later, and the rollout proceeds to later releases of a channel. */
 	readonly standing: boolean;
 	/** At least one; the last has the size "rest". */
 	readonly groups: readonly Group[];
-	/** Of each device. */
+	/** Attempts per device. */
 	readonly maxAttempts: number;
 	readonly allowDowngrade: boolean;
-	/** ISO 8601, as `deadline`: then devices that have not begun end as `timed_out`. */
+	/** ISO 8601, as `deadline`, at which devices that have not started end as `timed_out`. */
 	readonly startsAt: string;
-	/** Absent of a standing one that never ends. */
+	/** Absent for a standing rollout without an end. */
 	readonly deadline?: string;
 	readonly window?: Window;
 }
 
-/** A number of devices in a plan. */
+/** Number of devices in a plan. */
 export const deviceNumber = integer(1, 10_000);
-/** With a zone or an offset from UTC. */
+/** ISO 8601 with `Z` or an offset from UTC. */
 const isoTime = pattern(
 	64,
 	"^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d)$",
 	"a time such as 2026-11-22T20:00:00Z,",
 );
-/** Without its size: the protocol's schemas have no type for a number or a string. */
+/** Options of a group except its size, for which the protocol's schemas have no type (number or string). */
 export const groupOptions = object({
 	concurrency: described(
 		optional(deviceNumber),
@@ -142,7 +142,7 @@ export const windowOptions = object({
 	to: timeOfDay,
 	timeZone: described(optional(string(64)), "IANA name; default: the gateway's zone"),
 });
-/** A plan as a client sends it. rollouts/plan.ts checks what a schema cannot express. */
+/** Plan as sent by a client. rollouts/plan.ts validates what a schema cannot express. */
 export const planOptions = object({
 	firmware: described(
 		object({
@@ -193,39 +193,39 @@ export const planOptions = object({
 	),
 });
 
-/** What is stored of a rollout beside its plan, each time that it changes. Times in milliseconds since 1970. */
+/** Mutable state of a rollout, stored after each change. Times are in milliseconds since 1970. */
 export const head = object({
 	status: oneOf(...rolloutStatuses),
 	pausedBecause: optional(oneOf(...pauseReasons)),
 	/** Index of the current group. */
 	group: integer(0, 1000),
-	/** Index of the last group that was approved; -1: none. */
+	/** Index of the last approved group; -1: none. */
 	approved: integer(-1, 1000),
-	/** Devices and failures of the current group that a person has seen and resumed after. */
+	/** Devices and failures of the current group that no longer count after a person resumed the rollout. */
 	forgivenExecuted: integer(0, Number.MAX_SAFE_INTEGER),
 	forgivenFailures: integer(0, Number.MAX_SAFE_INTEGER),
-	/** Counts the changes of these fields. */
+	/** Number of changes of these fields. */
 	revision: integer(1, Number.MAX_SAFE_INTEGER),
 	startedAt: optional(time),
 	endedAt: optional(time),
 });
 export type Head = Infer<typeof head>;
 
-/** What is stored of a device each time that it changes. */
+/** State of a device in a rollout, stored after each change. */
 export const deviceStep = object({
 	deviceId,
 	status: oneOf(...deviceStatuses),
-	/** Milliseconds since 1970; when it reached this status. */
+	/** Time of the latest change of status, in milliseconds since 1970. */
 	at: time,
-	/** How often it was offered the update; 0 again after `retry`. */
+	/** Number of times the update was offered; reset to 0 by `retry`. */
 	attempts: integer(0, 1000),
-	/** Index; absent until it was offered. */
+	/** Index of its group; absent until the update is offered. */
 	group: optional(integer(0, 1000)),
 	/** `startedAt` of the device's latest update before this attempt; absent if there was none. */
 	previousJob: optional(time),
 	/** Id of the device's latest crash before this attempt; absent if none was known. */
 	previousCrash: optional(string(64)),
-	/** Why it failed or waits. */
+	/** Reason of a failure or delay. */
 	reason: optional(string(1300)),
 });
 export type DeviceStep = Infer<typeof deviceStep>;
@@ -234,11 +234,11 @@ export interface Rollout {
 	readonly id: string;
 	/** Milliseconds since 1970. */
 	readonly createdAt: number;
-	/** The plan as the client sent it. */
+	/** Plan as sent by the client. */
 	readonly asked: unknown;
 	readonly plan: Plan;
 	readonly head: Head;
-	/** By id, in the order in which they are offered it. */
+	/** Steps by device id, in the order of offers. */
 	readonly devices: ReadonlyMap<string, DeviceStep>;
 }
 

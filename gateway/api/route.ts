@@ -1,6 +1,6 @@
 /**
- * HTTP routes as data. A table of this folder states path, roles, input and output of a route once; the server (http/routes.ts), the
- * client (client/request.ts) and openapi.yaml derive from it.
+ * Definitions of HTTP routes as data: path, roles, input and output. The server (http/routes.ts), the client
+ * (client/request.ts) and openapi.yaml are derived from them.
  */
 
 import type { Infer, Schema } from "../../device/protocol/schema.js";
@@ -16,16 +16,16 @@ export interface RouteDefinition {
 	readonly summary: string;
 	/** Longer explanation for the OpenAPI document. */
 	readonly description?: string;
-	/** Roles of people who may use the route; null: it needs no token. */
+	/** Roles with access; null: no token required. */
 	readonly roles: readonly PersonRole[] | null;
-	/** Whether the token of devices is accepted too. */
+	/** Whether the device token is accepted, too. */
 	readonly devices?: boolean;
 	/** Default: changes are audited, reads are not. */
 	readonly isAudited?: boolean;
-	/** Parameters of the path with a description or an example; the others are any string. */
+	/** Path parameters with a description or an example; others are any string. */
 	readonly params?: Fields;
 	readonly query?: Readonly<Record<string, Schema & Presentation>>;
-	/** Request headers that have a meaning here. */
+	/** Request headers that the route evaluates. */
 	readonly headers?: Fields;
 	readonly body?: JsonBody | RawBody;
 	/** Body of a successful response; absent: 204, without one. */
@@ -36,13 +36,13 @@ export interface RouteDefinition {
 	readonly status?: number;
 	/** Other statuses with the same body. */
 	readonly alternatives?: Readonly<Record<number, string>>;
-	/** Response headers that clients use. */
+	/** Documented response headers. */
 	readonly replyHeaders?: Fields;
-	/** Path of a created resource, whose `:id` is the `id` of the reply: the Location header. */
+	/** Location header: path of a created resource, with `:id` from the reply. */
 	readonly location?: string;
 	/** Example of the reply. */
 	readonly example?: object;
-	/** Error responses, beside those that follow from roles, method and body: problem+json unless there is other content. */
+	/** Error responses, in addition to those implied by roles, method and body; default content: problem+json. */
 	readonly problems?: Readonly<
 		Record<number, string | { readonly description: string; readonly content: Fields }>
 	>;
@@ -53,7 +53,7 @@ interface Presentation {
 	readonly example?: string | number;
 }
 
-/** A body that is validated before the handler is called. */
+/** JSON body, validated before the handler is called. */
 export interface JsonBody<S extends Schema = Schema> {
 	readonly type: "json";
 	/** Validates the body. */
@@ -67,7 +67,7 @@ export interface JsonBody<S extends Schema = Schema> {
 	readonly maxBytes?: number;
 }
 
-/** A body that the handler reads. */
+/** Body read by the handler. */
 export interface RawBody {
 	readonly type: "raw";
 	readonly description?: string;
@@ -76,18 +76,18 @@ export interface RawBody {
 	readonly isOptional?: boolean;
 }
 
-/** A response that the handler writes. */
+/** Response written by the handler. */
 export interface RawReply {
 	readonly type: "raw";
 	/** By media type. */
 	readonly content: Fields;
-	/** Served by http/file.ts: with ranges and conditions. */
+	/** Whether http/file.ts serves it, with ranges and conditional requests. */
 	readonly isFile?: boolean;
 }
 
 export type RouteTable = Readonly<Record<RouteName, RouteDefinition>>;
 
-/** @param extension whose folder serves the routes; null: the core */
+/** @param extension folder of the extension that serves the routes; null: the core */
 export function defineRoutes<const T extends RouteTable>(extension: string | null, routes: T) {
 	return { extension, routes } as const;
 }
@@ -141,7 +141,7 @@ export type PersonOf<R> = R extends { readonly roles: null } | { readonly device
 	? Person | undefined
 	: Person;
 
-/** Descriptions of 507, where storage fails. */
+/** Descriptions of the status 507. */
 export const notWrittenYet =
 	"It could not be written to disk yet; it is in effect, and writing is retried every second. With several gateways 503.";
 export const notRemoved = "It could not be removed from disk, and stays. With several gateways 503.";

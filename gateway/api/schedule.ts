@@ -1,4 +1,4 @@
-/** Schedules: announcements and commands at times of days, once, or after a time, as they are asked for and as they are shown. */
+/** Schedules of announcements and commands, weekly, once or after a delay: requests, responses and routes. */
 
 import {
 	boolean,
@@ -24,11 +24,11 @@ import { someDays, timeOfDay } from "./times.js";
 
 export const schedulesAtMost = 200;
 
-/** When: one of these. */
+/** Time of a schedule: exactly one of the fields. */
 const at = changeOf({
-	/** Without days: each day. */
+	/** Default of `days`: every day. */
 	weekly: optional(object({ time: timeOfDay, days: optional(someDays) })),
-	/** In the gateway's zone. */
+	/** Local time in the gateway's time zone. */
 	once: optional(
 		pattern(
 			16,
@@ -36,7 +36,7 @@ const at = changeOf({
 			"a local time such as 2026-11-28T07:30,",
 		),
 	),
-	/** Seconds from now. */
+	/** Delay in seconds. */
 	in: optional(integer(1, 604_800)),
 });
 
@@ -51,17 +51,17 @@ export const askedSchedule = object({
 });
 export type AskedSchedule = Infer<typeof askedSchedule>;
 
-/** UTC, as all times of a schedule. */
+/** ISO 8601 in UTC with milliseconds. */
 export const utcTime = pattern(24, "^\\d{4}(-\\d\\d){2}T\\d\\d(:\\d\\d){2}\\.\\d{3}Z$", "a time in UTC,");
 const job = string(16);
 export const reasonCharacters = 1_000;
 
-/** What happened at a due time. */
+/** Outcome of a due time. */
 const lastRun = object({
 	dueAt: utcTime,
-	/** When it was done, or given up. */
+	/** Time of the outcome. */
 	at: utcTime,
-	/** `late`: done more than 15 s after its time; `missed`: more than 5 minutes after it, so it was left out. */
+	/** `late`: run more than 15 s after its due time; `missed`: skipped, more than 5 minutes after it. */
 	outcome: oneOf("failed", "missed", "late", "done"),
 	/** One sentence; null: the outcome says it. */
 	reason: either(nothing, string(reasonCharacters)),
@@ -70,28 +70,28 @@ const lastRun = object({
 });
 export type LastRun = Infer<typeof lastRun>;
 
-/** As it was checked: it needs nothing else to be begun. */
+/** Validated action, ready to be started. */
 export const checkedAction = changeOf({
 	announcement: optional(askedAnnouncement),
 	command: optional(object({ targets, payload: either(...Object.values(asks)) })),
 });
 
-/** As it is stored and shown. */
+/** Stored form of a schedule. */
 export const schedule = object({
 	name: askedSchedule.fields.name,
 	at,
 	do: checkedAction,
 	on: boolean(),
-	/** IANA name of the gateway's zone when the schedule was made or changed: its local times are of this zone. */
+	/** IANA name of the time zone of its local times: the gateway's when the schedule was last changed. */
 	zone: string(64),
-	/** The name of the token by which it was made or changed. */
+	/** Name of the token that created or last changed it. */
 	by: string(64),
 	createdAt: utcTime,
-	/** Null: it is off, or was the last time. */
+	/** Next due time; null: off or finished. */
 	nextAt: either(nothing, utcTime),
-	/** Null: it was not due yet. */
+	/** Latest outcome; null: not due yet. */
 	last: either(nothing, lastRun),
-	/** While it is acted on, beside what is shown. */
+	/** Claim of the gateway that is running it; not shown. */
 	claim: optional(object({ dueAt: utcTime, job, gateway: string(36) })),
 });
 const { claim: _, ...shownFields } = schedule.fields;

@@ -1,4 +1,4 @@
-/** A session and a device as monitors and `GET /api/devices` get them. */
+/** Sessions and devices as sent to monitors and by `GET /api/devices`. */
 
 import { features, uplinks } from "../../device/protocol/messages.js";
 import { integer, models, oneOf, optional } from "../../device/protocol/schema.js";
@@ -18,7 +18,7 @@ import {
 } from "./shapes.js";
 import { otaMetadata } from "./update.js";
 
-/** What a session and a device have in common. */
+/** Common fields of sessions and devices. */
 const head = {
 	sessionId: uuid,
 	deviceId: described(nullable(text), "null until the device is identified"),
@@ -40,7 +40,7 @@ const head = {
 	...label.fields,
 } as const;
 
-/** Of the latest report, as far as lists of devices show it. */
+/** Values of the latest report for lists of devices. */
 const vitals = {
 	rssi: described(
 		nullable(uplinks.state_report.fields.network.fields.wifi_rssi),
@@ -63,7 +63,7 @@ export type SessionRecord = InferShape<typeof session>;
 
 const attentionOf = described(optional(array(attention)), "what people should look at; absent: nothing");
 
-/** A device as `GET /api/devices` lists it. */
+/** Device as listed by `GET /api/devices`. */
 export const knownDevice = closed({
 	...head,
 	deviceId: text,
@@ -76,7 +76,7 @@ export type KnownDevice = InferShape<typeof knownDevice>;
 
 const inShort = "absent in the short summary";
 
-/** A device without its state. */
+/** Device without its state. */
 export const deviceSummary = closed({
 	...head,
 	sessionId: described(optional(uuid), inShort),

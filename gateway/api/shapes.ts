@@ -1,38 +1,38 @@
 /**
- * Schemas of what the gateway sends: those of the protocol, and kinds that the firmware does not need. The types of the page and the
- * AsyncAPI document are derived from them; nothing is checked against them at run time.
+ * Schemas of the gateway's output: those of the protocol, and types that the firmware does not need. Types of the page and
+ * the API documents are derived from them; they are not used for validation.
  */
 
 import type { Infer, Presence, Schema } from "../../device/protocol/schema.js";
 
 export type FormattedShape = Presence & {
 	readonly type: "formatted";
-	/** Of JSON Schema. */
+	/** Format of JSON Schema. */
 	readonly format: "date-time" | "uuid";
 };
 export type TrueShape = Presence & { readonly type: "true" };
 export type NullableShape = Presence & { readonly type: "nullable"; readonly of: Shape };
-/** Unlike a list it has any length. */
+/** Array of any length, unlike a list. */
 export type ArrayShape = Presence & { readonly type: "array"; readonly item: Shape };
-/** An object without other fields. */
+/** Object without other fields. */
 export type ClosedShape = Presence & {
 	readonly type: "closed";
 	readonly fields: Readonly<Record<string, Shape>>;
 };
-/** An object with a count for each name. */
+/** Object with a count for each name. */
 export type CountsShape = Presence & { readonly type: "counts"; readonly names: readonly string[] };
-/** A shape with a type that is more precise than the shape. */
+/** Shape with a more precise type. */
 export type TypedShape<T = unknown> = Presence & {
 	readonly type: "typed";
 	readonly of: Shape;
-	/** Never set: carries the type. */
+	/** Carries the type; never set. */
 	readonly value?: T;
 };
-/** An object with any fields. */
+/** Object with any fields. */
 export type RecordShape = Presence & { readonly type: "record" };
-/** A body that is not JSON. */
+/** Body that is not JSON. */
 export type BinaryShape = Presence & { readonly type: "binary" };
-/** One of the schemas that the document has under these names. */
+/** One of the named schemas of the document. */
 export type ReferenceShape = Presence & {
 	readonly type: "reference";
 	readonly to: Readonly<Record<string, Shape>>;
@@ -57,7 +57,7 @@ type Fields<F> = {
 	readonly [K in keyof F as F[K] extends { readonly optional: true } ? K : never]?: InferShape<F[K]>;
 };
 
-/** The type of what a shape describes. */
+/** Type described by a shape. */
 export type InferShape<S> = S extends { readonly type: "formatted" }
 	? string
 	: S extends { readonly type: "true" }
@@ -80,7 +80,7 @@ export type InferShape<S> = S extends { readonly type: "formatted" }
 										? unknown
 										: Infer<S>;
 
-/** Of any length. */
+/** Text of any length. */
 export const text = { type: "string" } as const;
 /** ISO 8601. */
 export const dateTime = { type: "formatted", format: "date-time" } as const;
@@ -115,7 +115,7 @@ export function reference<const T extends Readonly<Record<string, Shape>>>(to: T
 	return { type: "reference", to } as const;
 }
 
-/** @param description what the field's name does not say: for the AsyncAPI document */
+/** @param description for the API documents: information that the field's name lacks */
 export function described<const S extends Shape>(shape: S, description: string) {
 	return { ...shape, description };
 }

@@ -1,8 +1,8 @@
-/** The statuses of updates and rollouts, with the words that people read: for the gateway, the page and the terminal. */
+/** Statuses of updates and rollouts and their display texts, for the gateway, the page and the terminal. */
 
 import { entryOf } from "../../device/protocol/schema.js";
 
-/** While a device's update can still go on. */
+/** Statuses of an update in progress. */
 const activeUpdates = ["pending", "downloading", "rebooting"] as const;
 export const otaStatuses = ["idle", ...activeUpdates, "updated", "rolled_back", "failed"] as const;
 export type OtaStatus = (typeof otaStatuses)[number];
@@ -29,11 +29,11 @@ export function isOver({ status }: { readonly status: RolloutStatus }): boolean 
 	return status === "finished" || status === "cancelled";
 }
 
-/** From `offered` to the end of `soaking` a device holds one of the slots that `concurrency` bounds. */
+/** Statuses in which a device occupies one of the slots limited by `concurrency`. */
 export const slotStatuses = ["offered", "downloading", "rebooting", "soaking"] as const;
 /** Counted against a group's error threshold; `retry` queues them again. */
 export const failureStatuses = ["failed", "rolled_back", "timed_out"] as const;
-/** Of a device in a rollout, in the order in which people read them. */
+/** Statuses of a device in a rollout, in display order. */
 export const deviceStatuses = [
 	...failureStatuses,
 	"rejected",
@@ -62,7 +62,7 @@ export const deviceWords: Readonly<Record<DeviceStatus, string>> = {
 	cancelled: "not begun",
 };
 
-/** Of a device in a command to many, in the order in which people read them: what needs attention first. */
+/** States of a device in a command to many devices, in display order: problems first. */
 export const commandStates = [
 	"failed",
 	"unsupported",
@@ -74,7 +74,7 @@ export const commandStates = [
 ] as const;
 export type CommandState = (typeof commandStates)[number];
 
-/** By the reset reason of a report. */
+/** Display texts of reset reasons. */
 const resets: Readonly<Record<string, string>> = {
 	POWERON_RESET: "switched on",
 	EXT_RESET: "reset button",
@@ -92,12 +92,12 @@ const resets: Readonly<Record<string, string>> = {
 	UNKNOWN_RESET: "reason not known",
 };
 
-/** "switched on"; a reason without words as it is */
+/** Returns the text of a reset reason, such as "power-on"; unknown ones in lower case. */
 export function resetText(reason: string): string {
 	return entryOf(resets, reason) ?? reason.toLowerCase().replaceAll("_", " ");
 }
 
-/** For each name 0. */
+/** Returns an object with 0 for each name. */
 export function zeros<N extends string>(names: readonly N[]): Record<N, number>;
 export function zeros(names: readonly string[]): Record<string, number> {
 	return Object.fromEntries(names.map((name) => [name, 0]));

@@ -1,4 +1,4 @@
-/** Tags of devices, and expressions of them such as `shop-berlin and not (beta or test)`, by which people choose devices. */
+/** Tags of devices, and tag expressions such as `shop-berlin and not (beta or test)`, which select devices. */
 
 import { pattern } from "../../device/protocol/schema.js";
 import { cutText } from "./text.js";
@@ -21,9 +21,9 @@ export type TagExpression =
 	| { readonly type: "and" | "or"; readonly of: readonly [TagExpression, TagExpression] };
 
 /**
- * `not` binds strongest, then `and`, then `or`; parentheses group.
+ * Parses a tag expression. Precedence: `not`, `and`, `or`; parentheses group.
  *
- * @throws {Error} whose message names the place, and what to write there
+ * @throws {Error} with the position of the problem and what to write there
  */
 export function parseTags(text: string): TagExpression {
 	if (text.length > longestExpression)
@@ -36,7 +36,7 @@ export function parseTags(text: string): TagExpression {
 		throw new Error("Write tags, joined by and, or and not, such as shop-berlin and not beta.");
 	let next = 0;
 
-	/** @param what to write at the next word */
+	/** @param what instruction for the next word */
 	function wrong(what: string): Error {
 		const word = words[next];
 		return new Error(`${word ? `At character ${word.at}` : "At the end"}: ${what}.`);
@@ -95,7 +95,7 @@ export function matchesTags(expression: TagExpression, tags: readonly string[] =
 	}
 }
 
-/** @param word that has the place of a tag; undefined: the end */
+/** @param word found in place of a tag; undefined: the end */
 function tagFor(word = ""): string {
 	if (word === "") return "write a tag";
 	if (word === ")" || word === "and" || word === "or") return `write a tag before ${word}`;
@@ -104,7 +104,7 @@ function tagFor(word = ""): string {
 	return `write a tag in place of ${cutText(word, longestTag)}, of lower-case letters, digits, - and _`;
 }
 
-/** @param word that has the place of an operator */
+/** @param word found in place of an operator */
 function operatorFor(word = ""): string {
 	if (word === ")") return "remove ), or write ( before it";
 	const small = word.toLowerCase();

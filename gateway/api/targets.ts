@@ -1,16 +1,16 @@
-/** The devices that an announcement or a command is for, as they are asked for. */
+/** Targets of announcements and commands. */
 
 import { boolean, changeOf, type Infer, list, optional, string } from "../../device/protocol/schema.js";
 
 import { longestExpression } from "./tags.js";
 import { freeText } from "./text.js";
 
-/** Devices that may be named. */
+/** Maximum number of named devices. */
 const targetsAtMost = 10_000;
-/** Of a request that names as many. */
+/** Size limit of a request that names as many devices. */
 export const maxTargetsBytes = targetsAtMost * 68;
 
-/** One of them: all devices, those of a room, those whose tags match an expression, or the named ones. */
+/** Exactly one of: all devices, a room, a tag expression, or named devices. */
 export const targets = changeOf({
 	all: optional(boolean()),
 	room: optional(freeText(64)),

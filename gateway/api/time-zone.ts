@@ -1,6 +1,5 @@
 /**
- * Names of time zones are those of IANA, in any case. Offsets such as +02:00 are none: Node knows them since version 22, and others
- * that read a record may not.
+ * Resolves the IANA name of a time zone, ignoring case. Rejects offsets such as +02:00, which only Node 22 and later support.
  *
  * @returns the canonical name; undefined if this computer does not know the zone
  */

@@ -1,4 +1,4 @@
-/** The state of a device's update, as monitors get it: `metadata` of the session record. */
+/** State of a device's update, as sent to monitors in `metadata` of a session. */
 
 import { integer, oneOf } from "../../device/protocol/schema.js";
 import { closed, described, type InferShape, nullable, text } from "./shapes.js";
@@ -10,7 +10,7 @@ export const otaMetadata = closed({
 		oneOf(...otaStatuses),
 		"updated may still become rolled_back for 5 minutes, until the new firmware is confirmed",
 	),
-	/** Null unless a download has begun. */
+	/** Null before the download. */
 	otaPercent: nullable(integer(0, 100)),
 	/** Null before the first update. */
 	otaVersion: nullable(text),

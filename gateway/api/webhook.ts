@@ -1,4 +1,4 @@
-/** Webhooks: the receivers of WEBHOOKS_FILE, and test deliveries. */
+/** Webhooks of WEBHOOKS_FILE, and test deliveries. */
 
 import { integer, oneOf } from "../../device/protocol/schema.js";
 import { monitors, viewers } from "./permissions.js";
@@ -28,7 +28,7 @@ export const webhookEvents = [
 	"schedule_failed",
 ] as const;
 
-/** One request to a webhook. */
+/** Delivery attempt. */
 const attempt = closed({
 	at: dateTime,
 	status: described(

@@ -5,7 +5,7 @@ import { viewers } from "./permissions.js";
 import { defineRoutes } from "./route.js";
 import { array, closed, count, described, type InferShape, nullable, text, wholeNumber } from "./shapes.js";
 
-/** A connected device that has reported. */
+/** Connected device with a report. */
 export const wifiDevice = closed({
 	deviceId: text,
 	ssid: text,

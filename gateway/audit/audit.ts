@@ -1,4 +1,4 @@
-/** Who has changed what: the latest changes of people, in a log that gateways that act as one share. */
+/** Audit log: the latest changes by users, shared by the gateways of a cluster. */
 
 import { type Infer, matches, object, optional, string } from "../../device/protocol/schema.js";
 import type { Change } from "../access/access.js";
@@ -10,9 +10,9 @@ import type { Entry, Log, Unsubscribe } from "../storage/log.js";
 
 const key = "changes";
 const keptAtMost = 2000;
-/** Removed together, since a file is written whole for it. */
+/** Number removed together, as each removal rewrites the file. */
 const surplus = 500;
-/** That cannot be written yet; the oldest are dropped. */
+/** Limit of unwritten entries. The oldest are dropped. */
 const waitingAtMost = 1000;
 const retryMs = 1_000;
 const textCharacters = 300;
@@ -28,13 +28,16 @@ const line = object({
 	address: string(64),
 	deviceId: optional(string(64)),
 	what: string(textCharacters),
-	/** As it was sent, without secrets. */
+	/** Request body without secrets. */
 	detail: optional(string(textCharacters)),
 });
 export type AuditLine = Infer<typeof line>;
 
 export interface AuditOptions {
-	/** @throws {AnsweredError} @throws {NodeJS.ErrnoException} */
+	/**
+	 * @throws {RejectedError}
+	 * @throws {NodeJS.ErrnoException}
+	 */
 	readonly openLog: () => Promise<Log>;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
@@ -43,7 +46,7 @@ export interface AuditOptions {
 
 export class Audit {
 	readonly #options: AuditOptions;
-	/** By revision, the latest last. */
+	/** Entries by revision, latest last. */
 	readonly #lines = new Map<number, AuditLine>();
 	readonly #waiting: AuditLine[] = [];
 	#log: Log | undefined;
@@ -51,7 +54,7 @@ export class Audit {
 	#stopReading: Unsubscribe = () => {};
 	#writing: Promise<void> | undefined;
 	#timer: NodeJS.Timeout | undefined;
-	/** Why the latest write failed. */
+	/** Error of the latest write. */
 	#problem: string | undefined;
 	#isClosed = false;
 
@@ -59,7 +62,7 @@ export class Audit {
 		this.#options = options;
 	}
 
-	/** The latest first; those that are not written yet are in front. */
+	/** Returns entries latest first, beginning with unwritten ones. */
 	list(): readonly AuditLine[] {
 		return [...this.#lines.values(), ...this.#waiting].reverse().slice(0, keptAtMost);
 	}
@@ -78,7 +81,7 @@ export class Audit {
 		this.write();
 	}
 
-	/** Reads what there is, and writes what waits. */
+	/** Reads existing entries and writes pending ones. */
 	write(): void {
 		clearTimeout(this.#timer);
 		this.#writing ??= this.#writeAll()
@@ -96,7 +99,7 @@ export class Audit {
 			});
 	}
 
-	/** Resolves when all is written, or could not be. */
+	/** Resolves after all entries were written or failed. */
 	async settled(): Promise<void> {
 		await this.#writing;
 	}
@@ -113,7 +116,7 @@ export class Audit {
 		this.#problem = undefined;
 		for (let [next] = this.#waiting; next; [next] = this.#waiting) {
 			const revision = await log.append(key, JSON.stringify(next), this.#latest);
-			// Another gateway was first: what it has written is read soon.
+			// Another gateway was first; its entry arrives soon.
 			if (revision === undefined) await new Promise((resolve) => setTimeout(resolve, retryMs / 20));
 			else {
 				this.#waiting.splice(this.#waiting.indexOf(next), 1);
@@ -149,7 +152,7 @@ export class Audit {
 	}
 }
 
-/** Only its beginning: JSON.stringify would overflow the stack with a body that is nested deeply. */
+/** Limits the depth, as JSON.stringify would overflow the stack with a deeply nested body. */
 function withoutSecrets(value: unknown, depth = 0): unknown {
 	if (typeof value === "string") return withoutCredentials(value);
 	if (typeof value !== "object" || value === null) return value;
@@ -162,7 +165,7 @@ function withoutSecrets(value: unknown, depth = 0): unknown {
 	);
 }
 
-/** A name, a password and a key may be in an address. */
+/** Removes user name, password and key from URLs. */
 function withoutCredentials(text: string): string {
 	if (!/^[a-z]+:\/\//i.test(text) || !URL.canParse(text)) return text;
 	const { protocol, host, pathname } = new URL(text);

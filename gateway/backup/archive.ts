@@ -1,6 +1,6 @@
 /**
- * The archive of a backup: a tar.gz whose last file, backup.json, has the SHA-256 of each other file. It is written and read a
- * file at a time; what was read counts only once `about` is there.
+ * Backup archive: a tar.gz whose last file, backup.json, contains the SHA-256 of each other file. Written and
+ * read one file at a time; content is valid only once `about` is set.
  */
 
 import { createHash } from "node:crypto";
@@ -24,9 +24,9 @@ import {
 import { parseJson } from "../api/json.js";
 import { errorCode } from "../problem.js";
 
-/** Of the archive; releases read their own and older ones. */
+/** Format version. Releases read their own and older versions. */
 export const format = 1;
-/** With a passphrase they are encrypted, and their names end with `encryptedSuffix`. */
+/** Files encrypted with a passphrase; their names then end with `encryptedSuffix`. */
 export const secretFiles: readonly string[] = ["data/tokens.json", "data/webhooks.json"];
 export const encryptedSuffix = ".enc";
 
@@ -34,7 +34,7 @@ const aboutName = "backup.json";
 const filesAtMost = 1_000_000;
 
 const scrypt = object({
-	/** In base64. */
+	/** Base64. */
 	salt: pattern(64, "^[A-Za-z0-9+/=]{24,}$", "base64"),
 	cost: integer(2 ** 10, 2 ** 20),
 	blockSize: integer(1, 32),
@@ -46,26 +46,29 @@ const about = object({
 	gateway: string(64),
 	/** UTC. */
 	createdAt: string(30),
-	/** How the key of the encrypted files was made; absent: none are. */
+	/** Key derivation of the encrypted files; absent: none are encrypted. */
 	scrypt: optional(scrypt),
-	/** Names of what is not in it; absent: not known. */
+	/** Names of skipped files; absent: unknown. */
 	skipped: optional(list(string(5000), filesAtMost)),
 	files: list(object({ name: string(300), size: integer(0, Number.MAX_SAFE_INTEGER), sha256 }), filesAtMost),
 });
-/** What backup.json says. */
+/** Content of backup.json. */
 export type About = Infer<typeof about>;
 export type Scrypt = Infer<typeof scrypt>;
 
 export interface ArchiveFile {
-	/** Below `data/` or `releases/`, with slashes. */
+	/** Path below `data/` or `releases/`, with slashes. */
 	readonly name: string;
 	readonly content: Buffer;
 }
 
-/** It is no archive of a backup, is damaged, or is of a newer format. The message says so in a sentence. */
+/** Invalid, damaged or newer archive, with a message for users. */
 export class ArchiveError extends Error {}
 
-/** @param describe called after the last file @returns a tar.gz */
+/**
+ * @param describe called after the last file
+ * @returns a tar.gz
+ */
 export function writeArchive(
 	files: AsyncIterable<ArchiveFile>,
 	describe: () => Omit<About, "format" | "files">,
@@ -73,7 +76,7 @@ export function writeArchive(
 	const gzip = createGzip();
 	const { readable, controller } = createTarPacker();
 	pack(controller, files, describe).catch((error) => controller.error(error));
-	// A failure destroys `gzip`, whose reader gets it.
+	// An error destroys `gzip` and thereby reaches its reader.
 	pipeline(Readable.fromWeb(readable), gzip).catch(() => {});
 	return gzip;
 }
@@ -99,7 +102,7 @@ async function pack(
 }
 
 export class ArchiveReader {
-	/** Undefined until all files were read, and are as backup.json says. */
+	/** Undefined until all files were read and match backup.json. */
 	about: About | undefined;
 	readonly #content: AsyncIterable<Uint8Array>;
 
@@ -107,7 +110,11 @@ export class ArchiveReader {
 		this.#content = content;
 	}
 
-	/** All but backup.json. @throws {ArchiveError} also after the last one @throws what reading the content throws */
+	/**
+	 * Yields all files except backup.json.
+	 * @throws {ArchiveError} possibly after the last one
+	 * @throws errors of reading the content
+	 */
 	async *files(): AsyncGenerator<ArchiveFile> {
 		const found: About["files"][number][] = [];
 		let text: string | undefined;
@@ -144,7 +151,10 @@ function check(text: string | undefined, found: About["files"]): About {
 	return value;
 }
 
-/** @throws {ArchiveError} @throws what reading the content throws */
+/**
+ * @throws {ArchiveError}
+ * @throws errors of reading the content
+ */
 async function* unpack(content: AsyncIterable<Uint8Array>): AsyncGenerator<ArchiveFile> {
 	const gunzip = createGunzip();
 	let failure: unknown;
@@ -156,7 +166,7 @@ async function* unpack(content: AsyncIterable<Uint8Array>): AsyncGenerator<Archi
 			throw error;
 		}
 	};
-	// A failure destroys `gunzip`, whose reader gets it.
+	// An error destroys `gunzip` and thereby reaches its reader.
 	pipeline(Readable.from(read()), gunzip).catch(() => {});
 	try {
 		const entries = Readable.toWeb(gunzip).pipeThrough(createTarDecoder({ strict: true }));
@@ -169,7 +179,7 @@ async function* unpack(content: AsyncIterable<Uint8Array>): AsyncGenerator<Archi
 	}
 }
 
-/** Whether it stays below the folder into which it is written. */
+/** Whether a path stays within the folder it is extracted to. */
 function isSafe(name: string): boolean {
 	const [root = "", ...parts] = name.split("/");
 	const areNames = parts.every((part) => !/^\.{0,2}$/.test(part) && !/[\\:\0]/.test(part));

@@ -1,6 +1,6 @@
 /**
- * What a backup holds, in the form of a data folder, whether the gateway is alone or its data are on a bus. Files are replaced
- * atomically, so each is read whole; of a log that is being written to, the last whole line is the end.
+ * Contents of a backup in the layout of a data folder, from files or a bus. Files are replaced atomically, so
+ * each is read completely; a log being written to ends with its last complete line.
  */
 
 import { join } from "node:path";
@@ -15,14 +15,14 @@ import type { Entry } from "../storage/log.js";
 import type { ArchiveFile } from "./archive.js";
 
 /**
- * Read in this order: a record before the blob that it names, and the rollouts' log last, as a gateway writes to it before it
- * acts: what a device was asked for is in it.
+ * Order of reading: a record before its blob, and the rollouts' log last. The gateway writes to it before it
+ * acts, so it contains every command sent to a device.
  */
 const kinds = { records: ".json", sounds: ".wav", images: ".bin", logs: ".jsonl" } as const;
-/** Where a data folder has what is elsewhere on a bus. */
+/** Folders for blobs that are stored on a bus. */
 const blobFolders = { "sound-files": kinds.sounds, firmware: kinds.images } as const;
 const logs = { audit: "gw-audit", rollouts: "gw-rollout-log" } as const;
-/** Made from what is in use. */
+/** Files generated from the current settings. */
 const ownFiles: readonly string[] = ["data/tokens.json", "data/webhooks.json"];
 
 type Parts = Pick<Core, "settings" | "disk" | "tokens" | "peers" | "services">;
@@ -44,7 +44,7 @@ export async function* contentsOf(core: Parts, withImages: boolean): AsyncGenera
 	}
 }
 
-/** Those in use, also if the environment gives them. */
+/** Returns the tokens in use, including those from environment variables. */
 function tokensOf(tokens: Core["tokens"]): TokenFile {
 	const [device, previousDevice] = tokens.of("device");
 	const [monitor, previousMonitor] = tokens.of("monitor");
@@ -57,7 +57,7 @@ function tokensOf(tokens: Core["tokens"]): TokenFile {
 	return { ...file, device, monitor, ...(Object.keys(previous).length > 0 && { previous }) };
 }
 
-/** A file, or what a backup leaves out; `name` is below `data/` or `releases/`, with slashes. */
+/** File or skipped entry; `name` is a path below `data/` or `releases/`, with slashes. */
 interface Found {
 	readonly path: string;
 	readonly name: string;
@@ -65,8 +65,8 @@ interface Found {
 }
 
 /**
- * The names of what a backup leaves out because it is neither the gateway's nor a release's.
- * @throws {Error} if a backup would not be complete, as it cannot be read
+ * Returns the names of skipped files, which belong neither to the gateway nor to a release.
+ * @throws {Error} if the backup would be incomplete because reading fails
  */
 export async function skippedBy(
 	{ settings, disk, peers, services }: Parts,
@@ -93,13 +93,13 @@ async function* ofFolder(
 	for (const suffix of suffixes)
 		for await (const { path, name, isFile } of inData(disk, settings)) {
 			if (!isFile || !name.endsWith(suffix) || ownFiles.includes(name)) continue;
-			// It may have been removed meanwhile.
+			// May have been removed meanwhile.
 			const content = await ifThere(disk.readFile(path));
 			if (content) yield { name, content: suffix === kinds.logs ? wholeLines(content) : content };
 		}
 }
 
-/** What is in the data folder, and in its folders. */
+/** Yields the contents of the data folder and its folders. */
 async function* inData(
 	disk: Disk,
 	{ dataDir, releasesDir }: Pick<Core["settings"], "dataDir" | "releasesDir">,
@@ -113,7 +113,7 @@ async function* inData(
 	}
 }
 
-/** @param above its folder and those in which that is, without links */
+/** @param above real paths of its folder and their parents */
 async function* inReleases(
 	disk: Disk,
 	directory: string,
@@ -122,14 +122,17 @@ async function* inReleases(
 ): AsyncGenerator<Found> {
 	if (!(await ifThere(disk.stat(directory)))) return;
 	const real = await disk.realpath(directory);
-	// A link to a folder above has no end.
+	// A link to a parent folder would recurse endlessly.
 	if (above.includes(real)) return yield { path: directory, name, isFile: false };
 	for await (const { kind, ...found } of list(disk, directory, name))
 		if (kind === "folder") yield* inReleases(disk, found.path, found.name, [...above, real]);
 		else yield { ...found, isFile: kind === "file" };
 }
 
-/** Without temporary files. @throws {Error} if the target of a link is missing */
+/**
+ * Yields entries except temporary files.
+ * @throws {Error} if the target of a link is missing
+ */
 async function* list(disk: Disk, directory: string, name: string) {
 	for (const entry of (await ifThere(disk.readdir(directory, { withFileTypes: true }))) ?? []) {
 		if (isTemporary(entry.name)) continue;
@@ -142,7 +145,7 @@ function wholeLines(content: Buffer): Buffer {
 	return content.subarray(0, content.lastIndexOf("\n") + 1);
 }
 
-/** As they would be in a data folder. */
+/** Yields files on the bus in the layout of a data folder. */
 async function* ofBus(bus: Bus, suffixes: readonly string[]): AsyncGenerator<ArchiveFile> {
 	for (const name of await bus.buckets()) {
 		const [, folder] = /^gw-record-(.+)$/.exec(name) ?? [];

@@ -28,7 +28,7 @@ export function createBackup(core: Core): Extension {
 				response.end();
 				return streamed;
 			}
-			// Its library takes memory, which a gateway needs only here.
+			// Loaded on demand, as its library takes memory.
 			const { writeArchive } = await import("./archive.js");
 			const files = contentsOf(core, withImages);
 			try {

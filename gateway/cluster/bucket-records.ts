@@ -1,6 +1,6 @@
 /**
- * Records in a bucket, which other gateways read and write too. Each write is a compare and set with the revision that this
- * gateway has read: of two gateways that write at one time, one is answered that it was late.
+ * Records in a bucket shared with other gateways. Each write is a compare-and-set against the revision this
+ * gateway has read; of two concurrent writers, one is superseded.
  */
 
 import { type Bucket, type Bus, BusError } from "../bus.js";
@@ -19,9 +19,9 @@ export interface BucketRecordsOptions {
 export class BucketRecords implements RecordEngine {
 	readonly #options: BucketRecordsOptions;
 	#bucket: Bucket | undefined;
-	/** As read, or written here. */
+	/** Revisions read or written, by key. */
 	readonly #revisions = new Map<string, number>();
-	/** What was written here last, until its revision is known. */
+	/** Latest written text by key, until its revision is known. */
 	readonly #mine = new Map<string, string | undefined>();
 	#stopWatching: Unsubscribe = () => {};
 	#isClosed = false;
@@ -32,7 +32,7 @@ export class BucketRecords implements RecordEngine {
 
 	onChange: RecordEngine["onChange"];
 
-	/** Waits for the bus: without it there is nothing that this gateway knows. */
+	/** Waits for the bus, without which this gateway knows no records. */
 	async each(onText: (key: string, text: string) => void): Promise<void> {
 		const { bus, bucket: name, takeOver, onProblem } = this.#options;
 		await whenReached({ isClosed: () => this.#isClosed, onProblem }, async () => {
@@ -54,14 +54,17 @@ export class BucketRecords implements RecordEngine {
 		return entry?.text;
 	}
 
-	/** @throws {BusError} then it may be written or not @throws {Superseded} */
+	/**
+	 * @throws {BusError} The result is unknown.
+	 * @throws {Superseded}
+	 */
 	async write(key: string, text: string | undefined): Promise<void> {
 		const bucket = this.#bucket;
 		if (!bucket) throw new BusError("away", `${this.#options.bucket} is not open.`);
 		for (;;) {
 			const revision = this.#revisions.get(key) ?? 0;
 			if (text === undefined && revision === 0 && !this.#mine.has(key)) return;
-			/** Of a write of this gateway whose answer was lost. */
+			/** Text of an own write whose response was lost. */
 			const unanswered = this.#mine.get(key);
 			this.#mine.set(key, text);
 			if (await this.#set(bucket, key, text, revision)) return;
@@ -82,7 +85,7 @@ export class BucketRecords implements RecordEngine {
 		return `The record ${key} in the bucket ${this.#options.bucket}`;
 	}
 
-	/** Devices stay connected without the bus. */
+	/** Readiness does not depend on the bus, as devices stay connected without it. */
 	problemOf(): undefined {
 		return undefined;
 	}

@@ -1,6 +1,6 @@
 /**
- * This gateway among those that act as one: who is there, what each tells of its sessions, and what its monitors need of
- * others. There is none without NATS_URL.
+ * Cluster membership of this gateway: tracks the other gateways, their sessions, and the devices that its own
+ * monitors need from them. Not created without NATS_URL.
  */
 
 import { createHash } from "node:crypto";
@@ -21,9 +21,9 @@ import { Relay, type RelayedUplink, readRelayed } from "./relay.js";
 import { Reports } from "./reports.js";
 
 export const clusterLimits = Object.freeze({
-	/** Between two heartbeats; without three of them a gateway is down. */
+	/** Heartbeat interval. A gateway that misses three counts as down. */
 	gatewayBeatMs: 2_000,
-	/** For a new monitor to subscribe, before the reports of all are gathered for it. */
+	/** Time for a new monitor to subscribe before all reports are gathered for it. */
 	subscribeMs: 250,
 });
 
@@ -32,13 +32,13 @@ export interface ClusterOptions {
 	readonly sessions: Sessions;
 	/** Executes a monitor's message for a device of this gateway. */
 	readonly execute: (message: MonitorMessage) => Promise<Outcome>;
-	/** Of this gateway, another one at each start. */
+	/** Id of this gateway, new at each start. */
 	readonly id: string;
-	/** For people. */
+	/** Returns the display name. */
 	readonly name: () => string;
 	readonly catalog: { read(): Promise<Catalog> };
 	readonly monitors: Pick<MonitorSockets, "needs">;
-	/** Sends a frame to the monitors that asked for `cluster_update`. */
+	/** Sends a frame to monitors with the channel `cluster_update`. */
 	readonly announce: (frame: string) => void;
 	readonly metrics: Pick<Metrics, "counter" | "watch">;
 	readonly log: Pick<Logger, "info" | "warn" | "error">;
@@ -50,9 +50,9 @@ export interface ClusterOptions {
 }
 
 const beatsMissed = 3;
-/** Longer than it takes to choose an image and to write the update to disk. */
+/** Longer than selecting an image and writing the update to disk takes. */
 const commandMs = 8_000;
-/** To other gateways; more are all. */
+/** Limit of device ids in a heartbeat. More count as all. */
 const devicesNamedAtMost = 5_000;
 
 export class Cluster {
@@ -64,10 +64,10 @@ export class Cluster {
 	readonly #directory: Directory;
 	readonly #relay = new Relay((text) => this.#publish("report", ["reports", this.#options.id], text));
 	readonly #subscriptions: Unsubscribe[] = [];
-	/** Only while monitors here need reports. */
+	/** Set only while monitors here need reports. */
 	#reports: Unsubscribe | undefined;
 	#interest = noInterest;
-	/** Monitors that wait for the reports of all. */
+	/** Number of monitors waiting for all reports. */
 	#gatheringFor = 0;
 	#timer: NodeJS.Timeout | undefined;
 	#tickedAt = 0;
@@ -110,7 +110,7 @@ export class Cluster {
 		metrics.watch("gateway_cluster_gateways", "Gateways that act as one", () => 1 + this.#members.up.length);
 	}
 
-	/** Resolves once this gateway knows the others that are there, and the devices of all. */
+	/** Resolves once this gateway knows the other gateways and all devices. */
 	async start(): Promise<void> {
 		const { bus, id, monotonic } = this.#options;
 		const { gatewayBeatMs: beatMs } = this.#options.limits;
@@ -142,7 +142,7 @@ export class Cluster {
 		await this.#directory.open();
 	}
 
-	/** Says that this gateway stops; its sessions have ended. */
+	/** Announces that this gateway stops, after its sessions have ended. */
 	leave(): void {
 		clearInterval(this.#timer);
 		this.#publish("beat", ["hb", this.#options.id], { ...this.#beatNow(), isLeaving: true });
@@ -163,7 +163,7 @@ export class Cluster {
 		},
 	};
 
-	/** To be called when what the monitors need may have changed. */
+	/** Must be called when the interest of monitors may have changed. */
 	onInterest(): void {
 		if (this.#isBeatPlanned) return;
 		this.#isBeatPlanned = true;
@@ -173,13 +173,13 @@ export class Cluster {
 		});
 	}
 
-	/** Gets the latest reports of these devices, or of all, as far as other gateways have them. */
+	/** Requests the latest reports of these devices, or of all, from other gateways. */
 	gather(ids?: readonly string[]): Promise<void> {
 		this.#announceInterest();
 		return this.#latestReports.gather(ids);
 	}
 
-	/** See Peers. */
+	/** Implements `Peers.fetchReportsFor`. */
 	async gatherFor(isWaiting: () => boolean, begin: () => void): Promise<void> {
 		await pause(this.#options.limits.subscribeMs);
 		if (!isWaiting()) return;
@@ -194,7 +194,7 @@ export class Cluster {
 		return this.#members.up.map(({ id }) => id);
 	}
 
-	/** Executes a monitor's message at the gateway of its device, which must know before that its uplinks are needed here. */
+	/** Forwards a monitor's message to the device's gateway, which must first learn that its uplinks are needed here. */
 	async execute({ id, name }: Member, message: MonitorMessage): Promise<Outcome> {
 		this.#announceInterest();
 		try {
@@ -210,7 +210,7 @@ export class Cluster {
 		}
 	}
 
-	/** `cluster_update`, as monitors get it. */
+	/** Returns the `cluster_update` frame for monitors. */
 	frame(): string {
 		const others = this.#members.up.length;
 		const alone = !this.#options.bus.isConnected || (others === 0 && this.#members.hasLost);
@@ -220,12 +220,12 @@ export class Cluster {
 		return frameText<"cluster_update">({ type: "cluster_update", gateway, gateways, alone, releasesDiffer });
 	}
 
-	/** Before a request to a gateway: what is sent first is read first. */
+	/** Publishes the interest before a request, as messages arrive in order. */
 	#announceInterest(): void {
 		if (!isSame(this.#interest, this.#interestNow())) this.#beat();
 	}
 
-	/** What the monitors that are connected here need. */
+	/** Collects the interest of the monitors connected here. */
 	#interestNow(): Interest {
 		const devices = new Set<string>();
 		let all = this.#gatheringFor > 0;
@@ -295,7 +295,7 @@ export class Cluster {
 	#tick(): void {
 		const { monotonic, limits } = this.#options;
 		const at = monotonic();
-		// After a time in which this process stood still, what others said is yet to be read.
+		// After this process was suspended, messages of other gateways are still unread.
 		const stoodStill = at - this.#tickedAt > 2 * limits.gatewayBeatMs;
 		this.#tickedAt = at;
 		if (!stoodStill) this.#members.check();
@@ -303,7 +303,7 @@ export class Cluster {
 		void this.#compareReleases();
 	}
 
-	/** Devices would be offered by one gateway what another one cannot serve. */
+	/** Warns if catalogs differ, as a gateway could offer releases that another cannot serve. */
 	async #compareReleases(): Promise<void> {
 		this.#releases = digestOf(await this.#options.catalog.read());
 		const others = this.#members.up.filter(({ releases }) => releases && releases !== this.#releases);

@@ -1,7 +1,8 @@
 /**
- * Which gateway has which device: a bucket with an entry for each device, which the gateway of its latest connection writes.
- * A connection is written whatever is there, and its changes only while the entry is still the one of this gateway: so of two
- * gateways that have a device as connected, the one that wrote first learns that the other one has it.
+ * Directory of devices and their gateways: a bucket with an entry per device, written by the gateway of its
+ * latest connection. A connection overwrites any entry; later changes are written only while the entry is
+ * still this gateway's own. If two gateways have the same device connected, the one that wrote first thereby
+ * learns of the other.
  */
 
 import type { Bucket, Bus } from "../bus.js";
@@ -24,7 +25,7 @@ export interface DirectoryOptions {
 	readonly onEntry: (entry: DirectoryEntry) => void;
 	/** Called for each write. */
 	readonly onWrite: () => void;
-	/** An entry could not be read. */
+	/** Called with an entry that cannot be parsed. */
 	readonly onError: (error: unknown) => void;
 	readonly onProblem: (sentence: string) => void;
 }
@@ -33,11 +34,11 @@ export interface DirectoryOptions {
 interface Own {
 	readonly session: Session;
 	end: EndReason | undefined;
-	/** Once it is, an entry of another gateway is that of a later connection. */
+	/** Whether its connection is written, so another gateway's entry belongs to a later one. */
 	isWritten: boolean;
-	/** Number of writes that have not ended. */
+	/** Number of pending writes. */
 	writing: number;
-	/** As written last. */
+	/** Values of the latest write. */
 	vitals: Device["vitals"];
 	hasReported: boolean;
 }
@@ -45,13 +46,13 @@ interface Own {
 const bucketName = "gw-directory";
 const writersAtMost = 16;
 const retryMs = 1_000;
-/** Uplinks that wait for an entry. */
+/** Limit of uplinks waiting for an entry. */
 const heldAtMost = 10_000;
 
 export class Directory {
 	readonly #options: DirectoryOptions;
 	#bucket: Bucket | undefined;
-	/** By device id, also of other gateways' entries. */
+	/** Revisions by device id, including entries of other gateways. */
 	readonly #revisions = new Map<string, number>();
 	#latest = 0;
 	readonly #own = new Map<string, Own>();
@@ -67,7 +68,7 @@ export class Directory {
 		this.#options = options;
 	}
 
-	/** Resolves once all entries were read. */
+	/** Resolves after all entries were read. */
 	async open(): Promise<void> {
 		await whenReached({ isClosed: () => this.#isClosed, onProblem: this.#options.onProblem }, async () => {
 			const bucket = await this.#options.bus.bucket(bucketName);
@@ -89,9 +90,9 @@ export class Directory {
 	readonly sessions: Pick<Required<SessionListener>, "onOwnChanged" | "onForgotten"> = {
 		onOwnChanged: (session, reason) => {
 			const { device } = session;
-			// Labels and crashes are records, which each gateway reads itself.
+			// Labels and crashes are records that each gateway reads itself.
 			if (reason === "labelled" || reason === "crash") return;
-			// Without a name it is of this gateway alone; another session of the device was written.
+			// A session without a device stays local, and another session of the device was written instead.
 			if (device?.session !== session) return;
 			this.#write(session, isEndReason(reason) ? reason : undefined);
 		},
@@ -101,19 +102,22 @@ export class Directory {
 		},
 	};
 
-	/** Writes what a report has changed of what lists show. @param isSummaryNeeded whether another gateway shows them */
+	/**
+	 * Writes the values in lists that a report changed.
+	 * @param isSummaryNeeded whether another gateway displays them
+	 */
 	onReport({ session, vitals, hasReported, deviceId }: Device, isSummaryNeeded: boolean): void {
 		const own = this.#own.get(deviceId);
 		if (own?.hasReported !== hasReported || (isSummaryNeeded && own.vitals !== vitals)) this.#write(session);
 	}
 
-	/** As `onReport`, for all devices here. */
+	/** Runs `onReport` for all local devices. */
 	writeVitals(): void {
 		for (const { session, end, vitals } of this.#own.values())
 			if (session.device?.vitals !== vitals) this.#write(session, end);
 	}
 
-	/** Relays an uplink, after what was changed before it. */
+	/** Relays an uplink, after preceding changes. */
 	relay(session: Session, text: string, isStateReport: boolean): void {
 		const { deviceId = "" } = session.device ?? {};
 		const add = () =>
@@ -122,7 +126,7 @@ export class Directory {
 		else add();
 	}
 
-	/** Calls back once the entry with this revision was read. */
+	/** Runs a callback once the entry with this revision was read. */
 	after(revision: number, run: () => void): void {
 		if (this.#held.length === 0 && revision <= this.#latest) return run();
 		this.#held.push({ revision, run });
@@ -170,7 +174,7 @@ export class Directory {
 		void this.#writers.add(key, () => (this.#isClosed ? undefined : work().catch(this.#options.onError)));
 	}
 
-	/** What cannot be written now is written later. */
+	/** Runs a write, and schedules a retry if it fails. */
 	async #attempt(deviceId: string, write: (bucket: Bucket) => Promise<void>): Promise<void> {
 		try {
 			if (!this.#bucket) throw new BusError("away", "The directory is not open.");
@@ -194,13 +198,13 @@ export class Directory {
 				return;
 			}
 			const entry = await bucket.get(deviceId);
-			// Servers may have lost what they had acknowledged.
+			// Servers may have lost acknowledged writes.
 			if ((entry?.revision ?? 0) < known) this.#revisions.set(deviceId, entry?.revision ?? 0);
 			else this.#learn(deviceId, entry);
 		}
 	}
 
-	/** Writes again what could not be written. */
+	/** Repeats failed writes. */
 	writeFailed(): void {
 		clearTimeout(this.#retry);
 		this.#retry = undefined;
@@ -225,11 +229,11 @@ export class Directory {
 		const other = this.#parse(entry.text);
 		if (!other) return;
 		if (other.gateway === this.#options.id) {
-			// It was written although it seemed to fail, and the device is forgotten.
+			// The write succeeded although it reported a failure, and the device was removed since.
 			if (!own) this.#remove(deviceId);
 			return;
 		}
-		// This connection is written after it.
+		// This connection will be written after that entry.
 		if (own && !own.isWritten && own.session.connected) return;
 		this.#own.delete(deviceId);
 		this.#failed.delete(deviceId);

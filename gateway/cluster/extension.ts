@@ -1,4 +1,4 @@
-/** Several gateways as one: each shows the devices of all, and what one stores the others have too. */
+/** Cluster of gateways: each shows the devices of all and shares stored data. */
 
 import { hostname } from "node:os";
 import type { Bus } from "../bus.js";
@@ -14,11 +14,11 @@ export function createCluster(core: Core, bus: Bus): Cluster {
 		limits: { ...clusterLimits, ...core.limits },
 		id: core.peers.id,
 		bus,
-		// Containers of one image differ by their host, gateways of one machine by their port.
+		// Containers of one image differ by host name, gateways on one machine by port.
 		name: () => core.settings.gatewayName ?? `${hostname()}:${core.port()}`,
 		catalog: firmware.catalog,
 		announce: (frame) => core.monitors.broadcast("cluster", frame),
-		// From another gateway: it must not be sent on to a third one.
+		// Message from another gateway, which must not be forwarded to a third one.
 		execute: async (message) => {
 			const session = sessions.find(message.targetId);
 			if (!session?.link.isRemote) return core.execute(message);

@@ -1,5 +1,6 @@
 /**
- * Joins this gateway with others over a bus: what the core is handed for it, and the extension. Loaded only with NATS_URL.
+ * Joins this gateway to a cluster over a bus: provides shared storage for the core and the extension. Loaded
+ * only with NATS_URL.
  */
 
 import { randomUUID } from "node:crypto";
@@ -25,12 +26,12 @@ import { SharedTokens } from "./shared-tokens.js";
 import { takeOverLog, takeOverRecords } from "./take-over.js";
 
 const maxDevices = 100_000;
-/** For another gateway to answer a question. */
+/** Timeout for a response of another gateway. */
 const answerMs = 2_000;
 
 /**
- * What DATA_DIR has of the time before this gateway joined others is taken over once.
- * @throws {StartError} if the server cannot be used
+ * Connects to NATS. Existing data in DATA_DIR is migrated once.
+ * @throws {StartError} if the server is unsuitable
  */
 export async function joinOverNats(joined: Joined, log: Pick<Logger, "warn">): Promise<Joined> {
 	const { environment = {} } = joined;
@@ -62,7 +63,7 @@ export function joinGateways(bus: Bus, dataDir: string, extensions: readonly Cre
 	const id = randomUUID();
 	const ownerOf = ({ session: { link } }: Device) => (link instanceof MirrorLink ? link.gateway : undefined);
 	let tokens: SharedTokens | undefined;
-	/** Made with the core. */
+	/** Set when the core is created. */
 	let cluster: Cluster | undefined;
 	const peers: Peers = {
 		id,

@@ -1,4 +1,4 @@
-/** The other gateways of a cluster: which are up, by their heartbeats, and what the monitors of each need. */
+/** Other gateways of a cluster: their liveness, by heartbeats, and the devices their monitors are interested in. */
 
 import type { Logger } from "pino";
 import type { Device } from "../sessions/device.js";
@@ -7,18 +7,18 @@ import type { Beat, Interest } from "./messages.js";
 /** Another gateway. */
 export interface Member {
 	readonly id: string;
-	/** For people. */
+	/** Display name. */
 	name: string;
-	/** It was heard of lately. */
+	/** Whether a heartbeat was received recently. */
 	isUp: boolean;
-	/** It was not heard of any more, without having said that it stops. */
+	/** Whether its heartbeats stopped without a leave message. */
 	isLost: boolean;
-	/** On the monotonic clock. */
+	/** Time of the latest heartbeat, on the monotonic clock. */
 	heardAt: number;
 	/** Milliseconds since 1970. */
 	seenAt: number;
 	interest: Interest;
-	/** Digest of its catalog; undefined: not known yet. */
+	/** Digest of its catalog; undefined: unknown. */
 	releases: string | undefined;
 	readonly interestingDevices: Set<string>;
 }
@@ -31,18 +31,21 @@ export interface MembersOptions {
 	readonly now: () => number;
 	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
-	/** Milliseconds without a heartbeat after which a gateway counts as down. */
+	/** Time without a heartbeat after which a gateway counts as down, in milliseconds. */
 	readonly silenceMs: number;
 }
 
-/** Also those that are down; far more than act as one. Each start has another id, and anyone on the bus can make one up. */
+/**
+ * Limit, including members that are down, far above real cluster sizes. Ids change at each start, and anyone
+ * on the bus can invent them.
+ */
 export const membersAtMost = 100;
 
 export const noInterest: Interest = Object.freeze({ all: false, summary: false, devices: [] });
 
 export class Members {
 	readonly #options: MembersOptions;
-	/** By id, also those that are down. */
+	/** All members by id, including those that are down. */
 	readonly #members = new Map<string, Member>();
 	#up: readonly Member[] = [];
 
@@ -99,7 +102,10 @@ export class Members {
 		return member;
 	}
 
-	/** Forgets the gateway that is down for longest, if there are too many. @returns false if all are up */
+	/**
+	 * Removes the member that has been down the longest if there are too many.
+	 * @returns false if all are up
+	 */
 	#makeRoom(): boolean {
 		if (this.#members.size < membersAtMost) return true;
 		const down = [...this.#members.values()].filter(({ isUp }) => !isUp);
@@ -107,7 +113,7 @@ export class Members {
 		return oldest !== undefined && this.#members.delete(oldest.id);
 	}
 
-	/** To be called from time to time: gateways may be down. */
+	/** Marks members without heartbeats as down. Must be called periodically. */
 	check(): void {
 		const { monotonic, silenceMs } = this.#options;
 		for (const member of this.#up) if (monotonic() - member.heardAt > silenceMs) this.#drop(member, true);

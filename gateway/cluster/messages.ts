@@ -1,6 +1,6 @@
 /**
- * What gateways that act as one report to each other, as JSON: each message is defined once, and read by its schema, since anyone on the
- * bus may send anything. Null is left out.
+ * JSON messages between gateways of a cluster, each defined by a schema. All are validated, as anyone on the
+ * bus may send anything. Null values are omitted.
  */
 
 import { chips, deviceId } from "../../device/protocol/messages.js";
@@ -33,26 +33,26 @@ const count = integer(0, Number.MAX_SAFE_INTEGER);
 const gatewayId = string(64);
 const board = { model: optional(oneOf(...models)), chip: optional(oneOf(...chips)) };
 
-/** What the monitors of a gateway need of the devices of others. */
+/** Devices of other gateways that the monitors of a gateway are interested in. */
 const interest = object({
-	/** A monitor that has not subscribed gets all reports. */
+	/** Whether a monitor without a subscription needs all reports. */
 	all: boolean(),
-	/** A monitor has the summary. */
+	/** Whether a monitor has the summary. */
 	summary: boolean(),
 	/** Ids of devices whose reports are needed. */
 	devices: list(deviceId, 5_000),
 });
 export type Interest = Infer<typeof interest>;
 
-/** On `gw.hb.<gateway>`: it is there. */
+/** Heartbeat, on `gw.hb.<gateway>`. */
 const beat = object({
 	gateway: gatewayId,
-	/** For people. */
+	/** Display name. */
 	name: string(100),
 	interest,
-	/** Digest of its catalog; absent: not known yet. */
+	/** Digest of its catalog; absent: unknown. */
 	releases: optional(string(64)),
-	/** It stops. */
+	/** Whether the gateway is stopping. */
 	isLeaving: optional(boolean()),
 });
 export type Beat = Infer<typeof beat>;
@@ -62,7 +62,7 @@ const device = object({
 	...board,
 	firmwareVersion: optional(string(32)),
 	securityVersion: optional(count),
-	/** Absent: there was no update. */
+	/** Absent before the first update. */
 	metadata: optional(
 		object({
 			otaStatus: oneOf(...otaStatuses),
@@ -88,12 +88,12 @@ const device = object({
 });
 export type DeviceFacts = Infer<typeof device>;
 
-/** In the directory, under the device's id: its latest session at any gateway. */
+/** Directory entry of a device: its latest session at any gateway. */
 const entry = object({
 	gateway: gatewayId,
 	sessionId: pattern(36, "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", "a UUID"),
 	connected: boolean(),
-	/** Why it is not connected any more. */
+	/** Reason for the end of the session. */
 	end: optional(oneOf(...endReasons)),
 	connectedAt: time,
 	lastSeenAt: time,
@@ -102,9 +102,9 @@ const entry = object({
 });
 export type DirectoryEntry = Infer<typeof entry>;
 
-/** On `gw.states.<gateway>`: answers a JSON list of ids of its devices. */
+/** Response to a JSON list of device ids on `gw.states.<gateway>`. */
 const states = object({
-	/** How many of the ids it is about, from the first. */
+	/** Number of ids covered, from the first. */
 	count,
 	states: list(object({ entry, text: string(65_536) }), 5_000),
 });
@@ -125,7 +125,7 @@ export function readStates(text: string): States {
 	return required(states, JSON.parse(text));
 }
 
-/** @returns JSON of a `DirectoryEntry` */
+/** Encodes a `DirectoryEntry` as JSON. */
 export function describeSession(gateway: string, each: Session, of: Device, end?: EndReason): string {
 	const { sessionId, connected, connectedAt, lastSeenAt, handshake } = each;
 	const { model, chip, features, remoteAddress } = handshake;
@@ -153,7 +153,7 @@ export function outcomeText({ rejection, ...outcome }: Outcome): string {
 	return JSON.stringify({ ...outcome, refusal: rejection });
 }
 
-/** @returns the outcome that `outcomeText` has encoded */
+/** Decodes an outcome encoded by `outcomeText`. */
 export function readOutcome(text: string): Outcome {
 	const { refusal: rejection, ...outcome } = JSON.parse(text);
 	return { ...outcome, rejection };

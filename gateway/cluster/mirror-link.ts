@@ -1,16 +1,16 @@
-/** What a device of another gateway is here: its link, and the facts that its gateway tells. */
+/** Link and facts of a device that another gateway has. */
 
 import { noUpdate } from "../api/update.js";
 import type { Device, DeviceLink, Session } from "../sessions/device.js";
 import type { Member, Members } from "./members.js";
 import type { DeviceFacts } from "./messages.js";
 
-/** To a device of another gateway; commands go there as a whole. */
+/** Link to a device of another gateway. Commands are forwarded unparsed. */
 export class MirrorLink implements DeviceLink {
 	readonly isRemote = true;
-	/** Its id. */
+	/** Id of the gateway. */
 	readonly gateway: string;
-	/** As the directory has it. */
+	/** Connection status in the directory. */
 	isConnected = false;
 	readonly #members: Pick<Members, "find">;
 
@@ -19,7 +19,7 @@ export class MirrorLink implements DeviceLink {
 		this.#members = members;
 	}
 
-	/** Undefined: it is not up. */
+	/** The gateway if it is up, otherwise undefined. */
 	get member(): Member | undefined {
 		const member = this.#members.find(this.gateway);
 		return member?.isUp ? member : undefined;
@@ -33,7 +33,7 @@ export class MirrorLink implements DeviceLink {
 	close(): void {}
 }
 
-/** Its id; undefined: this one. */
+/** Returns the id of the session's gateway; undefined for this one. */
 export function gatewayOf({ link }: Session): string | undefined {
 	return link instanceof MirrorLink ? link.gateway : undefined;
 }

@@ -1,6 +1,4 @@
-/**
- * The sessions of other gateways, as the directory has them; those of a gateway that is not up are not connected.
- */
+/** Sessions of other gateways from the directory. Those of a gateway that is down count as disconnected. */
 
 import { isDeepStrictEqual } from "node:util";
 import { type Handshake, Session } from "../sessions/device.js";
@@ -11,7 +9,7 @@ import { applyFacts, gatewayOf, MirrorLink } from "./mirror-link.js";
 import type { RelayedUplink } from "./relay.js";
 import type { Reports, ReportsOptions } from "./reports.js";
 
-/** Changed in one turn of the event loop. */
+/** Maximum number of changes per turn of the event loop. */
 const changedAtOnce = 200;
 
 export class Mirrors {
@@ -31,7 +29,7 @@ export class Mirrors {
 		const found = sessions.find(sessionId);
 		// The same session may be known from disk, without its gateway.
 		const known = found && gatewayOf(found) === entry.gateway ? found : undefined;
-		// One text for all devices of a gateway.
+		// Share one string among all devices of a gateway.
 		const gateway = members.find(entry.gateway)?.id ?? entry.gateway;
 		const link = known?.link instanceof MirrorLink ? known.link : new MirrorLink(gateway, members);
 		link.isConnected = entry.connected;
@@ -110,7 +108,7 @@ export class Mirrors {
 	}
 }
 
-/** As far as another gateway needs it. Without a spread, for which V8 makes a hidden class of each object. */
+/** Rebuilds the handshake fields other gateways need. No spread, as V8 would create a hidden class per object. */
 function handshakeOf({ handshake, device }: DirectoryEntry): Handshake {
 	return {
 		deviceId: device.deviceId,

@@ -1,47 +1,51 @@
 /**
- * Uplinks on their way to other gateways, on `gw.reports.<gateway>`. Those of a few milliseconds go as one message: each message is a
- * system call here, one there, and one more there for each monitor, which cost more than all else about a report.
+ * Relays uplinks to other gateways on `gw.reports.<gateway>`. Uplinks within a few milliseconds are batched:
+ * each message costs a system call here, one at the receiver and one per monitor there, more than all other
+ * processing of a report.
  */
 
 import { matches } from "../../device/protocol/schema.js";
 import { time } from "../api/time.js";
 import type { Session } from "../sessions/device.js";
 
-/** For uplinks that follow one that was just sent. */
+/** Batching interval after an uplink was sent. */
 const gatherMs = 2;
-/** Of one message; NATS takes 1 MB, which this and a last uplink of 64 KB do not reach in any alphabet. */
+/**
+ * Maximum length of a batch. Together with a last uplink of 64 KB it stays below the NATS limit of 1 MB in
+ * any script.
+ */
 const messageCharacters = 64 * 1024;
 
 export interface RelayedUplink {
 	readonly sessionId: string;
-	/** Of what the directory said of the session before it. */
+	/** Revision of the session's directory entry that precedes the uplink. */
 	readonly revision: number;
 	/** Milliseconds since 1970. */
 	readonly at: number;
 	readonly isStateReport: boolean;
-	/** As received, in UTF-8. */
+	/** Uplink as received, in UTF-8. */
 	readonly text: Buffer;
 }
 
 export class Relay {
 	readonly #publish: (text: string) => void;
 	#waiting = "";
-	/** Until it ends, uplinks wait. */
+	/** Set while uplinks are batched. */
 	#timer: NodeJS.Timeout | undefined;
 
 	constructor(publish: (text: string) => void) {
 		this.#publish = publish;
 	}
 
-	/** Sends it at once, or up to 2 ms later if another one was just sent. */
+	/** Sends an uplink immediately, or up to 2 ms later if another one was just sent. */
 	add({ sessionId, lastSeenAt }: Session, revision: number, text: string, isStateReport: boolean): void {
-		// Not JSON: it is read for each uplink.
+		// Plain text instead of JSON, as it is parsed for each uplink.
 		const head = `${sessionId} ${revision} ${lastSeenAt} ${isStateReport ? "state" : "other"} ${text.length}`;
 		this.#waiting += `${head}\n${text}`;
 		if (!this.#timer || this.#waiting.length >= messageCharacters) this.flush();
 	}
 
-	/** Sends what waits. To be called before any message that must not overtake it. */
+	/** Sends the current batch. Must be called before any message that must not overtake it. */
 	flush(): void {
 		if (this.#waiting === "") return;
 		const text = this.#waiting;
@@ -54,7 +58,10 @@ export class Relay {
 	}
 }
 
-/** @throws {RangeError} if it is no message of a Relay */
+/**
+ * Parses a batch.
+ * @throws {RangeError} if it is invalid
+ */
 export function* readRelayed(message: string): Generator<RelayedUplink> {
 	for (let from = 0; from < message.length; ) {
 		const start = message.indexOf("\n", from) + 1;

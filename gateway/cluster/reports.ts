@@ -1,6 +1,6 @@
 /**
- * The latest reports of other gateways' devices. They live with their gateway: here they are kept only while monitors need them, and
- * gathered when they are first needed.
+ * Latest reports of other gateways' devices, which hold them. They are gathered when monitors here first need
+ * them, and kept only as long.
  */
 
 import { type Bus, BusError, subjectOf } from "../bus.js";
@@ -17,20 +17,20 @@ export interface ReportsOptions {
 	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
 	readonly members: Pick<Members, "up" | "find">;
-	/** An answer could not be read. */
+	/** Called with a response that cannot be parsed. */
 	readonly onError: (error: unknown) => void;
 }
 
 const answerMs = 3_000;
-/** Asked for at once. */
+/** Number of reports per request. */
 const askedAtOnce = 500;
 export class Reports {
 	readonly #options: ReportsOptions;
 	#interest: Interest = { all: false, summary: false, devices: [] };
 	#devices: ReadonlySet<string> = new Set();
-	/** Ids of devices of other gateways whose report is kept. */
+	/** Ids of other gateways' devices whose report is kept. */
 	readonly #kept = new Set<string>();
-	/** Of these, those whose report is up to date: it was gathered, and uplinks are heard since. */
+	/** Subset of `#kept` with an up-to-date report: gathered, and followed by uplinks since. */
 	readonly #live = new Set<string>();
 	#gathering: Promise<void> | undefined;
 
@@ -52,7 +52,7 @@ export class Reports {
 		}
 	}
 
-	/** Gets the latest reports of these devices, or of all. Resolves once they are here, or cannot be had. */
+	/** Requests the latest reports of these devices, or of all. Resolves after they arrived or failed. */
 	async gather(ids?: readonly string[]): Promise<void> {
 		if (ids) return this.#gather(ids);
 		this.#gathering ??= this.#gather(this.#options.sessions.devices.keys()).finally(() => {
@@ -61,7 +61,10 @@ export class Reports {
 		return this.#gathering;
 	}
 
-	/** Gathers again what is needed here: uplinks may have been missed. @param of default: all gateways */
+	/**
+	 * Gathers needed reports again, as uplinks may have been missed.
+	 * @param of default: all gateways
+	 */
 	async refresh(of?: Member): Promise<void> {
 		const ids: string[] = [];
 		for (const { deviceId, session } of this.#options.sessions.devices.values()) {
@@ -73,7 +76,10 @@ export class Reports {
 		await this.#gather(ids);
 	}
 
-	/** Answers `gather` of another gateway, as far as it fits one message. @param ids of devices here */
+	/**
+	 * Answers `gather` of another gateway, up to the size of one message.
+	 * @param ids local devices
+	 */
 	describe(gateway: string, ids: readonly string[]): string {
 		const texts: string[] = [];
 		let size = 0;
@@ -91,7 +97,7 @@ export class Reports {
 		return `{"count":${count},"states":[${texts.join(",")}]}`;
 	}
 
-	/** The device has another session: what is kept of it may be outdated. */
+	/** Drops the report of a device with a new session, as it may be outdated. */
 	onMoved(device: Device): void {
 		this.#live.delete(device.deviceId);
 		if (!this.#isNeeded(device.deviceId)) device.state.clear();

@@ -5,7 +5,7 @@ export interface NatsSettings {
 	readonly servers: readonly URL[];
 	/** Content of a .creds file. */
 	readonly credentials: Buffer | undefined;
-	/** PEM; undefined: the system's authorities. */
+	/** PEM; undefined: CA certificates of the system. */
 	readonly authority: Buffer | undefined;
 	/** Accepts servers below 2.11. */
 	readonly allowOld: boolean;
@@ -18,7 +18,7 @@ const allowOld = parsed("NATS_ALLOW_OLD", {
 	form: "1 or 0",
 });
 
-/** By which several gateways act as one; undefined: this one is alone. An address may hold a password: not shown. */
+/** Settings of the cluster; undefined: none. URLs may contain a password, so they are not shown. */
 export const nats: Setting<NatsSettings | undefined> = {
 	variables: {
 		NATS_URL: {

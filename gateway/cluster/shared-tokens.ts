@@ -1,6 +1,6 @@
 /**
- * The tokens, the same on all gateways: in a key of the bus, made once by compare and set. `tokens.json` is a copy, in which
- * a rotation is made as on a gateway that is alone. Those given by the environment are left alone.
+ * Tokens shared by all gateways: a key of the bus, created once by compare-and-set. `tokens.json` is a copy,
+ * used for rotation as on a single gateway. Tokens in environment variables are not shared.
  */
 
 import { parseTokens, type TokenFile, type Tokens } from "../access/tokens.js";
@@ -15,13 +15,13 @@ export interface SharedTokensOptions {
 }
 
 const key = "tokens";
-/** A rotation on disk reaches other gateways also if no one shows a token here. */
+/** Polling interval for a rotation on disk, which must reach other gateways even if nobody authenticates here. */
 const lookMs = 1_000;
 
 export class SharedTokens {
 	readonly #options: SharedTokensOptions;
 	#bucket: Bucket | undefined;
-	/** As read, or written here. */
+	/** Latest value read or written. */
 	#shared: { readonly text: string; readonly revision: number } | undefined;
 	#stopWatching: Unsubscribe = () => {};
 	#timer: NodeJS.Timeout | undefined;
@@ -31,7 +31,7 @@ export class SharedTokens {
 		this.#options = options;
 	}
 
-	/** To be called before the tokens are opened. Waits for the bus: with other tokens no device could connect. */
+	/** Must be called before the tokens are opened. Waits for the bus, as devices could not connect with other tokens. */
 	async open(): Promise<void> {
 		const { bus, tokens, onProblem } = this.#options;
 		if (tokens.areGiven) return;
@@ -72,14 +72,17 @@ export class SharedTokens {
 			.catch((error: Error) => onProblem(`tokens.json cannot be written: ${error.message}`));
 	}
 
-	/** The servers have lost their disks: with other tokens a new gateway would lock all devices out. */
+	/**
+	 * Writes the tokens again after the servers lost their disks: new tokens of another gateway would lock all
+	 * devices out.
+	 */
 	#restore(): void {
 		const { file } = this.#options.tokens;
 		this.#shared = undefined;
 		if (file) void this.#put(file);
 	}
 
-	/** To be called when the file was read: of a rotation here and one elsewhere, the one that is written first counts. */
+	/** Publishes the tokens read from the file. Of concurrent rotations, the first one written wins. */
 	async #put(file: TokenFile): Promise<void> {
 		const text = JSON.stringify(file);
 		const { text: shared, revision = 0 } = this.#shared ?? {};
@@ -89,14 +92,14 @@ export class SharedTokens {
 			if (written !== undefined) this.#shared = { text, revision: written };
 			else if (shared !== undefined) await this.#options.tokens.replace(parsed(shared) ?? file);
 		} catch (error) {
-			// The bus is away, and says so itself; the next look tries again.
+			// The bus is disconnected, which it reports itself. The next poll retries.
 			if (error instanceof BusError) this.#options.tokens.forgetState();
 			else this.#options.onProblem(`tokens.json cannot be written: ${error}`);
 		}
 	}
 }
 
-/** @returns undefined if there is none, or it is damaged */
+/** @returns undefined if the value is missing or damaged */
 function parsed(text: string | undefined): TokenFile | undefined {
 	try {
 		return text === undefined ? undefined : parseTokens(text);

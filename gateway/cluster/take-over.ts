@@ -1,4 +1,4 @@
-/** Moves what a gateway has stored in files, before it joined others, to where they have it in common: once. */
+/** One-time migration of a gateway's local files to shared storage when it joins a cluster. */
 
 import { createReadStream } from "node:fs";
 import { basename, join } from "node:path";
@@ -12,9 +12,9 @@ import type { Entry, Log } from "../storage/log.js";
 export interface TakeOverOptions {
 	readonly dataDir: string;
 	readonly disk: Disk;
-	/** Those of records; default: devices' ids. */
+	/** Whether a record key is valid. Default: device ids. */
 	readonly isKey: ((key: string) => boolean) | undefined;
-	/** Of blobs that are in the same folder. */
+	/** Opens the store for blobs in the same folder. */
 	readonly files: () => Promise<Files>;
 	readonly onProblem: (sentence: string) => void;
 }
@@ -22,9 +22,9 @@ export interface TakeOverOptions {
 const writesAtOnce = 64;
 
 /**
- * Writes the records of a folder to a bucket, where that has none of their key, after the blobs beside them, and renames the folder.
- * @param name of the folder, in the data folder
- * @throws {BusError} it is done again at the next start
+ * Copies records missing in a bucket from a folder, after the blobs next to them, and renames the folder.
+ * @param name folder within the data folder
+ * @throws {BusError} The next start retries.
  */
 export async function takeOverRecords(
 	{ dataDir, disk, isKey, files, onProblem }: TakeOverOptions,
@@ -36,7 +36,7 @@ export async function takeOverRecords(
 	const texts: (readonly [string, string])[] = [];
 	const engine = new FileEngine({ directory, disk, what: name, ...(isKey && { isKey }), onProblem });
 	await engine.each((key, text) => text !== undefined && texts.push([key, text]));
-	// A cache of blobs stays.
+	// Keep a folder that is only a cache of blobs.
 	if (texts.length === 0) return;
 	for (const file of await disk.readdir(directory)) {
 		const [, sha256] = /^([0-9a-f]{64})\.(?!json$)/.exec(file) ?? [];
@@ -48,8 +48,8 @@ export async function takeOverRecords(
 }
 
 /**
- * Appends the entries of a log in a folder to one that has none, and renames the folder.
- * @param name of the folder, in the data folder
+ * Appends the log in a folder to an empty shared one, and renames the folder.
+ * @param name folder within the data folder
  * @throws {BusError}
  */
 export async function takeOverLog(
@@ -62,7 +62,7 @@ export async function takeOverLog(
 	const latest = new Map<string, number>();
 	for (const [key, { text }] of await entriesOf(new FileLog({ directory, disk, onProblem }))) {
 		const revision = await log.append(key, text, latest.get(key) ?? 0);
-		// Another gateway is first.
+		// Another gateway was first.
 		if (revision === undefined) return;
 		latest.set(key, revision);
 	}

@@ -1,4 +1,4 @@
-/** One command to many devices: which are asked now, and what each has come to. Without sockets, timers and clocks. */
+/** State of one command to many devices: which to send next, and the result of each. No sockets, timers or clocks. */
 
 import { sentence } from "../api/client/words.js";
 import type { CommandPart, SentCommand } from "../api/command.js";
@@ -11,7 +11,7 @@ import { type Moment, Parts } from "../jobs/parts.js";
 import { isoTime } from "../sessions/view.js";
 import type { Rejected } from "../sockets/monitor-commands.js";
 
-/** A fleet that restarts all at once would load the network, and the gateway. */
+/** Limit of concurrent devices, as a simultaneous restart of a fleet would overload network and gateway. */
 export const askedAtOnce = 20;
 
 export interface CommandOptions {
@@ -19,7 +19,7 @@ export interface CommandOptions {
 	readonly ask: Ask;
 	/** The name of the token by which it was sent. */
 	readonly by: string;
-	/** Ids, each once. */
+	/** Unique device ids. */
 	readonly devices: readonly string[];
 	readonly moment: Moment;
 }
@@ -44,12 +44,12 @@ export class Command implements Job<SentCommand> {
 		this.#waiting = devices.values();
 	}
 
-	/** Ids of the devices that have not answered yet. */
+	/** Ids of devices without a result. */
 	get followed(): ReadonlySet<string> {
 		return this.#asked;
 	}
 
-	/** @returns ids of the devices that are to be asked now, which count as asked from now on */
+	/** Returns ids of the devices to send the command to now, and marks them as sent. */
 	next(moment: Moment): readonly string[] {
 		const ids: string[] = [];
 		while (this.#asked.size < askedAtOnce) {
@@ -63,7 +63,7 @@ export class Command implements Job<SentCommand> {
 		return ids;
 	}
 
-	/** The gateway could not send it. */
+	/** Ends a device to which the gateway could not send the command. */
 	refuse(deviceId: string, { code, message }: Rejected["rejection"], moment: Moment): void {
 		const isAway = code === "target_offline" || code === "unknown_target";
 		const state = isAway ? "away" : code === "unsupported_command" ? "unsupported" : "failed";
@@ -75,14 +75,14 @@ export class Command implements Job<SentCommand> {
 		if (end) this.#end(deviceId, end.state, moment, end.reason);
 	}
 
-	/** Ends devices that have not confirmed it in time. */
+	/** Ends devices that did not confirm in time. */
 	expire(moment: Moment): void {
 		for (const deviceId of this.#asked)
 			if (this.parts.ageOf(deviceId, moment) > confirmationMs(this.ask))
 				this.#end(deviceId, "failed", moment, unconfirmed(this.ask));
 	}
 
-	/** Calls off what has not begun. */
+	/** Cancels the command for devices that have not received it. */
 	cancel(moment: Moment): void {
 		const reason = "It was called off before the device was asked.";
 		for (const deviceId of this.parts.running)
@@ -99,7 +99,7 @@ export class Command implements Job<SentCommand> {
 		return frameText<"command_update">({ type: "command_update", ...fields });
 	}
 
-	/** No effect on a device that was not asked, or has ended. */
+	/** Ignores a device that has not received it or has ended. */
 	#end(deviceId: string, state: CommandState, moment: Moment, reason: string | null): void {
 		if (this.#asked.delete(deviceId)) this.parts.set(deviceId, state, moment, reason && sentence(reason));
 	}

@@ -1,4 +1,4 @@
-/** Sends a command to many devices, some at a time, and reports what each has come to. */
+/** Sends a command to many devices, a few at a time, and reports the result of each. */
 
 import type { SentCommand } from "../api/command.js";
 import type { Ask } from "../api/commands.js";
@@ -71,7 +71,7 @@ export class Commands {
 			const message = "The command could not be sent; see the gateway's log.";
 			command.refuse(deviceId, { code: "invalid_command", message }, this.jobs.moment);
 		}
-		// Otherwise those of a fleet that is away would all be asked in this turn.
+		// Otherwise all devices of an offline fleet would be processed in this turn.
 		await this.#core.yieldToLoop();
 		this.#askMore(command);
 	}

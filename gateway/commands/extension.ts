@@ -1,4 +1,4 @@
-/** Commands to many devices: one of them, those of a room, or all. The gateway carries them out, so that no page needs to stay open. */
+/** Commands to many devices, such as those of a room or all. They run on the gateway, so no page has to stay open. */
 
 import {
 	describeProblem,

@@ -1,6 +1,6 @@
 /**
- * Builds the page from page/ with esbuild, in memory, on the first request. A separate build step could be
- * forgotten, and an old page be served.
+ * Bundles the page from page/ with esbuild, in memory, on the first request. A separate build step could be
+ * forgotten and an outdated page served.
  */
 
 import { createHash } from "node:crypto";
@@ -12,14 +12,14 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 import { build } from "esbuild";
 
 export interface Asset {
-	/** Path of its URL, relative to the page. */
+	/** URL path relative to the page. */
 	readonly name: string;
 	readonly type: string;
-	/** Of the content; part of its ETag. */
+	/** Hash of the content, part of its ETag. */
 	readonly hash: string;
-	/** Its name changes with its content: it can be cached without limit. */
+	/** Whether its name contains a hash of its content, so it can be cached without limit. */
 	readonly isImmutable: boolean;
-	/** Sources for the content security policy, by directive: what is in the page itself. */
+	/** Sources of inline content for the content security policy, by directive. */
 	readonly inline?: Readonly<Record<"script-src" | "style-src", string>>;
 	readonly content: Buffer;
 	readonly gzip: Buffer;
@@ -27,14 +27,14 @@ export interface Asset {
 }
 
 export interface Bundle {
-	/** By name; the page itself is "". */
+	/** Assets by name; the page itself is "". */
 	readonly assets: ReadonlyMap<string, Asset>;
-	/** Filled in by access/login.ts. */
+	/** Template for access/login.ts. */
 	readonly loginPage: string;
 }
 
 const pageFolder = new URL("page/", import.meta.url);
-/** Nothing is written to it. */
+/** Virtual output folder; nothing is written to it. */
 const builtFolder = resolve("built");
 const types: Readonly<Record<string, string>> = {
 	html: "text/html; charset=utf-8",
@@ -53,8 +53,8 @@ const common = {
 } as const;
 
 /**
- * @param entry the file that starts the page
- * @throws {Error} esbuild's message, with file and line, if the page does not compile
+ * @param entry entry file of the page
+ * @throws {Error} with esbuild's message, file and line if the page does not compile
  */
 export async function bundlePage(entry = pagePath("main.tsx")): Promise<Bundle> {
 	const { outputFiles } = await build({
@@ -75,17 +75,17 @@ export async function bundlePage(entry = pagePath("main.tsx")): Promise<Bundle> 
 			Buffer.from(contents),
 		]),
 	);
-	// In the page, as on a slow connection each request costs more than its bytes.
+	// Inlined, as on a slow connection each request costs more than its bytes.
 	const inline = {
 		early: early.outputFiles[0]?.text ?? "",
 		style: String(built.get("page.css") ?? ""),
 		script: String(built.get("page.js") ?? ""),
 	};
 	for (const name of ["page.css", "page.js"]) built.delete(name);
-	// For the login page.
+	// Used by the login page.
 	const styleName = `assets/page-${sha256(inline.style, "base64url").slice(0, 8)}.css`;
 	built.set(styleName, Buffer.from(inline.style));
-	// Otherwise a browser learns of them only once it has the script.
+	// Otherwise a browser discovers them only after it has loaded the script.
 	const preload = [...inline.script.matchAll(/\b(?:from|import)\s*"\.\/(assets\/[\w.-]+\.js)"/g)]
 		.map(([, name]) => `<link rel="modulepreload" href="${name}" />`)
 		.join("");

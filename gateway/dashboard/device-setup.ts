@@ -1,6 +1,6 @@
 /**
- * What a device needs for its first connection: its token, an address of this gateway, and the authority that signed
- * the gateway's certificate. The page that installs firmware requests it.
+ * Settings for a device's first connection: its token, a URL of this gateway, and the CA certificate of the
+ * gateway. Requested by the page that installs firmware.
  */
 
 import { deviceTokenOf } from "../access/secrets.js";
@@ -8,11 +8,11 @@ import { deviceSetupRoutes } from "../api/device-setup.js";
 import { type Route, serve } from "../http/routes.js";
 
 export interface DeviceSetupOptions {
-	/** The token of all devices. */
+	/** Token of all devices. */
 	readonly deviceToken: () => string;
-	/** As `deviceAddresses`. */
+	/** Result of `deviceAddresses`. */
 	readonly addresses: () => readonly string[];
-	/** PEM; undefined: devices need none, or must be given another one. */
+	/** PEM; undefined: devices need none, or a different one. */
 	readonly authority: () => string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** The page: its files, login with a cookie, and what it needs to install firmware on a new board. */
+/** Dashboard: its files, login with a cookie, and settings for installing firmware on a new board. */
 
 import type { Core, Extension } from "../extension.js";
 import { createLoginRoutes } from "../http/login.js";
@@ -7,7 +7,7 @@ import { bundlePage } from "./bundle.js";
 import { createDeviceSetupRoutes } from "./device-setup.js";
 import { createPages } from "./pages.js";
 
-/** @param pageEntry the file that starts the page; default: page/main.tsx */
+/** @param pageEntry entry file of the page; default: page/main.tsx */
 export function createDashboard(core: Core, pageEntry?: string): Extension {
 	const { access, tokens, settings, port } = core;
 	const pages = createPages(() => bundlePage(pageEntry));

@@ -1,4 +1,4 @@
-/** Serves the files of the page at `/`. They hold no secret, so they need no login. */
+/** Serves the files of the page at `/` without login, as they contain no secrets. */
 
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { refuseMethod } from "../problem.js";
@@ -6,7 +6,7 @@ import type { Asset, Bundle } from "./bundle.js";
 
 export interface Pages {
 	readonly router: Router;
-	/** See createLoginRoutes. */
+	/** Used by `createLoginRoutes`. */
 	readonly loginPage: () => Promise<string>;
 }
 
@@ -17,7 +17,7 @@ export function createPages(makeBundle: () => Promise<Bundle>): Pages {
 	let bundle: Promise<Bundle> | undefined;
 	const bundled = () => {
 		bundle ??= makeBundle().catch((error: unknown) => {
-			// The next request builds it again: a package may just be being installed.
+			// The next request retries, as a package may be being installed right now.
 			bundle = undefined;
 			throw error;
 		});
@@ -37,9 +37,9 @@ function serveAsset(bundled: () => Promise<Bundle>): RequestHandler {
 	};
 }
 
-/** Each encoding has its own ETag: RFC 9110, section 8.8.3.3. */
+/** Sends an asset with one ETag per encoding: RFC 9110, section 8.8.3.3. */
 function sendAsset(request: Request, response: Response, asset: Asset): void {
-	// In our order: browsers accept all encodings equally and name gzip first.
+	// Prefers our order: browsers accept all encodings equally and list gzip first.
 	const encoding = encodings.find((one) => request.acceptsEncodings(one));
 	const body = encoding === "br" ? asset.brotli : encoding === "gzip" ? asset.gzip : asset.content;
 	if (encoding) response.set("Content-Encoding", encoding);

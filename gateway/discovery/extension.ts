@@ -1,4 +1,4 @@
-/** Devices find this gateway by multicast DNS: they need its token, and not its address. */
+/** Discovery by multicast DNS: devices need the gateway's token, but not its address. */
 
 import { hostname } from "node:os";
 import { isLoopback } from "../access/origin.js";
@@ -13,12 +13,12 @@ const mdns = switched(
 	"`off`: devices do not find this gateway by themselves; see [Discovery](discovery/README.md)",
 );
 
-/** A text of DNS has at most 255 bytes, with what names it. */
+/** Limit for a DNS text of at most 255 bytes including its key. */
 const longestUrl = 200;
-/** Of a change of the tokens. */
+/** Maximum delay until a token change takes effect. */
 const longestUnreadMs = 1_000;
 
-/** Announced is the address that is printed at the start: with PUBLIC_URL that, since devices must not go around its proxy. */
+/** Announces the URL printed at the start. With PUBLIC_URL it is that URL, as devices must not bypass its proxy. */
 export function createDiscovery(core: Core): Extension {
 	const { settings, log, tokens, monotonic } = core;
 	const { host, publicUrl, gatewayName } = settings;

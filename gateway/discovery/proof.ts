@@ -8,9 +8,11 @@ import {
 import { deviceTokenOf, equalSecrets } from "../access/secrets.js";
 
 /**
- * @param question the name that a device asks for: see gateway-proof.ts @param address at which it can connect
- * @param secrets the tokens of devices
- * @returns the proof of the answer; undefined: the device has none of the tokens, and no token of its own that is derived from them
+ * @param question queried name, see gateway-proof.ts
+ * @param address URL at which the device can connect
+ * @param secrets tokens of devices
+ * @returns proof for the response; undefined if the device has neither one of the tokens nor a token derived
+ * from them
  */
 export function proofFor(question: string, address: string, secrets: readonly string[]): string | undefined {
 	const [nonce = "", deviceId = "", shown = "", ...rest] = question.split(".");

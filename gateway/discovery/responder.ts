@@ -1,7 +1,7 @@
 /**
- * Announces the gateway by multicast DNS (RFC 6762, RFC 6763), and answers devices on all networks of this computer.
- * Unsolicited announcements are for the default network alone, so they contain no addresses of containers and VPNs. There
- * is no probing: the name is unique, as it contains the host's name and the port.
+ * Announces the gateway by multicast DNS (RFC 6762, RFC 6763) and responds to devices on all networks of this
+ * computer. Unsolicited announcements go to the default network only, so they contain no addresses of
+ * containers and VPNs. There is no probing, as the name contains the host name and the port and is unique.
  */
 
 import { createSocket, type RemoteInfo } from "node:dgram";
@@ -15,33 +15,33 @@ import { TokenBucket } from "../access/rates.js";
 type Answer = ResponseOutgoingPacket["answers"][number];
 
 const multicast = Object.freeze({ address: "224.0.0.251", port: 5353 });
-/** Interval of attempts to get the port that another program has. */
+/** Retry interval while another program uses the port. */
 const rebindMs = 5_000;
-/** Of interfaces without a link layer, such as tunnels of a VPN. */
+/** MAC address of interfaces without a link layer, such as VPN tunnels. */
 const noMac = "00:00:00:00:00:00";
-/** RFC 6762, 10. */
+/** TTL, RFC 6762, section 10. */
 const ttlSeconds = 120;
-/** RFC 6762, 8.3. */
+/** Times of announcements, RFC 6762, section 8.3. */
 const announceMs = [0, 1_000];
-/** Of a label, which may have 63. */
+/** Limit of a label, below the 63 bytes allowed. */
 const longestLabelBytes = 60;
-/** That are answered; what exceeds it is asked again. */
+/** Rate limit of responses. Clients repeat unanswered queries. */
 const rate = Object.freeze({ perSecond: 50, burst: 100 });
-/** Of a datagram. */
+/** Limit of questions per datagram. */
 const mostQuestions = 4;
 const allServices = "_services._dns-sd._udp.local";
 
 export interface ResponderOptions {
-	/** Of this gateway among all. */
+	/** Unique name of this gateway. */
 	readonly name: string;
-	/** An address of this computer; a wildcard stands for all. */
+	/** Address of this computer; a wildcard stands for all. */
 	readonly host: string;
-	/** @returns where devices connect that reach this computer at `own` */
+	/** @returns URL for devices that reach this computer at `own` */
 	readonly addressAt: (own: string) => string;
-	/** As the function of this name. */
+	/** Function `proofFor` with the current tokens. */
 	readonly proofFor: (question: string, address: string) => Promise<string | undefined>;
 	readonly onProblem: (error: unknown) => void;
-	/** Monotonic, in milliseconds. */
+	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
 }
 
@@ -58,18 +58,18 @@ export class Responder {
 		const { onProblem, monotonic } = options;
 		this.#bucket = new TokenBucket({ ...rate, monotonic });
 		this.#network.once("error", onProblem);
-		// To send binds the port.
+		// Sending binds the port.
 		this.#network.on("error", () => setTimeout(() => this.#announce().catch(onProblem), rebindMs).unref());
 		this.#network.on("query", (query: QueryPacket, from: RemoteInfo) => {
 			this.#onQuery(query, from).catch(onProblem);
 		});
-		// At the start, and once an interface is up (RFC 6762, 8.3).
+		// At the start, and when an interface comes up (RFC 6762, section 8.3).
 		this.#network.on("networkInterface", () => {
 			for (const delayMs of announceMs) setTimeout(() => this.#announce().catch(onProblem), delayMs).unref();
 		});
 	}
 
-	/** Sends the goodbye packet (RFC 6762, 10.1). */
+	/** Sends the goodbye packet (RFC 6762, section 10.1). */
 	async close(): Promise<void> {
 		await this.#announce(0).catch(this.#options.onProblem);
 		this.#network.destroy();
@@ -94,16 +94,16 @@ export class Responder {
 			const facts = isForAll ? [] : await this.#factsFor(name.toLowerCase(), own[0]);
 			if (!facts) continue;
 			const answers = this.#records(own, isForAll ? gatewayService : name, facts);
-			// A simple client, such as a device, gets an answer of its own (RFC 6762, 6.7).
+			// A simple client, such as a device, receives a unicast response (RFC 6762, section 6.7).
 			if (from.port !== multicast.port)
 				await this.#respond({ id, questions: [{ name, type }], answers }, from);
-			// Multicast goes to the default network alone.
+			// Multicast goes to the default network only.
 			else if (own[0] === (await defaultAddress())) await this.#respond({ answers });
 			else await this.#respond({ answers }, from);
 		}
 	}
 
-	/** For a device. */
+	/** Returns the TXT entries for a device. */
 	async #factsFor(question: string, own: string): Promise<readonly string[] | undefined> {
 		const { addressAt, proofFor } = this.#options;
 		const address = addressAt(own);
@@ -125,7 +125,7 @@ export class Responder {
 		];
 	}
 
-	/** The IPv4 interfaces on which this gateway listens. */
+	/** Returns the IPv4 interfaces on which this gateway listens. */
 	#own(): readonly NetworkInterfaceInfo[] {
 		const { host } = this.#options;
 		const isAny = host === "0.0.0.0" || host === "::";
@@ -136,13 +136,13 @@ export class Responder {
 			);
 	}
 
-	/** What cannot be sent is lost, as any datagram may be. */
+	/** Sends a packet. Errors are ignored, as any datagram may be lost. */
 	#respond(packet: ResponseOutgoingPacket, to?: RemoteInfo): Promise<void> {
 		return new Promise((resolve) => this.#network.respond(packet, to, () => resolve()));
 	}
 }
 
-/** @returns the addresses in the smallest network that a client is in, as routing chooses it */
+/** @returns own addresses in the smallest network that contains the client, as routing chooses it */
 export function addressesFor(
 	client: string,
 	own: readonly Pick<NetworkInterfaceInfo, "address" | "cidr">[],
@@ -157,7 +157,7 @@ export function addressesFor(
 	return own.flatMap(({ address }, index) => (prefixes[index] === longest ? [address] : []));
 }
 
-/** @returns the address from which this computer sends multicast; undefined without a network */
+/** @returns source address of multicast on this computer; undefined without a network */
 async function defaultAddress(): Promise<string | undefined> {
 	const socket = createSocket("udp4");
 	try {
@@ -171,7 +171,7 @@ async function defaultAddress(): Promise<string | undefined> {
 	}
 }
 
-/** Dots separate labels. */
+/** Replaces dots, which separate labels. */
 function labelOf(text: string): string {
 	return Buffer.from(text.replaceAll(".", "-")).subarray(0, longestLabelBytes).toString();
 }

@@ -1,4 +1,4 @@
-/** Serves firmware binaries, with the check of their token. */
+/** Serves firmware binaries after checking the token. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Access } from "../access/access.js";
@@ -40,7 +40,7 @@ export function createBinaries(
 
 type Target = Pick<URL, "pathname" | "search">;
 
-/** Of a request target, which a proxy may send with scheme and host (RFC 9112, 3.2.2). */
+/** Parses a request target, which a proxy may send with scheme and host (RFC 9112, 3.2.2). */
 function parseTarget(target: string): Target {
 	if (!target.startsWith("/")) return parseUrl(target) ?? { pathname: "", search: "" };
 	const query = target.indexOf("?");

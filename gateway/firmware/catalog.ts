@@ -1,6 +1,6 @@
 /**
- * Reads `catalog.json`, the releases that can be rolled out, again when it changes. If it is invalid, that is
- * reported and the last valid one stays in use, so a typing error does not take the releases from all devices.
+ * Reads `catalog.json`, which lists the releases, and reloads it when it changes. An invalid catalog is reported, and the last
+ * valid one stays in use, so that a typing error does not remove all releases.
  */
 
 import { join, sep } from "node:path";
@@ -30,7 +30,7 @@ export interface CatalogFileOptions {
 	readonly onProblem: (sentence: string) => void;
 }
 
-/** Where releases come from. */
+/** Source of releases. */
 export interface Releases {
 	read(): Promise<Catalog>;
 	/** @returns the path on disk; undefined if there is no such file */

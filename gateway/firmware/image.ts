@@ -31,13 +31,13 @@ export interface ImageInfo {
 	readonly idfVersion: string;
 	/** A device that runs a higher one does not take the image. */
 	readonly securityVersion: number;
-	/** Of the image as it ends by its own header, without what follows it in the file. */
+	/** Length of the image according to its header, without data after it in the file. */
 	readonly byteLength: number;
-	/** Of these bytes, in hex; a signature is of it. */
+	/** SHA-256 of these bytes, in hex; signatures refer to it. */
 	readonly sha256: string;
 }
 
-/** What an image must match; an unknown value matches any. */
+/** Requirements of an image; an unknown value matches any. */
 export interface Fit {
 	readonly model?: Model | undefined;
 	readonly chip?: Chip | undefined;
@@ -96,10 +96,10 @@ export class ImageParser {
 	#headBytes = 0;
 	/** Scanned and hashed so far. */
 	#size = 0;
-	/** Of the scanner. */
+	/** First problem found by the scanner. */
 	#problem: string | undefined;
 	#contentDigest: Buffer | undefined;
-	/** With the SHA-256 that follows the content. */
+	/** Digest of the image, including the SHA-256 appended to its content. */
 	#imageDigest: Buffer | undefined;
 	/** The SHA-256 that follows the content. */
 	readonly #appended = Buffer.alloc(imageLayout.digestBytes);

@@ -1,4 +1,4 @@
-/** Why an update is not started. */
+/** Reasons for which an update is rejected. */
 
 export interface UpdateRejection {
 	readonly code:

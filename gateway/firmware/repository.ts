@@ -1,6 +1,6 @@
 /**
- * The firmware that the gateway serves, checked and cached in memory until catalog or file changes. The bytes served
- * are the bytes that were checked: a file that is replaced on disk is never sent in part.
+ * Firmware served by the gateway, validated and cached in memory until catalog or file changes. Serves exactly the validated
+ * bytes: a file that is replaced on disk is never sent in part.
  */
 
 import { createHash } from "node:crypto";
@@ -30,7 +30,7 @@ export class StoredImage {
 	readonly modifiedAt: Date;
 	/** In hex. */
 	readonly sha256: string;
-	/** What the image's descriptors say, or why it is invalid. */
+	/** Content of the image's descriptors, or the reason why it is invalid. */
 	readonly info: ImageInfo | ImageError;
 	readonly #whole: string;
 	/** In base64, by "first-last". */
@@ -97,7 +97,7 @@ interface ImageQuery {
 	readonly chip: string | undefined;
 }
 
-/** Of an image's URL: the path is the version's, as specified, and the query names the image. */
+/** Returns the URL of an image: the path of its version, and a query with model and chip. */
 export function releaseAddress({ version }: Release, { model, chip }: ReleaseImage): string {
 	return `/releases/firmware-v${version}.bin?model=${model.toLowerCase()}&chip=${chip}`;
 }
@@ -137,7 +137,7 @@ export class FirmwareRepository {
 	/**
 	 * @param search the URL's query: which of the images, where the path names only the version
 	 * @returns the file; the one that was opened in the last `recheckMs`, if it was
-	 * @throws {HttpProblem} 404 if there is no such file, 503 if it differs from the catalog
+	 * @throws {RequestError} 404 if there is no such file, 503 if it differs from the catalog
 	 * @throws {URIError} if the path is not well formed
 	 */
 	open(path: string, search = ""): Promise<ServedFile> {
@@ -159,12 +159,12 @@ export class FirmwareRepository {
 		return `${current?.sha256} ${current?.upload_time}`;
 	}
 
-	/** @throws {HttpProblem} 503 if the file is missing or differs from the catalog */
+	/** @throws {RequestError} 503 if the file is missing or differs from the catalog */
 	openImage(release: Release, image: ReleaseImage): Promise<StoredImage> {
 		return this.#openFile(release, image, (file) => this.#findProblem(file, release, image));
 	}
 
-	/** @param file beside an image @throws {HttpProblem} as `openImage` */
+	/** @param file beside an image @throws {RequestError} as `openImage` */
 	openPart(release: Release, file: ReleaseFile): Promise<StoredImage> {
 		return this.#openFile(release, file, ({ sha256 }) => differsFrom(file, sha256));
 	}
@@ -213,7 +213,7 @@ export class FirmwareRepository {
 
 	/**
 	 * @returns undefined if the path is not that of a release's version
-	 * @throws {HttpProblem} 404 if the query fits none of its images, or several
+	 * @throws {RequestError} 404 if the query fits none of its images, or several
 	 */
 	async #openVersion(
 		releases: readonly Release[],
@@ -237,7 +237,7 @@ export class FirmwareRepository {
 		);
 	}
 
-	/** @throws {HttpProblem} 503 if the file is missing or `findProblem` finds one */
+	/** @throws {RequestError} 503 if the file is missing or `findProblem` finds one */
 	async #openFile(
 		{ version }: Release,
 		entry: ReleaseFile,

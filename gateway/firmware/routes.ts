@@ -1,4 +1,4 @@
-/** Routes for uploads, catalog and update history: interface specification, section 4.4. */
+/** Routes for uploads, catalog and update history. */
 
 import type { Request } from "express";
 import { networkOf, remoteAddressOf } from "../access/origin.js";

@@ -21,12 +21,12 @@ export interface Choice {
 	readonly upload?: string;
 	/** For `start_ota`; undefined: not signed. */
 	readonly signature?: string | undefined;
-	/** What makes it from the firmware that the device runs: the path of its URL, and the SHA-256 of both images. */
+	/** Patch from the device's current firmware: path of its URL, and SHA-256 of both images. */
 	readonly patch?: { readonly path: string; readonly from: string; readonly to: string };
 	readonly rejection?: undefined;
 }
 
-/** As a plan names firmware. */
+/** Firmware as named by a plan. */
 export interface Asked {
 	/** `latest`, `custom` or a semantic version. */
 	readonly version?: string | undefined;
@@ -36,7 +36,7 @@ export interface Asked {
 /** Part of a rollout's plan. */
 export interface Pinned {
 	readonly version: string;
-	/** Of which it is the latest release; absent: the version was named. */
+	/** Channel whose latest release it is; absent: the version was named. */
 	readonly channel?: string;
 	readonly source: "release" | "upload";
 	readonly images: readonly Pick<Upload, "model" | "chip" | "sha256">[];
@@ -50,7 +50,7 @@ export interface SelectionOptions {
 	readonly onProblem: (sentence: string) => void;
 }
 
-/** Of a device; an unknown value excludes nothing. */
+/** Properties of a device; an unknown value excludes no image. */
 export interface DeviceFit extends Fit {
 	readonly securityVersion?: number | undefined;
 	/** The version that it runs; null or undefined: unknown, or it takes no patches. */
@@ -59,7 +59,7 @@ export interface DeviceFit extends Fit {
 
 export class Selection {
 	readonly #options: SelectionOptions;
-	/** What was reported of patches, by path. */
+	/** Reported problems of patches, by path. */
 	readonly #problems = new Map<string, string>();
 
 	constructor(options: SelectionOptions) {
@@ -130,7 +130,7 @@ export class Selection {
 
 	async #chooseImage(release: Release, device: DeviceFit): Promise<Choice | { rejection: UpdateRejection }> {
 		const images = release.images.filter((image) => fits(image, device));
-		// With an unknown chip, the first of `chips`, which the boards have; a model is never guessed.
+		// An unknown chip defaults to the first of `chips`, the one of the boards; a model is never guessed.
 		const image = chips.flatMap((chip) => images.filter((each) => each.chip === chip))[0];
 		const none = `Release ${release.version} has no image for ${describeFit(device)}.`;
 		if (!image) return refuse("incompatible_firmware", none);

@@ -1,4 +1,4 @@
-/** The firmware service: makes its parts and connects them, so that no other file depends on them. */
+/** Firmware service: creates and connects its parts, so that no other file depends on them. */
 
 import type { Access } from "../access/access.js";
 import { trimmed } from "../access/origin.js";

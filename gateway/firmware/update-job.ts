@@ -22,18 +22,18 @@ import { isActiveUpdate, otaStatuses, resetText } from "../api/statuses.js";
 import { time } from "../api/time.js";
 import type { OtaMetadata } from "../api/update.js";
 
-/** As stored on disk. */
+/** Update of a device, as stored. */
 export const updateJob = object({
 	status: oneOf(...otaStatuses),
 	/** Absent before the download. */
 	percent: optional(integer(0, 100)),
-	/** What was sent; absent if unknown. */
+	/** Version to install; absent if unknown. */
 	version: optional(string(64)),
-	/** What ran before; absent until known. */
+	/** Previous version; absent until known. */
 	from: optional(string(32)),
 	reason: optional(string(1200)),
 	startedAt: time,
-	/** Of the device, in its latest report before that; in seconds. */
+	/** Uptime in the device's latest report before that, in seconds. */
 	uptime: optional(integer(0, 0xffff_ffff)),
 	endedAt: optional(time),
 	/** It timed out; later messages still count. */
@@ -57,7 +57,7 @@ export const jobsFile = Object.freeze({
 	},
 });
 
-/** Of a device, the latest. */
+/** Number of latest updates stored per device. */
 export const jobsKept = 10;
 
 /** An update fails after this time without a message. */

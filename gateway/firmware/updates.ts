@@ -1,6 +1,6 @@
 /**
- * Starts, follows, times out and stores the updates of all devices. They are kept by device, not by connection, as
- * an update restarts the device.
+ * Starts, tracks, times out and stores the updates of all devices, by device and not by connection, since an update
+ * restarts the device.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -105,7 +105,7 @@ export class Updates {
 	 */
 	take(deviceId: string, jobs: readonly UpdateJob[] | undefined, device: Device | undefined): void {
 		const known = this.#entries.get(deviceId);
-		// Of a device that is connected here, what is known here is newer.
+		// For a device that is connected here, the local state is newer.
 		if (known && device?.session.isReachable && !device.session.link.isRemote)
 			return void this.#options.records.save(deviceId, known.jobs);
 		if (jobs) this.#entries.set(deviceId, { ...this.#entryOf(jobs), sessionId: known?.sessionId });
@@ -113,7 +113,7 @@ export class Updates {
 		if (device) this.onConnected(device);
 	}
 
-	/** Of jobs whose times only the wall clock spans. */
+	/** Creates an entry of stored jobs, whose durations are known by the wall clock only. */
 	#entryOf(jobs: readonly UpdateJob[]): Entry {
 		const { now, monotonic } = this.#options;
 		const heardAt = monotonic();
@@ -240,7 +240,7 @@ export class Updates {
 		if (!entry) return;
 		entry.device = device;
 		const metadata = metadataOf(entry.jobs.at(-1));
-		// Of a device that is connected to another process, that one says it, in order with what else it says.
+		// The process to which the device is connected publishes this, in order with its other messages.
 		if (device.session.link.isRemote && device.session.isReachable) return;
 		if (!isDeepStrictEqual(device.metadata, metadata)) this.#options.setOta(device, metadata);
 	}

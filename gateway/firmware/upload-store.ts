@@ -129,14 +129,14 @@ export class UploadStore {
 		return this.#kept === this.#lost ? undefined : this.#kept;
 	}
 
-	/** @returns undefined if it is missing @throws {NodeJS.ErrnoException} @throws {AnsweredError} */
+	/** @returns undefined if it is missing @throws {NodeJS.ErrnoException} @throws {RejectedError} */
 	path({ sha256 }: Upload): Promise<string | undefined> {
 		return this.#blobs.path(sha256);
 	}
 
 	/**
 	 * Starts an upload, which is not visible before `keep`.
-	 * @throws {NodeJS.ErrnoException} as may each later step: ENOSPC if the disk is full @throws {AnsweredError} likewise
+	 * @throws {NodeJS.ErrnoException} as may each later step: ENOSPC if the disk is full @throws {RejectedError} likewise
 	 */
 	async begin() {
 		const draft = await this.#blobs.begin();

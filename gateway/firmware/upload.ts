@@ -1,6 +1,6 @@
 /**
- * POST /ota/upload: reads one file from a multipart form to disk, with its signature if there is one, and checks both.
- * Only then it replaces the previous firmware.
+ * POST /ota/upload: streams a file from a multipart form to disk, validates it and its optional signature, and then replaces
+ * the previous upload.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -13,12 +13,12 @@ import { ImageError, ImageParser } from "./image.js";
 import { findSignatureProblem, type ReleaseKeys } from "./release-keys.js";
 import type { Upload, UploadStore } from "./upload-store.js";
 
-/** What the rest of the form may add, in bytes. */
+/** Size limit of the rest of the form, in bytes. */
 const formOverhead = 65_536;
 const fieldName = "firmware";
 /** Text, or the content of a .sig file. */
 const signatureName = "signature";
-/** Of a signature with white space around it, in bytes. */
+/** Size limit of a signature with surrounding white space, in bytes. */
 const longestSignature = 256;
 
 export interface UploadOptions {
@@ -37,7 +37,7 @@ const progressBytes = 16 * 1024;
 
 /**
  * Reads the form and makes its file the current upload.
- * @throws {HttpProblem} 400, 408, 413, 415 or 422, perhaps before the end of the request
+ * @throws {RequestError} 400, 408, 413, 415 or 422, perhaps before the end of the request
  * @throws {NodeJS.ErrnoException} ENOSPC if the disk is full
  */
 export async function receiveUpload(request: IncomingMessage, options: UploadOptions): Promise<Upload> {
@@ -72,7 +72,7 @@ export async function receiveUpload(request: IncomingMessage, options: UploadOpt
 	}
 }
 
-/** @param sha256 of what is signed, in hex @throws {HttpProblem} 422 */
+/** @param sha256 of what is signed, in hex @throws {RequestError} 422 */
 function checkSignature(signature: string | undefined, sha256: string, keys: ReleaseKeys): void {
 	if (signature !== undefined && !matches(signatureForm, signature))
 		throw new HttpProblem(422, "The signature is not 64 bytes in base64, as in the .sig file of a release.");
@@ -95,7 +95,7 @@ function openForm({ headers }: IncomingMessage, maxBytes: number): BusboyInstanc
 }
 
 interface Form {
-	/** As the client sent it. */
+	/** Name sent by the client. */
 	readonly filename: string;
 	readonly signature: string | undefined;
 }

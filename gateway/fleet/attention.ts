@@ -1,6 +1,7 @@
 /**
- * What people should look at, by device, and what of it they have seen. Seen is kept for all people, as one record per device with a
- * time for each kind; what happens after that time is not seen. A time that is ahead of the clock is not known: it was wrong for a while.
+ * Issues of devices, and which of them were seen. Seen marks are shared by all users, stored as one record
+ * per device with a time per kind; an issue after that time is unseen. A time ahead of the clock counts as
+ * unknown, as the clock was wrong.
  */
 
 import { type Infer, keysOf, matches, object, optional } from "../../device/protocol/schema.js";
@@ -33,7 +34,10 @@ interface Found extends Pick<Attention, "kind" | "count" | "reason"> {
 	readonly since: number | null;
 }
 
-/** Conditions that last for as long as a device reports them: the reason, which may be empty; undefined: it does not. */
+/**
+ * Issues that last while the device reports them. Each function returns the reason, which may be empty, or
+ * undefined.
+ */
 const reported = {
 	weak_signal: ({ rssi }) => (rssi !== null && signalBars(rssi) <= 1 ? "" : undefined),
 	faulty: ({ fault }) => fault,
@@ -43,11 +47,11 @@ const reported = {
 >;
 const reportedKinds = keysOf(reported);
 
-/** In one turn of the event loop. */
+/** Maximum number of items per turn of the event loop. */
 const itemsAtOnce = 200;
 const oftenRestarts = 3;
 const oftenMs = 24 * 60 * 60 * 1000;
-/** Asked for, or after an update. */
+/** Reset reason after a restart command or an update. */
 const ownRestart = "SW_RESET";
 
 export interface AttentionsOptions {
@@ -125,9 +129,9 @@ export class Attentions {
 			if (kind === "refused" || kind === "crash_new") continue;
 			const device = core.sessions.devices.get(id);
 			const found = device && this.#find(device).find((each) => each.kind === kind);
-			// What has happened since it was shown stays.
+			// An issue that recurred after it was shown stays unseen.
 			if (!found || (found.since ?? 0) > (since ? Date.parse(since) : 0)) continue;
-			// Of several gateways another one may have learnt of it a little later.
+			// In a cluster, another gateway may learn of it slightly later.
 			const seen = Math.max(core.now(), found.since ?? 0);
 			changed.set(id, { ...(changed.get(id) ?? this.#seen.get(id)), [kind]: seen });
 		}

@@ -1,6 +1,6 @@
 /**
- * The crashes of all devices by cause and by version. The gateway that stores a crash adds it to its cause and its version; all gateways
- * have the sums.
+ * Crashes of all devices by cause and by version. The gateway that stores a crash increments its cause and
+ * version; all gateways share the sums.
  */
 
 import { createHash } from "node:crypto";
@@ -27,9 +27,9 @@ import { Tallies } from "./tallies.js";
 const causesAtMost = 500;
 const versionsAtMost = 100;
 const ofOneAtMost = 20;
-/** Between attempts to write what could not be written. */
+/** Retry interval after a failed write. */
 const retryMs = 60_000;
-/** In one turn of the event loop. */
+/** Maximum number of devices per turn of the event loop. */
 const devicesAtOnce = 500;
 
 const count = integer(0, Number.MAX_SAFE_INTEGER);
@@ -49,7 +49,7 @@ export type StoredCause = Infer<typeof storedCause>;
 const storedVersion = object({ version, count, lastAt: time });
 type StoredVersion = Infer<typeof storedVersion>;
 
-/** The latest crash of a device with a cause. */
+/** Latest crash of a device with a given cause. */
 interface Sample {
 	readonly deviceId: string;
 	readonly head: CrashHead;
@@ -58,9 +58,9 @@ interface Sample {
 export interface CrashCausesOptions {
 	readonly core: Pick<Core, "records" | "log" | "now" | "yieldToLoop">;
 	readonly crashes: Pick<CrashStore, "heads">;
-	/** Of a cause that no gateway knew: called at one gateway alone. */
+	/** Called for a cause that no gateway knew before, on one gateway only. */
 	readonly onNew: (cause: StoredCause, id: string) => void;
-	/** What is listed has changed. */
+	/** Called when the list has changed. */
 	readonly onChanged: () => void;
 }
 
@@ -115,7 +115,7 @@ export class CrashCauses {
 		await this.#versions.close();
 	}
 
-	/** Counts a crash that was stored at this gateway. */
+	/** Counts a crash stored by this gateway. */
 	async add({ deviceId }: Pick<Device, "deviceId">, crash: Crash): Promise<void> {
 		const { id, message, frames } = signatureOf(crash);
 		const { kind, firmware_version: version } = crash;
@@ -128,13 +128,16 @@ export class CrashCauses {
 		await this.#write();
 	}
 
-	/** @returns whether all is written */
+	/** @returns whether everything is written */
 	async #write(): Promise<boolean> {
 		const written = await Promise.all([this.#causes.write(), this.#versions.write()]);
 		return written.every(Boolean);
 	}
 
-	/** Marks causes as seen; unknown ones are ignored. @returns whether that is stored */
+	/**
+	 * Marks causes as seen, ignoring unknown ones.
+	 * @returns whether the marks are stored
+	 */
 	async see(items: readonly { readonly kind: string; readonly id: string }[]): Promise<boolean> {
 		for (const { kind, id } of items) {
 			const cause = kind === "crash_new" && this.#causes.known.get(id);
@@ -143,7 +146,7 @@ export class CrashCauses {
 		return this.#write();
 	}
 
-	/** Of many devices it takes more than one turn of the event loop. */
+	/** Lists causes and versions, yielding to the event loop if there are many devices. */
 	async list(): Promise<CrashList> {
 		const { devices, devicesOf, dropped } = await this.#survey();
 		const causes = [...this.#causes.known].map(
@@ -177,7 +180,7 @@ export class CrashCauses {
 	async #survey() {
 		/** By cause. */
 		const devices = new Map<string, { deviceCount: number; samples: readonly Sample[] }>();
-		/** By version. */
+		/** Number of devices by version. */
 		const devicesOf = new Map<string, number>();
 		let dropped = 0;
 		const { core, crashes } = this.#options;
@@ -199,14 +202,14 @@ export class CrashCauses {
 	}
 }
 
-/** The latest first; those beyond the most are left out. */
+/** Adds a sample, latest first, up to the limit. */
 function withSample(samples: readonly Sample[], added: Sample): readonly Sample[] {
 	const earliest = samples[ofOneAtMost - 1];
 	if (earliest && earliest.head.at >= added.head.at) return samples;
 	return [...samples, added].sort((a, b) => b.head.at - a.head.at).slice(0, ofOneAtMost);
 }
 
-/** Of the same signature. */
+/** Merges two causes with the same signature. */
 export function mergeCauses(one: StoredCause, other: StoredCause): StoredCause {
 	const versions = new Map(one.versions.map(({ version, count }) => [version, count]));
 	for (const { version, count } of other.versions)

@@ -1,17 +1,17 @@
 /**
- * The signature of a crash: what crashes of one cause have in common, on any device and in any version. Lines of the source, addresses
- * and numbers differ between them, so they are no part of it.
+ * Signature of a crash: the properties that crashes with the same cause share across devices and versions.
+ * Source lines, addresses and numbers vary and are excluded.
  */
 
 import { createHash } from "node:crypto";
 import type { Crash } from "../../device/protocol/messages.js";
 
 export interface Signature {
-	/** 16 hexadecimal digits: of the kind, the message and the frames. */
+	/** 16 hexadecimal digits: hash of kind, message and frames. */
 	readonly id: string;
-	/** With `#` for each number, address and hexadecimal text. */
+	/** Message with `#` for each number, address and hexadecimal text. */
 	readonly message: string;
-	/** At most 3, innermost first: `function (file)`, or the file alone. */
+	/** Up to 3 innermost frames: `function (file)`, or only the file. */
 	readonly frames: readonly string[];
 }
 
@@ -19,12 +19,12 @@ const framesAtMost = 3;
 const varying = new RegExp(
 	[
 		/0x[0-9a-f]+/,
-		/** A UUID. */
+		/** UUID. */
 		/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/,
-		/** An address of a network interface. */
+		/** MAC address. */
 		/\b[0-9a-f]{2}(?:[:-][0-9a-f]{2}){3,}\b/,
 		/[-+]?\b\d+(?:[.:]\d+)*(?:e[-+]?\d+)?\b/,
-		/** A word of hexadecimal digits; without a decimal one it may be a word of a language, unless it is long. */
+		/** Hexadecimal word. A short one without a decimal digit is excluded, as it may be an English word. */
 		/\b(?:[0-9a-f]{8,}|(?=[a-f]*\d)[0-9a-f]+)\b/,
 		/[-+]?\d+/,
 	]
@@ -32,11 +32,11 @@ const varying = new RegExp(
 		.join("|"),
 	"gi",
 );
-/** `at function (file:line)` or `at file:line`. */
+/** Line `at function (file:line)` or `at file:line`. */
 const frameLine = /^\s*at (?:(.+) \()?([^\s()]+?)(?::\d+)*\)?$/;
 const ownFile = /^(?:device|hosts)\//;
 
-/** @param crash its `stack` may have lines of other forms, such as program counters: they are left out */
+/** @param crash other lines of its `stack`, such as program counters, are ignored */
 export function signatureOf({
 	kind,
 	message: text,

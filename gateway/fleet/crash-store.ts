@@ -1,6 +1,7 @@
 /**
- * The crashes of the devices on disk: the last 20 of each. A device is asked once per connection, and cleared after its crash is
- * written, so a crash is neither lost nor counted twice where either side ends in between.
+ * Crashes on disk, the latest 20 of each device. A device is queried once per connection, and its crash is
+ * cleared after it is written, so a crash is neither lost nor counted twice if either side restarts in
+ * between.
  */
 
 import {
@@ -23,7 +24,10 @@ const keptAtMost = 20;
 const countedVersionsAtMost = 100;
 const sharedAtMost = 10_000;
 
-/** @returns a function that counts a crash. A version may be any text: only the first ones have a label of the metric. */
+/**
+ * Returns a function that counts a crash. Only the first versions get their own label, as a version may be
+ * any text.
+ */
 export function crashCounter({ counter }: Pick<Metrics, "counter">): (kind: string, version: string) => void {
 	const crashes = counter("gateway_crashes_total", "Crashes that devices reported", "kind", "version");
 	const versions = new Set<string>();
@@ -33,24 +37,23 @@ export function crashCounter({ counter }: Pick<Metrics, "counter">): (kind: stri
 	};
 }
 
-/** What is kept in memory. */
+/** Part of a crash kept in memory. */
 export interface CrashHead {
 	readonly id: string;
 	readonly kind: CrashKind;
-	/** Of the firmware that crashed; empty if unknown. */
+	/** Version of the firmware that crashed; empty: unknown. */
 	readonly version: string;
 	readonly at: number;
-	/** The id of its signature. */
+	/** Id of its signature. */
 	readonly cause: string;
 }
 const none: readonly never[] = Object.freeze([]);
 
-/** As stored on disk. */
 const storedCrash = object({
 	...crashSchema.fields,
-	/** When the gateway learnt of it: milliseconds since 1970. */
+	/** Time at which the gateway received it, in milliseconds since 1970. */
 	at: time,
-	/** The id of its signature; absent: it is older than signatures. To compute it takes more time than to read it. */
+	/** Id of its signature, stored as computing it is slower than reading it. Absent in old records. */
 	cause: optional(string(16)),
 });
 export type StoredCrash = Infer<typeof storedCrash>;
@@ -69,7 +72,7 @@ export interface CrashStoreOptions {
 	readonly records: Records<readonly StoredCrash[]>;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
-	/** A crash that was not known is on disk. */
+	/** Called after a new crash was written. */
 	readonly onStored: (device: Device, crash: Crash) => void;
 	/** Another process has stored one. */
 	readonly onTaken: (device: Device) => void;
@@ -77,13 +80,13 @@ export interface CrashStoreOptions {
 
 export class CrashStore {
 	readonly #options: CrashStoreOptions;
-	/** By device id: at most 20 of each, the latest last. */
+	/** Up to 20 crashes by device id, latest last. */
 	readonly #heads = new Map<string, readonly CrashHead[]>();
-	/** Texts that many heads have, once each: they would take more memory than the rest. */
+	/** Interned strings, as many heads share the same ones. */
 	readonly #shared = new Map<string, string>();
-	/** Asked, and not answered yet: a device cannot have more written than it was asked for. */
+	/** Sessions with a pending query. An unsolicited report is not stored. */
 	readonly #asked = new WeakSet<Session>();
-	/** The latest write of each device: the next one waits for it, since it adds to what that has written. */
+	/** Latest write of each device. The next one waits for it, as it extends its result. */
 	readonly #writes = new WeakMap<Device, Promise<boolean>>();
 
 	constructor(options: CrashStoreOptions) {
@@ -92,7 +95,7 @@ export class CrashStore {
 
 	readonly sessions: SessionListener = {
 		onChanged: ({ device }) => {
-			// Of one that another gateway has, the crash may be known before the device.
+			// A crash may arrive from another gateway before its device.
 			if (device && !device.describeMore && this.#heads.has(device.deviceId)) this.#show(device);
 		},
 		onNamed: ({ session }) => this.ask(session),
@@ -114,19 +117,20 @@ export class CrashStore {
 		for (const device of devices.values()) this.#show(device);
 	}
 
-	/** The latest last; `of` has the rest of each. */
+	/** Returns the crashes of a device, latest last. `of` has their details. */
 	headsOf({ deviceId }: Pick<Device, "deviceId">): readonly CrashHead[] {
 		return this.#heads.get(deviceId) ?? none;
 	}
 
-	/** By device id, as `headsOf`; also of devices that are not known yet. */
+	/** Returns all crashes by device id like `headsOf`, including those of unknown devices. */
 	heads(): Iterable<readonly [string, readonly CrashHead[]]> {
 		return this.#heads;
 	}
 
 	/**
-	 * Takes in what another process has written.
-	 * @param crashes undefined: they were removed @param device if it is known
+	 * Applies a record written by another process.
+	 * @param crashes undefined: they were removed
+	 * @param device undefined: it is unknown
 	 */
 	take(deviceId: string, crashes: readonly StoredCrash[] | undefined, device: Device | undefined): void {
 		const before = this.#heads.get(deviceId)?.at(-1)?.id;
@@ -142,7 +146,7 @@ export class CrashStore {
 		session.send(JSON.stringify({ command: "query_crash" }));
 	}
 
-	/** Stores what a device answered, then clears it there. If it cannot be written, the next connection asks again. */
+	/** Stores a reported crash, then clears it on the device. If writing fails, the next connection retries. */
 	async onReport(session: Session, { crash }: CrashReport): Promise<void> {
 		const { device } = session;
 		if (!device || !this.#asked.delete(session) || !crash) return;
@@ -152,13 +156,13 @@ export class CrashStore {
 		if (await write) session.send(JSON.stringify({ command: "clear_crash", id: crash.id }));
 	}
 
-	/** @returns the crashes of a device, the latest last */
+	/** @returns crashes of a device, latest last */
 	async of(device: Device): Promise<readonly StoredCrash[]> {
 		if (this.headsOf(device).length === 0) return [];
 		return (await this.#options.records.read(device.deviceId)) ?? [];
 	}
 
-	/** @returns whether its file is gone */
+	/** @returns whether its file is removed */
 	async forget(device: Device): Promise<boolean> {
 		const isGone = await this.#options.records.remove(device.deviceId);
 		if (isGone) this.#set(device.deviceId, undefined);
@@ -187,13 +191,13 @@ export class CrashStore {
 	#share(text: string): string {
 		const known = this.#shared.get(text);
 		if (known !== undefined) return known;
-		// A version may be any text.
+		// Bounded, as a version may be any text.
 		if (this.#shared.size >= sharedAtMost) this.#shared.clear();
 		this.#shared.set(text, text);
 		return text;
 	}
 
-	/** In its record: those of the firmware that runs. */
+	/** Sets the crash count of a device, for its current firmware. */
 	#show(device: Device): void {
 		device.describeMore = this.#heads.has(device.deviceId) ? () => this.#countOf(device) : undefined;
 	}
@@ -203,13 +207,13 @@ export class CrashStore {
 		return ofThis.length > 0 ? { crashCount: ofThis.length } : {};
 	}
 
-	/** @returns whether it is on disk */
+	/** @returns whether it is written */
 	async #store(device: Device, crash: Crash): Promise<boolean> {
 		const { records, now, onStored } = this.#options;
 		if (this.headsOf(device).some(({ id }) => id === crash.id)) return true;
 		const previous = await records.read(device.deviceId);
 		const others = (previous ?? []).filter(({ id }) => id !== crash.id);
-		// A newer firmware may send more fields.
+		// Newer firmware may send more fields.
 		const stored = validItems(storedCrash, [
 			pick(storedCrash, { ...crash, at: now(), cause: signatureOf(crash).id }),
 		]);

@@ -1,4 +1,4 @@
-/** The fleet: names and rooms of devices, their crashes, history and refusals, the summary for lists, and forgetting. */
+/** Fleet: labels, crashes, history and rejections of devices, the summary for lists, and the removal of devices. */
 
 import type { Core, Extension } from "../extension.js";
 import { deviceHistory, latestCrash } from "../services/devices.js";

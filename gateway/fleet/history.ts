@@ -1,6 +1,6 @@
 /**
- * The last 24 hours of each device, in memory alone: 288 steps of 5 minutes, in 2 KB outside of V8's heap once a device has been
- * here for 40 minutes.
+ * History of each device for the last 24 hours, in memory only: 288 steps of 5 minutes, in 2 KB outside of
+ * V8's heap once a device has been connected for 40 minutes.
  */
 
 import type { StateReport } from "../../device/protocol/messages.js";
@@ -16,7 +16,7 @@ const stepMs = stepSeconds * 1000;
 const stepCount = 288;
 export const historyMs = stepCount * stepMs;
 
-/** Offsets in a step's bytes. RSSI is stored without its sign, light in 16ths, heap in KiB in two bytes. */
+/** Offsets within a step. RSSI is stored without its sign, light in 16ths, free heap in KiB in two bytes. */
 const heard = 0;
 const weakest = 1;
 const strongest = 2;
@@ -25,9 +25,9 @@ const lightMax = 4;
 const heap = 5;
 const blank = Uint8Array.of(0, 0, 255, 255, 0, 255, 255);
 const largestHeap = 0xfffe;
-/** 40 minutes: with its 56 bytes, a typed array is among V8's objects (up to 64). */
+/** 40 minutes, as V8 keeps typed arrays of up to 64 bytes on its heap. */
 const firstStepCount = 8;
-/** Of a step; each is a bit of `heard`. */
+/** Number of parts of a step, each a bit of `heard`. */
 const partCount = 8;
 
 export class Histories {
@@ -50,7 +50,7 @@ export class Histories {
 		onForgotten: (device) => void this.#histories.delete(device),
 	};
 
-	/** @returns as JSON, without the marks */
+	/** Returns the history as JSON, without `marks`. */
 	async of(device: Device): Promise<string> {
 		return (await this.#question.ask(device, device.deviceId)) || this.#textOf(device);
 	}
@@ -70,9 +70,9 @@ export class Histories {
 }
 
 export class History {
-	/** A ring of steps; small at first, as many devices may be here for a short time. */
+	/** Ring buffer of steps. It starts small, as many devices may stay only briefly. */
 	#bytes = blankSteps(firstStepCount);
-	/** The latest step. Values of the previous day are removed up to it. */
+	/** Latest step. Older values of the ring are cleared up to it. */
 	#latest = Number.NEGATIVE_INFINITY;
 	#first = Number.POSITIVE_INFINITY;
 
@@ -97,7 +97,10 @@ export class History {
 		bytes[from + heap + 1] = free >> 8;
 	}
 
-	/** The columns of `GET /api/devices/{deviceId}/history`. @param monotonic as in `add` */
+	/**
+	 * Returns the columns of `GET /api/devices/{deviceId}/history`.
+	 * @param monotonic as in `add`
+	 */
 	read(monotonic: number): Omit<Past, "from" | "marks"> & { readonly ageMs: number } {
 		const latest = Math.floor(monotonic / stepMs);
 		this.#advance(latest);
@@ -111,7 +114,7 @@ export class History {
 			column((from) => 0 + factor * byteAt(bytes, from + field));
 		const hasLight = column((from) => byteAt(bytes, from + lightMax) - byteAt(bytes, from + lightMin));
 		return {
-			/** From the first step's begin to now. */
+			/** Time from the beginning of the first step to now. */
 			ageMs: monotonic - (latest - stepCount + 1) * stepMs,
 			stepSeconds,
 			rssi: { min: byte(weakest, -1), max: byte(strongest, -1) },
@@ -122,7 +125,7 @@ export class History {
 			presence: steps.map((step) => {
 				if (step < 0) return null;
 				const parts = heardIn(step);
-				// Of the step that is not over, the present part counts once it was heard in.
+				// In the current step, the current part counts only after a report.
 				const part = partOf(monotonic);
 				const passed = step < latest ? partCount : part + ((parts >> part) & 1);
 				return passed === 0 ? null : bitsIn(parts) / passed;

@@ -1,4 +1,4 @@
-/** What people say of devices: any gateway may write it, not only the one to which the device is connected. */
+/** Labels of devices. Any gateway may write them, not only the one to which the device is connected. */
 
 import { matches, object } from "../../device/protocol/schema.js";
 import { type Label, type LabelChange, label, labelOf, noLabel } from "../api/label.js";
@@ -7,7 +7,7 @@ import type { Device } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import type { Records } from "../storage/records.js";
 
-/** Unlike a change, it may be empty. */
+/** May be empty, unlike a change. */
 const keptLabel = object(label.fields);
 
 export const labelRecord = Object.freeze({
@@ -22,7 +22,7 @@ export const labelRecord = Object.freeze({
 export class Labels {
 	readonly #sessions: Core["sessions"];
 	readonly #records: Records<Label>;
-	/** By device id; also of devices that are not known yet. */
+	/** Labels by device id, including unknown devices. */
 	readonly #labels = new Map<string, Label>();
 
 	constructor({ sessions, records, log }: Pick<Core, "sessions" | "records" | "log">) {
@@ -60,21 +60,30 @@ export class Labels {
 		return this.#records.close();
 	}
 
-	/** Announces `labelled`. @returns as `keep` */
+	/**
+	 * Sets a label and announces `labelled`.
+	 * @returns like `keep`
+	 */
 	set(device: Device, change: LabelChange): Promise<boolean> {
 		this.#labels.set(device.deviceId, labelOf({ ...device.label, ...change }));
 		this.#show(device);
 		return this.keep(device);
 	}
 
-	/** @returns whether it is kept; if not, it is tried again every second */
+	/**
+	 * Stores the label of a device.
+	 * @returns whether it is written; if not, it is retried every second
+	 */
 	keep({ deviceId, label }: Device): Promise<boolean> {
 		this.#labels.set(deviceId, label);
-		// Also an empty one: a removal that fails is not tried again.
+		// An empty label is stored too, as a failed removal would not be retried.
 		return this.#records.save(deviceId, label);
 	}
 
-	/** A new board gets the label of an old one, unless that has none. @throws {Error} it is not written */
+	/**
+	 * Copies the label of an old board to a new one, unless it is empty.
+	 * @throws {Error} if it cannot be written
+	 */
 	async move(from: string, to: string): Promise<void> {
 		const given = this.#labels.get(from);
 		if (!given || given === noLabel) return;
@@ -84,7 +93,7 @@ export class Labels {
 		throw new Error(`the label of ${from} could not be written for ${to}`);
 	}
 
-	/** @returns whether its record is gone */
+	/** @returns whether its record is removed */
 	forget({ deviceId }: Pick<Device, "deviceId">): Promise<boolean> {
 		this.#labels.delete(deviceId);
 		return this.#records.remove(deviceId);

@@ -1,13 +1,13 @@
 import type { Core } from "../extension.js";
 
 export const fleetLimits = Object.freeze({
-	/** For a request that forgets many devices; then it says how many are left. */
+	/** Time limit of a request that removes many devices. The response has the number left. */
 	forgetMs: 15_000,
-	/** Between two frames of summary changes. */
+	/** Minimum interval between frames of summary changes. */
 	summaryPauseMs: 250,
-	/** Between two frames that say that a list has changed. */
+	/** Minimum interval between `list_update` frames. */
 	listPauseMs: 1_000,
-	/** Whole summaries that one monitor can request: each takes as long as hundreds of reports. */
+	/** Rate limit of whole summaries per monitor, as each takes as long as hundreds of reports. */
 	summariesASecond: 1,
 	summaryBurst: 20,
 });

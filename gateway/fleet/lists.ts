@@ -1,6 +1,6 @@
 /**
- * Tells monitors that a list has changed which they read by HTTP, so that they need not ask for it regularly. The catalog is a file
- * that changes without a request: it is looked at here, once for all monitors.
+ * Notifies monitors of changes to lists that they read over HTTP, so that they need not poll. The catalog is
+ * a file that changes without a request, so it is polled here once for all monitors.
  */
 
 import { type FrameOf, frameText } from "../api/frames.js";
@@ -15,7 +15,7 @@ const listsChannel = "lists";
 export class Lists {
 	readonly #core: Pick<FleetCore, "firmware" | "monitors" | "limits">;
 	readonly #changed = new Set<List>();
-	/** As last looked at. */
+	/** Latest known update status. */
 	readonly #updates = new WeakMap<Device, string>();
 	#offered: readonly unknown[] = [];
 	#announcing: NodeJS.Timeout | undefined;
@@ -25,7 +25,7 @@ export class Lists {
 		onChanged: ({ device }, reason) => {
 			if (!device || reason !== "ota") return;
 			const { otaStatus } = device.metadata;
-			// Progress is in no list.
+			// No list contains the progress.
 			if (this.#updates.get(device) !== otaStatus) this.changed("firmware");
 			this.#updates.set(device, otaStatus);
 		},

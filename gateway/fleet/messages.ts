@@ -1,4 +1,4 @@
-/** The message `subscribe` of monitors, defined once for its check, its type and the AsyncAPI document. */
+/** Monitor message `subscribe`: its schema, type and AsyncAPI description. */
 
 import { boolean, list, object, oneOf, optional } from "../../device/protocol/schema.js";
 import { subscribedDevicesAtMost } from "../api/subscription.js";

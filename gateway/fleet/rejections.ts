@@ -1,7 +1,4 @@
-/**
- * The latest refused connections and dropped reports, in memory: a device that is refused cannot say so itself, and a
- * person would have to read the log.
- */
+/** Latest rejected connections and dropped reports, in memory. A rejected device cannot report its problem itself. */
 
 import { createHash } from "node:crypto";
 import type { Rejection } from "../sessions/sessions.js";
@@ -13,12 +10,12 @@ export interface Counted extends Rejection {
 	/** Milliseconds since 1970. */
 	readonly firstAt: number;
 	lastAt: number;
-	/** A person has seen it, and it was not repeated since. */
+	/** Whether it was marked as seen and not repeated since. */
 	seen: boolean;
 }
 
 const keptAtMost = 50;
-/** One address cannot displace all others. */
+/** Limit per address, so that one address cannot displace all others. */
 const ofAddressAtMost = 20;
 
 export class Rejections {
@@ -28,13 +25,13 @@ export class Rejections {
 
 	readonly #onChanged: () => void;
 
-	/** @param now milliseconds since 1970 */
+	/** @param now returns milliseconds since 1970 */
 	constructor(now: () => number, onChanged = () => {}) {
 		this.#now = now;
 		this.#onChanged = onChanged;
 	}
 
-	/** A repeated one is counted. */
+	/** Adds a rejection, or counts a repetition. */
 	add(rejection: Rejection): void {
 		const { what, deviceId, remoteAddress, reason } = rejection;
 		const key = JSON.stringify([what, deviceId, remoteAddress, reason]);
@@ -59,7 +56,7 @@ export class Rejections {
 		this.#onChanged();
 	}
 
-	/** No effect if it was repeated after `lastAt`, in milliseconds since 1970. */
+	/** Marks a rejection as seen unless it was repeated after `lastAt`, in milliseconds since 1970. */
 	see(id: string, lastAt: number): void {
 		for (const counted of this.#kept.values())
 			if (counted.id === id && counted.lastAt <= lastAt) counted.seen = true;

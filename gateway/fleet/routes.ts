@@ -1,4 +1,4 @@
-/** `/api/devices`: lists, describes, labels and removes devices; `/api/crashes`; `/api/refusals`: recent rejections. */
+/** Serves `/api/devices` (list, details, labels, removal), `/api/crashes`, and recent rejections at `/api/refusals`. */
 
 import { attentionRoutes } from "../api/attention.js";
 import { crashRoutes } from "../api/crash-causes.js";
@@ -37,7 +37,7 @@ export interface FleetRoutesOptions {
 	readonly histories: Pick<Histories, "of">;
 }
 
-/** Each waits for the disk several times. */
+/** Limit of concurrent removals, each of which waits for the disk several times. */
 const forgottenAtOnce = 16;
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -47,7 +47,7 @@ export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[]
 
 	const headOf = (device: Device) => ({ ...deviceHead(device), ...attentions.of(device) });
 
-	/** @throws {HttpProblem} 404 */
+	/** @throws {RequestError} 404 */
 	const known = ({ deviceId }: { readonly deviceId: string }): Device => {
 		const device = sessions.devices.get(deviceId);
 		if (device) return device;
@@ -55,7 +55,7 @@ export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[]
 	};
 
 	const erase = async (device: Device): Promise<boolean> => {
-		// Last, as they alone are not in memory and cannot be put back. The device may have connected meanwhile.
+		// Crashes are removed last: they are only on disk and cannot be restored if the device connects meanwhile.
 		const removeCrashes = async () => (await crashes.forget(device)) && !device.session.connected;
 		const isGone =
 			(await deviceStore.forget(device)) &&
@@ -150,7 +150,7 @@ export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[]
 	];
 }
 
-/** What has happened to a device, as `GET /api/devices/<id>` says it. */
+/** Returns the history of a device for `GET /api/devices/<id>`. */
 export async function historyOf(
 	device: Device,
 	{ firmware }: Pick<FleetCore, "firmware">,

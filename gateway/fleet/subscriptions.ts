@@ -1,6 +1,6 @@
 /**
- * What monitors subscribe to in place of everything: the summary of all devices, and the changes and uplinks of some. A
- * page of 5,000 devices would otherwise get 1,000 reports a second.
+ * Subscriptions of monitors: the summary of all devices, and changes and uplinks of selected ones, instead of
+ * all messages. Otherwise a page with 5,000 devices would receive 1,000 reports a second.
  */
 
 import type { Infer } from "../../device/protocol/schema.js";
@@ -17,7 +17,7 @@ import type { FleetCore } from "./limits.js";
 import { subscribe } from "./messages.js";
 import { Summary, shortText, summaryText } from "./summary.js";
 
-/** A form of the summary: whole, or short. */
+/** Function that formats a device for the whole or the short summary. */
 type TextOf = typeof summaryText;
 
 export class Subscriptions {
@@ -25,7 +25,7 @@ export class Subscriptions {
 	readonly #attentions: Pick<Attentions, "of">;
 	/** By form, while a monitor has it: otherwise it costs nothing. */
 	readonly #summaries = new Map<TextOf, Summary>();
-	/** Bounds how often each monitor may ask for the whole summary. */
+	/** Rate limiter of whole summaries per monitor. */
 	readonly #rates = new WeakMap<Monitor, TokenBucket>();
 
 	constructor(core: FleetCore, attentions: Pick<Attentions, "of">) {
@@ -36,7 +36,7 @@ export class Subscriptions {
 	/** Executes the message `subscribe`. */
 	readonly execute = messageKind(subscribe, (message, monitor) => this.#subscribe(monitor, message));
 
-	/** What a monitor gets that asks for the summary in its address. */
+	/** Sends a monitor that requested the summary in its URL its first frames. */
 	sendShort(monitor: Monitor): void {
 		monitor.devices = new Set();
 		this.#sendSummary(monitor, shortText);
@@ -70,7 +70,7 @@ export class Subscriptions {
 		if (isOther && summary) this.#sendSummary(monitor, summaryText);
 		else if (isOther) {
 			monitor.summary = undefined;
-			// In place of what is left of the previous one.
+			// Cancels the remainder of the previous snapshot.
 			monitor.sendSnapshot([].values());
 		}
 		monitors.changed();
@@ -84,7 +84,7 @@ export class Subscriptions {
 		return { command: "subscribe" };
 	}
 
-	/** A whole summary takes as long as hundreds of reports, and others wait. */
+	/** Limits the rate, as a whole summary takes as long as hundreds of reports. */
 	#mayHaveSummary(monitor: Monitor): boolean {
 		const { summariesASecond: perSecond, summaryBurst: burst } = this.#core.limits;
 		const { monotonic } = this.#core;
@@ -98,7 +98,7 @@ export class Subscriptions {
 		monitor.sendChange(session.sessionId, textFrame(text));
 	}
 
-	/** No summary names them. */
+	/** Sends sessions without a device, which no summary contains. */
 	#sendNameless(monitor: Monitor): void {
 		for (const session of this.#core.sessions.list())
 			if (!session.device) this.#sendChange(monitor, session, "connected");

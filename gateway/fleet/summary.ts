@@ -1,6 +1,7 @@
 /**
- * The summary of all devices, for monitors that subscribed to it: all once, then what has changed, at most four times a
- * second in a frame that is made once for all. A page of 5,000 devices would otherwise get 1,000 reports a second.
+ * Summary of all devices for subscribed monitors: a full snapshot, then changes at most four times a second,
+ * in a frame serialized once for all. Otherwise a page with 5,000 devices would receive 1,000 reports a
+ * second.
  */
 
 import type { FrameOf } from "../api/frames.js";
@@ -9,7 +10,7 @@ import type { Device } from "../sessions/device.js";
 import { deviceHead, frameCharacters, isoTime, textWith } from "../sessions/view.js";
 import type { Attentions } from "./attention.js";
 
-/** Of a snapshot: one page of rows, then a step of its progress. */
+/** Size of a snapshot's first frame: one page of rows. The later ones each are a step of the progress. */
 const firstFrameCharacters = 16 * 1024;
 const laterFrameCharacters = 64 * 1024;
 
@@ -27,7 +28,7 @@ export function shortText(device: Device, attentions: Pick<Attentions, "of">): s
 	const { sessionId, connectedAt: _, firstSeenAt: __, metadata, ...head } = deviceHead(device);
 	return JSON.stringify({
 		...head,
-		// Monitors know a session by its id until it has a name.
+		// A session without a device id is known to monitors by its own id.
 		sessionId: handshake.deviceId === undefined ? sessionId : undefined,
 		metadata: metadata === noUpdate ? undefined : metadata,
 		lastSeenAt: connected ? undefined : isoTime(lastSeenAt),
@@ -36,15 +37,15 @@ export function shortText(device: Device, attentions: Pick<Attentions, "of">): s
 }
 
 export interface SummaryOptions {
-	/** By device id. */
+	/** Devices by id. */
 	readonly devices: ReadonlyMap<string, Device>;
-	/** As JSON. */
+	/** Formats a device as JSON. */
 	readonly textOf: (device: Device) => string;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
-	/** Between two frames of changes. */
+	/** Minimum interval between frames of changes. */
 	readonly pauseMs: number;
-	/** Whether a monitor still has it. */
+	/** Whether any monitor still subscribes. */
 	readonly isNeeded: () => boolean;
 	/** Called with each frame of changes. */
 	readonly onFrame: (frame: Buffer) => void;
@@ -52,7 +53,7 @@ export interface SummaryOptions {
 
 export class Summary {
 	readonly #options: SummaryOptions;
-	/** What subscribers get, by device id. A snapshot is made of these too, or it could miss a change. */
+	/** Texts sent to subscribers, by device id. Snapshots use them too, as they could miss a change otherwise. */
 	readonly #texts = new Map<string, string>();
 	/** Ids of devices that may differ from `#texts`. */
 	readonly #touched = new Set<string>();
@@ -64,15 +65,15 @@ export class Summary {
 		this.#options = options;
 	}
 
-	/** To be called when a device has changed, reported or was forgotten. */
+	/** Must be called after a device changed, reported or was removed. */
 	touch(deviceId: string): void {
 		this.#touched.add(deviceId);
 		this.#timer ??= this.#plan();
 	}
 
 	/**
-	 * All devices by name, in frames; `remaining` counts those to come. The first frame is small: on a slow connection a person sees
-	 * something of it at once.
+	 * Yields frames with all devices sorted by name; `remaining` counts those to come. The first frame is
+	 * small, so that a page on a slow connection shows devices early.
 	 */
 	*snapshot(): Generator<string> {
 		const ids = this.#idsByName();
@@ -142,7 +143,7 @@ export class Summary {
 		this.#touched.clear();
 	}
 
-	/** Made when it is first asked for: all at once would keep reports waiting. */
+	/** Formats a device on first use: formatting all at once would delay reports. */
 	#textOf(id: string): string | undefined {
 		const device = this.#options.devices.get(id);
 		const text = this.#texts.get(id) ?? (device && this.#options.textOf(device));

@@ -1,6 +1,6 @@
 /**
- * Counts that several gateways add to. What is added is kept here until it is written together with what others have written: an
- * addition is neither lost nor counted twice where two gateways write at once.
+ * Counters shared by several gateways. Increments are kept until they are merged with the stored value, so
+ * concurrent writes neither lose nor duplicate them.
  */
 
 import type { Core } from "../extension.js";
@@ -9,16 +9,19 @@ import { type RecordKind, type Records, Superseded } from "../storage/records.js
 
 export interface TalliesOptions<T> extends Pick<RecordKind<T>, "what"> {
 	readonly core: Pick<Core, "log" | "now" | "records">;
-	/** Of the records. */
+	/** Name of the record type. */
 	readonly name: string;
 	readonly parse: (value: unknown) => T | undefined;
-	/** @returns both together, whatever their order */
+	/** Merges two values, independent of their order. */
 	readonly merge: (one: T, other: T) => T;
-	/** Beyond it, one takes the place of another to which nothing was added for 90 days, or is left out. */
+	/** Limit. Beyond it, a new tally replaces one unchanged for 90 days, or is dropped. */
 	readonly most: number;
-	/** When something was last added, in milliseconds since 1970. */
+	/** Time of the latest increment, in milliseconds since 1970. */
 	readonly lastAt: (tally: T) => number;
-	/** It was written here, or by another gateway. @param isFirst written here, and there was none */
+	/**
+	 * Called after a tally was written by this or another gateway.
+	 * @param isFirst whether this gateway created it
+	 */
 	readonly onWritten: (tally: T, isFirst: boolean, id: string) => void;
 }
 
@@ -46,7 +49,7 @@ export class Tallies<T> {
 		});
 	}
 
-	/** As written, by id. */
+	/** Stored values by id. */
 	get known(): ReadonlyMap<string, T> {
 		return this.#known;
 	}
@@ -62,7 +65,10 @@ export class Tallies<T> {
 		this.#added.set(id, before ? this.#options.merge(before, tally) : tally);
 	}
 
-	/** Writes what was added. @returns whether all of it is written; if not, the next call tries it again */
+	/**
+	 * Writes pending increments.
+	 * @returns whether all are written; the next call retries the rest
+	 */
 	write(): Promise<boolean> {
 		return this.#writes.add(async () => {
 			const { core, what } = this.#options;
@@ -87,7 +93,10 @@ export class Tallies<T> {
 		this.#options.onWritten(tally, false, id);
 	}
 
-	/** @returns false: another gateway was first, and its tally is known now @throws {Error} it could not be written */
+	/**
+	 * @returns false if another gateway wrote first, after reading its value
+	 * @throws {Error} if writing fails
+	 */
 	async #writeOne(id: string): Promise<boolean> {
 		const { merge, onWritten } = this.#options;
 		const added = this.#added.get(id);
@@ -103,7 +112,7 @@ export class Tallies<T> {
 			if (error instanceof Superseded) return false;
 			throw error;
 		}
-		// Another gateway may have added to it meanwhile.
+		// Another gateway may have written meanwhile.
 		if (this.#known.get(id) === before) this.#known.set(id, tally);
 		onWritten(tally, !before, id);
 		return true;

@@ -32,7 +32,7 @@ export interface AdmissionRateOptions {
 	readonly burst: number;
 	/** Monotonic, in milliseconds. */
 	readonly monotonic: () => number;
-	/** As EventLoopDelay.take. */
+	/** Implemented by EventLoopDelay.take. */
 	readonly takeDelayMs: () => number;
 	/** Every 5 s while devices are refused. */
 	readonly onReport: (report: AdmissionReport) => void;
@@ -80,7 +80,7 @@ export class AdmissionRate {
 		return undefined;
 	}
 
-	/** As `take`, but admits none. */
+	/** Returns the result of `take` without admitting a device. */
 	look(): number | undefined {
 		this.#step();
 		if (this.#bucket.take(0)) return undefined;

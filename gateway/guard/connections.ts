@@ -15,7 +15,7 @@ import { createYield } from "../event-loop.js";
 
 /** A few requests without headers. */
 const pieceBytes = 256;
-/** With a token: up to a hundred requests. */
+/** Piece size of a client with a token: up to a hundred requests. */
 const admittedPieceBytes = 4096;
 const bodyPieceBytes = 16 * 1024;
 /**
@@ -23,7 +23,7 @@ const bodyPieceBytes = 16 * 1024;
  * fewer, those of a returning fleet were cut before they were parsed.
  */
 const parsedPerTurn = 4;
-/** Of all clients without a token. */
+/** Rate limit of all clients without a token. */
 const requestRate = { perSecond: 200, burst: 300 };
 const pauseMs = 1000 / requestRate.perSecond;
 /** Time to read a response sent before its request ended; random, to spread the clients' return. */

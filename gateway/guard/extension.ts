@@ -1,4 +1,4 @@
-/** Protects from abusive clients, and from a fleet that returns at once. */
+/** Protection against abusive clients, and against a fleet that reconnects at once. */
 
 import type { IncomingMessage } from "node:http";
 import { AddressLimit } from "../access/rates.js";
@@ -13,9 +13,9 @@ export const guardLimits = Object.freeze({
 	unauthenticatedConnections: 2000,
 	/** At the start, at once; then see admission-rate.ts. */
 	deviceBurst: 200,
-	/** Of one device id, so that a device in a loop does not keep others out. */
+	/** Limit per device id, so that a device in a reconnect loop does not block others. */
 	returnsInTenSeconds: 20,
-	/** Of one address: admitted by path, and refused. */
+	/** Limit per address, counting admitted upgrades by path, and rejected ones. */
 	upgradesInTwoSeconds: 150,
 });
 

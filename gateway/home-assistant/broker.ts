@@ -1,27 +1,30 @@
-/** The connection to the MQTT broker, tried until it stands. What the broker refuses is said once, by topic, and counted. */
+/**
+ * Connection to the MQTT broker, with unlimited retries. Rejections by the broker are counted, and logged
+ * once per topic.
+ */
 
 import { connect, ErrorWithReasonCode, ErrorWithSubackPacket, type MqttClient } from "mqtt";
 import type { Core } from "../extension.js";
 import type { MqttSettings } from "./settings.js";
 
 const reconnectMs = 2_000;
-/** Without a retained message: all have come. A broker does not say which one is the last. */
+/** Time without a retained message after which all have arrived, as brokers do not mark the last one. */
 const quietMs = 500;
-/** The broker sends no larger message. */
+/** Maximum size of messages from the broker. */
 const maximumPacketSize = 64 * 1024;
 
 export interface BrokerOptions {
 	readonly core: Pick<Core, "log" | "metrics">;
 	readonly mqtt: MqttSettings;
-	/** The broker ends an older connection with the same one. */
+	/** Client id. The broker closes an older connection with the same one. */
 	readonly clientId: string;
-	/** Retained there: `online` is to be published, `offline` is said by the broker once the connection has ended. */
+	/** Topic of the retained status: `online` is published, `offline` is the will. */
 	readonly statusTopic: string;
-	/** Subscribed to at each connection, without own messages. */
+	/** Topics subscribed to at each connection, without own messages. */
 	readonly topics: readonly string[];
-	/** It is connected, and what was retained of these topics has come. */
+	/** Called once connected, after the retained messages of these topics. */
 	readonly onReady: () => void;
-	/** @param isRetained from before the subscription */
+	/** @param isRetained whether it was published before the subscription */
 	readonly onMessage: (topic: string, text: string, isRetained: boolean) => void;
 }
 
@@ -29,12 +32,12 @@ export class Broker {
 	readonly #options: BrokerOptions;
 	readonly #client: MqttClient;
 	readonly #refusals;
-	/** What was refused, with `+` for devices. */
+	/** Rejected topics, with `+` for devices. */
 	readonly #refused = new Set<string>();
-	/** Until it is ready. */
+	/** Timer until the connection is ready. */
 	#quiet: NodeJS.Timeout | undefined;
 	#hasRead = false;
-	/** Why it is not connected, as it was said. */
+	/** Reported reason of the disconnection. */
 	#problem = "";
 
 	constructor(options: BrokerOptions) {
@@ -59,7 +62,7 @@ export class Broker {
 			clientId,
 			reconnectPeriod: reconnectMs,
 			reconnectOnConnackError: true,
-			// Done at each connection.
+			// `#subscribe` does it at each connection.
 			resubscribe: false,
 			properties: { maximumPacketSize },
 			will: { topic: statusTopic, payload: Buffer.from("offline"), qos: 1, retain: true },
@@ -88,23 +91,26 @@ export class Broker {
 		return this.#client.connected;
 	}
 
-	/** Whether what was retained has come. */
+	/** Whether the retained messages have arrived. */
 	get isReady(): boolean {
 		return this.isConnected && this.#hasRead;
 	}
 
-	/** Without a connection it waits for one. @returns false if the broker refuses it */
+	/**
+	 * Publishes a retained message, waiting for a connection.
+	 * @returns false if the broker rejects it
+	 */
 	async retain(topic: string, text: string): Promise<boolean> {
 		const done = this.#client.publishAsync(topic, text, { qos: 1, retain: true });
 		return this.#isTaken("message", topic.replace(/[^/]+(\/(config|state|availability))$/, "+$1"), done);
 	}
 
-	/** It is lost without a connection. */
+	/** Publishes a message, which is lost without a connection. */
 	send(topic: string, text: string): void {
 		if (this.isConnected) this.#client.publish(topic, text);
 	}
 
-	/** Without a DISCONNECT packet: the broker then publishes the will (MQTT 5, section 3.1.2.5). */
+	/** Closes without a DISCONNECT packet, so that the broker publishes the will (MQTT 5, section 3.1.2.5). */
 	close(): void {
 		this.#stopWaiting();
 		this.#client.end(true);
@@ -131,7 +137,7 @@ export class Broker {
 		this.#quiet = undefined;
 	}
 
-	/** Once for each reason, until it is connected again. */
+	/** Reports each reason once until it is connected again. */
 	#report(problem: string): void {
 		const { core, mqtt } = this.#options;
 		if (problem !== this.#problem)
@@ -144,7 +150,7 @@ export class Broker {
 			await done;
 		} catch (error) {
 			const problem = rejectionOf(error);
-			// Another error is of the connection, after which all is done again.
+			// Any other error concerns the connection, after which everything is repeated.
 			if (problem === undefined) return true;
 			this.#refusals.inc({ what });
 			const key = `${what} ${topic}`;
@@ -159,7 +165,7 @@ export class Broker {
 	}
 }
 
-/** @returns why the broker refuses, with the reason of MQTT 5; undefined: it does not */
+/** @returns reason of a rejection by the broker (MQTT 5), otherwise undefined */
 function rejectionOf(error: unknown): string | undefined {
 	if (error instanceof ErrorWithReasonCode) return `${error.message} (${error.code})`;
 	if (!(error instanceof ErrorWithSubackPacket)) return undefined;

@@ -1,4 +1,7 @@
-/** Executes commands from Home Assistant, with a monitor's checks. Nothing answers it: a rejection is in the log. */
+/**
+ * Executes commands from Home Assistant with the checks of a monitor. Rejections are logged, as MQTT has no
+ * response.
+ */
 
 import { chimes, lightEffects } from "../../device/protocol/messages.js";
 import { entryOf, isRecord } from "../../device/protocol/schema.js";
@@ -15,7 +18,7 @@ import type { Device } from "../sessions/device.js";
 import { type Outcome, type Rejected, refuse } from "../sockets/monitor-commands.js";
 import { type Facts, noEffect, wholeBrightness } from "./entities.js";
 
-/** A monitor's message without its target, a sound, or a rejection. */
+/** Monitor message without its target, a sound, quiet hours, or a rejection. */
 type Ask =
 	| { readonly type: "control_device"; readonly payload: Readonly<Record<string, unknown>> }
 	| { readonly type: "trigger_ota"; readonly version: string }
@@ -23,7 +26,7 @@ type Ask =
 	| { readonly quietHours: unknown }
 	| Rejected;
 
-/** The light that a device was asked for last: Home Assistant sends color and effect one by one. */
+/** Latest light requested for a device, as Home Assistant sends color and effect separately. */
 interface Lit {
 	color: readonly number[];
 	effect: string;
@@ -31,7 +34,7 @@ interface Lit {
 
 type CommandKind = (text: string, facts: Facts, lit: Lit) => Ask;
 
-/** By the entity in the topic, what a payload asks for. */
+/** Parsers of payloads, by the entity in the topic. */
 const commands: Readonly<Record<string, CommandKind>> = {
 	volume: (text) => control("set_volume", Math.round(numberOf(text))),
 	brightness: (text) => control("set_brightness", wholeBrightness(numberOf(text)) / 100),
@@ -45,7 +48,7 @@ const commands: Readonly<Record<string, CommandKind>> = {
 	},
 	color: (text, _facts, lit) => {
 		lit.color = text.split(",").map(numberOf);
-		// After a preset, such as the rainbow.
+		// Ends a preset, such as the rainbow.
 		if (!lightEffects.some((effect) => effect === lit.effect)) lit.effect = "solid";
 		return control("set_light", { ...lit });
 	},
@@ -67,19 +70,19 @@ const commands: Readonly<Record<string, CommandKind>> = {
 	},
 };
 
-/** Of one device: it answers each command with a report. */
+/** Rate limit per device, which sends a report after each command. */
 const rate = { perSecond: 10, burst: 20 };
 const turnMs = 100;
 
-/** Runs a device's commands within the rate. Those that exceed it wait, of each entity the newest. */
+/** Runs a device's commands within the rate limit. Excess ones are queued, only the latest per entity. */
 class CommandQueue {
 	readonly #bucket: TokenBucket;
-	/** By entity, in the order in which they came. */
+	/** Queued commands by entity, in order. */
 	readonly #waiting = new Map<string, () => void>();
 	readonly #onReplaced: (count: number) => void;
 	#replaced = 0;
 
-	/** @param onReplaced called when none waits any more, if any was replaced by a newer one */
+	/** @param onReplaced called once the queue is empty, if any command was replaced */
 	constructor(monotonic: () => number, onReplaced: (count: number) => void) {
 		this.#bucket = new TokenBucket({ ...rate, monotonic });
 		this.#onReplaced = onReplaced;
@@ -119,7 +122,7 @@ export class EntityCommands {
 		this.#factsOf = factsOf;
 	}
 
-	/** @param isRetained from before this connection: it would be executed at each one */
+	/** @param isRetained published before this connection, so it would run at each connection */
 	take(deviceId: string, entity: string, text: string, isRetained: boolean): void {
 		const { log, sessions } = this.#core;
 		const device = sessions.devices.get(deviceId);
@@ -172,7 +175,7 @@ export class EntityCommands {
 		metrics.commands.inc({ type: outcome.command });
 	}
 
-	/** Asks synchronously: commands reach a device in their order. */
+	/** Starts synchronously, so that commands reach a device in order. */
 	async #execute(device: Device, entity: string, ask: Ask): Promise<Outcome> {
 		if ("rejection" in ask) return ask;
 		const { execute, emit } = this.#core;
@@ -182,7 +185,7 @@ export class EntityCommands {
 			: "quietHours" in ask
 				? this.#setQuietHours(ask.quietHours)
 				: this.#play(device, ask));
-		// The broker does not say who has sent it.
+		// The broker does not identify the sender.
 		const person = { name: "Home Assistant", role: "monitor" } as const;
 		const change = { person, remoteAddress: "MQTT", deviceId, what: entity, body: ask };
 		if (!outcome.rejection) emit({ type: "change", change });
@@ -223,7 +226,7 @@ async function attempt(work: () => Promise<unknown>): Promise<Outcome> {
 	}
 }
 
-/** Quiet hours of this device alone: as those that count for it now, but for what is changed. */
+/** Returns quiet hours of this device: the ones that apply, with a change. */
 function quietHoursOf({ device, quietHours }: Facts, change: object): Ask {
 	const known = { on: false, ...usualQuietHours, ...quietHours?.of(device) };
 	const asked = { ...known, ...change, targets: { device: device.deviceId } };
@@ -234,7 +237,7 @@ function control(command: string, value?: unknown) {
 	return { type: "control_device", payload: { command, ...(value !== undefined && { value }) } } as const;
 }
 
-/** @returns NaN, which every check refuses, if it is no number */
+/** @returns NaN for an invalid number, which every check rejects */
 function numberOf(text: string): number {
 	return text.trim() === "" ? Number.NaN : Number(text);
 }
@@ -250,7 +253,7 @@ function commandSiren(text: string, { tones }: Facts): Ask {
 	if (asked.state === "OFF") return control("stop_sound");
 	const { tone = chimes[0], volume_level: level, duration } = asked;
 	const sound = typeof tone === "string" ? tones.get(tone) : undefined;
-	// It is short, and plays at the device's volume, whatever else was asked for.
+	// Chimes are short and play at the device's volume, so other options are ignored.
 	if (sound === undefined) return control("play_audio", tone);
 	const seconds = Math.max(1, Math.round(Number(duration ?? longestSeconds)));
 	if (Number.isNaN(seconds)) return refuse("invalid_command", "duration must be a number of seconds");

@@ -1,6 +1,7 @@
 /**
- * Publishes this gateway's devices: what differs from what the broker has, at most once a second for each device, and all again
- * after each connection. A device that another gateway has published since is left to it, until it sends something here.
+ * Publishes the devices of this gateway: differences from the broker's state, at most once a second per
+ * device, and everything after each connection. A device that another gateway published since is left to it
+ * until it sends a message here.
  */
 
 import { createHash } from "node:crypto";
@@ -30,9 +31,9 @@ import { type Facts, stateOf } from "./entities.js";
 interface Own {
 	/** By topic, digests of what the broker has. */
 	readonly published: Map<string, string>;
-	/** In percent, the last one above 0. */
+	/** Latest brightness above 0, in percent. */
 	brightness: number;
-	/** To which it belongs: in between another gateway may have published the device. */
+	/** Session in which it was published; another gateway may have published the device between two sessions. */
 	session: Session;
 	publishedAt: number;
 	isPlanned: boolean;
@@ -45,10 +46,10 @@ const percent = integer(0, 100);
 export interface DevicesOptions {
 	readonly core: Core;
 	readonly broker: Broker;
-	/** Of what Home Assistant reads of all gateways. */
+	/** Discovery prefix of Home Assistant. */
 	readonly prefix: string;
 	readonly gateway: Gateway;
-	/** Of the topics that it had before. */
+	/** Base of the topics of the gateway's previous name. */
 	readonly previousBase: string | undefined;
 }
 
@@ -58,12 +59,12 @@ export class Devices {
 	readonly #own = new WeakMap<Device, Own>();
 	/** Devices that another gateway publishes, which shares no more than the broker with this one. */
 	readonly #left = new WeakSet<Device>();
-	/** One device after the other: what waits is as new as can be when its turn comes. */
+	/** Publishes one device at a time, with its state at that time. */
 	readonly #queue = new Queue();
 	#release: Release | undefined;
 	#tones: ReadonlyMap<string, string> = new Map();
 	#offers = "";
-	/** By topic: publishes again what the broker refused, which a person may allow meanwhile. */
+	/** Repeats publishing of rejected topics, which may be allowed meanwhile. */
 	readonly #refused = new Map<string, () => void>();
 	#retriedAt = 0;
 
@@ -81,13 +82,13 @@ export class Devices {
 			this.#touch(device);
 		},
 		onForgotten: (device, why) => {
-			// That gateway, of those that act as one, may not run any more.
+			// The other gateway of the cluster may have stopped.
 			const isOfOthers = isAtAnotherGateway(device) && why !== "removed";
 			this.remove(device.deviceId, this.#own.delete(device) || isOfOthers);
 		},
 	};
 
-	/** What can be installed and played: to be called now and then, as neither tells of changes. */
+	/** Updates the available release and sounds. Must be polled, as neither has change events. */
 	async refresh(): Promise<void> {
 		const { firmware, services, monotonic } = this.#options.core;
 		const { latest, releases } = await firmware.catalog.read();
@@ -108,26 +109,26 @@ export class Devices {
 		for (const retry of retries) retry();
 	}
 
-	/** Publishes all, and only then that this gateway is there: what the broker had of it may be outdated. Resolves once it is done. */
+	/** Publishes everything, then the gateway's status, as the broker's state may be outdated. Resolves when done. */
 	publishAll(): Promise<void> {
 		const { prefix, gateway } = this.#options;
-		// The first, as devices refer to it.
+		// First, as devices refer to the gateway.
 		this.#add(() => this.#retain(gatewayTopic(prefix, gateway.name), gatewayText(gateway)));
 		this.#touchAll(true);
 		return this.#add(() => this.#retain(`${gateway.base}/status`, "online"));
 	}
 
-	/** What is shown of all devices may have changed. */
+	/** Must be called after a change that affects all devices. */
 	onChanged(): void {
 		this.#touchAll();
 	}
 
-	/** A message below the base of this gateway's topics, by another client or from before. */
+	/** Handles a message below this gateway's base topic, from another client or a previous connection. */
 	onOwn(topic: string, deviceId: string, text: string, isRetained: boolean): void {
 		const { core, gateway } = this.#options;
 		const device = core.sessions.devices.get(deviceId);
 		if (topic === `${gateway.base}/status`) {
-			// Of an earlier connection, or another client.
+			// Status from an earlier connection or another client.
 			if (!isRetained && text !== "online") this.#add(() => this.#retain(topic, "online"));
 		} else if (text === "") this.#onVanished(device, topic);
 		else if (!isRetained) return;
@@ -135,7 +136,7 @@ export class Devices {
 		else if (topic.endsWith("/state")) this.#restore(device, text);
 	}
 
-	/** A message at a topic of discovery, by another client or from before. */
+	/** Handles a discovery message from another client or a previous connection. */
 	onDiscovery(topic: string, text: string): void {
 		const { core, prefix, gateway, previousBase } = this.#options;
 		const deviceId = deviceIdIn(prefix, topic);
@@ -148,7 +149,10 @@ export class Devices {
 		} else if (device && !isAtAnotherGateway(device)) this.#leave(device);
 	}
 
-	/** An empty retained message removes one from the broker. @param isForgotten by all gateways */
+	/**
+	 * Removes a device from the broker by an empty retained message.
+	 * @param isForgotten whether all gateways removed it
+	 */
 	remove(deviceId: string, isForgotten: boolean): void {
 		const { core, prefix, gateway } = this.#options;
 		const { base } = gateway;
@@ -168,7 +172,7 @@ export class Devices {
 		return { device, release, tones: this.#tones, canSpeak, quietHours: services.get(quietHours) };
 	}
 
-	/** It is published again with the next message of the device. */
+	/** Publishes a device again after its next message. */
 	#onVanished(device: Device | undefined, topic: string): void {
 		if (device) this.#own.get(device)?.published.delete(topic);
 	}
@@ -178,7 +182,10 @@ export class Devices {
 		if (this.#own.delete(device)) this.remove(device.deviceId, false);
 	}
 
-	/** The brightness of a light that is off is at the broker alone. @param text of its state */
+	/**
+	 * Restores the brightness of a light that is off, which only the broker has.
+	 * @param text state of the device
+	 */
 	#restore(device: Device, text: string): void {
 		const own = this.#own.get(device) ?? this.#adopt(device);
 		const state = parseJson(text);
@@ -187,7 +194,7 @@ export class Devices {
 		this.#touch(device);
 	}
 
-	/** @param isLost the broker may have lost what it had */
+	/** @param isLost whether the broker may have lost its state */
 	#touchAll(isLost = false): void {
 		for (const device of this.#options.core.sessions.devices.values()) {
 			const own = this.#own.get(device);
@@ -227,7 +234,7 @@ export class Devices {
 		const { base } = gateway;
 		const { deviceId, session, state } = device;
 		own.isPlanned = false;
-		// Later all is published.
+		// Everything is published later.
 		if (!broker.isReady || this.#own.get(device) !== own) return;
 		own.publishedAt = core.monotonic();
 		if (isAtAnotherGateway(device)) {
@@ -241,14 +248,14 @@ export class Devices {
 		const report = matches(uplinks.state_report, parsed) ? parsed : undefined;
 		const discovery = discoveryText(facts, gateway, report?.system.mac_address);
 		const isNew = await this.#retain(discoveryTopic(prefix, deviceId), discovery, own);
-		// With a new configuration Home Assistant forgets the state of a siren (mqtt/siren.py, _setup_from_config).
+		// Home Assistant resets a siren's state on a new configuration (mqtt/siren.py, _setup_from_config).
 		if (isNew) own.published.delete(`${base}/${deviceId}/state`);
 		if (report) {
 			const shown = stateOf(report, facts, own.brightness);
 			own.brightness = shown.brightness;
 			await this.#retain(`${base}/${deviceId}/state`, JSON.stringify(shown), own);
 		}
-		// The last, and only with a report of this connection: until then, what is shown may be outdated.
+		// Last, and only after a report in this connection, as the state may be outdated before.
 		const isAvailable = session.connected && device.hasReported;
 		await this.#retain(`${base}/${deviceId}/availability`, isAvailable ? "online" : "offline", own);
 	}
@@ -260,8 +267,9 @@ export class Devices {
 	}
 
 	/**
-	 * Resolves once the broker has it. Without a connection it waits for one.
-	 * @param own leaves out what the broker has @returns whether it was not left out
+	 * Publishes a retained message. Resolves once the broker has it, waiting for a connection.
+	 * @param own skips a message that the broker has
+	 * @returns whether it was published
 	 */
 	async #retain(topic: string, text: string, own?: Own): Promise<boolean> {
 		const digest = createHash("sha1").update(text).digest("base64");
@@ -278,7 +286,7 @@ export class Devices {
 	}
 }
 
-/** Whether another gateway has it, which publishes it. */
+/** Whether another gateway has the device and publishes it. */
 export function isAtAnotherGateway({ session }: Device): boolean {
 	return session.link.isRemote === true;
 }

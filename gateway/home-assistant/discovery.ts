@@ -1,5 +1,5 @@
 /**
- * The discovery messages of the gateway and its devices, and their topics: homeassistant/components/mqtt/schemas.py,
+ * Discovery messages of the gateway and its devices, and their topics: homeassistant/components/mqtt/schemas.py,
  * DEVICE_DISCOVERY_SCHEMA.
  */
 
@@ -8,16 +8,16 @@ import { componentsOf, type Facts, product } from "./entities.js";
 
 const { version } = packageFile;
 
-/** This gateway, as Home Assistant knows it. */
+/** This gateway as a device of Home Assistant. */
 export interface Gateway {
 	readonly name: string;
-	/** See baseOf. */
+	/** Result of `baseOf`. */
 	readonly base: string;
-	/** For a link. */
+	/** Link in Home Assistant. */
 	readonly publicUrl: string | undefined;
 }
 
-/** Home Assistant takes letters, digits, `_` and `-` alone: other characters are escaped, and `_`, which escapes. */
+/** Escapes characters other than letters, digits and `-`. Home Assistant also allows `_`, the escape character. */
 function escaped(text: string): string {
 	return encodeURIComponent(text)
 		.replaceAll(/[_.!~*'()]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
@@ -28,7 +28,7 @@ export function discoveryTopic(prefix: string, deviceId: string): string {
 	return `${prefix}/device/${escaped(deviceId)}/config`;
 }
 
-/** @returns the id of the device in a topic of discovery; undefined: it is none of ours */
+/** @returns device id in a discovery topic; undefined for foreign topics */
 export function deviceIdIn(prefix: string, topic: string): string | undefined {
 	const start = `${prefix}/device/`;
 	const [name = "", config] = topic.slice(start.length).split("/");
@@ -38,22 +38,25 @@ export function deviceIdIn(prefix: string, topic: string): string | undefined {
 		: undefined;
 }
 
-/** Below a node of its own: no device has the same. */
+/** Returns a topic below a separate node, distinct from those of devices. */
 export function gatewayTopic(prefix: string, name: string): string {
 	return `${prefix}/device/${product}/${escaped(name)}/config`;
 }
 
-/** Of the topics of the gateway with this name; no other gateway has the same. */
+/** Returns the base topic of the gateway with this name, unique per name. */
 export function baseOf(name: string): string {
 	return `${product}/${encodeURIComponent(name)}`;
 }
 
-/** @param text of a discovery message @param base of a gateway's topics */
+/**
+ * @param text discovery message
+ * @param base base topic of a gateway
+ */
 export function isDiscoveredBy(text: string, base: string): boolean {
 	return text.includes(`"${base}/status"`);
 }
 
-/** The gateway as a device of Home Assistant, through which it has the others. */
+/** Describes the gateway as the Home Assistant device that connects the others. */
 export function gatewayText({ name, base, publicUrl }: Gateway): string {
 	const status = {
 		platform: "binary_sensor",
@@ -78,7 +81,7 @@ export function gatewayText({ name, base, publicUrl }: Gateway): string {
 	});
 }
 
-/** @param macAddress undefined before its first report */
+/** @param macAddress undefined before the first report */
 export function discoveryText(facts: Facts, { base, publicUrl }: Gateway, macAddress?: string): string {
 	const { deviceId, label, model, chip, firmwareVersion } = facts.device;
 	return JSON.stringify({
@@ -96,14 +99,14 @@ export function discoveryText(facts: Facts, { base, publicUrl }: Gateway, macAdd
 			configuration_url: publicUrl && `${publicUrl}/#/devices/${encodeURIComponent(deviceId)}`,
 		},
 		origin: { name: product, sw_version: version, support_url: publicUrl },
-		// A device is available while both say so.
+		// A device is available while both topics say so.
 		availability: [{ topic: `${base}/status` }, { topic: `${base}/${deviceId}/availability` }],
 		availability_mode: "all",
 		components: componentsOf(facts, base),
 	});
 }
 
-/** Those of simulated devices are locally administered; Home Assistant makes one device of two with the same. */
+/** Excludes locally administered addresses of simulated devices, as Home Assistant merges devices with equal ones. */
 function isUnique(macAddress: string | undefined): boolean {
 	return macAddress !== undefined && (Number.parseInt(macAddress, 16) & 2) === 0;
 }

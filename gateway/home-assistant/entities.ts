@@ -1,6 +1,6 @@
 /**
- * The entities that a device has in Home Assistant, and the state that their templates read. The options are those of
- * homeassistant/components/mqtt/<platform>.py; of `light`, those of light/schema_basic.py.
+ * Home Assistant entities of a device, and the state that their templates read. Options are documented in
+ * homeassistant/components/mqtt/<platform>.py, for `light` in light/schema_basic.py.
  */
 
 import {
@@ -22,21 +22,21 @@ import { timeOfDay } from "../api/times.js";
 import type { QuietHoursService } from "../services/quiet-hours.js";
 import type { Device } from "../sessions/device.js";
 
-/** What entities are made of. */
+/** Data from which entities are created. */
 export interface Facts {
 	readonly device: Device;
-	/** That the gateway would install; undefined: none. */
+	/** Release that the gateway would install; undefined: none. */
 	readonly release: Release | undefined;
-	/** Ids of kept sounds by their names in Home Assistant. */
+	/** Ids of stored sounds by name in Home Assistant. */
 	readonly tones: ReadonlyMap<string, string>;
 	readonly canSpeak: boolean;
-	/** Undefined: this gateway keeps none. */
+	/** Undefined without quiet hours on this gateway. */
 	readonly quietHours: QuietHoursService | undefined;
 }
 
 interface Entity {
 	readonly platform: string;
-	/** Only devices that have it have the entity. */
+	/** Board part required for the entity. */
 	readonly part?: BoardPart;
 	readonly feature?: Feature;
 	readonly [option: string]: unknown;
@@ -44,7 +44,7 @@ interface Entity {
 
 export const buttons = ["btn_play", "btn_mute", "btn_vol_up", "btn_vol_down"] as const;
 export const product = "device-gateway";
-/** More is an error of Home Assistant. */
+/** Limit of Home Assistant. */
 const summaryCharacters = 255;
 
 const percent = { platform: "number", min: 0, max: 100, step: 1, unit_of_measurement: "%" };
@@ -59,14 +59,14 @@ const measurement = { platform: "sensor", state_class: "measurement" };
 const decibel = { device_class: "signal_strength", unit_of_measurement: "dBm", ...diagnostic };
 const kibibyte = { device_class: "data_size", unit_of_measurement: "KiB", ...diagnostic };
 const presets = commands.set_led.fields.value.values;
-/** light/const.py, EFFECT_OFF: the ring shows the device's state again. */
+/** Shows the device's state on the ring again (light/const.py, EFFECT_OFF). */
 export const noEffect = "off";
-/** Of a light without color. */
+/** Color of a light without color. */
 const white = "#ffffff";
 
 const entities: Readonly<Record<string, Entity>> = {
 	volume: { name: "Volume", icon: "mdi:volume-high", ...percent },
-	// In place of "ON" Home Assistant sends the latest brightness.
+	// Home Assistant sends the latest brightness instead of "ON".
 	ring: {
 		name: "Ring",
 		platform: "light",
@@ -75,7 +75,7 @@ const entities: Readonly<Record<string, Entity>> = {
 	},
 	siren: { name: "Sounds", icon: "mdi:speaker", platform: "siren" },
 	speech: { name: "Speak", icon: "mdi:account-voice", ...notify },
-	// Otherwise a message to an area would be spoken twice.
+	// Disabled by default, otherwise a message to an area would be spoken twice.
 	urgent_speech: { name: "Speak urgently", icon: "mdi:bullhorn", ...notify, ...disabled },
 	announcement: {
 		name: "Announcement",
@@ -130,10 +130,13 @@ const entities: Readonly<Record<string, Entity>> = {
 	firmware: { name: "Firmware", device_class: "firmware", platform: "update", payload_install: "install" },
 };
 
-/** The platform alone removes an entity: those of earlier releases. */
+/** Entities of earlier releases. A component with only a platform removes an entity. */
 const removed = { brightness: { platform: "number" } };
 
-/** @param base of the gateway's topics @returns by key, what discovery says of each */
+/**
+ * @param base base topic of the gateway
+ * @returns discovery components by key
+ */
 export function componentsOf(facts: Facts, base: string): Readonly<Record<string, object>> {
 	const components: Record<string, object> = { ...removed };
 	for (const [key, entity] of Object.entries(entities))
@@ -141,7 +144,7 @@ export function componentsOf(facts: Facts, base: string): Readonly<Record<string
 	return components;
 }
 
-/** The platform alone removes an entity, if there was one. */
+/** Returns the component of an entity, or only its platform to remove it. */
 function componentOf(key: string, entity: Entity, facts: Facts, base: string): object {
 	const { device, tones, canSpeak, quietHours } = facts;
 	const { platform, part, feature, ...options } = entity;
@@ -200,15 +203,18 @@ function componentOf(key: string, entity: Entity, facts: Facts, base: string): o
 	}
 }
 
-/** In whole percent, at least 1 unless it is 0. @param percent from a command or a report */
+/**
+ * Rounds to whole percent, at least 1 unless 0.
+ * @param percent from a command or a report
+ */
 export function wholeBrightness(percent: number): number {
 	return percent > 0 ? Math.max(1, Math.round(percent)) : percent;
 }
 
 /**
- * What the templates read.
- * @param lastBrightness in percent: the last one above 0, shown while the light is off. Home Assistant turns the light on
- * with it, but forgets it at a restart.
+ * Returns the state that templates read.
+ * @param lastBrightness latest one above 0 in percent, shown while the light is off. Home Assistant uses it
+ * to turn the light on, but forgets it at a restart.
  */
 export function stateOf(
 	{ peripherals, health, network, system }: StateReport,
@@ -235,7 +241,7 @@ export function stateOf(
 		haptics: peripherals.haptic_intensity,
 		touch: onOrOff(peripherals.touch_active),
 		light: peripherals.ambient_light,
-		// In steps of 5 dB, as in the summary: otherwise each report would change it.
+		// In steps of 5 dB like the summary, otherwise each report would change it.
 		signal: vitals.rssi ?? network.wifi_rssi,
 		memory: Math.round(health.free_heap_bytes / 1024),
 		reset_reason: health.reset_reason,
@@ -250,7 +256,10 @@ export function stateOf(
 	};
 }
 
-/** @param color `#rrggbb` @returns as Home Assistant has it: "255,136,0" */
+/**
+ * @param color `#rrggbb`
+ * @returns Home Assistant's format: "255,136,0"
+ */
 function channelsOf(color: string): string {
 	return [...Buffer.from(color.slice(1), "hex")].join(",");
 }

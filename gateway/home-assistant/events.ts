@@ -1,6 +1,6 @@
 /**
- * Presses of buttons and crashes (of each device 10 at once, then one a second), and what becomes of announcements (of each
- * at most 4 a second), as events of Home Assistant. The broker keeps none.
+ * Button presses and crashes (per device 10 at once, then one a second) and announcement results (at most 4 a
+ * second each) as Home Assistant events, not retained.
  */
 
 import type { CrashKind } from "../../device/protocol/messages.js";
@@ -18,15 +18,15 @@ const rate = { perSecond: 1, burst: 10 };
 export interface EventsOptions {
 	readonly core: Pick<Core, "monotonic" | "sessions">;
 	readonly broker: Pick<Broker, "send">;
-	/** Of this gateway's topics. */
+	/** Base topic of this gateway. */
 	readonly base: string;
 }
 
 interface State {
 	readonly bucket: TokenBucket;
-	/** In its latest report. */
+	/** Buttons pressed in the latest report. */
 	pressed: readonly string[];
-	/** What became of an announcement last. */
+	/** Latest state of an announcement. */
 	announcement: string;
 }
 
@@ -82,7 +82,7 @@ export class Events {
 		if (this.#stateOf(device).bucket.take()) this.#publish(device, entity, { event_type });
 	}
 
-	/** Without the broker it is lost: later it would be taken for a new one. */
+	/** Not queued without a connection, as it would look like a new event later. */
 	#publish({ deviceId }: Device, entity: string, event: object): void {
 		const { broker, base } = this.#options;
 		broker.send(`${base}/${deviceId}/${entity}`, JSON.stringify(event));

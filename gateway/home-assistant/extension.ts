@@ -1,4 +1,4 @@
-/** Home Assistant: each device of this gateway appears there, by MQTT discovery. Loaded only with MQTT_URL. */
+/** Home Assistant: publishes the devices of this gateway by MQTT discovery. Loaded only with MQTT_URL. */
 
 import { hostname } from "node:os";
 import { trimmed } from "../access/origin.js";
@@ -28,7 +28,7 @@ function createHomeAssistant(core: Core, server: MqttSettings): Extension {
 	let timer: NodeJS.Timeout | undefined;
 
 	const open = async () => {
-		// The same after a restart.
+		// Stable across restarts.
 		const name = settings.gatewayName ?? `${hostname()}:${core.port()}`;
 		const base = baseOf(name);
 		const previous = new PreviousName({ core, prefix, name });
@@ -46,7 +46,7 @@ function createHomeAssistant(core: Core, server: MqttSettings): Extension {
 				...(previous.base === undefined ? [] : [`${previous.base}/#`]),
 			],
 			onReady: () => {
-				// Only then nothing reads the previous topics any more.
+				// From then on nothing uses the previous topics.
 				devices
 					.publishAll()
 					.then(() => previous.remove(opened))
@@ -54,7 +54,7 @@ function createHomeAssistant(core: Core, server: MqttSettings): Extension {
 			},
 			onMessage: (topic, text, isRetained) => {
 				if (topic === `${prefix}/status`) {
-					// Home Assistant has started: it may have lost what it had.
+					// Home Assistant has started and may have lost its state.
 					if (text === "online" && !isRetained && opened.isReady) void devices.publishAll();
 				} else if (topic.startsWith(`${base}/`)) {
 					const [deviceId = "", what = "", set] = topic.slice(base.length + 1).split("/");

@@ -1,4 +1,4 @@
-/** The name under which this gateway published before, kept in its data folder: what the broker still has of it is removed. */
+/** Previous name of this gateway, stored in its data folder, and removal of its retained messages from the broker. */
 
 import { join } from "node:path";
 import { parseJson } from "../api/json.js";
@@ -9,17 +9,17 @@ import { baseOf, gatewayTopic } from "./discovery.js";
 
 export interface PreviousNameOptions {
 	readonly core: Pick<Core, "disk" | "settings">;
-	/** Of what Home Assistant reads. */
+	/** Discovery prefix. */
 	readonly prefix: string;
-	/** As it is now. */
+	/** Current name. */
 	readonly name: string;
 }
 
 export class PreviousName {
 	readonly #options: PreviousNameOptions;
-	/** As it is kept; undefined: none. */
+	/** Stored name; undefined: none. */
 	#kept: string | undefined;
-	/** Retained below its base, by topic. */
+	/** Retained messages below its base topic. */
 	readonly #texts = new Map<string, string>();
 
 	constructor(options: PreviousNameOptions) {
@@ -33,19 +33,25 @@ export class PreviousName {
 		this.#kept = typeof kept === "string" ? kept : undefined;
 	}
 
-	/** Of its topics; undefined: it is the same as now, or there was none. */
+	/** Base topic of the previous name; undefined if there is none or it is unchanged. */
 	get base(): string | undefined {
 		return this.#kept === undefined || this.#kept === this.#options.name ? undefined : baseOf(this.#kept);
 	}
 
-	/** Call it with each retained message. @returns whether it is of this name */
+	/**
+	 * Must be called with each retained message.
+	 * @returns whether it belongs to the previous name
+	 */
 	take(topic: string, text: string): boolean {
 		const isOfIt = this.base !== undefined && topic.startsWith(`${this.base}/`);
 		if (isOfIt) this.#texts.set(topic, text);
 		return isOfIt;
 	}
 
-	/** Removes what was retained, unless another gateway has this name by now. @throws {NodeJS.ErrnoException} */
+	/**
+	 * Removes its retained messages, unless another gateway now has this name.
+	 * @throws {NodeJS.ErrnoException}
+	 */
 	async remove(broker: Pick<Broker, "retain">): Promise<void> {
 		const { core, prefix, name } = this.#options;
 		if (this.#kept === name) return;

@@ -2,17 +2,17 @@ import { StartError } from "../problem.js";
 import { contentOf, given, refuseWithout, type Setting, serverUrl, trimmed } from "../setting.js";
 
 export interface MqttSettings {
-	/** Address without credentials. */
+	/** URL without credentials. */
 	readonly url: string;
 	readonly username: string | undefined;
 	readonly password: string | undefined;
-	/** PEM; undefined: the system's authorities. */
+	/** PEM; undefined: CA certificates of the system. */
 	readonly authority: Buffer | undefined;
 	/** Prefix of the discovery topics. */
 	readonly prefix: string;
 }
 
-/** The broker of Home Assistant; undefined: none. The address may hold a password: not shown. */
+/** Broker of Home Assistant; undefined: none. The URL may contain a password, so it is not shown. */
 export const mqtt: Setting<MqttSettings | undefined> = {
 	variables: {
 		MQTT_URL: {

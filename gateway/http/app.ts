@@ -30,7 +30,7 @@ export function createApp({ isTls, routers, answerError }: AppOptions): Express 
 					frameAncestors: ["'none'"],
 				},
 			},
-			// With helmet's default, "no-referrer", browsers send `Origin: null` with our login form.
+			// helmet's default, "no-referrer", makes browsers send `Origin: null` with the login form.
 			referrerPolicy: { policy: "same-origin" },
 			strictTransportSecurity: isTls,
 			xFrameOptions: { action: "deny" },

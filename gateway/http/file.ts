@@ -31,7 +31,7 @@ export interface ServedFile {
 export const forever = "max-age=31536000, immutable";
 const digestOfNothing = createHash("sha256").digest("base64");
 
-/** @throws {HttpProblem} 412, 416 */
+/** @throws {RequestError} 412, 416 */
 export function sendFile(
 	{ headers, method }: IncomingMessage,
 	response: ServerResponse,
@@ -49,7 +49,7 @@ export function sendFile(
 	const span = isWhole ? undefined : requestedSpan(headers, bytes.length, [etag, lastModified]);
 	if (isForDevice) for (const name of response.getHeaderNames()) response.removeHeader(name);
 	const fields = ["Cache-Control", `private, ${caching}, no-transform`, "ETag", etag];
-	// With If-Range the client has the others already (RFC 9110, 15.3.7).
+	// A client that sends If-Range has the other headers already (RFC 9110, 15.3.7).
 	if (span && headers["if-range"] !== undefined) response.removeHeader("Connection");
 	else if (isForDevice) fields.push("Accept-Ranges", "bytes", "Content-Type", type);
 	else {
@@ -84,7 +84,7 @@ function wasSeen(headers: IncomingHttpHeaders, etag: string, lastModified: strin
  *
  * @param validators values that If-Range may have
  * @returns first and last byte, both included; undefined: the whole
- * @throws {HttpProblem} 416 if the range starts beyond the end
+ * @throws {RequestError} 416 if the range starts beyond the end
  */
 function requestedSpan(headers: IncomingHttpHeaders, size: number, validators: readonly string[]) {
 	const { range = "", "if-range": ifRange } = headers;

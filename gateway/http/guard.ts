@@ -1,4 +1,4 @@
-/** What an extension can do to bound the cost of connections, from the first byte to the upgrade. */
+/** Hooks that limit the cost of connections, from the first byte to the upgrade. */
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";

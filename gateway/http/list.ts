@@ -1,4 +1,4 @@
-/** Sends a long list as JSON, piece by piece: made all at once it would keep all other requests waiting. */
+/** Streams a long list as JSON in pieces, to avoid blocking the event loop. */
 
 import type { Response } from "express";
 

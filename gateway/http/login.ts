@@ -1,6 +1,6 @@
 /**
- * Login by a one-time link, which the gateway prints at its start and the page creates for another device, or by a token. Either sets
- * a cookie that scripts cannot read and browsers do not send for other sites.
+ * Login by a one-time link, printed at the start or created by the page, or by a token. Sets a cookie with HttpOnly and
+ * SameSite.
  */
 
 import type { Request, Response } from "express";
@@ -80,7 +80,7 @@ export function createLoginRoutes(access: Access, page = async () => plainPage):
 	});
 }
 
-/** @throws {HttpProblem} 400 if it is too large or too slow */
+/** @throws {RequestError} 400 if it is too large or too slow */
 async function readForm(request: Request): Promise<URLSearchParams> {
 	const body = await readBody(request);
 	if (body === undefined)

@@ -15,7 +15,7 @@ import { HttpProblem } from "../problem.js";
 const maxBodyBytes = 4096;
 const bodyMs = 10_000;
 const longCharacters = 64 * 1024;
-/** What was read, for the audit. */
+/** Parsed bodies, for the audit log. */
 const bodies = new WeakMap<IncomingMessage, unknown>();
 const queries = new WeakMap<IncomingMessage, URLSearchParams>();
 
@@ -68,7 +68,7 @@ export function readBody(request: IncomingMessage, maxBytes = maxBodyBytes): Pro
 /**
  * @param example for the rejection
  * @param maxBytes of the body
- * @throws {HttpProblem} if the body is not JSON, or does not match
+ * @throws {RequestError} if the body is not JSON, or does not match
  */
 export async function readJson<S extends Schema>(
 	request: IncomingMessage,
@@ -90,7 +90,7 @@ export async function readJson<S extends Schema>(
 	return checked;
 }
 
-/** @throws {HttpProblem} 422 */
+/** @throws {RequestError} 422 */
 export function requireValid<S extends Schema>(schema: S, value: unknown): Infer<S> {
 	if (matches(schema, value)) return value;
 	throw new HttpProblem(422, `${describeProblem(findProblem(schema, value))}.`);

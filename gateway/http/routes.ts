@@ -1,4 +1,4 @@
-/** Serves the routes of gateway/api: authorization, validation, responses, and the errors for other methods. */
+/** Serves the routes of gateway/api: authorization, validation, responses, and 405 for other methods. */
 
 import { type Request, type Response, Router } from "express";
 import { describeProblem, findProblem, isRecord, keysOf, type Schema } from "../../device/protocol/schema.js";
@@ -40,7 +40,7 @@ export type Handlers<T> = {
 
 /** A route with its handler. */
 export interface Route {
-	/** Such as `GET /api/devices/:deviceId`. */
+	/** Method and path, such as `GET /api/devices/:deviceId`. */
 	readonly name: string;
 	readonly definition: RouteDefinition;
 	readonly handle: Handle;
@@ -60,7 +60,7 @@ type Handle = {
 
 /**
  * Joins a table of routes with its handlers.
- * @throws {HttpProblem} from handlers is the response
+ * @throws {RequestError} from handlers is the response
  */
 export function serve<const T extends RouteTable>(
 	table: { readonly routes: T },
@@ -144,7 +144,7 @@ function paramsOf({ params }: Request): Readonly<Record<string, string>> {
 	return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)]));
 }
 
-/** @throws {HttpProblem} 422 if a field of the query is missing or not valid */
+/** @throws {RequestError} 422 if a field of the query is missing or not valid */
 function readFields(
 	request: Request,
 	fields: Readonly<Record<string, Schema>>,

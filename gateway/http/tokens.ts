@@ -14,7 +14,7 @@ export interface TokenRoutesOptions {
 }
 
 export function createTokenRoutes({ access, tokens, storage }: TokenRoutesOptions): readonly Route[] {
-	/** @throws {HttpProblem} if it could not be written */
+	/** @throws {RequestError} if it could not be written */
 	const stored = <T>(change: Promise<T>) =>
 		change.catch((error: unknown) => {
 			if (errorCode(error) === undefined) throw error;

@@ -1,4 +1,4 @@
-/** Base of an extension that runs jobs: its routes, its frames, and what it shares with other gateways. */
+/** Base of extensions that run jobs: routes, frames, and sharing with other gateways. */
 
 import type { Response } from "express";
 import type { Person } from "../api/person.js";
@@ -14,7 +14,7 @@ export interface JobsExtensionOptions<D extends JobDescription, J extends Job<D>
 	readonly jobs: Jobs<D, J>;
 	/** In display order: failures first. */
 	readonly states: readonly string[];
-	/** @throws {HttpProblem} if this person may not stop it; default: everyone who may use the route may */
+	/** @throws {RequestError} if this person may not stop it; default: everyone who may use the route may */
 	readonly checkStop?: (person: Person, job: D) => void;
 }
 
@@ -35,7 +35,7 @@ export function jobsExtension<D extends JobDescription, J extends Job<D>>(
 			jobs.close();
 		},
 	} satisfies Extension;
-	/** As `JobService.has`. */
+	/** Implements `JobService.has`. */
 	const has = async (job: string) => {
 		try {
 			return (await shown.find(job)).id === job;

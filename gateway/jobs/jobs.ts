@@ -15,7 +15,7 @@ import { isEndReason } from "../sessions/view.js";
 import type { Moment, Parts, ShownPart } from "./parts.js";
 import { targetsOf } from "./targets.js";
 
-/** As `GET` shows it. */
+/** Job as returned by `GET`. */
 export interface JobDescription {
 	readonly id: string;
 	/** UTC. */
@@ -39,7 +39,7 @@ export interface Job<D extends JobDescription> {
 	frameOf(devices: D["devices"]): string;
 }
 
-/** What requests are answered from: the jobs of this gateway, or of all that act as one. */
+/** Jobs shown to clients: those of this gateway, or of all gateways of a cluster. */
 export interface ShownJobs<D extends JobDescription> {
 	/** The newest first. */
 	list(): Iterable<D> | AsyncIterable<D>;
@@ -51,7 +51,7 @@ export interface ShownJobs<D extends JobDescription> {
 
 export interface JobsOptions<J> {
 	readonly core: Pick<Core, "sessions" | "monitors" | "now" | "monotonic" | "log">;
-	/** Of monitors, and in the path of requests. */
+	/** Name of the monitor channel, and in the path of requests. */
 	readonly channel: string;
 	/** For refusals, such as "announcement". */
 	readonly noun: string;
@@ -128,12 +128,12 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 		return { now: now(), monotonic: monotonic() };
 	}
 
-	/** @returns ids of devices, known or not @throws {HttpProblem} 422 */
+	/** @returns ids of devices, known or not @throws {RequestError} 422 */
 	devicesOf(targets: Targets): readonly string[] {
 		return targetsOf(this.options.core.sessions.devices, targets);
 	}
 
-	/** @returns an id for a job, and the ids of its devices @throws {HttpProblem} 409: too many run; 422 */
+	/** @returns an id for a job, and the ids of its devices @throws {RequestError} 409: too many run; 422 */
 	plan(targets: Targets): { readonly id: string; readonly devices: readonly string[] } {
 		const { channel } = this.options;
 		const devices = this.devicesOf(targets);

@@ -1,4 +1,4 @@
-/** The devices of a job, each with its state, counted by state. Without sockets, timers and clocks. */
+/** Devices of a job with their states and counts by state. Without I/O, timers and clocks. */
 
 import { zeros } from "../api/statuses.js";
 import { isoTime } from "../sessions/view.js";
@@ -15,12 +15,12 @@ interface Part<S extends string, M> {
 	readonly state: S;
 	/** One sentence; null: the state says it. */
 	readonly reason: string | null;
-	/** Of the latest change of its state. */
+	/** Time of the latest change of state. */
 	readonly moment: Moment;
 	readonly more: M;
 }
 
-/** As people get it. */
+/** Part as shown to people. */
 export interface ShownPart<S extends string> {
 	readonly deviceId: string;
 	readonly state: S;
@@ -33,7 +33,7 @@ export interface PartsOptions<S extends string, M extends object> {
 	readonly states: readonly S[];
 	/** Those in which a device has ended. */
 	readonly lastStates: readonly S[];
-	/** What else is shown of a device, before it has said anything. */
+	/** Initial values of the additional fields. */
 	readonly first: M;
 }
 
@@ -112,13 +112,13 @@ export class Parts<S extends string, M extends object = object> {
 		this.#changed.add(deviceId);
 	}
 
-	/** As a request gets it. */
+	/** Returns the representation for HTTP responses. */
 	describe() {
 		const endedAt = this.#ended ? isoTime(this.#ended.now) : null;
 		return { endedAt, counts: this.counts, devices: this.shown() };
 	}
 
-	/** As a frame has it. @param devices those that have changed */
+	/** Returns the representation for frames. @param devices changed devices */
 	progress<D>(devices: readonly D[]) {
 		return { isOver: this.#ended !== undefined, counts: this.counts, devices };
 	}

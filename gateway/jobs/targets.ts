@@ -1,4 +1,4 @@
-/** Finds the devices that a person has named: one by one, as a room, or by their tags. */
+/** Resolves targets to devices: ids, a room, or a tag expression. */
 
 import { messageOf } from "../api/client/request.js";
 import { thereAre } from "../api/client/words.js";
@@ -7,7 +7,7 @@ import type { Targets } from "../api/targets.js";
 import { HttpProblem } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 
-/** @returns ids, known or not, each once @throws {HttpProblem} 422 */
+/** @returns ids, known or not, each once @throws {RequestError} 422 */
 export function targetsOf(
 	devices: ReadonlyMap<string, Device>,
 	{ all, room, tags, devices: ids }: Targets,
@@ -35,13 +35,13 @@ export function targetsOf(
 	throw new HttpProblem(422, "targets names no device.");
 }
 
-/** @param text a tag expression @returns those that match, in the order given @throws {HttpProblem} 422 if it is none */
+/** @param text a tag expression @returns those that match, in the order given @throws {RequestError} 422 if it is none */
 export function devicesWithTags(devices: Iterable<Device>, text: string): readonly Device[] {
 	const expression = readTags(text);
 	return [...devices].filter(({ label }) => matchesTags(expression, label.tags));
 }
 
-/** @throws {HttpProblem} 422 */
+/** @throws {RequestError} 422 */
 export function readTags(text: string): TagExpression {
 	try {
 		return parseTags(text);

@@ -1,4 +1,4 @@
-/** One board replaces another: what people have given the old one goes to the new one, and the old one is refused. */
+/** Replacement of boards: moves user settings from an old board to a new one and rejects the old one. */
 
 import { replacementRoutes } from "../api/replacement.js";
 import type { Core, Extension } from "../extension.js";

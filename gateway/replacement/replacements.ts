@@ -1,6 +1,7 @@
 /**
- * Boards that others have replaced. A record says so before anything is handed over: from then on the old board is refused, and
- * what is not done when a gateway ends is done after its next start, or by another gateway. The record keeps the old board's history.
+ * Replaced boards. A record is written before anything is moved: from then on the old board is rejected, and
+ * unfinished steps are completed after the next start or by another gateway. The record keeps the old board's
+ * history.
  */
 
 import {
@@ -37,9 +38,9 @@ import type { SessionListener } from "../sessions/sessions.js";
 import { deviceHead, isoTime } from "../sessions/view.js";
 import type { Records } from "../storage/records.js";
 
-/** How often each gateway hands over what is left: by another one that has ended, too. */
+/** Interval at which each gateway completes unfinished replacements, including those of a gateway that failed. */
 const againMs = 3_000;
-/** The new board has had its time to show its settings. */
+/** Number of reports in which the new board should show its settings. */
 const reportsAtMost = 3;
 
 const handedOver = keysOf(commandEntries).filter(isHandedOver);
@@ -48,15 +49,15 @@ const setting = either(...handedOver.map((command) => commands[command]));
 const record = object({
 	by: deviceId,
 	at: time,
-	/** The name of a person's token. */
+	/** Name of a user's token. */
 	who: string(64),
-	/** Not all is handed over yet. */
+	/** Whether steps are unfinished. */
 	isPending: optional(boolean()),
-	/** Of the old board, until the new one has them or people have set others. */
+	/** Settings of the old board, until the new one has them or users set others. */
 	settings: list(setting, handedOver.length),
-	/** Volume of the new board before; absent: not known. */
+	/** Volume of the new board before the replacement; absent: unknown. */
 	volume: optional(integer(0, 100)),
-	/** JSON of what `GET /api/devices/<new>` says of the old board. */
+	/** History of the old board for `GET /api/devices/<new>`, as JSON. */
 	history: string(1 << 20),
 });
 type Kept = Infer<typeof record>;
@@ -64,15 +65,15 @@ type Kept = Infer<typeof record>;
 export class Replacements implements ReplacementService {
 	readonly #core: Core;
 	readonly #records: Records<Kept>;
-	/** By the id of the old board. */
+	/** Records by id of the old board. */
 	readonly #kept = new Map<string, Kept>();
-	/** By new boards that have to be sent settings: the old ones. */
+	/** Ids of old boards by new boards that still need their settings. */
 	readonly #unsent = new Map<string, string>();
-	/** How often a session has reported since it was sent settings. */
+	/** Number of reports in a session since settings were sent. */
 	readonly #reports = new WeakMap<Session, number>();
-	/** Settings of an old board are sent in this turn. */
+	/** Whether settings are being sent in this turn. */
 	#isSending = false;
-	/** By old boards that are being handed over here now. */
+	/** Running replacements by old board. */
 	readonly #busy = new Map<string, Promise<boolean>>();
 	#timer: NodeJS.Timeout | undefined;
 
@@ -101,7 +102,7 @@ export class Replacements implements ReplacementService {
 		},
 	};
 
-	/** What people set from now on wins. */
+	/** Drops a setting of the old board that a user has just set. */
 	onCommand({ device }: Session, payload: unknown): void {
 		const from = this.#unsent.get(device?.deviceId ?? "");
 		const checked = checkCommand(payload);
@@ -115,7 +116,7 @@ export class Replacements implements ReplacementService {
 		return this.#records.readinessProblem;
 	}
 
-	/** @throws {Error} if its records cannot be had */
+	/** @throws {Error} if its records are unavailable */
 	async open(): Promise<void> {
 		await this.#records.each((from, kept) => this.#set(from, kept));
 		this.#timer = setInterval(() => {
@@ -146,9 +147,9 @@ export class Replacements implements ReplacementService {
 	}
 
 	/**
-	 * Puts a board in place of another; the same again changes nothing.
-	 * @param who the name of a person's token
-	 * @throws {HttpProblem} 404, 409, and 507 or 503 if not all could be written yet: then it is tried again
+	 * Replaces a board by another. Repeating it changes nothing.
+	 * @param who name of a user's token
+	 * @throws {RequestError} 404, 409, and 507 or 503 if not everything is written yet, which is retried
 	 */
 	async replace(from: string, by: string, who: string): Promise<Replacement> {
 		const { peers, services, now, storage, sessions } = this.#core;
@@ -182,7 +183,10 @@ export class Replacements implements ReplacementService {
 		return { deviceId: from, by, at: isoTime(at), settings, doNotFit };
 	}
 
-	/** Lets a board in again, as a new one; what was kept of it is deleted. @throws {HttpProblem} 404, 409, 507 or 503 */
+	/**
+	 * Readmits a board as a new one and deletes its record.
+	 * @throws {RequestError} 404, 409, 507 or 503
+	 */
 	async undo(from: string): Promise<void> {
 		const { storage } = this.#core;
 		const kept = this.#kept.get(from);
@@ -193,7 +197,10 @@ export class Replacements implements ReplacementService {
 		throw new HttpProblem(storage.status, `This could not be removed from ${storage.place}; try again.`);
 	}
 
-	/** @returns the old one @throws {HttpProblem} 404, 409 */
+	/**
+	 * @returns the old board
+	 * @throws {RequestError} 404, 409
+	 */
 	#check(from: string, by: string): Device {
 		const problem = (detail: string) => new HttpProblem(409, detail);
 		if (from === by) throw problem("A device cannot replace itself.");
@@ -208,7 +215,7 @@ export class Replacements implements ReplacementService {
 		return devices[0];
 	}
 
-	/** @throws {HttpProblem} 404, 409 */
+	/** @throws {RequestError} 404, 409 */
 	#known(deviceId: string): Device {
 		const rejection = this.rejectionOf(deviceId);
 		if (rejection !== undefined) throw new HttpProblem(409, rejection);
@@ -217,7 +224,7 @@ export class Replacements implements ReplacementService {
 		throw new HttpProblem(404, `No device is called ${deviceId}; see /api/devices.`);
 	}
 
-	/** @returns whether all is written */
+	/** @returns whether everything is written */
 	async #complete(from: string): Promise<boolean> {
 		const kept = this.#kept.get(from);
 		if (!kept?.isPending) return kept !== undefined;
@@ -229,7 +236,7 @@ export class Replacements implements ReplacementService {
 	async #handOver(from: string, kept: Kept): Promise<boolean> {
 		const { sessions, monitors, handOver, log } = this.#core;
 		try {
-			// First, also if it was written before: what follows must not be left half done.
+			// First, even if it was written before, as the steps that follow must be resumable.
 			if (!(await this.#records.save(from, kept))) return false;
 			await handOver(from, kept.by);
 			const device = sessions.devices.get(from);
@@ -253,7 +260,7 @@ export class Replacements implements ReplacementService {
 		const { settings, volume: before } = this.#kept.get(from ?? "") ?? {};
 		if (from === undefined || !settings || report.health.safe_mode) return;
 		const volume = volumeOf(report);
-		// By its buttons.
+		// Volume changed by its buttons.
 		const isTurned = volume !== undefined && before !== undefined && volume !== before;
 		const isLeft = (each: Kept["settings"][number]) =>
 			!endOf(each, report, 0) && !(each.command === "set_volume" && isTurned);
@@ -274,13 +281,13 @@ export class Replacements implements ReplacementService {
 		this.#isSending = false;
 	}
 
-	/** Those before a device, the latest first, each with its old board's id. */
+	/** Returns predecessors of a device, latest first, each with the id of the old board. */
 	#chainOf(by: string): readonly (readonly [from: string, Kept])[] {
 		const own = [...this.#kept].filter(([, kept]) => kept.by === by);
 		return own.flatMap((entry) => [entry, ...this.#chainOf(entry[0])]).sort(([, a], [, b]) => b.at - a.at);
 	}
 
-	/** @returns whether it is written; if not, it is tried again every second */
+	/** @returns whether it is written; if not, it is retried every second */
 	async #change(from: string, change: (kept: Kept) => Kept): Promise<boolean> {
 		for (;;) {
 			const before = this.#kept.get(from);
@@ -293,13 +300,13 @@ export class Replacements implements ReplacementService {
 		}
 	}
 
-	/** @returns whether its record is gone */
+	/** @returns whether its record is removed */
 	#drop(from: string): Promise<boolean> {
 		this.#set(from, undefined);
 		return this.#records.remove(from);
 	}
 
-	/** Takes in what is known now; the old board has no place any more. */
+	/** Applies a record, and disconnects the old board. */
 	#set(from: string, kept: Kept | undefined): void {
 		const before = this.#kept.get(from);
 		if (before && this.#unsent.get(before.by) === from) this.#unsent.delete(before.by);
@@ -319,18 +326,18 @@ export class Replacements implements ReplacementService {
 	}
 }
 
-/** @returns the latest; undefined: there is none outside of safe mode */
+/** @returns latest report; undefined: none outside of safe mode */
 function reportOf({ state }: Device): StateReport | undefined {
 	const report: unknown = parseJson(state.text ?? "");
 	return matches(uplinks.state_report, report) && !report.health.safe_mode ? report : undefined;
 }
 
-/** @returns undefined: a sound may have a volume of its own */
+/** @returns undefined during a sound, which may have its own volume */
 function volumeOf({ peripherals: { audio } }: StateReport): number | undefined {
 	return audio.current_track.startsWith("file:///sounds/") ? undefined : audio.volume;
 }
 
-/** By the latest report. */
+/** Returns the settings in the latest report. */
 function settingsOf(device: Device): Kept["settings"] {
 	const report = reportOf(device);
 	return handedOver.flatMap((command) => {

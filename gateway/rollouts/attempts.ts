@@ -1,4 +1,4 @@
-/** The attempts of rollouts to update devices: starts them, and reports what is known of each device. */
+/** Attempts of rollouts to update devices: starts them and tracks their results. */
 
 import type { Logger } from "pino";
 import type { Rollout } from "../api/rollout.js";
@@ -11,43 +11,44 @@ import type { Offer, Seen } from "./device-step.js";
 
 /** Sends offers to devices of any gateway. */
 export interface Offers {
-	/** @returns why it was not sent; undefined if it was, or if that is not known */
+	/** @returns why the offer was rejected; undefined if it was sent or the result is unknown */
 	send(rollout: Rollout, device: Device): Promise<UpdateRejection | undefined>;
-	/** Prevents an unsent offer of another driver from being sent. @returns as `send` */
+	/**
+	 * Prevents an unsent offer of another driver from being sent.
+	 * @returns like `send`
+	 */
 	recall(rollout: Rollout, deviceId: string): Promise<UpdateRejection | undefined>;
 }
 
 export interface AttemptsOptions {
 	readonly updates: Pick<Updates, "trigger" | "historyOf">;
-	/** Default: to devices of this gateway, by `updates`. */
+	/** Default: sends to devices of this gateway with `updates`. */
 	readonly offers?: Offers;
-	/** Default: crashes are not known. */
+	/** Default: no known crashes. */
 	readonly latestCrashOf?: (deviceId: string) => LatestCrash | undefined;
-	/** By id. */
+	/** Devices by id. */
 	readonly devices: ReadonlyMap<string, Device>;
 	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
-	/** From 0 to less than 1; default: Math.random. */
+	/** Random number from 0 to less than 1. Default: Math.random. */
 	readonly random?: () => number;
 	readonly log: Pick<Logger, "info" | "error">;
 }
 
-/** A returning device begins after at most this, at random: a fleet must not begin at once. */
+/** Maximum random delay before a reconnected device begins, so that a fleet does not begin simultaneously. */
 const returnMs = 10_000;
-/** Before the next attempt; drawn from the upper half. */
+/** Maximum delay before the next attempt. The actual delay is random in the upper half. */
 const retryMs = 60_000;
 
 export class Attempts {
 	readonly #options: AttemptsOptions;
-	/**
-	 * Devices whose latest attempt was begun here; times do not decide about them, as the clock may have gone back.
-	 */
+	/** Devices whose latest attempt this process began. Comparing times instead would fail if the clock was set back. */
 	readonly #begun = new Set<string>();
-	/** The latest, by device. */
+	/** Latest offer by device id. */
 	readonly #offers = new Map<string, Offer>();
-	/** By device: monotonic time at which it may begin; infinity while it is away. */
+	/** Monotonic time from which a device may begin, by device id; infinity while it is offline. */
 	readonly #readyAt = new Map<string, number>();
-	/** Until this monotonic time, a device that is away may be about to connect. */
+	/** Monotonic time until which an offline device may be about to connect. */
 	readonly #returningUntil: number;
 
 	constructor(options: AttemptsOptions) {
@@ -55,7 +56,7 @@ export class Attempts {
 		this.#returningUntil = options.monotonic() + silenceMs;
 	}
 
-	/** Starts the update of a device; `look` reports its progress. */
+	/** Starts the update of a device. `snapshotOf` returns its progress. */
 	async begin(rollout: Rollout, deviceId: string): Promise<void> {
 		const { devices, updates, offers, log } = this.#options;
 		const device = devices.get(deviceId);
@@ -68,7 +69,7 @@ export class Attempts {
 		log.info({ rollout: rollout.id, deviceId, version, refused: rejection?.code }, "rollout: update offered");
 	}
 
-	/** Call it for each device to which the previous driver has offered the update. */
+	/** Adopts the attempt of a device to which the previous driver offered the update. */
 	async takeOver(rollout: Rollout, deviceId: string): Promise<void> {
 		const { offers } = this.#options;
 		if (offers) await this.#follow(rollout, deviceId, () => offers.recall(rollout, deviceId));
@@ -130,7 +131,7 @@ export class Attempts {
 	}
 }
 
-/** @returns version and images for `Updates.trigger` */
+/** @returns version and image hashes for `Updates.trigger` */
 export function triggerOf({ plan }: Rollout): readonly [version: string, pinned: readonly string[]] {
 	const { version, source, images } = plan.firmware;
 	return [source === "upload" ? "custom" : version, images.map(({ sha256 }) => sha256)];

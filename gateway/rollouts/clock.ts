@@ -1,13 +1,13 @@
-/** Clock of rollouts: wall time that does not change when the system clock is set. */
+/** Clock of rollouts: wall-clock time that ignores changes of the system clock. */
 
 import type { Rollout } from "../api/rollout.js";
 import type { Moment } from "./device-step.js";
 import { isInWindow } from "./window.js";
 
 export interface RolloutClockOptions {
-	/** Milliseconds since 1970. */
+	/** Wall clock, in milliseconds since 1970. */
 	readonly now: () => number;
-	/** Monotonic milliseconds. */
+	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
 }
 
@@ -21,12 +21,15 @@ export class RolloutClock {
 		this.#origin = options.now() - options.monotonic();
 	}
 
-	/** Whole milliseconds since 1970. */
+	/** Returns whole milliseconds since 1970. */
 	now(): number {
 		return Math.round(this.#origin + this.#options.monotonic());
 	}
 
-	/** Continues from the latest step of active rollouts: with an earlier clock, devices would soak far too long. @returns its time */
+	/**
+	 * Advances to the latest step of active rollouts, as an earlier clock would prolong soak times.
+	 * @returns time of that step
+	 */
 	catchUp(active: Iterable<Rollout>): number {
 		let latest: number | undefined;
 		for (const { devices } of active)

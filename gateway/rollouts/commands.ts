@@ -1,4 +1,4 @@
-/** A person's commands to a rollout, as a pure function. */
+/** User commands to a rollout, as a pure function. */
 
 import type { Rollout } from "../api/rollout.js";
 import { failureStatuses, isOneOf, isOver } from "../api/statuses.js";
@@ -8,7 +8,7 @@ import { type Change, resultsOf, turn } from "./machine.js";
 export const rolloutCommands = ["pause", "resume", "approve", "cancel", "retry"] as const;
 export type RolloutCommand = (typeof rolloutCommands)[number];
 
-/** @returns what changes, nothing if it was done before, or a sentence that says why it cannot be done */
+/** @returns the change, an empty one if there is nothing to do, or the reason for a rejection */
 export function executeCommand(
 	rollout: Rollout,
 	command: RolloutCommand,

@@ -1,6 +1,6 @@
 /**
- * The step of one device in a rollout, as pure functions: what the gateway knows of the device decides, so it is the
- * same after a restart.
+ * State machine of one device in a rollout, as pure functions of the gateway's data about the device, so that
+ * a restart does not change their result.
  */
 
 import { compareVersions, isSameVersion } from "../api/channels.js";
@@ -11,44 +11,42 @@ import type { UpdateRejection } from "../firmware/rejections.js";
 import { isActive, silenceMs, type UpdateJob } from "../firmware/update-job.js";
 import type { LatestCrash } from "../services/devices.js";
 
-/**
- * It is being sent; it was sent, though its record may be still to come from the device's gateway; or why it was not sent.
- */
+/** Result of an offer: in progress, sent (the device's gateway may not have published its record yet), or rejected. */
 export type Offer = "pending" | "sent" | UpdateRejection;
 
 /** What the gateway knows of a device now. */
 export interface Seen extends Fit {
 	readonly version: string | null;
-	/** And it has reported, so `version` is up to date. */
+	/** Whether it is connected and has reported, so `version` is up to date. */
 	readonly isConnected: boolean;
-	/** It is connected, and nothing delays its next attempt. */
+	/** Whether it is connected and its next attempt is not delayed. */
 	readonly isAvailable: boolean;
-	/** What became of the latest offer; undefined: there was none since the gateway's start. */
+	/** Result of the latest offer since the gateway's start. */
 	readonly offer?: Offer | undefined;
-	/** Its latest update. */
+	/** Latest update. */
 	readonly job?: UpdateJob | undefined;
-	/** Its latest crash; undefined if none is known. */
+	/** Latest known crash. */
 	readonly crash?: LatestCrash | undefined;
-	/** It was begun before the gateway's latest start, so messages about it may be lost. */
+	/** Whether its update began before the gateway's latest start, so messages about it may have been lost. */
 	readonly isInherited: boolean;
-	/** It is away, but may be about to connect again: the gateway has just started. */
+	/** Whether it is offline but may reconnect soon, because the gateway has just started. */
 	readonly isReturning: boolean;
 }
 
 export interface Moment {
 	/** Milliseconds since 1970, by a clock that is never set, and that is not behind any stored time. */
 	readonly now: number;
-	/** `startsAt` has come, also if the clock was set back since; updates may begin; `deadline` has come. */
+	/** Whether `startsAt` has passed, even if the clock was set back since. */
 	readonly isDue: boolean;
 	readonly isOpen: boolean;
 	readonly isLate: boolean;
 }
 
-/** An update is on record before its command is sent: without a record after this time it was not sent. */
+/** Time after which an update without a record counts as not sent. Records precede their command. */
 const unsentMs = 30_000;
 /**
- * Of another gateway's device the update's end may become known before its version does: as long as gateways may need to
- * hear of each other again, once a server of NATS has failed. A rollback that is on record counts at once.
+ * Grace period for a device of another gateway, whose update result may arrive before its version: the time
+ * gateways need to reconnect after a NATS server failed. A recorded rollback counts immediately.
  */
 export const settleMs = 30_000;
 
@@ -165,7 +163,10 @@ function giveBack(
 	return move(before, isFinal ? "rejected" : waits, now, rejection?.message);
 }
 
-/** How long a device that soaks is still watched, in whole seconds; 0: it has only to connect. @returns null for others */
+/**
+ * Remaining soak time in whole seconds; 0: the device only has to connect.
+ * @returns null for a device that does not soak
+ */
 export function soakSecondsLeft({ plan }: Rollout, step: DeviceStep, now: number): number | null {
 	if (step.status !== "soaking") return null;
 	const soakSeconds = soakSecondsOf(plan, step);

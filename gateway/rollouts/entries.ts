@@ -1,4 +1,4 @@
-/** The entries of a rollout in the log: its plan, its devices in their order, then each change. */
+/** Log entries of a rollout: its plan, its devices in order, then each change. */
 
 import { isDeepStrictEqual } from "node:util";
 import { deviceId } from "../../device/protocol/messages.js";
@@ -18,14 +18,14 @@ import { time } from "../api/time.js";
 import { queued } from "./device-step.js";
 import type { Change } from "./machine.js";
 
-/** Lower case, as it names a file. */
+/** Lower case, as it becomes a file name. */
 export const rolloutId = pattern(64, "^[a-z0-9][a-z0-9._-]*$", "lower-case letters, digits, '.', '_' or '-'");
 
-/** The gateway that has appended it; absent if that is alone. */
+/** Id of the gateway that appended the entry; absent outside of a cluster. */
 const by = optional(string(64));
 /**
- * Begins a rollout: entries before it are of another one that had this id, or of an earlier release. With a head it is
- * whole, without devices.
+ * First entry of a rollout. Entries before it belong to an earlier rollout with this id or to an earlier
+ * release. With a head it is complete and has no devices.
  */
 export const planEntry = object({
 	schema: integer(1, 1),
@@ -34,26 +34,26 @@ export const planEntry = object({
 	head: optional(head),
 	by,
 });
-/** Devices in their order. */
+/** Devices in order. */
 export const queueEntry = object({ at: time, ids: list(deviceId, 5_000) });
-/** A rollout is shown once it has a head. */
+/** Changed steps. A rollout is listed once it has a head. */
 export const stepsEntry = object({ head: optional(head), devices: list(deviceStep, 500), by });
 export const claimedEntry = object({ claimed: boolean(), by });
 export const removedEntry = object({ removed: boolean(), by });
 
 const crashRateEntry = object({ head: object({ pausedBecause: oneOf("crashes") }) });
 
-/** An entry that was stored when crashes per hour could pause a rollout: it stays paused, as by failures. */
+/** Converts an entry from a version that paused rollouts by crashes per hour: it stays paused, as after failures. */
 export function withoutCrashRate(entry: unknown): unknown {
 	if (!matches(crashRateEntry, entry)) return entry;
 	return { ...entry, head: { ...entry.head, pausedBecause: "failures" } };
 }
 
-/** An entry is at most 1 MB. */
+/** Keeps an entry below 1 MB. */
 const stepsAtOnce = 500;
 const idsAtOnce = 5_000;
 
-/** All of a rollout; its head is the last. */
+/** Returns all entries of a rollout, with its head in the last. */
 export function entriesOf({ createdAt, asked, plan, head, devices }: Rollout): readonly object[] {
 	const all = [...devices.values()];
 	const at = all[0]?.at ?? createdAt;
@@ -65,7 +65,7 @@ export function entriesOf({ createdAt, asked, plan, head, devices }: Rollout): r
 	];
 }
 
-/** The head is in the last, so that a rollout is not over before its devices are. */
+/** Splits a change. The last entry has the head, so that a rollout does not finish before its devices. */
 export function changeEntries({ head, devices }: Change): readonly object[] {
 	const parts = inParts(devices, stepsAtOnce);
 	return parts.map((part, index) => ({ ...(index === parts.length - 1 && head && { head }), devices: part }));

@@ -1,4 +1,4 @@
-/** Rollouts: updates of a fleet in groups, which stop by themselves when too many fail. */
+/** Rollouts: updates of a fleet in groups, paused automatically when too many fail. */
 
 import { join } from "node:path";
 import { type FrameOf, frameText } from "../api/frames.js";

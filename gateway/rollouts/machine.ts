@@ -1,6 +1,6 @@
 /**
- * The state machine of a rollout, as pure functions: from what is stored and what the devices show follows what to
- * store next. A device that is newly `offered` is to be sent the update once that is stored.
+ * State machine of a rollout, as pure functions that compute the next change from the stored state and the
+ * devices. A device that becomes `offered` must be sent the update after the change is stored.
  */
 
 import { isSameVersion } from "../api/channels.js";
@@ -8,7 +8,7 @@ import type { DeviceStep, Group, Head, Rollout } from "../api/rollout.js";
 import { failureStatuses, isOneOf, isOver } from "../api/statuses.js";
 import { holdsSlot, type Look, type Moment, move, observe } from "./device-step.js";
 
-/** To be stored, then applied. */
+/** Change to store, then apply. */
 export interface Change {
 	readonly head?: Head;
 	readonly devices: readonly DeviceStep[];
@@ -32,7 +32,7 @@ export function apply(rollout: Rollout, { head = rollout.head, devices }: Change
 	};
 }
 
-/** Whether devices of it may still move. */
+/** Whether devices may still change. */
 export function isActive({ head, devices }: Rollout): boolean {
 	return !isOver(head) || [...devices.values()].some(holdsSlot);
 }
@@ -45,7 +45,7 @@ export function advance(rollout: Rollout, look: Look, moment: Moment): Change {
 	});
 	const head = moveHead(apply(rollout, { devices: observed }), look, moment);
 	const moved = apply(rollout, { head, devices: observed });
-	// What has just failed waits until the next time.
+	// A device that has just failed waits for the next call.
 	const isSettled = (step: DeviceStep) => rollout.devices.get(step.deviceId) === step;
 	const begun = offers(moved, isSettled, look, moment);
 	return { ...(head !== rollout.head && { head }), devices: [...observed, ...begun] };
@@ -87,7 +87,7 @@ function moveOnce(rollout: Rollout, look: Look, { now, isDue, isLate }: Moment):
 	return turn(head, { status: "running", group: head.group + 1, forgivenExecuted: 0, forgivenFailures: 0 });
 }
 
-/** Devices that begin now. */
+/** Returns steps of the devices that begin now. */
 function offers(
 	{ head, plan, devices }: Rollout,
 	isSettled: (step: DeviceStep) => boolean,
@@ -120,7 +120,7 @@ function offers(
 	return begun;
 }
 
-/** Number of devices of a group. */
+/** Number of devices in a group. */
 export function sizeOf({ size }: Pick<Group, "size">, steps: readonly DeviceStep[]): number {
 	if (typeof size === "number") return size;
 	if (size === "rest") return Number.POSITIVE_INFINITY;
@@ -147,7 +147,7 @@ function isTripped(rollout: Rollout, { errorThreshold, size }: Group): boolean {
 	);
 }
 
-/** Of the current group: devices that have ended, and those of them that have failed. */
+/** Counts devices of the current group that are done, and those that failed. */
 export function resultsOf({ head, devices }: Rollout) {
 	const steps = [...devices.values()].filter((step) => step.group === head.group);
 	const failures = steps.filter(({ status }) => isOneOf(failureStatuses, status)).length;

@@ -32,22 +32,22 @@ export interface AskedPlan extends Omit<Plan, "firmware"> {
 
 const dayMs = 86_400_000;
 const deadlineMs = 30 * dayMs;
-/** The last time that `isoTime` has a form for. */
+/** Latest time that `isoTime` can represent. */
 const lastTime = Date.parse("9999-12-31T23:59:59.999Z");
-/** Above this number of devices 5 % of them are more than 5. */
+/** Number of devices above which 5 % are more than 5 devices. */
 const smallFleet = 100;
 const percentage = pattern(4, "^([1-9]\\d?|100)%$", 'a number of devices, a part such as "10%", or "rest",');
 
-/** Of the time before `standing`. */
+/** Plan from a version without `standing`. */
 const joiningPlan = object({ target: object({ joinLater: boolean() }) });
 
 const crashRatePlan = object({ stopWhen: object({}) });
 
 /**
- * @param total devices that the plan would have now, for the default groups
+ * @param total number of devices that the target selects, for the default groups
  * @param now milliseconds since 1970
- * @param timeZone of a window that names none
- * @throws {HttpProblem} 422 that names the first field that is wrong
+ * @param timeZone default for a window without one
+ * @throws {RequestError} 422 with the first invalid field
  */
 export function parsePlan(
 	value: unknown,
@@ -85,7 +85,10 @@ export function parsePlan(
 	};
 }
 
-/** Checks a completed plan as at each start; its deadline may be past. @throws {Error} */
+/**
+ * Validates a complete plan like a new one, except that its deadline may have passed.
+ * @throws {Error}
+ */
 export function storedPlan(value: unknown): Plan {
 	const plan = parsePlan(withoutCrashRate(withStanding(value)), () => 0, Number.NEGATIVE_INFINITY);
 	const { version, channel, source, images } = plan.firmware;
@@ -100,7 +103,7 @@ function withStanding(value: unknown): unknown {
 	return { ...value, target, standing: joinLater };
 }
 
-/** A plan that was stored when a rollout could be stopped by the crashes per hour of its version. */
+/** Converts a plan from a version that paused rollouts by crashes per hour. */
 function withoutCrashRate(value: unknown): unknown {
 	if (!matches(crashRatePlan, value)) return value;
 	const { stopWhen: _stopWhen, ...plan } = value;
@@ -132,7 +135,7 @@ function requireTags(text: string): void {
 	}
 }
 
-/** A canary of 5 devices, or 5 % where that is more, then the rest. */
+/** A canary of 5 devices or 5 %, whichever is more, then the rest. */
 function defaultGroups(total: number) {
 	return [{ size: total > smallFleet ? "5%" : 5, concurrency: 5 }, { size: "rest" }];
 }

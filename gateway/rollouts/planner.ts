@@ -1,4 +1,4 @@
-/** Completes plans: fills in the defaults, pins the firmware, and resolves the target to devices. */
+/** Completes plans: sets defaults, pins the firmware, and resolves the target to devices. */
 
 import { isDeepStrictEqual } from "node:util";
 import type { Plan, Target } from "../api/rollout.js";
@@ -9,14 +9,14 @@ import type { Device } from "../sessions/device.js";
 import { parsePlan, storedPlan } from "./plan.js";
 
 export interface PlannerOptions {
-	/** By id. */
+	/** Devices by id. */
 	readonly devices: ReadonlyMap<string, Device>;
 	readonly selection: Pick<Selection, "pin">;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
-	/** Time zone of windows that name none; default: UTC. */
+	/** Default for windows without a time zone. Default: UTC. */
 	readonly timeZone?: string;
-	/** A plan for 10,000 devices takes more than one turn of the event loop. */
+	/** Yields to the event loop, as a plan for 10,000 devices takes more than one turn. */
 	readonly yieldToLoop: () => Promise<void>;
 }
 
@@ -27,7 +27,10 @@ export class Planner {
 		this.#options = options;
 	}
 
-	/** @param asked plan as requested @throws {HttpProblem} 422 */
+	/**
+	 * Completes a requested plan.
+	 * @throws {RequestError} 422
+	 */
 	async complete(asked: unknown): Promise<Plan> {
 		const { selection, devices, now, timeZone, yieldToLoop } = this.#options;
 		const plan = parsePlan(asked, (target) => this.targetsOf(target).length, now(), timeZone);
@@ -48,11 +51,11 @@ export class Planner {
 		if (unknown)
 			throw new HttpProblem(422, `target.devices names ${unknown}, which this gateway does not know.`);
 		await yieldToLoop();
-		// What is accepted must load at the next start.
+		// Ensures that an accepted plan loads at the next start.
 		return storedPlan({ ...plan, firmware: pinned });
 	}
 
-	/** @returns ids of the devices that a target selects now */
+	/** @returns ids of the devices selected now */
 	targetsOf(target: Target): readonly string[] {
 		if ("devices" in target) return target.devices;
 		const all = [...this.#options.devices.values()];

@@ -1,6 +1,6 @@
 /**
- * Carries rollouts out: compares each active one with its devices twice a second, stores what follows, and then
- * starts updates and notifies monitors.
+ * Executes rollouts: compares each active one with its devices twice a second, stores the resulting steps,
+ * then starts updates and notifies monitors.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -31,13 +31,13 @@ import { isBehind, isLater, isStanding, isUpdating, regroup, withRelease } from 
 import type { RolloutStore } from "./store.js";
 
 export interface RolloutsOptions extends AttemptsOptions, PlannerOptions {
-	/** Open, if this gateway is alone. */
+	/** Already open if this gateway is not in a cluster. */
 	readonly store: RolloutStore;
-	/** Where that keeps them. */
+	/** Storage of `store`. */
 	readonly storage: Storage;
-	/** Whether steps are taken here; default: always. */
+	/** Whether this gateway drives the rollouts. Default: always. */
 	readonly isDriver?: () => boolean;
-	/** Tells monitors and other parts. */
+	/** Notifies monitors and extensions. */
 	readonly announce: (frame: FrameOf<"rollout_update">) => void;
 }
 
@@ -47,15 +47,15 @@ const keptAtMost = 20;
 
 export class Rollouts {
 	readonly #options: RolloutsOptions;
-	/** All changes are made one after the other. */
+	/** Serializes all changes. */
 	readonly #queue = new Queue();
-	/** By rollout, on the monotonic clock. */
+	/** Time of the latest notification by rollout id, on the monotonic clock. */
 	readonly #announcedAt = new Map<string, number>();
 	readonly #changed = new Set<string>();
 	readonly #clock: RolloutClock;
 	readonly #planner: Planner;
 	#attempts: Attempts;
-	/** By rollout and device that has ended there: since when it is seen with an older version, as `Moment.now`. */
+	/** Times at which completed devices were first seen with an older version, by rollout and device, as `Timing.now`. */
 	readonly #behind = new Map<string, ReadonlyMap<string, number>>();
 	#timer: NodeJS.Timeout | undefined;
 
@@ -67,7 +67,7 @@ export class Rollouts {
 		options.store.onChange = (id, removed) => this.#onChange(id, removed);
 	}
 
-	/** Continues what the last run stored. */
+	/** Resumes stored rollouts. */
 	open(): void {
 		this.#changed.clear();
 		this.#resume();
@@ -79,7 +79,10 @@ export class Rollouts {
 		await this.#queue.settle();
 	}
 
-	/** Continues what another gateway has driven until now. @param begin makes this gateway the driver; it may refuse */
+	/**
+	 * Takes over from another driver.
+	 * @param begin makes this gateway the driver; returns false to abort
+	 */
 	takeOver(begin: () => boolean): Promise<void> {
 		return this.#queue.add(async () => {
 			if (!begin()) return;
@@ -92,29 +95,32 @@ export class Rollouts {
 		});
 	}
 
-	/** Why steps cannot be stored; undefined if they can. */
+	/** Reason why steps cannot be stored, or undefined. */
 	get readinessProblem(): string | undefined {
 		return this.#options.store.readinessProblem;
 	}
 
-	/** The newest first. */
+	/** Returns all rollouts, newest first. */
 	list(): readonly Rollout[] {
 		return [...this.#options.store.list()].sort((a, b) => b.createdAt - a.createdAt);
 	}
 
-	/** Those whose devices may still move. */
+	/** Returns rollouts whose devices may still change. */
 	active(): readonly Rollout[] {
 		return this.list().filter(isActive);
 	}
 
-	/** @throws {HttpProblem} 404 */
+	/** @throws {RequestError} 404 */
 	find(id: string): Rollout {
 		const rollout = this.#options.store.find(id);
 		if (rollout) return rollout;
 		throw new HttpProblem(404, `No rollout is called ${id}; see /api/rollouts.`);
 	}
 
-	/** How long the last of these devices is still watched, in seconds. @returns null if none soaks */
+	/**
+	 * Returns the longest remaining soak time of these devices, in seconds.
+	 * @returns null if none soaks
+	 */
 	soakSecondsLeft(rollout: Rollout, steps: Iterable<DeviceStep> = rollout.devices.values()): number | null {
 		let most: number | null = null;
 		for (const step of steps) {
@@ -125,8 +131,8 @@ export class Rollouts {
 	}
 
 	/**
-	 * Starts a rollout, or finds the one that has this id and the same plan.
-	 * @throws {HttpProblem} 409, 422, and 507 or 503 if it cannot be stored
+	 * Creates a rollout, or returns the existing one with this id and the same plan.
+	 * @throws {RequestError} 409, 422, and 507 or 503 if it cannot be stored
 	 */
 	put(id: string, asked: unknown): Promise<{ readonly rollout: Rollout; readonly isNew: boolean }> {
 		return this.#queue.add(async () => {
@@ -146,7 +152,7 @@ export class Rollouts {
 		});
 	}
 
-	/** @throws {HttpProblem} 409, 422 */
+	/** @throws {RequestError} 409, 422 */
 	async #make(id: string, asked: unknown): Promise<Rollout> {
 		const plan = await this.#planner.complete(asked);
 		const ids = this.#planner.targetsOf(plan.target);
@@ -160,7 +166,10 @@ export class Rollouts {
 		return { id, createdAt: this.#options.now(), asked, plan, head: firstHead, devices };
 	}
 
-	/** What a plan would meet now. @throws {HttpProblem} 422 */
+	/**
+	 * Counts the devices that a plan would update or skip.
+	 * @throws {RequestError} 422
+	 */
 	async preview(asked: unknown) {
 		const plan = await this.#planner.complete(asked);
 		await this.#options.yieldToLoop();
@@ -181,8 +190,8 @@ export class Rollouts {
 	}
 
 	/**
-	 * @param revision that the client has seen; undefined: any
-	 * @throws {HttpProblem} 404, 409, 412, and 507 or 503 if it cannot be stored
+	 * @param revision expected revision; undefined: any
+	 * @throws {RequestError} 404, 409, 412, and 507 or 503 if it cannot be stored
 	 */
 	execute(id: string, command: RolloutCommand, revision: number | undefined): Promise<Rollout> {
 		return this.#queue.add(async () => {
@@ -200,7 +209,7 @@ export class Rollouts {
 						change.devices.map(({ deviceId }) => deviceId),
 						id,
 					);
-				// Also if nothing changes: another gateway may have changed it just now.
+				// Committed even if nothing changes, to detect a concurrent change by another gateway.
 				return this.#commit(rollout, change);
 			});
 			await this.#step(id);
@@ -208,7 +217,7 @@ export class Rollouts {
 		});
 	}
 
-	/** @throws {HttpProblem} 404, 409, and 507 or 503 if it cannot be removed */
+	/** @throws {RequestError} 404, 409, and 507 or 503 if it cannot be removed */
 	remove(id: string): Promise<void> {
 		return this.#queue.add(async () => {
 			await this.#store(id, () => {
@@ -219,8 +228,9 @@ export class Rollouts {
 	}
 
 	/**
-	 * In active rollouts that have or name an old board the new one takes its place, unless it is in one itself.
-	 * @throws {HttpProblem} 507 or 503 if it cannot be stored
+	 * Replaces an old board by a new one in active rollouts that contain or name it, unless the new one is in
+	 * another rollout.
+	 * @throws {RequestError} 507 or 503 if it cannot be stored
 	 */
 	replaceDevice(from: string, by: string): Promise<void> {
 		return this.#queue.add(async () => {
@@ -248,8 +258,9 @@ export class Rollouts {
 	}
 
 	/**
-	 * Stores what a person asks for: again, if another gateway has changed the rollout first.
-	 * @param attempt as `RolloutStore.append` @throws {HttpProblem} 507 or 503 if it cannot be stored
+	 * Stores a requested change, and retries if another gateway changed the rollout first.
+	 * @param attempt returns like `RolloutStore.append`
+	 * @throws {RequestError} 507 or 503 if it cannot be stored
 	 */
 	async #store<T>(id: string, attempt: () => Promise<T | false | undefined>): Promise<T> {
 		const { store, storage } = this.#options;
@@ -263,7 +274,7 @@ export class Rollouts {
 		}
 	}
 
-	/** @returns why a person may not update a device: a rollout does */
+	/** @returns rejection of a manual update while a rollout updates the device */
 	findHolder(device: Device): UpdateRejection | undefined {
 		const holder = this.#holderOf(device.deviceId);
 		if (!holder) return undefined;
@@ -279,7 +290,7 @@ export class Rollouts {
 		});
 	}
 
-	/** Takes every active rollout as far as it goes now. */
+	/** Advances every active rollout as far as possible. */
 	advance(): Promise<void> {
 		return this.#queue.add(async () => {
 			const { store } = this.#options;
@@ -305,7 +316,7 @@ export class Rollouts {
 		await this.#step(id);
 	}
 
-	/** The latest release of the channel that a standing rollout follows, which may be its own. */
+	/** Returns the latest release of the channel that a standing rollout follows, possibly its own. */
 	async #findLater(id: string): Promise<Plan["firmware"] | undefined> {
 		const { selection, store } = this.#options;
 		const { plan } = store.find(id) ?? {};
@@ -328,7 +339,10 @@ export class Rollouts {
 		if (head || change.devices.length > 0 || store.hasFailed(rollout.id)) await this.#commit(rollout, change);
 	}
 
-	/** @returns as `RolloutStore.append`; if it is not stored, nothing is begun */
+	/**
+	 * Stores a change, then starts its updates.
+	 * @returns like `RolloutStore.append`; unless true, no update starts
+	 */
 	async #commit(rollout: Rollout, change: Change): Promise<boolean | undefined> {
 		const { store } = this.#options;
 		const isStored = await store.append(rollout.id, change);
@@ -387,7 +401,7 @@ export class Rollouts {
 		}
 	}
 
-	/** Removes the oldest that are over; what cannot be removed stays until the next is added. */
+	/** Removes the oldest inactive rollouts. A failed removal is retried when the next one is added. */
 	async #makeRoom(): Promise<void> {
 		for (const rollout of this.list().toReversed()) {
 			if (this.list().length <= keptAtMost) return;
@@ -415,8 +429,8 @@ export class Rollouts {
 	}
 
 	/**
-	 * Continues after a restart. The time since the latest step does not count: the gateway did not observe the devices,
-	 * or the clock was behind then.
+	 * Resumes rollouts after a restart. The time since the latest step does not count, as the gateway did not
+	 * observe the devices or its clock was behind.
 	 */
 	#resume(): void {
 		const latest = this.#clock.catchUp(this.active());
@@ -429,7 +443,7 @@ export class Rollouts {
 	}
 }
 
-/** `rollout_update`, as monitors get it. */
+/** Returns the `rollout_update` frame for monitors. */
 export function frameOf({ id, plan, head, devices }: Rollout, isDeleted = false): FrameOf<"rollout_update"> {
 	const { status, pausedBecause = null, revision } = head;
 	const counts = isDeleted ? noCounts : countsOf(devices.values());

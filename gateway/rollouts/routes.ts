@@ -1,4 +1,4 @@
-/** `/api/rollouts`: previews, starts, shows and controls rollouts. */
+/** Serves `/api/rollouts`: preview, create, list and control. */
 
 import type { Request, Response } from "express";
 import { describeProblem, findProblem } from "../../device/protocol/schema.js";
@@ -57,7 +57,7 @@ interface CommandContext {
 	readonly response: Response;
 }
 
-/** Revision of If-Match; undefined: any. An unknown ETag matches no revision. */
+/** Returns the revision in If-Match, or undefined for any. An unknown ETag matches no revision. */
 function revisionOf({ headers }: Request): number | undefined {
 	const given = headers["if-match"]?.trim();
 	if (given === undefined || given === "*") return undefined;
@@ -84,7 +84,7 @@ function describeHead({ id, createdAt, plan, head, devices }: Rollout) {
 function describe(rollout: Rollout) {
 	const { plan, head, devices } = rollout;
 	const steps = [...devices.values()];
-	/** Devices that are or may still be in a group. */
+	/** Number of devices that are or may still be in a group. */
 	let left = steps.filter((step) => step.group !== undefined || step.status === "queued").length;
 	const groups = plan.groups.map((group, index) => {
 		const members = steps.filter((step) => step.group === index);

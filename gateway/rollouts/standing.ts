@@ -1,6 +1,6 @@
 /**
- * What a standing rollout does beyond others, as pure functions: devices join and leave it, and it goes on to later
- * releases of its channel.
+ * Standing rollouts, as pure functions: devices join and leave, and the rollout follows later releases of its
+ * channel.
  */
 
 import { gt } from "semver";
@@ -16,8 +16,8 @@ export function isStanding({ plan, head }: Pick<Rollout, "plan" | "head">, { isL
 }
 
 /**
- * Whether a device that has ended well is connected with an older version. One that has rolled the update back is not:
- * it would do so again.
+ * Whether an updated device is connected with an older version. One that rolled the update back does not
+ * count, as it would do so again.
  */
 export function isBehind({ plan }: Rollout, { status, deviceId }: DeviceStep, look: Look): boolean {
 	if (status !== "succeeded" && status !== "already_installed") return false;
@@ -28,9 +28,9 @@ export function isBehind({ plan }: Rollout, { status, deviceId }: DeviceStep, lo
 }
 
 /**
- * @param ids of the devices that its target means now
- * @param isBack whether a device that has ended joins again
- * @returns devices that join, and those that leave as they have lost their tags before their update began
+ * @param ids devices that the target selects now
+ * @param rejoins whether a completed device joins again
+ * @returns devices that join, and queued ones that leave because they lost their tags
  */
 export function regroup(
 	{ devices }: Rollout,
@@ -53,12 +53,15 @@ export function regroup(
 	];
 }
 
-/** Whether that version is a later one, to which a standing rollout goes on. */
+/** Whether a standing rollout should continue with that version. */
 export function isLater(plan: Plan, version: string): boolean {
 	return gt(version, plan.firmware.version);
 }
 
-/** Whether updates are under way, which another is to wait for: longer than 5 minutes it waits for no device that is watched. */
+/**
+ * Whether updates are in progress that a later release has to wait for. Soaking devices count for at most 5
+ * minutes.
+ */
 export function isUpdating({ devices }: Rollout, now: number): boolean {
 	return [...devices.values()].some(
 		(step) => holdsSlot(step) && !(step.status === "soaking" && now - step.at >= silenceMs),
@@ -66,8 +69,8 @@ export function isUpdating({ devices }: Rollout, now: number): boolean {
 }
 
 /**
- * The rollout with a later release, from its first group on; its devices join it again. It stays paused if a person has
- * paused it.
+ * Returns the rollout with a later release, restarted from its first group; its devices join again. It stays
+ * paused if an operator paused it.
  */
 export function withRelease(rollout: Rollout, firmware: Plan["firmware"], now: number): Rollout {
 	const { plan, head } = rollout;

@@ -1,7 +1,8 @@
 /**
- * The rollouts as they are in a log, to which each change is appended before it is acted on. A damaged entry costs that
- * entry, a damaged plan that rollout. Of several gateways each appends only after the latest entry that it knows: so a driver
- * that has lost its lease without noticing can store nothing once the next one has claimed the rollouts. Each rollout is a key.
+ * Rollouts in an append-only log, keyed by rollout. Each change is appended before it takes effect. A damaged
+ * entry loses only that entry, a damaged plan only that rollout. In a cluster, a gateway can only append
+ * after the latest entry that it has read, so a driver that lost its lease unnoticed can store nothing once
+ * its successor has claimed the rollouts.
  */
 
 import { matches } from "../../device/protocol/schema.js";
@@ -26,58 +27,65 @@ import type { Change } from "./machine.js";
 import { storedPlan } from "./plan.js";
 
 export interface RolloutStoreOptions {
-	/** Of this run; undefined: this gateway is alone. */
+	/** Id of this run of the gateway; undefined outside of a cluster. */
 	readonly gatewayId?: string;
-	/** Called when another gateway has claimed the rollouts, or when it is not known whether this one has appended. */
+	/** Called when another gateway has claimed the rollouts, or when an append may or may not have succeeded. */
 	readonly onStale?: () => void;
 	readonly onProblem: (sentence: string) => void;
 }
 
-/** Limit for an entry that is known to be there. */
+/** Timeout for reading an entry that is known to exist. */
 const readMs = 5_000;
 
 /** One rollout as it is in the log. */
 interface Kept {
 	readonly revision: number;
-	/** The entry that began it; those before it are of no use. */
+	/** Revision of its first entry. Earlier ones are obsolete. */
 	readonly begun: number;
 	readonly isRemoved?: boolean;
 	readonly plan?: Pick<Rollout, "createdAt" | "asked" | "plan"> | undefined;
 	readonly head?: Head;
-	/** Not changed any more once they are those of `rollout`. */
+	/** Copied before a change once `rollout` shares it. */
 	readonly devices: Map<string, DeviceStep>;
-	/** By device that holds a slot: the entry by which it was offered the update. */
+	/** Revision of the entry that offered the update, by device that holds a slot. */
 	readonly offers: Map<string, number>;
-	/** Made when it is asked for. */
+	/** Cached result of `find`. */
 	rollout?: Rollout | undefined;
 }
 
 export class RolloutStore {
-	/** A rollout has changed, by this gateway or another. @param removed as it was */
+	/**
+	 * Called after a change by this or another gateway.
+	 * @param removed last state of a removed rollout
+	 */
 	onChange: ((id: string, removed?: Rollout) => void) | undefined;
 	readonly #options: RolloutStoreOptions;
 	#log: Log | undefined;
 	readonly #kept = new Map<string, Kept>();
 	readonly #waiting = new Set<() => void>();
-	/** Rollouts whose latest change could not be written to this gateway's disk, with the error. */
+	/** Errors of the latest write to this gateway's disk, by rollout. */
 	readonly #failed = new Map<string, string>();
 
 	constructor(options: RolloutStoreOptions) {
 		this.#options = options;
 	}
 
-	/** Why nothing can be written to this gateway's disk; undefined if it can: it stays ready without a bus. */
+	/** Reason why nothing can be written to this gateway's disk. An unreachable bus does not affect readiness. */
 	get readinessProblem(): string | undefined {
 		const [why] = this.#failed.values();
 		return why && `Rollouts cannot be written (${why}).`;
 	}
 
-	/** Whether its latest change could not be written to this gateway's disk, which the next `append` shows again. */
+	/** Whether the latest write of a rollout to this gateway's disk failed. The next `append` updates it. */
 	hasFailed(id: string): boolean {
 		return this.#failed.has(id);
 	}
 
-	/** Reads a log from now on. @throws {BusError} @throws {NodeJS.ErrnoException} */
+	/**
+	 * Reads a log and follows it.
+	 * @throws {BusError}
+	 * @throws {NodeJS.ErrnoException}
+	 */
 	async open(log: Log): Promise<void> {
 		await log.read({
 			onAll: (entries) => this.#readAll(entries),
@@ -93,7 +101,6 @@ export class RolloutStore {
 		return [...this.#kept.keys()].flatMap((id) => this.find(id) ?? []);
 	}
 
-	/** @returns undefined if there is none of this id */
 	find(id: string): Rollout | undefined {
 		const kept = this.#kept.get(id);
 		if (!kept?.plan || !kept.head) return undefined;
@@ -101,7 +108,7 @@ export class RolloutStore {
 		return kept.rollout;
 	}
 
-	/** The latest entry of a rollout, also if that has removed it; 0: there is none. */
+	/** Returns the revision of the latest entry of a rollout, which may be its removal; 0: none. */
 	revisionOf(id: string): number {
 		return this.#kept.get(id)?.revision ?? 0;
 	}
@@ -122,8 +129,8 @@ export class RolloutStore {
 	}
 
 	/**
-	 * Takes over from the previous driver, whose next entry is refused from then on.
-	 * @returns false if not all could be taken over
+	 * Takes over from the previous driver, whose next append is rejected.
+	 * @returns false if any rollout could not be claimed
 	 */
 	async claim(): Promise<boolean> {
 		for (const { id } of this.list())
@@ -136,7 +143,7 @@ export class RolloutStore {
 		return true;
 	}
 
-	/** @returns as `append`; also false if there is one of this id */
+	/** @returns like `append`; also false if the id exists */
 	async create(rollout: Rollout): Promise<boolean | undefined> {
 		const { id } = rollout;
 		if (this.find(id)) return false;
@@ -145,7 +152,8 @@ export class RolloutStore {
 			for (const [index, entry] of entriesOf(rollout).entries()) {
 				const isAppended = await this.#append(id, entry);
 				if (!isAppended) return isAppended;
-				// Not earlier: it may be a part that another gateway goes on with, unless this entry has come first.
+				// Not before the first entry is appended: earlier ones may belong to a creation that another gateway
+				// completes.
 				if (index === 0 && before > 0) await this.#removeOutdated(id);
 			}
 		} catch (error) {
@@ -155,8 +163,9 @@ export class RolloutStore {
 	}
 
 	/**
-	 * A part of it may be stored where it is not.
-	 * @returns false if another gateway has changed it first; undefined if it could not be stored, or that is not known
+	 * Appends a change. A part of it may be stored even if the result is not true.
+	 * @returns false if another gateway changed the rollout first; undefined if it was not stored or the result
+	 * is unknown
 	 */
 	append(id: string, change: Change): Promise<boolean | undefined> {
 		return this.#appendAll(id, changeEntries(change));
@@ -169,7 +178,7 @@ export class RolloutStore {
 		return isBegun;
 	}
 
-	/** What was before the entry that begins it; if that fails, the next start or release does it. */
+	/** Removes entries before the first of the rollout. A failure is made up for by the next start or release. */
 	async #removeOutdated(id: string): Promise<void> {
 		const { begun = 0 } = this.#kept.get(id) ?? {};
 		await this.#log?.removeBefore(id, begun).catch((error) => void this.#report(id, error));
@@ -189,7 +198,7 @@ export class RolloutStore {
 		}
 	}
 
-	/** @returns as `append` */
+	/** @returns like `append` */
 	async remove(id: string): Promise<boolean | undefined> {
 		try {
 			const isGone = await this.#append(id, { removed: true });
@@ -199,12 +208,12 @@ export class RolloutStore {
 			this.#report(id, error);
 			return undefined;
 		}
-		// If that fails, the next start or removal does it.
+		// A failure is made up for by the next start or removal.
 		await this.#clear(id).catch((error) => void this.#report(id, error));
 		return true;
 	}
 
-	/** Shows these steps in place of the stored ones, until the next change of each. */
+	/** Overrides stored steps in memory, until the next change of each. */
 	show(id: string, devices: readonly DeviceStep[]): void {
 		const kept = this.#kept.get(id);
 		if (!kept) return;
@@ -213,12 +222,12 @@ export class RolloutStore {
 		this.#kept.set(id, { ...kept, devices: shown, rollout: undefined });
 	}
 
-	/** The entry by which a device was offered the update; 0: it holds no slot. */
+	/** Revision of the entry that offered a device the update; 0: it holds no slot. */
 	offerOf(id: string, deviceId: string): number {
 		return this.#kept.get(id)?.offers.get(deviceId) ?? 0;
 	}
 
-	/** Rewrites each rollout without its outdated entries, if no other process reads the log. */
+	/** Rewrites each rollout without obsolete entries, if no other process reads the log. */
 	async #compact(log: Log): Promise<void> {
 		for (const [id, kept] of this.#kept) {
 			const rollout = this.find(id);
@@ -235,8 +244,8 @@ export class RolloutStore {
 	}
 
 	/**
-	 * @returns false if another gateway has appended; undefined if the bus failed, and it may be done or not
-	 * @throws {NodeJS.ErrnoException} if this gateway is alone
+	 * @returns false if another gateway has appended; undefined if the bus failed and the result is unknown
+	 * @throws {NodeJS.ErrnoException} outside of a cluster
 	 */
 	async #append(id: string, content: object): Promise<boolean | undefined> {
 		if (!this.#log) return undefined;
@@ -254,7 +263,8 @@ export class RolloutStore {
 	}
 
 	/**
-	 * Removes the entries of a rollout that was removed. Other gateways still have to read the last one. @throws as `Log.removeBefore`
+	 * Removes the entries of a removed rollout, except the last one while other gateways have to read it.
+	 * @throws like `Log.removeBefore`
 	 */
 	async #clear(id: string): Promise<void> {
 		const latest = this.revisionOf(id);
@@ -273,9 +283,9 @@ export class RolloutStore {
 		if (before.some(({ id, revision }) => this.revisionOf(id) !== revision)) this.#options.onStale?.();
 	}
 
-	/** @returns whether another gateway has claimed the rollouts by it */
+	/** @returns whether another gateway has claimed the rollouts with it */
 	#onEntry(id: string, { text, revision }: Entry, isNews = true): boolean {
-		// Own entries are read too, maybe before they are answered.
+		// Own entries are read too, possibly before their append completes.
 		if (!matches(rolloutId, id) || revision <= this.revisionOf(id)) return false;
 		const value = withoutCrashRate(parseJson(text));
 		this.#applyEntry(id, revision, value, isNews);
@@ -324,7 +334,10 @@ export class RolloutStore {
 		}
 	}
 
-	/** Each reason once. @returns the reason */
+	/**
+	 * Reports an error unless it repeats the previous one.
+	 * @returns its code or message
+	 */
 	#report(id: string, error: unknown): string {
 		const why = errorCode(error) ?? String(error);
 		if (this.#failed.get(id) !== why)

@@ -1,4 +1,4 @@
-/** When a rollout may begin updates: a time of day on some days, in a time zone. */
+/** Time window for starting updates: a time of day on some days, in a time zone. */
 
 import type { Window } from "../api/rollout.js";
 import { days } from "../api/times.js";

@@ -1,4 +1,4 @@
-/** Schedules: announcements and commands at their times, and quiet hours, in the gateway's zone. */
+/** Schedules: announcements and commands at given times, and quiet hours, in the gateway's time zone. */
 
 import { pick } from "../api/json.js";
 import { askedQuietHours } from "../api/quiet-hours.js";

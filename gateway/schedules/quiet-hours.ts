@@ -1,6 +1,7 @@
 /**
- * Quiet hours: what people have set for all devices, rooms and devices, and what each device is sent of it, so that they hold without
- * a gateway. A device's report names what it has; it is compared once a session, after a change, and once a day.
+ * Quiet hours of all devices, rooms and devices. Devices receive the resulting periods in advance, so that
+ * they apply without a gateway. The id in a device's report is compared once per session, after a change, and
+ * once a day.
  */
 
 import { createHash } from "node:crypto";
@@ -18,9 +19,9 @@ import { Store } from "./store.js";
 import { periodsOf } from "./times.js";
 
 const dayMs = 86_400_000;
-/** A device is sent the periods of this time. */
+/** Devices receive the periods of this length of time. */
 const sentMs = 14 * dayMs;
-/** Devices that are compared at once, and the pause after them: each that has others reports. */
+/** Number of devices compared before each pause, as every updated device sends a report. */
 const comparedAtOnce = 64;
 const pauseMs = 50;
 const tickMs = 1_000;
@@ -28,7 +29,7 @@ const tickMs = 1_000;
 type Kept = Infer<typeof keptQuietHours>;
 type Value = CommandOf<"set_quiet">["value"];
 
-/** What devices are sent for a record on a day. */
+/** Value sent to devices for a record on a given day. */
 interface Sent {
 	readonly day: number;
 	readonly value: Value;
@@ -47,13 +48,16 @@ export class QuietHoursStore {
 	/** By place, as `placeOf` names it. */
 	#places: ReadonlyMap<string, Kept> = new Map();
 	readonly #sent = new WeakMap<Kept, Sent>();
-	/** The id of what a device has, or was sent; null: nothing. Absent: it has not reported in this session. */
+	/**
+	 * Id of the quiet hours that a device has or was sent; null: none. Absent before its first report in this
+	 * session.
+	 */
 	readonly #known = new WeakMap<Session, string | null>();
 	#day = 0;
 	#isOpen = false;
 	#timer: NodeJS.Timeout | undefined;
 
-	/** @param zone IANA name, of what is set here */
+	/** @param zone IANA name for new quiet hours */
 	constructor(core: QuietHoursCore, zone: string) {
 		this.#core = core;
 		this.#zone = zone;
@@ -80,7 +84,7 @@ export class QuietHoursStore {
 				this.#compare(device);
 			} else if (uplink.type === "command_error" && uplink.command === "set_quiet") {
 				this.#core.log.warn({ deviceId: device?.deviceId, problem: uplink.message }, "quiet hours");
-				// It is sent again after the next report.
+				// Sent again after the next report.
 				if (uplink.code === "busy") this.#known.delete(session);
 			}
 		},
@@ -93,11 +97,11 @@ export class QuietHoursStore {
 		},
 	};
 
-	/** @throws {Error} if its records cannot be had */
+	/** @throws {Error} if its records are unavailable */
 	async open(): Promise<void> {
 		await this.store.open();
 		this.#index();
-		// Without its records it would end what devices have.
+		// Without its records, it would end the quiet hours of devices.
 		this.#isOpen = true;
 		this.tick();
 		this.#timer = setInterval(() => this.tick(), tickMs).unref();
@@ -109,7 +113,7 @@ export class QuietHoursStore {
 		return this.store.close();
 	}
 
-	/** Those of all, then of rooms, then of devices. */
+	/** Returns those of all devices, then of rooms, then of devices. */
 	list(): readonly QuietHours[] {
 		const order = ({ targets: { all, room, device } }: Kept) =>
 			`${all ? 0 : device ? 2 : 1} ${room ?? device}`;
@@ -117,7 +121,7 @@ export class QuietHoursStore {
 		return sorted.map(([id, record]) => this.#describe(id, record));
 	}
 
-	/** Those that count for a device: its own, else its room's, else those of all. */
+	/** Returns the quiet hours that apply to a device: its own, otherwise its room's, otherwise those of all. */
 	of({ deviceId, label: { room } }: Device): Kept | undefined {
 		const places = this.#places;
 		const own = places.get(placeOf({ device: deviceId }));
@@ -125,9 +129,9 @@ export class QuietHoursStore {
 	}
 
 	/**
-	 * Replaces those of the same targets.
-	 * @param by the name of a person's token; null: another program
-	 * @throws {HttpProblem} 422, and 507 or 503 if they cannot be stored yet: then they are in force all the same
+	 * Replaces the quiet hours of the same targets.
+	 * @param by name of a user's token; null: another program
+	 * @throws {RequestError} 422, and 507 or 503 if they are in force but not stored yet
 	 */
 	async set(asked: AskedQuietHours, by: string | null): Promise<QuietHours> {
 		const id = this.#check(asked);
@@ -137,7 +141,10 @@ export class QuietHoursStore {
 		throw this.store.failure("is in force, but not yet written to", "that is tried again every second");
 	}
 
-	/** A new board gets the quiet hours of an old one, unless that has none. @throws {HttpProblem} they are not written */
+	/**
+	 * Copies the quiet hours of an old board to a new one, if it has any.
+	 * @throws {RequestError} if they are not written
+	 */
 	async move(from: string, to: string): Promise<void> {
 		const record = this.store.all.get(idOf({ device: from }));
 		if (!record) return;
@@ -148,7 +155,7 @@ export class QuietHoursStore {
 		if (!isMoved) throw this.store.failure("could not be written to", "that is tried again");
 	}
 
-	/** Once a day devices get the periods of another day. */
+	/** Sends devices the periods of a new day. */
 	tick(): void {
 		const day = this.#today();
 		if (day === this.#day) return;
@@ -186,7 +193,7 @@ export class QuietHoursStore {
 		return { id, ...record, holdsUntil };
 	}
 
-	/** Whole days since 1970, in UTC: so all gateways send the same. */
+	/** Whole days since 1970 in UTC, so that all gateways send the same. */
 	#today(): number {
 		return Math.floor(this.#core.now() / dayMs);
 	}
@@ -201,7 +208,7 @@ export class QuietHoursStore {
 		}
 	}
 
-	/** Sends a device of this gateway its quiet hours if it has others. */
+	/** Sends a device of this gateway its quiet hours if it has different ones. */
 	#compare(device: Device): void {
 		const { session, deviceId } = device;
 		const known = this.#known.get(session);
@@ -218,7 +225,7 @@ export class QuietHoursStore {
 			.catch((error: unknown) => log.error({ deviceId, err: error }, "quiet hours"));
 	}
 
-	/** Made once a day. */
+	/** Computes the value of a record, once a day. */
 	#valueOf(record: Kept): Value {
 		const day = this.#today();
 		const sent = this.#sent.get(record);

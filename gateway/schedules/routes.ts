@@ -1,4 +1,4 @@
-/** `/api/schedules` and `/api/quiet-hours`. */
+/** Serves `/api/schedules` and `/api/quiet-hours`. */
 
 import type { Request } from "express";
 import { requireAction } from "../access/access.js";
@@ -11,7 +11,7 @@ import type { QuietHoursStore } from "./quiet-hours.js";
 import type { Schedules } from "./schedules.js";
 
 export interface TimesRoutesOptions {
-	/** IANA name of the gateway's zone. */
+	/** IANA name of the gateway's time zone. */
 	readonly zone: string;
 	readonly schedules: Schedules;
 	readonly quietHours: QuietHoursStore;
@@ -47,7 +47,10 @@ export function timesRoutes({ zone, schedules, quietHours }: TimesRoutesOptions)
 	];
 }
 
-/** Checks the right to send a schedule's command; everyone who may use the route may announce. @throws {HttpProblem} 403 */
+/**
+ * Checks the permission for a schedule's command. Announcements need none beyond the route's.
+ * @throws {RequestError} 403
+ */
 function requireRight(person: Person, schedule: Pick<Schedule, "do">): void {
 	const { command } = schedule.do;
 	if (command) requireAction(person, command.payload.command);

@@ -1,6 +1,7 @@
 /**
- * Schedules: at its due time each is claimed in its record, then acted on, and what happened is written. Of gateways that act as one
- * all try, and the one whose claim is written acts. A claim without an outcome is taken over, as its gateway may have ended.
+ * Executes schedules: a due one is claimed in its record, executed, and its outcome is written. In a cluster
+ * all gateways try, and the one whose claim is written executes it. A claim without an outcome is taken over,
+ * as its gateway may have failed.
  */
 
 import { createHash, randomBytes } from "node:crypto";
@@ -25,18 +26,18 @@ import { isoTime } from "../sessions/view.js";
 import { Store } from "./store.js";
 import { nextTime } from "./times.js";
 
-/** What is due longer ago is left out. */
+/** Schedules due longer ago are skipped. */
 const missedMs = 5 * 60_000;
-/** One that has ended stays this long. */
+/** Time for which a completed schedule stays listed. */
 const shownMs = 24 * 60 * 60_000;
 const tickMs = 250;
-/** Difference of the clocks by which the clock counts as set. */
+/** Clock difference above which the system clock counts as changed. */
 const setMs = 1_000;
 
 export const scheduleLimits = Object.freeze({
-	/** After a start what is due waits until devices have come back. */
+	/** Delay after a start, during which devices reconnect. */
 	scheduleSettleMs: 10_000,
-	/** Without an outcome a claim is taken over; what is done later than this is late. */
+	/** Time after which a claim without an outcome is taken over, and an execution counts as late. */
 	scheduleTakeOverMs: 15_000,
 });
 
@@ -55,19 +56,19 @@ export class Schedules {
 	readonly #limits: typeof scheduleLimits;
 	readonly #zone: string;
 	readonly store: Store<typeof schedule>;
-	/** When a claim of another gateway, or of an earlier run, was first seen, on the monotonic clock: wall clocks may differ. */
+	/** Monotonic time at which a claim of another gateway or run was first seen, as wall clocks may differ. */
 	readonly #seen = new WeakMap<Claim, number>();
-	/** When a timer is due, on the monotonic clock: it is a duration. */
+	/** Monotonic time at which a timer is due, as it is a duration. */
 	readonly #timers = new WeakMap<Kept, number>();
-	/** Between the clocks; undefined: before the first look. */
+	/** Offset between wall and monotonic clock; undefined before the first tick. */
 	#offset: number | undefined;
-	/** Ids of schedules that this gateway writes or acts on now. */
+	/** Ids of schedules that this gateway is writing or executing. */
 	readonly #busy = new Set<string>();
 	#isClosed = false;
 	#settledAt = Number.POSITIVE_INFINITY;
 	#timer: NodeJS.Timeout | undefined;
 
-	/** @param zone IANA name, of schedules that are made here */
+	/** @param zone IANA name for new schedules */
 	constructor(core: SchedulesCore, zone: string) {
 		this.#core = core;
 		this.#limits = { ...scheduleLimits, ...core.limits };
@@ -79,21 +80,21 @@ export class Schedules {
 		this.store = new Store({ core, name: "schedules", noun: "schedule", schema: schedule, check, onChange });
 	}
 
-	/** @throws {Error} if its records cannot be had */
+	/** @throws {Error} if its records are unavailable */
 	async open(): Promise<void> {
 		await this.store.open();
 		this.#settledAt = this.#core.monotonic() + this.#limits.scheduleSettleMs;
 		this.#timer = setInterval(() => this.tick(), tickMs).unref();
 	}
 
-	/** What is still being prepared is done after the next start, or by another gateway. */
+	/** Stops. Schedules still being prepared are executed after the next start or by another gateway. */
 	async close(): Promise<void> {
 		this.#isClosed = true;
 		clearInterval(this.#timer);
 		await this.store.close();
 	}
 
-	/** The next due first; those that have ended come last, the latest first. */
+	/** Returns schedules by due time, then completed ones, latest first. */
 	list(): readonly Schedule[] {
 		const due = ({ nextAt }: Schedule) => (nextAt === null ? Number.POSITIVE_INFINITY : Date.parse(nextAt));
 		return Array.from(this.store.all, ([id, record]) => shown(id, record)).sort(
@@ -102,8 +103,9 @@ export class Schedules {
 	}
 
 	/**
-	 * @param asked as read @returns the action as it is kept
-	 * @throws {HttpProblem} 422, or as the route of its action, if it could not be done now
+	 * @param asked schedule as received
+	 * @returns action as stored
+	 * @throws {RequestError} 422, or like the route of its action, if it could not be executed now
 	 */
 	check({ at, do: action }: AskedSchedule): Action {
 		if (Object.keys(at).length !== 1)
@@ -134,14 +136,17 @@ export class Schedules {
 	async change(id: string, asked: AskedSchedule, action: Action, by: string): Promise<Schedule> {
 		for (;;) {
 			const isWritten = await this.store.save(id, this.#make(asked, action, by, this.store.find(id)));
-			// Another gateway was first: perhaps it has acted on it.
+			// Another gateway was first and may have executed it.
 			if (this.store.find(id).at !== asked.at) continue;
 			if (isWritten) return shown(id, this.store.find(id));
 			throw this.store.failure("is in force, but not yet written to", "that is tried again every second");
 		}
 	}
 
-	/** Schedules that name an old board name the new one instead. @throws {HttpProblem} one is not written */
+	/**
+	 * Replaces an old board's id by the new one in all schedules.
+	 * @throws {RequestError} if one is not written
+	 */
 	async replaceDevice(from: string, by: string): Promise<void> {
 		for (const id of [...this.store.all.keys()])
 			for (;;) {
@@ -156,7 +161,7 @@ export class Schedules {
 			}
 	}
 
-	/** Acts on what is due. */
+	/** Executes due schedules. */
 	tick(): void {
 		const now = this.#core.now();
 		const offset = now - this.#core.monotonic();
@@ -177,13 +182,13 @@ export class Schedules {
 		}
 	}
 
-	/** @returns milliseconds since 1970, by the clock as it is set now; NaN: never */
+	/** @returns milliseconds since 1970 on the current clock; NaN: never */
 	#dueAt(record: Kept): number {
 		const { now, monotonic } = this.#core;
 		const { at, nextAt } = record;
 		const stored = Date.parse(nextAt ?? "");
 		if (at.in === undefined || nextAt === null) return stored;
-		// More than that was stored while the clock was wrong.
+		// A longer time was stored while the clock was wrong.
 		const leftMs = Math.min(stored - now(), at.in * 1000);
 		const timer = this.#timers.get(record) ?? monotonic() + leftMs;
 		this.#timers.set(record, timer);
@@ -191,7 +196,7 @@ export class Schedules {
 		return Math.abs(due - stored) < setMs ? stored : Math.round(due);
 	}
 
-	/** As #dueAt, for a clock that was set: it has been set back if two earlier times are to come. */
+	/** Returns `#dueAt` after a clock change. The clock was set back if two earlier times are still ahead. */
 	#dueAgain(record: Kept, now: number): number {
 		const { at, zone } = record;
 		const dueAt = this.#dueAt(record);
@@ -229,7 +234,7 @@ export class Schedules {
 		const { now, peers, log } = this.#core;
 		this.#seen.delete(claim);
 		if (now() - Date.parse(claim.dueAt) > missedMs) return this.#miss(id, record, claim.dueAt);
-		// Its gateway may still prepare it, and then writes what happened.
+		// Its gateway may still be preparing it and will write the outcome.
 		if (await this.#serviceOf(record.do)?.has(claim.job)) return;
 		log.warn({ schedule: id, gateway: claim.gateway }, "a schedule is taken over");
 		const own = { ...claim, gateway: peers.id };
@@ -254,7 +259,7 @@ export class Schedules {
 		const failure = reason !== null && ({ outcome: "failed", dueAt, reason: why } as const);
 		const done = { outcome: isLate ? "late" : "done", dueAt, reason: null, job } as const;
 		const last = { at: isoTime(now), ...(failure ? { ...failure, job: null } : done) };
-		// A person may change it at the same moment: the outcome is added to that too.
+		// Added to a concurrent change by a user too.
 		for (let each = this.store.all.get(id); each?.claim?.job === job; each = this.store.all.get(id)) {
 			const { claim: _, ...rest } = each;
 			await this.#write(id, { ...rest, last });
@@ -263,7 +268,7 @@ export class Schedules {
 		if (failure) this.#tell(id, record, failure);
 	}
 
-	/** @returns why its devices are not asked; null: they are */
+	/** @returns reason why it was not executed, or null */
 	async #begin({ do: action, by }: Kept, id: string): Promise<string | null> {
 		const service = this.#serviceOf(action);
 		if (!service) return "This gateway was built without what it does.";
@@ -284,8 +289,8 @@ export class Schedules {
 	}
 
 	/**
-	 * @returns whether no other gateway has written it first. A gateway that is alone goes on with a full disk; of several, one that
-	 * could not write may not be the only one.
+	 * @returns whether no other gateway has written first. Outside of a cluster execution continues on a full
+	 * disk; in a cluster, another gateway may have been able to write.
 	 */
 	async #write(id: string, record: Kept): Promise<boolean> {
 		const isWritten = await this.store.save(id, record);
@@ -298,7 +303,7 @@ export class Schedules {
 		const now = this.#core.now();
 		const zone = this.#zone;
 		const { createdAt = isoTime(now), claim, last = null } = previous ?? {};
-		// One that is due at this moment stays so.
+		// A schedule that is due right now stays due.
 		const isSame = previous?.on && previous.zone === zone && isDeepStrictEqual(previous.at, at);
 		const next = at.in === undefined ? nextTime(at, zone, now) : isoTime(now + at.in * 1000);
 		const nextAt = isSame && at.in === undefined ? previous.nextAt : next;
@@ -317,7 +322,7 @@ export class Schedules {
 	}
 }
 
-/** @returns undefined if it does not name the old board */
+/** @returns undefined if it does not contain the old board */
 function withDevice({ announcement, command }: Action, from: string, by: string): Action | undefined {
 	const { devices } = (announcement ?? command)?.targets ?? {};
 	if (!devices?.includes(from)) return undefined;

@@ -1,4 +1,4 @@
-/** What people have set, in memory and in records; of gateways that act as one each has all of it. */
+/** User-defined records, in memory and persistent. Each gateway of a cluster has all of them. */
 
 import { type Infer, matches, type ObjectSchema } from "../../device/protocol/schema.js";
 import { parseJson } from "../api/json.js";
@@ -8,21 +8,21 @@ import type { Records } from "../storage/records.js";
 
 export interface StoreOptions<S extends ObjectSchema> {
 	readonly core: Pick<Core, "records" | "storage" | "log">;
-	/** Of the records, and in the path of requests. */
+	/** Name of the records, and part of request paths. */
 	readonly name: string;
-	/** For messages, such as "schedule". */
+	/** Noun for messages, such as "schedule". */
 	readonly noun: string;
 	readonly schema: S;
-	/** Throws if a record cannot be used on this computer. */
+	/** Throws if a record is unusable on this computer. */
 	readonly check: (record: Infer<S>) => void;
-	/** Called after each change, here or at another gateway. */
+	/** Called after each change by this or another gateway. */
 	readonly onChange?: () => void;
 }
 
 export class Store<S extends ObjectSchema> {
 	readonly #options: StoreOptions<S>;
 	readonly #records: Records<Infer<S>>;
-	/** By id. */
+	/** Records by id. */
 	readonly #kept = new Map<string, Infer<S>>();
 
 	constructor(options: StoreOptions<S>) {
@@ -52,7 +52,7 @@ export class Store<S extends ObjectSchema> {
 		return this.#records.readinessProblem;
 	}
 
-	/** @throws {Error} if its records cannot be had */
+	/** @throws {Error} if its records are unavailable */
 	async open(): Promise<void> {
 		await this.#records.each((id, record) => this.#kept.set(id, record));
 	}
@@ -61,7 +61,7 @@ export class Store<S extends ObjectSchema> {
 		return this.#records.close();
 	}
 
-	/** @throws {HttpProblem} 404 */
+	/** @throws {RequestError} 404 */
 	find(id: string): Infer<S> {
 		const record = this.#kept.get(id);
 		if (record) return record;
@@ -69,13 +69,16 @@ export class Store<S extends ObjectSchema> {
 		throw new HttpProblem(404, `No ${noun} is called ${id}; see /api/${name}.`);
 	}
 
-	/** It is in force at once. @returns whether it is written; if not, it is tried again every second, unless another gateway was first */
+	/**
+	 * Sets a record, effective immediately.
+	 * @returns whether it is written; if not, it is retried every second unless another gateway was first
+	 */
 	save(id: string, record: Infer<S>): Promise<boolean> {
 		this.#set(id, record);
 		return this.#records.save(id, record);
 	}
 
-	/** @throws {HttpProblem} 404, and 507 or 503 if it cannot be removed */
+	/** @throws {RequestError} 404, and 507 or 503 if it cannot be removed */
 	async remove(id: string): Promise<void> {
 		const record = this.find(id);
 		if (await this.drop(id)) return;
@@ -83,7 +86,7 @@ export class Store<S extends ObjectSchema> {
 		throw this.failure("could not be removed from", "try again");
 	}
 
-	/** @returns whether it is gone also from where it is kept; if not, that is not tried again */
+	/** @returns whether it is also removed from storage; a failure is not retried */
 	drop(id: string): Promise<boolean> {
 		this.#set(id, undefined);
 		return this.#records.remove(id);

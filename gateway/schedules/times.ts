@@ -1,13 +1,13 @@
 /**
- * Due times and quiet periods in a zone, by croner: a local time that comes twice counts the first time, and one that does not exist
- * stands for the first time after the gap.
+ * Due times and quiet periods in a time zone, computed with croner: an ambiguous local time is its first
+ * occurrence, and a nonexistent one is the first time after the gap.
  */
 
 import { Cron } from "croner";
 import type { AskedQuietHours } from "../api/quiet-hours.js";
 import type { AskedSchedule } from "../api/schedule.js";
 
-/** A period begins at most this long before it ends: a day with 25 hours. */
+/** Maximum length of a period: a day of 25 hours. */
 const longestPeriodMs = 25 * 3_600_000;
 
 /** A pattern of croner for a time of day. @param days undefined: each day */
@@ -24,8 +24,9 @@ function patternOf({ weekly, once }: AskedSchedule["at"]): string | undefined {
 }
 
 /**
- * @param zone IANA name @param after milliseconds since 1970
- * @returns the next due time after it, in UTC; null: there is none
+ * @param zone IANA name
+ * @param after milliseconds since 1970
+ * @returns next due time in UTC; null: none
  * @throws {Error} if this computer does not know the zone
  */
 export function nextTime(at: AskedSchedule["at"], zone: string, after: number): string | null {
@@ -34,15 +35,17 @@ export function nextTime(at: AskedSchedule["at"], zone: string, after: number): 
 	return new Cron(pattern, { timezone: zone }).nextRun(new Date(after))?.toISOString() ?? null;
 }
 
-/** In milliseconds since 1970. */
+/** Period in milliseconds since 1970. */
 export interface Period {
 	readonly from: number;
 	readonly until: number;
 }
 
 /**
- * The periods of quiet hours that end after a time and begin before another one, in order; they do not overlap.
- * @param after in milliseconds since 1970, as `before` @throws {Error} if this computer does not know the zone
+ * Returns the periods of quiet hours that end after a time and begin before another one, ordered and
+ * disjoint.
+ * @param after in milliseconds since 1970, like `before`
+ * @throws {Error} if this computer does not know the zone
  */
 export function periodsOf(
 	{ from, until, days, zone }: Pick<AskedQuietHours, "from" | "until" | "days"> & { readonly zone: string },
@@ -55,7 +58,7 @@ export function periodsOf(
 	let begin = begins.nextRun(new Date(after - longestPeriodMs));
 	for (; begin && begin.getTime() < before; begin = begins.nextRun(begin)) {
 		const at = begin.getTime();
-		// Both may be in a gap: then the period is empty.
+		// Both may be in a gap, which makes the period empty.
 		const end = ends.nextRun(from === until ? begin : new Date(at - 1))?.getTime() ?? at;
 		if (end > at && end > after) periods.push({ from: at, until: end });
 	}

@@ -2,5 +2,5 @@
 
 import { Service } from "./service.js";
 
-/** The path of the file that WEBHOOKS_FILE names. */
+/** Path of WEBHOOKS_FILE. */
 export const webhooksPath = new Service<string>();

@@ -1,4 +1,4 @@
-/** Services that know crashes, histories and replacements of devices. */
+/** Services for crashes, histories and replacements of devices. */
 
 import type { CrashKind } from "../../device/protocol/messages.js";
 import type { Device } from "../sessions/device.js";

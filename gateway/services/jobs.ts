@@ -1,12 +1,12 @@
-/** Begins jobs for other extensions, such as schedules. */
+/** Services that start jobs for other extensions, such as schedules. */
 
 import { Service } from "./service.js";
 
-/** Begins jobs of one kind. */
+/** Starts jobs of one type. */
 export interface JobService {
-	/** @param asked the body of its `POST` @returns what of it counts @throws {HttpProblem} as that, whatever runs now */
+	/** @param asked the body of its `POST` @returns what of it counts @throws {RequestError} as that, whatever runs now */
 	check(asked: unknown): object;
-	/** @param asked as for `check` @returns its id @throws {HttpProblem} as its `POST` */
+	/** @param asked as for `check` @returns its id @throws {RequestError} as its `POST` */
 	begin(asked: unknown, beginning: Beginning): Promise<string>;
 	/** Whether this gateway, or another one that answers, has a job of this id. */
 	has(id: string): Promise<boolean>;

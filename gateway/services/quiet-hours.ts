@@ -23,7 +23,7 @@ export interface QuietHoursService {
 	/**
 	 * @param asked the body of `PUT /api/quiet-hours`; other fields are left out
 	 * @param by the name of a person's token; null: another program, such as Home Assistant
-	 * @throws {HttpProblem}
+	 * @throws {RequestError}
 	 */
 	set(asked: unknown, by: string | null): Promise<unknown>;
 }

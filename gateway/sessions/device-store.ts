@@ -31,7 +31,7 @@ const settledAtOnce = 64;
 const notDue = Number.POSITIVE_INFINITY;
 
 interface Known {
-	/** As last seen; a changed list is a new object. */
+	/** Last known facts; replaced, never changed. */
 	facts: ReturnType<typeof factsOf>;
 	/** Monotonic time to write it, as it has changed. */
 	dueAt: number;

@@ -81,12 +81,12 @@ export class Device {
 	versions: readonly { readonly version: string; readonly at: number }[] = none;
 	/** Restarts; at most 10, latest last. */
 	resets: readonly { readonly reason: string; readonly at: number }[] = none;
-	/** What an extension adds to its record. */
+	/** Returns fields that an extension adds to the session record. */
 	describeMore: (() => Pick<SessionRecord, "crashCount">) | undefined;
 	label: Label = noLabel;
 	vitals = noVitals;
 	session: Session;
-	/** Of the latest report since the gateway's start. */
+	/** Session of the latest report since the gateway's start. */
 	#reportedIn: Session | undefined;
 	#reportedAt = Number.POSITIVE_INFINITY;
 
@@ -130,7 +130,7 @@ export class Device {
 		return isNews;
 	}
 
-	/** As `report` does, where the report is not passed on. @param monotonic as in `report` */
+	/** Records a report without its content, as `report` does. @param monotonic as in `report` */
 	setReported(hasReported: boolean, monotonic: number): void {
 		this.#reportedAt = monotonic;
 		this.#reportedIn = hasReported ? this.session : undefined;

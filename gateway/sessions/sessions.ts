@@ -34,9 +34,9 @@ export interface Rejection {
 export interface SessionListener {
 	/** A session was opened, named or ended, its device's update or label changed, or a crash was stored. */
 	onChanged?(session: Session, reason: ChangeReason): void;
-	/** As `onChanged`, before it, and only of sessions whose device is connected to this process. */
+	/** Called before `onChanged`, only for sessions of devices connected to this process. */
 	onOwnChanged?(session: Session, reason: ChangeReason): void;
-	/** Once per session of a named device. */
+	/** Called once per session of an identified device. */
 	onNamed?(device: Device): void;
 	/** Another change of a device. */
 	onTouched?(device: Device): void;
@@ -57,7 +57,7 @@ export class Sessions {
 	readonly #listeners: SessionListener[] = [];
 	/** In the order of the latest connect or disconnect. */
 	readonly #devices = new Map<string, Device>();
-	/** As `list` returns them. */
+	/** Sessions by id, in the order of `list`. */
 	readonly #sessions = new Map<string, Session>();
 
 	constructor(options: SessionsOptions) {
@@ -76,7 +76,7 @@ export class Sessions {
 		}
 	}
 
-	/** As `announce`, for `onTouched`. */
+	/** Calls `onTouched` of all listeners. */
 	touch(device: Device): void {
 		for (const listener of this.#listeners) listener.onTouched?.(device);
 	}

@@ -20,7 +20,7 @@ export function statusUpdateText(reason: ChangeReason, session: Session, now: nu
 	return statusUpdateOf({ reason, timestamp: isoTime(now) }, [sessionText(session)]);
 }
 
-/** With 3 bytes each, below a slow monitor's limit. */
+/** Maximum number of characters of a frame: at 3 bytes each, below the limit of a slow monitor. */
 export const frameCharacters = 256 * 1024;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The pace at which a stopping gateway closes its devices, and the time at which each is asked to return. Both are
- * spread over a time that grows with the number of devices, so neither this process nor the next handles all at once.
+ * Rate at which a stopping gateway disconnects devices, and the time at which each is told to reconnect. Both are spread
+ * over a period that grows with the number of devices, so that neither this process nor the next handles all at once.
  */
 
 /** Devices/s: 10,000 in 4 s. */

@@ -1,6 +1,6 @@
 /**
- * Finds peers that are gone: a device that loses power or Wi-Fi closes nothing, and TCP would show it as connected for
- * hours. Each expects frames, too: it gets a ping regularly, or, if it has just reported, a pong, which it does not
+ * Detects dead peers: a device that loses power or Wi-Fi does not close its connection, which TCP keeps open for hours.
+ * Devices expect frames, too: each gets a ping regularly, or, if it has just reported, a pong, which it does not
  * answer (RFC 6455, section 5.5.3).
  */
 

@@ -1,6 +1,6 @@
 /**
- * The messages from monitors, defined once for the check, the types and the AsyncAPI document, and their execution
- * (specification, 2.3 and 4.3). Each gets one answer, and a device gets only commands that its model supports.
+ * Messages from monitors: schemas, shared by validation, types and AsyncAPI document, and execution. Each gets exactly
+ * one answer, and a device gets only commands that its model supports.
  */
 
 import type { Logger } from "pino";
@@ -208,7 +208,7 @@ export function monitorCommands(
 	}
 }
 
-/** What a person's role is compared with. */
+/** Returns the action whose roles apply to a message. */
 function actionOf(message: MonitorMessage): string {
 	if (message.type !== "control_device") return message.type satisfies Action;
 	const { payload } = message;

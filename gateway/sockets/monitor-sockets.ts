@@ -26,7 +26,7 @@ export interface MonitorHooks {
 /** Makes the first frames, and MonitorSockets.broadcast sends later ones; or what a monitor gets in place of all sessions. */
 export type Channel = (() => readonly string[]) | { readonly sendPicture: (monitor: Monitor) => void };
 
-/** What a monitor gets: see Monitor. */
+/** Subscription of a monitor; see Monitor. */
 export type MonitorNeeds = Pick<Monitor, "devices" | "summary">;
 
 export interface MonitorSocketsOptions extends SocketsOptions {
@@ -37,9 +37,9 @@ export interface MonitorSocketsOptions extends SocketsOptions {
 
 export class MonitorSockets {
 	readonly #options: MonitorSocketsOptions;
-	/** With the channels of each. */
+	/** Channels of each monitor. */
 	readonly #monitors = new Map<Monitor, ReadonlySet<string>>();
-	/** Of other parts of this gateway. */
+	/** Subscriptions of other parts of this gateway. */
 	readonly #needs = new Set<MonitorNeeds>();
 	/** Monitors that wait for their snapshot. */
 	readonly #waiting = new Set<Monitor>();
@@ -153,7 +153,7 @@ export class MonitorSockets {
 		return this.#monitors.keys();
 	}
 
-	/** Of all monitors, and of other parts of this gateway. */
+	/** Returns the subscriptions of all monitors and of other parts of this gateway. */
 	needs(): Iterable<MonitorNeeds> {
 		return [...this.#monitors.keys(), ...this.#needs];
 	}

@@ -1,6 +1,6 @@
 /**
- * One monitor's socket, with back-pressure: a browser on a slow line reads less than a fleet sends, and its backlog
- * must not fill the memory.
+ * Socket of a monitor with back-pressure: a browser on a slow connection reads less than a fleet sends, and its backlog
+ * must not exhaust the memory.
  */
 
 import type { Duplex } from "node:stream";
@@ -17,7 +17,7 @@ export interface MonitorOptions {
 	readonly socket: WebSocket;
 	/** The connection under the socket. */
 	readonly stream: Duplex;
-	/** Who it is for. */
+	/** Person and address of the client. */
 	readonly client: { readonly person: Person; readonly remoteAddress: string };
 	readonly limits: Pick<SocketLimits, "slowMonitorBytes" | "stuckMonitorBytes" | "firstPictureMs">;
 	/** Monotonic, in milliseconds. */

@@ -5,7 +5,7 @@
 
 /** FIN and the opcode of text. */
 const finalText = 0x81;
-/** In place of a length: it follows in two bytes, or in eight. */
+/** Length codes: the length follows in two or eight bytes (RFC 6455, 5.2). */
 const [inTwoBytes, inEightBytes] = [126, 127];
 
 /** @param parts of its text, bytes in UTF-8 @returns the whole frame */

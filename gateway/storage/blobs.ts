@@ -1,6 +1,6 @@
 /**
- * Blobs: files that are named by the SHA-256 of their content, in a folder. Where they are kept elsewhere, the folder is a cache,
- * which may be lost.
+ * Blobs: files in a folder, named by the SHA-256 of their content. If they are stored elsewhere, the folder is a cache, which
+ * may be lost.
  */
 
 import { createHash } from "node:crypto";
@@ -12,23 +12,23 @@ import { Queues } from "./queue.js";
 export interface BlobsOptions {
 	/** Made if it is missing; used by these blobs alone. */
 	readonly directory: string;
-	/** Of the files' names, such as ".wav". */
+	/** Suffix of file names, such as ".wav". */
 	readonly suffix: string;
 	readonly disk: Disk;
 	readonly onProblem: (sentence: string) => void;
-	/** Where they are kept; undefined: in the folder alone. */
+	/** Opens the shared storage; undefined: the folder only. */
 	readonly files?: (() => Promise<Files>) | undefined;
 }
 
 /** Files of some megabytes, by name; a name's content never changes. */
 export interface Files {
-	/** No effect if there is a file of this name. @throws {AnsweredError} */
+	/** No effect if there is a file of this name. @throws {RejectedError} */
 	put(name: string, content: AsyncIterable<Uint8Array>): Promise<void>;
-	/** @returns undefined if there is none @throws {AnsweredError} also while it is read */
+	/** @returns undefined if there is none @throws {RejectedError} also while it is read */
 	get(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
-	/** @throws {AnsweredError} */
+	/** @throws {RejectedError} */
 	remove(name: string): Promise<void>;
-	/** @returns the names of all of them @throws {AnsweredError} */
+	/** @returns the names of all of them @throws {RejectedError} */
 	names(): Promise<readonly string[]>;
 }
 
@@ -41,7 +41,7 @@ export type CreateBlobs = (
 export interface BlobDraft {
 	/** @throws {NodeJS.ErrnoException} ENOSPC if the disk is full */
 	write(chunk: Uint8Array): Promise<void>;
-	/** @param sha256 of what was written, in hex: who writes it has to know it anyway @throws {NodeJS.ErrnoException} @throws {AnsweredError} */
+	/** @param sha256 of what was written, in hex: who writes it has to know it anyway @throws {NodeJS.ErrnoException} @throws {RejectedError} */
 	keep(sha256: string): Promise<void>;
 	/** Removes it; also after a failed `keep`. */
 	discard(): Promise<void>;
@@ -151,14 +151,14 @@ export class Blobs {
 		return fetched === undefined ? undefined : ifThere(disk.readFile(fetched));
 	}
 
-	/** No effect if there is none; a reader that has it open can read it to its end. @throws {NodeJS.ErrnoException} @throws {AnsweredError} */
+	/** No effect if there is none; a reader that has it open can read it to its end. @throws {NodeJS.ErrnoException} @throws {RejectedError} */
 	async remove(sha256: string): Promise<void> {
 		const { disk, files } = this.#options;
 		await disk.rm(this.placeOf(sha256), { force: true });
 		await (await files?.())?.remove(sha256);
 	}
 
-	/** Where it is in the folder, if it is there. */
+	/** Returns the path of a blob in the folder, whether it exists or not. */
 	placeOf(sha256: string): string {
 		return join(this.#options.directory, `${sha256}${this.#options.suffix}`);
 	}

@@ -87,7 +87,7 @@ export class FolderLock {
 		}
 	}
 
-	/** In place: if two processes try at once, one wins. */
+	/** Replaces the lock file in place: if two processes try at once, one wins. */
 	async #takeOver(own: Holder): Promise<void> {
 		const previous = await this.#readHolder();
 		if (await this.#isAlive(previous, own)) throw this.#rejection(previous);

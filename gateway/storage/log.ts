@@ -1,4 +1,4 @@
-/** Logs: lists of texts to which lines are appended, in files (file-log.ts), or in what a cluster has in their place. */
+/** Append-only logs of text entries, in files (file-log.ts) or in the storage of a cluster. */
 
 /** Removes a subscription. */
 export type Unsubscribe = () => void;
@@ -23,7 +23,7 @@ export interface Log {
 	 * @param text without a line feed, such as JSON
 	 * @param after 0: there must be none
 	 * @returns the revision of the new entry; undefined if another one was the latest, and nothing was written
-	 * @throws {AnsweredError} it cannot be reached; then it may be written or not @throws {NodeJS.ErrnoException} of a file
+	 * @throws {RejectedError} it cannot be reached; then it may be written or not @throws {NodeJS.ErrnoException} of a file
 	 */
 	append(key: string, text: string, after: number): Promise<number | undefined>;
 	/**
@@ -33,9 +33,9 @@ export interface Log {
 	replace?(key: string, texts: readonly string[], after: number): Promise<number | undefined>;
 	/** Removes the entries of a key that are older than a revision. @throws as `append` */
 	removeBefore(key: string, revision: number): Promise<void>;
-	/** @returns once `onAll` was called @throws {AnsweredError} */
+	/** @returns once `onAll` was called @throws {RejectedError} */
 	read(reader: LogReader): Promise<Unsubscribe>;
 }
 
-/** Opens a log, and makes it if it is missing. @throws {AnsweredError} if it cannot be reached now */
+/** Opens a log, and makes it if it is missing. @throws {RejectedError} if it cannot be reached now */
 export type OpenLog = (name: string, onProblem: (sentence: string) => void) => Promise<Log>;

@@ -1,4 +1,4 @@
-/** Queues of work: what waits is done in the order in which it came, one after the other, also after a failure. */
+/** Job queues: jobs run one after another, in order, even after a failure. */
 
 export class Queue {
 	#latest: Promise<unknown> = Promise.resolve();

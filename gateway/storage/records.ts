@@ -1,6 +1,6 @@
 /**
- * Records: one JSON text for each device, or of another kind of key, in an engine: files (file-records.ts), or what a cluster
- * has in their place. Waiting changes of a record are written together; a failed write is repeated every second.
+ * Records: one JSON text per device or other key, stored by an engine: files (file-records.ts) or the bucket of a cluster.
+ * Pending changes of a record are written together; a failed write is retried every second.
  */
 
 import { deviceId as deviceIdSchema } from "../../device/protocol/messages.js";
@@ -11,13 +11,13 @@ import { Queues } from "./queue.js";
 
 /** For answers where something could not be stored. */
 export interface Storage {
-	/** Such as "the data folder". */
+	/** Name for messages, such as "the data folder". */
 	readonly place: string;
 	/** 507: it is full or broken; 503: it cannot be reached. */
 	readonly status: 503 | 507;
 }
 
-/** Where records are kept. */
+/** Storage of records. */
 export interface RecordEngine {
 	/** Passes each record that there is, without a text if it cannot be read now. @throws {Error} if none can be had */
 	each(onText: (key: string, text: string | undefined) => void): Promise<void>;
@@ -29,7 +29,7 @@ export interface RecordEngine {
 	placeOf(key: string): string;
 	/** @param why code or message of a write that failed @returns why nothing can be written; undefined if only this is not */
 	problemOf(why: string): string | undefined;
-	/** Where another process may write too: called with what it has written, undefined if it removed it. */
+	/** Called with a record written by another process; undefined: removed. */
 	onChange?: ((key: string, text: string | undefined) => void) | undefined;
 	close(): Promise<void>;
 }
@@ -37,11 +37,11 @@ export interface RecordEngine {
 /** Another process has written a record first: the change is dropped. */
 export class Superseded extends Error {}
 
-/** What is particular to a kind of record. */
+/** Definition of a type of record. */
 export interface RecordKind<T> {
 	/** In the plural, for messages. */
 	readonly what: string;
-	/** What to do where one is damaged. */
+	/** Advice in the message about a damaged record. */
 	readonly advice?: string;
 	readonly format: (record: T) => string;
 	/** Keys of other forms are left alone; default: those of devices' ids. */
@@ -115,7 +115,7 @@ export class Records<T> {
 		return records;
 	}
 
-	/** As `load`, a few at a time, to need less memory. */
+	/** Loads records as `load` does, but a few at a time, to save memory. */
 	async each(onRecord: (deviceId: string, record: T) => void): Promise<void> {
 		await this.#options.engine.each((deviceId, text) => {
 			if (text === undefined) return void this.unread.add(deviceId);
@@ -165,7 +165,7 @@ export class Records<T> {
 		await this.#options.engine.close();
 	}
 
-	/** What is to be written here is older: of a device that has moved, for instance. */
+	/** Applies a change by another process, which supersedes pending ones, such as after a device has moved. */
 	#onChange(deviceId: string, text: string | undefined): void {
 		if (!this.#isKey(deviceId)) return;
 		this.#failed.delete(deviceId);

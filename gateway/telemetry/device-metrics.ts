@@ -8,7 +8,7 @@ import { fits } from "../firmware/image.js";
 import type { Device } from "../sessions/device.js";
 import type { Metrics } from "./metrics.js";
 
-/** With a label of their own, as a device may report any text as its version. */
+/** Maximum number of versions with their own label, since a device may report any text as its version. */
 const versionsAtMost = 20;
 
 export interface DeviceMetricsOptions {

@@ -10,7 +10,7 @@ const secrets = ["authorization", "cookie", "set-cookie", "token", "tokens", "de
 
 /** Pino's number for `warn`. */
 const warnLevel = 40;
-/** With the same message; further ones are only counted. */
+/** Rate limit of lines with the same message; further ones are only counted. */
 export const linesAMinute = 60;
 const minuteMs = 60_000;
 /** For a fatal line to a full pipe, every 100 ms. */

@@ -1,11 +1,11 @@
 /**
- * Makes text of a device or client safe to print. Terminals act on control characters (title, clipboard, overwritten
+ * Escapes text of a device or client for printing. Terminals act on control characters (title, clipboard, overwritten
  * lines) and reorder text after a right-to-left override.
  */
 
 const unprintable = /(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Of one line: a line feed becomes `\x0a`, ESC `\x1b`. */
+/** Escapes a single line: a line feed becomes `\x0a`, ESC `\x1b`. */
 export function printable(line: string): string {
 	return line.replace(unprintable, (sign) => {
 		const code = sign.codePointAt(0) ?? 0;

@@ -14,11 +14,11 @@ type Json = Record<string, unknown>;
 type Check = (value: unknown) => boolean;
 
 interface Slot {
-	/** Where the value begins in the latest text. */
+	/** Offset of the value in the latest text. */
 	from: number;
 	/** The first byte after it. */
 	end: number;
-	/** What the value is in. */
+	/** Object that contains the value. */
 	readonly object: JsonObject;
 	readonly name: string;
 	/** Stricter than the schema at most. */
@@ -26,10 +26,10 @@ interface Slot {
 }
 
 interface JsonObject {
-	/** What it is in; undefined: it is the report. */
+	/** Object that contains this one; undefined: the report itself. */
 	readonly outer: { readonly object: JsonObject; readonly name: string } | undefined;
 	readonly schema: Schema | undefined;
-	/** With the latest values. */
+	/** Fields with their latest values. */
 	fields: Json;
 	/** `fields` was handed out: it must not change. */
 	isShared: boolean;
@@ -41,9 +41,9 @@ const space = 0x20;
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /** In strings with these JSON.parse changes something, or refuses them. */
 const special = /[\\\p{Cc}]/u;
-/** Of valid JSON without escapes. */
+/** Tokens of valid JSON without escapes. */
 const tokens = /"[^"]*"|[^\s"{}[\]:,]+|[{}[\]:,]/g;
-/** What decides which fields a report has. */
+/** Names of fields that determine the other fields of a report. */
 const fixedNames = ["type", "model"];
 /** A board's report has about 1000. */
 const mostBytes = 4096;
@@ -52,7 +52,7 @@ export class ReportShape {
 	readonly #slots: readonly Slot[];
 	/** The report itself first. */
 	readonly #objects: readonly [JsonObject, ...JsonObject[]];
-	/** With the latest value of each slot. */
+	/** Latest value of each slot. */
 	readonly #latest = new Uint8Array(mostBytes);
 	readonly #view = new DataView(this.#latest.buffer);
 	#length: number;

@@ -9,7 +9,7 @@ import { ReportShape } from "./report-shape.js";
 export type ReadUplink =
 	| {
 			readonly uplink: Uplink;
-			/** As received, in UTF-8, but well-formed and without fields of other models. */
+			/** Received text in UTF-8, well-formed and without fields of other models. */
 			readonly text: Buffer;
 			/** How many fields were left out. */
 			readonly leftOut: number;
@@ -26,7 +26,7 @@ const shapesAtMost = 8;
 const lookEvery = 16;
 
 export class UplinkReader {
-	/** Of all devices, the latest used first. */
+	/** Shapes of all devices, most recently used first. */
 	readonly #shapes: ReportShape[] = [];
 	#withoutShape = 0;
 

@@ -1,4 +1,4 @@
-/** Webhooks: tells other programs what happens to devices, rollouts and the disk. Loaded only with WEBHOOKS_FILE. */
+/** Webhooks: notify other programs about devices, rollouts and the disk. Loaded only with WEBHOOKS_FILE. */
 
 import { webhookRoutes } from "../api/webhook.js";
 import type { Core, Extension, Joined } from "../extension.js";
@@ -23,7 +23,7 @@ export function withWebhooks(joined: Joined): Joined {
 	return { ...joined, extensions: [...joined.extensions, create] };
 }
 
-/** @param everyMs between two looks for what is due */
+/** @param everyMs interval of checks for due events */
 export function createWebhooks(core: Core, hooks: readonly Hook[], everyMs = tickMs): Extension {
 	const outboxes = hooks.map((hook) => new Outbox(hook, core));
 	const watch = new Watch(core, outboxes);
@@ -58,7 +58,7 @@ function createRoutes(outboxes: readonly Outbox[]): readonly Route[] {
 		"GET /api/webhooks": () => ({
 			webhooks: outboxes.map(
 				({ hook: { url, events, tags, after }, hasEnded: ended, waiting, latest = null }, index) => {
-					// The rest of an address is often a secret.
+					// The remainder of a URL is often secret.
 					const head = { number: index + 1, origin: new URL(url).origin, events, tags: tags?.text ?? null };
 					return { ...head, after, ended, waiting, latest };
 				},

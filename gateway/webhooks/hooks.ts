@@ -1,4 +1,4 @@
-/** Reads WEBHOOKS_FILE: the receivers, the events that each gets, and its secret. */
+/** Parses WEBHOOKS_FILE: receivers with their events and secrets. */
 
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
@@ -47,9 +47,9 @@ const hook = object({
 	/** Of events of devices, those of the devices that match; default: all. */
 	tags: optional(string(longestExpression)),
 	secret,
-	/** While the secret is being replaced: signs too. */
+	/** Signs too while the secret is being replaced. */
 	previousSecret: optional(secret),
-	/** Minutes without a device until it is away. */
+	/** Minutes until an offline device counts as away. */
 	after: optional(integer(1, 10_080)),
 });
 const awayMinutes = 5;
@@ -59,15 +59,15 @@ const example =
 	'[{"url": "https://example.org/hook", "secret": "whsec_…", "events": ["away", "back"], "after": 5}]';
 
 export interface Hook extends Required<Omit<Infer<typeof hook>, "tags" | "secret" | "previousSecret">> {
-	/** Stays the same while its address does. */
+	/** Derived from the URL. */
 	readonly id: string;
-	/** The new one first; two while one is being replaced. */
+	/** Newest first; two during a replacement. */
 	readonly secrets: readonly string[];
-	/** As text, and read; absent: all devices. */
+	/** Tag expression as text and parsed; absent: all devices. */
 	readonly tags?: { readonly text: string; readonly expression: TagExpression };
 }
 
-/** @throws {StartError} that names what to change, without a secret */
+/** @throws {StartError} with the problem, without secrets */
 export function readHooks(path: string): readonly Hook[] {
 	const rejection = (what: string) =>
 		new StartError(`WEBHOOKS_FILE is "${path}", which ${what}; set it to a JSON file such as ${example}.`);

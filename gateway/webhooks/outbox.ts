@@ -1,6 +1,6 @@
 /**
- * Events that a webhook has not taken yet, each a record that is kept until it is answered, and marks of events that are told once.
- * Of gateways that act as one, the one that has written a record first tells the event, or makes the attempt.
+ * Undelivered events of a webhook, each a persistent record, and marks of events that are sent once. In a
+ * cluster, the gateway that writes a record first sends the event or makes the attempt.
  */
 
 import { randomUUID } from "node:crypto";
@@ -15,12 +15,12 @@ import type { Records } from "../storage/records.js";
 import type { EventName, Hook } from "./hooks.js";
 import { signedHeaders } from "./signature.js";
 
-/** Minutes from an attempt to the next one; after the last one the event is dropped. */
+/** Minutes between attempts. After the last one the event is dropped. */
 const pauses = [1, 4, 15, 40, 0];
 const minuteMs = 60_000;
 const longestPauseMs = Math.max(...pauses) * minuteMs;
 const answerMs = 5_000;
-/** The receiver has answered 410. */
+/** Mark of a receiver that responded with 410. */
 const endedMark = "ended";
 export const endedReason =
 	"Its receiver answered 410, so it gets nothing more until the gateway is started again: take it out of WEBHOOKS_FILE, or let the receiver take events, then start the gateway again.";
@@ -28,13 +28,13 @@ export const endedReason =
 const waitingAtMost = 50;
 
 const kept = object({
-	/** A device, a rollout: its events are delivered in their order. */
+	/** Device or rollout, whose events are delivered in order. */
 	subject: string(80),
-	/** As it is sent and signed; empty: a mark. */
+	/** Body as sent and signed; empty: a mark. */
 	body: string(16_384),
 	attempts: integer(0, pauses.length),
 	dueAt: time,
-	/** The gateway that has written it. */
+	/** Id of the gateway that wrote the record. */
 	by: string(36),
 });
 type Kept = Infer<typeof kept>;
@@ -47,14 +47,14 @@ export interface Happening {
 }
 
 export class Outbox {
-	/** Of the latest attempt since the start. */
+	/** Latest attempt since the start. */
 	latest: WebhookAttempt | undefined;
 	readonly hook: Hook;
 	readonly #core: Pick<Core, "now" | "log" | "settings" | "sessions">;
 	readonly #by: string;
 	readonly #records: Records<Kept>;
 	readonly #kept = new Map<string, Kept>();
-	/** Of an event's key: they are delivered in the order of their keys. */
+	/** Number in the newest event key. Events are delivered in the order of their keys. */
 	#newest = 0;
 	#isClosed = false;
 	#isDelivering = false;
@@ -81,24 +81,24 @@ export class Outbox {
 		});
 	}
 
-	/** @throws {Error} if its records cannot be had */
+	/** @throws {Error} if its records are unavailable */
 	async open(): Promise<void> {
 		await this.#records.each((key, record) => this.#restore(key, record));
 		this.removeMark(endedMark);
 	}
 
-	/** What is not delivered is so after the next start. */
+	/** Stops. Undelivered events are sent after the next start. */
 	async close(): Promise<void> {
 		this.#isClosed = true;
 		await this.#records.close();
 	}
 
-	/** Number of events that are not delivered yet. */
+	/** Number of undelivered events. */
 	get waiting(): number {
 		return this.#waitingOf(() => true).length;
 	}
 
-	/** Whether it gets nothing more until the next start. */
+	/** Whether delivery stopped until the next start. */
 	get hasEnded(): boolean {
 		return this.has(endedMark);
 	}
@@ -107,14 +107,14 @@ export class Outbox {
 		return this.#kept.has(mark);
 	}
 
-	/** @returns whether there was such a mark */
+	/** @returns whether the mark existed */
 	removeMark(mark: string): boolean {
 		const isThere = this.#kept.delete(mark);
 		if (isThere) void this.#records.remove(mark);
 		return isThere;
 	}
 
-	/** Those that end with a number. */
+	/** Removes marks consisting of the prefix and a number. */
 	removeMarks(prefix: string): void {
 		for (const key of this.#kept.keys())
 			if (key.startsWith(prefix) && /^\d+$/.test(key.slice(prefix.length))) this.removeMark(key);
@@ -138,13 +138,13 @@ export class Outbox {
 		this.deliver();
 	}
 
-	/** Sends an event that is not kept. */
+	/** Sends a test event, which is not queued. */
 	test(): Promise<WebhookAttempt> {
 		const id = randomUUID();
 		return this.#post(id, this.#bodyOf(id, { event: "test", text: "This is a test of the webhook." }));
 	}
 
-	/** Delivers what is due, one after the other: only this hook waits for a slow receiver. */
+	/** Delivers due events sequentially, so that a slow receiver delays only its own events. */
 	deliver(): void {
 		if (this.#isDelivering) return;
 		this.#isDelivering = true;
@@ -156,14 +156,14 @@ export class Outbox {
 	}
 
 	async #deliverDue(): Promise<void> {
-		/** Whose first event is not delivered. */
+		/** Subjects whose first event is undelivered. */
 		const blocked = new Set<string>();
 		for (const [key, { subject }] of this.#waitingOf(() => true))
 			if (this.hasEnded) await this.#remove(key);
 			else if (!blocked.has(subject) && !(await this.#attempt(key))) blocked.add(subject);
 	}
 
-	/** @returns whether it was the last one */
+	/** @returns whether it was the last attempt */
 	async #attempt(key: string): Promise<boolean> {
 		const { log, now } = this.#core;
 		const record = this.#kept.get(key);
@@ -171,7 +171,7 @@ export class Outbox {
 		if (!mayTry) return record === undefined;
 		const attempts = record.attempts + 1;
 		const dueAt = now() + (pauses[record.attempts] ?? 0) * minuteMs;
-		// Before the attempt: if this process ends, or another gateway looks, it is made once.
+		// Written before the attempt, so that it is made once even if this process or another gateway intervenes.
 		if (!(await this.#write(key, { ...record, attempts, dueAt, by: this.#by }))) return false;
 		this.latest = await this.#post(key.slice(key.indexOf("-") + 1), record.body);
 		const { status, problem } = this.latest;
@@ -189,7 +189,7 @@ export class Outbox {
 		try {
 			const { status, body: answer } = await fetch(url, {
 				method: "POST",
-				// On a kept connection, which the receiver may close meanwhile, an attempt would be lost.
+				// Uses a new connection, as the receiver may close a kept one during an attempt.
 				headers: {
 					Connection: "close",
 					"Content-Type": "application/json",
@@ -216,7 +216,7 @@ export class Outbox {
 	#tellEnd(): void {
 		const remoteAddress = new URL(this.hook.url).origin;
 		this.#core.log.warn({ hook: this.hook.id, problem: endedReason }, "webhook ended");
-		// Attention shows it, as all that was refused.
+		// Listed in the dashboard like any other rejection.
 		const rejection = { what: "webhook", deviceId: undefined, remoteAddress, reason: endedReason } as const;
 		this.#core.sessions.refuse(rejection);
 	}
@@ -226,19 +226,19 @@ export class Outbox {
 		return JSON.stringify({ id, time: isoTime(this.#core.now()), ...(gateway && { gateway }), ...happening });
 	}
 
-	/** The oldest first. */
+	/** Returns undelivered events, oldest first. */
 	#waitingOf(isMeant: (record: Kept) => boolean): readonly (readonly [key: string, record: Kept])[] {
 		const waiting = [...this.#kept].filter(([, record]) => record.body !== "" && isMeant(record));
 		return waiting.sort(([a], [b]) => numberOf(a) - numberOf(b));
 	}
 
-	/** What is added later comes after it, also where the clock has gone back. */
+	/** Keeps later keys larger, even if the clock went back. */
 	#restore(key: string, record: Kept): void {
 		this.#kept.set(key, record);
 		if (record.body !== "") this.#newest = Math.max(this.#newest, numberOf(key));
 	}
 
-	/** @returns whether no other gateway has written first. What cannot be written is in memory. */
+	/** @returns whether no other gateway has written first. On a write error the record stays in memory. */
 	async #write(key: string, record: Kept): Promise<boolean> {
 		this.#kept.set(key, record);
 		await this.#records.save(key, record);
@@ -251,7 +251,7 @@ export class Outbox {
 	}
 }
 
-/** Of an event's key. */
+/** Returns the number in an event key. */
 function numberOf(key: string): number {
 	return Number.parseInt(key, 10);
 }

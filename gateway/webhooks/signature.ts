@@ -1,12 +1,12 @@
-/** Signs requests as the Standard Webhooks specification says (github.com/standard-webhooks, spec/standard-webhooks.md). */
+/** Signs requests according to Standard Webhooks (github.com/standard-webhooks, spec/standard-webhooks.md). */
 
 import { createHmac } from "node:crypto";
 
 const prefix = "whsec_";
-/** Of a key, by the specification. */
+/** Key length according to the specification. */
 const [fewestBytes, mostBytes] = [24, 64];
 
-/** Whether the secret can be used: after `whsec_` there must be the base64 of a key; without it the secret is any text. */
+/** Whether a secret is valid: `whsec_` and a base64 key, or any text without that prefix. */
 export function isUsable(secret: string): boolean {
 	const key = keyOf(secret);
 	const isCoded = `${prefix}${key.toString("base64")}` === secret;
@@ -14,9 +14,9 @@ export function isUsable(secret: string): boolean {
 }
 
 /**
- * @param secrets the new one first; the receiver takes the signature of any
- * @param id of the event, the same at each attempt; without a full stop
- * @param at of the attempt, in milliseconds since 1970
+ * @param secrets newest first; the receiver accepts the signature of any
+ * @param id event id without a full stop, the same for each attempt
+ * @param at time of the attempt, in milliseconds since 1970
  */
 export function signedHeaders(secrets: readonly string[], id: string, at: number, body: string) {
 	const timestamp = String(Math.floor(at / 1000));

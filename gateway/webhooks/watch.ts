@@ -1,4 +1,4 @@
-/** The events of webhooks: from what happens to sessions, rollouts and the disk follow events, each with a sentence. */
+/** Creates webhook events, each with a sentence, from changes of sessions, rollouts and the disk. */
 
 import { networkOf } from "../access/origin.js";
 import type { FrameOf } from "../api/frames.js";
@@ -14,21 +14,21 @@ import type { Happening, Outbox } from "./outbox.js";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
-/** In an hour, each once: anyone can be refused under many names. */
+/** Limit of distinct rejections per hour, as anyone can be rejected under many names. */
 const rejectionsAtMost = 20;
-/** When gateways act as one, a new one reads what the others have sent before. */
+/** Time in which a new gateway of a cluster reads past events. */
 const learningMs = 10_000;
 
 export class Watch {
 	readonly #core: Core;
 	readonly #outboxes: readonly Outbox[];
-	/** By device that is not connected: since when this gateway has seen that, on the monotonic clock. */
+	/** Monotonic time at which this gateway first saw a device offline, by device id. */
 	readonly #away = new Map<string, number>();
-	/** Of devices' updates. */
+	/** Latest update status of devices. */
 	readonly #statuses = new WeakMap<Device, OtaStatus>();
-	/** By rollout. */
+	/** Latest state by rollout id. */
 	readonly #rollouts = new Map<string, string>();
-	/** Since `#refusedFrom`. */
+	/** Rejections since `#refusedFrom`. */
 	readonly #refused = new Set<string>();
 	#refusedFrom = Number.NEGATIVE_INFINITY;
 	#openedAt = Number.POSITIVE_INFINITY;
@@ -63,13 +63,13 @@ export class Watch {
 		},
 	};
 
-	/** All that are away are watched from now on: those that this gateway's start has to wait for return in time. */
+	/** Tracks all offline devices from now on, so that those reconnecting after the gateway's start do so in time. */
 	open(): void {
 		this.#openedAt = this.#core.monotonic();
 		for (const device of this.#core.sessions.devices.values()) this.#see(device);
 	}
 
-	/** To be called every few seconds. */
+	/** Must be called every few seconds. */
 	async tick(): Promise<void> {
 		const now = this.#core.monotonic();
 		for (const [deviceId, seen] of this.#away) {
@@ -107,7 +107,7 @@ export class Watch {
 		this.#tell(`schedule-${id}`, { event, text, schedule });
 	}
 
-	/** Each gateway gets it. */
+	/** Sends a rollout event on each gateway. */
 	#onRollout({ id, status, pausedBecause, counts, revision }: FrameOf<"rollout_update">): void {
 		const state = `${status} ${pausedBecause}`;
 		const previous = this.#rollouts.get(id);
@@ -163,12 +163,12 @@ export class Watch {
 		this.#wasFull = text !== undefined;
 	}
 
-	/** Of the hooks that get events of this device. */
+	/** Returns the outboxes that receive events of a device. */
 	#outboxesOf({ label }: Device): readonly Outbox[] {
 		return this.#outboxes.filter(({ hook: { tags } }) => !tags || matchesTags(tags.expression, label.tags));
 	}
 
-	/** @param text follows its name */
+	/** @param text follows the device name */
 	#tellOf(
 		device: Device,
 		event: Happening["event"],
@@ -192,7 +192,7 @@ export class Watch {
 	}
 }
 
-/** Of a device of which it was told that it is away. */
+/** Mark of a device reported as away. */
 function awayMark(deviceId: string): string {
 	return `away-${deviceId}`;
 }

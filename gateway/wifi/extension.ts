@@ -1,4 +1,4 @@
-/** The Wi-Fi of the fleet: by which access point each device is connected, and how often it has connected again. */
+/** Wi-Fi of the fleet: access point and number of reconnects of each device. */
 
 import type { Core, Extension } from "../extension.js";
 import { Reconnects } from "./reconnects.js";

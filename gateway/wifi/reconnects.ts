@@ -1,4 +1,4 @@
-/** Counts how often each device's Wi-Fi has connected again in the last 24 hours. In memory, for devices of this gateway. */
+/** Counts Wi-Fi reconnects of each device in the last 24 hours. In memory, for devices of this gateway. */
 
 import type { StateReport } from "../../device/protocol/messages.js";
 import { integer, isRecord, matches } from "../../device/protocol/schema.js";
@@ -13,10 +13,10 @@ const hours = 24;
 const count = integer(0, Number.MAX_SAFE_INTEGER);
 
 interface Known {
-	/** Of the latest report. */
+	/** Counter in the latest report. */
 	total: number;
 	uptimeSeconds: number;
-	/** Hours with reconnects, the latest last. */
+	/** Hours with reconnects, latest last. */
 	byHour: readonly { readonly hour: number; readonly count: number }[];
 }
 const none: Known["byHour"] = Object.freeze([]);
@@ -40,7 +40,7 @@ export class Reconnects {
 		onForgotten: (device) => void this.#known.delete(device),
 	};
 
-	/** By device id, of all gateways; without devices that have none, and those whose gateway does not answer. */
+	/** Returns reconnects by device id from all gateways, except devices without any and gateways that do not respond. */
 	async all(): Promise<ReadonlyMap<string, number>> {
 		const counts = new Map<string, number>();
 		for (const text of await this.#question.askAll("")) {
@@ -69,7 +69,7 @@ export class Reconnects {
 		const uptimeSeconds = health.uptime_seconds;
 		const known = this.#known.get(device);
 		if (!known) {
-			// It is unknown when those before happened.
+			// The times of earlier reconnects are unknown.
 			this.#known.set(device, { total, uptimeSeconds, byHour: none });
 			return;
 		}

@@ -1,4 +1,4 @@
-/** `/api/wifi`: the connected devices with their access points. */
+/** Serves `/api/wifi`: connected devices with their access points. */
 
 import { uplinks } from "../../device/protocol/messages.js";
 import { isRecord, matches } from "../../device/protocol/schema.js";
@@ -8,7 +8,7 @@ import { type Route, serve } from "../http/routes.js";
 import type { Device } from "../sessions/device.js";
 import type { Reconnects } from "./reconnects.js";
 
-/** Reports that are parsed before other work gets its turn: about 5 ms. */
+/** Number of reports parsed per turn of the event loop, about 5 ms. */
 const atOnce = 250;
 
 export function createWiFiRoutes(core: Core, reconnects: Pick<Reconnects, "all">): readonly Route[] {

@@ -1,4 +1,7 @@
-/** Pins and tuning of a DEV-1. The pins of I2S are in manifest.json too. */
+/**
+ * Pins and tuning of a DEV-1. All pins except GPIO 5, the ES8311 and the module are assumptions; compare them with the board before
+ * flashing. GPIO 5, the haptic motor, is used by the PROTO-1 only. The I2S pins are repeated in manifest.json.
+ */
 
 import type { BoardPins, BoardTuning } from "../esp32/pins.js";
 
@@ -11,11 +14,11 @@ export const pins: BoardPins = Object.freeze({
 	}),
 	/** WS2812 data. */
 	ledRing: 21,
-	/** ES8311 control: CDATA and CCLK, pulled up on the board. */
+	/** ES8311 control interface (I2C): CDATA and CCLK, with pull-ups on the board. */
 	codec: Object.freeze({ data: 8, clock: 9 }),
-	/** ES8311 sound: MCLK, SCLK, LRCK and DSDIN. */
+	/** ES8311 audio interface: MCLK, SCLK, LRCK and DSDIN. */
 	i2s: Object.freeze({ masterClock: 16, bitClock: 17, wordSelect: 18, dataOut: 15 }),
-	/** The amplifier's enable, pulled down on the board. */
+	/** Amplifier enable, with a pull-down on the board. */
 	amplifier: 14,
 });
 

@@ -1,7 +1,7 @@
 /*
- * What survives a restart in RTC memory: how the last run of the firmware ended, if it did not ask for it, and the last lines that
- * were traced. After a panic or a watchdog, ESP-IDF's core dump in flash adds the program counters. Called from crash.ts,
- * setup-target.ts, system.ts and update.ts. Without a partition for core dumps, all but the counters is there.
+ * Crash record and trace buffer in RTC memory, which survives a restart. The record says how the previous run ended unless the
+ * firmware requested the restart. After a panic or a watchdog reset, ESP-IDF's core dump in flash adds the program counters; without a
+ * `coredump` partition the record lacks only these. Called from crash.ts, setup-target.ts, system.ts and update.ts.
  */
 
 #include <stdbool.h>
@@ -26,23 +26,23 @@
 /* board-descriptor.c */
 extern const char *board_firmware_version(void);
 
-/** Changes with the layout below: the memory may have been written by another firmware. */
+/** Layout version. Must change with the structures below: another firmware version may have written the memory. */
 #define MAGIC 0x43524331
 #define TRACE_BYTES 2000
 
-/** One run of the firmware. */
+/** A run of the firmware, from start to reset. */
 struct run {
 	uint32_t id;
 	char version[32];
-	/** How it ended, if XS ended it; else empty. */
+	/** Kind of abort if XS ended the run; otherwise empty. */
 	char kind[16];
-	/** 1: it asked for the restart. */
+	/** 1 if the firmware requested the restart. */
 	uint32_t is_restart;
 	char message[256];
 	char stack[512];
 	/* From here on it changes too often for a checksum. */
 	uint32_t uptime_seconds;
-	/** Bytes that were ever traced; they lie in `trace` in a circle. */
+	/** Total bytes traced. `trace` is a ring buffer. */
 	uint32_t traced;
 	uint32_t line_count;
 	char trace[TRACE_BYTES];
@@ -56,9 +56,9 @@ struct checked_run {
 static RTC_NOINIT_ATTR struct {
 	uint32_t magic;
 	struct checked_run current;
-	/** The last crash, until the gateway has stored it. */
+	/** Last crash, kept until the gateway has stored it. */
 	struct checked_run crash;
-	/** MAGIC while a core dump is read: if that is what crashed, it is not read again. */
+	/** MAGIC while a core dump is being read. A dump whose reading crashed is not read again. */
 	uint32_t reading_dump;
 } memory;
 
@@ -79,7 +79,7 @@ static void seal(struct checked_run *checked)
 	checked->crc = crc_of(&checked->run);
 }
 
-/** Copies as printable ASCII with line feeds. What does not fit into `size` bytes, the final 0 included, is cut. */
+/** Copies printable ASCII and line feeds, replaces other characters with "?", and truncates to `size` bytes including the NUL. */
 static void copy_text(char *target, size_t size, const char *source)
 {
 	size_t i = 0;
@@ -101,7 +101,7 @@ static const char *name_of_cause(uint32_t cause)
 	}
 }
 
-/** Adds what the core dump says: the reason, the task, and program counters for addr2line. Nothing, if it is not complete. */
+/** Adds panic reason, task and program counters (for addr2line) from the core dump. Ignores an incomplete dump. */
 static void describe_dump(struct checked_run *crash)
 {
 	char message[sizeof(crash->run.message)] = "", stack[sizeof(crash->run.stack)] = "";
@@ -125,8 +125,8 @@ static void describe_dump(struct checked_run *crash)
 }
 
 /**
- * The same for a dump whatever else was lost, power cuts included: the checksum of what was written. 0: there is none. The last word
- * is left out: over a checksum as well, every checksum would be the same.
+ * Identifies a dump by its checksum, which survives power cuts. Returns 0 without a dump. Excludes the last word: that is the dump's
+ * own checksum, and a CRC over data and its CRC is constant.
  */
 static uint32_t id_of_dump(void)
 {
@@ -156,7 +156,10 @@ static uint32_t id_of_dump(void) { return 0; }
 static void erase_dump(void) { }
 #endif
 
-/** Why the chip restarted, if the firmware did not ask for it; else NULL. @param last the run that ended; NULL: unknown */
+/**
+ * @param last the run that ended; NULL if unknown
+ * @returns the kind of crash; NULL for a requested restart or another regular reset
+ */
 static const char *crash_kind(const struct run *last)
 {
 	switch (esp_reset_reason()) {
@@ -195,7 +198,7 @@ static bool has_crash(void)
 	return is_valid(&memory.crash) && memory.crash.run.kind[0];
 }
 
-/** @param last the run that crashed; NULL: unknown */
+/** @param last the run that crashed; NULL if unknown */
 static void keep_crash(const char *kind, const struct run *last)
 {
 	struct run *crash = &memory.crash.run;
@@ -221,7 +224,7 @@ static void begin_run(void)
 	memory.magic = MAGIC;
 }
 
-/** Adds the core dump to the crash that was found at this start, if any. */
+/** Adds the core dump, if any, to the crash detected at this start. */
 static void add_dump(bool is_new_crash)
 {
 	uint32_t id = id_of_dump();
@@ -241,8 +244,8 @@ static void add_dump(bool is_new_crash)
 }
 
 /**
- * Keeps the last run if it crashed, and begins the record of this one. To be called once, before anything is traced. Flash is read
- * last, when all else is sealed: a restart meanwhile loses only what the core dump would have added.
+ * Saves the previous run if it crashed, and starts the record of this run. Must be called once, before the first trace. Reads flash
+ * last, after everything else is sealed: a reset meanwhile loses only the core dump's details.
  */
 void board_crash_start(void)
 {
@@ -265,13 +268,13 @@ void board_crash_start(void)
 	has_started = true;
 }
 
-/** Notes that the firmware still runs. */
+/** Updates the uptime of the current run. */
 void board_crash_tick(void)
 {
 	memory.current.run.uptime_seconds = (uint32_t)(esp_timer_get_time() / 1000000);
 }
 
-/** XS ends the firmware. What needs no memory comes first, so the same end may be noted twice. */
+/** Records an XS abort. May be called again with more details for the same abort. */
 void board_crash_note(const char *kind, const char *message, const char *stack)
 {
 	struct run *run = &memory.current.run;
@@ -282,14 +285,14 @@ void board_crash_note(const char *kind, const char *message, const char *stack)
 	seal(&memory.current);
 }
 
-/** The firmware is about to restart as it wants to. */
+/** Marks the next restart as requested by the firmware. */
 void board_crash_expect_restart(void)
 {
 	memory.current.run.is_restart = 1;
 	seal(&memory.current);
 }
 
-/** The newest `count` complete lines that are kept, at the start of `text`, which has TRACE_BYTES + 1 bytes. */
+/** Copies the newest `count` complete lines to `text`, which has TRACE_BYTES + 1 bytes. */
 static void read_lines(const struct run *run, uint32_t count, char *text)
 {
 	uint32_t kept = run->traced < TRACE_BYTES ? run->traced : TRACE_BYTES;
@@ -316,7 +319,10 @@ static void read_lines(const struct run *run, uint32_t count, char *text)
 	copy_text(text, TRACE_BYTES + 1, text);
 }
 
-/** Text of the last crash, which the caller frees: 0 id, 1 kind, 2 message, 3 stack, 4 version, 5 trace; "" if there is none. */
+/**
+ * @param field 0 id, 1 kind, 2 message, 3 stack, 4 version, 5 trace
+ * @returns the field of the last crash, "" if there is none; the caller frees it
+ */
 char *board_crash_text(uint32_t field)
 {
 	char *text = calloc(1, TRACE_BYTES + 1);
@@ -332,7 +338,7 @@ char *board_crash_text(uint32_t field)
 	return text;
 }
 
-/** How long the crashed firmware had run, as far as was noted. */
+/** Last recorded uptime of the crashed run, in seconds. */
 uint32_t board_crash_uptime(void)
 {
 	return memory.crash.run.uptime_seconds;
@@ -344,7 +350,6 @@ void board_crash_clear(void)
 	erase_dump();
 }
 
-/** Appends to the trace. */
 void board_trace(const char *text)
 {
 	struct run *run = &memory.current.run;
@@ -358,13 +363,13 @@ void board_trace(const char *text)
 	board_crash_tick();
 }
 
-/** Complete lines since the start. */
+/** Number of complete lines since the start. */
 uint32_t board_trace_line_count(void)
 {
 	return memory.current.run.line_count;
 }
 
-/** The newest `count` complete lines that are kept. The caller frees it. */
+/** Returns the newest `count` complete lines. The caller frees them. */
 char *board_trace_read(uint32_t count)
 {
 	char *text = calloc(1, TRACE_BYTES + 1);

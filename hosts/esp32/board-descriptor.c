@@ -1,6 +1,6 @@
 /*
- * The project's descriptor of an image, at 0x120 after ESP-IDF's; the gateway and the device check it before an update is written.
- * The linker keeps it because the functions below refer to it.
+ * Firmware descriptor of an image, at offset 0x120 after ESP-IDF's descriptor. The gateway and the device check it before they write an
+ * update. The linker keeps it because the functions below refer to it.
  */
 
 #include <stdint.h>
@@ -15,7 +15,7 @@
 	#error "the project's manifest must define firmware.securityVersion"
 #endif
 
-/** Little-endian; strings are padded with at least one NUL. */
+/** Little-endian. Strings are padded with at least one NUL. */
 struct firmware_descriptor {
 	/** "DAG1" */
 	uint32_t magic;
@@ -23,13 +23,13 @@ struct firmware_descriptor {
 	char model[16];
 	char version[32];
 	uint16_t flags;
-	/** A device takes no image with a lower one than it runs. */
+	/** Rollback protection: a device rejects images with a lower value than its own. */
 	uint16_t security_version;
 	/** Seconds since 1970. */
 	uint32_t build_time;
 };
 
-/** Settings may be compiled in; the gateway refuses such an image. */
+/** The image may contain compiled-in settings; the gateway rejects it. */
 #define FLAG_HAS_SETTINGS 1
 
 /* Builds by mcconfig alone have the version of the committed sdkconfig; only they compile settings in. */
@@ -41,13 +41,13 @@ _Static_assert(sizeof(MODDEF_FIRMWARE_MODEL) <= 16, "the model has at most 15 ch
 _Static_assert(sizeof(CONFIG_APP_PROJECT_VER) <= 32, "the version has at most 31 characters");
 
 /*
- * The build time, from __DATE__ ("Feb  3 2026") and __TIME__ ("09:05:00"): UTC with SOURCE_DATE_EPOCH, as in the project's builds,
- * else local time, which is accurate enough to check certificates.
+ * Build time from __DATE__ ("Feb  3 2026") and __TIME__ ("09:05:00"). It is UTC with SOURCE_DATE_EPOCH, which the project's scripts set;
+ * otherwise local time, which is accurate enough to check certificates.
  */
 #define DIGIT(text, at) ((text)[at] == ' ' ? 0 : (text)[at] - '0')
 #define TWO_DIGITS(text, at) (DIGIT(text, at) * 10 + DIGIT(text, (at) + 1))
 #define YEAR (TWO_DIGITS(__DATE__, 7) * 100 + TWO_DIGITS(__DATE__, 9))
-/** By the third letter, and another one where that is ambiguous. */
+/** Identified by the third letter, and by another one where that is ambiguous. */
 #define MONTH                                                                                                      \
 	(__DATE__[2] == 'n'   ? (__DATE__[1] == 'a' ? 1 : 6)                                                             \
 	 : __DATE__[2] == 'b' ? 2                                                                                        \
@@ -59,7 +59,7 @@ _Static_assert(sizeof(CONFIG_APP_PROJECT_VER) <= 32, "the version has at most 31
 	 : __DATE__[2] == 't' ? 10                                                                                       \
 	 : __DATE__[2] == 'v' ? 11                                                                                       \
 	                      : 12)
-/** Counted from March: a leap day is the last day of a year. */
+/** Years that start in March, so that a leap day is the last day of a year. */
 #define MARCH_YEAR (YEAR - (MONTH < 3))
 #define MARCH_MONTH ((MONTH + 9) % 12)
 #define DAYS                                                                                                       \

@@ -1,6 +1,6 @@
 /*
- * Opens an NVS without a free page before the SDK's main does (build/devices/esp32/lib/main/main.c), which panics at every start.
- * ESP-IDF suggests to erase all of it then; here nothing is lost that can be read. Called from storage.ts.
+ * Opens an NVS without a free page before the SDK's main does (build/devices/esp32/lib/main/main.c), which would panic at every start.
+ * ESP-IDF's examples erase the whole NVS; this code preserves all readable settings. Called from storage.ts.
  */
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 #define ENTRY_COUNT 126
 #define ENTRY_WRITTEN 2
 
-/** As in storage.ts. */
+/** Same value in storage.ts. */
 #define NAMESPACE "settings"
 
 /* board-start.c */
@@ -25,7 +25,7 @@ extern void board_start_include(void);
 
 static bool is_read_only = false;
 
-/** Reads little. ESP-IDF reads all pages to open the NVS, and at this point of the start that took 4 s more in QEMU than in main.c. */
+/** Avoids opening the NVS, which reads all pages and took 4 s longer here than in main.c (QEMU). */
 static bool has_erased_page(const esp_partition_t *nvs)
 {
 	uint32_t words[32];
@@ -51,7 +51,7 @@ static bool has_entry(const uint8_t *states)
 	return false;
 }
 
-/** @returns whether there was such a page */
+/** @returns whether a page was erased */
 static bool erase_page_without_entries(const esp_partition_t *nvs)
 {
 	uint8_t states[32];
@@ -92,13 +92,13 @@ ESP_SYSTEM_INIT_FN(board_nvs_start, SECONDARY, BIT(0), 240)
 	return ESP_OK;
 }
 
-/** 1: no page is free, so the settings can be read and not be changed. */
+/** 1 if no page is free: settings can be read but not changed. */
 int32_t board_nvs_is_read_only(void)
 {
 	return is_read_only;
 }
 
-/** The open NVS as well: nothing can be read from it until the next start. @returns ESP-IDF's error */
+/** Erases the NVS even while it is open; it is unusable until the next start. @returns an esp_err_t */
 int32_t board_nvs_erase(void)
 {
 	return nvs_flash_erase();

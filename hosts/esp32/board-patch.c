@@ -13,7 +13,7 @@ bool patch_source_read(uint32_t position, uint8_t *buffer, uint32_t count)
 	return ESP_OK == esp_partition_read(esp_ota_get_running_partition(), position, buffer, count);
 }
 
-/** Frees nothing: the decoder is a chunk of XS's heap. */
+/** No-op: the decoder is a chunk in the XS heap. */
 void xs_board_patch_destructor(void *data)
 {
 	(void)data;

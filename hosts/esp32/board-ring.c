@@ -1,6 +1,6 @@
 /*
- * A ring of WS2812 LEDs on RMT. A frame is encoded whole before DMA sends it, so that neither a cache miss nor a write to flash can
- * delay a bit of it; a chip whose RMT has no DMA refills the channel's memory by interrupt. Called from peripherals.ts.
+ * Driver for a ring of WS2812 LEDs on RMT. A frame is encoded completely before DMA sends it, so neither a cache miss nor a flash write
+ * can delay a bit. On a chip whose RMT has no DMA, an interrupt refills the channel's memory. Called from peripherals.ts.
  */
 
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "esp_timer.h"
 #include "soc/soc_caps.h"
 
-/** As many as bring-up lights at once (bring-up/requests.ts). */
+/** Most pixels that a bring-up request sets (bring-up/requests.ts). */
 #define MOST_PIXELS 64
 #define PIXEL_BYTES 3
 
@@ -23,14 +23,14 @@
 #define T1H 16
 #define T1L 9
 #define PIXEL_US 30
-/** The line is low for this long before the LEDs show what they got. */
+/** Low time after which the LEDs latch a frame. */
 #define RESET_US 280
-/** What the driver needs at most after a frame, when all interrupts wait for flash. */
+/** Longest delay of the driver's completion interrupt, during a flash write. */
 #define DONE_TIMEOUT_MS 10
 
 #if SOC_RMT_SUPPORT_DMA
 #define WITH_DMA 1
-/** The end mark needs one more; the driver rounds each half of its buffer down to a line of the cache. */
+/** Includes the end marker, and reserve because the driver rounds each half of its buffer down to a cache line. */
 #define SYMBOLS(length) ((length) * PIXEL_BYTES * 8 + 32)
 #else
 #define WITH_DMA 0
@@ -41,17 +41,17 @@ static struct {
 	rmt_channel_handle_t channel;
 	rmt_encoder_handle_t encoder;
 	uint32_t length;
-	/** How far right the color of each byte of a pixel lies in 0xRRGGBB. */
+	/** Bit offset in 0xRRGGBB of the color sent in each byte of a pixel. */
 	uint8_t shift[PIXEL_BYTES];
-	/** The next frame. */
+	/** Frame being drawn. */
 	uint8_t drawn[MOST_PIXELS * PIXEL_BYTES];
-	/** The frame that is being sent. */
+	/** Frame being sent. */
 	uint8_t sent[MOST_PIXELS * PIXEL_BYTES];
-	/** When the LEDs show the last frame, by esp_timer_get_time(). */
+	/** Time at which the LEDs latch the last frame, by esp_timer_get_time(). */
 	int64_t shown_at;
 } ring;
 
-/** @returns 0 unless it has each of R, G and B once */
+/** @returns 0 unless `order` contains R, G and B once each */
 static int read_order(const char *order)
 {
 	static const char colors[] = "RGB";
@@ -85,7 +85,7 @@ static esp_err_t start(int32_t pin)
 	return err;
 }
 
-/** Until the LEDs show the last frame. Frames of a pattern are farther apart. @returns 0: the frame did not end */
+/** Waits until the LEDs have latched the last frame; frames of a pattern never need to wait. @returns 0 on timeout */
 static int wait_until_shown(void)
 {
 	int64_t left_us = ring.shown_at - esp_timer_get_time();
@@ -94,7 +94,7 @@ static int wait_until_shown(void)
 	return ESP_OK == rmt_tx_wait_all_done(ring.channel, DONE_TIMEOUT_MS);
 }
 
-/** Errors for what was not started are ignored. */
+/** Releases the driver. Ignores errors of parts that were not started. */
 void board_ring_close(void)
 {
 	if (!ring.channel)
@@ -108,11 +108,11 @@ void board_ring_close(void)
 }
 
 /**
- * The pixels are dark, and nothing is sent yet.
+ * Opens the ring with dark pixels; sends nothing.
  *
  * @param length 1 to 64 pixels
- * @param order of the colors of a pixel, e.g. "GRB"
- * @returns 0 or ESP-IDF's error
+ * @param order order of the colors in a pixel, e.g. "GRB"
+ * @returns an esp_err_t
  */
 int32_t board_ring_open(int32_t pin, uint32_t length, const char *order)
 {
@@ -127,7 +127,7 @@ int32_t board_ring_open(int32_t pin, uint32_t length, const char *order)
 	return err;
 }
 
-/** Changes the next frame. @param color 0xRRGGBB */
+/** Sets a pixel of the next frame. @param color 0xRRGGBB */
 void board_ring_set(uint32_t index, uint32_t color)
 {
 	if (index >= ring.length)
@@ -136,7 +136,7 @@ void board_ring_set(uint32_t index, uint32_t color)
 		ring.drawn[index * PIXEL_BYTES + i] = (uint8_t)(color >> ring.shift[i]);
 }
 
-/** Sends the next frame, and returns while it is being sent. It waits only for a frame that was begun less than a frame before. */
+/** Starts sending the next frame. Blocks only while the previous frame is still being sent. */
 void board_ring_show(void)
 {
 	static const rmt_transmit_config_t once = { 0 };

@@ -1,6 +1,6 @@
 /*
- * The console as a port for bytes: ESP-IDF's driver of it changes line ends, of what is printed to CR LF and of what is received to
- * LF. Called from serial.ts.
+ * Binary access to the console. Disables the line-ending conversion of ESP-IDF's driver (LF to CR LF on output, CR to LF on input).
+ * Called from serial.ts.
  */
 
 #include <stddef.h>
@@ -24,7 +24,7 @@ extern int uart_vfs_dev_port_set_tx_line_endings(int port, int mode);
 #define set_tx_line_end(mode) uart_vfs_dev_port_set_tx_line_endings(CONFIG_ESP_CONSOLE_UART_NUM, mode)
 #endif
 
-/** Takes what has come, without waiting. @returns how many bytes, at most `size` */
+/** Reads received bytes without blocking. @returns the number of bytes, at most `size` */
 uint32_t board_serial_read(uint8_t *buffer, uint32_t offset, uint32_t size)
 {
 	uint32_t length = 0;
@@ -34,7 +34,7 @@ uint32_t board_serial_read(uint8_t *buffer, uint32_t offset, uint32_t size)
 	return length;
 }
 
-/** In one call, which no other task's output interrupts. */
+/** Writes in one call, so that no other task's output gets in between. */
 void board_serial_write(const uint8_t *bytes, uint32_t length)
 {
 	fflush(stdout);

@@ -1,6 +1,6 @@
 /*
- * What must happen between ESP-IDF's start and the SDK's main. The second core is held while the first one uses flash; and a module
- * that the image is not for says so, where XS would fail to start again and again without a word.
+ * Startup hooks between ESP-IDF's start and the SDK's main. They hold core 1 while core 0 uses flash, and report a module without
+ * PSRAM, on which XS would otherwise restart endlessly without a message.
  */
 
 #include <stdbool.h>
@@ -38,9 +38,9 @@ static void NOINLINE_ATTR IRAM_ATTR hold_core1(void)
 }
 
 /*
- * ESP-IDF's list of these functions is in flash. Before there is a scheduler nothing keeps core 1 from reading it while core 0 turns the
- * cache off, for the core dump (130) and for NVS (board-nvs.c, 240): "Cache error". So core 1 waits in RAM behind its last function,
- * and core 0 begins when it does.
+ * ESP-IDF's list of startup functions is in flash. Before the scheduler runs, nothing keeps core 1 from reading it while core 0 disables
+ * the cache for the core dump (priority 130) and for NVS (board-nvs.c, 240), which panics with "Cache error". Core 1 therefore waits
+ * in RAM after its last function, and core 0 continues once it does.
  */
 ESP_SYSTEM_INIT_FN(board_start_hold, SECONDARY, BIT(1), 250)
 {

@@ -1,6 +1,6 @@
 /*
- * What ESP-IDF offers only through out-parameters, structures and macros; its plain functions are bound without C. Called from
- * system.ts, setup-target.ts and update.ts.
+ * Wrappers for ESP-IDF functions with out-parameters, structures or macros; plain functions are bound directly. Called from system.ts,
+ * setup-target.ts and update.ts.
  */
 
 #include <stdint.h>
@@ -20,7 +20,7 @@
 extern size_t esp_psram_get_size(void);
 #endif
 
-/** Six bytes, of the station interface; zeros if it cannot be read. */
+/** Reads the six bytes of the station interface's MAC address, or zeros on failure. */
 void board_read_mac(uint8_t *mac)
 {
 	if (ESP_OK != esp_read_mac(mac, ESP_MAC_WIFI_STA))
@@ -31,14 +31,14 @@ void board_read_mac(uint8_t *mac)
 /* board-crash.c */
 extern void board_crash_tick(void);
 
-/** Milliseconds since the start. The firmware asks for it in each turn that matters. */
+/** Milliseconds since the start. Also updates the uptime of the crash record. */
 double board_uptime_ms(void)
 {
 	board_crash_tick();
 	return (double)(esp_timer_get_time() / 1000);
 }
 
-/** 0: unknown. */
+/** Flash size, 0 if unknown. */
 uint32_t board_flash_bytes(void)
 {
 	uint32_t bytes = 0;
@@ -56,12 +56,12 @@ uint32_t board_psram_bytes(void)
 #endif
 }
 
-/** What the chip's USB port takes at once, and it drops what finds no room for 50 ms: ESP-IDF, usb_serial_jtag.c and _vfs.c. */
+/** Size of the chip's USB FIFO. ESP-IDF drops data that finds no room for 50 ms (usb_serial_jtag.c and usb_serial_jtag_vfs.c). */
 #define PRINT_BYTES 64
-/** Longer than a UART of 115,200 baud takes to send that. */
+/** Longer than a UART at 115,200 baud takes to send PRINT_BYTES. */
 #define PRINT_PAUSE_MS 10
 
-/** Without a line end. In pieces: of a long text written at once the port drops what finds no room. */
+/** Prints text without adding a line end, in pieces that the USB port does not drop. */
 void board_print(const char *text)
 {
 	for (size_t left = strlen(text); left > 0;) {
@@ -75,10 +75,10 @@ void board_print(const char *text)
 	}
 }
 
-/** Longer than a computer takes to read the chip's USB port, and than UART takes to send its 128 bytes. */
+/** Longer than a computer takes to read the USB port, and longer than a UART takes to send its 128-byte FIFO. */
 #define DRAIN_MS 50
 
-/** A restart would cut off printed text that has not left the chip. */
+/** Waits until printed text has left the chip; a restart would discard it. */
 void board_drain_console(void)
 {
 	fflush(stdout);

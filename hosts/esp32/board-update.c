@@ -1,6 +1,6 @@
 /*
- * Selects the image in the inactive slot for the next boot, in a task of its own: ESP-IDF verifies the image before, 0.7 s for
- * 1.4 MB and several seconds for a full slot, in which XS would neither report nor feed the watchdog. Called from update.ts.
+ * Selects the image in the inactive slot for the next boot, in a separate task. ESP-IDF verifies the image first, which takes 0.7 s for
+ * 1.4 MB and several seconds for a full slot; XS could neither report nor feed the watchdog meanwhile. Called from update.ts.
  */
 
 #include <stdatomic.h>
@@ -10,9 +10,9 @@
 #include "freertos/FreeRTOS.h"
 #include "freertos/task.h"
 
-/** As in ESP-IDF's example of an update (examples/system/ota/native_ota_example). */
+/** Value of ESP-IDF's examples/system/ota/native_ota_example. */
 #define STACK_BYTES 8192
-/** Below XS's task, which has 4 (SDK build/devices/esp32/lib/main/main.c). */
+/** Below the XS task's priority of 4 (SDK build/devices/esp32/lib/main/main.c). */
 #define PRIORITY (tskIDLE_PRIORITY + 1)
 
 static atomic_int is_selecting;
@@ -30,7 +30,7 @@ static void select_task(void *partition)
 	vTaskDelete(NULL);
 }
 
-/** Not to be called while one is selected. */
+/** Starts the selection. Must not be called while one is in progress. */
 void board_update_select(void)
 {
 	const esp_partition_t *partition = esp_ota_get_next_update_partition(NULL);
@@ -45,7 +45,7 @@ int32_t board_update_is_selecting(void)
 	return atomic_load(&is_selecting);
 }
 
-/** An esp_err_t. */
+/** esp_err_t of the last selection. */
 int32_t board_update_result(void)
 {
 	return atomic_load(&result);

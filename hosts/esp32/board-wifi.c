@@ -6,9 +6,9 @@
 #include "esp_event.h"
 #include "esp_wifi.h"
 
-/** wifi_err_reason_t; 0: none. Written by the event task, read by the XS task. */
+/** wifi_err_reason_t, or 0. Written by the event task, read by the XS task. */
 static atomic_int last_reason;
-/** Whether an access point has accepted the device since the last attempt began. */
+/** Whether an access point has accepted the device since the last attempt started. */
 static atomic_int has_joined;
 
 static void on_wifi_event(void *context, esp_event_base_t base, int32_t id, void *data)
@@ -22,8 +22,8 @@ static void on_wifi_event(void *context, esp_event_base_t base, int32_t id, void
 }
 
 /**
- * To be called before the SDK's driver is constructed: event handlers are called in the order of their registration, and the reason
- * must be known before XS handles the event.
+ * Must be called before the SDK's driver is constructed: ESP-IDF calls event handlers in the order of their registration, and the
+ * reason must be known before XS handles the event.
  */
 void board_wifi_watch(void)
 {
@@ -36,19 +36,19 @@ void board_wifi_watch(void)
 	is_watching = ESP_OK == esp_event_handler_register(WIFI_EVENT, ESP_EVENT_ANY_ID, on_wifi_event, NULL);
 }
 
-/** wifi_err_reason_t (esp_wifi_types_generic.h); 0: none since the last attempt began. */
+/** wifi_err_reason_t (esp_wifi_types_generic.h); 0 if there was no disconnection since the last attempt started. */
 int32_t board_wifi_reason(void)
 {
 	return atomic_load(&last_reason);
 }
 
-/** ESP-IDF posts this event after the key handshake, so not where the password is refused. */
+/** 1 after the key handshake: ESP-IDF does not post the event for a rejected password. */
 int32_t board_wifi_has_joined(void)
 {
 	return atomic_load(&has_joined);
 }
 
-/** To be called before an attempt. */
+/** Must be called before each attempt. */
 void board_wifi_forget_reason(void)
 {
 	atomic_store(&has_joined, 0);

@@ -1,4 +1,4 @@
-/** Makes the global `device` (device/host.ts) of a board from its pins. */
+/** Creates the global `device` (device/host.ts) of a board from its pins. */
 
 import SMBus from "embedded:io/smbus";
 import { ES8311 } from "board/es8311";
@@ -15,7 +15,7 @@ export interface BoardOptions {
 	readonly tuning: BoardTuning;
 }
 
-/** What all models have. Each class has its pins as constants, so that the linker can put it into ROM. */
+/** Creates the parts common to all models. Each class has its pins as constants, so that the linker can place it in ROM. */
 export function createBoard(options: BoardOptions): Host {
 	const { model, pins, tuning } = options;
 	const ring = Object.freeze({ pin: pins.ledRing, length: boardModels[model].pixels, order: pins.ledOrder });

@@ -1,10 +1,10 @@
-/** The last crash and the last traced lines, in RTC memory (board-crash.c). */
+/** Last crash and last traced lines, in RTC memory (board-crash.c). */
 
 import { nativeFunctions } from "board/native";
 import { placeIn } from "moddable/abort-report";
 import type { CrashMemory as CrashInterface, TraceMemory as TraceInterface } from "../../device/host.js";
 
-/** Of board_crash_text(). */
+/** Values of the parameter of board_crash_text(). */
 const field = Object.freeze({ id: 0, kind: 1, message: 2, stack: 3, version: 4, trace: 5 });
 
 export class CrashMemory implements CrashInterface {

@@ -1,7 +1,7 @@
 /**
- * Driver of the ES8311, the mono audio codec of both boards, as an I2S slave for 16 bits. It fades in and out, since each start and
- * stop would click. Registers as in its data sheet, revision 10.0 (Everest Semiconductor, January 2021). It throws nothing: a codec
- * that does not answer is left alone until check(), which sets it up as it was.
+ * Driver for the ES8311 mono audio codec as an I2S slave with 16 bits. Fades in and out to avoid clicks. Registers follow the data
+ * sheet, revision 10.0 (Everest Semiconductor, January 2021). Never throws: a codec that does not answer is not accessed again until
+ * check(), which restores its state.
  */
 
 import type { Codec } from "../../device/host.js";
@@ -18,27 +18,27 @@ export interface BusOptions {
 	readonly clock: number;
 	/** At most 400 kHz. */
 	readonly hz: number;
-	/** 7 bits. */
+	/** 7-bit address. */
 	readonly address: number;
-	/** Milliseconds that a transfer may take. */
+	/** Timeout of a transfer in milliseconds. */
 	readonly timeout: number;
 }
 export interface ES8311Options {
 	readonly io: new (options: BusOptions) => RegisterBus;
 	readonly data: number;
 	readonly clock: number;
-	/** Default 400,000. */
+	/** Default: 400,000. */
 	readonly hz?: number;
-	/** 0x18 (default) with the pin CE low, 0x19 with CE high. */
+	/** 0x18 (default) if pin CE is low, 0x19 if it is high. */
 	readonly address?: number;
-	/** `mclk` (default): a pin at 256 times the sample rate. `bclk`: the bit clock at 32 times the sample rate. */
+	/** `mclk` (default): MCLK pin at 256 times the sample rate. `bclk`: bit clock at 32 times the sample rate. */
 	readonly masterClock?: "mclk" | "bclk";
 }
 
-/** A transfer takes 0.1 ms. The SDK's 400 would be each access's where a line is held low. */
+/** A transfer takes 0.1 ms. With the SDK's default of 400 ms, a line held low would block for 400 ms per access. */
 const timeoutMs = 10;
 
-/** Names as in the data sheet. */
+/** Register addresses, named as in the data sheet. */
 export const register = Object.freeze({
 	reset: 0x00,
 	clockManager1: 0x01,
@@ -74,10 +74,10 @@ export const register = Object.freeze({
 const chipId1 = 0x83;
 const chipId2 = 0x11;
 
-/** DAC_VOLUME of 0 dB, in steps of 0.5 dB; 0x00 is -95.5 dB, below the last of 16 bits. */
+/** DAC_VOLUME for 0 dB, in steps of 0.5 dB; 0x00 is -95.5 dB, below the resolution of 16 bits. */
 const fullGain = 0xbf;
 const silence = 0x00;
-/** DAC_DSMMUTE and DAC_DEMMUTE, which mute without a ramp. */
+/** DAC_DSMMUTE and DAC_DEMMUTE: mute without a ramp. */
 const hardMute = 0x60;
 const noMute = 0x00;
 /** DAC_EQBYPASS with DAC_RAMPRATE 0 (none) and 1 (0.25 dB in 4 samples, 1 dB/ms at 16 kHz). */
@@ -86,7 +86,7 @@ const rampOn = 0x18;
 /** 40 dB in 40 ms. */
 const rampSteps = 80;
 
-/** @returns DAC_VOLUME: 100 is 0 dB, each step 0.5 dB, 0 is silence */
+/** @returns DAC_VOLUME for a volume of 0 (silence) to 100 (0 dB), in steps of 0.5 dB */
 export function volumeRegister(volume: number): number {
 	const whole = Math.round(Math.min(100, Math.max(0, volume)));
 	return whole === 0 ? silence : fullGain - (100 - whole);
@@ -95,28 +95,28 @@ export function volumeRegister(volume: number): number {
 function bringUp(masterClock: "mclk" | "bclk"): readonly (readonly [number, number])[] {
 	const isFromPin = masterClock === "mclk";
 	return [
-		// I2C_WL: noise filter of the control bus. The first write can get lost.
+		// I2C_WL: noise filter of the control bus, written twice because the first write can get lost.
 		[register.gpio, 0x08],
 		[register.gpio, 0x08],
 		[register.dacMute, hardMute],
-		// MCLK_SEL, then every clock on.
+		// MCLK_SEL, and all clocks on.
 		[register.clockManager1, isFromPin ? 0x3f : 0xbf],
-		// DIV_PRE 1; MULT_PRE 1 or 8: 256 times the sample rate inside, either way.
+		// DIV_PRE 1; MULT_PRE 1 or 8. The internal clock is 256 times the sample rate in both cases.
 		[register.clockManager2, isFromPin ? 0x00 : 0x18],
 		// ADC_OSR and DAC_OSR 16, single speed; DIV_CLKADC and DIV_CLKDAC 1.
 		[register.clockManager3, 0x10],
 		[register.clockManager4, 0x10],
 		[register.clockManager5, 0x00],
-		// Dividers of a master at their defaults; not inverted, no tri-state.
+		// Master dividers at their defaults; not inverted, no tri-state.
 		[register.clockManager6, 0x03],
 		[register.clockManager7, 0x00],
 		[register.clockManager8, 0xff],
-		// I2S (Philips), 16 bits, left slot to the DAC; the ADC is muted.
+		// I2S (Philips), 16 bits, left slot to the DAC; ADC muted.
 		[register.serialPortIn, 0x0c],
 		[register.serialPortOut, 0x4c],
 		[register.system0B, 0x00],
 		[register.system0C, 0x00],
-		// Bias currents and VSEL as the maker's own driver sets them.
+		// Bias currents and VSEL, values of the manufacturer's driver.
 		[register.system10, 0x1f],
 		[register.system11, 0x7f],
 		// CSM_ON, slave.
@@ -128,7 +128,7 @@ function bringUp(masterClock: "mclk" | "bclk"): readonly (readonly [number, numb
 		// DAC on, output stage for a headphone.
 		[register.system12, 0x00],
 		[register.system13, 0x10],
-		// DRC_EN off: it would override the volume.
+		// DRC_EN off, since it overrides the volume.
 		[register.dacOffset, 0x00],
 		[register.dacRangeControl, 0x00],
 		[register.dacVolume, silence],
@@ -197,7 +197,7 @@ export class ES8311 implements Codec {
 		bus.writeUint8(register.dacVolume, gain);
 	}
 
-	/** Nothing where it does not answer, since each try may take the time-out. */
+	/** Runs an action unless the codec has stopped answering: each access could take the full timeout. */
 	#attempt(action: (bus: RegisterBus) => void): void {
 		if (!this.#bus || !this.#isReady) return;
 		try {
@@ -225,7 +225,7 @@ export class ES8311 implements Codec {
 	}
 
 	#start(bus: RegisterBus): void {
-		// INI_REG off: left at 1 by another firmware, all registers read as 0 and ignore writes.
+		// INI_REG off. If another firmware left it at 1, all registers read as 0 and ignore writes.
 		bus.writeUint8(register.i2c, 0x00);
 		if (bus.readUint8(register.chipId1) !== chipId1 || bus.readUint8(register.chipId2) !== chipId2)
 			throw new Error("not an ES8311");
@@ -237,7 +237,7 @@ export class ES8311 implements Codec {
 		try {
 			this.#bus?.close();
 		} catch {
-			// It is dropped anyway.
+			// The bus is discarded anyway.
 		}
 		this.#bus = undefined;
 	}

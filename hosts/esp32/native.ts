@@ -1,13 +1,13 @@
 /**
- * The functions in C that the manifests' "ffi" sections name. Each object of the SDK's class has all of them as its own properties,
- * about 200 slots of XS's heap, so there is one object for all modules.
+ * Native functions declared in the manifests' "ffi" sections. Each instance of the SDK's FFI class defines all of them as own
+ * properties, about 200 slots of the XS heap, so all modules share one instance.
  */
 
 import FFI from "mc/ffi";
 
 let functions: FFI | undefined;
 
-/** Not to be called at module level: modules are loaded on the computer that builds them. */
+/** Must not be called at module level: preloaded modules are evaluated on the build machine. */
 export function nativeFunctions(): FFI {
 	functions ??= new FFI();
 	return functions;

@@ -5,12 +5,12 @@ import SNTP from "sntp";
 import Timer from "timer";
 import type { ResolveOptions, Resolver, TimeQuery, TimeQueryOptions } from "../../device/host.js";
 
-/** By the DNS servers from DHCP, so that local names are found, and `.local` by mDNS. */
+/** Resolves names through the DNS servers from DHCP, and `.local` names through mDNS. */
 export class SystemResolver implements Resolver {
 	resolve(options: ResolveOptions): void {
 		const { host, onResolved, onError } = options;
 		if (/^\d+\.\d+\.\d+\.\d+$/.test(host)) {
-			// The SDK resolves one name after the other; an address must not wait for them.
+			// The SDK resolves names sequentially; an address literal must not wait for them.
 			Timer.set(() => withoutExceptions(() => onResolved(host, host)));
 			return;
 		}
@@ -28,7 +28,7 @@ export class SystemResolver implements Resolver {
 	}
 }
 
-/** An exception that leaves a callback restarts the board. */
+/** Logs exceptions: one that leaves a callback restarts the board. */
 function withoutExceptions(action: () => void): void {
 	try {
 		action();
@@ -39,7 +39,7 @@ function withoutExceptions(action: () => void): void {
 
 const defaultServer = "pool.ntp.org";
 
-/** The SDK's SNTP tries for 25 s. */
+/** Queries a time server. The SDK's SNTP client gives up after 25 s. */
 export class SntpQuery implements TimeQuery {
 	readonly #onTime: TimeQueryOptions["onTime"];
 	#sntp: SNTP | undefined;
@@ -69,7 +69,7 @@ export class SntpQuery implements TimeQuery {
 		}
 	}
 
-	/** The SDK has closed its query already. */
+	/** Reports the result; the SDK has already closed its query. */
 	#end(seconds: number | undefined): void {
 		if (this.#isOver) return;
 		this.#isOver = true;

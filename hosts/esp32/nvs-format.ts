@@ -1,6 +1,6 @@
 /**
- * The format of ESP-IDF's NVS, version 2: a page is one flash sector with a header, two state bits for each entry, and 126 entries
- * of 32 bytes. (ESP-IDF v6.0: documentation of NVS, "Internals"; nvs_flash/src/nvs_page.cpp and nvs_types.cpp.)
+ * Format of ESP-IDF's NVS, version 2. A page is a flash sector with a header, two state bits per entry, and 126 entries of 32 bytes.
+ * Source: ESP-IDF v6.0, NVS documentation, "Internals"; nvs_flash/src/nvs_page.cpp and nvs_types.cpp.
  */
 
 export const pageBytes = 4096;
@@ -9,7 +9,7 @@ export const entriesPerPage = 126;
 export const stateTableOffset = 32;
 export const stateTableBytes = 32;
 
-/** Each state clears one more bit, which needs no erase. */
+/** Each state clears one more bit, so that no transition requires an erase. */
 export const pageState = Object.freeze({
 	active: 0xffff_fffe,
 	full: 0xffff_fffc,
@@ -20,10 +20,10 @@ export const entryState = Object.freeze({ empty: 3, written: 2, erased: 0 });
 
 export const entryType = Object.freeze({ u8: 0x01, string: 0x21 });
 
-/** Contains the names of namespaces, each with its index as a `u8`. */
+/** Namespace that stores the index of each other namespace as a `u8` under its name. */
 export const namespacesIndex = 0;
 export const longestKey = 15;
-/** In bytes of UTF-8: 125 entries, less the NUL. */
+/** Bytes of UTF-8: 125 entries minus the NUL. */
 export const longestString = (entriesPerPage - 1) * entryBytes - 1;
 
 /** Lower numbers are later versions. */
@@ -34,12 +34,12 @@ const noChunk = 0xff;
 export interface ItemHeader {
 	readonly namespaceIndex: number;
 	readonly type: number;
-	/** In entries, including this one. */
+	/** Number of entries, including this one. */
 	readonly span: number;
 	readonly key: string;
-	/** The value of a `u8`. */
+	/** Value of a `u8` item. */
 	readonly byte: number;
-	/** Of a string, in the further entries. */
+	/** Length of a string, stored in the following entries. */
 	readonly dataBytes: number;
 	readonly dataCrc: number;
 }
@@ -86,7 +86,7 @@ export function setEntryState(table: Uint8Array, index: number, state: number): 
 	table[index >> 2] = ((table[index >> 2] ?? 0) & ~(3 << shift)) | (state << shift);
 }
 
-/** Whether all entries of an item are written. */
+/** @returns whether all entries of an item are written */
 export function isWhole(states: Uint8Array, index: number, span: number): boolean {
 	for (let entry = index; entry < index + span; entry++)
 		if (readEntryState(states, entry) !== entryState.written) return false;
@@ -119,8 +119,8 @@ export function encodeString(namespaceIndex: number, key: string, value: string)
 }
 
 /**
- * @param index in the page, which limits the span
- * @returns undefined if it is not the first entry of an item, or damaged
+ * @param index index of the entry in the page, which limits the span
+ * @returns undefined if the entry is damaged or not the first one of an item
  */
 export function decodeItemHeader(entry: Uint8Array, index: number): ItemHeader | undefined {
 	const view = viewOf(entry);
@@ -178,8 +178,8 @@ const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
 });
 
 /**
- * CRC-32 as ESP-IDF uses it in NVS and `otadata`: `esp_rom_crc32_le(UINT32_MAX, bytes, length)`. It starts at 0, since the ROM
- * inverts the given start value.
+ * CRC-32 of NVS and `otadata`: `esp_rom_crc32_le(UINT32_MAX, bytes, length)`. Starts at 0, since the ROM function inverts the given
+ * start value.
  */
 export function romCrc32(bytes: Uint8Array): number {
 	let crc = 0;

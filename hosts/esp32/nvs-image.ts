@@ -1,5 +1,5 @@
 /**
- * NVS partition images, for flashing a device's settings. The device reads them by `nvs_get_str`, and so by the SDK's
+ * NVS partition images for flashing a device's settings. Readable by `nvs_get_str`, and thus by the SDK's
  * `embedded:storage/key-value`.
  */
 
@@ -26,21 +26,21 @@ import {
 	viewOf,
 } from "./nvs-format.js";
 
-/** As in storage.ts. */
+/** Same value in storage.ts. */
 export const settingsNamespace = "settings";
 
 export interface NvsImageOptions {
-	/** Of the partition: a multiple of 4096, at least 3 times. */
+	/** Size of the partition: a multiple of 4096, at least 12,288. */
 	readonly byteLength: number;
-	/** 1 to 15 ASCII characters, as are the names of `values`. */
+	/** 1 to 15 ASCII characters, like the keys of `values`. */
 	readonly namespace: string;
-	/** Each at most 3999 bytes in UTF-8. */
+	/** At most 3999 bytes of UTF-8 per value. */
 	readonly values: Readonly<Record<string, string>>;
 }
 
 const firstIndex = 1;
 
-/** @throws {RangeError} if it does not fit */
+/** @throws {RangeError} if the values do not fit, or a name or value is invalid */
 export function makeNvsImage({ byteLength, namespace, values }: NvsImageOptions): Uint8Array {
 	if (byteLength % pageBytes !== 0 || byteLength < 3 * pageBytes)
 		throw new RangeError(
@@ -56,7 +56,7 @@ export function makeNvsImage({ byteLength, namespace, values }: NvsImageOptions)
 		if (next + span > entriesPerPage) {
 			viewOf(page).setUint32(0, pageState.full, true);
 			sequence += 1;
-			// NVS needs one free page.
+			// NVS requires one free page.
 			if ((sequence + 2) * pageBytes > byteLength)
 				throw new RangeError(`the settings are too long for an NVS partition of ${byteLength} bytes`);
 			page = beginPage(image, sequence);
@@ -76,9 +76,9 @@ function beginPage(image: Uint8Array, sequence: number): Uint8Array {
 }
 
 /**
- * Reads the strings of a namespace as the device would, without erased or damaged ones; of two values for a key the later one.
+ * Reads the strings of a namespace like the device does: skips erased and damaged items, and prefers the later of two values.
  *
- * @param image the whole partition
+ * @param image content of the whole partition
  * @throws Error if a later ESP-IDF wrote it
  */
 export function readNvs(image: Uint8Array, namespace: string): Map<string, string> {
@@ -97,7 +97,7 @@ export function readNvs(image: Uint8Array, namespace: string): Map<string, strin
 	return values;
 }
 
-/** In use, the oldest first. */
+/** @returns the pages in use, oldest first */
 function pagesOf(image: Uint8Array): readonly Uint8Array[] {
 	const pages: { sequence: number; page: Uint8Array }[] = [];
 	for (let start = 0; start + pageBytes <= image.byteLength; start += pageBytes) {

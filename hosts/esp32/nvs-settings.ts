@@ -1,17 +1,17 @@
-/** What a person may give as the settings of a board: checked by each installer before it writes them. */
+/** Validation of the settings of a board, used by each installer before it writes them. */
 
 import { parseGatewayUrl } from "../../device/network/gateway-url.js";
 import { longestString } from "./nvs-format.js";
 
-/** Of the setting `ca`, which is DER in base64: whole groups of four characters. */
+/** Maximum length of the setting `ca` (DER in base64), a multiple of four characters. */
 export const longestAuthority = longestString - (longestString % 4);
 
-/** Space at the ends of a network's name or password counts; around other settings it is left from pasting, or a file's line end. */
+/** Trims a setting, unless it is a network's name or password, in which leading and trailing spaces are significant. */
 export function trimmedSetting(name: string, value: string): string {
 	return /^(ssid|password)2?$/.test(name) ? value : value.trim();
 }
 
-/** @returns a sentence that says what to change; undefined where it can be the name of a Wi-Fi network */
+/** @returns what to change; undefined if `ssid` is a valid network name */
 export function ssidProblem(ssid: string, network = "Wi-Fi network"): string | undefined {
 	if (ssid === "") return `The name of the ${network} is missing.`;
 	if (new TextEncoder().encode(ssid).byteLength > 32)
@@ -25,7 +25,7 @@ export function passwordProblem(password: string): string | undefined {
 	return "The password must have 8 to 63 characters, like every WPA password.";
 }
 
-/** @returns a sentence that says what to change; undefined where it is the address of a gateway */
+/** @returns what to change; undefined if `gateway` is a valid gateway address */
 export function gatewayProblem(gateway: string): string | undefined {
 	try {
 		parseGatewayUrl(gateway);

@@ -1,11 +1,11 @@
 /**
- * Reads the binary partition table that ESP-IDF's gen_esp32part.py writes and the boot loader reads: entries of 32 bytes, of which
- * one without the magic ends the table. (ESP-IDF v6.0: esp_flash_partitions.h, esp_partition_info_t.)
+ * Parser for the binary partition table written by ESP-IDF's gen_esp32part.py. Entries have 32 bytes; the first one without the magic
+ * number ends the table. Source: ESP-IDF v6.0, esp_flash_partitions.h, esp_partition_info_t.
  */
 
-/** CONFIG_PARTITION_TABLE_OFFSET: ESP-IDF's default, on every chip. */
+/** Default of CONFIG_PARTITION_TABLE_OFFSET on all chips. */
 export const partitionTableOffset = 0x8000;
-/** Room for it: one sector. */
+/** One flash sector. */
 export const partitionTableBytes = 0x1000;
 
 export const partitionEntry = Object.freeze({
@@ -26,7 +26,7 @@ export interface PartitionPlace {
 	readonly byteLength: number;
 }
 
-/** @returns the partitions by name; none if this is not a partition table */
+/** @returns the partitions by name; empty if `table` is not a partition table */
 export function readPartitionTable(table: Uint8Array): ReadonlyMap<string, PartitionPlace> {
 	const { byteLength, magic, startOffset, sizeOffset, nameOffset, nameBytes } = partitionEntry;
 	const view = new DataView(table.buffer, table.byteOffset, table.byteLength);

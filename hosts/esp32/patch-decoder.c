@@ -5,7 +5,7 @@
 
 #define SHORTEST_MATCH 3
 #define LONGEST_MATCH 34
-/** An item that begins here fits into the text. */
+/** Last position at which any item still fits into the text. */
 #define LAST_ITEM (PATCH_WINDOW_BYTES + PATCH_TEXT_BYTES - LONGEST_MATCH)
 
 enum { COPY, ADD, INSERT, SEEK };
@@ -36,7 +36,7 @@ void patch_decoder_start(struct patch_decoder *decoder, uint32_t source_bytes, u
 	decoder->end = PATCH_WINDOW_BYTES;
 }
 
-/** All text is decoded. @returns whether there was anything; false also for a damaged patch */
+/** Decompresses more text after all of it is decoded. @returns whether there is text; false also for a damaged patch */
 static bool decompress(struct patch_decoder *decoder, struct call *call)
 {
 	uint8_t *text = decoder->text;
@@ -78,7 +78,7 @@ static bool has_text(struct patch_decoder *decoder, struct call *call)
 	return (decoder->taken < decoder->end) || decompress(decoder, call);
 }
 
-/** @returns what is wrong with it, if anything */
+/** Starts an operation. @returns the problem, or NULL */
 static const char *begin(struct patch_decoder *decoder, uint8_t kind, uint32_t count)
 {
 	static const char outside[] = "it reads outside of the firmware";
@@ -105,7 +105,7 @@ static const char *begin(struct patch_decoder *decoder, uint8_t kind, uint32_t c
 	return NULL;
 }
 
-/** @returns whether there is an operation that makes something; false also for a damaged patch */
+/** Reads up to the next operation with output. @returns whether there is one; false also for a damaged patch */
 static bool read_operation(struct patch_decoder *decoder, struct call *call)
 {
 	while (!decoder->left) {
@@ -130,7 +130,7 @@ static bool read_operation(struct patch_decoder *decoder, struct call *call)
 	return true;
 }
 
-/** Reads what follows up to the piece's end: a read of flash takes longer than its bytes. @returns whether it succeeded */
+/** Reads source bytes up to the end of the piece, since each flash read has a fixed cost. @returns whether it succeeded */
 static bool read_ahead(struct patch_decoder *decoder, uint8_t *piece, uint32_t piece_bytes)
 {
 	uint32_t bytes = least(piece_bytes - decoder->filled, decoder->source_bytes - decoder->position);

@@ -9,42 +9,42 @@
 /** Room for decompressed text, after the window. */
 #define PATCH_TEXT_BYTES 256
 
-/** State of a decoder. Has no pointers into itself, since XS may move it between two calls. All counts are bytes. */
+/** Decoder state. Contains no pointers into itself, since XS may move it between two calls. All counts are in bytes. */
 struct patch_decoder {
 	uint32_t source_bytes;
-	/** Part of the result that no operation has made so far. */
+	/** Rest of the result not yet covered by an operation. */
 	uint32_t rest;
-	/** Remaining output of the operation. */
+	/** Remaining output of the current operation. */
 	uint32_t left;
-	/** In the source, at most `source_bytes`. */
+	/** Position in the source, at most `source_bytes`. */
 	uint32_t position;
-	/** Made in the piece, and up to where it holds what follows in the source. */
+	/** Bytes decoded into the piece, and end of the source bytes read ahead into it. */
 	uint32_t filled, ahead;
-	/** An operation's number, as far as it was read. */
+	/** Partially read number of an operation. */
 	uint32_t number;
 	uint8_t shift;
 	uint8_t kind;
-	/** Eight flags below a 1 that marks their end. */
+	/** Up to eight flags below an end marker bit. */
 	uint16_t flags;
-	/** First byte of a match whose second one is still to come, or -1. */
+	/** First byte of an incomplete match, or -1. */
 	int16_t half;
-	/** Start of what was ever decompressed. From `taken` to `end` the text is not decoded yet. */
+	/** Start of all decompressed data, and bounds of the text not yet decoded. */
 	uint16_t start, taken, end;
 	uint8_t text[PATCH_WINDOW_BYTES + PATCH_TEXT_BYTES];
 };
 
 enum { PATCH_NEEDS_INPUT = -1, PATCH_IS_DAMAGED = -2, PATCH_CANNOT_READ = -3 };
 
-/** Reads the running firmware. Defined by the decoder's user. @returns whether it succeeded */
+/** Reads the running firmware. Implemented by the caller of the decoder. @returns whether it succeeded */
 bool patch_source_read(uint32_t position, uint8_t *buffer, uint32_t count);
 
 void patch_decoder_start(struct patch_decoder *decoder, uint32_t source_bytes, uint32_t result_bytes);
 
 /**
- * Makes the next bytes of the result.
- * @param piece the same content until it is full @param offset at most `input_bytes`
- * @param problem set with PATCH_IS_DAMAGED: what is wrong
- * @returns the offset of the next byte of the input, or one of the above
+ * Decodes the next bytes of the result.
+ * @param piece buffer that the caller must not change until it is full @param offset at most `input_bytes`
+ * @param problem description, set with PATCH_IS_DAMAGED
+ * @returns the offset of the next input byte, or a negative value of the enumeration above
  */
 int32_t patch_decoder_decode(struct patch_decoder *decoder, uint8_t *piece, uint32_t piece_bytes, const uint8_t *input,
 	uint32_t input_bytes, uint32_t offset, const char **problem);

@@ -1,9 +1,9 @@
-/** The decoder of patches in C (board-patch.c), which reads the running firmware by itself. */
+/** Native patch decoder (board-patch.c), which reads the running firmware directly. */
 
 import type { PatchDecoder as Interface, PatchDecoderOptions } from "../../device/host.js";
 
 export class PatchDecoder extends Native("xs_board_patch_destructor") implements Interface {
-	/** @throws RangeError if the running partition has fewer bytes */
+	/** @throws RangeError if `sourceBytes` exceeds the running partition */
 	constructor({ sourceBytes, resultBytes }: PatchDecoderOptions) {
 		super();
 		native("xs_board_patch").call(this, sourceBytes, resultBytes);

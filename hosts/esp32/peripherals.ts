@@ -1,4 +1,4 @@
-/** The boards' peripherals, all but the ring on the SDK's ECMA-419 classes. The codec is in es8311.ts. */
+/** Peripherals of the boards, based on the SDK's ECMA-419 classes except for the ring. The codec is in es8311.ts. */
 
 import Analog from "embedded:io/analog";
 import AudioOut from "embedded:io/audio/out";
@@ -19,7 +19,7 @@ export interface PushButtonOptions {
 	readonly onReadable: () => void;
 }
 
-/** Between its pin and ground, with the chip's pull-up. */
+/** Button between a pin and ground, with the chip's pull-up. */
 export class PushButton extends Digital implements DigitalInput {
 	constructor(options: PushButtonOptions) {
 		super({
@@ -33,11 +33,11 @@ export class PushButton extends Digital implements DigitalInput {
 }
 
 export interface LightSensorOptions {
-	/** Of ADC1 (GPIO 1 to 10 on the ESP32-S3): Wi-Fi needs ADC2. */
+	/** Pin of ADC1 (GPIO 1 to 10 on the ESP32-S3); Wi-Fi uses ADC2. */
 	readonly pin: number;
 }
 
-/** 0 to about 3.1 V as 12 raw bits; the SDK's calibrated values would end at 2.45 V. */
+/** Measures 0 to about 3.1 V as a raw 12-bit value; the SDK's calibrated values end at 2.45 V. */
 export class LightSensor extends Analog implements AnalogInput {
 	constructor(options: LightSensorOptions) {
 		super({ pin: options.pin, esp32: { calibrated: false, attenuation: 12 } });
@@ -46,13 +46,13 @@ export class LightSensor extends Analog implements AnalogInput {
 
 export interface RingOptions {
 	readonly pin: number;
-	/** Pixels, 1 to 64. */
+	/** Number of pixels, 1 to 64. */
 	readonly length: number;
-	/** Of colors; default "GRB". */
+	/** Color order; default "GRB". */
 	readonly order?: string | undefined;
 }
 
-/** WS2812 pixels (board-ring.c). They stay dark if the driver cannot be started. There is one ring at a time. */
+/** Ring of WS2812 pixels (board-ring.c). Stays dark if the driver cannot be started. At most one instance may be open. */
 export class Ring implements PixelStrip {
 	readonly #ffi = nativeFunctions();
 	readonly length: number;
@@ -80,7 +80,7 @@ export class Ring implements PixelStrip {
 	}
 }
 
-/** Inaudible, and possible with 10 bits (80 MHz / 1024). */
+/** Inaudible, and possible with a resolution of 10 bits (80 MHz / 1024). */
 const motorHz = 20_000;
 
 export interface MotorOptions {
@@ -96,13 +96,13 @@ export class Motor extends PWM implements PulseWidth {
 export interface AmplifiedOutputOptions extends AudioOutputOptions {
 	/** Enables the amplifier while high. */
 	readonly amplifierPin: number;
-	/** What the amplifier needs before it plays. */
+	/** Startup time of the amplifier. */
 	readonly leadInMs: number;
 }
 
 /**
- * The I2S output and the amplifier behind the codec, which is on only while the output runs: clocks that start and stop would be
- * heard, and an idle device would hiss.
+ * I2S output with the amplifier behind the codec. The amplifier is enabled only while the output runs, because clocks that start and
+ * stop would be audible and an idle amplifier hisses.
  */
 export class AudioOutput implements AudioOutputInterface {
 	readonly #output: AudioOut;

@@ -1,4 +1,4 @@
-/** The serial port of the log: the chip's own USB port on boards, UART0 in QEMU. */
+/** Serial console: the chip's USB port on boards, UART0 in QEMU. */
 
 import { nativeFunctions } from "board/native";
 import type { SerialPort } from "../../device/host.js";

@@ -1,4 +1,4 @@
-/** The parts of the host that every ESP32 has. */
+/** Parts of the host common to all ESP32 targets. */
 
 import UDP from "embedded:io/socket/udp";
 import { CrashMemory, TraceMemory } from "board/crash";

@@ -1,6 +1,6 @@
 /**
- * Runs before the firmware's main: keeps how the previous run ended, keeps what is traced, says what starts on which chip and why,
- * and reports aborts.
+ * Runs before the firmware's main: saves the crash record of the previous run, starts keeping the trace, logs the firmware and chip, and
+ * installs the abort reporter.
  */
 
 import { nativeFunctions } from "board/native";
@@ -24,7 +24,7 @@ export default function setup(done: () => void): void {
 	done();
 }
 
-/** Makes the global `trace` keep its texts in memory too. */
+/** Wraps the global `trace` to also keep its output in memory. */
 function keepTrace(keep: (text: string) => void): void {
 	const print = trace;
 	const kept = (...values: unknown[]): void => {

@@ -1,16 +1,16 @@
 /**
- * Wraps a socket's callbacks: an exception becomes an error of the socket, and nothing is called after the first error. The SDK's
- * TLS and WebSocket code throws in callbacks, e.g. for a refused certificate, which would restart the board.
+ * Wraps a socket's callbacks: turns an exception into a socket error, and calls nothing after the first error. The SDK's TLS and
+ * WebSocket code throws in callbacks, e.g. for a rejected certificate, which would restart the board.
  */
 
-/** Of ECMA-419 `embedded:io/socket/tcp`, called with the socket as `this`. */
+/** Callbacks of ECMA-419 `embedded:io/socket/tcp`, called with the socket as `this`. */
 export interface SocketCallbacks<Socket> {
 	onReadable?: (this: Socket, byteCount: number) => void;
 	onWritable?: (this: Socket, byteCount: number) => void;
 	onError?: (this: Socket) => void;
 }
 
-/** @param report is called with the text of an exception */
+/** @param report receives a log line for each exception */
 export function guardCallbacks<Socket>(
 	callbacks: SocketCallbacks<Socket>,
 	report: (text: string) => void,

@@ -1,4 +1,4 @@
-/** The SDK's HTTP and WebSocket clients, over TCP and over TLS 1.2. */
+/** HTTP and WebSocket clients of the SDK, over TCP and TLS 1.2. */
 
 import TCP from "embedded:io/socket/tcp";
 import TLSSocket from "embedded:io/socket/tcp/tls";
@@ -15,9 +15,8 @@ export interface GuardedTLSOptions extends SocketOptions {
 }
 
 /**
- * The SDK's TLS socket with guarded callbacks: an exception in one would restart the board. (TCP's guard is for exceptions of TLS,
- * this one for those of its owner.) Sessions are never resumed: the SDK finds a session by the server's name alone, and does not
- * check the certificate authority again.
+ * TLS socket of the SDK with guarded callbacks. This guard handles exceptions of the socket's owner; TCP's guard handles those of TLS.
+ * Session resumption is disabled: the SDK looks sessions up by server name alone and does not check the authority again.
  */
 class GuardedTLSSocket extends TLSSocket {
 	constructor(options: GuardedTLSOptions) {
@@ -33,7 +32,7 @@ class GuardedTLSSocket extends TLSSocket {
 	}
 }
 
-/** Without a certificate no one is trusted. @throws SyntaxError where it is not base64 */
+/** Trusts no server without a certificate. @throws SyntaxError if the certificate is not base64 */
 function securityOf({ certificate, onUntrusted }: TrustOptions) {
 	const isGiven = certificate !== undefined;
 	return { cache: false, onUntrusted, ...(isGiven && { certificate: Uint8Array.fromBase64(certificate) }) };

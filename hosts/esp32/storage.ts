@@ -1,4 +1,4 @@
-/** The device's settings, in ESP-IDF's NVS. A value that cannot be read counts as not set. */
+/** Settings in ESP-IDF's NVS. A value that cannot be read counts as not set. */
 
 import KeyValueStorage, { type Storage } from "embedded:storage/key-value";
 import { nativeFunctions } from "board/native";
@@ -8,7 +8,7 @@ import type { KeyValueStore } from "../../device/host.js";
 const path = "settings";
 
 export class SettingsStore implements KeyValueStore {
-	/** What NVS keeps for others goes too, but without a free page the board takes no settings. */
+	/** Erases the whole NVS. Present only if no page is free, which prevents changing settings. */
 	readonly erase: (() => void) | undefined;
 	readonly #storage: Storage;
 

@@ -1,4 +1,4 @@
-/** System facts, read from ESP-IDF by the SDK's foreign function interface. */
+/** System information, read from ESP-IDF through the SDK's foreign function interface. */
 
 import { nativeFunctions } from "board/native";
 import Time from "time";
@@ -6,7 +6,7 @@ import type { System } from "../../device/host.js";
 
 const bytesPerMB = 1024 * 1024;
 
-/** Not to be constructed at module level: modules are loaded on the computer that builds them. */
+/** Must not be constructed at module level: preloaded modules are evaluated on the build machine. */
 export class SystemFacts implements System {
 	readonly #ffi = nativeFunctions();
 	readonly macAddress: string;
@@ -65,7 +65,7 @@ export class SystemFacts implements System {
 	}
 }
 
-/** `esp_reset_reason_t`, in its order (components/esp_system/include/esp_system.h, v6.0); the specification names two. */
+/** Names for the values of `esp_reset_reason_t`, in order (components/esp_system/include/esp_system.h, v6.0). */
 const resetReasons = Object.freeze([
 	"UNKNOWN_RESET",
 	"POWERON_RESET",

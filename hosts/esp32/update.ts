@@ -10,7 +10,7 @@ import type {
 
 const pollMs = 50;
 
-/** The inactive slot, by ESP-IDF's update functions (`esp_ota_begin` etc.). */
+/** Inactive OTA slot, written through ESP-IDF's update functions (`esp_ota_begin` etc.). */
 export class UpdateSlot implements UpdateSlotInterface {
 	#partition: Partition | undefined;
 	#update: Updater | undefined;
@@ -19,7 +19,7 @@ export class UpdateSlot implements UpdateSlotInterface {
 		return this.#open().status().size;
 	}
 
-	/** Mode "a" erases sector by sector while writing, so that no turn lasts longer than one block. */
+	/** Opens the slot in mode "a", which erases each sector while writing, so that no call takes longer than one block. */
 	open(): void {
 		this.#abort();
 		this.#update = Update.open({ partition: this.#open(), mode: "a" });
@@ -35,8 +35,8 @@ export class UpdateSlot implements UpdateSlotInterface {
 	}
 
 	/**
-	 * In a task of its own (board-update.c), which ESP-IDF's verification occupies. `esp_ota_end` is left out, as it would verify the
-	 * image once more: what it writes is the rest of a block of 16 bytes, of which an image has none.
+	 * Verifies and selects the image in a separate task (board-update.c). Skips `esp_ota_end`, which would verify the image a second time
+	 * and otherwise only writes the rest of a 16-byte block, which an image never has.
 	 */
 	complete(onEnd: (problem: string | undefined) => void): void {
 		if (!this.#update) throw new Error("the slot is not open");
@@ -84,7 +84,7 @@ export class RunningImage implements RunningImageInterface {
 	}
 }
 
-/** ESP-IDF's rollback. A new image starts once; unless it is confirmed, the next restart returns to the previous one. */
+/** Rollback state of ESP-IDF. A new image starts once; unless it is confirmed, the next restart rolls back. */
 export class BootState implements BootStateInterface {
 	readonly #ffi = nativeFunctions();
 
@@ -92,7 +92,7 @@ export class BootState implements BootStateInterface {
 		return this.#ffi.board_is_pending_verify() === 1;
 	}
 
-	/** @returns whether it was written to flash */
+	/** @returns whether the confirmation was written to flash */
 	confirm(): boolean {
 		return this.#ffi.esp_ota_mark_app_valid_cancel_rollback() === 0;
 	}

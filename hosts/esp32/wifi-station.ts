@@ -1,6 +1,6 @@
 /**
- * The SDK's Wi-Fi station with two additions: the reason of a failed attempt, and no power saving, which would delay commands by up
- * to 300 ms. The boards are powered from USB.
+ * Wi-Fi station of the SDK with two additions: the reason of a failed attempt, and no power saving, which would delay commands by up to
+ * 300 ms. The boards are powered from USB.
  */
 
 import SDKWiFi from "embedded:network/interface/wifi";
@@ -10,25 +10,25 @@ import type { WiFi, WiFiReason } from "../../device/host.js";
 /** wifi_ps_type_t (components/esp_wifi/include/esp_wifi_types_generic.h, v6.0). */
 const powerSaveNone = 0;
 
-/** wifi_err_reason_t of the same file. */
+/** wifi_err_reason_t in the same file. */
 const reasons: Readonly<Record<number, WiFiReason>> = Object.freeze({
 	/** AUTH_LEAVE, DISASSOC_DUE_TO_INACTIVITY, ASSOC_TOOMANY */
 	3: "ended_by_access_point",
 	4: "ended_by_access_point",
 	5: "ended_by_access_point",
-	/** CLASS2_FRAME_FROM_NONAUTH_STA, CLASS3_FRAME_FROM_NONASSOC_STA, ASSOC_LEAVE: it has restarted. */
+	/** CLASS2_FRAME_FROM_NONAUTH_STA, CLASS3_FRAME_FROM_NONASSOC_STA, ASSOC_LEAVE: the access point has restarted. */
 	6: "ended_by_access_point",
 	7: "ended_by_access_point",
 	8: "ended_by_access_point",
 	/** BEACON_TIMEOUT */
 	200: "signal_lost",
-	/** 4WAY_HANDSHAKE_TIMEOUT: access points do not answer a wrong key. */
+	/** 4WAY_HANDSHAKE_TIMEOUT: some access points do not answer a wrong key. */
 	15: "wrong_password",
 	/** AUTH_FAIL */
 	202: "wrong_password",
 	/** HANDSHAKE_TIMEOUT */
 	204: "wrong_password",
-	/** NO_AP_FOUND, also with too little security or signal. */
+	/** NO_AP_FOUND, including its variants for insufficient security or signal. */
 	201: "no_access_point",
 	210: "no_access_point",
 	211: "no_access_point",
@@ -36,8 +36,8 @@ const reasons: Readonly<Record<number, WiFiReason>> = Object.freeze({
 });
 
 /**
- * AUTH_EXPIRE and CONNECTION_FAIL. Before the access point has accepted the device they say that it did not: many answer a wrong key
- * with the reason 2 (IEEE 802.11: previous authentication is not valid).
+ * AUTH_EXPIRE and CONNECTION_FAIL. Before the access point has accepted the device, they mean a rejected password: many access points
+ * answer a wrong key with reason 2 (IEEE 802.11: previous authentication not valid).
  */
 const unaccepted: readonly number[] = Object.freeze([2, 205]);
 

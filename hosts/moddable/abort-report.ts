@@ -1,17 +1,17 @@
 /**
- * Reports why the firmware ends: XS calls the global function `abort` first, also in release builds with the define
- * xs.abortHook (xs/platforms/esp/xsPlatform.c, build/simulators/modules/screen.c).
+ * Reports the reason of an XS abort. XS first calls the global function `abort`, also in release builds with the define xs.abortHook
+ * (xs/platforms/esp/xsPlatform.c, build/simulators/modules/screen.c).
  */
 
 import type { CrashKind } from "../../device/protocol/messages.js";
 
 const longestFile = 128;
 
-/** XS calls no hook for it. */
+/** Abort reason for which XS does not call the hook. */
 export const stackOverflow = "JavaScript stack overflow";
 
 export interface AbortReportOptions {
-	/** Keeps the reason over the restart. */
+	/** Records the reason in memory that survives the restart. */
 	readonly note: (kind: CrashKind, message: string, stack: string) => void;
 	readonly print: (text: string) => void;
 	readonly drain: () => void;
@@ -19,12 +19,12 @@ export interface AbortReportOptions {
 
 export function reportAborts({ note, print, drain }: AbortReportOptions): void {
 	let isReporting = false;
-	// Undefined: after false the firmware would continue in an unknown state.
+	// Must not return false, after which the firmware would continue in an undefined state.
 	const abort = (kind: string, exception?: unknown): void => {
-		// On a full heap, describing the exception may abort too.
+		// Describing the exception may abort again if the heap is full.
 		if (isReporting) return;
 		isReporting = true;
-		// First what needs no memory.
+		// Requires no memory, unlike the following steps.
 		note(crashKind(kind), kind, "");
 		print("\nXS abort: ");
 		print(kind);
@@ -42,7 +42,7 @@ export function reportAborts({ note, print, drain }: AbortReportOptions): void {
 	Object.assign(globalThis, { abort });
 }
 
-/** @param kind as XS names it (xsError.c, gXSAbortStrings) */
+/** @param kind XS abort reason (xsError.c, gXSAbortStrings) */
 export function crashKind(kind: string): CrashKind {
 	switch (kind) {
 		case "memory full":
@@ -61,7 +61,7 @@ export function crashKind(kind: string): CrashKind {
 export function describe(exception: unknown): { message: string; stack: string } {
 	const message = String(exception);
 	const stack = exception instanceof Error ? (exception.stack ?? "") : "";
-	// XS begins the stack with the message.
+	// In XS the stack starts with the message.
 	const frames = stack.startsWith(message) ? stack.slice(message.length) : stack;
 	return { message, stack: frames.replace(/^\n ?/, "").replaceAll("\n ", "\n") };
 }

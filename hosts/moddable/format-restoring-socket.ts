@@ -1,6 +1,6 @@
 /**
- * A socket for the SDK's WebSocket client that works around three defects: the client reads frame headers in the format
- * "number", but each write sets it to "buffer"; a refused upgrade has no reason; and an accepted one has no headers.
+ * Socket adapter for the SDK's WebSocket client, with work-arounds for three defects: the client reads frame headers in the format
+ * "number", but each write sets the format to "buffer"; it reports no reason for a rejected upgrade; and no headers of an accepted one.
  */
 
 import { ResponseHead } from "moddable/response-head";
@@ -8,12 +8,12 @@ import { ResponseHead } from "moddable/response-head";
 export interface Socket {
 	format: "number" | "buffer";
 	read(count?: number | ByteBuffer): unknown;
-	/** @returns how many bytes can be written next, which the SDK's typing lacks */
+	/** @returns the number of bytes that can be written next, which the SDK's typing lacks */
 	write(bytes: ByteBuffer): unknown;
 	close(): void;
 }
 
-/** Passed by the WebSocket client. */
+/** Options passed by the WebSocket client. */
 export interface SocketOptions {
 	readonly address: string;
 	readonly host: string;
@@ -23,10 +23,10 @@ export interface SocketOptions {
 	readonly onError: () => void;
 }
 
-/** `socket` of the client: `{ io: FormatRestoringSocket, below: (options) => new TCP(options) }`. */
+/** Options of the client's `socket`: `{ io: FormatRestoringSocket, below: (options) => new TCP(options) }`. */
 export interface FormatRestoringSocketOptions extends SocketOptions {
 	readonly below: (options: SocketOptions) => Socket;
-	/** As in device/host.ts, as is onRejected. */
+	/** See device/host.ts, also for onRejected. */
 	readonly onDate?: ((date: string) => void) | undefined;
 	readonly onRejected?: ((status: number, retryAfterSeconds: number | undefined) => void) | undefined;
 }
@@ -39,9 +39,9 @@ export class FormatRestoringSocket implements Socket {
 	#previousFormat: Socket["format"] = "buffer";
 	/** Undefined once the upgrade is accepted. */
 	#head: ResponseHead | undefined = new ResponseHead();
-	/** While the client reads the head of an accepted upgrade, byte by byte. */
+	/** Head of an accepted upgrade while the client reads it byte by byte. */
 	#accepted: ResponseHead | undefined;
-	/** Of the response, not yet read by the client. */
+	/** Bytes of the status line not yet read by the client. */
 	#firstLine: number[] = [];
 
 	constructor(options: FormatRestoringSocketOptions) {
@@ -87,13 +87,13 @@ export class FormatRestoringSocket implements Socket {
 	#onReadable(byteCount: number): void {
 		const unread = this.#head ? this.#readHead(this.#head, byteCount) : byteCount;
 		if (this.#head?.status === switchingProtocols) this.#accepted = this.#head;
-		// The client refuses what is not HTTP.
+		// The client rejects anything that is not HTTP.
 		if (this.#head?.status === switchingProtocols || this.#head?.status === 0) this.#head = undefined;
 		if (this.#head?.isOver) return this.#onError();
 		if (!this.#head) this.#options.onReadable(this.#firstLine.length + unread);
 	}
 
-	/** Reads the first line, and all of a rejection. @returns how many bytes are unread */
+	/** Reads the status line, and the whole head of a rejection. @returns the number of unread bytes */
 	#readHead(head: ResponseHead, byteCount: number): number {
 		const below = this.#below;
 		const { format } = below;

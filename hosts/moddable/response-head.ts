@@ -1,4 +1,4 @@
-/** Streaming parser of an HTTP response head, for WebSocket upgrades. */
+/** Streaming parser for the HTTP response head of a WebSocket upgrade. */
 
 /** Longer header lines are skipped. */
 const longestLine = 128;
@@ -13,22 +13,22 @@ export class ResponseHead {
 	#date: string | undefined;
 	#isOver = false;
 
-	/** 0 if it is not HTTP; undefined before the end of the first line. */
+	/** Status code; 0 if the response is not HTTP, undefined before the end of the status line. */
 	get status(): number | undefined {
 		return this.#status;
 	}
 
-	/** Retry-After (RFC 9110, 10.2.3), if it is a number of seconds. */
+	/** Retry-After (RFC 9110, 10.2.3) if given in seconds. */
 	get retryAfterSeconds(): number | undefined {
 		return this.#retryAfterSeconds;
 	}
 
-	/** Date (RFC 9110, 6.6.1), as it was sent. */
+	/** Unparsed Date field (RFC 9110, 6.6.1). */
 	get date(): string | undefined {
 		return this.#date;
 	}
 
-	/** The head ended, or is too long. */
+	/** Whether the head is complete or too long. */
 	get isOver(): boolean {
 		return this.#isOver;
 	}

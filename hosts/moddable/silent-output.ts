@@ -1,6 +1,6 @@
 /**
- * Moddable's `embedded:io/audio/out` as it behaves on ESP32, without sound: of six blocks five fit before `start`; it plays a block
- * after the other in the time that they take, silence where there is none, and reports each; `stop` drops what is queued.
+ * Silent replacement for Moddable's `embedded:io/audio/out` with the behavior of the ESP32 version: five of six blocks can be written
+ * before `start`; blocks play in real time, silence if none is queued, each followed by a callback; `stop` discards queued blocks.
  */
 
 import Time from "time";
@@ -9,7 +9,7 @@ import type { AudioOutput, AudioOutputOptions } from "../../device/host.js";
 
 const blockBytes = 4092;
 const blocks = 6;
-/** Of signed 16-bit samples, mono. */
+/** Signed 16-bit mono. */
 const bytesPerSample = 2;
 
 export class SilentOutput implements AudioOutput {
@@ -44,7 +44,7 @@ export class SilentOutput implements AudioOutput {
 	}
 
 	write(samples: Uint8Array): void {
-		// By the clock: on a busy computer the timer is late.
+		// Uses the clock, because timers are late on a busy computer.
 		const played = Math.max(this.#playedBlocks, Math.floor(this.#elapsedBlocks));
 		const fitting = this.#startedAt === undefined ? blocks - 1 : played + blocks;
 		if (this.#writtenBytes + samples.byteLength > fitting * blockBytes) throw new Error("insufficient space");
@@ -56,7 +56,7 @@ export class SilentOutput implements AudioOutput {
 		this.stop();
 	}
 
-	/** The next bytes of what was written, or silence, have been played. */
+	/** Called after the given number of bytes, written samples or silence, have been played. */
 	protected played(_byteCount: number): void {}
 
 	get #elapsedBlocks(): number {
@@ -70,7 +70,7 @@ export class SilentOutput implements AudioOutput {
 
 	#onBlock(): void {
 		this.#playedBlocks += 1;
-		// What was not written in time is silence.
+		// Counts a block that was not written in time as silence.
 		this.#writtenBytes = Math.max(this.#writtenBytes, this.#playedBlocks * blockBytes);
 		this.played(blockBytes);
 		this.#awaitBlock();

@@ -1,6 +1,6 @@
 /**
- * The SDK's HTTP client with three changes. It refuses chunked bodies, which the SDK reads in a timer, where the exception of a
- * malformed chunk restarts the board. It sends the head of a request in one piece. And it skips informational responses.
+ * HTTP client of the SDK with three changes. It rejects chunked bodies, which the SDK reads in a timer, where the exception of a
+ * malformed chunk restarts the board. It sends the head of a request in one write. It skips informational responses.
  */
 
 import HTTPClient, { type ClientOptions, type HTTPRequest } from "embedded:network/http/client";
@@ -37,15 +37,15 @@ export class UnchunkedHttpClient extends HTTPClient {
 
 const lineFeed = 10;
 const carriageReturn = 13;
-/** What a longer head of a request has beyond that is sent in pieces of this length. */
+/** Maximum size of a write; a longer request head is split. */
 const longestPiece = 1024;
-/** How an informational response begins (RFC 9110, 15.2). */
+/** Start of an informational response (RFC 9110, 15.2). */
 const informational = "HTTP/1.1 1";
 
 /**
- * The socket of the SDK's client. It holds back the lines of a request's head until the empty one: the client writes each by itself,
- * a record of TLS and a segment each, and by Nagle's algorithm all but the first wait for an acknowledgement, which Linux delays by
- * 40 ms. And it skips informational responses, e.g. 102 and 103, which the client takes for the answer.
+ * Socket of the SDK's client. Buffers the request head until its empty line: the client writes each line separately, which costs a TLS
+ * record and a segment each, and with Nagle's algorithm all but the first wait for an acknowledgment, delayed by 40 ms on Linux.
+ * Skips informational responses, e.g. 102 and 103, which the client mistakes for the final response.
  */
 class HttpSocket implements Socket {
 	readonly #below: Socket;
@@ -55,13 +55,13 @@ class HttpSocket implements Socket {
 	#heldBytes = 0;
 	#isAfterLine = false;
 
-	/** Whether a response begins with the next byte, or has begun and may be informational. */
+	/** Whether the next byte starts a response, or the received start may be that of an informational one. */
 	#isAtStart = false;
-	/** Its bytes, which the client has still to read. */
+	/** Bytes of the start not yet read by the client. */
 	#start: number[] = [];
-	/** An informational response is being skipped. */
+	/** Whether an informational response is being skipped. */
 	#isSkipping = false;
-	/** Of the line that is skipped. */
+	/** Length of the line being skipped. */
 	#lineBytes = 0;
 
 	constructor({ below, address, host, port, onReadable, onWritable, onError }: HttpSocketOptions) {
@@ -84,7 +84,7 @@ class HttpSocket implements Socket {
 		this.#below.format = format;
 	}
 
-	/** The client reads the first line of a response in the format "number". */
+	/** Reads one byte of the buffered start, or from the socket below. The client reads a status line in the format "number". */
 	read(count?: number | ByteBuffer): unknown {
 		if (this.#start.length > 0) return this.#start.shift();
 		return count === undefined ? this.#below.read() : this.#below.read(count);
@@ -95,7 +95,7 @@ class HttpSocket implements Socket {
 		const isEnd = byteLength === 2 && this.#isAfterLine;
 		this.#isAfterLine = bytes[byteLength - 1] === lineFeed;
 		if (isEnd) this.#isAtStart = true;
-		// Only a first piece can be longer: the client keeps to what is returned here.
+		// Only the first write can be longer: the client respects the size returned here.
 		if (this.#heldBytes + byteLength > longestPiece) return this.#below.write(bytes);
 		this.#heldLines.set(bytes, this.#heldBytes);
 		this.#heldBytes += byteLength;
@@ -114,7 +114,7 @@ class HttpSocket implements Socket {
 		if (!this.#isAtStart) this.#onReadable(this.#start.length + unread);
 	}
 
-	/** @returns how many bytes are unread */
+	/** @returns the number of unread bytes */
 	#readStart(byteCount: number): number {
 		const below = this.#below;
 		const { format } = below;
@@ -140,7 +140,7 @@ class HttpSocket implements Socket {
 		this.#isSkipping = true;
 	}
 
-	/** Up to and including an empty line. */
+	/** Skips up to and including an empty line. */
 	#skip(byte: number): void {
 		if (byte !== lineFeed) {
 			if (byte !== carriageReturn) this.#lineBytes += 1;

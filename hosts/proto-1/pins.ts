@@ -1,4 +1,7 @@
-/** Pins and tuning of a PROTO-1. The pins of I2S are in manifest.json too. */
+/**
+ * Pins and tuning of a PROTO-1. All pins except GPIO 5, the ES8311 and the module are assumptions; compare them with the board before
+ * flashing. The I2S pins are repeated in manifest.json.
+ */
 
 import type { Proto1Pins, Proto1Tuning } from "../esp32/pins.js";
 
@@ -11,22 +14,22 @@ export const pins: Proto1Pins = Object.freeze({
 	}),
 	/** WS2812 data. */
 	ledRing: 21,
-	/** ES8311 control: CDATA and CCLK, pulled up on the board. */
+	/** ES8311 control interface (I2C): CDATA and CCLK, with pull-ups on the board. */
 	codec: Object.freeze({ data: 8, clock: 9 }),
-	/** ES8311 sound: MCLK, SCLK, LRCK and DSDIN. */
+	/** ES8311 audio interface: MCLK, SCLK, LRCK and DSDIN. */
 	i2s: Object.freeze({ masterClock: 16, bitClock: 17, wordSelect: 18, dataOut: 15 }),
-	/** The amplifier's enable, pulled down on the board. */
+	/** Amplifier enable, with a pull-down on the board. */
 	amplifier: 14,
-	/** Gate of the motor's transistor, pulled down on the board. The interface specification fixes this pin (4.1). */
+	/** Gate of the haptic motor's transistor, with a pull-down on the board. The only confirmed pin. */
 	haptics: 5,
-	/** Voltage of the light sensor, on ADC1. */
+	/** Light sensor voltage, on ADC1. */
 	ambientLight: 4,
-	/** The pad: touch channel 7. */
+	/** Touch pad: channel 7. */
 	touch: 7,
 });
 
 export const tuning: Proto1Tuning = Object.freeze({
 	amplifierStartMs: 120,
-	/** As in ESP-IDF's example for this chip (touch_sens_basic): behind plastic a finger raises the count by a few percent only. */
+	/** Value of ESP-IDF's touch_sens_basic example: behind plastic, a finger raises the count by only a few percent. */
 	touchThreshold: 0.015,
 });

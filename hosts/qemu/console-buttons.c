@@ -1,6 +1,6 @@
 /*
- * The four buttons, pressed and released by lines on the serial port, in the form that the virtual device takes:
- * {"button":"play","pressed":true}. What is received is also kept for the firmware. Called from peripherals.ts.
+ * Buttons controlled by JSON lines on the serial port, in the format of the virtual device: {"button":"play","pressed":true}. Received
+ * bytes are also buffered for the firmware. Called from peripherals.ts.
  */
 
 #include <stdint.h>
@@ -10,15 +10,15 @@
 /* esp32/board-serial.c */
 extern uint32_t board_serial_read(uint8_t *buffer, uint32_t offset, uint32_t size);
 
-/** As many as the firmware takes at once (device/improv/improv.ts). */
+/** Most bytes that the firmware reads at once (device/improv/improv.ts). */
 #define KEPT_BYTES 640
 
-/** A bit each, the first in bit 0 (host/provider.ts). */
+/** Button names in the order of their bits, from bit 0 (host/provider.ts). */
 static const char *const names[] = { "play", "mute", "volumeUp", "volumeDown" };
 
 static uint32_t pressed = 0;
 
-/** For the firmware; what it does not take in time is lost. */
+/** Bytes for the firmware, discarded if it does not read them in time. */
 static uint8_t kept[KEPT_BYTES];
 static uint32_t kept_bytes = 0;
 
@@ -32,7 +32,7 @@ static void apply(const char *line)
 			pressed = strcmp(level, "true") ? pressed & ~(1u << i) : pressed | (1u << i);
 }
 
-/** Takes what has come, without waiting. @returns a bit for each button that is pressed */
+/** Processes received bytes without blocking. @returns a bit mask of the pressed buttons */
 uint32_t qemu_buttons(void)
 {
 	static char line[64];
@@ -53,7 +53,7 @@ uint32_t qemu_buttons(void)
 	return pressed;
 }
 
-/** As board_serial_read. */
+/** Same interface as board_serial_read(). */
 uint32_t qemu_serial_read(uint8_t *buffer, uint32_t offset, uint32_t size)
 {
 	qemu_buttons();

@@ -1,4 +1,4 @@
-/** Peripherals of a DEV-1: buttons on the serial port, and parts that do nothing. The codec is ready, which the confirmation of a new image needs. */
+/** Peripherals of a DEV-1: buttons on the serial port and stubs. The codec is ready, which confirming a new image requires. */
 
 import { nativeFunctions } from "board/native";
 import { ConsolePort } from "board/serial";
@@ -9,7 +9,7 @@ import type { ButtonPart, Codec, DigitalInput, PixelStrip } from "../../device/h
 const pollMs = 50;
 
 interface ConsoleButtonOptions {
-	/** Of the button, in console-buttons.c. */
+	/** Bit of the button in console-buttons.c. */
 	readonly bit: number;
 	readonly onReadable: () => void;
 }
@@ -49,7 +49,7 @@ export function buttonAt(position: number): ButtonPart {
 	};
 }
 
-/** Beside the buttons, which read the same bytes. */
+/** Serial port shared with the buttons, which read the same bytes. */
 export class SharedPort extends ConsolePort {
 	override read({ buffer, byteOffset, length }: Uint8Array<ArrayBuffer>): number {
 		return nativeFunctions().qemu_serial_read(buffer, byteOffset, length);

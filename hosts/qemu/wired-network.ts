@@ -1,14 +1,14 @@
-/** QEMU's Ethernet with the interface of Wi-Fi. Network name and signal strength are invented. */
+/** QEMU's Ethernet with the Wi-Fi interface. Network name and signal strength are made up. */
 
 import Ethernet from "embedded:network/interface/ethernet";
 import Timer from "timer";
 import type { WiFi } from "../../device/host.js";
 
-/** ECMA-419 network interface. */
+/** ECMA-419 connection states. */
 const down = 200;
 const usable = 500;
 const networkName = "qemu";
-/** In dBm; 0 would mean unknown. */
+/** Signal strength in dBm; 0 would mean unknown. */
 const signalStrength = -1;
 
 export interface WiredNetworkOptions {
@@ -17,7 +17,7 @@ export interface WiredNetworkOptions {
 
 export class WiredNetwork implements WiFi {
 	readonly #onChanged: WiredNetworkOptions["onChanged"];
-	/** A new one for each connection: after disconnect() the SDK's never becomes usable again while the address stays. */
+	/** Created for each connection: after disconnect() the SDK's object never becomes usable again while the address stays the same. */
 	#ethernet: Ethernet | undefined;
 	#timer: Timer | undefined;
 	#hostname: string | undefined;
@@ -46,12 +46,12 @@ export class WiredNetwork implements WiFi {
 		this.#hostname = hostname;
 	}
 
-	/** Name and password are ignored. */
+	/** Connects; ignores name and password. */
 	connect(): void {
 		if (this.#ethernet) throw new Error("already connecting");
 		this.#ethernet = new Ethernet({ onChanged: (property) => this.#onChanged(property) });
 		if (this.#hostname !== undefined) this.#ethernet.configure({ hostname: this.#hostname });
-		// With an address nothing changes, so there would be no callback.
+		// If the address is already known, nothing changes and the SDK makes no callback.
 		if (this.#isUsable) this.#timer = Timer.set(() => this.#onChanged("connection"));
 		else this.#ethernet.connect();
 	}

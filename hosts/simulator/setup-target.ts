@@ -1,4 +1,4 @@
-/** Runs before the firmware's main: gets the stored settings from the panel, in a later turn, then sets the global `device`. */
+/** Runs before the firmware's main: requests the stored settings from the panel, then sets the global `device`. */
 
 import { reportAborts } from "moddable/abort-report";
 import { requireModel } from "protocol/models";

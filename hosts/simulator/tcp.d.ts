@@ -1,4 +1,4 @@
-/** The SDK's socket on a desktop. The boards have our own (esp32/tcp). */
+/** TCP socket of the SDK on a desktop; the boards use esp32/tcp. */
 
 declare module "embedded:io/socket/tcp" {
 	export interface Options {

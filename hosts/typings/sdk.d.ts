@@ -1,6 +1,6 @@
 /**
- * The SDK's modules, as far as the hosts use them, for a type check without the SDK. A build takes the SDK's own typings, and
- * those of ours that replace one (esp32/typings, moddable/typings).
+ * Declarations of the SDK modules used by the hosts, for type checks without the SDK. Builds use the SDK's own typings, and the
+ * replacements in esp32/typings and moddable/typings.
  */
 
 declare module "Resource" {
@@ -15,20 +15,20 @@ declare module "debug" {
 
 declare module "file" {
 	export class File {
-		/** @param isWritable creates the file where there is none */
+		/** @param isWritable creates the file if it does not exist */
 		constructor(path: string, isWritable?: boolean);
 		position: number;
 		read(type: typeof ArrayBuffer, byteCount: number): ArrayBuffer;
 		write(bytes: ArrayBuffer): void;
 		close(): void;
-		/** @returns whether it existed */
+		/** @returns whether the file existed */
 		static delete(path: string): boolean;
 	}
 }
 
 declare module "instrumentation" {
 	const Instrumentation: {
-		/** Undefined in a release build. */
+		/** @returns undefined in release builds */
 		get(what: number | undefined): number | undefined;
 		map(name: "XS Chunk Heap Used" | "XS Slot Heap Used"): number | undefined;
 	};
@@ -38,7 +38,7 @@ declare module "instrumentation" {
 declare module "net" {
 	const Net: {
 		get(what: "IP"): string | undefined;
-		/** The address is undefined where the name has none. */
+		/** Passes undefined as address if the name cannot be resolved. */
 		resolve(name: string, onResolved: (name: string, address?: string) => void): void;
 	};
 	export default Net;
@@ -148,7 +148,7 @@ declare module "embedded:network/http/client" {
 		method?: string;
 		path?: string;
 		headers?: Map<string, string>;
-		/** Of those that onHeaders gets, in lower case; absent: all. */
+		/** Names, in lower case, of the headers passed to onHeaders. Default: all. */
 		headersMask?: string[];
 		onHeaders?: (status: number, headers: Map<string, string>) => void;
 		onReadable?: (byteCount: number) => void;

@@ -1,4 +1,4 @@
-/** Globals of XS and of the SDK's C bindings, for a type check without the SDK. A build takes the SDK's own typings. */
+/** Globals of XS and of the SDK's C bindings, for type checks without the SDK. Builds use the SDK's own typings. */
 
 type ByteBuffer = ArrayBuffer | Uint8Array;
 
@@ -6,15 +6,15 @@ interface Uint8Array {
 	toHex(): string;
 }
 
-/** A method in C: `native("xs_name").call(instance, …)`. */
+/** Returns a native method, called as `native("xs_name").call(instance, …)`. */
 declare function native(name: string): {
 	call<Result>(instance: object, ...values: unknown[]): Result;
 };
 
-/** The class of objects that hold C data. @param destructor a function in C */
+/** Returns a base class for objects with native data. @param destructor name of a C function */
 declare function Native(destructor: string): new () => object;
 
-/** Foreign functions, as the "ffi" sections of the manifests under hosts/esp32 declare them. */
+/** Foreign functions declared in the "ffi" sections of the manifests under hosts/esp32. */
 declare module "mc/ffi" {
 	export default class FFI {
 		board_crash_clear(): void;
@@ -35,15 +35,15 @@ declare module "mc/ffi" {
 		board_nvs_is_read_only(): number;
 		board_print(text: string): void;
 		board_psram_bytes(): number;
-		/** @param mac of six bytes, which are written */
+		/** @param mac receives six bytes */
 		board_read_mac(mac: ArrayBuffer): void;
 		board_ring_close(): void;
-		/** An esp_err_t. @param order of the colors of a pixel, e.g. "GRB" */
+		/** @param order order of the colors in a pixel, e.g. "GRB" @returns an esp_err_t */
 		board_ring_open(pin: number, length: number, order: string): number;
 		/** @param color 0xRRGGBB */
 		board_ring_set(index: number, color: number): void;
 		board_ring_show(): void;
-		/** Writes into the buffer. @returns how many bytes */
+		/** Reads into the buffer. @returns the number of bytes */
 		board_serial_read(buffer: ArrayBuffer, offset: number, size: number): number;
 		board_serial_write(bytes: ArrayBuffer, length: number): void;
 		board_touch_close(): void;
@@ -52,9 +52,9 @@ declare module "mc/ffi" {
 		board_trace(text: string): void;
 		board_trace_line_count(): number;
 		board_trace_read(count: number): string;
-		/** 1 or 0. */
+		/** @returns 1 or 0 */
 		board_update_is_selecting(): number;
-		/** An esp_err_t. */
+		/** @returns an esp_err_t */
 		board_update_result(): number;
 		board_update_select(): void;
 		board_uptime_ms(): number;

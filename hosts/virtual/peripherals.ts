@@ -1,10 +1,10 @@
 /**
- * The simulated peripherals: what the firmware's half of each (modules/) and Node's half (node/simulated/) exchange on its channel.
- * Both halves follow from this table: the compiler refuses what it does not name.
+ * Protocol of the simulated peripherals, between the firmware's half (modules/) and Node's half (node/simulated/). This table types both
+ * halves.
  *
- * A channel has a kind, the name in the table, and `options` with which the firmware opens it. The firmware *posts* without
- * waiting, or *calls* and waits for what Node returns; Node sends *events*. What they take and return is JSON, in which undefined
- * becomes null; bytes follow it as a second argument, or are returned alone.
+ * A channel has a kind (a key of the table) and `options` from the firmware. The firmware *posts* without waiting, or *calls* and waits for
+ * the result; Node sends *events*. Arguments and results are JSON, in which undefined becomes null. Bytes are passed as a second
+ * argument, or returned as the only result.
  */
 
 import type { ButtonName, FoundNetwork, System, WiFiReason } from "../../device/host.js";
@@ -18,23 +18,23 @@ export interface Peripheral {
 }
 
 type Nothing = Record<never, never>;
-/** A channel with what is given, and no more. */
+/** Completes a partial declaration with empty members. */
 type Has<Given extends Partial<Peripheral>> = Given &
 	Omit<{ options: Nothing; posts: Nothing; calls: Nothing; events: Nothing }, keyof Given>;
 
 export interface Peripherals {
-	/** Undefined: it cannot be measured. */
+	/** Input; the value is undefined if it cannot be measured. */
 	input: Has<{
 		options: { name: InputName };
 		calls: { value(): number | undefined };
 		events: { value(value: number | null): void };
 	}>;
 	haptics: Has<{ posts: { duty(duty: number): void } }>;
-	/** Red, green and blue of each pixel. */
+	/** LED ring: red, green and blue of each pixel. */
 	pixels: Has<{ posts: { frame(detail: undefined, colors: Uint8Array): void } }>;
-	/** Signed 16-bit samples, mono. */
+	/** Speaker: signed 16-bit mono. */
 	audio: Has<{
-		/** In hertz. */
+		/** Sample rate in hertz. */
 		options: { sampleRate: number };
 		posts: {
 			write(detail: undefined, samples: Uint8Array): void;
@@ -43,13 +43,13 @@ export interface Peripherals {
 			stop(): void;
 		};
 	}>;
-	/** The bus of the codec. */
+	/** Control bus of the codec. */
 	smbus: Has<{ calls: { read(register: number): number; write(change: RegisterChange): void } }>;
 
-	/** The computer's end of the serial port. */
+	/** Serial port to the computer. */
 	serial: Has<{
 		posts: { write(detail: undefined, bytes: Uint8Array): void };
-		/** Undefined: nothing. */
+		/** Returns undefined if nothing was received. */
 		calls: { read(limit: number): Uint8Array | undefined };
 	}>;
 	system: Has<{ calls: { facts(): SystemFacts } }>;
@@ -58,7 +58,7 @@ export interface Peripherals {
 			crash(): Crash | undefined;
 			clear(): void;
 			lineCount(): number;
-			/** The newest lines. */
+			/** Returns the newest lines. */
 			read(count: number): string;
 		};
 	}>;
@@ -72,7 +72,7 @@ export interface Peripherals {
 	resource: Has<{ options: { path: string }; calls: { byteLength(): number; read(part: Part): Uint8Array } }>;
 	"update-slot": Has<{
 		posts: {
-			/** An error is thrown by the next call. */
+			/** Errors are thrown by the next call. */
 			write(detail: undefined, bytes: Uint8Array): void;
 			complete(): void;
 		};
@@ -84,7 +84,7 @@ export interface Peripherals {
 		calls: {
 			isPendingVerify(): boolean;
 			confirm(): void;
-			/** Returns whether there is an image to go back to. */
+			/** Returns whether there is an image to roll back to. */
 			rollBack(): boolean;
 		};
 	}>;
@@ -105,7 +105,7 @@ export interface Peripherals {
 	dns: Has<{ options: { host: string }; events: { resolved(address: string): void; error(): void } }>;
 	time: Has<{
 		options: { server: string | undefined };
-		/** Seconds since 1970; null: no answer. */
+		/** Seconds since 1970; null without an answer. */
 		events: { time(seconds: number | null): void };
 	}>;
 	udp: Has<{
@@ -116,13 +116,13 @@ export interface Peripherals {
 		options: PeerOptions;
 		posts: { write(detail: undefined, bytes: Uint8Array): void };
 		calls: {
-			/** Up to and including a line feed, at most `limit` bytes, one character for each. */
+			/** Reads up to and including a line feed, at most `limit` bytes, as one character per byte. */
 			readLine(limit: number): string;
 			read(byteCount: number): Uint8Array;
 		};
 		events: {
 			open(): void;
-			/** So many more. */
+			/** More bytes are readable. */
 			readable(byteCount: number): void;
 			/** "error" follows. */
 			untrusted(reason: string): void;
@@ -135,7 +135,7 @@ export interface Peripherals {
 			write(frame: { binary?: boolean; more?: boolean; opcode?: number }, payload: Uint8Array): void;
 		};
 		events: {
-			/** "open" follows. */
+			/** Followed by "open". */
 			date(date: string): void;
 			open(): void;
 			sent(byteCount: number): void;
@@ -153,10 +153,10 @@ export interface Peripherals {
 
 export type Kind = keyof Peripherals;
 
-/** What a post, call or event of the table takes. */
+/** Parameters of a post, call or event. */
 export type Values<F> = F extends (...values: infer V) => unknown ? V : never;
 
-/** Buttons are 1 while they are pressed; light is 12 bits, and touch a count. */
+/** Inputs: buttons are 1 while pressed, light is a 12-bit value, touch is a count. */
 export type InputName = ButtonName | "light" | "touch";
 
 export type SystemFacts = Pick<
@@ -172,7 +172,7 @@ export type SystemFacts = Pick<
 	| "resetReason"
 >;
 
-/** Of a flash. */
+/** Range of bytes. */
 export interface Part {
 	offset: number;
 	byteLength: number;
@@ -183,7 +183,7 @@ export interface RegisterChange {
 	value: number;
 }
 
-/** With the SDK's names. */
+/** Network to join, with the SDK's property names. */
 export interface WantedNetwork {
 	SSID: string;
 	password?: string;
@@ -196,18 +196,18 @@ export interface JoinedNetwork extends FoundNetwork {
 }
 
 export interface PeerOptions {
-	/** IPv4. */
+	/** IPv4 address. */
 	address: string;
 	port: number;
-	/** The name that the certificate of the peer must be for. */
+	/** Server name that the peer's certificate must match. */
 	host: string;
-	/** Undefined: plain TCP. */
+	/** Undefined for plain TCP. */
 	secure?: Secure | undefined;
 }
 
 export interface Secure {
-	/** As in TrustOptions of device/host.ts. */
+	/** See TrustOptions in device/host.ts. */
 	certificate?: string | undefined;
-	/** The device's clock: milliseconds since 1970. */
+	/** Clock of the device in milliseconds since 1970. */
 	now: number;
 }

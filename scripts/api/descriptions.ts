@@ -1,4 +1,4 @@
-/** Descriptions of the protocol's names, except commands (gateway/api/commands.ts). A name that is added to the protocol does not compile until it is described here. */
+/** Descriptions of protocol names, except commands (gateway/api/commands.ts). */
 
 import type { CommandErrorCode, UplinkType } from "../../device/protocol/messages.js";
 import type { ChangeReason, MonitorErrorCode } from "../../gateway/api/frames.js";
@@ -34,11 +34,11 @@ export const monitorDescriptions: Readonly<Record<MonitorMessageType, string>> =
 		"Starts an update to `latest`, `custom` (the upload) or a version; without a version, to latest, or to custom where no release fits the model.",
 };
 
-/** The reasons for which any message of a monitor can be refused. */
+/** Error codes of all messages of a monitor. */
 export const anyMessage = ["invalid_json", "invalid_message", "unknown_type", "rate_limited"] as const;
 const anyTarget = ["unknown_target", "target_offline"] as const;
 
-/** The reasons for which each message of a monitor can be refused. */
+/** Additional error codes by message of a monitor. */
 export const monitorErrors: Readonly<Record<MonitorMessageType, readonly MonitorErrorCode[]>> = {
 	boot_device: [...anyMessage, "forbidden", ...anyTarget],
 	control_device: [...anyMessage, "forbidden", ...anyTarget, "invalid_command", "unsupported_command"],
@@ -88,7 +88,7 @@ export const reasonDescriptions: Readonly<Record<ChangeReason, string>> = {
 	labelled: `a person changed the device's ${labelFields.join(", ").replace(/, (\w+)$/, " or $1")}`,
 };
 
-/** A Markdown list of names with their descriptions. */
+/** Formats a Markdown list of names with their descriptions. */
 export function listOf<N extends string>(
 	names: readonly N[],
 	descriptions: Readonly<Record<N, string>>,

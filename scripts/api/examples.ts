@@ -1,4 +1,4 @@
-/** One example of each uplink and monitor's message; the tests send each of them to a running gateway. */
+/** Examples of each uplink and monitor message; the tests send them to a running gateway. */
 
 import type { UplinkOf, UplinkType } from "../../device/protocol/messages.js";
 import { commandDocuments } from "../../gateway/api/commands.js";

@@ -1,4 +1,4 @@
-/** Converts the schemas of the protocol and of monitors' frames to JSON Schema, draft 7, as AsyncAPI uses it. */
+/** Converts the schemas of the protocol and of monitor frames to JSON Schema draft 7, as used by AsyncAPI. */
 
 import { hasPart, modelsWith } from "../../device/protocol/models.js";
 import { type Model, models, type Schema } from "../../device/protocol/schema.js";
@@ -9,14 +9,14 @@ export type JsonObject = { readonly [name: string]: Json };
 
 type Fields = Readonly<Record<string, Shape>>;
 
-/** A reference within the same document. */
+/** Reference within the document. */
 export function schemaRef(name: string): JsonObject {
 	return { $ref: `#/components/schemas/${name}` };
 }
 
 /**
- * A field of one model is optional. Additional fields are allowed as in the protocol's own check: not in a change, nor in what the
- * gateway sends.
+ * Converts a schema. Fields of a single model are optional. Additional fields are allowed as in the protocol's own check: neither in
+ * changes nor in messages of the gateway.
  */
 export function jsonSchemaOf(schema: Shape): JsonObject {
 	const { description, example } = schema;
@@ -109,13 +109,13 @@ function orNull(schema: JsonObject): JsonObject {
 	return { ...schema, type: [type, "null"], ...(Array.isArray(values) && { enum: [...values, null] }) };
 }
 
-/** Like `jsonSchemaOf`, for a message that contains its model, which decides the fields. @param naming the schema of that */
+/** Like `jsonSchemaOf`, for a message whose model determines the fields. @param naming schema of the model */
 export function jsonSchemaByModel(schema: Schema, naming: (model: Model) => JsonObject): JsonObject {
 	const variants = models.map((model) => ({ allOf: [naming(model), fieldsOf(schema, model) ?? {}] }));
 	return { ...jsonSchemaOf(schema), oneOf: variants };
 }
 
-/** The schema of each field. */
+/** Schemas by field. */
 export function propertiesOf({ fields }: { readonly fields: Fields }): JsonObject {
 	return Object.fromEntries(
 		Object.entries(fields).map(([name, field]) => [
@@ -130,7 +130,7 @@ function requiredOf(fields: Fields): { readonly required?: readonly string[] } {
 	return required.length > 0 ? { required } : {};
 }
 
-/** The fields that a model requires or excludes; undefined where all models have the same. */
+/** Fields that a model requires or excludes; undefined if all models are equal. */
 function fieldsOf(schema: Schema, model: Model): JsonObject | undefined {
 	if (schema.type !== "object") return undefined;
 	const own: string[] = [];

@@ -1,4 +1,4 @@
-/** A description and an example of each frame of gateway/api/frames.ts. One that is added there does not compile until it is here. */
+/** Descriptions and examples of the frames in gateway/api/frames.ts. */
 
 import { features } from "../../device/protocol/messages.js";
 import { keysOf } from "../../device/protocol/schema.js";

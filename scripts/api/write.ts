@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** Leaves a file alone that has the text already. @returns what it did, as a sentence */
+/** Writes a file unless it already has the text. @returns message about the result */
 export function writeDocument(file: URL, text: string): string {
 	const path = fileURLToPath(file);
 	if (existsSync(file) && readFileSync(file, "utf8") === text) return `${path} is up to date.`;

@@ -1,6 +1,6 @@
 /**
- * Generates the device's chimes: `node --import tsx scripts/assets/chimes.ts`. The WAV files are committed, since mcconfig
- * needs files.
+ * Generates the chimes of the devices: `node --import tsx scripts/assets/chimes.ts`. The WAV files are committed, since mcconfig
+ * requires files.
  */
 
 import { writeFileSync } from "node:fs";
@@ -9,19 +9,19 @@ import { sampleRate } from "../../device/peripherals/track.js";
 import { chimes } from "../../device/protocol/messages.js";
 import { writeWav } from "../../gateway/api/wav.js";
 
-/** 4/5 of full scale, so that no codec setting clips. */
+/** Peak at 4/5 of full scale, so that no codec setting clips. */
 const peak = (0.8 * 32_767) / 32_768;
 const fadeSeconds = 0.02;
 
 interface Note {
-	/** In seconds from the beginning. */
+	/** Start in seconds. */
 	readonly at: number;
 	/** MIDI number; 69 is A4, 440 Hz. */
 	readonly pitch: number;
 	readonly loudness: number;
 }
 interface Score {
-	/** In seconds; must fit the device's audio queue (device/peripherals/audio.ts). */
+	/** Duration in seconds; must fit the audio queue (device/peripherals/audio.ts). */
 	readonly length: number;
 	readonly notes: readonly Note[];
 }
@@ -59,7 +59,7 @@ const scores: Readonly<Record<(typeof chimes)[number], Score>> = {
 	},
 };
 
-/** A struck bar: the note, its octave and its twelfth; higher partials decay faster. */
+/** Sound of a struck bar: the note, its octave and its twelfth; higher partials decay faster. */
 function bar(pitch: number, seconds: number): number {
 	if (seconds < 0) return 0;
 	const frequency = 440 * 2 ** ((pitch - 69) / 12);
@@ -69,7 +69,7 @@ function bar(pitch: number, seconds: number): number {
 	return attack * (partial(1, 1, 6) + partial(2, 0.3, 10) + partial(3, 0.12, 18));
 }
 
-/** A chime as a WAV file: PCM, 16 kHz, mono, 16 bits. */
+/** Encodes a chime as a WAV file: PCM, 16 kHz, mono, 16 bits. */
 export function makeChime(name: (typeof chimes)[number]): Uint8Array {
 	const { length, notes } = scores[name];
 	const count = Math.round(length * sampleRate);

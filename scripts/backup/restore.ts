@@ -1,7 +1,4 @@
-/**
- * Writes a backup to folders beside those that are to hold it, and renames them once all of it was checked: what fails, or is
- * killed, leaves no folder that a gateway would start with.
- */
+/** Restores a backup to temporary folders and renames them once everything was verified, so that a failure leaves no partial data. */
 
 import { randomUUID } from "node:crypto";
 import type * as fs from "node:fs/promises";
@@ -19,32 +16,32 @@ import { decrypt, keyOf, spellingsOf } from "./secrets.js";
 
 export interface RestoreOptions {
 	readonly archive: AsyncIterable<Uint8Array>;
-	/** Missing or empty. */
+	/** Folder that is missing or empty. */
 	readonly dataDir: string;
-	/** Missing or empty, if images are in the archive. */
+	/** Folder that is missing or empty, if the archive contains images. */
 	readonly releasesDir: string;
 	readonly passphrase: string | undefined;
 	readonly disk: Disk & Pick<typeof fs, "chmod" | "rmdir">;
-	/** Called with a sentence for each folder that did not get its owner back. */
+	/** Called with a message for each folder whose owner was not restored. */
 	readonly onProblem: (sentence: string) => void;
 }
 
-/** A folder before its restore. */
+/** State of a folder before the restore. */
 interface Origin {
-	/** Undefined: it stays with the user of this process. */
+	/** Undefined keeps the user of this process. */
 	readonly owner: { readonly uid: number; readonly gid: number } | undefined;
-	/** Undefined: it was missing. */
+	/** Undefined if the folder was missing. */
 	readonly mode: number | undefined;
-	/** Missing folders above it. */
+	/** Missing parent folders. */
 	readonly missing: readonly string[];
 }
 
-/** @throws {ArchiveError} @throws {Error} a folder is not empty, or cannot be replaced @throws {NodeJS.ErrnoException} */
+/** @throws {ArchiveError} @throws {Error} if a folder is not empty or cannot be replaced @throws {NodeJS.ErrnoException} */
 export async function restore(options: RestoreOptions): Promise<About> {
 	const { archive, releasesDir, passphrase, disk } = options;
 	const dataDir = await emptyFolder(disk, options.dataDir, "DATA_DIR");
 	const suffix = `.restoring-${randomUUID()}`;
-	/** The folders that are written beside those that they are to be. */
+	/** Target folders with temporary folders beside them. */
 	const written = new Map<string, Origin>();
 	const placed: string[] = [];
 	const write = async ({ name, content }: ArchiveFile) => {
@@ -68,7 +65,7 @@ export async function restore(options: RestoreOptions): Promise<About> {
 		const { about } = reader;
 		if (!about) throw new TypeError("about is there once all files were read");
 		for (const file of decrypted(encrypted, about, passphrase)) await write(file);
-		// The data folder comes last: without it nothing looks restored.
+		// The data folder comes last, since a gateway starts only with it.
 		for (const [folder, origin] of [...written].sort(([each]) => (each === dataDir ? 1 : -1))) {
 			const why = await adopt(disk, `${folder}${suffix}`, origin, folder !== dataDir);
 			await replace(disk, `${folder}${suffix}`, folder);
@@ -89,7 +86,7 @@ export async function restore(options: RestoreOptions): Promise<About> {
 	}
 }
 
-/** @param variable by which a person names it @returns where it is, or is to be @throws {Error} */
+/** @param variable environment variable of the folder @returns its real path @throws {Error} if it is not empty */
 async function emptyFolder(disk: Disk, path: string, variable: string): Promise<string> {
 	const names = await ifThere(disk.readdir(path));
 	if (names === undefined) return path;
@@ -99,7 +96,7 @@ async function emptyFolder(disk: Disk, path: string, variable: string): Promise<
 	);
 }
 
-/** What is missing belongs to the owner of the folder that it is made in, if this process may say so. */
+/** Reads the owner and mode of a folder; a missing one inherits the owner of its parent if this process is root. */
 async function originOf(disk: Disk, folder: string): Promise<Origin> {
 	const missing: string[] = [];
 	for (let each = folder; ; each = dirname(each)) {
@@ -111,9 +108,9 @@ async function originOf(disk: Disk, folder: string): Promise<Origin> {
 }
 
 /**
- * Gives a written folder its owner and its mode.
- * @param isPublic readable for all, as what npm run release writes
- * @returns why its owner is another one
+ * Sets the owner and mode of a written folder.
+ * @param isPublic makes it readable for all users, like npm run release
+ * @returns reason why the owner was not set
  * @throws {NodeJS.ErrnoException}
  */
 async function adopt(
@@ -174,7 +171,7 @@ function decrypted(files: readonly ArchiveFile[], { scrypt }: About, passphrase:
 	throw new ArchiveError("The passphrase is not that with which the backup was made.");
 }
 
-/** @throws {Error} if it cannot be replaced, as a mount point */
+/** @throws {Error} if the folder cannot be replaced, such as a mount point */
 async function replace(disk: RestoreOptions["disk"], from: string, folder: string): Promise<void> {
 	try {
 		await ifThere(disk.rmdir(folder));

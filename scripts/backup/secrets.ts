@@ -1,4 +1,4 @@
-/** Encrypts the files of a backup that hold secrets, by a passphrase: AES-256-GCM with a key made by scrypt (RFC 7914). */
+/** Encryption of secret files in a backup with a passphrase: AES-256-GCM with a key derived by scrypt (RFC 7914). */
 
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -10,15 +10,12 @@ const ivBytes = 12;
 const tagBytes = 16;
 const shortest = 8;
 
-/** As OWASP recommends: 128 MB for each guess. */
+/** Parameters recommended by OWASP: 128 MB for each guess. */
 export function makeScrypt(): Scrypt {
 	return { salt: randomBytes(16).toString("base64"), cost: 2 ** 17, blockSize: 8, parallelization: 1 };
 }
 
-/**
- * The same passphrase as different editors and systems store it. The first spelling, NFC without a byte order mark, encrypts; earlier
- * releases used the text as it was.
- */
+/** Variants of a passphrase as stored by different editors and systems. The first one, NFC without a byte order mark, encrypts. */
 export function spellingsOf(passphrase: string): readonly [string, ...string[]] {
 	const text = passphrase.replace(/^\ufeff/, "");
 	const normalized = text.normalize("NFC");
@@ -37,7 +34,7 @@ export function keyOf(passphrase: string, { salt, cost, blockSize, parallelizati
 	});
 }
 
-/** @param name of the file, which is authenticated too */
+/** @param name name of the file, which is authenticated too */
 export function encrypt(key: Buffer, name: string, content: Buffer): Buffer {
 	const iv = randomBytes(ivBytes);
 	const cipher = createCipheriv(algorithm, key, iv).setAAD(Buffer.from(name));
@@ -45,7 +42,7 @@ export function encrypt(key: Buffer, name: string, content: Buffer): Buffer {
 	return Buffer.concat([iv, cipher.getAuthTag(), ...encrypted]);
 }
 
-/** @returns undefined if the key is not that with which it was encrypted */
+/** @returns undefined for a wrong key */
 export function decrypt(key: Buffer, name: string, content: Buffer): Buffer | undefined {
 	const tag = content.subarray(ivBytes, ivBytes + tagBytes);
 	try {
@@ -57,7 +54,7 @@ export function decrypt(key: Buffer, name: string, content: Buffer): Buffer | un
 	}
 }
 
-/** @returns the first line of a file; undefined without a file @throws {UsageError} */
+/** Reads the first line of a file; undefined without a file. @throws {UsageError} */
 export function readPassphrase(file: string | undefined): string | undefined {
 	if (file === undefined) return undefined;
 	let text: string;

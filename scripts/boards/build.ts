@@ -1,4 +1,4 @@
-/** Builds the firmware for a board. Its inputs are the version and the release keys: settings of a single device are never compiled in. */
+/** Builds the firmware for a board from its version and release keys. Settings of a single device are never compiled in. */
 
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,49 +15,49 @@ export interface BoardBuildOptions {
 	readonly model: Model;
 	/** Folder under hosts/; default: the model's board. */
 	readonly host?: string;
-	/** Relative to the project; default: the firmware's. */
+	/** Path relative to the project; default: manifest of the firmware. */
 	readonly manifest?: string;
-	/** By semantic versioning, at most 31 characters. */
+	/** Semantic version with at most 31 characters. */
 	readonly version: string;
-	/** Of `formatReleaseKeys`. */
+	/** Result of `formatReleaseKeys`. */
 	readonly releaseKeys: string;
 	readonly outputFolder: string;
-	/** Default: it is printed. */
+	/** Default: prints the output. */
 	readonly onOutput?: (text: string) => void;
 }
 
-/** Folder under hosts/ of a model's board. */
+/** Folder under hosts/ of the board of a model. */
 export function boardOf(model: Model): string {
 	return model.toLowerCase();
 }
 
-/** The board that runs in QEMU. */
+/** Board that runs in QEMU. */
 export const qemuBoard = { model: "DEV-1", host: "qemu", flashBytes: 4 * 1024 * 1024 } as const;
 
-/** For mcconfig's -p. */
+/** Argument for -p of mcconfig. */
 export function boardPlatform(host: string): string {
 	return `esp32:./hosts/${host}`;
 }
 
-/** The folder of boot loader, partition table and image. */
+/** Folder of boot loader, partition table and image. */
 export function binFolder(outputFolder: string, host: string): string {
 	return join(outputFolder, "bin", "esp32", host, "release", "device");
 }
 
-/** mcconfig's folder of intermediate files. */
+/** Folder of intermediate files. */
 function workFolder(outputFolder: string, host: string): string {
 	return join(outputFolder, "tmp", "esp32", host, "release", "device");
 }
 
 /**
- * @returns the image's path
- * @throws Error where the build fails, or the image is not of this model and version, or lacks the release keys or a C source
+ * @returns path of the image
+ * @throws Error if the build fails, or the image has a different model or version, or lacks the release keys or a C source
  */
 export async function buildBoard(options: BoardBuildOptions): Promise<string> {
 	const { sdk, model, host = boardOf(model), version, releaseKeys, outputFolder, onOutput } = options;
 	const image = join(binFolder(outputFolder, host), "xs_esp32.bin");
 	const map = join(binFolder(outputFolder, host), "xs_esp32.map");
-	// mcconfig may succeed without replacing them. Its makefile misses that the last one depends on the version.
+	// mcconfig may succeed without replacing them. Its makefile lacks the dependency of the last one on the version.
 	for (const file of [image, map, join(workFolder(outputFolder, host), "board-descriptor.c.o")])
 		rmSync(file, { force: true });
 	const SDKCONFIGPATH = writeSdkconfig(version, join(outputFolder, "sdkconfig"), host);
@@ -84,7 +84,7 @@ export async function buildBoard(options: BoardBuildOptions): Promise<string> {
 	return image;
 }
 
-/** @throws Error that names the C sources of which the image has nothing */
+/** @throws Error that names C sources which are missing in the image */
 function requireAllLinked(makefile: string, map: string): void {
 	if (!existsSync(map)) throw new Error("the build produced no link map; see its output");
 	const unlinked = findUnlinkedSources(readFileSync(makefile, "utf8"), readFileSync(map, "utf8"));
@@ -95,10 +95,10 @@ function requireAllLinked(makefile: string, map: string): void {
 }
 
 /**
- * Copies a host's sdkconfig, with another version.
+ * Copies the sdkconfig of a host with another version.
  *
- * @param host folder under hosts/; without an sdkconfig of its own it uses the boards'
- * @returns the copy's folder, for SDKCONFIGPATH
+ * @param host folder under hosts/; a host without an sdkconfig uses that of the boards
+ * @returns folder of the copy, for SDKCONFIGPATH
  */
 export function writeSdkconfig(version: string, folder: string, host = "esp32"): string {
 	if (!/^[0-9A-Za-z.+-]{1,31}$/.test(version))
@@ -115,7 +115,7 @@ export function writeSdkconfig(version: string, folder: string, host = "esp32"):
 	return folder;
 }
 
-/** Our descriptor in an image. */
+/** Reads the descriptor of the firmware from an image. */
 export function readDescriptor(image: string): { readonly model: string; readonly version: string } {
 	let bytes: Buffer;
 	try {

@@ -1,6 +1,6 @@
 /**
- * Follows a board's first start on its serial port, until it has joined its gateway or it is known what it waits for. The sentences of the
- * firmware that it looks for are those of device/; a test compares them on virtual devices.
+ * Monitors the first start of a board on its serial port until it connects to its gateway or fails. It matches trace messages of
+ * device/; a test compares them with those of virtual devices.
  */
 
 import { setTimeout } from "node:timers/promises";
@@ -8,18 +8,18 @@ import { SerialPort } from "./serial.js";
 
 export interface Outcome {
 	readonly isJoined: boolean;
-	/** What a person is told: what happens, and what to do. */
+	/** State of the start, and what to do. */
 	readonly text: string;
 }
 
 interface Step {
 	readonly line: RegExp;
-	/** It will not change by itself. */
+	/** Whether the state is permanent. */
 	readonly isFinal?: boolean;
 	readonly outcome: (found: RegExpExecArray) => string;
 }
 
-/** As the firmware traces them; the first one that matches counts. */
+/** Trace messages of the firmware; the first match applies. */
 const steps: readonly Step[] = [
 	{
 		line: /^this device has no settings/,
@@ -73,12 +73,12 @@ const steps: readonly Step[] = [
 	},
 ];
 const joined = /^gateway connected/;
-/** Printed by the chip's ROM at each start, whatever the firmware does. */
+/** Output of the chip's ROM at each start. */
 const startOfRom = /^(ESP-ROM:|rst:0x)/;
-/** More of them without a word of the firmware between are no first start. */
+/** Number of starts without firmware output that indicates a boot loop. */
 const mostStarts = 4;
 
-/** What a board's lines say of its first start. */
+/** State of the first start, derived from the lines of a board. */
 export class FirstStart {
 	readonly #path: string;
 	#standing: string | undefined;
@@ -86,7 +86,7 @@ export class FirstStart {
 	#starts = 0;
 	#last = "";
 
-	/** @param path of the serial port */
+	/** @param path path of the serial port */
 	constructor(path: string) {
 		this.#path = path;
 	}
@@ -128,9 +128,8 @@ export class FirstStart {
 }
 
 export interface WatchOptions {
-	/** Serial port; it may be away for a moment after the board was written. */
+	/** Serial port, which may disappear briefly after flashing. */
 	readonly path: string;
-	/** At most. */
 	readonly timeoutMs: number;
 	readonly onLine: (line: string) => void;
 }
@@ -152,7 +151,7 @@ export async function watchFirstStart({ path, timeoutMs, onLine }: WatchOptions)
 	try {
 		await setTimeout(timeoutMs, undefined, { signal: over.signal });
 	} catch {
-		// Something final was said.
+		// The outcome is final.
 	} finally {
 		port.close();
 	}

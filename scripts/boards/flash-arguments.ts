@@ -39,15 +39,15 @@ type Values = SettingWords<(typeof names)[number], (typeof flags)[number]>["valu
 export const options: readonly string[] = [...names, ...flags];
 
 export interface FlashArguments extends FindOptions {
-	/** Undefined: it is missing, which is a problem. */
+	/** Undefined if missing, which is reported as a problem. */
 	readonly model: Model | undefined;
-	/** Undefined: the board keeps its own. */
+	/** Undefined keeps the settings on the board. */
 	readonly settings: DeviceSettings | undefined;
-	/** Serial port; undefined: to be found. */
+	/** Serial port; undefined to detect it. */
 	readonly port: string | undefined;
 }
 
-/** @param words after the command's name @param problems gets everything that is wrong */
+/** @param words arguments of the command @param problems collects all errors */
 export function readArguments([first, ...others]: readonly string[], problems: Problems): FlashArguments {
 	const model = findModel(first);
 	if (!model) problems.add(modelProblem(first));
@@ -79,7 +79,7 @@ function checkNetwork({ ssid, password, ssid2, password2 }: Values, problems: Pr
 	problems.add(passwordProblem(password2 ?? ""));
 }
 
-/** @returns the gateway's certificate authority, if there is one */
+/** @returns CA certificate of the gateway, if any */
 function checkGateway({ gateway, ca }: Values, problems: Problems): string | undefined {
 	const url = gateway ? problems.attempt(() => parseGateway(gateway)) : undefined;
 	if (url && isThisComputer(url.host))

@@ -1,6 +1,6 @@
 /**
- * Builds the firmware, the same image as a release, and writes it to a board by USB with Espressif's esptool, a Python module of
- * ESP-IDF. The settings have a partition of their own, so neither the build nor esptool's command line contains them.
+ * Builds the firmware, the same image as a release, and writes it to a board over USB with esptool, a Python module of ESP-IDF. The
+ * settings have their own partition, so neither the build nor the command line of esptool contains them.
  */
 
 import { spawn } from "node:child_process";
@@ -11,19 +11,19 @@ import type { DeviceSettings } from "../command-line/device-settings.js";
 import { type BoardBuildOptions, boardOf, buildBoard } from "./build.js";
 import { type BoardChip, builtFor, type FlashFile, firmwareFiles, settingsPartition } from "./flash-image.js";
 
-/** The SDK's UPLOAD_SPEED; ignored by the chip's own USB port. */
+/** UPLOAD_SPEED of the SDK; ignored by the native USB port. */
 const bitsPerSecond = 921_600;
 
 export interface BoardFlashOptions extends Omit<BoardBuildOptions, "host"> {
-	/** Undefined: the board keeps its own. */
+	/** Undefined keeps the settings on the board. */
 	readonly settings: DeviceSettings | undefined;
 	/** Serial port. */
 	readonly port: string;
-	/** Called before the board is written. */
+	/** Called before the board is flashed. */
 	readonly onBuilt: () => void;
 }
 
-/** @throws Error where a setting is too long, the build fails, or the board is not fully written */
+/** @throws Error if a setting is too long, the build fails, or flashing fails */
 export async function flashBoard(options: BoardFlashOptions): Promise<void> {
 	const { sdk, model, settings, port, outputFolder, onBuilt } = options;
 	const built = builtFor(boardOf(model), outputFolder);
@@ -32,7 +32,7 @@ export async function flashBoard(options: BoardFlashOptions): Promise<void> {
 	onBuilt();
 	const files: FlashFile[] = [...firmwareFiles(built)];
 	const settingsFile = join(outputFolder, "settings.bin");
-	// After Ctrl-C esptool ends, and the settings file is still removed.
+	// Ctrl-C ends esptool; the settings file is still removed.
 	const ignore = () => {};
 	process.on("SIGINT", ignore);
 	try {
@@ -53,7 +53,7 @@ export async function flashBoard(options: BoardFlashOptions): Promise<void> {
 	}
 }
 
-/** As in ESP-IDF's components/esptool_py/project_include.cmake; flash mode and size are those in the files. */
+/** Arguments as in components/esptool_py/project_include.cmake of ESP-IDF; flash mode and size are those in the files. */
 function esptoolWords(chip: BoardChip, port: string, files: readonly FlashFile[]): readonly string[] {
 	const pairs = files.flatMap(({ file, offset }) => [`0x${offset.toString(16)}`, file]);
 	const options = ["--chip", chip, "--port", port, "--baud", String(bitsPerSecond)];

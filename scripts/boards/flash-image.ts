@@ -1,4 +1,4 @@
-/** The contents of a board's flash: boot loader, partition table, boot state, image, and a partition with the device's settings. */
+/** Contents of the flash: boot loader, partition table, boot state, image, and a partition with the settings of the device. */
 
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -9,11 +9,11 @@ import type { DeviceSettings } from "../command-line/device-settings.js";
 import { projectFolder } from "../command-line/project.js";
 import { binFolder, qemuBoard } from "./build.js";
 
-/** Where the chip's ROM loads it from. */
+/** Offset from which the chip's ROM loads the boot loader. */
 const bootLoaderOffsets = Object.freeze({ esp32: 0x1000, esp32s3: 0 });
 export type BoardChip = keyof typeof bootLoaderOffsets & Chip;
 
-/** Of the boards. */
+/** Partition table of the boards. */
 export const partitionsFile = partitionsFileOf("esp32");
 
 function partitionsFileOf(host: string): string {
@@ -29,7 +29,7 @@ export interface Partition {
 	readonly size: number;
 }
 
-/** @param csv for ESP-IDF's gen_esp32part.py, with all offsets */
+/** @param csv input of gen_esp32part.py of ESP-IDF, with all offsets */
 export function readPartitions(csv: string): readonly Partition[] {
 	return csv
 		.split(/\r?\n/)
@@ -50,19 +50,19 @@ export interface FlashFile {
 
 export interface BuiltFirmware {
 	readonly chip: BoardChip;
-	/** Of the build's files. */
+	/** Output folder of the build. */
 	readonly folder: string;
 	readonly partitionsFile: string;
 }
 
-/** What a build for a host leaves. @param host folder under hosts/: a board's, or QEMU's */
+/** Returns the output of a build. @param host folder under hosts/ of a board or QEMU */
 export function builtFor(host: string, outputFolder: string): BuiltFirmware {
 	const folder = binFolder(outputFolder, host);
 	if (host === qemuBoard.host) return { chip: "esp32", folder, partitionsFile: partitionsFileOf(host) };
 	return { chip: "esp32s3", folder, partitionsFile };
 }
 
-/** Everything except the settings. @throws Error where a file is missing, or too long for its partition */
+/** Lists all files except the settings. @throws Error if a file is missing, or too long for its partition */
 export function firmwareFiles({ chip, folder, partitionsFile }: BuiltFirmware): readonly FlashFile[] {
 	const bootLoaderOffset = bootLoaderOffsets[chip];
 	const places = [
@@ -85,14 +85,14 @@ export interface SettingsPartition {
 	readonly bytes: Uint8Array;
 }
 
-/** @throws Error that names a setting that is too long */
+/** @throws Error that names an oversized setting */
 export function settingsPartition(partitionsFile: string, settings: DeviceSettings): SettingsPartition {
 	const { offset, size } = partitionNamed(partitionsFile, "nvs");
 	const bytes = makeNvsImage({ byteLength: size, namespace: settingsNamespace, values: settings });
 	return { offset, bytes };
 }
 
-/** The whole flash, erased (0xFF) where nothing is written. @throws Error as firmwareFiles does */
+/** Creates an image of the whole flash; unused bytes are 0xFF. @throws Error like firmwareFiles */
 export function makeFlashImage(
 	built: BuiltFirmware,
 	settings: SettingsPartition,
@@ -104,7 +104,7 @@ export function makeFlashImage(
 	return flash;
 }
 
-/** A used flash with other settings, which also resets the volume. @throws Error where its partition table is not this build's */
+/** Replaces the settings of a used flash, which also resets the volume. @throws Error if its partition table differs from this build */
 export function withSettings(
 	flash: Uint8Array,
 	{ folder }: BuiltFirmware,

@@ -1,22 +1,22 @@
 /**
- * Compares what was linked with the C sources of the manifests. The linker takes a file from the SDK's archive only for a symbol
- * that another file needs: one that has only static symbols is compiled and left out, without a warning.
+ * Compares the linked objects with the C sources of the manifests. The linker includes a file of the SDK's archive only for a symbol
+ * that another file uses, and silently omits a file with only static symbols.
  */
 
 import { relative, sep } from "node:path";
 import { projectFolder } from "../command-line/project.js";
 
-/** A rule of mcconfig's makefile: the object's name and its source. */
+/** Rule of mcconfig's makefile: object name and source. */
 const objectRule = /^\$\(TMP_DIR\)\/(\S+\.o): (\S+)/gm;
 const memoryMap = "\nLinker script and memory map\n";
-/** A section with bytes in the image. Debug information begins at address 0, and what was left out is at 0. */
+/** Section with bytes in the image. Debug information begins at address 0, and omitted sections are at 0. */
 const placedSection = /\s0x0*[1-9a-f][0-9a-f]{7}\s+0x0*[1-9a-f][0-9a-f]*\s+\S*\(([^()\s]+\.o)\)/g;
 
 /**
- * @param makefile of mcconfig, with all sources of the build
- * @param map of GNU ld
- * @returns this project's sources of which the image has nothing, relative to the project
- * @throws Error where either names none
+ * @param makefile makefile of mcconfig with all sources of the build
+ * @param map link map of GNU ld
+ * @returns sources of this project that are missing in the image, relative to the project
+ * @throws Error if either contains no C sources
  */
 export function findUnlinkedSources(makefile: string, map: string): readonly string[] {
 	const own = [...makefile.matchAll(objectRule)].flatMap(([, object = "", source = ""]) =>

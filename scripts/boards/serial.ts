@@ -1,6 +1,6 @@
 /**
- * A board's serial port, as text lines, on Linux and macOS. `stty` sets it up and Node reads it as a terminal, so no package with native
- * code is needed; resetting a board is esptool's work. A port that goes away while its board restarts is opened again.
+ * Serial port of a board as text lines, on Linux and macOS. `stty` configures it and Node reads it as a terminal, without native
+ * packages. A port that disappears while its board restarts is reopened.
  */
 
 import { spawnSync } from "node:child_process";
@@ -9,19 +9,19 @@ import { StringDecoder } from "node:string_decoder";
 import { setTimeout } from "node:timers/promises";
 import { ReadStream } from "node:tty";
 
-/** The SDK's and ESP-IDF's rate for a console; the chip's own USB port ignores it. */
+/** Console baud rate of the SDK and ESP-IDF; ignored by the native USB port. */
 const bitsPerSecond = 115_200;
-/** Between two attempts to open a port that is away. */
+/** Retry interval for a missing port. */
 const retryMs = 200;
-/** A board that prints no end of line cannot fill the memory. */
+/** Maximum length of a line, which bounds memory without line ends. */
 const longestLine = 4096;
 
 export interface SerialPortOptions {
-	/** Such as `/dev/ttyACM0`. */
+	/** For example `/dev/ttyACM0`. */
 	readonly path: string;
-	/** Without its end of line; as it came, so it may hold control characters: see printable(). */
+	/** Called with each line without its line end. It may contain control characters: see printable(). */
 	readonly onLine: (line: string) => void;
-	/** Waits for a port that is not there yet. Default: false. */
+	/** Waits for a missing port. Default: false. */
 	readonly isAwaited?: boolean;
 }
 
@@ -35,7 +35,7 @@ export class SerialPort {
 		this.#options = options;
 	}
 
-	/** @throws Error if this system has no such port, or the port cannot be opened; the message says what to do */
+	/** @throws Error if the port does not exist or cannot be opened */
 	static open(options: SerialPortOptions): SerialPort {
 		if (process.platform === "win32")
 			throw new Error(
@@ -47,14 +47,14 @@ export class SerialPort {
 		return port;
 	}
 
-	/** The port is away while its board restarts by USB. */
+	/** Whether the port is present; it disappears while its board restarts over USB. */
 	get isOpen(): boolean {
 		return this.#stream !== undefined;
 	}
 
-	/** What is written while the port is away is lost. @param line without its end of line */
+	/** Writes a line, which is lost while the port is missing. @param line text without line end */
 	write(line: string): void {
-		// Node writes the rest of a long line once the port takes more.
+		// Node buffers the rest of a long line until the port accepts more.
 		this.#stream?.write(`${line}\n`);
 	}
 
@@ -65,7 +65,7 @@ export class SerialPort {
 
 	#open(): void {
 		const { path } = this.#options;
-		// Without O_NONBLOCK the call would wait for a carrier.
+		// Without O_NONBLOCK the call would wait for a carrier signal.
 		const fd = openSync(path, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK);
 		try {
 			setUp(fd, path);
@@ -100,7 +100,7 @@ export class SerialPort {
 			try {
 				return this.#open();
 			} catch {
-				// Not back yet.
+				// Still missing.
 			}
 		}
 	}
@@ -113,9 +113,9 @@ export class SerialPort {
 	}
 }
 
-/** @throws Error if it is no serial port */
+/** Configures the port. @throws Error if it is not a serial port */
 function setUp(fd: number, path: string): void {
-	// -hupcl: a board must not restart when the port is closed.
+	// -hupcl keeps the board from restarting when the port is closed.
 	const words = [String(bitsPerSecond), "raw", "-echo", "-hupcl", "clocal"];
 	const { error, status, stderr } = spawnSync("stty", words, {
 		stdio: [fd, "ignore", "pipe"],

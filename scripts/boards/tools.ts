@@ -1,4 +1,4 @@
-/** Finds what builds for boards and QEMU, and the serial port of a board. */
+/** Finds the build tools for boards and QEMU, and the serial port of a board. */
 
 import {
 	type Found,
@@ -20,7 +20,7 @@ import {
 	isIdfFitting,
 } from "../moddable/versions.js";
 
-/** Below the home folder, where ESP-IDF is installed: what makes it ready in a terminal. */
+/** Activation commands by the location of ESP-IDF below the home folder. */
 const activations = [
 	{ file: `esp/esp-idf-v${idfVersion}/export.sh`, command: activateIdf },
 	{
@@ -29,7 +29,7 @@ const activations = [
 	},
 ];
 
-/** ESP-IDF, which compiles for boards and QEMU, by its own files. */
+/** Finds ESP-IDF, the toolchain for boards and QEMU. */
 export function findIdf(machine: Machine, { isAnyVersion = false }: FindOptions = {}): Found | ToolProblem {
 	const { IDF_PATH: folder } = machine.environment;
 	const { join } = pathsOf(machine);
@@ -67,7 +67,7 @@ export function findIdf(machine: Machine, { isAnyVersion = false }: FindOptions 
 	return { what: `v${version ?? "unknown"}, ${folder}` };
 }
 
-/** @param text of tools/cmake/version.cmake */
+/** @param text contents of tools/cmake/version.cmake */
 function idfVersionOf(text: string): string | undefined {
 	const figures = ["MAJOR", "MINOR", "PATCH"].map(
 		(name) => new RegExp(`set\\(\\s*IDF_VERSION_${name}\\s+(\\d+)`, "i").exec(text)?.[1],
@@ -75,7 +75,7 @@ function idfVersionOf(text: string): string | undefined {
 	return figures.includes(undefined) ? undefined : figures.join(".");
 }
 
-/** USB serial ports on Linux and macOS: the chip's own, and common converters. */
+/** USB serial ports on Linux and macOS: native ones and common bridges. */
 const portName = /^(ttyACM|ttyUSB|cu\.usbmodem|cu\.usbserial|cu\.wchusbserial|cu\.SLAB_USBtoUART)/;
 
 export function findPorts(machine: Machine): readonly string[] {
@@ -86,7 +86,7 @@ export function findPorts(machine: Machine): readonly string[] {
 		.map((name) => `/dev/${name}`);
 }
 
-/** @param given by a person; without it, the only port that there is */
+/** @param given port of the command line; default: the only connected port */
 export function findPort(machine: Machine, given?: string): Found | ToolProblem {
 	// On Windows ports such as COM3 are not files.
 	if (given && machine.platform === "win32") return { what: given };
@@ -115,7 +115,7 @@ export function findPort(machine: Machine, given?: string): Found | ToolProblem 
 	};
 }
 
-/** What builds for boards and QEMU. @param problems gets what is missing or wrong */
+/** Finds all build tools for boards and QEMU. @param problems collects missing and invalid tools */
 export function needBoardTools(problems: Problems, options: FindOptions): ModdableSdk | undefined {
 	const machine = thisMachine();
 	problems.need(findProject(machine));

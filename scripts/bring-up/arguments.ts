@@ -1,4 +1,4 @@
-/** The command line of `npm run bring-up`. */
+/** Parses the command line of `npm run bring-up`. */
 
 import { Problems } from "../command-line/problems.js";
 import { parseSettingWords } from "../command-line/setting-words.js";
@@ -27,13 +27,13 @@ export const options: readonly string[] = [...names, "keep", anyVersionFlag];
 export interface BringUpArguments extends FindOptions {
 	readonly target: Target;
 	readonly isKept: boolean;
-	/** Undefined: to be found. */
+	/** Serial port; undefined to detect it. */
 	readonly port: string | undefined;
-	/** Names; empty: all. */
+	/** Names of the steps; empty for all. */
 	readonly steps: readonly string[];
 }
 
-/** @throws UsageError with everything that is wrong */
+/** @throws UsageError with all errors */
 export function readArguments([first, ...others]: readonly string[]): BringUpArguments {
 	const problems = new Problems();
 	const target = targets.find(({ host }) => host === first?.toLowerCase());

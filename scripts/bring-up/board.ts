@@ -1,4 +1,4 @@
-/** The bring-up program on a board, asked over its serial port. */
+/** Client of the bring-up program on a board, over its serial port. */
 
 import { EventEmitter, once } from "node:events";
 import { describeProblem, findProblem, isRecord, matches } from "../../device/protocol/schema.js";
@@ -10,15 +10,15 @@ import {
 	requests,
 } from "../../hosts/esp32/bring-up/requests.js";
 
-/** A serial port, or what stands for one. */
+/** Serial port, or a substitute. */
 export interface SerialLine {
-	/** @param line without its end of line */
+	/** @param line text without line end */
 	write(line: string): void;
 }
 
 interface BoardOptions {
 	readonly line: SerialLine;
-	/** A line of the device's log. */
+	/** Called with each line of the log. */
 	readonly onLog: (line: string) => void;
 }
 
@@ -31,9 +31,9 @@ const retryMs = 2_000;
 
 export class BringUpBoard {
 	readonly #options: BoardOptions;
-	/** `start`, `answer` with the id of its request, and `end`. */
+	/** Events: `start`, `answer` with the id of its request, and `end`. */
 	readonly #events = new EventEmitter();
-	/** Why nothing can be asked any more. */
+	/** Reason why the connection ended. */
 	#end: string | undefined;
 	#lastId = 0;
 
@@ -41,7 +41,7 @@ export class BringUpBoard {
 		this.#options = options;
 	}
 
-	/** Takes a line that the serial port has received. */
+	/** Processes a line of the serial port. */
 	receive(line: string): void {
 		const at = line.indexOf(`${answerMark}{`);
 		const message = at < 0 ? undefined : parsed(line.slice(at + answerMark.length));
@@ -49,7 +49,7 @@ export class BringUpBoard {
 		this.#events.emit(message.ready === true ? "start" : `answer ${message.id}`, message);
 	}
 
-	/** The serial port has ended: what is waited for fails. */
+	/** Fails pending requests after the serial port was closed. */
 	end(reason: string): void {
 		this.#end = reason;
 		this.#events.emit("end");
@@ -94,7 +94,7 @@ export class BringUpBoard {
 		return answer;
 	}
 
-	/** @throws Error with this sentence if the event does not come in time, or why the serial port has ended */
+	/** Waits for an event. @param late message for a timeout @throws Error after a timeout or the end of the serial port */
 	async #next(event: string, limitMs: number, late: string): Promise<Readonly<Record<string, unknown>>> {
 		if (this.#end !== undefined) throw new Error(this.#end);
 		const over = new AbortController();
@@ -113,7 +113,7 @@ export class BringUpBoard {
 	}
 }
 
-/** @returns undefined if the line was cut, as by a restart */
+/** @returns undefined for a truncated line, such as after a restart */
 function parsed(text: string): unknown {
 	try {
 		return JSON.parse(text);

@@ -1,4 +1,4 @@
-/** Brings the bring-up program onto a board, or into QEMU, and connects with it. */
+/** Installs the bring-up program on a board or in QEMU, and connects to it. */
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,11 +22,11 @@ export interface Connection extends SerialLine {
 
 interface ConnectOptions {
 	readonly onLine: (line: string) => void;
-	/** The connection has ended by itself. */
+	/** Called when the connection ends unexpectedly. */
 	readonly onEnd: (reason: string) => void;
 }
 
-/** Builds and writes the program, unless it is kept. @throws Error that names everything that is missing */
+/** Builds and flashes the program, unless it is kept. @throws Error with all missing prerequisites */
 export function connect(given: BringUpArguments, options: ConnectOptions): Promise<Connection> {
 	return given.target.host === "qemu" ? openQemu(given, options) : openBoard(given, options);
 }

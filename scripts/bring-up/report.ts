@@ -1,4 +1,4 @@
-/** The result of a bring-up: a table, a file, and what to change in pins.ts. */
+/** Report of a bring-up: a table, a file, and the required changes of pins.ts. */
 
 import type { Finding } from "./step.js";
 
@@ -22,7 +22,7 @@ export function table(results: readonly StepResult[]): string {
 		.join("\n");
 }
 
-/** @returns what to change, with the file each line is for; empty: nothing */
+/** @returns required changes with their files; empty without changes */
 export function changes(results: readonly StepResult[], host: string): string {
 	const pins = results.flatMap(({ pins }) => Object.entries(pins ?? {}));
 	const others = results.flatMap(({ lines = [] }) => lines);
@@ -30,7 +30,7 @@ export function changes(results: readonly StepResult[], host: string): string {
 	return [...(own.length > 0 ? [`hosts/${host}/pins.ts:`, ...own] : []), ...others].join("\n");
 }
 
-/** As pins.ts writes it: objects are frozen, since they lie in ROM. */
+/** Formats a value for pins.ts, where objects are frozen to be stored in ROM. */
 function literal(value: unknown): string {
 	if (typeof value !== "object" || value === null) return JSON.stringify(value);
 	const fields = Object.entries(value).map(([name, each]) => `${name}: ${literal(each)}`);

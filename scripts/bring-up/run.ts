@@ -1,4 +1,4 @@
-/** Leads a person through the steps: each can be skipped and repeated. */
+/** Runs the steps interactively; each can be skipped and repeated. */
 
 import { boardModels } from "../../device/protocol/models.js";
 import { messageOf } from "../command-line/command.js";
@@ -29,8 +29,8 @@ export const steps: readonly Step[] = [
 ];
 
 /**
- * @param chosen names of steps; empty: all that the model has parts for
- * @param onResult called after each step with all results so far, those to come as skipped
+ * @param chosen names of steps; empty for all that the model has parts for
+ * @param onResult called after each step with all results; remaining steps are `skipped`
  */
 export async function runSteps(
 	context: Context,

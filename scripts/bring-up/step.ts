@@ -1,35 +1,35 @@
-/** What a step of bring-up is given, and what it finds. */
+/** Inputs and results of bring-up steps. */
 
 import type { BoardPart, Model } from "../../device/protocol/models.js";
 import type { BoardPins } from "../../hosts/esp32/pins.js";
 import type { BringUpBoard } from "./board.js";
 import type { Target } from "./targets.js";
 
-/** The person at the terminal. */
+/** Interaction with the person at the terminal. */
 export interface Person {
 	tell(text: string): void;
 	choose<const C extends readonly string[]>(question: string, choices: C): Promise<C[number]>;
 	/** @returns what was typed, without the spaces around it; may be empty */
 	type(question: string, options?: { readonly isSecret: boolean }): Promise<string>;
 	/**
-	 * Shows what `read` reports, again and again, until it has a result or the person presses Enter.
-	 * @returns undefined: Enter was pressed
+	 * Shows readings until one has a result or the person presses Enter.
+	 * @returns the result; undefined after Enter
 	 */
 	watch<T>(question: string, read: () => Promise<Reading<T>>): Promise<T | undefined>;
 }
 
 export interface Reading<T> {
-	/** One line. */
+	/** One line of text. */
 	readonly text: string;
 	readonly result?: T;
 }
 
-/** All that a board's pins.ts may have. */
+/** All pins that pins.ts of a board may contain. */
 export interface AllPins extends BoardPins {
 	readonly haptics?: number;
 	readonly ambientLight?: number;
 	readonly touch?: number;
-	/** Of the tuning there. */
+	/** From the tuning in the same file. */
 	readonly touchThreshold?: number;
 }
 
@@ -38,30 +38,30 @@ export interface Context {
 	readonly person: Person;
 	readonly target: Target;
 	readonly model: Model;
-	/** As in pins.ts. */
+	/** Pins of pins.ts. */
 	readonly pins: AllPins;
 }
 
 export interface Finding {
 	readonly isPassed: boolean;
-	/** Sentences: what was measured, what is wrong, and what to change. */
+	/** Sentences with measurements, faults and fixes. */
 	readonly notes: readonly string[];
-	/** Values of pins.ts that this board needs, by the names there. */
+	/** Required values of pins.ts by name. */
 	readonly pins?: Partial<Record<keyof AllPins, unknown>>;
-	/** Lines of other files that this board needs. */
+	/** Required lines of other files. */
 	readonly lines?: readonly string[];
 }
 
 export interface Step {
-	/** For the command line and the table. */
+	/** Name for the command line and the table. */
 	readonly name: string;
 	readonly title: string;
-	/** The part without which the step is left out. */
+	/** Part that the step requires. */
 	readonly part?: BoardPart;
 	readonly run: (context: Context) => Promise<Finding>;
 }
 
-/** PendingCommands a question that is answered by yes or no. */
+/** Asks a question answered with yes or no. */
 export async function isYes(person: Person, question: string): Promise<boolean> {
 	return (await person.choose(question, ["yes", "no"])) === "yes";
 }

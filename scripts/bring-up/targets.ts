@@ -1,4 +1,4 @@
-/** What bring-up can run on, and what it should find there. */
+/** Targets of a bring-up with their expected hardware. */
 
 import { join } from "node:path";
 import type { Chip } from "../../device/protocol/messages.js";
@@ -15,16 +15,16 @@ export interface Target {
 	/** Folder under hosts/. */
 	readonly host: string;
 	readonly model: Model;
-	/** Relative to the project. */
+	/** Path relative to the project. */
 	readonly manifest: string;
 	readonly chip: Chip;
 	readonly module: string;
 	readonly flashMB: number;
 	readonly psramMB: number;
 	readonly partitionsFile: string;
-	/** GPIOs with nothing of the module's own: candidates for parts at other pins than in pins.ts. */
+	/** GPIOs that the module does not use: candidates for miswired parts. */
 	readonly freePins: readonly number[];
-	/** Of ADC1. */
+	/** GPIOs of ADC1. */
 	readonly analogPins: readonly number[];
 }
 
@@ -32,7 +32,7 @@ function range(first: number, last: number): readonly number[] {
 	return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }
 
-/** hosts/esp32/sdkconfig: ESP32-S3-WROOM-1-N16R8, without the pins of strapping, USB, flash, PSRAM and console (its data sheet, table 3). */
+/** GPIOs of the ESP32-S3-WROOM-1-N16R8 (data sheet, table 3) without those of strapping, USB, flash, PSRAM and console. */
 const boardPins = [...range(1, 2), ...range(4, 18), 21, ...range(38, 42), 47, 48];
 
 export const targets: readonly Target[] = [
@@ -54,7 +54,7 @@ export const targets: readonly Target[] = [
 		module: "QEMU's ESP32",
 		flashMB: qemuBoard.flashBytes / 1024 / 1024,
 		psramMB: 0,
-		// Without those of flash (6 to 11), strapping and the console.
+		// GPIOs except those of flash (6 to 11), strapping and console.
 		freePins: [4, ...range(13, 14), ...range(16, 19), ...range(21, 23), ...range(25, 27), ...range(32, 33)],
 		analogPins: [],
 	},
@@ -65,7 +65,7 @@ interface BoardFile {
 	readonly tuning: BoardTuning | Proto1Tuning;
 }
 
-/** As they are in the file now: a person may have changed it since the last run. QEMU has those of a board of its model. */
+/** Reads the current pins.ts, which may have changed since the last run. QEMU uses that of a board of its model. */
 export async function readPins({ model }: Target): Promise<AllPins> {
 	const { pins, tuning }: BoardFile = await import(`../../hosts/${boardOf(model)}/pins.js`);
 	return { ...pins, ...tuning };

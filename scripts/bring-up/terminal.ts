@@ -1,4 +1,4 @@
-/** The person at the terminal: questions are answered by a letter or a word and Enter. */
+/** Terminal interaction: questions are answered with a number or the beginning of a word. */
 
 import { createInterface, type Interface } from "node:readline/promises";
 import { Writable } from "node:stream";
@@ -27,7 +27,7 @@ export class Terminal implements Person {
 		const list = choices.map((choice, index) => `${index + 1} ${choice}`).join(", ");
 		for (;;) {
 			const typed = (await this.#readline.question(`${question} [${list}] `)).trim().toLowerCase();
-			// Enter takes the first.
+			// Enter selects the first choice.
 			const chosen = choices.find(
 				(choice, index) =>
 					typed === String(index + 1) ||
@@ -68,7 +68,7 @@ export class Terminal implements Person {
 				const { text, result } = await read();
 				if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K  ${text}`);
 				if (result !== undefined) return result;
-				// Lets the line that was typed come in.
+				// Gives readline time to process input.
 				await new Promise((resolve) => setTimeout(resolve, 50));
 			}
 			return undefined;

@@ -1,4 +1,4 @@
-/** How many lines of code each room of the project has, and may have: `budget` in package.json. */
+/** Lines of code per folder, and their limits: `budget` in package.json. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,11 +7,11 @@ export interface Room {
 	/** A folder, without the rooms inside of it. */
 	readonly name: string;
 	readonly lines: number;
-	/** As package.json says. */
+	/** Limit in package.json. */
 	readonly most: number;
 }
 
-/** CI accepts this much more: a recipe of the README, such as the one for a board, adds some lines. */
+/** Share above the limit that CI accepts, for local changes such as a new board. */
 const headroom = 0.02;
 const isCode = /\.([cm]?[jt]sx?|css|c|h)$/;
 
@@ -36,7 +36,7 @@ export function checkBudget(rooms: readonly Room[], isCi: boolean): { text: stri
 	return { text: texts.join("\n"), isFailed: rooms.some(isFailing) };
 }
 
-/** Neither blank nor a comment alone. */
+/** Counts lines that are neither blank nor only a comment. */
 export function countLines(text: string): number {
 	let count = 0;
 	let isInComment = false;

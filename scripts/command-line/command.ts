@@ -1,26 +1,26 @@
-/** Runs an npm command: prints its usage for --help, and errors as sentences. */
+/** Runs an npm command: prints its usage for --help, and readable errors. */
 
 import { printable, printableLines } from "../../gateway/telemetry/printable.js";
 
-/** Defined by npm itself, which may read them from an .npmrc. */
+/** Options of npm itself, which may also come from an .npmrc. */
 const npmOptions: readonly string[] = ["ca", "json", "password", "token", "version", "yes"];
 
-/** The command line is wrong. */
+/** Invalid command line. */
 export class UsageError extends Error {
 	override readonly name = "UsageError";
 }
 
 export interface Command {
-	/** As in package.json. */
+	/** Name of the script in package.json. */
 	readonly name: string;
-	/** Begins with "Usage:". */
+	/** Help text that begins with "Usage:". */
 	readonly usage: string;
-	/** Without dashes. */
+	/** Option names without dashes. */
 	readonly options?: readonly string[];
 	readonly run: (words: readonly string[]) => Promise<void> | void;
 }
 
-/** The exit code is 1 after an error. Only defects are printed with a stack trace. */
+/** Runs a command. Errors set exit code 1; only internal errors are printed with a stack trace. */
 export async function runCommand({ name, usage, options = [], run }: Command): Promise<void> {
 	const words = process.argv.slice(2);
 	if (words.includes("--help") || words.includes("-h")) return console.log(usage);
@@ -34,12 +34,12 @@ export async function runCommand({ name, usage, options = [], run }: Command): P
 	}
 }
 
-/** Prints one line. What a device or a gateway has put into it does not control the terminal. */
+/** Prints one line with control characters escaped, since it may contain data of a device or gateway. */
 export function print(line: string): void {
 	console.log(printable(line));
 }
 
-/** @param option with dashes @throws UsageError */
+/** Parses an integer option. @param option name with dashes @throws UsageError */
 export function wholeNumber(option: string, text: string, least: number, most: number): number {
 	const number = Number(text);
 	if (text !== "" && Number.isInteger(number) && number >= least && number <= most) return number;
@@ -73,7 +73,7 @@ function isUsageError(error: unknown): error is Error {
 	return error instanceof UsageError || ("code" in error && String(error.code).startsWith("ERR_PARSE_ARGS"));
 }
 
-/** Errors of the JavaScript engine. */
+/** Whether an error is a bug: one of the JavaScript engine. */
 function isDefect(error: unknown): boolean {
 	return (
 		!(error instanceof Error) || [TypeError, RangeError, ReferenceError].some((type) => error instanceof type)

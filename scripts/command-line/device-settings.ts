@@ -1,4 +1,4 @@
-/** Checks the settings of a device from a command line. */
+/** Validates device settings of a command line. */
 
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { longestAuthority } from "../../hosts/esp32/nvs-settings.js";
 import { messageOf } from "./command.js";
 import { findGatewayToken } from "./gateway-token.js";
 
-/** For device/settings.ts. */
+/** Settings by name, as in device/settings.ts. */
 export type DeviceSettings = Readonly<Record<string, string>>;
 
 export const modelNames = models.map((model) => model.toLowerCase());
@@ -23,13 +23,13 @@ export function modelProblem(word: string | undefined): string {
 	return `The model comes first, ${list}${word.includes("=") ? "." : `, not ${word}.`}`;
 }
 
-/** Without the settings that have no value. */
+/** Removes settings without a value. */
 export function settingsOf(values: Readonly<Record<string, string | undefined>>): DeviceSettings {
 	const given = Object.entries(values).flatMap(([name, value]) => (value ? [[name, value] as const] : []));
 	return Object.fromEntries(given);
 }
 
-/** @throws Error whose message is a sentence */
+/** @throws Error with a complete sentence */
 export function parseGateway(gateway: string): ReturnType<typeof parseGatewayUrl> {
 	try {
 		return parseGatewayUrl(gateway);
@@ -41,7 +41,7 @@ export function parseGateway(gateway: string): ReturnType<typeof parseGatewayUrl
 export const authorityMissing =
 	"wss needs ca=…: the PEM file of the certificate authority that signed the gateway's certificate.";
 
-/** @param file a certificate in PEM or DER. @returns its DER in base64. @throws Error */
+/** Reads a certificate in PEM or DER. @returns its DER in base64 @throws Error */
 export function readAuthority(file: string | undefined): string {
 	if (!file) throw new Error(authorityMissing);
 	const base64 = readCertificate(file).raw.toString("base64");
@@ -58,12 +58,12 @@ function readCertificate(file: string): X509Certificate {
 	}
 }
 
-/** The token of the gateway on this computer. @throws Error that says how to get one */
+/** Returns the device token of the gateway on this computer. @throws Error if there is none */
 export function findToken(): string {
 	return findGatewayToken("device");
 }
 
-/** The same, where a command has token=. @throws Error that says how to give one */
+/** Returns the default of token=. @throws Error if there is none */
 export function tokenByDefault(): string {
 	try {
 		return findToken();

@@ -1,4 +1,4 @@
-/** A gateway that a command asks: its address, the monitor token, and errors as sentences for the person at the terminal. */
+/** HTTP and WebSocket client of commands, with the monitor token and readable errors. */
 
 import { WebSocket } from "ws";
 import { type Client, createClient, messageOf, Rejection } from "../../gateway/api/client/request.js";
@@ -15,7 +15,7 @@ export class GatewayClient {
 	readonly #address: URL;
 	readonly #headers: Readonly<Record<string, string>>;
 
-	/** @param gateway the address of `--gateway` @throws {UsageError} @throws {Error} that says how to get a token */
+	/** @param gateway value of `--gateway` @throws {UsageError} @throws {Error} without a token */
 	constructor(gateway: string) {
 		const address = URL.canParse(gateway) ? new URL(gateway) : undefined;
 		if (!address || !/^(http|ws)s?:$/.test(address.protocol))
@@ -32,7 +32,7 @@ export class GatewayClient {
 			});
 	}
 
-	/** @param releases whether images are included @returns the archive, as it arrives @throws {Rejection} also while it arrives */
+	/** @param releases includes images @returns chunks of the archive @throws {Rejection} also during the download */
 	async *downloadBackup(releases: boolean): AsyncGenerator<Uint8Array> {
 		try {
 			const { body } = await this.#respond("GET /api/backup", { query: releases ? { releases: "1" } : {} });
@@ -43,18 +43,18 @@ export class GatewayClient {
 		}
 	}
 
-	/** Emits `error` if it is refused: see `connectionError`. */
+	/** Opens a monitor connection, which emits `error` if it is rejected: see `connectionError`. */
 	openMonitor(): WebSocket {
 		return new WebSocket(this.#urlOf("/monitor", "ws"), { headers: this.#headers });
 	}
 
-	/** @param error of a WebSocket that did not open */
+	/** Converts the error of a WebSocket that did not open. */
 	connectionError(error: Error): Rejection {
 		const [, status = "0"] = /^Unexpected server response: (\d{3})$/.exec(error.message) ?? [];
 		return this.rejection(Number(status), error);
 	}
 
-	/** @param status of the answer; 0: there was none @param error with the gateway's sentence, or why there was no answer */
+	/** @param status HTTP status; 0 without a response @param error with the message of the gateway, or the cause */
 	rejection(status: number, error: unknown): Rejection {
 		return new Rejection(status, this.#sentenceOf(status, error));
 	}
@@ -76,7 +76,7 @@ export class GatewayClient {
 	}
 }
 
-/** @param error of fetch or of a socket: what it was caused by is what helps */
+/** Describes the root cause of a fetch or socket error. */
 function causeOf(error: unknown): string {
 	if (error instanceof AggregateError && error.message === "")
 		return [...new Set(error.errors.map(causeOf))].join(", ");

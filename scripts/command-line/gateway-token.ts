@@ -1,16 +1,16 @@
-/** Finds a gateway's token: in the environment, else that of the gateway on this computer. */
+/** Finds a gateway token in the environment or in the data folder of the gateway on this computer. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseTokens } from "../../gateway/access/tokens.js";
 import { readSettings } from "../../gateway/settings.js";
 
-/** @throws Error that says how to get one */
+/** @throws Error without a token */
 export function findGatewayToken(role: "device" | "monitor"): string {
 	const variable = `${role.toUpperCase()}_TOKEN`;
 	const { DATA_DIR, [variable]: text } = process.env;
 	const { dataDir, deviceToken, monitorToken } = readSettings({ DATA_DIR, [variable]: text });
-	// During a rotation there are two, the new one first.
+	// During a rotation there are two tokens, the new one first.
 	const given = (deviceToken ?? monitorToken)?.split(",")[0];
 	if (given) return given;
 	const file = join(dataDir, "tokens.json");
@@ -18,7 +18,7 @@ export function findGatewayToken(role: "device" | "monitor"): string {
 		const token = parseTokens(readFileSync(file, "utf8"))?.[role];
 		if (token !== undefined) return token;
 	} catch {
-		// No gateway has run here with this data folder.
+		// No gateway was started with this data folder.
 	}
 	throw new Error(
 		`there is no ${role} token: set ${variable}, or DATA_DIR to the data folder of a gateway, or start one (npm start), which makes ${file}`,

@@ -1,4 +1,4 @@
-/** What a check of tools sees of a computer: its files, programs and ports. Tests have made-up ones. */
+/** Abstraction of a computer for checks of tools: its files, programs and ports. Tests simulate it. */
 
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync } from "node:fs";
@@ -9,44 +9,44 @@ import { projectFolder } from "./project.js";
 
 export interface Machine {
 	readonly platform: NodeJS.Platform;
-	/** Such as 22.12.0. */
+	/** For example 22.12.0. */
 	readonly nodeVersion: string;
-	/** Of the user. */
+	/** Home folder of the user. */
 	readonly home: string;
-	/** This checkout. */
+	/** Folder of this checkout. */
 	readonly project: string;
 	readonly environment: Readonly<NodeJS.ProcessEnv>;
 	exists(path: string): boolean;
-	/** @returns undefined if it cannot be read */
+	/** @returns contents; undefined if unreadable */
 	read(path: string): string | undefined;
-	/** Names in a folder; none if it cannot be read. */
+	/** Lists names in a folder; empty if unreadable. */
 	list(folder: string): readonly string[];
 	isProgram(path: string): boolean;
-	/** Whether this user may read and write it. */
+	/** Whether this user has read and write access. */
 	isOpen(path: string): boolean;
-	/** What it prints. @param program its path @returns undefined if it fails */
+	/** Runs a program. @returns its output; undefined after a failure */
 	run(program: string, words: readonly string[]): string | undefined;
-	/** Undefined if it is not known. */
+	/** Free disk space in bytes; undefined if unknown. */
 	freeBytes(folder: string): number | undefined;
-	/** Whether a program listens on that port of 127.0.0.1. */
+	/** Whether a program listens on a port of 127.0.0.1. */
 	isListening(port: number): Promise<boolean>;
-	/** The body of a successful answer; undefined if there is none. */
+	/** Fetches a body; undefined without a successful response. */
 	fetch(url: string): Promise<string | undefined>;
 }
 
-/** A tool, or something else that a computer has. */
+/** Found tool or resource. */
 export interface Found {
-	/** Its version and place, in words; of a program and a port that is its path. */
+	/** Description with version and location; for a program or port, its path. */
 	readonly what: string;
 }
 
-/** In place of a tool: what is wrong, and how a person corrects it. */
+/** Problem with a tool, and its fix. */
 export interface ToolProblem {
-	/** One sentence. */
+	/** Sentence. */
 	readonly problem: string;
-	/** A command or a sentence. */
+	/** Command or sentence. */
 	readonly fix: string;
-	/** There is one, but another than is needed. */
+	/** Whether the tool exists but is unsuitable. */
 	readonly isWrong?: boolean;
 }
 
@@ -54,12 +54,12 @@ export function isProblem(found: Found | ToolProblem): found is ToolProblem {
 	return "problem" in found;
 }
 
-/** As an error or a warning. */
+/** Formats a problem as an error or a warning. */
 export function describeProblem({ problem, fix }: ToolProblem): string {
 	return `${problem} Fix it: ${fix}`;
 }
 
-/** The one on which this process runs. */
+/** Returns the computer of this process. */
 export function thisMachine(environment: NodeJS.ProcessEnv = process.env): Machine {
 	return {
 		platform: process.platform,
@@ -94,17 +94,17 @@ export function thisMachine(environment: NodeJS.ProcessEnv = process.env): Machi
 	};
 }
 
-/** How paths are written there. */
+/** Path functions of the platform. */
 export function pathsOf({ platform }: Pick<Machine, "platform">): path.PlatformPath {
 	return platform === "win32" ? path.win32 : path.posix;
 }
 
-/** @returns the path of a program on the PATH */
+/** Finds a program on the PATH. */
 export function findProgram(machine: Machine, name: string): string | undefined {
 	return findPrograms(machine, name, foldersOnPath(machine))[0];
 }
 
-/** @returns the paths of all programs of that name in the folders */
+/** Finds all programs of a name in the folders. */
 export function findPrograms(machine: Machine, name: string, folders: readonly string[]): readonly string[] {
 	const { join } = pathsOf(machine);
 	const names = machine.platform === "win32" ? [`${name}.exe`, `${name}.cmd`, `${name}.bat`, name] : [name];
@@ -114,15 +114,15 @@ export function findPrograms(machine: Machine, name: string, folders: readonly s
 }
 
 export function foldersOnPath(machine: Machine): readonly string[] {
-	// Windows writes it as Path.
+	// Windows names it Path.
 	const { PATH = machine.environment.Path ?? "" } = machine.environment;
 	return PATH.split(pathsOf(machine).delimiter).filter((folder) => folder !== "");
 }
 
 /**
- * The build with make, nmake and CMake takes other characters for separators, patterns and variables.
+ * Checks a path for characters that make, nmake and CMake treat as separators, patterns or variables.
  *
- * @param what such as "The project" @returns undefined: it can build there
+ * @param what subject, such as "The project" @returns undefined for a valid path
  */
 export function findPathProblem(
 	{ platform }: Pick<Machine, "platform">,
@@ -140,7 +140,7 @@ export function findPathProblem(
 	};
 }
 
-/** For a command line that a person copies. */
+/** Quotes a path for a shell if needed. */
 export function quoted(file: string): string {
 	return /^[\w@%+=:,./\\~-]+$/.test(file) ? file : `"${file}"`;
 }

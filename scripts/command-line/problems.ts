@@ -1,4 +1,4 @@
-/** Collects problems, so that a command can name all of them before it builds for minutes. */
+/** Collects problems, so that a command reports all of them before a long build. */
 
 import { messageOf, UsageError } from "./command.js";
 import { describeProblem, type Found, isProblem, type ToolProblem } from "./machine.js";
@@ -11,12 +11,12 @@ export class Problems {
 		return this.#sentences.length > 0;
 	}
 
-	/** @param sentence undefined: no problem */
+	/** @param sentence undefined adds nothing */
 	add(sentence: string | undefined): void {
 		if (sentence !== undefined && !this.#sentences.includes(sentence)) this.#sentences.push(sentence);
 	}
 
-	/** @returns the result; undefined if the action threw, which is a problem */
+	/** Runs an action and adds its error as a problem. @returns the result; undefined after an error */
 	attempt<T>(action: () => T): T | undefined {
 		try {
 			return action();
@@ -26,7 +26,7 @@ export class Problems {
 		}
 	}
 
-	/** @returns the tool; undefined if it is missing or wrong, which is a problem */
+	/** Adds a missing or unsuitable tool as a problem. @returns the tool; undefined for a problem */
 	need<T extends Found>(found: T | ToolProblem): T | undefined {
 		if (!isProblem(found)) return found;
 		this.add(describeProblem(found));
@@ -38,7 +38,7 @@ export class Problems {
 		this.#isUsageWrong = this.areFound;
 	}
 
-	/** One line per problem; a UsageError if the use of the command is wrong. */
+	/** Creates an error with one line per problem; a UsageError for an invalid command line. */
 	asError(): Error {
 		const message = this.#sentences.join("\n");
 		return this.#isUsageWrong ? new UsageError(message) : new Error(message);

@@ -1,4 +1,4 @@
-/** The project's folder and version. */
+/** Folder and version of the project. */
 
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";

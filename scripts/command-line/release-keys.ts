@@ -1,4 +1,4 @@
-/** The public keys that are compiled into a firmware, from the gateway's variable RELEASE_KEYS. */
+/** Public keys for the firmware, from RELEASE_KEYS. */
 
 import type { ReleaseKeys } from "../../gateway/firmware/release-keys.js";
 import { readSettings } from "../../gateway/settings.js";
@@ -8,12 +8,12 @@ export function givenReleaseKeys(): ReleaseKeys {
 	return readSettings({ RELEASE_KEYS: process.env.RELEASE_KEYS }).releaseKeys;
 }
 
-/** @returns as `formatReleaseKeys` @throws StartError */
+/** @returns keys formatted by `formatReleaseKeys` @throws StartError */
 export function builtInReleaseKeys(): string {
 	return formatReleaseKeys(givenReleaseKeys());
 }
 
-/** @returns for `readReleaseKeys` of device/update/signature.ts; empty: none */
+/** Formats keys for `readReleaseKeys` of device/update/signature.ts; empty without keys. */
 export function formatReleaseKeys(keys: ReleaseKeys): string {
 	const hex = (value: bigint) => value.toString(16).padStart(64, "0");
 	return keys.map(({ x, y }) => hex(x) + hex(y)).join(",");

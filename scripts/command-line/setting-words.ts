@@ -7,9 +7,9 @@ import type { Problems } from "./problems.js";
 export interface SettingWordsOptions<Name extends string, Flag extends string> {
 	readonly words: readonly string[];
 	readonly names: readonly Name[];
-	/** Words without a value, with or without dashes. */
+	/** Flags, accepted with or without dashes. */
 	readonly flags: readonly Flag[];
-	/** Of the first word; default 1. */
+	/** Position of the first word for errors; default: 1. */
 	readonly position?: number;
 }
 
@@ -18,7 +18,7 @@ export interface SettingWords<Name extends string, Flag extends string> {
 	readonly flags: readonly Flag[];
 }
 
-/** @param problems gets a sentence for each unknown word */
+/** @param problems collects a message for each unknown word */
 export function parseSettingWords<Name extends string, Flag extends string>(
 	{ words, names, flags, position = 1 }: SettingWordsOptions<Name, Flag>,
 	problems: Problems,

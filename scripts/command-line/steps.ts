@@ -1,20 +1,20 @@
-/** Runs commands side by side and reports each, whether or not others fail. */
+/** Runs commands in parallel and reports each of them. */
 
 import { execFile } from "node:child_process";
 
 export interface Step {
-	/** As a person would type it. */
+	/** Command line to display. */
 	readonly name: string;
 	readonly command: string;
 	readonly words: readonly string[];
 }
 
-/** tsc may print an error for each line. */
+/** Maximum output in bytes; tsc may print an error per line. */
 const maxBuffer = 64 << 20;
 
 /**
- * @param print gets a text when a step has ended: its name, and its output if it failed, except problems that an earlier
- * step has reported @returns whether all succeeded
+ * @param print called with the name of each completed step, and its output if it failed, without problems that an earlier step
+ * reported @returns whether all succeeded
  */
 export async function runSteps(steps: readonly Step[], print: (text: string) => void): Promise<boolean> {
 	const reported = new Set<string>();
@@ -25,7 +25,7 @@ export async function runSteps(steps: readonly Step[], print: (text: string) => 
 				print(`✔ ${step.name}`);
 				return true;
 			}
-			// A problem is a line and the indented lines below it.
+			// A problem is a line followed by indented lines.
 			const problems = output.trim().split(/\n(?=\S)/);
 			const others = problems.filter((problem) => !reported.has(problem.trim()));
 			for (const problem of others) reported.add(problem.trim());
@@ -36,7 +36,7 @@ export async function runSteps(steps: readonly Step[], print: (text: string) => 
 	return outcomes.every((isDone) => isDone);
 }
 
-/** @returns what a step that fails prints; undefined: it succeeds */
+/** @returns output of a failed step; undefined after success */
 function problemOf({ command, words }: Step): Promise<string | undefined> {
 	return new Promise((resolve) =>
 		execFile(command, words, { maxBuffer }, (error, stdout, stderr) =>

@@ -1,4 +1,4 @@
-/** Streams what happens on the board of a virtual device to pages, as server-sent events. */
+/** Streams board events of a virtual device to pages as server-sent events. */
 
 import type { ServerResponse } from "node:http";
 import { buttonNames } from "../../device/host.js";
@@ -35,7 +35,7 @@ export class BoardStream {
 		}, keepAliveMs);
 	}
 
-	/** Once no page is left, its buttons and its pad are released: the page that held them may not have said so. */
+	/** Adds a page. When the last page leaves, buttons and touch pad are released. */
 	add(page: ServerResponse, next: string): void {
 		if (page.destroyed) return;
 		page.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });

@@ -1,4 +1,4 @@
-/** Routes and events between the demo and its page; the inputs are in hosts/virtual/node/input.ts. */
+/** Routes and events between the demo and its page; inputs are defined in hosts/virtual/node/input.ts. */
 
 import type { ButtonName } from "../../device/host.js";
 import { anyObject } from "../../gateway/api/json.js";
@@ -47,16 +47,16 @@ export const demoRoutes = defineRoutes(null, {
 });
 export type DemoRoutes = (typeof demoRoutes)["routes"];
 
-/** Server-sent events of a board, each with its data; all but `sound` and `more` are sent at the start of a stream, too. */
+/** Server-sent events of a board with their data; all except `sound` and `more` are also sent at the start of a stream. */
 export interface BoardEvents {
 	readonly inputs: BoardInputs;
-	/** Of the codec, as a factor: 1 is 0 dB, 0 is silence. */
+	/** Gain of the codec as a factor: 1 is 0 dB, 0 is silence. */
 	readonly gain: number;
-	/** What the speaker's output starts to play; null: it stops. */
+	/** Sound that starts to play; null when it stops. */
 	readonly sound: BoardSound | null;
-	/** What follows, as `samples` of BoardSound, half a second before it is played. */
+	/** Following samples, as in BoardSound, half a second ahead. */
 	readonly more: string;
-	/** The version that the next release would have. */
+	/** Version of the next release. */
 	readonly next: string;
 }
 
@@ -65,12 +65,12 @@ export interface BoardInputs {
 	/** 0 to 4095. */
 	readonly light: number;
 	readonly isTouched: boolean;
-	/** In dBm; null: out of range of Wi-Fi. */
+	/** Signal in dBm; null out of range. */
 	readonly rssi: number | null;
 }
 
 export interface BoardSound {
-	/** Signed, 16 bits, little-endian, mono; in base64. */
+	/** Signed 16-bit samples, little-endian, mono, in base64. */
 	readonly samples: string;
 	/** In hertz. */
 	readonly sampleRate: number;

@@ -1,4 +1,4 @@
-/** Releases of this checkout for virtual devices, made as `npm run release` makes them. */
+/** Builds releases of this checkout for virtual devices, like `npm run release`. */
 
 import { inc, rcompare } from "semver";
 import { parseVersion } from "../../gateway/api/channels.js";
@@ -14,9 +14,9 @@ const notes = "Of this checkout, made by npm run demo.";
 
 export interface DemoReleasesOptions {
 	readonly releasesDir: string;
-	/** Of the gateway. */
+	/** Release keys of the gateway. */
 	readonly releaseKeys: ReleaseKeys;
-	/** Versions that devices run. */
+	/** Versions running on the devices. */
 	readonly running: () => readonly string[];
 }
 
@@ -28,13 +28,13 @@ export class DemoReleases {
 		this.#options = options;
 	}
 
-	/** Makes a release where the folder has none, above what the demo's devices run: the first offer is an update. */
+	/** Builds a release newer than the demo's devices if the folder is empty, so that an update is available. */
 	async makeFirst(): Promise<void> {
 		const { releases } = await readCatalog(this.#options.releasesDir);
 		if (releases.length === 0) await this.#add(inc(packageVersion(), "patch") ?? packageVersion());
 	}
 
-	/** The minor version after all that there are. @throws ReleaseRefused where the catalog cannot be read */
+	/** Next minor version after all known ones. @throws ReleaseError if the catalog cannot be read */
 	async next(): Promise<string> {
 		const { releasesDir, running } = this.#options;
 		const { releases } = await readCatalog(releasesDir);
@@ -44,11 +44,7 @@ export class DemoReleases {
 		return inc(highest, "minor") ?? highest;
 	}
 
-	/**
-	 * Makes the next version of the sources as they are now. Anyone who asks meanwhile gets the same one.
-	 *
-	 * @returns its version. @throws {HttpProblem} that says why it was not made
-	 */
+	/** Builds the next version from the current sources. Concurrent calls share the result. @returns the version @throws {RequestError} */
 	make(): Promise<string> {
 		this.#making ??= this.#makeNext().finally(() => {
 			this.#making = undefined;

@@ -1,4 +1,4 @@
-/** Routes of the demo's page: board inputs and outputs of its devices, power cuts, and releases. */
+/** Routes of the demo page: board inputs and outputs, power cuts, and releases. */
 
 import { type Route, serve, streamed } from "../../gateway/http/routes.js";
 import { HttpProblem } from "../../gateway/problem.js";
@@ -12,7 +12,7 @@ import type { DemoReleases } from "./releases.js";
 interface Served {
 	readonly device: VirtualDevice;
 	readonly stream: BoardStream;
-	/** The one that goes on now. */
+	/** Power cut in progress. */
 	powerCut?: Promise<void> | undefined;
 }
 
@@ -20,7 +20,7 @@ export class DemoApi {
 	readonly #releases: Pick<DemoReleases, "make" | "next">;
 	readonly #served = new Map<string, Served>();
 	#onReady = () => {};
-	/** A page of an earlier demo may ask before the devices run. */
+	/** Resolves when the devices run, for early requests of a page that is still open. */
 	readonly #ready = new Promise<void>((resolve) => {
 		this.#onReady = resolve;
 	});
@@ -29,7 +29,7 @@ export class DemoApi {
 		this.#releases = releases;
 	}
 
-	/** To be called once; until then requests wait. */
+	/** Starts to serve devices; requests wait until this is called once. */
 	serve(devices: readonly VirtualDevice[]): void {
 		for (const device of devices)
 			this.#served.set(device.deviceId, { device, stream: new BoardStream(device.board) });
@@ -66,7 +66,7 @@ export class DemoApi {
 			},
 			"POST /api/demo/devices/:id/power-cut": async ({ params: { id } }) => {
 				const served = await this.#find(id);
-				// Two at the same time would start the device twice.
+				// Concurrent power cuts would start the device twice.
 				served.powerCut ??= served.device.powerCycle().finally(() => {
 					served.powerCut = undefined;
 				});
@@ -86,7 +86,7 @@ export class DemoApi {
 		for (const { stream } of this.#served.values()) stream.send("next", next);
 	}
 
-	/** @throws {HttpProblem} 404 where the demo does not run it */
+	/** @throws {RequestError} 404 for an unknown device */
 	async #find(deviceId: string): Promise<Served> {
 		await this.#ready;
 		const served = this.#served.get(deviceId);

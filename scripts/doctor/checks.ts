@@ -1,4 +1,4 @@
-/** What this computer needs: each check is a small function of a machine, and says how a person corrects what it misses. */
+/** Checks of this computer's prerequisites. Each is a function of a machine and returns a fix for a problem. */
 
 import { findIdf, findPort, findPorts } from "../boards/tools.js";
 import {
@@ -22,15 +22,15 @@ type Finding = Found | ToolProblem;
 
 interface Check {
 	readonly name: string;
-	/** None: useful for tests alone. */
+	/** Empty for tools that only tests use. */
 	readonly purposes: readonly Purpose[];
-	/** Without it the purpose is served too. Default: false. */
+	/** Whether the purpose works without it. Default: false. */
 	readonly isOptional?: boolean;
 	look(machine: Machine): Finding | Promise<Finding>;
 }
 
 const oldestNode = 20;
-/** Node 20 ended in April 2026 (https://github.com/nodejs/release). */
+/** Node 20 reached its end of life in April 2026 (https://github.com/nodejs/release). */
 const oldestMaintainedNode = 22;
 const megabyte = 1024 * 1024;
 
@@ -76,7 +76,7 @@ function program(name: string, fix: (machine: Machine) => string): (machine: Mac
 	};
 }
 
-/** It is started, too: macOS has a cc that only asks for the tools to be installed. */
+/** Finds and runs the program, since the cc of macOS may only prompt to install the tools. */
 function systemProgram(name: string): (machine: Machine) => Finding {
 	const find = program(name, ({ platform }) => {
 		if (platform === "darwin") return "xcode-select --install";
@@ -95,7 +95,7 @@ function systemProgram(name: string): (machine: Machine) => Finding {
 	};
 }
 
-/** ESP-IDF builds with it; its installer brings it on Windows alone. */
+/** Build tool of ESP-IDF, whose installer includes it only on Windows. */
 function builder(name: string, debianName: string): (machine: Machine) => Finding {
 	return program(name, (machine) => {
 		if (machine.platform === "win32") return notActive(machine);
@@ -113,7 +113,7 @@ function lookForEngine(machine: Machine): Finding {
 
 const portOf = ({ environment }: Machine) => Number(environment.PORT || 8080);
 
-/** Whether a gateway listens there; it says so without a token. */
+/** Whether a gateway listens on the port; its health check requires no token. */
 async function isGatewayAt(machine: Machine): Promise<boolean> {
 	return (await machine.fetch(`http://127.0.0.1:${portOf(machine)}/healthz`)) === '{"status":"ok"}';
 }
@@ -152,7 +152,7 @@ function lookForSoundHeaders({ platform, exists }: Machine): Finding {
 
 const withoutIdf: ToolProblem = { problem: "It comes with ESP-IDF.", fix: "first fix ESP-IDF." };
 
-/** How a person activates ESP-IDF, whose scripts set the environment. */
+/** Instructions to activate ESP-IDF. */
 function notActive({ platform, environment: { IDF_PATH } }: Machine): string {
 	if (platform === "win32") return "work in the shell of ESP-IDF.";
 	return `in this terminal: ${IDF_PATH ? `. ${quoted(`${IDF_PATH}/export.sh`)}` : activateIdf}`;

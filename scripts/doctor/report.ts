@@ -1,4 +1,4 @@
-/** The list that `npm run doctor` prints. */
+/** Report of `npm run doctor`. */
 
 import { isProblem, type Machine } from "../command-line/machine.js";
 import { checks, type Purpose, purposes } from "./checks.js";

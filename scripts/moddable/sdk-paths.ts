@@ -1,11 +1,11 @@
-/** The paths into the Moddable SDK that this project names: those of its manifests, so that an SDK can be compared with them. */
+/** Paths of the Moddable SDK in the manifests of this project, to verify an SDK. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Machine, pathsOf } from "../command-line/machine.js";
 import { projectFolder } from "../command-line/project.js";
 
-/** Our manifests that name files of the SDK. */
+/** Manifests that reference files of the SDK. */
 export const manifests = [
 	"manifest.json",
 	"hosts/esp32/common.json",
@@ -16,7 +16,7 @@ export const manifests = [
 	"hosts/simulator/manifest.json",
 ] as const;
 
-/** @returns paths below the SDK's folder as mcconfig takes them, with slashes: a module has no ending, and `*` stands for the rest */
+/** @returns paths relative to the SDK in the notation of mcconfig: with slashes, modules without suffix, and `*` as a wildcard */
 export function sdkPathsOf(manifest: string): readonly string[] {
 	const text = readFileSync(join(projectFolder, manifest), "utf8");
 	return [...text.matchAll(/"\$\((MODDABLE|MODULES)\)\/([^"]+)"/g)].map(([, root, path = ""]) =>
@@ -24,14 +24,14 @@ export function sdkPathsOf(manifest: string): readonly string[] {
 	);
 }
 
-/** @returns the first path that an SDK lacks; undefined: it has all */
+/** @returns first missing path; undefined for a complete SDK */
 export function findLackingPath(machine: Machine, folder: string): string | undefined {
 	return manifests.flatMap(sdkPathsOf).find((path) => !isThere(machine, folder, path));
 }
 
 function isThere(machine: Machine, folder: string, path: string): boolean {
 	const { join } = pathsOf(machine);
-	// A folder for each system that mcconfig builds for; not each module has all of them.
+	// Folders by platform, which not every module has.
 	const [known = ""] = path.split("$(PLATFORM)");
 	const parts = known.replace(/\/$/, "").split("/");
 	const last = parts.pop() ?? "";

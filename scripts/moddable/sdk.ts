@@ -1,4 +1,4 @@
-/** Finds the Moddable SDK and builds with it. */
+/** Detection of the Moddable SDK, and builds with mcconfig. */
 
 import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
@@ -15,10 +15,10 @@ import { projectFolder } from "../command-line/project.js";
 import { findLackingPath } from "./sdk-paths.js";
 import { installSdk, sdkVersion } from "./versions.js";
 
-/** The first that knows es2025, the target of the SDK's configuration. */
+/** First version with es2025, the target of the SDK's configuration. */
 const oldestTypeScript = 6;
 
-/** mcconfig's name of the operating system. */
+/** Operating system in the notation of mcconfig. */
 export type Desktop = "lin" | "mac" | "win";
 const desktops: Partial<Record<NodeJS.Platform, Desktop>> = { linux: "lin", darwin: "mac", win32: "win" };
 
@@ -27,11 +27,11 @@ export interface ModdableSdk {
 	readonly desktop: Desktop;
 	/** Folder of its programs. */
 	readonly tools: string;
-	/** For its tools: MODDABLE, a PATH with them and the project's tsc, and no tokens. */
+	/** Environment of its tools: MODDABLE, a PATH with them and the project's tsc, and no tokens. */
 	readonly environment: Readonly<NodeJS.ProcessEnv>;
 }
 
-/** Of commands that build: accepts other versions of the SDK and of ESP-IDF than those that this project is built with. */
+/** Flag of build commands that accepts other versions of the SDK and ESP-IDF. */
 export const anyVersionFlag = "any-version";
 
 export interface FindOptions {
@@ -39,12 +39,12 @@ export interface FindOptions {
 	readonly isAnyVersion?: boolean;
 }
 
-/** The SDK's makefiles name the project's files by their whole paths. */
+/** Checks the project path, which the SDK's makefiles contain. */
 export function findProject(machine: Machine): Found | ToolProblem {
 	return findPathProblem(machine, "This project", machine.project) ?? { what: machine.project };
 }
 
-/** Looks where MODDABLE points, else where xs-dev installs it. */
+/** Finds the SDK in MODDABLE, or in the default folder of xs-dev. */
 export function findSdk(
 	machine: Machine,
 	{ isAnyVersion = false }: FindOptions = {},
@@ -70,7 +70,7 @@ export function findSdk(
 	const ofSdk = findPathProblem(machine, "The Moddable SDK", folder);
 	if (ofSdk) return ofSdk;
 	const version = machine.read(join(folder, "tools", "VERSION"))?.trim() || "of an unknown version";
-	// xs-dev leaves a folder that is there as it is.
+	// xs-dev does not change an existing folder.
 	const reinstall = `${isWindows ? "move" : "mv"} ${folder} ${folder}-previous && ${installSdk}`;
 	if (version !== sdkVersion && !isAnyVersion)
 		return {
@@ -98,7 +98,7 @@ export function findSdk(
 	return { folder, desktop, tools, environment, what: `${version}, ${folder}` };
 }
 
-/** @returns the path of one of the SDK's programs with a window */
+/** @returns path of a GUI program of the SDK */
 export function findApp(
 	sdk: Pick<ModdableSdk, "folder" | "desktop" | "tools">,
 	name: "mcsim" | "xsbug",
@@ -109,14 +109,14 @@ export function findApp(
 	return machine.exists(app) ? { what: app } : { problem: `There is no ${app}.`, fix: makeTools(sdk) };
 }
 
-/** @returns the command that builds the SDK's programs */
+/** @returns command that builds the programs of the SDK */
 function makeTools({ folder, desktop, tools }: Pick<ModdableSdk, "folder" | "desktop" | "tools">): string {
 	if (desktop === "win")
 		return `in the x86 Native Tools Command Prompt: cd ${folder}\\build\\makefiles\\win && build.bat`;
 	return `cd ${folder}/build/makefiles/${desktop} && MODDABLE=${folder} PATH="${tools}:$PATH" make release`;
 }
 
-/** @returns the compiler that mcconfig uses: the project's own */
+/** Checks the compiler of the project, which mcconfig uses. */
 export function findTypeScript(machine: Machine): Found | ToolProblem {
 	const file = pathsOf(machine).join(machine.project, "node_modules", "typescript", "package.json");
 	const version = /"version":\s*"([^"]+)"/.exec(machine.read(file) ?? "")?.[1];
@@ -132,23 +132,23 @@ export function findTypeScript(machine: Machine): Found | ToolProblem {
 
 export interface BuildOptions {
 	readonly sdk: ModdableSdk;
-	/** For mcconfig's -p: `lin/dev-1`, `esp32:./hosts/dev-1`. */
+	/** Argument for -p of mcconfig: `lin/dev-1`, `esp32:./hosts/dev-1`. */
 	readonly platform: string;
-	/** Relative to the project; default: the firmware's. */
+	/** Path relative to the project; default: manifest of the firmware. */
 	readonly manifest?: string;
 	/** Created if missing. */
 	readonly outputFolder: string;
 	readonly isDebug: boolean;
-	/** `key=value`, compiled into `mc/config`. */
+	/** Settings as `key=value`, compiled into `mc/config`. */
 	readonly settings?: readonly string[];
-	/** Default: it is printed. */
+	/** Default: prints the output. */
 	readonly onOutput?: ((text: string) => void) | undefined;
 }
 
 /**
  * Builds the firmware with mcconfig, always with `-t build`: any other target kills running simulators and debuggers.
  *
- * @throws Error where the build fails; its output says why
+ * @throws Error if the build fails
  */
 export async function build(options: BuildOptions): Promise<void> {
 	const {

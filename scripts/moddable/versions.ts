@@ -1,13 +1,13 @@
 /**
- * The versions of the tools that build for the simulator, QEMU and boards, and the commands that install exactly these. They stand
- * here alone: errors are made from them, and a test compares the documents.
+ * Required versions of the build tools for simulator, QEMU and boards, and the commands that install them. Single source for errors;
+ * a test compares the documents.
  */
 
-/** Of the Moddable SDK: its tag in git, and its file tools/VERSION. Others lack files that our manifests name. */
+/** Version of the Moddable SDK: its git tag and tools/VERSION. Other versions lack files of the manifests. */
 export const sdkVersion = "8.2.3";
-/** Of ESP-IDF. */
+/** Version of ESP-IDF. */
 export const idfVersion = "6.0.2";
-/** Of xs-dev, which by default takes the newest SDK, and always ESP-IDF v5.1.2. */
+/** Version of xs-dev, which installs the newest SDK by default, and always ESP-IDF v5.1.2. */
 export const xsDevVersion = "0.30.3";
 
 export const installSdk = `npx xs-dev@${xsDevVersion} setup --target-branch ${sdkVersion}`;
@@ -15,14 +15,14 @@ const idfFolder = `~/esp/esp-idf-v${idfVersion}`;
 export const installIdf =
 	`git clone -b v${idfVersion} --recursive --depth 1 --shallow-submodules ` +
 	`https://github.com/espressif/esp-idf.git ${idfFolder} && ${idfFolder}/install.sh esp32,esp32s3`;
-/** In each terminal. */
+/** Activation command for each terminal. */
 export const activateIdf = `. ${idfFolder}/export.sh`;
-/** By Espressif's installer. On Linux and macOS it makes idf.py a function of the shell, which the SDK's makefile cannot call. */
+/** Installation with Espressif's installer. On Linux and macOS it defines idf.py as a shell function, which the SDK's makefile cannot call. */
 export const installIdfByEim = `eim install -i v${idfVersion}`;
-/** In words, where one of those that differ in their last figure will do. */
+/** Accepted series, of which any patch version is suitable. */
 export const idfSeries = idfVersion.split(".").slice(0, 2).join(".");
 
-/** Whether this project builds with that ESP-IDF: a release that only corrects faults does. @param version such as 6.0.1 */
+/** Whether this project builds with a version of ESP-IDF: any patch release of the series. @param version such as 6.0.1 */
 export function isIdfFitting(version: string): boolean {
 	return version === idfSeries || version.startsWith(`${idfSeries}.`);
 }

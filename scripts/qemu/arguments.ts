@@ -15,7 +15,7 @@ import type { Problems } from "../command-line/problems.js";
 import { parseSettingWords, type SettingWords } from "../command-line/setting-words.js";
 import { anyVersionFlag, type FindOptions } from "../moddable/sdk.js";
 
-/** The address of this computer in QEMU's user network, where 127.0.0.1 is the device itself. */
+/** Address of this computer in the user network of QEMU, where 127.0.0.1 is the device itself. */
 const hostAddress = "10.0.2.2";
 
 export const usage = `Usage: npm run qemu -- --gateway ws://127.0.0.1:8080/device [token=…]
@@ -31,7 +31,7 @@ data folder (DATA_DIR, or data) of the gateway on this computer.
   --any-version       also with another Moddable SDK or ESP-IDF than npm run doctor asks for`;
 
 type NetworkSetting = "ssid" | "password" | "ssid2" | "password2";
-/** QEMU's network is wired. */
+/** Placeholder, since the network of QEMU is wired. */
 const given = installedSettings.filter(
 	(name): name is Exclude<InstalledSetting, NetworkSetting> => !/^(ssid|password)2?$/.test(name),
 );
@@ -43,17 +43,17 @@ type Values = SettingWords<(typeof names)[number], (typeof flags)[number]>["valu
 export const options: readonly string[] = [...names, ...flags];
 
 export interface QemuArguments extends FindOptions {
-	/** Undefined: the device keeps its own. */
+	/** Undefined keeps the settings of the device. */
 	readonly settings: DeviceSettings | undefined;
-	/** Sentences to print: how settings were changed. */
+	/** Messages about changed settings. */
 	readonly remarks: readonly string[];
 	/** `run` builds and starts, `keep` starts, `build` builds. */
 	readonly mode: "run" | (typeof modes)[number];
-	/** Of the image; undefined: package.json's. */
+	/** Version of the image; default: that of package.json. */
 	readonly version: string | undefined;
 }
 
-/** @param words after the command's name @param problems gets everything that is wrong */
+/** @param words arguments of the command @param problems collects all errors */
 export function readArguments(words: readonly string[], problems: Problems): QemuArguments {
 	const { values, flags: given } = parseSettingWords({ words, names, flags }, problems);
 	for (const name of names) if (values[name] === "") problems.add(`${name}= has no value.`);

@@ -1,4 +1,4 @@
-/** Finds and starts Espressif's QEMU; a Linux distribution's program of the same name has no ESP32. */
+/** Finds and starts Espressif's QEMU. The program of the same name in Linux distributions does not support the ESP32. */
 
 import { spawn } from "node:child_process";
 import {
@@ -16,7 +16,7 @@ const board = "esp32";
 const install =
 	"python $IDF_PATH/tools/idf_tools.py install qemu-xtensa, and then . $IDF_PATH/export.sh in this terminal.";
 
-/** On the PATH, or where ESP-IDF installs it. */
+/** Finds QEMU on the PATH, or in the folder of ESP-IDF. */
 export function findQemu(machine: Machine): Found | ToolProblem {
 	const { join } = pathsOf(machine);
 	const { IDF_TOOLS_PATH } = machine.environment;
@@ -43,21 +43,21 @@ export function findQemu(machine: Machine): Found | ToolProblem {
 	return problem ?? { problem: "Espressif's QEMU was not found.", fix: install };
 }
 
-/** @param flash file with the flash's contents, which QEMU changes. @returns a process whose input and output are the serial port */
+/** @param flash flash image, which QEMU modifies @returns process whose standard input and output are the serial port */
 export function startQemu(qemu: string, flash: string) {
-	// With the terminal as standard input, QEMU would send Ctrl-C to the serial port.
+	// QEMU would forward Ctrl-C to the serial port if standard input were a terminal.
 	const child = spawn(qemu, qemuArguments(flash), { stdio: ["pipe", "pipe", "inherit"] });
-	// The device may restart, or QEMU end, while a line is on its way.
+	// The device may restart or QEMU exit during a write.
 	child.stdin.on("error", () => {});
 	return child;
 }
 
-/** @param flash as in `startQemu` */
+/** @param flash flash image */
 export function qemuArguments(flash: string): readonly string[] {
 	return [
 		"-display",
 		"none",
-		// "-nographic" takes the byte 1, which packets on the serial port have, for a command to QEMU.
+		// "-nographic" would treat byte 1, which occurs in serial packets, as a command to QEMU.
 		"-serial",
 		"stdio",
 		"-monitor",
@@ -65,7 +65,7 @@ export function qemuArguments(flash: string): readonly string[] {
 		"-machine",
 		board,
 		"-drive",
-		// A single comma starts the next option.
+		// Commas are doubled, since a single one starts the next option.
 		`file=${flash.replaceAll(",", ",,")},if=mtd,format=raw`,
 		"-nic",
 		"user,model=open_eth",

@@ -1,6 +1,6 @@
 /**
- * Adds releases to the folder that the gateway serves. The catalog is written last and atomically, so each file that it names
- * exists, and a failed release is not in it.
+ * Adds releases to the folder that the gateway serves. The catalog is written last and atomically, so it contains only complete
+ * releases.
  */
 
 import { createHash } from "node:crypto";
@@ -18,10 +18,10 @@ import { messageOf } from "../command-line/command.js";
 import { makePatches } from "./patches.js";
 import type { Signing } from "./signing.js";
 
-/** Readable by a gateway that runs as another user. */
+/** File mode readable by a gateway of another user. */
 const publicMode = 0o644;
 
-/** Characters before the final zero of ESP-IDF's application descriptor. */
+/** Maximum length in ESP-IDF's application descriptor, without the terminating zero. */
 const longestVersion = 31;
 
 /** A release was not made; the message says why. */
@@ -30,37 +30,37 @@ export class ReleaseRefused extends Error {
 }
 
 export interface NewRelease {
-	/** By semantic versioning. */
+	/** Semantic version. */
 	readonly version: string;
-	/** Undefined: stable, or none for a pre-release. */
+	/** Default: stable, or none for a prerelease. */
 	readonly channel?: string | undefined;
-	/** Such as 2026-11-20. */
+	/** For example 2026-11-20. */
 	readonly date: string;
 	readonly notes: string;
 	readonly images: readonly (Uint8Array | InstallableImage)[];
-	/** Undefined: unsigned. */
+	/** Undefined for an unsigned release. */
 	readonly sign?: Signing["sign"];
-	/** Called for each patch from an earlier release that is not made. @param sentence says why */
+	/** Called for each patch that is not created. @param sentence reason */
 	readonly onSkipped?: (sentence: string) => void;
 }
 
-/** An image with everything else that a new board needs. */
+/** Image with all other files for a new board. */
 export interface InstallableImage {
 	readonly image: Uint8Array;
-	/** Of the image's partition, in bytes. */
+	/** Offset of the image partition, in bytes. */
 	readonly offset: number;
-	/** Without the image and the settings. */
+	/** Files except the image and the settings. */
 	readonly parts: readonly { readonly name: string; readonly offset: number; readonly bytes: Uint8Array }[];
 }
 
-/** As ESP Web Tools names the chips. A virtual device's name is one that no other tool takes. */
+/** Chip names of ESP Web Tools. The name of virtual devices is accepted by no other tool. */
 const chipFamilies: Readonly<Record<ReleaseImage["chip"], string>> = {
 	esp32: "ESP32",
 	esp32s3: "ESP32-S3",
 	virtual: "virtual",
 };
 
-/** @returns the new catalog. @throws ReleaseRefused; the folder is then unchanged */
+/** Adds a release. @returns the new catalog @throws ReleaseError, which leaves the folder unchanged */
 export async function addRelease(releasesDir: string, release: NewRelease): Promise<Catalog> {
 	const catalog = await readCatalog(releasesDir);
 	requireNew(catalog, release);
@@ -81,7 +81,7 @@ export async function addRelease(releasesDir: string, release: NewRelease): Prom
 		for (const { path, bytes } of files) {
 			const file = join(releasesDir, path.slice("/releases/".length));
 			await disk.mkdir(dirname(file), { recursive: true });
-			// Replaces what a failed release may have left.
+			// Replaces files of a failed release.
 			await writeFileAtomic(disk, file, bytes, publicMode);
 			written.push(file);
 		}
@@ -107,7 +107,7 @@ export async function addRelease(releasesDir: string, release: NewRelease): Prom
 	}
 }
 
-/** @throws ReleaseRefused where it exists and cannot be read */
+/** @throws ReleaseError for an invalid catalog */
 export async function readCatalog(releasesDir: string): Promise<Catalog> {
 	const file = join(releasesDir, "catalog.json");
 	try {
@@ -118,7 +118,7 @@ export async function readCatalog(releasesDir: string): Promise<Catalog> {
 	}
 }
 
-/** @throws ReleaseRefused where it is not a semantic version, is in the catalog, or names a wrong channel */
+/** @throws ReleaseError for an invalid or existing version, or an invalid channel */
 export function requireNew(
 	catalog: Catalog,
 	{ version, channel }: Pick<NewRelease, "version" | "channel">,
@@ -139,12 +139,12 @@ export function requireNew(
 }
 
 interface NewFile {
-	/** Of its URL. */
+	/** Path of its URL. */
 	readonly path: string;
 	readonly bytes: Uint8Array;
 }
 
-/** @returns an image's entry in the catalog without patches, all files that it names, and the signature's */
+/** @returns catalog entry of an image without patches, all of its files, and the signature */
 function describeFiles(given: Uint8Array | InstallableImage, { version, sign }: NewRelease) {
 	const image = given instanceof Uint8Array ? given : given.image;
 	const info = inspect(image);
@@ -162,12 +162,12 @@ function describeFiles(given: Uint8Array | InstallableImage, { version, sign }: 
 		...(signature !== undefined && { signature }),
 		...(flash.length > 0 && { flash: flash.map(describeFile) }),
 	};
-	// For an upload by hand.
+	// For manual uploads.
 	const signatureFile = { path: `${imageFile.path}.sig`, bytes: Buffer.from(`${signature}\n`) };
 	return { entry, image, files: [imageFile, ...(signature === undefined ? [] : [signatureFile]), ...flash] };
 }
 
-/** The parts, and a manifest in the form of ESP Web Tools, whose paths are relative to it. */
+/** Lists the parts, and a manifest of ESP Web Tools, whose paths are relative to it. */
 function describeFlash({ offset, parts }: InstallableImage, info: ImageInfo): readonly NewFile[] {
 	const folder = `/releases/${folderOf(info)}/flash-v${info.version}`;
 	const manifest = {
@@ -194,13 +194,13 @@ function describeFile({ path, bytes }: NewFile): ReleaseFile {
 	return { path, size: bytes.byteLength, sha256: createHash("sha256").update(bytes).digest("hex") };
 }
 
-/** A folder for each model; for images that are not for a board, below the chip's name. */
+/** Folder of a model; images that are not for boards are below the chip name. */
 function folderOf({ model, chip }: ImageInfo): string {
 	const folder = model.toLowerCase();
 	return chip === "esp32s3" ? folder : `${chip}/${folder}`;
 }
 
-/** Checks the image as the gateway does. */
+/** Validates an image like the gateway. */
 function inspect(image: Uint8Array): ImageInfo {
 	try {
 		return parseImage(Buffer.from(image.buffer, image.byteOffset, image.byteLength));

@@ -1,4 +1,4 @@
-/** Builds the images of a release: for virtual devices, and with the Moddable SDK and ESP-IDF for the boards and QEMU. */
+/** Builds the images of a release for virtual devices, boards and QEMU. */
 
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -17,7 +17,7 @@ interface ReleaseHost {
 	readonly model: Model;
 	/** Folder under hosts/. */
 	readonly host: string;
-	/** In the build folder; shared with flash or qemu, so that ESP-IDF is built once. */
+	/** Subfolder of the build folder; shared with flash or qemu, so that ESP-IDF is built once. */
 	readonly output: string;
 }
 
@@ -27,9 +27,9 @@ const releaseHosts: readonly ReleaseHost[] = [
 ];
 
 /**
- * Builds the images of a release below a folder, one after another, as each build uses all processors. Those for boards can be installed on a new one; `npm run qemu` makes
- * its flash itself.
- * @throws Error where a build fails
+ * Builds the images for boards and QEMU one after another, since each build uses all processors. Only images for boards include the
+ * files for a new board.
+ * @throws Error if a build fails
  */
 export async function buildReleaseImages(
 	folder: string,
@@ -46,7 +46,7 @@ export async function buildReleaseImages(
 	return images;
 }
 
-/** The same files as `npm run flash` writes. */
+/** Lists the files that `npm run flash` writes. */
 function readParts(host: string, outputFolder: string): InstallableImage {
 	const files = firmwareFiles(builtFor(host, outputFolder));
 	return installable(
@@ -56,7 +56,7 @@ function readParts(host: string, outputFolder: string): InstallableImage {
 
 /**
  * @param buildTime seconds since 1970
- * @param releaseKeys of `formatReleaseKeys`; default: none
+ * @param releaseKeys result of `formatReleaseKeys`; default: none
  */
 export async function makeVirtualImages(
 	version: string,
@@ -69,7 +69,7 @@ export async function makeVirtualImages(
 	);
 }
 
-/** @param files of which the last one is the image */
+/** @param files files of a new board; the last one is the image */
 function installable(files: readonly FlashPart[]): InstallableImage {
 	const app = files.at(-1);
 	if (!app) throw new Error("there is no image among the parts");

@@ -1,4 +1,4 @@
-/** Makes patches; see device/protocol/patch-format.ts. */
+/** Creates patches; see device/protocol/patch-format.ts. */
 
 import { createHash } from "node:crypto";
 import {
@@ -11,14 +11,14 @@ import {
 } from "../../device/protocol/patch-format.js";
 import { sortSuffixes } from "./suffixes.js";
 
-/** Equal bytes between differences that are not worth two operations. */
+/** Number of equal bytes between differences from which a copy operation is shorter. */
 const shortestCopy = 3;
-/** By how many bytes another part of the source must match better than the present one, as in bsdiff. */
+/** Number of bytes by which another part of the source must match better than the current one, as in bsdiff. */
 const advantage = 8;
-/** Tried at each place when compressing. */
+/** Maximum number of candidates per position during compression. */
 const mostCandidates = 64;
 
-/** Of `to`, for a device that has `from`. Takes seconds for a megabyte. */
+/** Creates a patch that turns `from` into `to`. Takes seconds per megabyte. */
 export function makePatch(from: Uint8Array, to: Uint8Array): Buffer {
 	const head = Buffer.alloc(patchHead.byteLength);
 	head.writeUInt32LE(patchHead.magic);
@@ -29,7 +29,7 @@ export function makePatch(from: Uint8Array, to: Uint8Array): Buffer {
 	return Buffer.concat([head, compress(encode(from, to))]);
 }
 
-/** C. Percival, bsdiff: parts that are alike, though not equal, and what is between them. */
+/** Encodes similar parts and insertions by the algorithm of bsdiff (C. Percival). */
 function encode(from: Uint8Array, to: Uint8Array): Uint8Array {
 	const out = new Operations(from, to);
 	const sorted = sortSuffixes(from);
@@ -75,7 +75,7 @@ function encode(from: Uint8Array, to: Uint8Array): Uint8Array {
 	return out.bytes();
 }
 
-/** How far it goes on so that more than half of the bytes are equal. */
+/** Longest extension of a match with more than half of the bytes equal. */
 function extend(most: number, isEqual: (at: number) => boolean): number {
 	let score = 0;
 	let best = 0;
@@ -89,7 +89,7 @@ function extend(most: number, isEqual: (at: number) => boolean): number {
 	return length;
 }
 
-/** How much of what both parts reach goes to the first one. */
+/** Splits the overlap of two parts. @returns length that belongs to the first part */
 function splitOverlap(
 	overlap: number,
 	first: (at: number) => number,
@@ -107,7 +107,7 @@ function splitOverlap(
 	return kept;
 }
 
-/** The longest part of the source that begins as the result does from `scan` on. */
+/** Finds the longest match of the result at `scan` in the source. */
 function findLongest(sorted: Int32Array, from: Uint8Array, to: Uint8Array, scan: number) {
 	let low = 0;
 	let high = sorted.length - 1;
@@ -139,7 +139,7 @@ class Operations {
 	readonly #from: Uint8Array;
 	readonly #to: Uint8Array;
 	readonly #parts: Uint8Array[] = [];
-	/** The device's place in the source. */
+	/** Current position in the source. */
 	#position = 0;
 
 	constructor(from: Uint8Array, to: Uint8Array) {
@@ -155,7 +155,7 @@ class Operations {
 		if (end > start) this.#write(patchOperations.insert, end - start, this.#to.subarray(start, end));
 	}
 
-	/** @param position in the source @param start in the result */
+	/** Writes a similar part. @param position position in the source @param start position in the result */
 	alike(position: number, start: number, count: number): void {
 		if (count === 0) return;
 		const step = position - this.#position;
@@ -188,7 +188,7 @@ class Operations {
 }
 
 function compress(bytes: Uint8Array): Uint8Array {
-	/** The last place of each three bytes, and for each place the one before. */
+	/** Latest position of each byte triple, and the previous position of each position. */
 	const last = new Map<number, number>();
 	const before = new Int32Array(bytes.length).fill(-1);
 	const out: number[] = [];

@@ -1,4 +1,4 @@
-/** The patches of a release: each makes one of its images from that of an earlier release, for devices that run it. */
+/** Creates the patches of a release from earlier releases. */
 
 import { createHash } from "node:crypto";
 import disk from "node:fs/promises";
@@ -11,25 +11,25 @@ import { errorCode } from "../../gateway/problem.js";
 import type { NewRelease } from "./folder.js";
 import { makePatch } from "./patch.js";
 
-/** Of each image. */
+/** Maximum number of patches per image. */
 const patchesAtMost = 3;
-/** Of the image: a device works longer on a patch than on an image of the same size. */
+/** Maximum size relative to the image, since a device processes a patch more slowly than an image of the same size. */
 const largestPart = 0.5;
 
 export interface PatchesOptions {
 	readonly releasesDir: string;
-	/** Without the new release. */
+	/** Catalog without the new release. */
 	readonly catalog: Catalog;
 	readonly release: Pick<NewRelease, "version" | "channel">;
-	/** Called for each patch that is not made. @param sentence says why */
+	/** Called for each patch that is not created. @param sentence reason */
 	readonly onSkipped: (sentence: string) => void;
 }
 
 /**
- * From the images of the latest three releases below the new one that have one for the same model and chip; those of its
- * channel come first, as most of its devices run them.
- * @param image the entry in the catalog @param bytes its file
- * @returns each patch's entry and its file
+ * Creates patches from the latest three earlier releases with an image for the same model and chip, preferring those of the same
+ * channel.
+ * @param image catalog entry @param bytes its file
+ * @returns entry and file of each patch
  */
 export async function makePatches(
 	image: ReleaseImage,
@@ -68,7 +68,7 @@ export async function makePatches(
 	return patches;
 }
 
-/** @returns the file, or what is wrong with it */
+/** @returns the file, or its problem */
 async function readImage(releasesDir: string, { path, sha256 }: ReleaseImage): Promise<Buffer | string> {
 	try {
 		const bytes = await disk.readFile(join(releasesDir, path.slice("/releases/".length)));

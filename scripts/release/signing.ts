@@ -1,4 +1,4 @@
-/** Signing a release: which public keys its firmware carries, and the signature of each image. */
+/** Signing of releases: public keys in the firmware, and signatures of images. */
 
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -7,16 +7,16 @@ import { errorCode } from "../../gateway/problem.js";
 import { ReleaseRefused } from "./folder.js";
 
 export interface Signing {
-	/** What the release's firmware carries; none: it takes any firmware. */
+	/** Public keys in the firmware; without keys it accepts any firmware. */
 	readonly releaseKeys: ReleaseKeys;
-	/** @param image up to its end by its own header @returns base64 of r and s, 32 bytes each (IEEE P1363) */
+	/** @param image image without trailing data @returns base64 of r and s, 32 bytes each (IEEE P1363) */
 	readonly sign?: (image: Uint8Array) => string;
 }
 
 /**
- * @param keyFile PEM of a private key of ECDSA P-256; undefined: unsigned
- * @param given the public keys of RELEASE_KEYS; none: that of `keyFile` alone
- * @throws ReleaseRefused where devices would not take the release
+ * @param keyFile PEM file of an ECDSA P-256 private key; undefined for an unsigned release
+ * @param given public keys of RELEASE_KEYS; default: the one of `keyFile`
+ * @throws ReleaseError if devices would reject the release
  */
 export function prepareSigning(keyFile: string | undefined, given: ReleaseKeys): Signing {
 	if (keyFile === undefined) {

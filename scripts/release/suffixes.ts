@@ -1,9 +1,9 @@
-/** Sorts the suffixes of a text, as the search for equal parts needs it. */
+/** Suffix array construction for the search of matches. */
 
 /**
  * SA-IS: G. Nong, S. Zhang, W. H. Chan, "Two Efficient Algorithms for Linear Time Suffix Array Construction" (2011).
  * @param text numbers from 0 to `upper`
- * @returns where the suffixes begin, in order; a suffix stands before those that it begins
+ * @returns start positions of the suffixes in order; a suffix precedes those that it is a prefix of
  */
 export function sortSuffixes(text: Uint8Array | Int32Array, upper = 255): Int32Array {
 	const count = text.length;
@@ -11,11 +11,11 @@ export function sortSuffixes(text: Uint8Array | Int32Array, upper = 255): Int32A
 	if (count < 2) return sorted;
 	const at = (index: number) => text[index] ?? 0;
 
-	/** 1 where a suffix stands before the next one. */
+	/** 1 if a suffix precedes the next one (S-type). */
 	const isRising = new Uint8Array(count);
 	for (let index = count - 2; index >= 0; index--)
 		isRising[index] = at(index) === at(index + 1) ? (isRising[index + 1] ?? 0) : +(at(index) < at(index + 1));
-	/** A rising suffix after one that falls: the leftmost ones, of which the others' order follows. */
+	/** Whether a suffix is leftmost S-type, from which the order of the others is induced. */
 	const isLeftmost = (index: number) => index > 0 && isRising[index] === 1 && isRising[index - 1] === 0;
 
 	const { falling, rising } = countLetters(text, isRising, upper);
@@ -29,7 +29,7 @@ export function sortSuffixes(text: Uint8Array | Int32Array, upper = 255): Int32A
 			const index = (sorted[place] ?? 0) - 1;
 			if (index >= 0 && isRising[index] === 0) put(sorted, next, at(index), index);
 		}
-		// From the end of each letter.
+		// Fills the buckets from their ends.
 		next.set(falling.subarray(1));
 		for (let place = count - 1; place >= 0; place--) {
 			const index = (sorted[place] ?? 0) - 1;
@@ -53,7 +53,7 @@ function put(sorted: Int32Array, next: Int32Array, letter: number, index: number
 	next[letter] = place + 1;
 }
 
-/** Where the falling suffixes of each letter begin, and after them the rising ones. */
+/** Bucket starts of the L-type and, after them, the S-type suffixes of each letter. */
 function countLetters(text: Uint8Array | Int32Array, isRising: Uint8Array, upper: number) {
 	const falling = new Int32Array(upper + 2);
 	const rising = new Int32Array(upper + 2);
@@ -73,7 +73,7 @@ function countLetters(text: Uint8Array | Int32Array, isRising: Uint8Array, upper
 	return { falling, rising };
 }
 
-/** Names equal parts alike, and sorts the text of their names. */
+/** Assigns equal names to equal substrings, and sorts the text of the names recursively. */
 function sortLeftmost(
 	leftmost: readonly number[],
 	sorted: Int32Array,
@@ -96,7 +96,7 @@ function sortLeftmost(
 	return sortSuffixes(names, name).map((nth) => leftmost[nth] ?? 0);
 }
 
-/** Whether two parts are, with the first letter of what follows; the last one has none. */
+/** Whether two substrings are equal, including the first letter of the next one; the last one has none. */
 function areEqual(
 	text: Uint8Array | Int32Array,
 	starts: readonly number[],

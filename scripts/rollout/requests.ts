@@ -1,11 +1,11 @@
-/** Requests about rollouts to a gateway. Each throws Rejection, with the gateway's sentence. */
+/** Rollout requests to a gateway. Each throws Rejection with the gateway's message. */
 
 import { Rejection } from "../../gateway/api/client/request.js";
 import type { Preview, Rollout, RolloutAction } from "../../gateway/api/client/rollout.js";
 import type { AskedPlan } from "../../gateway/api/client/rollout-plan.js";
 import type { GatewayClient } from "../command-line/gateway-client.js";
 
-/** The option that sets a field of the plan, by how the gateway's sentence about that field begins. */
+/** Option that sets a field of the plan, by the beginning of the gateway's message about it. */
 const options: readonly (readonly [RegExp, string])[] = [
 	[/^firmware\.version: /, "The version: "],
 	[/^firmware\.channel: /, "--channel: "],
@@ -34,7 +34,7 @@ export async function previewOf(gateway: GatewayClient, plan: AskedPlan): Promis
 	}
 }
 
-/** Retried devices also begin where failures have stopped it. */
+/** Changes a rollout. A retry also resumes a rollout that was paused by failures. */
 export async function act(gateway: GatewayClient, id: string, action: RolloutAction): Promise<Rollout> {
 	const next = await gateway.request(`POST /api/rollouts/:id/${action}`, { params: { id } });
 	return action === "retry" && next.pausedBecause === "failures" ? act(gateway, id, "resume") : next;

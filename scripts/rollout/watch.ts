@@ -1,4 +1,4 @@
-/** Prints how a rollout goes until it has ended: one line that changes on a terminal, elsewhere a line for each step. */
+/** Shows the progress of a rollout until its end: one updating line on a terminal, otherwise a line per step. */
 
 import { setTimeout } from "node:timers/promises";
 import { Rejection } from "../../gateway/api/client/request.js";
@@ -30,7 +30,7 @@ const intervalMs = 1_000;
 const barLength = 24;
 const shortestBar = 6;
 
-/** @returns the exit code. @throws Rejection where the gateway does not know it, or is away from the start */
+/** @returns the exit code @throws Rejection for an unknown rollout, or if the gateway is unreachable at the start */
 export async function watch(gateway: GatewayClient, id: string): Promise<number> {
 	const line = new ProgressLine();
 	const printed = new Set<string>();
@@ -51,7 +51,7 @@ export async function watch(gateway: GatewayClient, id: string): Promise<number>
 	}
 }
 
-/** Such as "dev-1-a1b2c3 failed: HTTP connection failed (-1)." */
+/** Lists failures: "dev-1-a1b2c3 failed: HTTP connection failed (-1)." */
 async function problemsOf(gateway: GatewayClient, { id, counts }: Rollout): Promise<readonly string[]> {
 	if (sum(counts, problems) === 0) return [];
 	const query = { status: problems.join(",") };
@@ -86,7 +86,7 @@ async function readAgain(gateway: GatewayClient, id: string, line: ProgressLine)
 	}
 }
 
-/** "Running  [######------]  34 %  1 runs 1.4.0 (watched for another 2 min 40 s), 2 failed, 139 queued" */
+/** Progress line: "Running  [######------]  34 %  1 runs 1.4.0 (watched for another 2 min 40 s), 2 failed, 139 queued". */
 function progressOf(rollout: Rollout): string {
 	const { counts, groups, group } = rollout;
 	const percent = percentOf(counts);
@@ -100,7 +100,7 @@ function progressOf(rollout: Rollout): string {
 	return `${state}${bar}${rest}`;
 }
 
-/** The longest wait comes first, since a narrow terminal cuts the end of the line. */
+/** Device counts, with the longest wait first, since a narrow terminal cuts the end of the line. */
 function devicesOf({ counts, version, soakSecondsLeft }: Rollout): string {
 	if (soakSecondsLeft === null) return countWords(counts);
 	const { soaking } = counts;
@@ -108,17 +108,17 @@ function devicesOf({ counts, version, soakSecondsLeft }: Rollout): string {
 	return [watched, countWords({ ...counts, soaking: 0 })].filter(Boolean).join(", ");
 }
 
-/** The width of a terminal; a file has no limit. */
+/** Width of a terminal; unlimited for a file. */
 function columnsOf({ isTTY, columns }: NodeJS.WriteStream): number {
 	return isTTY ? columns || 80 : Number.POSITIVE_INFINITY;
 }
 
-/** Where lines stay, one is printed when this changes: state, group, tenth, and whether devices are watched. */
+/** Key of a step; without a terminal, a line is printed when it changes: state, group, progress in tenths, and soaking. */
 function stepOf({ status, pausedBecause, group, counts }: Rollout): string {
 	return `${status} ${pausedBecause} ${group} ${Math.floor(percentOf(counts) / 10)} ${counts.soaking > 0}`;
 }
 
-/** Undefined while the rollout runs, or waits for an approval. */
+/** Exit code; undefined while the rollout runs or waits for approval. */
 function exitCodeOf(rollout: Rollout): number | undefined {
 	const { status, pausedBecause, counts } = rollout;
 	if (status === "paused" && pausedBecause === "failures") return exitCodes.stopped[0];
@@ -136,12 +136,12 @@ export function howToComeBack(id: string): string {
 	return `Come back with npm run rollout -- --watch ${id}, or change it with --pause, --resume, --approve, --cancel or --retry.`;
 }
 
-/** The last line of a terminal, which changes; in a file, a line for each step. */
+/** Updating last line of a terminal; in a file, a line per step. */
 class ProgressLine {
 	#line = "";
 	#step = "";
 
-	/** A line that stays, above it. */
+	/** Prints a permanent line above the progress line. */
 	print(note: string): void {
 		const text = printable(note);
 		if (!process.stdout.isTTY) return console.log(text);
@@ -149,7 +149,7 @@ class ProgressLine {
 		this.#draw();
 	}
 
-	/** @param step where it is the same as before, no further line is printed */
+	/** Shows the progress. @param step key; a file gets a line only when it changes */
 	show(line: string, step: string): void {
 		this.#line = printable(line);
 		if (process.stdout.isTTY) this.#draw();

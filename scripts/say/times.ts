@@ -1,4 +1,4 @@
-/** Announcements for later: when they are asked for, and the schedules of a gateway. */
+/** Scheduled announcements and the schedules of a gateway. */
 
 import type { RequestBody } from "../../gateway/api/client/request.js";
 import {
@@ -17,7 +17,7 @@ const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
 const mostSeconds = 7 * 86_400;
 const dayMs = 86_400_000;
 
-/** A time after which, or at which; undefined: at once. */
+/** Delay in seconds, or local time. */
 export type Later = { readonly in: number } | { readonly at: string };
 
 /** @throws {UsageError} */
@@ -34,7 +34,7 @@ export function readLater(after: string | undefined, at: string | undefined): La
 	throw new UsageError("--at must be a time such as 17:50, or 2026-11-28T07:30, in the gateway's time zone.");
 }
 
-/** @param time as `--at` has it @param now in milliseconds @returns the next such local time in that zone */
+/** @param time value of `--at` @param now in milliseconds @returns the next such local time in the zone */
 export function nextTime(time: string, now: number, zone: string): string {
 	if (time.includes("T")) return time;
 	const local = localTime(now, zone);
@@ -43,7 +43,7 @@ export function nextTime(time: string, now: number, zone: string): string {
 	return `${new Date(Date.parse(`${today}T00:00Z`) + dayMs).toISOString().slice(0, 10)}T${time}`;
 }
 
-/** Has the gateway do it later, and prints how to take it back. @throws {Rejection} */
+/** Schedules an announcement, and prints how to cancel it. @throws {Rejection} */
 export async function schedule(
 	gateway: GatewayClient,
 	later: Later,

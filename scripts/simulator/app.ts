@@ -1,6 +1,6 @@
 /**
- * Builds the firmware for the Moddable simulator and runs it. Each model has its own configuration folder, since mcsim keeps
- * one copy of the running app there: two simulators would overwrite each other's.
+ * Builds and runs the firmware in the Moddable simulator. Each simulator has its own configuration folder, where mcsim stores a copy
+ * of the running app.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -13,17 +13,17 @@ import type { Found, Machine, ToolProblem } from "../command-line/machine.js";
 import { packageVersion, projectFolder } from "../command-line/project.js";
 import { type BuildOptions, build, type Desktop, type ModdableSdk } from "../moddable/sdk.js";
 
-/** mcsim's name in configuration folders. */
+/** Name of mcsim in configuration folders. */
 const signature = "tech.moddable.mcsim";
 const panels = join(projectFolder, "hosts", "simulator", "panels");
 
 interface SimulatorBuildOptions extends Pick<BuildOptions, "sdk" | "outputFolder" | "onOutput"> {
 	readonly model: Model;
-	/** Of `formatReleaseKeys`. */
+	/** Result of `formatReleaseKeys`. */
 	readonly releaseKeys: string;
 }
 
-/** @returns the app's path */
+/** @returns path of the app */
 export async function buildForSimulator(options: SimulatorBuildOptions): Promise<string> {
 	const { sdk, model, releaseKeys, outputFolder, onOutput } = options;
 	const subplatform = model.toLowerCase();
@@ -43,18 +43,18 @@ export async function buildForSimulator(options: SimulatorBuildOptions): Promise
 export interface SimulatorOptions {
 	readonly sdk: ModdableSdk;
 	readonly model: Model;
-	/** Path that buildForSimulator returned. */
+	/** Result of `buildForSimulator`. */
 	readonly app: string;
 	/** Used on Linux; elsewhere mcsim has a fixed folder. */
 	readonly configFolder: string;
-	/** Added to the settings that the device has kept. */
+	/** Settings merged into the stored ones. */
 	readonly settings: DeviceSettings;
 	readonly environment?: NodeJS.ProcessEnv;
-	/** Called with each line that the firmware traces. */
+	/** Called with each line of trace output. */
 	readonly onTrace: (line: string) => void;
 }
 
-/** @returns what its window is shown on */
+/** Finds the display for the window. */
 export function findWindow({ platform, environment }: Machine): Found | ToolProblem {
 	if (platform !== "linux") return { what: "the system's" };
 	const what = environment.DISPLAY || environment.WAYLAND_DISPLAY;
@@ -65,7 +65,7 @@ export function findWindow({ platform, environment }: Machine): Found | ToolProb
 	};
 }
 
-/** Starts mcsim with our panels and the app. The caller ends the process. */
+/** Starts mcsim with the panels and the app. The caller ends the process. */
 export function startSimulator(options: SimulatorOptions): ChildProcess {
 	const { sdk, model, app, configFolder, settings, onTrace } = options;
 	const kept = keptFolder(sdk.desktop, configFolder);
@@ -96,7 +96,7 @@ function simulatorProgram(sdk: ModdableSdk): [string, ...string[]] {
 	const mcsim = join(sdk.tools, "mcsim");
 	switch (sdk.desktop) {
 		case "lin":
-			// Without stdbuf, output into a pipe comes in blocks of 4 KB.
+			// Without stdbuf, output to a pipe is buffered in blocks of 4 KB.
 			return existsSync("/usr/bin/stdbuf") ? ["/usr/bin/stdbuf", "-oL", "-eL", mcsim] : [mcsim];
 		case "mac":
 			return ["open", "-W", "-n", "-a", `${mcsim}.app`];
@@ -116,21 +116,21 @@ function keptFolder(desktop: Desktop, configFolder: string): string {
 	}
 }
 
-/** Changes the file that hosts/simulator/panels/parts/kept.js reads; other settings stay. */
+/** Merges settings into the file that hosts/simulator/panels/parts/device-store.js reads. */
 function writeSettings(file: string, settings: DeviceSettings): void {
 	let kept: Readonly<Record<string, unknown>> = {};
 	try {
 		const value: unknown = JSON.parse(readFileSync(file, "utf8"));
 		if (isRecord(value)) kept = value;
 	} catch {
-		// There is no file before the first start.
+		// The file is missing before the first start.
 	}
 	const values = { ...kept, settings: { ...(isRecord(kept.settings) && kept.settings), ...settings } };
 	mkdirSync(join(file, ".."), { recursive: true });
 	writeFileSync(file, JSON.stringify(values, null, "\t"), { mode: 0o600 });
 }
 
-/** Makes the window large enough for the panel, and dark, where no configuration exists yet. */
+/** Sets a window size that fits the panel, and dark colors, unless configured. */
 function arrangeWindow(configFolder: string): void {
 	const geometry = join(configFolder, `${signature}.ini`);
 	if (!existsSync(geometry))

@@ -1,4 +1,4 @@
-/** Starts xsbug, the Moddable SDK's debugger, to which a simulated device connects when it starts. */
+/** Starts xsbug, the debugger of the Moddable SDK, to which a simulated device connects. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -6,14 +6,14 @@ import { setTimeout } from "node:timers/promises";
 import type { Machine } from "../command-line/machine.js";
 import type { ModdableSdk } from "../moddable/sdk.js";
 
-/** Fixed in xsbug. */
+/** Fixed port of xsbug. */
 const debuggerPort = 5002;
 const startTimeoutMs = 20_000;
 
 /**
  * Starts the debugger, and resolves when it accepts connections. The caller ends the process.
  *
- * @param app its path @returns undefined: one was running already @throws Error where it does not start
+ * @param app path of xsbug @returns undefined if it is already running @throws Error if it does not start
  */
 export async function startDebugger(
 	app: string,

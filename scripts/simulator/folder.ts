@@ -1,6 +1,6 @@
 /**
- * The folder of a simulated device: its settings, its MAC address, its build and mcsim's copy of the running app. Each simulator has
- * its own, as two devices with one address would keep disconnecting each other from the gateway.
+ * Folder of a simulated device with its settings, MAC address, build and mcsim's copy of the app. Each simulator has its own, since
+ * two devices with the same address would disconnect each other from the gateway.
  */
 
 import { mkdirSync } from "node:fs";
@@ -12,7 +12,7 @@ import type { Desktop } from "../moddable/sdk.js";
 const mostOfOneModel = 100;
 
 interface FolderOptions {
-	/** Of all simulated devices. */
+	/** Folder of all simulated devices. */
 	readonly parent: string;
 	readonly model: Model;
 	readonly desktop: Desktop;
@@ -20,13 +20,13 @@ interface FolderOptions {
 
 export interface SimulatorFolder {
 	readonly path: string;
-	/** Frees it for another process. */
+	/** Releases the folder for another process. */
 	readonly close: () => void;
 }
 
-/** Takes the first that is free: the same device each time, and another one beside it. @throws Error where none is free */
+/** Claims the first free folder. @throws Error if none is free */
 export function claimFolder({ parent, model, desktop }: FolderOptions): SimulatorFolder {
-	// Elsewhere mcsim has one folder for all.
+	// On other systems mcsim has a single folder.
 	const most = desktop === "lin" ? mostOfOneModel : 1;
 	for (let number = 1; number <= most; number++) {
 		const path = join(parent, `${model.toLowerCase()}${number === 1 ? "" : `-${number}`}`);

@@ -1,21 +1,21 @@
 /**
- * Quick test files of one folder run in one process: most of the time of a small file is the start of Node and tsx, and the
- * import of the gateway. Node's own --test-isolation=none (22.8) runs all files in one process, and so on one processor.
+ * Groups quick test files by folder into one process each, since small files spend most of their time starting Node and importing
+ * the gateway. Node's own --test-isolation=none (22.8) runs all files in one process, and thus on one processor.
  */
 
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { isLong } from "./selection.js";
 
-/** Longest time of one test. The engine, which takes minutes to compile, is there already. */
+/** Timeout of a test, without the compilation of the engine. */
 const quickLimitMs = Number(process.env.TEST_LIMIT_MS || (process.argv.includes("--all") ? 10 : 2) * 60_000);
-/** The simulator's compile it, and the firmware. */
+/** Timeout of a long test; those of the simulator compile the engine and the firmware. */
 const longLimitMs = 20 * 60_000;
 
 /**
- * @param files test files, by their path from the project's folder
- * @param folder where modules are written that import the files of a group; emptied first
- * @returns the module of each group and of each long test file, for each of which a process is started; the largest group first
+ * @param files test files, relative to the project folder
+ * @param folder folder for the generated modules, which import the files of a group; emptied first
+ * @returns modules of the groups and of the long test files, each for one process, the largest group first
  */
 export function groupTests(files: readonly string[], folder: string): string[] {
 	const groups = new Map<string, string[]>();

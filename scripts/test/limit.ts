@@ -1,18 +1,18 @@
 /**
- * Ends a process of tests when one takes too long, and names the test: SIGTERM lets it release what it has started, SIGKILL ends a
- * synchronous loop. Imported before the test files, with the limit in ms as query.
+ * Ends a test process when a test exceeds its timeout, and names the test. SIGTERM allows a cleanup, SIGKILL ends a synchronous loop.
+ * Imported before the test files, with the timeout in ms as query.
  */
 
 import { writeSync } from "node:fs";
 import { afterEach, beforeEach } from "node:test";
 import { Worker } from "node:worker_threads";
 
-/** Marks a line for `npm test`. */
+/** Prefix of lines that `npm test` collects. */
 export const unfinishedMark = "Unfinished test: ";
-/** Longer than test/support/cleanup.ts takes. */
+/** Longer than the cleanup of test/support/cleanup.ts. */
 const terminationMs = 15_000;
 
-/** A thread of its own, since a loop keeps timers from firing. */
+/** Worker thread, since a loop would block timers. */
 const watch = `
 	const { parentPort, workerData: { limitMs, terminationMs, mark, idle } } = require("node:worker_threads");
 	const { writeSync } = require("node:fs");
@@ -28,7 +28,7 @@ const watch = `
 	});
 `;
 
-/** Named between tests. */
+/** Name shown between tests. */
 const idle = "an import, a hook or an open handle";
 const limitMs = Number(new URL(import.meta.url).searchParams.get("ms"));
 if (limitMs > 0) {

@@ -1,8 +1,8 @@
-/** Selects the test files of `npm test`. */
+/** Selection of test files for `npm test`. */
 
 import { basename } from "node:path";
 
-/** Run by `npm run test:all`. */
+/** Suffix of files that `npm run test:all` runs. */
 const longEnding = ".long.test.ts";
 
 export function isLong(file: string): boolean {
@@ -10,9 +10,9 @@ export function isLong(file: string): boolean {
 }
 
 export interface Selection {
-	/** Each path contains one of them; all files if there are none. */
+	/** Words of which each path contains at least one; empty selects all files. */
 	readonly words: readonly string[];
-	/** Long files too; otherwise a word must be in their name. */
+	/** Includes long files; otherwise their name must contain a word. */
 	readonly isAll: boolean;
 }
 

@@ -1,11 +1,11 @@
-/** The test files that took longest. */
+/** Statistics of the slowest test files. */
 
 const listed = 10;
 
 export class Slowest {
 	readonly #msByFile = new Map<string, number>();
 
-	/** @param ms of one test */
+	/** @param ms duration of one test */
 	add(file: string, ms: number): void {
 		this.#msByFile.set(file, (this.#msByFile.get(file) ?? 0) + ms);
 	}

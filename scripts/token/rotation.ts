@@ -1,9 +1,9 @@
-/** Replaces tokens in two steps: the previous one stays valid until it is retired. */
+/** Token rotation in two steps: the previous token stays valid until it is retired. */
 
 import { makeTokens, type Role, type TokenFile } from "../../gateway/access/tokens.js";
 import { StartError } from "../../gateway/problem.js";
 
-/** @throws StartError where the previous rotation is not finished */
+/** @throws StartError if the previous rotation is not finished */
 export function rotate(file: TokenFile, which: readonly Role[]): TokenFile {
 	const unfinished = which.find((role) => file.previous?.[role] !== undefined);
 	if (unfinished)
@@ -14,7 +14,7 @@ export function rotate(file: TokenFile, which: readonly Role[]): TokenFile {
 	return changed({ ...file, ...pick(makeTokens()), previous: { ...file.previous, ...pick(file) } });
 }
 
-/** Ends the previous tokens. */
+/** Revokes the previous tokens. */
 export function retire(file: TokenFile, which: readonly Role[]): TokenFile {
 	const kept = Object.entries(file.previous ?? {}).filter(([name]) => which.every((role) => role !== name));
 	const { previous: _, ...current } = file;

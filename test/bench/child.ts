@@ -1,13 +1,13 @@
 /**
- * A child process: a server whose processor time is measured, or a load that must not be measured with it. The parent
- * asks, the child answers, over Node's IPC in JSON. A child ends with its parent.
+ * Child process: a server whose processor time is measured, or a load that must not be measured with it. Parent and
+ * child exchange requests and responses in JSON over Node's IPC. A child ends with its parent.
  */
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-/** A child's functions: one argument and one answer each, both JSON. */
+/** Functions of a child with one argument and one result each, both JSON. */
 export type Handlers = Readonly<Record<string, (argument: never) => unknown>>;
 
 interface Question {
@@ -18,31 +18,32 @@ interface Question {
 
 interface Answer {
 	readonly id: number;
-	/** As JSON. */
+	/** Argument as JSON. */
 	readonly result?: string;
 	readonly failure?: string;
 }
 
 export interface ChildOptions {
-	/** For Node and V8, before the file. */
+	/** Options for Node and V8, before the file. */
 	readonly nodeOptions?: readonly string[];
 	/**
-	 * For clients that would run on other computers: the measured processes must not wait for their processor. By
-	 * SCHED_IDLE (sched(7)) for all threads; a high nice value would still hold a processor for a tick of 4 ms.
+	 * Idle priority for clients that would run on other computers, so that the measured processes do not wait for
+	 * their processor. Uses SCHED_IDLE (sched(7)) for all threads; with a high nice value they would still hold a
+	 * processor for a tick of 4 ms.
 	 */
 	readonly hasLowPriority?: boolean;
-	/** An open file for its standard error. */
+	/** Open file for its standard error. */
 	readonly stderr?: number;
-	/** It ended without `close` or `kill`. */
+	/** Called when it exits without `close` or `kill`. */
 	readonly onEnd?: (why: string) => void;
 }
 
-/** Longer than any question takes: five gateways on two cores need some minutes to let in 18,000 devices each. */
+/** Request timeout. Five gateways on two cores need some minutes to accept 18,000 devices each. */
 const answerMs = 900_000;
-/** Longer than a gateway takes to delete the records of 90,000 devices. */
+/** Close timeout. A gateway takes less to delete the records of 90,000 devices. */
 const closeMs = 60_000;
 
-/** The parent's side. `H` is the type of the child's handlers. */
+/** Parent's side. `H` is the type of the child's handlers. */
 export class Child<H extends Handlers> {
 	readonly #process: ChildProcess;
 	readonly #waiting = new Map<number, { resolve(json: string): void; reject(error: Error): void }>();
@@ -98,7 +99,7 @@ export class Child<H extends Handlers> {
 		return pid === undefined || exitCode !== null || signalCode !== null;
 	}
 
-	/** @throws Error that says what the child threw, or that it has ended */
+	/** @throws Error with the child's error, or if it has exited */
 	request<N extends keyof H & string>(
 		name: N,
 		...[argument]: Parameters<H[N]>
@@ -120,7 +121,7 @@ export class Child<H extends Handlers> {
 		});
 	}
 
-	/** Kills it with SIGKILL, as a power cut would. */
+	/** Kills it with SIGKILL like a power cut. */
 	async kill(): Promise<void> {
 		this.#isClosed = true;
 		if (this.#hasEnded) return;
@@ -129,7 +130,7 @@ export class Child<H extends Handlers> {
 		await ended;
 	}
 
-	/** "SIGSTOP" stops it, "SIGCONT" continues it. */
+	/** "SIGSTOP" suspends it, "SIGCONT" continues it. */
 	signal(signal: "SIGSTOP" | "SIGCONT"): void {
 		this.#process.kill(signal);
 	}
@@ -145,7 +146,7 @@ export class Child<H extends Handlers> {
 	}
 }
 
-/** The child's side. */
+/** Child's side. */
 export function serve(handlers: Handlers): void {
 	process.on("message", async (text) => {
 		const { id, name, argument }: Question = JSON.parse(String(text));

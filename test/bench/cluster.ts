@@ -1,7 +1,7 @@
 /**
- * Several gateways on one nats-server: what a report costs whose monitors are on another gateway than its device, and what a
- * device takes in one process and in five. CLUSTER_DEVICES=18000,6000: how many one that is alone has, and each of five (18,000); 0:
- * only the first.
+ * Several gateways on one nats-server: cost of a report whose monitors are on another gateway than its device, and
+ * cost of a device in one process and in five. CLUSTER_DEVICES=18000,6000 sets the devices of a single gateway and of
+ * each of five (18,000); 0: only the first benchmark.
  */
 
 import { setTimeout } from "node:timers/promises";
@@ -22,14 +22,14 @@ const monitorCounts = [1, 10];
 const load: Load = { count: 3000, perSecond: 2000 };
 const warmUp: Load = { count: 4000, perSecond: 4000 };
 const gatewayCount = 5;
-/** Of one gateway that is alone, and of each of five. */
+/** Devices of a single gateway, and of each of five. */
 const [aloneAtMost = 18_000, eachAtMost = 18_000] = (process.env.CLUSTER_DEVICES ?? "")
 	.split(",")
 	.flatMap((text) => Number(text) || []);
 const measuredMs = 30_000;
 /** First reports at each of five gateways: about as many as two cores store; more would wait in memory. */
 const sharedASecond = 200;
-/** Processor time of a device without reports at most, each second. */
+/** Maximum processor time of a device without reports, per second. */
 const idleMicros = 5;
 
 export async function run(): Promise<readonly Row[]> {
@@ -40,7 +40,7 @@ export async function run(): Promise<readonly Row[]> {
 	return [...(await runRelay()), ...(process.env.CLUSTER_DEVICES === "0" ? [] : await runScale())];
 }
 
-/** A gateway with devices and monitors of its own. */
+/** Gateway with its own devices and monitors. */
 class Member {
 	readonly devices = new Child<Devices>("load/devices.ts", { hasLowPriority: true });
 	readonly monitors = new Child<Monitors>("load/monitors.ts", { hasLowPriority: true });
@@ -48,7 +48,7 @@ class Member {
 	#base = "";
 	#tokens = { device: "", monitor: "" };
 
-	/** @param bus undefined: alone */
+	/** @param bus undefined: no bus */
 	async start(bus?: string): Promise<this> {
 		if (bus) await this.server.request("join", bus);
 		const { url, tokens } = await this.server.request("listen");
@@ -81,7 +81,7 @@ async function runRelay(): Promise<readonly Row[]> {
 	const alone = await new Member().start();
 	const [owner, other] = [await new Member().start(nats.url), await new Member().start(nats.url)];
 	const members = [alone, owner, other];
-	/** @returns processor time of the gateways, and of nats-server, for each report */
+	/** @returns processor time of the gateways, and of nats-server, per report */
 	const relay = async (
 		gateways: readonly Member[],
 		devices: Member,
@@ -172,7 +172,7 @@ async function quietRow(owner: Member, send: () => Promise<unknown>): Promise<Ro
 	);
 }
 
-/** Memory and processor time of the gateways for each device. */
+/** Memory and processor time of the gateways per device. */
 async function runScale(): Promise<readonly Row[]> {
 	const one = await measureFleet(1, Math.min(aloneAtMost, socketsAtMost()), 5);
 	const five = await measureFleet(gatewayCount, Math.min(eachAtMost, socketsAtMost()), 30);
@@ -189,7 +189,7 @@ async function measureFleet(gateways: number, count: number, everySeconds: numbe
 	const perSecond = count / everySeconds;
 	const all = (work: (member: Member, index: number) => Promise<unknown>) => Promise.all(members.map(work));
 	try {
-		// Compiled code and the like is no cost of a device.
+		// Compiled code and the like are not a cost of a device.
 		await all((member, index) => member.connectDevices(200, 10_000_000 + index * 1000));
 		await all(({ devices }) => devices.request("introduce", { perSecond: 200 }));
 		await setTimeout(3_000);
@@ -239,7 +239,7 @@ async function measureFleet(gateways: number, count: number, everySeconds: numbe
 }
 
 /**
- * Waits until what new devices lead to is done, such as writing their records. Heartbeats continue.
+ * * Waits until the gateway's work for new devices is done, such as writing their records. Heartbeats continue.
  * @returns seconds since `began`
  */
 async function settle(cpu: () => Promise<number>, devices: number, began: number): Promise<number> {

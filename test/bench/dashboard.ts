@@ -1,7 +1,7 @@
 /**
- * The cost of the dashboard in a real Chromium, with 10, 300 and 5,000 devices that report every 5 s: its script, the time to the
- * first device, its main thread at rest, its frames while it is scrolled, and what it receives. Frames are compared with those of a
- * page of as many plain rows, as software draws them here.
+ * Cost of the dashboard in a real Chromium, with 10, 300 and 5,000 devices that report every 5 s: its script, the
+ * time to the first device, its idle main thread, its frames while scrolling, and its traffic. Frames are compared
+ * with those of a page of as many plain rows, with software rendering.
  */
 
 import { on } from "node:events";
@@ -18,19 +18,19 @@ import type { GatewayServer } from "./servers/gateway-server.js";
 import { socketsAtMost } from "./sockets.js";
 
 const fleets = [10, 300, 5000];
-/** Of a large fleet also what it does not show by itself. */
+/** Views of a large fleet, including one that is not the default. */
 const looks = { "": "", "as a list": "#/?view=list" };
 const looksFrom = 300;
 const reportEverySeconds = 5;
 const restSeconds = 10;
 const scrollSeconds = 4;
-/** CSS pixels. */
+/** Size in CSS pixels. */
 const scrolledEachFrame = 60;
-/** Of a frame at 60 a second; no browser is exact. */
+/** Duration of a frame at 60 a second; no browser is exact. */
 const frameMs = 17.5;
 
 const slowFleet = 3000;
-/** A weak mobile network. */
+/** Slow mobile network. */
 const slow = { bitsPerSecond: 400_000, roundTripMs: 400 };
 const slowVisits = ["first visit", "next visit"] as const;
 type SlowVisit = (typeof slowVisits)[number];
@@ -43,7 +43,7 @@ interface SlowCost {
 	readonly received: number;
 }
 
-/** For one monitor. */
+/** Cost of one monitor. */
 interface SummaryCost {
 	readonly cpuMs: number;
 	/** Bytes. */
@@ -73,21 +73,21 @@ const slowFigures = [
 const viewport = { width: 1280, height: 900 };
 
 const benchmark = "dashboard";
-/** Of how many devices, such as "10,3000"; default: all. */
+/** Numbers of devices, for example "10,3000"; default: all. */
 const wanted = process.env.DASHBOARD_DEVICES?.split(",").map(Number);
 
-/** What one opened page cost. */
+/** Cost of one opened page. */
 interface Cost {
 	/** Milliseconds since the navigation began. */
 	readonly firstPaintMs: number;
 	readonly firstDeviceMs: number;
-	/** Percent of a core, of the page's main thread. */
+	/** Percent of a core used by the idle page's main thread. */
 	readonly restPercent: number;
-	/** Over the WebSocket, at rest. */
+	/** WebSocket traffic while idle. */
 	readonly bytesASecond: number;
-	/** Between the frames while it is scrolled. */
+	/** Time between frames while scrolling. */
 	readonly framesMs: readonly number[];
-	/** Of the main thread's processor time, for each of these frames. */
+	/** Processor time of the main thread for each of these frames. */
 	readonly frameWorkMs: number;
 }
 
@@ -172,7 +172,7 @@ async function scriptRows(): Promise<readonly Row[]> {
 	];
 }
 
-/** The page, and all that it may load, but not what installs firmware on boards, which only that view loads. */
+/** Bytes of the page and everything it may load, except for the view that installs firmware on boards. */
 function pageScripts(assets: Bundle["assets"]): readonly Asset[] {
 	const found = new Set([...assets.values()].filter(({ name }) => name === ""));
 	for (const { content } of found)
@@ -205,7 +205,7 @@ async function fleetRows(browser: Browser, size: number): Promise<readonly Row[]
 	}
 }
 
-/** A page that is opened for the first time, without a cache, and again. */
+/** Opens a page for the first time, without a cache, and again. */
 async function slowRows(browser: Browser): Promise<readonly Row[]> {
 	const size = Math.min(slowFleet, socketsAtMost());
 	const fleet = new Fleet(browser, size);
@@ -256,7 +256,7 @@ async function slowRows(browser: Browser): Promise<readonly Row[]> {
 	];
 }
 
-/** A gateway and its devices. */
+/** Gateway and its devices. */
 class Fleet {
 	readonly #browser: Browser;
 	readonly #size: number;
@@ -285,7 +285,7 @@ class Fleet {
 		return this.during(restSeconds * 1.5 + scrollSeconds + 4, open);
 	}
 
-	/** Of the summary of each of some monitors that are there at once. */
+	/** Cost of the summary for each of some simultaneous monitors. */
 	async summaryCost(perMessageDeflate: boolean): Promise<SummaryCost> {
 		const before = await this.#gateway.request("usage", { isSettled: true });
 		let received = 0;
@@ -314,7 +314,7 @@ class Fleet {
 		const url = `http://127.0.0.1:${link.port}`;
 		const context = await this.#browser.newContext({ viewport });
 		try {
-			// As a person does; the gateway builds its pages for the first request since its start.
+			// Same path as a user; the gateway builds its pages for the first request since its start.
 			await context.request.get(`${this.#url}/login`);
 			// The cookie is for all ports of the host.
 			await context.request.post(`${this.#url}/login`, { form: { token: this.#token }, maxRedirects: 0 });
@@ -340,7 +340,7 @@ class Fleet {
 		}
 	}
 
-	/** Does something while the devices report. @param seconds it takes at least */
+	/** Performs an action while the devices report. @param seconds minimum duration */
 	async during<T>(seconds: number, action: () => Promise<T>): Promise<T> {
 		const perSecond = this.#size / reportEverySeconds;
 		const sent = this.#devices.request("send", { count: perSecond * seconds, perSecond });
@@ -411,7 +411,7 @@ async function costOf(browser: Browser, address: string, url: string, token: str
 	return { ...times, ...rest, framesMs, frameWorkMs };
 }
 
-/** As fast as this browser scrolls anything of that length. @returns milliseconds between frames */
+/** Scrolls plain rows as fast as this browser can. @returns milliseconds between frames */
 async function bareFrames(browser: Browser, size: number): Promise<readonly number[]> {
 	const page = await browser.newPage({ viewport });
 	const rows = Array.from({ length: size }, (_, index) => `<div>dev-1-${index}</div>`);
@@ -433,7 +433,7 @@ async function restOf(page: Page, session: CDPSession): Promise<Pick<Cost, "rest
 	const before = await busySeconds(session);
 	await page.waitForTimeout(restSeconds * 1000);
 	const restPercent = (100 * ((await busySeconds(session)) - before)) / restSeconds;
-	// A second time, as to watch the socket costs the page something.
+	// A second time, because observing the socket costs the page something.
 	await session.send("Network.enable");
 	await page.waitForTimeout(restSeconds * 500);
 	await session.send("Network.disable");

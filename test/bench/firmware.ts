@@ -4,10 +4,10 @@ import { encodeImage } from "../../hosts/virtual/node/boot/encode-image.js";
 
 const segmentBytes = 4 << 20;
 
-/** Beside the segments: header, descriptors, the segments' headers, checksum, SHA-256. */
+/** Bytes outside the segments: header, descriptors, the segments' headers, checksum, SHA-256. */
 const overheadBytes = 1024;
 
-/** A valid image for a DEV-1 of at most `bytes` bytes, and nearly as many. */
+/** Valid image for a DEV-1 of almost `bytes` bytes, and no more. */
 export function makeImage(bytes: number): Buffer {
 	const content = pseudoRandom(bytes - overheadBytes);
 	const segments: Buffer[] = [];
@@ -23,7 +23,7 @@ export function makeImage(bytes: number): Buffer {
 	});
 }
 
-/** Incompressible, as a real image is for a search for the form's boundary, and the same each time. */
+/** Reproducible, incompressible bytes, which are realistic for the search for the form's boundary. */
 function pseudoRandom(length: number): Buffer {
 	const bytes = Buffer.alloc(length);
 	for (let at = 0, state = 1; at + 4 <= length; at += 4) {
@@ -35,7 +35,7 @@ function pseudoRandom(length: number): Buffer {
 
 const boundary = "----the-boundary-of-the-benchmark";
 
-/** The image as the form that a browser would send, and its Content-Type. */
+/** Form with the image as sent by a browser, and its Content-Type. */
 export function asForm(image: Buffer): { readonly type: string; readonly body: Buffer } {
 	const head = `--${boundary}\r\nContent-Disposition: form-data; name="firmware"; filename="f.bin"\r\n\r\n`;
 	return {

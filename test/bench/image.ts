@@ -1,6 +1,6 @@
 /**
- * One firmware image to many readers: the gateway's processor time beside nginx's for the same bytes, and that of
- * `node:http` without the gateway's code, which is the least that Node takes.
+ * One firmware image for many readers: processor time of the gateway compared with nginx for the same bytes, and with
+ * `node:http` without the gateway's code, the minimum for Node.
  */
 
 import { Child } from "./child.js";
@@ -13,9 +13,9 @@ import { hasNginx, howToInstall, Nginx } from "./servers/nginx.js";
 import { startGateway, startLikeGateway } from "./servers/start-gateway.js";
 
 const benchmark = "image";
-/** The size of an ESP32-S3's firmware. */
+/** Size of firmware for an ESP32-S3. */
 const imageBytes = 1 << 20;
-/** As a device's (device/update/download.ts). */
+/** Block size of a device (device/update/download.ts). */
 const blockBytes = 16 * 1024;
 
 export async function run(): Promise<readonly Row[]> {
@@ -48,7 +48,7 @@ export async function run(): Promise<readonly Row[]> {
 			cpu: () => server.cpuMicros(),
 		};
 		const rows: Row[] = [];
-		// So that all code is compiled, which takes a few thousand connections as well as requests.
+		// Compiles all code, which takes a few thousand connections as well as requests.
 		for (const { reading } of [ours, least, reference])
 			for (let time = 0; time < 40; time++)
 				await readers.request("read", { ...reading, readers: 100, block: time < 3 ? blockBytes : size });
@@ -70,7 +70,7 @@ interface Side {
 	readonly cpu: () => number | Promise<number>;
 }
 
-/** @param who the side that is compared with the reference; empty: the gateway */
+/** @param who side that is compared with the reference; empty: the gateway */
 async function compareSides(
 	readers: Child<Readers>,
 	load: Pick<Reading, "readers" | "block">,

@@ -1,7 +1,7 @@
 /**
- * Whether abusive clients delay the others: the latency of a small fleet's reports with them, without, and while they abuse
- * another gateway on this computer (the load alone also takes time from those that measure); and for most of them the
- * gateway's memory, and whether devices with the right token are accepted from the same address meanwhile.
+ * Effect of abusive clients on others: latency of a small fleet's reports with them, without, and while they abuse
+ * another gateway on this computer (the load alone also delays the measuring processes); and for most of them the
+ * gateway's memory, and whether devices with a valid token are accepted from the same address meanwhile.
  */
 
 import { setInterval } from "node:timers";
@@ -23,7 +23,7 @@ const reconnecting = 1000;
 const usualLoad: Load = { count: 10_000, perSecond: 1000 };
 /** Lasts until all devices have reconnected, at the rate at which they are accepted. */
 const reconnectLoad: Load = { count: 20_000, perSecond: 1000 };
-/** For what an abuse leaves behind, such as connections that are being closed. */
+/** Time for after-effects of an abuse, such as connections that are being closed. */
 const settleMs = 1500;
 const newcomersASecond = 10;
 const memoryAtMostMB = 150;
@@ -31,12 +31,12 @@ const sampleMs = 250;
 
 interface Abuse {
 	readonly what: string;
-	/** Starts it. @returns what ends it */
+	/** Starts it. @returns a function that ends it */
 	begin(gateway: Side): Promise<() => Promise<unknown>>;
 }
 
 export async function run(): Promise<readonly Row[]> {
-	// With the default limits: these are what is measured.
+	// The default limits are the subject of the benchmark.
 	const side = await Side.gateway({});
 	const other = await Side.gateway({});
 	const sockets = new Child<AbusiveSockets>("load/abusive-sockets.ts", { hasLowPriority: true });
@@ -108,7 +108,7 @@ function abusesOf(sockets: Child<AbusiveSockets>, http: Child<AbusiveHttp>): rea
 
 interface Gateways {
 	readonly side: Side;
-	/** Abused for comparison. */
+	/** Gateway that is abused for comparison. */
 	readonly other?: Side;
 }
 
@@ -154,7 +154,7 @@ async function isolate(
 	];
 }
 
-/** @param load what the fleet sends meanwhile, and without the abuse */
+/** @param load load of the fleet meanwhile and without the abuse */
 async function compareWithQuiet(
 	{ side, other }: Gateways,
 	{ what, begin }: Abuse,

@@ -1,6 +1,6 @@
 /**
- * `npm run bench`, or `npm run bench -- relay upload` for some: the cost of the gateway, compared with something that does the
- * same. All traffic stays on 127.0.0.1; all processes and files are removed at the end.
+ * `npm run bench`, or `npm run bench -- relay upload` for a selection: cost of the gateway compared with a reference.
+ * All traffic stays on 127.0.0.1; all processes and files are removed at the end.
  */
 
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ import { run as sound } from "./sound.js";
 import { run as update } from "./update.js";
 import { run as upload } from "./upload.js";
 
-/** To add one: a file beside this one whose `run` returns rows, and a line here. */
+/** To add a benchmark, create a file in this folder whose `run` returns rows, and list it here. */
 const benchmarks: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
 	relay,
 	isolation,

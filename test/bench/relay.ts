@@ -8,15 +8,15 @@ import { socketsAtMost } from "./sockets.js";
 const fleets = [100, 1000, 10_000];
 const monitorCounts = [0, 1, 10, 20];
 /**
- * The rate of 10,000 devices at one report each 5 s, for each fleet: only the number of connections differs. For 5 s, since V8 may
- * mark the heap every few seconds: shorter rounds would have such a mark or not.
+ * Rate of 10,000 devices at one report each 5 s, for each fleet: only the number of connections differs. For 5 s,
+ * because V8 may mark the heap every few seconds: shorter rounds would contain such a mark or not.
  */
 const load: Load = { count: 10_000, perSecond: 2000 };
-/** Before measuring, so that all code is compiled. */
+/** Warm-up, so that all code is compiled. */
 const warmUp: Load = { count: 4000, perSecond: 4000 };
 
 const benchmark = "relay";
-/** Of the processor time a report, by the number of monitors. */
+/** Targets for the processor time per report, by number of monitors. */
 const targets: ReadonlyMap<number, Target> = new Map([
 	[0, { of: "ratio", atMost: 1.3 }],
 	[1, { of: "ratio", atMost: 1.15 }],
@@ -60,7 +60,7 @@ function memoryRows(fleet: number, wanted: number, memory: Sides<{ rss: number; 
 				benchmark,
 				what: `${fleet} devices: memory a connection (${what})`,
 				unit: "KB",
-				// 2 KB more, once a device has been here for 40 minutes: its last 24 hours.
+				// 2 KB more once a device has been connected for 40 minutes: its last 24 hours.
 				target: { of: "ours", atMost: 12 },
 				...(fleet < wanted && { note: `${wanted} do not fit: too few open files` }),
 			},
@@ -69,7 +69,7 @@ function memoryRows(fleet: number, wanted: number, memory: Sides<{ rss: number; 
 	return [row("resident", ({ rss }) => rss), row("heap and buffers", ({ heap }) => heap)];
 }
 
-/** The load is that of 10,000 devices at one report each 5 s. */
+/** Load of 10,000 devices at one report each 5 s. */
 function shareRow(fleet: number, rounds: readonly Sides<Relayed>[]): Row {
 	const target: Target = { of: "ours", atMost: 0.5 };
 	return compare(

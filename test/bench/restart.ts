@@ -1,6 +1,6 @@
 /**
- * A gateway with a whole fleet is restarted, by SIGTERM and by SIGKILL: when all devices are back, whether one shows
- * "failed" meanwhile, and how long reports of those that are back take to a monitor, compared with before.
+ * Restart of a gateway with a whole fleet by SIGTERM and by SIGKILL: time until all devices are back, whether one
+ * shows "failed" meanwhile, and latency of reports from returned devices compared with before.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -21,11 +21,11 @@ const benchmark = "restart";
 const devices = Number(process.env.BENCH_DEVICES) || 10_000;
 const fleets = Math.ceil(devices / socketsAtMost());
 const reportIntervalSeconds = 5;
-/** Devices whose latency is measured, in a process of their own: those of the fleets wait for their processor. */
+/** Devices whose latency is measured, in a separate process, because those of the fleets wait for their processor. */
 const probes = 200;
 const probesPerSecond = 200;
 const quietMs = 15_000;
-/** A connection of this age resets the firmware's backoff. */
+/** Age at which a connection resets the firmware's backoff. */
 const provenMs = 32_000;
 const snapshotMs = 1000;
 const scrapeMs = 5000;
@@ -76,7 +76,7 @@ async function restart(
 	let scrapedAt = performance.now();
 	const p99Micros = await latency(gateway, () =>
 		until(async () => {
-			// As often as Prometheus at most: it takes the gateway some milliseconds.
+			// At most as often as Prometheus: it takes the gateway some milliseconds.
 			if (performance.now() - scrapedAt >= scrapeMs) {
 				scrapedAt = performance.now();
 				rates.push(await gateway.metric("gateway_admitted_devices_per_second"));
@@ -116,7 +116,7 @@ async function restart(
 	];
 }
 
-/** @returns the p99 in microseconds of reports to a monitor, while `work` goes on */
+/** @returns p99 latency in microseconds of reports to a monitor during `work` */
 async function latency(gateway: GatewayProcess, work: () => Promise<unknown>): Promise<number> {
 	const monitors = new Child<Monitors>("load/monitors.ts");
 	try {
@@ -152,7 +152,7 @@ async function until(isTrue: () => Promise<boolean>): Promise<void> {
 		if (performance.now() > giveUpAt) throw new Error(`not all were connected within ${patienceMs / 1000} s`);
 }
 
-/** `npm start` on a port and a data folder that stay, restarted at once as by a supervisor. */
+/** `npm start` with a constant port and data folder, restarted immediately as by a supervisor. */
 class GatewayProcess {
 	readonly #port: number;
 	readonly #dataDir = mkdtempSync(join(tmpdir(), "gateway-bench-"));
@@ -190,7 +190,7 @@ class GatewayProcess {
 		if (this.#process.stdout) await once(this.#process.stdout, "data");
 	}
 
-	/** @returns after how many milliseconds it listens again */
+	/** @returns milliseconds until it listens again */
 	async restart(signal: "SIGTERM" | "SIGKILL"): Promise<number> {
 		const began = performance.now();
 		const ended = this.#process && once(this.#process, "exit");
@@ -200,7 +200,7 @@ class GatewayProcess {
 		return performance.now() - began;
 	}
 
-	/** Without labels. */
+	/** Value of a metric without labels. */
 	async metric(name: string): Promise<number> {
 		const response = await fetch(`http://127.0.0.1:${this.#port}/metrics`, { headers: bearer(monitorToken) });
 		return Number(new RegExp(`^${name} (.+)$`, "m").exec(await response.text())?.[1]);

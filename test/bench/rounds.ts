@@ -1,11 +1,11 @@
-/** Rounds of a comparison: the two sides alternate, and so does the one that begins. */
+/** Rounds of a comparison. The two sides alternate, and so does the one that starts. */
 
 import type { Round } from "./row.js";
 
 /** BENCH_ROUNDS; a useful median needs 5 or more. */
 export const roundCount = Math.max(1, Number(process.env.BENCH_ROUNDS) || 5);
 
-/** The results of both sides. */
+/** Results of both sides. */
 export interface Sides<T> {
 	readonly ours: T;
 	readonly reference: T;

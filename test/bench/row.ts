@@ -1,9 +1,9 @@
 /**
- * The result of a benchmark: rows with our figure and that of a reference in the same run. A figure alone would say more about the
- * machine than about the gateway.
+ * Benchmark results: rows with our figure and that of a reference in the same run. A figure alone would say more
+ * about the machine than about the gateway.
  */
 
-/** The upper limit of the ratio, or of our own figure. */
+/** Upper limit of the ratio, or of our own figure. */
 export interface Target {
 	readonly of: "ratio" | "ours";
 	readonly atMost: number;
@@ -13,9 +13,9 @@ export interface Row {
 	readonly benchmark: string;
 	readonly what: string;
 	readonly unit: string;
-	/** Median over the rounds, as is `reference`. */
+	/** Median over the rounds, as `reference`. */
 	readonly ours: number;
-	/** Null without a reference. */
+	/** null: no reference. */
 	readonly reference: number | null;
 	/** Median of the rounds' ratios: a change of the machine's load affects both sides of a round. */
 	readonly ratio: number | null;
@@ -23,7 +23,7 @@ export interface Row {
 	readonly note?: string;
 }
 
-/** Both sides, one right after the other. */
+/** Measures both sides, one right after the other. */
 export interface Round {
 	readonly ours: number;
 	readonly reference: number;
@@ -40,7 +40,7 @@ export function compare(description: Description, rounds: readonly Round[]): Row
 	};
 }
 
-/** A figure without a reference. */
+/** Measures a figure without a reference. */
 export function measure(description: Description, values: readonly number[]): Row {
 	return { ...description, ours: median(values), reference: null, ratio: null };
 }
@@ -56,7 +56,7 @@ export function percentile(values: readonly number[], rank: number): number {
 	return sorted[Math.max(0, index)] ?? Number.NaN;
 }
 
-/** Undefined without a target. */
+/** undefined: no target. */
 export function isMet({ target, ratio, ours }: Row): boolean | undefined {
 	if (!target) return undefined;
 	return (target.of === "ratio" ? (ratio ?? Number.POSITIVE_INFINITY) : ours) <= target.atMost;
@@ -64,7 +64,7 @@ export function isMet({ target, ratio, ours }: Row): boolean | undefined {
 
 const head = ["benchmark", "what", "ours", "reference", "unit", "ratio", "target", ""];
 
-/** The rows as lines of text, columns aligned. */
+/** Rows as lines of text with aligned columns. */
 export function table(rows: readonly Row[]): string {
 	const cells = rows.map((row) => [
 		row.benchmark,
@@ -97,7 +97,7 @@ function verdict(row: Row): string {
 	return met === undefined ? "" : met ? "met" : "MISSED";
 }
 
-/** Three significant digits. */
+/** Formats with three significant digits. */
 function figure(value: number): string {
 	return Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
 }

@@ -1,4 +1,4 @@
-/** The two sides of a relay benchmark: the gateway and a bare `ws` server, each with its own devices and monitors. */
+/** Two sides of a relay benchmark, the gateway and a bare `ws` server, each with its own devices and monitors. */
 
 import { setTimeout } from "node:timers/promises";
 import type { SocketLimits } from "../../gateway/limits.js";
@@ -12,14 +12,14 @@ import { startGateway } from "./servers/start-gateway.js";
 import type { Usage } from "./servers/usage.js";
 
 export interface Relayed {
-	/** Processor time of the server for each report, in microseconds. */
+	/** Processor time of the server per report, in microseconds. */
 	readonly cpuMicros: number;
-	/** Of one core, while reports were sent. */
+	/** Share of one core while reports were sent. */
 	readonly share: number;
 	readonly p50Micros: number;
 	readonly p99Micros: number;
 	readonly longestMicros: number;
-	/** Reports that did not arrive, over all monitors. */
+	/** Lost reports over all monitors. */
 	readonly lost: number;
 }
 
@@ -31,7 +31,7 @@ export interface Load {
 
 const settleMs = 500;
 const settleTries = 120;
-/** Of a core: a fleet's heartbeats continue. */
+/** Settled load as a share of a core; a fleet's heartbeats continue. */
 const idleShare = 0.06;
 
 export class Side {
@@ -67,7 +67,7 @@ export class Side {
 		return new Side(server, { url: `${base}/device`, token: "" }, { url: `${base}/monitor`, token: "" });
 	}
 
-	/** @returns the server's memory for each connection, in bytes */
+	/** @returns the server's memory per connection, in bytes */
 	async connectDevices(count: number): Promise<{ rss: number; heap: number }> {
 		await this.#warmUp();
 		const before = await this.usage(true);
@@ -78,7 +78,7 @@ export class Side {
 		return { rss: (after.rss - before.rss) / count, heap: (after.heap - before.heap) / count };
 	}
 
-	/** Connects other devices first: compiled code and the like is no cost of a connection. */
+	/** Connects other devices first, because compiled code and the like are not a cost of a connection. */
 	async #warmUp(): Promise<void> {
 		const others = new Child<Devices>("load/devices.ts");
 		try {

@@ -1,4 +1,4 @@
-/** How many sockets one process may open. */
+/** Maximum number of sockets of one process. */
 
 import { readFileSync } from "node:fs";
 

@@ -1,6 +1,6 @@
 /**
- * Announcements: how soon a virtual device plays, also an urgent one over another, how far apart several begin, and what it costs
- * to serve a sound to many devices, beside nginx.
+ * Announcements: delay until a virtual device plays, even for an urgent one over another, time between the starts of
+ * several devices, and cost of serving a sound to many devices compared with nginx.
  */
 
 import { setTimeout } from "node:timers/promises";
@@ -18,7 +18,7 @@ import { startGateway } from "./servers/start-gateway.js";
 
 const benchmark = "sound";
 const together = 20;
-/** In one process its event loop would let them begin one after the other. */
+/** Separate processes, because in one event loop they would start one after another. */
 const inProcess = 5;
 const listeners = 1000;
 const listenedSeconds = 60;
@@ -40,12 +40,12 @@ export async function run(): Promise<readonly Row[]> {
 	}
 }
 
-/** Of a sound that is interrupted. */
+/** Duration of a sound that is interrupted. */
 const interruptedSeconds = 4;
-/** While the codec fades out, which is heard again. */
+/** Fade-out of the codec, which is heard again. */
 const rampMs = 40;
 
-/** Noise, as silence would not be heard to begin. */
+/** Noise, because the start of silence would be inaudible. */
 function sound(seconds: number, seed?: number): Uint8Array<ArrayBuffer> {
 	return new Uint8Array(wav(noise(bytesPerSecond * seconds, seed)));
 }
@@ -77,7 +77,7 @@ async function measureBeginnings(url: string, tokens: Tokens): Promise<readonly 
 			return known.filter(({ connected }) => connected).length >= together;
 		};
 		while (!(await areKnown())) await setTimeout(50);
-		// The startup chime must not be taken for the sound.
+		// The startup chime must not be mistaken for the sound.
 		await setTimeout(3_000);
 		/** @returns when the devices begin, in milliseconds after the request */
 		const begin = async (body: AskedAnnouncement & { readonly targets: { devices: readonly string[] } }) => {

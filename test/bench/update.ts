@@ -1,6 +1,6 @@
 /**
- * An update of the virtual device, from its first block to a verified image in the other slot, and curl downloading the same bytes
- * from the same gateway.
+ * Update of the virtual device, from its first block to a verified image in the other slot, compared with curl
+ * downloading the same bytes from the same gateway.
  */
 
 import { execFile } from "node:child_process";
@@ -20,7 +20,7 @@ import { startGateway } from "./servers/start-gateway.js";
 const ballasts = [0, 1_400_000];
 const benchmark = "update";
 const updateMs = 60_000;
-/** For each size, so that all code is compiled, the gateway's too. */
+/** Warm-up for each size, so that all code is compiled, including the gateway's. */
 const warmUps = 25;
 const timesARound = 5;
 /** At least a twentieth of curl's speed. */
@@ -69,7 +69,7 @@ export async function run(): Promise<readonly Row[]> {
 	}
 }
 
-/** The median of a few in a row: one download takes two milliseconds. */
+/** Median of several downloads, because one takes two milliseconds. */
 async function typical(measure: () => Promise<UpdateTime>): Promise<UpdateTime> {
 	const times: UpdateTime[] = [];
 	while (times.length < timesARound) times.push(await measure());
@@ -113,7 +113,7 @@ interface UpdateTime {
 	readonly whole: number;
 }
 
-/** A new device each time, with this checkout's firmware. */
+/** Starts a new device each time with this checkout's firmware. */
 async function timeUpdate(url: string, tokens: { device: string; monitor: string }): Promise<UpdateTime> {
 	const base = url.replace("http", "ws");
 	const monitor = new WebSocket(`${base}/monitor`, {
@@ -141,7 +141,7 @@ async function timeUpdate(url: string, tokens: { device: string; monitor: string
 	}
 }
 
-/** Waits for an uplink of that type with that text in it. @throws Error with an error of the device or the gateway */
+/** Waits for an uplink of that type that contains a text. @throws Error with an error of the device or the gateway */
 function heard(monitor: WebSocket, type: string, part = ""): Promise<void> {
 	return new Promise((resolve, reject) => {
 		const timer = setTimeout(() => reject(new Error(`no ${type} came`)), updateMs);

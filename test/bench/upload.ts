@@ -1,4 +1,6 @@
-/** A firmware of 16 MB, checked and synced to disk, and the same bytes written and synced by a bare server. */
+/**
+ * Firmware of 16 MB, checked and synced to disk, compared with the same bytes written and synced by a bare server.
+ */
 
 import { Child } from "./child.js";
 import { asForm, makeImage, post } from "./firmware.js";

@@ -4,7 +4,7 @@ import { longestCommandBytes } from "../../device/protocol/messages.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { passUntil, powerOnInVirtualTime } from "../support/virtual-time.js";
 
-test("a device checks each command, refuses a wrong one and changes nothing", async (t) => {
+test("validates each command, and changes nothing when it rejects one", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	await powerOn(t, gateway, "DEV-1");
 	const connection = await gateway.connection();
@@ -27,7 +27,7 @@ test("a device checks each command, refuses a wrong one and changes nothing", as
 	assert.deepEqual(after.peripherals, before.peripherals);
 });
 
-test("a frame that is not JSON, is binary or is too long ends the connection", async (t) => {
+test("closes the connection after a frame that is not JSON, is binary or is too long", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
 	for (const frame of [
@@ -43,7 +43,7 @@ test("a frame that is not JSON, is binary or is too long ends the connection", a
 	}
 });
 
-test("the longest commands fit the heap, also while an update has its buffer", async (t) => {
+test("holds the longest commands in the heap, even beside an update's buffer", async (t) => {
 	const { connection } = await powerOnInVirtualTime(t, "PROTO-1", { limits: { chunkBytes: 70_000 } });
 	const cert_pem = `-----BEGIN CERTIFICATE-----${"x".repeat(4300)}-----END CERTIFICATE-----`;
 	const update = { command: "start_ota", url: `http://127.0.0.1:1/${"x".repeat(2000)}`, cert_pem };
@@ -53,7 +53,7 @@ test("the longest commands fit the heap, also while an update has its buffer", a
 	await connection.query();
 });
 
-test("a message of more values or levels than the heap holds ends the connection", async (t) => {
+test("closes the connection after a message with more values or levels than the heap holds", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
 	const names = Array.from({ length: 300 }, (_, index) => `"n${index}":1`);

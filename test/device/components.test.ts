@@ -1,4 +1,4 @@
-/** Components of the firmware: each command is executed by one, and each can be left out with its files and its line. */
+/** Firmware components: each command has one handler, and each component can be left out. */
 
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
@@ -16,14 +16,14 @@ import { listen } from "../support/ports.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { passUntil } from "../support/virtual-time.js";
 
-test("each command of the protocol is executed by a component, and each feature is one of a component", async (t) => {
+test("every command and every feature belongs to exactly one component", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	await powerOn(t, gateway, "PROTO-1");
 	const connection = await gateway.connection();
-	// The gateway sends a command only to a device that names its feature.
+	// The gateway sends a command only to devices that list its feature.
 	assert.equal(connection.headers["device-features"], features.join());
 	const silent = `http://127.0.0.1:${await listen(t, createServer())}`;
-	// The last two are refused while the update runs, whose server never answers.
+	// The last two are rejected during the update, whose server never responds.
 	const { start_ota, set_settings, restart, ...others } = commandDocuments;
 	const all = { ...others, start_ota, set_settings, restart };
 	const refused: string[] = [];
@@ -34,7 +34,7 @@ test("each command of the protocol is executed by a component, and each feature 
 			start_ota: { url: `${silent}/firmware.bin` },
 		};
 		connection.send({ ...example, ...entryOf(given, command) });
-		// Rejected after everything before it was executed.
+		// Rejected after every earlier command was executed.
 		connection.send({ command: `after ${command}` });
 		for (;;) {
 			const error = await connection.next("command_error");
@@ -46,9 +46,9 @@ test("each command of the protocol is executed by a component, and each feature 
 });
 
 interface Omitted {
-	/** Modules, by the beginning of their names. */
+	/** Modules by name prefix. */
 	readonly files: string;
-	/** In main.ts. */
+	/** Its lines in main.ts. */
 	readonly name: string;
 	readonly features: readonly Feature[];
 	readonly command: CommandName;

@@ -14,7 +14,7 @@ const rules = "test/hosts/virtual/xs/firmware/crashing-rules.ts";
 const chatty = "test/hosts/virtual/xs/firmware/chatty-rules.ts";
 const secret = "device-token-of-the-tests";
 
-/** A connected device whose firmware crashes at a button, and restarts. */
+/** Connects a device whose firmware crashes and restarts when a button is pressed. */
 async function crashing(t: TestContext, options: Partial<VirtualDeviceOptions> = {}) {
 	const gateway = await runScriptedGateway(t);
 	const program = await buildFirmware({ rules });
@@ -46,7 +46,7 @@ async function lineOf(text: string): Promise<number> {
 	return lines.findIndex((line) => line.includes(text)) + 1;
 }
 
-describe("a crash is reported after the restart", () => {
+describe("crash report after the restart", () => {
 	for (const [button, kind, message, line] of [
 		["play", "exception", /^TypeError: no volume for \*+$/, "throw new TypeError"],
 		["mute", "rejection", /^Error: not handled$/, "throw new Error"],
@@ -68,7 +68,7 @@ describe("a crash is reported after the restart", () => {
 			assert.ok(!JSON.stringify(crash).includes(secret), "the crash report contains the token");
 		});
 
-	test("panic: a fault in C", async (t) => {
+	test("panic: reports a fault in C", async (t) => {
 		const { device, back } = await crashing(t);
 		process.kill(device.machine.pid ?? 0, "SIGSEGV");
 		const crash = await crashOf(await back());
@@ -77,13 +77,13 @@ describe("a crash is reported after the restart", () => {
 		assert.equal(device.started.resetReason, "PANIC_RESET");
 	});
 
-	test("panic without a word: the process is gone", async (t) => {
+	test("panic without output: reports a process that vanished", async (t) => {
 		const { device, back } = await crashing(t);
 		process.kill(device.machine.pid ?? 0, "SIGKILL");
 		assert.equal((await crashOf(await back()))?.kind, "panic");
 	});
 
-	test("brown-out, with how long the device had run", async (t) => {
+	test("brownout: reports the uptime of the device", async (t) => {
 		const { gateway, device } = await powerOnInVirtualTime(t, "DEV-1");
 		await device.machine.advance(12_345);
 		await device.brownOut();
@@ -95,8 +95,8 @@ describe("a crash is reported after the restart", () => {
 	});
 });
 
-describe("a crash report", () => {
-	test("comes until it is cleared by its id, and then no more", async (t) => {
+describe("crash report", () => {
+	test("repeats until it is cleared by its id", async (t) => {
 		const { device, connection, back } = await crashing(t);
 		assert.equal(await crashOf(connection), undefined);
 		device.board.setButton("play", true);
@@ -115,7 +115,7 @@ describe("a crash report", () => {
 		assert.equal(await crashOf(second), undefined);
 	});
 
-	test("outlives a restart that the firmware wants, which is none itself, but no power cut", async (t) => {
+	test("survives a restart by the firmware, but not a power cut", async (t) => {
 		const { device, back } = await crashing(t);
 		device.board.setButton("play", true);
 		const crash = await crashOf(await back());
@@ -127,7 +127,7 @@ describe("a crash report", () => {
 		assert.equal(await crashOf(await back()), undefined);
 	});
 
-	test("is sent to a gateway that asks, and to no other", async (t) => {
+	test("is sent only to gateways that request it", async (t) => {
 		const { device, back } = await crashing(t);
 		device.board.setButton("play", true);
 		const connection = await back();
@@ -139,11 +139,11 @@ describe("a crash report", () => {
 	});
 });
 
-describe("the live log", () => {
+describe("live log", () => {
 	const start = (connection: Connection, seconds = 10, level = "info") =>
 		connection.send({ command: "set_log", level, seconds });
 
-	test("begins with the lines that are kept, and goes on with new ones, once a second", async (t) => {
+	test("starts with the buffered lines and continues with new ones once a second", async (t) => {
 		const { device, connection, pass } = await powerOnInVirtualTime(t, "DEV-1");
 		start(connection);
 		const first = await connection.next("log");
@@ -167,7 +167,7 @@ describe("the live log", () => {
 		assert.equal((await connection.next("log")).lines, "half\n");
 	});
 
-	test("ends by itself, when it is switched off, and with the connection", async (t) => {
+	test("ends after its time, on request, and with the connection", async (t) => {
 		const { gateway, device, connection, pass } = await powerOnInVirtualTime(t, "DEV-1");
 		const logs: unknown[] = [];
 		connection.socket.on("message", (data) => {
@@ -203,7 +203,7 @@ describe("the live log", () => {
 		);
 	});
 
-	test("counts what a flood loses, in frames of at most 4 KB, one a second", async (t) => {
+	test("counts dropped lines, and sends one frame of at most 4 KB a second", async (t) => {
 		const program = await buildFirmware({ rules: chatty });
 		const { device, connection, pass } = await powerOnInVirtualTime(t, "DEV-1", { program });
 		const frames: string[] = [];
@@ -227,13 +227,13 @@ describe("the live log", () => {
 		assert.ok(expected > 1000, `only ${expected} lines were accounted for`);
 	});
 
-	test("has one line of an update, its end, and none for each step", async (t) => {
+	test("logs one line for the end of an update, and none for its steps", async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const device = await powerOn(t, gateway, "DEV-1");
 		const connection = await gateway.connection();
 		await connection.next("state_report");
 		const image = makeVirtualImage((await buildFirmware()).bytes, "DEV-1", "2.0.0");
-		// Its SHA-256 is wrong, which is seen last.
+		// A wrong SHA-256 is detected last.
 		image.writeUInt8(image.readUInt8(image.length - 1) ^ 1, image.length - 1);
 		const server = createServer((_request, response) =>
 			response.writeHead(200, { "Content-Length": image.length }).end(image),
@@ -249,7 +249,7 @@ describe("the live log", () => {
 		assert.deepEqual(lines.match(/^update: .*$/gm), [`update: ${reason}`]);
 	});
 
-	test("masks the settings that are secret", async (t) => {
+	test("masks secret settings", async (t) => {
 		const { device, connection } = await powerOnInVirtualTime(t, "DEV-1");
 		trace(device, `the token is ${secret}, twice: ${secret}\n`);
 		start(connection);
@@ -257,7 +257,7 @@ describe("the live log", () => {
 		assert.match(lines, /the token is \*\*\*, twice: \*\*\*\n$/);
 	});
 
-	test("keeps nothing in the heap while it is off", async (t) => {
+	test("uses no heap while it is off", async (t) => {
 		const program = await buildFirmware({ rules: chatty });
 		const { device, pass } = await powerOnInVirtualTime(t, "DEV-1", { program });
 		device.board.setButton("play", true);
@@ -267,12 +267,12 @@ describe("the live log", () => {
 		const after = await device.machine.statistics(true);
 		assert.ok(device.rtc.lineCount > 15_000, `only ${device.rtc.lineCount} lines were traced`);
 		assert.ok(after.chunkBytesUsed - before.chunkBytesUsed < 200, "strings");
-		// A report is on its way, or not.
+		// A report may be in flight.
 		assert.ok(after.slotsUsed - before.slotsUsed < 50, "values");
 	});
 });
 
-/** As if the firmware had traced it. */
+/** Adds a trace line as the firmware does. */
 function trace(device: VirtualDevice, text: string): void {
 	device.rtc.write(text);
 }

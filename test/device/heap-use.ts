@@ -1,6 +1,6 @@
 import type { Statistics } from "../../hosts/virtual/node/machine.js";
 
-/** Bytes of a device's heap in use, as a board counts them. */
+/** Bytes in use of a device's heap, as a board counts them. */
 export function usedBytes({ chunkBytesUsed, slotsUsed }: Statistics): number {
 	return chunkBytesUsed + slotsUsed * 16;
 }

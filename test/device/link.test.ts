@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { passUntil, powerOnInVirtualTime } from "../support/virtual-time.js";
 
-test("a device sends its id, its firmware and the gateway's address when it connects", async (t) => {
+test("a device sends its id, firmware version and the gateway's host when it connects", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	await powerOn(t, gateway, "PROTO-1");
 	const { headers } = await gateway.connection();
@@ -40,7 +40,7 @@ test("a device reconnects after a close, a lost connection and a lost access poi
 	assert.equal(report.network.wifi_rssi, -60);
 });
 
-test("a device whose session is replaced traces that, and reconnects like any other", async (t) => {
+test("a device logs that its session was replaced, and reconnects", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	let trace = "";
 	const device = await powerOn(t, gateway, "DEV-1", {
@@ -55,7 +55,7 @@ test("a device whose session is replaced traces that, and reconnects like any ot
 	assert.match(trace, /gateway: the gateway closed the connection with 4001/);
 });
 
-test("refusals that the gateway does not read are dropped, so that they never fill the heap", async (t) => {
+test("drops rejections that the gateway does not read, so that they never fill the heap", async (t) => {
 	const { connection } = await powerOnInVirtualTime(t, "DEV-1");
 	let bytes = 0;
 	connection.socket.on("message", (data) => {
@@ -68,17 +68,17 @@ test("refusals that the gateway does not read are dropped, so that they never fi
 	assert.ok(bytes > 16_000 && bytes < 5744 + 16_384, `${bytes} bytes of refusals`);
 });
 
-test("a report longer than the write window arrives whole, in fragments", async (t) => {
+test("fragments a report that is longer than the write window", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	await powerOn(t, gateway);
 	const connection = await gateway.connection();
-	// Twenty answers of about 1 KB in a row overrun the window of 5,744 bytes several times.
+	// Twenty responses of about 1 KB in a row exceed the window of 5,744 bytes several times.
 	for (let index = 0; index < 20; index++) connection.send({ command: "x".repeat(64) });
 	for (let index = 0; index < 20; index++)
 		assert.equal((await connection.next("command_error")).command, "x".repeat(64));
 });
 
-test("a command in fragments and of many bytes a character is understood", async (t) => {
+test("reassembles a fragmented command with multibyte characters", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	await powerOn(t, gateway);
 	const connection = await gateway.connection();

@@ -22,7 +22,7 @@ const litOf = (timed: Pick<TimedDevice, "device">) =>
 	pixelsOf(timed).filter((pixel) => pixel === "2f002f").length;
 
 describe("play and mute held for 10 s", () => {
-	test("erase all settings: the ring counts down, and the device restarts to be installed again", async (t) => {
+	test("erase all settings: the ring counts down, and the device restarts unprovisioned", async (t) => {
 		const timed = await powerOnInVirtualTime(t, "DEV-1");
 		const { device, pass, connection, command } = timed;
 		await command({ command: "set_volume", value: 12 }, ({ audio }) => audio.volume === 12);
@@ -52,7 +52,7 @@ describe("play and mute held for 10 s", () => {
 		assert.equal(pixelsOf(timed).filter((pixel) => pixel === "2f2f2f").length, 1, "waits to be installed");
 	});
 
-	test("do nothing else: what the first press did is taken back, whichever it was", async (t) => {
+	test("have no other effect: the first press is undone, whichever button it was", async (t) => {
 		for (const names of [both, [...both].reverse()]) {
 			const timed = await powerOnInVirtualTime(t, "DEV-1");
 			const { connection, pass } = timed;
@@ -70,7 +70,7 @@ describe("play and mute held for 10 s", () => {
 		}
 	});
 
-	test("and let go a moment earlier, or only one of them, erase nothing", async (t) => {
+	test("erase nothing if released a moment earlier, or if only one is held", async (t) => {
 		const timed = await powerOnInVirtualTime(t, "DEV-1");
 		const { device, connection, pass } = timed;
 		set(timed, both, true);
@@ -87,7 +87,7 @@ describe("play and mute held for 10 s", () => {
 		assert.notEqual(device.setting("gateway"), undefined);
 	});
 
-	test("since the start erase nothing: a button may be stuck", async (t) => {
+	test("erase nothing if held since the start, because a button may be stuck", async (t) => {
 		const timed = await powerOnInVirtualTime(t, "DEV-1");
 		const { device, gateway, pass } = timed;
 		set(timed, both, true);
@@ -103,7 +103,7 @@ describe("play and mute held for 10 s", () => {
 		assert.notEqual(device.setting("gateway"), undefined, "one of them is still stuck");
 	});
 
-	test("count down above an update and an identified device", async (t) => {
+	test("show the countdown above an update and an identify", async (t) => {
 		const timed = await powerOnInVirtualTime(t, "DEV-1");
 		const { connection, pass } = timed;
 		set(timed, both, true);
@@ -119,7 +119,7 @@ describe("play and mute held for 10 s", () => {
 	});
 });
 
-test("a device without settings shows one white pixel that goes round, and no error", async (t) => {
+test("an unprovisioned device shows one turning white pixel and no error", async (t) => {
 	for (const settings of [
 		{ gateway: "ws://127.0.0.1:1/device", token: "t", ssid: "" },
 		{ gateway: "", token: "" },

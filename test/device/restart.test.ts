@@ -7,7 +7,7 @@ import { passUntil, powerOnInVirtualTime } from "../support/virtual-time.js";
 
 const restart = { command: "restart" };
 
-test("a device closes its connection, restarts and comes back with its settings, which is no crash", async (t) => {
+test("closes its connection, restarts and returns with its settings, without a crash report", async (t) => {
 	const { device, gateway, connection, pass, command } = await powerOnInVirtualTime(t, "DEV-1");
 	await pass(300_000);
 	const before = await command({ command: "set_volume", value: 7 }, ({ audio }) => audio.volume === 7);
@@ -28,7 +28,7 @@ test("a device closes its connection, restarts and comes back with its settings,
 	assert.match(String(back.headers["device-features"]), /\brestart\b/);
 });
 
-test("a device does not restart while its firmware is unconfirmed: the boot loader would take it back", async (t) => {
+test("does not restart while its firmware is unconfirmed, because the boot loader would roll it back", async (t) => {
 	const fleet = await runFleet(t);
 	const codec = "test/hosts/virtual/xs/firmware/dead-codec.ts";
 	const { bytes } = await buildFirmware({ "board/es8311": codec });

@@ -13,10 +13,10 @@ import { listen } from "../support/ports.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { pass, passUntil } from "../support/virtual-time.js";
 
-/** A gateway that is not there. */
+/** Address without a server. */
 const nowhere = "ws://127.0.0.1:1/device";
 
-test("a confirmed image that crashes at each start comes back in safe mode, and is replaced from there", async (t) => {
+test("starts a confirmed image that crashes at each start in safe mode, and updates it from there", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const program = await buildFirmware({
 		"peripherals/haptics": "test/hosts/virtual/xs/firmware/crashing-motor.ts",
@@ -31,7 +31,7 @@ test("a confirmed image that crashes at each start comes back in safe mode, and 
 		program,
 		version: "1.0.0",
 		settings: { gateway: gateway.url, token: "t" },
-		// It crashes before it is connected, however fast this computer is.
+		// It crashes before it is connected, even on a fast computer.
 		accessPoint: undefined,
 		onBoot: ({ version }) => starts.push(version),
 		restartsAfterCrash: true,
@@ -76,7 +76,7 @@ async function serve(t: TestContext, image: Buffer): Promise<string> {
 type End = "crash" | "brown-out" | "power cut";
 type Run = readonly [ms: number, end: End];
 
-/** Runs a device without a network and ends each run as given. @returns whether it is in safe mode then */
+/** Runs a device without a network and ends each run as given. @returns whether the last start was in safe mode */
 async function isSafeAfter(t: TestContext, runs: readonly Run[]): Promise<boolean> {
 	const gateway = await runScriptedGateway(t);
 	let startCount = 0;
@@ -117,7 +117,7 @@ async function startAlone(t: TestContext, model: Model, options: Partial<Virtual
 
 const runs = (end: End, ...ms: number[]) => ms.map((each): Run => [each, end]);
 
-test("three starts in a row that crash within 60 s are needed", async (t) => {
+test("requires three successive starts that crash within 60 s", async (t) => {
 	for (const [ms, isSafe] of [
 		[[58_000, 60_000, 58_000, 58_000], false],
 		[[58_000, 60_000, 58_000, 58_000, 58_000], true],
@@ -127,7 +127,7 @@ test("three starts in a row that crash within 60 s are needed", async (t) => {
 		assert.equal(await isSafeAfter(t, runs("crash", ...ms)), isSafe, `${ms}`);
 });
 
-test("a power cut is no crash, however early: it neither begins the safe mode nor ends it", async (t) => {
+test("neither starts nor ends after a power cut, however early", async (t) => {
 	const crashes = runs("crash", 10, 10, 10);
 	const cuts = runs("power cut", 10, 10);
 	assert.equal(await isSafeAfter(t, [...cuts, ...crashes.slice(1)]), false);
@@ -136,11 +136,11 @@ test("a power cut is no crash, however early: it neither begins the safe mode no
 	assert.equal(await isSafeAfter(t, [...crashes, ...cuts]), true);
 });
 
-test("a brown-out counts as a crash: the loudspeaker or the motor may be what pulls the supply down", async (t) => {
+test("counts a brownout as a crash: the speaker or the motor may cause it", async (t) => {
 	assert.equal(await isSafeAfter(t, runs("brown-out", 10, 10, 10)), true);
 });
 
-test("a restart that the firmware wants is no crash: settings erased by hand within 60 s, four times", async (t) => {
+test("counts no restart by the firmware as a crash, such as erasing the settings four times within 60 s", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const starts: string[] = [];
 	const device = await powerOn(t, gateway, "DEV-1", {
@@ -163,7 +163,7 @@ test("a restart that the firmware wants is no crash: settings erased by hand wit
 	assert.equal(device.board.isSounding, true);
 });
 
-test("a start that reaches the gateway is none of them, however short", async (t) => {
+test("does not count a start that reaches the gateway, however short", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
 	for (let start = 0; start < 6; start++) {
@@ -173,7 +173,7 @@ test("a start that reaches the gateway is none of them, however short", async (t
 	}
 });
 
-test("flash wears by two writes a start at most, and by none in a safe mode that lasts", async (t) => {
+test("writes at most twice to flash per start, and not at all while safe mode lasts", async (t) => {
 	const writes: FlashOperation[] = [];
 	const flash = new Flash({
 		byteLength: flashBytes,

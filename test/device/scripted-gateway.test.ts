@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 
-test("the scripted gateway reports each uplink that the gateway would drop", async (t) => {
+test("reports each uplink that the gateway would drop", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const program = await buildFirmware({
 		"peripherals/ambient-light": "test/hosts/virtual/xs/firmware/subnormal-light.ts",

@@ -10,29 +10,32 @@ import { passUntil } from "../support/virtual-time.js";
 
 const setSettings = (value: ChangedSettings) => ({ command: "set_settings", value });
 
-/** The next connection of a device, over its restarts, and its first report. */
+/** Next connection of a device, across its restarts, and its first report. */
 async function connected(device: VirtualDevice, gateway: ScriptedGateway) {
 	const connection = await passUntil(device, gateway.connection());
 	await connection.next("state_report");
 	return connection;
 }
 
-/** Every flash operation of a trial is cut in test/device/settings-trial.test.ts; here, with the whole firmware, each second. */
+/**
+ * Interval of the power cuts. test/device/settings-trial.test.ts cuts every flash operation; here the whole firmware
+ * runs.
+ */
 const every = Number(process.env.CUT_EVERY || 2);
 
-test("power cut in a trial, with the whole firmware in XS, leaves whole settings, and a result that is true", async (t) => {
+test("a power cut in a trial of the whole firmware leaves complete settings and a correct result", async (t) => {
 	const operations: FlashOperation[] = [];
-	/** 20 s of the device's clock, with time for real sockets. */
+	/** Advances 20 s, with time for real sockets. */
 	const passSome = async (device: VirtualDevice) => {
 		for (let step = 0; step < 80; step++) {
 			await setTimeout(2);
 			await device.machine.advance(250).catch(() => {});
 		}
 	};
-	/** A trial of right settings. @param operation at which power is cut */
+	/** Tries valid settings. @param operation at which power is cut */
 	const tryIn = async (flash: Flash, operation?: number) => {
 		const gateway = await runScriptedGateway(t);
-		/** Of the last connection. */
+		/** Authorization of the last connection. */
 		let token: string | undefined;
 		const outcomes: string[] = [];
 		gateway.server.on("connection", (socket, { headers }) => {

@@ -14,7 +14,7 @@ const address = "IP:127.0.0.1";
 
 const setSettings = (value: ChangedSettings) => ({ command: "set_settings", value });
 
-/** A connected device, whose clock only the test moves. */
+/** Connects a device in virtual time. */
 async function start(t: TestContext, options: Partial<VirtualDeviceOptions> = {}) {
 	const gateway = await runScriptedGateway(t);
 	const device = await powerOn(t, gateway, "DEV-1", {
@@ -25,14 +25,14 @@ async function start(t: TestContext, options: Partial<VirtualDeviceOptions> = {}
 	return { gateway, device, connection: await connected(device, gateway) };
 }
 
-/** The next connection of a device, over its restarts, and its first report. */
+/** Next connection of a device, across its restarts, and its first report. */
 async function connected(device: VirtualDevice, gateway: ScriptedGateway) {
 	const connection = await passUntil(device, gateway.connection());
 	await connection.next("state_report");
 	return connection;
 }
 
-test("a gateway that has moved takes its device along, and the device stays there", async (t) => {
+test("follows a gateway to its new address and stays there", async (t) => {
 	const traced: string[] = [];
 	const { device, connection } = await start(t, { onTrace: (text) => traced.push(text) });
 	const moved = await runScriptedGateway(t);
@@ -52,14 +52,14 @@ test("a gateway that has moved takes its device along, and the device stays ther
 	assert.doesNotMatch(traced.join(""), /previous-token|next-token/);
 });
 
-/** The address of a server that refuses each token. */
+/** Address of a server that rejects every token. */
 async function runRefusing(t: TestContext): Promise<string> {
 	const server = createServer();
 	server.on("upgrade", (_request, socket) => socket.end("HTTP/1.1 401 Unauthorized\r\n\r\n"));
 	return `ws://127.0.0.1:${await listen(t, server)}/device`;
 }
 
-describe("wrong settings are given up after 120 s, and the device says why:", () => {
+describe("reverts wrong settings after 120 s and reports the reason:", () => {
 	const wrong: readonly [string, (t: TestContext) => ChangedSettings | Promise<ChangedSettings>, string][] = [
 		[
 			"another network",
@@ -102,7 +102,7 @@ describe("wrong settings are given up after 120 s, and the device says why:", ()
 		});
 });
 
-describe("a gateway over TLS that is not trusted is given up too, and the device says which:", {
+describe("reverts settings with an untrusted TLS gateway and reports the reason:", {
 	skip: opensslMissing(),
 }, () => {
 	for (const [name, issue, isGiven, reason, clock] of [
@@ -145,7 +145,7 @@ describe("a gateway over TLS that is not trusted is given up too, and the device
 		});
 });
 
-test("new settings are refused while an update runs", async (t) => {
+test("rejects new settings while an update runs", async (t) => {
 	const { connection } = await start(t);
 	connection.send({ command: "start_ota", url: "http://127.0.0.1:1/firmware.bin" });
 	connection.send(setSettings({ token: "next-token" }));
@@ -154,7 +154,7 @@ test("new settings are refused while an update runs", async (t) => {
 	assert.match(message, /update is under way/);
 });
 
-test("what no device can use is refused at once, and nothing restarts", async (t) => {
+test("rejects unusable settings immediately without a restart", async (t) => {
 	const { connection } = await start(t);
 	for (const [value, sentence] of [
 		[
@@ -180,7 +180,7 @@ test("what no device can use is refused at once, and nothing restarts", async (t
 	await connection.query();
 });
 
-test("the longest settings fit the heap, beside an update's buffer", async (t) => {
+test("holds the longest settings in the heap, beside an update's buffer", async (t) => {
 	const { connection, device, gateway } = await start(t, { limits: { chunkBytes: 70_000 } });
 	connection.send({ command: "start_ota", url: "http://127.0.0.1:1/firmware.bin" });
 	await passUntil(device, connection.next("ota_error"));

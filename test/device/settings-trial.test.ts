@@ -1,5 +1,5 @@
 /**
- * Trials of new settings in Node: the firmware's own code over the virtual host's NVS, so that power can be cut at every flash
+ * Settings trials in Node: the firmware's code over the virtual host's NVS, so that power can be cut at every flash
  * operation. test/system/settings.long.test.ts does the same with the whole firmware in XS.
  */
 
@@ -40,7 +40,7 @@ const afterwards: Values = {
 	sntp: "time.new",
 };
 
-/** A device with settings in its flash; start() is what main.ts does with them. */
+/** Device with settings in its flash; start() does with them what main.ts does. */
 class Bench {
 	readonly flash = new Flash({ byteLength: flashBytes });
 	readonly sent: unknown[] = [];
@@ -54,7 +54,7 @@ class Bench {
 		this.powerCycle();
 	}
 
-	/** What the device starts with. */
+	/** Settings at the start. */
 	get used(): Values {
 		const values: [string, string][] = [];
 		for (const name of installedSettings) {
@@ -66,13 +66,13 @@ class Bench {
 
 	powerCycle(): void {
 		clock.clear();
-		// Not always: it would cancel a planned cut.
+		// Only when necessary, because it would cancel a planned cut.
 		if (!this.flash.isPowered) this.flash.powerOn();
 		this.store = new NvsStore(this);
 		this.trial = this.#start();
 	}
 
-	/** The gateway is connected, and a report is sent. */
+	/** Connects the gateway and sends a report. */
 	report(): void {
 		this.trial.onDrained();
 	}
@@ -99,7 +99,7 @@ class Bench {
 }
 
 describe("new settings", () => {
-	test("count from the restart on, and replace the previous ones when the device has reported", () => {
+	test("take effect at the restart and replace the previous ones after the first report", () => {
 		const bench = new Bench();
 		assert.equal(bench.trial.begin(changed), undefined);
 		assert.equal(bench.trial.isOn, true);
@@ -121,7 +121,7 @@ describe("new settings", () => {
 		assert.equal(bench.store.read("volume"), "7");
 	});
 
-	test("that are not given stay as they are", () => {
+	test("keep omitted values", () => {
 		const bench = new Bench();
 		assert.equal(bench.trial.begin({ token: "new-token" }), undefined);
 		bench.powerCycle();
@@ -131,7 +131,7 @@ describe("new settings", () => {
 		assert.deepEqual(bench.used, { ...previous, token: "new-token" });
 	});
 
-	test("with which the device does not report within 120 s give way to the previous ones, and it says why", () => {
+	test("revert when the device does not report within 120 s, with the reason", () => {
 		const bench = new Bench();
 		bench.trial.begin(changed);
 		bench.powerCycle();
@@ -151,7 +151,7 @@ describe("new settings", () => {
 		assert.deepEqual(bench.keys, []);
 	});
 
-	test("that a power cut interrupts are tried once more, for 120 s, and no third time", () => {
+	test("are tried once more for 120 s after a power cut, and not a third time", () => {
 		const bench = new Bench();
 		bench.trial.begin(changed);
 		bench.powerCycle();
@@ -171,10 +171,10 @@ describe("new settings", () => {
 		]);
 	});
 
-	test("of an earlier attempt do not get into the next one", () => {
+	test("do not include those of an earlier attempt", () => {
 		const bench = new Bench();
 		bench.flash.cutAt(3, "after");
-		// Power goes while they are stored, before they count.
+		// Power fails while they are stored, before they are active.
 		bench.trial.begin(changed);
 		bench.powerCycle();
 		assert.deepEqual(bench.used, previous);
@@ -183,7 +183,7 @@ describe("new settings", () => {
 		assert.deepEqual(bench.used, { ...previous, token: "new-token" });
 	});
 
-	test("whose result is not sent yet keep others from being tried", () => {
+	test("are rejected until the result of the previous trial has been sent", () => {
 		const bench = new Bench();
 		bench.trial.begin(changed);
 		bench.powerCycle();
@@ -194,7 +194,7 @@ describe("new settings", () => {
 		assert.equal(bench.trial.isOn, false);
 	});
 
-	test("that no flash or no network can hold are refused in a sentence that shows none of them", () => {
+	test("are rejected with a message that reveals none of them when flash or network cannot hold them", () => {
 		for (const [given, sentence] of [
 			[{ ssid: "é".repeat(17) }, "ssid must be at most 32 bytes long"],
 			[{ gateway: "ws://host:70000/device" }, "gateway's port must be from 1 to 65535, not 70000"],
@@ -214,7 +214,7 @@ describe("new settings", () => {
 		}
 	});
 
-	test("for which flash has no room are refused, and leave nothing behind", () => {
+	test("are rejected when flash has no room, and leave nothing behind", () => {
 		const bench = new Bench();
 		for (let index = 0; index < 14; index++) bench.store.write(`filler${index}`, "x".repeat(3900));
 		assert.match(
@@ -230,7 +230,7 @@ describe("new settings", () => {
 	});
 });
 
-/** Runs an action in which power may go. @returns whether it went */
+/** Runs an action that a power cut may interrupt. @returns whether it was interrupted */
 function isCut(bench: Bench, action: () => void): boolean {
 	try {
 		action();
@@ -242,15 +242,15 @@ function isCut(bench: Bench, action: () => void): boolean {
 
 interface Trial {
 	readonly isRight: boolean;
-	/** Power was cut before, in its first start. */
+	/** Whether power was already cut in its first start. */
 	readonly isRepeated: boolean;
 }
 
 /**
- * From set_settings to the end of the trial, with power cut at one operation. After each start the settings must be the previous
- * ones or the new ones, whole, and once a result was sent they must be what it said.
+ * Runs a trial from set_settings to its end with power cut at one operation. After each start the settings must be
+ * the previous ones or the new ones, complete, and match the result once it was sent.
  *
- * @returns how many starts it took; undefined: there was no such operation
+ * @returns number of starts; undefined: there was no such operation
  */
 function runWithCut(
 	{ isRight, isRepeated }: Trial,
@@ -289,7 +289,7 @@ function runWithCut(
 		if (result !== undefined)
 			assert.deepEqual(bench.used, isSame(result, { outcome: "kept" }) ? afterwards : previous);
 		assert.equal(bench.store.read("volume"), "7");
-		// The device takes further settings.
+		// The device accepts further settings.
 		assert.equal(bench.trial.isOn, false);
 		assert.equal(bench.trial.begin({ token: "third-token" }), undefined);
 		bench.powerCycle();
@@ -331,7 +331,7 @@ for (const [name, trial] of [
 		t.diagnostic(`${cuts} power cuts`);
 	});
 
-test("settings that can only be read are erased as a whole", () => {
+test("erases settings as a whole when they can only be read", () => {
 	const calls: string[] = [];
 	eraseSettings({
 		delete: () => {
@@ -342,7 +342,7 @@ test("settings that can only be read are erased as a whole", () => {
 	assert.deepEqual(calls, ["erase"]);
 });
 
-test("erasing leaves nothing of what was installed, also where power is cut and it is asked for again", () => {
+test("erases all provisioned settings, even when a power cut interrupts it and it is repeated", () => {
 	for (let operation = 1; ; operation++) {
 		const bench = new Bench();
 		bench.trial.begin(changed);
@@ -351,7 +351,7 @@ test("erasing leaves nothing of what was installed, also where power is cut and 
 		const wasCut = isCut(bench, () => eraseSettings(bench.store));
 		bench.powerCycle();
 		if (wasCut) {
-			// Less than before, but no mixture of the two.
+			// Fewer settings than before, but no mixture of the two.
 			for (const [setting, value] of Object.entries(bench.used))
 				assert.equal(value, Object.entries(previous).find(([name]) => name === setting)?.[1]);
 			eraseSettings(bench.store);

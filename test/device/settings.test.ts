@@ -8,7 +8,7 @@ import { flashBytes } from "../../hosts/virtual/node/boot/partitions.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { pass, passUntil, powerOnInVirtualTime } from "../support/virtual-time.js";
 
-test("compiled-in settings are stored, for an image that was built without them", async (t) => {
+test("stores compiled-in settings for images built without them", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const flash = new Flash({ byteLength: flashBytes });
 	const flashed = await powerOn(t, gateway, "PROTO-1", { flash, clock: "virtual" });
@@ -34,9 +34,9 @@ test("compiled-in settings are stored, for an image that was built without them"
 	);
 });
 
-test("a value that a command sets is reported, and survives a power cut exactly if the protocol says that it is kept", async (t) => {
+test("reports each value set by a command, and keeps it across a power cut exactly if the protocol says so", async (t) => {
 	const { device, gateway, connection, pass } = await powerOnInVirtualTime(t, "PROTO-1");
-	// A start sets the ring to the state of the connection.
+	// At the start the ring shows the connection state.
 	const names = keysOf(commandDocuments).filter(
 		(name) => isAskName(name) && commandEntries[name].reported && name !== "set_led",
 	);
@@ -54,7 +54,7 @@ test("a value that a command sets is reported, and survives a power cut exactly 
 	);
 });
 
-test("settings that are flashed again replace those in flash, and what the device remembers stays", async (t) => {
+test("replaces stored settings with newly flashed ones and keeps other persistent data", async (t) => {
 	const flash = new Flash({ byteLength: flashBytes });
 	const old = await runScriptedGateway(t);
 	const first = await powerOn(t, old, "DEV-1", { flash, clock: "virtual" });
@@ -70,7 +70,7 @@ test("settings that are flashed again replace those in flash, and what the devic
 	assert.equal(peripherals.audio.volume, 12);
 });
 
-test("a power cut while a setting is written leaves the old value or the new one, and the device connects", async (t) => {
+test("a power cut during a write leaves the old value or the new one, and the device connects", async (t) => {
 	for (const [moment, expected] of [
 		["before", 20],
 		["middle", 20],
@@ -93,7 +93,7 @@ test("a power cut while a setting is written leaves the old value or the new one
 	}
 });
 
-test("a device whose gateway's address is none says so by its ring and lives on", async (t) => {
+test("shows an invalid gateway address on the ring and continues without a connection", async (t) => {
 	const settings = { gateway: "http://127.0.0.1", token: "t" };
 	const device = await powerOn(t, { url: "" }, "DEV-1", { settings, clock: "virtual" });
 	await pass(device, 60_000);
@@ -103,7 +103,7 @@ test("a device whose gateway's address is none says so by its ring and lives on"
 	assert.ok(device.board.isSounding, "its buttons work without a network");
 });
 
-test("what is compiled into an image is stored once; what the device is given later is stronger, until the next image", async (t) => {
+test("stores compiled-in settings once; later settings take precedence until the next image", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const flash = new Flash({ byteLength: flashBytes });
 	const start = async (token: string, buildTime: number) => {

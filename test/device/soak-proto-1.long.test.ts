@@ -8,7 +8,7 @@ const hourMs = 3_600_000;
 const reportPeriodMs = 5_000;
 const reportsAnHour = hourMs / reportPeriodMs;
 
-/** What a light sensor at a window reads, by the hour of the day; undefined while its converter fails. */
+/** Reading of a light sensor at a window by hour of the day; undefined while its converter fails. */
 function lightAt(hour: number): number | undefined {
 	const isSilent = (hour >= 2 && hour < 2.5) || (hour >= 12 && hour < 12.5);
 	if (isSilent) return undefined;
@@ -18,12 +18,15 @@ function lightAt(hour: number): number | undefined {
 	return Math.round((20 - hour) * 4095);
 }
 
-/** Lets time pass up to the next periodic report. Several steps are asked for ahead, since the sensors wake 30 times a second. */
+/**
+ * Advances the clock to the next periodic report. Several steps are requested ahead, because the sensors wake 30
+ * times a second.
+ */
 async function passPeriod({ machine }: VirtualDevice): Promise<void> {
 	await Promise.all(Array.from({ length: 8 }, () => machine.advance(reportPeriodMs, () => {})));
 }
 
-test("24 hours of a PROTO-1 with darkness, touches and a failing converter: every report is valid", async (t) => {
+test("every report is valid in 24 hours of a PROTO-1 with darkness, touches and a failing converter", async (t) => {
 	const { device, connection, command } = await powerOnInVirtualTime(t, "PROTO-1");
 	const { board } = device;
 	await command({ command: "set_led", value: "idle" }, ({ led_ring }) => led_ring.state_id === 0);
@@ -55,7 +58,8 @@ test("24 hours of a PROTO-1 with darkness, touches and a failing converter: ever
 		const { peripherals } = await connection.next("state_report");
 		periodic += 1;
 		assert.equal(peripherals.touch_active, isTouched);
-		// A light that has not changed for a whole period is reported exactly, and one that cannot be measured as before.
+		// A light that has not changed for a whole period is reported exactly; one that cannot be measured keeps its
+		// last value.
 		if (board.light === lightBefore) assert.equal(peripherals.ambient_light, board.light ?? level);
 		level = peripherals.ambient_light;
 		if ((period + 1) % reportsAnHour !== 0) continue;

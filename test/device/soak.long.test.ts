@@ -5,7 +5,7 @@ import { usedBytes } from "./heap-use.js";
 
 const hourMs = 3_600_000;
 
-test("24 hours and 20,000 commands do not grow the heap after the first hour", async (t) => {
+test("the heap does not grow after the first hour of 24 hours and 20,000 commands", async (t) => {
 	const { device, connection, pass } = await powerOnInVirtualTime(t, "DEV-1");
 	let count = 0;
 	const commandsFor = (hour: number) => {
@@ -38,7 +38,7 @@ test("24 hours and 20,000 commands do not grow the heap after the first hour", a
 		const used = usedBytes(await device.machine.statistics(true));
 		if (hour === 1) afterFirstHour = used;
 		highest = Math.max(highest, used);
-		// A buffer or two that happens to be under way; a leak of one slot a command would be 13 KB an hour.
+		// One or two buffers in use; a leak of one slot per command would be 13 KB an hour.
 		assert.ok(used - afterFirstHour < 1024, `from ${afterFirstHour} to ${used} bytes in ${hour} hours`);
 		assert.equal(connection.socket.readyState, connection.socket.OPEN, `hour ${hour}`);
 	}

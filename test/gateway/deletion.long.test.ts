@@ -1,4 +1,4 @@
-/** An extension can be deleted: one of them in turn, by the number of commits. deletion.ts tries all. */
+/** Deletes one extension per run, selected by the number of commits. deletion.ts deletes each of them. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -9,7 +9,7 @@ import { extensionParts } from "./extension-parts.js";
 const names = Object.keys(extensionParts).filter((name) => existsSync(`gateway/${name}`));
 const { stdout: commits } = spawnSync("git", ["rev-list", "--count", "HEAD"], { encoding: "utf8" });
 const name = names[Number(commits) % names.length] ?? "";
-/** Of the output, for a person. */
+/** Length of the output in a failure message. */
 const shownLines = 40;
 
 test(`without ${name} the rest compiles and passes its tests`, { timeout: 15 * 60_000 }, () => {

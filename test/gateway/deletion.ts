@@ -39,11 +39,11 @@ for (const name of Object.keys(extensionParts).filter(isExtension)) {
 function copyProject(copy: string): void {
 	const git = ["ls-files", "--cached", "--others", "--exclude-standard"];
 	const files = execFileSync("git", git, { encoding: "utf8" }).trim().split("\n").filter(existsSync);
-	// Compiled firmware is kept there.
+	// Cache of compiled firmware.
 	if (existsSync(".cache/virtual")) files.push(".cache/virtual");
 	for (const file of files) cpSync(file, join(copy, file), { recursive: true });
 	symlinkSync(resolve("node_modules"), join(copy, "node_modules"));
-	// A test asks git for the project's files.
+	// Required by a test that lists the project's files with git.
 	isDone(copy, "git", ["init", "--quiet"]);
 	isDone(copy, "git", ["add", "--all"]);
 }
@@ -58,13 +58,13 @@ function remove(name: ExtensionName, copy: string): void {
 	isDone(copy, "npx", ["biome", "check", "--write", ...lists]);
 }
 
-/** @returns the text without the lines that name a file that is gone, or what was imported from it */
+/** @returns the text without lines that name a removed file or anything imported from it */
 function withoutLines(text: string, folder: string): string {
 	const isGone = (line: string) => {
 		const [, imported, command] =
 			/"(\.{1,2}\/[^"]+)\.js"|\b((?:scripts|test)\/[^"\s]+)\.ts"/.exec(line) ?? [];
 		const path = imported ?? command;
-		// Of the budget.
+		// Entry of the line budget.
 		const [, room] = /^\s*"([\w/-]+)": \d+,?$/.exec(line) ?? [];
 		if (room !== undefined) return !existsSync(join(folder, room));
 		return path !== undefined && !existsSync(join(folder, `${path}.ts`));

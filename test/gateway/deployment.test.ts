@@ -1,4 +1,4 @@
-/** The files for operators: Dockerfile, compose.yaml, device-gateway.service and each haproxy.cfg of the documents. */
+/** Tests of the deployment files: Dockerfile, compose.yaml, device-gateway.service and each haproxy.cfg of the documents. */
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -16,7 +16,7 @@ import { bearer, deviceToken, monitorToken, temporaryDirectory } from "../suppor
 const hasSystemd = () => spawnSync("systemd-analyze", ["--version"]).status === 0;
 const read = (name: string) => readFile(join("gateway", name), "utf8");
 
-/** Pairs of source and target of the COPY lines that take from the project; of the last stage. */
+/** Source and target of each COPY from the project in the last stage. */
 function copiesOf(dockerfile: string): readonly (readonly string[])[] {
 	const last = dockerfile.slice(dockerfile.lastIndexOf("\nFROM "));
 	return [...last.matchAll(/^COPY (?!--from)(.+)$/gm)].flatMap(([, words = ""]) => {
@@ -29,19 +29,18 @@ function copiesOf(dockerfile: string): readonly (readonly string[])[] {
 	});
 }
 
-/** The command of the image. */
 function commandOf(dockerfile: string): readonly string[] {
 	return JSON.parse(/^CMD (.+)$/m.exec(dockerfile)?.[1] ?? "[]");
 }
 
-test("the image and the unit start node as npm start does", async () => {
+test("starts node in the image and the unit as npm start does", async () => {
 	const { scripts } = JSON.parse(await readFile("package.json", "utf8"));
 	const command = scripts.start.replace(/^exec /, "");
 	assert.equal(commandOf(await read("Dockerfile")).join(" "), command);
 	assert.match(await read("device-gateway.service"), new RegExp(`^ExecStart=/usr/bin/${command}$`, "m"));
 });
 
-test("systemd finds nothing wrong with the unit", {
+test("passes systemd-analyze verify", {
 	skip: hasSystemd() ? false : "systemd is not here",
 }, async (t) => {
 	const unit = (await read("device-gateway.service"))
@@ -55,7 +54,7 @@ test("systemd finds nothing wrong with the unit", {
 	assert.match(problemsOf(), /ProtectHomes/);
 });
 
-test("the Dockerfile follows the rules that linters have for all", async () => {
+test("follows the general linter rules for a Dockerfile", async () => {
 	const dockerfile = (await read("Dockerfile")).replaceAll("\\\n", " ");
 	const lines = dockerfile.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 	const of = (name: string) => lines.filter((line) => line.startsWith(`${name} `));
@@ -76,7 +75,7 @@ test("the Dockerfile follows the rules that linters have for all", async () => {
 	for (const line of lines) assert.match(line.trim(), known);
 });
 
-test("the image has all files that the gateway and its page need, and no others reach the build", async (t) => {
+test("copies all files of the gateway and its page into the image, and no others", async (t) => {
 	const dockerfile = await read("Dockerfile");
 	const copies = copiesOf(dockerfile);
 	const allowed = [...(await read("Dockerfile.dockerignore")).matchAll(/^!(.+)$/gm)].map(([, path]) => path);
@@ -103,7 +102,7 @@ test("the image has all files that the gateway and its page need, and no others 
 	assert.deepEqual(await nextEvent(gateway, "exit"), [0, null]);
 });
 
-test("compose.yaml sets what README.md names, and its gateways differ by their name alone", async () => {
+test("sets the variables of README.md in compose.yaml, with gateways that differ only in name", async () => {
 	const { services } = parse(await read("compose.yaml"), { merge: true });
 	const described = await read("README.md");
 	const gateways = Object.keys(services).filter((name) => name.startsWith("gateway-"));
@@ -117,7 +116,7 @@ test("compose.yaml sets what README.md names, and its gateways differ by their n
 	}
 });
 
-test("haproxy accepts its configurations, and takes a gateway out after three checks of 3 s", {
+test("validates the haproxy configurations, which remove a gateway after three checks of 3 s", {
 	skip: haproxyMissing() || opensslMissing(),
 }, async (t) => {
 	const folder = await temporaryDirectory(t);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { createYield } from "../../gateway/event-loop.js";
 
-test("each piece of work has a turn of the event loop, first come, first served", async () => {
+test("runs each task in its own turn of the event loop, in order", async () => {
 	const yieldToLoop = createYield();
 	const done: number[] = [];
 	const work = async (piece: number) => {
@@ -21,7 +21,7 @@ test("each piece of work has a turn of the event loop, first come, first served"
 	}
 });
 
-test("several pieces have one turn where that is asked for", async () => {
+test("runs several tasks in one turn on request", async () => {
 	const yieldToLoop = createYield(globalThis.setImmediate, 2);
 	let done = 0;
 	for (let piece = 0; piece < 5; piece += 1) void yieldToLoop().then(() => (done += 1));

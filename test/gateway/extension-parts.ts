@@ -1,6 +1,5 @@
 /**
- * What goes with each extension when it is removed, beside its folders gateway/<name>/ and test/gateway/<name>/: files and folders
- * that are of no use without it.
+ * Files and folders to delete with each extension, besides its folders gateway/<name>/ and test/gateway/<name>/.
  */
 
 export const extensionParts = {
@@ -22,7 +21,7 @@ export const extensionParts = {
 		"test/system/crash-causes.long.test.ts",
 		"test/system/crashing-release.long.test.ts",
 		"test/system/torment.long.test.ts",
-		// It compares what has happened with /api/devices.
+		// Compares events with /api/devices.
 		"test/torment",
 	],
 	rollouts: [
@@ -145,10 +144,10 @@ export function isExtension(name: string): name is ExtensionName {
 	return name in extensionParts;
 }
 
-/** All that is deleted with it. */
+/** All paths deleted with the extension. */
 export function pathsOf(name: ExtensionName): readonly string[] {
 	return [`gateway/${name}`, `test/gateway/${name}`, ...extensionParts[name]];
 }
 
-/** Each has lines for extensions, or for parts of them. */
+/** Files with lines about extensions or their parts. */
 export const lists = ["gateway/extensions.ts", "test/bench/main.ts", "package.json"];

@@ -18,7 +18,7 @@ import {
 	withoutFirmware,
 } from "../support/running.js";
 
-/** A gateway that listens and still reads its records, with a client that connected early, over HTTP and as a device. */
+/** Gateway that listens while loading its records, with early clients over HTTP and WebSocket. */
 async function starting(t: TestContext) {
 	const dataDir = await temporaryDirectory(t);
 	const port = await freePort();
@@ -26,7 +26,7 @@ async function starting(t: TestContext) {
 	const reading = new Promise<void>((resolve, reject) => {
 		settle = { resolve, reject };
 	});
-	// It may fail before the gateway waits for it.
+	// Rejection may precede the gateway's await.
 	reading.catch(() => {});
 	const gateway = new Gateway({
 		port,
@@ -35,7 +35,7 @@ async function starting(t: TestContext) {
 		deviceToken,
 		monitorToken,
 		log: createLog("silent"),
-		// No time limit closes anything here.
+		// Disables connection timeouts.
 		limits: { requestHeadersMs: 300_000 },
 		createFirmware: () => ({ ...withoutFirmware(), open: () => reading }),
 	});
@@ -50,7 +50,7 @@ async function starting(t: TestContext) {
 	const device = new Client(`ws://127.0.0.1:${port}/device`, { headers: bearer(deviceToken) });
 	device.socket.on("open", noteAnswer);
 	t.after(() => device.socket.terminate());
-	// Long enough for an answer to both.
+	// Time for a response to both.
 	for (let time = 0; time < 20; time += 1)
 		assert.ok(await isOpen(port), `the port closed after ${time} attempts`);
 	assert.equal(state.answers, 0);
@@ -68,8 +68,8 @@ async function isOpen(port: number): Promise<boolean> {
 	return outcome;
 }
 
-describe("a client that connects while the gateway still reads its records", () => {
-	test("waits, and is then accepted", async (t) => {
+describe("client that connects while the gateway loads its records", () => {
+	test("waits until it is accepted", async (t) => {
 		const { gateway, listening, answer, device, resolve } = await starting(t);
 		resolve();
 		await listening;
@@ -81,7 +81,7 @@ describe("a client that connects while the gateway still reads its records", () 
 		]);
 	});
 
-	test("is dropped if the gateway cannot start, and the port is free again", async (t) => {
+	test("is disconnected if the gateway cannot start, which frees the port", async (t) => {
 		const { listening, answer, device, port, reject } = await starting(t);
 		const slow = connect(port, "127.0.0.1");
 		await nextEvent(slow, "connect");
@@ -97,7 +97,7 @@ describe("a client that connects while the gateway still reads its records", () 
 	});
 });
 
-describe("an address that devices cannot use stops the start", () => {
+describe("address unreachable for devices prevents the start", () => {
 	for (const host of ["::1", "::ffff:10.0.0.1", "fe80::1%eth0", "smart_home.lan"])
 		test(`HOST=${host}, without PUBLIC_URL`, () => {
 			assert.throws(() => new Gateway({ host }), {

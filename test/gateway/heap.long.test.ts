@@ -7,13 +7,13 @@ import { waitUntil } from "../support/eventually.js";
 import { readStartupOutput, startProcess } from "../support/gateway-process.js";
 import { bearer, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
 
-/** Enough for V8 to adapt to how long their garbage lives. */
+/** Number of devices whose reports let V8 adapt to the lifetime of their garbage. */
 const deviceCount = 600;
 const reportsEach = 100;
-/** One address alone cannot open this many connections in a row, and other systems have only one loopback address. */
+/** One address exceeds its connection rate, and other systems have only one loopback address. */
 const skip = process.platform === "linux" ? false : "needs 127.0.0.2 and those after it";
 
-test("relayed reports never cause a full garbage collection", { skip }, async (t) => {
+test("never causes a full garbage collection by relayed reports", { skip }, async (t) => {
 	const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken, LOG_LEVEL: "silent" };
 	const child = startProcess(t, { ...given, DATA_DIR: await temporaryDirectory(t) });
 	const { Devices: url = "" } = await readStartupOutput(child);
@@ -42,14 +42,14 @@ test("relayed reports never cause a full garbage collection", { skip }, async (t
 	for (let round = 0; round < reportsEach; round += 1) {
 		for (const [index, socket] of sockets.entries()) socket.send(reports[index] ?? "");
 		sent += deviceCount;
-		// What waits to be read is not garbage yet.
+		// Unread data is not garbage yet.
 		await isHeard();
 	}
 	const marked = (await figure(markings)) - before;
 	assert.ok(marked <= 1, `${marked} times during ${deviceCount * reportsEach} reports`);
 });
 
-/** A device that reports as soon as it is accepted, and retries after a Retry-After. */
+/** Connects a device that reports immediately and honors Retry-After. */
 async function connect(url: string, report: string, index: number): Promise<WebSocket> {
 	for (;;) {
 		const socket = new WebSocket(url, {

@@ -13,7 +13,7 @@ test("ws makes no list of fragments before a message, and joins fragments as bef
 	const receiver: unknown = Reflect.construct(Reflect.get(ws, "Receiver"), []);
 	assert.ok(typeof receiver === "object" && receiver !== null, "ws has no Receiver");
 	assert.equal(Object.hasOwn(receiver, "_fragments"), false);
-	// Present, so ws still has this field.
+	// Fails if ws no longer has this field.
 	assert.deepEqual(
 		Object.getOwnPropertySymbols(receiver)
 			.filter(({ description }) => description === "fragments")

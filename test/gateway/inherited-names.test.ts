@@ -1,4 +1,4 @@
-/** Names of Object.prototype, such as `constructor`, wherever the gateway takes a name from outside: it knows none of them. */
+/** Tests with names inherited from Object.prototype, such as `constructor`, in every name that comes from outside. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -23,7 +23,7 @@ import { runWholeGateway } from "./api/whole-gateway.js";
 
 const answerMs = 20_000;
 
-/** A gateway with every extension. @returns it, and the errors in its log: a rejection is none */
+/** Runs a gateway with every extension. @returns the gateway, and the errors in its log, except rejections */
 async function run(t: TestContext, options: RunOptions = {}) {
 	const errors: string[] = [];
 	const limits = { commandBurst: 1e6, uplinkBurst: 1e6, invalidUplinksAMinute: 1e6 };
@@ -39,7 +39,7 @@ const valid = Object.entries(probes).flatMap(([key, probe]) => {
 	return "testedIn" in probe || Buffer.isBuffer(probe.body) ? [] : [{ ...probe, method, route }];
 });
 
-/** The value with `name` in one place: as a value, as an object that String() refuses, as a field's name, and beside the fields. */
+/** Variants of the value with `name` as a value, an object that String() rejects, a field name or an extra field. */
 function withName(value: unknown, name: string): unknown[] {
 	if (Array.isArray(value))
 		return value.flatMap((each, index) => withName(each, name).map((other) => value.with(index, other)));
@@ -56,7 +56,7 @@ function withName(value: unknown, name: string): unknown[] {
 	return [...beside, ...inside].map((fields) => Object.fromEntries(fields));
 }
 
-/** The requests of which one part is the name: of the path, the query, the body, or a form. */
+/** Requests with the name in one part of their path, query, body or form. */
 function requestsWith(name: string) {
 	return valid.flatMap(({ method, route, path, headers, body }) => {
 		const [place = "", query = ""] = path.split("?");
@@ -72,7 +72,7 @@ function requestsWith(name: string) {
 	});
 }
 
-test("no request with an inherited name in its path, query or body fails in the gateway", async (t) => {
+test("handles inherited names in the path, query and body of each request", async (t) => {
 	const { url, errors } = await run(t);
 	await fc.assert(
 		fc.asyncProperty(
@@ -90,7 +90,7 @@ test("no request with an inherited name in its path, query or body fails in the 
 const messages = (value: object) =>
 	fc.constantFrom(...inheritedNames.flatMap((name) => withName(value, name)));
 
-test("each message of a monitor with an inherited name in it is answered, whatever the person's role", async (t) => {
+test("answers each monitor message with an inherited name, for every role", async (t) => {
 	const { url, errors, monitor, namedDevice, open } = await run(t);
 	const { session } = await namedDevice(await monitor());
 	const tokens = await Promise.all(
@@ -120,7 +120,7 @@ test("each message of a monitor with an inherited name in it is answered, whatev
 	);
 });
 
-test("a device, its label, what it reports and how it is counted may have inherited names", async (t) => {
+test("accepts inherited names in a device's id, label, reports and metrics", async (t) => {
 	const { url, errors, monitor, device } = await run(t);
 	const watching = await monitor();
 	const request = async (method: string, path: string, body?: object) => {
@@ -155,7 +155,7 @@ test("a device, its label, what it reports and how it is counted may have inheri
 	assert.deepEqual(errors, []);
 });
 
-test("an uplink with an inherited name in it is read as JSON.parse reads it", () => {
+test("reads an uplink with an inherited name as JSON.parse does", () => {
 	const reader = new UplinkReader();
 	fc.assert(
 		fc.property(
@@ -171,7 +171,7 @@ test("an uplink with an inherited name in it is read as JSON.parse reads it", ()
 	);
 });
 
-test("no setting, role, route or command has an inherited name", () => {
+test("looks up no setting, role, route or command by an inherited name", () => {
 	for (const name of inheritedNames) {
 		for (const setting of ["LOG_LEVEL", "AUTH", "PORT", "MAX_UPLOAD", "TRUST_PROXY", "PUBLIC_URL"])
 			assert.throws(() => readSettings({ [setting]: name }), { name: "StartError" });

@@ -1,6 +1,6 @@
 /**
- * The gateway as a process that is killed (SIGKILL) fifty times or more, at random moments of uploads, updates and reports, over
- * the same data folder. TEST_SEED draws other moments.
+ * Kills a gateway process with SIGKILL at least fifty times, at random times during uploads, updates and reports, on
+ * one data folder. TEST_SEED selects the random times.
  */
 
 import assert from "node:assert/strict";
@@ -20,23 +20,23 @@ import { sampleReport, withField } from "../support/sample-report.js";
 import { seed, seedNote } from "../support/seed.js";
 
 const kills = 50;
-/** On a slow computer less happens before each. */
+/** Limit for slow computers, on which less happens before each kill. */
 const killsAtMost = 200;
 const deviceIds = ["dev-1-000001", "dev-1-000002", "dev-1-000003"];
 
-/** What the gateway must report. */
+/** Expected state of the gateway. */
 interface Expected {
-	/** Versions that each device has run, by its id. */
+	/** Versions that each device has run, by device id. */
 	readonly ran: Map<string, Set<string>>;
 	readonly runs: Map<string, string>;
-	/** The latest version whose update the gateway has acknowledged. */
+	/** Latest version whose update was acknowledged. */
 	readonly acknowledged: Map<string, string>;
-	/** Versions that were being uploaded, and how many of them had been when one was last acknowledged. */
+	/** Versions of started uploads, and their count at the last acknowledgment. */
 	readonly uploads: string[];
 	kept: number;
 }
 
-test("a gateway that is killed at any moment loses no record and leaves none half written", async (t) => {
+test("loses no record and leaves none truncated when killed at any time", async (t) => {
 	t.diagnostic(seedNote);
 	const draw = new Random(seed);
 	const random = () => draw.next();
@@ -67,7 +67,7 @@ test("a gateway that is killed at any moment loses no record and leaves none hal
 		await run.check(dataDir, before);
 		assert.equal(said.join("").includes("damaged"), false, said.join(""));
 		run.begin();
-		// Most kills early, some after what is gathered for a second has gone to disk.
+		// Mostly early, sometimes after the one-second write delay.
 		await new Promise((resolve) => setTimeout(resolve, random() ** 3 * 1300));
 		child.kill("SIGKILL");
 		await nextEvent(child, "exit");
@@ -79,7 +79,7 @@ test("a gateway that is killed at any moment loses no record and leaves none hal
 	assert.ok(hasHappened(), "too little has happened");
 });
 
-/** Monitors and devices of one run of the gateway. */
+/** Clients during one run of the gateway. */
 class Run {
 	readonly #options: {
 		url: string;
@@ -99,7 +99,7 @@ class Run {
 		return this.#options;
 	}
 
-	/** Compares what the gateway reports after its start with what is expected. */
+	/** Compares the state after a start with the expected state. */
 	async check(dataDir: string, before: readonly string[]): Promise<void> {
 		const { expected } = this.#options;
 		for (const folder of ["devices", "updates", "firmware"])
@@ -138,7 +138,7 @@ class Run {
 		}
 	}
 
-	/** Uploads, updates and reports until the gateway has ended. */
+	/** Uploads, updates and reports until the gateway exits. */
 	begin(): void {
 		for (const id of deviceIds) this.#work.push(this.#device(id).catch(() => {}));
 		this.#work.push(this.#person().catch(() => {}));
@@ -215,7 +215,7 @@ class Run {
 	}
 }
 
-/** The gateway as one file: fifty starts by way of a compiler would take minutes. */
+/** Bundles the gateway into one file, because fifty starts through a compiler take minutes. */
 async function bundle(t: TestContext): Promise<string> {
 	const directory = await temporaryDirectory(t);
 	const outfile = join(directory, "gateway.mjs");

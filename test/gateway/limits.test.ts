@@ -1,4 +1,4 @@
-/** Limits of the core, what it counts, and whether it is ready. */
+/** Tests of limits, metrics and readiness of the core. */
 
 import assert from "node:assert/strict";
 import { rename } from "node:fs/promises";
@@ -8,7 +8,7 @@ import { socketLimits } from "../../gateway/limits.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { bearer, deviceToken, monitorToken, runGateway } from "../support/running.js";
 
-test("uploads from one address are counted: past 30 in a minute they are refused", async (t) => {
+test("rejects more than 30 uploads a minute from one address", async (t) => {
 	const { url } = await runGateway(t);
 	const statuses: number[] = [];
 	for (let i = 0; i < 31; i += 1)
@@ -18,7 +18,7 @@ test("uploads from one address are counted: past 30 in a minute they are refused
 	assert.deepEqual(statuses, [...Array(30).fill(415), 429]);
 });
 
-test("a monitor that answers no ping is disconnected", async (t) => {
+test("disconnects a monitor that does not respond to pings", async (t) => {
 	const gateway = await runGateway(t, { limits: { pingIntervalMs: 20 } });
 	const headers = bearer(monitorToken);
 	const monitor = await gateway.open("/monitor", { headers, autoPong: false });
@@ -26,7 +26,7 @@ test("a monitor that answers no ping is disconnected", async (t) => {
 });
 
 describe("/metrics", () => {
-	test("counts what happens, for monitors alone", async (t) => {
+	test("counts events, and is available only to monitors", async (t) => {
 		const gateway = await runGateway(t);
 		const read = async (token = monitorToken) => {
 			const response = await fetch(`${gateway.url}/metrics`, { headers: bearer(token) });
@@ -71,7 +71,7 @@ describe("/metrics", () => {
 		assert.ok(Number(relays) >= 3, `${relays} turns, of three uplinks at least`);
 	});
 
-	test("an update that ended before a restart is not counted again", async (t) => {
+	test("does not recount an update that ended before a restart", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir });
 		const monitor = await first.monitor();
@@ -88,7 +88,7 @@ describe("/metrics", () => {
 	});
 });
 
-test("/readyz says whether the gateway can do its work, without a token", async (t) => {
+test("reports readiness at /readyz without a token", async (t) => {
 	const dataDir = join(await temporaryDirectory(t), "data");
 	const gateway = await runGateway(t, { dataDir });
 	const ready = await fetch(`${gateway.url}/readyz`);
@@ -99,7 +99,7 @@ test("/readyz says whether the gateway can do its work, without a token", async 
 	assert.match(await lost.text(), /"The data folder cannot be used \(ENOENT\)/);
 });
 
-test("the limits in force are those of the interface", () => {
+test("enforces the documented limits", () => {
 	const { pingIntervalMs, unansweredPings, maxFrameBytes, invalidUplinksAMinute } = socketLimits;
 	assert.deepEqual([pingIntervalMs, pingIntervalMs * unansweredPings], [15_000, 30_000]);
 	assert.deepEqual([maxFrameBytes, invalidUplinksAMinute], [64 * 1024, 20]);

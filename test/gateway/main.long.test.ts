@@ -20,14 +20,14 @@ async function ended(child: ChildProcess): Promise<{ code: number | null; said: 
 	return { code, said };
 }
 
-/** Of its standard error. */
+/** Standard error. */
 async function firstLine({ stderr }: ChildProcess): Promise<string> {
 	if (!stderr) throw new Error("no standard error");
 	const [line] = await nextEvent(createInterface(stderr), "line");
 	return line;
 }
 
-/** What a pipe holds. @param reader is non-blocking */
+/** Reads everything buffered in a pipe. @param reader non-blocking */
 function drain(reader: number): string {
 	const bytes = Buffer.alloc(64 * 1024);
 	let text = "";
@@ -35,12 +35,12 @@ function drain(reader: number): string {
 		for (let length = 1; length > 0; text += bytes.toString("latin1", 0, length))
 			length = readSync(reader, bytes);
 	} catch {
-		// It is empty.
+		// Empty pipe.
 	}
 	return text;
 }
 
-/** What Node runs so that a gateway does this on SIGUSR2, in a timer. */
+/** Node options that execute the code in a timer on SIGUSR2. */
 function withDefect(fault: string): readonly string[] {
 	const defect = `data:text/javascript,process.on("SIGUSR2", () => setTimeout(() => { ${fault} }))`;
 	return ["--import", "tsx", "--import", defect, "gateway/main.ts"];
@@ -49,7 +49,7 @@ function withDefect(fault: string): readonly string[] {
 const noFullDisk = existsSync("/dev/full") ? false : "needs /dev/full";
 
 describe("npm start", { concurrency: availableParallelism() }, () => {
-	test("a second signal ends it immediately, even if a device does not close", async (t) => {
+	test("exits immediately at a second signal, even if a device does not close", async (t) => {
 		const child = startProcess(t, {
 			DATA_DIR: await temporaryDirectory(t),
 			DEVICE_TOKEN: deviceToken,
@@ -66,7 +66,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		device.socket.terminate();
 	});
 
-	test("a defect, in a timer or a promise, ends it with exit code 1 and a line in the log", async (t) => {
+	test("exits with code 1 and a log line after an uncaught error or rejection", async (t) => {
 		for (const fault of ['throw new Error("planted")', 'Promise.reject(new Error("planted"))']) {
 			const program = withDefect(fault);
 			const child = startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, { program });
@@ -79,7 +79,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		}
 	});
 
-	test("a defect ends it even if the log's disk is full", {
+	test("exits after an uncaught error even if the log's disk is full", {
 		skip: noFullDisk,
 		timeout: 60_000,
 	}, async (t) => {
@@ -93,7 +93,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		assert.deepEqual(await exit, [1, null]);
 	});
 
-	test("a defect is logged even if the log's pipe is full, once that is read", async (t) => {
+	test("logs an uncaught error once a full log pipe is read", async (t) => {
 		const directory = await temporaryDirectory(t);
 		const path = join(directory, "pipe");
 		const full = fullPipe(path);
@@ -150,7 +150,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 			assert.equal(said.trim().split("\n").length, 1, said);
 		});
 
-	test("keeps running if its log cannot be written, and can be stopped", { skip: noFullDisk }, async (t) => {
+	test("keeps running and can be stopped if its log cannot be written", { skip: noFullDisk }, async (t) => {
 		const full = await open("/dev/full", "w");
 		t.after(() => full.close());
 		const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };
@@ -178,7 +178,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		assert.equal(code, 0);
 	});
 
-	test("keeps running if no one reads its standard error, and can be stopped", async (t) => {
+	test("keeps running and can be stopped if its standard error is not read", async (t) => {
 		const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };
 		const directory = await temporaryDirectory(t);
 		const full = fullPipe(join(directory, "pipe"));
@@ -217,7 +217,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 			assert.equal(said.trim().split("\n").length, 1, said);
 		});
 
-	test("starts without what is kept in named pipes in place of its files", { timeout: 60_000 }, async (t) => {
+	test("starts without records that are named pipes", { timeout: 60_000 }, async (t) => {
 		const DATA_DIR = await temporaryDirectory(t);
 		const files = [
 			"firmware/upload.json",
@@ -241,7 +241,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 			assert.ok(said.includes(`${file} is not a regular file`), said);
 	});
 
-	test("a damaged certificate ends it with one sentence and exit code 1", async (t) => {
+	test("exits with code 1 and a one-line message for a damaged certificate", async (t) => {
 		const directory = await temporaryDirectory(t);
 		const TLS_CERT = join(directory, "cert.pem");
 		await writeFile(TLS_CERT, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
@@ -253,7 +253,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		);
 	});
 
-	test("options end it with one sentence and exit code 1: they would be ignored", async (t) => {
+	test("exits with code 1 and a one-line message for unsupported options", async (t) => {
 		const { code, said } = await ended(
 			startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, { words: ["--port", "1"] }),
 		);

@@ -29,7 +29,7 @@ async function ended(child: ChildProcess): Promise<{ code: number | null; said: 
 }
 
 describe("npm start", () => {
-	test("prints a valid login, the devices' address and where the tokens are, and what unsigned firmware means", async (t) => {
+	test("prints a login link, the device address, the token file and a warning about unsigned firmware", async (t) => {
 		const dataDir = join(await temporaryDirectory(t), "made", "here");
 		const lines = await readStartupOutput(startProcess(t, { DATA_DIR: dataDir }));
 		const loginUrl = lines.Dashboard ?? "";
@@ -62,10 +62,10 @@ describe("npm start", () => {
 			assert.ok(!written.some((name) => name.includes("token")), "given tokens are not written down");
 		});
 
-	test("SIGTERM to npm alone stops the gateway, and npm waits for it", async (t) => {
+	test("stops the gateway when npm receives SIGTERM, and npm waits for it", async (t) => {
 		const DATA_DIR = await temporaryDirectory(t);
 		const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken, PORT: "0" };
-		// A group of its own, so that a gateway which outlives npm can be ended.
+		// Separate process group, to kill a gateway that outlives npm.
 		const npm = spawn("npm", ["start"], {
 			detached: true,
 			env: { PATH: process.env.PATH, DATA_DIR, npm_config_update_notifier: "false", ...given },
@@ -75,7 +75,7 @@ describe("npm start", () => {
 			try {
 				if (npm.pid !== undefined) process.kill(-npm.pid, "SIGKILL");
 			} catch {
-				// All of it has ended.
+				// The whole group has exited.
 			}
 		});
 		const { Devices = "" } = await readStartupOutput(npm);
@@ -91,7 +91,7 @@ describe("npm start", () => {
 		await nextEvent(next, "listening");
 	});
 
-	test("a port in use ends it with one sentence and exit code 1", async (t) => {
+	test("exits with code 1 and a one-line message if the port is in use", async (t) => {
 		const PORT = String(await listen(t, createServer()));
 		const DATA_DIR = await temporaryDirectory(t);
 		const draft = join(DATA_DIR, "firmware", "upload.1.tmp");
@@ -107,10 +107,10 @@ describe("npm start", () => {
 	});
 });
 
-describe("the tokens", () => {
+describe("tokens", () => {
 	const made = { deviceToken: undefined, monitorToken: undefined };
 
-	test("are made at the first start, readable by this user only, and kept", async (t) => {
+	test("are generated at the first start, kept, and readable only by this user", async (t) => {
 		const dataDir = join(await temporaryDirectory(t), "data");
 		const { gateway } = await runGateway(t, { ...made, dataDir });
 		const { tokens } = gateway;
@@ -132,13 +132,13 @@ describe("the tokens", () => {
 		assert.deepEqual((await runGateway(t, { ...made, dataDir })).gateway.tokens, tokens);
 	});
 
-	test("a set one takes precedence over the stored one", async (t) => {
+	test("from the environment override stored ones", async (t) => {
 		const { gateway } = await runGateway(t, { ...made, deviceToken });
 		assert.equal(gateway.tokens.device, deviceToken);
 		assert.notEqual(gateway.tokens.monitor, monitorToken);
 	});
 
-	test("in a damaged file stop the start, and are not replaced silently", async (t) => {
+	test("in a damaged file prevent the start and are not replaced", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		for (const text of ["", "{", '{"device":"short","monitor":"short"}', "null"]) {
 			await writeFile(join(dataDir, "tokens.json"), text);
@@ -147,7 +147,7 @@ describe("the tokens", () => {
 	});
 });
 
-test("TLS_CERT and TLS_KEY make it https and wss", async (t) => {
+test("serves https and wss with TLS_CERT and TLS_KEY", async (t) => {
 	const directory = await temporaryDirectory(t);
 	const [key, cert] = [join(directory, "key.pem"), join(directory, "cert.pem")];
 	execFileSync(

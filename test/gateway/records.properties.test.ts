@@ -1,4 +1,4 @@
-/** What the gateway reads back from its disk: its own records as they were written, and any other content without harm. */
+/** Tests of stored records: they are read back unchanged, and any other content is rejected or valid. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -34,11 +34,11 @@ import { runs } from "../support/property-runs.js";
 
 const maxTimeMs = 8.64e15;
 const time = fc.integer({ min: 0, max: 2 ** 42 });
-/** Contents near one that is good: a value replaced, a character changed, or anything. */
+/** Contents similar to a valid one: a value replaced, a character changed, or arbitrary text. */
 const contentNear = (good: fc.Arbitrary<string>) =>
 	fc.oneof(mutatedText(good), jsonText(anyJson), fc.string());
 
-/** A JSON text with one of its values, at any depth, replaced. */
+/** Replaces one value of a JSON text, at any depth. */
 function withOther(good: fc.Arbitrary<string>): fc.Arbitrary<string> {
 	return fc.tuple(good, fc.nat(30), oddValue).map(([text, at, other]) => {
 		let count = 0;
@@ -48,7 +48,7 @@ function withOther(good: fc.Arbitrary<string>): fc.Arbitrary<string> {
 	});
 }
 
-/** As sent by a device; undefined if the model that it names has other fields. */
+/** Validated uplink; undefined if its model has other fields. */
 function asUplink(value: unknown): Uplink | undefined {
 	const checked = checkUplink(parseJson(JSON.stringify(value)));
 	return checked.problem === undefined ? checked.uplink : undefined;
@@ -92,7 +92,6 @@ const device = fc
 		return made;
 	});
 
-/** As monitors see it. */
 const contentOf = (each: Device) => {
 	const { connected: _, ...head } = sessionHead(each.session);
 	return {
@@ -101,7 +100,7 @@ const contentOf = (each: Device) => {
 	};
 };
 
-test("a device's record is read back unchanged, with any reports", () => {
+test("reads a device record back unchanged, with any reports", () => {
 	fc.assert(
 		fc.property(device, (each) => {
 			const read = deviceRecord.parse(deviceRecord.format(each), each.deviceId);
@@ -111,7 +110,7 @@ test("a device's record is read back unchanged, with any reports", () => {
 	);
 });
 
-test("any other record gives a valid device or none", () => {
+test("reads any other record as a valid device or none", () => {
 	const good = device.map((each) => deviceRecord.format(each));
 	fc.assert(
 		fc.property(fc.oneof(withOther(good), contentNear(good)), (content) => {
@@ -126,7 +125,7 @@ test("any other record gives a valid device or none", () => {
 	);
 });
 
-/** Records takes a SyntaxError or TypeError of JSON for a damaged record. */
+/** Reads a record; undefined for a SyntaxError or TypeError, which denote damaged records. */
 function parsed<T>(read: () => T): T | undefined {
 	try {
 		return read();
@@ -154,7 +153,7 @@ const history = fc
 		}, jobs),
 	);
 
-test("updates are read back unchanged, with any uplinks", () => {
+test("reads updates back unchanged, with any uplinks", () => {
 	fc.assert(
 		fc.property(history, (jobs) => {
 			assert.deepEqual(jobsFile.parse(jobsFile.format(jobs)), JSON.parse(JSON.stringify(jobs)));
@@ -177,7 +176,7 @@ test("updates are read back unchanged, with any uplinks", () => {
 	);
 });
 
-test("tokens are read back as they were written; any other content is refused with what to do, or has valid tokens", async (t) => {
+test("reads tokens back unchanged, and rejects any other content with a remedy unless valid", async (t) => {
 	const path = join(await temporaryDirectory(t), "tokens.json");
 	const good = fc.constant(0).map(makeTokens);
 	const file = fc
@@ -207,7 +206,7 @@ test("tokens are read back as they were written; any other content is refused wi
 	);
 });
 
-test("an ended login stays ended; of any other record only one with a time counts", async (t) => {
+test("keeps an ended login ended, and ignores other records without a time", async (t) => {
 	const directory = join(await temporaryDirectory(t), "ended-logins");
 	await fs.mkdir(directory);
 	const hasEnded = async (content: string) => {
@@ -251,7 +250,7 @@ async function openUploads(t: TestContext) {
 	return { directory, problems, open };
 }
 
-test("a stored upload is found again; one whose record or binary has changed is reported lost", async (t) => {
+test("finds a stored upload, and reports it lost if its record or binary has changed", async (t) => {
 	const { directory, problems, open } = await openUploads(t);
 	const bytes = Buffer.from("firmware");
 	const digest = createHash("sha256").update(bytes).digest("hex");
@@ -312,7 +311,7 @@ const catalog = fc.uniqueArray(version, { maxLength: 4 }).chain((versions) => {
 	return fc.constantFrom(null, ...versions).map((latest) => ({ schema: 1, latest, releases }));
 });
 
-test("a catalog is read as it was written; an invalid one is refused with a sentence", () => {
+test("reads a catalog back unchanged, and rejects an invalid one with a message", () => {
 	fc.assert(
 		fc.property(catalog, (written) => assert.deepEqual(parseCatalog(JSON.stringify(written)), written)),
 	);

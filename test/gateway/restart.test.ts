@@ -1,4 +1,4 @@
-/** What a request or a device's message was acknowledged for, the next process reads back: records of every kind. */
+/** Tests that every acknowledged request and uplink survives a restart, for records of every kind. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -98,7 +98,7 @@ const requests: fc.Arbitrary<readonly Request[]> = fc.oneof(
 		.map(([value, targets]) => [
 			{ method: "PUT", path: "/api/quiet-hours", body: { ...Object(value), targets } },
 		]),
-	// Its devices are then free for the next one.
+	// Releases its devices for the next rollout.
 	fc
 		.tuple(small, plan)
 		.map(([index, body]) => [
@@ -125,10 +125,10 @@ const uplink = fc
 	.chain(([type, model]) => valid(uplinks[type], model));
 
 const lists = ["devices", "schedules", "quiet-hours", "sounds", "tokens", "rollouts", "audit"];
-/** Fields of a connection, and those that are known of connected devices alone. */
+/** Fields that exist only for connected devices. */
 const ofProcess = ["connected", "lastSeenAt", "usedAt", "attention", "holdsUntil"];
 
-/** @returns what each address shows of what is stored */
+/** @returns the stored data as shown by each route */
 async function picture(url: string): Promise<ReadonlyMap<string, unknown>> {
 	const paths = [...lists, ...deviceIds.map((id) => `devices/${id}`)].map((path) => `/api/${path}`);
 	const found = new Map<string, unknown>();
@@ -143,7 +143,7 @@ async function picture(url: string): Promise<ReadonlyMap<string, unknown>> {
 	return found;
 }
 
-/** @param problems gets what its log says of records */
+/** @param problems receives log lines about records */
 function run(t: TestContext, dataDir: string, problems: string[]): Promise<RunningGateway> {
 	const write = (line: string) =>
 		void (/damaged|lost|left out|"level":"(error|fatal)"/.test(line) && problems.push(line));
@@ -152,7 +152,7 @@ function run(t: TestContext, dataDir: string, problems: string[]): Promise<Runni
 	return runWholeGateway(t, { dataDir, releasesDir: join(dataDir, "releases"), limits, log });
 }
 
-test("what requests and devices' messages were acknowledged for, the next process reads back", async (t) => {
+test("keeps acknowledged requests and uplinks across a restart", async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	await writeReleases(join(dataDir, "releases"), [release]);
 	const problems: string[] = [];

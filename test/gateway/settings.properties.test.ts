@@ -1,4 +1,4 @@
-/** What the gateway reads of its environment and of a request's headers. */
+/** Property tests of settings and request headers. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -19,7 +19,7 @@ import { mutatedText, oddText } from "../support/arbitraries.js";
 import { incomingRequest } from "../support/incoming-request.js";
 import { runs } from "../support/property-runs.js";
 
-/** @returns undefined where it is refused, in a sentence that names the variable */
+/** @returns undefined if rejected with a message that names the variable */
 function read(name: string, text: string): ReturnType<typeof readSettings> | undefined {
 	try {
 		for (const setting of extensionSettings) setting.read({ [name]: text });
@@ -33,7 +33,7 @@ function read(name: string, text: string): ReturnType<typeof readSettings> | und
 
 const token = fc.stringMatching(/^[\x21-\x2b\x2d-\x7e]{16,40}$/);
 
-test("each setting is used as given, or refused", () => {
+test("uses each setting unchanged, or rejects it", () => {
 	fc.assert(
 		fc.property(
 			fc.oneof(fc.nat(70_000), fc.constantFrom(65_535, 65_536)),
@@ -49,14 +49,14 @@ test("each setting is used as given, or refused", () => {
 	fc.assert(
 		fc.property(fc.array(token, { minLength: 1, maxLength: 3 }), (tokens) => {
 			const text = tokens.join(",");
-			// A value in quotes is an error of its own.
+			// Quoted values have their own error.
 			fc.pre(!/^(".*"|'.*')$/.test(text));
 			assert.equal(read("DEVICE_TOKEN", text)?.deviceToken, tokens.length <= 2 ? text : undefined);
 		}),
 	);
 });
 
-test("any other environment stops the start with a sentence, or gives valid settings", () => {
+test("rejects any other environment with a message, or reads valid settings", () => {
 	const start = fc.oneof(
 		fc.constantFrom(
 			"8080",
@@ -149,7 +149,7 @@ const headers = fc.record(
 	{ requiredKeys: [] },
 );
 
-test("with any headers a request has an address, a base URL for devices, and an answer on its origin", () => {
+test("determines address, base URL and same-origin state for any headers", () => {
 	const publicUrl = fc.constantFrom(undefined, new URL("https://gateway.example/audio/"));
 	fc.assert(
 		fc.property(address, headers, publicUrl, fc.boolean(), (local, given, published, isTrusted) => {
@@ -160,7 +160,7 @@ test("with any headers a request has an address, a base URL for devices, and an 
 			assert.match(base.protocol, /^https?:$/);
 			assert.match(base.pathname, /^(\/audio)?\/ota\/firmware\.bin$/);
 			assert.equal(`${base.username}${base.password}${base.search}${base.hash}`, "");
-			// A device can have come neither by a literal IPv6 address, nor by an underscore, nor to port 0.
+			// Devices cannot use IPv6 literals, underscores or port 0.
 			if (/^[a-z0-9.-]+$/.test(base.hostname) && base.port !== "0")
 				assert.equal(parseHttpUrl(base.href, "firmware").host, base.hostname);
 			if (given.origin !== undefined && !URL.canParse(given.origin))
@@ -171,7 +171,7 @@ test("with any headers a request has an address, a base URL for devices, and an 
 	);
 });
 
-test("a page belongs to this gateway only if its origin is the one by which it was reached, or PUBLIC_URL's", () => {
+test("accepts only the origin of the request or of PUBLIC_URL", () => {
 	fc.assert(
 		fc.property(fc.domain(), fc.domain(), (host, other) => {
 			const origin = (name: string) => ({ host, origin: `http://${name}` });
@@ -191,7 +191,7 @@ test("a page belongs to this gateway only if its origin is the one by which it w
 	);
 });
 
-test("a request target has a path, or is none", () => {
+test("parses a request target with a path, or rejects it", () => {
 	fc.assert(
 		fc.property(
 			fc.oneof(

@@ -9,7 +9,7 @@ import { defaultSettings, readSettings } from "../../gateway/settings.js";
 import { withEnvironment } from "../support/environment.js";
 import { temporaryDirectory } from "../support/running.js";
 
-test("nothing set, or set to nothing, gives the defaults", () => {
+test("uses defaults for unset and empty variables", () => {
 	assert.deepEqual(defaultSettings, {
 		host: "127.0.0.1",
 		port: 8080,
@@ -31,7 +31,7 @@ test("nothing set, or set to nothing, gives the defaults", () => {
 	assert.deepEqual(readSettings({}), defaultSettings);
 });
 
-/** All variables. @param pem path of a file */
+/** Values for all variables. @param pem path of a file */
 function allVariables(pem: string): Readonly<Record<string, string>> {
 	return {
 		HOST: "0.0.0.0",
@@ -78,13 +78,13 @@ async function readAll(t: TestContext) {
 	return { pem, variables: allVariables(pem), settings: readEvery(allVariables(pem)) };
 }
 
-/** Settings that can be compared. */
+/** Comparable settings. */
 const plain = ({ trustProxy, ...settings }: ReturnType<typeof readEvery>) => ({
 	...settings,
 	hasProxy: trustProxy !== undefined,
 });
 
-test("a blank variable is unset, and what files leave around a value is not part of it", async (t) => {
+test("treats a blank variable as unset, and trims whitespace and quotes of env files", async (t) => {
 	const { variables, settings } = await readAll(t);
 	for (const [name, value] of Object.entries(variables).filter(([each]) => documented.has(each))) {
 		const without = Object.fromEntries(Object.entries(variables).filter(([other]) => other !== name));
@@ -92,7 +92,7 @@ test("a blank variable is unset, and what files leave around a value is not part
 			try {
 				return plain(readEvery({ ...without, [name]: text }));
 			} catch (error) {
-				// Such as TLS_KEY without TLS_CERT.
+				// May require another variable, as TLS_KEY requires TLS_CERT.
 				return String(error);
 			}
 		};
@@ -111,15 +111,15 @@ test("a blank variable is unset, and what files leave around a value is not part
 	}
 });
 
-test("each variable that is read is documented", () => {
+test("documents each variable", () => {
 	const read = new Set<string>();
 	readEvery(new Proxy({}, { get: (_, name) => void read.add(String(name)) }));
-	// The search path of programs.
+	// Search path of executables.
 	read.delete("PATH");
 	assert.deepEqual([...read].sort(), [...documented].sort());
 });
 
-test("a blank TZ is taken out of the environment, so that the computer's zone counts", () => {
+test("removes a blank TZ from the environment to use the system's time zone", () => {
 	withEnvironment({ TZ: " " }, () => {
 		const { timeZone } = readSettings({ TZ: " " });
 		assert.equal(process.env.TZ, undefined);
@@ -127,12 +127,12 @@ test("a blank TZ is taken out of the environment, so that the computer's zone co
 	});
 });
 
-test("a zone has its canonical name", () => {
+test("uses the canonical name of a time zone", () => {
 	for (const name of ["europe/berlin", "EUROPE/BERLIN", "Europe/Berlin"])
 		assert.equal(readSettings({ TZ: name }).timeZone, "Europe/Berlin");
 });
 
-test("every variable is read", async (t) => {
+test("reads every variable", async (t) => {
 	const { pem, settings: all } = await readAll(t);
 	const { trustProxy, extended: _, ...settings } = all;
 	assert.deepEqual(
@@ -158,7 +158,7 @@ test("every variable is read", async (t) => {
 	});
 });
 
-test("a size is in bytes, or in K or M", () => {
+test("parses sizes in bytes, K and M", () => {
 	for (const [text, bytes] of [
 		["1000", 1000],
 		["1k", 1024],
@@ -168,7 +168,7 @@ test("a size is in bytes, or in K or M", () => {
 		assert.equal(readSettings({ MAX_UPLOAD: text }).maxUploadBytes, bytes);
 });
 
-test("release keys are one or two public keys of ECDSA P-256, and never a private one", async (t) => {
+test("accepts one or two ECDSA P-256 public keys as release keys, and no private key", async (t) => {
 	const folder = await temporaryDirectory(t);
 	const file = join(folder, "keys.pem");
 	const read = async (pem: string) => {
@@ -198,7 +198,7 @@ test("release keys are one or two public keys of ECDSA P-256, and never a privat
 		await assert.rejects(read(pem), { name: "StartError", message: reason });
 });
 
-describe("a wrong value is named in a sentence that says what to change", () => {
+describe("invalid value is rejected with a remedy", () => {
 	for (const [name, values] of Object.entries({
 		PORT: ["x", "-1", "65536", "80.5", "0x50", "1e3", "8 0"],
 		MAX_UPLOAD: ["0", "-1", "many", "16G", "1.5M"],
@@ -245,7 +245,7 @@ describe("a wrong value is named in a sentence that says what to change", () => 
 				});
 		});
 
-	test("a token, without repeating it", () => {
+	test("for a token, without repeating it", () => {
 		for (const value of [
 			"short",
 			"with a space in the middle",

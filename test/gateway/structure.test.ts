@@ -1,4 +1,4 @@
-/** The rule of gateway/extension.ts, by reading imports: what is beside the core can be deleted with its folder and its line. */
+/** Import rules of gateway/extension.ts: an extension can be deleted with its folder and its line. */
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -6,7 +6,7 @@ import { dirname, join, normalize } from "node:path";
 import { test } from "node:test";
 import { type ExtensionName, extensionParts, isExtension, lists, pathsOf } from "./extension-parts.js";
 
-/** Of the core; everything else in gateway/ is an extension. */
+/** Folders of the core; all others in gateway/ are extensions. */
 const coreFolders = [
 	"access",
 	"api",
@@ -26,7 +26,7 @@ const files = ["gateway", "scripts", "test"].flatMap((folder) =>
 		.filter((file) => /\.tsx?$/.test(file))
 		.map((file) => join(folder, file)),
 );
-/** By path: the files of these folders that each imports, types too. */
+/** Imported files of these folders, including type imports, by path. */
 const imports = new Map(files.map((file) => [file, importsOf(file)]));
 
 function importsOf(file: string): readonly string[] {
@@ -37,7 +37,7 @@ function importsOf(file: string): readonly string[] {
 	});
 }
 
-test("each folder of gateway/ that is not the core's has its parts listed", () => {
+test("lists the parts of each extension folder", () => {
 	const folders = readdirSync("gateway", { withFileTypes: true }).filter((entry) => entry.isDirectory());
 	const unlisted = folders
 		.map(({ name }) => name)
@@ -46,7 +46,7 @@ test("each folder of gateway/ that is not the core's has its parts listed", () =
 	const extensions = Object.keys(extensionParts).filter(isExtension);
 	const isHere = (name: ExtensionName) => existsSync(`gateway/${name}`);
 	const removed = extensions.filter((name) => !isHere(name)).flatMap(pathsOf);
-	// The tests of one may need another that was removed.
+	// Tests of an extension may require another one that was removed.
 	const hasTests = (path: string) => existsSync(path) || removed.includes(path);
 	const untested = extensions.filter((name) => isHere(name) && !hasTests(`test/gateway/${name}`));
 	assert.deepEqual(untested, [], "add its tests in test/gateway/<name>/");
@@ -57,7 +57,7 @@ test("each folder of gateway/ that is not the core's has its parts listed", () =
 	assert.deepEqual(stale, [], "remove or move it in test/gateway/extension-parts.ts");
 });
 
-test("only the parts of an extension import it: not the core, no other extension, no script and no other test", () => {
+test("imports an extension only from its own parts", () => {
 	const found: string[] = [];
 	for (const name of Object.keys(extensionParts).filter(isExtension)) {
 		const paths = pathsOf(name);
@@ -71,7 +71,7 @@ test("only the parts of an extension import it: not the core, no other extension
 	assert.ok(files.length > 400, `${files.length} files were read`);
 });
 
-test("the core takes of the interface what is the core's: no message, list or plan of an extension", () => {
+test("imports no interface of an extension into the core", () => {
 	const ownInterface =
 		/^gateway\/api\/(channels|commands|faults|firmware|frames|health|json|label|login|permissions|person|route|session|statuses|tags|text|time|time-zone|update)\.ts$/;
 	const isCore = (file: string) => {
@@ -87,7 +87,7 @@ test("the core takes of the interface what is the core's: no message, list or pl
 	assert.deepEqual(found, []);
 });
 
-test("no two folders of gateway/ import each other", () => {
+test("has no mutual imports between folders of gateway/", () => {
 	const unitOf = (file: string) => file.split("/").slice(0, 2).join("/");
 	const isGateway = (file: string) =>
 		file.startsWith("gateway/") && !file.startsWith("gateway/dashboard/page");
@@ -104,7 +104,7 @@ test("no two folders of gateway/ import each other", () => {
 	);
 });
 
-test("no files import each other in a circle", () => {
+test("has no circular imports", () => {
 	const done = new Set<string>();
 	const path: string[] = [];
 	const circles: string[] = [];

@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import { BusError } from "../../gateway/bus.js";
 import { whenReached } from "../../gateway/when-reached.js";
 
-/** Lets `ms` pass, a quarter of a second at a time. */
+/** Advances the timers by `ms` in steps of 250 ms. */
 async function pass(t: TestContext, ms: number): Promise<void> {
 	for (let passed = 0; passed < ms; passed += 250) {
 		await new Promise(setImmediate);
@@ -23,7 +23,7 @@ function wait(failures: number) {
 	return { done, problems };
 }
 
-test("what waits for NATS for 10 s says so once, and why", async (t) => {
+test("reports once, with the reason, that NATS is unreachable for 10 s", async (t) => {
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	const { done, problems } = wait(80);
 	await pass(t, 9_500);
@@ -33,7 +33,7 @@ test("what waits for NATS for 10 s says so once, and why", async (t) => {
 	assert.deepEqual(problems, ["NATS is not reached yet (no leader)."]);
 });
 
-test("what waits for less says nothing, also later", async (t) => {
+test("reports nothing for a shorter wait", async (t) => {
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	const { done, problems } = wait(20);
 	await pass(t, 20_000);

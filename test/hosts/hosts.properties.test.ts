@@ -1,4 +1,4 @@
-/** What hosts read: NVS and the choice of a slot in flash, the answer to an upgrade, a TLS handshake, frames and typed input. */
+/** Parsers of the hosts: NVS and otadata in flash, upgrade responses, TLS handshakes, frames and typed input. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -45,7 +45,7 @@ function openStore(content: Uint8Array): NvsStore {
 	return new NvsStore({ flash });
 }
 
-test("settings in an NVS image are read as they were given, by all readers", () => {
+test("every reader returns the settings written to an NVS image", () => {
 	fc.assert(
 		fc.property(values, (given) => {
 			const image = makeNvsImage({ byteLength, namespace, values: given });
@@ -58,10 +58,10 @@ test("settings in an NVS image are read as they were given, by all readers", () 
 	);
 });
 
-/** As nvs_flash of ESP-IDF left it, with values that were written several times. */
+/** NVS as nvs_flash of ESP-IDF left it, with values that were written several times. */
 const used = gunzipSync(readFileSync(new URL("./esp32/nvs/used.bin.gz", import.meta.url)));
 
-test("a damaged NVS has only values that were written, also after further writes", () => {
+test("a damaged NVS returns only values that were written, even after further writes", () => {
 	const content = used.toString("latin1");
 	const names = [...readNvs(used, namespace).keys()];
 	const inUse = fc.tuple(fc.nat(used.length - 1), fc.integer({ min: 1, max: 255 }));
@@ -82,7 +82,7 @@ test("a damaged NVS has only values that were written, also after further writes
 	);
 });
 
-test("any bytes in place of an NVS are read without giving settings", () => {
+test("arbitrary bytes as an NVS return no settings", () => {
 	const pages = fc
 		.uint8Array({ minLength: 64, maxLength: 4096 })
 		.map((bytes) => Buffer.alloc(3 * sectorBytes, bytes));
@@ -96,7 +96,7 @@ test("any bytes in place of an NVS are read without giving settings", () => {
 	);
 });
 
-test("an otadata entry is read as it was written, and not at all with a damaged number or CRC", () => {
+test("an otadata entry is read as written, and ignored with a damaged number or CRC", () => {
 	const flash = new Flash({ byteLength: flashBytes });
 	const entry = fc.record({ sequence: fc.integer({ min: 1, max: 0xffff_fffe }), state: fc.nat(4) });
 	fc.assert(
@@ -146,7 +146,7 @@ test("the head of a response gives its status and Retry-After, with any other fi
 	);
 });
 
-test("any other response gives only the status of an HTTP line, only a Retry-After in whole seconds, and ends", () => {
+test("any other response gives only the status of an HTTP line and a Retry-After in whole seconds, and ends", () => {
 	const text = fc.oneof(
 		mutatedText(fc.constant("HTTP/1.1 503 Busy\r\nRetry-After: 120\r\n\r\n")),
 		oddText,
@@ -178,7 +178,7 @@ const signature = fc.tuple(positive, positive).map(([r, s]) => {
 	return Uint8Array.of(0x30, numbers.length, ...numbers);
 });
 
-test("an ECDSA signature is two positive numbers, and nothing else", () => {
+test("an ECDSA signature is two positive numbers and nothing else", () => {
 	fc.assert(fc.property(signature, (der) => assert.equal(isEcdsaSignature(der), true)));
 	fc.assert(
 		fc.property(
@@ -228,7 +228,7 @@ const goodFlight = fc
 		message(14, new Uint8Array(0)),
 	]);
 
-/** @returns whether all came; undefined where it was refused in a sentence */
+/** @returns whether all messages were accepted; undefined: rejected with a message */
 function hear(records: readonly Uint8Array[]): boolean | undefined {
 	const flight = new ServerFlight();
 	try {
@@ -244,7 +244,7 @@ function hear(records: readonly Uint8Array[]): boolean | undefined {
 	}
 }
 
-test("a server's handshake is complete with each message once and in order, and otherwise never", () => {
+test("a server's handshake is complete exactly with each message once and in order", () => {
 	fc.assert(
 		fc.property(goodFlight, fc.boolean(), (messages, isInOne) => {
 			assert.equal(hear(isInOne ? [Buffer.concat(messages)] : messages), true);
@@ -281,7 +281,7 @@ test("a server's handshake is complete with each message once and in order, and 
 	);
 });
 
-test("frames to and from a machine arrive complete and in order, in pieces of any size", () => {
+test("frames to and from a machine arrive complete and in order, in chunks of any size", () => {
 	const frame = fc.record(
 		{
 			kind: fc.nat(255),
@@ -306,7 +306,7 @@ test("frames to and from a machine arrive complete and in order, in pieces of an
 	);
 });
 
-test("a typed line sets the input that it names, or is refused with what to type", () => {
+test("a typed line sets the input that it names or is rejected with the valid inputs", () => {
 	const line = fc.oneof(
 		jsonText(
 			fc.record({ button: fc.constantFrom("play", "mute", "x"), pressed: fc.oneof(fc.boolean(), anyJson) }),

@@ -1,4 +1,4 @@
-/** What each model of device/protocol/models.ts has to have elsewhere: a failure names what is missing. */
+/** Files that each model of device/protocol/models.ts requires. A failure names the missing one. */
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -52,14 +52,14 @@ test("the simulator has no panel of another model, and one for a build without a
 	assert.equal(defaults.length, 1, `one panel is the default, not ${defaults.join(" and ")}`);
 });
 
-test("every folder of hosts/ with pins is a model's board", () => {
+test("every folder of hosts/ with pins belongs to a model", () => {
 	const folders = readdirSync(join(projectFolder, "hosts")).filter((name) =>
 		existsSync(join(projectFolder, "hosts", name, "host/provider.ts")),
 	);
 	assert.deepEqual(folders.sort(), [...models.map(boardOf), "qemu"].sort());
 });
 
-test("a virtual host with an unknown model ends with a sentence that names the known ones", async () => {
+test("a virtual host with an unknown model exits with a message that lists the known ones", async () => {
 	const [executable, program] = await Promise.all([buildMachine(), buildFirmware()]);
 	for (const config of [{ model: "DEV-9" }, {}]) {
 		const machine = new Machine({ executable, program: program.bytes, clock: "virtual", config });

@@ -1,4 +1,4 @@
-/** The patches of hosts/upstream.md, against the SDK's files. */
+/** Checks the table and the patches of hosts/upstream.md against the SDK. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { writeDocument } from "../../scripts/api/write.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 
-test("writes a document that has changed and says so, and leaves another one alone", async (t) => {
+test("writes a changed document and reports it, and leaves an unchanged one alone", async (t) => {
 	const path = join(await temporaryDirectory(t), "asyncapi.yaml");
 	const write = (text: string) => writeDocument(pathToFileURL(path), text);
 	assert.equal(write("a: 1\n"), `Wrote ${path}.`);

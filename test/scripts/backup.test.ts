@@ -42,7 +42,7 @@ async function setUp(t: TestContext) {
 }
 
 describe("npm run backup and npm run restore", () => {
-	test("bring back the data folder, with the tokens in use and the webhooks", async (t) => {
+	test("restore the data folder, with the tokens in use and the webhooks", async (t) => {
 		const { url, file, restored, ...set } = await setUp(t);
 		const { code, output } = await set.backUp();
 		assert.equal(code, 0, output);
@@ -66,11 +66,11 @@ describe("npm run backup and npm run restore", () => {
 		assert.match(await response.text(), /GET \/api\/backup/);
 	});
 
-	test("with a passphrase, keep no secret readable", async (t) => {
+	test("keep no secret readable with a passphrase", async (t) => {
 		const { folder, file, restored, ...set } = await setUp(t);
 		const [right, wrong] = [join(folder, "right"), join(folder, "wrong")];
 		const again = join(folder, "right-as-typed-again");
-		// As Notepad and a Mac write it, and as it is typed on Linux.
+		// BOM and CRLF of Notepad with macOS's decomposed characters; then as typed on Linux.
 		await writeFile(right, "\ufeffcorrect ho\u0308rse\r\n");
 		await writeFile(again, "correct h\u00f6rse");
 		await writeFile(wrong, "correct mouse\n");
@@ -118,7 +118,7 @@ describe("npm run backup and npm run restore", () => {
 			assert.deepEqual(await readdir(folder), before);
 		});
 
-	test("leave no data folder where a restore is killed amid it", {
+	test("leave no data folder when a restore is killed", {
 		skip: process.platform === "win32",
 	}, async (t) => {
 		const { folder, file, restored, ...set } = await setUp(t);

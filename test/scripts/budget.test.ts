@@ -5,9 +5,9 @@ import { test } from "node:test";
 import { checkBudget, countLines, roomsOf } from "../../scripts/check/budget.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 
-test("a line of code is neither blank nor a comment alone", () => {
+test("a line of code is neither blank nor only a comment", () => {
 	const text = `/**
- * What it does.
+ * Does something.
  */
 
 // Why.
@@ -18,7 +18,7 @@ call(/* nothing */);
 	assert.equal(countLines(text), 2);
 });
 
-test("counts a room without the rooms inside of it", async (t) => {
+test("counts a folder without the folders that have their own budget", async (t) => {
 	const root = await temporaryDirectory(t);
 	for (const folder of ["gateway/page", "gateway/node_modules", "gateway/api"])
 		await mkdir(join(root, folder), { recursive: true });
@@ -37,7 +37,7 @@ test("counts a room without the rooms inside of it", async (t) => {
 	);
 });
 
-test("warns above the budget, and fails only in CI, from 2 % above", () => {
+test("warns above the budget, and fails only in CI above 102 %", () => {
 	const check = (lines: number, isCi: boolean) => {
 		const { text, isFailed } = checkBudget([{ name: "hosts", lines, most: 12_000 }], isCi);
 		return [text.replace(/\. .*/, ""), isFailed];

@@ -1,4 +1,4 @@
-/** Rules of `npm run check` for the firmware's code and for tests: scripts/check/*.grit. */
+/** Lint rules of `npm run check` for the firmware and for tests: scripts/check/*.grit. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -7,7 +7,7 @@ import { dirname, join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { temporaryDirectory } from "../support/cleanup.js";
 
-/** Lints a file at that path of a project with this one's configuration. @returns what Biome prints */
+/** Lints a file at that path in a project with this project's configuration. @returns Biome's output */
 async function lint(t: TestContext, path: string, code: string): Promise<string> {
 	const folder = await temporaryDirectory(t);
 	const configuration = (await readFile("biome.json", "utf8")).replaceAll(
@@ -45,7 +45,7 @@ for (const [code, problem] of refused)
 		assert.doesNotMatch(await lint(t, "gateway/example.ts", code), problem, "Node is not XS");
 	});
 
-test("device/ may leave a loop by continue and a switch by break, and look behind", async (t) => {
+test("allows continue in a loop, break in a switch, and look-behind in device/", async (t) => {
 	const code =
 		"for (const x of [1]) { if (x) continue; switch (x) { case 1: break; } } export const find = () => /(?<=a)b/.exec('ab');";
 	assert.doesNotMatch(await lint(t, "device/example.ts", code), /XS/);

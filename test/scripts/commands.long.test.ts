@@ -7,7 +7,7 @@ import { temporaryDirectory } from "../support/cleanup.js";
 
 import { commands, npmLine, run } from "./npm-commands.js";
 
-describe("an npm command", { concurrency: availableParallelism() }, () => {
+describe("npm command", { concurrency: availableParallelism() }, () => {
 	for (const { name, file, given } of commands) {
 		for (const option of ["--help", "-h"])
 			test(`${npmLine(name)} -- ${option} prints its usage and does nothing`, async (t) => {
@@ -26,7 +26,7 @@ describe("an npm command", { concurrency: availableParallelism() }, () => {
 	}
 });
 
-describe("a forgotten -- before the options", { concurrency: availableParallelism() }, () => {
+describe("missing -- before the options", { concurrency: availableParallelism() }, () => {
 	for (const [name, option] of [
 		["token", "rotate"],
 		["release", "allow-dirty"],
@@ -46,7 +46,7 @@ describe("a forgotten -- before the options", { concurrency: availableParallelis
 			assert.doesNotMatch(output, /s3cret/);
 		});
 
-	test("is seen as npm itself passes it on", async (t) => {
+	test("is detected from the environment that npm passes", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const { status, stderr } = spawnSync("npm run --silent token --rotate device", {
 			shell: true,
@@ -58,7 +58,7 @@ describe("a forgotten -- before the options", { concurrency: availableParallelis
 		assert.deepEqual(readdirSync(folder), []);
 	});
 
-	test("is not seen in what an .npmrc sets, or in another command's environment", async (t) => {
+	test("is not inferred from an .npmrc or another command's environment", async (t) => {
 		for (const environment of [
 			{ npm_lifecycle_event: "flash", npm_config_ca: "ca.pem" },
 			{ npm_lifecycle_event: "test", npm_config_gateway: "true" },

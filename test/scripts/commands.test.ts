@@ -3,21 +3,21 @@ import { readdirSync } from "node:fs";
 import { describe, test } from "node:test";
 import { commands, npmLine, run } from "./npm-commands.js";
 
-describe("an npm command", () => {
-	test("is each file of scripts/, beside its folders", () => {
+describe("npm commands", () => {
+	test("are the files of scripts/, without its folders", () => {
 		const files = readdirSync("scripts").filter((name) => name.endsWith(".ts"));
 		const strays = files.filter((name) => !commands.some(({ file }) => file === `scripts/${name}`));
 		assert.deepEqual(strays, []);
 	});
 
-	test("takes the place of npm's shell, so that what ends npm ends it too", () => {
+	test("replace npm's shell, so that a signal to npm ends them too", () => {
 		assert.deepEqual(
 			commands.filter(({ start }) => start !== "exec").map(({ name }) => name),
 			[],
 		);
 	});
 
-	test("prints its usage for --help, and does nothing", async (t) => {
+	test("print usage for --help and do nothing", async (t) => {
 		const { code, output } = await run(t, "test/scripts/print-usages.ts", []);
 		assert.equal(code, 0, output);
 		const usages = new Map(

@@ -19,7 +19,7 @@ async function setUp(t: TestContext, options: Partial<DemoReleasesOptions> = {})
 	return { releasesDir, releases, versions, add };
 }
 
-test("the next version of the demo is higher than any release, and than what devices run", async (t) => {
+test("the next version of the demo is higher than any release and any device's version", async (t) => {
 	const running = ["1.0.0"];
 	const { releases, add } = await setUp(t, { running: () => running });
 	await releases.makeFirst();
@@ -34,7 +34,7 @@ test("the next version of the demo is higher than any release, and than what dev
 	assert.equal(await releases.next(), "2.4.0");
 });
 
-test("the demo makes a first release only where there is none", async (t) => {
+test("the demo makes a first release only if there is none", async (t) => {
 	const { releases, versions } = await setUp(t);
 	await releases.makeFirst();
 	await releases.makeFirst();
@@ -45,7 +45,7 @@ test("the demo makes a first release only where there is none", async (t) => {
 	assert.deepEqual(await other.versions(), ["0.9.0"]);
 });
 
-test("two who ask for a release at once get the same one", async (t) => {
+test("two simultaneous requests for a release return the same one", async (t) => {
 	const { releases, versions } = await setUp(t);
 	const asked = [releases.make(), releases.make()];
 	assert.equal(asked[0], asked[1], "two would write the same files");
@@ -54,7 +54,7 @@ test("two who ask for a release at once get the same one", async (t) => {
 	assert.deepEqual(await versions(), ["1.2.0", "1.1.0"]);
 });
 
-test("a release that devices would refuse is not made, and the sentence says how to make it", async (t) => {
+test("does not make a release that devices would reject, and explains how to make it", async (t) => {
 	const releaseKeys = [makeReleaseKey().publicKey];
 	const { releases, versions } = await setUp(t, { releaseKeys });
 	await assert.rejects(
@@ -64,7 +64,7 @@ test("a release that devices would refuse is not made, and the sentence says how
 	assert.deepEqual(await versions(), []);
 });
 
-test("after a release that failed the next one is made", async (t) => {
+test("makes the next release after one that failed", async (t) => {
 	const { releases, releasesDir } = await setUp(t);
 	const catalog = join(releasesDir, "catalog.json");
 	await writeFile(catalog, "{");

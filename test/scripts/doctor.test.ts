@@ -25,7 +25,7 @@ const idf = "/home/ann/.espressif/v6.0.2/esp-idf";
 const project = "/home/ann/device-gateway";
 const python = "/home/ann/.espressif/tools/python/v6.0.2/venv";
 
-/** A computer with all that is needed. */
+/** Computer that meets all requirements. */
 const complete = {
 	files: {
 		...sdkFiles(sdk),
@@ -63,7 +63,7 @@ async function reportOf(given: FakeMachineOptions, asked?: "demo" | "simulator" 
 }
 
 describe("npm run doctor", () => {
-	test("shows what is there by version and place, and that all is ready", async () => {
+	test("lists found tools with version and path, and reports that all is ready", async () => {
 		const { isWell, text } = await reportOf(complete);
 		assert.equal(isWell, true, text);
 		assert.doesNotMatch(text, /✘/);
@@ -72,7 +72,7 @@ describe("npm run doctor", () => {
 		assert.match(text, /npm run demo: ready\nnpm run simulator: ready\nnpm run flash: ready$/);
 	});
 
-	test("asks on an empty computer for all of it, and of the demo for a compiler alone", async () => {
+	test("lists everything on an empty computer, and only a compiler for the demo", async () => {
 		const { isWell, text } = await reportOf({});
 		assert.equal(isWell, false);
 		for (const command of ["npm ci", "apt-get install build-essential", installSdk, installIdf, activateIdf])
@@ -145,7 +145,7 @@ describe("npm run doctor", () => {
 			assert.ok(text.includes(`is in ${folder}; the Moddable SDK and ESP-IDF cannot build with`), text);
 		});
 
-	test("takes paths of other scripts and of Windows", () => {
+	test("accepts paths of other scripts and of Windows", () => {
 		for (const [platform, folder] of [
 			["linux", "/home/Jürgen/проекты/gw_2.0-beta+1"],
 			["darwin", "/Users/Ju\u0308rgen/ゲートウェイ"],
@@ -160,7 +160,7 @@ describe("npm run doctor", () => {
 		assert.ok(findPathProblem({ platform: "win32" }, "It", "C:\\Users\\Ann Lee"), "a space on Windows");
 	});
 
-	test("says where the packages are not installed how to install them", async (t) => {
+	test("explains how to install missing packages", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const file = join(folder, "packages.js");
 		await writeFile(file, await readFile("scripts/doctor/packages.js"));
@@ -173,20 +173,20 @@ describe("npm run doctor", () => {
 		assert.equal(stderr, "The packages of this project are not installed. In its folder: npm ci\n");
 	});
 
-	test("takes a Node that gets no fixes any more, and says so", async () => {
+	test("accepts a Node version without further fixes, and warns about it", async () => {
 		const { isWell, text } = await reportOf({ ...complete, nodeVersion: "20.19.0" });
 		assert.equal(isWell, true, text);
 		assert.match(text, /✔ Node +20\.19\.0, which gets no fixes any more: 22 and 24 do/);
 	});
 
-	test("says that a gateway answers, and does not need one", async () => {
+	test("reports a running gateway and does not require one", async () => {
 		const listening = { 8080: '{"status":"ok"}' };
 		const { isWell, text } = await reportOf({ ...complete, listening });
 		assert.equal(isWell, true, text);
 		assert.match(text, /✔ gateway +answers at http:\/\/127\.0\.0\.1:8080/);
 	});
 
-	test("says on this computer what its commands say", async (t) => {
+	test("reports on this computer what its commands report", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const doctor = runCommand(t, "scripts/doctor.ts", ["board"], { MODDABLE: folder, IDF_PATH: "" });
 		assert.equal(await doctor.exitCode, 1);
@@ -197,8 +197,8 @@ describe("npm run doctor", () => {
 	});
 });
 
-describe("a Moddable SDK", () => {
-	/** Without the environment of its tools. */
+describe("Moddable SDK", () => {
+	/** Finds tools without the environment. */
 	const find = (machine: Machine, options: FindOptions = {}) => {
 		const found = findSdk(machine, options);
 		if (isProblem(found)) return found;
@@ -207,7 +207,7 @@ describe("a Moddable SDK", () => {
 	};
 	const found = (machine: Machine) => JSON.stringify(find(machine));
 
-	test("of another version is named with the two, and moved away first, as xs-dev keeps one that is there", () => {
+	test("of another version is reported with both versions, and moved away first, because xs-dev keeps an existing one", () => {
 		assert.deepEqual(find(fakeMachine({ files: sdkFiles(sdk, "10.0.2") })), {
 			isWrong: true,
 			problem: `The Moddable SDK in ${sdk} is 10.0.2; this project is built with 8.2.3.`,
@@ -222,7 +222,7 @@ describe("a Moddable SDK", () => {
 		});
 	});
 
-	test("that is half cloned is named with what it lacks", () => {
+	test("from an incomplete clone is reported with its missing parts", () => {
 		const { [`${sdk}/examples/io/tcp/httpclient/httpclient`]: _, ...files } = sdkFiles(sdk);
 		const { problem, fix } = JSON.parse(found(fakeMachine({ files })));
 		assert.equal(
@@ -232,7 +232,7 @@ describe("a Moddable SDK", () => {
 		assert.equal(fix, `mv ${sdk} ${sdk}-previous && ${installSdk}`);
 	});
 
-	test("that is half built is built by a line that can be pasted", () => {
+	test("from an incomplete build is built by a command that can be pasted", () => {
 		const { [`${sdk}/build/bin/lin/release/mcconfig`]: _, ...files } = sdkFiles(sdk);
 		assert.match(
 			found(fakeMachine({ files })),
@@ -240,7 +240,7 @@ describe("a Moddable SDK", () => {
 		);
 	});
 
-	test("on Windows is where xs-dev installs it there, with Windows' names and commands", () => {
+	test("on Windows is found where xs-dev installs it, with Windows' names and commands", () => {
 		const folder = "C:\\Users\\Ann\\xs-dev\\moddable";
 		const windows = (files: Record<string, string>) => fakeMachine({ platform: "win32", files });
 		assert.deepEqual(find(windows(sdkFiles(folder, sdkVersion, "win"))), {
@@ -254,7 +254,7 @@ describe("a Moddable SDK", () => {
 		assert.match(found(windows({})), /There is no Moddable SDK in C:.*xs-dev.*moddable/);
 	});
 
-	test("without a version in its files is not taken for the right one", () => {
+	test("without a version in its files is not accepted", () => {
 		assert.match(
 			found(fakeMachine({ files: { [`${sdk}/tools/mcconfig.js`]: "" } })),
 			/of an unknown version/,
@@ -262,11 +262,11 @@ describe("a Moddable SDK", () => {
 	});
 });
 
-describe("an ESP-IDF", () => {
+describe("ESP-IDF", () => {
 	const found = (files: Record<string, string>, PATH = `${idf}/tools`) =>
 		findIdf(fakeMachine({ files, environment: { IDF_PATH: idf, PATH } }));
 
-	test("of the same series will do, and another one is named by its own files", () => {
+	test("of the same series is accepted, and another one is identified by its own files", () => {
 		for (const version of ["6.0.0", "6.0.1", idfVersion])
 			assert.deepEqual(found(idfFiles(idf, version)), { what: `v${version}, ${idf}` });
 		for (const version of ["5.1.2", "6.1.0", "5.5.60"])
@@ -277,13 +277,13 @@ describe("an ESP-IDF", () => {
 			});
 	});
 
-	test("that is half cloned, or not active in this terminal, is not taken", () => {
+	test("that is incompletely cloned or not active in this terminal is not accepted", () => {
 		assert.match(JSON.stringify(found({ [`${idf}/tools/idf.py`]: "" })), /is not whole/);
 		assert.match(JSON.stringify(found({})), /there is no ESP-IDF/);
 		assert.match(JSON.stringify(found(idfFiles(idf), "/usr/bin")), /idf\.py is not on the PATH.*export\.sh/);
 	});
 
-	test("that is installed is made ready in this terminal, not installed again", () => {
+	test("that is installed is activated in this terminal instead of installed again", () => {
 		for (const [file, fix] of [
 			[`/home/ann/esp/esp-idf-v${idfVersion}/export.sh`, `in this terminal: ${activateIdf}`],
 			[
@@ -303,7 +303,7 @@ describe("an ESP-IDF", () => {
 		}
 	});
 
-	test("of Espressif's installer, whose idf.py is a function of the shell, is put on the PATH", () => {
+	test("of Espressif's installer, whose idf.py is a shell function, is added to the PATH", () => {
 		const environment = { IDF_PATH: idf, IDF_PYTHON_ENV_PATH: python, PATH: "/usr/bin" };
 		assert.deepEqual(findIdf(fakeMachine({ files: idfFiles(idf), environment })), {
 			isWrong: true,
@@ -320,7 +320,7 @@ describe("an ESP-IDF", () => {
 	});
 });
 
-test("flash, qemu, simulator and release refuse an SDK 10.0.2 and an ESP-IDF 5.1.2 in doctor's words, but with --any-version", {
+test("flash, qemu, simulator and release reject SDK 10.0.2 and ESP-IDF 5.1.2 with doctor's messages, except with --any-version", {
 	skip: process.platform === "win32" && "the tools are laid out as on Unix",
 }, async (t) => {
 	const folder = await temporaryDirectory(t);
@@ -368,7 +368,7 @@ test("flash, qemu, simulator and release refuse an SDK 10.0.2 and an ESP-IDF 5.1
 	);
 });
 
-test("the documents name the versions and commands that the code does, and no others", async () => {
+test("the documents name the versions and commands of the code, and no others", async () => {
 	for (const file of ["README.md", "hosts/README.md"]) {
 		const text = await readFile(file, "utf8");
 		const whole = file === "README.md" ? [] : [installIdf, activateIdf, installIdfByEim];

@@ -1,4 +1,4 @@
-/** The READMEs beside what they name: commands, settings, files and links. */
+/** READMEs compared with the commands, settings, files and links that they name. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -25,12 +25,12 @@ const documents = [
 ].filter((file) => existsSync(file));
 const read = (file: string) => readFileSync(file, "utf8");
 
-/** Those of `names` that `text` does not have as a word. */
+/** Names that do not occur in `text` as a word. */
 function missing(names: Iterable<string>, text: string): readonly string[] {
 	return [...names].filter((name) => !new RegExp(`(?<![\\w:-])${name}(?![\\w:-])`).test(text));
 }
 
-/** What the first cells of the tables name. */
+/** Names in the first cells of the tables. */
 function rowsOf(file: string): string {
 	return (read(file).match(/^\| `[^|]*/gm) ?? []).join("\n");
 }
@@ -45,7 +45,7 @@ test("README.md names each command of package.json, and the documents name no ot
 		assert.deepEqual(missing(named(file), Object.keys(scripts).join("\n")), [], file);
 });
 
-test("gateway/README.md and the usage of npm start have the variables that the gateway reads", async (t) => {
+test("gateway/README.md and the usage of npm start contain the gateway's variables", async (t) => {
 	assert.equal(read("gateway/README.md"), settingsDocument().text, "run npm run api");
 	const usage = await usageOf(t, "start");
 	const names = settingsOf().map(([name]) => name);
@@ -59,8 +59,8 @@ test("hosts/README.md and the usage of npm run flash name each setting of a devi
 	assert.deepEqual(missing(installedSettings, await usageOf(t, "flash")), []);
 });
 
-describe("a document leads to files and headings that are there:", () => {
-	/** As GitHub makes them. */
+describe("links in a document lead to existing files and headings:", () => {
+	/** Anchors as GitHub generates them. */
 	const anchorsOf = (file: string) =>
 		[...read(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
 			heading
@@ -79,7 +79,7 @@ describe("a document leads to files and headings that are there:", () => {
 		});
 });
 
-test("README.md names files, folders and tests that are there", () => {
+test("README.md names existing files, folders and tests", () => {
 	const named = read("README.md").matchAll(/`((?:device|gateway|hosts|scripts|test)\/[\w./-]*)`/g);
 	for (const [, path = ""] of named) assert.ok(existsSync(path) || existsSync(`${path}.test.ts`), path);
 });

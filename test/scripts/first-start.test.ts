@@ -8,7 +8,7 @@ import { freePort } from "../support/ports.js";
 import { deviceToken, runGateway } from "../support/running.js";
 import { openSerialLine, serialLineMissing } from "../support/serial-line.js";
 
-/** Resolves once what is said of a virtual device's trace is as meant. */
+/** Resolves once the interpretation of a virtual device's trace satisfies `predicate`. */
 async function isSaid(
 	t: TestContext,
 	options: Partial<VirtualDeviceOptions>,
@@ -30,7 +30,7 @@ async function isSaid(
 	);
 }
 
-describe("what the firmware prints at its first start is understood where", () => {
+describe("interprets the trace of a first start where", () => {
 	test("it joins the gateway", async (t) => {
 		const { url } = await runGateway(t);
 		const settings = { gateway: `${url.replace("http", "ws")}/device`, token: deviceToken };
@@ -79,7 +79,7 @@ describe("what the firmware prints at its first start is understood where", () =
 		});
 });
 
-describe("a board that prints", () => {
+describe("interprets a board that prints", () => {
 	const standing = (...lines: readonly string[]) => {
 		const start = new FirstStart("/dev/ttyACM0");
 		for (const line of lines) {
@@ -89,12 +89,12 @@ describe("a board that prints", () => {
 		return start.standing.text;
 	};
 
-	test("nothing is asked for its reset button", () => {
+	test("nothing: suggests its reset button", () => {
 		assert.match(standing(), /^It prints nothing on \/dev\/ttyACM0: press its reset button/);
 		assert.match(standing("", "  "), /^It prints nothing/);
 	});
 
-	test("its ROM's lines again and again restarts without end, with the last word before", () => {
+	test("its ROM's lines repeatedly: reports a reboot loop, with the last line before", () => {
 		const start = [
 			"ESP-ROM:esp32s3-20210327",
 			"rst:0x3 (RTC_SW_SYS_RST)",
@@ -108,7 +108,7 @@ describe("a board that prints", () => {
 	});
 });
 
-test("a board on a serial port is followed until it has joined, and its lines are shown", {
+test("follows a board on a serial port until it has joined, and shows its lines", {
 	skip: serialLineMissing,
 }, async (t) => {
 	const board = await openSerialLine(t);

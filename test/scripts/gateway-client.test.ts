@@ -9,7 +9,7 @@ import { deviceToken, monitorToken, runGateway, temporaryDirectory } from "../su
 
 const viewerToken = "a-viewers-token-of-the-fixtures";
 
-describe("what a command says of a gateway", () => {
+describe("error of a command for a gateway", () => {
 	before(() => {
 		process.env.MONITOR_TOKEN = monitorToken;
 	});
@@ -18,7 +18,7 @@ describe("what a command says of a gateway", () => {
 		return new GatewayClient(address);
 	};
 
-	test("that cannot be reached names its address and the cause, of a request and of a WebSocket", async () => {
+	test("that is unreachable contains its address and the cause, for requests and WebSockets", async () => {
 		const port = await freePort();
 		for (const host of ["127.0.0.1", "localhost"]) {
 			const client = clientWith(monitorToken, `http://${host}:${port}/`);
@@ -35,7 +35,7 @@ describe("what a command says of a gateway", () => {
 		});
 	});
 
-	test("that refuses the token says which variable to set", async (t) => {
+	test("that rejects the token names the variable to set", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const named = [{ name: "anna", role: "viewer", token: viewerToken } as const];
 		await writeTokenFile(fs, tokenPath(dataDir), { device: deviceToken, monitor: monitorToken, named });

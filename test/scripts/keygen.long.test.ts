@@ -37,7 +37,7 @@ async function makeKey(t: TestContext, name: string) {
 }
 
 describe("npm run keygen", () => {
-	test("makes a key that only its owner can read, and prints its public half alone", async (t) => {
+	test("makes a key that only its owner can read, and prints only its public half", async (t) => {
 		const umask = process.umask(0);
 		t.after(() => process.umask(umask));
 		const { file, publicFile, output } = await makeKey(t, "release-key");
@@ -65,7 +65,7 @@ describe("npm run keygen", () => {
 		assert.deepEqual(await readdir(folder), []);
 	});
 
-	test("leaves no private key without the place for its public half", async (t) => {
+	test("leaves no private key if the public half cannot be written", async (t) => {
 		const { folder, file, publicFile } = await makeKey(t, "release-key");
 		await rm(file);
 		const { code, output } = await keygen(t, file);
@@ -74,7 +74,7 @@ describe("npm run keygen", () => {
 		assert.deepEqual(await readdir(folder), ["release-key.public.pem"]);
 	});
 
-	test("refuses a place in the repository, also by way of a symbolic link", async (t) => {
+	test("rejects a path in the repository, even through a symbolic link", async (t) => {
 		const folder = await temporaryDirectory(t);
 		await symlink(join(projectFolder, "scripts"), join(folder, "link"));
 		const inside = ["release-key.pem", join(projectFolder, "test", "k.pem"), join(folder, "link", "k.pem")];
@@ -86,13 +86,13 @@ describe("npm run keygen", () => {
 		}
 	});
 
-	test("asks for a file, in a folder that exists", async (t) => {
+	test("requires a file in an existing folder", async (t) => {
 		assert.match((await keygen(t)).output, /The file of the key is missing\.\n\nUsage:/);
 		assert.match((await keygen(t, "/nowhere/key.pem")).output, /The folder \/nowhere is missing/);
 	});
 });
 
-describe("a signed release", () => {
+describe("signed release", () => {
 	const release = async (
 		t: TestContext,
 		releasesDir: string,
@@ -108,7 +108,7 @@ describe("a signed release", () => {
 		return { code: await command.exitCode, output: command.output() };
 	};
 
-	/** @returns the catalog's entry of the DEV-1's image, the image, and the keys that it carries */
+	/** @returns the catalog entry of the DEV-1's image, the image, and the keys in it */
 	async function inspect(releasesDir: string, version: string) {
 		const catalog = await readCatalog(releasesDir);
 		const entry = catalog.releases
@@ -123,7 +123,7 @@ describe("a signed release", () => {
 		return { entry, file, image, releaseKeys };
 	}
 
-	test("carries the public half of its key, and its signature stands in the catalog and in a .sig file", async (t) => {
+	test("contains the public half of its key, and its signature in the catalog and in a .sig file", async (t) => {
 		const releasesDir = await temporaryDirectory(t);
 		const { file: key, publicFile } = await makeKey(t, "release-key");
 		const { code, output } = await release(t, releasesDir, ["1.4.0", "--key", key]);
@@ -136,7 +136,7 @@ describe("a signed release", () => {
 		assert.equal(releaseKeys, formatReleaseKeys(keys));
 	});
 
-	test("carries both keys while one is replaced, signed by either", async (t) => {
+	test("contains both keys during a replacement, signed by either", async (t) => {
 		const releasesDir = await temporaryDirectory(t);
 		const [first, second] = [await makeKey(t, "old"), await makeKey(t, "new")];
 		const both = join(releasesDir, "both.pem");
@@ -151,7 +151,7 @@ describe("a signed release", () => {
 		assert.equal(releaseKeys, formatReleaseKeys(readSettings({ RELEASE_KEYS: both }).releaseKeys));
 	});
 
-	test("without a key is as it was, and says what that means", async (t) => {
+	test("without a key is unchanged and prints the consequence", async (t) => {
 		const releasesDir = await temporaryDirectory(t);
 		const { code, output } = await release(t, releasesDir, ["1.4.0"]);
 		assert.equal(code, 0, output);
@@ -161,7 +161,7 @@ describe("a signed release", () => {
 		assert.equal(releaseKeys, "");
 	});
 
-	test("is not made where devices would refuse it", async (t) => {
+	test("is not made if devices would reject it", async (t) => {
 		const [first, second] = [await makeKey(t, "first"), await makeKey(t, "second")];
 		const keys = readSettings({ RELEASE_KEYS: first.publicFile }).releaseKeys;
 		assert.throws(() => prepareSigning(undefined, keys), ReleaseRefused);

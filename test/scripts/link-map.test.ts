@@ -1,4 +1,4 @@
-/** What the check of a build's link map takes for linked, by maps of this computer's linker. */
+/** Link map check of a build, on maps of this computer's linker. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -13,14 +13,14 @@ const sources = {
 	"main.c":
 		"void used(void); void collected(void); void unreached(void) { collected(); } int main(void) { used(); }",
 	"used.c": "void used(void) {}",
-	// As ESP_SYSTEM_INIT_FN makes it: kept by the linker's script, once the file is taken.
+	// Like ESP_SYSTEM_INIT_FN: kept by the linker script once the file is linked.
 	"start.c": '__attribute__((used, retain, section("start_functions"))) static int start = 1;',
 	"collected.c": "void collected(void) {}",
 	"nothing.c": "",
 };
 const referred = { "start.c": `${sources["start.c"]} void used(void) { start = 2; }`, "used.c": "" };
 
-/** mcconfig's makefile and the linker's map, with the files of the SDK's archive but for main.c. */
+/** mcconfig's makefile and the linker's map, with the files of the SDK's archive except main.c. */
 async function link(folder: string, files: Readonly<Record<string, string>>) {
 	await mkdir(folder, { recursive: true });
 	const run = (program: string, ...words: readonly string[]) => execFileSync(program, words, { cwd: folder });
@@ -42,7 +42,7 @@ async function link(folder: string, files: Readonly<Record<string, string>>) {
 	return { makefile: `${rules.join("")}${others}`, map: await readFile(join(folder, "map"), "utf8") };
 }
 
-test("names each C source of the project of which the linker took nothing", {
+test("names each C source of the project from which nothing was linked", {
 	skip: process.platform !== "linux" && "needs GNU ld",
 }, async (t) => {
 	const folder = await temporaryDirectory(t);

@@ -7,7 +7,7 @@ import { ScriptedDevice } from "../support/scripted-device.js";
 const deviceId = "dev-1-a1b2c3";
 
 describe("npm run log", () => {
-	test("prints what a device traces, also after it has connected again, until its time is over", async (t) => {
+	test("prints a device's trace, even after it has reconnected, until its time is over", async (t) => {
 		const { url } = await runGateway(t);
 		const device = await new ScriptedDevice({ url, deviceId, logLines: "one\ntwo\n" }).connect();
 		t.after(() => device.close());
@@ -29,7 +29,7 @@ describe("npm run log", () => {
 		);
 	});
 
-	test("shows what a terminal would act on as escapes", async (t) => {
+	test("escapes terminal control characters", async (t) => {
 		const { url } = await runGateway(t);
 		const clipboard = "\x1b]52;c;cm0gLXJm\x07";
 		const title = "\x9d0;title\x9c";
@@ -56,7 +56,7 @@ describe("npm run log", () => {
 		assert.equal(await runCommand(t, "scripts/log.ts", words, { MONITOR_TOKEN: monitorToken }).exitCode, 0);
 	});
 
-	test("says what to do about a token that the gateway refuses", async (t) => {
+	test("explains what to do about a rejected token", async (t) => {
 		const { url } = await runGateway(t);
 		const token = { MONITOR_TOKEN: "not-the-monitor-token" };
 		const log = runCommand(t, "scripts/log.ts", [deviceId, "--gateway", url], token);
@@ -64,7 +64,7 @@ describe("npm run log", () => {
 		assert.match(log.output(), /refuses the monitor token; set MONITOR_TOKEN, or DATA_DIR/);
 	});
 
-	test("says which devices there are if the gateway does not know this one", async (t) => {
+	test("lists the devices if the gateway does not know this one", async (t) => {
 		const { url } = await runGateway(t);
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-000002" }).connect();
 		t.after(() => device.close());

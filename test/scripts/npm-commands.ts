@@ -1,4 +1,4 @@
-/** The npm commands of package.json, and how tests run them. */
+/** npm commands of package.json, and how tests run them. */
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
@@ -8,12 +8,12 @@ import { isRecord } from "../../device/protocol/schema.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { runCommand } from "../support/command-line.js";
 
-/** These run a tool that has its own --help. */
+/** Commands that run a tool with its own --help. */
 const others = ["format"];
 
 const packageJson: unknown = JSON.parse(readFileSync("package.json", "utf8"));
 export const scripts = isRecord(packageJson) && isRecord(packageJson.scripts) ? packageJson.scripts : {};
-/** Each npm script that is a command of ours: its file, and what package.json gives to it. */
+/** npm scripts of this project with their file and the arguments in package.json. */
 export const commands = Object.entries(scripts)
 	.filter(([name]) => !others.includes(name))
 	.map(([name, line]) => {
@@ -23,10 +23,10 @@ export const commands = Object.entries(scripts)
 	});
 
 const shortNames = ["start", "test"];
-/** As a person types it. */
+/** Command line as typed by a user. */
 export const npmLine = (name: string) => (shortNames.includes(name) ? `npm ${name}` : `npm run ${name}`);
 
-/** What a command may write: nothing of it may change. */
+/** Files that a command may write, none of which may change. */
 function outputs(folder: string): unknown {
 	const written = ["gateway/api/asyncapi.yaml", "gateway/dashboard/screenshots"].filter((path) =>
 		existsSync(path),
@@ -37,7 +37,7 @@ function outputs(folder: string): unknown {
 	return { folder: readdirSync(folder), times: files.map((file) => statSync(file).mtimeMs) };
 }
 
-/** Runs a command in an empty folder. @throws AssertionError where it wrote something */
+/** Runs a command in an empty folder. @throws AssertionError if it wrote something */
 export async function run(
 	t: TestContext,
 	file: string,
@@ -53,7 +53,7 @@ export async function run(
 	return { code, output: command.output() };
 }
 
-/** What a command prints for --help. */
+/** Output of a command for --help. */
 export async function usageOf(t: TestContext, name: string): Promise<string> {
 	const command = commands.find((each) => each.name === name);
 	assert.ok(command, `there is no command ${name}`);

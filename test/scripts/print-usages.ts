@@ -1,4 +1,4 @@
-/** Runs every npm command with --help in one process: a process for each takes most of a minute. */
+/** Runs every npm command with --help in one process, because separate processes take most of a minute. */
 
 import { commands } from "./npm-commands.js";
 

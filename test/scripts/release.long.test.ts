@@ -11,7 +11,7 @@ import { readCatalog } from "../../scripts/release/folder.js";
 import { runCommand } from "../support/command-line.js";
 import { Client, temporaryDirectory } from "../support/running.js";
 
-/** No board is built in a test. */
+/** Environment without a board SDK, so that tests build no board. */
 const withoutSdk = { MODDABLE: "/nowhere" };
 
 function runRelease(t: TestContext, releasesDir: string, ...args: readonly string[]) {
@@ -52,7 +52,7 @@ describe("npm run release", () => {
 		);
 	});
 
-	test("refuses a tree with changes, and one without git, unless an option allows it", async (t) => {
+	test("rejects a modified tree, and one without git, unless an option allows it", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const git = join(folder, "git");
 		execFileSync("git", ["init", "--quiet", "--bare", git]);
@@ -120,7 +120,7 @@ describe("npm run release", () => {
 	});
 });
 
-/** Resolves once the device has confirmed its new image: it reports before, and would go back if it ended then. */
+/** Resolves once the device has confirmed its new image. It reports before, and would roll back if it ended then. */
 async function isConfirmed(flashFile: string): Promise<void> {
 	for (let isPending = true; isPending; await setTimeout(20)) {
 		const flash = new Flash({ byteLength: flashBytes, file: flashFile });

@@ -27,8 +27,8 @@ const release = (version: string, given: Partial<NewRelease> = {}): NewRelease =
 	...given,
 });
 
-describe("a release", () => {
-	test("has the paths of the interface, and the catalog matches the binaries", async (t) => {
+describe("release", () => {
+	test("has the documented paths, and its catalog matches the binaries", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const board = makeImage({ version: "1.4.0", model: "PROTO-1" });
 		const dev1 = makeImage({ version: "1.4.0", model: "DEV-1" });
@@ -57,7 +57,7 @@ describe("a release", () => {
 		assertSameBytes(await readFile(join(folder, "esp32/dev-1/firmware-v1.4.0.bin")), qemu);
 	});
 
-	test("may have signed images, named by all of their bytes", async (t) => {
+	test("may have signed images, identified by all of their bytes", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const signed = Buffer.concat([makeImage({ version: "1.4.0" }), Buffer.alloc(5000, "signature")]);
 		const { releases } = await addRelease(folder, release("1.4.0", { images: [signed] }));
@@ -170,7 +170,7 @@ describe("a release", () => {
 			assert.deepEqual(await everything(folder), before);
 		});
 
-	test("is refused if the catalog is broken, which is not overwritten", async (t) => {
+	test("is rejected if the catalog is invalid, which is not overwritten", async (t) => {
 		const folder = await temporaryDirectory(t);
 		await writeFile(join(folder, "catalog.json"), "{ half");
 		await assert.rejects(
@@ -181,8 +181,8 @@ describe("a release", () => {
 	});
 });
 
-describe("a release's patches", () => {
-	/** Bytes that differ from those of any other seed. */
+describe("patches of a release", () => {
+	/** Random bytes by seed. */
 	const program = (seed: string, bytes = 20_000) => {
 		const blocks = Array.from({ length: bytes / 32 }, (_, at) =>
 			createHash("sha256").update(`${seed} ${at}`),
@@ -194,12 +194,12 @@ describe("a release's patches", () => {
 		makeVirtualImage(Buffer.concat([same, Buffer.from(version)]), "DEV-1", version);
 	const add = (folder: string, version: string, given: Partial<NewRelease> = {}) =>
 		addRelease(folder, release(version, { images: [alike(version)], ...given }));
-	/** Of the first image of a release. */
+	/** First image of a release. */
 	const patchesOf = ({ releases }: Catalog, version: string) =>
 		releases.find((each) => each.version === version)?.images[0]?.patches ?? [];
 	const onDisk = (folder: string, path: string) => join(folder, path.slice("/releases/".length));
 
-	test("make each image from those of the three releases before it, on a device", async (t) => {
+	test("make each image on a device from those of the three previous releases", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const versions = ["1.0.0", "1.1.0", "1.2.0", "1.10.0"];
 		for (const [nth, version] of versions.entries())
@@ -227,7 +227,7 @@ describe("a release's patches", () => {
 		}
 	});
 
-	test("are only from lower versions for the same model and chip", async (t) => {
+	test("are made only from lower versions for the same model and chip", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const image = (version: string, given: Parameters<typeof makeImage>[0] = {}) =>
 			makeImage({ version, ...given });
@@ -238,7 +238,7 @@ describe("a release's patches", () => {
 		assert.equal(patchesOf(await add(folder, "1.3.0", { images: [image("1.3.0")] }), "1.3.0").length, 2);
 	});
 
-	test("are from releases of its channel first", async (t) => {
+	test("are made from releases of its channel first", async (t) => {
 		const folder = await temporaryDirectory(t);
 		for (const version of ["1.0.0", "1.1.0", "1.2.0-rc.1", "1.2.0-rc.2", "1.2.0-rc.3"])
 			await add(folder, version);
@@ -250,7 +250,7 @@ describe("a release's patches", () => {
 		assert.deepEqual(await sources("1.3.0-rc.1"), ["1.2.0-rc.3", "1.2.0-rc.2", "1.2.0-rc.1"]);
 	});
 
-	test("are not made from images that are missing, changed or not readable, which is said", async (t) => {
+	test("are skipped with a message for images that are missing, changed or unreadable", async (t) => {
 		const folder = await temporaryDirectory(t);
 		for (const version of ["1.0.0", "1.1.0", "1.2.0"]) await add(folder, version);
 		const file = (version: string) => join(folder, `virtual/dev-1/firmware-v${version}.bin`);
@@ -270,7 +270,7 @@ describe("a release's patches", () => {
 		]);
 	});
 
-	test("are not made if they would have half of the image or more, which is said", async (t) => {
+	test("are skipped with a message if they would have half the size of the image or more", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const image = (version: string, ...parts: readonly Buffer[]) =>
 			makeVirtualImage(Buffer.concat(parts), "DEV-1", version);
@@ -285,7 +285,7 @@ describe("a release's patches", () => {
 		assert.match(String(said), /from 1\.0\.0: it would have 2\d{4} bytes, the image has 4\d{4}\./);
 	});
 
-	test("go with a release that fails", async (t) => {
+	test("are deleted with a release that fails", async (t) => {
 		const folder = await temporaryDirectory(t);
 		for (const version of ["1.0.0", "1.1.0"]) await add(folder, version);
 		await mkdir(join(folder, "virtual/dev-1/firmware-v1.2.0.from-v1.0.0.patch"));
@@ -299,14 +299,14 @@ function digestOf(bytes: Uint8Array): string {
 	return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** What ESP-IDF's build makes beside an image. */
+/** Files that ESP-IDF's build makes beside an image. */
 const boardParts = {
 	"bootloader.bin": "the boot loader",
 	"partition-table.bin": "the partition table",
 	"ota_data_initial.bin": "the boot state",
 };
 
-/** An SDK whose mcconfig takes each image from a folder, by the host to build for. */
+/** SDK whose mcconfig takes each image from a folder, by the host to build for. */
 async function fakeSdk(t: TestContext): Promise<{ sdk: ModdableSdk; imagesFolder: string }> {
 	const folder = await temporaryDirectory(t);
 	const script = `#!/bin/sh
@@ -327,7 +327,7 @@ ${writeLinkMap}
 	return { sdk, imagesFolder: folder };
 }
 
-test("the images of a release that an SDK builds are those of both boards and of QEMU's DEV-1", {
+test("a release built with an SDK has images of both boards and of QEMU's DEV-1", {
 	skip: process.platform === "win32" ? "needs a shell" : undefined,
 }, async (t) => {
 	const { sdk, imagesFolder } = await fakeSdk(t);

@@ -29,7 +29,7 @@ function some(count: number, ending: UpdateOutcome) {
 const quick = ["--model", "dev-1", "--soak", "0", "--yes"];
 
 describe("npm run rollout", () => {
-	test("updates all of a model, group after group, and ends with 0", async (t) => {
+	test("updates all devices of a model group by group and exits with 0", async (t) => {
 		const { fleet, url, rollout } = await setUp(t, [...some(4, "updates"), { version: "1.4.0" }]);
 		const command = rollout("1.4.0", ...quick, "--canary", "1", "--concurrency", "3");
 		assert.equal(await command.exitCode, 0, command.output());
@@ -46,7 +46,7 @@ describe("npm run rollout", () => {
 		assert.ok(printed.includes(id), `the output lacks ${id}: ${printed}`);
 	});
 
-	test("ends with 1 where failures stop it, with each reason and how to continue", async (t) => {
+	test("exits with 1 when failures stop it, with each reason and how to continue", async (t) => {
 		const { rollout } = await setUp(t, some(5, "rolls back"));
 		const command = rollout("1.4.0", ...quick, "--canary", "2");
 		assert.equal(await command.exitCode, 1);
@@ -66,7 +66,7 @@ describe("npm run rollout", () => {
 		);
 	});
 
-	test("says how long what is updated is still watched, also to one who watches later", async (t) => {
+	test("prints the remaining soak time, even when watching starts later", async (t) => {
 		const { rollout, url } = await setUp(t, some(1, "updates"));
 		const words = ["--model", "dev-1", "--soak", "3600", "--canary", "0", "--yes"];
 		const command = rollout("1.4.0", ...words);
@@ -76,7 +76,7 @@ describe("npm run rollout", () => {
 		await rollout("--watch", id).printed(watched);
 	});
 
-	test("ends with 2 where it ended without some devices, and with 3 where it was cancelled", async (t) => {
+	test("exits with 2 if it ended without some devices, and with 3 if it was canceled", async (t) => {
 		const { url, fleet, rollout } = await setUp(t, [{ ending: "rolls back" }, { ending: "waits" }]);
 		const which = ["--devices", "dev-1-000000,dev-1-000001"];
 		const options = ["--soak", "0", "--max-failures", "2", "--canary", "0", "--yes"];
@@ -97,7 +97,7 @@ describe("npm run rollout", () => {
 		assert.equal(await watching.exitCode, 3);
 	});
 
-	test("leaves the rollout running at Ctrl-C, and is steered and watched again by other calls", async (t) => {
+	test("leaves the rollout running at Ctrl-C, and later calls control and watch it", async (t) => {
 		const { url, fleet, rollout } = await setUp(t, some(2, "waits"));
 		const command = rollout("1.4.0", ...quick, "--canary", "1", "--approval");
 		await command.printed(/Running, group 1 of 2/);
@@ -127,7 +127,7 @@ describe("npm run rollout", () => {
 		assert.equal(await rolloutList(rollout), "There is no rollout.\n");
 	});
 
-	test("waits while the gateway is away, and continues when it is back", async (t) => {
+	test("waits while the gateway is away and continues when it is back", async (t) => {
 		const { url, fleet, stopGateway, rollout } = await setUp(t, some(1, "waits"));
 		await putRollout(url, "autumn");
 		const watching = rollout("--watch", "autumn");
@@ -142,7 +142,7 @@ describe("npm run rollout", () => {
 		assert.equal((await getRollout(url, "autumn")).status, "finished");
 	});
 
-	test("stands for devices with tags, and ends once those that are there have the channel's latest", async (t) => {
+	test("stands for devices with tags, and exits once the present ones have the channel's latest release", async (t) => {
 		const { url, fleet, releasesDir, rollout } = await setUp(t, some(2, "updates"));
 		const image = { model: "DEV-1", chip: "esp32s3" } as const;
 		await writeReleases(releasesDir, [
@@ -171,7 +171,7 @@ describe("npm run rollout", () => {
 		assert.match(list.output(), /^beta-[0-9a-f]{6} {2}1\.5\.0 {2}Standing: 1 updated\n$/);
 	});
 
-	test("passes on which option the gateway refuses", async (t) => {
+	test("reports which option the gateway rejects", async (t) => {
 		const { url, rollout } = await setUp(t, some(1, "waits"));
 		for (const [words, message] of [
 			[["9.9.9", ...quick], /^The version: .*9\.9\.9/],
@@ -197,7 +197,7 @@ describe("npm run rollout", () => {
 		assert.deepEqual(await rolloutIds(url), []);
 	});
 
-	test("begins nothing without a confirmation", async (t) => {
+	test("starts nothing without a confirmation", async (t) => {
 		const { url, rollout } = await setUp(t, some(1, "waits"));
 		const command = rollout("1.4.0", "--model", "dev-1");
 		assert.equal(await command.exitCode, 1);

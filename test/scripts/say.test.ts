@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nextTime, readLater } from "../../scripts/say/times.js";
 
-test("npm run say reads a time after which, or at which, it plays", () => {
+test("npm run say parses a delay or a time", () => {
 	assert.equal(readLater(undefined, undefined), undefined);
 	assert.deepEqual(
 		["90s", "12m", "168h"].map((text) => readLater(text, undefined)),

@@ -11,7 +11,7 @@ const machine = thisMachine();
 const sdk = findSdk(machine);
 const skip = isProblem(sdk) ? sdk.problem : false;
 
-test("each manifest of the firmware that names files of the SDK is compared with it", () => {
+test("each firmware manifest that names files of the SDK is compared with it", () => {
 	const files = execFileSync("git", ["ls-files", "*manifest.json", "hosts/*.json"], { encoding: "utf8" });
 	const naming = [...new Set(files.trim().split("\n"))]
 		.filter((file) => !file.startsWith("test/"))
@@ -28,7 +28,7 @@ test("the SDK has all paths that the manifests name", { skip }, () => {
 	assert.equal(findLackingPath(machine, sdk.folder), undefined);
 });
 
-test("the SDK has each path that hosts/README.md names as the place of a defect", { skip }, () => {
+test("the SDK has each file in which hosts/upstream.md locates a defect", { skip }, () => {
 	assert.ok(!isProblem(sdk), `no SDK: ${JSON.stringify(sdk)}`);
 	const [, defects = ""] = readFileSync("hosts/README.md", "utf8").split("# Defects of the Moddable SDK");
 	const paths = [...defects.matchAll(/SDK((?:[\s,]+(?:and )?`[\w./-]+\/[\w.-]*`)+)/g)].flatMap(

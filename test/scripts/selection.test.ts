@@ -29,7 +29,7 @@ test("any of the words selects a file by its path, and a long one by its name", 
 	assert.deepEqual(select(false, "process"), []);
 });
 
-test("the slowest files are listed, with the time of all their tests", () => {
+test("lists the slowest files with the time of all their tests", () => {
 	const slowest = new Slowest();
 	for (let index = 0; index < 12; index++) slowest.add(`${index}.test.ts`, index * 1000);
 	slowest.add("3.test.ts", 20_000);
@@ -39,7 +39,7 @@ test("the slowest files are listed, with the time of all their tests", () => {
 	assert.equal(rest.length, 9);
 });
 
-test("quick files of a folder run in one process, long ones each in its own, the largest group first", (t) => {
+test("runs quick files of a folder in one process and long ones separately, the largest group first", (t) => {
 	const folder = mkdtempSync(join(tmpdir(), "groups-"));
 	onEnd(t, () => rmSync(folder, { recursive: true }));
 	writeFileSync(join(folder, "old.ts"), "");

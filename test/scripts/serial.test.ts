@@ -7,7 +7,7 @@ import { onEnd, temporaryDirectory } from "../support/cleanup.js";
 import { eventually } from "../support/eventually.js";
 import { openSerialLine, serialLineMissing } from "../support/serial-line.js";
 
-test("a board's lines are read however they are cut, and it is sent lines", {
+test("reads a board's lines with any chunking, and sends it lines", {
 	skip: serialLineMissing,
 }, async (t) => {
 	const board = await openSerialLine(t);
@@ -28,21 +28,21 @@ test("a board's lines are read however they are cut, and it is sent lines", {
 	await eventually(board.heard, (heard) => heard === "play\n");
 });
 
-test("a long line reaches a board that reads slowly whole, and the lines after it follow", {
+test("delivers a long line whole to a slow reader, followed by the next lines", {
 	skip: serialLineMissing,
 }, async (t) => {
 	const board = await openSerialLine(t);
 	const port = SerialPort.open({ path: board.path, onLine: () => {} });
 	onEnd(t, () => port.close());
 	const lines = ["a", "b", "c"].map((letter) => letter.repeat(8192));
-	// The terminal keeps 4 KB for a reader, and refuses more until they are read.
+	// The terminal buffers 4 KB for a reader, and rejects more until they are read.
 	board.pause();
 	for (const line of lines) port.write(line);
 	board.resume();
 	await eventually(board.heard, (heard) => heard === lines.map((line) => `${line}\n`).join(""));
 });
 
-test("a port that goes away while its board restarts is read again when it is back", {
+test("reopens a port that disappears while its board restarts", {
 	skip: serialLineMissing,
 }, async (t) => {
 	const path = join(await temporaryDirectory(t), "ttyACM0");

@@ -1,4 +1,4 @@
-/** The command line of `npm run simulator`, without a Moddable SDK. */
+/** Command line of `npm run simulator`, without a Moddable SDK. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -16,7 +16,7 @@ import { fakeMachine, sdkFiles } from "../support/fake-machine.js";
 const desktops: Readonly<Record<string, string>> = { darwin: "mac", win32: "win" };
 const desktop = desktops[process.platform] ?? "lin";
 
-test("npm run simulator -- dev-1 --debug says what to build where the SDK has no xsbug", async (t) => {
+test("npm run simulator -- dev-1 --debug names what to build if the SDK has no xsbug", async (t) => {
 	const folder = await temporaryDirectory(t);
 	for (const [file, content] of Object.entries(sdkFiles(folder, sdkVersion, desktop))) {
 		mkdirSync(dirname(file), { recursive: true });
@@ -44,7 +44,7 @@ for (const name of ["token", "ssid", "gateway"])
 		);
 	});
 
-test("a TypeScript that is missing or too old is named before anything is built", () => {
+test("reports a missing or outdated TypeScript before the build", () => {
 	const project = "/home/ann/project";
 	const found = (files: Record<string, string>) => findTypeScript(fakeMachine({ project, files }));
 	const installed = (version: string) =>
@@ -74,7 +74,7 @@ test("two simulators of one model are two devices, and the first is the same the
 	);
 	const again = claim("DEV-1", "mac");
 	assert.equal(nameOf(again), "dev-1");
-	// A process that was killed leaves its lock.
+	// A killed process leaves its lock.
 	writeFileSync(join(second.path, "pid"), String(spawnSync("true").pid));
 	assert.equal(nameOf(claim("DEV-1")), "dev-1-2");
 });

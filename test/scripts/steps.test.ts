@@ -6,7 +6,7 @@ function step(name: string, script: string) {
 	return { name, command: process.execPath, words: ["--eval", script] };
 }
 
-test("every step is run and reported, also after one has failed, and with its output only if it failed", async () => {
+test("runs and reports every step, even after a failure, and prints the output only of failed ones", async () => {
 	const texts: string[] = [];
 	const isDone = await runSteps(
 		[
@@ -41,6 +41,6 @@ test("reports a problem of several steps once", async () => {
 	assert.match(output, /^✘ page\nother$/m);
 });
 
-test("all steps may succeed", async () => {
+test("succeeds if all steps succeed", async () => {
 	assert.equal(await runSteps([step("one", "")], () => {}), true);
 });

@@ -15,7 +15,7 @@ const waitFor = (name: string) => `
 	while (!require("node:fs").existsSync("${name}")) if (Date.now() > until) throw new Error("no ${name}");
 `;
 
-/** @param files by their paths; check.cjs is what `npm run check` runs */
+/** @param files contents by path; check.cjs is run by `npm run check` */
 async function runTests(t: TestContext, files: Readonly<Record<string, string>>, words: readonly string[]) {
 	// The command compiles it first, which may take longer than the limit.
 	await buildMachine();
@@ -26,7 +26,7 @@ async function runTests(t: TestContext, files: Readonly<Record<string, string>>,
 		await writeFile(join(cwd, path), text);
 	}
 	await symlink(resolve("node_modules"), join(cwd, "node_modules"));
-	// The runner sets it, and refuses to run inside of itself.
+	// Set by the runner, which does not run inside itself.
 	const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
 	const env = { ...inherited, TEST_LIMIT_MS: "3000" };
 	const argv = ["--import", "tsx", resolve("scripts/test.ts"), ...words];
@@ -37,7 +37,7 @@ async function runTests(t: TestContext, files: Readonly<Record<string, string>>,
 	});
 }
 
-test("runs the tests of a word while it checks, and fails if the check does", async (t) => {
+test("runs the tests of a word during the check, and fails if the check fails", async (t) => {
 	const files = {
 		"check.cjs": `${waitFor("tested")} console.log("wrong type"); process.exit(1);`,
 		"test/some.test.ts": `
@@ -50,7 +50,7 @@ test("runs the tests of a word while it checks, and fails if the check does", as
 	assert.equal(isDone, false);
 });
 
-test("fails if a test does, and checks all the same", async (t) => {
+test("fails if a test fails, and still runs the check", async (t) => {
 	const files = {
 		"check.cjs": 'console.log("all fine");',
 		"test/some.test.ts":
@@ -61,7 +61,7 @@ test("fails if a test does, and checks all the same", async (t) => {
 	assert.equal(isDone, false);
 });
 
-test("ends a quick test that takes too long, also in a synchronous loop, and names it", async (t) => {
+test("ends and names a quick test that takes too long, even in a synchronous loop", async (t) => {
 	const testing = 'import { describe, test } from "node:test";';
 	const files = {
 		"check.cjs": "",

@@ -1,6 +1,6 @@
 /**
- * Builds of the firmware for the simulator, for tests. They are cached under .cache by a hash of their inputs and put in place by
- * renaming, so that several test files can build at the same time.
+ * Firmware builds for the simulator. They are cached under .cache by a hash of their inputs and renamed into place,
+ * so that several test files can build at the same time.
  */
 
 import { createHash } from "node:crypto";
@@ -34,19 +34,19 @@ const sources = [
 ];
 
 export interface Builds {
-	/** The firmware, as an app for mcsim. */
+	/** Firmware as an app for mcsim. */
 	readonly firmware: string;
-	/** The app of xs/ending; there is one for the DEV-1 without release keys. */
+	/** App of xs/ending, only for the DEV-1 without release keys. */
 	readonly ending: string;
-	/** The app of xs/vectors; there is one for the DEV-1 with release keys. */
+	/** App of xs/vectors, only for the DEV-1 with release keys. */
 	readonly vectors: string;
-	/** What mcconfig printed. */
+	/** Output of mcconfig. */
 	readonly output: string;
 }
 
 /**
  * @param releaseKeys compiled into the firmware
- * @throws Error with what mcconfig printed, where it failed
+ * @throws Error with mcconfig's output if it failed
  */
 export async function builds(sdk: ModdableSdk, model: Model, releaseKeys = ""): Promise<Builds> {
 	const folder = join(cache, `${model.toLowerCase()}-${keyOf(sdk, releaseKeys)}`);
@@ -61,7 +61,7 @@ export async function builds(sdk: ModdableSdk, model: Model, releaseKeys = ""): 
 	};
 }
 
-/** From nothing, so that the linker prints all of its warnings. */
+/** Builds from scratch, so that the linker prints all of its warnings. */
 async function buildInto(folder: string, sdk: ModdableSdk, model: Model, releaseKeys: string): Promise<void> {
 	const outputFolder = `${folder}.${process.pid}`;
 	mkdirSync(outputFolder, { recursive: true });
@@ -104,7 +104,7 @@ function putInPlace(outputFolder: string, folder: string): void {
 	}
 }
 
-/** A name for what is built of these sources with this SDK, whose tools are newer where it is. */
+/** Cache key of a build from these sources with this SDK, by the date of its tools. */
 function keyOf(sdk: ModdableSdk, releaseKeys: string): string {
 	const hash = createHash("sha256").update(
 		`${sdk.folder} ${statSync(join(sdk.tools, "xsc")).mtimeMs}${releaseKeys}`,
@@ -114,7 +114,7 @@ function keyOf(sdk: ModdableSdk, releaseKeys: string): string {
 	return hash.digest("hex").slice(0, 32);
 }
 
-/** All but what mcsim reads by itself: the panels, which no build contains. */
+/** All inputs except those that mcsim reads itself: the panels, which no build contains. */
 function filesIn(source: string): string[] {
 	const path = join(projectFolder, source);
 	if (statSync(path).isFile()) return [path];

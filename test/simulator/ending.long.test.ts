@@ -1,4 +1,7 @@
-/** Ends of the firmware in the Moddable simulator: nothing of it keeps running, and the next start reports to the gateway what it was. */
+/**
+ * End of the firmware in the Moddable simulator: nothing keeps running, and the next start reports the reason to the
+ * gateway.
+ */
 
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
@@ -8,7 +11,7 @@ import { findSimulator, SimulatedDevice } from "./simulated.js";
 
 const { sdk, reason } = findSimulator();
 
-describe("the end of the firmware in the Moddable simulator", {
+describe("end of the firmware in the Moddable simulator", {
 	skip: reason ?? false,
 	timeout: 560_000,
 	concurrency: 2,
@@ -73,7 +76,7 @@ describe("the end of the firmware in the Moddable simulator", {
 			assert.equal(cleared.crash, undefined);
 		});
 
-	test("a restart that the firmware asked for is no crash", async (t) => {
+	test("a requested restart is no crash", async (t) => {
 		if (!sdk) return;
 		const gateway = await runScriptedGateway(t);
 		const settings = { gateway: gateway.url, end: "restart" };
@@ -88,7 +91,7 @@ describe("the end of the firmware in the Moddable simulator", {
 		assert.deepEqual(started, ["started after POWERON_RESET", "started after SW_RESET"]);
 	});
 
-	test("the live log has what was traced before and after it was asked for", async (t) => {
+	test("live log has the lines traced before and after the request", async (t) => {
 		if (!sdk) return;
 		const gateway = await runScriptedGateway(t);
 		const settings = { gateway: gateway.url };

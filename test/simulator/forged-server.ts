@@ -1,6 +1,6 @@
 /**
- * A TLS 1.2 server that has a genuine server's public certificates but no private key: it sends its own ECDHE key with an arbitrary
- * signature, and completes the handshake (RFC 5246, RFC 5288).
+ * TLS 1.2 server with a genuine server's public certificates but no private key. It sends its own ECDHE key with an
+ * arbitrary signature and completes the handshake (RFC 5246, RFC 5288).
  */
 
 import {
@@ -23,7 +23,7 @@ const message = (type: number, ...body: readonly Uint8Array[]) => {
 const record = (type: number, body: Buffer) =>
 	Buffer.concat([Buffer.from([type, 3, 3]), uint16(body.length), body]);
 
-/** RFC 5246, 5. */
+/** Alert record, RFC 5246, 7.2. */
 function expand(secret: Buffer, label: string, seed: Buffer, length: number): Buffer {
 	const hmac = (data: Buffer) => createHmac("sha256", secret).update(data).digest();
 	const labelled = Buffer.concat([Buffer.from(label), seed]);
@@ -37,11 +37,11 @@ function expand(secret: Buffer, label: string, seed: Buffer, length: number): Bu
 }
 
 export interface ForgedServerOptions {
-	/** DER. */
+	/** Certificates in DER. */
 	readonly chain: readonly Uint8Array[];
-	/** Of its key: hash, kind, length and bytes. */
+	/** Signature of its key: hash, type, length and bytes. */
 	readonly signature: readonly number[];
-	/** @param heard what the client sent under encryption; undefined: it closed the connection */
+	/** @param heard data that the client sent encrypted; undefined: it closed the connection */
 	readonly onOutcome: (heard: string | undefined) => void;
 }
 

@@ -1,4 +1,4 @@
-/** The log of the simulator's panel: which lines it makes of messages and traces. */
+/** Log of the simulator's panel: its lines for messages and traces. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -11,7 +11,7 @@ function createLog() {
 	return { log, lines, sounds };
 }
 
-/** As the panel shows them. */
+/** Lines as the panel shows them. */
 function shown(lines: readonly LogLine[]): string[] {
 	const texts: string[] = [];
 	for (const { text, isReplacing } of lines) {
@@ -30,7 +30,7 @@ function report({ volume = 70, uptime = 5, heap = 0 } = {}): string {
 	});
 }
 
-test("a command is shown with its value", () => {
+test("shows a command with its value", () => {
 	const { log, lines } = createLog();
 	log.received('{"command":"set_volume","value":31}');
 	log.received('{"command":"set_led","value":"failed"}');
@@ -42,21 +42,21 @@ test("a command is shown with its value", () => {
 	);
 });
 
-test("the values of settings and the query of an address are not shown", () => {
+test("hides the values of settings and the query string of an address", () => {
 	const { log, lines } = createLog();
 	log.received('{"command":"set_settings","value":{"ssid":"Home","password":"s3cret-1","token":"s3cret-2"}}');
 	log.received('{"command":"start_ota","url":"http://h/f.bin?key=s3cret-3","cert_pem":"s3cret-4"}');
 	assert.deepEqual(shown(lines), ["< set_settings ssid, password, token", "< start_ota http://h/f.bin"]);
 });
 
-test("a state report is shown by what changed since the previous one", () => {
+test("shows a state report by its changes since the previous one", () => {
 	const { log, lines } = createLog();
 	log.sent(report());
 	log.sent(report({ volume: 31, uptime: 10, heap: 7 }));
 	assert.deepEqual(shown(lines), ["> state_report, the first", "> state_report: audio.volume 31"]);
 });
 
-test("unchanged state reports in a row are one line, which counts them", () => {
+test("counts successive unchanged state reports in one line", () => {
 	const { log, lines } = createLog();
 	for (const uptime of [5, 10, 15, 20]) log.sent(report({ uptime, heap: uptime }));
 	assert.deepEqual(shown(lines), ["> state_report, the first", "> state_report, unchanged (3 times)"]);
@@ -65,7 +65,7 @@ test("unchanged state reports in a row are one line, which counts them", () => {
 	assert.deepEqual(shown(lines).slice(2), ["< query_state", "> state_report, unchanged"]);
 });
 
-test("the sound of each state report is told, a chime by its name", () => {
+test("shows the sound of each state report, a chime by its name", () => {
 	const { log, sounds } = createLog();
 	for (const audio of [
 		{ player_state: "playing", current_track: "file:///chimes/startup" },
@@ -84,7 +84,7 @@ test("the sound of each state report is told, a chime by its name", () => {
 	]);
 });
 
-test("the progress of an update is one line, and its end another", () => {
+test("shows the progress of an update in one line, and its end in another", () => {
 	const { log, lines } = createLog();
 	for (const percent of [1, 2, 3]) {
 		const progress = { type: "ota_progress", percent, bytes_written: percent * 10, bytes_total: 1000 };
@@ -96,7 +96,7 @@ test("the progress of an update is one line, and its end another", () => {
 	assert.equal(lines.at(-1)?.text, "> update complete");
 });
 
-test("refused commands and the end of a trial of settings are shown with their reasons", () => {
+test("shows rejected commands and the end of a settings trial with their reasons", () => {
 	const { log, lines } = createLog();
 	log.sent('{"type":"command_error","command":"sing","code":"unknown_command","message":"there is no sing"}');
 	log.sent('{"type":"settings_result","outcome":"returned","reason":"no access point"}');
@@ -107,7 +107,7 @@ test("refused commands and the end of a trial of settings are shown with their r
 	assert.equal(lines[0]?.kind, "problem");
 });
 
-test("a traced line is shown once it is complete; why a connection ended is a problem", () => {
+test("shows a traced line once it is complete; the end of a connection is a problem", () => {
 	const { log, lines } = createLog();
 	log.traced("gateway con");
 	assert.deepEqual(lines, []);
@@ -122,7 +122,7 @@ test("a traced line is shown once it is complete; why a connection ended is a pr
 	);
 });
 
-test("what is not a message, and a long one, leave a line of limited length", () => {
+test("limits the line length for invalid and long messages", () => {
 	const { log, lines } = createLog();
 	log.received("null");
 	log.received("{");

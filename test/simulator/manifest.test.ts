@@ -1,4 +1,4 @@
-/** What the Moddable manifests promise, as far as it can be seen without the SDK. */
+/** Moddable manifests, as far as they can be checked without the SDK. */
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { installedSettings } from "../../device/protocol/messages.js";
 import { projectFolder } from "../../scripts/command-line/project.js";
 
-/** Modules under a folder, named as the manifest names them: by their path, without extension. */
+/** Modules under a folder, named by path without extension as in the manifest. */
 function modulesIn(folder: string): string[] {
 	return readdirSync(join(projectFolder, folder), { recursive: true, encoding: "utf8" })
 		.filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts"))
@@ -19,11 +19,11 @@ function preloadOf(manifest: string): string[] {
 	return JSON.parse(readFileSync(join(projectFolder, manifest), "utf8")).preload;
 }
 
-test("every module of the firmware is preloaded: mcconfig's wildcards do not match TypeScript", () => {
+test("preloads every module of the firmware: mcconfig's wildcards do not match TypeScript", () => {
 	assert.deepEqual(preloadOf("manifest.json").sort(), modulesIn("device"));
 });
 
-test("every module of the simulator's host is preloaded", () => {
+test("preloads every module of the simulator host", () => {
 	const ours = preloadOf("hosts/simulator/manifest.json").filter((name) =>
 		/^(simulator|moddable)\//.test(name),
 	);
@@ -36,7 +36,7 @@ test("every module of the simulator's host is preloaded", () => {
 	assert.deepEqual(ours.sort(), modules);
 });
 
-test("the simulator knows the sizes of its heap, which XS does not report", () => {
+test("gives the simulator the sizes of its heap, which XS does not report", () => {
 	const { config, creation } = JSON.parse(
 		readFileSync(join(projectFolder, "hosts/simulator/manifest.json"), "utf8"),
 	);
@@ -45,7 +45,7 @@ test("the simulator knows the sizes of its heap, which XS does not report", () =
 	assert.deepEqual([chunk.incremental, heap.incremental], [0, 0]);
 });
 
-test("every module of TLS is preloaded", () => {
+test("preloads every module of TLS", () => {
 	const { modules, preload } = JSON.parse(
 		readFileSync(join(projectFolder, "hosts/moddable/tls/manifest.json"), "utf8"),
 	);
@@ -58,7 +58,7 @@ test("every module of TLS is preloaded", () => {
 	);
 });
 
-test("every setting is empty in the manifest that is merged last: what a manifest of the SDK names is not taken for the command line's", () => {
+test("clears every setting in the last manifest, so that values from the SDK's manifests are not mistaken for the command line's", () => {
 	const { config } = JSON.parse(readFileSync(join(projectFolder, "manifest.json"), "utf8"));
 	assert.deepEqual(config, Object.fromEntries(installedSettings.map((name) => [name, ""])));
 });

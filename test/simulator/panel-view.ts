@@ -1,12 +1,12 @@
-/** A DEV-1's panel in the simulator's window: where its parts are, and what they show in a picture. */
+/** DEV-1 panel in the simulator's window: positions of its parts and their state in a screenshot. */
 
 import type { Color, Picture } from "./screen.js";
 
-/** In a window of 900 by 810; the panel is in the middle of what the controls leave. */
+/** Origin in a window of 900 by 810; the panel is centered in the space beside the controls. */
 const ringMiddle = Object.freeze({ x: 610, y: 359 });
 const pixelCount = 12;
 const pixelRadius = 122;
-/** Inside the pixel (its radius is 12), and outside the white of the die. */
+/** Offset inside the pixel (radius 12), and outside the white of the die. */
 const belowDie = 10;
 const bar = Object.freeze({ dx: -48, dy: 18, width: 96 });
 const pillDot = Object.freeze({ wifi: { dx: -154, dy: 196 }, gateway: { dx: 22, dy: 196 } });
@@ -18,14 +18,14 @@ interface Area {
 	readonly height: number;
 }
 
-/** Below the volume. */
+/** Position below the volume. */
 const muteSign = Object.freeze({ dx: -16, dy: 50, width: 32, height: 32 });
-/** In the window, below the controls of a DEV-1. */
+/** Position in the window, below the controls of a DEV-1. */
 const log: Area = Object.freeze({ x: 0, y: 233, width: 310, height: 547 });
 
 const accent: Color = [0x4f, 0x9c, 0xf9];
 const bad: Color = [0xf0, 0x52, 0x4f];
-/** panels/parts/log.js */
+/** Colors of panels/parts/log.js. */
 const logColors = Object.freeze({ command: accent, problem: bad });
 const pillColors: Readonly<Record<string, string>> = Object.freeze({
 	"62 207 142": "good",
@@ -40,7 +40,7 @@ export class PanelView {
 		this.#picture = picture;
 	}
 
-	/** The first is at the top, the others follow clockwise. */
+	/** Positions of the LEDs: the first is at the top, the others follow clockwise. */
 	get ring(): readonly Color[] {
 		return Array.from({ length: pixelCount }, (_, index) => {
 			const angle = (index / pixelCount) * 2 * Math.PI;
@@ -50,7 +50,7 @@ export class PanelView {
 		});
 	}
 
-	/** Pixels of the screen, 0 to 96. */
+	/** Length in screen pixels, 0 to 96. */
 	get volumeBar(): number {
 		let length = 0;
 		for (let x = 0; x < bar.width; x++)
@@ -58,7 +58,7 @@ export class PanelView {
 		return length;
 	}
 
-	/** `good`, `waiting` or `bad`; else the color. */
+	/** `good`, `waiting` or `bad`; otherwise the color. */
 	pill(kind: "wifi" | "gateway"): string {
 		const { dx, dy } = pillDot[kind];
 		const color = this.#colorAt(dx, dy).join(" ");
@@ -70,7 +70,7 @@ export class PanelView {
 		return this.#has(bad, { x: ringMiddle.x + dx, y: ringMiddle.y + dy, ...size });
 	}
 
-	/** Whether the log has a line of that kind. */
+	/** Whether the log has a line of that type. */
 	hasLogged(kind: "command" | "problem"): boolean {
 		return this.#has(logColors[kind], log);
 	}
@@ -87,7 +87,7 @@ export class PanelView {
 	}
 }
 
-/** The largest difference in a channel. */
+/** Largest difference in a channel. */
 export function distance(a: Color, b: Color): number {
 	return Math.max(...a.map((value, channel) => Math.abs(value - (b[channel] ?? 0))));
 }

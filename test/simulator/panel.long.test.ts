@@ -1,4 +1,4 @@
-/** The panel of the simulated device: what it shows, as pixels of the screen, and what its Reset key does. */
+/** Panel of the simulated device: its pixels on the screen, and its Reset key. */
 
 import assert from "node:assert/strict";
 import { before, describe, type TestContext, test } from "node:test";
@@ -18,20 +18,20 @@ const { sdk, reason } = findSimulator();
 const skip =
 	reason ?? (isInstalled("xdotool") ? false : "xdotool is not installed (Debian: apt-get install xdotool)");
 
-/** Of a DEV-1, in a window of 900 by 810. */
+/** Button positions of a DEV-1, in a window of 900 by 810. */
 const playKey = ["652", "619"] as const;
 const muteKey = ["568", "619"] as const;
 /** Whether keys stay down. */
 const keySwitch = ["145", "157"] as const;
 const resetKey = ["160", "127"] as const;
-/** How long the panel may take to show what it should, before a test fails. */
+/** Timeout for the panel to show the expected state. */
 const patienceMs = 30_000;
-/** What anti-aliasing and the light of the die change in a channel. */
+/** Tolerance per channel for anti-aliasing and the light of the die. */
 const tolerance = 10;
-/** panels/parts/look.js: `raised`. */
+/** Color `raised` of panels/parts/theme.js. */
 const unlit: Color = [0x26, 0x29, 0x2f];
 
-/** What the firmware gives to the LEDs. */
+/** Colors that the firmware sends to the LEDs. */
 class RecordedStrip implements PixelStrip {
 	readonly length = 12;
 	readonly colors: Color[] = [];
@@ -49,7 +49,7 @@ class RecordedStrip implements PixelStrip {
 	close(): void {}
 }
 
-/** The screen's values for the light of an LED (IEC 61966-2-1). */
+/** Screen values for the light of an LED (IEC 61966-2-1). */
 function onScreen(color: Color): Color {
 	const [red, green, blue] = color.map((value) => {
 		const light = value / 255;
@@ -58,19 +58,19 @@ function onScreen(color: Color): Color {
 	return [red ?? 0, green ?? 0, blue ?? 0];
 }
 
-/** The LEDs of a state that time after it began, at full brightness, as a screen shows them. */
+/** LEDs of a state at a time after it began, at full brightness, as a screen shows them. */
 function painted(state: LedState, timeMs = 0): readonly Color[] {
 	const strip = new RecordedStrip();
 	paint(strip, state, timeMs, 1);
 	return strip.colors.map(onScreen);
 }
 
-/** The largest difference of a pixel. */
+/** Largest difference of a pixel. */
 function difference(ring: readonly Color[], expected: readonly Color[]): number {
 	return Math.max(...ring.map((color, index) => distance(color, expected[index] ?? [0, 0, 0])));
 }
 
-/** Waits until the panel shows what is meant, and fails with what it shows instead. */
+/** Waits until the panel shows the expected state. On timeout it fails with the actual one. */
 async function shows<T>(
 	device: SimulatedDevice,
 	read: (view: PanelView) => T,
@@ -88,7 +88,7 @@ async function shows<T>(
 const ringOf = ({ ring }: PanelView) => ring;
 const pillsOf = (view: PanelView) => `${view.pill("wifi")} ${view.pill("gateway")}`;
 
-describe("the panel in the Moddable simulator", { skip, timeout: 560_000, concurrency: 2 }, () => {
+describe("panel in the Moddable simulator", { skip, timeout: 560_000, concurrency: 2 }, () => {
 	let apps: Builds | undefined;
 	before(async () => {
 		if (sdk) apps = await builds(sdk, "DEV-1");
@@ -99,7 +99,7 @@ describe("the panel in the Moddable simulator", { skip, timeout: 560_000, concur
 		return SimulatedDevice.start(t, { sdk, model: "DEV-1", app: apps.firmware, settings: { gateway } });
 	}
 
-	/** A device that is connected and has reported once. */
+	/** Starts a device and waits for its first report. */
 	async function connected(t: TestContext) {
 		const gateway = await runScriptedGateway(t);
 		const device = await start(t, gateway.url);
@@ -108,7 +108,7 @@ describe("the panel in the Moddable simulator", { skip, timeout: 560_000, concur
 		return { gateway, device, connection };
 	}
 
-	/** Until a first key is pressed mcsim lays out at each frame, and hides that it otherwise does not. */
+	/** Presses a first key: before that mcsim lays out at each frame, which would hide a missing layout. */
 	async function pressKey(device: SimulatedDevice, connection: Connection) {
 		device.screen.input("mousemove", ...playKey, "mousedown", "1");
 		await connection.next("state_report", ({ peripherals }) => peripherals.buttons.btn_play);
@@ -116,7 +116,7 @@ describe("the panel in the Moddable simulator", { skip, timeout: 560_000, concur
 		await connection.next("state_report", ({ peripherals }) => !peripherals.buttons.btn_play);
 	}
 
-	test("the ring shows the colors that the firmware sets", async (t) => {
+	test("shows the colors that the firmware sets on the ring", async (t) => {
 		const { device, connection } = await connected(t);
 		connection.send({ command: "set_brightness", value: 1 });
 
@@ -134,7 +134,7 @@ describe("the panel in the Moddable simulator", { skip, timeout: 560_000, concur
 		}
 	});
 
-	test("the ring is dimmed in the same hue, down to a visible minimum, and off", async (t) => {
+	test("dims the ring in the same hue, down to a visible minimum and off", async (t) => {
 		const { device, connection } = await connected(t);
 		connection.send({ command: "set_led", value: "failed" });
 		let brighter = 500;
@@ -149,7 +149,7 @@ describe("the panel in the Moddable simulator", { skip, timeout: 560_000, concur
 		await shows(device, ringOf, (ring) => difference(ring, Array(12).fill(unlit)) <= tolerance);
 	});
 
-	test("the volume bar follows the volume, without an event", async (t) => {
+	test("updates the volume bar without an event", async (t) => {
 		const { device, connection } = await connected(t);
 		await pressKey(device, connection);
 		for (const volume of [90, 31, 75]) {
@@ -162,7 +162,7 @@ describe("the panel in the Moddable simulator", { skip, timeout: 560_000, concur
 		}
 	});
 
-	test("the pills show the state of the connections, without an event", async (t) => {
+	test("updates the connection pills without an event", async (t) => {
 		const { gateway, device, connection } = await connected(t);
 		await pressKey(device, connection);
 		await shows(device, pillsOf, (pills) => pills === "good good");
@@ -176,7 +176,7 @@ describe("the panel in the Moddable simulator", { skip, timeout: 560_000, concur
 		await shows(device, pillsOf, (pills) => pills === "good good");
 	});
 
-	test("the mute sign shows while the volume is 0, without an event", async (t) => {
+	test("shows the mute sign while the volume is 0, without an event", async (t) => {
 		const { device, connection } = await connected(t);
 		await pressKey(device, connection);
 		for (const volume of [40, 0, 60]) {
@@ -189,7 +189,7 @@ describe("the panel in the Moddable simulator", { skip, timeout: 560_000, concur
 		}
 	});
 
-	test("the log shows a command, and that the connection was lost, without an event", async (t) => {
+	test("logs a command and the lost connection without an event", async (t) => {
 		const { device, connection } = await connected(t);
 		await pressKey(device, connection);
 		const logged = (view: PanelView) => [view.hasLogged("command"), view.hasLogged("problem")].join();
@@ -200,7 +200,7 @@ describe("the panel in the Moddable simulator", { skip, timeout: 560_000, concur
 		await shows(device, logged, (kinds) => kinds === "true,true");
 	});
 
-	test("the Reset key restarts the firmware", { timeout: 60_000 }, async (t) => {
+	test("restarts the firmware by the Reset key", { timeout: 60_000 }, async (t) => {
 		const { gateway, device, connection } = await connected(t);
 		const { health } = await connection.next("state_report", ({ health }) => health.uptime_seconds >= 5);
 		assert.equal(health.reset_reason, "POWERON_RESET");
@@ -211,7 +211,7 @@ describe("the panel in the Moddable simulator", { skip, timeout: 560_000, concur
 		assert.ok(again.health.uptime_seconds < health.uptime_seconds, `${again.health.uptime_seconds} s`);
 	});
 
-	test("a button that is held over a restart is pressed, triggers nothing, and is released", {
+	test("keeps a button held across a restart pressed without triggering anything, and releases it", {
 		timeout: 60_000,
 	}, async (t) => {
 		const { gateway, device, connection } = await connected(t);
@@ -226,7 +226,7 @@ describe("the panel in the Moddable simulator", { skip, timeout: 560_000, concur
 		await again.next("state_report", ({ peripherals }) => !peripherals.buttons.btn_play);
 	});
 
-	test("keys that stay down can be held together, which erases the settings", async (t) => {
+	test("holds several keys that stay down, which erases the settings", async (t) => {
 		const { gateway, device, connection } = await connected(t);
 		device.screen.input("mousemove", ...keySwitch, "click", "1");
 		for (const key of [playKey, muteKey]) device.screen.input("mousemove", ...key, "click", "1");

@@ -1,4 +1,4 @@
-/** A screen without a monitor (Xvfb), whose pixels can be read, with a mouse and a keyboard. */
+/** Virtual screen (Xvfb) with readable pixels, a mouse and a keyboard. */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -7,11 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { nextEvent } from "../support/eventually.js";
 
-/** 0 to 255 each. */
+/** Channels, 0 to 255 each. */
 export type Color = readonly [red: number, green: number, blue: number];
 
 export class Screen {
-	/** As the environment variable DISPLAY names it. */
+	/** Value of the environment variable DISPLAY. */
 	readonly display: string;
 	readonly #server: ChildProcess;
 	readonly #folder: string;
@@ -34,7 +34,7 @@ export class Screen {
 		return new Screen(`:${String(number).trim()}`, server, folder);
 	}
 
-	/** Works mouse and keyboard, in the words of xdotool. */
+	/** Operates mouse and keyboard with xdotool arguments. */
 	input(...actions: readonly string[]): void {
 		const { status, stderr } = spawnSync("xdotool", actions, {
 			env: { ...process.env, DISPLAY: this.display },
@@ -43,7 +43,7 @@ export class Screen {
 		if (status !== 0) throw new Error(`xdotool ${actions.join(" ")}: ${stderr}`);
 	}
 
-	/** What shows now. */
+	/** Takes a screenshot. */
 	capture(): Picture {
 		return new Picture(readFileSync(join(this.#folder, "Xvfb_screen0")));
 	}
@@ -54,7 +54,7 @@ export class Screen {
 	}
 }
 
-/** An X window dump (X11/XWDFile.h): a header of big-endian 32-bit words, a color map, then the pixels. */
+/** X window dump (X11/XWDFile.h): a header of big-endian 32-bit words, a color map, then the pixels. */
 export class Picture {
 	readonly width: number;
 	readonly height: number;
@@ -62,7 +62,7 @@ export class Picture {
 	readonly #pixels: number;
 	readonly #stride: number;
 
-	/** @throws Error where the pixels are not 32 bits wide, blue first */
+	/** @throws Error unless the pixels are 32 bits wide, blue first */
 	constructor(dump: Buffer) {
 		const word = (index: number) => dump.readUInt32BE(index * 4);
 		const [headerSize, width, height] = [word(0), word(4), word(5)];
@@ -89,7 +89,7 @@ export class Picture {
 	}
 }
 
-/** Ends a process by its own id, and waits until it has ended. */
+/** Ends a process by its id and waits for its exit. */
 export async function end(child: ChildProcess): Promise<void> {
 	if (child.exitCode !== null || child.signalCode !== null) return;
 	const exited = once(child, "exit");

@@ -1,4 +1,6 @@
-/** Signed firmware in the Moddable simulator: the boards' own SHA-256 and XS, up to the restart, which a desktop does not have. */
+/**
+ * Signed firmware in the Moddable simulator: the boards' SHA-256 and XS, up to the restart, which a desktop lacks.
+ */
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -31,7 +33,7 @@ describe("signed firmware in the Moddable simulator", { skip: reason ?? false, t
 		if (sdk) built = await builds(sdk, "DEV-1", key.text);
 	});
 
-	test("the vectors of Project Wycheproof are taken and refused as they should be", async (t) => {
+	test("accepts and rejects the vectors of Project Wycheproof", async (t) => {
 		if (!sdk || !built) return;
 		const device = await SimulatedDevice.start(t, { sdk, model: "DEV-1", app: built.vectors, settings: {} });
 		await device.traced(/^262 vectors in \d+ ms/);
@@ -42,7 +44,7 @@ describe("signed firmware in the Moddable simulator", { skip: reason ?? false, t
 		t.diagnostic(device.trace.find((line) => line.startsWith("262")) ?? "");
 	});
 
-	test("what its maker has not signed is refused, and the firmware runs on", async (t) => {
+	test("rejects an image that is not signed by its key and keeps running", async (t) => {
 		if (!sdk || !built) return;
 		const gateway = await runScriptedGateway(t);
 		await SimulatedDevice.start(t, {

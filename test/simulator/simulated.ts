@@ -1,4 +1,4 @@
-/** Devices in the Moddable simulator, on screens without a monitor. Every process that is started here is ended by its id. */
+/** Devices in the Moddable simulator on virtual screens. Each process started here is ended by its id. */
 
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -15,7 +15,7 @@ import { end, Screen } from "./screen.js";
 
 export const testToken = "device-token-of-the-tests";
 
-/** The SDK, or the reason why the tests that need it are skipped. */
+/** Path of the SDK, or the reason to skip the tests that need it. */
 export interface Found {
 	readonly sdk?: ModdableSdk;
 	readonly reason?: string;
@@ -39,14 +39,14 @@ export interface SimulatedOptions {
 	readonly sdk: ModdableSdk;
 	readonly model: Model;
 	readonly app: string;
-	/** Over those by which it finds an access point and gets into a gateway. */
+	/** Additional settings besides those for Wi-Fi and gateway. */
 	readonly settings: DeviceSettings;
-	/** Whether the firmware ends by a fault, on purpose. */
+	/** Whether the test expects the firmware to crash. */
 	readonly mayAbort?: boolean;
 }
 
 export class SimulatedDevice {
-	/** What the firmware traced. */
+	/** Trace output of the firmware. */
 	readonly trace: string[] = [];
 	readonly screen: Screen;
 	readonly #folder: string;
@@ -58,7 +58,7 @@ export class SimulatedDevice {
 		this.screen = screen;
 	}
 
-	/** Switches a device on; it is off again when the test ends, and must not have failed by then. */
+	/** Powers a device on until the test ends, and fails the test if it crashed. */
 	static async start(
 		t: TestContext,
 		{ sdk, model, app, settings, mayAbort = false }: SimulatedOptions,
@@ -89,7 +89,7 @@ export class SimulatedDevice {
 		return device;
 	}
 
-	/** Resolves when the firmware has traced such a line. @throws {Error} after 30 s, with what it has traced */
+	/** Resolves at a matching trace line. @throws Error after 30 s, with the trace output */
 	async traced(pattern: RegExp): Promise<void> {
 		const deadline = AbortSignal.timeout(30_000);
 		while (!this.trace.some((line) => pattern.test(line))) {
@@ -103,7 +103,7 @@ export class SimulatedDevice {
 		return readdirSync(join(this.#folder, "tech.moddable.mcsim")).sort();
 	}
 
-	/** The settings and the MAC address that the device has kept. */
+	/** Stored settings and MAC address of the device. */
 	get kept(): { readonly macAddress: string; readonly settings: Readonly<Record<string, string>> } {
 		const file = join(this.#folder, "tech.moddable.mcsim", `${this.#model.toLowerCase()}.json`);
 		for (;;) {

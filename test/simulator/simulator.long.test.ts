@@ -1,4 +1,4 @@
-/** The firmware's own files, preloaded into XS by the Moddable SDK, in its desktop simulator, against gateways on real sockets. */
+/** Firmware preloaded into XS by the Moddable SDK, in its desktop simulator, with gateways on real sockets. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -27,7 +27,7 @@ const skipMouse = isInstalled("xdotool")
 	? skip
 	: "xdotool is not installed (Debian: apt-get install xdotool)";
 
-/** Positions in a window of 900 by 810, with the panel in its middle. */
+/** Positions in a window of 900 by 810 with the panel centered. */
 const places = Object.freeze({
 	wifiSwitch: ["145", "67"],
 	gatewaySwitch: ["145", "97"],
@@ -36,12 +36,12 @@ const places = Object.freeze({
 	lightSliderEnd: ["265", "127"],
 });
 
-describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, () => {
+describe("firmware in the Moddable simulator", { skip, timeout: 560_000 }, () => {
 	const built = new Map<Model, Builds>();
 
 	before(async () => {
 		if (!sdk) return;
-		// The DEV-1 last: the other test files build it at the same time.
+		// The DEV-1 last, because other test files build it at the same time.
 		for (const model of ["PROTO-1", "DEV-1"] as const) built.set(model, await builds(sdk, model));
 	});
 
@@ -171,7 +171,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 				const percents: unknown[] = [];
 				const { message } = await monitor.until((frame) => {
 					if (isRecord(frame.message) && "percent" in frame.message) percents.push(frame.message.percent);
-					// The firmware ended, and is started again.
+					// The firmware ended and is started again.
 					assert.notEqual(frame.reason, "disconnected", device.trace.join("\n"));
 					return isOver(frame);
 				});
@@ -190,7 +190,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 		await device.traced(/^Wi-Fi: the access point "Simulated" refused the password$/);
 	});
 
-	test("an update runs through the SDK's HTTP client, and is checked, up to the restart, which a desktop does not have", async (t) => {
+	test("downloads and verifies an update with the SDK's HTTP client, up to the restart, which a desktop lacks", async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const image = makeVirtualImage(Buffer.alloc(100_000), "DEV-1", "2.0.0");
 		const answers = new Map<string, (socket: Socket, start: number) => void>([
@@ -242,7 +242,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 		}
 	});
 
-	test("a frame whose header arrives in two halves, with a pong sent between them, is read", async (t) => {
+	test("reads a frame whose header arrives in two halves, with a pong sent in between", async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const rawSocket = new Promise<Socket>((resolve) =>
 			gateway.server.once("connection", (_socket, request) => resolve(request.socket)),
@@ -260,7 +260,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 		await connection.next("state_report", ({ peripherals }) => peripherals.audio.volume === 7);
 	});
 
-	test("a button on the panel is held and released", { skip: skipMouse }, async (t) => {
+	test("holds and releases a button on the panel", { skip: skipMouse }, async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const device = await start(t, "DEV-1", gateway.url);
 		const connection = await gateway.connection();
@@ -272,18 +272,18 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 		await connection.next("state_report", ({ peripherals }) => !peripherals.buttons.btn_play);
 	});
 
-	test("a button does no harm without a gateway in the settings", {
+	test("survives a button press without a gateway in the settings", {
 		skip: skipMouse,
 	}, async (t) => {
 		const device = await start(t, "DEV-1", "");
 		await device.traced(/^this device has no settings/);
 		device.screen.input("mousemove", ...places.play, "mousedown", "1");
-		// Longer than a contact bounces; an exception would be in the trace when the test ends.
+		// Longer than a contact bounces. An exception would be in the trace at the end of the test.
 		await setTimeout(300);
 		device.screen.input("mouseup", "1");
 	});
 
-	test("light and touch are those of the panel", { skip: skipMouse }, async (t) => {
+	test("reads light and touch from the panel", { skip: skipMouse }, async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const device = await start(t, "PROTO-1", gateway.url);
 		const connection = await gateway.connection();
@@ -297,7 +297,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 		await connection.next("state_report", ({ peripherals }) => peripherals.touch_active === false);
 	});
 
-	test("without Wi-Fi the device disconnects, and reconnects with it", { skip: skipMouse }, async (t) => {
+	test("disconnects without Wi-Fi and reconnects with it", { skip: skipMouse }, async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const device = await start(t, "DEV-1", gateway.url);
 		const connection = await gateway.connection();
@@ -310,7 +310,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 		assert.ok(device.trace.includes("Wi-Fi connecting"), device.trace.join("\n"));
 	});
 
-	test("while the gateway is cut off the device tries again, with Wi-Fi connected", {
+	test("retries while the gateway is unreachable with Wi-Fi connected", {
 		skip: skipMouse,
 	}, async (t) => {
 		const gateway = await runScriptedGateway(t);

@@ -1,4 +1,4 @@
-/** The SDK's TLS under the firmware, in the simulator: genuine servers are accepted, forged ones get no data. */
+/** SDK's TLS below the firmware, in the simulator: genuine servers are accepted, forged ones get no data. */
 
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
@@ -46,7 +46,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		return SimulatedDevice.start(t, { sdk, model: "DEV-1", app, settings: { gateway, ...settings } });
 	};
 
-	/** A gateway behind TLS, whose certificate is good. */
+	/** Starts a gateway behind TLS with a valid certificate. */
 	async function runSecureGateway(t: TestContext, { cert, key }: Certificate) {
 		const server = createHttpsServer({ cert, key, maxVersion: "TLSv1.2" });
 		const gateway = new ScriptedGateway(t, new WebSocketServer({ server }));
@@ -54,7 +54,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		return { gateway, url };
 	}
 
-	test("a gateway is trusted by the authority in the settings, and so is a firmware server", async (t) => {
+	test("trusts a gateway and a firmware server by the authority in the settings", async (t) => {
 		const authority = new Authority(await temporaryDirectory(t), "authority");
 		const { cert, key } = authority.issue(name);
 		const chain = { cert: cert + authority.certificate, key };
@@ -72,7 +72,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		assert.equal(await asked, "/firmware.bin");
 	});
 
-	test("updates from a gateway over TLS run up to the restart, which a desktop does not have", async (t) => {
+	test("installs updates from a gateway over TLS up to the restart, which a desktop lacks", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const authority = new Authority(folder, "authority");
 		const { cert, key } = authority.issue(name);
@@ -100,7 +100,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		}
 	});
 
-	test("a gateway whose authority is not in the settings is refused", async (t) => {
+	test("rejects a gateway with an unknown authority", async (t) => {
 		const authority = new Authority(await temporaryDirectory(t), "authority");
 		const other = new Authority(await temporaryDirectory(t), "other");
 		const { cert, key } = authority.issue(name);
@@ -112,7 +112,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		assert.equal(gateway.server.clients.size, 0);
 	});
 
-	test("a gateway whose authority has no key identifiers is trusted, whether it sends that authority or not", async (t) => {
+	test("trusts a gateway whose authority has no key identifiers, whether it sends that authority or not", async (t) => {
 		const authority = new Authority(await temporaryDirectory(t), "authority", "ec", false);
 		const { cert, key } = authority.issue(name);
 		assert.doesNotMatch(new X509Certificate(authority.certificate).toString(), /KeyIdentifier/);
@@ -123,7 +123,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		}
 	});
 
-	test("an expired certificate that is not needed does no harm: an authority's that signed the given one, too", async (t) => {
+	test("ignores an expired certificate that is not needed, even if its authority also signed the given one", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const authority = new Authority(folder, "authority");
 		const { cert, key } = authority.issue(name);
@@ -133,7 +133,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		await (await gateway.connection()).next("state_report");
 	});
 
-	test("a gateway whose own certificate is the one that the device was given is trusted", async (t) => {
+	test("trusts a gateway whose own certificate is the given one", async (t) => {
 		const { cert, key } = selfSigned(await temporaryDirectory(t), name);
 		const { gateway, url } = await runSecureGateway(t, { cert, key });
 		await start(t, url, { ca: new X509Certificate(cert).raw.toString("base64") });
@@ -166,13 +166,13 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 			assert.equal(gateway.server.clients.size, 0);
 		});
 
-	test("a gateway that is not reached is not called untrusted", async (t) => {
+	test("does not report an unreachable gateway as untrusted", async (t) => {
 		const authority = new Authority(await temporaryDirectory(t), "authority");
 		const device = await start(t, "wss://127.0.0.1:1/device", { ca: authority.base64 });
 		await device.traced(/^gateway: no connection to 127\.0\.0\.1:1$/);
 	});
 
-	/** Commands the device to fetch an update there, with the authority to trust. */
+	/** Sends an update command with this address and authority. */
 	async function fetchFrom(t: TestContext, port: number, cert_pem: string): Promise<SimulatedDevice> {
 		const gateway = await runScriptedGateway(t);
 		const device = await start(t, gateway.url);
@@ -182,7 +182,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		return device;
 	}
 
-	/** @returns what was asked for; undefined: the device closed its first connection without asking */
+	/** @returns the request; undefined: the device closed its first connection without one */
 	async function firstRequest(t: TestContext, { cert, key }: Certificate, authority: string) {
 		const { promise, resolve } = withResolvers<string | undefined>();
 		const server = createHttpsServer({ cert, key, maxVersion: "TLSv1.2" }, (request, response) => {
@@ -203,7 +203,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 			assert.equal(asked, "/firmware.bin");
 		});
 
-	test("a self-signed certificate before the authority's public one is refused", async (t) => {
+	test("rejects a self-signed certificate before the authority's public one", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const authority = new Authority(folder, "authority");
 		const { cert, key } = new Authority(folder, "other").issue(name);
@@ -213,7 +213,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		await device.traced(/certificate 1 is not signed by the next one/);
 	});
 
-	test("a certificate issued by the holder of another one, who is no authority, is refused", async (t) => {
+	test("rejects a certificate issued by the holder of another one that is no authority", async (t) => {
 		const authority = new Authority(await temporaryDirectory(t), "authority");
 		const holder = authority.issue("DNS:elsewhere.lan");
 		const { cert, key } = authority.issueBelow(holder, name);
@@ -223,7 +223,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		await device.traced(/certificate 2 is no authority's/);
 	});
 
-	test("a genuine server's certificate for another name is refused", async (t) => {
+	test("rejects a genuine server's certificate for another name", async (t) => {
 		const authority = new Authority(await temporaryDirectory(t), "authority");
 		const { cert, key } = authority.issue("IP:127.0.0.2");
 		const chain = { cert: cert + authority.certificate, key };
@@ -282,7 +282,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		});
 });
 
-/** Node before 22 lacks Promise.withResolvers. */
+/** Replaces Promise.withResolvers, which Node before 22 lacks. */
 function withResolvers<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
 	let resolve: (value: T) => void = () => {};
 	const promise = new Promise<T>((settle) => {

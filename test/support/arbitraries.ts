@@ -1,13 +1,13 @@
 /**
- * What properties are tried with: values that a schema describes, values that are nearly so, and texts and bytes of any kind.
- * A failure prints its seed and path; `fc.assert(…, { seed, path })` with both shows it again at once.
+ * Arbitraries for property tests: values that match a schema, values that almost match it, and arbitrary texts and
+ * bytes. A failure prints its seed and path; `fc.assert(…, { seed, path })` with both reproduces it.
  */
 
 import fc from "fast-check";
 import { hasPart } from "../../device/protocol/models.js";
 import type { Model, NumberSchema, Schema, StringSchema } from "../../device/protocol/schema.js";
 
-/** Characters that parsers, encodings or engines treat in their own way, lone surrogates and NUL among them. */
+/** Characters that parsers, encodings or engines treat specially, including lone surrogates and NUL. */
 const oddCharacters = [
 	..."\0\x01\t\n\r \x7f\x85\xa0\ufeff\u2028\u2029\u180e\u200b\ufffd\ud800\udbff\udc00\udfffé€😀",
 	..."\"'\\/%.,:;=-_?#@[]{}<>&|",
@@ -15,7 +15,7 @@ const oddCharacters = [
 	"\ude00",
 ];
 
-/** Any text, with many odd characters. */
+/** Any text with many special characters. */
 export const oddText = fc.string({
 	unit: fc.oneof(
 		fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),
@@ -24,7 +24,7 @@ export const oddText = fc.string({
 	maxLength: 40,
 });
 
-/** A text with a few of its characters left out, doubled, replaced or added. */
+/** Text with a few characters removed, doubled, replaced or added. */
 export function mutatedText(text: fc.Arbitrary<string>): fc.Arbitrary<string> {
 	const change = fc.tuple(
 		fc.double({ min: 0, max: 1, noNaN: true }),
@@ -54,13 +54,13 @@ const oddNumbers = [
 	2 ** 53 + 2,
 ];
 
-/** `constructor`, `toString`, `__proto__` and the others that each object has without a field of that name. */
+/** `constructor`, `toString`, `__proto__` and other names that every object inherits. */
 export const inheritedNames: readonly string[] = Object.getOwnPropertyNames(Object.prototype);
 
-/** Any JSON value, `__proto__` and other inherited names among the keys. */
+/** Any JSON value; keys include `__proto__` and other inherited names. */
 export const anyJson: fc.Arbitrary<fc.JsonValue> = fc.jsonValue({ maxDepth: 3, depthSize: "small" });
 
-/** A value of another kind than most fields want. */
+/** Value of a type that most fields reject. */
 export const oddValue: fc.Arbitrary<unknown> = fc.oneof(
 	fc.constantFrom<unknown>(...oddNumbers, null, true, "", "0", "1", [], {}, [1], { value: 1 }),
 	fc.double({ noNaN: true, noDefaultInfinity: true }),
@@ -68,7 +68,7 @@ export const oddValue: fc.Arbitrary<unknown> = fc.oneof(
 	anyJson,
 );
 
-/** What the schema describes, with the fields that `model` has; optional ones may be missing. */
+/** Value that matches the schema, with the fields of `model`. Optional ones may be missing. */
 export function valid(schema: Schema, model?: Model): fc.Arbitrary<unknown> {
 	switch (schema.type) {
 		case "string":
@@ -122,13 +122,13 @@ function validText({ values, pattern, maxLength = 1000 }: StringSchema): fc.Arbi
 			fc.constantFrom("😀", "x", "é").map((character) => character.repeat(maxLength)),
 		);
 	const form = new RegExp(pattern);
-	// fast-check knows no lookahead.
+	// fast-check does not support lookahead.
 	return fc
 		.stringMatching(new RegExp(pattern.replace(/\(\?![^)]*\)/g, "")))
 		.filter((text) => form.test(text) && [...text].length <= maxLength);
 }
 
-/** What the schema describes but for one place, which holds something else, is missing, or has something beside it. */
+/** Value that matches the schema except in one place, which is invalid, missing or has an additional field. */
 export function nearlyValid(schema: Schema, model?: Model): fc.Arbitrary<unknown> {
 	const other = outside(schema);
 	if (schema.type !== "object") return fc.oneof(other, valid(schema, model));
@@ -146,13 +146,13 @@ export function nearlyValid(schema: Schema, model?: Model): fc.Arbitrary<unknown
 	];
 	const changed = fc.tuple(valid(schema, model), fc.oneof(...changes)).map(([value, change]) => {
 		const fields = Object.entries(isObject(value) ? value : {}).filter(([name]) => name !== change.name);
-		// From entries: an assignment to __proto__ makes no field.
+		// fromEntries, because an assignment to __proto__ creates no field.
 		return Object.fromEntries(change.value === undefined ? fields : [...fields, [change.name, change.value]]);
 	});
 	return fc.oneof({ arbitrary: changed, weight: 9 }, { arbitrary: other, weight: 1 });
 }
 
-/** Values at and past the bounds of a schema, and of other types. */
+/** Values at and beyond the bounds of a schema, and of other types. */
 function outside(schema: Schema): fc.Arbitrary<unknown> {
 	switch (schema.type) {
 		case "string": {
@@ -186,8 +186,7 @@ function isObject(value: unknown): value is object {
 }
 
 /**
- * A value as JSON in one of the many ways in which it may be written: with white space, escapes, a field that is there
- * twice, numbers with other digits.
+ * Different JSON encodings of a value: with white space, escapes, a duplicate field, and other number formats.
  */
 export function jsonText(value: fc.Arbitrary<unknown>): fc.Arbitrary<string> {
 	return fc
@@ -217,7 +216,7 @@ const spellings: readonly ((text: string) => string)[] = [
 	(text) => `\ufeff${text}`,
 ];
 
-/** Bytes with one of them changed. */
+/** Copy of the bytes with one byte changed. */
 export function damaged(bytes: Uint8Array): fc.Arbitrary<Buffer> {
 	return fc.tuple(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 })).map(([at, bits]) => {
 		const copy = Buffer.from(bytes);
@@ -226,10 +225,10 @@ export function damaged(bytes: Uint8Array): fc.Arbitrary<Buffer> {
 	});
 }
 
-/** Cuts bytes into pieces of any size. */
+/** Sizes of chunks. */
 export const chunkSizes = fc.array(fc.integer({ min: 1, max: 2000 }), { minLength: 1, maxLength: 5 });
 
-/** @returns the pieces, whose sizes come round again */
+/** @returns the chunks, whose sizes repeat */
 export function* inChunks(bytes: Uint8Array, sizes: readonly number[]): Generator<Uint8Array> {
 	for (let at = 0, turn = 0; at < bytes.length; turn++) {
 		const end = at + (sizes[turn % sizes.length] ?? 1);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 
-/** Reports the lengths and the first difference: a diff of large buffers takes minutes. */
+/** Compares bytes and reports the lengths and the first difference. A diff of large buffers takes minutes. */
 export function assertSameBytes(actual: Uint8Array, expected: Uint8Array, what = "bytes"): void {
 	if (Buffer.compare(actual, expected) === 0) return;
 	const at = expected.findIndex((byte, index) => byte !== actual[index]);

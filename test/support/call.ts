@@ -1,12 +1,11 @@
-/** Requests to a running gateway's API as a monitor. */
+/** API requests to a running gateway as a monitor. */
 
 import assert from "node:assert/strict";
 import { bearer, monitorToken } from "./gateway-settings.js";
 
 /**
  * @param path below `/api/`
- * @param body JSON, or the bytes of a WAV file
- * @returns the answer, which must be of 200 to 299
+ * @param body JSON, or the bytes of a WAV file * @returns the parsed body; the status must be 200 to 299
  */
 export async function call<T>(url: string, method: string, path: string, body?: object | Buffer): Promise<T> {
 	const isFile = Buffer.isBuffer(body);

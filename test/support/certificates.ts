@@ -1,4 +1,4 @@
-/** Certificates for tests, made by openssl: an authority, and server certificates that are valid or have one fault. */
+/** Test certificates made by openssl: an authority, and server certificates that are valid or have one fault. */
 
 import { execFileSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { TlsFiles } from "../../gateway/settings.js";
 
 export interface Certificate {
-	/** PEM, as is `key`. */
+	/** PEM, as `key`. */
 	readonly cert: string;
 	readonly key: string;
 }
@@ -29,9 +29,9 @@ export class Authority {
 	readonly certificate: string;
 
 	/**
-	 * @param folder where its files go
-	 * @param kind of its key and of those that it signs
-	 * @param hasKeyIdentifiers of itself and its issuer, which a self-signed certificate may lack (RFC 5280, 4.2.1.1)
+	 * * @param folder output folder * @param kind type of its key and of the keys it signs * @param
+	 * hasKeyIdentifiers whether it names its own and its issuer's key, which is optional in a self-signed
+	 * certificate (RFC 5280, 4.2.1.1)
 	 */
 	constructor(folder: string, name: string, kind: KeyKind = "ec", hasKeyIdentifiers = true) {
 		this.#folder = folder;
@@ -50,12 +50,12 @@ export class Authority {
 		this.certificate = readFileSync(this.#path("pem"), "utf8");
 	}
 
-	/** The certificate's DER in base64, as the setting `ca` has it. */
+	/** DER of the certificate in base64, the format of the setting `ca`. */
 	get base64(): string {
 		return new X509Certificate(this.certificate).raw.toString("base64");
 	}
 
-	/** A certificate issued by the holder of `issuer`, which is no authority. */
+	/** Issues a certificate with the key of `issuer`, which is no authority. */
 	issueBelow(issuer: Certificate, names: string): Certificate {
 		const base = join(this.#folder, "below");
 		writeFileSync(`${base}.ext`, `subjectAltName=${names}\n`);
@@ -70,8 +70,8 @@ export class Authority {
 	}
 
 	/**
-	 * @param names as in a subjectAltName, e.g. `DNS:localhost` @param days of validity, below 0: it has expired
-	 * @param kind of its key
+	 * * @param names value of subjectAltName, e.g. `DNS:localhost` @param days of validity; below 0: expired
+	 * * @param kind type of its key
 	 */
 	issue(names: string, days = 30, kind = this.#kind): Certificate {
 		const base = join(this.#folder, `server-${names.replace(/\W/g, "-")}-${days}`);
@@ -84,7 +84,7 @@ export class Authority {
 		return { cert: readFileSync(`${base}.pem`, "utf8"), key: readFileSync(`${base}.key`, "utf8") };
 	}
 
-	/** A certificate that is valid from 2090 on. */
+	/** Issues a certificate that is valid from 2090 on. */
 	issueEarly(names: string): Certificate {
 		const { cert, key } = this.issue(names);
 		const base = this.#path("early");
@@ -108,7 +108,7 @@ export class Authority {
 	}
 }
 
-/** A server certificate that is its own authority. @param folder where its files go @param kind of its key */
+/** Server certificate that is its own authority. @param folder output folder @param kind type of its key */
 export function selfSigned(folder: string, names: string, kind: KeyKind = "ec"): Certificate {
 	const base = join(folder, "self-signed");
 	openssl(
@@ -118,7 +118,7 @@ export function selfSigned(folder: string, names: string, kind: KeyKind = "ec"):
 	return { cert: readFileSync(`${base}.pem`, "utf8"), key: readFileSync(`${base}.key`, "utf8") };
 }
 
-/** Writes it to a folder, as TLS_CERT and TLS_KEY. */
+/** Writes it to a folder for TLS_CERT and TLS_KEY. */
 export function tlsFiles(folder: string, { cert, key }: Certificate): TlsFiles {
 	const files = { cert: join(folder, "tls-cert.pem"), key: join(folder, "tls-key.pem") };
 	writeFileSync(files.cert, cert);
@@ -126,7 +126,7 @@ export function tlsFiles(folder: string, { cert, key }: Certificate): TlsFiles {
 	return files;
 }
 
-/** Why certificates cannot be made on this computer; undefined where they can. */
+/** Reason why this computer cannot make certificates, or undefined. */
 export function opensslMissing(): string | undefined {
 	try {
 		openssl("version");

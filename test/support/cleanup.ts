@@ -1,4 +1,4 @@
-/** What a test leaves behind is taken down in reverse: a folder is deleted after the gateway that writes to it has ended. */
+/** Cleanup of tests in reverse order: a folder is deleted after the gateway that writes to it has ended. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { constants, tmpdir } from "node:os";
@@ -9,9 +9,9 @@ import { setTimeout } from "node:timers/promises";
 type Action = () => unknown;
 
 const actionsOf = new WeakMap<TestContext, Action[]>();
-/** Of tests that run: the runner ends a file that takes too long by SIGTERM, and no test's `after` is called then. */
+/** Pending cleanups. The runner ends a slow file with SIGTERM, which skips `after` hooks. */
 const unfinished = new Set<() => Promise<void>>();
-/** So that one action without an end does not keep the rest of the machine busy. */
+/** Timeout, so that a hanging cleanup does not keep the machine busy. */
 const terminationMs = 10_000;
 
 process.once("SIGTERM", async () => {
@@ -20,7 +20,7 @@ process.once("SIGTERM", async () => {
 	process.exit(128 + constants.signals.SIGTERM);
 });
 
-/** Like `t.after`, but what is asked for last is done first, and one failure does not keep the rest from being done. */
+/** Registers a cleanup like `t.after`, but in reverse order, and continues after a failure. */
 export function onEnd(t: TestContext, action: Action): void {
 	const known = actionsOf.get(t);
 	if (known) {
@@ -44,7 +44,7 @@ export function onEnd(t: TestContext, action: Action): void {
 	t.after(end);
 }
 
-/** An empty directory that is deleted when the test ends. */
+/** Creates an empty directory that is deleted when the test ends. */
 export async function temporaryDirectory(t: TestContext): Promise<string> {
 	const directory = await mkdtemp(join(tmpdir(), "gateway-test-"));
 	onEnd(t, () => rm(directory, { recursive: true, force: true }));

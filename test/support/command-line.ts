@@ -1,4 +1,4 @@
-/** A command of the project as a process of its own, as a person starts it. */
+/** Runs a command of the project as a separate process, as a user starts it. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,24 +8,24 @@ import { waitUntil, within } from "./eventually.js";
 
 export interface CommandLine {
 	readonly process: ChildProcess;
-	/** All that it has printed, on both outputs. */
+	/** Output so far, stdout and stderr. */
 	readonly output: () => string;
-	/** Resolves when it has printed something that matches; rejects where it ends before. */
+	/** Resolves when the output matches; rejects if the process ends before. */
 	printed(pattern: RegExp): Promise<void>;
 	readonly exitCode: Promise<number | null>;
-	/** Resolves when no process that it started is left; one that stays keeps the test from ending. */
+	/** Resolves with the exit code when no child process is left. A remaining one keeps the test from ending. */
 	processesGone(): Promise<void>;
 	type(line: string): void;
 }
 
-/** @param script such as `scripts/demo.ts` */
+/** @param script path, for example `scripts/demo.ts` */
 export function runCommand(
 	t: TestContext,
 	script: string,
 	args: readonly string[] = [],
 	env: Readonly<Record<string, string>> = {},
 ): CommandLine {
-	// A group of its own, so that processes that it leaves behind can be found.
+	// Separate process group, so that remaining child processes can be found.
 	const child = spawn(process.execPath, ["--import", "tsx", script, ...args], {
 		detached: true,
 		env: { ...process.env, DEVICE_TOKEN: "", MONITOR_TOKEN: "", ...env },
@@ -56,7 +56,7 @@ export function runCommand(
 			return within(exitCode, () => `the end of ${script}, which printed: ${output}`);
 		},
 		async processesGone() {
-			// What a killed parent leaves ends by itself, a moment later.
+			// Children of a killed parent end a moment later.
 			await waitUntil(() => !hasProcesses());
 		},
 		type: (line) => child.stdin.write(`${line}\n`),

@@ -1,6 +1,6 @@
 import { extensions } from "../../gateway/extensions.js";
 
-/** All extensions, which count the turns of the event loop that they leave to others. */
+/** Extensions that count their yields to the event loop. */
 export function countLoopTurns() {
 	const turns = { count: 0 };
 	const counted = extensions.map((create) => (core: Parameters<typeof create>[0]) => {

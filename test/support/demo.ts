@@ -1,4 +1,4 @@
-/** `npm run demo` as a process of its own, with a data folder of its own. */
+/** `npm run demo` as a separate process with its own data folder. */
 
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -6,7 +6,7 @@ import { type CommandLine, runCommand } from "./command-line.js";
 import { monitorToken } from "./gateway-settings.js";
 
 export interface Demo {
-	/** Such as `http://127.0.0.1:40123`. */
+	/** URL, for example `http://127.0.0.1:40123`. */
 	readonly url: string;
 	/** Ids of its devices: a DEV-1 and a PROTO-1. */
 	readonly dev: string;
@@ -14,7 +14,7 @@ export interface Demo {
 	readonly command: CommandLine;
 }
 
-/** @param env besides folders and token; by default any free port */
+/** @param env additional variables; default: any free port */
 export async function runDemo(
 	t: TestContext,
 	folder: string,

@@ -1,4 +1,4 @@
-/** Variables of the environment for as long as an action runs: test files of a folder share a process. */
+/** Sets environment variables for the duration of an action, because test files of a folder share a process. */
 export function withEnvironment<T>(variables: Readonly<Record<string, string>>, action: () => T): T {
 	const before = Object.keys(variables).map((name) => [name, process.env[name]] as const);
 	Object.assign(process.env, variables);

@@ -6,7 +6,7 @@ import { eventually, nextEvent, waitUntil, within } from "./eventually.js";
 
 const never = new Promise<never>(() => {});
 
-// A wait does not keep the process alive; a test without a socket or a child would be canceled.
+// A wait does not keep the process alive: a test without a socket or child process would be canceled.
 const alive = setInterval(() => {}, 60_000);
 after(() => clearInterval(alive));
 
@@ -41,7 +41,7 @@ for (const [name, wait, expected] of limited)
 		});
 	});
 
-test("a wait ends with what it waited for", async () => {
+test("resolves with the awaited value", async () => {
 	const emitter = new EventEmitter();
 	const event = nextEvent(emitter, "sent");
 	emitter.emit("sent", 7);
@@ -61,8 +61,8 @@ test("a wait ends with what it waited for", async () => {
 	assert.equal(await even, 5);
 });
 
-test("quick tests have no polling loop or event without a limit", () => {
-	// Simulated hardware and networks wait as long as they are left alone.
+test("quick tests have no polling loop or event without a timeout", () => {
+	// Simulated hardware and networks may wait forever.
 	const simulations = ["test/support/faulty-link.ts", "test/support/eventually.ts"];
 	const files = ["device", "gateway", "hosts", "scripts", "support", "system"].flatMap((folder) =>
 		readdirSync(`test/${folder}`, { recursive: true, encoding: "utf8" }).map(

@@ -1,16 +1,16 @@
-/** Waits of tests, each with a limit and an error that says what it waited for. */
+/** Waits with a timeout and an error that names the awaited condition. */
 
 import { once } from "node:events";
 
-/** Enough on a busy computer; what a long test, a benchmark or the torment waits for may take minutes. */
+/** Timeout in ms, sufficient for a busy computer. Long tests, benchmarks and the torment may wait for minutes. */
 const limitMs = /(\.long\.test|\/main)\.ts$/.test(process.argv[1] ?? "") ? 600_000 : 60_000;
-/** As they are before a test mocks them. */
+/** Timers before a test mocks them. */
 const { setTimeout, clearTimeout } = globalThis;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** @param what "the first report", or a function that says it when it did not come */
+/** @param what description, or a function that returns it after the timeout */
 export function within<T>(awaited: PromiseLike<T>, what: string | (() => string), ms = limitMs): Promise<T> {
-	// Has the caller's stack.
+	// Created here for the caller's stack.
 	const error = new Error();
 	const { stack = "" } = error;
 	const limited = new Promise<T>((resolve, reject) => {
@@ -24,12 +24,12 @@ export function within<T>(awaited: PromiseLike<T>, what: string | (() => string)
 			.finally(() => clearTimeout(timer))
 			.then(resolve, reject);
 	});
-	// A test may expect that it does not come, and leave it.
+	// The caller may ignore the promise.
 	limited.catch(() => {});
 	return limited;
 }
 
-/** Like `once` of node:events. */
+/** Resolves with the event's arguments, like `once` of node:events. */
 export function nextEvent(
 	emitter: NodeJS.EventEmitter,
 	event: string,
@@ -38,7 +38,7 @@ export function nextEvent(
 	return within(once(emitter, event, options), `"${event}" of a ${emitter.constructor.name}`);
 }
 
-/** Resolves once the condition is true. @param turn awaited before it is checked again */
+/** Resolves once the condition is true. @param turn awaited before each further check */
 export async function waitUntil(
 	condition: () => unknown,
 	turn: () => unknown = () => pause(5),
@@ -48,7 +48,7 @@ export async function waitUntil(
 	await poll(async () => ((await condition()) ? true : undefined), { turn, what, ms });
 }
 
-/** Resolves with the first value that is as meant. @param read may throw until then */
+/** Resolves with the first value for which `predicate` is true. @param read may throw until then */
 export async function eventually<T>(
 	read: () => T | Promise<T>,
 	predicate: (value: T) => boolean,
@@ -89,7 +89,7 @@ async function poll<T>(
 	}
 }
 
-/** @returns a function's body as an error quotes it */
+/** @returns the source of a function for an error message */
 export function sourceOf(quoted: (...values: never[]) => unknown): string {
 	return String(quoted)
 		.replace(/^(async )?\(\)\s*=>\s*/, "")

@@ -1,4 +1,4 @@
-/** Computers with made-up files, on which checks of tools are tried. */
+/** Simulated computers with fake files for checks of tools. */
 
 import { type Machine, pathsOf } from "../../scripts/command-line/machine.js";
 import { manifests, sdkPathsOf } from "../../scripts/moddable/sdk-paths.js";
@@ -10,10 +10,10 @@ export interface FakeMachineOptions {
 	readonly home?: string;
 	readonly project?: string;
 	readonly environment?: Readonly<Record<string, string>>;
-	/** By path; a path that ends with `!` cannot be opened by this user. */
+	/** File contents by path; a path that ends with `!` cannot be opened by this user. */
 	readonly files?: Readonly<Record<string, string>>;
 	readonly freeBytes?: number;
-	/** What answers on ports: a body, or undefined for a program that does not speak HTTP. */
+	/** Responses on ports: a body, or undefined for a program that does not speak HTTP. */
 	readonly listening?: Readonly<Record<number, string | undefined>>;
 }
 
@@ -47,7 +47,10 @@ export function fakeMachine(given: FakeMachineOptions = {}): Machine {
 	};
 }
 
-/** Files of a Moddable SDK that has all that our manifests name, and whose tools are built. @param desktop mcconfig's name of the system */
+/**
+ * Files of a Moddable SDK with everything that the manifests name and built tools. @param desktop mcconfig's name of
+ * the system
+ */
 export function sdkFiles(folder: string, version = sdkVersion, desktop = "lin"): Record<string, string> {
 	const isWindows = desktop === "win";
 	const at = (...names: readonly string[]) => [folder, ...names].join(isWindows ? "\\" : "/");

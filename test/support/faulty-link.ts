@@ -1,6 +1,6 @@
 /**
- * The network between one client and the gateway: a TCP proxy with faults. TCP itself loses nothing: what is dropped is dropped up
- * to the end of its connection.
+ * Network link between one client and the gateway: a TCP proxy with faults. TCP itself loses nothing: after a drop
+ * all bytes up to the end of the connection are dropped.
  */
 
 import { once } from "node:events";
@@ -8,15 +8,16 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { portOf } from "./ports.js";
 
 /**
- * "stalled": nothing passes until the fault ends. "upstream lost": nothing reaches the gateway. "downstream lost": nothing reaches
- * the client. "torn": half of the next bytes pass, then the connection ends. "slow": a few bytes at a time.
+ * "stalled": nothing passes until the fault ends. "upstream lost": nothing reaches the gateway. "downstream lost":
+ * nothing reaches the client. "torn": half of the next bytes pass, then the connection ends. "slow": a few bytes at a
+ * time.
  */
 export type LinkFault = "stalled" | "upstream lost" | "downstream lost" | "torn" | "slow";
 
 const sliceBytes = 61;
 
 export class FaultyLink {
-	/** The gateway's port; undefined: connections are refused. */
+	/** Port of the gateway; undefined: connections are rejected. */
 	target: number | undefined;
 	readonly #server: Server;
 	readonly #sockets = new Set<Socket>();
@@ -40,7 +41,7 @@ export class FaultyLink {
 	}
 
 	set fault(fault: LinkFault | undefined) {
-		// Bytes are missing in the existing connections: they can only end.
+		// Existing connections lack bytes and must end.
 		if (this.#fault === "upstream lost" || this.#fault === "downstream lost") this.cut();
 		this.#fault = fault;
 		for (const resume of this.#waiting.splice(0)) resume();

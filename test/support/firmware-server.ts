@@ -1,6 +1,6 @@
 /**
- * The firmware service's routes on a free port of 127.0.0.1, without the rest of the gateway, over a folder of their own and
- * a disk that can be made to fail.
+ * Routes of the firmware service on a free port of 127.0.0.1 without the rest of the gateway, on their own folder and
+ * a disk that can fail.
  */
 
 import fs from "node:fs/promises";
@@ -33,7 +33,7 @@ export interface FirmwareServerOptions {
 	readonly releaseKeys?: ReleaseKeys;
 	readonly progressMs?: number;
 	readonly recheckMs?: number;
-	/** How much the repository keeps in memory. */
+	/** Cache size of the repository. */
 	readonly maxCachedBytes?: number;
 	readonly now?: () => number;
 }
@@ -55,7 +55,7 @@ export interface FirmwareServer {
 	readonly selection: Selection;
 	readonly catalog: CatalogFile;
 	readonly store: UploadStore;
-	/** What was reported to the log. */
+	/** Problems reported to the log. */
 	readonly problems: unknown[];
 	request(path: string, headers?: Readonly<Record<string, string>>, method?: string): Promise<Answer>;
 	/** Sends a multipart form. */
@@ -63,7 +63,7 @@ export interface FirmwareServer {
 	upload(image: Uint8Array, filename?: string): Promise<Answer>;
 }
 
-/** The uploads of a gateway that is alone. @param directory `firmware` in its data folder */
+/** Uploads of a single gateway. @param directory `firmware` in its data folder */
 export function uploadsIn(
 	directory: string,
 	options: Pick<UploadStoreOptions, "onProblem"> & { readonly disk?: Disk; readonly now?: () => number },
@@ -147,7 +147,7 @@ export async function runFirmwareServer(
 const boundary = "----the-boundary";
 export const formHeaders = { "Content-Type": `multipart/form-data; boundary=${boundary}` };
 
-/** The parts as the body of a form. */
+/** Body of a form with these parts. */
 export function form(...parts: readonly Buffer[]): Buffer {
 	return Buffer.concat([...parts, Buffer.from(`--${boundary}--\r\n`)]);
 }
@@ -156,7 +156,7 @@ export function filePart(content: Uint8Array, filename = "firmware.bin", field =
 	return part(`name="${field}"; filename="${filename}"`, content, "application/octet-stream");
 }
 
-/** A file by its type alone, as curl sends `-F 'firmware=<file;type=application/octet-stream'`. */
+/** File part without a filename, as curl sends `-F 'firmware=<file;type=application/octet-stream'`. */
 export function namelessPart(content: Uint8Array): Buffer {
 	return part('name="firmware"', content, "application/octet-stream");
 }
@@ -185,7 +185,7 @@ interface Exchange {
 	readonly body?: Buffer;
 }
 
-/** One request as it is written here, nothing normalised, on a connection of its own. */
+/** Sends one request verbatim on its own connection. */
 async function exchange(port: number, { path, method, headers, body }: Exchange): Promise<Answer> {
 	const sent = httpRequest({ host: "127.0.0.1", port, path, method, headers, agent: false });
 	sent.end(body);

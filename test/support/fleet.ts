@@ -1,4 +1,4 @@
-/** Virtual devices in XS on a running gateway, seen through one monitor: what a system test starts from. */
+/** Virtual devices in XS on a running gateway, observed through one monitor. Basis of system tests. */
 
 import assert from "node:assert/strict";
 import { get } from "node:http";
@@ -30,11 +30,11 @@ export interface Fleet extends RunningGateway {
 	readonly releasesDir: string;
 	/** Powers a device on. */
 	powerOn(model: Model, options?: Partial<VirtualDeviceOptions>): Promise<FleetDevice>;
-	/** Makes releases of images, each by its version; the gateway serves them immediately. */
+	/** Adds a release with images, which the gateway serves immediately. */
 	release(version: string, ...images: NewRelease["images"]): Promise<void>;
-	/** How the update of a device stands once it has ended. */
+	/** Result of a device's update, once it has ended. */
 	updateResult(deviceId: string): Promise<UpdateStatus>;
-	/** The same of several devices, in their order. */
+	/** Results for several devices, in their order. */
 	updateResults(deviceIds: readonly string[]): Promise<readonly UpdateStatus[]>;
 }
 
@@ -46,16 +46,16 @@ export interface UpdateStatus {
 export interface FleetDevice {
 	readonly device: VirtualDevice;
 	readonly deviceId: string;
-	/** Its next state report that satisfies `predicate`. */
+	/** Next state report that satisfies `predicate`. */
 	report(predicate?: (report: StateReport) => boolean): Promise<StateReport>;
-	/** Sends it a control command, as a monitor does. @returns the gateway's answer */
+	/** Sends a control command as a monitor. @returns the gateway's response */
 	control(payload: object): Promise<Frame>;
-	/** The command_error that it answers next. */
+	/** Next command_error. */
 	rejection(): Promise<{ readonly command: string; readonly code: string; readonly message: string }>;
 }
 
 /**
- * @param authority signs the gateway's certificate, and the devices trust it; absent: plain ws
+ * * @param authority signs the gateway's certificate and is trusted by the devices; absent: plain ws
  * @param options of the gateway
  */
 export async function runFleet(
@@ -121,7 +121,7 @@ export async function runFleet(
 	};
 }
 
-/** At its end the test fails if the gateway has dropped an uplink as not valid: firmware never sends such a one. */
+/** Fails the test at its end if the gateway has dropped an uplink as invalid, which firmware never sends. */
 export function failOnDroppedUplinks(t: TestContext, gatewayUrl: string, authority?: Authority): void {
 	onEnd(t, async () => {
 		const options = { headers: bearer(monitorToken), ...(authority && { ca: authority.certificate }) };

@@ -1,4 +1,4 @@
-/** Gateways as processes of their own on one bus, with haproxy before them, which tests kill, stop and cut off. */
+/** Gateway processes on one bus behind haproxy, which tests kill, stop and cut off. */
 
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -11,19 +11,19 @@ import { isNatsOld, type NatsServer, natsMissing, startNats, startNatsCluster } 
 import { freePort } from "./ports.js";
 import { startProxy } from "./tcp-proxy.js";
 
-/** Why tests of it are skipped. */
+/** Reason to skip tests that use it. */
 export const clusterMissing = natsMissing ?? haproxyMissing();
 
 export interface ClusterOptions {
 	readonly gateways: number;
-	/** One, or three that replicate. */
+	/** One server, or three that replicate. */
 	readonly servers: 1 | 3;
-	/** Of all gateways. Default: an empty folder. */
+	/** Data folder of all gateways. Default: an empty folder. */
 	readonly releasesDir?: string;
 }
 
 export interface GatewayCluster {
-	/** Of haproxy. */
+	/** Port of haproxy. */
 	readonly url: string;
 	readonly servers: readonly NatsServer[];
 	readonly gateways: readonly ClusterGateway[];
@@ -44,7 +44,7 @@ export class ClusterGateway extends GatewayProcess {
 		this.#wires = wires;
 	}
 
-	/** Cuts it off from the servers. */
+	/** Disconnects it from the servers. */
 	cut(): void {
 		for (const { cut } of this.#wires) cut();
 	}
@@ -64,7 +64,7 @@ export class ClusterGateway extends GatewayProcess {
 export async function startCluster(t: TestContext, options: ClusterOptions): Promise<GatewayCluster> {
 	const directory = await temporaryDirectory(t);
 	const { gateways: count, releasesDir = join(directory, "releases") } = options;
-	// Otherwise a gateway would learn of addresses past those that can be cut.
+	// Otherwise a gateway would learn addresses that cannot be cut off.
 	const servers = options.servers === 1 ? [await startNats(t)] : await startNatsCluster(t, "--no_advertise");
 	const gateways: ClusterGateway[] = [];
 	for (let index = 0; index < count; index++) {

@@ -1,4 +1,4 @@
-/** The gateway as a process of its own, as `npm start` runs it, which can be sent a signal, be killed and be measured. */
+/** Gateway as a separate process, started like `npm start`, which can be signaled, killed and measured. */
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { constants, openSync, writeSync } from "node:fs";
@@ -8,19 +8,19 @@ import { onEnd } from "./cleanup.js";
 import { nextEvent } from "./eventually.js";
 import { bearer } from "./gateway-settings.js";
 
-/** A busy computer takes seconds; a gateway on NATS waits until a leader is elected. */
+/** Start-up timeout. A busy computer takes seconds; a gateway on NATS waits until a leader is elected. */
 const startMs = 120_000;
-/** Characters of its log, which say why it does not start. */
+/** Characters of its log in the error after a failed start. */
 const mostSaid = 4_000;
 
 type Environment = Readonly<Record<string, string>>;
 
 interface ProcessOptions {
-	/** What Node runs; by default the gateway's sources. */
+	/** Node's entry point; default: the gateway's sources. */
 	readonly program?: readonly string[];
-	/** What follows on the command line. */
+	/** Command line arguments. */
 	readonly words?: readonly string[];
-	/** Where its standard error goes; by default it can be read here. */
+	/** stderr of the process; default: a pipe. */
 	readonly stderr?: number | "pipe";
 	readonly stdout?: number | "pipe";
 	/** Default: the project's folder. */
@@ -28,7 +28,7 @@ interface ProcessOptions {
 }
 
 /**
- * Starts it on a free port, with nothing of this process' own environment but the path. It is killed when the test ends.
+ * * Starts it on a free port with an environment of only PATH. It is killed when the test ends.
  */
 export function startProcess(
 	t: TestContext,
@@ -55,7 +55,7 @@ export function startProcess(
 	return child;
 }
 
-/** What it prints on standard output, by name, up to the last line that it prints at its start. */
+/** Start-up lines of standard output by name. */
 export async function readStartupOutput(child: ChildProcess): Promise<Readonly<Record<string, string>>> {
 	const lines: Record<string, string> = {};
 	if (!child.stdout) throw new Error("no output");
@@ -68,7 +68,7 @@ export async function readStartupOutput(child: ChildProcess): Promise<Readonly<R
 	throw new Error(signal.aborted ? `it was not ready within ${startMs} ms` : "it ended before it was ready");
 }
 
-/** @returns a descriptor of a pipe that takes no byte more, and that no one reads */
+/** @returns descriptor of a full pipe without a reader */
 export function fullPipe(path: string): number {
 	execFileSync("mkfifo", [path]);
 	const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
@@ -79,7 +79,7 @@ export function fullPipe(path: string): number {
 	}
 }
 
-/** `npm start` at one port with one data folder, started as often as a test wants. */
+/** `npm start` on one port with one data folder, which can be started repeatedly. */
 export class GatewayProcess {
 	readonly port: number;
 	readonly url: string;
@@ -111,7 +111,7 @@ export class GatewayProcess {
 		child.stdout?.resume();
 	}
 
-	/** kill -9 */
+	/** Kills it (SIGKILL). */
 	async kill(): Promise<void> {
 		const child = this.#child;
 		this.#child = undefined;
@@ -127,7 +127,10 @@ export class GatewayProcess {
 		this.#child?.kill("SIGCONT");
 	}
 
-	/** An HTTP request as a monitor, to a path below /api/. @throws if there is no answer, or none of 200 to 299 */
+	/**
+	 * Sends an HTTP request to a path below /api/ as a monitor. @throws if there is no response, or its status is not
+	 * 200 to 299
+	 */
 	async call<T>(method: string, path: string, body?: object): Promise<T> {
 		const response = await fetch(new URL(path, `${this.url}/api/`), {
 			method,

@@ -1,4 +1,4 @@
-/** haproxy as Debian ships it, on a free port of 127.0.0.1 and in a folder of its own. */
+/** Debian's haproxy on a free port of 127.0.0.1 in its own folder. */
 
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,7 +15,7 @@ export const haproxyEnvironment = {
 	PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin:/opt/homebrew/bin`,
 };
 
-/** @returns what to do if haproxy is not here; otherwise false */
+/** @returns the reason to skip tests, or false */
 export function haproxyMissing(): string | false {
 	try {
 		execFileSync("haproxy", ["-v"], { stdio: "ignore", env: haproxyEnvironment });

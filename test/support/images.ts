@@ -1,4 +1,4 @@
-/** Firmware images for tests, valid ones and ones with a single fault. */
+/** Firmware images for tests: valid ones and ones with a single fault. */
 
 import { createHash } from "node:crypto";
 import { encodeImage, type ImageContent } from "../../hosts/virtual/node/boot/encode-image.js";
@@ -13,19 +13,19 @@ const content: ImageContent = {
 	segments: [Buffer.from("the program"), Buffer.alloc(70_000, "abcdefg")],
 };
 
-/** A good image for a DEV-1, but for what is given. */
+/** Valid image for a DEV-1 with the given changes. */
 export function makeImage(given: Partial<ImageContent> = {}): Buffer {
 	return encodeImage({ ...content, ...given });
 }
 
-/** The image with other bytes at `offset`; its checksum and SHA-256 are still the old ones. */
+/** Copy of the image with other bytes at `offset` and the old checksum and SHA-256. */
 export function damaged(image: Buffer, offset: number, bytes: string | readonly number[]): Buffer {
 	const copy = Buffer.from(image);
 	copy.set(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes, offset);
 	return copy;
 }
 
-/** As `damaged`, with the checksum and SHA-256 that go with the new bytes. */
+/** Copy of the image with other bytes at `offset` and matching checksum and SHA-256. */
 export function rewritten(image: Buffer, offset: number, bytes: string | readonly number[]): Buffer {
 	const copy = damaged(image, offset, bytes);
 	const end = copy.length - 32;
@@ -40,15 +40,17 @@ export function rewritten(image: Buffer, offset: number, bytes: string | readonl
 	return copy;
 }
 
-/** `hash_appended` (ESP-IDF, esp_app_format.h): with 0, what follows the checksum does not belong to the image. */
+/**
+ * Offset of `hash_appended` (ESP-IDF, esp_app_format.h). With 0, bytes after the checksum are not part of the image.
+ */
 export const hashAppendedOffset = 23;
 
-/** Without the appended SHA-256, and saying so. */
+/** Image without the appended SHA-256 and with `hash_appended` 0. */
 export function withoutHash(image: Buffer): Buffer {
 	return damaged(image, hashAppendedOffset, [0]).subarray(0, -32);
 }
 
-/** Data that may follow an image in its file: of the lengths that a wrong parser would expect, and of random ones. */
+/** Trailing data for an image file, with lengths that a wrong parser would expect and random ones. */
 export function trailingData(): readonly Buffer[] {
 	const random = new Random(3);
 	const lengths = [1, 15, 16, 32, 48, 64, 4096, ...Array.from({ length: 8 }, () => random.between(1, 5000))];
@@ -57,12 +59,12 @@ export function trailingData(): readonly Buffer[] {
 	return [...noise, makeImage().subarray(0, 5000), Buffer.alloc(4096, 0xff), Buffer.alloc(32)];
 }
 
-/** A boot loader as ESP-IDF builds it: an image with its own descriptor. */
+/** Boot loader as ESP-IDF builds it: an image with its own descriptor. */
 export function makeBootLoader(chip: ImageContent["chip"] = "esp32s3"): Buffer {
 	return rewritten(makeImage({ chip, segments: [] }), 0x20, [0x50, 0, 0, 0]);
 }
 
-/** What `esptool merge_bin` writes for flashing by cable: boot loader, partition table, application. */
+/** Output of `esptool merge_bin` for flashing by cable: boot loader, partition table, application. */
 export function makeMergedFlash(chip: "esp32" | "esp32s3"): Buffer {
 	const flash = Buffer.alloc(0x10000 + 80_000, 0xff);
 	flash.set(makeBootLoader(chip), chip === "esp32" ? 0x1000 : 0);

@@ -1,4 +1,4 @@
-/** The computer's end of a device's serial port: it sends Improv's commands, and keeps what comes. */
+/** Computer's end of a device's serial port: sends Improv commands and records the responses. */
 
 import {
 	command,
@@ -14,7 +14,7 @@ import { within } from "./eventually.js";
 const bytesOf = (text: string) => Uint8Array.from(Buffer.from(text));
 
 export class ImprovClient {
-	/** What the device wrote, in order, as `state 2`, `error 3` or `result 4: home, -50, YES`. */
+	/** Messages of the device in order, as `state 2`, `error 3` or `result 4: home, -50, YES`. */
 	readonly heard: string[] = [];
 	readonly #board: Board;
 	#waiters: (() => void)[] = [];
@@ -36,14 +36,14 @@ export class ImprovClient {
 		this.send(command.wifiSettings, joinFields([bytesOf(ssid), bytesOf(password)]));
 	}
 
-	/** In pieces; the last command has no data. */
+	/** Sends packets in chunks; the last command has no data. */
 	give(settings: object): void {
 		const json = bytesOf(JSON.stringify(settings));
 		for (let at = 0; at < json.length; at += 200) this.send(command.settings, json.subarray(at, at + 200));
 		this.send(command.settings);
 	}
 
-	/** Resolves when the device has written this. */
+	/** Resolves when the device has sent this message. */
 	hears(text: string): Promise<void> {
 		const find = async () => {
 			while (!this.heard.includes(text))

@@ -1,9 +1,9 @@
-/** Requests as Node hands them over, without a connection. */
+/** Requests as Node passes them to handlers, without a connection. */
 
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 
-/** A request to port 8080. @param peer address of both ends */
+/** Request to port 8080. @param peer address of both ends */
 export function incomingRequest(
 	peer: string,
 	headers: Readonly<Record<string, string>>,

@@ -1,7 +1,10 @@
 import { join } from "node:path";
 import { projectFolder } from "../../scripts/command-line/project.js";
 
-/** Shell lines for a made-up mcconfig: makefile and link map of a build to `$out` for `$host`, whose only C source is linked. */
+/**
+ * Shell lines for a fake mcconfig: makefile and link map of a build to `$out` for `$host`, whose only C source is
+ * linked.
+ */
 export const writeLinkMap = `
 mkdir -p "$out/tmp/esp32/$host/release/device" "$out/bin/esp32/$host/release/device"
 echo '$(TMP_DIR)/a.c.o: ${join(projectFolder, "hosts", "a.c")} $(HEADERS)' > "$out/tmp/esp32/$host/release/device/makefile"

@@ -1,10 +1,10 @@
-/** A bus of several gateways in one process, for tests: each can be cut off from the others and connected again. */
+/** Bus between gateways in one process, for tests. Each gateway can be disconnected and reconnected. */
 
 import { type Bucket, type BucketOptions, type Bus, BusError } from "../../gateway/bus.js";
 import type { Files } from "../../gateway/storage/blobs.js";
 import type { Entry, Log, LogReader } from "../../gateway/storage/log.js";
 
-/** Real also in tests that mock timers. */
+/** Real timers, even if a test mocks them. */
 const later = setImmediate;
 const turn = () => new Promise<void>((resolve) => void later(resolve));
 
@@ -22,7 +22,7 @@ interface Service {
 
 interface Watch {
 	readonly bus: MemoryBus;
-	/** As they were announced to the watchers. */
+	/** Values as announced to the watchers. */
 	readonly known: Map<string, number>;
 	readonly onChange: (key: string, entry: Entry | undefined) => void;
 }
@@ -40,7 +40,7 @@ interface LogContent {
 	revision: number;
 }
 
-/** What the buses of one process are connected to. */
+/** Server shared by the buses of one process. */
 export class MemoryServer {
 	readonly subscriptions = new Set<Subscription>();
 	readonly services = new Set<Service>();
@@ -49,7 +49,7 @@ export class MemoryServer {
 	readonly files = new Map<string, Map<string, Uint8Array>>();
 	readonly now: () => number;
 
-	/** @param now clock of the buckets' values, in milliseconds; default: monotonic */
+	/** @param now clock of the buckets' values in ms; default: monotonic */
 	constructor(now: () => number = () => performance.now()) {
 		this.now = now;
 	}
@@ -73,12 +73,12 @@ export class MemoryBus implements Bus {
 		return this.#isConnected;
 	}
 
-	/** Cuts it off; what is on its way to it is lost. */
+	/** Disconnects it. Messages in flight are lost. */
 	cut(): void {
 		this.#setConnected(false);
 	}
 
-	/** Connects it again. */
+	/** Reconnects it. */
 	heal(): void {
 		if (this.#isConnected || this.#isClosed) return;
 		for (const content of this.#server.buckets.values())
@@ -172,7 +172,7 @@ export class MemoryBus implements Bus {
 		this.#isConnected = false;
 	}
 
-	/** Takes a turn of the event loop, as each exchange with a server does. @throws {BusError} `away` */
+	/** Takes a turn of the event loop, like each exchange with a server. @throws {BusError} `away` */
 	async requireConnected(): Promise<void> {
 		await turn();
 		if (!this.#isConnected) throw new BusError("away", "The bus is cut off.");

@@ -1,4 +1,4 @@
-/** What a subscribed monitor knows from its frames, as a page would. */
+/** State of a subscribed monitor, derived from its frames as a page does. */
 
 import { checkFrame } from "../gateway/api/schemas.js";
 import { sourceOf, within } from "./eventually.js";
@@ -19,13 +19,13 @@ export interface SummaryFrame extends Frame {
 }
 
 export class MonitorView {
-	/** Every frame since the subscription was asked for. */
+	/** Every frame since the subscription was requested. */
 	readonly frames: SummaryFrame[] = [];
-	/** By device id. */
+	/** Devices by id. */
 	readonly devices = new Map<string, DeviceSummary>();
-	/** Latest state of each device of which a record came, by device id. */
+	/** Latest state of each device with a session record, by device id. */
 	readonly states = new Map<string, unknown>();
-	/** Ids in the frames since a snapshot began; undefined once it is whole. */
+	/** Ids in the frames since a snapshot began; undefined once it is complete. */
 	#listed: Set<string> | undefined;
 	isComplete = false;
 	readonly #client: Pick<Client, "nextText">;
@@ -34,7 +34,7 @@ export class MonitorView {
 		this.#client = client;
 	}
 
-	/** Takes in frames up to the first that is meant. */
+	/** Applies frames up to the first that satisfies `predicate`. */
 	until(predicate: (frame: SummaryFrame) => boolean): Promise<SummaryFrame> {
 		const find = async () => {
 			for (;;) {
@@ -68,12 +68,12 @@ export class MonitorView {
 		this.isComplete = true;
 	}
 
-	/** In the order of their ids. */
+	/** Devices in the order of their ids. */
 	devicesById(): readonly DeviceSummary[] {
 		return sorted([...this.devices.values()]);
 	}
 
-	/** What `/api/devices` says, as a summary says it. */
+	/** Devices of `/api/devices` in the form of a summary. */
 	async expected({ url }: RunningGateway): Promise<readonly DeviceSummary[]> {
 		const response = await fetch(`${url}/api/devices`, { headers: bearer(monitorToken) });
 		const { devices }: { devices: DeviceSummary[] } = JSON.parse(await response.text());

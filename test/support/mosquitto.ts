@@ -1,4 +1,4 @@
-/** A real MQTT broker, on a free port of 127.0.0.1, ended with the test. It keeps nothing on disk. */
+/** Real MQTT broker on a free port of 127.0.0.1, ended with the test. It persists nothing. */
 
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
@@ -10,24 +10,24 @@ import { onEnd, temporaryDirectory } from "./cleanup.js";
 import { nextEvent, waitUntil } from "./eventually.js";
 import { freePort, isListening } from "./ports.js";
 
-/** Debian installs it where a user's PATH does not lead. */
+/** Debian's install location is outside of a user's PATH. */
 const environment = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` };
 
-/** Why tests with a broker are skipped; false if it is installed. */
+/** Reason to skip tests with a broker; false if it is installed. */
 export const brokerMissing = findsBroker() ? false : "mosquitto is not installed (apt-get install mosquitto)";
 
 function findsBroker(): boolean {
 	try {
 		execFileSync("mosquitto", ["-h"], { env: environment, stdio: "ignore" });
 	} catch (error) {
-		// Its help ends with an error.
+		// --help exits with an error.
 		return Object(error).code !== "ENOENT";
 	}
 	return true;
 }
 
 export interface Mosquitto {
-	/** Of the setting `mqtt`. */
+	/** URL for the setting `mqtt`. */
 	readonly settings: {
 		readonly url: string;
 		readonly username: string | undefined;
@@ -35,22 +35,22 @@ export interface Mosquitto {
 		readonly authority: Buffer | undefined;
 		readonly prefix: string;
 	};
-	/** Resolves once it takes connections. */
+	/** Resolves once it accepts connections. */
 	start(): Promise<void>;
-	/** Reads its access list again. */
+	/** Reloads its access list. */
 	reload(): void;
-	/** kill -9; what it has retained is lost. */
+	/** Kills it (SIGKILL). Its retained messages are lost. */
 	kill(): Promise<void>;
 }
 
-/** @param configuration of its listener: by default it asks for no password */
+/** @param configuration of its listener; default: no password */
 export async function startMosquitto(
 	t: TestContext,
 	configuration = "allow_anonymous true",
 ): Promise<Mosquitto> {
 	const port = await freePort();
 	const file = join(await temporaryDirectory(t), "mosquitto.conf");
-	// With 0, for no limit, Mosquitto 2.0.11 ends a connection of which it has refused a message.
+	// If it is 0 (no limit), Mosquitto 2.0.11 closes a connection after it has rejected a message of it.
 	await writeFile(file, `listener ${port} 127.0.0.1\n${configuration}\nmax_queued_messages 100000\n`);
 	let child: ChildProcess | undefined;
 	const broker: Mosquitto = {
@@ -89,10 +89,10 @@ export async function startMosquitto(
 	return broker;
 }
 
-/** Started by root it takes another user, who cannot read a test's files. */
+/** Keeps Mosquitto running as root: it would switch to a user who cannot read a test's files. */
 const asRoot = "user root";
 
-/** Of Debian's package, in the folder of the machine's kind. */
+/** Plugin of Debian's package, in the folder of the machine's architecture. */
 const dynamicSecurity = ["/usr/lib", "/usr/local/lib"]
 	.filter((folder) => existsSync(folder))
 	.flatMap((folder) => [folder, ...readdirSync(folder).map((name) => join(folder, name))])
@@ -100,7 +100,7 @@ const dynamicSecurity = ["/usr/lib", "/usr/local/lib"]
 	.find((file) => existsSync(file));
 export const pluginMissing = dynamicSecurity ? false : "mosquitto's dynamic security plugin is not installed";
 
-/** @returns the configuration of a listener that refuses subscriptions to a topic, which no access list does */
+/** @returns listener configuration that rejects subscriptions to a topic, which no access list does */
 export async function rejectingSubscription(t: TestContext, topic: string): Promise<string> {
 	const file = join(await temporaryDirectory(t), "security.json");
 	const acls = [{ acltype: "subscribeLiteral", topic, allow: false, priority: 0 }];
@@ -120,7 +120,7 @@ export async function rejectingSubscription(t: TestContext, topic: string): Prom
 	return `${asRoot}\nallow_anonymous true\nplugin ${dynamicSecurity}\nplugin_opt_config_file ${file}`;
 }
 
-/** @returns the configuration of a listener with this access list, and a function that replaces the list */
+/** @returns listener configuration with this access list, and a function that replaces the list */
 export async function withAccessList(t: TestContext, list: string) {
 	const file = join(await temporaryDirectory(t), "list");
 	const write = (lines: string) => writeFile(file, `${lines}\n`, { mode: 0o600 });
@@ -128,7 +128,7 @@ export async function withAccessList(t: TestContext, list: string) {
 	return { configuration: `${asRoot}\nallow_anonymous true\nacl_file ${file}`, write };
 }
 
-/** @returns the configuration of a listener with TLS that asks for a password */
+/** @returns listener configuration with TLS and a password */
 export async function withTls(
 	t: TestContext,
 	{ cert, key }: { readonly cert: string; readonly key: string },

@@ -1,6 +1,6 @@
 /**
- * A NATS server's decentralised authentication, as `nsc` sets it up: an operator, an account with JetStream, and a user of it
- * with credentials. The tokens are JWTs signed by nkeys (docs.nats.io, "JWTs").
+ * Decentralized authentication of a NATS server, as `nsc` sets it up: an operator, an account with JetStream, and one
+ * of its users with credentials. The tokens are JWTs signed by nkeys (docs.nats.io, "JWTs").
  */
 
 import { randomUUID } from "node:crypto";
@@ -9,7 +9,7 @@ import { nkeys } from "@nats-io/transport-node";
 type KeyPair = ReturnType<typeof nkeys.createUser>;
 
 export interface NatsAccount {
-	/** For a server's configuration file. */
+	/** Lines for a server's configuration file. */
 	readonly configuration: string;
 	/** Content of the user's .creds file. */
 	readonly credentials: Buffer;

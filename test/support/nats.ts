@@ -1,7 +1,7 @@
 /**
- * Servers of NATS for tests: one, or three as a cluster, on free ports of 127.0.0.1 and with a JetStream folder each,
- * ended with the test. Where nats-server is not installed, tests are skipped: `{ skip: natsMissing }`. They run on the
- * first one in PATH.
+ * NATS servers for tests: one, or three as a cluster, on free ports of 127.0.0.1 with a JetStream folder each, ended
+ * with the test. If nats-server is not installed, tests are skipped: `{ skip: natsMissing }`. They use the first one
+ * in PATH.
  */
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
@@ -13,21 +13,21 @@ import { onEnd, temporaryDirectory } from "./cleanup.js";
 import { nextEvent } from "./eventually.js";
 import { freePort } from "./ports.js";
 
-/** Debian installs it where a user's PATH does not lead. */
+/** Debian's install location is outside of a user's PATH. */
 const environment = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/bin` };
 
-/** JetStream's files of a server that was killed are read again, for which a busy computer takes seconds. */
+/** Time in which a server that was killed reads JetStream's files again, which takes a busy computer seconds. */
 const startMs = 90_000;
-/** Characters of its log, which say why it does not start. */
+/** Characters of its log in the error after a failed start. */
 const mostSaid = 4_000;
 
 const version = findVersion();
 
-/** Why tests with a server are skipped; undefined if it is installed. */
+/** Reason to skip tests with a server; undefined if it is installed. */
 export const natsMissing =
 	version === undefined ? "nats-server is not installed (apt-get install nats-server)" : undefined;
 
-/** Gateways refuse it unless NATS_ALLOW_OLD is set, as Debian 12's. */
+/** Version that gateways reject without NATS_ALLOW_OLD, such as Debian 12's. */
 export const isNatsOld = version !== undefined && lt(version, "2.11.0");
 
 function findVersion(): SemVer | undefined {
@@ -44,27 +44,33 @@ export interface NatsServer {
 	readonly url: string;
 	readonly port: number;
 	readonly pid: number;
-	/** Of JetStream's files. */
+	/** Folder of JetStream's files. */
 	readonly directory: string;
-	/** Resolves once it takes connections; JetStream may take longer. No effect if it runs. @throws after 90 s */
+	/** Resolves once it accepts connections; JetStream may take longer. No effect if it runs. @throws after 90 s */
 	start(): Promise<void>;
-	/** Resolves once JetStream is ready. @param limitMs default: 90 s @throws after it, with the server's last lines */
+	/**
+	 * Resolves once JetStream is ready. @param limitMs default: 90 s @throws after that time, with the server's last
+	 * lines
+	 */
 	ready(limitMs?: number): Promise<void>;
-	/** kill -9 */
+	/** Kills it (SIGKILL). */
 	kill(): Promise<void>;
-	/** Like a machine that hangs: its sockets stay open. */
+	/** Suspends it like a machine that hangs: its sockets stay open. */
 	suspend(): void;
 	resume(): void;
 }
 
-/** @param options more of its command line */
+/** @param options additional command line options */
 export async function startNats(t: TestContext, ...options: readonly string[]): Promise<NatsServer> {
 	const [server] = await startAll(t, 1, options);
 	if (!server) throw new Error("no server");
 	return server;
 }
 
-/** Three servers as one cluster. @param options more of their command lines. Resolves once JetStream has a leader. */
+/**
+ * Starts three servers as one cluster. Resolves once JetStream has a leader. @param options additional command line
+ * options
+ */
 export async function startNatsCluster(
 	t: TestContext,
 	...options: readonly string[]

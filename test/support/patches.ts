@@ -1,10 +1,10 @@
-/** Firmware and patches, drawn and damaged, and what a device makes of a patch. */
+/** Random and damaged firmware and patches, and patch application as on a device. */
 
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { Patch } from "../../device/update/patch.js";
 
-/** @param patch 76 bytes or more @returns what it makes of `running` @throws Error that says why it cannot */
+/** @param patch 76 bytes or more @returns the new firmware @throws Error with the reason of a failure */
 export function applyPatch(patch: Uint8Array, running: Uint8Array, from: string, to: string): Buffer {
 	const pieces: Buffer[] = [];
 	const device = new Patch({
@@ -30,14 +30,14 @@ export function applyPatch(patch: Uint8Array, running: Uint8Array, from: string,
 	return Buffer.concat(pieces);
 }
 
-/** Parts that recur, so that there is something to find. */
+/** Recurring parts, so that patches find matches. */
 const part = fc.oneof(
 	fc.uint8Array({ maxLength: 60 }),
 	fc
 		.tuple(fc.nat(255), fc.integer({ min: 1, max: 5000 }))
 		.map(([byte, count]) => new Uint8Array(count).fill(byte)),
 );
-/** Firmware, and what follows it. */
+/** Pairs of firmware and its successor. */
 export const firmwarePairs = fc
 	.tuple(
 		fc.array(part, { minLength: 1, maxLength: 8 }),
@@ -59,7 +59,7 @@ export const patchDamages = fc.array(
 	{ minLength: 1, maxLength: 4 },
 );
 
-/** Changes bytes of the patch in place, or cuts it. */
+/** Changes bytes of the patch in place, or truncates it. */
 export function damagePatch(
 	patch: Uint8Array,
 	damages: readonly { readonly at: number; readonly by: number; readonly cut: boolean }[],

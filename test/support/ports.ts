@@ -6,15 +6,15 @@ import { onEnd } from "./cleanup.js";
 import { nextEvent } from "./eventually.js";
 
 /**
- * Below those that systems give to outgoing connections and for port 0 (from 32768 on Linux, from 49152 by RFC 6335), so that
- * none of these takes the port of a server that is started again; without 10080, which `fetch` refuses.
+ * Below the ephemeral ports for outgoing connections and port 0 (from 32768 on Linux, from 49152 by RFC 6335), so
+ * that none of these occupies the port of a restarted server; without 10080, which `fetch` rejects.
  */
 const [first, end] = [11_000, 32_000];
-/** Other test files run at the same time. */
+/** // Other test files run at the same time. */
 const portsOfProcess = 32;
 let next = first + ((process.pid * portsOfProcess) % (end - first));
 
-/** @returns another port at each call, on which nothing listens */
+/** @returns a different unused port at each call */
 export async function freePort(): Promise<number> {
 	for (;;) {
 		const port = next;
@@ -60,7 +60,7 @@ export async function listen(
 	return portOf(server);
 }
 
-/** @returns the TCP port on which the server listens */
+/** @returns the server's TCP port */
 export function portOf(server: { address(): AddressInfo | string | null }): number {
 	const address = server.address();
 	if (typeof address !== "object" || !address) throw new Error("The server does not listen on a TCP port.");

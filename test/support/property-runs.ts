@@ -1,13 +1,13 @@
 /**
- * How often a property is tried. PROPERTY_RUNS is the percentage of the runs that a property is meant to have: 5 in `npm test`,
- * 100 in `npm run test:all`, more to search longer.
+ * Number of runs of a property. PROPERTY_RUNS is the percentage of the specified number: 5 in `npm test`, 100 in `npm
+ * run test:all`, more for a longer search.
  */
 
 import fc from "fast-check";
 import { seed } from "./seed.js";
 
 const percent = Number(process.env.PROPERTY_RUNS || 5);
-/** Fewer than this would not be worth the start. */
+/** Minimum number of runs. */
 const least = 10;
 
 /** @param meant number of runs in `npm run test:all` */
@@ -18,6 +18,6 @@ export function runs(meant: number): number {
 fc.configureGlobal({
 	seed,
 	numRuns: runs(100),
-	// What failed, and not only for which values.
+	// Includes the failure itself, not only its values.
 	includeErrorInReport: true,
 });

@@ -1,33 +1,33 @@
-/** A device that connects again and again, and carries out the updates that it is sent, whatever happens to its gateway. */
+/** Device that keeps reconnecting and installs the updates it receives, whatever happens to its gateway. */
 
 import { setTimeout } from "node:timers/promises";
 import { bearer, deviceToken } from "./gateway-settings.js";
 import { type Command, SimulatedDevice, type SimulatedDeviceOptions } from "./simulated-device.js";
 
 export interface ReconnectingDeviceOptions extends SimulatedDeviceOptions {
-	/** Between the end of a connection and the next one. */
+	/** Delay between the end of a connection and the next one. */
 	readonly reconnectMs: () => number;
-	/** How long an update takes, beside the download. */
+	/** Duration of an update without the download. */
 	readonly updateMs: () => number;
 }
 
 const reportMs = 20_000;
-/** Without an answer to a ping. */
+/** Timeout for the response to a ping. */
 const silenceMs = 3_000;
 
 export class ReconnectingDevice extends SimulatedDevice {
 	version = "1.2.3";
-	/** `start_ota` that it got: the version of each. */
+	/** Versions of the received `start_ota` commands. */
 	readonly sent: string[] = [];
 	isUpdating = false;
-	/** On the monotonic clock: when it last connected, was disconnected, or got an update. */
+	/** Monotonic time of the last connect, disconnect or update. */
 	changedAt = 0;
-	/** Called when it gets an update, before anything else, and when it has reported on a new connection. */
+	/** Called first when it receives an update, and after its report on a new connection. */
 	onStep: (step: "offered" | "reported") => void = () => {};
 	readonly #options: ReconnectingDeviceOptions;
 	#isOn = true;
 	#startedAt = performance.now();
-	/** Of an update: the next connection is that of the new firmware. */
+	/** Whether the next connection is that of updated firmware. */
 	#hasRestarted = false;
 
 	get offers(): number {

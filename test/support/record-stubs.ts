@@ -1,4 +1,4 @@
-/** Records that a test writes as another process would, and the connection of a device that says nothing. */
+/** Stubs of a record engine, a handshake and a device connection. */
 
 import type { Handshake } from "../../gateway/sessions/device.js";
 import type { RecordEngine } from "../../gateway/storage/records.js";

@@ -1,4 +1,4 @@
-/** A gateway with a release 1.4.0 for DEV-1, scripted devices, and its rollouts over HTTP. */
+/** Gateway with a release 1.4.0 for DEV-1, scripted devices, and rollouts over HTTP. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -17,9 +17,9 @@ import { ScriptedDevice, type ScriptedDeviceOptions } from "./scripted-device.js
 export interface ReleasedFleet {
 	readonly url: string;
 	readonly releasesDir: string;
-	/** `dev-1-000000` and so on; they run 1.2.3. */
+	/** Devices `dev-1-000000` and so on with version 1.2.3. */
 	readonly fleet: readonly ScriptedDevice[];
-	/** Stops the gateway; call what it returns to start it again at the same address. */
+	/** Stops the gateway. @returns a function that starts it again at the same address */
 	stopGateway(): Promise<() => Promise<void>>;
 }
 
@@ -35,7 +35,7 @@ export async function runReleasedFleet(
 	const settings = { dataDir, releasesDir, limits, ...options };
 	const { gateway, url } = await runGateway(t, settings);
 	const fleet: ScriptedDevice[] = [];
-	// One after the other: a rollout takes them in the order in which the gateway came to know them.
+	// One after another: a rollout takes them in the order in which the gateway learned of them.
 	for (const [index, device] of devices.entries()) {
 		const deviceId = `dev-1-${String(index).padStart(6, "0")}`;
 		fleet.push(await new ScriptedDevice({ url, deviceId, ...device }).connect());
@@ -72,7 +72,7 @@ export async function getRollout(url: string, id: string): Promise<Rollout> {
 	return request(url, `/${id}`);
 }
 
-/** A device crashes. @param count of its version's crashes, which each of these gateways has then */
+/** Reports a crash of a device. @param count of its version's crashes, which each of these gateways has then */
 export async function reportCrash(
 	device: ScriptedDevice,
 	version: string,
@@ -87,7 +87,7 @@ export async function reportCrash(
 		);
 }
 
-/** Its devices in a status, in the order in which the gateway came to know them. */
+/** Devices in a status, in the order in which the gateway learned of them. */
 export async function getSteps(url: string, id: string, status: DeviceStatus) {
 	return request<{ readonly devices: readonly { readonly deviceId: string }[] }>(
 		url,

@@ -1,4 +1,4 @@
-/** A folder of releases as the release script leaves it. */
+/** Folder of releases in the layout of the release script. */
 
 import { createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -13,7 +13,7 @@ export function imagePath({ version, model, chip }: ReleaseContent): string {
 	return `/releases/${folder}/firmware-v${version}.bin`;
 }
 
-/** Writes the images and the catalog that names them; the first image's version is the latest. */
+/** Writes the images and their catalog; the version of the first image is the latest. */
 export async function writeReleases(
 	releasesDir: string,
 	contents: readonly ReleaseContent[],

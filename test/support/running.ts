@@ -1,6 +1,6 @@
 /**
- * A gateway on a free port of 127.0.0.1, and devices and monitors that talk to it over real sockets. A test takes what it
- * needs from here; everything is closed and deleted when the test ends, however it ends.
+ * Gateway on a free port of 127.0.0.1 with devices and monitors on real sockets. Everything is closed and deleted
+ * when the test ends, even after a failure.
  */
 
 import { join } from "node:path";
@@ -29,7 +29,7 @@ export interface SessionRecord {
 	readonly [name: string]: unknown;
 }
 
-/** A frame that a monitor got; fields are there by its type. */
+/** Frame received by a monitor; its fields depend on its type. */
 export interface Frame {
 	readonly type: string;
 	readonly reason: string;
@@ -43,7 +43,7 @@ export interface Frame {
 	readonly message: unknown;
 }
 
-/** One end of a WebSocket that remembers what came until it is asked for. */
+/** WebSocket client that queues received frames. */
 export class Client {
 	readonly socket: WebSocket;
 	readonly #closed: Promise<{ code: number; reason: string }>;
@@ -65,12 +65,12 @@ export class Client {
 		});
 	}
 
-	/** The close code and reason, once the socket is closed. */
+	/** Close code and reason, once the socket is closed. */
 	get closed(): Promise<{ code: number; reason: string }> {
 		return within(this.#closed, "the end of the connection");
 	}
 
-	/** The next frame that has not been read yet, as text. */
+	/** Next unread frame, as text. */
 	nextText(): Promise<string> {
 		return within(this.#nextText(), "a frame");
 	}
@@ -91,7 +91,7 @@ export class Client {
 		return JSON.parse(await this.nextText());
 	}
 
-	/** Skips frames up to the first that is meant. */
+	/** Skips frames up to the first that satisfies `predicate`. */
 	until(predicate: (frame: Frame) => boolean): Promise<Frame> {
 		let last = "none";
 		const find = async () => {
@@ -104,7 +104,7 @@ export class Client {
 		return within(find(), () => `a frame of ${sourceOf(predicate)}; the last was ${last}`);
 	}
 
-	/** The session record in the next status_update for that reason. */
+	/** Session record of the next status_update with that reason. */
 	async change(reason: string): Promise<SessionRecord> {
 		const { sessions } = await this.until(
 			(frame) => frame.type === "status_update" && frame.reason === reason,
@@ -118,7 +118,7 @@ export class Client {
 		this.socket.send(typeof message === "string" ? message : JSON.stringify(message));
 	}
 
-	/** Sends a command to the gateway. @returns its answer */
+	/** Sends a command to the gateway. @returns its response */
 	async request(message: unknown): Promise<Frame> {
 		this.send(message);
 		return this.until(({ type }) => type === "ack" || type === "error");
@@ -127,18 +127,18 @@ export class Client {
 
 export interface RunningGateway {
 	readonly gateway: Gateway;
-	/** Such as `http://127.0.0.1:40123`. */
+	/** URL, for example `http://127.0.0.1:40123`. */
 	readonly url: string;
 	readonly loginUrl: string;
-	/** Connects to that path; resolves when the socket is open. */
+	/** Connects to a path. Resolves when the socket is open. */
 	open(path: string, options?: ClientOptions): Promise<Client>;
-	/** A device that shows the right token and these headers. */
+	/** Connects a device with a valid token and these headers. */
 	device(headers?: Readonly<Record<string, string>>, options?: ClientOptions): Promise<Client>;
-	/** A device that is connected, named and has reported once, seen through a monitor's eyes. */
+	/** Connects an identified device that has reported once, and reads its session from a monitor. */
 	namedDevice(monitor: Client, model?: Model): Promise<{ device: Client; session: SessionRecord }>;
-	/** A monitor that shows the right token and has read its snapshot. */
+	/** Connects a monitor with a valid token that has read its snapshot. */
 	monitor(): Promise<Client & { snapshot: Frame }>;
-	/** The answer to an upgrade that is refused. */
+	/** Response to a rejected upgrade. */
 	refused(path: string, headers?: Readonly<Record<string, string>>): Promise<Rejected>;
 }
 
@@ -217,7 +217,7 @@ export async function runGateway(
 	};
 }
 
-/** An upgrade request as bytes: many can be written in one turn, and no client answers a close frame. */
+/** Bytes of an upgrade request. Many can be written in one turn, and no client answers a close frame. */
 export function upgradeRequest(path: string, token: string): string {
 	const lines = [`GET ${path} HTTP/1.1`, "Host: x", `Authorization: Bearer ${token}`, "Connection: Upgrade"];
 	lines.push(
@@ -228,7 +228,7 @@ export function upgradeRequest(path: string, token: string): string {
 	return [...lines, "", ""].join("\r\n");
 }
 
-/** A DEV-1's report that differs from others by its volume. */
+/** Report of a DEV-1 with this volume. */
 export function reportWithVolume(volume: number, deviceId = "dev-1-a1b2c3") {
 	return withField(
 		withField(sampleReport("DEV-1"), "peripherals.audio.volume", volume),
@@ -239,7 +239,7 @@ export function reportWithVolume(volume: number, deviceId = "dev-1-a1b2c3") {
 
 const noReleases = { schema: 1, latest: null, releases: [] } as const;
 
-/** A firmware service that has nothing to update with. */
+/** Firmware service without firmware. */
 export function withoutFirmware(): FirmwareService {
 	return {
 		binaries: () => false,

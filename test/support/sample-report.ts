@@ -1,11 +1,11 @@
-/** Changes of a report for tests, beside the sample that the API documents have. */
+/** Sample report of the API documents with changes for tests. */
 
 export { sampleReport } from "../../scripts/api/sample-report.js";
 
-/** A mutable JSON value. */
+/** Mutable JSON value. */
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
 
-/** A copy with the field at `path`, such as `system.model`, set to `value`, or removed where `value` is undefined. */
+/** Copy with the field at `path`, for example `system.model`, set to `value`, or removed if `value` is undefined. */
 export function withField(
 	message: Readonly<Record<string, Json>>,
 	path: string,

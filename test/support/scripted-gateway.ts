@@ -1,4 +1,4 @@
-/** A gateway that behaves as a test scripts it, and firmware in XS that connects to it. */
+/** Gateway with scripted behavior, and firmware in XS that connects to it. */
 
 import assert from "node:assert/strict";
 import type { IncomingHttpHeaders } from "node:http";
@@ -19,7 +19,7 @@ import { onEnd } from "./cleanup.js";
 import { nextEvent, sourceOf, within } from "./eventually.js";
 import { portOf } from "./ports.js";
 
-/** A device's connection, as its gateway sees it. */
+/** Connection of a device on the side of the gateway. */
 export class Connection {
 	readonly socket: WebSocket;
 	readonly headers: IncomingHttpHeaders;
@@ -28,7 +28,7 @@ export class Connection {
 	readonly #invalidUplinks: string[];
 	#arrived = () => {};
 
-	/** @param invalidUplinks gets what is wrong with each uplink that the gateway would drop */
+	/** @param invalidUplinks receives the problem of each uplink that the gateway would drop */
 	constructor(socket: WebSocket, headers: IncomingHttpHeaders, invalidUplinks: string[]) {
 		this.socket = socket;
 		this.headers = headers;
@@ -47,7 +47,7 @@ export class Connection {
 		});
 	}
 
-	/** The close code, once the connection is closed; 1006 without a close frame. */
+	/** Close code, once the connection is closed; 1006 without a close frame. */
 	get closed(): Promise<number> {
 		return within(this.#closed, "the end of the device's connection");
 	}
@@ -63,7 +63,7 @@ export class Connection {
 		return this.next("state_report");
 	}
 
-	/** The next uplink of that type; those before it are skipped. @throws Error where none comes, or an invalid one did */
+	/** Next uplink of that type; skips others. @throws Error if there is none, or after an invalid one */
 	next<T extends UplinkType>(type: T, predicate?: (uplink: UplinkOf<T>) => boolean): Promise<UplinkOf<T>> {
 		const what = () => `a ${type}${predicate ? ` of ${sourceOf(predicate)}` : ""}`;
 		return within(this.#next(type, predicate), what);
@@ -90,7 +90,7 @@ export class Connection {
 	}
 }
 
-/** The gateway's own check, of an uplink's exact text. */
+/** Validates the exact text of an uplink like the gateway. */
 function checkText(text: string): CheckedUplink {
 	try {
 		return checkUplink(JSON.parse(text));
@@ -105,7 +105,7 @@ function isOfType<T extends UplinkType>(uplink: Uplink, type: T): uplink is Upli
 
 export class ScriptedGateway {
 	readonly server: WebSocketServer;
-	/** What was wrong with uplinks, a sentence each. A test that expects some removes them; any that is left fails the test. */
+	/** Problems of invalid uplinks. A test that expects some removes them; any remaining one fails the test. */
 	readonly invalidUplinks: string[] = [];
 	readonly #connections: Connection[] = [];
 	#arrived = () => {};
@@ -119,12 +119,12 @@ export class ScriptedGateway {
 		onEnd(t, () => assert.deepEqual(this.invalidUplinks, [], "the gateway would drop these uplinks"));
 	}
 
-	/** Such as `ws://127.0.0.1:40123/device`. */
+	/** URL, for example `ws://127.0.0.1:40123/device`. */
 	get url(): string {
 		return `ws://127.0.0.1:${portOf(this.server)}/device`;
 	}
 
-	/** The next connection that has not been asked for yet. */
+	/** Next connection that was not returned yet. */
 	connection(): Promise<Connection> {
 		return within(this.#connection(), "a device's connection");
 	}
@@ -150,7 +150,7 @@ export async function runScriptedGateway(t: TestContext): Promise<ScriptedGatewa
 	return new ScriptedGateway(t, server);
 }
 
-/** Powers a device on; it is switched off when the test ends, which fails where the device ended by itself. */
+/** Powers a device on until the test ends, which fails if the device exited by itself. */
 export async function powerOn(
 	t: TestContext,
 	gateway: { readonly url: string },
@@ -165,7 +165,7 @@ export async function powerOn(
 		model,
 		serial: "a1b2c3",
 		settings: { gateway: gateway.url, token: "device-token-of-the-tests" },
-		// Not thrown from here: promises for the machine have to be rejected first.
+		// Not thrown here: promises for the machine have to be rejected first.
 		onExit: (exit) => exits.push(exit),
 		...options,
 	});

@@ -1,4 +1,4 @@
-/** A pseudo-terminal with a board's end: what util-linux's `script` connects. */
+/** Pseudo-terminal with a board's end, connected by util-linux's `script`. */
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,27 +12,27 @@ function findScript(): string | false {
 	try {
 		if (execFileSync("script", ["--version"], { encoding: "utf8" }).includes("util-linux")) return false;
 	} catch {
-		// Said below.
+		// Reported below.
 	}
 	return "there is no `script` of util-linux, whose pseudo-terminal stands for a serial port";
 }
 
 export interface SerialLine {
-	/** Such as /dev/pts/3. */
+	/** Path, for example /dev/pts/3. */
 	readonly path: string;
-	/** As the board. */
+	/** Sends as the board. */
 	print(text: string | Uint8Array): void;
-	/** What the board has been sent. */
+	/** Bytes received by the board. */
 	heard(): string;
-	/** The board reads nothing until `resume`. */
+	/** Stops the board's reads until `resume`. */
 	pause(): void;
 	resume(): void;
-	/** The board is unplugged. */
+	/** Unplugs the board. */
 	unplug(): Promise<void>;
 }
 
 export async function openSerialLine(t: TestContext): Promise<SerialLine> {
-	// A terminal that neither echoes nor waits for ends of lines, held open by `sleep`.
+	// Terminal without echo or line buffering, held open by `sleep`.
 	const hold = 'stty raw -echo; echo "path:$(tty):"; exec sleep 1000000';
 	const child: ChildProcess = spawn("script", ["-qfc", hold, "/dev/null"], {
 		stdio: ["pipe", "pipe", "ignore"],
@@ -43,7 +43,7 @@ export async function openSerialLine(t: TestContext): Promise<SerialLine> {
 	const resume = () => void child.kill("SIGCONT");
 	const unplug = async () => {
 		child.kill("SIGTERM");
-		// One that is stopped ends only once it goes on.
+		// A stopped process ends only after it continues.
 		resume();
 		await exit;
 	};

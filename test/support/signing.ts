@@ -1,4 +1,4 @@
-/** Keys and signatures of releases, as keygen and release make them. */
+/** Keys and signatures of releases, as made by keygen and release. */
 
 import {
 	createECDH,
@@ -13,18 +13,18 @@ import type { PublicKey } from "../../device/update/p256.js";
 import { releaseKeyOf } from "../../gateway/firmware/release-keys.js";
 import { formatReleaseKeys } from "../../scripts/command-line/release-keys.js";
 
-/** The order of P-256 (SEC 2, 2.4.2). */
+/** Order of P-256 (SEC 2, 2.4.2). */
 export const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 
 export interface ReleaseKey {
 	readonly publicKey: PublicKey;
-	/** As it is compiled in. */
+	/** Public key as compiled in. */
 	readonly text: string;
 	/** @returns base64 of r and s */
 	sign(image: Uint8Array): string;
 }
 
-/** @param seed makes the same key each time, for firmware that is built once for many runs; default: a random one */
+/** @param seed makes the key reproducible, for firmware that is built once for many runs; default: a random key */
 export function makeReleaseKey(seed?: string): ReleaseKey {
 	const { publicKey, privateKey } =
 		seed === undefined ? generateKeyPairSync("ec", { namedCurve: "P-256" }) : keyFrom(seed);
@@ -49,7 +49,7 @@ function keyFrom(seed: string): { readonly publicKey: KeyObject; readonly privat
 	return { privateKey, publicKey: createPublicKey(privateKey) };
 }
 
-/** @returns base64 of such an r and s */
+/** @returns base64 of r and s */
 export function encodeSignature(r: bigint, s: bigint): string {
 	return Buffer.from([r, s].map((value) => value.toString(16).padStart(64, "0")).join(""), "hex").toString(
 		"base64",
@@ -62,7 +62,7 @@ export function decodeSignature(signature: string): [bigint, bigint] {
 	return [BigInt(`0x${hex.slice(0, 64)}`), BigInt(`0x${hex.slice(64)}`)];
 }
 
-/** What no device takes for that image, by the fault. @param other another image, which `key` has signed too */
+/** Invalid signatures of an image by fault. @param other another image, also signed with `key` */
 export function badSignatures(key: ReleaseKey, image: Uint8Array, other: Uint8Array) {
 	const [r, s] = decodeSignature(key.sign(image));
 	return {

@@ -1,4 +1,4 @@
-/** A device on a real socket: it connects, and has a report that can be changed. What it does with commands is its subclass's. */
+/** Device on a real socket with a modifiable report. Subclasses handle commands. */
 
 import { type ClientOptions, WebSocket } from "ws";
 import { isRecord, type Model } from "../../device/protocol/schema.js";
@@ -6,16 +6,16 @@ import { bearer, deviceToken } from "./gateway-settings.js";
 import { type Json, sampleReport, withField } from "./sample-report.js";
 
 export interface SimulatedDeviceOptions {
-	/** Of the gateway, `http://…`; called before each connection. */
+	/** URL of the gateway, `http://…`; called before each connection. */
 	readonly url: string | (() => string);
 	readonly deviceId: string;
 	readonly model?: Model;
 	readonly chip?: string;
 	readonly version?: string;
 	readonly token?: string;
-	/** By a header; default none. */
+	/** Features in a header; default: none. */
 	readonly features?: readonly string[];
-	/** Default true; otherwise only its report names it. */
+	/** Default: true; otherwise only its report identifies it. */
 	readonly isNamedByHeader?: boolean;
 	readonly client?: ClientOptions;
 }
@@ -38,7 +38,7 @@ export abstract class SimulatedDevice {
 
 	protected abstract onCommand(command: Command): void;
 
-	/** Of its latest connection. */
+	/** Current connection. */
 	protected get socket(): WebSocket | undefined {
 		return this.#socket;
 	}
@@ -47,7 +47,7 @@ export abstract class SimulatedDevice {
 		return this.#socket?.readyState === WebSocket.OPEN;
 	}
 
-	/** Changes fields of its report, such as `network.wifi_rssi`, without sending it. */
+	/** Changes fields of its report, for example `network.wifi_rssi`, without sending it. */
 	set(fields: Readonly<Record<string, Json | undefined>>): void {
 		for (const [path, value] of Object.entries(fields)) this.#report = withField(this.#report, path, value);
 	}
@@ -62,7 +62,7 @@ export abstract class SimulatedDevice {
 		this.sendText(JSON.stringify(message));
 	}
 
-	/** Sends a text, valid or not; nothing while it is not connected. */
+	/** Sends a text, valid or not; has no effect while disconnected. */
 	sendText(text: string | Buffer): void {
 		if (this.isConnected) this.#socket?.send(text);
 	}
@@ -72,7 +72,7 @@ export abstract class SimulatedDevice {
 		this.send({ type: "ota_progress", percent, ...bytes });
 	}
 
-	/** Opens a connection. Commands on the previous one are ignored from now on. */
+	/** Opens a connection and ignores further commands on the previous one. */
 	protected open(): WebSocket {
 		const { url, model = "DEV-1", chip = "esp32s3", token = deviceToken, features, client } = this.#options;
 		const gateway = typeof url === "string" ? url : url();
@@ -98,12 +98,12 @@ export abstract class SimulatedDevice {
 		return socket;
 	}
 
-	/** Breaks its connection, as far as it has one. */
+	/** Breaks its connection, if any. */
 	close(): void {
 		this.#socket?.terminate();
 	}
 
-	/** Breaks its connection, of whose end it does not hear. */
+	/** Breaks its connection without a close event on its side. */
 	protected forget(): void {
 		const socket = this.#socket;
 		this.#socket = undefined;

@@ -1,34 +1,34 @@
-/** A TCP proxy on 127.0.0.1 that is as slow as a mobile network: bytes wait for each other, and all for the way. */
+/** TCP proxy on 127.0.0.1 as slow as a mobile network, with limited bandwidth and latency. */
 
 import { connect, createServer, type Socket } from "node:net";
 import { nextEvent } from "./eventually.js";
 import { portOf } from "./ports.js";
 
 export interface SlowLinkOptions {
-	/** The port on 127.0.0.1 that is connected to. */
+	/** Target port on 127.0.0.1. */
 	readonly to: number;
-	/** In each direction, shared by all connections. */
+	/** Bandwidth in each direction, shared by all connections. */
 	readonly bitsPerSecond: number;
-	/** There and back, in milliseconds. */
+	/** Round-trip time in ms. */
 	readonly roundTripMs: number;
 }
 
 export interface SlowLink {
 	readonly port: number;
-	/** That have arrived at clients until now. */
+	/** Bytes delivered to clients so far. */
 	readonly received: number;
 	close(): void;
 }
 
-/** A packet of an Ethernet: connections take turns. */
+/** Ethernet packet size: connections take turns. */
 const packetBytes = 1460;
-/** Of one connection in one direction; then no more of it is read. */
+/** Bytes buffered per connection and direction before reading pauses. */
 const waitingAtMost = 32 * 1024;
 
 export async function openSlowLink({ to, bitsPerSecond, roundTripMs }: SlowLinkOptions): Promise<SlowLink> {
 	const sockets = new Set<Socket>();
 	let received = 0;
-	/** One direction, of which `isFree` says when, by performance.now(). */
+	/** One direction; `isFree` is its next free time by performance.now(). */
 	const makeWay = () => {
 		let freeAt = 0;
 		return async (bytes: number) => {
@@ -37,7 +37,7 @@ export async function openSlowLink({ to, bitsPerSecond, roundTripMs }: SlowLinkO
 		};
 	};
 	const [there, back] = [makeWay(), makeWay()];
-	/** Passes on what comes, and its end, in order. */
+	/** Forwards bytes and the end of the stream in order. */
 	const pass = (from: Socket, into: Socket, way: (bytes: number) => Promise<void>, isDown: boolean) => {
 		let waiting = 0;
 		const deliver = (packet: Buffer) => {
@@ -65,7 +65,7 @@ export async function openSlowLink({ to, bitsPerSecond, roundTripMs }: SlowLinkO
 	const server = createServer({ allowHalfOpen: true }, async (near) => {
 		sockets.add(near.setNoDelay(true));
 		near.on("error", () => {});
-		// The first of the two ways of the handshake: the client's kernel counts it as connected at once.
+		// First of the two trips of the handshake: the client's kernel reports the connection immediately.
 		near.pause();
 		await new Promise((resolve) => setTimeout(resolve, roundTripMs));
 		const far = connect({ port: to, host: "127.0.0.1", allowHalfOpen: true, noDelay: true });

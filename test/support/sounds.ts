@@ -1,4 +1,4 @@
-/** WAV files, and a server of them whose link is as slow as a test wants it, by the device's clock. */
+/** WAV files and a server for them with a simulated slow link, in virtual time. */
 
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -19,7 +19,7 @@ export function noise(byteLength: number, seed = 1): Buffer {
 	return samples;
 }
 
-/** A sine of 80 Hz and 1 Hz more each second, so that no two seconds are alike; for at most 30 s. */
+/** Sine of 80 Hz plus 1 Hz for each second, so that no two seconds are equal; at most 30 s. */
 export function tone(byteLength: number): Buffer {
 	const samples = Buffer.alloc(byteLength);
 	for (let at = 0; at + 1 < byteLength; at += 2) {
@@ -34,11 +34,11 @@ export interface WavFields {
 	readonly channels?: number;
 	readonly rate?: number;
 	readonly bits?: number;
-	/** Of the chunk `data`. */
+	/** Length field of the chunk `data`. */
 	readonly dataBytes?: number;
 	/** Whole chunks before `data`. */
 	readonly before?: Buffer;
-	/** After the samples. */
+	/** Bytes after the samples. */
 	readonly after?: Buffer;
 }
 
@@ -79,16 +79,16 @@ interface Sender {
 export interface SoundServerOptions {
 	readonly file: Buffer;
 	readonly hasRanges?: boolean;
-	/** Absent: everything is sent at once. Otherwise pass() sends. */
+	/** Absent: everything is sent immediately. Otherwise pass() sends. */
 	readonly link?: { readonly bytesPerMs: number; readonly delayMs: number };
-	/** @returns whether it has answered */
+	/** @returns whether it has responded */
 	readonly answer?: (response: ServerResponse, headers: IncomingHttpHeaders) => boolean;
 }
 
 export class SoundServer {
 	/** Headers of the requests. */
 	readonly requests: IncomingHttpHeaders[] = [];
-	/** Connections are refused, and those that are open were cut. */
+	/** Whether connections are rejected; open ones were destroyed. */
 	#isDown = false;
 	#port = 0;
 	readonly #options: SoundServerOptions;
@@ -129,7 +129,7 @@ export class SoundServer {
 		this.#senders.clear();
 	}
 
-	/** Time passes: the link carries as much as it can. */
+	/** Advances the time: the link sends as much as it can. */
 	pass(ms: number): void {
 		const { bytesPerMs = 0 } = this.#options.link ?? {};
 		for (const sender of this.#senders) {
@@ -155,7 +155,7 @@ export class SoundServer {
 			"Content-Type": "audio/wav",
 			"Content-Length": bytes.length,
 			ETag: '"the-sound"',
-			// As servers do once all has been sent, while the device still plays and reads.
+			// Servers close once all has been sent, while the device still plays and reads.
 			Connection: "close",
 			...(from !== undefined && { "Content-Range": `bytes ${first}-${file.length - 1}/${file.length}` }),
 		});
@@ -166,14 +166,14 @@ export class SoundServer {
 	}
 }
 
-/** Captures what leaves a board's output. @returns the samples so far */
+/** Captures a board's output. @returns the samples so far */
 export function capture(board: Board): () => Buffer {
 	const blocks: Uint8Array[] = [];
 	board.listen({ onPlayed: (samples) => blocks.push(samples) });
 	return () => Buffer.concat(blocks);
 }
 
-/** @returns the largest step from one sample to the next, also from and to the silence around */
+/** @returns largest step between two samples, including from and to silence */
 export function largestStep(samples: Buffer): number {
 	let previous = 0;
 	let largest = 0;

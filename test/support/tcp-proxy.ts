@@ -1,4 +1,4 @@
-/** A TCP proxy on 127.0.0.1 that can be cut: its connections end, and it takes none until it is healed. */
+/** TCP proxy on 127.0.0.1 that can be cut: its connections end, and it rejects new ones until it is healed. */
 
 import { connect, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
@@ -11,7 +11,7 @@ export interface TcpProxy {
 	heal(): void;
 }
 
-/** @param onSent gets what clients send */
+/** @param onSent receives the bytes that clients send */
 export async function startProxy(
 	t: TestContext,
 	to: number,

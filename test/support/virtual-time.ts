@@ -1,4 +1,4 @@
-/** Firmware in XS whose clock only the test moves, connected to a scripted gateway over a real socket. */
+/** Firmware in XS in virtual time, connected to a scripted gateway over a real socket. */
 
 import type { TestContext } from "node:test";
 import { setImmediate, setTimeout } from "node:timers/promises";
@@ -13,14 +13,14 @@ export interface TimedDevice {
 	readonly connection: Connection;
 	/** Advances the device's clock by milliseconds. */
 	pass(ms: number): Promise<void>;
-	/** Sends a command. @returns the first report that shows what is meant */
+	/** Sends a command. @returns the first report for which `predicate` is true */
 	command(
 		command: object,
 		predicate: (peripherals: StateReport["peripherals"]) => boolean,
 	): Promise<StateReport>;
 }
 
-/** Powers a device on and waits for its first report; then time stands still. */
+/** Powers a device on and waits for its first report. Then its clock stops. */
 export async function powerOnInVirtualTime(
 	t: TestContext,
 	model: Model,
@@ -42,24 +42,24 @@ export async function powerOnInVirtualTime(
 	};
 }
 
-/** Between two moments on the device's clock, this process's sockets do what they have to. */
+/** Advances the clock and lets this process's sockets work in between. */
 export function pass(device: VirtualDevice, ms: number): Promise<void> {
 	return device.machine.advance(ms, async () => {
 		for (let round = 0; round < 8; round++) await setImmediate();
 	});
 }
 
-/** Node's resources on which no connection or lookup of this process depends. */
+/** Node's resources that do not indicate activity of connections or lookups. */
 const idle: readonly string[] = ["PipeWrap", "ProcessWrap", "TCPServerWrap", "Immediate", "Timeout"];
 
-/** Gives connections and lookups a few milliseconds of real time; without any there is nothing to wait for. */
+/** Gives connections and lookups a few milliseconds of real time; none if there is no activity. */
 export async function yieldToSockets(): Promise<void> {
 	const isIdle = process.getActiveResourcesInfo().every((kind) => idle.includes(kind));
 	await (isIdle ? setImmediate() : setTimeout(3));
 }
 
 /**
- * Advances a device's clock, over its restarts, until a promise settles. Real sockets get a few milliseconds for each
+ * Advances a device's clock, across its restarts, until a promise settles. Real sockets get a few milliseconds per
  * 250 ms of the device's, so that only real silence counts as silence.
  */
 export async function passUntil<T>(device: VirtualDevice, awaited: Promise<T>): Promise<T> {
@@ -70,7 +70,7 @@ export async function passUntil<T>(device: VirtualDevice, awaited: Promise<T>): 
 	awaited.then(end, end);
 	while (!isOver) {
 		await yieldToSockets();
-		// The machine may end meanwhile; the next round moves the one that follows it.
+		// The machine may end meanwhile; the next round advances its successor.
 		await device.machine.advance(250).catch(() => {});
 	}
 	return awaited;

@@ -1,4 +1,4 @@
-/** Announcements that wait for a device, while its link is lost, its gateway is restarted, or the device itself is. */
+/** Queued announcements across lost links and restarts of the gateway or the device. */
 
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
@@ -16,17 +16,19 @@ import { yieldToSockets } from "../support/virtual-time.js";
 const names = ["first", "second", "third", "fourth", "fifth"] as const;
 type Name = (typeof names)[number];
 
-/** One second, which a device has in memory before it begins. */
+/** One second, which a device buffers before it starts. */
 const samplesOf = (name: Name) => noise(bytesPerSecond, 1 + names.indexOf(name));
 
-/** Speaks each text as its own sound. */
+/** Synthesizes a distinct sound for each text. */
 const voice = (folder: string) => `
 	import { readFileSync } from "node:fs";
 	import { text } from "node:stream/consumers";
 	process.stdout.write(readFileSync(${JSON.stringify(folder)} + "/" + (await text(process.stdin)).trim() + ".wav"));
 `;
 
-/** A gateway and a device with one announcement that a person has paused, one that waits there, and one at the gateway. */
+/**
+ * Runs a gateway and a device with one announcement paused by hand, one queued on the device, and one at the gateway.
+ */
 async function run(t: TestContext) {
 	const dataDir = await temporaryDirectory(t);
 	for (const name of names) await writeFile(join(dataDir, `${name}.wav`), wav(samplesOf(name)));
@@ -63,7 +65,7 @@ async function run(t: TestContext) {
 	};
 	const stateOf = async (name: Name): Promise<string> =>
 		Object(await call(`announcements/${ids.get(name)}`)).devices?.[0].state;
-	/** The device's clock goes on until then, over its restarts. */
+	/** Advances the device's clock until then, across its restarts. */
 	const until = (predicate: () => Promise<boolean>) =>
 		waitUntil(predicate, async () => {
 			await yieldToSockets();
@@ -76,7 +78,7 @@ async function run(t: TestContext) {
 			return found === state;
 		});
 	const isConnected = async () => Object(await call(`devices/${device.deviceId}`)).connected === true;
-	/** Time for what was sent to the device to arrive. */
+	/** Waits for messages to reach the device. */
 	const pass = async () => {
 		for (let round = 0; round < 10; round++) {
 			await yieldToSockets();
@@ -113,9 +115,9 @@ async function run(t: TestContext) {
 			await gateway.close();
 			({ gateway, url } = await runGateway(t, { dataDir, environment, port }));
 		},
-		/** How often the second half of each was heard; in its first one an announcement was paused. */
+		/** Number of times the second half of each announcement was heard; one was paused in its first half. */
 		heard: async () => {
-			// What is played leaves the output a little later.
+			// The samples leave the output a little later.
 			await device.machine.advance(500);
 			const all = captured().toString("latin1");
 			const [from, to] = [0.5 * bytesPerSecond, 0.9 * bytesPerSecond];
@@ -125,7 +127,7 @@ async function run(t: TestContext) {
 	};
 }
 
-test("an announcement that a device has plays once after its link was lost, the others end, and later ones play", async (t) => {
+test("plays queued announcements on the device once after a lost link, ends the others, and plays later ones", async (t) => {
 	const { proxy, announce, stateOf, until, becomes, isConnected, pass, press, heard } = await run(t);
 	proxy.cut();
 	for (const name of ["first", "second", "third"] as const) await becomes(name, "away");
@@ -141,7 +143,7 @@ test("an announcement that a device has plays once after its link was lost, the 
 	assert.deepEqual(await heard(), [1, 1, 0, 1, 1]);
 });
 
-test("what a device has plays once after its gateway was restarted, and later ones play", async (t) => {
+test("plays queued announcements on the device once after a gateway restart, and plays later ones", async (t) => {
 	const { announce, until, becomes, isConnected, pass, press, restartGateway, heard } = await run(t);
 	await restartGateway();
 	await until(isConnected);
@@ -154,7 +156,7 @@ test("what a device has plays once after its gateway was restarted, and later on
 	assert.deepEqual(await heard(), [1, 1, 0, 1, 1]);
 });
 
-test("announcements of a device that was restarted end, and later ones play", async (t) => {
+test("ends the announcements of a device that restarted, and plays later ones", async (t) => {
 	const { device, announce, stateOf, until, becomes, isConnected, heard } = await run(t);
 	await device.powerCycle();
 	for (const name of ["first", "second", "third"] as const) await becomes(name, "away");

@@ -10,7 +10,7 @@ import { runFleet } from "../support/fleet.js";
 import { monitorToken, temporaryDirectory } from "../support/running.js";
 import { bytesPerSecond, capture, noise, wav } from "../support/sounds.js";
 
-test("npm run say plays a file on all devices from the first sample to the last, says so, and leaves nothing behind", async (t) => {
+test("npm run say plays a file on all devices from the first sample to the last, reports it, and leaves nothing behind", async (t) => {
 	const fleet = await runFleet(t);
 	const samples = noise(bytesPerSecond);
 	const file = join(await temporaryDirectory(t), "dinner.wav");
@@ -31,7 +31,8 @@ test("npm run say plays a file on all devices from the first sample to the last,
 				.split("\n")
 				.findLast((each) => each.startsWith(id)) ?? "";
 		assert.match(line, / {2}played, heard 1\.0 s/);
-		// A busy computer may leave a gap, which the device counts; the last samples leave the output after the answer.
+		// A busy computer may cause a gap, which the device counts. The last samples leave the output after the
+		// response.
 		if (!line.includes("waited")) await eventually(() => captured().includes(samples), Boolean);
 	}
 	const headers = { Authorization: `Bearer ${monitorToken}` };

@@ -15,7 +15,7 @@ import { testBackupOn } from "./backup-on-bus.js";
 if (natsMissing) test("NATS", { skip: natsMissing });
 else {
 	testBackupOn("NATS", natsBuses);
-	test("npm run restore refuses servers of NATS that have data of gateways, or that it cannot ask", refuses);
+	test("npm run restore rejects NATS servers that contain gateway data or do not respond", refuses);
 }
 
 async function refuses(t: TestContext): Promise<void> {

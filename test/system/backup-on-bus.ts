@@ -1,4 +1,4 @@
-/** A backup of gateways that act as one: the same tests for a bus in this process, and for NATS. */
+/** Backups of a gateway cluster: the same tests for a bus in this process and for NATS. */
 
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
@@ -54,7 +54,7 @@ export function testBackupOn(name: string, make: (t: TestContext) => Promise<Bus
 			(isDone) => isDone,
 		);
 		await shows("rollouts/autumn", /finished/);
-		// At the other gateway, which has it from the bus.
+		// Through the other gateway, which has it from the bus.
 		await shows("audit", /PUT \/api\/rollouts\/autumn/, one);
 		device.close();
 

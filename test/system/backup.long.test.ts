@@ -1,4 +1,4 @@
-/** A fleet whose gateway is killed amid a rollout, and its folder lost: another one goes on from the backup. */
+/** Fleet whose gateway is killed during a rollout and loses its folder; another one continues from the backup. */
 
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
@@ -19,7 +19,7 @@ interface Rollout {
 	readonly counts: Readonly<Record<string, number>>;
 }
 
-test("300 devices come back untouched after kill -9, and a rollout goes on from the backup", async (t) => {
+test("300 devices return without a second update after kill -9, and a rollout continues from the backup", async (t) => {
 	const folder = await temporaryDirectory(t);
 	const releasesDir = join(folder, "releases");
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
@@ -68,14 +68,17 @@ test("300 devices come back untouched after kill -9, and a rollout goes on from 
 	await eventually(updated, ({ length }) => length >= updatedThen + 20, patienceMs);
 	await first.kill();
 	await rm(environment.DATA_DIR, { recursive: true });
-	/** Who gets an image after the backup, and has not started it yet, is not known to have it. */
+	/**
+	 * Devices that receive an image after the backup and have not started it yet: the backup does not contain their
+	 * update.
+	 */
 	const once = fleet.filter((device) => offeredBefore.includes(device) || device.version === "1.4.0");
 	assert.ok(once.length < count, "the rollout is not over");
 
 	const restore = runCommand(t, "scripts/restore.ts", [file], environment);
 	assert.equal(await restore.exitCode, 0, restore.output());
 	assert.match(restore.output(), /300 devices/);
-	// The devices' token comes from the backup.
+	// The device token is restored from the backup.
 	const second = new GatewayProcess(t, first.port, environment);
 	await second.start();
 	const { counts } = await eventually(

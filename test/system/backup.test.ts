@@ -23,7 +23,10 @@ import { ScriptedDevice } from "../support/scripted-device.js";
 import { tone, wav } from "../support/sounds.js";
 
 const limits = { ...noRateLimits.limits, snapshotPauseMs: 10 };
-/** Each later release restores it. To make one of a new format, keep what `npm run backup` writes of such a gateway. */
+/**
+ * Backup of format 1, which every later release must restore. For a new format, keep the output of `npm run backup`
+ * of such a gateway.
+ */
 const fixture = "test/system/backup-format-1.tar.gz";
 
 async function download(url: string, path: string, query = ""): Promise<void> {
@@ -42,7 +45,7 @@ function startWith(t: TestContext, dataDir: string, releasesDir: string, port = 
 const startsOf = ({ commands }: ScriptedDevice) =>
 	commands.filter(({ command }) => command === "start_ota").length;
 
-test("a gateway that was backed up amid changes and lost goes on from its backup: devices return untouched, and none is updated twice", async (t) => {
+test("a gateway restored from a backup during changes continues: devices return, and none is updated twice", async (t) => {
 	const folder = await temporaryDirectory(t);
 	const [dataDir, restored] = [join(folder, "data"), join(folder, "restored")];
 	const [releasesDir, restoredReleases] = [join(folder, "releases"), join(folder, "releases-2")];
@@ -53,7 +56,7 @@ test("a gateway that was backed up amid changes and lost goes on from its backup
 	t.after(() => {
 		for (const device of fleet) device.close();
 	});
-	// Six wait amid their update, and hold all slots.
+	// Six devices wait in the middle of their update and occupy all slots.
 	for (let index = 0; index < 30; index += 1) {
 		const deviceId = `dev-1-${String(index).padStart(6, "0")}`;
 		const ending = index >= 10 && index < 16 ? "waits" : "updates";
@@ -74,7 +77,7 @@ test("a gateway that was backed up amid changes and lost goes on from its backup
 	const named = await call<{ token: string }>(url, "POST", "tokens", { name: "anna", role: "viewer" });
 	await Promise.all(waiting.map(({ offered }) => offered));
 
-	/** By device: the latest name that the gateway has answered. */
+	/** Latest acknowledged name of each device. */
 	const acknowledged = new Map<string, number>();
 	let isChanging = true;
 	const changing = fleet.slice(0, 5).map(async ({ deviceId }) => {
@@ -92,7 +95,7 @@ test("a gateway that was backed up amid changes and lost goes on from its backup
 	await download(url, file, "?releases=1");
 	isChanging = false;
 	await Promise.all(changing);
-	// What the backup does not know: two more groups of the rollout.
+	// Two more groups of the rollout, which the backup does not contain.
 	const late = fleet.filter((device) => startsOf(device) === 0).slice(0, 2);
 	await Promise.all(waiting.slice(0, 2).map((device) => device.finish("updates")));
 	await Promise.all(late.map(({ offered }) => offered));
@@ -100,7 +103,7 @@ test("a gateway that was backed up amid changes and lost goes on from its backup
 		() => call<Rollout>(url, "GET", "rollouts/autumn"),
 		({ counts }) => counts.succeeded >= 14,
 	);
-	// So that no device is amid a restart when the gateway is lost.
+	// No device may be restarting when the gateway is lost.
 	await call(url, "POST", "rollouts/autumn/pause");
 	await eventually(
 		() => call<Rollout>(url, "GET", "rollouts/autumn"),
@@ -128,7 +131,7 @@ test("a gateway that was backed up amid changes and lost goes on from its backup
 		() => call<Rollout>(url, "GET", "rollouts/autumn"),
 		({ status }) => status === "finished",
 	);
-	// Those that were updated after the backup are not told again.
+	// Devices updated after the backup receive no second command.
 	assert.equal(counts.succeeded + counts.already_installed, 30, JSON.stringify(counts));
 	assert.ok(counts.already_installed >= 2, JSON.stringify(counts));
 	assert.deepEqual(
@@ -155,7 +158,7 @@ test("a gateway that was backed up amid changes and lost goes on from its backup
 	);
 });
 
-test("the backup of format 1 that is kept with the tests is restored, and a gateway goes on from it", async (t) => {
+test("restores the stored backup of format 1, and a gateway continues from it", async (t) => {
 	const folder = await temporaryDirectory(t);
 	const [dataDir, releasesDir] = [join(folder, "data"), join(folder, "releases")];
 	const archive = createReadStream(fixture);
@@ -206,7 +209,7 @@ test("the backup of format 1 that is kept with the tests is restored, and a gate
 	);
 });
 
-test("a copy of a running gateway's folder starts, with all that was answered before", async (t) => {
+test("a copy of a running gateway's folder starts with all acknowledged data", async (t) => {
 	const folder = await temporaryDirectory(t);
 	const [dataDir, copy] = [join(folder, "data"), join(folder, "copy")];
 	const first = await runGateway(t, { dataDir, limits });
@@ -217,13 +220,13 @@ test("a copy of a running gateway's folder starts, with all that was answered be
 		({ devices }) => devices.length === 1,
 	);
 	await call(first.url, "PATCH", "devices/dev-1-000000", { name: "Speaker" });
-	// It is written just after the answer.
+	// Written just after the response.
 	await eventually(
 		() => readFile(join(dataDir, "audit/changes.jsonl"), "utf8"),
 		(lines) => lines.includes("PATCH"),
 	);
 	await cp(dataDir, copy, { recursive: true, preserveTimestamps: true });
-	// What a copy may find: a file that is being written, and a part of a line.
+	// A copy may contain a file in the middle of a write, and a partial line.
 	await writeFile(join(copy, "labels/dev-1-000000.json.0000.tmp"), '{"na');
 	await appendFile(join(copy, "audit/changes.jsonl"), '[9,{"at":17');
 	const { url } = await runGateway(t, { dataDir: copy, limits });
@@ -236,7 +239,7 @@ test("a copy of a running gateway's folder starts, with all that was answered be
 	);
 });
 
-test("a download is listed among the changes, and the question whether there is one is not", async (t) => {
+test("the audit log lists a backup download, but not the check whether one is available", async (t) => {
 	const folder = await temporaryDirectory(t);
 	const { url } = await runGateway(t, { dataDir: join(folder, "data"), limits });
 	const head = await fetch(`${url}/api/backup`, { method: "HEAD", headers: bearer(monitorToken) });

@@ -9,7 +9,7 @@ import { passUntil } from "../support/virtual-time.js";
 
 const faulty = "test/hosts/virtual/xs/firmware";
 
-describe("a new firmware", () => {
+describe("new firmware", () => {
 	for (const [name, replacements, resetReason] of [
 		["that crashes at its start", { main: `${faulty}/crashing.ts` }, "SW_RESET"],
 		["that crashes a second later", { main: `${faulty}/late-crash.ts` }, "SW_RESET"],
@@ -50,7 +50,7 @@ describe("a new firmware", () => {
 		});
 });
 
-test("a confirmed firmware that crashes ends the virtual device: a board would restart again and again", async (t) => {
+test("a confirmed firmware that crashes ends the virtual device, where a board would keep restarting", async (t) => {
 	const fleet = await runFleet(t);
 	await assert.rejects(
 		fleet.powerOn("DEV-1", {

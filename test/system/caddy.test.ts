@@ -1,4 +1,4 @@
-/** The gateway behind Caddy as Debian ships it, with gateway/Caddyfile. */
+/** Gateway behind Debian's Caddy with gateway/Caddyfile. */
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -35,7 +35,7 @@ async function runCaddy(t: TestContext, port: number, gateway: string): Promise<
 		assert.equal(site.split(from).length, 2, `${from} is in the block once`);
 		site = site.replace(from, to);
 	}
-	// The computer's own list of authorities stays as it is.
+	// The computer's trust store is unchanged.
 	const global = "{\n\tadmin off\n\tskip_install_trust\n\tauto_https disable_redirects\n}\n";
 	const file = join(folder, "Caddyfile");
 	await writeFile(file, `${global}${site}`);
@@ -48,7 +48,7 @@ async function runCaddy(t: TestContext, port: number, gateway: string): Promise<
 	);
 }
 
-test("gateway/Caddyfile passes on devices, monitors and uploads", {
+test("gateway/Caddyfile forwards devices, monitors and uploads", {
 	skip: whyNoCaddy(),
 }, async (t) => {
 	const port = await freePort();

@@ -1,9 +1,9 @@
 /**
- * A rollout over three gateways and three servers of NATS with haproxy between, while gateways and servers are killed, cut
- * off and stopped. CLUSTER_TIMES says how often each, CLUSTER_KINDS which, and TEST_SEED draws other moments.
+ * Rollout over three gateways and three NATS servers behind haproxy, while gateways and servers are killed, cut off
+ * and stopped. CLUSTER_TIMES is the number of each, CLUSTER_KINDS selects them, and TEST_SEED their times.
  *
- * The round before a release takes half an hour, longer than npm test lets a file run:
- * CLUSTER_TIMES=20 node --import tsx --test test/system/cluster-kills.long.test.ts
+ * The round before a release takes half an hour, longer than npm test allows a file: CLUSTER_TIMES=20 node --import
+ * tsx --test test/system/cluster-kills.long.test.ts
  */
 
 import assert from "node:assert/strict";
@@ -24,15 +24,15 @@ const allKinds = ["kills a gateway", "kills a server", "cuts a gateway off", "st
 const kinds = allKinds.filter((kind) => kind.includes(process.env.CLUSTER_KINDS ?? ""));
 const concurrency = 4;
 const maxAttempts = 2;
-/** It takes less than 10 s, which is printed; the rest is for a computer that has other things to do. */
+/** Timeout to agree, which takes less than 10 s (printed); the rest is for a busy computer. */
 const agreeMs = 30_000;
-/** A device for which nothing has happened for this time is shown as it is. */
+/** Time without changes after which a device's state is expected to be correct. */
 const steadyMs = 7_000;
-/** Offers that were lost with a gateway end after 5 minutes of silence, and may have been all that are under way. */
+/** Offers lost with a gateway end after 5 minutes of silence, and may have occupied all slots. */
 const lostMs = 6 * 60_000;
-/** A replica of nats-server 2.9 that was killed may never be current again: "Catchup for stream stalled". */
+/** A killed replica of nats-server 2.9 may never be current again: "Catchup for stream stalled". */
 const oldReplicaMs = 15_000;
-/** As long as others may need to take over, and to notice. */
+/** Time for other gateways to notice and take over. */
 const outageMs = [1_000, 16_000] as const;
 
 interface Rollout {
@@ -52,11 +52,11 @@ interface Shown {
 	readonly firmwareVersion: string;
 }
 
-test("a rollout keeps its promises while gateways and servers are killed, cut off and stopped", {
+test("a rollout keeps its limits while gateways and servers are killed, cut off and stopped", {
 	skip: clusterMissing,
 }, async (t) => {
 	t.diagnostic(seedNote);
-	// A long round may be ended before diagnostics are printed.
+	// A long round may be killed before diagnostics are printed.
 	if (times > 1) console.log(seedNote);
 	const random = new Random(seed);
 	const releasesDir = join(await temporaryDirectory(t), "releases");
@@ -77,7 +77,7 @@ test("a rollout keeps its promises while gateways and servers are killed, cut of
 		groups: [{ size: "rest", concurrency, soakSeconds: 1, errorThreshold }],
 		maxAttempts,
 	};
-	// The gateways start: none may drive yet.
+	// The gateways are starting: none may run the rollout yet.
 	await eventually(
 		() => first.call("PUT", "rollouts/autumn", plan),
 		() => true,
@@ -86,9 +86,9 @@ test("a rollout keeps its promises while gateways and servers are killed, cut of
 	const disturbances = Array.from({ length: times }, () => kinds).flat();
 	let isReplicaBehind = false;
 	for (const [index, kind] of disturbances.entries()) {
-		// Of three servers two must be current.
+		// Two of three servers must be current.
 		if (kind === "kills a server" && isReplicaBehind) continue;
-		// The gateway that drives sees a new one a moment after it is stored.
+		// The leading gateway sees a new rollout a moment after it is stored.
 		const before = await eventually(
 			() => rolloutOf(cluster, 0),
 			({ status }) => status !== "scheduled",
@@ -164,7 +164,7 @@ function startDevices(t: TestContext, { url }: GatewayCluster, random: Random, c
 	return devices;
 }
 
-/** @returns which gateways go on, and what ends the disturbance */
+/** @returns the remaining gateways, and a function that ends the disturbance */
 async function disturb({ gateways, servers }: GatewayCluster, kind: (typeof kinds)[number], random: Random) {
 	const index = random.between(0, 2);
 	const [gateway, server] = [gateways[index], servers[index]];
@@ -193,7 +193,7 @@ async function disturb({ gateways, servers }: GatewayCluster, kind: (typeof kind
 	}
 }
 
-/** @returns after how many milliseconds these gateways show what is so, and the same rollout */
+/** @returns milliseconds until these gateways show the actual state and the same rollout */
 async function agree(
 	{ gateways }: GatewayCluster,
 	devices: readonly ReconnectingDevice[],
@@ -228,7 +228,7 @@ async function agree(
 	return Math.round(performance.now() - from);
 }
 
-/** Waits until each device has ended, or its offer was lost with a gateway: that ends after 5 minutes of silence. */
+/** Waits until each device has ended, or its offer was lost with a gateway, which ends after 5 minutes of silence. */
 async function theEnd(
 	cluster: GatewayCluster,
 	devices: readonly ReconnectingDevice[],
@@ -247,13 +247,13 @@ async function theEnd(
 		read,
 		(steps) => {
 			if (!steps.every(isEnded)) calmSince = performance.now();
-			// An offer may be on its way.
+			// An offer may be in flight.
 			return (
 				steps.length > 0 &&
 				(steps.every((step) => !isLost(step)) ? steps.every(isEnded) : performance.now() - calmSince > 15_000)
 			);
 		},
-		// Two offers may be lost. Less than npm test lets a file run, so that it is said what did not end.
+		// Two offers may be lost. Shorter than npm test allows a file, so that unfinished devices are reported.
 		Math.max(2 * lostMs, 5_000 * devices.length),
 	);
 }

@@ -1,4 +1,4 @@
-/** Two gateways as processes of their own, with haproxy between: the monitor is on one, the device in XS on the other. */
+/** Two gateway processes behind haproxy: the monitor is on one, the device in XS on the other. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { eventually } from "../support/eventually.js";
 import { type ClusterGateway, clusterMissing, startCluster } from "../support/gateway-cluster.js";
 import { bearer, Client, deviceToken, type Frame, monitorToken } from "../support/running.js";
 
-/** Two gateways, a release 1.1.0 at the first, a monitor at the second, and devices that run 1.0.0. */
+/** Starts two gateways, a release 1.1.0 at the first, a monitor at the second, and devices with 1.0.0. */
 async function run(t: TestContext) {
 	const releasesDir = join(await temporaryDirectory(t), "releases");
 	const { bytes } = await buildFirmware();
@@ -59,7 +59,7 @@ async function devicesOf(gateway: ClusterGateway): Promise<readonly Shown[]> {
 	return devices;
 }
 
-/** Skips frames up to a device's update that has ended. */
+/** Skips frames up to the end of a device's update. */
 async function updateResult(monitor: Client, deviceId: string): Promise<string> {
 	const ended = ["updated", "rolled_back", "failed"];
 	for (;;) {
@@ -69,7 +69,7 @@ async function updateResult(monitor: Client, deviceId: string): Promise<string> 
 	}
 }
 
-test("a command to a device of another gateway is executed, and its report arrives", {
+test("executes a command for a device of another gateway and relays its report", {
 	skip: clusterMissing,
 }, async (t) => {
 	const { first, open, powerOn } = await run(t);

@@ -4,7 +4,7 @@ import type { StateReport } from "../../device/protocol/messages.js";
 import { models } from "../../device/protocol/schema.js";
 import { runFleet } from "../support/fleet.js";
 
-/** A report's parts that no command but its own may change. */
+/** Parts of a report that only their own command may change. */
 function steadyParts({ system, network, peripherals }: StateReport) {
 	const { audio, led_ring, haptic_intensity } = peripherals;
 	return { system, network, audio, led_ring, haptic_intensity };
@@ -55,7 +55,7 @@ for (const model of models)
 		});
 	});
 
-test("a PROTO-1 in XS shows each command in its next report, and changes nothing else", async (t) => {
+test("a PROTO-1 in XS reports each command and changes nothing else", async (t) => {
 	const { powerOn } = await runFleet(t);
 	const { control, report } = await powerOn("PROTO-1");
 	let expected = steadyParts(await report());

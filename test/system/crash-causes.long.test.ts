@@ -1,4 +1,4 @@
-/** Causes of crashes that two gateways on one bus count, one of which is killed. */
+/** Crash counts by cause on two gateways on one bus, one of which is killed. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ import { type ClusterGateway, clusterMissing, startCluster } from "../support/ga
 import { deviceToken } from "../support/gateway-settings.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
 
-test("crashes are counted once, whichever gateway they reach, and stay when gateways are killed", {
+test("counts crashes once, whichever gateway receives them, and keeps the counts when gateways are killed", {
 	skip: clusterMissing,
 }, async (t) => {
 	const { gateways } = await startCluster(t, { gateways: 2, servers: 1 });

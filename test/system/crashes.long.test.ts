@@ -1,4 +1,4 @@
-/** Crashes of virtual devices, as the gateway reports them; and old and new firmware at old and new gateways. */
+/** Crash reports of virtual devices at a gateway, and compatibility between old and new firmware and gateways. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -32,7 +32,7 @@ async function crashesOf(url: string, deviceId: string): Promise<readonly ShownC
 	return crashes;
 }
 
-describe("a crash of a device", () => {
+describe("crash of a device", () => {
 	for (const [kind, cause] of [
 		["exception", "play"],
 		["rejection", "mute"],
@@ -66,7 +66,7 @@ describe("a crash of a device", () => {
 		});
 });
 
-test("a crash is reported once, also where the gateway is killed before it has heard of it, and after", async (t) => {
+test("is reported once, even if the gateway is killed before and after it received the report", async (t) => {
 	const environment = {
 		DATA_DIR: await temporaryDirectory(t),
 		DEVICE_TOKEN: deviceToken,
@@ -109,8 +109,8 @@ test("a crash is reported once, also where the gateway is killed before it has h
 	);
 });
 
-describe("old and new", () => {
-	test("new firmware at a gateway that knows nothing of crashes sends nothing that it would drop", async (t) => {
+describe("compatibility", () => {
+	test("new firmware at a gateway without crash reports sends nothing that it would drop", async (t) => {
 		const server = await oldGateway(t);
 		const device = await VirtualDevice.start({
 			model: "DEV-1",
@@ -128,7 +128,7 @@ describe("old and new", () => {
 		assert.deepEqual([...server.types], ["state_report"]);
 	});
 
-	test("old firmware at this gateway is not asked, and works", async (t) => {
+	test("old firmware at this gateway gets no crash query and works", async (t) => {
 		const fleet = await runFleet(t);
 		const asked: string[] = [];
 		const old = await fleet.device({ "Device-Id": "dev-1-0ld000", "Device-Features": "identify" });
@@ -144,7 +144,7 @@ describe("old and new", () => {
 	});
 });
 
-/** Of a gateway before crash reports, what a device sees: it asks for nothing, and knows these uplinks. */
+/** Uplinks known to a gateway before crash reports, which sends no query. */
 async function oldGateway(t: TestContext) {
 	const { crash_report: _crash, log: _log, ...known } = uplinks;
 	const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });

@@ -1,4 +1,4 @@
-/** Rollouts to firmware that crashes while it soaks. */
+/** Rollouts of firmware that crashes during the soak time. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -59,7 +59,7 @@ test("a release that crashes in XS pauses its rollout after the first group", as
 	]);
 });
 
-test("crashes at two gateways fail devices of a rollout that both have", async (t) => {
+test("crashes at two gateways fail devices of their shared rollout", async (t) => {
 	const releasesDir = join(await temporaryDirectory(t), "releases");
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
 	const gateways = await runGateways(t, await memoryBuses(), 2, { releasesDir });
@@ -71,7 +71,7 @@ test("crashes at two gateways fail devices of a rollout that both have", async (
 	const urls = gateways.map(({ url }) => url);
 	const [first] = devices;
 	assert.ok(first, "no device");
-	// Before its update: this says nothing of the release.
+	// Before its update: unrelated to the release.
 	await reportCrash(first, "1.2.3", 1, ...urls);
 	await putRollout(a.url, "autumn", planOf("1.4.0"));
 	for (const url of urls) await until(url, ({ counts }) => counts.soaking === 2);

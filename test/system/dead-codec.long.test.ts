@@ -29,7 +29,7 @@ for (const [name, answeredBefore] of [
 			await fleet.monitorClient.request({ type: "trigger_ota", targetId: deviceId });
 			const { otaStatus } = await passUntil(device, fleet.updateResult(deviceId));
 			assert.equal(otaStatus, "updated");
-			// One that is not confirmed within 120 s goes back.
+			// Unconfirmed firmware is rolled back after 120 s.
 			await pass(device, 130_000);
 			assert.equal(device.isPendingVerify, false);
 			assert.equal(device.started.version, version);

@@ -8,7 +8,7 @@ import { brokerMissing, startMosquitto } from "../support/mosquitto.js";
 import { isNatsOld, natsMissing, startNats } from "../support/nats.js";
 import { bearer, Client, monitorToken, temporaryDirectory } from "../support/running.js";
 
-test("the demo loads what WEBHOOKS_FILE, MQTT_URL and NATS_URL name, as npm start does", {
+test("the demo loads the files and servers of WEBHOOKS_FILE, MQTT_URL and NATS_URL like npm start", {
 	skip: brokerMissing || (natsMissing ?? false),
 }, async (t) => {
 	const folder = await temporaryDirectory(t);

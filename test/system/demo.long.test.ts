@@ -14,7 +14,7 @@ function folders(folder: string) {
 	return { DATA_DIR: folder, RELEASES_DIR: join(folder, "releases") };
 }
 
-/** @returns the ids of the processes in which its devices run, oldest first */
+/** @returns ids of the processes that run its devices, oldest first */
 function machinesOf(demo: number | undefined): readonly number[] {
 	const processes = execFileSync("ps", ["-A", "-o", "pid=,ppid=,args=", "--sort=start_time"], {
 		encoding: "utf8",
@@ -26,7 +26,7 @@ function machinesOf(demo: number | undefined): readonly number[] {
 		.map(([id]) => Number(id));
 }
 
-test("the demo starts a device of each model, and ends cleanly at one or more Ctrl-C", async (t) => {
+test("the demo starts a device of each model, and ends cleanly after one or more Ctrl-C", async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const demo = runCommand(t, "scripts/demo.ts", [], { PORT: "0", ...folders(dataDir) });
 	await demo.printed(/Ctrl-C ends all of it/);
@@ -49,7 +49,7 @@ test("the demo starts a device of each model, and ends cleanly at one or more Ct
 	const record = (id: string) => readFile(join(dataDir, "devices", `${id}.json`), "utf8");
 	for (const id of ids) {
 		await waitUntil(() => record(id).catch(() => ""));
-		// From now on reports alone come from it, which the gateway saves when it ends.
+		// From now on it only sends reports, which the gateway saves when it ends.
 		monitor.send({
 			type: "control_device",
 			targetId: id,
@@ -57,7 +57,7 @@ test("the demo starts a device of each model, and ends cleanly at one or more Ct
 		});
 		await monitor.until(({ message }) => JSON.stringify(message ?? "").includes('"brightness_coef":0.125'));
 	}
-	// npm passes on what the terminal sends as well; two signals at the same moment would count as one.
+	// npm forwards the terminal's signal as well; two simultaneous signals would count as one.
 	const again = setInterval(() => demo.process.kill("SIGINT"), 1);
 	t.after(() => clearInterval(again));
 	assert.equal(await demo.exitCode, 0, demo.output());
@@ -71,7 +71,7 @@ test("the demo starts a device of each model, and ends cleanly at one or more Ct
 	}
 });
 
-test("the demo says in five lines what to try next", async (t) => {
+test("the demo suggests next steps in five lines", async (t) => {
 	const { command } = await runDemo(t, await temporaryDirectory(t));
 	const lines = command.output().split("\n");
 	const first = lines.indexOf("Try next, on the page of a device:") + 1;
@@ -89,7 +89,7 @@ describe("the demo's boards over HTTP", () => {
 	const post = (url: string, body = "", headers: Readonly<Record<string, string>> = bearer(monitorToken)) =>
 		fetch(url, { method: "POST", headers, body });
 
-	test("are for those who are logged in, from the demo's own page", async (t) => {
+	test("require a login and a request from the demo's own page", async (t) => {
 		const { url, proto } = await runDemo(t, await temporaryDirectory(t));
 		const board = `${url}/api/demo/devices/${proto}`;
 		for (const path of [`${url}/api/demo`, `${board}/board`])
@@ -105,7 +105,7 @@ describe("the demo's boards over HTTP", () => {
 		assert.equal(headers.get("cache-control"), "no-store");
 	});
 
-	test("refuse inputs that there are not, with a sentence", async (t) => {
+	test("reject unknown inputs with a message", async (t) => {
 		const { url, proto } = await runDemo(t, await temporaryDirectory(t));
 		const board = `${url}/api/demo/devices/${proto}`;
 		for (const [body, sentence, status] of [
@@ -123,7 +123,7 @@ describe("the demo's boards over HTTP", () => {
 		assert.equal((await post(`${board}/input`, '{"light":1}')).status, 204);
 	});
 
-	test("release what is held once no page is left that could", async (t) => {
+	test("release held inputs when the last page is closed", async (t) => {
 		const { url, proto } = await runDemo(t, await temporaryDirectory(t));
 		const board = `${url}/api/demo/devices/${proto}`;
 		const follow = (signal: AbortSignal) =>
@@ -140,7 +140,7 @@ describe("the demo's boards over HTTP", () => {
 		}
 	});
 
-	test("restart a device that has crashed, and its page has the crash", async (t) => {
+	test("restart a device that crashed, and its page shows the crash", async (t) => {
 		const { url, dev, command } = await runDemo(t, await temporaryDirectory(t));
 		const crashes = async () => {
 			const response = await fetch(`${url}/api/devices/${dev}`, { headers: bearer(monitorToken) });
@@ -158,7 +158,7 @@ describe("the demo's boards over HTTP", () => {
 		}
 	});
 
-	test("start each device once, also where its power is cut twice at once", async (t) => {
+	test("start each device once, even if its power is cut twice at once", async (t) => {
 		const { url, proto, command } = await runDemo(t, await temporaryDirectory(t));
 		const cut = () => post(`${url}/api/demo/devices/${proto}/power-cut`);
 		for (const { status } of await Promise.all([cut(), cut(), cut()])) assert.equal(status, 204);
@@ -166,13 +166,13 @@ describe("the demo's boards over HTTP", () => {
 	});
 });
 
-test("the demo refuses options", async (t) => {
+test("the demo rejects options", async (t) => {
 	const demo = runCommand(t, "scripts/demo.ts", ["--port", "1"], folders(await temporaryDirectory(t)));
 	assert.equal(await demo.exitCode, 1);
 	assert.match(demo.output(), /"--port" is not understood here/);
 });
 
-test("the demo says what to change if its port is in use", async (t) => {
+test("the demo names the setting to change if its port is in use", async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const first = runCommand(t, "scripts/demo.ts", [], { PORT: "0", ...folders(dataDir) });
 	await first.printed(/Ctrl-C/);

@@ -1,10 +1,10 @@
-/** A gateway is found by a device: in a network of their own, since multicast DNS must not leave the computer that tests. */
+/** Discovery in separate network namespaces, because multicast DNS must not leave the test computer. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 
-/** Two networks, each a cable whose ends are both here. */
+/** Two networks, each a virtual cable with both ends on this computer. */
 const networks = `set -e
 ip link set lo up
 for n in 1 2; do
@@ -22,7 +22,7 @@ function inNetworks(command: string) {
 	return spawnSync("unshare", ["-rn", "sh", "-c", `${networks}${command}`], { env, encoding: "utf8" });
 }
 
-test("a device finds the gateway that knows its token, and no other one", {
+test("a device discovers the gateway that knows its token, and no other", {
 	skip:
 		inNetworks("").status === 0
 			? false

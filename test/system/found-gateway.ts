@@ -1,4 +1,7 @@
-/** Run by found-gateway.long.test.ts in networks of its own: 10.99.1.1/24, by which all else is reached, 10.99.2.1/24, and 10.0.0.1/8 around them. */
+/**
+ * Run by found-gateway.long.test.ts in its own networks: 10.99.1.1/24, the default route, 10.99.2.1/24, and
+ * 10.0.0.1/8 around them.
+ */
 
 import assert from "node:assert/strict";
 import { createSocket, type Socket } from "node:dgram";
@@ -32,7 +35,7 @@ async function startGateway(t: TestContext, settings: Readonly<Record<string, st
 	return { process, port: Number(new URL(Devices).port), readLog: () => log };
 }
 
-/** A socket of multicast DNS in one of the networks. */
+/** Opens a multicast DNS socket in one of the networks. */
 async function listen(
 	t: TestContext,
 	own: string,
@@ -52,7 +55,7 @@ function textsOf(answers: readonly Answer[] = []): readonly string[] {
 	return answers.flatMap((each) => (each.type === "TXT" ? [each.data].flat().map(String) : []));
 }
 
-test("a device without an address connects to the gateway that knows its token, though another one answers first", async (t) => {
+test("a device without an address connects to the gateway that knows its token, though another one responds first", async (t) => {
 	const impostor = createServer();
 	let connections = 0;
 	impostor.on("connection", () => connections++);
@@ -110,7 +113,7 @@ test("npm run device -- --discover connects to the gateway of its network", asyn
 	assert.ok(output.includes(`found gateway ws://10.99.1.1:${port}/device`), output);
 });
 
-test("a gateway announces itself, answers in each network with its address there, and withdraws that at its end", async (t) => {
+test("a gateway announces itself, responds in each network with its address there, and says goodbye at its end", async (t) => {
 	const heard: Packet[] = [];
 	await listen(t, "10.99.1.1", (packet) => heard.push(packet));
 	const { process, port } = await startGateway(t, { GATEWAY_NAME: "hall.1" });
@@ -159,7 +162,7 @@ test("a gateway announces itself, answers in each network with its address there
 	);
 });
 
-test("with PUBLIC_URL that is what devices get, and MDNS=off is silent", async (t) => {
+test("devices get PUBLIC_URL if set, and MDNS=off is silent", async (t) => {
 	const heard: Answer[] = [];
 	const client = await listen(t, "10.99.1.1", ({ type, answers = [] }) => {
 		if (type === "response") heard.push(...answers);
@@ -178,7 +181,7 @@ test("with PUBLIC_URL that is what devices get, and MDNS=off is silent", async (
 	assert.ok(!ports.includes(silent.port), `announced ports: ${ports}`);
 });
 
-test("a gateway whose port of multicast DNS is taken says so once, and does all else", async (t) => {
+test("a gateway whose mDNS port is in use logs it once and works otherwise", async (t) => {
 	const taken = createSocket("udp4");
 	taken.bind(5353);
 	await nextEvent(taken, "listening");

@@ -1,4 +1,4 @@
-/** The gateway behind haproxy as Debian ships it. */
+/** Gateway behind Debian's haproxy. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -15,7 +15,7 @@ import { bearer, Client, deviceToken, runGateway } from "../support/running.js";
 
 const noHaproxy = haproxyMissing();
 
-/** @param server haproxy's words after the gateway's address */
+/** @param server options of haproxy's server line */
 async function runBalanced(t: TestContext, server: string, options: GatewayOptions, ca?: string) {
 	const refused: string[] = [];
 	const write = (line: string) => {
@@ -26,7 +26,7 @@ async function runBalanced(t: TestContext, server: string, options: GatewayOptio
 	onEnd(t, () => assert.deepEqual(refused, []));
 	const { host } = new URL(running.url);
 	const check = ca === undefined ? ["option httpchk GET /readyz"] : [];
-	// A busy computer may take longer than the interval for an answer.
+	// A busy computer may respond more slowly than the check interval.
 	const port = await runHaproxy(t, "timeout check 20s", ...check, `server gateway ${host} check ${server}`);
 	const url = `${ca === undefined ? "ws" : "wss"}://127.0.0.1:${port}`;
 	const open = (path: string, token: string, localAddress: string, headers = {}) => {
@@ -43,7 +43,7 @@ async function runBalanced(t: TestContext, server: string, options: GatewayOptio
 		port,
 		url,
 		open,
-		/** 101, or with what the upgrade is refused. */
+		/** 101, or the status of the rejected upgrade. */
 		async statusOf(localAddress: string): Promise<number | undefined> {
 			const { socket } = open("/device", deviceToken, localAddress);
 			return Promise.race([
@@ -54,7 +54,7 @@ async function runBalanced(t: TestContext, server: string, options: GatewayOptio
 	};
 }
 
-test("haproxy learns from /readyz that a gateway sends its devices away, and asks no more of it", {
+test("haproxy stops using a gateway whose /readyz says that it drains", {
 	skip: noHaproxy,
 }, async (t) => {
 	const { gateway, port, open } = await runBalanced(t, "inter 500ms fall 1", {

@@ -1,4 +1,4 @@
-/** Home Assistant with virtual devices, cut off and restarted in the middle, and with a house of 300 devices. */
+/** Home Assistant with virtual devices and a broker restart, and with a house of 300 devices. */
 
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
@@ -72,7 +72,7 @@ test(
 	},
 );
 
-/** Writes a second of a tone, whatever the text. */
+/** Writes a second of a tone for any text. */
 const voice = (samples: Buffer) => `
 process.stdin.resume().on("end", () => process.stdout.write(Buffer.from("${wav(samples).toString("base64")}", "base64")));`;
 
@@ -112,7 +112,7 @@ test(
 	},
 );
 
-test("300 devices are all there after a restart of the broker, by 902 messages", skip, async (t) => {
+test("300 devices return after a restart of the broker with 902 messages", skip, async (t) => {
 	const broker = await startMosquitto(t);
 	const { url } = await runGateway(t, {
 		...noRateLimits,
@@ -129,7 +129,7 @@ test("300 devices are all there after a restart of the broker, by 902 messages",
 	before.close();
 	await broker.kill();
 	await broker.start();
-	// Each that says that it has started is sent all again.
+	// Each announced restart resends everything.
 	const home = await SimulatedHomeAssistant.start(t, broker, { hasBirth: false });
 	const areThere = () => ids.every((id) => home.isAvailable(id));
 	await home.until(() => home.devices.size > 0);
@@ -138,8 +138,8 @@ test("300 devices are all there after a restart of the broker, by 902 messages",
 	const seconds = (performance.now() - from) / 1000;
 	const messages = home.heard.length;
 	t.diagnostic(`${messages} messages in ${seconds.toFixed(1)} s`);
-	// Discovery, state and availability of each, and discovery and status of the gateway.
+	// Discovery, state and availability of each device, and discovery and status of the gateway.
 	assert.equal(new Set(home.heard.map(({ topic }) => topic)).size, 300 * 3 + 2);
-	// What was on its way when the broker was killed may come twice: one of the devices' messages, and the gateway's two.
+	// Messages in flight when the broker was killed may be repeated: one of the devices', and the gateway's two.
 	assert.ok(messages <= 300 * 3 + 5, `${messages} messages`);
 });

@@ -1,4 +1,4 @@
-/** A device without settings gets them over its serial port, and joins a running gateway. */
+/** Provisioning over the serial port, up to the connection to a running gateway. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ import { runFleet } from "../support/fleet.js";
 import { ImprovClient } from "../support/improv-client.js";
 import { deviceToken } from "../support/running.js";
 
-test("a device is set up over its serial port, after a wrong password, and joins the fleet", async (t) => {
+test("provisions a device over its serial port after a wrong password, and the device joins the fleet", async (t) => {
 	const { url, monitorClient } = await runFleet(t);
 	const device = await VirtualDevice.start({
 		model: "PROTO-1",

@@ -1,5 +1,6 @@
 /**
- * All gateways lose NATS in the middle of fifty updates, for NATS_AWAY_SECONDS (20): the round before a release takes 600.
+ * * All gateways lose NATS in the middle of fifty updates for NATS_AWAY_SECONDS (20). The round before a release
+ * takes 600.
  */
 
 import assert from "node:assert/strict";
@@ -22,7 +23,7 @@ interface Rollout {
 	readonly counts: Readonly<Record<string, number>>;
 }
 
-test("updates that have begun end without NATS, what must be kept is refused meanwhile, and the rollout goes on after it", {
+test("started updates end without NATS, persistent changes are rejected meanwhile, and the rollout continues afterwards", {
 	skip: clusterMissing,
 }, async (t) => {
 	const random = new Random(1);
@@ -58,7 +59,7 @@ test("updates that have begun end without NATS, what must be kept is refused mea
 		() => first.call("PUT", "rollouts/autumn", plan),
 		() => true,
 	);
-	// On a busy computer the rest is offered it later, which must not fail either, and the first updates have ended by now.
+	// On a busy computer later offers take longer and must not fail, and the first updates have ended by now.
 	const offered = async () => devices.filter(({ offers }) => offers > 0).length;
 	await eventually(offered, (some) => some >= count / 2);
 	assert.ok(

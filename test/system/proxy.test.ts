@@ -1,4 +1,4 @@
-/** The gateway behind nginx as Debian ships it and with gateway/nginx.conf: alone, under a path, with and without TLS. */
+/** Gateway behind Debian's nginx with gateway/nginx.conf: alone, under a path, with and without TLS. */
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -25,12 +25,12 @@ const skip = hasNginx() ? opensslMissing() : howToInstall;
 
 interface Proxied {
 	readonly fleet: Fleet;
-	/** Such as `https://127.0.0.1:40123/gw`. */
+	/** Base URL, for example `https://127.0.0.1:40123/gw`. */
 	readonly url: string;
 	readonly authority: Authority;
-	/** A request through nginx; `path` begins with a slash. */
+	/** Sends a request through nginx; `path` begins with a slash. */
 	ask(path: string, options?: RequestOptions, body?: Buffer | string): Promise<Answer>;
-	/** An open WebSocket through nginx. @param localAddress of the client */
+	/** Opens a WebSocket through nginx. @param localAddress of the client */
 	open(path: string, headers: Readonly<Record<string, string>>, localAddress?: string): Promise<Client>;
 }
 
@@ -41,8 +41,8 @@ interface Answer {
 }
 
 /**
- * gateway/nginx.conf, with this test's addresses and certificate in place of the example's.
- * @param at such as `/gw/`
+ * gateway/nginx.conf with this test's addresses and certificate.
+ * @param at path, for example `/gw/`
  */
 async function readBlock(
 	port: number,
@@ -65,9 +65,9 @@ async function readBlock(
 }
 
 /**
- * A gateway without TLS, and nginx before it.
- * @param at the gateway's path at nginx
- * @param change of nginx's block
+ * Runs a gateway without TLS behind nginx.
+ * @param at path of the gateway at nginx
+ * @param change edits nginx's configuration
  */
 async function runProxied(
 	t: TestContext,
@@ -109,7 +109,7 @@ async function runProxied(
 const largeImage = makeImage({ segments: [Buffer.alloc(3 << 20, "abcdefg")] });
 const upload = { method: "POST", headers: { ...bearer(monitorToken), ...formHeaders } };
 
-test("gateway/nginx.conf passes on devices, monitors, an image of 3 MB and a sound", {
+test("gateway/nginx.conf forwards devices, monitors, an image of 3 MB and a sound", {
 	skip,
 }, async (t) => {
 	const { fleet, ask, open, authority } = await runProxied(t, "https", "/");
@@ -143,7 +143,7 @@ test("gateway/nginx.conf passes on devices, monitors, an image of 3 MB and a sou
 	);
 });
 
-test("an image that nginx's own limit refuses is said to be refused by the proxy", { skip }, async (t) => {
+test("attributes an image rejected by nginx's own limit to the proxy", { skip }, async (t) => {
 	const { ask } = await runProxied(t, "http", "/", (block) => block.replace(/client_max_body_size .+;/, ""));
 	const { status = 0, body } = await ask("/ota/upload", upload, form(filePart(largeImage)));
 	assert.equal(status, 413);

@@ -1,4 +1,4 @@
-/** Two gateways on NATS, of which the one that puts boards in the place of others is killed: the other one goes on. */
+/** Two gateways on NATS, one of which is killed during replacements; the other one continues. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -19,7 +19,7 @@ import { ScriptedDevice } from "../support/scripted-device.js";
 
 const count = 6;
 
-test("what one gateway has begun the other one completes, once, and both refuse the old boards", {
+test("the other gateway completes each started replacement once, and both reject the old boards", {
 	skip: clusterMissing,
 }, async (t) => {
 	const { releasesDir = "" } = await settingsOf(await temporaryDirectory(t));
@@ -38,7 +38,7 @@ test("what one gateway has begun the other one completes, once, and both refuse 
 	for (const { pair, id } of pairs) {
 		const [from, by] = pair;
 		const { before = [] } = await call<Shown>(other.url, "GET", `devices/${by}`);
-		// It goes on by itself; what it does not know of was perhaps not begun.
+		// It continues by itself; a replacement unknown to it may not have started.
 		if (before.length > 0 && !answered.has(id)) continued += 1;
 		else if (!answered.has(id)) await other.call("POST", `devices/${from}/replace`, { by });
 		await goesOver(other.url, pair, id);

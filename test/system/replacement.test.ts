@@ -1,4 +1,4 @@
-/** Boards that replace others, in a gateway that is killed meanwhile, and in one that is restored from a backup. */
+/** Replacements in a gateway that is killed meanwhile, and in one restored from a backup. */
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -28,7 +28,7 @@ import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } fro
 const count = 8;
 const pairs = pairsOf(count);
 
-test("a gateway that is killed while boards replace others has all of each, or none, after its next start", async (t) => {
+test("a gateway killed during replacements has completed or not started each one after its next start", async (t) => {
 	const directory = await temporaryDirectory(t);
 	const { releasesDir = "" } = await settingsOf(directory);
 	const dataDir = join(directory, "data");
@@ -53,7 +53,7 @@ test("a gateway that is killed while boards replace others has all of each, or n
 	}
 });
 
-test("a backup has which boards were replaced, and their history", async (t) => {
+test("a backup contains replaced boards and their history", async (t) => {
 	const folder = await temporaryDirectory(t);
 	const options = await settingsOf(join(folder, "first"));
 	const first = await runGateway(t, options);
@@ -71,7 +71,7 @@ test("a backup has which boards were replaced, and their history", async (t) => 
 	assert.equal(refused.status, 410);
 });
 
-test("a board in XS gets the volume and brightness of the one that it replaces, which says in its log why it is refused", async (t) => {
+test("a board in XS receives volume and brightness of the replaced board, which logs why it is rejected", async (t) => {
 	const fleet = await runFleet(t);
 	const broken = await fleet.powerOn("DEV-1", { serial: "00000a" });
 	await broken.report();

@@ -7,7 +7,7 @@ import { type Fleet, runFleet } from "../support/fleet.js";
 import { bearer, monitorToken } from "../support/running.js";
 import { pass, passUntil } from "../support/virtual-time.js";
 
-/** Fields are there by the route. */
+/** Response fields depend on the route. */
 interface Answer {
 	readonly counts: Readonly<Record<string, number>>;
 	readonly devices: readonly {
@@ -27,7 +27,7 @@ async function call(fleet: Fleet, method: string, path: string, body?: object) {
 	return answer;
 }
 
-/** Resolves once a rollout has this status, as monitors are notified. */
+/** Resolves once a rollout has this status in the monitor's notifications. */
 async function reaches(fleet: Fleet, id: string, predicate: (frame: Shown) => boolean): Promise<Shown> {
 	const watcher = await fleet.open("/monitor?rollouts", { headers: bearer(monitorToken) });
 	for (;;) {
@@ -74,7 +74,7 @@ test("an image with a mute codec stops at the canary", async (t) => {
 	assert.match(devices[0]?.reason ?? "", /went back to 1\.0\.0/);
 });
 
-test("a device that was away is updated after its return, while no page is open", async (t) => {
+test("a device that was offline is updated after its return, without an open page", async (t) => {
 	let skewMs = 0;
 	const fleet = await runFleet(t, undefined, { monotonic: () => performance.now() + skewMs });
 	const { bytes } = await buildFirmware();
@@ -100,7 +100,7 @@ test("a device that was away is updated after its return, while no page is open"
 	const connected = async () => /^gateway_sessions 1$/m.test(await metrics());
 	await waitUntil(connected, () => pass(device, 100));
 	const soaking = reaches(fleet, "away", ({ counts }) => counts.soaking === 1);
-	// The rollout has to see it, and then waits for at most 10 s.
+	// The rollout has to notice it, and then waits for at most 10 s.
 	await waitUntil(
 		async () => (await stepOf())?.status !== "queued",
 		async () => {

@@ -10,7 +10,7 @@ import { runFleet } from "../support/fleet.js";
 import { bearer, monitorToken, temporaryDirectory } from "../support/running.js";
 import { bytesPerSecond, capture, noise, wav } from "../support/sounds.js";
 
-test("npm run say has the gateway play a file later, lists it, and takes it back", async (t) => {
+test("npm run say schedules a file, lists it and cancels it", async (t) => {
 	const fleet = await runFleet(t, undefined, { limits: { scheduleSettleMs: 0 } });
 	const samples = noise(bytesPerSecond);
 	const file = join(await temporaryDirectory(t), "pizza.wav");

@@ -1,6 +1,6 @@
 /**
- * Three gateways on NATS, of which one is killed while schedules are due: each is heard exactly once. SCHEDULE_ROUNDS says how
- * often, TEST_SEED draws others.
+ * Three gateways on NATS, one of which is killed while schedules are due. Each schedule must be heard exactly once.
+ * SCHEDULE_ROUNDS is the number of rounds; TEST_SEED selects others.
  */
 
 import assert from "node:assert/strict";
@@ -25,13 +25,13 @@ import { tone, wav } from "../support/sounds.js";
 const rounds = Number(process.env.SCHEDULE_ROUNDS ?? 4);
 const schedulesAtOnce = 6;
 const gatewayCount = 3;
-/** Of a schedule one at each gateway, as those that wait for another sound go with their gateway. */
+/** One schedule per gateway, because queued sounds are lost with their gateway. */
 const idsOf = (schedule: number) =>
 	Array.from({ length: gatewayCount }, (_, gateway) => `dev-1-0000${gateway}${schedule}`);
 
-/** Plays each sound at once, and remembers results as the firmware does. */
+/** Plays each sound immediately and remembers results as the firmware does. */
 class Player extends ReconnectingDevice {
-	/** Ids of the sounds that were heard. */
+	/** Ids of the sounds heard. */
 	readonly played: string[] = [];
 	readonly #results = new Results({ remembered: () => "", remember: () => {}, flush: () => {} });
 
@@ -63,7 +63,7 @@ test("runs a due schedule exactly once across a crash", { skip: natsMissing }, a
 	await chmod(program, 0o755);
 	const nats = await startNats(t);
 	const gateways: GatewayProcess[] = [];
-	/** By schedule, then by gateway. */
+	/** Devices by schedule, then by gateway. */
 	const players: Player[][] = Array.from({ length: schedulesAtOnce }, () => []);
 	for (let index = 0; index < gatewayCount; index += 1) {
 		const environment = {
@@ -103,7 +103,7 @@ test("runs a due schedule exactly once across a crash", { skip: natsMissing }, a
 			);
 	};
 	const ends: Record<string, number> = {};
-	/** Ids of the announcements that schedules have begun, one for each due time. */
+	/** Ids of the announcements started by schedules, one for each due time. */
 	const jobs: string[] = [];
 	for (let round = 0; round < rounds; round += 1) {
 		await allKnow();
@@ -118,7 +118,7 @@ test("runs a due schedule exactly once across a crash", { skip: natsMissing }, a
 			made.push(await first.call("POST", "schedules", { at: { in: 2 }, do: { announcement } }));
 		}
 		const due = Math.min(...made.map(({ nextAt }) => Date.parse(nextAt ?? "")));
-		// Only the one that is killed can begin, or each of them.
+		// Either only the gateway that is killed can start them, or each of them.
 		const isAlone = random.next() < 0.7;
 		await setTimeout(due - 200 - Date.now());
 		if (isAlone) for (const other of others) other.suspend();
@@ -138,7 +138,7 @@ test("runs a due schedule exactly once across a crash", { skip: natsMissing }, a
 			const job = last.job ?? assert.fail(`${id} has no job`);
 			jobs.push(job);
 			const group = players[made.findIndex((each) => each.id === id)] ?? [];
-			// A device whose gateway is killed may be away.
+			// A device of a killed gateway may be offline.
 			for (const [index, { played }] of group.entries())
 				if (gateways[index] !== victim)
 					await eventually(

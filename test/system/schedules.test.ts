@@ -9,7 +9,7 @@ import { bytesPerSecond, capture, noise, wav } from "../support/sounds.js";
 
 const headers = bearer(monitorToken);
 
-/** @returns what is answered */
+/** @returns the response */
 async function ask(url: string, method: string, path: string, body?: Buffer | object) {
 	const isFile = Buffer.isBuffer(body);
 	const type = { "Content-Type": isFile ? "audio/wav" : "application/json" };
@@ -21,7 +21,7 @@ async function ask(url: string, method: string, path: string, body?: Buffer | ob
 
 const timeOfDay = (at: number) => new Date(at).toISOString().slice(11, 16);
 
-test("a timer announces on all devices, after its chime; then quiet hours hold on them, but for what is urgent", async (t) => {
+test("a timer announces on all devices after its chime; then quiet hours apply except to urgent sounds", async (t) => {
 	const fleet = await runFleet(t, undefined, { timeZone: "UTC", limits: { scheduleSettleMs: 0 } });
 	const { url } = fleet;
 	const samples = noise(bytesPerSecond);

@@ -1,6 +1,6 @@
 /**
- * Releases for a fleet behind `wss://` with an authority of its own. What a device needs to connect again after an update
- * lies in its flash; an image that carried it would hide that an update loses it.
+ * Releases for a fleet behind `wss://` with its own authority. The settings that a device needs to reconnect after an
+ * update are in its flash; an image that contained them would hide that an update loses them.
  */
 
 import assert from "node:assert/strict";
@@ -70,7 +70,7 @@ test(`a wss fleet with its own authority installs ${releases} releases in a row,
 		);
 		for (const { device } of started) {
 			assert.equal(device.started.version, version);
-			// It confirms itself once its report has left; the gateway may have seen that before.
+			// It is confirmed once its report has left; the gateway may have received that before.
 			await waitUntil(() => !device.isPendingVerify);
 		}
 	}

@@ -13,7 +13,7 @@ import type { Client } from "../support/running.js";
 const devices = 50;
 const updates = 100;
 
-/** Reads how the trials of this many devices ended. */
+/** Reads the trial results of this many devices. */
 async function resultsOf(monitor: Client, count: number): Promise<Map<string, string>> {
 	const results = new Map<string, string>();
 	while (results.size < count) {
@@ -25,7 +25,7 @@ async function resultsOf(monitor: Client, count: number): Promise<Map<string, st
 	return results;
 }
 
-/** Moves the clocks of all devices on until something has come to pass, over their restarts. */
+/** Advances the clocks of all devices, across their restarts, until a promise resolves. */
 async function passAllUntil<T>(all: readonly VirtualDevice[], awaited: Promise<T>): Promise<T> {
 	let isOver = false;
 	const end = () => {

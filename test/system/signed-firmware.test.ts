@@ -1,4 +1,4 @@
-/** Signed firmware on virtual devices: what is refused whatever the gateway says, and how keys are replaced over the air. */
+/** Signed firmware on virtual devices: rejection of unsigned images, and replacement of keys over the air. */
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -32,7 +32,7 @@ async function serve(t: TestContext, file: Buffer): Promise<string> {
 	return `http://127.0.0.1:${await listen(t, server)}/firmware.bin`;
 }
 
-/** As a gateway would that is in other hands: the command is forwarded as it is. @returns the reason of its `ota_error` */
+/** Forwards the command as a compromised gateway could. @returns the reason of its `ota_error` */
 async function startOta(
 	{ monitorClient }: Fleet,
 	{ control, deviceId }: FleetDevice,
@@ -51,8 +51,8 @@ async function startOta(
 	return isRecord(message) ? String(message.reason) : "";
 }
 
-describe("a device with a release key", () => {
-	test("refuses what its maker has not signed, and its previous firmware still runs", async (t) => {
+describe("device with a release key", () => {
+	test("rejects an image that is not signed by its key and keeps running its firmware", async (t) => {
 		const key = makeReleaseKey();
 		const fleet = await runFleet(t);
 		const boots: string[] = [];
@@ -73,7 +73,7 @@ describe("a device with a release key", () => {
 		assert.deepEqual(boots, ["1.0.0", "1.0.0"]);
 	});
 
-	test("gets a release with its signature from the catalog, and one that is not signed not at all", async (t) => {
+	test("receives a signed release with its signature from the catalog, and an unsigned one not at all", async (t) => {
 		const key = makeReleaseKey();
 		const fleet = await runFleet(t, undefined, { releaseKeys: [key.publicKey] });
 		const device = await fleet.powerOn("DEV-1", { version: "1.0.0", builtIn: { releaseKeys: key.text } });
@@ -102,7 +102,7 @@ async function release({ releasesDir }: Fleet, version: string, { by, ...builtIn
 	});
 }
 
-/** Updates over the air. @returns how it ended, or why the gateway refused it */
+/** Updates over the air. @returns the result, or the reason why the gateway rejected it */
 async function trigger(fleet: Fleet, { deviceId }: FleetDevice, version: string) {
 	const { monitorClient } = fleet;
 	const answer = await monitorClient.request({ type: "trigger_ota", targetId: deviceId, version });
@@ -111,7 +111,7 @@ async function trigger(fleet: Fleet, { deviceId }: FleetDevice, version: string)
 	return { otaStatus, reason: otaReason ?? "" };
 }
 
-test("keys are replaced over the air: old, both, new; then nothing of the old key is taken", async (t) => {
+test("replaces keys over the air: old, both, new; then rejects the old key", async (t) => {
 	const [oldKey, newKey] = [makeReleaseKey(), makeReleaseKey()];
 	const fleet = await runFleet(t, undefined, { releaseKeys: [oldKey.publicKey, newKey.publicKey] });
 	const device = await fleet.powerOn("DEV-1", {
@@ -149,7 +149,7 @@ test("keys are replaced over the air: old, both, new; then nothing of the old ke
 	assert.deepEqual(await update("5.0.0", { by: newKey, releaseKeys: newKey.text }), updated);
 });
 
-test("a lower security version is not offered, and refused if it is sent all the same", async (t) => {
+test("is not offered a lower security version, and rejects it anyway", async (t) => {
 	const fleet = await runFleet(t);
 	const device = await fleet.powerOn("DEV-1", {
 		version: "2.0.0",

@@ -1,4 +1,4 @@
-/** Sounds on devices in XS, commanded and seen through a gateway. */
+/** Sounds on devices in XS, controlled and observed through a gateway. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,13 +13,13 @@ import type { Frame } from "../support/running.js";
 import { bytesPerSecond, capture, noise, SoundServer, wav } from "../support/sounds.js";
 import { yieldToSockets } from "../support/virtual-time.js";
 
-/** A sound_update that is relayed to monitors. */
+/** sound_update relayed to monitors. */
 const updateIn = (frame: Frame) => {
 	const message: unknown = frame.type === "device_message" ? frame.message : undefined;
 	return isRecord(message) && message.type === "sound_update" ? message : undefined;
 };
 
-test("two devices are made ready, begin together and play the same samples to the end; a monitor sees each step", async (t) => {
+test("two devices prepare, start together and play the same samples to the end; a monitor sees each step", async (t) => {
 	const fleet = await runFleet(t);
 	const samples = noise(3 * bytesPerSecond);
 	const server = await SoundServer.run(t, { file: wav(samples) });
@@ -63,7 +63,7 @@ test("two devices are made ready, begin together and play the same samples to th
 		assert.equal(authorization, undefined, "the token is for the gateway");
 });
 
-test("the device's token is sent to its own gateway alone, by its address", async (t) => {
+test("sends the device token to its own gateway only, by its address", async (t) => {
 	const fleet = await runFleet(t);
 	const program = await buildFirmware();
 	await fleet.release("1.1.0", makeVirtualImage(program.bytes, "DEV-1", "1.1.0"));
@@ -82,7 +82,7 @@ test("the device's token is sent to its own gateway alone, by its address", asyn
 	}
 });
 
-test("a sound is loaded over TLS, from a server that the device's authority has certified", async (t) => {
+test("loads a sound over TLS from a server certified by the device's authority", async (t) => {
 	const fleet = await runFleet(t, new Authority(await temporaryDirectory(t), "test"));
 	const program = await buildFirmware();
 	await fleet.release("1.1.0", makeVirtualImage(program.bytes, "DEV-1", "1.1.0"));

@@ -1,6 +1,6 @@
 /**
- * A standing rollout over two gateways and NATS: the channel gets one release after the other, and each time a gateway is
- * killed (SIGKILL) soon after, from the second time on the one that drives.
+ * Standing rollout over two gateways and NATS: the channel gets one release after another, and each time a gateway is
+ * killed (SIGKILL) soon after, from the second time on the leading one.
  */
 
 import assert from "node:assert/strict";
@@ -17,7 +17,7 @@ import { seed, seedNote } from "../support/seed.js";
 
 const count = 12;
 const versions = ["1.4.0", "1.5.0", "1.6.0", "1.7.0", "1.8.0"];
-/** An offer that is lost with a gateway ends after 5 minutes of silence, and the next release waits for that. */
+/** An offer lost with a gateway ends after 5 minutes of silence, and the next release waits for that. */
 const lostMs = 6 * 60_000;
 
 interface Step {
@@ -26,13 +26,13 @@ interface Step {
 	readonly reason: string | null;
 }
 
-test("a standing rollout goes on to each release although the gateway that drives it is killed, and sends no device one twice", {
+test("a standing rollout continues with each release although its leading gateway is killed, and updates no device twice", {
 	skip: clusterMissing,
 }, async (t) => {
 	t.diagnostic(seedNote);
 	const random = new Random(seed);
 	const releasesDir = join(await temporaryDirectory(t), "releases");
-	/** The latest first. */
+	/** Latest first. */
 	const release = (...released: readonly string[]) =>
 		writeReleases(
 			releasesDir,
@@ -42,7 +42,7 @@ test("a standing rollout goes on to each release although the gateway that drive
 	await release("1.4.0");
 	const cluster = await startCluster(t, { gateways: 2, servers: 1, releasesDir });
 	const devices = startDevices(t, cluster, random);
-	/** Of the first that answers: one of them may be starting. */
+	/** Requests the first gateway that responds; one of them may be starting. */
 	const call = <T>(path: string, method = "GET", body?: object) =>
 		eventually(
 			() =>
@@ -72,7 +72,7 @@ test("a standing rollout goes on to each release although the gateway that drive
 		const gateway = cluster.gateways[index % 2];
 		assert.ok(gateway, `no gateway ${index % 2}`);
 		await gateway.kill();
-		// As long as the other needs to take over, or shorter.
+		// Up to the time that the other gateway needs to take over.
 		await setTimeout(random.between(0, 15_000));
 		await gateway.start();
 		const steps = await eventually(

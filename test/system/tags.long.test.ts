@@ -1,4 +1,4 @@
-/** Tags that are given at one of two gateways on NATS, and devices that are chosen by them at the other. */
+/** Tags assigned at one of two gateways on NATS, which select devices at the other. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ interface Listed {
 	readonly devices: readonly { readonly deviceId: string; readonly tags?: readonly string[] }[];
 }
 
-test("a tag that is given at one gateway chooses devices at the other, now and at a due time, until it is taken back", {
+test("a tag assigned at one gateway selects devices at the other, now and at a due time, until it is removed", {
 	skip: natsMissing,
 }, async (t) => {
 	const buses = await natsBuses(t);

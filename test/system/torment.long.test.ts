@@ -1,5 +1,5 @@
 /**
- * Three minutes of chaos, whose faults TEST_SEED draws. TORMENT_MINUTES makes it longer or shorter.
+ * * Three minutes of random faults drawn from TEST_SEED. TORMENT_MINUTES changes the duration.
  */
 
 import assert from "node:assert/strict";
@@ -9,7 +9,7 @@ import { seed, seedNote } from "../support/seed.js";
 
 const minutes = process.env.TORMENT_MINUTES || "3";
 
-test("all guarantees hold through minutes of random faults", async (t) => {
+test("all invariants hold during minutes of random faults", async (t) => {
 	t.diagnostic(seedNote);
 	const torment = runCommand(t, "test/torment/main.ts", ["--seed", String(seed), "--minutes", minutes]);
 	assert.equal(await torment.exitCode, 0, torment.output());

@@ -6,7 +6,7 @@ import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { listen } from "../support/ports.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 
-/** A server that sends the first `byteCount` bytes, and the rest when the test lets it. */
+/** Serves the first `byteCount` bytes, and the rest when the test allows it. */
 async function runSlowServer(t: TestContext, image: Buffer, byteCount: number) {
 	const authorizations: (string | undefined)[] = [];
 	let release = () => {};
@@ -23,7 +23,7 @@ async function runSlowServer(t: TestContext, image: Buffer, byteCount: number) {
 	return { url: `http://127.0.0.1:${await listen(t, server)}/firmware.bin`, authorizations, release };
 }
 
-test("while it updates, the ring shows 6, the player is stopped, commands are answered, and a second update is busy", async (t) => {
+test("during an update the ring shows 6, the player stops, commands work, and a second update is busy", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const { bytes } = await buildFirmware();
 	const server = await runSlowServer(t, makeVirtualImage(bytes, "DEV-1", "2.0.0"), 50_000);

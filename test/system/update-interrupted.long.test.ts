@@ -50,7 +50,7 @@ for (const seconds of [45, 300])
 		await again.next("state_report");
 		const failed = again.next("ota_error").then(
 			({ reason }) => assert.fail(reason),
-			// The connection ends with the restart that is wanted.
+			// The connection ends with the requested restart.
 			() => new Promise<never>(() => {}),
 		);
 		const updated = await passUntil(device, Promise.race([gateway.connection(), failed]));

@@ -1,4 +1,4 @@
-/** An update by a patch, of the firmware in XS. */
+/** Update by patch of the firmware in XS. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -18,7 +18,7 @@ import { startProxy } from "../support/tcp-proxy.js";
 
 const digestOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
-/** Answers requests for parts. */
+/** Serves range requests. */
 async function serve(t: TestContext, files: Readonly<Record<string, Uint8Array>>) {
 	const asked: string[] = [];
 	const server = createServer(({ url = "", headers: { range } }, response) => {
@@ -38,7 +38,7 @@ async function serve(t: TestContext, files: Readonly<Record<string, Uint8Array>>
 	return { urlOf: (path: string) => `http://127.0.0.1:${port}${path}`, asked };
 }
 
-test("firmware in XS updates itself by a patch, in less memory than by the whole firmware, which it takes where the patch does not fit", async (t) => {
+test("updates firmware in XS by a patch in less memory than by the full image, and falls back to it if the patch does not match", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const { bytes } = await buildFirmware();
 	const [first, second, third] = ["1.0.0", "2.0.0", "3.0.0"].map((version) =>
@@ -78,7 +78,7 @@ test("firmware in XS updates itself by a patch, in less memory than by the whole
 	assert.ok(byPatch < byImage, `${byPatch} bytes of heap by a patch, ${byImage} by the whole firmware`);
 });
 
-test("a device that runs a release gets the next one by its patch, and whole where there is none", async (t) => {
+test("updates a device with a release by its patch, and by the full image if there is none", async (t) => {
 	const fleet = await runFleet(t);
 	const { bytes } = await buildFirmware();
 	for (const version of ["1.1.0", "1.2.0", "1.3.0"])

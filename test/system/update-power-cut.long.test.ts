@@ -1,7 +1,7 @@
 /**
- * Power cut in an update of the whole firmware in XS, where it decides: at each write of otadata, after each write of
- * settings, which the firmware makes only here, and amid the image. test/device/update/power-cut.long.test.ts cuts at every
- * flash operation, without XS and settings.
+ * Power cuts in an update of the whole firmware in XS at the critical points: at each write of otadata, after each
+ * write of settings, which the firmware makes only here, and within the image.
+ * test/device/update/power-cut.long.test.ts cuts at every flash operation, without XS and settings.
  */
 
 import assert from "node:assert/strict";
@@ -18,7 +18,7 @@ import { listen } from "../support/ports.js";
 import { powerOn, runScriptedGateway, type ScriptedGateway } from "../support/scripted-gateway.js";
 import { passUntil } from "../support/virtual-time.js";
 
-/** A server that gives out the image of the version that the address names. */
+/** Serves the image of the version in the URL. */
 async function serveVersions(t: TestContext, program: Uint8Array) {
 	const images = new Map(
 		["2.0.0", "3.0.0"].map((version) => [`/${version}`, makeVirtualImage(program, "DEV-1", version)]),
@@ -32,12 +32,12 @@ async function serveVersions(t: TestContext, program: Uint8Array) {
 	return (version: string) => `http://127.0.0.1:${port}/${version}`;
 }
 
-/** Updates until the device has reported that version and is confirmed, or has come back with the previous one. */
+/** Updates until the device has reported that version and is confirmed, or has returned with the previous one. */
 async function update(gateway: ScriptedGateway, device: VirtualDevice, url: string): Promise<string> {
 	const connected = async () => {
 		for (;;) {
 			const connection = await gateway.connection();
-			// Power may be cut before the report: then the device connects again.
+			// A power cut may precede the report: then the device connects again.
 			const report = await connection.next("state_report").catch(() => undefined);
 			if (report) return { connection, report };
 		}
@@ -53,7 +53,7 @@ async function settled(device: VirtualDevice): Promise<void> {
 	await waitUntil(() => !device.isPendingVerify);
 }
 
-test("a power cut in an update of the firmware in XS leaves a device that runs and accepts the next update", async (t) => {
+test("a power cut in an update of the firmware in XS leaves a working device that accepts the next update", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const program = await buildFirmware();
 	const urlOf = await serveVersions(t, program.bytes);
@@ -74,7 +74,7 @@ test("a power cut in an update of the firmware in XS leaves a device that runs a
 	const amidImage = Math.floor(operations.length / 2);
 	const cuts = operations.flatMap(({ kind, offset }, index) => {
 		const isInOtaData = offset < partitions.nvs.offset;
-		// A setting that is replaced is the old one or the new one.
+		// A replaced setting has its old or its new value.
 		const moments: CutMoment[] = kind === "replace" ? ["after"] : ["middle", "after"];
 		const isChosen = isInOtaData || kind === "replace" || index === amidImage;
 		return isChosen ? moments.map((moment) => ({ operation: index + 1, moment })) : [];

@@ -1,4 +1,6 @@
-/** Updates with an unexpected end, with the whole firmware on a virtual device: the gateway reports the actual result. */
+/**
+ * Updates with an unexpected end, with the whole firmware on a virtual device: the gateway reports the actual result.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -27,7 +29,7 @@ test("a power loss between 100 % and ota_complete is no rollback: the new firmwa
 	const flash: Flash = new Flash({
 		byteLength: flashBytes,
 		onOperation: ({ offset }) => {
-			// The first operation on otadata chooses the slot to start from.
+			// The first operation on otadata selects the slot to start.
 			if (!isArmed || offset >= partitions.nvs.offset) return;
 			isArmed = false;
 			flash.cutAt(0, "before");
@@ -45,7 +47,7 @@ test("a power loss between 100 % and ota_complete is no rollback: the new firmwa
 	assert.match(String(otaReason), /restarted \(POWERON_RESET\) after 100 % .+; it still runs 1\.0\.0\.$/);
 });
 
-test("an upload that is replaced before the first block is named", async (t) => {
+test("names an upload that is replaced before the first block", async (t) => {
 	let replace = () => {};
 	const replaced = new Promise<void>((resolve) => {
 		replace = resolve;
@@ -77,7 +79,7 @@ test("an upload that is replaced before the first block is named", async (t) => 
 	);
 });
 
-test("a start_ota that is refused on probation does not hide the rollback of the update before", async (t) => {
+test("a start_ota rejected during probation does not hide the rollback of the previous update", async (t) => {
 	const fleet = await runFleet(t);
 	const { bytes } = await buildFirmware({ "board/es8311": "test/hosts/virtual/xs/firmware/dead-codec.ts" });
 	await fleet.release("2.0.0", makeVirtualImage(bytes, "DEV-1", "2.0.0"));

@@ -23,7 +23,7 @@ async function serveOverTls(t: TestContext, { cert, key }: Certificate, image: B
 	return { url: `https://localhost:${await listen(t, server)}/firmware.bin`, requests: () => requests };
 }
 
-test("an update over https", { skip }, async (t) => {
+test("update over https", { skip }, async (t) => {
 	const folder = await temporaryDirectory(t);
 	const authority = new Authority(folder, "authority");
 	const other = new Authority(folder, "other");
@@ -78,7 +78,7 @@ test("an update over https", { skip }, async (t) => {
 			assert.equal(device.started.version, "1.0.0");
 		});
 
-	await t.test("with an authority that is no certificate is refused with what to change", async (t) => {
+	await t.test("with an invalid authority is rejected with the required change", async (t) => {
 		const gateway = await runScriptedGateway(t);
 		await powerOn(t, gateway);
 		const connection = await gateway.connection();

@@ -30,7 +30,7 @@ for (const model of models)
 		assert.equal(device.started.slot, 1);
 	});
 
-test("a device in XS installs an upload with other data after an image without SHA-256", async (t) => {
+test("installs an upload with trailing data after an image without SHA-256", async (t) => {
 	const fleet = await runFleet(t);
 	const program = await buildFirmware();
 	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0" });
@@ -66,7 +66,7 @@ test(`${updatesInARow} updates in a row end each with the next version, in the o
 		const { otaStatus } = await fleet.updateResult(deviceId);
 		assert.equal(otaStatus, "updated");
 		assert.equal(device.started.slot, (index + 1) % 2);
-		// It confirms itself once its report has left; the gateway may have seen that before.
+		// It is confirmed once its report has left; the gateway may have received that before.
 		await waitUntil(
 			() => !device.isPendingVerify,
 			() => pass(device, 20),

@@ -40,7 +40,7 @@ export async function sendInvalid(world: World, { monitor, kind }: Of<"invalid m
 	if (code === "ack") world.journal.break(`${garbage[kind]} was carried out`);
 }
 
-/** Half of an upload, without the rest. */
+/** Sends half of an upload without the rest. */
 export async function breakOffUpload(world: World, bytes: Buffer): Promise<void> {
 	const head = [
 		"POST /ota/upload HTTP/1.1",

@@ -1,4 +1,4 @@
-/** Carries out the schedule's actions except restarts, and records what the gateway has acknowledged. */
+/** Executes the schedule's actions except restarts, and records what the gateway has acknowledged. */
 
 import { access } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ type Of<N extends Action["do"]> = Extract<Action, { do: N }>;
 
 export class Actions {
 	readonly #world: World;
-	/** The current fault; each action ends only its own. */
+	/** Current fault; each action ends only its own. */
 	#diskFault: object | undefined;
 	#brightness = 0;
 	#isUploading = false;
@@ -21,7 +21,7 @@ export class Actions {
 		this.#world = world;
 	}
 
-	/** Begins an action; one that takes time continues beside the next steps. */
+	/** Starts an action; a long one continues beside the next steps. */
 	async perform(action: Exclude<Action, Of<"restart">>): Promise<void> {
 		const world = this.#world;
 		switch (action.do) {
@@ -91,7 +91,7 @@ export class Actions {
 		});
 	}
 
-	/** An overloaded gateway keeps its fleet: its frames reach devices in time. */
+	/** Loads the gateway, which must keep its fleet: its frames must reach devices in time. */
 	async #load({ steps }: Of<"load">): Promise<void> {
 		const { gateway, places, journal } = this.#world;
 		const { pauses } = gateway;
@@ -142,7 +142,7 @@ export class Actions {
 
 	async #update({ monitor, device, version }: Of<"update">): Promise<void> {
 		const { record } = this.#world.place(device);
-		// A forgotten device gets another list: the answer may come after it was forgotten.
+		// A forgotten device gets a new list: the response may arrive after it was forgotten.
 		const { accepted } = record;
 		const isUpload = version === "custom";
 		const asked = isUpload ? version : Images.release(Number(version));
@@ -198,7 +198,7 @@ export class Actions {
 	async #onForgotten({ record }: Place, address: string, status: number): Promise<void> {
 		const { gateway, journal } = this.#world;
 		if (status === 404 || status === 409) return;
-		// If it failed, or its result is unknown, a part of it may have been done.
+		// If it failed, or its result is unknown, it may be partly done.
 		record.isKept = false;
 		record.accepted = [];
 		if (status !== 204) return;

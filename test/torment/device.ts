@@ -1,6 +1,6 @@
 /**
- * A device that follows the protocol: it reports, executes commands, reconnects, and downloads, checks and runs firmware, or fails
- * in one of the ways that a draw selects. Its record says what it did.
+ * Device that follows the protocol: it reports, executes commands, reconnects, and downloads, verifies and runs
+ * firmware, or fails in a randomly selected way. Its record contains what it did.
  */
 
 import { setTimeout as pause } from "node:timers/promises";
@@ -19,40 +19,40 @@ export interface SimulatedTormentDeviceOptions {
 	readonly draw: Random;
 	readonly images: Images;
 	readonly journal: Journal;
-	/** By a header, or only by its first report. */
+	/** Identified by a header, or only by its first report. */
 	readonly isNamedByHeader: boolean;
 }
 
-/** A device of a torment run, simulated or virtual. */
+/** Device of a torment run, simulated or virtual. */
 export interface TormentDevice {
 	readonly record: DeviceRecord;
-	/** Reports only on request. */
+	/** Sends reports only on request. */
 	isQuiet: boolean;
 	readonly isOn: boolean;
 	/** Whether its state is final without further actions. */
 	readonly isIdle: boolean;
-	/** How often it has closed a connection on which it received nothing. */
+	/** Number of connections it closed because it received nothing. */
 	silences: number;
 	powerOn(): void;
-	/** Closes nothing; its line does. Resolves when it sends nothing any more. */
+	/** Stops sending; its link closes the connection. Resolves when it sends nothing any more. */
 	powerOff(): Promise<void>;
 	/** Sends a text, valid or not. */
 	sendText(text: string | Buffer): void;
 	report(): void;
-	/** Connects a second time, as after a lost connection; the gateway closes the previous connection. */
+	/** Connects a second time, as after a lost connection. The gateway closes the previous connection. */
 	connectAgain(): void;
 }
 
-/** The result of an update. */
+/** Result of an update. */
 type Ending =
 	| "runs"
-	/** Reports, and rolls back later. */
+	/** Reports and rolls back later. */
 	| "rolls back"
 	/** Rolls back before its first report. */
 	| "crashes"
 	/** Sends ota_error. */
 	| "fails"
-	/** In the middle. */
+	/** Disconnects in the middle. */
 	| "loses power";
 const endings: readonly (readonly [number, Ending])[] = [
 	[6, "runs"],
@@ -62,11 +62,11 @@ const endings: readonly (readonly [number, Ending])[] = [
 	[1, "loses power"],
 ];
 
-/** About the size of the images, for progress. */
+/** Approximate size of the images, for progress. */
 const imageBytes = 24_000;
 const lookMs = 1000;
 const reportEvery = 2;
-/** The gateway sends a ping or a pong every 1.5 s. */
+/** Timeout without frames. The gateway sends a ping or a pong every 1.5 s. */
 const silenceMs = 6000;
 
 export class SimulatedTormentDevice extends SimulatedDevice implements TormentDevice {
@@ -77,10 +77,10 @@ export class SimulatedTormentDevice extends SimulatedDevice implements TormentDe
 	#heardAt = 0;
 	#looks = 0;
 	#timer: NodeJS.Timeout | undefined;
-	/** Counts its starts: work begun before the latest one is abandoned. */
+	/** Counts its starts: work from before the latest one is abandoned. */
 	#starts = 0;
 	#startedAt = 0;
-	/** The boot loader's action at the next start, after an update. */
+	/** Action of the boot loader at the next start, after an update. */
 	#onBoot: (() => void) | undefined;
 	#isUpdating = false;
 	#isOnProbation = false;
@@ -176,7 +176,7 @@ export class SimulatedTormentDevice extends SimulatedDevice implements TormentDe
 		this.report();
 	}
 
-	/** A rollout offers its version at most `maxAttempts` times. */
+	/** Checks that a rollout offers its version at most `maxAttempts` times. */
 	#countOffer(url: string): void {
 		const { record, journal } = this.#options;
 		const [, version = ""] = /firmware-v(2\.\d+\.0)\.bin/.exec(url) ?? [];

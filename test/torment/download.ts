@@ -1,4 +1,4 @@
-/** A scripted device's download of an image: from the address that it was sent, with its token, verified. */
+/** Image download of a scripted device: from the given address, with its token, verified. */
 
 import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -18,7 +18,7 @@ export interface DownloadOptions {
 	readonly isOver: () => boolean;
 }
 
-/** @returns the version of the image; undefined: no image, or none for this device */
+/** @returns version of the image; undefined: no image, or none for this device */
 export async function download(
 	url: string,
 	{ deviceId, model }: DeviceRecord,

@@ -1,6 +1,6 @@
 /**
- * A disk that can be full, read-only, broken, slow, or out of file descriptors. Only the errors are simulated: what succeeds is
- * done on the real disk.
+ * Disk that can be full, read-only, broken, slow, or out of file descriptors. Only the errors are simulated:
+ * successful operations use the real disk.
  */
 
 import fs, { type FileHandle } from "node:fs/promises";
@@ -11,13 +11,13 @@ export interface DiskFault {
 	readonly kind: "full" | "read-only" | "too many files" | "broken" | "slow";
 	/** Every n-th such operation fails; 1: all of them. */
 	readonly every: number;
-	/** Of "slow": milliseconds for each write. */
+	/** Delay of each write in ms, for "slow". */
 	readonly delayMs: number;
 }
 
 const codes = { full: "ENOSPC", "read-only": "EROFS", "too many files": "EMFILE", broken: "EIO" } as const;
 type Operation = "create" | "read" | "write" | "sync" | "rename" | "remove";
-/** The operations that a fault makes fail. */
+/** Operations that fail with a fault. */
 const fails: Readonly<Record<DiskFault["kind"], readonly Operation[]>> = {
 	full: ["write"],
 	"read-only": ["create", "rename", "remove"],
@@ -27,11 +27,11 @@ const fails: Readonly<Record<DiskFault["kind"], readonly Operation[]>> = {
 };
 
 export class FailingDisk {
-	/** Undefined: none. */
+	/** undefined: no fault. */
 	fault: DiskFault | undefined;
 	#count = 0;
 
-	/** For a gateway. */
+	/** Disk for a gateway. */
 	readonly disk: Disk = {
 		...fs,
 		open: async (path, flags, mode) => {
@@ -57,7 +57,7 @@ export class FailingDisk {
 		});
 	}
 
-	/** A file that is already open for writing fails too. */
+	/** Makes a file fail that is already open for writing. */
 	#watch(handle: FileHandle): FileHandle {
 		const writeFile = async (content: string | Uint8Array) => {
 			const bytes = Buffer.from(content);
@@ -88,7 +88,7 @@ export class FailingDisk {
 			if (operation !== "read") await pause(fault.delayMs);
 			return;
 		}
-		// A temporary file can be renamed and removed: the gateway could not prevent a leftover otherwise.
+		// Temporary files can be renamed and removed: otherwise the gateway could not avoid leftovers.
 		const isDraft = isTemporary(String(path ?? ""));
 		if (isDraft && (operation === "rename" || operation === "remove")) return;
 		// Not on the disk.

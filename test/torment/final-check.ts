@@ -1,4 +1,4 @@
-/** The final check: all faults end; then gateway, devices, monitors and disk must agree, without leftovers. */
+/** Final check: all faults end, then gateway, devices, monitors and disk must agree, without leftovers. */
 
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,9 +12,9 @@ import type { World } from "./world.js";
 /** Firmware that failed to connect for long retries after a minute. */
 const backMs = 90_000;
 const agreeMs = 20_000;
-/** The uploads of this minute may have reached the limit of one address. */
+/** Uploads of this minute may have reached the rate limit of one address. */
 const uploadMs = 70_000;
-/** HTTP connections in keep-alive, the log, the lock, Node's own. */
+/** HTTP keep-alive connections, the log, the lock, and Node's own files. */
 const otherFiles = 40;
 const heapGrowthBytes = 12 * 2 ** 20;
 
@@ -67,7 +67,7 @@ function devicesOf({ gateway }: World): Promise<Devices> {
 	return gateway.get<Devices>("/api/devices");
 }
 
-/** Every device is connected, and its version is the one that it runs. */
+/** Checks that every device is connected and reported with the version that it runs. */
 function findProblem({ devices }: Devices, { places }: World): string | undefined {
 	for (const { record } of places) {
 		const { deviceId, runs } = record;
@@ -79,7 +79,7 @@ function findProblem({ devices }: Devices, { places }: World): string | undefine
 	return devices.length > places.length ? "there are devices that do not exist" : undefined;
 }
 
-/** All monitors show the gateway's state, up to the last report. */
+/** Checks that all monitors show the gateway's state, up to the last report. */
 async function agree(world: World): Promise<void> {
 	const { gateway, places, monitors, ledger } = world;
 	for (const { device } of places) {
@@ -110,7 +110,7 @@ function findDifference(shown: SessionRecord, reported: SessionRecord): string |
 	return field && `${field} ${JSON.stringify(shown[field])} instead of ${JSON.stringify(reported[field])}`;
 }
 
-/** The next upload removes leftovers of uploads that failed on a failing disk. */
+/** Uploads once more, which removes leftovers of uploads that failed on a failing disk. */
 async function replaceUpload(world: World): Promise<void> {
 	const { gateway, images, ledger, journal } = world;
 	const { bytes, version } = images.upload("DEV-1");
@@ -123,7 +123,7 @@ async function replaceUpload(world: World): Promise<void> {
 	ledger.uploadsKept = ledger.uploads.length;
 }
 
-/** The disk has what the gateway reports, and nothing else. */
+/** Checks that the disk contains what the gateway reports, and nothing else. */
 async function findDiskProblem({ gateway, places, damaged }: World): Promise<string | undefined> {
 	const list = (folder: string) => readdir(join(gateway.dataDir, folder)).catch(() => []);
 	const files = (await Promise.all(["devices", "updates", "firmware"].map(list))).flat();
@@ -150,7 +150,7 @@ async function findDiskProblem({ gateway, places, damaged }: World): Promise<str
 	return undefined;
 }
 
-/** No memory, socket or file is left of clients that have disconnected. */
+/** Checks that no memory, socket or file of disconnected clients is left. */
 async function checkGrowth(world: World, heapBefore: number | undefined): Promise<void> {
 	const { gateway, places, monitors, journal } = world;
 	const expected = places.length + monitors.length;
@@ -171,7 +171,7 @@ async function checkGrowth(world: World, heapBefore: number | undefined): Promis
 	}, agreeMs);
 }
 
-/** 0 without /proc. */
+/** Number of open files; 0 without /proc. */
 function openFiles({ gateway }: World): number {
 	try {
 		return gateway.openFiles();
@@ -180,7 +180,7 @@ function openFiles({ gateway }: World): number {
 	}
 }
 
-/** Nothing is lost by one more kill. */
+/** Checks that one more kill loses nothing. */
 async function checkRestart(world: World): Promise<void> {
 	const { gateway, places, journal } = world;
 	const readAll = async () => {

@@ -1,4 +1,4 @@
-/** The gateway as a process that can be killed, with a disk and a clock that fail on request. */
+/** Gateway process that can be killed, with a disk and a clock that fail on request. */
 
 import v8 from "node:v8";
 import { extensions } from "../../gateway/extensions.js";
@@ -27,7 +27,7 @@ const log = createLog("debug");
 let gateway: Gateway | undefined;
 
 const handlers = {
-	/** @returns where it listens, or why it does not */
+	/** @returns its port, or why it does not listen */
 	listen: async ({ dataDir, releasesDir, offsetMs }: ListenOptions) => {
 		clockOffsetMs = offsetMs;
 		gateway = new Gateway({
@@ -41,7 +41,7 @@ const handlers = {
 			disk: failing.disk,
 			now: () => Date.now(),
 			monotonic: () => performance.now() + aheadMs,
-			// A stalled line is noticed within the run; one address stands for all.
+			// A stalled connection is detected within the run; one address stands for all.
 			limits: { pingIntervalMs: 1500, upgradesInTwoSeconds: 100_000, closeTimeoutMs: 2000 },
 		});
 		try {
@@ -54,11 +54,11 @@ const handlers = {
 	disk: ({ fault }: { readonly fault: DiskFault | null }) => {
 		failing.fault = fault ?? undefined;
 	},
-	/** Sets the wall clock, relative to this computer's. */
+	/** Sets the wall clock relative to this computer's. */
 	clock: ({ offsetMs }: { readonly offsetMs: number }) => {
 		clockOffsetMs = offsetMs;
 	},
-	/** Leaves the event loop a fifth of the time. */
+	/** Occupies four fifths of the event loop. */
 	load: ({ isOn }: { readonly isOn: boolean }) => {
 		clearInterval(load);
 		load = isOn ? setInterval(block, loadEveryMs) : undefined;
@@ -67,7 +67,7 @@ const handlers = {
 	pass: ({ ms }: { readonly ms: number }) => {
 		aheadMs += ms;
 	},
-	/** After a garbage collection: bytes, WebSockets and sessions, as V8 counts them. */
+	/** Heap bytes, WebSockets and sessions after a garbage collection, as V8 counts them. */
 	inUse: () => {
 		const { heap } = usage(true);
 		const count = (of: new (...parameters: never[]) => object) => v8.queryObjects(of, { format: "count" });

@@ -1,4 +1,4 @@
-/** The gateway under test: a process on a real folder that is killed and started again. */
+/** Gateway under test: a process with a real folder that is killed and started again. */
 
 import { execFileSync } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
@@ -21,7 +21,7 @@ export interface Answer {
 export class GatewayProcess {
 	readonly dataDir: string;
 	readonly releasesDir: string;
-	/** How often it was ended, or paused for seconds while its memory was counted. */
+	/** Number of times it was ended, or paused for seconds while its memory was counted. */
 	pauses = 0;
 	readonly #journal: Journal;
 	readonly #logFile: string;
@@ -30,7 +30,7 @@ export class GatewayProcess {
 	#clockOffsetMs = 0;
 	#logRead = 0;
 
-	/** @param folder holds its data, its releases and its log */
+	/** @param folder contains its data, its releases and its log */
 	constructor(folder: string, journal: Journal) {
 		this.dataDir = join(folder, "data");
 		this.releasesDir = join(folder, "releases");
@@ -38,7 +38,7 @@ export class GatewayProcess {
 		this.#journal = journal;
 	}
 
-	/** Undefined while it is down. */
+	/** undefined while it is down. */
 	get port(): number | undefined {
 		return this.#port;
 	}
@@ -61,12 +61,12 @@ export class GatewayProcess {
 		this.#port = started.port;
 	}
 
-	/** Kills it, as a power cut. */
+	/** Kills it like a power cut. */
 	async kill(): Promise<void> {
 		await this.#leave()?.kill();
 	}
 
-	/** Stops it, as a person does. */
+	/** Stops it with SIGTERM. */
 	async stop(): Promise<void> {
 		const child = this.#leave();
 		child?.signal("SIGCONT");
@@ -83,13 +83,13 @@ export class GatewayProcess {
 		await this.#unlessKilled(this.#child?.request("disk", { fault: fault ?? null }));
 	}
 
-	/** Sets its wall clock, also for later starts. */
+	/** Sets its wall clock, including that of later starts. */
 	async setClock(byMs: number): Promise<void> {
 		this.#clockOffsetMs += byMs;
 		await this.#unlessKilled(this.#child?.request("clock", { offsetMs: this.#clockOffsetMs }));
 	}
 
-	/** Keeps it busy, or no longer. */
+	/** Starts or ends an artificial load. */
 	async load(isOn: boolean): Promise<void> {
 		await this.#unlessKilled(this.#child?.request("load", { isOn }));
 	}
@@ -105,9 +105,9 @@ export class GatewayProcess {
 	}
 
 	/**
-	 * Limits how many more files it may open; undefined: no limit.
+	 * Limits the number of additional files it may open; undefined: no limit.
 	 *
-	 * @returns false if this computer cannot do that
+	 * @returns false if this computer does not support it
 	 */
 	limitFiles(spare: number | undefined): boolean {
 		const pid = this.#child?.pid;
@@ -143,7 +143,7 @@ export class GatewayProcess {
 		return text;
 	}
 
-	/** An HTTP request as a monitor. Never rejects. */
+	/** Sends an HTTP request as a monitor. Never rejects. */
 	async request(path: string, options: RequestInit = {}): Promise<Answer> {
 		if (this.#port === undefined) return { status: 0, text: "" };
 		try {
@@ -176,7 +176,7 @@ export class GatewayProcess {
 		throw new Error(`${path}: no answer`);
 	}
 
-	/** No more requests are sent to it. */
+	/** Stops sending requests to it. */
 	#leave(): Child<GatewayChild> | undefined {
 		const child = this.#child;
 		this.pauses += 1;

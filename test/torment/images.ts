@@ -1,4 +1,4 @@
-/** The firmware of a run: releases and uploads, each known by its digest, so that any other bytes are noticed. */
+/** Firmware of a run: releases and uploads, identified by digest, so that any other bytes are detected. */
 
 import { createHash } from "node:crypto";
 import { type Model, models } from "../../device/protocol/schema.js";
@@ -21,12 +21,12 @@ export class Images {
 	readonly #bySha256 = new Map<string, Image>();
 	#uploads = 0;
 
-	/** The version of a device's update, counted from 1. */
+	/** Version of a device's update, counted from 1. */
 	static release(number: number): string {
 		return `1.${number}.0`;
 	}
 
-	/** The version of a rollout, counted from 1. */
+	/** Version of a rollout, counted from 1. */
 	static rollOut(number: number): string {
 		return `2.${number}.0`;
 	}
@@ -42,13 +42,13 @@ export class Images {
 		}
 	}
 
-	/** An image with a unique version. */
+	/** Image with a unique version. */
 	upload(model: Model): Image {
 		this.#uploads += 1;
 		return this.make(`${uploadsMajor}${this.#uploads}.0`, model);
 	}
 
-	/** Undefined if the bytes are not one of these images. */
+	/** undefined: the bytes are not one of these images. */
 	find(bytes: Uint8Array): Image | undefined {
 		return this.#bySha256.get(digestOf(bytes));
 	}

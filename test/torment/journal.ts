@@ -1,8 +1,8 @@
-/** The log of a run, and the first broken invariant. */
+/** Log of a run, and the first broken invariant. */
 
 import { appendFileSync } from "node:fs";
 
-/** A guarantee does not hold. */
+/** Violation of an invariant. */
 export class BrokenInvariant extends Error {
 	override readonly name = "BrokenInvariant";
 }
@@ -16,7 +16,7 @@ export class Journal {
 	readonly #startedAt = performance.now();
 	#broken: BrokenInvariant | undefined;
 
-	/** @param file gets each line */
+	/** @param file receives each line */
 	constructor(file: string) {
 		this.#file = file;
 	}
@@ -33,12 +33,12 @@ export class Journal {
 		this.#counts.set(what, (this.#counts.get(what) ?? 0) + 1);
 	}
 
-	/** The counts of all events. */
+	/** Counts of all events. */
 	get summary(): string {
 		return [...this.#counts].map(([what, count]) => `${what}: ${count}`).join(", ");
 	}
 
-	/** Reports a broken invariant; the first one counts. */
+	/** Reports a broken invariant; only the first one counts. */
 	break(sentence: string): void {
 		if (this.#broken) return;
 		this.note(`BROKEN: ${sentence}`);
@@ -50,7 +50,7 @@ export class Journal {
 		if (this.#broken) throw this.#broken;
 	}
 
-	/** The last lines of the log. */
+	/** Last lines of the log. */
 	get lastLines(): string {
 		return this.#lines.join("\n");
 	}

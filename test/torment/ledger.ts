@@ -1,4 +1,7 @@
-/** Records what each device ran and executed and which updates it was promised; compares that with what the gateway reports. */
+/**
+ * Records what each device ran and executed and which updates were acknowledged, and compares that with the gateway's
+ * reports.
+ */
 
 import { checkUplink } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
@@ -7,12 +10,12 @@ import type { SessionRecord } from "../../gateway/api/session.js";
 import { firstVersion, uploadsMajor } from "./images.js";
 import type { Journal } from "./journal.js";
 
-/** The gateway's timeout for an update without news. */
+/** The gateway's timeout for an update without messages. */
 export const silenceMs = 5 * 60_000;
 
-/** An update that the gateway has acknowledged. */
+/** Update acknowledged by the gateway. */
 interface Accepted {
-	/** Undefined: the upload at that time. */
+	/** undefined: the upload at that time. */
 	readonly version: string | undefined;
 }
 
@@ -22,19 +25,19 @@ export class DeviceRecord {
 	runs = firstVersion;
 	readonly ran = new Set([firstVersion]);
 	readonly rolledBack = new Set<string>();
-	/** Since the gateway was last requested to forget the device, in order. */
+	/** Updates since the gateway was last requested to forget the device, in order. */
 	accepted: Accepted[] = [];
-	/** The gateway has acknowledged something that it must have on disk. */
+	/** Whether the gateway has acknowledged something that must be on disk. */
 	isKept = false;
-	/** The gateway has confirmed that it forgot the device, which has not connected since. */
+	/** Whether the gateway has confirmed that it forgot the device, which has not connected since. */
 	isForgotten = false;
-	/** When an update was first requested, by version ("custom": the upload), in milliseconds of this process. */
+	/** Time of the first request of an update by version ("custom": the upload), in milliseconds of this process. */
 	readonly askedAt = new Map<string, number>();
-	/** `start_ota` that it got, by a rollout's version. */
+	/** Received `start_ota` commands by the version of a rollout. */
 	readonly offers = new Map<string, number>();
-	/** Its record of updates was damaged: the gateway does not know what it has sent. */
+	/** Whether its update records were damaged: the gateway does not know what it has sent. */
 	hasLostUpdates = false;
-	/** When the device last sent something about an update; milliseconds of this process. */
+	/** Time of the device's last message about an update, in milliseconds of this process. */
 	updateHeardAt = Number.NEGATIVE_INFINITY;
 	/** Executed values; each is sent once. */
 	readonly executed = new Set<number>();
@@ -44,14 +47,14 @@ export class DeviceRecord {
 		this.model = model;
 	}
 
-	/** The device starts this firmware. */
+	/** Starts this firmware. */
 	boot(version: string): void {
 		this.runs = version;
 		this.ran.add(version);
 	}
 }
 
-/** An update in `/api/devices/<id>`. */
+/** Update in `/api/devices/<id>`. */
 export interface ReportedUpdate {
 	readonly status: string;
 	readonly version: string | null;
@@ -62,12 +65,12 @@ const updatesKept = 10;
 
 export class Ledger {
 	readonly devices: ReadonlyMap<string, DeviceRecord>;
-	/** Versions sent to /ota/upload, in order, and how many there were when one was last acknowledged. */
+	/** Versions sent to /ota/upload in order, and their number when one was last acknowledged. */
 	readonly uploads: string[] = [];
 	uploadsKept = 0;
-	/** Its files were damaged: it may be lost. */
+	/** Whether its files were damaged and may be lost. */
 	isUploadLost = false;
-	/** The gateway's clock was advanced beyond the real time. */
+	/** Whether the gateway's clock was advanced beyond the real time. */
 	hasTimePassed = false;
 	readonly #journal: Journal;
 
@@ -102,7 +105,7 @@ export class Ledger {
 	/** Compares the gateway's list of a device's updates with the device's record. */
 	checkHistory(record: DeviceRecord, updates: readonly ReportedUpdate[]): void {
 		for (const update of updates) this.#checkUpdate(record, update);
-		// Their order means nothing: an update that is rolled back late becomes the latest again.
+		// Their order is insignificant: an update that is rolled back late becomes the latest again.
 		const left = [...updates];
 		for (const { version } of record.accepted.slice(-updatesKept).reverse()) {
 			const at = left.findLastIndex((update) => isFor(update, version));
@@ -124,7 +127,7 @@ export class Ledger {
 		const { status, version, reason } = update;
 		if (status === "updated" && !ran.has(version ?? ""))
 			this.#journal.break(`${deviceId} is reported as updated to ${version}, but never ran it`);
-		// If an upload was replaced meanwhile, the gateway cannot know which one the device got.
+		// If an upload was replaced meanwhile, the gateway cannot know which one the device received.
 		const hasGoneBack = [...rolledBack].some(
 			(each) => each === version || (isUpload(each) && isUpload(version)),
 		);
@@ -138,7 +141,7 @@ export class Ledger {
 	}
 }
 
-/** @param version undefined: an upload's */
+/** @param version undefined: that of an upload */
 function isFor(update: ReportedUpdate, version: string | undefined): boolean {
 	return version === undefined ? isUpload(update.version) : update.version === version;
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run torment -- --seed 7 --minutes 3`: faults over one gateway and 50 devices, with all invariants checked throughout. The
- * same seed draws the same faults in the same steps; their timing depends on the computer.
+ * `npm run torment -- --seed 7 --minutes 3`: injects faults into one gateway and 50 devices and checks all invariants
+ * throughout. The same seed produces the same faults in the same steps; their timing depends on the computer.
  */
 
 import { mkdtemp, rm } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** A monitor with the dashboard's own state, which counts the answers to its requests. */
+/** Monitor with the dashboard's state model that counts the responses to its requests. */
 
 import { WebSocket } from "ws";
 import { Fleet } from "../../gateway/api/client/fleet.js";
@@ -7,7 +7,7 @@ import { bearer, monitorToken } from "../support/gateway-settings.js";
 import type { Journal } from "./journal.js";
 import type { Ledger } from "./ledger.js";
 
-/** The result of a request: `code` is "ack", an error's code, or "lost" if the connection ended before the answer. */
+/** Result of a request: `code` is "ack", an error code, or "lost" if the connection ended before the response. */
 export interface Outcome {
 	readonly code: string;
 	readonly message: string;
@@ -15,9 +15,9 @@ export interface Outcome {
 
 export interface MonitorOptions {
 	readonly name: string;
-	/** Of the gateway; undefined while it is down. */
+	/** URL of the gateway; undefined while it is down. */
 	readonly port: () => number | undefined;
-	/** Milliseconds over which frames are batched; undefined: each is sent on its own. */
+	/** Milliseconds over which frames are batched; undefined: each one is sent separately. */
 	readonly batchMs?: number | undefined;
 	readonly ledger: Ledger;
 	readonly journal: Journal;
@@ -25,25 +25,25 @@ export interface MonitorOptions {
 
 interface Request {
 	readonly text: string;
-	/** Checks that may still pass without an answer. */
+	/** Number of checks that may pass without a response. */
 	patience: number;
 	resolve(outcome: Outcome): void;
 }
 
 const retryMs = 200;
-/** Checks; long enough for a slow disk and a busy computer. */
+/** Number of checks, long enough for a slow disk and a busy computer. */
 const patience = 60;
 
 export class Monitor {
 	readonly name: string;
-	/** What it shows. */
+	/** State that it shows. */
 	readonly fleet = new Fleet(() => {});
 	readonly #options: MonitorOptions;
 	#socket: WebSocket | undefined;
 	#hasSnapshot = false;
 	#isClosed = false;
 	#count = 0;
-	/** Of the current connection, by id; invalid messages have none, and are kept by number. */
+	/** Requests of the current connection by id; invalid messages have none and are numbered. */
 	#requests = new Map<string, Request>();
 
 	constructor(options: MonitorOptions) {
@@ -61,14 +61,14 @@ export class Monitor {
 		return this.#requests.size;
 	}
 
-	/** Never rejects. */
+	/** Sends a request. Never rejects. */
 	request(message: object): Promise<Outcome> {
 		this.#count += 1;
 		const requestId = `${this.name}-${this.#count}`;
 		return this.#send(requestId, JSON.stringify({ ...message, requestId }));
 	}
 
-	/** Sends a message that is no request. */
+	/** Sends a message that is not a request. */
 	sendInvalid(text: string): Promise<Outcome> {
 		this.#count += 1;
 		return this.#send(`garbage ${this.#count}`, text);
@@ -79,7 +79,7 @@ export class Monitor {
 		else this.#socket?.pause();
 	}
 
-	/** Loses its connection, and reconnects. */
+	/** Loses its connection and reconnects. */
 	drop(): void {
 		this.#socket?.terminate();
 	}
@@ -89,7 +89,10 @@ export class Monitor {
 		this.drop();
 	}
 
-	/** Call it regularly while the gateway is up: a request that stays unanswered is a broken invariant. */
+	/**
+	 * Checks pending requests. Called regularly while the gateway is up: a request that stays unanswered is a broken
+	 * invariant.
+	 */
 	look(): void {
 		if (!this.isLive) return;
 		for (const request of this.#requests.values()) {
@@ -144,7 +147,7 @@ export class Monitor {
 	}
 
 	#answer(requestId: string | undefined, outcome: Outcome): void {
-		// Invalid messages are answered without an id, so any of them matches.
+		// Responses to invalid messages have no id, so any of them matches.
 		const id = requestId ?? [...this.#requests.keys()].find((each) => each.startsWith("garbage"));
 		const request = this.#requests.get(id ?? "");
 		if (!request)

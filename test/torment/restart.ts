@@ -1,4 +1,4 @@
-/** Restarts the gateway: all that it had acknowledged must still be there, except what was damaged meanwhile. */
+/** Restarts the gateway: all acknowledged data must persist, except what was damaged meanwhile. */
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import type { ReportedUpdate } from "./ledger.js";
 import { type Action, type Damage, type Damaged, stepMs } from "./schedule.js";
 import type { Place, World } from "./world.js";
 
-/** A device in `/api/devices/<id>`. */
+/** Device in `/api/devices/<id>`. */
 export type ReportedDevice = SessionRecord & { readonly updates: readonly ReportedUpdate[] };
 
 type Restart = Extract<Action, { do: "restart" }>;
@@ -64,7 +64,7 @@ async function damage(world: World, damaged: Damaged): Promise<string | undefine
 	return path;
 }
 
-/** One of the current two: failed uploads may have left others. */
+/** One of the current two; failed uploads may have left others. */
 async function uploadFile(folder: string, at: number): Promise<string> {
 	const description = "upload.json";
 	const content = await readFile(join(folder, description), "utf8").catch(() => "");
@@ -72,7 +72,7 @@ async function uploadFile(folder: string, at: number): Promise<string> {
 	return at < 0.5 ? description : `${sha256}.bin`;
 }
 
-/** @param at 0 to 1: where */
+/** @param at position, 0 to 1 */
 function spoil(content: Buffer, how: Damage, at: number): Buffer {
 	const place = Math.floor(content.length * at * 0.9);
 	switch (how) {
@@ -83,7 +83,7 @@ function spoil(content: Buffer, how: Damage, at: number): Buffer {
 		case "zeroed":
 			return Buffer.alloc(content.length);
 		case "a bit flipped": {
-			// Where it is noticed: in a string another letter would be valid.
+			// A significant position: in a string another letter would be valid.
 			const copy = Buffer.from(content);
 			copy[0] = (copy[0] ?? 0) ^ 0x04;
 			return copy;
@@ -91,7 +91,7 @@ function spoil(content: Buffer, how: Damage, at: number): Buffer {
 	}
 }
 
-/** The log must name what was damaged, now or earlier and not written since, and nothing else. */
+/** Checks that the log names exactly the files that were damaged, now or earlier and not written since. */
 function checkLog({ gateway, journal, damaged }: World, damagedPath: string | undefined): void {
 	const lines = gateway.newLog().split("\n");
 	const lost = lines.filter((line) => / is damaged; |cannot be read|firmware is lost/.test(line));
@@ -102,7 +102,7 @@ function checkLog({ gateway, journal, damaged }: World, damagedPath: string | un
 		journal.break(`${damagedPath} was damaged, but the log does not say so`);
 }
 
-/** Before any device reconnects, the gateway's state comes from its disk alone. */
+/** Compares the gateway's state with its disk before any device reconnects. */
 async function checkKept(world: World): Promise<void> {
 	const { gateway, ledger, journal } = world;
 	const { devices } = await gateway.get<{ devices: readonly SessionRecord[] }>("/api/devices");

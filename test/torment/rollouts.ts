@@ -1,4 +1,4 @@
-/** Rollouts under faults, with clocks that jump back: compares what the gateway shows of them with their plans. */
+/** Rollouts under faults, with clocks that jump back, compared with their plans. */
 
 import { setTimeout as pause } from "node:timers/promises";
 import { type Rollout, sum } from "../../gateway/api/client/rollout.js";
@@ -9,7 +9,7 @@ import type { World } from "./world.js";
 
 export type RollOut = Extract<Action, { do: "roll out" }>;
 
-/** Of each device, unless its updates were damaged. */
+/** Attempts per device, unless its updates were damaged. */
 export const maxAttempts = 2;
 const concurrency = 3;
 const failuresAtMost = 2;
@@ -19,7 +19,7 @@ const deadline = "9999-12-31T00:00:00Z";
 
 export class Rollouts {
 	readonly #world: World;
-	/** Those that the gateway has acknowledged; at most 20 are kept. */
+	/** Acknowledged rollouts; at most 20 are kept. */
 	readonly #ids = new Set<string>();
 	#isLooking = false;
 
@@ -53,7 +53,7 @@ export class Rollouts {
 		await gateway.setClock(-backMs);
 	}
 
-	/** Without effect while the last look is not answered. */
+	/** Skipped while the last query is pending. */
 	async look(): Promise<void> {
 		if (this.#isLooking) return;
 		this.#isLooking = true;
@@ -61,13 +61,13 @@ export class Rollouts {
 		this.#isLooking = false;
 	}
 
-	/** No other update begins. */
+	/** Prevents further updates. */
 	async cancel(): Promise<void> {
 		const { gateway } = this.#world;
 		for (const id of this.#ids) await gateway.request(`/api/rollouts/${id}/cancel`, { method: "POST" });
 	}
 
-	/** @returns which rollout has not ended, although all its devices are connected and done */
+	/** @returns id and status of a rollout that has not ended although all its devices are connected and done */
 	async findUnended(): Promise<string | undefined> {
 		for (const id of this.#ids) {
 			const rollout = await this.#read(id);
@@ -79,7 +79,7 @@ export class Rollouts {
 		return undefined;
 	}
 
-	/** @returns undefined if the gateway does not answer now */
+	/** @returns undefined if the gateway does not respond now */
 	async #read(id: string): Promise<Rollout | undefined> {
 		const { gateway, journal } = this.#world;
 		const { status, text } = await gateway.request(`/api/rollouts/${id}`);

@@ -1,4 +1,4 @@
-/** The actions of each step, drawn from a seed before anything runs. */
+/** Actions of each step, drawn from a seed before anything runs. */
 
 import type { LinkFault } from "../support/faulty-link.js";
 import type { Random } from "../support/random.js";
@@ -7,16 +7,16 @@ import type { DiskFault } from "./failing-disk.js";
 export const stepMs = 500;
 
 export type Damage = "cut short" | "emptied" | "zeroed" | "a bit flipped";
-/** Damaged while the gateway is down: the record of a device or of its updates, or the upload. */
+/** File damaged while the gateway is down: the record of a device or of its updates, or the upload. */
 export interface Damaged {
 	readonly what: "devices" | "updates" | "upload";
 	readonly device: number;
 	readonly how: Damage;
-	/** 0 to 1: where. */
+	/** Position of the damage, 0 to 1. */
 	readonly at: number;
 }
 
-/** Devices and monitors by their numbers; durations in steps, times in milliseconds. */
+/** Action on devices and monitors by number; durations in steps, times in ms. */
 export type Action =
 	| {
 			readonly do: "restart";
@@ -61,14 +61,14 @@ export interface ScheduleOptions {
 	readonly monitors: number;
 }
 
-/** The last restart comes early enough that growth of memory shows after it. */
+/** The last restart is early enough that growth of memory shows after it. */
 const restartsUntil = 0.66;
 const stepsBetweenRestarts = 18;
 const hourMs = 3_600_000;
-/** The gateway keeps 20. */
+/** Rollouts that the gateway keeps, 20. */
 const rollOutsAtMost = 18;
 
-/** @returns the actions of each step, and how many releases they name, and how many rollouts */
+/** @returns the actions of each step, and the numbers of releases and rollouts in them */
 export function drawSchedule(draw: Random, options: ScheduleOptions) {
 	const { steps, devices, monitors } = options;
 	const device = () => draw.between(0, devices - 1);
@@ -120,7 +120,7 @@ export function drawSchedule(draw: Random, options: ScheduleOptions) {
 		[1, () => ({ do: "flood", device: device(), frames: draw.between(150, 400) })],
 		[2, () => ({ do: "clock", byMs: draw.of([-1, 1]) * draw.of([0.01, 1, 30, 24 * 400]) * hourMs })],
 		[1.5, rollOut],
-		// Longer than a device waits for a frame.
+		// Longer than the timeout of a device for a frame.
 		[0.7, () => ({ do: "load", steps: draw.between(16, 20) })],
 		[3, () => ({ do: "disk", fault: drawDiskFault(draw), steps: draw.between(2, 10) })],
 		[0.7, () => ({ do: "few files", spare: draw.between(0, 5), steps: draw.between(2, 5) })],
@@ -135,7 +135,7 @@ export function drawSchedule(draw: Random, options: ScheduleOptions) {
 	for (let step = 0; step < steps; step += 1) {
 		const drawn = Array.from({ length: draw.between(2, 5) }, () => draw.byWeight(actions)());
 		const isRestarted = nextRestart < steps * restartsUntil;
-		// What is acknowledged while the disk fails, just before a restart, is the most likely to be lost.
+		// Data acknowledged while the disk fails, just before a restart, is the most likely to be lost.
 		if (isRestarted && step === nextRestart - 2 && draw.chance(0.7))
 			drawn.push({ do: "disk", fault: drawDiskFault(draw), steps: 6 });
 		if (isRestarted && step === nextRestart - 1) drawn.push(update(), update(), update());

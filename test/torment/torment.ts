@@ -1,4 +1,4 @@
-/** One run: random faults from a seed, over one gateway and many devices. */
+/** One run: random faults from a seed, on one gateway and many devices. */
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ export interface TormentOptions {
 	readonly seed: number;
 	/** At least half a minute. */
 	readonly minutes: number;
-	/** Of this run alone. */
+	/** Folder of this run alone. */
 	readonly folder: string;
 	readonly journal: Journal;
 	readonly devices: number;
@@ -26,7 +26,7 @@ export interface TormentOptions {
 
 /** Leaves time for the restarts and the final check. */
 const stepsAMinute = 90;
-/** After a restart, until all clients have reconnected. */
+/** Time after a restart until all clients have reconnected. */
 const settleSteps = 12;
 
 /** @throws BrokenInvariant */
@@ -41,7 +41,7 @@ export async function torment(options: TormentOptions): Promise<void> {
 	});
 	await mkdir(join(folder, "data"), { recursive: true });
 	const program = await buildFirmware();
-	// Once, before several devices need it at the same time.
+	// Built once, before several devices need it at the same time.
 	await buildMachine();
 	const world = await World.make(folder, devices, draw, journal, program);
 	try {

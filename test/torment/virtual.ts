@@ -1,4 +1,4 @@
-/** A virtual device for a run: the firmware itself, in XS. */
+/** Virtual device for a run: the firmware itself, in XS. */
 
 import { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../hosts/virtual/node/boot/partitions.js";
@@ -19,7 +19,7 @@ export interface VirtualTormentDeviceOptions {
 	readonly journal: Journal;
 }
 
-/** An update without progress for this time has ended: the firmware reports progress four times a second. */
+/** Time without progress after which an update has ended: the firmware reports progress four times a second. */
 const silentMs = 10_000;
 
 export class VirtualTormentDevice implements TormentDevice {
@@ -28,12 +28,12 @@ export class VirtualTormentDevice implements TormentDevice {
 	/** Not counted: the firmware decides. */
 	silences = 0;
 	readonly #options: VirtualTormentDeviceOptions;
-	/** Survives being switched off. */
+	/** Survives a power-off. */
 	readonly #flash = new Flash({ byteLength: flashBytes });
 	#isOn = false;
 	#device: VirtualDevice | undefined;
 	#started: Started | undefined;
-	/** Power is switched in order. */
+	/** Serializes power switching. */
 	#turn: Promise<void> = Promise.resolve();
 
 	constructor(options: VirtualTormentDeviceOptions) {
@@ -77,7 +77,7 @@ export class VirtualTormentDevice implements TormentDevice {
 		});
 	}
 
-	/** The firmware decides what it sends. */
+	/** Unused: the firmware decides what it sends. */
 	sendText(): void {}
 
 	report(): void {}

@@ -1,5 +1,5 @@
 /**
- * Everything around the gateway: devices behind their lines, monitors, firmware, and the records of what happened.
+ * * Environment of the gateway: devices behind their links, monitors, firmware, and the records of what happened.
  */
 
 import { setTimeout as pause } from "node:timers/promises";
@@ -16,17 +16,17 @@ import { Monitor } from "./monitor.js";
 import { Rollouts } from "./rollouts.js";
 import { VirtualTormentDevice } from "./virtual.js";
 
-/** One device and its line to the gateway. */
+/** Device and its link to the gateway. */
 export interface Place {
 	readonly record: DeviceRecord;
 	readonly device: TormentDevice;
 	readonly line: FaultyLink;
-	/** An action has switched it off or changed its line, and will restore it. */
+	/** Whether an action has switched it off or changed its link, and will restore it. */
 	isHeld: boolean;
 }
 
 const batchesMs = [undefined, 100, undefined, 20];
-/** The first ones: one of each model. */
+/** First devices: one of each model. */
 const virtualDevices = models.length;
 export const monitorCount = batchesMs.length;
 const pollMs = 100;
@@ -39,9 +39,9 @@ export class World {
 	readonly places: readonly Place[];
 	readonly monitors: readonly Monitor[];
 	readonly rollouts = new Rollouts(this);
-	/** Files that were damaged while the gateway was down, and that it has not written since. */
+	/** Files that were damaged while the gateway was down and that it has not written since. */
 	readonly damaged = new Set<string>();
-	/** Settles once the gateway is up and its records were checked: until then nothing may change them. */
+	/** Settles once the gateway is up and its records were checked. Nothing may change them before. */
 	whenChecked: Promise<void> = Promise.resolve();
 	readonly #tasks = new Set<Promise<void>>();
 
@@ -109,7 +109,7 @@ export class World {
 		}
 	}
 
-	/** Runs a task beside the steps. An exception is a defect of this program. */
+	/** Runs a task beside the steps. An exception is a bug of this program. */
 	start(task: () => Promise<void>): void {
 		const running = task().catch((error: unknown) =>
 			this.journal.break(`the torment itself failed: ${error instanceof Error ? error.stack : error}`),
@@ -136,7 +136,7 @@ export class World {
 	/**
 	 * Waits until there is no problem.
 	 *
-	 * @param findProblem gives a sentence, or undefined
+	 * @param findProblem returns a description, or undefined
 	 * @throws BrokenInvariant if there is one after `ms` milliseconds
 	 */
 	async until(

@@ -1,6 +1,6 @@
 /**
- * The gateway's clock, as this client knows it from the times of frames. All ages are of times that the gateway says, and
- * this computer's clock may be hours off.
+ * Estimate of the gateway's clock from the timestamps of frames, for ages of its times: this computer's clock may be hours
+ * off.
  */
 export class GatewayClock {
 	readonly #own: () => number;
@@ -11,7 +11,7 @@ export class GatewayClock {
 		this.#own = own;
 	}
 
-	/** Milliseconds by which it is ahead of this computer's; 0 before anything was heard. */
+	/** Milliseconds by which it is ahead of this computer's; 0 before the first frame. */
 	get aheadMs(): number {
 		return this.#aheadMs;
 	}

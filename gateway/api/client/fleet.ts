@@ -1,6 +1,6 @@
 /**
- * The gateway's devices as this client knows them: the summary of each, and every report of those that it follows. A
- * device is identified by its deviceId, or, while it has none, by its session; after a reconnection it has a new
+ * Client-side state of the gateway's devices: a summary of each, and all reports of followed devices. A device is
+ * identified by its deviceId, or by its session until it has one; after a reconnection it has a new
  * session and keeps its place. Entries are replaced, never changed.
  */
 
@@ -13,14 +13,14 @@ import { otaStatuses } from "../statuses.js";
 import { noUpdate, type OtaMetadata } from "../update.js";
 import { isUpdating } from "./words.js";
 
-/** Of the latest report, as far as lists show it; null before the first. */
+/** Values of the latest report for lists; null before the first one. */
 export type Vitals = Pick<DeviceSummary, "rssi" | "ssid" | "volume" | "safeMode">;
 
 export interface Entry {
 	/** The device's id, or its session's. */
 	readonly key: string;
 	readonly session: SessionRecord;
-	/** Such as "esp32s3"; null: not known. */
+	/** Chip, such as "esp32s3"; null if unknown. */
 	readonly chip: string | null;
 	/** Its latest report that came here, which may be old where `isFollowed` is false. */
 	readonly state: StateReport | null;
@@ -48,7 +48,7 @@ export type OnEntry = (
 export class Fleet {
 	readonly #entries = new Map<string, Entry>();
 	readonly #onEntry: OnEntry;
-	/** What was named since a snapshot began; undefined once it is complete. */
+	/** Keys received since the start of a snapshot; undefined once it is complete. */
 	#listed: Set<string> | undefined;
 	#listVersion = 0;
 	/** The devices whose reports come; undefined: all. */
@@ -146,7 +146,7 @@ export class Fleet {
 		// Before its first report it may have had no name.
 		if (rest.sessionId !== undefined) this.#remove(rest.sessionId);
 		const known = this.#entries.get(key);
-		// What the short summary leaves out comes with the record of a device that is followed.
+		// Fields missing in short summaries come with the session record of a followed device.
 		const { sessionId = "", connectedAt = "" } = known?.session ?? {};
 		const head = { sessionId, connectedAt, ...rest, metadata: rest.metadata ?? noUpdate };
 		const metadata = known ? neverBackward(known.session.metadata, head.metadata) : head.metadata;
@@ -188,10 +188,10 @@ export class Fleet {
 	}
 }
 
-/** What lists are filtered and sorted by; while it is unchanged, lists are reused. */
+/** Returns a key of all values by which lists are filtered and sorted; lists are reused while it is unchanged. */
 function listedBy({ session, vitals, attention }: Entry): string {
 	const { model, connected, firmwareVersion, metadata, crashCount, remoteAddress } = session;
-	// As finely as the summary has it; by every dBm, lists would be sorted with each report.
+	// The resolution of the summary; with every dBm, each report would sort the lists again.
 	const signal = vitals.rssi === null ? 0 : Math.round(vitals.rssi / 4);
 	const { ssid, volume, safeMode } = vitals;
 	const attentionText = attention.length === 0 ? "" : JSON.stringify(attention);

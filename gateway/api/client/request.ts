@@ -4,7 +4,7 @@ import type { BodyOf, ParamsOf, QueryOf, ReplyOf } from "../route.js";
 import type { Routes } from "../routes.js";
 
 interface RequestOptions {
-	/** In place of `body`. */
+	/** Binary body, instead of `body`. */
 	readonly file?: Uint8Array<ArrayBuffer>;
 	/** Media type of `file`; default: audio/wav. */
 	readonly fileType?: string;
@@ -66,7 +66,7 @@ export interface Client<T> {
 }
 
 export interface ClientOptions {
-	/** Such as `http://127.0.0.1:8080`, without a slash at its end; absent: the address of the page. */
+	/** Base URL without a trailing slash, such as `http://127.0.0.1:8080`; default: the address of the page. */
 	readonly base?: string;
 	readonly headers?: Readonly<Record<string, string>>;
 }
@@ -135,7 +135,7 @@ export function problemDetail(status: number, text: string): string {
 		const problem: { detail?: string } = JSON.parse(text);
 		if (problem.detail) return problem.detail;
 	} catch {
-		// Such as nginx's own page.
+		// Not JSON: nginx's error page, for example.
 	}
 	if (status === 413)
 		return "A proxy in front of the gateway rejected this as too large (413): raise its limit, in nginx client_max_body_size.";

@@ -1,4 +1,4 @@
-/** What a person chooses, as a plan for `PUT /api/rollouts/{id}`: for the page and the terminal. */
+/** Conversion of form input to a plan for `PUT /api/rollouts/{id}`, for the page and the terminal. */
 
 import type { Group, Plan, Target, Window } from "../rollout.js";
 import { ownZone } from "../time-zone.js";
@@ -19,7 +19,7 @@ export interface AskedPlan extends Partly<Omit<Plan, "firmware" | "target" | "gr
 		Partly<Pick<Window, "timeZone"> & { days: readonly string[] }>;
 }
 
-/** As a person types them; the gateway checks them. An empty one leaves the choice to the gateway. */
+/** Options as typed; the gateway validates them and replaces empty ones by defaults. */
 export interface PlanOptions {
 	/** Devices in the first group: "5" or "5%"; "0": there is no such group. */
 	readonly canary: string;
@@ -35,7 +35,7 @@ export interface PlanOptions {
 	/** ISO 8601, or local time without a zone; so is `deadline`. */
 	readonly startsAt: string;
 	readonly deadline: string;
-	/** Such as "22:00", in this computer's time zone; both, or none. */
+	/** Time of day such as "22:00", in this computer's time zone; both or none. */
 	readonly from: string;
 	readonly to: string;
 	/** None: every day. */
@@ -64,13 +64,13 @@ export const defaultOptions: PlanOptions = {
 
 export const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
 
-/** Of the first group, where it is not said. */
+/** Default size of the first group. */
 const canarySize = 5;
 
 /** Up to this number of devices are updated one after another. */
 const smallTarget = 20;
 
-/** Of a small target, where a person chooses nothing else. */
+/** Default group options of a small target. */
 export const oneByOne = { concurrency: 1, errorThreshold: { count: 1 }, soakSeconds: 30 } as const;
 
 /**
@@ -127,7 +127,7 @@ function thresholdOf(text: string): Pick<AskedGroup, "errorThreshold"> {
 	return { errorThreshold: isPart ? { percent: Number.parseInt(text, 10) } : { count: Number(text) } };
 }
 
-/** What cannot be read goes to the gateway as it is, which names the field. */
+/** Converts a time to UTC. Returns an invalid one unchanged, so that the gateway's error names the field. */
 function isoTime(text: string): string {
 	const time = new Date(text);
 	return Number.isNaN(time.getTime()) ? text : time.toISOString();

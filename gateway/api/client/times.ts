@@ -1,4 +1,4 @@
-/** Timed actions and quiet hours, as people read them: when, what, where, and what happened last. */
+/** Display texts of schedules and quiet hours: time, action, targets and last run. */
 
 import { titleOf } from "../commands.js";
 import type { AskedQuietHours, QuietHours } from "../quiet-hours.js";
@@ -7,7 +7,7 @@ import type { Targets } from "../targets.js";
 import { weekdays } from "./rollout-plan.js";
 import { capital, duration, plural } from "./words.js";
 
-/** What is shown where none are set. */
+/** Defaults of new quiet hours. */
 export const usualQuietHours = Object.freeze({ from: "22:00", until: "07:00", volume: 20, brightness: 0.1 });
 
 /** "Daily", "Mon–Fri", "Sun–Thu", "Sat, Sun" @param days at least one */
@@ -50,7 +50,7 @@ export function lastText(schedule: Schedule, { outcome, at, dueAt, reason }: Las
 	return `${words} at ${timeText(time, now, schedule.zone)}${reason === null ? "" : `. ${reason}`}`;
 }
 
-/** What it does: "“Dinner is ready”", "Volume 40". @param soundName of a kept sound */
+/** Returns the action: "“Dinner is ready”", "Volume 40". @param soundName returns the name of a stored sound */
 export function actionText(action: Schedule["do"], soundName: (id: string) => string | undefined): string {
 	const { announcement, command } = action;
 	if (command) return titleOf(command.payload);
@@ -69,7 +69,7 @@ export function placeText(targets: Targets, nameOf: (deviceId: string) => string
 	);
 }
 
-/** Of quiet hours, as announcements have them. */
+/** Converts targets of quiet hours to those of announcements. */
 export function asTargets({ device, ...others }: QuietHours["targets"]): Targets {
 	return device === undefined ? others : { devices: [device] };
 }

@@ -48,7 +48,7 @@ export function thereAre(noun: string, names: readonly string[]): string {
 	return `there ${names.length === 1 ? "is" : "are"} ${shown}${more > 0 ? ` and ${more.toLocaleString("en")} more` : ""}`;
 }
 
-/** How many of four bars a signal is worth. @param dBm -50 is strong, -85 weak: interface specification, section 2.2 */
+/** @param dBm -50 is strong, -85 weak @returns signal strength as 1 to 4 bars */
 export function signalBars(dBm: number): number {
 	if (dBm >= -55) return 4;
 	if (dBm >= -67) return 3;

@@ -1,4 +1,4 @@
-/** A bucket of NATS, whose watches also show what changed while the server could not be reached. */
+/** NATS bucket. Its watches also report changes made while the server was unreachable. */
 
 import { DeliverPolicy, type JetStreamClient, type JsMsg } from "@nats-io/jetstream";
 import type { KV } from "@nats-io/kv";
@@ -40,9 +40,9 @@ export class NatsBucket implements Bucket {
 	}
 
 	watch(onChange: (key: string, entry: Entry | undefined) => void): Promise<Unsubscribe> {
-		/** Revisions as they were passed on. */
+		/** Revisions passed to `onChange`, by key. */
 		const known = new Map<string, number>();
-		/** While a reading has not passed them. */
+		/** Keys not yet seen in the current read. */
 		let missing = new Set<string>();
 		const pass = (key: string, entry: Entry | undefined) => {
 			if (known.get(key) === entry?.revision) return;
@@ -74,7 +74,7 @@ export class NatsBucket implements Bucket {
 		return reader.open();
 	}
 
-	/** A key that is written again while a reading begins is not part of what that counts. */
+	/** Reports a missing key as removed, unless it was rewritten when the read began and so was not counted. */
 	async #passIfGone(key: string, pass: () => void): Promise<void> {
 		const entry = await this.get(key).catch(() => null);
 		if (entry === undefined) pass();
@@ -83,7 +83,7 @@ export class NatsBucket implements Bucket {
 
 /** @returns undefined if the key was removed */
 function entryOf(message: JsMsg): Entry | undefined {
-	// Its time to live has ended, from server 2.11 on.
+	// Expired by its TTL, from server 2.11 on.
 	const isRemoved = message.headers?.get("KV-Operation") || message.headers?.get("Nats-Marker-Reason");
 	return isRemoved ? undefined : { text: message.string(), revision: message.seq };
 }

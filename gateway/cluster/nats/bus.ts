@@ -1,4 +1,4 @@
-/** A bus on NATS with JetStream. Loaded only where NATS_URL is set. */
+/** Bus on NATS with JetStream. Loaded only with NATS_URL. */
 
 import { JetStreamApiError, jetstream } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
@@ -20,14 +20,14 @@ interface Subscribed {
 	active?: Subscription;
 }
 
-/** JSStreamReplicasNotSupportedErr: a server that is alone. */
+/** JSStreamReplicasNotSupportedErr: the server is not clustered. */
 const noReplicas = 10_074;
 
 export class NatsBus implements Bus {
 	readonly #options: NatsOptions;
 	readonly #link: NatsLink;
 	readonly #subscribed = new Set<Subscribed>();
-	/** By name; each opens it, or makes it. */
+	/** Functions that open or create each store, by name. */
 	readonly #stores = new Map<string, () => Promise<unknown>>();
 
 	constructor(options: NatsOptions) {
@@ -41,7 +41,7 @@ export class NatsBus implements Bus {
 		});
 	}
 
-	/** @throws {StartError} see NatsLink.open */
+	/** @throws {StartError} like `NatsLink.open` */
 	open(): Promise<void> {
 		return this.#link.open();
 	}
@@ -55,7 +55,7 @@ export class NatsBus implements Bus {
 	}
 
 	publish(subject: string, text: string): void {
-		// The client would keep it in memory until it is connected again.
+		// Otherwise the client would buffer it until it reconnects.
 		if (this.isConnected) this.#link.connection?.publish(subject, text);
 	}
 
@@ -82,7 +82,7 @@ export class NatsBus implements Bus {
 	bucket(name: string, { ttlMs }: BucketOptions = {}): Promise<Bucket> {
 		return this.#open(name, async (connection, replicas) => {
 			const client = jetstream(connection, { timeout: answerMs });
-			// Only the leader's answer shows what was written last.
+			// Only the leader is guaranteed to return the latest write.
 			const options = { replicas, allow_direct: false, ...(ttlMs !== undefined && { ttl: ttlMs }) };
 			const kv = await new Kvm(client).create(name, options);
 			return new NatsBucket(this.#link, name, kv, client);
@@ -115,14 +115,14 @@ export class NatsBus implements Bus {
 		return this.#link.close();
 	}
 
-	/** @param make a bucket or a store of files, if it is missing */
+	/** @param make creates a missing bucket or file store */
 	#open<T>(name: string, make: (connection: NatsConnection, replicas: number) => Promise<T>): Promise<T> {
 		const open = () => this.#make(make);
 		this.#stores.set(name, open);
 		return open();
 	}
 
-	/** On as many servers as there are, at most three. */
+	/** Replicates to as many servers as there are, up to three. */
 	#make<T>(make: (connection: NatsConnection, replicas: number) => Promise<T>): Promise<T> {
 		return this.#link.ask(async (connection) => {
 			const { connect_urls: known = [] } = connection.info ?? {};
@@ -152,7 +152,7 @@ export class NatsBus implements Bus {
 			...(queue !== undefined && { queue }),
 			callback: (error, message) => {
 				if (error) return this.#link.report(`NATS: ${error.message}`);
-				// The client would stop to read without a word.
+				// An exception would silently stop the client's reads.
 				try {
 					onMessage(message);
 				} catch (defect) {

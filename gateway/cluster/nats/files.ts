@@ -1,11 +1,11 @@
-/** Files in NATS' object store. */
+/** Files in the NATS object store. */
 
 import type { ObjectStore } from "@nats-io/obj";
 import { BusError } from "../../bus.js";
 import type { Files } from "../../storage/blobs.js";
 import type { NatsLink } from "./link.js";
 
-/** The client waits for a missing part without end. */
+/** Timeout for the next part. The client itself waits forever. */
 const stalledMs = 5_000;
 
 export class NatsFiles implements Files {
@@ -21,7 +21,7 @@ export class NatsFiles implements Files {
 		await this.#link.ask(async () => {
 			const known = await this.#store.info(name);
 			if (known && !known.deleted) return;
-			// Of two that put it at once, one fails and removes what it has sent.
+			// One of two concurrent uploads fails and removes its parts.
 			const previousRevision = known?.revision ?? 0;
 			await this.#store.put({ name }, ReadableStream.from(content), { previousRevision });
 		});

@@ -1,6 +1,6 @@
 /**
- * The connection to NATS. Made for as long as it takes, with a drawn delay, so that many gateways do not come back at
- * one moment.
+ * Connection to NATS. It reconnects without limit, with a random delay so that gateways do not reconnect
+ * simultaneously.
  */
 
 import { JetStreamApiError } from "@nats-io/jetstream";
@@ -19,26 +19,26 @@ import type { Unsubscribe } from "../../storage/log.js";
 import type { NatsSettings } from "../settings.js";
 
 export interface NatsOptions extends NatsSettings {
-	/** Called once for each different one. */
+	/** Called once per distinct problem. */
 	readonly onProblem: (sentence: string) => void;
 }
 
 export interface NatsLinkOptions extends NatsOptions {
 	/** Called at the first connection, before `onStatus`. */
 	readonly onConnected: (connection: NatsConnection) => void;
-	/** Called at each later one. */
+	/** Called at each reconnection. */
 	readonly onReconnected: () => void;
 }
 
-/** Limit for an answer of the server. */
+/** Timeout for a response of the server. */
 export const answerMs = 3_000;
-/** A server that hangs is noticed after two of these. */
+/** Ping interval. A hanging server is detected after two. */
 const pingMs = 2_000;
 const leastDelayMs = 250;
 const mostDelayMs = 1_750;
-/** How long the start waits for the first connection. */
+/** Time the start waits for the first connection. */
 const firstMs = 5_000;
-/** Limit for sending the last messages when the connection is closed. */
+/** Time limit for sending the last messages on close. */
 const drainMs = 1_000;
 const oldest = "2.11.0";
 
@@ -49,7 +49,7 @@ export class NatsLink {
 	#connection: NatsConnection | undefined;
 	#isConnected = false;
 	#isClosed = false;
-	/** Ends a wait between two tries. */
+	/** Ends the pause between two attempts. */
 	#stopWaiting = () => {};
 
 	constructor(options: NatsLinkOptions) {
@@ -57,7 +57,7 @@ export class NatsLink {
 	}
 
 	/**
-	 * Connects. If no server can be reached within 5 s, that goes on in the background.
+	 * Connects. After 5 s without a connection, attempts continue in the background.
 	 * @throws {StartError} if the server is too old
 	 */
 	async open(): Promise<void> {
@@ -100,7 +100,7 @@ export class NatsLink {
 		await connection.close();
 	}
 
-	/** Undefined before the first connection; then also while it is interrupted. */
+	/** Undefined before the first connection, but not while disconnected later. */
 	get connection(): NatsConnection | undefined {
 		return this.#connection;
 	}
@@ -122,7 +122,7 @@ export class NatsLink {
 		this.#options.onProblem(sentence);
 	}
 
-	/** A drawn time between two tries; less if the connection is closed. */
+	/** Waits for a random time between two attempts; less if the connection is closed. */
 	pause(): Promise<void> {
 		return new Promise((resolve) => {
 			const timer = setTimeout(resolve, drawDelay()).unref();
@@ -169,7 +169,7 @@ export class NatsLink {
 		}
 	}
 
-	/** A server that is too old counts as none. */
+	/** Accepts a connection unless the server is too old. */
 	#accept(connection: NatsConnection): void {
 		const rejection = this.#findRejection(connection);
 		if (rejection) this.report(rejection);
@@ -189,7 +189,7 @@ export class NatsLink {
 		for (const listener of this.#listeners) listener(isConnected);
 	}
 
-	/** @returns other errors as they are */
+	/** Converts an error to a BusError where possible. */
 	#asBusError(error: unknown): unknown {
 		if (!(error instanceof Error) || error instanceof BusError) return error;
 		const { message, name, cause } = error;
@@ -211,7 +211,7 @@ export class NatsLink {
 	}
 }
 
-/** A user and a password in the first address count for all. */
+/** Returns authentication options. User and password of the first URL apply to all. */
 function credentialsOf({ servers, credentials, authority }: NatsOptions): ConnectionOptions {
 	const { username = "", password = "" } = servers[0] ?? {};
 	const [user, secret] = [decodeURIComponent(username), decodeURIComponent(password)];

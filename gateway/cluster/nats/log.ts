@@ -1,4 +1,4 @@
-/** A log in a stream of NATS: each key is a subject. */
+/** Log in a NATS stream, with a subject per key. */
 
 import {
 	DeliverPolicy,
@@ -24,7 +24,7 @@ export class NatsLog implements Log {
 		this.#manager = manager;
 	}
 
-	/** Makes the stream, if it is missing. */
+	/** Opens the stream, and creates it if it is missing. */
 	static async open(
 		link: NatsLink,
 		name: string,
@@ -82,7 +82,7 @@ export class NatsLog implements Log {
 	}
 }
 
-/** A stream's name has no dots. */
+/** Replaces dots, which stream names must not contain. */
 function streamOf(name: string): string {
 	return name.toUpperCase();
 }

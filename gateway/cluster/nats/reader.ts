@@ -1,4 +1,4 @@
-/** Reads a stream of NATS: what it holds, then what is added. After each connection it reads from the beginning again. */
+/** Reads the existing and then new messages of a NATS stream. After each reconnection it starts from the beginning. */
 
 import {
 	type ConsumerMessages,
@@ -18,17 +18,17 @@ export interface NatsReaderOptions {
 	readonly client: JetStreamClient;
 	readonly stream: string;
 	readonly consumer: Partial<OrderedConsumerOptions>;
-	/** A reading begins: the server may have lost its place, or the stream what was written last. */
+	/** Called when a read starts, as the server may have lost the position, or the stream its latest messages. */
 	readonly onBegin: () => void;
 	readonly onMessage: (message: JsMsg) => void;
-	/** All that the stream held was read. */
+	/** Called after all existing messages were read. */
 	readonly onRead: () => void;
 }
 
-/** A server's consumer that is gone is noticed after two of these. */
+/** Heartbeat interval. A lost consumer is detected after two. */
 const heartbeatMs = 1_000;
 const retryMs = 1_000;
-/** What was counted when a reading began may never come: its time to live has ended. */
+/** Time limit for the read. Messages counted at its start may never arrive if they expire. */
 const stalledMs = 5_000;
 const notWritten: readonly number[] = [
 	JetStreamApiCodes.StreamWrongLastSequence,
@@ -49,7 +49,7 @@ export class NatsReader {
 	readonly #options: NatsReaderOptions;
 	readonly #stopListening: Unsubscribe;
 	#messages: ConsumerMessages | undefined;
-	/** Counts the readings; messages of an earlier one are left out. */
+	/** Number of the current read. Messages of earlier ones are ignored. */
 	#reading = 0;
 	#fail: (error: BusError) => void = () => {};
 	#isOpening = true;
@@ -65,7 +65,10 @@ export class NatsReader {
 		});
 	}
 
-	/** Resolves once all that the stream holds was read. @throws {BusError} */
+	/**
+	 * Resolves after all existing messages were read.
+	 * @throws {BusError}
+	 */
 	async open(): Promise<Unsubscribe> {
 		try {
 			await this.#options.link.ask(() => this.#consume());
@@ -108,7 +111,7 @@ export class NatsReader {
 		const { client, stream, consumer: config, onBegin, onMessage, onRead } = this.#options;
 		this.#reading += 1;
 		const reading = this.#reading;
-		// A copy: the client changes it to go on where it was.
+		// A copy, as the client modifies it to track its position.
 		const consumer = await client.consumers.get(stream, { ...config });
 		const { num_pending: count } = await consumer.info(true);
 		if (reading !== this.#reading) throw new BusError("away", "NATS cannot be reached.");
@@ -131,7 +134,7 @@ export class NatsReader {
 				guarded(() => onMessage(message));
 				if (isWhole) return;
 				received += 1;
-				// What is overwritten meanwhile comes later: nats-server 2.9 may say without end that it is pending.
+				// Overwritten messages arrive later: nats-server 2.9 may report them as pending forever.
 				if (received >= count || message.info.pending === 0) end();
 				else this.#stalled?.refresh();
 			};
@@ -144,14 +147,14 @@ export class NatsReader {
 		});
 	}
 
-	/** The server that sends the changes may have ended while another one keeps the connection. */
+	/** Restarts the read if the server of the consumer failed while another one keeps the connection. */
 	async #follow(messages: ConsumerMessages, reading: number): Promise<void> {
 		for await (const { type } of messages.status()) if (type === "heartbeats_missed") break;
 		if (reading === this.#reading) this.#readAgain();
 	}
 }
 
-/** The client would stop to read without a word. */
+/** Reports exceptions asynchronously, as the client would silently stop reading. */
 function guarded(work: () => void): void {
 	try {
 		work();
@@ -162,7 +165,7 @@ function guarded(work: () => void): void {
 	}
 }
 
-/** Names in subjects have letters, digits and `-/_=`: others are encoded as in quoted-printable. */
+/** Encodes a name for subjects, which consist of letters, digits and `-/_=`, like quoted-printable. */
 export function encodeName(text: string): string {
 	const other = (sign: string) => `%${sign.charCodeAt(0).toString(16)}`;
 	return (
@@ -173,6 +176,6 @@ export function encodeName(text: string): string {
 }
 
 export function decodeName(name: string): string {
-	// One that is not of a gateway stays as it is: an error would end the reading.
+	// A foreign name is returned unchanged, as an error would end the read.
 	return name === "=" ? "" : (percentDecoded(name.replaceAll("=", "%")) ?? name);
 }

@@ -1,4 +1,4 @@
-/** Part of the page itself: opens its WebSocket before its script has come. */
+/** Inline script that opens the WebSocket before the main script is loaded. */
 
 import { openSocket } from "./app/socket.js";
 

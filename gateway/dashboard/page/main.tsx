@@ -1,4 +1,4 @@
-/** Starts the page. The demo starts its own, which adds to this one (scripts/demo/page/main.tsx). */
+/** Entry of the page. The demo extends it (scripts/demo/page/main.tsx). */
 
 import { render } from "preact";
 import { App } from "./app/app.js";

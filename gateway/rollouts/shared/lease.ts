@@ -1,23 +1,23 @@
 /**
- * The lease by which at most one of several gateways drives the rollouts: a key that expires unless it is renewed. It
- * prevents two drivers that are both connected; one that slept through the loss of its lease is stopped by the
- * compare and set of what it writes.
+ * Lease that lets at most one gateway drive the rollouts: a key that expires unless it is renewed. It
+ * excludes two connected drivers; one that was suspended past the end of its lease is stopped by
+ * compare-and-set on its writes.
  */
 
 import type { Bucket, BucketOptions } from "../../bus.js";
 
 export interface LeaseOptions {
-	/** Opened with `leaseBucket`. */
+	/** Bucket opened with `leaseBucket`. */
 	readonly bucket: Bucket;
-	/** Unique to this run of the gateway. */
+	/** Unique per run of the gateway. */
 	readonly holder: string;
 	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
-	/** Called when it was taken, and when it is known to be lost. */
+	/** Called when the lease is acquired, and when it is known to be lost. */
 	readonly onChange: (isHeld: boolean) => void;
 }
 
-/** Longer than `validMs`: the server's clock and this one may run at a different rate. */
+/** Longer than `validMs`, as clock rates of server and gateway may differ. */
 export const leaseBucket: BucketOptions = Object.freeze({ ttlMs: 10_000 });
 const intervalMs = 3_000;
 const validMs = 6_000;
@@ -25,9 +25,9 @@ const key = "driver";
 
 export class Lease {
 	readonly #options: LeaseOptions;
-	/** Of the key while it is ours. */
+	/** Revision of the key while this gateway holds it. */
 	#revision: number | undefined;
-	/** On the monotonic clock: before the latest renewal that succeeded was sent. */
+	/** Monotonic time just before the latest successful renewal was sent. */
 	#renewedAt = Number.NEGATIVE_INFINITY;
 	#renewing: Promise<void> | undefined;
 	#timer: NodeJS.Timeout | undefined;
@@ -36,18 +36,18 @@ export class Lease {
 		this.#options = options;
 	}
 
-	/** Tries to take it every 3 s, then renews it. */
+	/** Tries to acquire the lease every 3 s, then renews it. */
 	open(): void {
 		this.#timer = setInterval(() => void this.renew(), intervalMs).unref();
 		void this.renew();
 	}
 
-	/** By the clock, so it is false as soon as a process that was stopped goes on. */
+	/** Checks the clock, so it is false as soon as a suspended process resumes. */
 	get isHeld(): boolean {
 		return this.#revision !== undefined && this.#options.monotonic() - this.#renewedAt < validMs;
 	}
 
-	/** Takes or renews it. To be called by tests only, as by the timer. */
+	/** Acquires or renews the lease. Public for tests; the timer calls it otherwise. */
 	renew(): Promise<void> {
 		this.#renewing ??= this.#renew().finally(() => {
 			this.#renewing = undefined;
@@ -55,14 +55,14 @@ export class Lease {
 		return this.#renewing;
 	}
 
-	/** To be called when a write shows that another gateway drives. */
+	/** Gives the lease up after a write has shown that another gateway drives. */
 	stepDown(): void {
 		if (this.#revision === undefined) return;
 		this.#revision = undefined;
 		this.#options.onChange(false);
 	}
 
-	/** Gives it back, so that another gateway need not wait until it expires. */
+	/** Releases the lease, so that another gateway need not wait for its expiry. */
 	async close(): Promise<void> {
 		clearInterval(this.#timer);
 		await this.#renewing;
@@ -78,17 +78,17 @@ export class Lease {
 		const at = monotonic();
 		try {
 			const entry = before === undefined ? await bucket.get(key) : undefined;
-			// One that is ours was written by a renewal whose answer was lost.
+			// An own entry was written by a renewal whose response was lost.
 			if (entry && entry.text !== holder) return;
 			const revision = await bucket.set(key, holder, before ?? entry?.revision ?? 0);
 			if (revision === undefined) return this.stepDown();
-			// Lost while it was being renewed.
+			// The lease was lost during the renewal.
 			if (before !== this.#revision) return;
 			this.#revision = revision;
 			this.#renewedAt = at;
 			if (before === undefined) onChange(true);
 		} catch {
-			// It may be renewed or not: `isHeld` ends by the clock.
+			// The result is unknown: `isHeld` becomes false by the clock.
 		}
 	}
 }

@@ -1,6 +1,6 @@
 /**
- * Sends a rollout's offers to the gateway that has the device. Each is marked in a bucket before the device gets it, so
- * that neither a driver that was stopped nor a second one can send it again.
+ * Sends a rollout's offers to the gateway of each device. An offer is marked in a bucket before it is sent,
+ * so that neither a suspended driver nor a second one can send it again.
  */
 
 import { boolean, integer, list, matches, object, string } from "../../../device/protocol/schema.js";
@@ -15,11 +15,11 @@ import type { RolloutStore } from "../store.js";
 
 export interface RolloutOffersOptions {
 	readonly bus: Bus;
-	/** Of this gateway, another one at each start. */
+	/** Id of this gateway, new at each start. */
 	readonly id: string;
-	/** By id. */
+	/** Devices by id. */
 	readonly devices: ReadonlyMap<string, Device>;
-	/** The id of the gateway that has the device; undefined: this one. */
+	/** Returns the id of the device's gateway; undefined for this one. */
 	readonly ownerOf: (device: Device) => string | undefined;
 	readonly updates: Pick<Updates, "trigger">;
 	readonly store: Pick<RolloutStore, "offerOf">;
@@ -29,17 +29,17 @@ export interface RolloutOffersOptions {
 const offer = object({
 	rollout: string(64),
 	deviceId: string(64),
-	/** Of the step `offered`. */
+	/** Revision of the step `offered`. */
 	step: integer(1, Number.MAX_SAFE_INTEGER),
-	/** As for `trigger_ota`. */
+	/** Version as in `trigger_ota`. */
 	version: string(64),
-	/** SHA-256 of the images that it may be. */
+	/** SHA-256 of the allowed images. */
 	pinned: list(string(64), 20),
 });
 
-/** Of the latest offer to a device in a rollout, at the step `after`. */
+/** Latest offer to a device in a rollout. `after` is the revision of its step. */
 const mark = object({ after: integer(1, Number.MAX_SAFE_INTEGER), isSent: boolean() });
-/** Longer than an offer can be on its way. */
+/** Longer than any offer can be in transit. */
 const marksBucket: BucketOptions = Object.freeze({ ttlMs: 7 * 24 * 60 * 60 * 1000 });
 
 const answerMs = 10_000;
@@ -62,7 +62,10 @@ export class RolloutOffers implements Offers {
 		this.#options = options;
 	}
 
-	/** Takes offers for devices of this gateway. @returns a function that ends it */
+	/**
+	 * Accepts offers for devices of this gateway.
+	 * @returns function that stops it
+	 */
 	serve(): () => void {
 		const { bus, id } = this.#options;
 		return bus.serve(subjectOf("gw", "offer", id), async (text) => {
@@ -93,7 +96,7 @@ export class RolloutOffers implements Offers {
 	async recall({ id }: Rollout, deviceId: string): Promise<UpdateRejection | undefined> {
 		const { store, isDriver } = this.#options;
 		const step = store.offerOf(id, deviceId);
-		// The next driver does it again.
+		// The next driver repeats it.
 		while (isDriver() && step > 0) {
 			try {
 				const isSent = await this.mark(id, deviceId, step, false);
@@ -108,8 +111,8 @@ export class RolloutOffers implements Offers {
 
 	/**
 	 * Marks an offer as sent, before it is sent, or as recalled, whichever comes first.
-	 * @param after the entry of the step `offered`
-	 * @returns undefined if this call has marked it; otherwise whether it was sent
+	 * @param after revision of the step `offered`
+	 * @returns undefined if this call marked it; otherwise whether it was sent
 	 * @throws {BusError}
 	 */
 	async mark(id: string, deviceId: string, after: number, isSent: boolean): Promise<boolean | undefined> {
@@ -124,7 +127,10 @@ export class RolloutOffers implements Offers {
 		}
 	}
 
-	/** To a device of this gateway. @throws {BusError} if it is not known whether it may be sent */
+	/**
+	 * Sends an offer to a device of this gateway.
+	 * @throws {BusError} if it is unknown whether it may be sent
+	 */
 	async #pass(message: unknown): Promise<UpdateRejection | undefined> {
 		const { devices, ownerOf, updates } = this.#options;
 		if (!matches(offer, message)) throw new Error("not an offer");

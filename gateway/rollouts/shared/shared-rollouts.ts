@@ -1,6 +1,6 @@
 /**
- * The rollouts of several gateways. One drives all of them: it holds the lease, and has claimed what is stored. The
- * others show what is stored, and store what a person asks for.
+ * Rollouts in a cluster. One gateway drives all of them: it holds the lease and has claimed the stored
+ * rollouts. The others display them and store user commands.
  */
 
 import { setTimeout } from "node:timers/promises";
@@ -12,7 +12,7 @@ import { RolloutOffers, type RolloutOffersOptions } from "./rollout-offers.js";
 export interface SharedRolloutsOptions
 	extends Omit<RolloutsOptions, "store" | "offers" | "isDriver">,
 		Omit<RolloutOffersOptions, "store" | "isDriver" | "updates" | "devices"> {
-	/** Of the time before this gateway joined others, open: what it has is moved to the log. */
+	/** Open store from before this gateway joined the cluster. Its rollouts are moved to the shared log. */
 	readonly earlier: RolloutStore;
 }
 
@@ -24,7 +24,7 @@ export class SharedRollouts extends Rollouts {
 	readonly #offers: RolloutOffers;
 	#lease: Lease | undefined;
 	#hasClaimed = false;
-	/** Counts the ends of the lease. */
+	/** Number of lost leases. */
 	#term = 0;
 	readonly #ends: (() => void)[] = [];
 	#joining: Promise<void> | undefined;
@@ -51,8 +51,8 @@ export class SharedRollouts extends Rollouts {
 	}
 
 	/**
-	 * Begins, once this gateway knows the devices of the others: a driver must. Without the bus there are no rollouts
-	 * until it is reached.
+	 * Starts, after this gateway has learned the devices of the others, which a driver needs. There are no
+	 * rollouts until the bus is connected.
 	 */
 	override open(): void {
 		const { bus } = this.#options;
@@ -77,7 +77,7 @@ export class SharedRollouts extends Rollouts {
 		return super.replaceDevice(from, by);
 	}
 
-	/** Opens the log once the bus is reached. */
+	/** Opens the log once the bus is connected. */
 	#join(): void {
 		const { bus, log } = this.#options;
 		if (this.#lease || this.#joining || this.#isClosed || !bus.isConnected) return;

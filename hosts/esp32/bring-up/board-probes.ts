@@ -1,4 +1,4 @@
-/** What a board can measure, by bring-up.c and the SDK's drivers at any pin. */
+/** Measurements of a board at any pin, through bring-up.c and the SDK's drivers. */
 
 import Analog from "embedded:io/analog";
 import { Ring } from "board/peripherals";

@@ -1,6 +1,6 @@
 /*
- * What the bring-up program measures at any pin: I2C by hand, levels, clocks; and the serial port's lines. I2C is not ESP-IDF's driver,
- * since that waits up to its time-out at pins without pull-ups. Called from native-probes.ts.
+ * Measurements of the bring-up program at any pin (I2C, levels, clocks), and line input from the serial port. I2C is bit-banged, since
+ * ESP-IDF's driver blocks until its timeout at pins without pull-ups. Called from native-probes.ts.
  */
 
 #include <stdint.h>
@@ -15,10 +15,10 @@
 #include "freertos/FreeRTOS.h"
 #include "freertos/task.h"
 
-/** A request with a certificate of 3 KB in base64. */
+/** Enough for a request with a 3 KB certificate in base64. */
 #define LINE_BYTES 5120
 
-/** A complete line, without waiting; longer ones are dropped. @returns "" if there is none yet */
+/** Reads without blocking; discards lines that are too long. @returns a complete line, "" if there is none yet */
 const char *bring_up_line(void)
 {
 	static char line[LINE_BYTES];
@@ -39,7 +39,7 @@ const char *bring_up_line(void)
 	return "";
 }
 
-/** esp_chip_info_t: major revision times 100, plus the minor one. */
+/** @returns major chip revision times 100 plus minor revision (esp_chip_info_t) */
 uint32_t bring_up_revision(void)
 {
 	esp_chip_info_t info;
@@ -63,9 +63,9 @@ const char *bring_up_partition(uint32_t index)
 	return text;
 }
 
-/** Of a quarter of a clock period: 50 kHz, slow enough for the chip's pull-ups of 45 kOhm. */
+/** Quarter of a clock period: 50 kHz, slow enough for the chip's pull-ups of 45 kOhm. */
 #define QUARTER_US 5
-/** A chip may hold the clock for a while. */
+/** Limit for clock stretching, in quarters. */
 #define STRETCH_STEPS 40
 
 static int data_pin, clock_pin;
@@ -104,7 +104,7 @@ static int transfer_bit(int bit)
 	return level;
 }
 
-/** @returns whether it was acknowledged */
+/** @returns whether the byte was acknowledged */
 static int send_byte(int byte)
 {
 	for (int bit = 7; bit >= 0; bit--)
@@ -127,7 +127,7 @@ static void stop(void)
 	release(data_pin);
 }
 
-/** @returns 0, or why the bus cannot be used: -1 data low, -2 clock low, -3 no such pin */
+/** @returns 0, or an error: -1 data stuck low, -2 clock stuck low, -3 unusable pin */
 static int open_bus(int data, int clock)
 {
 	if ((data == clock) || !is_usable(data) || !is_usable(clock))
@@ -163,7 +163,7 @@ static void close_bus(void)
 	gpio_reset_pin(clock_pin);
 }
 
-/** @returns 1 if the address is acknowledged, 0 if not, or open_bus's error */
+/** @returns 1 if the address is acknowledged, 0 if not, or an error of open_bus() */
 int32_t bring_up_i2c_probe(int32_t data, int32_t clock, int32_t address)
 {
 	int opened = open_bus(data, clock);
@@ -201,7 +201,7 @@ int32_t bring_up_i2c_read(int32_t data, int32_t clock, int32_t address, int32_t 
 	return value;
 }
 
-/** Of an input with pull-up. @returns 0 or 1; -1: there is no such pin */
+/** Reads a pin as an input with pull-up. @returns 0, 1, or -1 for an invalid pin */
 int32_t bring_up_level(int32_t pin)
 {
 	if (!GPIO_IS_VALID_GPIO(pin))
@@ -217,7 +217,7 @@ int32_t bring_up_level(int32_t pin)
 	return gpio_get_level(pin);
 }
 
-/** Rising edges at a pin that another part of the chip drives. @param ms 1 to 5 @returns 0 if they cannot be counted */
+/** Counts rising edges at a pin driven by the chip itself. @param ms 1 to 5 @returns 0 if they cannot be counted */
 uint32_t bring_up_count(int32_t pin, uint32_t ms)
 {
 	pcnt_unit_config_t unit_config = { .low_limit = -1, .high_limit = INT16_MAX };

@@ -1,4 +1,4 @@
-/** What the bring-up program does for each request: its parts are opened for that request alone, so that each can be repeated. */
+/** Request handlers of the bring-up program. Each opens its peripherals for that request only, so that requests can be repeated. */
 
 import { askTime, reachGateway, resolveName, Station } from "bring-up/network";
 import { pause } from "bring-up/pause";
@@ -17,20 +17,20 @@ export interface HandlersOptions {
 	readonly probes: Probes;
 }
 
-/** A sensor's first measurement takes this long. */
+/** Duration of a sensor's first measurement. */
 const firstValueMs = 100;
-/** Long enough to be felt. */
+/** Long enough to feel the motor. */
 const motorMs = 1000;
-/** The answer leaves the chip before it restarts. */
+/** Delay in which the answer leaves the chip. */
 const restartDelayMs = 200;
-/** Of the fastest clock, 4.1 MHz, 20,480 edges: the counter has 15 bits. */
+/** Counts 20,480 edges of the fastest clock, 4.1 MHz; the counter has 15 bits. */
 const countMs = 5;
 
 export function createHandlers({ device, system, probes }: HandlersOptions): Handlers {
 	const { peripheral, network, storage } = device;
 	const store = new storage.settings({});
 	let station: Station | undefined;
-	/** The driver is started by the first step that needs it. */
+	/** Starts the driver on first use. */
 	const wifi = () => {
 		station ??= new Station(network);
 		return station;
@@ -102,7 +102,7 @@ export function createHandlers({ device, system, probes }: HandlersOptions): Han
 	};
 }
 
-/** @returns why it failed */
+/** @returns the error message of a failed action */
 function outcomeOf(action: () => void): { problem?: string } {
 	try {
 		action();
@@ -112,7 +112,7 @@ function outcomeOf(action: () => void): { problem?: string } {
 	}
 }
 
-/** JSON and the types of optional fields leave out what is undefined. */
+/** Removes undefined properties. */
 function defined<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
 	const result: { [K in keyof T]?: Exclude<T[K], undefined> } = {};
 	for (const key in values) {

@@ -1,6 +1,6 @@
 /**
- * The bring-up program: it answers requests from a computer at the serial port about the board that it runs on, through the
- * firmware's own drivers and by measuring any pin. It needs neither settings nor a network.
+ * Bring-up program. Answers requests from a computer on the serial port through the firmware's drivers and by measuring any pin.
+ * Requires neither settings nor a network.
  */
 
 import { createHandlers, type Handlers } from "bring-up/handlers";
@@ -10,7 +10,7 @@ import { describeProblem, findProblem, isRecord, matches } from "protocol/schema
 import Timer from "timer";
 import type { Host } from "../../../device/host.js";
 
-/** Shorter than the 64 bytes that the chip's USB port keeps take at 115,200 baud. */
+/** Less than the 5.6 ms in which 64 bytes, the size of the USB FIFO, arrive at 115,200 baud. */
 const pollMs = 5;
 
 declare const device: Host;
@@ -39,7 +39,7 @@ async function receive(line: string, handlers: Handlers, print: (answer: object)
 	}
 }
 
-/** @throws Error that names the mistake */
+/** @throws Error if the request is unknown or invalid */
 function answerTo(request: unknown, ask: unknown, handlers: Handlers): object | Promise<object> {
 	const name = Object.keys(requests).find((each): each is RequestName => each === request);
 	if (name === undefined) throw new Error(`there is no request "${String(request)}"`);

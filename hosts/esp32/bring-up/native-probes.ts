@@ -1,4 +1,4 @@
-/** What an ESP32 measures by bring-up.c, without a driver of the SDK. */
+/** Measurements of an ESP32 through bring-up.c, without drivers of the SDK. */
 
 import { nativeFunctions } from "board/native";
 import type { Probes } from "bring-up/requests";

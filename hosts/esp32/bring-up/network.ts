@@ -1,4 +1,4 @@
-/** The steps from an access point to the gateway, one at a time, so that a person learns which one fails. */
+/** Connection steps from the access point to the gateway, run one at a time to find the one that fails. */
 
 import { pause } from "bring-up/pause";
 import type { Answer, Ask } from "bring-up/requests";
@@ -8,7 +8,7 @@ import { idOf } from "protocol/models";
 import Timer from "timer";
 import type { FoundNetwork, Host, WiFi } from "../../../device/host.js";
 
-/** ECMA-419: connected, with an address. */
+/** ECMA-419 connection state: connected, with an address. */
 const usable = 500;
 const joinTimeoutMs = 20_000;
 const pollMs = 100;
@@ -17,7 +17,7 @@ const mostNetworks = 32;
 
 type Network = Host["network"];
 
-/** The driver's single object, which keeps a connection for the later steps. */
+/** Wi-Fi driver, shared by all steps so that a connection lasts. */
 export class Station {
 	readonly #wifi: WiFi;
 
@@ -25,7 +25,7 @@ export class Station {
 		this.#wifi = new Part({ onChanged: () => {} });
 	}
 
-	/** One entry for each access point. */
+	/** Scans for access points. @returns one entry per access point */
 	scan(): Promise<Answer<"wifi_scan">> {
 		const wifi = this.#wifi;
 		if (!wifi.scan) return Promise.resolve({ networks: [], problem: "this host has no Wi-Fi" });
@@ -84,7 +84,7 @@ export function resolveName({ dns: Part }: Network, host: string): Promise<Answe
 	});
 }
 
-/** Connects as the firmware does, and ends the connection once the gateway has accepted it. */
+/** Connects like the firmware does, and closes the connection once the gateway has accepted it. */
 export function reachGateway(
 	{ network, model, chip }: Host,
 	macAddress: string,

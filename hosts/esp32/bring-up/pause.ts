@@ -1,6 +1,6 @@
 import Timer from "timer";
 
-/** Settles after `ms` milliseconds. */
+/** Resolves after `ms` milliseconds. */
 export function pause(ms: number): Promise<void> {
 	return new Promise((resolve) => Timer.set(() => resolve(), ms));
 }

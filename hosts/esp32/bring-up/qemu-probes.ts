@@ -1,4 +1,4 @@
-/** What QEMU's ESP32 can measure: it has no ring and no sensors. */
+/** Measurements of QEMU's ESP32, which has no ring and no sensors. */
 
 import { nativeProbes } from "bring-up/native-probes";
 import type { Probes } from "bring-up/requests";

@@ -1,6 +1,6 @@
 /**
- * What a computer can ask of the bring-up program over the serial port. A request and its answer are a line of JSON each; the
- * types and the checks of both sides follow from this table.
+ * Requests of a computer to the bring-up program on the serial port. A request and its answer are a line of JSON each; the types and
+ * checks of both sides derive from this table.
  */
 
 import {
@@ -15,7 +15,7 @@ import {
 	string,
 } from "protocol/schema";
 
-/** A line of the device that is an answer begins so; all others are its log. */
+/** Prefix of an answer; all other lines of the device are log output. */
 export const answerMark = "@";
 
 /** GPIO of an ESP32 or ESP32-S3. */
@@ -47,7 +47,7 @@ export const requests = Object.freeze({
 		object({
 			model: text,
 			chip: text,
-			/** As Espressif writes it, times 100: 2 is v0.2. */
+			/** Chip revision times 100: 2 is v0.2. */
 			revision: integer(0, 65_535),
 			flash_mb: uint32,
 			psram_mb: uint32,
@@ -58,27 +58,27 @@ export const requests = Object.freeze({
 			partitions: list(partition, 32),
 		}),
 	),
-	/** Tries addresses on two pins, with the chip's own pull-ups. */
+	/** Probes addresses on two pins, with the chip's pull-ups. */
 	i2c_probe: request(
 		object({ data: pin, clock: pin, addresses: list(integer(0x08, 0x77), 112) }),
 		object({
 			answering: list(integer(0x08, 0x77), 112),
-			/** A line that stays low though no one drives it. */
+			/** Line that stays low although nothing should drive it. */
 			low: optional(oneOf("data", "clock")),
 		}),
 	),
-	/** Absent: there was no answer. */
+	/** Reads a register. `value` is absent if the chip does not answer. */
 	i2c_read: request(
 		object({ data: pin, clock: pin, address: integer(0x08, 0x77), register: byte }),
 		object({ value: optional(byte) }),
 	),
-	/** Of inputs with the chip's pull-up. @returns those that are low */
+	/** Reads pins as inputs with the chip's pull-up. `low` lists those that are low. */
 	levels: request(object({ pins: list(pin, 48) }), object({ low: list(pin, 48) })),
-	/** In the order of the ring's pixels, each its red, green and blue. */
+	/** Sets the pixels of the ring, each as red, green and blue. */
 	ring: request(object({ pixels: list(list(byte, 3), 64) }), outcome),
-	/** Plays a rising tone of a second. */
+	/** Plays a rising tone of 1.3 s. */
 	sweep: request(object({ volume: percent }), outcome),
-	/** Counts the rising edges of I2S while it runs silently, in hertz. */
+	/** Measures I2S clocks in hertz while the output plays silence. */
 	clocks: request(object({ pins: list(pin, 3) }), object({ hz: list(uint32, 3), problem: optional(text) })),
 	motor: request(object({ percent }), outcome),
 	/** Absent: the model has no such sensor, or nothing was measured. */
@@ -98,9 +98,9 @@ export const requests = Object.freeze({
 	),
 	resolve: request(object({ host: text }), object({ address: optional(text), problem: optional(text) })),
 	gateway: request(object({ url: text, token: string(256), ca: optional(string(4352)) }), outcome),
-	/** Seconds since 1970; absent: the time server did not answer. */
+	/** Queries a time server. `seconds` since 1970 is absent if it does not answer. */
 	time: request(object({ server: optional(text) }), object({ seconds: optional(float(0, 1e12)) })),
-	/** A key of at most 15 characters in the NVS that the firmware has its settings in. */
+	/** Writes a key of at most 15 characters to the NVS namespace of the firmware's settings. */
 	setting_write: request(object({ key: string(15), value: string(256) }), outcome),
 	setting_read: request(object({ key: string(15) }), object({ value: optional(string(256)) })),
 	setting_delete: request(object({ key: string(15) }), outcome),
@@ -112,22 +112,22 @@ export type RequestName = keyof typeof requests;
 export type Ask<N extends RequestName> = Infer<(typeof requests)[N]["ask"]>;
 export type Answer<N extends RequestName> = Infer<(typeof requests)[N]["answer"]>;
 
-/** What a host can measure beside the firmware's own drivers (device/host.ts). */
+/** Measurements beyond the firmware's drivers (device/host.ts). */
 export interface Probes {
 	readonly revision: number;
 	partitions(): Answer<"about">["partitions"];
-	/** @returns a complete line of the serial port, without waiting; undefined: there is none yet */
+	/** @returns a complete line received on the serial port; undefined if there is none yet */
 	readLine(): string | undefined;
-	/** @returns 1: acknowledged, 0: not, -1: data stays low, -2: clock stays low, -3: a pin cannot be used */
+	/** @returns 1 acknowledged, 0 not acknowledged, -1 data stays low, -2 clock stays low, -3 unusable pin */
 	probe(data: number, clock: number, address: number): number;
-	/** @returns -1 if there was no answer */
+	/** @returns -1 without an answer */
 	readRegister(data: number, clock: number, address: number, register: number): number;
-	/** With pull-up. @returns 0, 1, or -1: the pin cannot be used */
+	/** Reads a pin with pull-up. @returns 0, 1, or -1 for an unusable pin */
 	level(pin: number): number;
-	/** Rising edges within `ms`, 1 to 5; 0 if they cannot be counted. */
+	/** Counts rising edges within 1 to 5 ms. @returns 0 if they cannot be counted */
 	countEdges(pin: number, ms: number): number;
-	/** Shows as many pixels as given. @throws Error where there is no ring */
+	/** Shows the given pixels. @throws Error without a ring */
 	showPixels(pixels: readonly (readonly number[])[]): void;
-	/** 12 bits, at a pin of ADC1. @throws Error where there is none */
+	/** Reads a pin of ADC1 as a 12-bit value. @throws Error without an ADC */
 	readAnalog(pin: number): number;
 }

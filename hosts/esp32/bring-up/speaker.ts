@@ -1,29 +1,29 @@
-/** Plays a tone that rises, or silence while I2S is measured, through the firmware's drivers of codec and output. */
+/** Plays a rising tone, or silence while I2S is measured, through the firmware's codec and audio output drivers. */
 
 import { pause } from "bring-up/pause";
 import type { Host } from "../../../device/host.js";
 
 const sampleRate = 16_000;
-/** Of the output (device/host.ts), five of which are filled before it starts. */
+/** Block size of the audio output (device/host.ts), which buffers five blocks before it starts. */
 const blockBytes = 4092;
 const blocksBeforeStart = 5;
 /** 1.3 s. */
 const toneBlocks = 10;
 const lowestHz = 200;
 const highestHz = 4_000;
-/** Of the 32,767 of 16 bits: quiet at the volume of a conversation. */
+/** Peak value out of 32,767: quieter than a conversation. */
 const amplitude = 8_000;
-/** The codec's fade (device/host.ts), and the output's first block. */
+/** Duration of the codec's fade (device/host.ts) and of the first block. */
 const settleMs = 150;
 
 type Parts = Host["peripheral"];
 
-/** @returns why it was not played */
+/** @returns the problem that prevented playing */
 export async function playTone(parts: Parts, volume: number): Promise<{ problem?: string }> {
 	return withSound(parts, volume, () => pause((blockBytes * toneBlocks * 1000) / (sampleRate * 2)));
 }
 
-/** @param measure is called while the clocks run @returns what it returns, or why there are no clocks */
+/** @param measure called while the clocks run @returns its result, or the problem that prevented the measurement */
 export async function measureClocks(
 	parts: Parts,
 	measure: () => readonly number[],
@@ -67,7 +67,7 @@ async function withSound(
 	}
 }
 
-/** Rises evenly from the lowest to the highest frequency, then is silent. */
+/** Linear sweep from the lowest to the highest frequency, followed by silence. */
 class Tone {
 	#phase = 0;
 	#position = 0;

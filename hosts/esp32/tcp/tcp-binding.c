@@ -73,7 +73,7 @@ static void on_released(struct tcp_connection *connection)
 
 static const struct tcp_events events = { on_writable, on_readable, on_error, on_released };
 
-/** Called by XS for a socket that was never closed when its machine ends. */
+/** Closes a socket that is still open when its machine is deleted. */
 void xs_board_tcp_destructor(void *data)
 {
 	if (data)
@@ -167,7 +167,7 @@ void xs_board_tcp_close(xsMachine *the)
 	tcp_connection_close(&record->connection);
 }
 
-/** A new ArrayBuffer with at most `count` bytes. */
+/** Returns a new ArrayBuffer with at most `count` bytes. */
 static void read_array_buffer(xsMachine *the, struct tcp_connection *connection, uint32_t count)
 {
 	uint32_t readable = tcp_connection_readable(connection);

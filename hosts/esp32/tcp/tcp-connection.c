@@ -10,7 +10,7 @@
 enum state {
 	IS_CONNECTING,
 	IS_OPEN,
-	/** The descriptor is handed over; on_error was called or is being called. */
+	/** The watcher owns the descriptor; on_error was called or is being called. */
 	HAS_FAILED,
 	IS_CLOSED,
 };
@@ -54,7 +54,7 @@ static void fail(struct tcp_connection *connection)
 	connection->events->on_error(connection);
 }
 
-/** Bytes that the owner leaves unread keep the descriptor readable, so they are polled. */
+/** Updates the watched conditions. Unread bytes keep a descriptor readable, so select() is replaced by polling meanwhile. */
 static void watch(const struct tcp_connection *connection)
 {
 	if (connection->state > IS_OPEN)
@@ -102,13 +102,16 @@ bool tcp_connection_open(struct tcp_connection *connection, const struct tcp_eve
 	return true;
 }
 
-/** Including staged ones. */
+/** Counts unread bytes, including staged ones. */
 static uint32_t count_unread(const struct tcp_connection *connection)
 {
 	return (uint32_t)(connection->staged_end - connection->staged_start) + tcp_port_unread(connection->descriptor);
 }
 
-/** The stage must be empty. Only announced bytes may be staged: select() does not know of staged ones. As recv(). */
+/**
+ * Fills the empty stage. Only announced bytes may be staged, since select() cannot see staged ones. Returns the same values as
+ * recv().
+ */
 static ssize_t stage(struct tcp_connection *connection, uint32_t most)
 {
 	ssize_t count = recv(connection->descriptor, connection->staged, least(most, sizeof connection->staged), 0);
@@ -117,7 +120,7 @@ static ssize_t stage(struct tcp_connection *connection, uint32_t most)
 	return count;
 }
 
-/** As recv(), through the stage if few bytes are requested. */
+/** Same as recv(), but reads small counts through the stage. */
 static ssize_t receive_some(struct tcp_connection *connection, uint8_t *bytes, uint32_t count)
 {
 	if (connection->staged_start == connection->staged_end) {
@@ -168,7 +171,7 @@ uint32_t tcp_connection_writable(const struct tcp_connection *connection)
 	return TCP_WRITABLE_BYTES - connection->unsent_count;
 }
 
-/** Returns how many bytes the system took. */
+/** Returns the number of bytes accepted by the system. */
 static uint32_t send_some(struct tcp_connection *connection, const uint8_t *bytes, uint32_t count)
 {
 	ssize_t sent = send(connection->descriptor, bytes, count, MSG_NOSIGNAL);

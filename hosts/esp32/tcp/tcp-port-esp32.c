@@ -1,5 +1,5 @@
 /*
- * The TCP socket's port to ESP-IDF: FreeRTOS for task and lock, and lwIP's own calls instead of the VFS. tcp_port_post() is in
+ * ESP-IDF port of the TCP socket: FreeRTOS for task and lock, and lwIP's own functions instead of the VFS. tcp_port_post() is in
  * tcp-binding.c.
  */
 

@@ -14,19 +14,19 @@
 #define LONGEST_WAIT_MS 1000
 
 struct slot {
-	/** NONE: the slot is free. */
+	/** NONE if the slot is free. */
 	int descriptor;
 	uint8_t wanted;
-	/** Met and not yet reported to the script's task. */
+	/** Conditions met and not yet reported to the script's task. */
 	uint8_t ready;
-	/** To be closed by the watcher's task, which alone knows that no select() uses the descriptor. */
+	/** The watcher's task closes the descriptor, since only it knows that no select() uses it. */
 	bool is_closing;
 	uint32_t later_ms;
-	/** Used by the script's task only; NULL once it has closed. */
+	/** Used only by the script's task; NULL after closing. */
 	struct tcp_connection *owner;
 };
 
-/** Of one select(). Only this task frees slots, so a slot still has the same descriptor afterwards. */
+/** Parameters of one select(). Only this task frees slots, so a slot still has the same descriptor afterwards. */
 struct round {
 	fd_set readable;
 	fd_set writable;
@@ -60,7 +60,7 @@ static bool open_wake_socket(void)
 	return true;
 }
 
-/** With the lock held. Returns whether wake() is to be called after unlocking. */
+/** Returns whether to call wake() after unlocking. The lock must be held. */
 static bool needs_wake(void)
 {
 	if (!is_waiting || is_woken)
@@ -74,7 +74,7 @@ static void wake(void)
 	(void)send(wake_descriptor, "", 1, 0);
 }
 
-/** In the script's task. */
+/** Reports ready slots, in the script's task. */
 static void deliver(void)
 {
 	tcp_port_lock();
@@ -91,7 +91,7 @@ static void deliver(void)
 	}
 }
 
-/** Returns NONE if there is none. */
+/** Frees a slot that is closing and returns its descriptor, or NONE. */
 static int take_closing(void)
 {
 	int descriptor = NONE;
@@ -112,7 +112,7 @@ static uint32_t least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/** With the lock held. */
+/** Sets up a select(). The lock must be held. */
 static void prepare(struct round *round)
 {
 	uint32_t now = tcp_port_milliseconds();

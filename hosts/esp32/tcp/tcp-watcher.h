@@ -1,6 +1,6 @@
 /*
- * One task waits in select() for all TCP sockets and reports to the script's task which are ready. The tasks share only the table
- * in tcp-watcher.c. All functions here are for the script's task.
+ * Task that waits in select() for all TCP sockets and reports the ready ones to the script's task. The tasks share only the table in
+ * tcp-watcher.c. The functions below are for the script's task.
  */
 #ifndef TCP_WATCHER_H
 #define TCP_WATCHER_H
@@ -10,29 +10,29 @@
 
 struct tcp_connection;
 
-/** Bits. */
+/** Bit mask. */
 enum tcp_condition {
 	TCP_READABLE = 1,
 	TCP_WRITABLE = 2,
-	/** 20 ms have passed. */
+	/** 20 ms have elapsed. */
 	TCP_LATER = 4,
 };
 
-/** At a time, including those that are being closed. */
+/** Maximum number of sockets, including those that are being closed. */
 #define TCP_SLOTS 6
 
 /**
- * Takes over a non-blocking descriptor. Returns its slot, or -1 if the table is full or the task cannot be started: the descriptor
- * is still the caller's.
+ * Adds a non-blocking descriptor. Returns its slot, or -1 if the table is full or the task cannot be started; the caller then still
+ * owns the descriptor.
  */
 int tcp_watcher_add(int descriptor, struct tcp_connection *owner);
 
 /**
- * Sets the conditions for which tcp_connection_ready(owner) is called, once each, in a later turn; it may be called without cause.
+ * Sets the conditions for which tcp_connection_ready(owner) is called asynchronously, once each. Spurious calls are possible.
  */
 void tcp_watcher_want(int slot, uint8_t conditions);
 
-/** The descriptor will be closed. The owner is not called from now on, and its memory may be freed. */
+/** Closes the descriptor in the background. The owner is no longer called, and its memory may be freed. */
 void tcp_watcher_close(int slot);
 
 #endif

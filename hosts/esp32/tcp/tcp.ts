@@ -1,30 +1,30 @@
 /**
- * Replaces the SDK's `embedded:io/socket/tcp`, whose list of received buffers is shared between two tasks without a lock. The
- * natives are in tcp-binding.c.
+ * Replacement for the SDK's `embedded:io/socket/tcp`, in which two tasks share the list of received buffers without a lock. Native
+ * functions are in tcp-binding.c.
  */
 
 import { guardCallbacks, type SocketCallbacks } from "board/socket-guard";
 
 export interface Options extends SocketCallbacks<TCP> {
-	/** IPv4. */
+	/** IPv4 address. */
 	address: string;
 	port: number;
 	/** TCP_NODELAY; default false. */
 	nodelay?: boolean;
-	/** Of `read`; default "buffer". */
+	/** Return type of `read`; default "buffer". */
 	format?: "number" | "buffer";
 	target?: unknown;
 }
 
 /**
- * The first `onWritable` means connected. `onReadable` gets the count of all unread bytes, which stay in lwIP and make the sender
- * wait. `onError` is called once: for a rejection or a reset, and for a close by the peer when all its bytes are read. An exception
- * in a callback is an error too.
+ * TCP client socket. The first `onWritable` means that it is connected. `onReadable` receives the number of unread bytes, which stay in
+ * lwIP and throttle the sender. `onError` is called once: for a rejection, a reset, an exception in a callback, and a close by the peer
+ * after all bytes are read.
  */
 export default class TCP extends Native("xs_board_tcp_destructor") {
 	/**
 	 * @throws RangeError for an option out of range
-	 * @throws Error without network, with six sockets open, in a Worker
+	 * @throws Error without a network, if six sockets are open, and in a Worker
 	 */
 	constructor(options: Options) {
 		super();
@@ -32,22 +32,22 @@ export default class TCP extends Native("xs_board_tcp_destructor") {
 	}
 
 	/**
-	 * @param target how many bytes to return in a new ArrayBuffer (default: all), or a buffer to fill
-	 * @returns one byte if the format is "number"; the count of bytes if a buffer is filled; undefined if nothing is there
+	 * @param target number of bytes to return in a new ArrayBuffer (default: all), or a buffer to fill
+	 * @returns one byte if the format is "number"; the number of bytes read into a buffer; undefined if nothing is readable
 	 */
 	read(target?: number | ByteBuffer): number | ArrayBuffer | undefined {
 		return native("xs_board_tcp_read").call(this, target);
 	}
 
 	/**
-	 * @returns how many bytes may be written next
-	 * @throws Error if more is written than may be
+	 * @returns the number of bytes that may be written next
+	 * @throws Error if more bytes are written than allowed
 	 */
 	write(value: number | ByteBuffer): number {
 		return native("xs_board_tcp_write").call(this, value);
 	}
 
-	/** No callback is called afterwards. May be called again. */
+	/** Closes the socket; no callback is called afterwards. May be called again. */
 	close(): void {
 		return native("xs_board_tcp_close").call(this);
 	}

@@ -1,6 +1,6 @@
 /*
- * One capacitive pad on the ESP32-S3's touch controller (hardware version 2), which scans continuously. The SDK's touch module
- * needs a driver that ESP-IDF has removed. Called from touch-pad.ts.
+ * Driver for one capacitive pad on the ESP32-S3's touch controller (hardware version 2), which scans continuously. The SDK's touch
+ * module needs a driver that ESP-IDF has removed. Called from touch-pad.ts.
  */
 
 #include <stddef.h>
@@ -46,7 +46,7 @@ static esp_err_t start(int32_t number)
 	return err;
 }
 
-/** Errors for what was not started are ignored. */
+/** Releases the driver. Ignores errors of parts that were not started. */
 void board_touch_close(void)
 {
 	if (!controller)
@@ -61,8 +61,8 @@ void board_touch_close(void)
 }
 
 /**
- * @param number channel 1 to 14, which is its GPIO
- * @returns 0 or ESP-IDF's error
+ * @param number channel 1 to 14, equal to the GPIO
+ * @returns an esp_err_t
  */
 int32_t board_touch_open(int32_t number)
 {
@@ -74,7 +74,7 @@ int32_t board_touch_open(int32_t number)
 	return err;
 }
 
-/** 0 if nothing was measured. */
+/** Current smoothed count, 0 without a measurement. */
 uint32_t board_touch_read(void)
 {
 	uint32_t value = 0;

@@ -1,12 +1,12 @@
-/** A capacitive pad of the ESP32-S3 (board-touch.c). It reads 0 if the controller cannot be started. */
+/** Capacitive pad of the ESP32-S3 (board-touch.c). Reads 0 if the controller cannot be started. */
 
 import { nativeFunctions } from "board/native";
 import type { TouchPad as Interface } from "../../../device/host.js";
 
 export interface TouchPadOptions {
-	/** GPIO 1 to 14: on this chip the number of the touch channel as well. */
+	/** GPIO 1 to 14, on this chip equal to the touch channel. */
 	readonly pin: number;
-	/** As in device/host.ts. */
+	/** See device/host.ts. */
 	readonly threshold: number;
 }
 

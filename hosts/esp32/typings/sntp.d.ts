@@ -1,10 +1,10 @@
-/** In place of the SDK's typing, which lacks close() (modules/network/sntp). */
+/** Replacement for the SDK's typing, which lacks close() (modules/network/sntp). */
 
 declare module "sntp" {
 	export default class SNTP {
-		/** No answer; the query is closed unless another host is returned. */
+		/** No answer. The query is closed unless the callback returns another host. */
 		static readonly error: -1;
-		/** The value: seconds since 1970. The query is closed. */
+		/** The value is in seconds since 1970; the query is closed. */
 		static readonly time: 1;
 		static readonly retry: 2;
 

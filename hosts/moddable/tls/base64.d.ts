@@ -1,4 +1,4 @@
-/** ES2026, which XS has and the SDK's typings lack. */
+/** ES2026 method that XS supports and the SDK's typings lack. */
 
 interface Uint8ArrayConstructor {
 	/** @throws SyntaxError */

@@ -1,7 +1,7 @@
 /**
- * Verifies the server's certificates in place of the SDK (modules/crypt/ssl/ssl_cert), which accepts `[own leaf, the
- * authority's public certificate]`, lets any certificate issue others, fails for an authority without
- * authorityKeyIdentifier (optional if self-signed: RFC 5280, 4.2.1.1), and gives no reason.
+ * Certificate chain verification that replaces the SDK's (modules/crypt/ssl/ssl_cert). The SDK accepts `[own leaf, the authority's
+ * public certificate]`, lets any certificate issue others, fails for an authority without authorityKeyIdentifier (optional if
+ * self-signed: RFC 5280, 4.2.1.1), and gives no reason.
  */
 
 import { Digest } from "crypt";
@@ -14,29 +14,29 @@ import X509, { type DecodedCertificate, type PublicKey } from "x509";
 /** RFC 5280, 4.2.1.9. */
 const basicConstraints = Object.freeze([2, 5, 29, 19]);
 
-/** By object identifier of the ECDSA algorithm (RFC 5758, 3.2). */
+/** Hash by object identifier of the ECDSA algorithm (RFC 5758, 3.2). */
 const ecdsaHashes: Readonly<Record<string, "SHA256" | "SHA384" | "SHA512">> = Object.freeze({
 	"1,2,840,10045,4,3,2": "SHA256",
 	"1,2,840,10045,4,3,3": "SHA384",
 	"1,2,840,10045,4,3,4": "SHA512",
 });
 
-/** Of a subjectAltName (RFC 5280, 4.2.1.6). */
+/** Tags of a subjectAltName (RFC 5280, 4.2.1.6). */
 const dnsName = 2;
 const ipAddress = 7;
 
 export class ChainCertificates extends CertificateManager {
 	readonly #authority: Uint8Array | undefined;
 
-	/** @param authority as DER; undefined: those compiled in */
+	/** @param authority authority in DER; undefined for the compiled-in ones */
 	constructor(options: object, authority: Uint8Array | undefined) {
 		super(options);
 		this.#authority = authority;
 	}
 
 	/**
-	 * @param chain each signed by the next one, up to one that the authority issued @throws Error that says what to
-	 * change
+	 * @param chain certificates in order, each signed by the next one, up to one issued by the authority
+	 * @throws Error that describes the problem
 	 */
 	override verify(
 		chain: readonly Uint8Array[],
@@ -44,7 +44,7 @@ export class ChainCertificates extends CertificateManager {
 	): true {
 		const [own] = chain;
 		if (!own) throw new Error("TLS: the server sent no certificate");
-		// First the cheap checks: a signature takes up to a second.
+		// Cheap checks come first: verifying a signature takes up to 1 s.
 		requireName(own, name.toLowerCase());
 		if (this.#authority) requireDates(this.#authority);
 		for (const [index, certificate] of chain.entries()) {
@@ -70,7 +70,7 @@ export class ChainCertificates extends CertificateManager {
 		return key !== undefined && this._verify(key, certificate);
 	}
 
-	/** By a compiled in authority; boards have none, and the SDK throws. */
+	/** Key of a compiled-in authority. Boards have none, which makes the SDK throw. */
 	#builtInKey(bytes: Uint8Array): PublicKey | undefined {
 		try {
 			return this.findCert("ca.ski", X509.decodeAKI(bytes));
@@ -79,7 +79,7 @@ export class ChainCertificates extends CertificateManager {
 		}
 	}
 
-	/** The SDK drops leading zeros of an ECDSA signature's numbers, and so refuses one in 128. */
+	/** Replaces the SDK's method, which drops leading zeros in ECDSA signatures and thus rejects one in 128. */
 	override _verify(key: PublicKey, certificate: DecodedCertificate): boolean {
 		const hash = ecdsaHashes[certificate.algo.toString()];
 		if (hash === undefined || !key.curve) return super._verify(key, certificate);
@@ -98,7 +98,7 @@ function mayIssue(certificate: Uint8Array): boolean {
 	return sequence === 0x30 && boolean === 1 && length === 1 && isAuthority === 0xff;
 }
 
-/** @returns the authority's key, if its name is that of the issuer */
+/** @returns the authority's key if its subject is the certificate's issuer */
 function keyOfIssuer({ tbs }: DecodedCertificate, authority: Uint8Array): PublicKey | undefined {
 	const { issuer } = X509.decodeTBS(tbs);
 	const { subject } = X509.decodeTBS(X509.decode(authority).tbs);
@@ -110,21 +110,21 @@ function keyOfIssuer({ tbs }: DecodedCertificate, authority: Uint8Array): Public
 function requireDates(certificate: Uint8Array): void {
 	const { from, to } = X509.decodeTBS(X509.decode(certificate).tbs).validity;
 	const now = Date.now();
-	// An unreadable date is NaN, and refused.
+	// Rejects NaN, an unparsable date.
 	if (!(now >= from)) throw new Error(tooEarly(from, now));
 	if (!(now <= to)) throw new Error(expired(to, now));
 }
 
-/** @param wanted in lower case */
+/** @param wanted expected server name in lower case */
 function requireName(certificate: Uint8Array, wanted: string): void {
 	const names = namesOf(certificate);
 	const dot = wanted.indexOf(".");
-	// A wildcard stands for one label (RFC 6125, 6.4.3).
+	// A wildcard matches one label (RFC 6125, 6.4.3).
 	const wildcard = dot > 0 ? `*${wanted.slice(dot)}` : wanted;
 	if (!names.includes(wanted) && !names.includes(wildcard)) throw new Error(wrongName(names, wanted));
 }
 
-/** Names in lower case, and IPv4 addresses. */
+/** Returns DNS names in lower case, and IPv4 addresses. */
 function namesOf(certificate: Uint8Array): readonly string[] {
 	const names: string[] = [];
 	for (const { tag, value } of X509.decodeSAN(certificate) ?? []) {

@@ -1,16 +1,16 @@
 /**
- * Replaces the SDK's list, which starts with RSA key exchange. With ECDHE only (RFC 5289, 3.2) there is one kind of
- * handshake to check.
+ * Cipher suites, in place of the SDK's list, which starts with RSA key exchange. With ECDHE only (RFC 5289, 3.2) there is a single
+ * kind of handshake to check.
  */
 
 import { AES, ECDHE_RSA, GCM, SHA256 } from "ssl/constants";
 
 const aes128Gcm = Object.freeze({
 	isExportable: false,
-	// For either signature.
+	// Used for both signature algorithms.
 	keyExchangeAlgorithm: ECDHE_RSA,
 	cipherAlgorithm: AES,
-	/** In bytes, as the other sizes. */
+	/** All sizes are in bytes. */
 	cipherKeySize: 16,
 	cipherBlockSize: 16,
 	hashAlgorithm: SHA256,

@@ -1,16 +1,16 @@
 import { isScalar, orderOfP256, toBigInt } from "update/p256";
 
-/** Of secp256r1 and secp384r1 (SEC 2, 2.4.2 and 2.5.1). A function, since XS damages BigInts at module level. */
+/** Orders of secp256r1 and secp384r1 (SEC 2, 2.4.2 and 2.5.1). A function, since XS corrupts BigInts at module level. */
 const orders = () => [
 	orderOfP256(),
 	0xffffffff_ffffffff_ffffffff_ffffffff_ffffffff_ffffffff_c7634d81_f4372ddf_581a0db2_48b0a77a_ecec196a_ccc52973n,
 ];
 
 /**
- * Whether it is `SEQUENCE { INTEGER r, INTEGER s }` (RFC 3279, 2.2.3), both above 0 and below the curve's order (FIPS
- * 186-5, 6.4.2). For an s that is a multiple of the order the SDK (modules/crypt/arith/xsBigIntEx.c, mulinv) loops
- * until the watchdog restarts the board.
- * @param curveOrder undefined: the curve is unknown
+ * Returns whether a signature is `SEQUENCE { INTEGER r, INTEGER s }` (RFC 3279, 2.2.3) with both numbers above 0 and below the curve's
+ * order (FIPS 186-5, 6.4.2). If s is a multiple of the order, the SDK (modules/crypt/arith/xsBigIntEx.c, mulinv) loops until the
+ * watchdog restarts the board.
+ * @param curveOrder undefined if the curve is unknown
  */
 export function isEcdsaSignature(der: Uint8Array, curveOrder?: bigint): boolean {
 	const s = 4 + (der[3] ?? 0);

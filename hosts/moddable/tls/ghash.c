@@ -1,23 +1,22 @@
 /*
- * GHASH of AES-GCM (NIST SP 800-38D, 6.4) with tables of four bits (Shoup). The SDK's
- * (modules/crypt/digest/kcl/ghash.c) multiplies bit by bit: on an ESP32 about 270 instructions a byte, 60 here. The
- * interface is the SDK's ghash.h.
+ * GHASH of AES-GCM (NIST SP 800-38D, 6.4) with Shoup's 4-bit tables. Replaces the SDK's modules/crypt/digest/kcl/ghash.c, which
+ * multiplies bit by bit: about 270 instructions per byte on an ESP32, compared to 60 here. The interface is the SDK's ghash.h.
  */
 
 #include <string.h>
 
 #include "ghash.h"
 
-/** A block as four words, the most significant last: the SDK's type on a little-endian chip. */
+/** Block of four words, the most significant last: layout of the SDK's type on a little-endian chip. */
 typedef struct {
 	uint32_t word[4];
 } block_t;
 
 _Static_assert(sizeof(block_t) == sizeof(uint128_t), "the SDK's type has 128 bits");
 
-/** The polynomial 1 + x + x^2 + x^7, the first power in the most significant bit. */
+/** Polynomial 1 + x + x^2 + x^7, with the lowest power in the most significant bit. */
 #define POLYNOMIAL 0xe1000000u
-/** What four shifted out bits add at the top. */
+/** Reduction of four shifted-out bits. */
 #define FOLD(bits)                                                                                                   \
 	((((bits)&1) ? POLYNOMIAL >> 3 : 0) ^ (((bits)&2) ? POLYNOMIAL >> 2 : 0) ^ (((bits)&4) ? POLYNOMIAL >> 1 : 0) ^    \
 	 (((bits)&8) ? POLYNOMIAL : 0))
@@ -32,7 +31,7 @@ static block_t load(const void *from)
 	return block;
 }
 
-/** h multiplied by each polynomial of four bits. */
+/** Computes h multiplied by each 4-bit polynomial. */
 static void make_products(const uint128_t *h, block_t products[16])
 {
 	memset(&products[0], 0, sizeof(products[0]));
@@ -51,7 +50,7 @@ static void make_products(const uint128_t *h, block_t products[16])
 				products[power + rest].word[i] = products[power].word[i] ^ products[rest].word[i];
 }
 
-/** y = y * h, from the highest power down, four bits at a time. */
+/** Computes y = y * h, four bits at a time from the highest power. */
 static void multiply(const block_t products[16], block_t *y)
 {
 	uint32_t z0 = 0, z1 = 0, z2 = 0, z3 = 0;
@@ -69,7 +68,7 @@ static void multiply(const block_t products[16], block_t *y)
 	*y = (block_t){ { z0, z1, z2, z3 } };
 }
 
-/** From or to the order of bytes in a message. */
+/** Converts between the byte orders of a message and of block_t. */
 void _ghash_fix128(uint128_t *v)
 {
 	const block_t block = load(v);
@@ -85,7 +84,7 @@ void _ghash_create(ghash_t *ghash)
 	ghash->len = 0;
 }
 
-/** @param size a partial block at the end is padded with zeros */
+/** Adds data; pads a partial block at the end with zeros. */
 void _ghash_update(ghash_t *ghash, const void *data, size_t size)
 {
 	block_t products[16], y = load(&ghash->y);

@@ -1,12 +1,12 @@
-/** Why a server is not trusted, in sentences that say what to change (device/host.ts, TrustOptions). */
+/** Messages for untrusted servers (device/host.ts, TrustOptions). */
 
-/** @param names of the certificate */
+/** @param names names in the certificate */
 export function wrongName(names: readonly string[], wanted: string): string {
 	const found = names.length === 0 ? "names no server (subjectAltName)" : `is for ${names.join(", ")}`;
 	return `TLS: the server's certificate ${found}, and not for ${wanted}, by which it was called`;
 }
 
-/** @param from and the others in milliseconds since 1970 */
+/** @param from start of validity in milliseconds since 1970, like `now` */
 export function tooEarly(from: number, now: number): string {
 	return `TLS: a certificate of the server or its authority is valid from ${shown(from)}, and the device's clock shows ${shown(now)}; if that is wrong, it needs a time server that answers (sntp)`;
 }

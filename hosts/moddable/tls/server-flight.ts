@@ -1,7 +1,6 @@
 /**
- * Checks the server's part of a full TLS 1.2 handshake with ECDHE (RFC 5246, 7.3; RFC 8422, 5.4). The SDK accepts
- * messages in any order, unsigned keys, an early ChangeCipherSpec and plain data: a man in the middle could act as
- * the server.
+ * Validates the server's messages in a full TLS 1.2 handshake with ECDHE (RFC 5246, 7.3; RFC 8422, 5.4). The SDK accepts messages in
+ * any order, unsigned keys, an early ChangeCipherSpec and unencrypted data, which would allow a man-in-the-middle attack.
  */
 
 import { isEcdsaSignature } from "tls/ecdsa-signature";
@@ -18,7 +17,7 @@ const serverKeyExchange = 12;
 const certificateRequest = 13;
 const serverHelloDone = 14;
 
-/** What may follow each message; 0 is the start. */
+/** Messages allowed after each message; 0 is the start. */
 const followers: Readonly<Record<number, readonly number[]>> = Object.freeze({
 	0: Object.freeze([serverHello]),
 	[serverHello]: Object.freeze([certificate]),
@@ -35,8 +34,9 @@ export class ServerFlight {
 	}
 
 	/**
-	 * @param record with its header @param isKeySent whether the client encrypts @throws Error for a record that must
-	 * not come now
+	 * @param record record with its header
+	 * @param isKeySent whether the client has switched to encryption
+	 * @throws Error for a record that is not allowed at this point
 	 */
 	check(record: Uint8Array, isKeySent: boolean): void {
 		const [type] = record;
@@ -68,8 +68,8 @@ export class ServerFlight {
 }
 
 /**
- * Curve type, curve (2), length, public key; then hash, kind, length (2) and signature (RFC 8422, 5.4). Only SHA-256 with RSA or
- * ECDSA is offered (RFC 5246, 7.4.3). The SDK verifies the signature.
+ * Checks the format: curve type, curve (2), length, public key; then hash, signature algorithm, length (2) and signature (RFC 8422,
+ * 5.4). The client offers only SHA-256 with RSA or ECDSA (RFC 5246, 7.4.3). The SDK verifies the signature.
  */
 function checkKeyExchange(body: Uint8Array): void {
 	const signed = 4 + (body[3] ?? 0);

@@ -1,7 +1,6 @@
 /**
- * Replaces the SDK's TLS session (manifest.json), which is established after an alert too: the request with its token
- * would be sent unencrypted. It also reads later records in a timer, where an exception restarts the board; here such
- * a record ends the connection.
+ * TLS session that replaces the SDK's (manifest.json). The SDK's is established even after an alert, which would send the request with
+ * its token unencrypted, and reads later records in a timer, where an exception restarts the board; here it ends the connection.
  */
 
 import SSLSession, { type SessionSocket } from "sdk/ssl/session";
@@ -9,9 +8,9 @@ import { ChainCertificates } from "tls/chain";
 import { ServerFlight } from "tls/server-flight";
 
 export interface SessionOptions {
-	/** The authority as DER; undefined: those compiled in. */
+	/** Authority in DER; undefined for the compiled-in ones. */
 	readonly certificate?: ArrayBuffer | Uint8Array;
-	/** As in device/host.ts. */
+	/** See device/host.ts. */
 	readonly onUntrusted?: ((reason: string) => void) | undefined;
 }
 
@@ -21,7 +20,7 @@ export default class Session extends SSLSession {
 	#isEstablished = false;
 	#isRejected = false;
 
-	/** The SDK does not get the authority: it throws here, uncaught, for one that is not valid at present. */
+	/** Does not pass the authority to the SDK, which would throw an uncaught exception if it is expired or not yet valid. */
 	constructor({ certificate, onUntrusted, ...options }: SessionOptions) {
 		super(options);
 		this.#onUntrusted = onUntrusted;

@@ -1,4 +1,4 @@
-/** The global `device` of a PROTO-1. The SDK wants it at this path, as `embedded:provider/builtin`. */
+/** Global `device` of a PROTO-1. The SDK requires this path, for `embedded:provider/builtin`. */
 
 import { createBoard } from "board/board";
 import { LightSensor, Motor } from "board/peripherals";

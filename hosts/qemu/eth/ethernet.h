@@ -1,6 +1,6 @@
 /*
- * Configures the SDK's Ethernet module (modules/io/ethernet/esp32) for QEMU's OpenCores controller. It is not on SPI: the SPI pins
- * that the SDK requires (manifest.json) are not connected.
+ * Configuration of the SDK's Ethernet module (modules/io/ethernet/esp32) for QEMU's OpenCores controller. The SPI pins that the SDK
+ * requires (manifest.json) are unused.
  */
 
 #pragma once

@@ -1,4 +1,4 @@
-/** The global `device` of a DEV-1 in QEMU. The SDK wants it at this path, as `embedded:provider/builtin`. */
+/** Global `device` of a DEV-1 in QEMU. The SDK requires this path, for `embedded:provider/builtin`. */
 
 import { createServices } from "board/services";
 import { SilentOutput } from "moddable/silent-output";

@@ -1,4 +1,4 @@
-/** Audio output and codec: the computer's sound card plays, and the panel shows what. */
+/** Audio output and codec. The computer's sound card plays, and the panel shows the sound. */
 
 import Resource from "Resource";
 import { SilentOutput } from "moddable/silent-output";
@@ -10,14 +10,14 @@ import type { AudioOutputOptions, Codec } from "../../../device/host.js";
 
 /** Signed 16-bit mono at 16 kHz. */
 const bytesPerMs = 32;
-/** Of Moddable's MAUD resources. */
+/** Header size of Moddable's MAUD resources. */
 const headerBytes = 12;
 /** More than this is left of a sound that is stopped before its end. */
 const restMs = 60;
 
 export interface AudioOptions {
 	readonly panel: Panel;
-	/** What the output and the codec have in common. */
+	/** Sound card, shared by output and codec. */
 	readonly speaker: Speaker;
 }
 
@@ -25,10 +25,10 @@ export class AudioOut extends SilentOutput {
 	readonly #panel: Panel;
 	readonly #speaker: Speaker;
 	#startedAt: number | undefined;
-	/** Undefined: nothing has been written. */
+	/** Undefined until samples are written. */
 	#name: string | undefined;
 	#writtenBytes = 0;
-	/** Where the sound ends, so far: the firmware writes silence after it. */
+	/** End of the audible samples written so far; the firmware appends silence. */
 	#endByte = 0;
 
 	constructor(options: AudioOptions & AudioOutputOptions) {
@@ -70,7 +70,7 @@ export class AudioOut extends SilentOutput {
 	}
 }
 
-/** @returns the chime that ends with these samples */
+/** @returns the name of the chime that ends with these samples */
 function chimeOf(samples: Uint8Array): string | undefined {
 	return chimes.find((name) => {
 		const bytes = new Uint8Array(new Resource(`${name}.maud`));
@@ -79,7 +79,7 @@ function chimeOf(samples: Uint8Array): string | undefined {
 	});
 }
 
-/** Compares a hundred bytes in the middle, in which the chimes differ. */
+/** Compares 100 bytes in the middle, where the chimes differ. */
 function endsAlike(a: Uint8Array, b: Uint8Array): boolean {
 	const middle = b.byteLength >> 1;
 	for (let index = middle; index < Math.min(middle + 100, b.byteLength); index++)
@@ -125,7 +125,7 @@ export class AudioCodec implements Codec {
 	close(): void {}
 
 	#show(): void {
-		// As the ES8311's: 0.5 dB a step.
+		// Steps of 0.5 dB, as in the ES8311.
 		this.#speaker.gain = this.#isMuted || this.#volume === 0 ? 0 : 10 ** ((this.#volume - 100) / 40);
 		this.#panel.post({ codec: { volume: this.#volume, isMuted: this.#isMuted } });
 	}

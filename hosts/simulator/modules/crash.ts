@@ -1,4 +1,4 @@
-/** The last crash, which the panel keeps over the restart, and the last traced lines. */
+/** Last crash, kept by the panel across the restart, and last traced lines. */
 
 import config from "mc/config";
 import { crashKind, placeIn, stackOverflow } from "moddable/abort-report";
@@ -7,26 +7,26 @@ import { asPlainText, TraceLines } from "virtual/trace-lines";
 import type { CrashMemory as CrashInterface, TraceMemory as TraceInterface } from "../../../device/host.js";
 import type { Crash, CrashKind } from "../../../device/protocol/messages.js";
 
-/** device/protocol/messages.ts */
+/** Limits of device/protocol/messages.ts. */
 const longestMessage = 512;
 const longestStack = 1024;
 
-/** What XS's abort hook knows. */
+/** Details from XS's abort hook. */
 export interface AbortNote {
 	readonly kind: CrashKind;
 	readonly message: string;
 	readonly stack: string;
 }
 
-/** An end of the firmware, as the panel saw it. */
+/** Abort of the firmware, recorded by the panel. */
 export interface EndedRun {
-	/** Hexadecimal digits. */
+	/** Identifier in hexadecimal. */
 	readonly id: string;
-	/** As XS names it (xsError.c, gXSAbortStrings). */
+	/** XS abort reason (xsError.c, gXSAbortStrings). */
 	readonly reason: string;
-	/** Undefined where the heap had no room for it. */
+	/** Undefined if the heap had no room for it. */
 	readonly note?: AbortNote;
-	/** What was traced last; its first line may be cut. */
+	/** Last trace output; the first line may be truncated. */
 	readonly trace: string;
 	readonly uptimeMs: number;
 }

@@ -1,4 +1,4 @@
-/** Makes the global `device` (device/host.ts) of the simulator. */
+/** Creates the global `device` (device/host.ts) of the simulator. */
 
 import { Sha256 } from "moddable/sha256";
 import { boardModels, hasPart, type Model } from "protocol/models";
@@ -19,10 +19,10 @@ import type { AudioOutputOptions, ButtonName, ButtonPart, Host } from "../../../
 export interface HostOptions {
 	readonly model: Model;
 	readonly panel: Panel;
-	/** What the panel kept for this device. */
+	/** State that the panel stored for this device. */
 	readonly boot: Boot;
 	readonly log: Log;
-	/** What the firmware traced. */
+	/** Trace output of the firmware. */
 	readonly lines: TraceLines;
 }
 

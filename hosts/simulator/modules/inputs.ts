@@ -7,7 +7,7 @@ export interface ButtonOptions {
 	readonly panel: Panel;
 	readonly boot: Boot;
 	readonly name: ButtonName;
-	/** The level changed. As with the SDK's Digital, not called for a button that is held at the start. */
+	/** Called when the level changes. Like the SDK's Digital, it is not called for a button held at startup. */
 	readonly onReadable: () => void;
 }
 
@@ -39,7 +39,7 @@ export interface SensorOptions {
 	readonly boot: Boot;
 }
 
-/** 12 bits, as on an ESP32-S3. */
+/** 12-bit sensor, as on an ESP32-S3. */
 export class LightSensor implements AnalogInput {
 	#level: number;
 
@@ -61,7 +61,7 @@ export class LightSensor implements AnalogInput {
 	close(): void {}
 }
 
-/** About the counts of an ESP32-S3 without and with a finger. */
+/** Typical counts of an ESP32-S3 without and with a finger. */
 const restingCount = 24_000;
 const touchedCount = 33_000;
 

@@ -1,8 +1,8 @@
-/** The lines of the panel's log: commands received, messages sent, and what the firmware traces. It shows no secrets. */
+/** Log of the panel: received commands, sent messages and trace output, without secrets. */
 export interface LogLine {
 	readonly kind: "command" | "message" | "update" | "problem" | "trace";
 	readonly text: string;
-	/** Whether the line takes the place of the previous one. */
+	/** Whether the line replaces the previous one. */
 	readonly isReplacing: boolean;
 }
 
@@ -15,25 +15,25 @@ const unshown: readonly string[] = Object.freeze([
 ]);
 const longestText = 300;
 
-/** What plays or is paused. */
+/** Sound that plays or is paused. */
 export interface PlayedSound {
-	/** To be shown. */
+	/** Display name. */
 	readonly name: string;
 	readonly isHeld: boolean;
 }
 
 export interface LogOptions {
 	readonly onLine: (line: LogLine) => void;
-	/** Called for each state report. @param sound null: nothing */
+	/** Called for each state report. @param sound null if nothing plays */
 	readonly onSound: (sound: PlayedSound | null) => void;
 }
 
 export class Log {
 	readonly #options: LogOptions;
 	#report: ReadonlyMap<string, string> | undefined;
-	/** Unchanged reports in a row. */
+	/** Number of consecutive unchanged reports. */
 	#unchanged = 0;
-	/** What the last line is about; only a line of the same topic replaces it. */
+	/** Topic of the last line, which only a line of the same topic replaces. */
 	#topic: string | undefined;
 	#unfinished = "";
 
@@ -41,12 +41,12 @@ export class Log {
 		this.#options = options;
 	}
 
-	/** @param text a command from the gateway, in JSON */
+	/** @param text command from the gateway in JSON */
 	received(text: string): void {
 		this.#add("command", `< ${read(text, describeCommand)}`);
 	}
 
-	/** @param text a message to the gateway, in JSON */
+	/** @param text message to the gateway in JSON */
 	sent(text: string): void {
 		const type = read(text, (fields) => String(fields.get("type")));
 		const describeSent = (describe: (fields: Fields) => string) => `> ${read(text, describe)}`;
@@ -77,7 +77,7 @@ export class Log {
 		}
 	}
 
-	/** @param text of any length: a line is shown when it is complete */
+	/** Adds trace output; a line is shown once it is complete. */
 	traced(text: string): void {
 		const lines = (this.#unfinished + text).split("\n");
 		this.#unfinished = lines.pop() ?? "";
@@ -114,7 +114,7 @@ export class Log {
 function soundOf(report: ReadonlyMap<string, string>): PlayedSound | null {
 	const state = report.get("peripherals.audio.player_state");
 	if (state !== "playing" && state !== "paused") return null;
-	// A sound's id means nothing to a person.
+	// Other sounds only have an opaque id.
 	const chime = report.get("peripherals.audio.current_track")?.match(/^file:\/\/\/chimes\/(.+)$/)?.[1];
 	return { name: chime ?? "a sound", isHeld: state === "paused" };
 }
@@ -136,7 +136,7 @@ function describeCommand(fields: Fields): string {
 		case "set_settings":
 			return `set_settings ${Object.keys(Object(value)).join(", ")}`;
 		case "start_ota":
-			// The query may hold a password.
+			// The query may contain a password.
 			return `start_ota ${String(fields.get("url")).split("?")[0]}`;
 		default:
 			return value === undefined ? String(name) : `${name} ${JSON.stringify(value)}`;
@@ -147,7 +147,7 @@ function describeProgress(fields: Fields): string {
 	return `update ${fields.get("percent")} %, ${fields.get("bytes_written")} of ${fields.get("bytes_total")} bytes`;
 }
 
-/** The values of an object and of those in it, by their paths. */
+/** Returns the values of nested objects by path. */
 function flatten(value: object, path = ""): Map<string, string> {
 	const found = new Map<string, string>();
 	for (const [name, field] of Object.entries(value))

@@ -1,4 +1,4 @@
-/** The SDK's network clients on the desktop's network, while the simulated Wi-Fi is connected. */
+/** Network clients of the SDK on the desktop's network, usable while the simulated Wi-Fi is connected. */
 
 import TCP, { type Options as TCPOptions } from "embedded:io/socket/tcp";
 import TLSSocket from "embedded:io/socket/tcp/tls";
@@ -64,8 +64,8 @@ function trusting({ certificate, onUntrusted }: TrustOptions) {
 type RadioTCPOptions = TCPOptions & { readonly radio: Radio };
 
 /**
- * TCP that is silent without Wi-Fi. Exceptions in callbacks become errors: the SDK's TLS throws in them for a refused certificate,
- * which would end the app.
+ * TCP socket that is silent without Wi-Fi. Turns exceptions in callbacks into errors: the SDK's TLS throws in callbacks for a rejected
+ * certificate, which would end the app.
  */
 class RadioTCP extends TCP {
 	readonly #radio: Radio;
@@ -100,7 +100,7 @@ class RadioTCP extends TCP {
 		this.#onError = () => guard(this, () => onError?.call(this));
 	}
 
-	/** On Linux a write that fails is never reported: it returns nothing, and the socket is silent from then on. */
+	/** Detects failed writes, which the SDK does not report on Linux: write() returns undefined and the socket goes silent. */
 	override write(value: number | ByteBuffer): unknown {
 		if (!this.#radio.isUsable) return 0;
 		const writable: unknown = super.write(value);
@@ -114,7 +114,7 @@ class RadioTCP extends TCP {
 	}
 }
 
-/** The desktop's resolver, which also finds local names. */
+/** Resolver of the desktop, which also resolves local names. */
 class SystemResolver implements Resolver {
 	readonly #radio: Radio;
 
@@ -136,7 +136,7 @@ class SystemResolver implements Resolver {
 	}
 }
 
-/** The desktop's clock is set already. */
+/** Time of the desktop's clock. */
 class DesktopTime implements TimeQuery {
 	readonly #timer: Timer;
 

@@ -7,7 +7,7 @@ export interface OutputOptions {
 	readonly panel: Panel;
 }
 
-/** The LED ring. The panel gets six hexadecimal digits a pixel. */
+/** LED ring. Sends six hexadecimal digits per pixel to the panel. */
 export class Ring implements PixelStrip {
 	readonly length: number;
 	readonly #panel: Panel;

@@ -4,17 +4,17 @@ import type { AbortNote, EndedRun } from "simulator/crash";
 import type { LogLine, PlayedSound } from "simulator/log";
 import type { ButtonName } from "../../../device/host.js";
 
-/** What the panel stores for the device, as flash does on a board, and the state of its controls. */
+/** Persistent data of the device, which a board has in flash, and the state of the panel's controls. */
 export interface Boot {
-	/** Of device/protocol/models.ts. */
+	/** Model of device/protocol/models.ts. */
 	readonly model: string;
-	/** Six bytes in hex, joined by colons. */
+	/** Six bytes in hexadecimal, separated by colons. */
 	readonly macAddress: string;
 	readonly resetReason: string;
 	readonly settings: Readonly<Record<string, string>>;
-	/** The file for the image of an update. */
+	/** File for the image of an update. */
 	readonly slotPath: string;
-	/** The last crash, until it is cleared. */
+	/** Last crash, until it is cleared. */
 	readonly ended?: EndedRun;
 	readonly isWiFiOn: boolean;
 	/** Whether connections to the gateway fail. */
@@ -25,7 +25,7 @@ export interface Boot {
 	readonly pressed: readonly ButtonName[];
 }
 
-/** From the panel; one field per message. */
+/** Message from the panel, with one field. */
 export interface PanelInput {
 	readonly boot?: Boot;
 	readonly button?: { readonly name: ButtonName; readonly isPressed: boolean };
@@ -35,33 +35,33 @@ export interface PanelInput {
 	readonly isGatewayCut?: boolean;
 }
 
-/** To the panel; one field per message. */
+/** Message to the panel, with one field. */
 export interface PanelOutput {
 	readonly ready?: true;
-	/** Six hexadecimal digits a pixel. */
+	/** Six hexadecimal digits per pixel. */
 	readonly ring?: string;
 	readonly codec?: { readonly volume: number; readonly isMuted: boolean };
-	/** By the samples at the audio output; null: nothing. */
+	/** Sound identified by its samples at the audio output; null for silence. */
 	readonly sound?: PlayedSound | null;
-	/** By a state report that was sent. */
+	/** Sound in the last state report. */
 	readonly reportedSound?: PlayedSound | null;
-	/** The motor's share of full power, 0 to 1. */
+	/** Motor power, 0 to 1. */
 	readonly haptics?: number;
 	/** ECMA-419 `connection`. */
 	readonly wifi?: number;
 	readonly gateway?: "offline" | "connecting" | "connected";
-	/** To be stored; null: to be deleted. */
+	/** Setting to store, or to delete if the value is null. */
 	readonly setting?: { readonly name: string; readonly value: string | null };
 	readonly log?: LogLine;
-	/** What the firmware traces, as it comes. */
+	/** Trace output of the firmware. */
 	readonly trace?: string;
-	/** The firmware ends; each one takes the place of the previous one. */
+	/** Abort of the firmware; replaces the previous one. */
 	readonly abort?: AbortNote;
 	readonly isCrashCleared?: true;
 	readonly restart?: true;
 }
 
-/** A global of mcsim. */
+/** Global of mcsim. */
 declare const screen: {
 	onMessage: (message: string | ArrayBuffer) => void;
 	postMessage(message: string): void;
@@ -69,7 +69,7 @@ declare const screen: {
 
 export class Panel {
 	readonly #listeners: ((input: PanelInput) => void)[] = [];
-	/** Called once, with what the panel has stored. */
+	/** Called once with the stored data. */
 	onBoot: (boot: Boot) => void = () => {};
 
 	constructor() {

@@ -1,4 +1,4 @@
-/** Persistent settings. The panel stores them in a file (panels/parts/kept.js). */
+/** Persistent settings, stored in a file by the panel (panels/parts/device-store.js). */
 
 import type { Boot, Panel } from "simulator/panel";
 import type { KeyValueStore } from "../../../device/host.js";

@@ -1,22 +1,22 @@
 /**
- * The computer's sound card. It pulls small pieces from a queue, at its own pace; without a card nothing is pulled, and the
- * simulated device goes on, since its clock is the host's (moddable/silent-output.ts).
+ * Sound card of the computer. Pulls samples from a queue at its own pace. Without a card nothing is pulled and the simulated device
+ * continues, since the host provides its clock (moddable/silent-output.ts).
  */
 
 import AudioOut from "embedded:io/audio/out";
 
-/** Signed 16-bit mono at 16 kHz: 2 s. What a card that is too slow has not played by then is dropped. */
+/** 2 s of signed 16-bit mono at 16 kHz. Samples that a slow card has not played by then are discarded. */
 const queueBytes = 65_536;
 
 export class Speaker {
-	/** Made with the first sound: another program than the firmware, such as a test's, needs the heap itself. */
+	/** Allocated for the first sound, because test programs need the heap. */
 	#queue: Uint8Array | undefined;
 	#first = 0;
 	#byteCount = 0;
 	#output: AudioOut | undefined;
 	#gain = 0;
 
-	/** From 0 to 1. */
+	/** Gain, 0 to 1. */
 	set gain(gain: number) {
 		this.#gain = gain;
 		if (this.#output) this.#output.volume = gain;
@@ -33,7 +33,7 @@ export class Speaker {
 		this.#output.start();
 	}
 
-	/** Drops what is queued. The SDK's stop() would go on playing silence. */
+	/** Discards queued samples and closes the output. The SDK's stop() would continue to play silence. */
 	stop(): void {
 		this.#byteCount = 0;
 		this.#output?.close();
@@ -53,7 +53,7 @@ export class Speaker {
 		}
 	}
 
-	/** The SDK plays silence for what is not written within the call. */
+	/** Writes queued samples. The SDK plays silence for samples not written within this call. */
 	#pull(byteCount: number): void {
 		const queue = this.#queue;
 		if (!queue) return;

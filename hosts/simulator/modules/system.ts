@@ -1,4 +1,4 @@
-/** System facts of the simulator; what it cannot measure is 0. */
+/** System information of the simulator; values that it cannot measure are 0. */
 
 import Debug from "debug";
 import Instrumentation from "instrumentation";
@@ -7,7 +7,7 @@ import type { Boot, Panel } from "simulator/panel";
 import Time from "time";
 import type { System } from "../../../device/host.js";
 
-/** A slot's size on a board, and on a desktop. Its count is the same. */
+/** Size of a slot on a board and on a desktop; the number of slots is the same. */
 const slotBytes = 16;
 const desktopSlotBytes = 32;
 
@@ -40,12 +40,12 @@ export class SimulatedSystem implements System {
 		return String(config.version ?? "0.0.0");
 	}
 
-	/** Not in a descriptor, as on a board. */
+	/** The simulator has no firmware descriptor. */
 	get securityVersion(): number {
 		return 0;
 	}
 
-	/** Not needed: the desktop's clock is set. */
+	/** Unused, because the desktop's clock is set. */
 	get buildTime(): number {
 		return 0;
 	}
@@ -66,7 +66,7 @@ export class SimulatedSystem implements System {
 		return this.#boot.resetReason;
 	}
 
-	/** The desktop's ticks follow its wall clock, which may step back. */
+	/** Monotonic, although the desktop's ticks follow its wall clock, which may be set back. */
 	get uptimeMs(): number {
 		const ticks = Time.ticks;
 		this.#uptimeMs += Math.max(0, Time.delta(this.#lastTicks, ticks));
@@ -74,7 +74,7 @@ export class SimulatedSystem implements System {
 		return this.#uptimeMs;
 	}
 
-	/** Of the XS heap, as a board counts it. Garbage fills whatever there is, so it is collected first. */
+	/** Free bytes of the XS heap after a garbage collection, with the slot size of a board. */
 	get freeHeapBytes(): number {
 		Debug.gc();
 		const chunks = Number(config.chunkBytes) - usedBytes("XS Chunk Heap Used");
@@ -84,7 +84,7 @@ export class SimulatedSystem implements System {
 		return free;
 	}
 
-	/** The lowest that was read. */
+	/** Lowest value read so far. */
 	get minFreeHeapBytes(): number {
 		return Math.min(this.#minFreeHeapBytes, this.freeHeapBytes);
 	}
@@ -97,7 +97,7 @@ export class SimulatedSystem implements System {
 		trace(text);
 	}
 
-	/** The desktop's clock is set already. */
+	/** No-op, because the desktop's clock is set. */
 	setTime(_seconds: number): void {}
 }
 

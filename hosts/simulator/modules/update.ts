@@ -1,16 +1,16 @@
 /**
- * An update up to its last step: the image is received, kept in a file, read back and checked, and then not started. The virtual
- * device (`npm run device`) can be updated.
+ * Update up to its last step: the image is received, stored in a file, read back and verified, but not started. To test complete updates,
+ * use the virtual device (`npm run device`).
  */
 
 import { File } from "file";
 import type { Boot } from "simulator/panel";
 import type { BootState, RunningImage, UpdateSlot } from "../../../device/host.js";
 
-/** Of the virtual device. */
+/** Slot size of the virtual device. */
 const slotBytes = 0x200_000;
 
-/** A file, since an image is larger than the heap. */
+/** Slot in a file, because an image is larger than the heap. */
 export class FileSlot implements UpdateSlot {
 	readonly #path: string;
 	#file: File | undefined;
@@ -51,7 +51,7 @@ export class FileSlot implements UpdateSlot {
 	}
 }
 
-/** The simulator runs no image, so no patch fits. */
+/** Empty image: the simulator does not run an image, so patches do not apply. */
 export class NoImage implements RunningImage {
 	readonly byteLength = 0;
 

@@ -1,7 +1,6 @@
 /*
- * Ends a turn of XS that does not end. On a board the task watchdog restarts the chip after 10 s. Here it is processor time, so that
- * a busy computer, or a debugger that stopped the firmware, ends none. Where XS is built without its meter (mxMetering in
- * ../manifest.json) there is no watchdog.
+ * Task watchdog: ends the firmware after 10 s without returning to the event loop, as on a board. It counts processor time, so a busy
+ * computer or a debugger does not trigger it. Without XS's meter (mxMetering in ../manifest.json) there is no watchdog.
  */
 
 #include <time.h>
@@ -11,7 +10,7 @@
 #include "screen.h"
 
 #define LIMIT_SECONDS 10
-/** XS looks at the clock after this many instructions: about a millisecond. */
+/** Instructions between two checks of the clock, about 1 ms. */
 #define INSTRUCTIONS 50000
 
 static clock_t fed;
@@ -27,7 +26,7 @@ static txScreenAbortProc screen_abort;
 
 static txBoolean end_turn(txMachine *the, txU8 index);
 
-/** From now on each turn ends at its first instruction. */
+/** Makes each further turn end at its first instruction. */
 static void end_turns(txMachine *the)
 {
 	fxBeginMetering(the, end_turn, 1);
@@ -43,7 +42,7 @@ static txBoolean end_turn(txMachine *the, txU8 index)
 	return 0;
 }
 
-/** The screen quits only after the timers that are due, and one of these may not end either. */
+/** Aborts the screen, and ends due timers, which the screen runs before it quits and which may hang too. */
 static void abort_screen(txScreen *screen, int status)
 {
 	screen->abort = screen_abort;
@@ -51,7 +50,7 @@ static void abort_screen(txScreen *screen, int status)
 	end_turns(screen->machine);
 }
 
-/** @returns 0 past the limit: XS then ends with the reason "too much computation" */
+/** @returns 0 after the limit, which makes XS abort with the reason "too much computation" */
 static txBoolean is_within_limit(txMachine *the, txU8 index)
 {
 	txScreen *screen = the->host;

@@ -1,4 +1,4 @@
-/** The task watchdog: it ends firmware that takes 10 s of processor time without coming to rest, as the boards' (watchdog.c). */
+/** Task watchdog (watchdog.c): ends firmware that runs for 10 s of processor time without returning to the event loop. */
 
 import { describe } from "moddable/abort-report";
 import type { AbortNote } from "simulator/crash";
@@ -7,7 +7,7 @@ import Timer from "timer";
 const feedIntervalMs = 1000;
 
 export class Watchdog {
-	/** To be called before the firmware starts. */
+	/** Starts the watchdog. Must be constructed before the firmware starts. */
 	constructor() {
 		this.start();
 		Timer.repeat(() => this.feed(), feedIntervalMs);

@@ -1,4 +1,4 @@
-/** The SDK's WebSocket client, whose state and messages the panel shows. The panel can cut the gateway off while Wi-Fi stays. */
+/** WebSocket client of the SDK that reports state and messages to the panel. The panel can block the gateway while Wi-Fi works. */
 
 import WebSocketClient from "embedded:network/websocket/client";
 import { FormatRestoringSocket, type Socket, type SocketOptions } from "moddable/format-restoring-socket";
@@ -18,11 +18,11 @@ export interface WebSocketOptions {
 	readonly panel: Panel;
 	readonly log: Log;
 	readonly path: GatewayPath;
-	/** Makes the socket that the client uses. */
+	/** Creates the socket of the client. */
 	readonly below: (options: SocketOptions, trust: TrustOptions) => Socket;
 }
 
-/** The network between the access point and the gateway. */
+/** Network path between access point and gateway. */
 export class GatewayPath {
 	isCut: boolean;
 	onCut: () => void = () => {};
@@ -47,7 +47,7 @@ export function webSocketOver({
 		readonly #client: WebSocketClient;
 		readonly #incoming = new Fragments();
 		readonly #outgoing = new Fragments();
-		/** Whether another fragment follows the one that is read next. */
+		/** Whether another fragment follows the next one. */
 		#hasMore = false;
 
 		constructor({ certificate, onUntrusted, ...options }: WebSocketClientOptions & Partial<TrustOptions>) {
@@ -113,7 +113,7 @@ export function webSocketOver({
 class Fragments {
 	#bytes: number[] = [];
 
-	/** @returns the message, with its last fragment */
+	/** @returns the whole message after its last fragment */
 	add(bytes: Uint8Array, hasMore: boolean): string | undefined {
 		for (const byte of bytes) this.#bytes.push(byte);
 		if (hasMore) return undefined;
@@ -127,7 +127,7 @@ class Fragments {
 	}
 }
 
-/** Fails as a refused connection does. The SDK's client has no option not to connect. */
+/** Resolver that fails, because the SDK's client has no option to refuse to connect. */
 class NoRoute implements Resolver {
 	resolve({ onError }: ResolveOptions): void {
 		Timer.set(() => onError());

@@ -1,6 +1,6 @@
 /**
- * Wi-Fi with an access point that the panel switches on and off, and that takes every password but one. As with the SDK's driver an
- * attempt takes time, ends in a callback, and has no retries and no timeout.
+ * Wi-Fi with an access point that the panel switches on and off, and that accepts all passwords but one. Like with the SDK's driver, an
+ * attempt takes time, ends in a callback, and has neither retries nor a timeout.
  */
 
 import Net from "net";
@@ -12,7 +12,7 @@ const attemptMs = 500;
 const refusedPassword = "wrong-password";
 const status = Object.freeze({ down: 200, connecting: 300, usable: 500 });
 
-/** The radio, which all network clients share. */
+/** Radio shared by all network clients. */
 export class Radio {
 	readonly #panel: Panel;
 	isAccessPointOn: boolean;
@@ -83,7 +83,7 @@ export class SimulatedWiFi implements WiFi {
 		return this.#reason;
 	}
 
-	/** The desktop has a host name already. */
+	/** No-op: the desktop has its own host name. */
 	configure(): void {}
 
 	connect(options: { SSID: string; password?: string }): void {
@@ -108,7 +108,7 @@ export class SimulatedWiFi implements WiFi {
 		this.#radio.onAccessPointLost = () => {};
 	}
 
-	/** @returns undefined where the access point can be joined */
+	/** @returns undefined if the access point accepts the connection */
 	#failureReason(password: string | undefined): WiFiReason | undefined {
 		if (!this.#radio.isAccessPointOn) return "no_access_point";
 		return password === refusedPassword ? "wrong_password" : undefined;

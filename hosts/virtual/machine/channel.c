@@ -1,8 +1,8 @@
 /*
- * Frames between the machine and Node over one duplex stream, and the natives of `virtual/channel` on top of them. A frame is: u32
- * length of what follows, u8 kind, u32 channel, u32 length of the header, header, payload; integers little-endian. Headers are JSON
- * that only JavaScript reads; payloads are raw, so that 16 KB blocks of an update cost only a copy. The machine ends with the
- * stream, so that none is left when Node ends.
+ * Frames between the machine and Node over one duplex stream, and the native functions of `virtual/channel`. A frame is: u32 length of
+ * the rest, u8 kind, u32 channel, u32 header length, header, payload; integers are little-endian. Headers are JSON that only
+ * JavaScript reads. Payloads are raw, so a 16 KB block of an update costs only a copy. The machine exits when the stream ends, so none
+ * outlives Node.
  */
 #include "machine.h"
 #include <poll.h>
@@ -15,11 +15,11 @@
 struct channel {
 	struct channel* next;
 	uint32_t id;
-	/** The callback for frames, known to the garbage collector while the channel is open. */
+	/** Callback for frames, a root of the garbage collector while the channel is open. */
 	txSlot on_frame;
 };
 
-/** What a frame begins with; the length is that of what follows it. All computers that this runs on are little-endian. */
+/** Start of a frame; `length` excludes itself. All supported platforms are little-endian. */
 struct __attribute__((packed)) prefix {
 	uint32_t length;
 	uint8_t kind;
@@ -29,13 +29,13 @@ struct __attribute__((packed)) prefix {
 #define REST_OF_PREFIX (sizeof(struct prefix) - sizeof(uint32_t))
 
 static int stream = -1;
-/** Frames that are sent together: before the machine waits, or when the buffer is full. */
+/** Buffered frames, sent before the machine waits or when the buffer is full. */
 static uint8_t output[WRITE_LENGTH];
 static size_t output_length = 0;
 static volatile sig_atomic_t sending = 0;
-/** Frames that arrived while the machine waited for the answer to a call, oldest first. */
+/** Frames received while waiting for the answer to a call, oldest first. */
 static struct frame* postponed = NULL;
-/** What channel_receive gave last. */
+/** Last frame returned by channel_receive(). */
 static struct frame* current = NULL;
 static struct channel* first_channel = NULL;
 static uint32_t last_channel_id = 0;
@@ -58,7 +58,7 @@ void channel_check_host(void)
 		host_gone();
 }
 
-/** Waits until the stream can be read or written; false after `timeout_ms` (negative: never). */
+/** Waits until the stream is readable or writable. Returns false after `timeout_ms` (negative: no timeout). */
 static bool wait_for_stream(short events, double timeout_ms)
 {
 	struct pollfd state = { .fd = stream, .events = events };
@@ -138,7 +138,7 @@ static void read_all(void* bytes, size_t length)
 	}
 }
 
-/** Takes a frame from the stream; NULL if none came in time. */
+/** Reads a frame from the stream. Returns NULL on timeout. */
 static struct frame* read_frame(double timeout_ms)
 {
 	struct prefix prefix;
@@ -192,7 +192,7 @@ void channel_dispatch(txMachine* the, const struct frame* frame)
 		machine_turn(the, &channel->on_frame, push_frame, frame);
 }
 
-/** Sends (channel, header, payload): undefined, an ArrayBuffer, or a typed array. */
+/** Sends the arguments (channel, header, payload). The payload is undefined, an ArrayBuffer or a typed array. */
 static void send_arguments(txMachine* the, enum frame_kind kind)
 {
 	refuse_while_loading(the, "a Channel");
@@ -239,7 +239,7 @@ void native_post(txMachine* the)
 	send_arguments(the, FRAME_POST);
 }
 
-/** call(channel, header, payload, onAnswer) → what onAnswer returns. Other frames are postponed. */
+/** call(channel, header, payload, onAnswer) → result of onAnswer. Postpones other frames. */
 void native_call(txMachine* the)
 {
 	struct frame** end = &postponed;
@@ -265,7 +265,7 @@ void native_call(txMachine* the)
 	}
 }
 
-/** close(channel): no event is delivered to it from here on. */
+/** close(channel): stops the delivery of events. */
 void native_close(txMachine* the)
 {
 	uint32_t id = fxToUnsigned(the, mxArgv(0));

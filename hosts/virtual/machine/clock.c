@@ -1,13 +1,13 @@
 /*
- * The device's clocks: milliseconds since start, and the wall clock, which is 1970 until it is set. Either they follow the
- * computer's clock, or only Node advances them (virtual time), so that Timer, Time and Date always agree.
+ * Clocks of the device: milliseconds since start, and the wall clock, which starts at 1970. They either follow the computer's clock or are
+ * advanced only by Node (virtual time). Timer, Time and Date always agree.
  */
 #include "machine.h"
 
 static bool virtual_time = false;
 static double virtual_now = 0;
 static double started_at = 0;
-/** Added to clock_now() for Date. */
+/** Offset of Date from clock_now(), in ms. */
 static double wall_offset = 0;
 static uint64_t random_state = 0;
 
@@ -51,7 +51,7 @@ int virtual_gettimeofday(c_timeval* tp, struct c_timezone* tzp)
 	return 0;
 }
 
-/** splitmix64 (Steele, Lea, Flood 2014): short, well mixed, any seed will do. */
+/** splitmix64 (Steele, Lea, Flood 2014), which works with any seed. */
 uint32_t virtual_random(void)
 {
 	uint64_t mixed = (random_state += 0x9E3779B97F4A7C15u);

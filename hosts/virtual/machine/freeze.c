@@ -1,11 +1,11 @@
 /*
- * What preloading into ROM does to a heap, by the SDK's rules (documentation/xs/preload.md, XS linker warnings.md):
- * built-ins and functions are frozen; instances of Map, ArrayBuffer, Error and their like cannot change; plain
- * objects, arrays, instances of classes and module variables can, through an alias in RAM. Firmware that breaks a
- * rule must fail here, not first on a board.
- *
- * XS 13.3 has a pass of its own (fxShare), which gives all that is not frozen an alias: it freezes nothing, and leaves values whose
- * memory the clone's collector would try to move.
+ * Simulates the effect of preloading into ROM on a heap, following the SDK (documentation/xs/preload.md, XS linker warnings.md):
+ * built-ins and functions are frozen; instances of Map, ArrayBuffer, Error and similar classes are immutable; plain objects, arrays,
+ * class instances and module variables remain mutable through an alias in RAM. Firmware that breaks a rule must fail here, not first
+ * on a board.
+  *
+ * XS 13.3 has a similar pass (fxShare), which gives each unfrozen object an alias. It freezes nothing, and leaves values in memory that
+ * the clone's collector would try to move.
  */
 #include "machine.h"
 
@@ -31,7 +31,7 @@ static bool is_array(const txSlot* slot)
 		slot->kind == XS_ARGUMENTS_STRICT_KIND;
 }
 
-/** The items of an array; how many there are goes to `count`. */
+/** Returns the items of an array and stores their number in `count`. */
 static txSlot* items_of(const txSlot* array, size_t* count)
 {
 	txSlot* items = array->value.array.address;
@@ -79,7 +79,7 @@ static void freeze_instance(txSlot* instance)
 	}
 }
 
-/** A scope: its variables have aliases, it needs none itself. */
+/** Whether an instance is a scope, whose variables have aliases while the scope itself needs none. */
 static bool is_scope(const txSlot* instance)
 {
 	txSlot* internal = internal_of(instance);
@@ -87,8 +87,8 @@ static bool is_scope(const txSlot* instance)
 }
 
 /**
- * Whether instances of this kind are in ROM without an alias: as in the SDK, and those with private fields, the first write to which
- * corrupts the heap there.
+ * Whether an instance is in ROM without an alias: the kinds of the SDK, and instances with private fields, since the first write to such
+ * a field would corrupt the heap.
  */
 static bool is_rom_kind(const txSlot* instance)
 {
@@ -102,13 +102,13 @@ static bool is_rom_kind(const txSlot* instance)
 	return false;
 }
 
-/** The engine's own lists, such as that of modules, have no prototype and still grow. */
+/** Excludes internal lists of the engine, such as the module list, which have no prototype and still grow. */
 static bool is_builtin(txMachine* the, const txSlot* instance)
 {
 	return instance->value.instance.prototype || instance == mxObjectPrototype.value.reference;
 }
 
-/** @param context not NULL: all there is are built-ins */
+/** @param context not NULL if the heap contains only built-ins */
 static void freeze(txMachine* the, txSlot* slot, void* context)
 {
 	if (slot->kind == XS_INSTANCE_KIND && !is_scope(slot) && (context ? is_builtin(the, slot) : is_rom_kind(slot)))

@@ -1,15 +1,15 @@
 /*
- * The two XS machines of a device. The root has room to grow: it loads all modules, then its heap is frozen and shared, as the
- * SDK's linker puts it into flash. The clone is the device, with the board's sizes. Modules in the clone's heap would make a
- * program look too big for its board.
+ * The two XS machines of a device. The root machine can grow; it loads all modules, then its heap is frozen and shared, like the SDK's
+ * linker places it in flash. The clone is the device, with the memory limits of the board. With the modules in the clone's heap, a
+ * program would seem too large for its board.
  */
 #include "machine.h"
 
-/** Sizes of a machine. A slot is 16 bytes on a board and 32 here: counts are equal, bytes are not. */
+/** Memory limits of a machine. A slot has 16 bytes on a board and 32 here; the number of slots is the same. */
 struct limits { txSize chunk_bytes; txSize slots; txSize stack_slots; txSize keys; };
 
 #if mxStress
-/** xsMemory.c: not 0 collects at each allocation. */
+/** Defined in xsMemory.c. If not 0, XS collects garbage at each allocation. */
 extern int gxStress;
 #endif
 
@@ -45,7 +45,7 @@ static txMachine* create_root(void)
 	return root;
 }
 
-/** Functions of the global object `natives`, called with all of their arguments; hosts/virtual/modules/globals.d.ts has the types. */
+/** Functions of the global object `natives`. Callers must pass all arguments; types are in hosts/virtual/modules/globals.d.ts. */
 static const struct { const char* name; txCallback callback; } natives[] = {
 	{ "open", native_open },
 	{ "post", native_post },
@@ -61,7 +61,7 @@ static const struct { const char* name; txCallback callback; } natives[] = {
 	{ "exit", native_exit },
 };
 
-/** Sets a property of the object to the function. */
+/** Adds a function to an object. */
 static void install_function(txMachine* the, txSlot* object, txID id, txCallback callback)
 {
 	fxNewHostFunction(the, callback, 0, id, XS_NO_ID);
@@ -70,7 +70,7 @@ static void install_function(txMachine* the, txSlot* object, txID id, txCallback
 	mxPop();
 }
 
-/** This project's built-ins. The text of mc/config lies on the stack's top. */
+/** Installs the project's built-ins. Expects the text of mc/config on top of the stack. */
 static void install_builtins(txMachine* the)
 {
 	txSlot* config = the->stack;
@@ -89,7 +89,7 @@ static void install_builtins(txMachine* the)
 	mxPop();
 }
 
-/** Reads the header of the start frame: numbers, and the text of mc/config, which is left on the stack's top. */
+/** Reads the header of the start frame (numbers, then the text of mc/config). Leaves the text on top of the stack. */
 static void read_start(txMachine* the, const struct frame* start)
 {
 	int is_virtual = 0, length = 0;
@@ -108,7 +108,7 @@ static void load_module(txMachine* the, const char* name)
 	mxPop();
 }
 
-/** A machine that has loaded every module and is frozen. */
+/** Creates a frozen machine with all modules loaded. */
 static txMachine* prepare_root(const struct frame* start)
 {
 	txMachine* the = create_root();
@@ -161,7 +161,7 @@ void fxQueuePromiseJobs(txMachine* the)
 	promise_jobs = true;
 }
 
-/** Ends a turn: runs promise jobs until none is left, then ends the process if a rejection was not handled. */
+/** Ends a turn: runs all promise jobs, then ends the process if a rejection is unhandled. */
 static void finish_turn(txMachine* the)
 {
 	while (promise_jobs) {
@@ -228,8 +228,8 @@ void machine_report_statistics(txMachine* the, bool collect)
 }
 
 /**
- * heap() → bytes that are free on a board: slots of 16 bytes, and chunks. Garbage fills whatever there is, so it is collected first: the
- * figure would say how long ago that was.
+ * heap() → free bytes on a board: slots of 16 bytes, and chunks. Collects garbage first, since the result would otherwise depend on the
+ * time of the last collection.
  */
 void native_heap(txMachine* the)
 {

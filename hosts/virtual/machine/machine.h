@@ -1,6 +1,6 @@
 /*
- * The parts of the machine and their interfaces. One process is one device, so each part keeps its state in its own file. No two XS
- * machines run at the same time: the root machine (which loads the modules) ends its work before its clone (the device) begins.
+ * Interfaces of the parts of the machine. A process is one device, so each part keeps its state in its own file. The two XS machines never
+ * run concurrently: the root machine, which loads the modules, finishes before its clone, the device, starts.
  */
 #ifndef VIRTUAL_MACHINE_H
 #define VIRTUAL_MACHINE_H
@@ -17,12 +17,12 @@ enum frame_kind {
 	FRAME_START = 1, FRAME_EVENT, FRAME_ANSWER, FRAME_STEP, FRAME_INSPECT,
 	/* to Node */
 	FRAME_OPEN = 16, FRAME_POST, FRAME_CALL, FRAME_CLOSE, FRAME_TRACE,
-	/** To the start, each step and each inspection, in order. */
+	/** Reply to the start, to each step and to each inspection, in order. */
 	FRAME_REPLY,
 	FRAME_EXIT
 };
 
-/** A frame from Node; it lives until the next one is taken. */
+/** Frame from Node, valid until the next channel_receive(). */
 struct frame {
 	struct frame* next;
 	enum frame_kind kind;
@@ -31,25 +31,25 @@ struct frame {
 	size_t header_length;
 	const uint8_t* payload;
 	size_t payload_length;
-	/** Header and payload, and a NUL. */
+	/** Header, payload and a NUL. */
 	uint8_t bytes[];
 };
 
 extern void channel_start(int descriptor);
-/** Waits up to `timeout_ms` (negative: without limit) for the next frame; NULL if there was none. */
+/** Waits up to `timeout_ms` (negative: no timeout) for the next frame. Returns NULL on timeout. */
 extern const struct frame* channel_receive(double timeout_ms);
-/** Sends a frame, at the latest when the machine waits for the next one. */
+/** Queues a frame, which is sent at the latest when the machine waits for the next one. */
 extern void channel_send(enum frame_kind kind, uint32_t channel, const char* header, size_t header_length,
 	const void* payload, size_t payload_length);
-/** Whether a frame is half written: a signal's handler may send none then. */
+/** Whether a frame is partially written, so that a signal handler must not send one. */
 extern bool channel_is_sending(void);
-/** Sends the frames that were collected. */
+/** Sends the queued frames. */
 extern void channel_flush(void);
-/** Ends the output, and waits shortly for Node to have read it all. */
+/** Ends the output and waits up to 1 s until Node has read it. */
 extern void channel_end(void);
-/** Ends the process if Node has ended. */
+/** Exits if Node has ended. */
 extern void channel_check_host(void);
-/** Passes an event to its channel's callback; an event for a closed channel is dropped. */
+/** Passes an event to the callback of its channel. Discards events for closed channels. */
 extern void channel_dispatch(txMachine* the, const struct frame* frame);
 extern void native_open(txMachine* the);
 extern void native_post(txMachine* the);
@@ -61,16 +61,16 @@ extern void clock_start(bool is_virtual, uint32_t seed);
 extern bool clock_is_virtual(void);
 /** Milliseconds since the device started. */
 extern double clock_now(void);
-/** Virtual clock only: moves the clock forward to `now`; never back. */
+/** Moves a virtual clock forward to `now`, never back. */
 extern void clock_move(double now);
 extern void native_now(txMachine* the);
 extern void native_set_wall_clock(txMachine* the);
 extern void native_delay(txMachine* the);
 
 /* timers.c: Moddable's Timer. */
-/** When the next timer is due, in clock_now()'s milliseconds; INFINITY if none is. */
+/** Returns the due time of the next timer on the scale of clock_now(), or INFINITY. */
 extern double timers_next(void);
-/** Runs each due timer once, in order of creation; timers made meanwhile wait for the next round. */
+/** Runs each due timer once, in order of creation. New timers wait for the next round. */
 extern void timers_run(txMachine* the);
 extern void native_timer_set(txMachine* the);
 extern void native_timer_schedule(txMachine* the);
@@ -79,10 +79,10 @@ extern void native_timer_clear(txMachine* the);
 /* modules.c: the program and its modules. */
 /** The bytes stay until modules_close(). */
 extern void modules_open(const void* program, size_t length);
-/** Only names can be looked up from here on. */
+/** Releases the program; only names remain available. */
 extern void modules_close(void);
 extern size_t modules_count(void);
-/** The name of a module of the program; the first is main. */
+/** Returns the name of a module; the first one is main. */
 extern const char* modules_name(size_t index);
 
 /* machine.c: the root, the clone and the turns of the clone. */
@@ -90,9 +90,9 @@ extern bool machine_is_loading(void);
 /** Ends the process, with the place, while modules load. */
 extern void refuse_while_loading(txMachine* the, const char* what);
 extern txMachine* machine_start(const struct frame* start);
-/** Calls main's default function. */
+/** Calls the default export of main. */
 extern void machine_run_main(txMachine* the);
-/** Calls `function` with the `count` arguments that `push` pushes, then the promise jobs: one turn. */
+/** Runs a turn: calls `function` with the arguments that `push` pushes and counts, then runs promise jobs. */
 extern void machine_turn(txMachine* the, txSlot* function, int (*push)(txMachine* the, const void* detail),
 	const void* detail);
 extern void machine_report_statistics(txMachine* the, bool collect);
@@ -102,14 +102,14 @@ extern void native_trace(txMachine* the);
 /* freeze.c: what preloading into ROM does to the heap of a machine. */
 /** Freezes all that exists before the first module is loaded. */
 extern void freeze_builtins(txMachine* root);
-/** Shares the root's heap, frozen as the SDK's linker freezes it. No XS call may use the root afterwards. */
+/** Freezes the root's heap like the SDK's linker and shares it. XS functions must not use the root afterwards. */
 extern void freeze_share(txMachine* root);
 
 /* watchdog.c: a turn that does not end. */
 extern void watchdog_start(txMachine* the, double limit_ms);
 extern void watchdog_begin_turn(void);
 extern void watchdog_end_turn(void);
-/** Counts time that the turn spent in Timer.delay, which costs no processor time. */
+/** Adds time spent in Timer.delay, which uses no processor time. */
 extern void watchdog_add(double ms);
 
 /* report.c: how the process ends. The reason is the exit status, and the channel of the exit frame; see hosts/virtual/node/exit.ts. */
@@ -118,7 +118,7 @@ enum reason {
 	REASON_BAD_PROGRAM, REASON_HOST_GONE
 };
 extern NO_RETURN void report_end(txMachine* the, enum reason reason, const char* format, ...) PRINTF_LIKE(3, 4);
-/** Ends with the thrown value: its message, its stack and its place. */
+/** Ends with message, stack and location of a thrown value. */
 extern NO_RETURN void report_thrown(txMachine* the, enum reason reason, txSlot* thrown);
 /** Whether a function that runs has a file and a line. */
 extern bool report_has_place(txMachine* the);

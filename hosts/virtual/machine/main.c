@@ -1,6 +1,6 @@
 /*
- * One device, with the stream to Node on descriptor 3. Like Moddable's event loop, a round is
- * one event, then the timers that are due; taking all events first would starve the timers during a download.
+ * Process of one device, with the stream to Node on descriptor 3. As in Moddable's event loop, a round handles one event, then the due
+ * timers; handling all events first would starve timers during a download.
  */
 #include "machine.h"
 
@@ -15,7 +15,7 @@ static void send_times(void)
 	channel_send(FRAME_REPLY, 0, text, (size_t)length, NULL, 0);
 }
 
-/** Virtual time: on to the next timer that is due by `target`, or to `target` if none is. */
+/** Advances virtual time to the next timer due by `target`, or to `target`. */
 static void step(txMachine* the, double target)
 {
 	double next = timers_next();

@@ -1,10 +1,10 @@
 /*
- * The program: every module's JavaScript and source map, packed by hosts/virtual/node/build.ts. XS gets TypeScript files and lines from the map.
+ * Program: JavaScript and source map of each module, packed by hosts/virtual/node/build.ts. The maps provide TypeScript files and lines.
  */
 #include "machine.h"
 
 /*
- * "XSPROGR1", u32 count of modules, then for each: u32 lengths of name, source and map, and those three texts. Integers
+ * Format: "XSPROGR1", u32 number of modules; per module: u32 lengths of name, source and map, followed by these texts. Integers are
  * little-endian. The first module is main.
  */
 #define MAGIC "XSPROGR1"
@@ -76,7 +76,7 @@ const char* modules_name(size_t index)
 	return modules[index].name;
 }
 
-/** The text of a module; false if there is none of that name. */
+/** Finds source and map of a module. Returns false if there is no such module. */
 static bool find_text(const char* name, struct text* source, struct text* map)
 {
 	for (size_t i = 0; i < module_count; i++) {

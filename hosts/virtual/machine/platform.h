@@ -1,6 +1,6 @@
 /*
- * What the XS engine needs of any POSIX system (Linux, macOS). XS includes this file everywhere (XSPLATFORM). The clock and the
- * random numbers are this project's, so that a test controls both; all else is the C library's.
+ * XS platform header (XSPLATFORM) for POSIX systems (Linux, macOS). Clock and random numbers are the project's, so that tests control
+ * them; everything else is from the C library.
  */
 #ifndef VIRTUAL_PLATFORM_H
 #define VIRTUAL_PLATFORM_H

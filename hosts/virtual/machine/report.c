@@ -1,12 +1,12 @@
 /*
- * How the process ends: one last frame that says why, with the TypeScript file and line, and an exit status. Nothing here may
- * allocate in the XS heap, which may be full. All of XS's exits (fxAbort) lead here.
+ * End of the process: a last frame with the reason and the TypeScript location, and an exit status. Must not allocate in the XS heap,
+ * which may be full. All exits of XS (fxAbort) call this file.
  */
 #include "machine.h"
 
 #define TEXT_LENGTH 4096
 
-/** Text that grows up to a limit; what is beyond is cut. */
+/** Bounded text buffer; truncates excess text. */
 static struct text { size_t length; char bytes[TEXT_LENGTH]; } message, stack;
 
 static void append(struct text* text, const char* format, ...) PRINTF_LIKE(2, 3);
@@ -38,7 +38,7 @@ bool report_has_place(txMachine* the)
 	return false;
 }
 
-/** The frames of the machine that runs JavaScript, innermost first, as "at name (file:line)". */
+/** Appends the stack frames, innermost first, as "at name (file:line)". */
 static void append_frames(txMachine* the)
 {
 	if (!the || !the->stackTop)

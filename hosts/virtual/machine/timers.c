@@ -1,20 +1,20 @@
 /*
- * Moddable's Timer: the same order, the same rules. A repeating timer does not drift: it is due at multiples of its
- * interval, so after a stall it fires in a burst until it has caught up. A one-shot timer is cleared when its
- * callback returns, even if the callback scheduled it again without a repeat interval.
- * (Moddable SDK, modules/base/timer/modTimer.c and mc/timer.c; documentation/base/base.md, class Timer.)
+ * Moddable's Timer, with the same order and rules. A repeating timer does not drift: it is due at multiples of its interval, and after a
+ * stall it fires in a burst until it has caught up. A one-shot timer is cleared when its callback returns, even if the callback
+ * rescheduled it without a repeat interval.
+ * Source: Moddable SDK, modules/base/timer/modTimer.c and mc/timer.c; documentation/base/base.md, class Timer.
  */
 #include "machine.h"
 
 struct timer {
 	struct timer* next;
 	double due;
-	/** Milliseconds; 0: once; negative: unscheduled, to be kept. */
+	/** Interval in ms; 0 for a one-shot timer, negative for an unscheduled timer that is kept. */
 	double repeat;
 	bool scheduled;
-	/** Due in the round that is running. */
+	/** Due in the current round. */
 	bool firing;
-	/** Its callback runs: the record may not be freed. */
+	/** The callback is running, so the record must not be freed. */
 	bool running;
 	bool cleared;
 	txSlot callback;
@@ -37,7 +37,7 @@ static double interval_argument(txMachine* the, txInteger index)
 	return interval > 0 ? interval : 0;
 }
 
-/** The record of a timer object; NULL if it is none, or is cleared. */
+/** Returns the record of a timer object, or NULL if the argument is not a timer or is cleared. */
 static struct timer* timer_argument(txMachine* the, txInteger index)
 {
 	txSlot* slot = index < mxArgc ? mxArgv(index) : NULL;
@@ -136,7 +136,7 @@ void native_timer_set(txMachine* the)
 	*link = timer;
 }
 
-/** schedule(timer[, interval[, repeat]]); without an interval the timer waits until it is scheduled again. */
+/** schedule(timer[, interval[, repeat]]). Without an interval, the timer is unscheduled. */
 void native_timer_schedule(txMachine* the)
 {
 	struct timer* timer = timer_argument(the, 0);

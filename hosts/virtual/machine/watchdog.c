@@ -1,13 +1,13 @@
 /*
- * Ends a turn that does not end. On a board the task watchdog restarts the chip after 10 s; here the process ends and names the
- * line. Measured in processor time, so that a busy computer does not end a healthy device.
+ * Task watchdog: ends the process after a turn of 10 s, the limit after which a board restarts, and names the source line. It measures
+ * processor time, so that a busy computer does not end a healthy device.
  */
 #include "machine.h"
 #include <signal.h>
 
-/** XS checks the clock after each this many instructions: about half a millisecond. */
+/** Instructions between two checks of the clock, about 0.5 ms. */
 #define INSTRUCTIONS 50000
-/** What a built-in (a regular expression, a sort) may overrun, since XS counts no instructions inside it. */
+/** Additional time for a built-in such as a sort, in which XS counts no instructions. */
 #define BUILTIN_GRACE_MS 1000
 
 static txMachine* watched = NULL;
@@ -40,7 +40,7 @@ static txBoolean on_instructions(txMachine* the, txU4 index)
 	return !report_has_place(the) && over < BUILTIN_GRACE_MS;
 }
 
-/** Signalled by processor time only: an idle device is never interrupted. */
+/** Signal handler for the processor time timer, which never interrupts an idle device. */
 static void on_processor_time(int signal_number)
 {
 	(void)signal_number;

@@ -1,4 +1,4 @@
-/** Entry point of the virtual host: sets the global `device` (device/host.ts), as a board's host does, and calls main. */
+/** Entry point of the virtual host: sets the global `device` (device/host.ts) and calls main. */
 
 import main from "main";
 import config from "mc/config";
@@ -73,7 +73,7 @@ class PlainHttp extends HttpClient {
 }
 
 class SecureHttp extends HttpClient {
-	/** Without `certificate` the authorities that Node knows are trusted. */
+	/** Trusts Node's authorities without a `certificate`. */
 	constructor({ certificate, onUntrusted, ...options }: HttpClientOptions & TrustOptions) {
 		const secure = { certificate, onUntrusted };
 		super(options, (socketOptions) => new TcpSocket({ ...socketOptions, secure }));

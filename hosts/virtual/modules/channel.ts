@@ -1,6 +1,6 @@
 /**
- * A channel to Node. Everything that a module of the virtual host does outside of XS (a socket, the speaker, the flash) goes
- * through a channel, so XS needs nothing of Node's and no module keeps state.
+ * Channel to Node. Modules of the virtual host access everything outside of XS (sockets, speaker, flash) through channels, so XS does not
+ * depend on Node and modules have no state.
  */
 
 import type { Kind, Peripherals, Values } from "../peripherals.js";
@@ -8,7 +8,7 @@ import type { Kind, Peripherals, Values } from "../peripherals.js";
 type Payload = ArrayBuffer | Uint8Array;
 type Request = (detail?: unknown, payload?: Payload) => unknown;
 
-/** A program of tests has kinds of its own, whose events come to one function. */
+/** Channel kind of a test program, with one callback for all events. */
 interface Other {
 	options: object;
 	posts: Readonly<Record<string, Request>>;
@@ -19,16 +19,15 @@ type Peripheral<K extends string> = K extends Kind ? Peripherals[K] : Other;
 type Result<F> = F extends (...values: never) => infer R ? R : never;
 
 /**
- * What is sent is JSON. As on a board, JSON.stringify refuses objects that were made while a module was loaded ("read only
- * value"): pass copies of those.
+ * Sends JSON. As on a board, JSON.stringify rejects objects created while a module was loaded ("read only value"); pass a copy.
  */
 export default class Channel<K extends string> {
 	readonly #id: number;
 	#isOpen = true;
 
 	/**
-	 * @param kind of the table in ../peripherals.ts
-	 * @param events called in a new turn for each one that Node sends; never after close()
+	 * @param kind name in the table of ../peripherals.ts
+	 * @param events callbacks for events from Node, each called in a new turn, never after close()
 	 */
 	constructor(kind: K, options: Peripheral<K>["options"], events: Peripheral<K>["events"]) {
 		this.#id = natives.open(JSON.stringify([kind, options]), (header, payload) =>
@@ -36,7 +35,7 @@ export default class Channel<K extends string> {
 		);
 	}
 
-	/** Sends a request that has no answer. Does nothing after close(). */
+	/** Sends a request without an answer. Does nothing after close(). */
 	post<R extends keyof Peripheral<K>["posts"] & string>(
 		request: R,
 		...values: Values<Peripheral<K>["posts"][R]>
@@ -46,8 +45,8 @@ export default class Channel<K extends string> {
 	}
 
 	/**
-	 * Sends a request and waits for its answer; the device does nothing else meanwhile.
-	 * @throws Error with Node's message if Node refuses, or after close()
+	 * Sends a request and blocks until the answer arrives.
+	 * @throws Error with Node's message if the request fails, or after close()
 	 */
 	call<R extends keyof Peripheral<K>["calls"] & string>(
 		request: R,
@@ -59,14 +58,14 @@ export default class Channel<K extends string> {
 			this.#id,
 			JSON.stringify([request, given[0]]),
 			given[1],
-			// Bytes come in place of a value.
+			// Bytes replace the value.
 			(header, payload) => (payload ? { value: new Uint8Array(payload) } : JSON.parse(header)),
 		);
 		if (failure !== undefined) throw new Error(failure);
 		return value;
 	}
 
-	/** Closes both ends. Events on their way are dropped. */
+	/** Closes both ends. Discards events in flight. */
 	close(): void {
 		if (!this.#isOpen) return;
 		this.#isOpen = false;
@@ -74,7 +73,7 @@ export default class Channel<K extends string> {
 	}
 }
 
-/** A function of the module, since the machine copies the code of each closure into the heap, which no board does. */
+/** Module function instead of a closure, whose code the machine would copy to the heap, unlike a board. */
 function dispatch(events: object, header: string, payload: ArrayBuffer | undefined): void {
 	const [name, detail]: [string, unknown] = JSON.parse(header);
 	const bytes = payload && new Uint8Array(payload);

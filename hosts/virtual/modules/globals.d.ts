@@ -1,22 +1,22 @@
 /**
- * Globals of XS that the firmware uses, and what the virtual machine itself supplies. (Moddable SDK,
- * documentation/xs/XS Differences.md and xs/includes/xs.d.ts.)
+ * Globals of XS used by the firmware, and globals of the virtual machine. Source: Moddable SDK, documentation/xs/XS Differences.md
+ * and xs/includes/xs.d.ts.
  */
 
 /** Prints text without adding a line end. */
 declare function trace(...texts: unknown[]): void;
 
 interface ArrayBufferConstructor {
-	/** The text's UTF-8 bytes. */
+	/** Encodes text as UTF-8. */
 	fromString(text: string): ArrayBuffer;
 }
 
 interface StringConstructor {
-	/** Text from UTF-8 bytes. Throws if they are not UTF-8. */
+	/** Decodes UTF-8. @throws if the bytes are not valid UTF-8 */
 	fromArrayBuffer(bytes: ArrayBuffer, byteOffset?: number, byteLength?: number): string;
 }
 
-/** Moddable's `mc/config`: values are strings, as `mcconfig key=value` makes them. Here it holds the model and the release keys. */
+/** Moddable's `mc/config`, with string values like `mcconfig key=value`. Contains the model and the release keys. */
 declare module "mc/config" {
 	const config: Readonly<Record<string, string>>;
 	export default config;
@@ -24,14 +24,14 @@ declare module "mc/config" {
 
 type TimerHandle = import("timer").default;
 
-/** Functions in C (hosts/virtual/machine). */
+/** Native functions (hosts/virtual/machine). */
 declare const natives: {
 	/** JSON of mc/config. */
 	readonly config: string;
 	open(header: string, onFrame: (header: string, payload: ArrayBuffer | undefined) => void): number;
 	/** @param payload an ArrayBuffer or a typed array */
 	post(channel: number, header: string, payload: unknown): void;
-	/** @returns what onAnswer returns */
+	/** @returns the result of onAnswer */
 	call<T>(
 		channel: number,
 		header: string,
@@ -43,11 +43,11 @@ declare const natives: {
 	scheduleTimer(timer: TimerHandle, interval?: number, repeat?: number): void;
 	clearTimer(timer: TimerHandle | null | undefined): void;
 	delay(milliseconds: number): void;
-	/** Milliseconds since the device started, with their fraction; does not wrap. */
+	/** Milliseconds since the start with fraction; does not wrap around. */
 	now(): number;
 	setWallClock(seconds: number): void;
-	/** Free bytes of the device's heap, as a board counts them: a slot is 16 bytes. */
+	/** Free bytes of the heap, with the slot size of a board (16 bytes). */
 	heap(): number;
-	/** Ends the process: the device is switched off, or started again. */
+	/** Ends the process, to power the device off or to restart it. */
 	exit(reason: "quit" | "restart"): never;
 };

@@ -1,8 +1,8 @@
 /**
- * The SDK's `embedded:network/http/client`. It behaves as the SDK's does, so that tests cover that: no time-outs, errors
- * without a reason, header names in lower case, an error for a body without a length, an exception in the socket's callback
- * for a malformed status line, no requests within onDone, no cancelling of a look-up. As hosts/moddable's, it skips
- * informational responses (RFC 9110, 15.2), and refuses bodies in chunks.
+ * Implementation of `embedded:network/http/client` that reproduces the SDK's behavior for tests: no timeouts, errors without a reason,
+ * header names in lower case, an error for a body without a length, an exception in the socket's callback for a malformed status line,
+ * no requests within onDone, no cancellation of a DNS lookup. Like hosts/moddable's client, it skips informational responses (RFC
+ * 9110, 15.2) and rejects chunked bodies.
  */
 
 import Timer from "timer";
@@ -13,9 +13,9 @@ import type {
 	HttpClient as Interface,
 } from "../../../device/host.js";
 
-/** The socket that HttpClient needs. */
+/** Socket used by HttpClient. */
 export interface HttpSocket {
-	/** Reads up to and including a line feed, or what has arrived. @returns one character for each byte */
+	/** Reads up to and including a line feed, or all available bytes. @returns one character per byte */
 	readLine(): string;
 	read(buffer: Uint8Array): number;
 	write(text: string): void;
@@ -111,7 +111,7 @@ export class HttpClient implements Interface {
 		}
 	}
 
-	/** Collects a line. @returns whether it is complete */
+	/** Reads a line. @returns whether it is complete */
 	#hasLine(): boolean {
 		while (this.#readable > 0 && this.#socket) {
 			const text = this.#socket.readLine();
@@ -133,7 +133,7 @@ export class HttpClient implements Interface {
 		if (this.#state !== "status" || reason === undefined) throw new Error();
 		this.#status = Number.parseInt(status, 10);
 		this.#headers = new Map();
-		// Without a length the body goes on until the connection ends, which is an error.
+		// Without a length the body ends with the connection, which is an error.
 		this.#remaining = Number.POSITIVE_INFINITY;
 		this.#state = "headers";
 	}
@@ -180,7 +180,7 @@ export class HttpClient implements Interface {
 	}
 
 	#fail(): void {
-		// The body is complete, and onDone is still to be called.
+		// The body is complete, but onDone has not been called.
 		if (this.#state === "idle" && this.#timer && this.#current) {
 			Timer.clear(this.#timer);
 			this.#done();

@@ -1,4 +1,4 @@
-/** Wi-Fi, name resolution, datagrams and time queries. Node decides whether there is an access point, and does the rest. */
+/** Wi-Fi, name resolution, datagrams and time queries, implemented in Node. */
 
 import type {
 	DatagramOptions,
@@ -57,7 +57,7 @@ export class WiFi implements WiFiInterface {
 		this.#channel.post("scan");
 	}
 
-	/** No callback follows, as with the SDK. */
+	/** Disconnects without a callback, like the SDK. */
 	disconnect(): void {
 		this.connection = 200;
 		this.#set(undefined);
@@ -80,7 +80,7 @@ export class WiFi implements WiFiInterface {
 		this.#set(isJoined ? joined : undefined);
 		this.reason = isJoined ? undefined : joined;
 		const connection = isJoined ? 500 : 200;
-		// As with the SDK, a change of RSSI is not reported.
+		// Like the SDK, does not report changes of RSSI.
 		if (connection === this.connection) return;
 		this.connection = connection;
 		this.#onChanged("connection");
@@ -91,7 +91,7 @@ export class WiFi implements WiFiInterface {
 	}
 }
 
-/** ECMA-419 DNS resolver. Like the SDK's, a look-up cannot be cancelled. */
+/** ECMA-419 DNS resolver. As in the SDK, a lookup cannot be canceled. */
 export class Resolver implements ResolverInterface {
 	resolve(options: ResolveOptions): void {
 		const { host } = options;
@@ -135,7 +135,7 @@ export class UdpSocket implements DatagramSocket {
 	}
 }
 
-/** Asks a time server for the time: Node's clock answers. */
+/** Time query, answered by Node's clock. */
 export class TimeQuery implements TimeQueryInterface {
 	readonly #channel: Channel<"time">;
 

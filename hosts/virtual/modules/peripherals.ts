@@ -1,4 +1,4 @@
-/** The simulated peripherals: each has the interface of Moddable's driver and exchanges its values with Node. */
+/** Simulated peripherals with the interfaces of Moddable's drivers; they exchange values with Node. */
 
 import { ES8311, type RegisterBus } from "board/es8311";
 import { SilentOutput } from "moddable/silent-output";
@@ -16,7 +16,7 @@ import type {
 import type { InputName } from "../peripherals.js";
 import Channel from "./channel.js";
 
-/** A value that Node sets. */
+/** Input value set by Node. */
 class Input {
 	readonly #channel: Channel<"input">;
 	#value: number | undefined;
@@ -30,7 +30,7 @@ class Input {
 		this.#value = this.#channel.call("value");
 	}
 
-	/** Undefined where it cannot be measured. */
+	/** Undefined if it cannot be measured. */
 	get value(): number | undefined {
 		return this.#value;
 	}
@@ -40,7 +40,7 @@ class Input {
 	}
 }
 
-/** ECMA-419 `embedded:io/digital`. As with the SDK's driver, onReadable is called for edges only, not for the first level. */
+/** ECMA-419 `embedded:io/digital`. Like the SDK's driver, it calls onReadable for edges only, not for the initial level. */
 function buttonOf(name: ButtonName): ButtonPart {
 	return class extends Input implements DigitalInput {
 		constructor({ onReadable }: { onReadable: () => void }) {
@@ -53,7 +53,7 @@ function buttonOf(name: ButtonName): ButtonPart {
 	};
 }
 
-/** Made while the module loads, so that they are in ROM. */
+/** Created while the module loads, to be in ROM. */
 export const buttons: Readonly<Record<ButtonName, ButtonPart>> = {
 	play: buttonOf("play"),
 	mute: buttonOf("mute"),
@@ -61,7 +61,7 @@ export const buttons: Readonly<Record<ButtonName, ButtonPart>> = {
 	volumeDown: buttonOf("volumeDown"),
 };
 
-/** 12 bits, as on an ESP32-S3. */
+/** 12-bit sensor, as on an ESP32-S3. */
 export class LightSensor extends Input implements AnalogInput {
 	constructor() {
 		super("light");
@@ -77,7 +77,7 @@ export class LightSensor extends Input implements AnalogInput {
 }
 
 export class CapacitivePad extends Input implements TouchPad {
-	/** As on a board (hosts/proto-1/pins.ts). */
+	/** Value of hosts/proto-1/pins.ts. */
 	readonly threshold = 0.015;
 
 	constructor() {
@@ -89,7 +89,7 @@ export class CapacitivePad extends Input implements TouchPad {
 	}
 }
 
-/** The LED ring. Node gets each frame as bytes: red, green and blue of each pixel. */
+/** LED ring. Sends each frame as bytes: red, green and blue of each pixel. */
 export class PixelStrip implements PixelStripInterface {
 	readonly length: number;
 	readonly #channel = new Channel("pixels", {}, {});
@@ -119,7 +119,7 @@ export class PixelStrip implements PixelStripInterface {
 	}
 }
 
-/** The haptic motor: ECMA-419 `embedded:io/pwm` with the ten bits of Moddable's ESP32 driver. */
+/** Haptic motor: ECMA-419 `embedded:io/pwm` with the 10-bit resolution of Moddable's ESP32 driver. */
 export class HapticMotor implements PulseWidth {
 	readonly #channel = new Channel("haptics", {}, {});
 
@@ -137,7 +137,7 @@ export class HapticMotor implements PulseWidth {
 	}
 }
 
-/** The speaker. Node plays what is reported as played. */
+/** Speaker. Node plays the samples reported as played. */
 export class AudioOutput extends SilentOutput {
 	readonly #channel: Channel<"audio">;
 	#isStarted = false;
@@ -174,7 +174,7 @@ export class AudioOutput extends SilentOutput {
 	}
 }
 
-/** The serial port, to a computer that Node simulates. */
+/** Serial port to a computer simulated by Node. */
 export class SerialPort implements SerialPortInterface {
 	readonly #channel = new Channel("serial", {}, {});
 
@@ -193,7 +193,7 @@ export class SerialPort implements SerialPortInterface {
 	}
 }
 
-/** Moddable's `embedded:io/smbus`; the codec's registers are in Node. */
+/** Moddable's `embedded:io/smbus`; Node has the codec's registers. */
 class SMBus implements RegisterBus {
 	readonly #channel = new Channel("smbus", {}, {});
 
@@ -210,7 +210,7 @@ class SMBus implements RegisterBus {
 	}
 }
 
-/** The boards' codec driver on that bus. */
+/** Codec driver of the boards on the simulated bus. */
 export class Codec extends ES8311 {
 	constructor() {
 		super({ io: SMBus, data: 8, clock: 9 });

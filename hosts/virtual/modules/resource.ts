@@ -1,6 +1,6 @@
 /**
- * Moddable's `Resource`: a file that the build put into flash. On a board its bytes take no memory; here they are in the XS
- * heap, so they are fetched in pieces.
+ * Moddable's `Resource`: a file that the build puts into flash. On a board it uses no RAM; here its bytes are in the XS heap, so they are
+ * read in pieces.
  */
 
 import Channel from "virtual/channel";
@@ -8,7 +8,7 @@ import Channel from "virtual/channel";
 const pieceBytes = 2048;
 
 export default class Resource extends ArrayBuffer {
-	/** @throws Error where there is no such resource */
+	/** @throws Error if the resource does not exist */
 	constructor(path: string) {
 		const channel = new Channel("resource", { path }, {});
 		super(channel.call("byteLength"));

@@ -1,4 +1,4 @@
-/** What a board keeps in its flash and RTC memory; Node keeps it. */
+/** Data that a board has in flash and RTC memory, stored by Node. */
 
 import type {
 	CrashMemory as CrashInterface,
@@ -7,10 +7,10 @@ import type {
 } from "../../../device/host.js";
 import Channel from "./channel.js";
 
-/** ESP-IDF NVS: NVS_KEY_NAME_MAX_SIZE, less the terminator. */
+/** NVS_KEY_NAME_MAX_SIZE of ESP-IDF, minus the NUL. */
 const longestKey = 15;
 
-/** ECMA-419 `embedded:storage/key-value`, over the NVS of the virtual flash. */
+/** ECMA-419 `embedded:storage/key-value` on the NVS of the virtual flash. */
 export class KeyValueStore implements Interface {
 	readonly #channel = new Channel("key-value", {}, {});
 

@@ -1,4 +1,4 @@
-/** System facts of a virtual device: those of the simulated board, and the real figures of its XS heap. */
+/** System information of a virtual device: values of the simulated board, and actual values of its XS heap. */
 
 import Time from "time";
 import type { System as Interface } from "../../../device/host.js";

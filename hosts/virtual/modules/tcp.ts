@@ -1,7 +1,7 @@
 /**
- * The SDK's `embedded:io/socket/tcp`, optionally with TLS; the socket itself is in Node, and so is what is unread, as
- * it is in lwIP's memory on a board. An exception from a callback becomes
- * an error, as on the boards (hosts/esp32/tcp); with the SDK's socket it would restart the device.
+ * TCP socket like the SDK's `embedded:io/socket/tcp`, optionally with TLS. Socket and unread bytes are in Node, like lwIP's memory on a
+ * board. An exception in a callback becomes an error, as on the boards (hosts/esp32/tcp); with the SDK's socket it would restart the
+ * device.
  */
 
 import type { TrustOptions } from "../../../device/host.js";
@@ -9,14 +9,14 @@ import type { PeerOptions } from "../peripherals.js";
 import Channel from "./channel.js";
 
 export interface TcpOptions extends Omit<PeerOptions, "secure"> {
-	/** Undefined: plain TCP. */
+	/** Undefined for plain TCP. */
 	secure?: TrustOptions | undefined;
 	onReadable: (byteCount: number) => void;
 	onWritable: (byteCount: number) => void;
 	onError: () => void;
 }
 
-/** lwIP's send buffer on the boards. */
+/** Size of lwIP's send buffer on the boards. */
 const sendBufferBytes = 65_535;
 
 export class TcpSocket {
@@ -45,14 +45,14 @@ export class TcpSocket {
 		);
 	}
 
-	/** Reads up to and including a line feed, or what has arrived. @returns one character for each byte */
+	/** Reads up to and including a line feed, or all available bytes. @returns one character per byte */
 	readLine(): string {
 		const line = this.#channel.call("readLine", this.#unread);
 		this.#unread -= line.length;
 		return line;
 	}
 
-	/** Fills `buffer`. @throws Error where fewer bytes have arrived */
+	/** Fills `buffer`. @throws Error if fewer bytes are available */
 	read(buffer: Uint8Array): number {
 		const { byteLength } = buffer;
 		if (byteLength > this.#unread) throw new Error("nothing to read");

@@ -1,21 +1,21 @@
 /** Moddable's `time` on the virtual machine (documentation/base/base.md, class Time). */
 const Time = Object.freeze({
-	/** Milliseconds as a signed 32-bit number that wraps, as on an ESP32. Compare with delta(), never with < or >. */
+	/** Milliseconds as a signed 32-bit number that wraps around, as on an ESP32. Compare with delta(), never with < or >. */
 	get ticks(): number {
 		return natives.now() | 0;
 	},
 
-	/** Microseconds since the device started; does not wrap. */
+	/** Microseconds since the start; does not wrap around. */
 	get microseconds(): number {
 		return Math.floor(natives.now() * 1000);
 	},
 
-	/** Milliseconds from one reading of ticks to another (default: now), also across the wrap. */
+	/** Milliseconds between two values of ticks (default for `end`: now), with wrap-around. */
 	delta(start: number, end: number = natives.now()): number {
 		return (end - start) | 0;
 	},
 
-	/** Sets the wall clock, which is 1970 until then. @param seconds since 1970 @throws RangeError if not finite */
+	/** Sets the wall clock, which starts at 1970. @param seconds seconds since 1970 @throws RangeError if not finite */
 	set(seconds: number): void {
 		natives.setWallClock(seconds);
 	},

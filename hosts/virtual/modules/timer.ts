@@ -1,9 +1,9 @@
 /**
- * Moddable's `timer` on the virtual machine (documentation/base/base.md, class Timer). Intervals are milliseconds;
- * a callback gets its timer.
+ * Moddable's `timer` on the virtual machine (documentation/base/base.md, class Timer). Intervals are in milliseconds; a callback
+ * receives its timer.
  */
 
-/** A timer: only to be passed to the functions of Timer. */
+/** Opaque handle for the functions of Timer. */
 interface Timer {
 	readonly brand: "timer";
 }
@@ -11,22 +11,22 @@ interface Timer {
 type TimerCallback = (timer: Timer) => void;
 
 const Timer = Object.freeze({
-	/** Calls once after `interval`, and then every `repeat` if that is not 0. */
+	/** Calls back after `interval`, then every `repeat` milliseconds unless `repeat` is 0. */
 	set(callback: TimerCallback, interval = 0, repeat = 0): Timer {
 		return natives.setTimer(callback, interval, repeat);
 	},
 
-	/** Calls every `interval` without drift; after a stall the missed calls come in a burst. */
+	/** Calls back every `interval` without drift; catches up in a burst after a stall. */
 	repeat(callback: TimerCallback, interval: number): Timer {
 		return natives.setTimer(callback, interval, interval);
 	},
 
-	/** Sets both intervals; without them the timer waits until it is scheduled again. */
+	/** Sets both intervals; without them, unschedules the timer. */
 	schedule(timer: Timer, interval?: number, repeat?: number): void {
 		natives.scheduleTimer(timer, interval, repeat);
 	},
 
-	/** Cancels. Does nothing if the timer has fired, was cleared or is undefined. */
+	/** Cancels a timer. Does nothing if it has fired, is cleared or undefined. */
 	clear(timer: Timer | null | undefined): void {
 		natives.clearTimer(timer);
 	},

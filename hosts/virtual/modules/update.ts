@@ -1,4 +1,4 @@
-/** What an update needs: the inactive slot, the state of the running image, and SHA-256. The flash is in Node. */
+/** Parts for updates: inactive slot, running image, boot state and SHA-256. The flash is in Node. */
 
 import type {
 	BootState as BootStateInterface,
@@ -10,7 +10,7 @@ import Channel from "./channel.js";
 
 const readBytes = 4096;
 
-/** The slot of the firmware that does not run: Moddable's `embedded:update`. */
+/** Inactive slot, like Moddable's `embedded:update`. */
 export class UpdateSlot implements UpdateSlotInterface {
 	#onCompleted: ((problem: string | undefined) => void) | undefined;
 	readonly #channel: Channel<"update-slot"> = new Channel(
@@ -32,12 +32,12 @@ export class UpdateSlot implements UpdateSlotInterface {
 		this.#channel.call("open");
 	}
 
-	/** Does not wait: an error is thrown by the next request. */
+	/** Does not block; the next call throws a write error. */
 	write(bytes: Uint8Array): void {
 		this.#channel.post("write", undefined, bytes);
 	}
 
-	/** In pieces, since Node's answers take room in the XS heap too. */
+	/** Reads in pieces, since Node's answers use memory of the XS heap too. */
 	read(buffer: Uint8Array, offset: number): void {
 		for (let at = 0; at < buffer.byteLength; at += readBytes) {
 			const byteLength = Math.min(readBytes, buffer.byteLength - at);
@@ -72,7 +72,7 @@ export class RunningImage implements RunningImageInterface {
 	}
 }
 
-/** The boot loader's state of the running image. */
+/** Boot loader state of the running image. */
 export class BootState implements BootStateInterface {
 	readonly #channel = new Channel("boot-state", {}, {});
 

@@ -1,7 +1,7 @@
 /**
- * The SDK's `embedded:network/websocket/client`; the connection itself is in Node. It behaves as the SDK's does, so that tests
- * cover that: a write window that only the network refills, messages in fragments, no time-outs, no reason for a failed
- * connection, onError called twice, onClose a second late.
+ * Implementation of `embedded:network/websocket/client` that reproduces the SDK's behavior for tests: a write window that only the network
+ * refills, fragmented messages, no timeouts, no reason for a failed connection, onError called twice, onClose delayed by 1 s. The
+ * connection itself is in Node.
  */
 
 import Timer from "timer";
@@ -13,11 +13,11 @@ import type {
 import type { Peripherals } from "../peripherals.js";
 import Channel from "./channel.js";
 
-/** lwIP's send buffer on an ESP32-S3 (ESP-IDF, CONFIG_LWIP_TCP_SND_BUF_DEFAULT), less a frame header. */
+/** lwIP's default send buffer on an ESP32-S3 (ESP-IDF, CONFIG_LWIP_TCP_SND_BUF_DEFAULT), minus a frame header. */
 const sendBufferBytes = 5744;
-/** One TCP segment. */
+/** TCP segment size. */
 const segmentBytes = 1440;
-/** Client frames are masked: 4 bytes more than the 2 or 4 of the header. */
+/** Header of up to 4 bytes plus the 4-byte mask of client frames. */
 const headerBytes = 8;
 
 export class WebSocketClient implements Interface {
@@ -27,11 +27,11 @@ export class WebSocketClient implements Interface {
 	#isOpen = false;
 	#isClosed = false;
 	#writableBytes = sendBufferBytes;
-	/** What onReadable announced and was not read yet. */
+	/** Unread bytes announced by onReadable. */
 	#offered: Uint8Array | undefined;
 	#closer: Timer | undefined;
 
-	/** @param secure undefined: plain TCP */
+	/** @param secure undefined for plain TCP */
 	constructor(options: WebSocketClientOptions, secure?: TrustOptions) {
 		this.#options = options;
 		this.#onUntrusted = secure?.onUntrusted;
@@ -75,7 +75,7 @@ export class WebSocketClient implements Interface {
 		return offered.slice(0, byteCount).buffer;
 	}
 
-	/** As with the SDK, does not cancel a look-up. */
+	/** Closes the connection. Like the SDK, does not cancel a DNS lookup. */
 	close(): void {
 		this.#isClosed = true;
 		this.#isOpen = false;
@@ -109,7 +109,7 @@ export class WebSocketClient implements Interface {
 		if (this.#writableBytes > 0) this.#options.onWritable(this.#writableBytes);
 	}
 
-	/** examples/io/tcp/websocketclient: onClose follows the echo of the close frame by a second. */
+	/** Calls onClose 1 s after the echo of the close frame, like examples/io/tcp/websocketclient. */
 	#onClose(): void {
 		this.#isOpen = false;
 		this.#closer = Timer.set(() => {
@@ -136,7 +136,7 @@ export class WebSocketClient implements Interface {
 	}
 }
 
-/** The same over TLS. Without `certificate` the authorities that Node knows are trusted. */
+/** WebSocket client over TLS. Trusts Node's authorities without a `certificate`. */
 export class SecureWebSocketClient extends WebSocketClient {
 	constructor({ certificate, onUntrusted, ...options }: WebSocketClientOptions & TrustOptions) {
 		super(options, { certificate, onUntrusted });

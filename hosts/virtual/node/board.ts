@@ -1,4 +1,4 @@
-/** State of the simulated hardware: inputs that tests and people set, and outputs of the firmware. It survives a restart. */
+/** State of the simulated hardware: inputs set by tests or users, and outputs of the firmware. Survives a restart. */
 
 import type { ButtonName } from "../../../device/host.js";
 import { register, volumeRegister } from "../../esp32/es8311.js";
@@ -6,41 +6,41 @@ import type { InputName } from "../peripherals.js";
 
 export interface AccessPoint {
 	readonly ssid: string;
-	/** In dBm. */
+	/** Signal strength in dBm. */
 	readonly rssi: number;
-	/** Absent: every password is accepted. */
+	/** Absent to accept any password. */
 	readonly password?: string;
-	/** As a MAC address. */
+	/** MAC address. */
 	readonly bssid?: string;
 	readonly channel?: number;
-	/** No scan finds it. */
+	/** Not found by scans. */
 	readonly isHidden?: true;
 }
 
-/** What the speaker's output was given before it started: a chime is whole. */
+/** Samples written to the speaker before it started; contains a complete chime. */
 export interface Sound {
-	/** Signed, 16 bits, little-endian, mono. */
+	/** Signed 16-bit little-endian mono. */
 	readonly samples: Uint8Array;
-	/** In hertz. */
+	/** Sample rate in hertz. */
 	readonly sampleRate: number;
 }
 
 export interface BoardListener {
 	onInput?(name: InputName, value: number | undefined): void;
 	onAccessPoints?(): void;
-	/** The firmware writes to the serial port, beside what it traces. */
+	/** The firmware wrote to the serial port, apart from trace output. */
 	onSerialOutput?(bytes: Uint8Array): void;
-	/** The output started; undefined: it stopped. */
+	/** The output started, or stopped if `sound` is undefined. */
 	onSound?(sound: Sound | undefined): void;
-	/** The output that runs was given more; as in Sound. */
+	/** More samples were written to the running output, in the format of Sound. */
 	onQueued?(samples: Uint8Array): void;
-	/** Samples have left the output, at most a block of 128 ms at a time; as in Sound. */
+	/** Samples were played, at most a block of 128 ms at a time, in the format of Sound. */
 	onPlayed?(samples: Uint8Array): void;
-	/** See `gain`. */
+	/** The gain may have changed; see `gain`. */
 	onGain?(gain: number): void;
 }
 
-/** Counts of an ESP32-S3. */
+/** Typical counts of an ESP32-S3. */
 const untouchedCount = 24_000;
 const touchedCount = 31_000;
 
@@ -60,15 +60,15 @@ export class Board {
 	frameCount = 0;
 	/** PWM of the haptic motor, 0 to 1023. */
 	hapticDuty = 0;
-	/** The codec's registers, and whether it acknowledges. */
+	/** Registers of the codec, and whether it acknowledges. */
 	readonly codec = { registers: es8311Registers(), isAnswering: true };
-	/** What the output was given before it started, each time. */
+	/** Samples written before each start of the output. */
 	readonly sound: Uint8Array[] = [];
-	/** For DHCP. */
+	/** Host name for DHCP. */
 	hostname = "";
-	/** Undefined: the default. */
+	/** Time server; undefined for the default. */
 	timeServer: unknown;
-	/** Of the time server: milliseconds since 1970; undefined: no answer. */
+	/** Clock of the time server in milliseconds since 1970; undefined if it does not answer. */
 	wallClock: (() => number) | undefined = Date.now;
 
 	/** @returns a function that removes the listener */
@@ -81,18 +81,18 @@ export class Board {
 		return this.#isSounding;
 	}
 
-	/** @param sound undefined: the output stops */
+	/** @param sound undefined to stop the output */
 	play(sound: Sound | undefined): void {
 		this.#isSounding = sound !== undefined;
 		for (const listener of this.#listeners) listener.onSound?.(sound);
 	}
 
-	/** The output that runs was given more. */
+	/** Adds samples to the running output. */
 	queue(samples: Uint8Array): void {
 		for (const listener of this.#listeners) listener.onQueued?.(samples);
 	}
 
-	/** Samples have left the output. */
+	/** Reports samples as played. */
 	played(samples: Uint8Array): void {
 		for (const listener of this.#listeners) listener.onPlayed?.(samples);
 	}
@@ -102,7 +102,7 @@ export class Board {
 		for (const listener of this.#listeners) listener.onGain?.(this.gain);
 	}
 
-	/** Of the codec, as a factor: 1 is 0 dB, 0 is silence. */
+	/** Gain of the codec as a factor: 1 is 0 dB, 0 is silence. */
 	get gain(): number {
 		const { [register.dacMute]: mute = 0, [register.dacVolume]: volume = 0 } = this.codec.registers;
 		if (mute !== 0 || volume === 0) return 0;
@@ -110,7 +110,7 @@ export class Board {
 		return 10 ** ((volume - volumeRegister(100)) / 40);
 	}
 
-	/** As in ../peripherals.ts. */
+	/** Value of an input; see ../peripherals.ts. */
 	input(name: InputName): number | undefined {
 		return this.#inputs.get(name);
 	}
@@ -120,17 +120,17 @@ export class Board {
 		for (const listener of this.#listeners) listener.onInput?.(name, value);
 	}
 
-	/** The computer at the serial port sends. */
+	/** Sends bytes from the computer to the serial port. */
 	sendSerial(bytes: Uint8Array): void {
 		this.#serialInput.push(...bytes);
 	}
 
-	/** @returns what the firmware has not read of it, at most `limit` bytes; undefined: nothing */
+	/** @returns at most `limit` unread bytes; undefined if there are none */
 	readSerial(limit: number): Uint8Array | undefined {
 		return this.#serialInput.length > 0 ? Uint8Array.from(this.#serialInput.splice(0, limit)) : undefined;
 	}
 
-	/** The firmware writes to its serial port. */
+	/** Reports bytes that the firmware wrote to the serial port. */
 	writeSerial(bytes: Uint8Array): void {
 		for (const listener of this.#listeners) listener.onSerialOutput?.(Uint8Array.from(bytes));
 	}
@@ -143,7 +143,7 @@ export class Board {
 		this.setInput(name, isPressed ? 1 : 0);
 	}
 
-	/** Undefined: the converter fails. */
+	/** Undefined if the converter fails. */
 	get light(): number | undefined {
 		return this.input("light");
 	}
@@ -168,7 +168,7 @@ export class Board {
 		this.touchCount = isTouched ? touchedCount : untouchedCount;
 	}
 
-	/** In range. */
+	/** Access points in range. */
 	get accessPoints(): readonly AccessPoint[] {
 		return this.#accessPoints;
 	}
@@ -178,7 +178,7 @@ export class Board {
 		for (const listener of this.#listeners) listener.onAccessPoints?.();
 	}
 
-	/** Where there is one at most; undefined: none in range. */
+	/** First access point in range; undefined if there is none. */
 	get accessPoint(): AccessPoint | undefined {
 		return this.#accessPoints[0];
 	}
@@ -188,7 +188,7 @@ export class Board {
 	}
 }
 
-/** With the chip's id, as after power-on (data sheet). */
+/** Registers after power-on, with the chip id of the data sheet. */
 function es8311Registers(): Uint8Array {
 	const registers = new Uint8Array(256);
 	registers.set([0x83, 0x11], 0xfd);

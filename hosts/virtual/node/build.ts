@@ -1,6 +1,6 @@
 /**
- * Builds what a Machine runs: the executable (XS and our C files) and programs (our TypeScript). The executable and each module are
- * cached under .cache by a hash of their inputs and put in place by renaming, so that several processes can build at the same time.
+ * Builds the executable (XS and the C files of hosts/virtual/machine) and the programs (TypeScript) that a Machine runs. The executable and
+ * each module are cached under .cache by a hash of their inputs and moved into place atomically, so several processes can build at once.
  */
 
 import { spawn } from "node:child_process";
@@ -15,7 +15,7 @@ const projectFolder = fileURLToPath(new URL("../../../", import.meta.url));
 const machineFolder = path.join(projectFolder, "hosts/virtual/machine");
 const cacheFolder = path.join(projectFolder, ".cache/virtual");
 
-/** Of every program: module name → source, relative to the project. */
+/** Modules of each program: module name → source, relative to the project. */
 const machineModules: Readonly<Record<string, string>> = {
 	"virtual/channel": "hosts/virtual/modules/channel.ts",
 	"mc/config": "hosts/virtual/modules/config.ts",
@@ -25,20 +25,20 @@ const machineModules: Readonly<Record<string, string>> = {
 
 export interface Program {
 	bytes: Buffer;
-	/** Of its newest source: seconds since 1970. */
+	/** Modification time of the newest source in seconds since 1970. */
 	changedAt: number;
 }
 
 export interface ProgramOptions {
 	/** Module name → TypeScript file, relative to the project. */
 	modules: Readonly<Record<string, string>>;
-	/** Its default function is called. Default "main". */
+	/** Module whose default export is called. Default: "main". */
 	main?: string;
 }
 
 /**
  * @returns the path of the executable
- * @throws Error that says what to install if there is no compiler, or with the compiler's output
+ * @throws Error with instructions if there is no compiler, or with the compiler's output
  */
 export async function buildMachine(options: { sanitize?: boolean } = {}): Promise<string> {
 	const xs = path.join(projectFolder, "node_modules/@agoric/xsnap");
@@ -67,9 +67,9 @@ export async function buildMachine(options: { sanitize?: boolean } = {}): Promis
 }
 
 /**
- * Adds the modules of the machine (`machineModules`).
+ * Builds a program from the given modules and `machineModules`.
  *
- * @throws Error of esbuild if a module is not valid TypeScript
+ * @throws Error of esbuild if a module has a syntax error
  */
 export async function buildProgram({ modules, main = "main" }: ProgramOptions): Promise<Program> {
 	const all: Record<string, string> = { ...machineModules, ...modules };
@@ -90,9 +90,9 @@ export async function buildProgram({ modules, main = "main" }: ProgramOptions): 
 }
 
 /**
- * Module names and files of a folder: `device/protocol/schema.ts` in "device" is "protocol/schema".
+ * Lists the modules of a folder by name: `device/protocol/schema.ts` in "device" is "protocol/schema".
  *
- * @param folder relative to the project
+ * @param folder folder relative to the project
  */
 export async function modulesOf(folder: string): Promise<Record<string, string>> {
 	const files = await readdir(path.join(projectFolder, folder), { recursive: true });
@@ -108,7 +108,7 @@ interface BuiltModule {
 	map: string;
 }
 
-/** Not bundled: XS reads only the first source of a source map. */
+/** Transpiles a single module. Modules are not bundled, because XS reads only the first source of a source map. */
 async function buildModule(source: string): Promise<BuiltModule> {
 	const text = await readFile(path.join(projectFolder, source), "utf8");
 	const cached = path.join(cacheFolder, `module-${keyOf(esbuildVersion, source, text)}.json`);
@@ -124,7 +124,7 @@ async function buildModule(source: string): Promise<BuiltModule> {
 			sourcesContent: false,
 			tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true, useDefineForClassFields: true } },
 		});
-		// XS crashes on a map of nothing, as that of a module which has types alone.
+		// XS crashes on an empty source map, e.g. of a module that contains only types.
 		const isEmpty = JSON.parse(map).mappings === "";
 		const built = { code, map: isEmpty ? "" : map };
 		await writeAtomically(cached, JSON.stringify(built));
@@ -132,7 +132,7 @@ async function buildModule(source: string): Promise<BuiltModule> {
 	}
 }
 
-/** As by Moddable, an import is a name, or is relative to the importer's name. */
+/** Resolves relative imports against the importer's module name, like Moddable. */
 function resolveImports(importer: string, code: string): string {
 	return code.replaceAll(
 		/(\bfrom|\bimport) "(\.{1,2}\/[^"]+)\.js"/g,
@@ -140,7 +140,7 @@ function resolveImports(importer: string, code: string): string {
 	);
 }
 
-/** As hosts/virtual/machine/modules.c reads it. */
+/** Encodes a program for hosts/virtual/machine/modules.c. */
 function pack(modules: readonly (BuiltModule & { name: string })[]): Buffer {
 	const parts: Buffer[] = [Buffer.from("XSPROGR1"), u32(modules.length)];
 	for (const { name, code, map } of modules) {
@@ -160,7 +160,7 @@ function sha256(bytes: string | Buffer): string {
 	return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Each part is hashed alone, or "ab" + "c" would be the same as "a" + "bc". */
+/** Hashes each part separately, so that "ab" + "c" and "a" + "bc" have different keys. */
 function keyOf(...parts: readonly (string | Buffer)[]): string {
 	return sha256(parts.map(sha256).join()).slice(0, 32);
 }
@@ -182,9 +182,10 @@ async function writeAtomically(file: string, content: string | Buffer): Promise<
 }
 
 /**
- * Compiling takes some ten seconds, on a busy machine minutes. On a terminal one line changes; elsewhere each quarter is a line.
+ * Shows the progress of compiling, which takes about 10 s, or minutes on a busy machine. Updates one line on a terminal; otherwise prints a
+ * line per quarter.
  *
- * @returns takes all that the Makefile has printed
+ * @returns function to call with the whole output of make so far
  */
 function showProgress({ isTTY }: NodeJS.WriteStream): (output: string) => void {
 	let shown = -1;
@@ -197,14 +198,14 @@ function showProgress({ isTTY }: NodeJS.WriteStream): (output: string) => void {
 		const done = output.match(/^compiled /gm)?.length ?? 0;
 		const step = isTTY ? done : Math.floor((4 * done) / total);
 		if (total === 0 || step === shown) return;
-		// A quick compiler has ended some before the first output is read.
+		// A fast compiler has finished files before the first output is read.
 		if (shown < 0 && step > 0) show(0, total);
 		shown = step;
 		show(done, total);
 	};
 }
 
-/** @param onOutput called with all of stdout so far @returns stdout @throws Error with stderr */
+/** @param onOutput called with the whole stdout so far @returns stdout @throws Error with stderr */
 function run(command: string, args: readonly string[], onOutput = (_output: string) => {}): Promise<string> {
 	return new Promise((resolve, reject) => {
 		const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });

@@ -1,10 +1,10 @@
-/** A channel that a program opened, for its handler in Node. */
+/** Channel opened by a program, used by its handler in Node. */
 export interface Channel {
 	readonly id: number;
-	/** As in the program's `new Channel(kind, options, …)`. */
+	/** Kind passed by the program to `new Channel(kind, options, …)`. */
 	readonly kind: string;
 	readonly options: unknown;
-	/** Sends an event; does nothing on a closed channel. */
+	/** Sends an event. Does nothing on a closed channel. */
 	send(name: string, detail?: unknown, payload?: Uint8Array): void;
 }
 
@@ -15,12 +15,12 @@ export interface Answer {
 
 export type MaybeAnswer = Answer | undefined;
 
-/** Payloads are views that are valid until the callback returns. */
+/** Handler of a channel. Payloads are views that are valid until the callback returns. */
 export interface ChannelHandler {
-	/** A request without an answer. */
+	/** Handles a request without an answer. */
 	onPost?(request: string, detail: unknown, payload: Buffer): void;
-	/** The program waits for the answer; an exception is thrown there with the same message. */
+	/** Handles a request for which the program waits. An exception is rethrown in the program with the same message. */
 	onCall?(request: string, detail: unknown, payload: Buffer): MaybeAnswer | Promise<MaybeAnswer>;
-	/** Closed by the program, or the process ended. */
+	/** Called when the program closes the channel or the process ends. */
 	onClose?(): void;
 }

@@ -1,4 +1,4 @@
-/** How a machine's process ended, and where in the firmware. */
+/** Exit reason of a machine's process, and its location in the firmware. */
 
 type Kind =
 	| "quit"
@@ -10,7 +10,7 @@ type Kind =
 	| "bad_program"
 	| "panic";
 
-/** By exit status; `enum reason` in machine.h, and 17 for a fault in C. */
+/** Kind by exit status: `enum reason` in machine.h, and 17 for a crash of native code. */
 const kinds: Readonly<Record<number, Kind>> = {
 	0: "quit",
 	10: "exception",
@@ -24,17 +24,18 @@ const kinds: Readonly<Record<number, Kind>> = {
 
 export interface Exit {
 	/**
-	 * quit: switched off, also by close(). restart: by the firmware. exception: uncaught. rejection: unhandled at the end of the
-	 * turn. out_of_memory: see message. watchdog: a turn did not end. bad_program: it cannot be loaded. panic: a fault in C. killed:
+	 * quit: powered off, also by close(). restart: requested by the firmware. exception: uncaught. rejection: unhandled at the end of the
+	 * turn. out_of_memory: see message. watchdog: a turn exceeded the limit. bad_program: the program cannot be loaded. panic: crash of
+	 * native code. killed: killed from outside, see message. watchdog: a turn did not end. bad_program: it cannot be loaded. panic: a fault in C. killed:
 	 * from outside, see message.
 	 */
 	kind: Kind | "killed";
 	message: string;
 	/** Undefined if a signal ended the process, as close() does. */
 	status: number | undefined;
-	/** TypeScript, relative to the project. */
+	/** TypeScript file, relative to the project. */
 	file: string | undefined;
-	/** From 1. */
+	/** Line number, from 1. */
 	line: number | undefined;
 	/** Lines of "at function (file:line)", innermost first. */
 	stack: string;
@@ -47,16 +48,16 @@ export const noPlace = {
 	stack: "",
 } as const;
 
-/** One line. */
+/** Formats an exit as one line. */
 export function describeExit(exit: Exit): string {
 	const place = exit.file === undefined ? "" : ` (${exit.file}:${exit.line})`;
 	return `${exit.kind}: ${exit.message}${place}`;
 }
 
 /**
- * Of an exit frame.
+ * Decodes an exit frame.
  *
- * @param reason its channel @param message its header @param stack its payload
+ * @param reason channel of the frame @param message header of the frame @param stack payload of the frame
  */
 export function exitFrom(reason: number, message: string, stack: string): Exit {
 	// In the firmware, rather than in a module of the host that it called.
@@ -74,7 +75,7 @@ export function exitFrom(reason: number, message: string, stack: string): Exit {
 
 const faults: readonly (string | null)[] = ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT"];
 
-/** Of a process that has sent no exit frame. */
+/** Creates the exit of a process that sent no exit frame. */
 export function exitWithoutReport(status: number | null, signal: string | null): Exit {
 	const message = `the process ended with ${signal ?? `status ${status}`}`;
 	if (faults.includes(signal)) return { ...noPlace, kind: "panic", message, status: 17 };

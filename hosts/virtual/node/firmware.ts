@@ -1,23 +1,23 @@
 import { buildProgram, modulesOf, type Program } from "./build.js";
 
-/** Imported by a name of the SDK. */
+/** Modules imported by the SDK's names. */
 const sdkNames: Readonly<Record<string, string>> = {
 	config: "mc/config",
 	timer: "timer",
 	time: "time",
 	resource: "Resource",
 };
-/** Of other hosts, unchanged. */
+/** Modules of other hosts. */
 const boardModules: Readonly<Record<string, string>> = {
 	"board/es8311": "hosts/esp32/es8311.ts",
 	"moddable/silent-output": "hosts/moddable/silent-output.ts",
 };
 
 /**
- * Builds device/ and the host's modules as one program.
+ * Builds a program from device/ and the host's modules.
  *
- * @param replacements module name → TypeScript file to use instead, relative to the project: a firmware with a fault
- * @throws Error if a module cannot be built, or a replacement names no module
+ * @param replacements module name → TypeScript file to use instead, relative to the project, e.g. to inject a fault
+ * @throws Error if a module cannot be built, or a replaced module does not exist
  */
 export async function buildFirmware(
 	replacements: Readonly<Record<string, string | undefined>> = {},
@@ -31,7 +31,7 @@ export async function buildFirmware(
 	return buildProgram({ modules, main: "virtual/boot" });
 }
 
-/** Module name → TypeScript file, relative to the project: of device/ and of the host. */
+/** Lists the modules of device/ and of the host: module name → TypeScript file, relative to the project. */
 export async function firmwareModules(): Promise<Record<string, string>> {
 	const modules: Record<string, string> = { ...(await modulesOf("device")), ...boardModules };
 	for (const [name, file] of Object.entries(await modulesOf("hosts/virtual/modules")))

@@ -1,6 +1,6 @@
 /**
- * Frames between Node and a machine, as hosts/virtual/machine/channel.c reads and writes them: u32 length of what
- * follows, u8 kind, u32 channel, u32 length of the header, header, payload; integers little-endian.
+ * Codec for frames between Node and a machine (hosts/virtual/machine/channel.c): u32 length of the rest, u8 kind, u32 channel, u32 header
+ * length, header, payload; integers are little-endian.
  */
 
 /** `enum frame_kind` in hosts/virtual/machine/machine.h. */
@@ -19,7 +19,7 @@ export const frameKind = {
 	exit: 22,
 } as const;
 
-/** `payload` is a view of the input: copy it to keep it. */
+/** Decoded frame. `payload` is a view of the input; copy it to keep it. */
 export interface Frame {
 	kind: number;
 	channel: number;
@@ -30,7 +30,7 @@ export interface Frame {
 const lengthBytes = 4;
 const prefixBytes = 13;
 
-/** In two parts, so that the payload is not copied. */
+/** Encodes a frame in two parts to avoid copying the payload. */
 export function encodeFrame(
 	kind: number,
 	channel: number,
@@ -47,7 +47,7 @@ export function encodeFrame(
 	return payload && payload.byteLength > 0 ? [head, payload] : [head];
 }
 
-/** Cuts a stream of bytes into frames. */
+/** Splits a byte stream into frames. */
 export class FrameDecoder {
 	readonly #onFrame: (frame: Frame) => void;
 	#rest: Buffer = Buffer.alloc(0);

@@ -1,6 +1,6 @@
 /**
- * Identity of a virtual device on this computer: a folder `<data>/virtual/<device id>` with its flash and a lock, since two
- * processes with the same identity would keep disconnecting each other from the gateway.
+ * Identity of a virtual device on this computer: a folder `<data>/virtual/<device id>` with its flash and a lock. Two processes with the
+ * same identity would keep disconnecting each other from the gateway.
  */
 
 import { createHash } from "node:crypto";
@@ -13,11 +13,11 @@ import { releaseLock, takeLock } from "./process-lock.js";
 export interface IdentityOptions {
 	readonly dataDir: string;
 	readonly model: Model;
-	/** Six hex digits. Default: the first free one, the same on this computer each time. */
+	/** Six hexadecimal digits. Default: the first free serial of a sequence specific to this computer. */
 	readonly serial?: string | undefined;
 }
 
-/** @param serial the last three bytes of the MAC, in hex */
+/** @param serial last three bytes of the MAC address in hexadecimal */
 export function deviceIdOf(model: Model, serial: string): string {
 	return `${model.toLowerCase()}-${serial}`;
 }
@@ -35,7 +35,7 @@ export class Identity {
 		this.#lock = lockIn(folder);
 	}
 
-	/** @throws Error if the given serial is in use, or the folder cannot be written */
+	/** @throws Error if the given serial is in use or the folder is not writable */
 	static claim({ dataDir, model, serial }: IdentityOptions): Identity {
 		if (serial !== undefined) {
 			const identity = Identity.#tryClaim(dataDir, model, serial.toLowerCase());
@@ -60,7 +60,7 @@ export class Identity {
 		return new Identity(folder, deviceId, serial);
 	}
 
-	/** Frees the identity for another process. */
+	/** Releases the identity. */
 	close(): void {
 		releaseLock(this.#lock);
 	}

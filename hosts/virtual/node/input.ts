@@ -1,4 +1,4 @@
-/** Applies JSON lines of input to a board: buttons, light, touch, Wi-Fi. */
+/** Applies JSON input lines to a board: buttons, light, touch, Wi-Fi. */
 
 import { buttonNames } from "../../../device/host.js";
 import {
@@ -26,7 +26,7 @@ export type BoardInput = Infer<(typeof inputs)[number]>;
 
 export const inputExamples = `{"button":"play","pressed":true}  {"light":2000}  {"touch":true}  {"wifi":false}  {"rssi":-70}`;
 
-/** @throws Error that says what to change; the board is unchanged then */
+/** @throws Error that describes the problem; the board is then unchanged */
 export function applyInput(board: Board, line: string): void {
 	let input: unknown;
 	try {
@@ -43,7 +43,7 @@ export function applyInput(board: Board, line: string): void {
 	else throw new Error(`${problemOf(input)}; try one of ${inputExamples}`);
 }
 
-/** Describes the problem by the input that has the same first field. */
+/** Describes the problem relative to the input kind with the same first field. */
 function problemOf(input: unknown): string {
 	const nearest = inputs.find((schema) => {
 		const name = Object.keys(schema.fields)[0];

@@ -1,6 +1,6 @@
 /**
- * A process with the real XS engine and a firmware. Each channel that the firmware opens (a socket, the speaker, the flash) gets
- * its handler from onOpen.
+ * Process with the XS engine and a firmware. onOpen provides the handler for each channel that the firmware opens (a socket, the speaker,
+ * the flash).
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -9,21 +9,21 @@ import type { Channel, ChannelHandler } from "./channel.js";
 import { describeExit, type Exit, exitFrom, exitWithoutReport, noPlace } from "./exit.js";
 import { encodeFrame, type Frame, FrameDecoder, frameKind } from "./frames.js";
 
-/** Of the XS heap, which cannot grow: when one is full, the process ends. */
+/** Limits of the XS heap, which cannot grow. The process ends when a limit is exceeded. */
 export interface Limits {
-	/** For strings, buffers and arrays. */
+	/** Memory for strings, buffers and arrays. */
 	chunkBytes: number;
-	/** For values and properties: 16 bytes each on a board. */
+	/** Values and properties; 16 bytes each on a board. */
 	slots: number;
 	stackSlots: number;
-	/** Property names beside those in the firmware. */
+	/** Property names in addition to those in the firmware. */
 	keys: number;
 }
 
-/** Below what the boards have (hosts/esp32/manifest.json): 79 KB of chunks and the ring buffer for sounds, 77 KB of slots, 8 KB of stack. */
+/** Lower than on boards (hosts/esp32/manifest.json): 79 KB of chunks plus the ring buffer for sounds, 77 KB of slots, 8 KB of stack. */
 const boardLimits: Limits = { chunkBytes: 78_848 + 40_960, slots: 4_928, stackSlots: 512, keys: 256 };
 
-/** Slots are counted as on a board. */
+/** Heap statistics, with the slot count of a board. */
 export interface Statistics {
 	chunkBytesUsed: number;
 	chunkBytesPeak: number;
@@ -35,24 +35,24 @@ export interface Statistics {
 	stackSlots: number;
 	keysUsed: number;
 	keys: number;
-	/** Garbage collections; wraps at 65,536. */
+	/** Number of garbage collections; wraps around at 65,536. */
 	collections: number;
 }
 
 export interface MachineOptions {
-	/** From buildMachine(). */
+	/** Result of buildMachine(). */
 	executable: string;
-	/** From buildProgram(). */
+	/** Result of buildProgram(). */
 	program: Uint8Array;
-	/** mc/config. */
+	/** Content of mc/config. */
 	config?: Readonly<Record<string, string>> | undefined;
-	/** Default: boardLimits. */
+	/** Defaults: boardLimits. */
 	limits?: Partial<Limits> | undefined;
-	/** "virtual": only advance() lets time pass. Default "real". */
+	/** "virtual": only advance() advances time. Default: "real". */
 	clock?: "real" | "virtual" | undefined;
-	/** Of Math.random, 32 bits. Default: random. */
+	/** 32-bit seed of Math.random. Default: random. */
 	seed?: number | undefined;
-	/** Processor time for a turn; 0: no limit. Default 10,000, as the boards' task watchdog. */
+	/** Limit of processor time per turn; 0 for no limit. Default: 10,000, like the task watchdog of boards. */
 	watchdogMs?: number | undefined;
 	onOpen?: ((channel: Channel) => ChannelHandler) | undefined;
 	onTrace?: ((text: string) => void) | undefined;
@@ -61,27 +61,27 @@ export interface MachineOptions {
 }
 
 interface Times {
-	/** Milliseconds since start. */
+	/** Milliseconds since the start. */
 	now: number;
-	/** Null if no timer is set. */
+	/** Due time of the next timer; null without a timer. */
 	next: number | null;
 }
 
 type Waiter = { resolve(header: string): void; reject(error: Error): void };
 
-/** One round of Node's event loop. */
+/** Waits for one round of Node's event loop. */
 const nextRound = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 export class Machine {
-	/** Settles when main has returned; rejects if the process ends before. */
+	/** Resolves when main has returned; rejects if the process ends first. */
 	readonly ready: Promise<void>;
-	/** Settles when the process has ended; never rejects. */
+	/** Resolves when the process has ended; never rejects. */
 	readonly exited: Promise<Exit>;
 	readonly #options: MachineOptions;
 	readonly #process: ChildProcess;
 	readonly #stream: Socket;
 	readonly #handlers = new Map<number, ChannelHandler>();
-	/** For replies, which come in order. */
+	/** Pending requests, whose replies arrive in order. */
 	readonly #waiters: Waiter[] = [];
 	#exit: Exit | undefined;
 	#hasEnded = false;
@@ -99,7 +99,7 @@ export class Machine {
 		this.#stream = stream;
 		const decoder = new FrameDecoder({ onFrame: (frame) => this.#onFrame(frame) });
 		stream.on("data", (chunk) => decoder.write(chunk));
-		// The process reports its end.
+		// The process events report the end.
 		stream.on("error", () => {});
 		this.exited = new Promise((resolve) => {
 			this.#process.on("error", ({ message }) =>
@@ -110,7 +110,7 @@ export class Machine {
 		this.ready = this.#reply().then((header) => {
 			this.#noteTimes(header);
 		});
-		// onExit reports the same.
+		// onExit reports the same error.
 		this.ready.catch(() => {});
 		this.#writeFrame(frameKind.start, 0, startHeader(options), options.program);
 	}
@@ -120,15 +120,15 @@ export class Machine {
 		return this.#process.pid;
 	}
 
-	/** Milliseconds since start on the virtual clock. */
+	/** Milliseconds since the start on the virtual clock. */
 	get now(): number {
 		return this.#now;
 	}
 
 	/**
-	 * Virtual clock: lets `ms` pass. `settle` is awaited before, between and after the timers' moments, so that Node can do its part.
+	 * Advances the virtual clock by `ms`. Awaits `settle` before, between and after the due times of timers, so that Node can process events.
 	 *
-	 * @param settle default: one round of Node's event loop
+	 * @param settle defaults to one round of Node's event loop
 	 * @throws Error if the clock is real, or the process ends
 	 */
 	async advance(ms: number, settle: () => void | Promise<void> = nextRound): Promise<void> {
@@ -143,9 +143,9 @@ export class Machine {
 	}
 
 	/**
-	 * Waits until everything sent to the machine is processed.
+	 * Waits until the machine has processed everything sent to it.
 	 *
-	 * @returns milliseconds until its next timer; undefined if it has none
+	 * @returns milliseconds until its next timer; undefined without a timer
 	 */
 	async settle(): Promise<number | undefined> {
 		const { now, next } = await this.#step(0);
@@ -175,7 +175,7 @@ export class Machine {
 		for (const part of encodeFrame(kind, channel, header, payload)) this.#stream.write(part);
 	}
 
-	/** Joins the writes of one turn: each would wake the machine. */
+	/** Combines the writes of one turn, each of which would wake the machine. */
 	#corkForNow(): void {
 		if (this.#isCorked) return;
 		this.#isCorked = true;
@@ -199,7 +199,7 @@ export class Machine {
 		return reply;
 	}
 
-	/** On to the next timer that is due by `target`, in milliseconds since start; a target that has passed changes no time. */
+	/** Advances to the next timer due by `target`, in milliseconds since the start. A past target does not change the time. */
 	async #step(target: number): Promise<Times> {
 		return this.#noteTimes(await this.#request(frameKind.step, String(target)));
 	}
@@ -260,7 +260,7 @@ export class Machine {
 			const handler = this.#handlers.get(channel);
 			if (!handler?.onCall) throw new Error(`no one answers "${request}"`);
 			const answered = handler.onCall(request, detail, payload);
-			// Awaiting a plain answer would cost a turn of the event loop.
+			// Awaiting a synchronous answer would cost a turn of the event loop.
 			const answer = answered instanceof Promise ? await answered : answered;
 			this.#writeFrame(frameKind.answer, channel, JSON.stringify({ value: answer?.detail }), answer?.payload);
 		} catch (error) {
@@ -275,7 +275,7 @@ export class Machine {
 		for (const handler of handlers) handler.onClose?.();
 	}
 
-	/** @param exit unless the machine has reported one */
+	/** @param exit used unless the machine has reported its exit */
 	#onEnd(exit: Exit): Exit {
 		if (this.#hasEnded && this.#exit) return this.#exit;
 		this.#hasEnded = true;
@@ -290,7 +290,7 @@ export class Machine {
 	}
 }
 
-/** As machine.c reads it. */
+/** Encodes the header of the start frame for machine.c. */
 function startHeader(options: MachineOptions): string {
 	const { chunkBytes, slots, stackSlots, keys } = { ...boardLimits, ...options.limits };
 	const { clock, config = {}, watchdogMs = 10_000 } = options;

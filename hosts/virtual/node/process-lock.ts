@@ -1,4 +1,4 @@
-/** A lock that a process holds while it runs: a file with its id. One that was left behind by a process that has ended is free. */
+/** Lock file with the id of the process that holds it. A lock of a process that no longer runs is free. */
 
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 

@@ -1,6 +1,5 @@
 /**
- * What a board keeps in its RTC memory: the last crash and the last lines that were traced. It survives a restart and a brown-out,
- * but no power cut.
+ * RTC memory of a board: the last crash and the last traced lines. Survives a restart and a brown-out, but not a power cut.
  */
 
 import { randomBytes } from "node:crypto";
@@ -8,11 +7,11 @@ import type { Crash, CrashKind } from "../../../device/protocol/messages.js";
 import type { Exit } from "./exit.js";
 import { asPlainText, TraceLines } from "./trace-lines.js";
 
-/** As on a board (hosts/esp32/board-crash.c). */
+/** Limits of hosts/esp32/board-crash.c. */
 const longestMessage = 255;
 const longestStack = 511;
 
-/** Kinds of ends that a board does not distinguish either. */
+/** Crash kind by exit kind, with the distinctions that a board can make. */
 const kinds: Readonly<Partial<Record<Exit["kind"], CrashKind>>> = {
 	exception: "exception",
 	rejection: "rejection",
@@ -23,7 +22,7 @@ const kinds: Readonly<Partial<Record<Exit["kind"], CrashKind>>> = {
 	bad_program: "panic",
 };
 
-/** A firmware that ended. */
+/** Firmware run that has ended. */
 export interface EndedRun {
 	readonly version: string;
 	readonly uptimeMs: number;
@@ -37,7 +36,7 @@ export class RtcMemory {
 		return this.#crash;
 	}
 
-	/** Since the start of the firmware. */
+	/** Number of complete lines since the start of the firmware. */
 	get lineCount(): number {
 		return this.#trace.lineCount;
 	}
@@ -46,24 +45,24 @@ export class RtcMemory {
 		this.#crash = undefined;
 	}
 
-	/** The firmware traced a text. */
+	/** Adds trace output. */
 	write(text: string): void {
 		this.#trace.write(text);
 	}
 
-	/** @returns the newest `count` complete lines, as many of them as are kept */
+	/** @returns the newest complete lines, at most `count` */
 	read(count: number): string {
 		return this.#trace.read(count);
 	}
 
-	/** The firmware ended, and the device restarts: a crash is stored, and the trace starts afresh. */
+	/** Stores a crash, if any, and clears the trace for the next run. */
 	onEnd(exit: Pick<Exit, "kind" | "message" | "file" | "line" | "stack">, run: EndedRun): void {
 		const kind = kinds[exit.kind];
 		if (kind) this.#keep(kind, exit, run);
 		this.#restart();
 	}
 
-	/** The supply voltage fell too low for the firmware to run, and not low enough to lose this memory. */
+	/** Stores a brown-out: the supply voltage fell too low for the firmware, but not low enough to lose this memory. */
 	onBrownOut(run: EndedRun): void {
 		this.#keep("brown_out", { message: "the supply voltage was too low", stack: "" }, run);
 		this.#restart();

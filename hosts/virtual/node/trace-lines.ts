@@ -1,25 +1,25 @@
-/** The last lines that a firmware traced, without a limit to what it traces. */
+/** Buffer of the last complete lines of the trace. */
 
-/** As on a board (hosts/esp32/board-crash.c). */
+/** Size on a board (hosts/esp32/board-crash.c). */
 const traceBytes = 2000;
 
 export class TraceLines {
-	/** Complete lines. */
+	/** Complete lines kept. */
 	#all = "";
 	#incomplete = "";
 	#lineCount = 0;
 
-	/** Complete lines, since the start. */
+	/** Number of complete lines since the start. */
 	get lineCount(): number {
 		return this.#lineCount;
 	}
 
-	/** The complete lines that are kept. */
+	/** Complete lines kept. */
 	get all(): string {
 		return this.#all;
 	}
 
-	/** @param text of any length: a line is kept when it is complete */
+	/** Adds text of any length. A line is kept once it is complete. */
 	write(text: string): void {
 		const lines = `${this.#incomplete}${asPlainText(text)}`.split("\n");
 		this.#incomplete = (lines.pop() ?? "").slice(-traceBytes);
@@ -28,7 +28,7 @@ export class TraceLines {
 		this.#all = lastLines(`${this.#all}${lines.join("\n")}\n`);
 	}
 
-	/** @returns the newest `count` complete lines, as many of them as are kept */
+	/** @returns the newest complete lines, at most `count` */
 	read(count: number): string {
 		const lines = this.#all.split("\n").slice(0, -1);
 		return lines
@@ -38,14 +38,14 @@ export class TraceLines {
 	}
 }
 
-/** In ASCII, without control characters but line feeds. */
+/** Replaces all characters except printable ASCII and line feeds. */
 export function asPlainText(text: string): string {
 	return text.replaceAll(/[^\n\x20-\x7e]/g, "?");
 }
 
 function lastLines(text: string): string {
 	if (text.length <= traceBytes) return text;
-	// The first line is whole only if the one before it ends just there.
+	// The first line is complete only if the previous one ends right before it.
 	const start = text.indexOf("\n", text.length - traceBytes - 1) + 1;
 	return text.slice(start);
 }

@@ -1,7 +1,6 @@
 /**
- * A virtual device: the firmware in a real XS machine, and the simulated board. It starts the image that the boot loader selects,
- * and restarts as a board does. If a confirmed firmware ends by an exception or a full heap, onExit is called instead, unless it is
- * to restart then too.
+ * Virtual device: the firmware in an XS machine, and the simulated board. It starts the image selected by the boot loader and restarts
+ * like a board. When confirmed firmware crashes, it calls onExit and stays off, unless `restartsAfterCrash` is set.
  */
 
 import { readFileSync } from "node:fs";
@@ -33,76 +32,76 @@ import { ReceiveBuffers } from "./simulated/receive-buffers.js";
 
 export interface VirtualDeviceOptions {
 	readonly model: Model;
-	/** The last three bytes of the MAC, in hex: makes the device's id. */
+	/** Last three bytes of the MAC address in hexadecimal, part of the device id. */
 	readonly serial: string;
 	/**
-	 * Flashed as by `npm run flash`, unless the same were given last time: `ssid` (default "virtual"), `password`, `gateway`,
-	 * `token`, `ca` (DER in base64), `sntp`. An empty one is removed; others in the flash stay. Absent: the flash starts as it
-	 * is, as another installer has written it.
+	 * Settings to flash, like `npm run flash`, unless they equal the last ones: `ssid` (default "virtual"), `password`, `gateway`,
+	 * `token`, `ca` (DER in base64), `sntp`. An empty setting is removed; other settings in the flash are kept. If absent, the device starts
+	 * with the flash as another installer has written it.
 	 */
 	readonly settings?: Readonly<Record<string, string>>;
-	/** Compiled into the firmware, as mcconfig's command line does. */
+	/** Compiled-in settings, like those on mcconfig's command line. */
 	readonly config?: Readonly<Record<string, string>>;
-	/** Default: in memory. */
+	/** Flash file. Default: in memory. */
 	readonly flashFile?: string;
-	/** Closed by the caller. */
+	/** Flash, closed by the caller. */
 	readonly flash?: Flash;
-	/** "virtual": only advance() lets time pass. */
+	/** "virtual": only advance() advances time. */
 	readonly clock?: "real" | "virtual";
 	readonly limits?: Partial<Limits>;
-	/** Processor time that a turn may take. */
+	/** Limit of processor time per turn. */
 	readonly watchdogMs?: number;
 	readonly seed?: number;
-	/** Default: "virtual", which accepts every password; undefined: none. */
+	/** Default: "virtual", which accepts any password. Undefined for none. */
 	readonly accessPoint?: AccessPoint | undefined;
-	/** Instead of `accessPoint`, where there are several. */
+	/** Several access points, instead of `accessPoint`. */
 	readonly accessPoints?: readonly AccessPoint[];
-	/** Of the time server, milliseconds since 1970. Default: this computer's clock; undefined: no answer. */
+	/** Clock of the time server in milliseconds since 1970. Default: this computer's clock. Undefined if it does not answer. */
 	readonly wallClock?: (() => number) | undefined;
-	/** Factory firmware. Default: of this checkout. */
+	/** Factory firmware. Default: built from this checkout. */
 	readonly program?: Program;
-	/** Simulated parts of this device alone; undefined: the usual one. */
+	/** Overrides handlers of channels; returns undefined for the default handler. */
 	readonly onOpen?: (channel: Channel, board: Board) => ChannelHandler | undefined;
-	/** In place of the model's, such as `psramSizeMB`. */
+	/** Overrides of system information, such as `psramSizeMB`. */
 	readonly facts?: Partial<Hardware["facts"]>;
-	/** Default: this checkout's. */
+	/** Firmware version. Default: that of this checkout. */
 	readonly version?: string;
-	/** Seconds since 1970; 0: unknown. Default: the time of the newest source. */
+	/** Seconds since 1970; 0 if unknown. Default: modification time of the newest source. */
 	readonly buildTime?: number;
-	/** Compiled into the factory firmware. */
+	/** Data compiled into the factory firmware. */
 	readonly builtIn?: BuiltIn;
 	readonly onTrace?: (text: string) => void;
-	/** At power-on and at each restart. */
+	/** Called at power-on and at each restart. */
 	readonly onBoot?: (started: Started) => void;
-	/** Whether it restarts after a crash; default: false, it stays off. */
+	/** Whether the device restarts after a crash. Default: false; it stays off. */
 	readonly restartsAfterCrash?: boolean;
-	/** It has crashed and restarts. */
+	/** Called when the device has crashed and restarts. */
 	readonly onCrash?: (exit: Exit) => void;
-	/** The machine ended without a restart. Not called after close(). */
+	/** Called when the machine has ended without a restart. Not called after close(). */
 	readonly onExit?: (exit: Exit) => void;
 }
 
 export interface Started {
 	readonly version: string;
 	readonly securityVersion: number;
-	/** Seconds since 1970; 0: unknown. */
+	/** Seconds since 1970; 0 if unknown. */
 	readonly buildTime: number;
 	readonly slot: SlotIndex;
 	readonly resetReason: string;
-	/** Unconfirmed. */
+	/** Whether the image is unconfirmed. */
 	readonly isPendingVerify: boolean;
 }
 
-/** From a start to the next one. */
+/** Run of the firmware, from start to restart. */
 interface Run {
 	readonly machine: Machine;
 	readonly hardware: Hardware;
 	readonly started: Started;
-	/** As performance.now(). */
+	/** Start time, by performance.now(). */
 	readonly startedAt: number;
 }
 
-/** For others, and exceptions, SW_RESET. */
+/** Reset reason by exit kind; SW_RESET for other kinds. */
 const resetReasons: Readonly<Partial<Record<Exit["kind"], string>>> = {
 	watchdog: "TASK_WDT_RESET",
 	panic: "PANIC_RESET",
@@ -150,7 +149,7 @@ export class VirtualDevice {
 		return deviceIdOf(this.#options.model, this.#options.serial);
 	}
 
-	/** Another one after each restart. */
+	/** Current machine; replaced at each restart. */
 	get machine(): Machine {
 		return this.#run.machine;
 	}
@@ -159,12 +158,12 @@ export class VirtualDevice {
 		return this.#run.started;
 	}
 
-	/** What survives a restart; another one after a power cut. */
+	/** Memory that survives a restart; replaced after a power cut. */
 	get rtc(): RtcMemory {
 		return this.#rtc;
 	}
 
-	/** Undefined if not set. */
+	/** @returns undefined if not set */
 	setting(name: string): string | undefined {
 		return this.#run.hardware.nvs.read(name);
 	}
@@ -185,7 +184,7 @@ export class VirtualDevice {
 		if (!this.#isClosed) this.#restart("POWERON_RESET");
 	}
 
-	/** The supply voltage falls for a moment. */
+	/** Simulates a brown-out. */
 	async brownOut(): Promise<void> {
 		await this.machine.close();
 		this.#rtc.onBrownOut(this.#endedRun);
@@ -208,7 +207,7 @@ export class VirtualDevice {
 			rtc: this.#rtc,
 			receiveBuffers: new ReceiveBuffers(),
 			facts: {
-				// 02: a locally administered address (IEEE 802, 8.4).
+				// 02 marks a locally administered address (IEEE 802, 8.4).
 				macAddress: `02:00:00:${serial.match(/../g)?.join(":")}`,
 				idfVersion: engineVersion,
 				firmwareVersion: version,
@@ -241,7 +240,7 @@ export class VirtualDevice {
 		return { machine, hardware, started, startedAt: performance.now() };
 	}
 
-	/** Power can be cut in the boot loader too. */
+	/** Boots, again after each power cut in the boot loader. */
 	#boot(): Boot {
 		for (;;) {
 			this.flash.powerOn();

@@ -1,4 +1,4 @@
-/** The four buttons: which pin each pulls to ground, also where that is another than in pins.ts, and those that hang. */
+/** Test of the four buttons: detects their pins and stuck buttons. */
 
 import { type ButtonName, buttonNames } from "../../../device/host.js";
 import type { Context, Finding } from "../step.js";

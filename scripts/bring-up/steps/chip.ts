@@ -1,4 +1,4 @@
-/** Chip, memory and partition table, against what the firmware is built for. */
+/** Test of chip, memory and partition table against the requirements of the firmware. */
 
 import { readFileSync } from "node:fs";
 import { readPartitions } from "../../boards/flash-image.js";

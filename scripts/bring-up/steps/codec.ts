@@ -1,8 +1,8 @@
-/** The codec on its control bus, I2C; where it does not answer at its pins, at which pins it does. */
+/** Test of the codec on its I2C bus; searches other pins if it does not respond. */
 
 import { type Context, type Finding, failed, passed } from "../step.js";
 
-/** By 7-bit address: what boards of this kind carry. */
+/** Common chips of such boards by 7-bit address. */
 const knownChips: Readonly<Record<number, string>> = {
 	16: "ES8388 or ES7243",
 	24: "ES8311, TAS2505 or TLV320AIC",
@@ -16,7 +16,7 @@ const knownChips: Readonly<Record<number, string>> = {
 	104: "MPU6050 or DS3231",
 };
 const allAddresses = Array.from({ length: 0x70 }, (_, index) => 0x08 + index);
-/** ES8311, data sheet 10.0: CE low and high; registers 0xFD and 0xFE are 0x83 and 0x11. */
+/** Addresses of the ES8311 with CE low and high (data sheet 10.0); its registers 0xFD and 0xFE are 0x83 and 0x11. */
 const codecAddresses = [0x18, 0x19];
 const chipIds = [
 	{ register: 0xfd, value: 0x83 },
@@ -69,7 +69,7 @@ export async function checkCodec(context: Context): Promise<Finding> {
 	);
 }
 
-/** @returns the address of an ES8311 among those that answer */
+/** @returns address of an ES8311 among the responding ones */
 async function findCodec(
 	{ board }: Context,
 	bus: Bus,
@@ -84,7 +84,7 @@ async function findCodec(
 	return undefined;
 }
 
-/** The swapped pins first, then each pair of free ones. */
+/** Searches the swapped pins first, then each pair of free pins. */
 async function searchPins(context: Context): Promise<{ bus: Bus; address: number } | undefined> {
 	const { board, person, pins, target } = context;
 	const { data, clock } = pins.codec;

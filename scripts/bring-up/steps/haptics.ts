@@ -1,4 +1,4 @@
-/** The haptic motor at three strengths. */
+/** Test of the haptic motor at three strengths. */
 
 import { type Context, type Finding, failed, isYes, passed } from "../step.js";
 

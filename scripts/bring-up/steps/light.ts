@@ -1,8 +1,8 @@
-/** The ambient light sensor: whether it follows a hand, and at which pin something does. */
+/** Test of the ambient light sensor with a hand; searches other analog pins. */
 
 import { type Context, type Finding, failed, passed } from "../step.js";
 
-/** Of 4095: a hand changes a sensor's value by hundreds, noise by tens. */
+/** Smallest change of 4095 caused by a hand, which changes the value by hundreds; noise changes it by tens. */
 const smallestChange = 150;
 
 export async function checkLight({ board, person, pins, target }: Context): Promise<Finding> {
@@ -42,7 +42,7 @@ export async function checkLight({ board, person, pins, target }: Context): Prom
 	}
 }
 
-/** @returns twenty places */
+/** Formats a bar of 20 characters. */
 export function bar(value: number, most: number): string {
 	const filled = Math.max(0, Math.min(20, Math.round((20 * value) / most)));
 	return "█".repeat(filled).padEnd(20, "·");

@@ -1,4 +1,4 @@
-/** From the access point to the gateway, step by step. */
+/** Test of the network from the access point to the gateway. */
 
 import { parseGatewayUrl } from "../../../device/network/gateway-url.js";
 import { messageOf } from "../../command-line/command.js";

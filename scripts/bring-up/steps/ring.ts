@@ -1,14 +1,14 @@
-/** The LED ring: how many LEDs, in which order of colors. */
+/** Test of the LED ring: number of LEDs and color order. */
 
 import { boardModels } from "../../../device/protocol/models.js";
 import { type Context, type Finding, failed, isYes } from "../step.js";
 
 const mostPixels = 64;
-/** All LEDs at a tenth of their current: 64 take 0.4 A at the most. */
+/** Brightness for a tenth of the full current: 64 LEDs draw at most 0.4 A. */
 const dim = 25;
 const colors = ["red", "green", "blue"] as const;
 type Color = (typeof colors)[number];
-/** Of a WS2812 (its data sheet), where pins.ts has no ledOrder. */
+/** Color order of a WS2812 (data sheet), the default for ledOrder in pins.ts. */
 const defaultOrder = "GRB";
 
 export async function checkRing({ board, person, pins, model }: Context): Promise<Finding> {
@@ -69,7 +69,7 @@ function pixelOf(color: Color): number[] {
 	return colors.map((each) => (each === color ? dim : 0));
 }
 
-/** @param seen by what was asked for @param sent the order in which it was sent @returns the order that this ring takes, such as "RGB" */
+/** @param seen seen color by requested color @param sent order of the sent colors @returns color order of the ring, such as "RGB" */
 function orderOf(seen: Partial<Record<Color, Color>>, sent: string): string | undefined {
 	const initial = (color: string | undefined) => color?.charAt(0).toUpperCase() ?? "";
 	const order = Array.from(sent, (letter) =>

@@ -1,9 +1,9 @@
-/** Settings in flash, over a restart. */
+/** Test of settings in flash, including a restart. */
 
 import { randomUUID } from "node:crypto";
 import { type Context, type Finding, failed, passed } from "../step.js";
 
-/** Not one of the firmware's settings. */
+/** Key that the firmware does not use. */
 const key = "bring-up";
 const wantedReason = "SW_RESET";
 

@@ -1,9 +1,9 @@
-/** Clocks, codec, amplifier and speaker together: what is heard, and where the way to the speaker breaks. */
+/** Test of clocks, codec, amplifier and speaker; locates the fault by what is audible. */
 
 import { sampleRate } from "../../../device/peripherals/track.js";
 import { type Context, type Finding, failed, isYes, passed } from "../step.js";
 
-/** Hz by pins.ts's names: 256 times the sample rate, two slots of 16 bits, once a sample. */
+/** Clocks in Hz by names of pins.ts: 256 times the sample rate, two slots of 16 bits, and once per sample. */
 const clocks = { masterClock: 256 * sampleRate, bitClock: 32 * sampleRate, wordSelect: sampleRate } as const;
 const tolerance = 0.02;
 const names = Object.keys(clocks).filter((name): name is keyof typeof clocks => name in clocks);

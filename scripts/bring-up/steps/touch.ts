@@ -1,9 +1,9 @@
-/** The touch pad: its baseline, its noise, and how far a finger raises it, from which its threshold follows. */
+/** Test of the touch pad: baseline, noise and rise by a finger, from which its threshold follows. */
 
 import { type Context, type Finding, failed, passed } from "../step.js";
 import { bar } from "./light.js";
 
-/** A finger's rise must stand out of the noise of a pad that no one touches. */
+/** Minimum ratio between the rise by a finger and the noise. */
 const timesNoise = 3;
 
 export async function checkTouch({ board, person, pins }: Context): Promise<Finding> {

@@ -1,4 +1,4 @@
-/** The board of one of the demo's devices: what a person would do to it by hand, and what its speaker plays. */
+/** Controls for the board of a demo device, and playback of its speaker. */
 
 import { useEffect, useState } from "preact/hooks";
 import type { ButtonName } from "../../../device/host.js";
@@ -24,7 +24,7 @@ const buttons: readonly (readonly [ButtonName, string])[] = [
 	["volumeUp", "Volume +"],
 ];
 
-/** As after the start of a virtual device. */
+/** Initial signal of a virtual device. */
 const usualRssi = -48;
 const nothingYet: BoardState = {
 	inputs: { pressed: [], light: 0, isTouched: false, rssi: usualRssi },
@@ -34,7 +34,7 @@ const nothingYet: BoardState = {
 	expect: () => {},
 };
 
-/** For all devices, so that it stays on from one to the next. */
+/** Shared by all devices, so that it stays on when the page changes. */
 const speaker = new Speaker();
 const speakers = [speaker];
 
@@ -48,13 +48,13 @@ export function Board({ entry }: { entry: Entry }) {
 		send({ light });
 		expect({ light });
 	};
-	/** @param rssi null: out of range */
+	/** @param rssi null for out of range */
 	const changeSignal = (rssi: number | null) => {
 		send(rssi === null ? { wifi: false } : { rssi });
 		expect({ rssi });
 	};
 	const has = (part: BoardPart) => entry.session.model !== null && hasPart(entry.session.model, part);
-	/** The last signal in range. */
+	/** Last signal in range. */
 	const [rssi, setRssi] = useState(usualRssi);
 	const rssiNow = state?.inputs.rssi ?? null;
 	useEffect(() => {

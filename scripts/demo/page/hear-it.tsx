@@ -1,4 +1,4 @@
-/** Lets this browser play what the speakers of devices get. */
+/** Button that plays the speakers of devices in this browser. */
 
 import { useState } from "preact/hooks";
 import { messageOf } from "../../../gateway/api/client/request.js";

@@ -1,10 +1,10 @@
-/** A button of a board: pressed for as long as it is held, by pointer or keyboard. */
+/** Button of a board, pressed while it is held by pointer or keyboard. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 interface HoldButtonProps {
-	/** As the board has it: another page may hold it, too. */
+	/** State of the board; another page may hold the button too. */
 	readonly isPressed: boolean;
 	readonly onChange: (isPressed: boolean) => void;
 	readonly children: ComponentChildren;
@@ -22,7 +22,7 @@ export function HoldButton({ isPressed, onChange, children }: HoldButtonProps) {
 	useEffect(() => () => latest.current(false), []);
 	const onKey = (event: KeyboardEvent) => {
 		if (event.key !== " " && event.key !== "Enter") return;
-		// The key neither clicks nor scrolls.
+		// Suppresses the click and scrolling.
 		event.preventDefault();
 		hold(event.type === "keydown");
 	};
@@ -41,7 +41,7 @@ export function HoldButton({ isPressed, onChange, children }: HoldButtonProps) {
 			onKeyUp={onKey}
 			onBlur={() => hold(false)}
 			onClick={({ detail }) => {
-				// A click of assistive technology, without a pointer or a key.
+				// Click of assistive technology, without pointer or key.
 				if (detail !== 0) return;
 				hold(true);
 				hold(false);

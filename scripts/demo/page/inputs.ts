@@ -1,20 +1,20 @@
-/** Sends inputs to a board in their order, one at a time, so that a release never overtakes its press. */
+/** Sends inputs to a board in order, one at a time. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { messageOf } from "../../../gateway/api/client/request.js";
 import type { BoardInput } from "../../../hosts/virtual/node/input.js";
 import { demo } from "./requests.js";
 
-/** The firmware takes a level once it was stable for 20 ms. */
+/** Minimum time between inputs: the firmware debounces for 20 ms. */
 const leastMs = 40;
 
 interface Inputs {
 	readonly send: (input: BoardInput) => void;
-	/** Why the last one was not taken; empty: it was. */
+	/** Error of the last input; empty after success. */
 	readonly problem: string;
 }
 
-/** @param id of the device @param isOn whether it can be reached */
+/** @param id device id @param isOn whether the board is reachable */
 export function useInputs(id: string, isOn: boolean): Inputs {
 	const [problem, setProblem] = useState("");
 	useEffect(() => setProblem(""), [isOn]);

@@ -1,13 +1,13 @@
-/** How loud a sound is while it plays, whether the browser plays it or not. */
+/** Level meter of the speaker, independent of playback in the browser. */
 
 import { useEffect, useState } from "preact/hooks";
 import type { Heard } from "./speaker.js";
 
 const windowsASecond = 40;
-/** What is less is not shown. */
+/** Lower end of the scale. */
 const leastDecibels = -60;
 
-/** @param gain of the codec, a factor */
+/** @param gain gain of the codec as a factor */
 export function LevelMeter({ sound, gain }: { sound: Heard | null; gain: number }) {
 	const [peak, setPeak] = useState(0);
 	useEffect(() => {

@@ -1,4 +1,4 @@
-/** The speakers of the demo's devices, where something is announced. */
+/** Speakers of the demo's devices, in the announce view. */
 
 import { DeviceLink } from "../../../gateway/dashboard/page/parts/device-link.js";
 import { HearIt } from "./hear-it.js";
@@ -6,7 +6,7 @@ import { LevelMeter } from "./level-meter.js";
 import { Speaker } from "./speaker.js";
 import { useBoard } from "./use-board.js";
 
-/** By device, each with one of its own: they play at the same time. */
+/** Speakers by device, which play simultaneously. */
 const speakers = new Map<string, Speaker>();
 
 function speakerOf(device: string): Speaker {
@@ -15,7 +15,7 @@ function speakerOf(device: string): Speaker {
 	return speaker;
 }
 
-/** @param devices ids */
+/** @param devices device ids */
 export function Listening({ devices }: { readonly devices: readonly string[] }) {
 	return (
 		<section class="panel board" aria-label="Speakers">

@@ -1,4 +1,4 @@
-/** Makes a release of this checkout and updates the device to it, with one click. */
+/** Button that builds a release of this checkout and updates the device. */
 
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../gateway/api/client/fleet.js";
@@ -9,7 +9,7 @@ import { Button } from "../../../gateway/dashboard/page/parts/button.js";
 import { UpdateState } from "../../../gateway/dashboard/page/parts/presence.js";
 import { demo } from "./requests.js";
 
-/** @param next the version that a release would have now */
+/** @param next version of the next release */
 export function MakeAndInstall({ entry, next }: { entry: Entry; next: string }) {
 	const app = useApp();
 	const { key, session } = entry;

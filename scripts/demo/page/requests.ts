@@ -1,4 +1,4 @@
-/** Requests of the demo's page. */
+/** HTTP client of the demo page. */
 
 import { createClient } from "../../../gateway/api/client/request.js";
 import type { DemoRoutes } from "../messages.js";

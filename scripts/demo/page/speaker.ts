@@ -1,10 +1,10 @@
-/** Plays what a device's speaker gets, as loud as its codec is set. Browsers allow sound only after a person has asked for it. */
+/** Playback of a device's speaker at the gain of its codec. Browsers allow sound only after a click. */
 
-/** About that of the codec, so that a fade does not click. */
+/** Fade time similar to that of the codec, to avoid clicks. */
 const fadeSeconds = 0.01;
 
 export interface Heard {
-	/** From -1 to 1. */
+	/** Samples from -1 to 1. */
 	readonly samples: Float32Array<ArrayBuffer>;
 	/** In hertz. */
 	readonly sampleRate: number;
@@ -15,7 +15,7 @@ export class Speaker {
 	#volume: GainNode | undefined;
 	readonly #sources = new Set<AudioBufferSourceNode>();
 	#sampleRate = 0;
-	/** When what is queued ends, by the context's clock; undefined: nothing plays. */
+	/** End of the queued samples, by the clock of the context; undefined when silent. */
 	#endsAt: number | undefined;
 	#gain = 0;
 
@@ -23,7 +23,7 @@ export class Speaker {
 		return this.#context !== undefined;
 	}
 
-	/** To be called when a person clicks. @throws DOMException where the browser allows no sound */
+	/** Starts playback; must be called from a click. @throws DOMException if the browser denies it */
 	async turnOn(): Promise<void> {
 		const context = new AudioContext();
 		this.#volume = new GainNode(context, { gain: this.#gain });
@@ -40,7 +40,7 @@ export class Speaker {
 		this.#endsAt = undefined;
 	}
 
-	/** A factor: 1 is as loud as the samples, 0 is silence. */
+	/** Gain factor: 1 is unchanged, 0 is silence. */
 	set gain(gain: number) {
 		this.#gain = gain;
 		if (this.#context) this.#volume?.gain.setTargetAtTime(gain, this.#context.currentTime, fadeSeconds);
@@ -54,7 +54,7 @@ export class Speaker {
 		this.append(samples);
 	}
 
-	/** Follows what plays; does nothing where nothing does. */
+	/** Queues samples after the playing ones; no effect when silent. */
 	append(samples: Float32Array<ArrayBuffer>): void {
 		if (!this.#context || !this.#volume || this.#endsAt === undefined || samples.length === 0) return;
 		const buffer = new AudioBuffer({ length: samples.length, sampleRate: this.#sampleRate });
@@ -75,7 +75,7 @@ export class Speaker {
 	}
 }
 
-/** @param base64 signed samples of 16 bits, little-endian */
+/** @param base64 signed 16-bit samples, little-endian */
 export function decodeSamples(base64: string): Float32Array<ArrayBuffer> {
 	const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 	const view = new DataView(bytes.buffer);

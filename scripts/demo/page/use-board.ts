@@ -1,4 +1,4 @@
-/** Follows the board of a device while its page is seen. */
+/** Subscribes to the board of a device while its page is visible. */
 
 import { useEffect, useState } from "preact/hooks";
 import { useIsLive } from "../../../gateway/dashboard/page/app/hooks.js";
@@ -9,16 +9,16 @@ interface Streamed {
 	readonly inputs: BoardEvents["inputs"];
 	readonly gain: number;
 	readonly next: string;
-	/** What the speaker's output plays; null: nothing. */
+	/** Playing sound; null when silent. */
 	readonly sound: Heard | null;
 }
 
 export interface BoardState extends Streamed {
-	/** Shows inputs that were just sent, until the board says what it has. */
+	/** Shows sent inputs until the board reports its state. */
 	readonly expect: (inputs: Partial<BoardEvents["inputs"]>) => void;
 }
 
-/** @param path of the board. @returns undefined while nothing comes */
+/** @param path URL path of the board @returns undefined without a connection */
 export function useBoard(path: string, speaker: Speaker): BoardState | undefined {
 	const isLive = useIsLive();
 	const [board, setBoard] = useState<Partial<Streamed>>({});
@@ -51,7 +51,7 @@ export function useBoard(path: string, speaker: Speaker): BoardState | undefined
 			on("more", (more) => {
 				const samples = decodeSamples(more);
 				speaker.append(samples);
-				// Silence follows a chime, which is shown from its first samples.
+				// The silence after a chime does not replace its samples in the meter.
 				if (samples.some((sample) => sample !== 0))
 					setBoard(({ sound, ...known }) => ({ ...known, sound: sound ? { ...sound, samples } : null }));
 			});
@@ -60,7 +60,7 @@ export function useBoard(path: string, speaker: Speaker): BoardState | undefined
 				setBoard({});
 			});
 		};
-		// A browser allows six streams to one gateway: those that are seen must have them.
+		// Browsers allow six streams per gateway, which visible pages need.
 		const follow = () => {
 			close();
 			if (!document.hidden) open();

@@ -1,4 +1,7 @@
-/** Abusive HTTP clients without a token, as one process; each continues until `stop`, and reconnects when disconnected. */
+/**
+ * Abusive HTTP clients without a token, in one process. Each continues until `stop`, and reconnects when
+ * disconnected.
+ */
 
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -11,7 +14,7 @@ interface Clients {
 	readonly connections: number;
 }
 
-/** What a gigabit link brings to the gateway, for all connections together. */
+/** Throughput of a gigabit link to the gateway, for all connections together. */
 const bytesPerMs = 125_000;
 const bodyChunk = Buffer.alloc(64 * 1024, "x");
 /** Endless requests: with a length that is never reached, and chunked. */
@@ -29,7 +32,7 @@ let isStopped = true;
 let running: Promise<unknown> = Promise.resolve();
 
 const handlers = {
-	/** Requests one after the other, without reading the responses. */
+	/** Sends successive requests without reading the responses. */
 	unread: async ({ target, connections }: Clients) => {
 		const page = await (await fetch(new URL("/", httpOf(target)))).text();
 		const [, script = ""] = /src="(.+?)"/.exec(page) ?? [];
@@ -42,7 +45,7 @@ const handlers = {
 		});
 	},
 
-	/** Endless bodies. */
+	/** Sends endless bodies. */
 	bodies: ({ target, connections }: Clients) =>
 		begin(connections, target, (socket, index) => {
 			socket.resume();
@@ -50,14 +53,14 @@ const handlers = {
 			return { first, again: index % 2 === 0 ? bodyChunk : chunkedBody };
 		}),
 
-	/** Wrong login codes; the responses are read. */
+	/** Sends wrong login codes and reads the responses. */
 	loginCodes: ({ target, connections }: Clients) =>
 		begin(connections, target, (socket) => {
 			socket.resume();
 			return { first: Buffer.alloc(0), again: requestsFor("POST", "/login?code=wrong") };
 		}),
 
-	/** @returns how many bytes were sent, and on how many connections */
+	/** @returns the numbers of bytes sent and of connections */
 	stop: async () => {
 		isStopped = true;
 		await running;
@@ -67,7 +70,7 @@ const handlers = {
 
 let [sentBytes, opened] = [0, 0];
 
-/** @param onSocket gives what a new connection sends first, and then repeatedly */
+/** @param onSocket returns the first data of a new connection, and the repeated data */
 function begin(
 	connections: number,
 	target: Target,
@@ -102,7 +105,7 @@ function begin(
 	running = Promise.all(Array.from({ length: connections }, (_, index) => client(index)));
 }
 
-/** As many requests as fit one read. */
+/** Maximum number of requests that fit into one read. */
 function requestsFor(method: string, path: string): Buffer {
 	const request = `${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`;
 	return Buffer.from(request.repeat(Math.floor(bodyChunk.length / request.length)));

@@ -1,11 +1,11 @@
-/** Abusive WebSocket clients with a token, or with a wrong one, as one process; each continues until `stop`. */
+/** Abusive WebSocket clients with a valid or an invalid token, in one process. Each continues until `stop`. */
 
 import { setTimeout } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { serve } from "../child.js";
 import type { Target } from "./connect.js";
 
-/** No JSON, JSON that is no message, and a message for an unknown target. */
+/** Invalid JSON, JSON that is no message, and a message for an unknown target. */
 const garbage = [
 	"}{",
 	"[1,2,3]",
@@ -19,7 +19,7 @@ const longestLog = JSON.stringify({
 	dropped: 0,
 	lines: `${"x".repeat(1999)}\n`,
 });
-/** Bytes that a socket may have unsent. */
+/** Limit of unsent bytes per socket. */
 const aheadBytes = 1 << 20;
 
 let isStopped = true;
@@ -27,7 +27,7 @@ let running: Promise<unknown> = Promise.resolve();
 let tries = 0;
 
 const handlers = {
-	/** A monitor that never reads. */
+	/** Monitor that never reads. */
 	unread: async ({ target }: { target: Target }) => {
 		const socket = await open(target);
 		socket?.pause();
@@ -37,7 +37,10 @@ const handlers = {
 		});
 	},
 
-	/** Devices that send pong frames at full speed, with garbage between them if wanted; they reconnect when disconnected. */
+	/**
+	 * Devices that send pong frames at full speed, with garbage between them on request; they reconnect when
+	 * disconnected.
+	 */
 	pongs: ({ target, count, withGarbage }: { target: Target; count: number; withGarbage: boolean }) =>
 		begin(async () => {
 			const pong = (socket: WebSocket) => socket.pong();
@@ -48,11 +51,11 @@ const handlers = {
 			await Promise.all(clients);
 		}),
 
-	/** A device that sends its live log at full speed, in the longest messages. */
+	/** Device that sends its live log at full speed in the longest messages. */
 	logs: ({ target }: { target: Target }) =>
 		begin(() => flood(target, (socket) => socket.send(longestLog), "dev-1-ffffff")),
 
-	/** Devices with a wrong token. */
+	/** Devices with an invalid token. */
 	wrongTokens: ({ target, perSecond }: { target: Target; perSecond: number }) =>
 		begin(async () => {
 			const began = performance.now();

@@ -7,13 +7,13 @@ const atOnce = 64;
 const tries = 100;
 
 export interface Target {
-	/** E.g. `ws://127.0.0.1:8080/device`. */
+	/** For example `ws://127.0.0.1:8080/device`. */
 	readonly url: string;
 	/** Empty: none. */
 	readonly token: string;
 }
 
-/** @param onSocket gets each socket before it opens, so that no frame is missed */
+/** @param onSocket receives each socket before it opens, so that no frame is missed */
 export async function connectAll(
 	target: Target,
 	count: number,
@@ -38,12 +38,12 @@ async function connect(target: Target, onSocket: (socket: WebSocket) => void): P
 		const outcome = await open(target, onSocket);
 		if (outcome instanceof WebSocket) return outcome;
 		if (attempt === tries) throw new Error(`${target.url} refuses: ${outcome.why}`);
-		// With jitter.
+		// Retry-After with jitter.
 		await setTimeout(outcome.waitMs * (1 + Math.random() / 2));
 	}
 }
 
-/** @returns the open socket, or how long the server asks to wait, in milliseconds, and why */
+/** @returns the open socket, or the server's retry delay in ms and its reason */
 export function open({ url, token }: Target, onSocket: (socket: WebSocket) => void = () => {}) {
 	const options: ClientOptions = {
 		perMessageDeflate: false,

@@ -1,4 +1,4 @@
-/** A fleet of devices as one process: connects, and sends reports at an even pace, one device after the other. */
+/** Fleet of devices in one process that connects and sends reports at an even pace, one device after another. */
 
 import { setTimeout } from "node:timers/promises";
 import type { WebSocket } from "ws";
@@ -26,7 +26,7 @@ const handlers = {
 		return { connected: sockets.length };
 	},
 
-	/** One report of each device, after which the server knows them all. */
+	/** Sends one report of each device, after which the server knows them all. */
 	introduce: async ({ perSecond }: { perSecond: number }) => {
 		turn = 0;
 		return send(sockets.length, perSecond);
@@ -34,7 +34,7 @@ const handlers = {
 
 	send: ({ count, perSecond }: { count: number; perSecond: number }) => send(count, perSecond),
 
-	/** All connections break in one moment, and all devices reconnect and report, as firmware does. */
+	/** Breaks all connections at once; all devices reconnect and report, as firmware does. */
 	reconnect: async ({ target }: { target: Target }) => {
 		for (const socket of sockets) socket.terminate();
 		const report = (socket: WebSocket, index: number) =>
@@ -45,7 +45,7 @@ const handlers = {
 	},
 };
 
-/** @returns how many were sent; a closed socket sends nothing */
+/** @returns number of reports sent; a closed socket sends nothing */
 async function send(count: number, perSecond: number): Promise<{ sent: number; late: number }> {
 	const began = performance.now();
 	let [sent, tried] = [0, 0];

@@ -1,6 +1,6 @@
 /**
- * A fleet as one process that loses its gateway and comes back as our firmware does: with its code for what an end means
- * and for the delays. Each device has an address of its own.
+ * Fleet in one process that loses its gateway and reconnects with the firmware's code for close reasons and delays.
+ * Each device has its own address.
  */
 
 import { setTimeout } from "node:timers/promises";
@@ -17,13 +17,13 @@ import { serve } from "../child.js";
 import type { Target } from "./connect.js";
 import { now, reportHead, stamped } from "./reports.js";
 
-/** As in device/network/gateway-socket.ts and link.ts. */
+/** Timeouts of device/network/gateway-socket.ts and link.ts. */
 const connectTimeoutMs = 20_000;
 const provenAfterMs = 30_000;
-/** The SDK's client reports a close frame after this time. */
+/** Time after which the SDK's client reports a close frame. */
 const closedAfterMs = 1000;
 const tickMs = 4;
-/** Reports that this process is later with are not sent: a real fleet would not send them all at once. */
+/** Reports that this process delays by more are not sent, because a real fleet would not send them all at once. */
 const latestMs = 16;
 const lostCode = 1006;
 
@@ -33,9 +33,9 @@ class Device {
 	readonly #head: string;
 	readonly #backoff: Backoff;
 	#socket: WebSocket | undefined;
-	/** In microseconds; since when it is connected. */
+	/** Time of its connection in microseconds. */
 	openedAt: number | undefined;
-	/** Since the last mark. */
+	/** Counts since the last mark. */
 	hasShownFailed = false;
 	refusals = 0;
 	failures = 0;
@@ -109,11 +109,11 @@ class Device {
 let devices: Device[] = [];
 let markedAt = 0;
 let perSecond = 0;
-/** Whether the latency of reports is to be measured: they carry the time. */
+/** Whether reports contain their time, so that their latency can be measured. */
 let isMeasured = false;
 let turn = 0;
 
-/** Firmware's timers, in real time, and reports at an even pace, one device after the other. */
+/** Firmware's timers in real time, and reports at an even pace, one device after another. */
 async function run(): Promise<void> {
 	const began = performance.now();
 	let [passedMs, due] = [0, 0];
@@ -128,7 +128,7 @@ async function run(): Promise<void> {
 }
 
 const handlers = {
-	/** Begins to connect at an even pace. */
+	/** Starts connecting at an even pace. */
 	connect: async ({ target, count, first }: { target: Target; count: number; first: number }) => {
 		devices = Array.from({ length: count }, (_, index) => new Device(first + index, target));
 		void run();
@@ -138,12 +138,12 @@ const handlers = {
 		}
 	},
 
-	/** Sets the pace of the reports of all devices together. */
+	/** Sets the rate of reports of all devices together. */
 	report: (given: { perSecond: number; isMeasured: boolean }) => {
 		({ perSecond, isMeasured } = given);
 	},
 
-	/** From now on is counted. */
+	/** Starts counting. */
 	mark: () => {
 		markedAt = now();
 		for (const device of devices) device.mark();
@@ -155,7 +155,7 @@ const handlers = {
 		const back = openedAt.filter((at) => at > markedAt);
 		return {
 			connected: openedAt.filter((at) => at > 0).length,
-			/** Have connected since the mark. */
+			/** Devices connected since the mark. */
 			back: back.length,
 			lastBackMs: (back.reduce((last, at) => Math.max(last, at), markedAt) - markedAt) / 1000,
 			shownFailed: devices.filter((device) => device.hasShownFailed).length,

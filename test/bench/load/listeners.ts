@@ -1,4 +1,4 @@
-/** Devices that play one WAV file from a server at the same time, as one process: each reads as fast as it plays. */
+/** Devices that play one WAV file from a server simultaneously, in one process. Each reads as fast as it plays. */
 
 import { Agent, get, type IncomingMessage } from "node:http";
 import { serve } from "../child.js";
@@ -13,11 +13,11 @@ export interface Listening {
 
 const bytesASecond = 32_000;
 const tickMs = 100;
-/** What a device buffers before it plays, in bytes. */
+/** Bytes that a device buffers before it plays. */
 const buffered = bytesASecond;
 
 const handlers = {
-	/** @returns the number of ticks in which a listener had nothing to play */
+	/** @returns number of ticks in which a listener had nothing to play */
 	listen: async ({ url, token, listeners, seconds }: Listening) => {
 		const agent = new Agent({ maxSockets: listeners });
 		const headers = token ? { Authorization: `Bearer ${token}` } : {};
@@ -29,7 +29,7 @@ const handlers = {
 };
 
 async function play(url: string, agent: Agent, headers: object, seconds: number): Promise<number> {
-	// Devices do not begin in one moment.
+	// Devices do not start simultaneously.
 	await new Promise((resolve) => setTimeout(resolve, Math.random() * 1000));
 	const response = await new Promise<IncomingMessage>((resolve, reject) => {
 		get(url, { agent, headers: { ...headers } }, resolve).on("error", reject);

@@ -1,4 +1,4 @@
-/** Monitors as one process, which read fast: they count relayed reports and record their latency. */
+/** Fast monitors in one process that count relayed reports and record their latency. */
 
 import { setTimeout } from "node:timers/promises";
 import { serve } from "../child.js";
@@ -6,7 +6,7 @@ import { percentile } from "../row.js";
 import { connectAll, type Target } from "./connect.js";
 import { now, sentAt } from "./reports.js";
 
-/** After this time without a report no more are expected. */
+/** Time without a report after which no more are expected. */
 const silenceMs = 2000;
 
 const counts: number[] = [];
@@ -30,14 +30,14 @@ const handlers = {
 		return { connected: counts.length };
 	},
 
-	/** Only what is sent after this counts. */
+	/** Starts counting: earlier reports are ignored. */
 	start: () => {
 		since = now();
 		latencies = [];
 		counts.fill(0);
 	},
 
-	/** Waits until each monitor has got `expected` reports, or no more arrive. */
+	/** Waits until each monitor has received `expected` reports, or no more arrive. */
 	finish: async ({ expected }: { expected: number }) => {
 		for (let [before, waitedMs] = [-1, 0]; waitedMs < silenceMs; waitedMs += 20) {
 			if (counts.every((count) => count >= expected)) break;
@@ -46,7 +46,7 @@ const handlers = {
 			await setTimeout(20);
 		}
 		return {
-			/** Over all monitors. */
+			/** Total over all monitors. */
 			lost: counts.reduce((sum, count) => sum + Math.max(0, expected - count), 0),
 			p50Micros: percentile(latencies, 50),
 			p99Micros: percentile(latencies, 99),

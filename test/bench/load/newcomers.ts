@@ -1,11 +1,11 @@
-/** Devices that connect with the right token, one after the other, and disconnect: each tries once. */
+/** Devices with a valid token that connect and disconnect one after another; each tries once. */
 
 import { setTimeout } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { serve } from "../child.js";
 import { open, type Target } from "./connect.js";
 
-/** Until a device without an answer gives up. */
+/** Timeout of a device without a response. */
 const patienceMs = 10_000;
 
 let isStopped = true;
@@ -24,7 +24,7 @@ const handlers = {
 		})();
 	},
 
-	/** @returns how many tried, and how many of them were refused */
+	/** @returns numbers of attempts and of rejections */
 	stop: async () => {
 		isStopped = true;
 		await running;

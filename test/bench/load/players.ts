@@ -1,4 +1,4 @@
-/** Virtual devices that note when they play the first sample of a sound, and what they play, as one of several processes. */
+/** Virtual devices that record the start and the samples of sounds, in one of several processes. */
 
 import { setTimeout } from "node:timers/promises";
 import { VirtualDevice } from "../../../hosts/virtual/node/virtual-device.js";
@@ -6,7 +6,7 @@ import { bytesPerSecond, noise } from "../../support/sounds.js";
 import { serve } from "../child.js";
 
 export interface PlayersOptions {
-	/** Of the gateway. */
+	/** URL of the gateway. */
 	readonly url: string;
 	readonly token: string;
 	readonly serials: readonly string[];
@@ -14,13 +14,15 @@ export interface PlayersOptions {
 
 interface Player {
 	readonly deviceId: string;
-	/** Milliseconds since 1970, by a clock that all processes have; undefined: it has played nothing since `forget`. */
+	/**
+	 * Start in milliseconds since 1970, by a clock shared by all processes; undefined: nothing played since `forget`.
+	 */
 	firstAt: number | undefined;
-	/** What its output had at each start, and what has left it since; the latest three. */
+	/** Content of its output at each start, and samples that have left it since; the latest three. */
 	runs: { readonly samples: Uint8Array; readonly played: Uint8Array[] }[];
 }
 
-/** To find where in a sound it was played; a resumed one fades in before. */
+/** Length of the excerpt that locates a position in a sound; a resumed sound fades in before. */
 const soughtBytes = 320;
 const fadeBytes = 6400;
 
@@ -49,7 +51,7 @@ const handlers = {
 	forget: () => {
 		for (const player of players) player.firstAt = undefined;
 	},
-	/** @param ids of those that play @returns when each began, once all have */
+	/** @param ids of the playing devices @returns their start times, once all have started */
 	firsts: async (ids: readonly string[]) => {
 		const playing = players.filter(({ deviceId }) => ids.includes(deviceId));
 		for (;;) {
@@ -59,8 +61,8 @@ const handlers = {
 		}
 	},
 	/**
-	 * @param seconds of the sound that another one interrupted last
-	 * @returns how much of it was left out where it went on, in milliseconds; negative: heard twice
+	 * * @param seconds duration of the sound that was interrupted last by another one * @returns skipped part of it
+	 * at its resumption in ms; negative: repeated part
 	 */
 	leftOutMs: ({ deviceId, seconds }: { readonly deviceId: string; readonly seconds: number }) => {
 		const sound = noise(seconds * bytesPerSecond);

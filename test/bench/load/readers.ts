@@ -1,4 +1,4 @@
-/** Devices that download one firmware at the same time, as one process: whole, or block by block on one connection. */
+/** Devices that download one firmware simultaneously, in one process: whole, or block by block on one connection. */
 
 import { Agent, get } from "node:http";
 import { serve } from "../child.js";
@@ -8,9 +8,9 @@ export interface Reading {
 	/** Empty: none. */
 	readonly token: string;
 	readonly readers: number;
-	/** Of the firmware, in bytes. */
+	/** Size of the firmware in bytes. */
 	readonly size: number;
-	/** In bytes; the size of the firmware for a whole download. */
+	/** Block size in bytes; the size of the firmware for a whole download. */
 	readonly block: number;
 }
 

@@ -1,4 +1,4 @@
-/** The reports of benchmarked devices: whole state reports, each with the time at which it was sent. */
+/** Full state reports of benchmarked devices, each with the time at which it was sent. */
 
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 
@@ -14,7 +14,7 @@ function deviceIdOf(index: number): string {
 	return `dev-1-${index.toString(16).padStart(6, "0")}`;
 }
 
-/** The report of one device without its last field, the time: see `stamped`. */
+/** Report of one device without its last field, the time: see `stamped`. */
 export function reportHead(index: number): string {
 	const report = { ...sampleReport("DEV-1"), deviceId: deviceIdOf(index) };
 	return `${JSON.stringify(report).slice(0, -1)},"sent":"`;
@@ -27,7 +27,7 @@ export function stamped(head: string): string {
 const kindAt = '{"type":"'.length;
 const kind = "device_message";
 
-/** When a relayed report was sent, in microseconds; undefined for any other frame. */
+/** Send time of a relayed report in microseconds; undefined for any other frame. */
 export function sentAt(frame: Buffer): number | undefined {
 	if (frame.toString("latin1", kindAt, kindAt + kind.length) !== kind) return undefined;
 	const end = frame.length - '"}}'.length;

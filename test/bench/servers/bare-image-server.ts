@@ -1,5 +1,5 @@
 /**
- * What an image costs in Node's HTTP server at least: `node:http` with parts of one Buffer, and only the fields that a
+ * Minimum cost of an image in Node's HTTP server: `node:http` with parts of one Buffer, and only the fields that a
  * device needs. It checks no token, condition or bound.
  */
 
@@ -26,7 +26,7 @@ const server = createServer(({ headers }, response) => {
 });
 
 const handlers = {
-	/** @param imageBytes of the image, as of `makeImage` */
+	/** @param imageBytes size of the image, as of `makeImage` */
 	listen: async (imageBytes: number) => {
 		image = makeImage(imageBytes);
 		server.listen(0, "127.0.0.1");

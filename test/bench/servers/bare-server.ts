@@ -1,6 +1,6 @@
 /**
- * The gateway's reference: `ws` as in its README, with the same work. It parses a device's messages, sends them to every monitor in
- * the gateway's envelope, built once, and pings everyone; it checks and stores nothing.
+ * Reference for the gateway: `ws` as in its README, with the same work. It parses a device's messages, sends them to
+ * every monitor in the gateway's envelope, built once, and pings everyone; it checks and stores nothing.
  */
 
 import { randomUUID } from "node:crypto";
@@ -62,7 +62,9 @@ function acceptDevice(socket: WebSocket): void {
 	});
 }
 
-/** One after the other: pinging all of them together, as in the README, would fall into one round of ten. */
+/**
+ * Pings one socket after another: pinging all of them together, as in the README, would fall into one round of ten.
+ */
 let pinging = alive.entries();
 setInterval(() => {
 	for (let left = Math.ceil((alive.size * pingTickMs) / pingIntervalMs); left > 0; left -= 1) {

@@ -1,4 +1,4 @@
-/** The gateway as a process, as `npm start` runs it, in a data folder that is deleted at the end. */
+/** Gateway process, started like `npm start`, in a data folder that is deleted at the end. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,11 +22,11 @@ let joined: Joined = { extensions };
 const registry = new Registry();
 
 const handlers = {
-	/** To be called before `listen`. @param url of nats-server */
+	/** Called before `listen`. @param url of nats-server */
 	join: async (url: string) => {
 		joined = await loadExtensions({ NATS_URL: url, NATS_ALLOW_OLD: "1" }, createLog("warn"));
 	},
-	/** @param limits replace the gateway's; without them a whole fleet is accepted in one moment */
+	/** @param limits replace the gateway's; without them a whole fleet is accepted at once */
 	listen: async (limits?: Partial<SocketLimits> | null) => {
 		const gateway = new Gateway({
 			port: 0,
@@ -41,7 +41,7 @@ const handlers = {
 		const { url } = await gateway.listen();
 		return { url, dataDir, tokens: gateway.tokens };
 	},
-	/** Reports that were published to other gateways. */
+	/** Reports published to other gateways. */
 	publishedReports: async () => {
 		const { values = [] } = (await registry.getSingleMetric("gateway_bus_publishes_total")?.get()) ?? {};
 		return values.find(({ labels }) => labels.kind === "report")?.value ?? 0;

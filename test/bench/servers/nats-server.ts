@@ -1,4 +1,4 @@
-/** One nats-server with JetStream on a free port, with its files in a folder of its own. */
+/** nats-server with JetStream on a free port with its own folder. */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -41,7 +41,7 @@ export class NatsServer {
 		return cpuMicrosOf(String(this.#child.pid));
 	}
 
-	/** In bytes. */
+	/** Resident memory in bytes. */
 	rss(): number {
 		const [, kilobytes] =
 			/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${this.#child.pid}/status`, "utf8")) ?? [];

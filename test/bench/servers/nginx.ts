@@ -1,4 +1,4 @@
-/** nginx with Debian's settings for files, with one worker, on a free port and in its own folder. */
+/** nginx with Debian's settings for files and one worker, on a free port in its own folder. */
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -32,15 +32,14 @@ export class Nginx {
 		this.#folder = folder;
 	}
 
-	/** @param files name → content, served at `/<name>` */
+	/** @param files content by name, served at `/<name>` */
 	static async start(files: Readonly<Record<string, Buffer>>): Promise<Nginx> {
 		const port = await freePort();
 		return Nginx.serve(port, `server { listen 127.0.0.1:${port}; root www; }`, files);
 	}
 
 	/**
-	 * @param blocks of its `http` block
-	 * @param files name → content, in the folder `www`
+	 * * @param blocks contents of its `http` block * @param files content by name, in the folder `www`
 	 */
 	static async serve(
 		port: number,
@@ -83,7 +82,7 @@ export class Nginx {
 	}
 }
 
-/** First figure of schedstat: nanoseconds on a processor, with the kernel's; `stat` counts in steps of 10 ms. */
+/** First figure of schedstat: nanoseconds on a processor, including the kernel's; `stat` counts in steps of 10 ms. */
 export function cpuMicrosOf(pid: string): number {
 	return readdirSync(`/proc/${pid}/task`)
 		.map((task) => Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, "utf8").split(" ")[0]) / 1000)

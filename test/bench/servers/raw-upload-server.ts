@@ -1,4 +1,4 @@
-/** The reference of an upload: a bare server that writes the bytes of a request to a file and syncs it. */
+/** Reference for uploads: a bare server that writes the bytes of a request to a file and syncs it. */
 
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";

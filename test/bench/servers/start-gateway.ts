@@ -8,7 +8,7 @@ export function startGateway(): Child<GatewayServer> {
 	return startLikeGateway("servers/gateway-server.ts");
 }
 
-/** @param file as of `Child` */
+/** @param file as for `Child` */
 export function startLikeGateway<H extends Handlers>(file: string): Child<H> {
 	const packageFile = new URL("../../../package.json", import.meta.url);
 	const { scripts }: { scripts: { start: string } } = JSON.parse(readFileSync(packageFile, "utf8"));

@@ -1,9 +1,9 @@
-/** What a server process has used so far. */
+/** Resources used by a server process so far. */
 
 export interface Usage {
 	/** Processor time of all threads, in microseconds. */
 	readonly cpuMicros: number;
-	/** In bytes. */
+	/** Resident memory in bytes. */
 	readonly rss: number;
 	/** JavaScript objects and buffers, in bytes. */
 	readonly heap: number;

@@ -1,4 +1,4 @@
-/** The firmware in XS, set up over its serial port. */
+/** Provisioning of firmware in XS over the serial port. */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -16,7 +16,7 @@ const ring = (device: VirtualDevice) => Buffer.from(device.board.pixels).toStrin
 
 type Settings = Readonly<Record<string, string>>;
 
-/** @param settingsFor the gateway's address */
+/** @param settingsFor settings for a gateway address */
 async function start(
 	t: TestContext,
 	options: Partial<VirtualDeviceOptions> = {},
@@ -32,7 +32,7 @@ async function start(
 		...options,
 	});
 	const client = new ImprovClient(device.board);
-	/** What the device answers within a second. */
+	/** Messages that the device sends within a second. */
 	const answers = async (send: () => void) => {
 		client.heard.length = 0;
 		send();
@@ -43,7 +43,7 @@ async function start(
 }
 
 describe("a device without settings", () => {
-	test("says its state, and what it is", async (t) => {
+	test("reports its state and device info", async (t) => {
 		const { device, client, answers } = await start(t);
 		assert.deepEqual(await answers(() => client.send(command.currentState)), ["error 0", "state 2"]);
 		const version = device.started.version;
@@ -53,7 +53,7 @@ describe("a device without settings", () => {
 		]);
 	});
 
-	test("names each network in range once", async (t) => {
+	test("lists each network in range once", async (t) => {
 		const accessPoints = [
 			{ ssid: "", rssi: -40 },
 			{ ssid: "office", rssi: -55, password: "12345678" },
@@ -70,7 +70,7 @@ describe("a device without settings", () => {
 		]);
 	});
 
-	test("joins the network and then the gateway, with what it was given", async (t) => {
+	test("joins the network and the gateway with the settings it received", async (t) => {
 		const { device, gateway, client, answers } = await start(t);
 		const page = gateway.url.replace("ws:", "http:").replace("device", "");
 		const given = { gateway: gateway.url, token: "t".repeat(250) };
@@ -99,7 +99,7 @@ describe("a device without settings", () => {
 		assert.equal(device.setting("password"), home.password);
 	});
 
-	test("says that it could not connect, shows it, and can be given another password", async (t) => {
+	test("reports a failed connection, shows it on the ring and accepts another password", async (t) => {
 		const { device, client, said, answers } = await start(t);
 		assert.deepEqual(await answers(() => client.join(home.ssid, "wrong horse")), [
 			"error 0",
@@ -121,7 +121,7 @@ describe("a device without settings", () => {
 		for (const text of said) assert.doesNotMatch(text, /horse/);
 	});
 
-	test("gives up where there is no such network", async (t) => {
+	test("reports an error when the network does not exist", async (t) => {
 		const { device, client, answers } = await start(t);
 		assert.deepEqual(await answers(() => client.join("elsewhere", "")), ["error 0", "state 3"]);
 		await pass(device, 25_000);
@@ -132,7 +132,7 @@ describe("a device without settings", () => {
 		]);
 	});
 
-	test("refuses settings with a sentence, and stores nothing of them", async (t) => {
+	test("rejects invalid settings with a message and stores none of them", async (t) => {
 		const { device, client, answers } = await start(t);
 		for (const [settings, sentence] of [
 			[
@@ -148,7 +148,7 @@ describe("a device without settings", () => {
 		assert.equal(device.setting("token"), undefined);
 	});
 
-	test("answers what is wrong, and damaged packets not at all", async (t) => {
+	test("responds to invalid commands with an error, and ignores damaged packets", async (t) => {
 		const { device, client, answers } = await start(t);
 		assert.deepEqual(await answers(() => client.send(99)), ["error 0", "error 2"]);
 		assert.deepEqual(await answers(() => client.send(command.wifiSettings, Uint8Array.of(9))), [
@@ -177,7 +177,7 @@ describe("a device without settings", () => {
 });
 
 describe("a device with settings", () => {
-	test("that do not work is given others, and restarts with them", async (t) => {
+	test("accepts replacements for settings that fail, and restarts with them", async (t) => {
 		const { device, gateway, client, answers } = await start(t, {}, () => ({
 			ssid: "former",
 			password: "12345678",
@@ -195,7 +195,7 @@ describe("a device with settings", () => {
 		assert.equal(connection.headers.authorization, "Bearer new");
 	});
 
-	test("keeps them where the other ones fail, and tries them again later", async (t) => {
+	test("keeps its settings when the new ones fail, and retries them later", async (t) => {
 		const { device, gateway, client, said, answers } = await start(t, { accessPoint: undefined }, (url) => ({
 			ssid: home.ssid,
 			password: home.password,
@@ -213,7 +213,7 @@ describe("a device with settings", () => {
 		assert.equal(device.setting("ssid"), home.ssid);
 	});
 
-	test("that has reached its gateway does not listen any more", async (t) => {
+	test("stops listening after it has reached its gateway", async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
 		await (await passUntil(device, gateway.connection())).next("state_report");

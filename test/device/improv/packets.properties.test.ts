@@ -16,7 +16,7 @@ const packet = fc.record({
 	type: fc.integer({ min: 0, max: 255 }),
 	data: fc.uint8Array({ maxLength: 255 }),
 });
-/** Whether all that these bytes hold can be seen not to be a packet before the next packet ends. */
+/** Whether the reader can tell before the end of the next packet that these bytes contain no packet. */
 const isNoise = (bytes: Uint8Array) => !Buffer.from(bytes).includes("IMPROV\x01", 0, "latin1");
 const noise = fc
 	.oneof(
@@ -27,7 +27,7 @@ const noise = fc
 	)
 	.filter(isNoise);
 
-/** What a reader finds in bytes that come in pieces of these sizes, again and again. */
+/** Packets that a reader finds in bytes cut into chunks of these sizes, repeated in turn. */
 function found(bytes: Uint8Array, sizes: readonly number[] = [bytes.length]) {
 	const packets: { type: number; data: number[] }[] = [];
 	const reader = new PacketReader((type, data) => packets.push({ type, data: [...data] }));
@@ -43,7 +43,7 @@ function found(bytes: Uint8Array, sizes: readonly number[] = [bytes.length]) {
 const plain = (packets: readonly { readonly type: number; readonly data: Uint8Array }[]) =>
 	packets.map(({ type, data }) => ({ type, data: [...data] }));
 
-test("packets are found between any noise, in any pieces", () => {
+test("finds packets between any noise, in chunks of any size", () => {
 	fc.assert(
 		fc.property(
 			fc.array(fc.tuple(noise, packet), { maxLength: 6 }),
@@ -54,7 +54,7 @@ test("packets are found between any noise, in any pieces", () => {
 					...parts.flatMap(([before, { type, data }]) => [before, encodePacket(type, data)]),
 					end,
 				]);
-				// Noise and what follows it may have a header in common.
+				// Noise and the bytes after it may share the start of a header.
 				fc.pre(bytes.toString("latin1").split("IMPROV\x01").length === parts.length + 1);
 				assert.deepEqual(found(bytes, sizes), plain(parts.map(([, each]) => each)));
 			},
@@ -63,11 +63,11 @@ test("packets are found between any noise, in any pieces", () => {
 	);
 });
 
-test("a packet of which a byte is damaged is none, and the next one is found", () => {
+test("rejects a packet with a damaged byte and finds the next one", () => {
 	fc.assert(
 		fc.property(packet, packet, fc.nat(), fc.integer({ min: 1, max: 255 }), (first, next, place, change) => {
 			const bytes = encodePacket(first.type, first.data);
-			// Its length and line feed are not among them: see below.
+			// Except length and line feed, see below.
 			const places = [...bytes.keys()].filter((at) => at !== 8 && at !== bytes.length - 1);
 			const at = places[place % places.length] ?? 0;
 			bytes[at] = (bytes[at] ?? 0) ^ change;
@@ -79,7 +79,7 @@ test("a packet of which a byte is damaged is none, and the next one is found", (
 	);
 });
 
-test("a packet that breaks off hides those after it until nothing comes for a while", () => {
+test("resynchronizes after a pause when a packet was cut off", () => {
 	const broken = encodePacket(packetType.command, new Uint8Array(200)).subarray(0, 20);
 	const whole = encodeCommand(packetType.command, command.networks, new Uint8Array());
 	const packets: number[] = [];
@@ -91,7 +91,7 @@ test("a packet that breaks off hides those after it until nothing comes for a wh
 	assert.deepEqual(packets, [packetType.command, packetType.command]);
 });
 
-test("no bytes at all break the reader", () => {
+test("survives arbitrary bytes", () => {
 	fc.assert(
 		fc.property(fc.array(fc.uint8Array({ maxLength: 600 })), (pieces) => {
 			const header = Buffer.from("IMPROV\x01\x03", "latin1");
@@ -100,7 +100,7 @@ test("no bytes at all break the reader", () => {
 	);
 });
 
-test("fields come back as they were joined, and lengths that do not fit are refused", () => {
+test("splits fields as they were joined, and rejects lengths that do not fit", () => {
 	fc.assert(
 		fc.property(fc.array(fc.uint8Array({ maxLength: 255 })), (fields) => {
 			assert.deepEqual(splitFields(joinFields(fields)), fields);
@@ -109,7 +109,7 @@ test("fields come back as they were joined, and lengths that do not fit are refu
 	for (const wrong of [[1], [0, 3, 1, 2]]) assert.throws(() => splitFields(Uint8Array.from(wrong)), /longer/);
 });
 
-test("a packet has the bytes of the standard's example", () => {
+test("encodes the example packet of the Improv standard", () => {
 	const text = (bytes: string) => Uint8Array.from(Buffer.from(bytes));
 	const fields = joinFields([text("MyWirelessAP"), text("mysecurepassword")]);
 	const bytes = Buffer.from(encodeCommand(packetType.command, command.wifiSettings, fields));

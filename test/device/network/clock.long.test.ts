@@ -13,7 +13,7 @@ const hour = 3_600_000;
 const built = Date.UTC(2026, 2, 1);
 const at = (time: number) => new Date(time).toISOString();
 
-/** Powers a device on that was built at `built`, in a network whose time server answers `wallClock`. */
+/** Starts a device built at `built`, in a network whose time server responds with `wallClock`. */
 async function start(
 	t: TestContext,
 	wallClock: (() => number) | undefined,
@@ -26,7 +26,10 @@ async function start(
 		wallClock,
 		...options,
 	});
-	/** Its connection, since it was last switched on; the ring is dark, since each of its frames would be a moment to wait for. */
+	/**
+	 * Connection since the last power-on. The ring is dark, because each of its frames would be one step of the
+	 * clock.
+	 */
 	const connect = async () => {
 		await device.machine.ready;
 		const connection = await gateway.connection();
@@ -37,7 +40,7 @@ async function start(
 	return { device, connect, connection: await connect() };
 }
 
-/** Each time that is written to the settings from now on, in milliseconds since 1970. */
+/** Records each time written to the settings from now on, in ms since 1970. */
 function recordStored(t: TestContext): number[] {
 	const stored: number[] = [];
 	const { write } = NvsStore.prototype;
@@ -52,7 +55,7 @@ function assertNear(time: number, expected: number, withinMs = 5000): void {
 	assert.ok(time >= expected && time <= expected + withinMs, `${at(time)}, not ${at(expected)}`);
 }
 
-describe("the stored time", () => {
+describe("stored time", () => {
 	test("is written at most once an hour, even if the device keeps restarting", async (t) => {
 		let now = built + 1000 * hour;
 		const { device, connect } = await start(t, () => now);
@@ -76,7 +79,7 @@ describe("the stored time", () => {
 		await fleet.release("1.1.0", makeVirtualImage(bytes, "DEV-1", "1.1.0"));
 		const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0" });
 		await report();
-		// What the time server said first is written by then.
+		// The first response of the time server has been stored by then.
 		await waitUntil(() => device.setting("clock") !== undefined);
 		const stored = recordStored(t);
 		const startedAt = Math.floor(Date.now() / 1000) * 1000;

@@ -11,7 +11,7 @@ const built = Date.UTC(2026, 2, 1);
 const at = (time: number) => new Date(time).toISOString();
 
 /**
- * Powers a device on that was built at `built`, in a network whose time server answers `wallClock`.
+ * * Starts a device built at `built`, in a network whose time server responds with `wallClock`.
  * @param date header of the gateway's responses
  */
 async function start(
@@ -28,7 +28,10 @@ async function start(
 		wallClock,
 		...options,
 	});
-	/** Its connection, since it was last switched on; the ring is dark, since each of its frames would be a moment to wait for. */
+	/**
+	 * Connection since the last power-on. The ring is dark, because each of its frames would be one step of the
+	 * clock.
+	 */
 	const connect = async () => {
 		await device.machine.ready;
 		const connection = await gateway.connection();
@@ -39,12 +42,12 @@ async function start(
 	return { device, connect, connection: await connect() };
 }
 
-/** What the device's clock says now. */
+/** Current time of the device's clock. */
 async function read(connection: Connection): Promise<number> {
 	return Date.parse((await connection.query()).timestamp);
 }
 
-/** Each time that is written to the settings from now on, in milliseconds since 1970. */
+/** Records each time written to the settings from now on, in ms since 1970. */
 function recordStored(t: TestContext): number[] {
 	const stored: number[] = [];
 	const { write } = NvsStore.prototype;
@@ -59,7 +62,7 @@ function assertNear(time: number, expected: number, withinMs = 5000): void {
 	assert.ok(time >= expected && time <= expected + withinMs, `${at(time)}, not ${at(expected)}`);
 }
 
-describe("the clock of a device without a time server", () => {
+describe("clock of a device without a time server", () => {
 	test("starts at the image's build time", async (t) => {
 		const { connection } = await start(t, undefined);
 		assertNear(await read(connection), built);
@@ -83,7 +86,7 @@ describe("the clock of a device without a time server", () => {
 		assertNear(await read(await connect()), built);
 	});
 
-	test("starts in 1970 if no time is known, and does not store that", async (t) => {
+	test("starts in 1970 if no time is known, and does not store it", async (t) => {
 		const { device, connection } = await start(t, undefined, { buildTime: 0 });
 		const stored = recordStored(t);
 		assertNear(await read(connection), 0);
@@ -92,7 +95,7 @@ describe("the clock of a device without a time server", () => {
 	});
 });
 
-describe("a time server", () => {
+describe("time server", () => {
 	for (const [direction, timeMs] of [
 		["forward", built + 1000 * hour],
 		["back", built - 1000 * hour],
@@ -104,7 +107,7 @@ describe("a time server", () => {
 			assertNear(Number(device.setting("clock")) * 1000, timeMs, 10_000);
 		});
 
-	test("that does not answer is asked again each minute", async (t) => {
+	test("is queried every minute until it responds", async (t) => {
 		const { device, connection } = await start(t, undefined);
 		await pass(device, 10 * 60_000);
 		device.board.wallClock = () => built + 1000 * hour;
@@ -113,10 +116,10 @@ describe("a time server", () => {
 	});
 });
 
-describe("the date of the gateway's response", () => {
+describe("Date header of the gateway's response", () => {
 	const later = built + 1000 * hour;
 
-	test("sets the clock of the first report where no time server answers", async (t) => {
+	test("sets the clock of the first report when no time server responds", async (t) => {
 		const { connection } = await start(t, undefined, {}, new Date(later).toUTCString());
 		assertNear(await read(connection), later);
 	});

@@ -13,15 +13,15 @@ const orange = "2f1200".repeat(12);
 const red = "2f0000".repeat(12);
 const ring = (device: VirtualDevice) => Buffer.from(device.board.pixels).toString("hex");
 
-describe("the end of a connection", () => {
-	test("normal closure, going away and service restart are no failure; any other close is", () => {
+describe("end of a connection", () => {
+	test("treats normal closure, going away and service restart as orderly, and any other close as a failure", () => {
 		for (const code of [1000, 1001, 1012]) assert.equal(endOfClose(code).kind, "closed", String(code));
 		for (const code of [1002, 1008, 1011, 1013, 4001, undefined])
 			assert.equal(endOfClose(code).kind, "failed", String(code));
 		assert.match(endOfClose(1008).reason, /1008/);
 	});
 
-	test("a refused token is reported as such", () => {
+	test("reports a rejected token", () => {
 		for (const status of [401, 403]) {
 			const { kind, reason } = endOfRejection(status, undefined);
 			assert.equal(kind, "refused");
@@ -29,13 +29,13 @@ describe("the end of a connection", () => {
 		}
 	});
 
-	test("of a board that was replaced is reported as such", () => {
+	test("reports that the board was replaced", () => {
 		const { kind, reason } = endOfRejection(410, undefined);
 		assert.equal(kind, "refused");
 		assert.match(reason, /another one has replaced it/);
 	});
 
-	test("a wrong address or protocol version is named", () => {
+	test("names a wrong address or protocol version", () => {
 		for (const status of [400, 404, 426, 500, 302]) {
 			const { kind, reason } = endOfRejection(status, 10);
 			assert.equal(kind, "failed");
@@ -45,7 +45,7 @@ describe("the end of a connection", () => {
 		assert.match(endOfRejection(426, undefined).reason, /protocol version/);
 	});
 
-	test("Retry-After is kept within limits; without it a busy gateway is a failure", () => {
+	test("clamps Retry-After, and counts a busy gateway without it as a failure", () => {
 		for (const status of [429, 503]) {
 			for (const [seconds, waitMs] of [
 				[0, 1_000],
@@ -61,8 +61,8 @@ describe("the end of a connection", () => {
 	});
 });
 
-describe("a gateway that restarts", () => {
-	test("says with 1012 when to come back, within limits", () => {
+describe("restart of the gateway", () => {
+	test("delays the reconnect by the seconds in the 1012 close reason, within limits", () => {
 		for (const [seconds, waitMs] of [
 			[0, 1_000],
 			[12, 12_000],
@@ -74,7 +74,7 @@ describe("a gateway that restarts", () => {
 		}
 	});
 
-	test("is an orderly end without a time that can be read", () => {
+	test("is an orderly close when the close reason has no valid time", () => {
 		for (const text of ["", "-1", "NaN", "1e9", "1.5", "Wed, 21 Oct 2026 07:28:00 GMT", "9".repeat(10)])
 			assert.equal(endOfClose(1012, `retry in ${text} s`).kind, "closed", text);
 		for (const text of ["", "retry in 12", "retry in 12 s, or later", "\u00ff", "RETRY IN 12 s"])
@@ -83,7 +83,7 @@ describe("a gateway that restarts", () => {
 		assert.equal(endOfClose(1008, "retry in 12 s").kind, "failed");
 	});
 
-	test("is reconnected after the time that it named, any number of times; the ring never shows failed", async (t) => {
+	test("reconnects after the given time, any number of times, without showing a failure on the ring", async (t) => {
 		const { device, gateway, connection } = await powerOnInVirtualTime(t, "DEV-1");
 		let current = connection;
 		for (let restart = 1; restart <= 7; restart++) {
@@ -114,8 +114,8 @@ describe("a gateway that restarts", () => {
 	});
 });
 
-describe("a gateway that closes in order", () => {
-	test("is reconnected after the first delay, five times in a row, then more slowly; the ring never shows failed", async (t) => {
+describe("orderly close by the gateway", () => {
+	test("reconnects five times after the first delay, then more slowly, without showing a failure on the ring", async (t) => {
 		const { device, gateway, connection } = await powerOnInVirtualTime(t, "DEV-1");
 		let current = connection;
 		for (let close = 1; close <= 7; close++) {
@@ -131,7 +131,7 @@ describe("a gateway that closes in order", () => {
 		}
 	});
 
-	test("leaves the number of failures as it is", async (t) => {
+	test("does not change the failure count", async (t) => {
 		const { device, gateway, connection } = await powerOnInVirtualTime(t, "DEV-1");
 		let current = connection;
 		for (const code of [1000, 1001, 1012]) {
@@ -146,7 +146,7 @@ describe("a gateway that closes in order", () => {
 		assert.ok(device.machine.now - lostAt <= 2000, "the first delay of a round");
 	});
 
-	test("is reconnected quickly again after a connection of 30 s", async (t) => {
+	test("reconnects quickly again after a connection of 30 s", async (t) => {
 		const { device, gateway, connection } = await powerOnInVirtualTime(t, "DEV-1");
 		let current = connection;
 		for (let close = 1; close <= 5; close++) {
@@ -161,7 +161,7 @@ describe("a gateway that closes in order", () => {
 		assert.ok(device.machine.now - closedAt <= 3000, `reconnected after ${device.machine.now - closedAt} ms`);
 	});
 
-	test("is sent nothing after its close frame: the SDK's client would throw", async (t) => {
+	test("sends nothing after the close frame, where the SDK's client would throw", async (t) => {
 		const traced: string[] = [];
 		const { device, gateway, connection } = await powerOnInVirtualTime(t, "DEV-1", {
 			onTrace: (text) => traced.push(text),
@@ -181,7 +181,7 @@ describe("a gateway that closes in order", () => {
 	});
 });
 
-/** A server that answers every upgrade in the same way, and counts them. */
+/** Starts a server that sends the same response to each upgrade request and counts them. */
 async function runRefusingGateway(t: TestContext, answer: string) {
 	let count = 0;
 	const server = createServer((socket) => {
@@ -195,12 +195,12 @@ async function runRefusingGateway(t: TestContext, answer: string) {
 	return { url: `ws://127.0.0.1:${await listen(t, server)}/device`, count: () => count };
 }
 
-/** Powers a device on that is refused so; each rejection reaches it before its clock advances. */
+/** Starts a device whose upgrades are rejected. Each rejection reaches it before its clock advances. */
 async function refuse(t: TestContext, status: string, ...fields: string[]) {
 	const head = [`HTTP/1.1 ${status}`, ...fields, "content-length: 0", "connection: close", "", ""];
 	const gateway = await runRefusingGateway(t, head.join("\r\n"));
 	const said: string[] = [];
-	/** What the link's state became, one after the other. */
+	/** Successive states of the link. */
 	const states: string[] = [];
 	const device = await powerOn(t, gateway, "DEV-1", {
 		clock: "virtual",
@@ -231,7 +231,7 @@ async function refuse(t: TestContext, status: string, ...fields: string[]) {
 	};
 }
 
-describe("a gateway that refuses the upgrade", () => {
+describe("rejected upgrade", () => {
 	for (const status of ["401 Unauthorized", "403 Forbidden"])
 		test(`with ${status}: the ring shows orange and red in turns, not that there is no gateway, and the token is tried once a minute`, async (t) => {
 			const { device, gateway, said, states, letPass } = await refuse(t, status);
@@ -251,14 +251,14 @@ describe("a gateway that refuses the upgrade", () => {
 			assert.deepEqual(states, ["connecting", "refused"]);
 		});
 
-	test("with 401 is tried immediately when a button is pressed", async (t) => {
+	test("with 401 is retried immediately when a button is pressed", async (t) => {
 		const { device, gateway, letPass } = await refuse(t, "401 Unauthorized");
 		device.board.setButton("volumeUp", true);
 		await letPass(250);
 		assert.equal(gateway.count(), 2);
 	});
 
-	test("with 401, which accepts the token later, is reached within a minute", async (t) => {
+	test("with 401 is retried within a minute and succeeds once the token is accepted", async (t) => {
 		const gateway = await runScriptedGateway(t);
 		let isKnown = false;
 		let refusals = 0;
@@ -296,7 +296,7 @@ describe("a gateway that refuses the upgrade", () => {
 			}
 		});
 
-	test("with 503 without Retry-After is a failed attempt", async (t) => {
+	test("with 503 without Retry-After counts as a failed attempt", async (t) => {
 		const { device, gateway, letPass } = await refuse(t, "503 Service Unavailable");
 		await letPass(1500);
 		assert.equal(gateway.count(), 2);
@@ -305,13 +305,13 @@ describe("a gateway that refuses the upgrade", () => {
 		assert.equal(ring(device), orange);
 	});
 
-	test("with another status traces it", async (t) => {
+	test("with another status is logged", async (t) => {
 		const { said } = await refuse(t, "404 Not Found");
 		assert.match(said.join(""), /wrong path \(404\)/);
 	});
 });
 
-describe("a connection that cannot be made", () => {
+describe("failed connection", () => {
 	async function firstReason(t: TestContext, url: string): Promise<string> {
 		const traced: string[] = [];
 		const device = await powerOn(t, { url }, "DEV-1", {
@@ -325,14 +325,14 @@ describe("a connection that cannot be made", () => {
 		return traced.join("");
 	}
 
-	test("because the name is not found says so", async (t) => {
+	test("names the host that was not found", async (t) => {
 		assert.match(
 			await firstReason(t, "ws://gateway.invalid/device"),
 			/the name gateway\.invalid was not found/,
 		);
 	});
 
-	test("because no server listens says so", async (t) => {
+	test("names the address where no server listens", async (t) => {
 		const server = createServer().listen(0, "127.0.0.1");
 		await nextEvent(server, "listening");
 		const port = portOf(server);

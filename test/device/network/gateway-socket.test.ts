@@ -1,10 +1,10 @@
-/** The connection to the gateway in Node, over a client that takes everything. */
+/** Gateway connection in Node, over a client with unlimited buffer. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { WebSocketClientOptions } from "../../../device/host.js";
 
-/** As device/network/gateway-socket.ts has it, whose types need those of XS. */
+/** Type of device/network/gateway-socket.ts without its XS types. */
 interface Socket {
 	readonly isDrained: boolean;
 	send(text: string): void;
@@ -14,12 +14,12 @@ const isClass = (value: unknown): value is new (options: object) => Socket => ty
 const file: string = "../../../device/network/gateway-socket.ts";
 const { GatewaySocket }: { GatewaySocket?: unknown } = await import(file);
 
-// Of XS.
+// XS global.
 Reflect.defineProperty(ArrayBuffer, "fromString", {
 	value: (text: string) => Uint8Array.from(Buffer.from(text)).buffer,
 });
 
-test("what is sent once all is sent goes out in order, and not from within the write before", () => {
+test("sends queued messages in order, and not from within the previous write callback", () => {
 	const writes: string[] = [];
 	let depth = 0;
 	let deepest = 0;

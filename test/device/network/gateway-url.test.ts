@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseGatewayUrl } from "../../../device/network/gateway-url.js";
 
-test("another address is refused with a sentence that says what is expected", () => {
+test("rejects any other address with a message that describes the expected form", () => {
 	for (const url of [
 		"",
 		"gateway.local",

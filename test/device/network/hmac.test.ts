@@ -18,7 +18,7 @@ class Sha256 implements Digest {
 	}
 }
 
-test("HMAC-SHA-256 is as in RFC 4231, 4.3 and 4.7", () => {
+test("matches the HMAC-SHA-256 vectors of RFC 4231, 4.3 and 4.7", () => {
 	assert.equal(
 		hmacSha256(Sha256, "Jefe", "what do ya want for nothing?"),
 		"5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
@@ -30,7 +30,7 @@ test("HMAC-SHA-256 is as in RFC 4231, 4.3 and 4.7", () => {
 	);
 });
 
-test("it is Node's for all tokens, also those as long as a block of SHA-256", () => {
+test("matches Node's HMAC for all tokens, including those as long as a block of SHA-256", () => {
 	const ascii = fc.string({ unit: "binary-ascii", maxLength: 200 });
 	const token = fc.oneof(ascii, fc.constantFrom("k".repeat(63), "k".repeat(64), "k".repeat(65)));
 	fc.assert(

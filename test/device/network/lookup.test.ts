@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import type { ResolveOptions } from "../../../device/host.js";
 import { LookupTicket } from "../../../device/network/lookup.js";
 
-/** A resolver that answers when the test lets it. */
+/** Resolver that responds when the test tells it to. */
 function heldResolver() {
 	const asked: ResolveOptions[] = [];
 	class Resolver {
@@ -14,7 +14,7 @@ function heldResolver() {
 	return { asked, Resolver };
 }
 
-/** Does with a ticket what the SDK's clients do with their `dns` option. */
+/** Uses a ticket as the SDK's clients use their `dns` option. */
 function look(ticket: LookupTicket, host: string) {
 	const heard: string[] = [];
 	new ticket.io(ticket).resolve({
@@ -25,8 +25,8 @@ function look(ticket: LookupTicket, host: string) {
 	return heard;
 }
 
-describe("a name look-up", () => {
-	test("is for the host without the port of the Host header", () => {
+describe("name lookup", () => {
+	test("resolves the host without the port of the Host header", () => {
 		const { asked, Resolver } = heldResolver();
 		const heard = look(new LookupTicket(Resolver), "gateway.local:8080");
 		assert.equal(asked[0]?.host, "gateway.local");
@@ -34,7 +34,7 @@ describe("a name look-up", () => {
 		assert.deepEqual(heard, ["gateway.local is 10.0.0.1"]);
 	});
 
-	test("that is cancelled does not answer, so no socket is opened", () => {
+	test("opens no socket after it was canceled", () => {
 		for (const answer of ["onResolved", "onError"] as const) {
 			const { asked, Resolver } = heldResolver();
 			const ticket = new LookupTicket(Resolver);

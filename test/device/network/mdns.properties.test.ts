@@ -25,7 +25,7 @@ function answerWith(data: readonly string[], changed: Partial<Packet> = {}): Buf
 	});
 }
 
-/** Undefined: it is damaged. */
+/** undefined: the message is damaged. */
 function read(bytes: Uint8Array): readonly string[] | undefined {
 	try {
 		return readTexts(bytes);
@@ -35,7 +35,7 @@ function read(bytes: Uint8Array): readonly string[] | undefined {
 	}
 }
 
-test("a question is one for PTR records, whose name has the labels that were given", () => {
+test("a question asks for PTR records of the given name", () => {
 	const { type, questions } = decode(Buffer.from(gatewayQuestion("1a2b.dev-1-a1b2c3.ffee")));
 	assert.equal(type, "query");
 	assert.deepEqual(
@@ -44,7 +44,7 @@ test("a question is one for PTR records, whose name has the labels that were giv
 	);
 });
 
-test("the texts of an answer are read, in whichever section its record is", () => {
+test("reads the TXT strings of an answer from any section", () => {
 	fc.assert(
 		fc.property(texts, fc.boolean(), (given, isAdditional) => {
 			const record = { name, type: "TXT" as const, data: [...given] };
@@ -55,20 +55,20 @@ test("the texts of an answer are read, in whichever section its record is", () =
 	);
 });
 
-test("names that refer to others are passed over", () => {
-	// The record's name is a reference to byte 12.
+test("skips compressed names", () => {
+	// The record's name is a pointer to byte 12.
 	const text = Buffer.from("proof=1");
 	const record = [0xc0, 12, 0, 16, 0, 1, 0, 0, 0, 1, 0, text.length + 1, text.length, ...text];
 	const bytes = [0, 0, 0x84, 0, 0, 0, 0, 2, 0, 0, 0, 0, ...record, ...record];
 	assert.deepEqual(readTexts(Uint8Array.from(bytes)), ["proof=1", "proof=1"]);
 });
 
-test("an answer that is cut short anywhere is refused, and reads nothing beyond its end", () => {
+test("rejects an answer that is truncated anywhere, and never reads past its end", () => {
 	fc.assert(
 		fc.property(texts, fc.nat(), (given, draw) => {
 			const whole = answerWith(given);
 			const length = draw % whole.length;
-			// What follows in memory must not count.
+			// Bytes after the end must not matter.
 			const memory = new Uint8Array([...whole, ...whole]);
 			assert.equal(read(memory.subarray(0, length)), undefined);
 		}),
@@ -76,7 +76,7 @@ test("an answer that is cut short anywhere is refused, and reads nothing beyond 
 	);
 });
 
-test("damaged answers end in texts or a RangeError", () => {
+test("parses damaged answers or throws RangeError", () => {
 	const damage = fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 10 });
 	fc.assert(
 		fc.property(texts, damage, fc.uint8Array({ maxLength: 300 }), (given, changes, noise) => {

@@ -1,6 +1,6 @@
 /**
- * The Wi-Fi station and the trial of settings in Node, over a simulated radio and against a model: networks vanish, return,
- * change their password and do not answer, at any moment.
+ * Wi-Fi station and settings trial in Node, over a simulated radio and compared with a model: networks vanish,
+ * return, change their password and stop responding at any time.
  */
 
 import assert from "node:assert/strict";
@@ -24,11 +24,11 @@ type Name = (typeof names)[number];
 const passwords = ["", "password 1", "password 2"] as const;
 
 interface AccessPoint {
-	/** Empty: it is open, and takes every password. */
+	/** Empty: open network that accepts every password. */
 	readonly password: string;
 	readonly rssi: number;
 	readonly isHidden: boolean;
-	/** It gives no address. */
+	/** Assigns no IP address. */
 	readonly isSilent: boolean;
 	readonly leadsToGateway: boolean;
 }
@@ -42,11 +42,11 @@ function answer(world: World, ssid: string, password: string): WiFiReason | "sil
 	return accessPoint.isSilent ? "silent" : "joined";
 }
 
-/** As the SDK's driver: an attempt ends in a callback, or never; a scan takes 2 s, and excludes an attempt. */
+/** Simulates the SDK's driver: an attempt ends in a callback or never; a scan takes 2 s and excludes attempts. */
 class Radio implements WiFi {
 	static world: World = {};
 	static current: Radio | undefined;
-	/** Of each attempt, in order. */
+	/** SSID of each attempt, in order. */
 	static attempts: string[] = [];
 	readonly #onChanged: (property: string) => void;
 	connection = 200;
@@ -91,7 +91,7 @@ class Radio implements WiFi {
 			for (const name of names) {
 				const accessPoint = Radio.world[name];
 				if (!accessPoint || accessPoint.isHidden) continue;
-				// The network has a second access point, which is hardly in reach.
+				// Second access point of the network, barely in range.
 				for (const RSSI of [accessPoint.rssi, -95]) onFound({ SSID: name, RSSI });
 			}
 			onComplete();
@@ -101,13 +101,13 @@ class Radio implements WiFi {
 	disconnect(): void {
 		Timer.clear(this.#timer);
 		this.connection = 200;
-		// The event of the end comes later: in the pause before the next attempt, or in its scan.
+		// The disconnect event arrives later, in the pause before the next attempt or during its scan.
 		Timer.set(() => this.#onChanged("connection"), 1_000);
 	}
 
 	close(): void {}
 
-	/** The world has changed. */
+	/** Drops a connection whose network is gone. */
 	look(): void {
 		if (this.connection < 500) return;
 		const now = answer(Radio.world, this.#wanted.SSID, this.#wanted.password);
@@ -125,7 +125,7 @@ class Radio implements WiFi {
 const networkSettings = ["ssid", "password", "ssid2", "password2"] as const;
 type Values = { readonly [N in InstalledSetting]?: string };
 
-/** What main.ts makes of the two, with a gateway behind some of the access points. */
+/** Station and trial as main.ts combines them, with a gateway behind some of the access points. */
 class Device {
 	readonly store = new Map<string, string>();
 	readonly results: string[] = [];
@@ -138,7 +138,7 @@ class Device {
 		[this.trial, this.station] = this.#start();
 	}
 
-	/** Over its restarts. */
+	/** Persists across restarts. */
 	pass(ms: number): void {
 		for (let passed = 0; passed < ms; passed += 1_000) {
 			clock.pass(Math.min(1_000, ms - passed));
@@ -208,7 +208,7 @@ const settings = fc.record({
 	password2: fc.constantFrom(...passwords),
 });
 
-/** A device restarts with an empty radio; the last one's timers are gone. */
+/** Restarts the device with an idle radio and without the previous timers. */
 function begin(first: World, values: Values): Device {
 	clock.clear();
 	Radio.world = first;
@@ -227,10 +227,10 @@ function knownTo(device: Device): readonly WiFiNetwork[] {
 	);
 }
 
-/** Longer than a round with 20 s for each attempt, and the minute after it. */
+/** Longer than a round with 20 s for each attempt and the minute after it. */
 const longEnoughMs = 5 * 60_000;
 
-/** Time has passed, and nothing has changed. */
+/** Checks the state after a time without changes. */
 function checkConnected(device: Device, context: string): void {
 	Radio.attempts.length = 0;
 	device.pass(longEnoughMs);
@@ -248,7 +248,7 @@ function checkConnected(device: Device, context: string): void {
 	for (const { ssid } of known) assert.ok(Radio.attempts.includes(ssid), `${ssid} was not tried: ${context}`);
 }
 
-test("whatever networks do, a device joins a known one that can be joined, and tries each of them otherwise", () => {
+test("joins a known network whenever one is available, and tries each of them otherwise", () => {
 	const step = fc.oneof(
 		fc.record({ world }),
 		fc.record({ one: fc.constantFrom(...names), becomes: accessPoint }),
@@ -275,7 +275,7 @@ test("whatever networks do, a device joins a known one that can be joined, and t
 	assert.ok(joined > 0, "no run joined a network");
 });
 
-test("after a loss the network is joined that is the stronger one now", () => {
+test("joins the stronger network after a connection loss", () => {
 	const [near, far] = [-40, -80].map((rssi) => ({
 		password: "",
 		rssi,
@@ -298,7 +298,7 @@ test("after a loss the network is joined that is the stronger one now", () => {
 	}
 });
 
-test("a button also has the network tried whose password was refused before", () => {
+test("a button press retries a network whose password was rejected", () => {
 	const home = { password: "password 1", rssi: -40, isHidden: false, isSilent: false, leadsToGateway: true };
 	const device = begin({ a: home }, { ssid: "a", password: "password 2", ssid2: "b" });
 	device.pass(10_000);
@@ -328,7 +328,7 @@ function isKept(values: Values, changed: ChangedSettings): boolean {
 	return false;
 }
 
-test("each trial of networks ends where the model says, and the device has a network to try", () => {
+test("ends each settings trial as the model does, with at least one network to try", () => {
 	const changed: fc.Arbitrary<ChangedSettings> = fc
 		.record(
 			{

@@ -8,7 +8,7 @@ import { listen } from "../../support/ports.js";
 import { type Connection, powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
 import { pass, powerOnInVirtualTime, yieldToSockets } from "../../support/virtual-time.js";
 
-/** A TCP server that counts its connections, and passes each to the test. */
+/** Starts a TCP server that counts its connections and passes each to the test. */
 async function runCountingServer(t: TestContext, onConnection: (socket: Socket) => void) {
 	const sockets: Socket[] = [];
 	const server = createServer((socket) => {
@@ -29,12 +29,12 @@ const dark = "00".repeat(36);
 const ring = (device: { readonly board: { readonly pixels: Uint8Array } }) =>
 	Buffer.from(device.board.pixels).toString("hex");
 
-/** Each frame of a lit ring would be a moment of the clock to wait for. */
+/** Turns the ring off: each of its frames would be one step of the clock. */
 const darkRing = { command: "set_led", value: "idle" };
 const isDark = ({ led_ring }: StateReport["peripherals"]) => led_ring.state_id === 0;
 
-describe("a gateway that is down", () => {
-	test("is tried five more times within 31 s, then again after a minute; the ring shows it", async (t) => {
+describe("unreachable gateway", () => {
+	test("is retried five times within 31 s, then again after a minute, and shown on the ring", async (t) => {
 		const gateway = await runCountingServer(t, (socket) => socket.destroy());
 		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
 		await pass(device, 0);
@@ -59,7 +59,7 @@ describe("a gateway that is down", () => {
 		assert.ok(gateway.connections() > 6, "a new round");
 	});
 
-	test("is tried immediately when a button is pressed", async (t) => {
+	test("is retried immediately when a button is pressed", async (t) => {
 		const gateway = await runCountingServer(t, (socket) => socket.destroy());
 		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
 		await settled(() => gateway.connections() === 1);
@@ -70,7 +70,7 @@ describe("a gateway that is down", () => {
 		assert.equal(gateway.connections(), 7);
 	});
 
-	test("that accepts and does not answer is given up after 20 s", async (t) => {
+	test("times out after 20 s when it accepts the connection and sends no response", async (t) => {
 		const gateway = await runCountingServer(t, () => {});
 		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
 		await settled(() => gateway.connections() === 1);
@@ -80,7 +80,7 @@ describe("a gateway that is down", () => {
 		assert.equal(gateway.connections(), 2);
 	});
 
-	test("that answers with garbage, or refuses, is a failed attempt", async (t) => {
+	test("counts as a failed attempt when it sends garbage or rejects the upgrade", async (t) => {
 		for (const answer of [
 			"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n",
 			"HTTP/1.1 500\r\n\r\n",
@@ -131,9 +131,9 @@ describe("a gateway that stays connected", () => {
 			const arrived = gateway.connection().then((again) => {
 				next = again;
 			});
-			// It is left alone where no connection is expected.
+			// Clock stopped where no connection is expected.
 			arrived.catch(() => {});
-			// The longest delay of a round is 16 s; between two rounds there are 30 s at least.
+			// The longest delay of a round is 16 s; two rounds are at least 30 s apart.
 			for (let step = 0; step < 80 && !next; step++) {
 				await advance(250);
 				await yieldToSockets();
@@ -149,17 +149,17 @@ describe("a gateway that stays connected", () => {
 		return 7;
 	}
 
-	test("for less than 30 s each time uses up the retries", async (t) => {
+	test("uses up the retries when each connection lasts less than 30 s", async (t) => {
 		assert.equal(await loseSeveral(t, 28_000), 5);
 	});
 
-	test("for 30 s each time restarts the retries", async (t) => {
+	test("restarts the retries when each connection lasts 30 s", async (t) => {
 		assert.equal(await loseSeveral(t, 30_000), 7);
 	});
 });
 
-describe("an access point that comes and goes", () => {
-	test("is shown by the ring: flashing red, solid red after five retries, then the gateway's colors", async (t) => {
+describe("unstable access point", () => {
+	test("flashes the ring red, then solid red after five retries, then shows the gateway's state", async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
 		const first = await gateway.connection();
@@ -194,7 +194,7 @@ describe("an access point that comes and goes", () => {
 		const gateway = await runCountingServer(t, (socket) => socket.destroy());
 		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
 		await settled(() => gateway.connections() === 1);
-		// All retries are used up, and the next round is planned.
+		// All retries are used up, and the next round is scheduled.
 		await pass(device, 32_000);
 		device.board.accessPoint = undefined;
 		for (let look = 0; look < 70; look++) {
@@ -204,7 +204,7 @@ describe("an access point that comes and goes", () => {
 		assert.equal(gateway.connections(), 6);
 	});
 
-	test("of another name is not joined", async (t) => {
+	test("is ignored if it has another name", async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const device = await powerOn(t, gateway, "DEV-1", {
 			clock: "virtual",
@@ -216,10 +216,10 @@ describe("an access point that comes and goes", () => {
 	});
 });
 
-describe("the heartbeat", () => {
-	test("sends a ping after 15 s without a frame, and ends the connection after 45 s", async (t) => {
+describe("heartbeat", () => {
+	test("sends a ping after 15 s without a frame, and closes the connection after 45 s", async (t) => {
 		const { device, gateway, connection, pass: advance } = await powerOnInVirtualTime(t, "DEV-1");
-		// From now on it reads and answers nothing, not even a ping.
+		// From now on the gateway reads and sends nothing, not even a pong.
 		connection.socket.pause();
 		await advance(44_900);
 		assert.notEqual(ring(device), orange, "connected, for all that it knows");
@@ -250,7 +250,7 @@ describe("the heartbeat", () => {
 	});
 });
 
-/** Lets real sockets do their part until `isTrue`. */
+/** Lets real sockets work until `isTrue` returns true. */
 async function settled(isTrue: () => boolean): Promise<void> {
 	await waitUntil(isTrue);
 }

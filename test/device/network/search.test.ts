@@ -1,4 +1,4 @@
-/** A device without the setting `gateway`, in virtual time; its questions by multicast DNS come to the test, which answers them. */
+/** Discovery by a device without a `gateway` setting, in virtual time. The test responds to its mDNS questions. */
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
@@ -63,13 +63,13 @@ async function search(
 			};
 		},
 	});
-	/** Lets time pass until the device has connected, or it is known that it does not. */
+	/** Advances the clock until the device has connected or has given up. */
 	const connectionTo = (gateway: ScriptedGateway) =>
 		passUntil(device, Promise.race([gateway.connection(), failed]));
 	return { device, traced, countQuestions: () => questions, fail, connectionTo };
 }
 
-/** What a gateway that knows the token answers. */
+/** Response of a gateway that knows the token. */
 function factsOf({ nonce }: Question, address: string, key = token): readonly string[] {
 	return [
 		"path=/device",
@@ -78,8 +78,8 @@ function factsOf({ nonce }: Question, address: string, key = token): readonly st
 	];
 }
 
-describe("a device without an address of its gateway", () => {
-	test("asks for one, connects to the one that knows its token, and keeps its address", async (t) => {
+describe("device without a gateway address", () => {
+	test("discovers the gateway that knows its token, connects and stores its address", async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const asked: Question[] = [];
 		const { device, connectionTo } = await search(t, (question) => {
@@ -101,7 +101,7 @@ describe("a device without an address of its gateway", () => {
 		assert.equal(asked.length, 1, "it has the address");
 	});
 
-	test("is not taken in by those that do not know the token, which never get it", async (t) => {
+	test("ignores gateways that do not know the token, and never sends it to them", async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const other = createServer();
 		const url = `ws://127.0.0.1:${await listen(t, other)}/device`;
@@ -110,7 +110,7 @@ describe("a device without an address of its gateway", () => {
 			answer([`address=${url}`]);
 			answer([`address=${url}`, "proof="]);
 			answer(factsOf(question, url, "another-token-of-the-tests"));
-			// What the true gateway answers, or the device has sent, with another address.
+			// Replay of the real gateway's response and of the device's question, with another address.
 			answer([...factsOf(question, gateway.url).slice(2), `address=${url}`]);
 			answer([`address=${url}`, `proof=${question.proof}`]);
 			answer(factsOf({ ...question, nonce: `${nonce}0` }, url));
@@ -121,7 +121,7 @@ describe("a device without an address of its gateway", () => {
 		assert.match(traced.join(""), /does not know this device's token/);
 	});
 
-	test("asks again, more and more seldom, and says when it has found none", async (t) => {
+	test("repeats the question with increasing intervals, and logs when no gateway responds", async (t) => {
 		const { device, traced, countQuestions } = await search(t, () => {});
 		const sentAt: number[] = [];
 		for (let second = 0; second < 190; second++) {
@@ -136,7 +136,7 @@ describe("a device without an address of its gateway", () => {
 		assert.equal(device.setting("gateway"), undefined);
 	});
 
-	test("draws another nonce for each search", async (t) => {
+	test("uses a new nonce for each search", async (t) => {
 		const nonces = new Set<string>();
 		const { device } = await search(t, ({ nonce }) => nonces.add(nonce));
 		await pass(device, 10_000);
@@ -149,7 +149,7 @@ describe("a device without an address of its gateway", () => {
 		assert.equal(nonces.size, 2);
 	});
 
-	test("survives damaged answers", async (t) => {
+	test("survives damaged responses", async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const { connectionTo } = await search(t, (question, count) => {
 			if (count < 4) return question.answer(["x".repeat(count)]);
@@ -159,7 +159,7 @@ describe("a device without an address of its gateway", () => {
 		await connectionTo(gateway);
 	});
 
-	test("that has an authority takes no gateway without TLS", async (t) => {
+	test("rejects gateways without TLS if it has an authority", async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const { device, traced } = await search(
 			t,
@@ -171,7 +171,7 @@ describe("a device without an address of its gateway", () => {
 		assert.doesNotMatch(traced.join(""), /found gateway/);
 	});
 
-	test("goes to another gateway where the one that it has found cannot be reached, and returns to it later", async (t) => {
+	test("switches to another gateway when its own is unreachable, and returns later", async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const away = `ws://127.0.0.1:${await freePort()}/device`;
 		let isThere = false;
@@ -194,7 +194,7 @@ describe("a device without an address of its gateway", () => {
 		assert.equal(device.setting("gateway"), gateway.url);
 	});
 
-	test("and without a token asks no one: it waits to be installed", async (t) => {
+	test("sends no questions without a token and waits for provisioning", async (t) => {
 		const { device, traced, countQuestions } = await search(t, () => {}, { token: "" });
 		await pass(device, 10_000);
 		assert.equal(countQuestions(), 0);
@@ -202,7 +202,7 @@ describe("a device without an address of its gateway", () => {
 	});
 });
 
-test("an address that was found and has moved is not replaced by another one", async (t) => {
+test("keeps a discovered address instead of switching to another gateway", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const { url } = gateway;
 	const searching = await search(t, (question) => question.answer(factsOf(question, url)));

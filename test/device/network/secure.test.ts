@@ -16,7 +16,7 @@ import { pass, passUntil } from "../../support/virtual-time.js";
 
 const skip = spawnSync("openssl", ["version"]).status === 0 ? false : "openssl makes the certificates";
 
-/** A gateway on TLS whose certificate is good for `name`, and the certificate authority to trust. */
+/** Starts a gateway with a TLS certificate valid for `name`. @returns it and the certificate authority to trust */
 async function runSecureGateway(t: TestContext, name: string) {
 	const folder = await temporaryDirectory(t);
 	const file = (base: string) => join(folder, base);
@@ -57,14 +57,14 @@ async function runSecureGateway(t: TestContext, name: string) {
 	};
 }
 
-test("a device connects to a gateway whose certificate its authority signed", { skip }, async (t) => {
+test("connects to a gateway whose certificate its authority signed", { skip }, async (t) => {
 	const { gateway, url, ca } = await runSecureGateway(t, "IP:127.0.0.1");
 	await powerOn(t, { url }, "DEV-1", { settings: { gateway: url, token: "t", ca } });
 	const connection = await gateway.connection();
 	await connection.next("state_report");
 });
 
-test("its authority and its time server are stored, for an image that was built without them", {
+test("stores authority and time server for images built without them", {
 	skip,
 }, async (t) => {
 	const { gateway, url, ca } = await runSecureGateway(t, "IP:127.0.0.1");
@@ -79,7 +79,7 @@ test("its authority and its time server are stored, for an image that was built 
 	assert.equal(again.board.timeServer, "time.example");
 });
 
-test("the first attempt succeeds without a time server: the clock starts at the image's build time", {
+test("succeeds at the first attempt without a time server: the clock starts at the build time", {
 	skip,
 }, async (t) => {
 	const { gateway, url, ca, failedHandshakes } = await runSecureGateway(t, "IP:127.0.0.1");
@@ -91,7 +91,7 @@ test("the first attempt succeeds without a time server: the clock starts at the 
 	assert.equal(failedHandshakes(), 0);
 });
 
-test("a certificate that is not valid by the device's clock is refused until a time server answers", {
+test("rejects a certificate that is invalid by its clock until a time server responds", {
 	skip,
 }, async (t) => {
 	const { gateway, url, ca } = await runSecureGateway(t, "IP:127.0.0.1");
@@ -117,7 +117,7 @@ test("a certificate that is not valid by the device's clock is refused until a t
 	assert.ok(device.machine.now >= 60_000, `connected after ${device.machine.now} ms`);
 });
 
-test("it trusts neither another authority nor a certificate for another name", { skip }, async (t) => {
+test("trusts neither another authority nor a certificate for another name", { skip }, async (t) => {
 	const other = await runSecureGateway(t, "IP:127.0.0.1");
 	const misnamed = await runSecureGateway(t, "DNS:elsewhere.example");
 	for (const [server, ca] of [

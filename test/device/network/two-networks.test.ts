@@ -1,4 +1,6 @@
-/** Two networks that come and go, for firmware in XS. networks.properties.test.ts has the rules, against a model. */
+/**
+ * Two networks that come and go, with firmware in XS. networks.properties.test.ts compares the rules with a model.
+ */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -46,8 +48,8 @@ async function start(
 	return { device, gateway, traced };
 }
 
-/** The next connection, and its first report. */
-/** The delay between two rounds, a scan and an attempt (`device/network/backoff.ts`, `wifi.ts`). */
+/** Next connection and its first report. */
+/** Pause between two rounds, a scan and an attempt (`device/network/backoff.ts`, `wifi.ts`). */
 const longestRetryMs = 60_000 + 6_000 + 20_000;
 
 async function connected(device: VirtualDevice, gateway: ScriptedGateway) {
@@ -55,7 +57,7 @@ async function connected(device: VirtualDevice, gateway: ScriptedGateway) {
 	return { connection, report: await connection.next("state_report") };
 }
 
-describe("of two networks", () => {
+describe("with two networks", () => {
 	for (const [near, far] of [
 		[home, guest],
 		[guest, home],
@@ -72,14 +74,14 @@ describe("of two networks", () => {
 			);
 		});
 
-	test("the other is joined where the stronger refuses the password, within seconds", async (t) => {
+	test("joins the other one within seconds when the stronger one rejects the password", async (t) => {
 		const { device, gateway } = await start(t, [{ ...home, password: "changed", rssi: -30 }, guest]);
 		const { network } = (await connected(device, gateway)).report;
 		assert.equal(network.wifi_ssid, "guest");
 		assert.ok(device.machine.now < 5_000, `${device.machine.now} ms`);
 	});
 
-	test("the other is joined when the password of the joined one changes, and the loss is reported", async (t) => {
+	test("joins the other one when the password of the current one changes, and reports the loss", async (t) => {
 		const { device, gateway } = await start(t, [home, guest]);
 		await connected(device, gateway);
 		device.board.accessPoints = [{ ...home, password: "changed" }, guest];
@@ -88,7 +90,7 @@ describe("of two networks", () => {
 		assert.equal(network.last_loss, "wrong_password");
 	});
 
-	test("a hidden one is joined where the other, which a scan finds, cannot be", async (t) => {
+	test("joins a hidden network when the one found by a scan fails", async (t) => {
 		const { device, gateway } = await start(t, [
 			{ ...home, isHidden: true },
 			{ ...guest, password: "changed" },
@@ -97,7 +99,7 @@ describe("of two networks", () => {
 	});
 });
 
-test("the second one with the name of the first is for a password that will change", async (t) => {
+test("accepts a second network with the name of the first, for a planned password change", async (t) => {
 	const { device, gateway } = await start(t, [home], {
 		...known,
 		ssid2: "home",
@@ -108,7 +110,7 @@ test("the second one with the name of the first is for a password that will chan
 	assert.equal((await connected(device, gateway)).report.network.reconnects, 1);
 });
 
-test("hours without any network and without a button end when either one is back", async (t) => {
+test("recovers after hours without a network, without a button press", async (t) => {
 	const { device, gateway } = await start(t, [home, guest]);
 	await connected(device, gateway);
 	for (const back of [guest, home]) {
@@ -123,7 +125,7 @@ test("hours without any network and without a button end when either one is back
 	}
 });
 
-test("one without a way to the gateway is left after 10 minutes, and not before", async (t) => {
+test("leaves a network without access to the gateway after 10 minutes", async (t) => {
 	const { device, gateway } = await start(t, [home, guest]);
 	const { connection } = await connected(device, gateway);
 	const accepts = gateway.server.shouldHandle;
@@ -141,7 +143,7 @@ test("one without a way to the gateway is left after 10 minutes, and not before"
 	assert.equal(await cutFor(11 * 60_000), "home");
 });
 
-describe("a trial of a second network", () => {
+describe("trial of a second network", () => {
 	const onlyFirst = { ssid: "home", password: "home password" };
 	const second = { ssid2: "guest", password2: "guest password" };
 	const cases: readonly [
@@ -186,7 +188,7 @@ describe("a trial of a second network", () => {
 			assert.doesNotMatch(traced.join(""), /guest password|wrong password|home password/);
 		});
 
-	test("ends with it: what was on trial is then a network like the other", async (t) => {
+	test("treats both networks alike once it has ended", async (t) => {
 		const { device, gateway } = await start(t, [home], onlyFirst);
 		const first = await connected(device, gateway);
 		first.connection.send({
@@ -201,7 +203,7 @@ describe("a trial of a second network", () => {
 		assert.equal((await connected(device, gateway)).report.network.wifi_ssid, "home");
 	});
 
-	test("removes it with its password", async (t) => {
+	test("removes the network with its password", async (t) => {
 		const { device, gateway } = await start(t, [home, guest]);
 		const { connection } = await connected(device, gateway);
 		connection.send({ command: "set_settings", value: { ssid2: "" } });
@@ -211,7 +213,7 @@ describe("a trial of a second network", () => {
 	});
 });
 
-test("a fleet whose first network vanishes is on the second within a minute", async (t) => {
+test("a fleet moves to the second network within a minute when the first one vanishes", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const program = await buildFirmware();
 	const fleet: VirtualDevice[] = [];

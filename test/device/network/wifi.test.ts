@@ -10,7 +10,7 @@ const red = "2f0000".repeat(12);
 const dark = "00".repeat(36);
 const ring = (device: VirtualDevice) => Buffer.from(device.board.pixels).toString("hex");
 
-/** Powers a device on whose settings name the network "home" and the password "secret". */
+/** Starts a device with the network "home" and the password "secret" in its settings. */
 async function start(t: TestContext, accessPoint: AccessPoint | undefined) {
 	const gateway = await runScriptedGateway(t);
 	const said: string[] = [];
@@ -28,10 +28,10 @@ async function start(t: TestContext, accessPoint: AccessPoint | undefined) {
 	return { device, gateway, said, states };
 }
 
-describe("a wrong password", () => {
+describe("wrong password", () => {
 	const accessPoint = { ssid: "home", rssi: -50, password: "other" };
 
-	test("shows solid red, is traced, and is tried about once a minute", async (t) => {
+	test("shows solid red, is logged and is retried about once a minute", async (t) => {
 		const { device, said, states } = await start(t, accessPoint);
 		for (let look = 0; look < 480; look++) {
 			assert.equal(ring(device), red, `look ${look}`);
@@ -42,7 +42,7 @@ describe("a wrong password", () => {
 		assert.deepEqual(states, ["connecting", "failed"]);
 	});
 
-	test("is tried immediately when a button is pressed, and the device connects once it is accepted", async (t) => {
+	test("is retried immediately when a button is pressed, and the device connects once it is accepted", async (t) => {
 		const { device, gateway } = await start(t, accessPoint);
 		await pass(device, 5000);
 		device.board.accessPoint = { ssid: "home", rssi: -50, password: "secret" };
@@ -53,7 +53,7 @@ describe("a wrong password", () => {
 		assert.ok(device.machine.now < 10_000, `connected after ${device.machine.now} ms`);
 	});
 
-	test("that was right before is retried as usual: a weak signal ends the handshake in the same way", async (t) => {
+	test("is retried as usual if it was right before: a weak signal ends the handshake in the same way", async (t) => {
 		const { device, gateway, said, states } = await start(t, { ssid: "home", rssi: -50, password: "secret" });
 		await (await gateway.connection()).next("state_report");
 		device.board.accessPoint = accessPoint;
@@ -63,8 +63,8 @@ describe("a wrong password", () => {
 	});
 });
 
-describe("an absent access point", () => {
-	test("is traced, and the ring flashes red until all retries are used up", async (t) => {
+describe("absent access point", () => {
+	test("is logged, and the ring flashes red until all retries are used up", async (t) => {
 		const { device, said, states } = await start(t, undefined);
 		const looks = new Set<string>();
 		for (let look = 0; look < 16; look++) {
@@ -79,7 +79,7 @@ describe("an absent access point", () => {
 	});
 });
 
-test("the host name for DHCP is the device's id", async (t) => {
+test("sends the device id as DHCP host name", async (t) => {
 	const { device } = await start(t, undefined);
 	for (let round = 0; round < 1000 && device.board.hostname === ""; round++) await setImmediate();
 	assert.equal(device.board.hostname, "dev-1-a1b2c3");

@@ -1,11 +1,11 @@
-/** The filter in V8, over every raw value; proto-1.test.ts and soak-proto-1.long.test.ts run it in XS. */
+/** Ambient light filter in V8, over every raw value. proto-1.test.ts and soak-proto-1.long.test.ts run it in XS. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AmbientLight } from "../../../device/peripherals/ambient-light.js";
 import { clock } from "../update/timer.js";
 
-/** A light sensor whose converter gives what the test sets; undefined is what the SDK's driver gives where it fails. */
+/** Light sensor whose converter returns `raw`; undefined is what the SDK's driver returns on failure. */
 class Sensor {
 	sample: number | undefined;
 	readonly #light: AmbientLight;
@@ -32,7 +32,7 @@ class Sensor {
 		return this.#light.fault;
 	}
 
-	/** @returns the level after that many samples of this value */
+	/** @returns the level after `count` samples of this value */
 	after(samples: number, sample: number | undefined): number {
 		this.sample = sample;
 		clock.pass(samples * 100);
@@ -40,7 +40,7 @@ class Sensor {
 	}
 }
 
-test("every raw value is reached exactly, from above and below, without drift", (t) => {
+test("reaches every raw value exactly, from above and below, without drift", (t) => {
 	t.after(clock.clear);
 	const rising = new Sensor(0);
 	const falling = new Sensor(4095);
@@ -54,7 +54,7 @@ test("every raw value is reached exactly, from above and below, without drift", 
 	for (const value of [4095, 0, 1, 4095, 4094, 2, 3, 0]) assert.equal(steps.after(50, value), value);
 });
 
-test("a sample that fails leaves the level as it is", (t) => {
+test("ignores a failed sample", (t) => {
 	t.after(clock.clear);
 	for (const failed of [undefined, Number.NaN]) {
 		const light = new Sensor(failed);
@@ -65,7 +65,7 @@ test("a sample that fails leaves the level as it is", (t) => {
 	}
 });
 
-test("a sample that is out of range counts as the end of the range", (t) => {
+test("clamps a sample that is out of range", (t) => {
 	t.after(clock.clear);
 	const light = new Sensor(2000);
 	for (const [sample, level] of [
@@ -81,7 +81,7 @@ test("a sample that is out of range counts as the end of the range", (t) => {
 	}
 });
 
-test("no sample above 0 for ten minutes since the start is a fault, until one is", (t) => {
+test("reports a fault after ten minutes without a sample above 0, until there is one", (t) => {
 	t.after(clock.clear);
 	const minute = 600;
 	for (const dark of [0, undefined]) {
@@ -100,7 +100,7 @@ test("no sample above 0 for ten minutes since the start is a fault, until one is
 	assert.equal(lit.fault, undefined);
 });
 
-test("other resolutions are scaled to 12 bits", (t) => {
+test("scales other resolutions to 12 bits", (t) => {
 	t.after(clock.clear);
 	for (const [resolution, sample, level] of [
 		[13, 8191, 4095],

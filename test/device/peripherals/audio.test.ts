@@ -18,12 +18,12 @@ import { powerOnInVirtualTime } from "../../support/virtual-time.js";
 /** Register 0x32, DAC_VOLUME: 0xbf is 0 dB, each step 0.5 dB, 0 mutes (ES8311 data sheet). */
 const codecGain = (board: Board) => board.codec.registers[0x32];
 
-/** What Moddable's output on ESP32 takes before it starts: five blocks. */
+/** Bytes that Moddable's output on ESP32 accepts before it starts: five blocks. */
 const longestChimeBytes = 5 * 4092;
 
-/** A chime's samples, as the WAV file has them. */
+/** Samples of a chime's WAV file. */
 const samplesOf = (chime: string) => readFileSync(chimePath(chime)).subarray(44);
-/** How long a chime sounds: 16 samples of 2 bytes a millisecond. */
+/** Duration of a chime: 16 samples of 2 bytes a millisecond. */
 const msOf = (chime: string) => Math.ceil(samplesOf(chime).length / 32);
 
 for (const chime of chimes)
@@ -60,7 +60,7 @@ for (const chime of chimes)
 		assert.equal(board.isSounding, false);
 	});
 
-test("a paused chime continues where it stopped", async (t) => {
+test("resumes a paused chime where it stopped", async (t) => {
 	const { device, pass, connection } = await powerOnInVirtualTime(t, "DEV-1");
 	const { board } = device;
 	const press = async () => {
@@ -81,7 +81,7 @@ test("a paused chime continues where it stopped", async (t) => {
 	assert.equal(board.isSounding, false);
 	board.sound.length = 0;
 	await press();
-	// Played for 20 + 160 + 20 ms before the second press was certain.
+	// Played for 20 + 160 + 20 ms before the second press was debounced.
 	const heard = 200 * 32;
 	const rest = samplesOf("startup").subarray(heard);
 	assertSameBytes(Buffer.concat(board.sound).subarray(0, rest.length), rest);
@@ -108,7 +108,7 @@ test("a chime replaces the previous one", async (t) => {
 	await connection.next("state_report", ({ peripherals }) => peripherals.audio.player_state === "idle");
 });
 
-test("a chime that begins while another fades is played in full", async (t) => {
+test("plays a chime in full that starts while another one fades out", async (t) => {
 	const { device, pass, command } = await powerOnInVirtualTime(t, "DEV-1");
 	const { board } = device;
 	await command({ command: "play_audio", value: "startup" }, ({ audio }) => audio.player_state === "playing");
@@ -119,7 +119,7 @@ test("a chime that begins while another fades is played in full", async (t) => {
 	assert.deepEqual([board.isSounding, codecGain(board)], [true, 0xbf - 50]);
 });
 
-/** The flash of a device that has run before, and remembers these. */
+/** Flash of a device with these stored values from an earlier start. */
 function flashWith(remembered: Readonly<Record<string, string>>): Flash {
 	const flash = new Flash({ byteLength: flashBytes });
 	flashFactoryImage(flash, makeVirtualImage(Buffer.from("of an earlier start"), "DEV-1", "0.9.0"));
@@ -127,7 +127,7 @@ function flashWith(remembered: Readonly<Record<string, string>>): Flash {
 	return flash;
 }
 
-test("the codec is muted before the first sound, and a device without a stored audible volume unmutes to 50", async (t) => {
+test("mutes the codec until the first sound; without a stored volume, unmute sets 50", async (t) => {
 	const flash = flashWith({ volume: "0" });
 	const { device, connection, pass } = await powerOnInVirtualTime(t, "DEV-1", { flash });
 	assert.equal(codecGain(device.board), 0);
@@ -138,7 +138,7 @@ test("the codec is muted before the first sound, and a device without a stored a
 	assert.equal(codecGain(device.board), 0);
 });
 
-test("a device that was muted when it lost power stays muted, and unmutes to the previous volume", async (t) => {
+test("stays muted after a power cut, and unmutes to the previous volume", async (t) => {
 	const { device, gateway, connection, pass, command } = await powerOnInVirtualTime(t, "DEV-1");
 	await command({ command: "set_volume", value: 30 }, ({ audio }) => audio.volume === 30);
 	connection.send({ command: "set_volume", value: 0 });
@@ -151,7 +151,7 @@ test("a device that was muted when it lost power stays muted, and unmutes to the
 	assert.equal((await again.query()).peripherals.audio.volume, 30);
 });
 
-test("a stored volume is brought into range", async (t) => {
+test("clamps a stored volume", async (t) => {
 	for (const [kept, volume] of [
 		["4.1e-310", 0],
 		["7.9", 7],
@@ -165,7 +165,7 @@ test("a stored volume is brought into range", async (t) => {
 	}
 });
 
-test("a chime that cannot be played ends immediately, without other effects", async (t) => {
+test("ends a chime immediately that cannot be played, without side effects", async (t) => {
 	const program = await buildFirmware({
 		"peripherals/chimes": "test/hosts/virtual/xs/firmware/no-chimes.ts",
 	});
@@ -182,7 +182,7 @@ test("a chime that cannot be played ends immediately, without other effects", as
 	await command({ command: "set_volume", value: 8 }, ({ audio }) => audio.volume === 8);
 });
 
-test("the volume goes to the codec's gain, in even steps, and never to the samples", async (t) => {
+test("applies the volume to the codec's gain in even steps, and never to the samples", async (t) => {
 	const { device, command } = await powerOnInVirtualTime(t, "DEV-1");
 	const { board } = device;
 	await command({ command: "play_audio", value: "startup" }, ({ audio }) => audio.player_state === "playing");
@@ -200,7 +200,7 @@ test("the volume goes to the codec's gain, in even steps, and never to the sampl
 	assertSameBytes(Buffer.concat(board.sound).subarray(0, samples.length), samples);
 });
 
-test("a codec that does not answer throws nothing, and is set up within 5 s of answering again", async (t) => {
+test("sets the codec up within 5 s after it responds again", async (t) => {
 	const { device, command, pass } = await powerOnInVirtualTime(t, "DEV-1");
 	const { codec } = device.board;
 	codec.isAnswering = false;
@@ -219,7 +219,7 @@ test("a codec that does not answer throws nothing, and is set up within 5 s of a
 	assert.equal(codecGain(device.board), 0xbf - 20);
 });
 
-test("the chimes are those that the script generates, and fit the output", () => {
+test("has the chimes that the script generates, which fit the output", () => {
 	for (const chime of chimes) {
 		assert.ok(
 			readFileSync(chimePath(chime)).equals(makeChime(chime)),

@@ -3,13 +3,13 @@ import { describe, type TestContext, test } from "node:test";
 import type { ButtonName } from "../../../device/host.js";
 import { powerOnInVirtualTime } from "../../support/virtual-time.js";
 
-test("a bouncing contact is one press, reported after 20 ms of a stable level", async (t) => {
+test("debounces a contact, and reports one press after 20 ms of a stable level", async (t) => {
 	const { device, connection, pass } = await powerOnInVirtualTime(t, "DEV-1");
 	for (const level of [true, false, true, false, true]) {
 		device.board.setButton("volumeUp", level);
 		await pass(5);
 	}
-	// The last edge is 5 ms old.
+	// The last edge is 5 ms ago.
 	await pass(14);
 	const bouncing = await connection.query();
 	assert.equal(bouncing.peripherals.buttons.btn_vol_up, false);
@@ -28,7 +28,7 @@ test("a bouncing contact is one press, reported after 20 ms of a stable level", 
 	assert.equal(released.peripherals.audio.volume, 55, "a release does nothing");
 });
 
-test("a spike shorter than 20 ms is no press", async (t) => {
+test("ignores a spike shorter than 20 ms", async (t) => {
 	const { device, connection, pass } = await powerOnInVirtualTime(t, "DEV-1");
 	device.board.setButton("mute", true);
 	await pass(10);
@@ -73,7 +73,7 @@ describe("volume while muted", () => {
 		const timed = await powerOnInVirtualTime(t, "DEV-1");
 		const { device, connection, pass, command } = timed;
 		await command({ command: "set_volume", value: volume }, ({ audio }) => audio.volume === volume);
-		/** @returns the volume afterwards */
+		/** @returns the resulting volume */
 		const press = async (name: ButtonName) => {
 			device.board.setButton(name, true);
 			await pass(20);
@@ -104,7 +104,7 @@ describe("volume while muted", () => {
 		});
 	}
 
-	test("does not apply after turning down to 0: volume up continues from 0", async (t) => {
+	test("volume up continues from 0 after turning down to 0", async (t) => {
 		const { press } = await muting(t, 8);
 		assert.equal(await press("volumeDown"), 3);
 		assert.equal(await press("volumeDown"), 0);
@@ -125,7 +125,7 @@ describe("volume while muted", () => {
 	});
 });
 
-test("a button that is held while the board starts is reported, and triggers nothing until it is pressed again", async (t) => {
+test("reports a button held during the start, and triggers nothing until it is pressed again", async (t) => {
 	const { device, gateway, pass } = await powerOnInVirtualTime(t, "DEV-1");
 	const { board } = device;
 	const held = ["play", "mute", "volumeUp"] as const;
@@ -156,7 +156,7 @@ test("a button that is held while the board starts is reported, and triggers not
 	await connection.next("state_report", ({ peripherals }) => peripherals.audio.player_state === "playing");
 });
 
-test("a button that is released while the board starts is not pressed", async (t) => {
+test("a button released during the start is not pressed", async (t) => {
 	const { device, gateway, pass } = await powerOnInVirtualTime(t, "DEV-1");
 	device.board.setButton("play", true);
 	await device.powerCycle();

@@ -12,7 +12,7 @@ import {
 
 type Color = readonly [number, number, number];
 
-/** What twelve pixels show, as `[red, green, blue]` each. */
+/** Colors of twelve pixels, as `[red, green, blue]` each. */
 function frame(state: LedState, timeMs: number, brightness = 1): Color[] {
 	const pixels: Color[] = [];
 	const strip = {
@@ -30,10 +30,10 @@ function frame(state: LedState, timeMs: number, brightness = 1): Color[] {
 
 const all = (color: Color) => Array.from({ length: 12 }, () => color);
 
-describe("the ring's patterns", () => {
+describe("ring patterns", () => {
 	test("off is dark at any brightness", () => assert.deepEqual(frame(ledState.off, 0), all([0, 0, 0])));
 
-	test("failed is solid red, or orange where the gateway failed", () => {
+	test("failed is solid red, or orange for the gateway", () => {
 		for (const timeMs of [0, 499, 500, 12_345]) {
 			assert.deepEqual(frame(ledState.wifiFailed, timeMs), all([255, 0, 0]));
 			assert.deepEqual(frame(ledState.serverFailed, timeMs), all([255, 96, 0]));
@@ -54,7 +54,7 @@ describe("the ring's patterns", () => {
 		}
 	});
 
-	test("connected is the whole rainbow, which turns once in two seconds", () => {
+	test("connected is the whole rainbow and turns once in two seconds", () => {
 		const start: Color[] = [
 			[255, 0, 0],
 			[255, 128, 0],
@@ -103,7 +103,7 @@ describe("the ring's patterns", () => {
 	});
 });
 
-test("a static pattern is not painted again", () => {
+test("a static pattern is not redrawn", () => {
 	for (const state of [ledState.off, ledState.wifiFailed, ledState.serverFailed])
 		assert.equal(frameIntervalMs(state), 0);
 	for (const state of [ledState.wifiConnecting, ledState.serverConnecting])

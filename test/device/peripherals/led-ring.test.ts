@@ -5,7 +5,7 @@ import { powerOnInVirtualTime } from "../../support/virtual-time.js";
 const dark = Buffer.alloc(36).toString("hex");
 const all = (rgb: string) => rgb.repeat(12);
 
-test("an animated pattern shows thirty frames a second, a static one none", async (t) => {
+test("draws thirty frames a second for an animated pattern and none for a static one", async (t) => {
 	const { device, command, pass } = await powerOnInVirtualTime(t, "DEV-1");
 	const framesInSeconds = async (seconds: number) => {
 		const before = device.board.frameCount;
@@ -23,7 +23,7 @@ test("an animated pattern shows thirty frames a second, a static one none", asyn
 	assert.equal(hex(device.board.pixels), dark);
 });
 
-test("pixels follow state, time and brightness", async (t) => {
+test("draws pixels by state, time and brightness", async (t) => {
 	const { device, command, pass } = await powerOnInVirtualTime(t, "DEV-1");
 	await command({ command: "set_brightness", value: 1 }, ({ led_ring }) => led_ring.brightness_coef === 1);
 	await command({ command: "set_led", value: "connecting" }, ({ led_ring }) => led_ring.state_id === 3);
@@ -47,7 +47,7 @@ test("pixels follow state, time and brightness", async (t) => {
 	assert.equal(Math.max(...blues), 47);
 });
 
-test("a command overrides the connection's state until that changes", async (t) => {
+test("a command overrides the connection state until that changes", async (t) => {
 	const { gateway, connection, command, pass, device } = await powerOnInVirtualTime(t, "DEV-1");
 	await command({ command: "set_led", value: "idle" }, ({ led_ring }) => led_ring.state_id === 0);
 	await pass(20_000);
@@ -60,9 +60,9 @@ test("a command overrides the connection's state until that changes", async (t) 
 	assert.notEqual(hex(device.board.pixels), dark);
 });
 
-test("each set_led is answered by a report, even if it changes nothing", async (t) => {
+test("sends a report after each set_led, even if it changes nothing", async (t) => {
 	const { connection } = await powerOnInVirtualTime(t, "DEV-1");
-	// Time stands still: no periodic report comes.
+	// The clock is stopped: no periodic report is sent.
 	for (const [value, state_id] of [
 		["rainbow", 5],
 		["rainbow", 5],
@@ -75,7 +75,7 @@ test("each set_led is answered by a report, even if it changes nothing", async (
 	}
 });
 
-test("brightness is stored, but not immediately: flash wears", async (t) => {
+test("stores the brightness with a delay, to reduce flash wear", async (t) => {
 	const { command, pass, device } = await powerOnInVirtualTime(t, "DEV-1");
 	for (const value of [0.1, 0.2, 0.3])
 		await command({ command: "set_brightness", value }, ({ led_ring }) => led_ring.brightness_coef === value);
@@ -88,7 +88,7 @@ function hex(pixels: Uint8Array): string {
 	return Buffer.from(pixels).toString("hex");
 }
 
-test("identify flashes white for three seconds, also at brightness 0, and restores the previous pattern", async (t) => {
+test("identify flashes white for three seconds, even at brightness 0, and restores the previous pattern", async (t) => {
 	const { device, command, pass } = await powerOnInVirtualTime(t, "DEV-1");
 	await command({ command: "set_brightness", value: 0 }, ({ led_ring }) => led_ring.brightness_coef === 0);
 	await command({ command: "set_led", value: "failed" }, ({ led_ring }) => led_ring.state_id === 2);

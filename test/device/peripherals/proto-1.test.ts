@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { powerOnInVirtualTime } from "../../support/virtual-time.js";
 
 describe("haptics", () => {
-	test("set the motor's PWM in percent", async (t) => {
+	test("sets the motor's PWM in percent", async (t) => {
 		const { device, command } = await powerOnInVirtualTime(t, "PROTO-1");
 		const dutyAt = async (value: number) => {
 			await command({ command: "set_haptics", value }, (parts) => parts.haptic_intensity === value);
@@ -20,7 +20,7 @@ describe("haptics", () => {
 			assert.equal(await dutyAt(value), duty);
 	});
 
-	test("answer a touch with one tap: a short pause, then the set intensity", async (t) => {
+	test("responds to a touch with one tap: a short pause, then the set intensity", async (t) => {
 		const { device, command, pass, connection } = await powerOnInVirtualTime(t, "PROTO-1");
 		await command({ command: "set_haptics", value: 1 }, (parts) => parts.haptic_intensity === 1);
 		device.board.isTouched = true;
@@ -39,7 +39,7 @@ describe("haptics", () => {
 		}
 	});
 
-	test("do not answer a touch at 0", async (t) => {
+	test("ignores a touch at intensity 0", async (t) => {
 		const { device, pass, connection } = await powerOnInVirtualTime(t, "PROTO-1");
 		device.board.isTouched = true;
 		for (let time = 0; time < 200; time += 10) {
@@ -50,7 +50,7 @@ describe("haptics", () => {
 		assert.deepEqual([peripherals.touch_active, peripherals.haptic_intensity], [true, 0]);
 	});
 
-	test("apply a command immediately, also in the pause of a tap", async (t) => {
+	test("applies a command immediately, even in the pause of a tap", async (t) => {
 		const { device, command, pass } = await powerOnInVirtualTime(t, "PROTO-1");
 		await command({ command: "set_haptics", value: 1 }, (parts) => parts.haptic_intensity === 1);
 		device.board.isTouched = true;
@@ -62,7 +62,7 @@ describe("haptics", () => {
 		assert.equal(device.board.hapticDuty, 1023);
 	});
 
-	test("start at 0 after any intensity: a motor that starts with the board can restart it again and again", async (t) => {
+	test("starts at 0 after any intensity: a motor that starts with the board can reset it again and again", async (t) => {
 		const { device, gateway, command, pass } = await powerOnInVirtualTime(t, "PROTO-1");
 		await command({ command: "set_haptics", value: 80 }, (parts) => parts.haptic_intensity === 80);
 		await pass(10_000);
@@ -74,7 +74,7 @@ describe("haptics", () => {
 });
 
 describe("ambient light", () => {
-	test("is smoothed: a step shows gradually, and exactly in the end", async (t) => {
+	test("is smoothed: a step shows gradually and ends at the exact value", async (t) => {
 		const { device, connection, pass } = await powerOnInVirtualTime(t, "PROTO-1");
 		const level = async () => {
 			return (await connection.query()).peripherals.ambient_light ?? -1;
@@ -93,7 +93,7 @@ describe("ambient light", () => {
 		assert.equal(await level(), 4095);
 	});
 
-	test("settles at exactly the measured value, in the dark too", async (t) => {
+	test("settles at exactly the measured value, even in the dark", async (t) => {
 		const { device, connection, pass, command } = await powerOnInVirtualTime(t, "PROTO-1");
 		await command({ command: "set_led", value: "idle" }, ({ led_ring }) => led_ring.state_id === 0);
 		for (const value of [0, 4095, 1, 4094, 2, 3, 2047, 2048, 0]) {
@@ -110,7 +110,7 @@ describe("ambient light", () => {
 		device.board.light = 0;
 		await device.powerCycle();
 		const connection = await gateway.connection();
-		// Each frame of a lit ring would be a moment of the clock.
+		// Each frame of a lit ring would be one step of the clock.
 		connection.send({ command: "set_led", value: "idle" });
 		await device.machine.advance(10 * 60_000);
 		const { peripherals } = await connection.query();
@@ -153,7 +153,7 @@ describe("touch", () => {
 		return { ...timed, isActive };
 	};
 
-	test("is felt through a housing, where a finger raises the count by 2 %", async (t) => {
+	test("is detected through a housing, where a finger raises the count by 2 %", async (t) => {
 		const { device, pass, isActive } = await touches(t);
 		for (const [count, isTouched] of [
 			[24_240, false],
@@ -178,7 +178,7 @@ describe("touch", () => {
 
 	test("is distinguished from a slow drift of the pad", async (t) => {
 		const { device, pass, isActive } = await touches(t);
-		// 0.2 % in a second: a board that warms up drifts less in a minute.
+		// 0.2 % per second; a board that warms up drifts less than that in a minute.
 		for (let count = 24_000; count < 27_000; count += 5) {
 			device.board.touchCount = count;
 			await pass(100);
@@ -189,7 +189,7 @@ describe("touch", () => {
 		assert.equal(await isActive(), true, "a finger still counts on the drifted pad");
 	});
 
-	test("is not detected from a count after a failed one", async (t) => {
+	test("is not detected from a count after a failed measurement", async (t) => {
 		const { device, pass, isActive } = await touches(t);
 		const count = device.board.touchCount;
 		device.board.touchCount = 0;
@@ -205,7 +205,7 @@ describe("touch", () => {
 		assert.equal(await isActive(), true, "the finger is still there, as far as is known");
 	});
 
-	test("that never ends becomes the new baseline, and is a fault until it ends", async (t) => {
+	test("becomes the new baseline when it never ends, and is a fault until it ends", async (t) => {
 		const { device, connection, pass, isActive } = await touches(t);
 		const faultOf = async () => (await connection.query()).peripherals.touch_fault;
 		device.board.isTouched = true;
@@ -226,7 +226,7 @@ describe("touch", () => {
 		assert.equal(await faultOf(), undefined);
 	});
 
-	test("is a fault where nothing is measured for ten seconds, until something is", async (t) => {
+	test("reports a fault after ten seconds without a measurement, until there is one", async (t) => {
 		const { device, connection, pass } = await touches(t);
 		const faultOf = async () => (await connection.query()).peripherals.touch_fault;
 		const { touchCount } = device.board;

@@ -1,4 +1,4 @@
-/** Quiet hours on a device in XS: by its clock, over restarts, and with a clock that is corrected. */
+/** Quiet hours of a device in XS: timing, restarts and clock corrections. */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -16,7 +16,7 @@ const brightest = (device: VirtualDevice) => Math.max(...device.board.pixels);
 const timestamp = (seconds: number) => new Date(seconds * 1000).toISOString();
 const secondsOf = (report: StateReport) => Math.floor(Date.parse(report.timestamp) / 1000);
 
-/** A device whose clock nothing corrects, with a ring of one color. */
+/** Starts a device with an uncorrected clock and a ring of one color. */
 async function powerOn(t: TestContext, options: Partial<VirtualDeviceOptions> = {}) {
 	const timed = await powerOnInVirtualTime(t, "DEV-1", { wallClock: undefined, ...options });
 	const { connection, command } = timed;
@@ -31,7 +31,7 @@ async function powerOn(t: TestContext, options: Partial<VirtualDeviceOptions> = 
 	return { ...timed, now: secondsOf(white), setQuiet };
 }
 
-/** Plays the startup chime to its end. @returns the codec's gain meanwhile */
+/** Plays the startup chime to its end. @returns the codec's gain during the chime */
 async function gainOfChime({ device, command, connection }: TimedDevice): Promise<number> {
 	await command(
 		{ command: "play_audio", value: "startup" },
@@ -45,7 +45,7 @@ async function gainOfChime({ device, command, connection }: TimedDevice): Promis
 	return gain;
 }
 
-test("while a period holds the ring and what is heard are limited, and what was set and is reported stays", async (t) => {
+test("limit ring and volume during a period, and keep the values that were set and reported", async (t) => {
 	const timed = await powerOn(t);
 	const { device, connection, pass, now, setQuiet } = timed;
 	const bright = brightest(device);
@@ -84,7 +84,7 @@ test("while a period holds the ring and what is heard are limited, and what was 
 	assert.equal((await setQuiet(null)).quiet, undefined);
 });
 
-test("a volume below the limit is heard as it is, and an urgent sound as it says", async (t) => {
+test("leave a volume below the limit unchanged, and play an urgent sound at its own volume", async (t) => {
 	const { device, connection, command, now, setQuiet } = await powerOn(t);
 	const { url } = await SoundServer.run(t, { file: wav(noise(bytesPerSecond)) });
 	await command({ command: "set_volume", value: 10 }, ({ audio }) => audio.volume === 10);
@@ -108,7 +108,7 @@ test("a volume below the limit is heard as it is, and an urgent sound as it says
 	assert.equal(await gainWhile("d", { volume: 90, priority: "normal" }), gainOf(20), "the limit is back");
 });
 
-test("where only urgent sounds are played, others end, chimes are refused and the device plays none of its own", async (t) => {
+test("with only_urgent end other sounds, reject chimes and mute the device's own sounds", async (t) => {
 	const timed = await powerOn(t);
 	const { device, connection, pass, now, setQuiet } = timed;
 	const { url } = await SoundServer.run(t, { file: wav(noise(3 * bytesPerSecond)) });
@@ -157,7 +157,7 @@ test("where only urgent sounds are played, others end, chimes are refused and th
 	assert.equal(await gainOfChime(timed), gainOf(50));
 });
 
-test("they are stored once, hold after a power cut, and are gone once they are ended", async (t) => {
+test("are stored once, survive a power cut, and are erased when they are ended", async (t) => {
 	const stored: string[] = [];
 	const { write } = NvsStore.prototype;
 	t.mock.method(NvsStore.prototype, "write", function (this: NvsStore, key: string, value: string) {
@@ -190,7 +190,7 @@ test("they are stored once, hold after a power cut, and are gone once they are e
 	assert.notEqual(brightest(device), 0);
 });
 
-test("what is stored and cannot be read is ignored", async (t) => {
+test("are ignored when the stored value is invalid", async (t) => {
 	const { device, gateway } = await powerOn(t);
 	for (const quiet of ["{", "{}", '{"id":"n1","periods":[]}']) {
 		flashSettings(device.flash, { quiet });
@@ -201,7 +201,7 @@ test("what is stored and cannot be read is ignored", async (t) => {
 	}
 });
 
-test("a clock that is corrected, forward or back, begins and ends a period within a second", async (t) => {
+test("start and end within a second after a clock correction in either direction", async (t) => {
 	const built = Date.UTC(2026, 2, 1) / 1000;
 	const { device, connection, pass, setQuiet } = await powerOn(t, { buildTime: built });
 	const later = built + 30 * 86_400;
@@ -209,7 +209,7 @@ test("a clock that is corrected, forward or back, begins and ends a period withi
 	const isQuiet = async () => (await connection.query()).quiet?.until !== undefined;
 	assert.equal(await isQuiet(), false);
 	device.board.wallClock = () => (later + 60) * 1000;
-	// Asked for each minute until it answers.
+	// Queried each minute until it responds.
 	await pass(62_000);
 	assert.equal(await isQuiet(), true);
 	assert.equal(brightest(device), 0);
@@ -219,7 +219,7 @@ test("a clock that is corrected, forward or back, begins and ends a period withi
 	assert.notEqual(brightest(device), 0);
 });
 
-test("as many periods as there may be take less than 3 KB of the heap, and none once they are ended", async (t) => {
+test("use less than 3 KB of the heap with the maximum number of periods, and none once ended", async (t) => {
 	const { device, pass, now, setQuiet } = await powerOn(t);
 	const used = async () => {
 		await pass(6000);
@@ -236,7 +236,7 @@ test("as many periods as there may be take less than 3 KB of the heap, and none 
 	assert.ok(after - before < 3072, `${after - before} bytes`);
 	await setQuiet(null);
 	const end = await used();
-	// A report may be under way.
+	// A report may be in flight.
 	assert.ok(end - before < 1024, `${end - before} bytes`);
 });
 

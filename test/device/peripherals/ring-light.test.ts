@@ -1,4 +1,4 @@
-/** What covers the ring's state: the volume, a sound that is played, a light that was asked for, and the room's brightness. */
+/** Overlays on the ring: volume, playing sound, `set_light` and ambient brightness. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -11,7 +11,7 @@ const pixelsOf = (device: VirtualDevice): string[] =>
 	Buffer.from(device.board.pixels).toString("hex").match(/.{6}/g) ?? [];
 const litOf = (device: VirtualDevice) => pixelsOf(device).filter((pixel) => pixel !== dark).length;
 
-/** On a ring that is dark by itself. */
+/** Turns the ring off. */
 async function powerOnDark(...[t, model]: Parameters<typeof powerOnInVirtualTime>) {
 	const timed = await powerOnInVirtualTime(t, model);
 	await timed.command({ command: "set_led", value: "idle" }, ({ led_ring }) => led_ring.state_id === 0);
@@ -22,7 +22,7 @@ async function powerOnDark(...[t, model]: Parameters<typeof powerOnInVirtualTime
 	return timed;
 }
 
-test("the volume shows for a second and a half as an arc, whose last LED is dim for a fraction", async (t) => {
+test("shows the volume for a second and a half as an arc whose last LED is dim for a fraction", async (t) => {
 	const { device, command, pass } = await powerOnDark(t, "DEV-1");
 	await command({ command: "set_volume", value: 55 }, ({ audio }) => audio.volume === 55);
 	const [first, ...rest] = pixelsOf(device);
@@ -38,13 +38,13 @@ test("the volume shows for a second and a half as an arc, whose last LED is dim 
 	assert.equal(litOf(device), 8, "by button: 60 of 100 is 7.2 of 12");
 });
 
-test("muted, one LED is red", async (t) => {
+test("shows one red LED when muted", async (t) => {
 	const { device, command } = await powerOnDark(t, "DEV-1");
 	await command({ command: "set_volume", value: 0 }, ({ audio }) => audio.volume === 0);
 	assert.deepEqual([pixelsOf(device)[0], litOf(device)], ["ff0000", 1]);
 });
 
-test("a light lies over the state, which is still reported, until null, set_led or its seconds end it", async (t) => {
+test("shows a light above the state, which is still reported, until null, set_led or its seconds end it", async (t) => {
 	const { device, command, pass } = await powerOnInVirtualTime(t, "DEV-1");
 	await command({ command: "set_brightness", value: 1 }, ({ led_ring }) => led_ring.brightness_coef === 1);
 	const orange = { color: "#ff8800", effect: "solid" };
@@ -83,7 +83,7 @@ test("a light lies over the state, which is still reported, until null, set_led 
 	assert.deepEqual(pixelsOf(device), Array(12).fill("ff0000"));
 });
 
-test("a light's effects: progress is an arc, blink is dark half of a second, turn has one brightest LED, breathe is never dark", async (t) => {
+test("draws light effects: progress is an arc, blink is dark half of each second, turn has one brightest LED, breathe is never dark", async (t) => {
 	const { device, command, pass } = await powerOnDark(t, "DEV-1");
 	const show = (value: object) =>
 		command({ command: "set_light", value }, ({ led_ring }) => !!led_ring.light);
@@ -112,7 +112,7 @@ test("a light's effects: progress is an arc, blink is dark half of a second, tur
 	assert.ok(greens.size > 20 && !greens.has(dark), `${[...greens]}`);
 });
 
-test("a light that cannot be is refused with a sentence, and changes nothing", async (t) => {
+test("rejects an invalid light with a message and changes nothing", async (t) => {
 	const { connection, device } = await powerOnDark(t, "DEV-1");
 	for (const [value, sentence] of [
 		[
@@ -136,7 +136,7 @@ test("a light that cannot be is refused with a sentence, and changes nothing", a
 	assert.equal(litOf(device), 0);
 });
 
-test("an update covers a light, also where the ring showed the state of an update before", async (t) => {
+test("shows an update above a light, even if the ring showed the update state before", async (t) => {
 	const silent = await SoundServer.run(t, { file: Buffer.alloc(0), answer: () => true });
 	const { device, connection, command, pass } = await powerOnDark(t, "DEV-1");
 	await command({ command: "set_led", value: "updating" }, ({ led_ring }) => led_ring.state_id === 6);
@@ -148,7 +148,7 @@ test("an update covers a light, also where the ring showed the state of an updat
 	assert.match(pixelsOf(device)[0] ?? "", /^0000/, "blue");
 });
 
-test("while a sound of the network is loaded and played a light turns", async (t) => {
+test("turns a light while a network sound is loaded and played", async (t) => {
 	const server = await SoundServer.run(t, { file: wav(noise(bytesPerSecond)) });
 	const { device, connection, pass } = await powerOnDark(t, "DEV-1");
 	connection.send({ command: "play_sound", value: { id: "one", url: server.url } });
@@ -168,7 +168,7 @@ test("while a sound of the network is loaded and played a light turns", async (t
 	assert.equal(litOf(device), 0);
 });
 
-test("on a PROTO-1 the ring follows the room, smoothly, never above what was set, and remembers that it is to", async (t) => {
+test("follows the room brightness smoothly on a PROTO-1, never above the set brightness, and stores the setting", async (t) => {
 	const { device, command, pass } = await powerOnDark(t, "PROTO-1");
 	await command({ command: "set_light", value: { color: "#ffffff" } }, ({ led_ring }) => !!led_ring.light);
 	const level = () => Number.parseInt(pixelsOf(device)[0] ?? "", 16) & 0xff;
@@ -197,7 +197,7 @@ test("on a PROTO-1 the ring follows the room, smoothly, never above what was set
 	assert.equal(level(), 255);
 });
 
-test("a DEV-1, which has no light sensor, refuses to follow the room", async (t) => {
+test("rejects auto brightness on a DEV-1, which has no light sensor", async (t) => {
 	const { connection } = await powerOnInVirtualTime(t, "DEV-1");
 	connection.send({ command: "set_auto_brightness", value: true });
 	const { code } = await connection.next("command_error");

@@ -1,4 +1,7 @@
-/** Commands in the device's XS engine and in the gateway: one verdict, and the one that the interface specification gives. */
+/**
+ * Commands in the device's XS engine and in the gateway: both must agree with each other and with
+ * gateway/api/interface.md.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -43,7 +46,7 @@ const isOneOf = (value: unknown, ...allowed: readonly string[]) => allowed.some(
 const isText = (value: unknown, most: number): value is string =>
 	typeof value === "string" && [...value].length <= most;
 
-/** Interface specification, 2.4 and 4.1, and the bounds of a text that this project adds. */
+/** Checks a command as gateway/api/interface.md defines it, with this project's limits for texts. */
 function isSpecified(value: unknown, of: Model): boolean {
 	if (!isRecord(value)) return false;
 	switch (value.command) {
@@ -102,7 +105,7 @@ function isSpecified(value: unknown, of: Model): boolean {
 		case "set_settings":
 			return isChange(value.value);
 		default:
-			// A later command: judged by its schema alone.
+			// Later commands are defined by their schema alone.
 			return keysOf(commands).some((name) => name === value.command && matches(commands[name], value, of));
 	}
 }
@@ -175,7 +178,7 @@ function isChange(value: unknown): boolean {
 	);
 }
 
-/** A command's fields that its schema has: all others are ignored. */
+/** Fields of a command's schema. All others are ignored. */
 function known(value: unknown): unknown {
 	const name = isRecord(value) ? keysOf(commands).find((each) => each === value.command) : undefined;
 	return name ? fieldsIn(commands[name], value) : value;
@@ -188,10 +191,10 @@ function fieldsIn(schema: Schema, value: unknown): unknown {
 	);
 }
 
-/** As it comes through the gateway: -0 is 0, and half a surrogate pair is U+FFFD. */
+/** Value after the gateway's serialization: -0 becomes 0, and half a surrogate pair U+FFFD. */
 const asSent = (value: unknown): unknown => parseJson(JSON.stringify(value));
 
-test("device and gateway judge each command as the specification does, and the device executes it", async (t) => {
+test("device and gateway validate each command as specified, and the device executes it", async (t) => {
 	const xs = await startXsParsers(t);
 	await fc.assert(
 		fc.asyncProperty(model, commandText, fc.integer({ min: 1, max: 3000 }), async (of, text, pieceBytes) => {
@@ -225,7 +228,7 @@ test("device and gateway judge each command as the specification does, and the d
 	);
 });
 
-test("the name of a Wi-Fi network has no control characters, in XS as in the gateway", async (t) => {
+test("rejects control characters in a Wi-Fi network name, in XS as in the gateway", async (t) => {
 	const xs = await startXsParsers(t);
 	for (let code = 0; code <= 0x20; code += 1)
 		for (const ssid of ["?", "?b", "a?", "a?b", "🎵?"]) {
@@ -238,7 +241,7 @@ test("the name of a Wi-Fi network has no control characters, in XS as in the gat
 		}
 });
 
-test("a command that is acknowledged is executed by the device; a refused one reaches no device", async (t) => {
+test("the device executes each acknowledged command; a rejected one reaches no device", async (t) => {
 	const xs = await startXsParsers(t);
 	const sent: string[] = [];
 	const link = { send: (text: string) => void sent.push(text), isOpen: () => true, close: () => {} };
@@ -277,7 +280,7 @@ test("a command that is acknowledged is executed by the device; a refused one re
 	);
 });
 
-/** More than the device's heap is sure to hold (json-bounds.ts): counted here over the parsed value. */
+/** Whether the value may exceed the device's heap (json-limits.ts), counted on the parsed value. */
 function exceedsHeap(text: string): boolean {
 	let count = 1;
 	JSON.stringify(parseJson(text), (_name, value: unknown) => {

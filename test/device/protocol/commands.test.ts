@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { checkCommand, commands } from "../../../device/protocol/messages.js";
 
-test("a refused value is named, with what is expected", () => {
+test("names a rejected value and what is expected", () => {
 	for (const [message, expected] of [
 		[{ command: "set_volume" }, "set_volume: value is missing"],
 		[{ command: "set_volume", value: "50" }, "set_volume: value must be an integer from 0 to 100"],
@@ -20,13 +20,13 @@ test("a refused value is named, with what is expected", () => {
 describe("start_ota", () => {
 	const url = "http://gateway.local:8080/ota/firmware.bin";
 
-	test("accepts an address, and an optional certificate", () => {
+	test("accepts an address and an optional certificate", () => {
 		for (const extra of [{}, { cert_pem: "-----BEGIN CERTIFICATE-----" }])
 			assert.equal(checkCommand({ command: "start_ota", url, ...extra }, "DEV-1").rejection, undefined);
 		assert.equal(checkCommand({ command: "start_ota", url: "https://a/b" }, "DEV-1").rejection, undefined);
 	});
 
-	test("refuses other schemes and other types", () => {
+	test("rejects other schemes and other types", () => {
 		for (const bad of [
 			"http://a/b\r\nX-Header: 1",
 			"http://a/b\n",
@@ -56,7 +56,7 @@ test("query_state needs no value", () => {
 	assert.deepEqual(checkCommand({ command: "query_state" }), { command: { command: "query_state" } });
 });
 
-test("a command of the PROTO-1 is unsupported on a DEV-1, and accepted for an unknown model", () => {
+test("rejects a PROTO-1 command on a DEV-1 as unsupported, and accepts it for an unknown model", () => {
 	const message = { command: "set_haptics", value: 50 };
 	assert.deepEqual(checkCommand(message, "DEV-1"), {
 		rejection: { code: "unsupported", message: "set_haptics exists on PROTO-1 only" },
@@ -64,7 +64,7 @@ test("a command of the PROTO-1 is unsupported on a DEV-1, and accepted for an un
 	assert.deepEqual(checkCommand(message), { command: message });
 });
 
-test("an unknown command is refused with the names of those that exist", () => {
+test("rejects an unknown command and lists the known ones", () => {
 	for (const value of [
 		null,
 		1,

@@ -3,12 +3,12 @@ import { describe, test } from "node:test";
 import { ImageScanner } from "../../../device/protocol/image-scanner.js";
 import { makeImage, withoutHash } from "../../support/images.js";
 
-describe("where an image ends", () => {
+describe("end of an image", () => {
 	const image = makeImage({ segments: [Buffer.alloc(1000), Buffer.alloc(0), Buffer.alloc(500)] });
-	/** Behind the descriptors, the first two of these segments and the header of the third. */
+	/** Position after the descriptors, the first two of these segments and the header of the third. */
 	const lastHeaderEnd = 0x160 + (8 + 1000) + 8 + 8;
 
-	test("is known from the header of the last segment on, and a lower bound before", () => {
+	test("is known from the header of the last segment on; before that, a lower bound is", () => {
 		const scanner = new ImageScanner();
 		let estimate = 0;
 		for (let at = 0; at < image.length; at++) {
@@ -26,7 +26,7 @@ describe("where an image ends", () => {
 		assert.equal(scanner.hasDigest, true);
 	});
 
-	test("is after the checksum if there is no SHA-256", () => {
+	test("follows the checksum if there is no SHA-256", () => {
 		const scanner = new ImageScanner();
 		scanner.write(withoutHash(image));
 		assert.equal(scanner.hasDigest, false);
@@ -34,14 +34,14 @@ describe("where an image ends", () => {
 		assert.equal(scanner.minimumBytes, image.length - 32);
 	});
 
-	test("is found without the checksum, which a device leaves to ESP-IDF", () => {
+	test("is found without verifying the checksum, which a device leaves to ESP-IDF", () => {
 		const wrong = Buffer.from(image);
 		wrong[image.length - 33] = (wrong[image.length - 33] ?? 0) ^ 1;
 		assert.equal(new ImageScanner().write(wrong), undefined);
 		assert.match(new ImageScanner({ verifiesChecksum: true }).write(wrong) ?? "", /checksum/);
 	});
 
-	test("does not change by data after it, and a problem stays", () => {
+	test("does not depend on trailing data, and a problem persists", () => {
 		const scanner = new ImageScanner({ verifiesChecksum: true });
 		scanner.write(image);
 		for (let time = 0; time < 3; time++) assert.equal(scanner.write(image), undefined);

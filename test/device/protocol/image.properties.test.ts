@@ -1,4 +1,7 @@
-/** Firmware images, by all who check one: the gateway's upload check, the device's check while it downloads, the boot loader. */
+/**
+ * Firmware images in every check: the gateway's upload check, the device's check during the download, and the boot
+ * loader.
+ */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -42,7 +45,10 @@ function gatewayVerdict(file: Uint8Array): ImageInfo | ImageError {
 	}
 }
 
-/** @returns undefined, or why the device ends its update; the first piece is as long as the head, as Download's is */
+/**
+ * @returns undefined, or the reason why the device aborts its update; the first chunk is as long as the head, as
+ * Download's is
+ */
 function deviceProblem(
 	file: Uint8Array,
 	device: Pick<ImageInfo, "chip" | "model">,
@@ -60,7 +66,7 @@ function deviceProblem(
 	}
 }
 
-/** @returns undefined, or why the boot loader does not start it */
+/** @returns undefined, or the reason why the boot loader does not start the image */
 function bootProblem(file: Uint8Array): string | undefined {
 	const slot = { offset: 0, byteLength: 0x10000 };
 	const flash = new Flash({ byteLength: slot.byteLength });
@@ -77,7 +83,7 @@ function bootProblem(file: Uint8Array): string | undefined {
 	}
 }
 
-test("a complete image is accepted by every check, in pieces of any size and with any data after it", () => {
+test("every check accepts a complete image, in chunks of any size and with any trailing data", () => {
 	fc.assert(
 		fc.property(content, behind, chunkSizes, fc.boolean(), (given, rest, sizes, hasDigest) => {
 			const image = encodeImage(given);
@@ -97,14 +103,14 @@ test("a complete image is accepted by every check, in pieces of any size and wit
 	);
 });
 
-test("a damaged or truncated image is refused by the gateway and does not start", () => {
+test("the gateway rejects a damaged or truncated image, and it does not start", () => {
 	const broken = small
 		.chain((image) =>
 			fc.oneof(
 				damaged(image),
 				fc
 					.nat(image.length - 1)
-					// Erased flash has the rest otherwise, such as a digest's last byte.
+					// Truncated bytes may equal erased flash, such as the last byte of a digest.
 					.filter((end) => image.subarray(end).some((byte) => byte !== 0xff))
 					.map((end) => image.subarray(0, end)),
 			),
@@ -119,13 +125,13 @@ test("a damaged or truncated image is refused by the gateway and does not start"
 	);
 });
 
-test("an image that the gateway accepts is accepted by its device; anything else is refused with a sentence", () => {
+test("the device accepts the images that the gateway accepts; others are rejected with a message", () => {
 	const headBytes = fc.array(fc.tuple(fc.nat(0x15f), fc.integer({ min: 0, max: 255 })), {
 		minLength: 1,
 		maxLength: 3,
 	});
 	const altered = fc.tuple(small, headBytes).map(([image, changes]) =>
-		// The segment table stays as it is: the digest could not be recomputed without it.
+		// The segment table is unchanged: the digest could not be recomputed without it.
 		changes.reduce(
 			(file, [at, byte]) =>
 				at === 1 || (at >= 24 && at < 32) || at === hashAppendedOffset ? file : rewritten(file, at, [byte]),
@@ -154,11 +160,11 @@ test("an image that the gateway accepts is accepted by its device; anything else
 	);
 });
 
-/** What is to be known of an image once all bytes of its file were read. */
+/** Properties of an image after all bytes of its file were read. */
 interface Found {
 	readonly problem: string | undefined;
 	readonly contentBytes: number | undefined;
-	/** Undefined where the file is cut off, or not an image. */
+	/** undefined: the file is truncated or not an image. */
 	readonly byteLength: number | undefined;
 }
 
@@ -173,7 +179,7 @@ function scan(file: Uint8Array, sizes: readonly number[]): Found {
 	return { problem, contentBytes, byteLength: isWhole ? minimumBytes : undefined };
 }
 
-/** The same by the words of ESP-IDF's format, over the file as a whole, byte by byte. */
+/** Reference implementation of ESP-IDF's format, over the whole file, byte by byte. */
 function scanSlowly(file: Buffer): Found {
 	const cut: Found = { problem: undefined, contentBytes: undefined, byteLength: undefined };
 	if (file.length < 24) return cut;
@@ -210,7 +216,7 @@ function scanSlowly(file: Buffer): Found {
 const seldom = <T>(arbitrary: fc.Arbitrary<T>) =>
 	fc.oneof({ weight: 15, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
 
-/** A file with a segment table that is mostly possible, cut off or followed by other bytes. */
+/** File with a mostly valid segment table, truncated or followed by other bytes. */
 const tableFile = fc
 	.record({
 		count: seldom(fc.integer({ min: 0, max: 255 })),
@@ -244,7 +250,7 @@ const tableFile = fc
 		return file.subarray(0, Math.floor(share * file.length));
 	});
 
-test("a file's segments, checksum and end are found as by a simple reader, in pieces of any size", () => {
+test("the scanner finds the same segments, checksum and end as the reference, in chunks of any size", () => {
 	const kinds = new Set<string>();
 	fc.assert(
 		fc.property(tableFile, chunkSizes, (file, sizes) => {
@@ -254,13 +260,13 @@ test("a file's segments, checksum and end are found as by a simple reader, in pi
 				expected.problem?.replace(/\d+/g, "n") ?? (expected.byteLength === undefined ? "cut" : "whole"),
 			);
 		}),
-		// A third of a second, and too few would not meet the seldom outcomes.
+		// Enough runs for the rare outcomes; takes a third of a second.
 		{ numRuns: 2000 },
 	);
 	assert.equal(kinds.size, 5, "each outcome was seen");
 });
 
-test("the checksum is the exclusive or of all bytes at any offset, also in parts", () => {
+test("the checksum is the exclusive or of all bytes at any offset, even in parts", () => {
 	fc.assert(
 		fc.property(fc.uint8Array({ maxLength: 64 }), fc.nat(64), fc.nat(64), (bytes, start, cut) => {
 			const part = bytes.subarray(start);

@@ -1,4 +1,7 @@
-/** The layout against ESP-IDF's documents, with its numbers written out once more: makers and checkers share one table. */
+/**
+ * Image layout compared with ESP-IDF's documents. The numbers are repeated, because encoder and checks share one
+ * table.
+ */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -48,7 +51,7 @@ for (const chip of chips)
 		assert.equal(image.toString("hex"), Buffer.concat([bytes, sha256]).toString("hex"));
 	});
 
-test("each string of the descriptors may fill its field, less the NUL", () => {
+test("each descriptor string may fill its field except for the NUL", () => {
 	const content = { chip: "virtual", model: "DEV-1", version: "1.0.0", project: "", idfVersion: "" } as const;
 	for (const field of ["version", "project", "idfVersion"] as const) {
 		encodeImage({ ...content, segments: [], [field]: "x".repeat(31) });

@@ -1,6 +1,7 @@
 /**
- * XS keeps a state of 28 bytes or more on the heap for each character that a greedy quantifier takes. A certificate of 4 KB took
- * 140 KB that way: "memory full" on an ESP32 in QEMU, all of the internal memory on a board. A lazy quantifier keeps one.
+ * XS keeps a state of 28 bytes or more on the heap for each character that a greedy quantifier matches. A certificate
+ * of 4 KB used 140 KB: "memory full" on an ESP32 in QEMU, all internal memory on a board. A lazy quantifier keeps one
+ * state.
  */
 
 import assert from "node:assert/strict";
@@ -13,7 +14,7 @@ import { projectFolder } from "../../../scripts/command-line/project.js";
 
 const greedy = /(?<!\\)[*+](?![?])/;
 const withoutClasses = (source: string) => source.replace(/\\.|\[(?:\\.|[^\]])*\]/g, "c");
-/** Characters; the states of shorter texts fit. */
+/** Characters. The states of shorter texts fit. */
 const longText = 256;
 
 function patternsOf(schema: unknown): readonly string[] {
@@ -23,7 +24,7 @@ function patternsOf(schema: unknown): readonly string[] {
 	return Object.values(schema).flatMap(patternsOf);
 }
 
-describe("a pattern keeps no state for each character of a long text", () => {
+describe("no pattern keeps a state for each character of a long text", () => {
 	test("in a command", () => {
 		const patterns = patternsOf(commands);
 		assert.notEqual(patterns.length, 0);

@@ -1,4 +1,4 @@
-/** Uplinks: the gateway accepts what a device sends, and nothing else. */
+/** Uplinks: the gateway accepts exactly what a device sends. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -16,7 +16,7 @@ import { pass } from "../../support/virtual-time.js";
 
 const model = fc.constantFrom(...models);
 const schemas = Object.values(uplinks);
-/** Of a report, the model is the one that it names itself. */
+/** Checks an uplink. A report is checked for the model that it names. */
 const validUplink = fc.oneof(
 	...models.flatMap((of) =>
 		schemas.map((schema) =>
@@ -33,7 +33,7 @@ const anyUplink = fc.oneof(
 	...models.flatMap((of) => schemas.map((schema) => nearlyValid(schema, of))),
 );
 
-test("every uplink of the table is accepted, and stored with all of its fields unchanged", () => {
+test("accepts every uplink of the table and stores it with all fields unchanged", () => {
 	fc.assert(
 		fc.property(validUplink, (uplink) => {
 			const text = JSON.stringify(uplink);
@@ -50,7 +50,7 @@ test("every uplink of the table is accepted, and stored with all of its fields u
 	);
 });
 
-test("any other uplink is accepted only if each field is as specified, and nothing throws", () => {
+test("accepts any other uplink only if each field is valid, and never throws", () => {
 	const text = fc.oneof(jsonText(anyUplink), mutatedText(jsonText(validUplink)), jsonText(anyJson));
 	fc.assert(
 		fc.property(text, (said) => {
@@ -73,7 +73,7 @@ const within = (value: unknown, least: number, most: number) =>
 const isInteger = (value: unknown, least: number, most: number) =>
 	within(value, least, most) && Number(value) % 1 === 0;
 
-/** Interface specification, 2.2 and 8. */
+/** Checks a report as gateway/api/interface.md defines it. */
 function isSpecifiedReport({
 	system,
 	health,
@@ -105,7 +105,7 @@ function isSpecifiedReport({
 	);
 }
 
-test("a monitor's message is accepted unchanged, or refused with one of the error codes", () => {
+test("accepts a monitor's message unchanged or rejects it with one of the error codes", () => {
 	const messages = Object.values(monitorMessages);
 	const validText = jsonText(fc.oneof(...messages.map((schema) => valid(schema))));
 	fc.assert(
@@ -144,7 +144,7 @@ test("a monitor's message is accepted unchanged, or refused with one of the erro
 	);
 });
 
-/** What people, the network and earlier firmware can do to a device. */
+/** Inputs from people, the network and earlier firmware. */
 const deed = fc.oneof(
 	fc.record({ button: fc.constantFrom("play", "mute", "volumeUp", "volumeDown"), pressed: fc.boolean() }),
 	fc.record({ light: fc.double({ noNaN: true }) }),
@@ -165,7 +165,7 @@ const keptNumber = fc.oneof(
 	fc.constantFrom("", "5.5", "-0", "0x10", " 7 ", "1e-320", "Infinity", "101"),
 );
 
-test("with any stored settings and inputs, a device's reports are valid", async (t) => {
+test("reports are valid with any stored settings and inputs", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const kept = fc.record({
 		volume: keptNumber,

@@ -114,7 +114,7 @@ function checkField(message: { [name: string]: Json }, field: FieldCase): void {
 	else assert.ok(missing?.includes(field.path), `missing gave: ${missing}`);
 }
 
-describe("a state report", () => {
+describe("state report", () => {
 	for (const model of ["DEV-1", "PROTO-1"] as const)
 		test(`of a ${model} is accepted as it is`, () => {
 			assert.deepEqual(checkUplink(sampleReport(model)), { uplink: sampleReport(model) });
@@ -142,11 +142,11 @@ describe("a state report", () => {
 			}
 		});
 
-	test("may have unknown fields, so that an old gateway understands a new device", () => {
+	test("accepts unknown fields, so that an old gateway understands a new device", () => {
 		assert.equal(problemOf({ ...sampleReport("DEV-1"), humidity: 40 }), undefined);
 	});
 
-	test("of the first version is accepted for good: a field that is added is optional", () => {
+	test("accepts the first version forever: added fields are optional", () => {
 		const known = [...reportFields, ...protoFields].filter(({ isOptional }) => !isOptional);
 		const required = requiredIn(uplinks.state_report, "").filter(
 			(path) => !known.some((field) => field.path === path),
@@ -155,7 +155,7 @@ describe("a state report", () => {
 	});
 });
 
-/** Paths of the fields without inner ones that may not be left out. */
+/** Paths of the required leaf fields. */
 function requiredIn(schema: Schema, path: string): string[] {
 	if (schema.optional) return [];
 	if (schema.type !== "object") return [path];
@@ -236,7 +236,7 @@ const otherMessages: readonly { message: { [name: string]: Json }; fields: reado
 	},
 ];
 
-test("a crash report may have no crash, and a crash no place", () => {
+test("accepts a crash report without a crash, and a crash without a location", () => {
 	const report = { type: "crash_report", deviceId: "dev-1-a1b2c3" };
 	assert.equal(problemOf(report), undefined);
 	const crash = {
@@ -261,7 +261,7 @@ for (const { message, fields } of otherMessages)
 			test(`limits ${field.path} to its range and names it`, () => checkField(message, field));
 	});
 
-test("an unknown uplink is refused by its type", () => {
+test("rejects an unknown uplink by its type", () => {
 	for (const value of [
 		null,
 		1,
@@ -276,7 +276,7 @@ test("an unknown uplink is refused by its type", () => {
 		assert.match(checkUplink(value).problem ?? "", /^type must be one of state_report, ota_progress/);
 });
 
-test("a report is accepted by a gateway from before its Wi-Fi fields, and without them by today's", () => {
+test("report compatibility: an older gateway accepts the Wi-Fi fields, and this one reports without them", () => {
 	const { network, ...others } = uplinks.state_report.fields;
 	const { bssid, channel, reconnects, last_loss, ...known } = network.fields;
 	const before = object({ ...others, network: object(known) });

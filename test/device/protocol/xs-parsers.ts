@@ -1,4 +1,4 @@
-/** The device's own parsers in the XS engine with a board's heap (test/hosts/virtual/xs/parsers.ts), one text after the other. */
+/** Runs the device's parsers in XS with a board's heap (test/hosts/virtual/xs/parsers.ts), one text at a time. */
 
 import type { TestContext } from "node:test";
 import type { Model } from "../../../device/protocol/schema.js";
@@ -7,17 +7,17 @@ import type { Channel } from "../../../hosts/virtual/node/channel.js";
 import { Machine } from "../../../hosts/virtual/node/machine.js";
 import { onEnd } from "../../support/cleanup.js";
 
-/** What a device did about a frame. */
+/** Reaction of a device to a frame. */
 export interface Heard {
-	/** The commands that it would execute. */
+	/** Commands that it would execute. */
 	readonly did: unknown[];
-	/** The bytes of each message that it sent. */
+	/** Size of each message that it sent, in bytes. */
 	readonly said: Buffer[];
-	/** Why it closed the connection; undefined: it did not. */
+	/** Reason why it closed the connection; undefined: it did not. */
 	closed: string | undefined;
 }
 
-/** A parser's value, or the message of its error. */
+/** Value of a parser, or the message of its error. */
 export interface Outcome {
 	readonly value?: unknown;
 	readonly rejection?: string;
@@ -41,7 +41,10 @@ const modules = [
 	"device/network/http-url",
 ];
 
-/** XS keeps each name that it has met in JSON. A board meets a handful, these tests several in each text. */
+/**
+ * Texts per machine. XS keeps every name it has read in JSON: a board reads a handful, these tests several in each
+ * text.
+ */
 const textsPerMachine = 100;
 const keys = 1000;
 
@@ -73,7 +76,7 @@ export async function startXsParsers(t: TestContext) {
 			channel = opened;
 			return { onPost };
 		};
-		// The next text goes to another one.
+		// A new machine parses the next text.
 		const onExit = () => {
 			count = 0;
 		};
@@ -95,13 +98,13 @@ export async function startXsParsers(t: TestContext) {
 		return Promise.race([answered, ended]);
 	};
 	return {
-		/** Receives a text frame in pieces of `pieceBytes`. */
+		/** Receives a text frame in chunks of `pieceBytes`. */
 		async hear(model: Model, text: string, pieceBytes = 1440): Promise<Heard> {
 			await ask(model, pieceBytes, Buffer.from(text));
 			return heard;
 		},
 
-		/** @param parser as the program names it */
+		/** @param parser name of the parser in the program */
 		async read(parser: "gateway-url" | "http-url" | "authority", text: string): Promise<Outcome> {
 			const outcome = await ask(parser, text);
 			return typeof outcome === "object" && outcome !== null ? outcome : {};

@@ -1,4 +1,4 @@
-/** A chime before a sound, on a device in XS. */
+/** Chimes before sounds, on a device in XS. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -10,13 +10,13 @@ import { chimePath } from "../../../scripts/assets/chimes.js";
 import { bytesPerSecond, capture, noise, SoundServer, wav } from "../../support/sounds.js";
 import { passUntil, powerOnInVirtualTime, yieldToSockets } from "../../support/virtual-time.js";
 
-/** Each begins once all of it is loaded, so that it has no gap on a busy computer. */
+/** Each one starts once it is fully loaded, so that it has no gap on a busy computer. */
 const words = noise(bytesPerSecond, 1);
 const urgentWords = noise(bytesPerSecond, 2);
 const chime = readFileSync(chimePath("attention")).subarray(44);
 type Audio = StateReport["peripherals"]["audio"];
 const silence = Buffer.alloc(0.3 * bytesPerSecond);
-/** Of a volume, as Board has it. */
+/** Gain for a volume, as Board computes it. */
 const gainOf = (volume: number) => 10 ** ((volumeRegister(volume) - volumeRegister(100)) / 40);
 
 async function powerOn(t: TestContext, options: Partial<VirtualDeviceOptions> = {}) {
@@ -36,7 +36,7 @@ async function powerOn(t: TestContext, options: Partial<VirtualDeviceOptions> = 
 			device,
 			connection.next("sound_update", (update) => update.id === id && update.state === state),
 		);
-	/** The next report while it plays, after those that have been read. */
+	/** Next unread report during playback. */
 	const report = (id: string, predicate: (audio: Audio) => boolean = () => true) => {
 		const awaited = connection.next("state_report", ({ peripherals: { audio } }) => {
 			return audio.current_track === `file:///sounds/${id}` && predicate(audio);
@@ -49,7 +49,7 @@ async function powerOn(t: TestContext, options: Partial<VirtualDeviceOptions> = 
 			await pass(Math.min(left, 50));
 		}
 	};
-	/** The last samples leave the output some ms after the sound's end. */
+	/** Duration until the last samples have left the output, after the sound's end. */
 	const end = async (id: string) => {
 		const update = await says(id, "played");
 		await pass(100);
@@ -58,10 +58,10 @@ async function powerOn(t: TestContext, options: Partial<VirtualDeviceOptions> = 
 	return { ...timed, play, playUrgent, says, end, report, passWithSockets };
 }
 
-test("a chime is heard before the sound at its own volume, then 0.3 s of silence; then the volume is the sound's", async (t) => {
+test("plays the chime before the sound at its own volume, then 0.3 s of silence, then the sound at the sound's volume", async (t) => {
 	const { device, connection, play, says, end, report } = await powerOn(t);
 	const captured = capture(device.board);
-	/** Of each moment at which it changed, with what had been heard by then. */
+	/** Gain changes, each with the samples played before it. */
 	const gains: { at: number; gain: number }[] = [];
 	device.board.listen({ onGain: (gain) => gains.push({ at: captured().length, gain }) });
 	play({ volume: 80, chime_volume: 30 });
@@ -81,7 +81,7 @@ test("a chime is heard before the sound at its own volume, then 0.3 s of silence
 	assert.equal(gainAt(chime.length + silence.length + words.length - 4092), gainOf(80));
 });
 
-test("a person who turns the knob during the chime is not overruled by the sound", async (t) => {
+test("keeps a volume that was set by hand during the chime", async (t) => {
 	const { device, connection, play, says } = await powerOn(t);
 	play({ volume: 80, chime_volume: 30 });
 	await says("a", "playing");
@@ -91,7 +91,7 @@ test("a person who turns the knob during the chime is not overruled by the sound
 	assert.notEqual(device.board.gain, gainOf(80));
 });
 
-test("without a volume of its own the chime has the sound's; a muted device plays it only before an urgent one", async (t) => {
+test("uses the sound's volume without an own one; a muted device plays the chime only before an urgent sound", async (t) => {
 	const { command, play, says, report } = await powerOn(t);
 	const volumeOf = async (id: string) => (await report(id)).volume;
 	play({ volume: 70 });
@@ -105,7 +105,7 @@ test("without a volume of its own the chime has the sound's; a muted device play
 	assert.equal(await volumeOf("c"), 60);
 });
 
-test("a sound that waits for start_sound says so, and begins with its chime", async (t) => {
+test("reports a sound that waits for start_sound, and starts it with its chime", async (t) => {
 	const { device, connection, passWithSockets, play, says, end } = await powerOn(t);
 	const captured = capture(device.board);
 	play({ ready: true });
@@ -118,7 +118,7 @@ test("a sound that waits for start_sound says so, and begins with its chime", as
 	assert.equal(captured().indexOf(Buffer.concat([chime, silence, words])), 0);
 });
 
-test("a sound that is interrupted during its chime begins with it again; later it goes on without", async (t) => {
+test("repeats the chime if the sound was interrupted during it, and not later", async (t) => {
 	const { device, passWithSockets, play, playUrgent, says, end } = await powerOn(t);
 	const captured = capture(device.board);
 	for (const afterMs of [100, chime.length / 32 + 600]) {
@@ -137,14 +137,14 @@ test("a sound that is interrupted during its chime begins with it again; later i
 		const urgentAt = heard.indexOf(urgentWords);
 		assert.ok(urgentAt > 0, `urgent announcement at byte ${urgentAt}`);
 		const [before, after] = [heard.subarray(0, urgentAt), heard.subarray(urgentAt + urgentWords.length)];
-		// On a busy computer the urgent one comes later than after 100 ms.
+		// On a busy computer the urgent sound may start later than after 100 ms.
 		const hasBegun = before.includes(words.subarray(0, 64));
 		assert.equal(after.includes(Buffer.concat([chime, silence, words])), !hasBegun, `after ${afterMs} ms`);
 		assert.ok(after.includes(words.subarray(-64)), "the end of the interrupted announcement is missing");
 	}
 });
 
-test("a chime whose samples are lost ends its sound as failed", async (t) => {
+test("reports a sound as failed when samples of its chime are lost", async (t) => {
 	const { buildFirmware } = await import("../../../hosts/virtual/node/firmware.js");
 	const program = await buildFirmware({
 		"peripherals/chimes": "test/hosts/virtual/xs/firmware/no-chimes.ts",

@@ -1,4 +1,7 @@
-/** What a player makes of links that are slow, cut and silent: every sample once, in order, and faded around each silence. */
+/**
+ * Player on slow, interrupted and silent links: every sample is written once, in order, and faded around each
+ * silence.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,10 +13,10 @@ import { MemoryServer } from "../update/server.js";
 import { clock } from "../update/timer.js";
 import { Rig } from "./rig.js";
 
-/** Of a fade: 20 ms. */
+/** Bytes of a fade, 20 ms. */
 const fadeSamples = 320;
 
-/** Samples of which none is near 0, also where it fades. */
+/** Samples that are never near 0, even in a fade. */
 function loudNoise(count: number): Int16Array {
 	let state = 1;
 	return Int16Array.from({ length: count }, () => {
@@ -36,7 +39,7 @@ function partsOf(recording: Int16Array): { from: number; samples: Int16Array }[]
 	return parts;
 }
 
-/** @param underruns the number of silences within */
+/** @param underruns number of silences inside the recording */
 function assertWhole(recording: Int16Array, samples: Int16Array, underruns: number): void {
 	const parts = partsOf(recording);
 	assert.equal(parts.length, underruns + 1);
@@ -44,7 +47,7 @@ function assertWhole(recording: Int16Array, samples: Int16Array, underruns: numb
 	for (const [index, part] of parts.entries()) {
 		const isFirst = index === 0;
 		const isLast = index === parts.length - 1;
-		// A fade begins with a gain of 0, which cannot be seen.
+		// A fade starts with a gain of 0, which is indistinguishable from silence.
 		if (!isFirst) position += 1;
 		const { length } = part.samples;
 		const rising = isFirst ? 0 : Math.min(fadeSamples, samples.length - position + 1);
@@ -71,7 +74,7 @@ const cut = fc.record({
 	isReachable: fc.boolean(),
 });
 
-test("every sample is written once and in order, with a fade on both sides of each silence", () => {
+test("writes every sample once and in order, with a fade on both sides of each silence", () => {
 	let interrupted = 0;
 	fc.assert(
 		fc.property(
@@ -112,10 +115,10 @@ test("every sample is written once and in order, with a fade on both sides of ea
 		),
 		{
 			numRuns: runs(300),
-			// One that is surely interrupted.
+			// A link that certainly interrupts the sound.
 			examples: [
 				[[{ afterMs: 2_500, lastsMs: 3_000, isReachable: false }], 40, 8 * 16_000, true, 1],
-				// The output is an eighth of a second behind the clock after six.
+				// After six seconds the output is an eighth of a second behind the clock.
 				[[], 40, 60 * 16_000, true, 1.02],
 			],
 		},

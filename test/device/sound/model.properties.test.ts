@@ -1,6 +1,6 @@
 /**
- * Sounds with and without priority, chimes, buttons, quiet hours, updates, cuts and restarts in any order, against a model of
- * what a person may expect.
+ * Sounds with and without priority, chimes, buttons, quiet hours, updates, power cuts and restarts in any order,
+ * compared with a model.
  */
 
 import assert from "node:assert/strict";
@@ -20,7 +20,7 @@ const seconds = 5;
 const rate = 16_000;
 const silentSamples = 0.3 * rate;
 
-/** Of which none is near 0, also where it fades. */
+/** Samples that are never near 0, even in a fade. */
 const samples = Int16Array.from({ length: seconds * rate }, (_, index) => {
 	const state = Math.imul(index + 1, 2_654_435_761) >>> 0;
 	const loudness = 1000 + (state >>> 18);
@@ -33,7 +33,7 @@ type Request = CommandOf<"play_sound">["value"];
 interface Asked {
 	readonly request: Request;
 	readonly states: State[];
-	/** The latest run of it began with its chime. */
+	/** Whether its latest playback began with its chime. */
 	isChimeFirst: boolean;
 	/** A person has set a volume while it played. */
 	isOverruled: boolean;
@@ -41,7 +41,7 @@ interface Asked {
 }
 
 const ends: readonly State[] = ["stopped", "failed"];
-/** What may follow each state; `expired` and `playing` only before the sound was heard, `resumed` only after. */
+/** Possible next states. `expired` and `playing` apply only before the sound was heard, `resumed` only after. */
 const following: Readonly<Partial<Record<State | "none", readonly State[]>>> = {
 	none: ["waiting", "ready", "playing", "expired", ...ends],
 	waiting: ["waiting", "ready", "playing", "resumed", "expired", ...ends],
@@ -50,21 +50,21 @@ const following: Readonly<Partial<Record<State | "none", readonly State[]>>> = {
 	resumed: ["waiting", "played", ...ends],
 };
 
-/** What a person and the gateway know. */
+/** Model of the player, as a user and the gateway see it. */
 class World {
 	readonly server = new MemoryServer({ file: wav(new Uint8Array(samples.buffer)), segmentMs: 40 });
 	readonly asked = new Map<string, Asked>();
-	/** By the sound's id. */
+	/** Sounds by id. */
 	readonly heard = new Map<string, Int16Array[]>();
-	/** As a person has left it. */
+	/** Volume set by hand. */
 	volume = 50;
-	/** The last one that was not 0. */
+	/** Last volume above 0. */
 	audible = 50;
 	isMuted = false;
 	isUpdating = false;
 	quiet: CommandOf<"set_quiet">["value"] = null;
 	readonly memory = new Memory();
-	/** Id of the sound whose latest update may come again. */
+	/** Id of the sound whose latest update may be sent again. */
 	#repeatedId: string | undefined;
 	/** Id of the sound that played last. */
 	#last: string | undefined;
@@ -76,7 +76,7 @@ class World {
 		return this.#rig;
 	}
 
-	/** Power is not cut: the device says what it stops. */
+	/** Stops for a restart: without a power cut the device reports the sounds it stops. */
 	restart(): void {
 		this.#rig.sounds.onRestart();
 		this.collectHeard();
@@ -93,7 +93,7 @@ class World {
 		return this.#rig.execute(command) === undefined;
 	}
 
-	/** As execute, where a command of a known sound is answered by its latest update. */
+	/** Executes a command for a known sound, which resends that sound's latest update. */
 	repeat(command: Command, id: string): boolean {
 		this.#repeatedId = id;
 		const isExecuted = this.execute(command);
@@ -107,17 +107,17 @@ class World {
 		if (this.current) this.current.isOverruled = true;
 	}
 
-	/** Have no end yet. */
+	/** Sounds that have not ended. */
 	get pending(): readonly Asked[] {
 		return [...this.asked.values()].filter(({ end }) => !end);
 	}
 
-	/** Plays or is paused. */
+	/** Sound that plays or is paused. */
 	get current(): Asked | undefined {
 		return this.pending.find(({ states }) => ["playing", "resumed"].includes(states.at(-1) ?? ""));
 	}
 
-	/** Which volume the sound that plays may have of its own now: either in the silence after its chime. */
+	/** Possible volumes of the current sound. In the silence after its chime both apply. */
 	get ownVolumes(): readonly (number | undefined)[] {
 		const { current } = this;
 		if (!current || current.isOverruled) return [undefined];
@@ -147,7 +147,7 @@ class World {
 		});
 	}
 
-	/** Sounds that the device knows, the latest last. */
+	/** Sounds that the device knows, latest last. */
 	get known(): readonly string[] {
 		return [...this.asked.keys()].filter((id) => !this.#forgotten.has(id)).slice(-16);
 	}
@@ -213,7 +213,7 @@ class World {
 		assert.ok(!isUrgentWaiting || !current || isUrgent, "an urgent one waits for another");
 	}
 
-	/** Each sound was heard from its beginning on, no sample lost or twice, as far as its end says. */
+	/** Checks that each sound was heard from its start, without lost or repeated samples, up to its reported end. */
 	checkHeard(): void {
 		this.collectHeard();
 		for (const [name, parts] of this.heard) {
@@ -226,9 +226,9 @@ class World {
 }
 
 /**
- * Follows what was heard of a sound: its chime, which may begin again as long as nothing else was heard, and its samples, with
- * silence anywhere. Faded samples are less loud; the first one of a fade is 0, so that there may be two positions.
- * @returns the positions in its samples where it may be at the end; below 0: in its chime; empty: something else was heard
+ * Follows the recording of a sound: its chime, which may restart until a sample was heard, and its samples, with
+ * silence anywhere. Faded samples are quieter; the first one of a fade is 0, so two positions are possible.
+ * @returns possible final positions in its samples; below 0: in its chime; empty: the recording does not match
  */
 function positionsAfter(parts: readonly Int16Array[], hasChime: boolean): readonly number[] {
 	let positions = hasChime ? [-chimeSamples] : [0];
@@ -285,7 +285,7 @@ const play = (world: World, given: Omit<Request, "id" | "url">) => {
 const plays = wanted.map((request): Step => {
 	return (world) => play(world, request);
 });
-/** Something happens during its chime, or soon after. */
+/** Interrupts a sound during its chime or soon after. */
 const chimesAreDisturbed = fc
 	.record({
 		request: wanted,
@@ -306,7 +306,7 @@ const chimesAreDisturbed = fc
 			}
 		};
 	});
-/** A gateway that was killed sends again what it had sent. */
+/** Repeats commands, as a gateway does after it was killed. */
 const repeats = fc.nat({ max: 15 }).map((index): Step => {
 	return (world) => {
 		const { known, pending, rig, memory } = world;
@@ -416,8 +416,8 @@ const passes = fc.oneof(fc.nat({ max: 300 }), fc.nat({ max: 8_000 })).map((ms): 
 	};
 });
 
-test("each sound has one end and no sample is lost or heard twice, and the volume stays as a person has left it", (t) => {
-	// A retry waits for a random time: the same run is to be the same again.
+test("each sound ends once without lost or repeated samples, and the volume set by hand persists", (t) => {
+	// Retries use random delays; runs must be reproducible.
 	let random = 0;
 	t.mock.method(Math, "random", () => {
 		random = (random + 0.618) % 1;
@@ -455,7 +455,7 @@ test("each sound has one end and no sample is lost or heard twice, and the volum
 					world.check();
 				}
 				world.server.isDown = false;
-				// A paused sound ends after ten minutes; nothing else lasts that long.
+				// A paused sound ends after ten minutes, which is the longest duration.
 				clock.pass(800_000);
 				world.check();
 				assert.deepEqual(world.pending, [], "each has an end");
@@ -472,7 +472,7 @@ test("each sound has one end and no sample is lost or heard twice, and the volum
 		assert.ok(seen.has(state), `none was ${state}`);
 });
 
-test("a sound that comes in the turn between two that play waits for the one that has waited", () => {
+test("a sound that arrives between two others waits for the one that was queued before", () => {
 	clock.clear();
 	const world = new World();
 	const request = { priority: "normal" } as const;
@@ -483,7 +483,7 @@ test("a sound that comes in the turn between two that play waits for the one tha
 	const states = () => [...world.asked.values()].map((sound) => sound.states.at(-1));
 	assert.deepEqual(states(), ["playing", "waiting"]);
 	sounds.execute({ command: "stop_sound", value: { id: "s0" } });
-	// Before the end of the turn, in which the next one begins.
+	// Before the end of the turn in which the next sound starts.
 	play(world, request);
 	clock.pass(2_000);
 	assert.deepEqual(states(), ["stopped", "playing", "waiting"]);

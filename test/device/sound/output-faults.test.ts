@@ -1,4 +1,4 @@
-/** Sounds on an output that fails: each ends with a sentence, and the next one plays. */
+/** Sounds on a failing output: each one ends with a reason, and the next one plays. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -16,7 +16,7 @@ const faults: readonly OutputFault[] = [
 	"asks for none",
 ];
 
-test("a sound begins after the silence that the output needs, whole, and fades in where it goes on", () => {
+test("plays a sound from its first sample after the output's initial silence, and fades in after a gap", () => {
 	clock.clear();
 	const samples = noise(2 * bytesPerSecond);
 	const server = new MemoryServer({ file: wav(samples) });

@@ -1,4 +1,4 @@
-/** Sounds that wait for each other, and urgent ones, on a device in XS. */
+/** Sound queue and urgent sounds, on a device in XS. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -8,7 +8,7 @@ import { passUntil, powerOnInVirtualTime, yieldToSockets } from "../../support/v
 
 type Update = UplinkOf<"sound_update">;
 
-/** One that begins once all of it is loaded, so that it has no gap on a busy computer. */
+/** Starts once it is fully loaded, so that it has no gap on a busy computer. */
 const short = 1;
 const samplesOf = (name: string, seconds = short) => noise(seconds * bytesPerSecond, name.charCodeAt(0));
 
@@ -31,7 +31,7 @@ async function powerOn(t: TestContext, seconds = 3) {
 	return { ...timed, play, says };
 }
 
-test("sounds play in the order in which they came, two wait, a third is refused", async (t) => {
+test("plays sounds in the order of arrival, queues two and rejects a third", async (t) => {
 	const { device, connection, pass, play, says } = await powerOn(t, short);
 	const captured = capture(device.board);
 	for (const id of ["a", "b", "c", "d"]) play(id);
@@ -55,7 +55,7 @@ test("sounds play in the order in which they came, two wait, a third is refused"
 	}
 });
 
-test("an urgent sound is played at once also where as many wait as can", async (t) => {
+test("plays an urgent sound immediately when the queue is full", async (t) => {
 	const { connection, play, says } = await powerOn(t, short);
 	play("a");
 	await says("a", "playing");
@@ -70,7 +70,7 @@ test("an urgent sound is played at once also where as many wait as can", async (
 	for (const id of ["a", "b", "c"]) await says(id, "played");
 });
 
-test("an urgent sound interrupts another, which goes on after it at the sample where it was heard", async (t) => {
+test("interrupts a sound for an urgent one and resumes it at the sample that was heard last", async (t) => {
 	const { device, pass, play, says } = await powerOn(t, short);
 	const captured = capture(device.board);
 	play("a");
@@ -107,7 +107,7 @@ test("an urgent sound interrupts another, which goes on after it at the sample w
 	);
 });
 
-test("a chime is refused while an urgent sound plays, and ends another as before", async (t) => {
+test("rejects a chime while an urgent sound plays; otherwise the chime ends the current sound", async (t) => {
 	const { connection, play, says } = await powerOn(t);
 	play("u", { priority: "urgent" });
 	await says("u", "playing");
@@ -121,7 +121,7 @@ test("a chime is refused while an urgent sound plays, and ends another as before
 	assert.equal((await says("a", "stopped")).reason, "chime");
 });
 
-test("a sound that has not begun in time expires; one without a priority replaces all others", async (t) => {
+test("expires a sound that has not started in time; one without a priority replaces all others", async (t) => {
 	const { play, says } = await powerOn(t);
 	play("a");
 	play("b", { expires: 2 });
@@ -136,7 +136,7 @@ test("a sound that has not begun in time expires; one without a priority replace
 	await says("u", "played");
 });
 
-test("an update and stop_sound without an id also end those that wait; with one only that", async (t) => {
+test("an update and stop_sound without an id also end queued sounds; stop_sound with an id ends only that one", async (t) => {
 	const silent = await SoundServer.run(t, { file: Buffer.alloc(0), answer: () => true });
 	const { connection, play, says } = await powerOn(t);
 	play("a");
@@ -154,7 +154,7 @@ test("an update and stop_sound without an id also end those that wait; with one 
 	for (const id of ["d", "u"]) assert.equal((await says(id, "stopped")).reason, "update");
 });
 
-test("a muted device stays silent, but for an urgent sound, which plays at its volume; afterwards it is muted again", async (t) => {
+test("a muted device plays only urgent sounds, at their volume, and is muted again afterwards", async (t) => {
 	const { connection, command, play, says } = await powerOn(t);
 	await command({ command: "set_volume", value: 60 }, ({ audio }) => audio.volume === 60);
 	await command({ command: "set_volume", value: 0 }, ({ audio }) => audio.volume === 0);

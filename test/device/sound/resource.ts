@@ -1,9 +1,9 @@
-/** Of a chime. */
+/** Bytes of a chime. */
 export const chimeLevel = 500;
 export const chimeSamples = 8_000;
 const headerBytes = 12;
 
-/** Moddable's `Resource` in Node: chimes of half a second, all samples alike. */
+/** Moddable's `Resource` in Node: chimes of half a second with equal samples. */
 export default class Resource extends ArrayBuffer {
 	constructor(_name: string) {
 		super(headerBytes + chimeSamples * 2);

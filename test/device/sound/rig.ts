@@ -1,6 +1,6 @@
 /**
- * The player of a device in Node: the firmware's own code over an output, a codec and a server in memory, by a clock that only
- * the test moves, so that hundreds of sounds can be interrupted in a second.
+ * Sound player of a device in Node: the firmware's code over an output, a codec and a server in memory, in virtual
+ * time, so that hundreds of sounds can be interrupted in a second.
  */
 
 import type { Component, Objection } from "../../../device/component.js";
@@ -32,7 +32,7 @@ const blockBytes = 4092;
 const blockMs = 127.875;
 const bufferBytes = 40_960;
 
-/** The bytes that are moved in a turn. */
+/** Largest number of bytes moved in a turn. */
 class Work {
 	most = 0;
 	#turn = 0;
@@ -45,27 +45,26 @@ class Work {
 	}
 }
 
-/** What an output does wrong. */
+/** Faults of the output. */
 export type OutputFault = "does not open" | "refuses to start" | "refuses samples" | "asks for none";
 
-/** As the boards': of six blocks five fit before it starts. */
+/** Blocks, as on the boards: five of six fit before it starts. */
 class Output implements AudioOutput {
-	/** Everything that it was given. */
+	/** All samples written to it. */
 	readonly written: Buffer[] = [];
 	readonly work = new Work();
 	readonly #onWritable: () => void;
 	readonly #blockMs: number;
-	/** What it was given since it last stopped. */
+	/** Samples since it last stopped. */
 	#run: Buffer[] = [];
 	#startedAtMs: number | undefined;
 	#playedBlocks = 0;
 	#writtenBytes = 0;
 	#timer: Timer | undefined;
 
-	/** Undefined: none. */
+	/** Current fault, or undefined. */
 	readonly #fault: () => OutputFault | undefined;
 
-	/** @throws Error */
 	constructor(options: AudioOutputOptions, slowness: number, fault: () => OutputFault | undefined) {
 		if (fault() === "does not open") throw new Error("no channel");
 		this.#fault = fault;
@@ -87,7 +86,7 @@ class Output implements AudioOutput {
 		this.#run = [];
 	}
 
-	/** What has left it since it started. */
+	/** Samples that have left it since it started. */
 	get played(): Int16Array {
 		const byteCount = this.#startedAtMs === undefined ? 0 : (clock.now - this.#startedAtMs) * 32;
 		return new Int16Array(Uint8Array.from(Buffer.concat(this.#run).subarray(0, byteCount)).buffer);
@@ -151,9 +150,9 @@ class InstantResolver implements Resolver {
 
 export interface RigOptions {
 	readonly server: MemoryServer;
-	/** As a person has left it. */
+	/** Volume set by hand. */
 	readonly volume: number;
-	/** How long the output takes for what the clock says lasts 1; default: 1. */
+	/** Speed of the output's clock relative to the system clock; default: 1. */
 	readonly slowness?: number;
 	readonly fault?: OutputFault;
 	/** Default: 0. */
@@ -183,12 +182,12 @@ export class Memory {
 }
 
 export class Rig {
-	/** Of the output, at present. */
+	/** Current fault of the output. */
 	fault: OutputFault | undefined;
 	readonly audio: Audio;
 	readonly sounds: Sounds;
 	readonly codec: Codec;
-	/** By track, between two moments at which the codec was muted. */
+	/** Samples by track, between two moments at which the codec was muted. */
 	readonly heard: { readonly uri: string; readonly samples: Int16Array }[] = [];
 	readonly #outputs: Output[] = [];
 	readonly reading = new Work();
@@ -262,7 +261,7 @@ export class Rig {
 		return answer === "executed" ? undefined : answer;
 	}
 
-	/** As rules.ts does. */
+	/** Applies a button press as rules.ts does. */
 	press(name: ButtonName): void {
 		switch (name) {
 			case "play":
@@ -277,7 +276,7 @@ export class Rig {
 		}
 	}
 
-	/** As firmware.ts does. */
+	/** Starts an update as firmware.ts does. */
 	set isUpdating(isUpdating: boolean) {
 		this.#isUpdating = isUpdating;
 		if (isUpdating) this.audio.stop();
@@ -290,7 +289,7 @@ export class Rig {
 		const ring = { isUpdating: this.#isUpdating, brightness: 1, ...shows };
 		const { audio } = this;
 		const quiet = {
-			/** Whatever their periods are, they hold. */
+			/** Sets quiet hours that are active at any time. */
 			set(hours: QuietHours | null) {
 				audio.quiet = hours ?? undefined;
 			},

@@ -6,10 +6,10 @@ import { runs } from "../../support/property-runs.js";
 
 const byteLength = 16;
 
-/** Bytes that differ from their neighbors, by position. */
+/** Bytes that differ from their neighbors by position. */
 const byteAt = (position: number) => (position * 7) & 0xff;
 
-/** Of a whole sample. */
+/** Rounds down to whole samples. */
 const position = fc.nat({ max: 30 }).map((samples) => samples * 2);
 
 const step = fc.oneof(
@@ -20,7 +20,7 @@ const step = fc.oneof(
 	fc.record({ do: fc.constant("clear" as const), count: fc.constant(0) }),
 );
 
-test("bytes come out in order, are repeated from where it is rewound, and none is overwritten before its release", () => {
+test("returns bytes in order, repeats them after a rewind and overwrites none before their release", () => {
 	fc.assert(
 		fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
 			const ring = new Ring(byteLength);

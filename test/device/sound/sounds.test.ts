@@ -1,4 +1,4 @@
-/** Sounds from the network on a device in XS: what leaves its output, and what it says. */
+/** Sounds from the network on a device in XS: output samples and reported states. */
 
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
@@ -27,7 +27,7 @@ type Update = UplinkOf<"sound_update">;
 
 const isEnd = ({ state }: Pick<Update, "state">) => state !== "ready" && state !== "playing";
 
-/** Lets device and link run until a promise settles. @param onStep called each `stepMs` of the device's clock */
+/** Runs device and link until a promise settles. @param onStep called each `stepMs` of the device's clock */
 async function run<T>(
 	timed: TimedDevice,
 	awaited: Promise<T>,
@@ -50,11 +50,11 @@ async function run<T>(
 const endOf = ({ connection }: TimedDevice, id: string) =>
 	connection.next("sound_update", (update) => update.id === id && isEnd(update));
 
-/** What was captured, without the silence after it. */
+/** Captured samples without the trailing silence. */
 const heard = (samples: () => Buffer, byteLength: number) => samples().subarray(0, byteLength);
 
 describe("a sound", () => {
-	test("of 60 s leaves the output sample by sample as the file has it", async (t) => {
+	test("of 60 s leaves the output sample by sample as in the file", async (t) => {
 		const samples = noise(60 * bytesPerSecond);
 		const server = await SoundServer.run(t, { file: wav(samples) });
 		const timed = await powerOnInVirtualTime(t, "DEV-1");
@@ -88,7 +88,7 @@ describe("a sound", () => {
 		assert.equal(server.connections, 0);
 	});
 
-	test("is loaded from a server that answers 102 and 103 first", async (t) => {
+	test("is loaded from a server that sends 102 and 103 first", async (t) => {
 		const server = await SoundServer.run(t, {
 			file: wav(noise(4000)),
 			answer: (response) => {
@@ -117,7 +117,7 @@ describe("a sound", () => {
 			assertSameBytes(heard(captured, samples.length), samples);
 		});
 
-	test("over a link of 40 KB/s and 200 ms with lost seconds and a cut of 4 s goes on without a click", async (t) => {
+	test("continues without a click over a link of 40 KB/s and 200 ms with lost seconds and an outage of 4 s", async (t) => {
 		const samples = tone(30 * bytesPerSecond);
 		const server = await SoundServer.run(t, { file: wav(samples), link: { bytesPerMs: 40, delayMs: 200 } });
 		const timed = await powerOnInVirtualTime(t, "DEV-1");
@@ -139,7 +139,7 @@ describe("a sound", () => {
 		assert.deepEqual([end.state, end.heard_ms], ["played", 30_000]);
 		assert.ok(end.underruns && end.underruns >= 1 && end.underruns <= 3, `${end.underruns} underruns`);
 		await timed.pass(200);
-		// The sine's own step at 110 Hz, and the fade's: 20 ms for what is at most 12,000.
+		// Step of the sine at 110 Hz plus that of the fade: 20 ms for at most 12,000.
 		const step = largestStep(captured());
 		assert.ok(step <= 519 + 12_000 / 320 + 1, `a step of ${step}`);
 		assertSameBytes(captured().subarray(0, 4 * bytesPerSecond), samples.subarray(0, 4 * bytesPerSecond));
@@ -155,7 +155,7 @@ describe("a sound", () => {
 		assert.equal(server.requests.at(-1)?.["if-range"], '"the-sound"');
 	});
 
-	test("that was paused continues at the sample where it was heard", async (t) => {
+	test("resumes after a pause at the sample that was heard last", async (t) => {
 		const samples = noise(6 * bytesPerSecond);
 		const server = await SoundServer.run(t, { file: wav(samples) });
 		const timed = await powerOnInVirtualTime(t, "DEV-1");
@@ -196,7 +196,7 @@ describe("a sound", () => {
 		assertSameBytes(again.subarray(0, samples.length - from), samples.subarray(from), "after the pause");
 	});
 
-	test("that is paused leaves the device reachable, whatever the server goes on sending", async (t) => {
+	test("leaves the device reachable while it is paused, even if the server keeps sending", async (t) => {
 		const server = await SoundServer.run(t, { file: wav(noise(60 * bytesPerSecond)) });
 		const timed = await powerOnInVirtualTime(t, "DEV-1");
 		const { connection, device } = timed;
@@ -225,7 +225,7 @@ describe("a sound", () => {
 		}
 	});
 
-	test("waits for start_sound where it is to, and ends after 10 s without", async (t) => {
+	test("waits for start_sound on request, and ends after 10 s without it", async (t) => {
 		const server = await SoundServer.run(t, { file: wav(noise(2 * bytesPerSecond)) });
 		const timed = await powerOnInVirtualTime(t, "DEV-1");
 		const { device, connection, pass } = timed;
@@ -256,7 +256,7 @@ describe("a sound", () => {
 		);
 	});
 
-	test("that is started before it is loaded begins as soon as it is", async (t) => {
+	test("starts as soon as it is loaded when start_sound came first", async (t) => {
 		const server = await SoundServer.run(t, { file: wav(noise(2 * bytesPerSecond)) });
 		const timed = await powerOnInVirtualTime(t, "DEV-1");
 		timed.connection.send({ command: "play_sound", value: { id: "a", url: server.url, ready: true } });
@@ -270,7 +270,7 @@ describe("a sound", () => {
 		assert.equal(end.heard_ms, 2000);
 	});
 
-	test("has its own volume, which ends with it; a person's + and mute last", async (t) => {
+	test("has its own volume, which ends with it; volume buttons and mute have a lasting effect", async (t) => {
 		const server = await SoundServer.run(t, { file: wav(noise(3 * bytesPerSecond)) });
 		const timed = await powerOnInVirtualTime(t, "DEV-1");
 		const { device, connection, pass, command } = timed;
@@ -305,7 +305,7 @@ describe("a sound", () => {
 		assert.equal(await volume(), 0);
 	});
 
-	test("is stopped by a chime, another sound and stop_sound, and says by which, and what was heard", async (t) => {
+	test("is stopped by a chime, another sound and stop_sound, and reports the reason and the time heard", async (t) => {
 		const server = await SoundServer.run(t, { file: wav(noise(5 * bytesPerSecond)) });
 		const timed = await powerOnInVirtualTime(t, "DEV-1");
 		const { connection, pass } = timed;
@@ -334,7 +334,7 @@ describe("a sound", () => {
 		assert.deepEqual(await stopped("e", { command: "restart" }), ["stopped", "restart"]);
 	});
 
-	test("is stopped by an update, and refused during it", async (t) => {
+	test("is stopped by an update, and rejected during it", async (t) => {
 		const server = await SoundServer.run(t, { file: wav(noise(5 * bytesPerSecond)) });
 		const silent = await SoundServer.run(t, { file: Buffer.alloc(0), answer: () => true });
 		const timed = await powerOnInVirtualTime(t, "DEV-1");
@@ -353,7 +353,7 @@ describe("a sound", () => {
 		assert.equal((await connection.next("command_error")).code, "busy");
 	});
 
-	test("that ends without a connection to the gateway is reported on the next one", async (t) => {
+	test("is reported on the next connection if it ended without one", async (t) => {
 		const server = await SoundServer.run(t, { file: wav(noise(2 * bytesPerSecond)) });
 		const timed = await powerOnInVirtualTime(t, "DEV-1");
 		timed.connection.send({ command: "play_sound", value: { id: "a", url: server.url } });
@@ -368,7 +368,7 @@ describe("a sound", () => {
 		assert.deepEqual([id, state, heard_ms], ["a", "played", 2000]);
 	});
 
-	test("that plays while the gateway reconnects is reported as playing again", async (t) => {
+	test("is reported as playing again after the gateway reconnects", async (t) => {
 		const server = await SoundServer.run(t, { file: wav(noise(30 * bytesPerSecond)) });
 		const timed = await powerOnInVirtualTime(t, "DEV-1");
 		timed.connection.send({ command: "play_sound", value: { id: "a", url: server.url } });
@@ -405,7 +405,7 @@ describe("a sound", () => {
 		});
 });
 
-test("sounds leave nothing in the heap but the ring buffer, which an update gets", async (t) => {
+test("keeps only the ring buffer in the heap, which an update receives", async (t) => {
 	const server = await SoundServer.run(t, { file: wav(noise(bytesPerSecond / 4)) });
 	const silent = await SoundServer.run(t, { file: Buffer.alloc(0), answer: () => true });
 	const timed = await powerOnInVirtualTime(t, "DEV-1");
@@ -426,7 +426,7 @@ test("sounds leave nothing in the heap but the ring buffer, which an update gets
 		first.chunkBytesUsed - before.chunkBytesUsed < 40_960 + 1024,
 		`${first.chunkBytesUsed - before.chunkBytesUsed} bytes allocated`,
 	);
-	// The results of 16 sounds are remembered.
+	// The results of 16 sounds are kept.
 	for (let count = 0; count < 16; count++) await play(`s${count}`);
 	const full = await machine.statistics(true);
 	assert.ok(full.chunkBytesUsed - first.chunkBytesUsed < 2048, "bytes of results");
@@ -443,7 +443,7 @@ test("sounds leave nothing in the heap but the ring buffer, which an update gets
 	assert.ok(updating.chunkBytesUsed < before.chunkBytesUsed + 24_576, "the update's own buffer");
 });
 
-test("a codec that does not answer is in the report, and a sound without it fails with that reason", async (t) => {
+test("fails with the reason reported for a codec that does not respond", async (t) => {
 	const server = await SoundServer.run(t, { file: wav(noise(2 * bytesPerSecond)) });
 	const timed = await powerOnInVirtualTime(t, "DEV-1");
 	const { connection, device } = timed;
@@ -485,7 +485,7 @@ test("a codec that does not answer is in the report, and a sound without it fail
 	assert.equal((await audioOf()).fault, fault);
 });
 
-describe("a sound that cannot be played fails with a sentence:", () => {
+describe("unplayable sound fails with a reason:", () => {
 	const samples = noise(4000);
 	const text = (response: ServerResponse, status: number, body: string, headers = {}) => {
 		response.writeHead(status, { "Content-Length": body.length, ...headers });

@@ -6,7 +6,7 @@ import { assertSameBytes } from "../../support/bytes.js";
 import { runs } from "../../support/property-runs.js";
 import { chunk, noise, wav } from "../../support/sounds.js";
 
-/** Reads a file in pieces, as a stream does. @returns where the samples begin; undefined: the file ended before */
+/** Reads a file in chunks, as a stream does. @returns offset of the samples; undefined: the file ended before */
 function read(header: WavHeader, file: Uint8Array, pieces: readonly number[] = [64]): number | undefined {
 	let at = 0;
 	for (let index = 0; at < file.length && !header.isWhole; index++) {
@@ -23,7 +23,7 @@ const name = fc.constantFrom("LIST", "fact", "cue ", "JUNK", "bext");
 const chunks = fc.array(fc.tuple(name, fc.uint8Array({ maxLength: 900 })), { maxLength: 4 });
 const pieces = fc.array(fc.integer({ min: 1, max: 70 }), { minLength: 1, maxLength: 5 });
 
-test("a header is read the same in whatever pieces it comes, with any chunks before the samples", () => {
+test("reads a header in chunks of any size, with any chunks before the samples", () => {
 	fc.assert(
 		fc.property(
 			chunks,
@@ -47,7 +47,7 @@ test("a header is read the same in whatever pieces it comes, with any chunks bef
 	);
 });
 
-test("any bytes are refused with a sentence, end before the samples, or are a header; within 16 KB", () => {
+test("finds samples within 16 KB, needs more bytes, or rejects the bytes with a message", () => {
 	const start = wav(noise(100)).subarray(0, 60);
 	const damaged = fc
 		.tuple(fc.nat({ max: start.length - 1 }), fc.nat({ max: 255 }), fc.uint8Array({ maxLength: 40_000 }))
@@ -70,7 +70,7 @@ test("any bytes are refused with a sentence, end before the samples, or are a he
 	);
 });
 
-test("what is no WAV of 16 kHz, mono, 16 bit PCM is named", () => {
+test("names a format other than WAV of 16 kHz, mono, 16 bit PCM", () => {
 	const rejection = (file: Uint8Array) => {
 		try {
 			return read(new WavHeader(), file);
@@ -116,7 +116,7 @@ test("what is no WAV of 16 kHz, mono, 16 bit PCM is named", () => {
 		assert.equal(rejection(file), message);
 });
 
-test("the samples go to the end of the file where their length is 0, beyond that end, or not of whole samples", () => {
+test("reads to the end of the file when the data length is 0, too large or no multiple of a sample", () => {
 	const start = 44;
 	for (const [dataBytes, available, expected] of [
 		[64, 64, 64],
@@ -136,7 +136,7 @@ test("the samples go to the end of the file where their length is 0, beyond that
 	}
 });
 
-/** With a format of 40 bytes (WAVEFORMATEXTENSIBLE), as ffmpeg writes it. */
+/** WAV with a format chunk of 40 bytes (WAVEFORMATEXTENSIBLE), as ffmpeg writes it. */
 function extended(file: Buffer): Buffer {
 	const format = Buffer.alloc(40);
 	file.copy(format, 0, 20, 36);

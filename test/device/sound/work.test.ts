@@ -1,4 +1,4 @@
-/** How much a turn moves: the event loop, and with it buttons and reports, waits for the end of each. */
+/** Work per turn, which delays the event loop and with it buttons and reports. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -21,7 +21,7 @@ for (const hasRanges of [true, false])
 		const rig = new Rig({ server, volume: 50, onUpdate: (update) => updates.push(update) });
 		rig.execute({ command: "play_sound", value: { id: "a", url: "http://10.0.0.1/a.wav" } });
 		clock.pass(1_000);
-		// A turn that lasts longer than what is queued.
+		// A turn that lasts longer than the queued samples.
 		clock.spend(1_500);
 		clock.pass(20_000);
 		assert.equal(server.connections, 2, "the first one was cut");

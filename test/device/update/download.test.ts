@@ -17,7 +17,7 @@ function run(options: Partial<ServerOptions> = {}) {
 	return { rig, server, reason };
 }
 
-/** The next start runs the new firmware, byte for byte. */
+/** Asserts that the next start runs the new firmware, byte for byte. */
 function assertUpdated({ rig, reason }: { rig: Rig; reason: string | undefined }): void {
 	assert.equal(reason, undefined);
 	assert.deepEqual(rig.messages.at(-1), { type: "ota_complete" });
@@ -26,7 +26,7 @@ function assertUpdated({ rig, reason }: { rig: Rig; reason: string | undefined }
 	assertSameBytes(rig.boot.image.bytes, newFirmware);
 }
 
-/** The next start runs the old firmware, and a right server could update the device then. */
+/** Asserts that the next start runs the old firmware, and that a faultless server could update the device then. */
 function assertUnharmed(rig: Rig): void {
 	assert.equal(rig.restarts, 0);
 	assert.equal(rig.updater?.isRunning, false);
@@ -37,7 +37,7 @@ function assertUnharmed(rig: Rig): void {
 	assertUpdated({ rig, reason: rig.update(new MemoryServer({ file: newFirmware })) });
 }
 
-/** The same fault, at another byte. */
+/** Moves a fault to another byte. */
 function later(bytes: number): (fault: Fault) => Fault {
 	return (fault) => ({ ...fault, at: fault.at + bytes });
 }
@@ -50,10 +50,10 @@ function spread(count: number, range: number, seed: number): number[] {
 	});
 }
 
-/** Bytes that go over the wire in an undisturbed update. */
+/** Bytes sent in an undisturbed update. */
 const wireBytes = run().server.sentBytes;
 
-test("a firmware is fetched once, in blocks of 16 KiB, on one connection", () => {
+test("fetches a firmware once, in blocks of 16 KiB, on one connection", () => {
 	const { rig, server, reason } = run();
 	assert.equal(server.connections, 1);
 	assert.equal(server.bodyBytes, newFirmware.length);
@@ -71,7 +71,7 @@ test("a firmware is fetched once, in blocks of 16 KiB, on one connection", () =>
 	assertUpdated({ rig, reason });
 });
 
-test("the next block is received while flash takes the previous one", () => {
+test("receives the next block while flash writes the previous one", () => {
 	const rig = new Rig({ firmware: oldFirmware });
 	const written: number[] = [];
 	const note = () => void written.push(rig.flash.operations);
@@ -81,13 +81,13 @@ test("the next block is received while flash takes the previous one", () => {
 	assert.equal(new Set(written).size, blocks - 1, "and each further one after one more was");
 });
 
-test("a block that arrives before flash has taken the previous one waits", () => {
+test("holds a block that arrives before flash has written the previous one", () => {
 	const outcome = run({ isInstant: true });
 	assert.equal(outcome.server.requests.length, blocks);
 	assertUpdated(outcome);
 });
 
-test("a server without ranges is read as one stream", () => {
+test("reads a stream from a server without ranges", () => {
 	for (const hasETags of [true, false]) {
 		const outcome = run({ hasRanges: false, hasDigests: false, hasETags });
 		assert.equal(outcome.server.requests.length, 1);
@@ -95,7 +95,7 @@ test("a server without ranges is read as one stream", () => {
 	}
 });
 
-test("a server with weak ETags works", () => {
+test("accepts weak ETags", () => {
 	const outcome = run({ isWeak: true });
 	assertUpdated(outcome);
 	assert.deepEqual(
@@ -104,12 +104,12 @@ test("a server with weak ETags works", () => {
 	);
 });
 
-test("a server without digests or ETags works if the firmware arrives complete", () => {
+test("accepts a complete firmware from a server without digests or ETags", () => {
 	assertUpdated(run({ hasDigests: false }));
 	assertUpdated(run({ hasDigests: false, hasETags: false }));
 });
 
-test("a firmware whose last block is complete, and one of less than a block", () => {
+test("accepts a firmware with a full last block, and one of less than a block", () => {
 	for (const size of [blockBytes * 2, 2_000]) {
 		let file = makeFirmware("2.0.0", size);
 		file = makeFirmware("2.0.0", size - (file.length - size) + ((file.length - size) % 4));
@@ -120,8 +120,8 @@ test("a firmware whose last block is complete, and one of less than a block", ()
 	}
 });
 
-describe("a connection that is cut", () => {
-	test("at 20 random bytes resumes: all but one block is fetched once", () => {
+describe("lost connection", () => {
+	test("at 20 random bytes is resumed: all but one block is fetched once", () => {
 		for (const at of spread(20, wireBytes, 1)) {
 			const outcome = run({ faults: [{ at, kind: "cut" }] });
 			assert.equal(outcome.server.faultsLeft, 0);
@@ -131,7 +131,7 @@ describe("a connection that is cut", () => {
 		}
 	});
 
-	test("five times in one update is tolerated, a sixth time ends it", () => {
+	test("is tolerated five times in one update and ends it the sixth time", () => {
 		const faults = spread(6, wireBytes, 2).map((at): Fault => ({ at, kind: "cut" }));
 		const five = run({ faults: faults.slice(0, 5) });
 		assert.equal(five.server.connections, 6);
@@ -141,12 +141,12 @@ describe("a connection that is cut", () => {
 		assertUnharmed(six.rig);
 	});
 
-	test("resumes a stream without ranges where it was, skipping what is written", () => {
+	test("resumes a stream without ranges at its position and skips written bytes", () => {
 		for (const at of spread(5, newFirmware.length, 3))
 			assertUpdated(run({ hasRanges: false, faults: [{ at, kind: "cut" }] }));
 	});
 
-	test("waits longer each time, so that a restarting server is not overloaded", () => {
+	test("is retried with increasing delays, so that a restarting server is not overloaded", () => {
 		const rig = new Rig({ firmware: oldFirmware });
 		const server = new MemoryServer({ file: newFirmware });
 		server.isDown = true;
@@ -160,7 +160,7 @@ describe("a connection that is cut", () => {
 		assertUnharmed(rig);
 	});
 
-	test("while the server's name is looked up is not made later", () => {
+	test("during the lookup of the server's name is not made later", () => {
 		const rig = new Rig({ firmware: oldFirmware, lookUpMs: [45_000] });
 		const server = new MemoryServer({ file: newFirmware, answer: () => ({ head: "", ending: "stall" }) });
 		const reason = rig.update(server);
@@ -168,7 +168,7 @@ describe("a connection that is cut", () => {
 		assert.equal(server.connections, 5, "six attempts, the first of which found no address in time");
 	});
 
-	test("by silence counts as lost after 2 s, once the server has answered", () => {
+	test("is assumed after 2 s of silence, once the server has responded", () => {
 		const [, firstBodyStart = 0] = run().server.heads[0] ?? [];
 		for (const at of spread(10, wireBytes - firstBodyStart, 4)) {
 			const start = clock.now;
@@ -179,7 +179,7 @@ describe("a connection that is cut", () => {
 		}
 	});
 
-	test("by silence before the first response counts as lost after 30 s: a TLS handshake takes long", () => {
+	test("is assumed after 30 s of silence before the first response, because a TLS handshake takes long", () => {
 		const start = clock.now;
 		const outcome = run({ faults: [{ at: 0, kind: "stall" }] });
 		assert.ok(clock.now - start > 30_000, `retried after ${clock.now - start} ms`);
@@ -191,8 +191,8 @@ describe("a connection that is cut", () => {
 	});
 });
 
-describe("a slow line", () => {
-	test("whose responses take longer than the stall timeout gets a longer one", () => {
+describe("slow line", () => {
+	test("with responses longer than the stall timeout gets a longer timeout", () => {
 		const outcome = run({ delayMs: 5_000 });
 		assert.ok(outcome.server.connections <= 3, `${outcome.server.connections} connections`);
 		assertUpdated(outcome);
@@ -211,7 +211,7 @@ describe("a slow line", () => {
 		assertSameBytes(outcome.rig.boot.image.bytes, large);
 	});
 
-	test("that takes 5 s for a block and loses its connection after every third completes an update", () => {
+	test("that takes 5 s per block and loses its connection after every third completes an update", () => {
 		const faults = [3, 6, 9, 12].map((block): Fault => ({ at: block * blockBytes, kind: "cut" }));
 		const outcome = run({ segmentMs: 500, faults: [...faults, ...faults.map(later(8_000))] });
 		assert.equal(outcome.server.faultsLeft, 0);
@@ -243,8 +243,8 @@ describe("a slow line", () => {
 	});
 });
 
-describe("while the device's own connection is down", () => {
-	/** The server and the gateway go away in the middle of an update. */
+describe("update while the gateway is disconnected", () => {
+	/** Disconnects server and gateway in the middle of an update. */
 	function interrupted() {
 		const rig = new Rig({ firmware: oldFirmware });
 		const server = new MemoryServer({ file: newFirmware, faults: [{ at: wireBytes / 2, kind: "cut" }] });
@@ -256,7 +256,7 @@ describe("while the device's own connection is down", () => {
 		return { rig, server, updater, isOver };
 	}
 
-	test("the download waits, and continues where it was after the reconnection", () => {
+	test("waits and resumes after the reconnection", () => {
 		const { rig, server, updater, isOver } = interrupted();
 		clock.pass(500_000);
 		assert.equal(isOver(), false);
@@ -269,7 +269,7 @@ describe("while the device's own connection is down", () => {
 		assertUpdated({ rig, reason: undefined });
 	});
 
-	test("the download ends after 10 minutes", () => {
+	test("ends after 10 minutes", () => {
 		const { rig, isOver } = interrupted();
 		clock.pass(590_000);
 		assert.equal(isOver(), false);
@@ -277,7 +277,7 @@ describe("while the device's own connection is down", () => {
 		assertUnharmed(rig);
 	});
 
-	test("10 minutes without a byte end it even if the connection returns in between", () => {
+	test("ends after 10 minutes without a byte even if the connection returns in between", () => {
 		const { rig, updater, isOver } = interrupted();
 		for (let minute = 0; minute < 9; minute++) {
 			clock.pass(60_000);
@@ -288,7 +288,7 @@ describe("while the device's own connection is down", () => {
 		assertUnharmed(rig);
 	});
 
-	test("the 10 minutes begin again with each block", () => {
+	test("restarts the 10 minutes with each block", () => {
 		const rig = new Rig({ firmware: oldFirmware });
 		const cuts = [1 / 2, 3 / 4].map((part): Fault => ({ at: wireBytes * part, kind: "cut" }));
 		const server = new MemoryServer({ file: newFirmware, faults: cuts });
@@ -306,7 +306,7 @@ describe("while the device's own connection is down", () => {
 		assertUpdated({ rig, reason: undefined });
 	});
 
-	test("an undisturbed download continues", () => {
+	test("continues an undisturbed download", () => {
 		const rig = new Rig({ firmware: oldFirmware });
 		rig.isOnline = false;
 		assertUpdated({ rig, reason: rig.update(new MemoryServer({ file: newFirmware })) });
@@ -314,7 +314,7 @@ describe("while the device's own connection is down", () => {
 });
 
 describe("flash", () => {
-	/** Bytes that were written in each turn, where flash takes `pieceMs` for a piece. */
+	/** Bytes written in each turn when flash takes `pieceMs` per chunk. */
 	function writtenByTurn(pieceMs: number, options: Partial<ServerOptions>) {
 		const rig = new Rig({ firmware: oldFirmware });
 		const turns = new Map<number, number>();
@@ -329,15 +329,15 @@ describe("flash", () => {
 		return Math.max(...turns.values());
 	}
 
-	test("takes at most 4 KiB in a turn, in parts and as a stream, so that the ring and reports continue", () => {
+	test("writes at most 4 KiB per turn, in parts and as a stream, so that ring and reports continue", () => {
 		for (const hasRanges of [true, false]) assert.equal(writtenByTurn(0, { hasRanges }), 4096);
 	});
 
-	test("that is slower than the network takes at most 4 KiB in a turn as well", () => {
+	test("writes at most 4 KiB per turn even when it is slower than the network", () => {
 		for (const hasRanges of [true, false]) assert.equal(writtenByTurn(50, { hasRanges }), 4096);
 	});
 
-	test("takes the rest of the last block even if the server ends the connection after it", () => {
+	test("writes the rest of the last block even if the server closes the connection after it", () => {
 		const file = makeFirmware("2.0.0", 190_000);
 		const last = Math.ceil(file.length / blockBytes) - 1;
 		assert.ok(file.length % blockBytes > 8192, "several pieces");
@@ -348,7 +348,7 @@ describe("flash", () => {
 				super.write(bytes);
 			}
 		};
-		// The connection was lost as often as is allowed: once more would end the update.
+		// The connection was lost the maximum number of times: once more would end the update.
 		const faults = [1, 2, 3, 4, 5].map((block): Fault => ({ at: block * blockBytes, kind: "cut" }));
 		const server = new MemoryServer({ file, faults, endAfter: last + faults.length });
 		assert.equal(rig.update(server), undefined);
@@ -356,7 +356,7 @@ describe("flash", () => {
 	});
 });
 
-describe("bytes that change in transit", () => {
+describe("corruption in transit", () => {
 	for (const kind of ["lose", "double", "flip"] as const)
 		test(`by one that is ${{ lose: "lost", double: "doubled", flip: "flipped" }[kind]}, at 50 random places, are mended at their block`, () => {
 			for (const at of spread(50, wireBytes, kind.length)) {
@@ -370,7 +370,7 @@ describe("bytes that change in transit", () => {
 			}
 		});
 
-	test("are noticed even if the next block arrives before theirs was verified", () => {
+	test("is detected even if the next block arrives before the damaged one was verified", () => {
 		for (const at of spread(10, wireBytes, 9)) {
 			const outcome = run({ isInstant: true, faults: [{ at, kind: "flip" }] });
 			assert.equal(outcome.server.faultsLeft, 0);
@@ -378,7 +378,7 @@ describe("bytes that change in transit", () => {
 		}
 	});
 
-	test("are noticed in a short last block whose connection ends right after it", () => {
+	test("is detected in a short last block whose connection ends right after it", () => {
 		for (const isInstant of [false, true]) {
 			const { heads } = run({ isInstant }).server;
 			const [, bodyStart = 0] = heads.at(-1) ?? [];
@@ -390,7 +390,7 @@ describe("bytes that change in transit", () => {
 		}
 	});
 
-	test("at any place of a response's head are repaired too", () => {
+	test("of a response head is repaired at any position", () => {
 		const file = makeFirmware("2.0.0", 40_000);
 		const { heads } = run({ file }).server;
 		const kinds = ["lose", "double", "flip"] as const;
@@ -405,7 +405,7 @@ describe("bytes that change in transit", () => {
 				}
 	});
 
-	/** Answers with a wrong digest, so often for each block: `times` has how often, by the block's first byte. */
+	/** Sends a wrong digest `times` times for each block, by the block's first byte. */
 	const damage = (times: Map<number, number>): NonNullable<ServerOptions["answer"]> => {
 		return (request) => {
 			const [first = 0, last = 0] = (request.headers.get("range") ?? "").match(/\d+/g)?.map(Number) ?? [];
@@ -422,7 +422,7 @@ describe("bytes that change in transit", () => {
 		};
 	};
 
-	test("in five blocks are repaired in each", () => {
+	test("is repaired in each of five blocks", () => {
 		const times = new Map([1, 3, 5, 7, 9].map((block) => [block * blockBytes, 1]));
 		const outcome = run({ answer: damage(times) });
 		assert.equal(
@@ -433,7 +433,7 @@ describe("bytes that change in transit", () => {
 		assertUpdated(outcome);
 	});
 
-	test("three times in the same block are tolerated, a fourth time ends the update", () => {
+	test("is tolerated three times in the same block and ends the update the fourth time", () => {
 		const first = 2 * blockBytes;
 		assertUpdated(run({ answer: damage(new Map([[first, 3]])) }));
 		const { rig, server, reason } = run({ answer: damage(new Map([[first, 4]])) });
@@ -443,7 +443,7 @@ describe("bytes that change in transit", () => {
 		assertUnharmed(rig);
 	});
 
-	test("in a stream without digests are noticed at its end, by the image's own SHA-256", () => {
+	test("in a stream without digests is detected at its end by the image's SHA-256", () => {
 		const { rig, reason } = run({
 			hasRanges: false,
 			hasDigests: false,
@@ -454,8 +454,8 @@ describe("bytes that change in transit", () => {
 	});
 });
 
-describe("a server that", () => {
-	test("fails once at two places completes the update", () => {
+describe("server that", () => {
+	test("fails once at two positions completes the update", () => {
 		const fails = [2, 5];
 		assertUpdated(
 			run({ answer: (_, index) => (fails.includes(index) ? { head: head(500, {}) } : undefined) }),
@@ -591,7 +591,7 @@ describe("a server that", () => {
 			assertUnharmed(rig);
 		});
 
-	test("answers 102 and 103 first is waited for, in parts and as a stream", () => {
+	test("sends 102 and 103 first is waited for, in parts and as a stream", () => {
 		const informational = `${head(102, {})}${head(103, { Link: "</style.css>; rel=preload" })}`;
 		for (const hasRanges of [true, false]) {
 			const outcome = run({ informational, hasRanges });
@@ -600,12 +600,12 @@ describe("a server that", () => {
 		}
 	});
 
-	test("fails once is asked again", () => {
+	test("fails once is retried", () => {
 		for (const status of [500, 503, 408, 429])
 			assertUpdated(run({ answer: (_, index) => (index === 3 ? { head: head(status, {}) } : undefined) }));
 	});
 
-	test("fails with another error each time is not asked endlessly", () => {
+	test("fails with another error each time is not retried forever", () => {
 		const { rig, server, reason } = run({
 			answer: (_, index): RawAnswer => ({ head: head(index % 2 ? 500 : 429, {}) }),
 		});

@@ -1,4 +1,4 @@
-/** What a device reads of addresses, certificates and HTTP answers, in Node and in XS. */
+/** Parsing of URLs, certificates and HTTP responses by a device, in Node and in XS. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -25,7 +25,7 @@ const textOf = (
 	{ isSecure, host, port, path }: typeof parts extends fc.Arbitrary<infer P> ? P : never,
 ) => `${scheme}${isSecure ? "s" : ""}://${host}${port === undefined ? "" : `:${port}`}${path}`;
 
-test("an address is parsed into the parts that it was built from", () => {
+test("parses a URL into the parts it was built from", () => {
 	fc.assert(
 		fc.property(parts, (given) => {
 			const { isSecure, host } = given;
@@ -44,7 +44,7 @@ test("an address is parsed into the parts that it was built from", () => {
 	);
 });
 
-/** The result of a parser in this engine, as xs-parsers.ts gives that of the other. */
+/** Result of a parser in this engine, in the form of xs-parsers.ts. */
 function outcomeOf(read: () => unknown): object {
 	try {
 		return { value: read() };
@@ -53,7 +53,7 @@ function outcomeOf(read: () => unknown): object {
 	}
 }
 
-test("any other address is refused with a sentence, or has a host, a port and no white space; in XS as in Node", async (t) => {
+test("any other URL is rejected with a message, or has a host, a port and no white space; in XS as in Node", async (t) => {
 	const xs = await startXsParsers(t);
 	const schemeAndParts = fc.tuple(fc.constantFrom("ws", "http"), parts);
 	const bounds = fc
@@ -93,7 +93,7 @@ test("any other address is refused with a sentence, or has a host, a port and no
 	);
 });
 
-/** Only such text comes through a WebSocket, or out of a file in UTF-8. */
+/** Makes text well-formed, as WebSockets and UTF-8 files deliver it. */
 function isWellFormed(text: string): boolean {
 	return Buffer.from(text).toString() === text;
 }
@@ -108,7 +108,7 @@ const pem = fc
 		return { base64, text: isPadded ? `subject=x\n${text}${text}` : text };
 	});
 
-test("a certificate in PEM is read with any line length; anything but base64 is refused, in XS as in Node", async (t) => {
+test("reads a PEM certificate with any line length and rejects anything but base64, in XS as in Node", async (t) => {
 	fc.assert(fc.property(pem, ({ text, base64 }) => assert.equal(readAuthority(text), base64)));
 	const xs = await startXsParsers(t);
 	const short = fc
@@ -127,7 +127,7 @@ test("a certificate in PEM is read with any line length; anything but base64 is 
 			assert.deepEqual(await xs.read("authority", text), outcome);
 			if ("rejection" in outcome)
 				assert.match(String(outcome.rejection), /^Error: cert_pem must be a certificate in PEM/);
-			// As Uint8Array.fromBase64 accepts it, by which boards decode it.
+			// Uint8Array.fromBase64, which boards use, accepts it like this.
 			else
 				assert.match(
 					readAuthority(text),
@@ -172,7 +172,7 @@ const fieldText = fc.oneof(
 	mutatedText(fc.constantFrom("bytes 0-5/10", "bytes 100-163/164", "12345", "sha-256=:AAAA:")),
 );
 
-test("an HTTP field is read if and only if it is well formed", () => {
+test("reads an HTTP field if and only if it is well-formed", () => {
 	fc.assert(
 		fc.property(fc.nat(), fc.nat(1e6), fc.nat(1e6), (first, more, rest) => {
 			const last = first + more;
@@ -210,7 +210,7 @@ const known = fc.option(
 );
 const asked = fc.record({ offset: fc.nat(200), byteLength: fc.integer({ min: 1, max: 100 }), known });
 
-test("a response is accepted only if it has the requested bytes; else there is a reason", () => {
+test("accepts a response only if it contains the requested bytes, and otherwise gives a reason", () => {
 	fc.assert(
 		fc.property(
 			fc.oneof(fc.constantFrom(200, 206, 416), fc.integer({ min: 100, max: 999 })),
@@ -232,7 +232,7 @@ test("a response is accepted only if it has the requested bytes; else there is a
 	);
 });
 
-test("the requested part is accepted with its digest, whatever other fields the response has", () => {
+test("accepts the requested part with its digest, whatever other fields the response has", () => {
 	const part = fc.record({
 		offset: fc.nat(1e6),
 		byteLength: fc.integer({ min: 1, max: 16_384 }),
@@ -258,7 +258,7 @@ test("the requested part is accepted with its digest, whatever other fields the 
 	);
 });
 
-test("the pause that a gateway asks for is limited to 1 s to 2 minutes", () => {
+test("limits the Retry-After of a gateway to 1 s to 2 minutes", () => {
 	fc.assert(
 		fc.property(fc.nat(999), fc.option(fc.nat(), { nil: undefined }), (status, seconds) => {
 			const end = endOfRejection(status, seconds);
@@ -274,7 +274,7 @@ test("the pause that a gateway asks for is limited to 1 s to 2 minutes", () => {
 	);
 });
 
-test("after any ends of connections the next attempt is planned once, within the limits of the last end", () => {
+test("schedules one attempt after any sequence of closes, within the limits of the last one", () => {
 	const end = fc.oneof(
 		fc.constantFrom({ kind: "failed" } as const, { kind: "ended" } as const, { kind: "refused" } as const),
 		fc.record({
@@ -291,7 +291,7 @@ test("after any ends of connections the next attempt is planned once, within the
 			for (const [index, each] of ends.entries()) {
 				if (each.kind === "pause") backoff.pause(each.ms, each.spreadMs);
 				else backoff[each.kind]();
-				// A second end of the same connection plans nothing.
+				// A second end of the same connection schedules nothing.
 				backoff.failed();
 				assert.deepEqual([backoff.isWaiting, clock.pending], [true, 1]);
 				const { now } = clock;

@@ -1,4 +1,4 @@
-/** Downloads whose pieces take many turns. */
+/** Downloads whose chunks take many turns to process. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ import { clock } from "./timer.js";
 const blockBytes = 4096;
 const file = Buffer.from(Uint8Array.from({ length: 3 * blockBytes + 100 }, (_, at) => (at * 7) ^ (at >> 8)));
 
-/** Each piece comes ten times. */
+/** Expected chunks, each of which is delivered ten times. */
 function fetchSlowly(options: Partial<ServerOptions>, onTurn = (_server: MemoryServer) => {}) {
 	const server = new MemoryServer({ file, ...options });
 	const taken: Buffer[] = [];
@@ -51,7 +51,7 @@ function fetchSlowly(options: Partial<ServerOptions>, onTurn = (_server: MemoryS
 	return { reason: end?.reason, bytes: Buffer.concat(taken), mostAhead, server };
 }
 
-test("no block is fetched before the one before it is used up", () => {
+test("fetches no block before the previous one is used up", () => {
 	const { reason, bytes, mostAhead, server } = fetchSlowly({});
 	assert.equal(reason, undefined);
 	assertSameBytes(bytes, file);
@@ -59,7 +59,7 @@ test("no block is fetched before the one before it is used up", () => {
 	assert.equal(server.requests.length, 4);
 });
 
-test("a damaged block and a lost connection cost a block each", () => {
+test("fetches one more block for a damaged block and for a lost connection", () => {
 	const { reason, bytes } = fetchSlowly({
 		faults: [
 			{ at: 20_000, kind: "flip" },
@@ -70,7 +70,7 @@ test("a damaged block and a lost connection cost a block each", () => {
 	assertSameBytes(bytes, file);
 });
 
-test("a connection that is idle meanwhile may be ended by the server", () => {
+test("allows the server to close an idle connection meanwhile", () => {
 	const { reason, bytes, server } = fetchSlowly({}, (idle) => {
 		idle.cut();
 		clock.spend(1_000);
@@ -81,7 +81,7 @@ test("a connection that is idle meanwhile may be ended by the server", () => {
 	assert.equal(server.connections, 4);
 });
 
-test("silence while pieces are used is not the server's", () => {
+test("does not count its own processing time as silence of the server", () => {
 	const { reason, server } = fetchSlowly({}, () => clock.spend(10_000));
 	assert.equal(reason, undefined);
 	assert.equal(server.connections, 1);

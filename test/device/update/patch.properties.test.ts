@@ -1,4 +1,4 @@
-/** What `npm run release` makes and what a device makes of it, with drawn firmware and drawn damage. */
+/** Patches made by `npm run release` and applied by a device, with random firmware and random damage. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -18,12 +18,12 @@ interface Given {
 	readonly patch: Uint8Array;
 	readonly from: Uint8Array;
 	readonly to: Uint8Array;
-	/** What runs; default `from`. */
+	/** Running firmware; default `from`. */
 	readonly running?: Uint8Array;
 	readonly chunkBytes?: number;
 }
 
-/** Reads of the source and pieces of the result are within their bounds, whatever the patch says. */
+/** Checks that reads of the source and chunks of the result stay within their bounds for any patch. */
 function apply({ patch, from, to, running = from, chunkBytes = 4096 }: Given): Buffer {
 	const pieces: Buffer[] = [];
 	let steps = 0;
@@ -54,7 +54,7 @@ function apply({ patch, from, to, running = from, chunkBytes = 4096 }: Given): B
 	return Buffer.concat(pieces);
 }
 
-test("suffixes are sorted", () => {
+test("sorts suffixes", () => {
 	const text = fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.uint8Array({ max: 1, maxLength: 200 }));
 	fc.assert(
 		fc.property(text, (bytes) => {
@@ -68,7 +68,7 @@ test("suffixes are sorted", () => {
 	);
 });
 
-test("any firmware is made from any other, by pieces of any size", () => {
+test("makes any firmware from any other, in chunks of any size", () => {
 	fc.assert(
 		fc.property(firmwarePairs, fc.integer({ min: 1, max: 5000 }), ({ from, to }, chunkBytes) => {
 			assertSameBytes(apply({ patch: makePatch(from, to), from, to, chunkBytes }), to);
@@ -77,7 +77,7 @@ test("any firmware is made from any other, by pieces of any size", () => {
 	);
 });
 
-test("a damaged or cut patch is refused, or makes the right firmware", () => {
+test("rejects a damaged or truncated patch, or makes the right firmware", () => {
 	let refused = 0;
 	fc.assert(
 		fc.property(firmwarePairs, patchDamages, ({ from, to }, damages) => {
@@ -97,7 +97,7 @@ test("a damaged or cut patch is refused, or makes the right firmware", () => {
 	assert.notEqual(refused, 0);
 });
 
-test("a patch for other firmware than the one that runs makes nothing", () => {
+test("makes nothing from a patch for other firmware than the running one", () => {
 	const from = Buffer.alloc(10_000, "one");
 	const to = Buffer.alloc(10_000, "two");
 	const running = Buffer.from(from);
@@ -107,7 +107,7 @@ test("a patch for other firmware than the one that runs makes nothing", () => {
 	assert.throws(() => apply({ patch, from: to, to }), /for other firmware than was announced/);
 });
 
-test("firmware that differs little makes a small patch, also where its parts have moved", () => {
+test("makes a small patch for firmware with few differences, even if its parts have moved", () => {
 	const from = Buffer.alloc(200_000);
 	for (let at = 0, state = 1; at < from.length; at++) {
 		state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

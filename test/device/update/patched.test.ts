@@ -1,4 +1,4 @@
-/** Updates by a patch, and how they fall back to the whole firmware. */
+/** Updates by patch and their fallback to the full image. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -16,7 +16,7 @@ import { clock } from "./timer.js";
 const digestOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
 const oldFirmware = makeFirmware("1.0.0", 400_000);
-/** The same program with some changes, and a part more. */
+/** The same program with some changes and an additional part. */
 const newFirmware = makeVirtualImage(
 	Buffer.concat([makeFirmware("new", 20_000), oldFirmware]).map((byte, at) =>
 		at % 2_000 === 1_999 ? byte + 3 : byte,
@@ -51,7 +51,7 @@ function assertInstalled({ rig, reason }: Pick<ReturnType<typeof update>, "rig" 
 	assertSameBytes(rig.boot.image.bytes, newFirmware);
 }
 
-test("firmware is made from the one that runs, and its progress is that of the firmware", () => {
+test("makes firmware from the running one and reports progress in bytes of the new firmware", () => {
 	const result = update();
 	const { server, progress, log } = result;
 	assertInstalled(result);
@@ -65,7 +65,7 @@ test("firmware is made from the one that runs, and its progress is that of the f
 	assert.match(log, /^update: \d+ bytes in /);
 });
 
-test("a connection that is cut, stalls, or loses, doubles or changes a byte does not cost the patch", () => {
+test("keeps the patch after a lost or stalled connection and after lost, doubled or changed bytes", () => {
 	const kinds: readonly Fault["kind"][] = ["cut", "stall", "lose", "double", "flip"];
 	for (const kind of kinds) {
 		const result = update({ faults: [{ at: 9_000, kind }] });
@@ -78,7 +78,7 @@ test("a connection that is cut, stalls, or loses, doubles or changes a byte does
 	}
 });
 
-test("a lost gateway interrupts a patch, and it goes on when the gateway is back", () => {
+test("pauses a patch while the gateway is disconnected", () => {
 	clock.clear();
 	const rig = new Rig({ firmware: oldFirmware, patch: named });
 	const server = new MemoryServer({ file: newFirmware, patch });
@@ -99,7 +99,7 @@ test("a lost gateway interrupts a patch, and it goes on when the gateway is back
 	);
 });
 
-test("the log tells the time of applying the patch from that of network and flash", () => {
+test("logs the time of applying the patch separately from network and flash", () => {
 	const { log, reason } = update({}, {}, (rig) => {
 		rig.running = class extends FlashImage {
 			override read(buffer: Uint8Array, offset: number): void {
@@ -127,7 +127,7 @@ test("the log tells the time of applying the patch from that of network and flas
 	assert.doesNotMatch(update({ patch: Buffer.alloc(0) }).log, /, patch /);
 });
 
-test("the host's decoder is used where there is one", () => {
+test("uses the host's decoder if available", () => {
 	let decoded = 0;
 	const { reason, server } = update({}, {}, (rig) => {
 		rig.patchDecoder = class extends PatchDecoder {
@@ -142,7 +142,7 @@ test("the host's decoder is used where there is one", () => {
 	assert.ok(decoded >= newFirmware.length / 4096, `${decoded} calls`);
 });
 
-describe("the whole firmware is fetched in the same update where", () => {
+describe("falls back to the full image in the same update when", () => {
 	const other = makeFirmware("1.0.0", 390_000);
 	for (const [name, server, options, why] of [
 		["the server has no patch", { patch: Buffer.alloc(0) }, {}, /The firmware on the server is empty/],
@@ -209,7 +209,7 @@ describe("the whole firmware is fetched in the same update where", () => {
 		assert.match(result.log, /The running firmware cannot be read/);
 	});
 
-	test("nothing that runs is an image", () => {
+	test("no image runs", () => {
 		const result = update({}, {}, (rig) => {
 			rig.running = class extends FlashImage {
 				override get byteLength() {
@@ -220,7 +220,7 @@ describe("the whole firmware is fetched in the same update where", () => {
 		assertInstalled(result);
 	});
 
-	test("flash did not keep what was made; the progress begins again", () => {
+	test("flash did not keep the result; progress starts over", () => {
 		let written = 0;
 		const result = update({}, {}, (rig) => {
 			rig.slot = class extends FlashSlot {
@@ -240,7 +240,7 @@ describe("the whole firmware is fetched in the same update where", () => {
 	});
 });
 
-test("where the whole firmware cannot be had either, its reason ends the update, and the next one begins", () => {
+test("reports the reason of the full image if that fails too, and accepts the next update", () => {
 	clock.clear();
 	const rig = new Rig({ firmware: oldFirmware, patch: named });
 	assert.match(
@@ -251,7 +251,7 @@ test("where the whole firmware cannot be had either, its reason ends the update,
 	assertInstalled({ rig, reason: rig.update(new MemoryServer({ file: newFirmware, patch })) });
 });
 
-test("firmware that a patch makes must be signed as any other", () => {
+test("requires a signature of patched firmware as of any other", () => {
 	const key = makeReleaseKey();
 	const releaseKeys = key.text;
 	assertInstalled(update({}, { releaseKeys, signature: key.sign(newFirmware) }));

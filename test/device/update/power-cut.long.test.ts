@@ -27,25 +27,25 @@ import { clock } from "./timer.js";
 
 const first = makeFirmware("1.0.0", 30_000);
 const second = makeFirmware("2.0.0", 36_000);
-/** What the server has of it: with a signature, so that power is cut behind the image's own end too. */
+/** File on the server, with a signature, so that power is cut after the image's own end too. */
 const secondFile = Buffer.concat([second, Buffer.alloc(4096 - (second.length % 4096) + 4096, "signature")]);
 const patch = Buffer.from(makePatch(first, secondFile));
 const third = makeFirmware("3.0.0", 33_000);
-/** The images that a device may run; any other end is a brick. */
+/** Images that a device may run. Any other state is a brick. */
 const whole = [first, second, third];
 
-/** Everything that happens to the flash from `start_ota` to a confirmed new firmware, the boot loader's part included. */
+/** Flash operations from `start_ota` to confirmed new firmware, including those of the boot loader. */
 function updateAndConfirm(rig: Rig, file: Buffer): void {
-	// Only a device that is told of a patch asks for it.
+	// Only a device that was given a patch requests it.
 	const reason = rig.update(new MemoryServer({ file, ...(file === secondFile && { patch }) }));
-	// Without power no error of the firmware counts.
+	// Errors of the firmware after a power cut do not count.
 	if (!rig.flash.isPowered) throw new PowerCut();
 	assert.equal(reason, undefined);
 	rig.restart();
 	confirm(rig);
 }
 
-/** The new firmware proves itself. */
+/** Confirms the new firmware. */
 function confirm(rig: Rig): void {
 	const { ota } = rig;
 	const probation = new Probation({
@@ -66,7 +66,7 @@ function confirm(rig: Rig): void {
 	assert.equal(probation.isOn, false);
 }
 
-/** Powers on until the boot loader has started something; power was cut once. */
+/** Powers on until the boot loader has started an image, after a single power cut. */
 function start(rig: Rig): void {
 	rig.flash.powerOn();
 	rig.restart();
@@ -74,13 +74,14 @@ function start(rig: Rig): void {
 
 interface Outcome {
 	readonly runs: number;
-	/** What was found wrong, a line for each run. */
+	/** Failures, one line per run. */
 	readonly bricks: readonly string[];
 }
 
 /**
- * One run for each moment of each flash operation of an update: power goes, comes back, and the device must start a whole
- * image, old or new, and then take the next update. No slot may be chosen that holds less than a whole image.
+ * Runs once for each moment of each flash operation of an update: power is cut and restored, the device must start a
+ * complete image, old or new, and then accept the next update. No slot that holds an incomplete image may be
+ * selected.
  */
 function cutEverywhere(prepare: () => Rig, slot?: typeof FlashSlot): Outcome {
 	const operations = countOperations(prepare());
@@ -104,7 +105,7 @@ function countOperations(rig: Rig): number {
 	return rig.flash.operations - before;
 }
 
-/** @returns what is wrong afterwards */
+/** @returns the failure, or undefined */
 function runWithCut(rig: Rig, operation: number, moment: CutMoment): string | undefined {
 	rig.flash.cutAt(operation, moment);
 	try {
@@ -119,7 +120,7 @@ function runWithCut(rig: Rig, operation: number, moment: CutMoment): string | un
 		if (chosen !== undefined) verifyImage(rig.flash, slots[slotOf(readEntries(rig.flash)[chosen])]);
 		start(rig);
 		if (!whole.some((image) => image.equals(rig.boot.image.bytes))) return "a half image was started";
-		// A new firmware may be on probation now: it passes, and the device takes the next update.
+		// New firmware may be on probation now: it is confirmed, and the device accepts the next update.
 		confirm(rig);
 		updateAndConfirm(rig, third);
 		return rig.boot.image.bytes.equals(third) ? undefined : "the next update did not come to run";
@@ -133,7 +134,7 @@ function fresh(): Rig {
 	return new Rig({ firmware: first });
 }
 
-/** Told of a patch for each update, which fits only the first. */
+/** Patch given to each update, which matches only the first one. */
 function patched(): Rig {
 	clock.clear();
 	const [from = "", to = ""] = [first, secondFile].map((file) =>
@@ -142,14 +143,14 @@ function patched(): Rig {
 	return new Rig({ firmware: first, patch: { url: "http://gateway.lan:8080/a.patch", from, to } });
 }
 
-/** A device that was updated before: the other slot runs, and both entries of otadata are in use. */
+/** Device that was updated before: the other slot runs, and both entries of otadata are in use. */
 function updatedBefore(): Rig {
 	const rig = fresh();
 	updateAndConfirm(rig, third);
 	return rig;
 }
 
-/** The other slot was tried and failed. */
+/** Device that rolled back: the other slot failed its probation. */
 function rolledBackBefore(): Rig {
 	const rig = fresh();
 	assert.equal(rig.update(new MemoryServer({ file: third })), undefined);
@@ -171,14 +172,14 @@ for (const [name, prepare] of [
 		t.diagnostic(`${runs} power cuts, 0 bricks`);
 	});
 
-test("the patch of those power cuts makes the firmware by itself", () => {
+test("the patch of these tests produces the firmware without falling back", () => {
 	const rig = patched();
 	updateAndConfirm(rig, secondFile);
 	assertSameBytes(rig.boot.image.bytes, second);
 	assert.doesNotMatch(rig.log.join(""), /without the patch/);
 });
 
-test("a power cut in the very first start leaves a device that starts", () => {
+test("a device starts after a power cut in its very first start", () => {
 	for (const operation of [1, 2])
 		for (const moment of cutMoments) {
 			const rig = fresh();
@@ -192,7 +193,7 @@ test("a power cut in the very first start leaves a device that starts", () => {
 		}
 });
 
-/** Selects the slot for the next start without verification, which ESP-IDF's own function does. */
+/** Selects the slot for the next start without verification, which ESP-IDF's function includes. */
 function chooseUnverified(flash: Flash): void {
 	const entries = readEntries(flash);
 	const active = activeEntry(entries);
@@ -234,7 +235,7 @@ class WrittenOverWhatRuns extends FlashSlot {
 	}
 }
 
-/** The check itself is checked: each of these slots has a mistake that it must find. */
+/** Slots with a deliberate bug each, which the check must detect. */
 for (const [name, slot] of [
 	["the boot slot is set before the image is verified", ChosenBeforeVerified],
 	["sectors are written without being erased", NeverErased],

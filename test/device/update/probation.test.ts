@@ -5,9 +5,9 @@ import { clock } from "./timer.js";
 
 interface Start {
 	readonly isPendingVerify: boolean;
-	/** Whether flash takes each attempt to confirm; true once they are used up. */
+	/** Results of successive attempts to confirm; true once they are used up. */
 	readonly confirms?: boolean[];
-	/** What is kept of the codec under the confirmed image. */
+	/** Stored codec state of the confirmed image. */
 	readonly codec?: 0 | 1;
 }
 
@@ -31,8 +31,8 @@ function begin({ isPendingVerify, confirms = [], codec }: Start) {
 	return { calls, kept, probation, report: (isReady: boolean) => probation.onReported(isReady, settings) };
 }
 
-describe("a new image on probation", () => {
-	test("is confirmed by its first report, once", () => {
+describe("new image on probation", () => {
+	test("is confirmed once, by its first report", () => {
 		const { calls, probation, report } = begin({ isPendingVerify: true });
 		assert.equal(probation.isOn, true);
 		report(true);
@@ -83,7 +83,7 @@ describe("a new image on probation", () => {
 	}
 });
 
-test("a confirmed image stores whether its codec answers, and is never rolled back", () => {
+test("stores whether the codec responds once confirmed, and is never rolled back then", () => {
 	const { calls, kept, probation, report } = begin({ isPendingVerify: false });
 	assert.equal(probation.isOn, false);
 	report(true);

@@ -1,6 +1,6 @@
 /**
- * A device's update in Node: the firmware's own code over the virtual host's flash, boot loader and HTTP client, without
- * XS and without a process, so that thousands of updates can be cut, damaged and looked at.
+ * Update of a device in Node: the firmware's code over the virtual host's flash, boot loader and HTTP client, without
+ * XS and without a process, so that thousands of updates can be interrupted, damaged and inspected.
  */
 
 import { createHash } from "node:crypto";
@@ -25,7 +25,7 @@ import { flashBytes, slots } from "../../../hosts/virtual/node/boot/partitions.j
 import type { MemoryServer } from "./server.js";
 import Timer, { clock } from "./timer.js";
 
-/** An image whose program is `byteLength` bytes that depend on the version. */
+/** Image with a program of `byteLength` bytes that depend on the version. */
 export function makeFirmware(version: string, byteLength: number, model: Model = "DEV-1"): Buffer {
 	const program = Buffer.alloc(byteLength);
 	let state = createHash("sha256").update(version).digest().readUInt32LE();
@@ -37,21 +37,21 @@ export function makeFirmware(version: string, byteLength: number, model: Model =
 }
 
 export interface RigOptions {
-	/** What came by cable. */
+	/** Factory image. */
 	readonly firmware: Buffer;
 	readonly url?: string;
-	/** A flash that is there already. */
+	/** Existing flash; default: a new one with `image`. */
 	readonly flash?: Flash;
 	readonly onMessage?: (message: UpdateMessage) => void;
-	/** How long the look-ups of the server's name take, in milliseconds, one after the other; then no time. */
+	/** Durations of successive lookups of the server's name in ms; further lookups take no time. */
 	readonly lookUpMs?: number[];
-	/** Compiled in. */
+	/** Compiled-in release keys. */
 	readonly releaseKeys?: string;
 	/** Of start_ota. */
 	readonly signature?: string | undefined;
 	/** Of start_ota. */
 	readonly patch?: CommandOf<"start_ota">["patch"];
-	/** Of the firmware that runs. */
+	/** Security version of the running firmware. */
 	readonly securityVersion?: number;
 }
 
@@ -60,12 +60,12 @@ export class Rig {
 	readonly messages: UpdateMessage[] = [];
 	readonly log: string[] = [];
 	restarts = 0;
-	/** Whether the device's connection to the gateway is open. */
+	/** Whether the device is connected to the gateway. */
 	isOnline = true;
 	boot: Boot;
 	ota: EspOta;
 	updater: Updater | undefined;
-	/** What the update writes to: where a test plants a bug. */
+	/** Slot of the update, replaceable to inject a bug. */
 	slot = FlashSlot;
 	running = FlashImage;
 	patchDecoder: PatchDecoderPart | undefined;
@@ -79,7 +79,7 @@ export class Rig {
 		this.ota = new EspOta({ flash: this.flash, running: this.boot.slot });
 	}
 
-	/** Restarts: the boot loader chooses. @throws Error where nothing starts */
+	/** Restarts into the image that the boot loader selects. @throws Error if none starts */
 	restart(): void {
 		clock.clear();
 		this.boot = boot(this.flash);
@@ -87,7 +87,7 @@ export class Rig {
 		this.updater = undefined;
 	}
 
-	/** Begins an update from that server; time does not pass by itself. */
+	/** Begins an update from that server without advancing the clock. */
 	begin(server: MemoryServer): Updater {
 		const io = server.sockets;
 		const http = class extends HttpClient {
@@ -142,7 +142,7 @@ export class Rig {
 		return this.updater;
 	}
 
-	/** A whole update, to its restart or its error. @returns the reason where it failed */
+	/** Runs an update to its restart or error. @returns the reason of a failure */
 	update(server: MemoryServer): string | undefined {
 		const { restarts } = this;
 		const start = this.messages.length;
@@ -154,10 +154,10 @@ export class Rig {
 	}
 }
 
-/** Of a full slot, on a board. */
+/** Time to verify a full slot on a board. */
 export const verificationMs = 4_000;
 
-/** The slot that does not run, as the virtual host offers it. */
+/** Inactive slot as the virtual host provides it. */
 export class FlashSlot implements UpdateSlot {
 	protected readonly ota: EspOta;
 	protected readonly flash: Flash;
@@ -208,7 +208,7 @@ export class FlashSlot implements UpdateSlot {
 	}
 }
 
-/** The slot that runs. */
+/** Active slot. */
 export class FlashImage implements RunningImage {
 	readonly #partition: (typeof slots)[number];
 	readonly #flash: Flash;
@@ -229,7 +229,7 @@ export class FlashImage implements RunningImage {
 	close(): void {}
 }
 
-/** Each look-up takes the next of these times; then none. */
+/** Resolver whose successive lookups take these times; further ones take none. */
 export function resolverOf(delaysMs: number[]): ResolverPart {
 	return class {
 		resolve({ host, onResolved }: ResolveOptions): void {

@@ -1,19 +1,19 @@
 /**
- * A firmware server in memory, byte for byte as HTTP/1.1, with faults that a test chooses: the connection may break, stall, lose,
- * double or flip a byte at any byte that it sends, and any response may be another one.
+ * HTTP/1.1 firmware server in memory, with faults chosen by a test: at any byte it sends, the connection may break,
+ * stall, lose, double or flip a byte, and any response may be replaced.
  */
 
 import { createHash } from "node:crypto";
 import type { HttpSocket, HttpSocketOptions } from "../../../hosts/virtual/modules/http-client.js";
 import Timer from "./timer.js";
 
-/** What happens at the byte with that number, counted from 0 over all connections; once. */
+/** Single fault at the byte with that number, counted from 0 over all connections. */
 export interface Fault {
 	readonly at: number;
 	readonly kind: "cut" | "stall" | "lose" | "double" | "flip";
 }
 
-/** What goes over the wire. Without `ending` the connection stays, for the next request. */
+/** Bytes on the wire. Without `ending` the connection stays open for the next request. */
 export interface RawAnswer {
 	readonly head: string;
 	readonly body?: Uint8Array;
@@ -22,28 +22,28 @@ export interface RawAnswer {
 
 export interface ServerOptions {
 	readonly file: Buffer;
-	/** Served where the address ends in .patch. */
+	/** Patch, served at URLs ending with .patch. */
 	readonly patch?: Buffer;
-	/** false: it sends the whole file for each request. */
+	/** false: each response is the whole file. */
 	readonly hasRanges?: boolean;
 	readonly hasDigests?: boolean;
 	readonly hasETags?: boolean;
-	/** Its ETags are weak: they never match an If-Range (RFC 9110, 13.1.5). */
+	/** Weak ETags, which never match an If-Range (RFC 9110, 13.1.5). */
 	readonly isWeak?: boolean;
 	readonly faults?: readonly Fault[];
-	/** An answer is there as soon as it was asked for, before anything else can happen. */
+	/** Responds within the turn of the request, before anything else happens. */
 	readonly isInstant?: boolean;
-	/** Milliseconds before the first byte of each answer. Default 1. */
+	/** Delay of the first byte of each response in ms. Default: 1. */
 	readonly delayMs?: number;
-	/** Milliseconds for each segment. Default 1. */
+	/** Time per segment in ms. Default: 1. */
 	readonly segmentMs?: number;
-	/** Default 1,440. */
+	/** Bytes per segment. Default: 1,440. */
 	readonly segmentBytes?: number;
-	/** It ends the connection after the answer to the request with this number, counted from 0. */
+	/** Number of the request, counted from 0, after whose response the connection is closed. */
 	readonly endAfter?: number;
-	/** Another answer than the right one; `index` counts requests. */
+	/** Replaces a response; `index` counts requests. */
 	readonly answer?: (request: AskedFor, index: number) => RawAnswer | undefined;
-	/** Sent before each answer. */
+	/** Informational responses sent before each response. */
 	readonly informational?: string;
 }
 
@@ -54,15 +54,15 @@ export interface AskedFor {
 
 export class MemoryServer {
 	file: Buffer;
-	/** Connections fail. */
+	/** Whether connections fail. */
 	isDown = false;
 	connections = 0;
 	readonly requests: AskedFor[] = [];
-	/** Of firmware. */
+	/** Bytes of firmware sent. */
 	bodyBytes = 0;
-	/** Of everything. */
+	/** Total bytes sent. */
 	sentBytes = 0;
-	/** Where the heads of answers lay in what was sent: first byte, and the one after the last. */
+	/** Ranges of the response heads in the bytes sent: first byte, and the one after the last. */
 	readonly heads: (readonly [number, number])[] = [];
 	readonly #options: ServerOptions;
 	readonly #open = new Set<MemorySocket>();
@@ -90,17 +90,17 @@ export class MemoryServer {
 		return this.#options.segmentBytes ?? 1440;
 	}
 
-	/** Faults that have not happened. */
+	/** Faults that have not happened yet. */
 	get faultsLeft(): number {
 		return this.#faults.length;
 	}
 
-	/** Connections that neither side has ended. */
+	/** Open connections. */
 	get open(): number {
 		return this.#open.size;
 	}
 
-	/** Cuts them. */
+	/** Destroys all connections. */
 	cut(): void {
 		for (const socket of this.#open) socket.cut();
 	}
@@ -110,7 +110,7 @@ export class MemoryServer {
 		else this.#open.delete(socket);
 	}
 
-	/** How this server is reached: a socket class for HttpClient. */
+	/** Socket class for HttpClient that connects to this server. */
 	get sockets(): new (
 		options: HttpSocketOptions,
 	) => HttpSocket {
@@ -122,7 +122,7 @@ export class MemoryServer {
 		};
 	}
 
-	/** @returns the bytes sent, and how the connection ends */
+	/** @returns the bytes sent and how the connection ends */
 	answer(text: string): { readonly bytes: Buffer; readonly ending: RawAnswer["ending"] } {
 		const request = parseRequest(text);
 		const index = this.requests.length;
@@ -139,7 +139,7 @@ export class MemoryServer {
 		};
 	}
 
-	/** What the gateway answers. */
+	/** Regular response of the gateway. */
 	#right(request: AskedFor): RawAnswer {
 		const { hasRanges = true, hasDigests = true, hasETags = true, isWeak = false } = this.#options;
 		const file = this.#fileAt(request.path);
@@ -166,7 +166,7 @@ export class MemoryServer {
 		return path.endsWith(".patch") ? this.#options.patch : this.file;
 	}
 
-	/** The next fault within `byteCount` bytes. */
+	/** Next fault within `byteCount` bytes. */
 	takeFault(byteCount: number): Fault | undefined {
 		const [next] = this.#faults;
 		if (!next || next.at >= this.sentBytes + byteCount) return undefined;
@@ -180,7 +180,7 @@ export function head(status: number, fields: Readonly<Record<string, string>>): 
 	return `HTTP/1.1 ${status} Whatever\r\n${lines.join("")}\r\n`;
 }
 
-/** A socket of the device's, as the boards' guarded one: what a callback throws is an error. */
+/** Device socket with the boards' guard: an exception in a callback is reported as an error. */
 class MemorySocket implements HttpSocket {
 	readonly #options: HttpSocketOptions;
 	readonly #server: MemoryServer;
@@ -188,7 +188,7 @@ class MemorySocket implements HttpSocket {
 	#request = "";
 	#isOver = false;
 	#isStalled = false;
-	/** What the server sends goes out in order, a segment a turn. */
+	/** Sends the server's bytes in order, one segment per turn. */
 	#outgoing: (() => void)[] = [];
 	#timer: Timer | undefined;
 

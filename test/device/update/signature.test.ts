@@ -1,4 +1,4 @@
-/** The device's check of signatures: by the vectors of Project Wycheproof in XS, and beside OpenSSL in Node. */
+/** Signature verification by the device: vectors of Project Wycheproof in XS, comparison with OpenSSL in Node. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -32,7 +32,7 @@ interface Vectors {
 		readonly tests: readonly {
 			readonly tcId: number;
 			readonly comment: string;
-			/** Hex, as is `sig`. */
+			/** Hex, as `sig`. */
 			readonly msg: string;
 			readonly sig: string;
 			readonly result: "valid" | "invalid";
@@ -49,7 +49,7 @@ function sha256(data: Uint8Array): ArrayBuffer {
 }
 
 describe("in XS, with a board's heap", () => {
-	test("the vectors of Project Wycheproof for P-256 with SHA-256 are taken and refused as they should be", async (t) => {
+	test("accepts and rejects the vectors of Project Wycheproof for P-256 with SHA-256", async (t) => {
 		const main = "test/hosts/virtual/xs/signatures";
 		const names = [main, "device/update/signature", "device/update/base64", "device/update/p256"];
 		const { bytes: program } = await buildProgram({
@@ -98,13 +98,13 @@ describe("in XS, with a board's heap", () => {
 	});
 });
 
-describe("beside OpenSSL", () => {
+describe("compared with OpenSSL", () => {
 	const key = makeReleaseKey();
 	const other = makeReleaseKey();
 	const [publicKey] = readReleaseKeys(key.text);
 	assert.ok(publicKey, "no release key was read");
 
-	test("what it signs is taken, by either of two keys", () => {
+	test("accepts its signatures by either of two keys", () => {
 		fc.assert(
 			fc.property(fc.uint8Array({ maxLength: 100 }), (data) => {
 				for (const keys of [key.text, `${key.text},${other.text}`, `${other.text},${key.text}`])
@@ -114,7 +114,7 @@ describe("beside OpenSSL", () => {
 		);
 	});
 
-	test("a signature with another bit, or for other data, is not", () => {
+	test("rejects a signature with a changed bit or for other data", () => {
 		fc.assert(
 			fc.property(fc.uint8Array(), fc.nat(511), fc.boolean(), (data, bit, isOfData) => {
 				const bytes = Buffer.from(key.sign(data), "base64");
@@ -129,11 +129,11 @@ describe("beside OpenSSL", () => {
 		);
 	});
 
-	test("r and s have to be above 0 and below the order", () => {
+	test("rejects r and s of zero or at least the order", () => {
 		const [r, s] = decodeSignature(key.sign(Buffer.from("data")));
 		const hash = sha256(Buffer.from("data"));
 		assert.equal(isSignedBy(publicKey, hash, { r, s }), true);
-		// s + order is the same number modulo the order.
+		// s + order is congruent to s modulo the order.
 		for (const [wrongR, wrongS] of [
 			[r + order, s],
 			[r, s + order],
@@ -149,16 +149,16 @@ describe("beside OpenSSL", () => {
 	});
 });
 
-describe("the text of a signature", () => {
+describe("text of a signature", () => {
 	const scalar = fc.bigInt({ min: 1n, max: order - 1n });
 
-	test("is read as r and s", () => {
+	test("encodes r and s", () => {
 		fc.assert(
 			fc.property(scalar, scalar, (r, s) => assert.deepEqual(readSignature(encodeSignature(r, s)), { r, s })),
 		);
 	});
 
-	test("has no other letters before its end, which would stand for the same bytes", () => {
+	test("rejects nonzero padding bits, which would encode the same bytes", () => {
 		const text = encodeSignature(1n, 4n);
 		for (const letter of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") {
 			const isPlain = "AQgw".includes(letter);
@@ -166,7 +166,7 @@ describe("the text of a signature", () => {
 		}
 	});
 
-	test("has one form: every text is either that of its numbers, or refused", () => {
+	test("has one form: every text either encodes its numbers canonically or is rejected", () => {
 		const letters = fc.constantFrom(..."ABgwQx09+/=- \n");
 		const text = fc.oneof(
 			fc.string(),
@@ -188,11 +188,11 @@ describe("the text of a signature", () => {
 	});
 });
 
-describe("a device", () => {
+describe("device", () => {
 	const image = Buffer.from("an image");
 	const key = makeReleaseKey();
 
-	test("without keys takes everything, signed or not", () => {
+	test("accepts signed and unsigned firmware without keys", () => {
 		assert.equal(SignatureCheck.begin("", undefined), undefined);
 		assert.equal(SignatureCheck.begin("", "no signature"), undefined);
 	});
@@ -208,7 +208,7 @@ describe("a device", () => {
 			assert.match(problem ?? "it was taken", /is not signed|is not one of ECDSA P-256|signature is wrong/);
 		});
 
-	test("whose keys are damaged takes nothing, and says so", () => {
+	test("rejects everything when its keys are damaged, and reports it", () => {
 		for (const text of [
 			"0",
 			`${key.text},`,
@@ -220,7 +220,7 @@ describe("a device", () => {
 	});
 });
 
-/** @throws Error that the device answers */
+/** @throws Error with the message of the device */
 function problemOf(keys: string, signature: string | undefined, hash: ArrayBuffer): string | undefined {
 	const check = SignatureCheck.begin(keys, signature);
 	return check && !finish(check.verify(hash)) ? wrongSignature : undefined;

@@ -1,4 +1,4 @@
-/** Updates of a device that has release keys, and of one with a security version. */
+/** Updates of a device with release keys, and of one with a security version. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -24,15 +24,15 @@ function rigOf({ signature, releaseKeys = key.text }: SignedRig): Rig {
 	return new Rig({ firmware: oldFirmware, releaseKeys, signature });
 }
 
-/** What the boot loader starts next, and that it was never asked to start another. */
+/** Asserts which image starts next, and that no other was ever selected. */
 function assertStays(rig: Rig): void {
 	assert.equal(rig.restarts, 0);
 	rig.restart();
 	assert.equal(rig.boot.image.version, "1.0.0");
 }
 
-describe("a device with a release key", () => {
-	test("installs what that key has signed", () => {
+describe("device with a release key", () => {
+	test("installs firmware signed with that key", () => {
 		const rig = rigOf({ signature: key.sign(newFirmware) });
 		assert.equal(rig.update(new MemoryServer({ file: newFirmware })), undefined);
 		rig.restart();
@@ -65,7 +65,7 @@ describe("a device with a release key", () => {
 			assertStays(rig);
 		});
 
-	test("refuses an image of which a byte was changed, with the checksum and SHA-256 that go with it", () => {
+	test("rejects an image with a changed byte and matching checksum and SHA-256", () => {
 		const signature = key.sign(newFirmware);
 		for (const at of [0x130, 0x15c, 0x200, newFirmware.length - 100]) {
 			const file = rewritten(newFirmware, at, [(newFirmware[at] ?? 0) ^ 1]);
@@ -75,7 +75,7 @@ describe("a device with a release key", () => {
 		}
 	});
 
-	test("refuses an image whose appended SHA-256 was changed, or that lost it", () => {
+	test("rejects an image whose appended SHA-256 was changed or removed", () => {
 		const last = newFirmware.length - 1;
 		const signature = key.sign(newFirmware);
 		for (const [file, reason] of [
@@ -85,12 +85,12 @@ describe("a device with a release key", () => {
 			assert.match(rigOf({ signature }).update(new MemoryServer({ file })) ?? "", reason);
 	});
 
-	test("checks what is in flash, not what was received", () => {
+	test("verifies the bytes in flash, not those received", () => {
 		const image = withoutHash(newFirmware);
 		const rig = rigOf({ signature: key.sign(image) });
 		let written = 0;
 		rig.slot = class extends FlashSlot {
-			/** Exchanges two bytes, which keeps ESP-IDF's checksum. */
+			/** Swaps two bytes, which preserves ESP-IDF's checksum. */
 			override write(bytes: Uint8Array): void {
 				const changed = Uint8Array.from(bytes);
 				if (written === 0) [changed[0x400], changed[0x401]] = [bytes[0x401] ?? 0, bytes[0x400] ?? 0];
@@ -102,7 +102,7 @@ describe("a device with a release key", () => {
 		assertStays(rig);
 	});
 
-	test("selects the slot only after the signature was checked", () => {
+	test("selects the slot only after verifying the signature", () => {
 		const steps: string[] = [];
 		for (const signature of [key.sign(newFirmware), newKey.sign(newFirmware)]) {
 			const rig = rigOf({ signature });
@@ -125,7 +125,7 @@ describe("a device with a release key", () => {
 		assert.deepEqual(steps, ["read", "select", "read", "close"]);
 	});
 
-	test("checks a signature in many turns, in which others are heard", () => {
+	test("verifies a signature in many turns, between which others run", () => {
 		const rig = rigOf({ signature: newKey.sign(newFirmware), releaseKeys: `${key.text},${newKey.text}` });
 		let readAt = 0;
 		let selectedAt = 0;
@@ -144,7 +144,7 @@ describe("a device with a release key", () => {
 		assert.equal(selectedAt - readAt, 31);
 	});
 
-	test("has none of an earlier update's signature", () => {
+	test("does not reuse the signature of an earlier update", () => {
 		const rig = rigOf({ signature: key.sign(newFirmware) });
 		rig.slot = class extends FlashSlot {
 			override select(): void {
@@ -160,21 +160,21 @@ describe("a device with a release key", () => {
 	});
 });
 
-test("a device with two release keys takes what either has signed", () => {
+test("a device with two release keys accepts signatures of either", () => {
 	for (const signature of [key.sign(newFirmware), newKey.sign(newFirmware)]) {
 		const rig = rigOf({ signature, releaseKeys: `${key.text},${newKey.text}` });
 		assert.equal(rig.update(new MemoryServer({ file: newFirmware })), undefined);
 	}
 });
 
-test("a device without release keys takes any firmware, with any signature", () => {
+test("a device without release keys accepts any firmware with any signature", () => {
 	for (const signature of [undefined, key.sign(oldFirmware)]) {
 		const rig = rigOf({ signature, releaseKeys: "" });
 		assert.equal(rig.update(new MemoryServer({ file: newFirmware })), undefined);
 	}
 });
 
-test("a lower security version than the running one is refused before anything is erased", () => {
+test("rejects a lower security version than the running one before erasing anything", () => {
 	const program = Buffer.alloc(20_000, "program");
 	for (const [offered, isTaken] of [
 		[0, false],

@@ -1,7 +1,6 @@
 /**
- * Moddable's `timer` in Node, on a clock that only the test moves: it takes the place of "timer" where a test runs modules
- * of device/ outside of XS (`paths` in tsconfig.json). Half a minute of silence then takes no time, and every run is the
- * same.
+ * Moddable's `timer` in Node, on virtual time. It replaces "timer" in tests that run modules of device/ outside XS
+ * (`paths` in tsconfig.json), so that half a minute of silence takes no time and every run is reproducible.
  */
 
 interface Timer {
@@ -54,17 +53,17 @@ export const clock = {
 		return nowMs;
 	},
 
-	/** Callbacks that have run: each is a turn. */
+	/** Number of turns: callbacks that have run. */
 	get turns(): number {
 		return turns;
 	},
 
-	/** Timers that are set. */
+	/** Number of pending timers. */
 	get pending(): number {
 		return entries.size;
 	},
 
-	/** Lets timers run, one after the other as they are due, until `isDone`. @throws Error where that takes too long */
+	/** Runs due timers in order until `isDone`. @throws Error after too long */
 	runUntil(isDone: () => boolean, limitMs: number): void {
 		const endMs = nowMs + limitMs;
 		while (!isDone()) {
@@ -78,7 +77,7 @@ export const clock = {
 		}
 	},
 
-	/** Lets so much time pass. */
+	/** Advances the clock by `ms`. */
 	pass(ms: number): void {
 		let isOver = false;
 		Timer.set(() => {
@@ -87,12 +86,12 @@ export const clock = {
 		clock.runUntil(() => isOver, ms);
 	},
 
-	/** The turn that runs takes this long. */
+	/** Makes the current turn take `ms`. */
 	spend(ms: number): void {
 		nowMs += ms;
 	},
 
-	/** Forgets all timers: power is gone. */
+	/** Discards all timers, as a power cut does. */
 	clear(): void {
 		entries.clear();
 	},

@@ -13,7 +13,7 @@ function rigOf(url?: string): Rig {
 	return new Rig({ firmware: oldFirmware, ...(url && { url }) });
 }
 
-describe("before anything is erased", () => {
+describe("rejects before erasing anything:", () => {
 	for (const [name, file, reason] of [
 		[
 			"a firmware for another chip is refused",
@@ -76,7 +76,7 @@ describe("before anything is erased", () => {
 			assert.equal(rig.flash.operations, operations, "the flash was not touched");
 		});
 
-	test("an invalid address is refused", () => {
+	test("an invalid address", () => {
 		for (const url of ["http://host:99999/x", "http://user@host/x", "http://[::1]/x"])
 			assert.match(
 				rigOf(url).update(new MemoryServer({ file: newFirmware })) ?? "",
@@ -85,8 +85,8 @@ describe("before anything is erased", () => {
 	});
 });
 
-describe("an image with other data after it", () => {
-	/** Spans several blocks, as its SHA-256 does for one of the lengths of what follows. */
+describe("image with trailing data", () => {
+	/** Spans several blocks, as its SHA-256 does for one of the lengths of the trailing data. */
 	const small = makeFirmware("2.0.0", 33_000);
 
 	for (const [name, image] of [
@@ -107,7 +107,7 @@ describe("an image with other data after it", () => {
 				}
 		});
 
-	test("is refused if a byte of the image differs, and installed if a byte after it does", () => {
+	test("is rejected if a byte of the image differs, and installed if a byte after it does", () => {
 		const file = Buffer.concat([small, Buffer.alloc(3000, "signature")]);
 		const places = [0x20, 0x200, 16_383, 16_384, small.length - 33, small.length - 32, small.length - 1];
 		for (const at of [...places, small.length, small.length + 31, small.length + 32, file.length - 1]) {
@@ -116,7 +116,7 @@ describe("an image with other data after it", () => {
 			rig.slot = class extends FlashSlot {
 				#offset = 0;
 
-				/** Does not keep one byte. */
+				/** Loses one byte. */
 				override write(bytes: Uint8Array): void {
 					const isHere = at >= this.#offset && at < this.#offset + bytes.length;
 					super.write(
@@ -132,7 +132,7 @@ describe("an image with other data after it", () => {
 		}
 	});
 
-	test("is refused if it arrives damaged from a server that sends no digests", () => {
+	test("is rejected if it arrives damaged from a server without digests", () => {
 		const file = Buffer.concat([damaged(newFirmware, 200_000, [1, 2, 3, 4]), newFirmware.subarray(-32)]);
 		for (const image of [file, file.subarray(0, newFirmware.length)])
 			assert.match(rigOf().update(new MemoryServer({ file: image, hasDigests: false })) ?? "", /is damaged/);
@@ -170,7 +170,7 @@ describe("progress", () => {
 		assert.deepEqual(rig.messages.at(-1), { type: "ota_complete" });
 	});
 
-	test("is over when ESP-IDF has verified it, and turns go on until then", () => {
+	test("ends when ESP-IDF has verified the image, and other turns run until then", () => {
 		const rig = rigOf();
 		let begun = 0;
 		let reports = 0;
@@ -203,7 +203,7 @@ describe("progress", () => {
 	});
 });
 
-test("an update logs how long its steps took", () => {
+test("logs how long each step took", () => {
 	const rig = rigOf();
 	rig.slot = class extends FlashSlot {
 		override write(bytes: Uint8Array): void {
@@ -232,7 +232,7 @@ test("an update logs how long its steps took", () => {
 	assert.equal(verification, (verificationMs + 700) / 1000);
 });
 
-test("a second update does not begin while one runs", () => {
+test("rejects a second update while one runs", () => {
 	const rig = rigOf();
 	const server = new MemoryServer({ file: newFirmware });
 	const updater = rig.begin(server);
@@ -242,7 +242,7 @@ test("a second update does not begin while one runs", () => {
 	assert.equal(server.connections, 1);
 });
 
-describe("a slot that", () => {
+describe("slot that", () => {
 	const cases: readonly (readonly [string, typeof FlashSlot, RegExp])[] = [
 		[
 			"cannot be opened",

@@ -22,7 +22,7 @@ import {
 import { examplePath } from "../api/probes.js";
 import { routesOf } from "../api/server.js";
 
-/** What comes first on a connection that sends these bytes. */
+/** First data received on a connection that sends these bytes. */
 async function answerTo(url: string, request: string): Promise<string> {
 	const socket = connect(Number(new URL(url).port), "127.0.0.1");
 	socket.write(request, "latin1");
@@ -32,14 +32,14 @@ async function answerTo(url: string, request: string): Promise<string> {
 }
 
 const manual = { redirect: "manual" } as const;
-/** The button on the page of a login link. */
+/** Request of the button on a login link's page. */
 const press = { ...manual, method: "POST" } as const;
 
 function logIn(url: string, token: string, headers: Record<string, string> = {}) {
 	return fetch(`${url}/login`, { ...manual, method: "POST", headers, body: new URLSearchParams({ token }) });
 }
 
-/** The cookie that a response sets, as a browser would send it back. */
+/** Cookie set by a response, as a browser returns it. */
 function cookieOf(response: Response): string {
 	return response.headers.getSetCookie()[0]?.split(";")[0] ?? "";
 }
@@ -48,8 +48,8 @@ async function isLoggedIn({ url }: RunningGateway, cookie: string): Promise<bool
 	return (await fetch(`${url}/login/state`, { headers: { cookie } })).status === 200;
 }
 
-describe("the one-time login link", () => {
-	test("logs in once, with a cookie that scripts and other sites cannot use", async (t) => {
+describe("one-time login link", () => {
+	test("logs in once, with an HttpOnly and SameSite cookie", async (t) => {
 		const gateway = await runGateway(t);
 		const first = await fetch(gateway.loginUrl, press);
 		assert.equal(first.status, 303);
@@ -62,7 +62,7 @@ describe("the one-time login link", () => {
 		assert.match(await second.text(), /used before/);
 	});
 
-	test("is not used up by a preview of it: it shows a button", async (t) => {
+	test("shows a button, and is not consumed by a link preview", async (t) => {
 		const gateway = await runGateway(t);
 		await fetch(gateway.loginUrl, { ...manual, method: "HEAD" });
 		const shown = await fetch(gateway.loginUrl, manual);
@@ -75,7 +75,7 @@ describe("the one-time login link", () => {
 		assert.equal((await fetch(gateway.loginUrl, press)).status, 303);
 	});
 
-	test("is refused with Retry-After after too many attempts", async (t) => {
+	test("is rejected with Retry-After after too many attempts", async (t) => {
 		const { loginUrl } = await runGateway(t);
 		for (let i = 0; i < 11; i += 1) await fetch(loginUrl, press);
 		const blocked = await fetch(loginUrl, press);
@@ -84,7 +84,7 @@ describe("the one-time login link", () => {
 		assert.match(await blocked.text(), /Too many wrong tokens from this address; try again in \d+ s/);
 	});
 
-	test("accepts a right token after any number of wrong ones: any web site can have a browser send those", async (t) => {
+	test("accepts a valid token after any number of invalid ones", async (t) => {
 		const gateway = await runGateway(t);
 		for (let i = 0; i < 20; i += 1) await fetch(`${gateway.url}/login?code=wrong`, press);
 		assert.equal((await logIn(gateway.url, monitorToken)).status, 303);
@@ -92,7 +92,7 @@ describe("the one-time login link", () => {
 		assert.equal((await fetch(gateway.loginUrl, press)).status, 303);
 	});
 
-	test("logs in by the current token, even if that was replaced since the start", async (t) => {
+	test("logs in with the current token, even after a rotation", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const gateway = await runGateway(t, { dataDir, deviceToken: undefined, monitorToken: undefined });
 		await writeTokenFile(disk, tokenPath(dataDir), makeTokens());
@@ -100,7 +100,7 @@ describe("the one-time login link", () => {
 		assert.equal(await isLoggedIn(gateway, cookie), true);
 	});
 
-	test("expires after an hour, even if the clock was set meanwhile", async (t) => {
+	test("expires after an hour, even if the clock is changed", async (t) => {
 		const hourMs = 60 * 60 * 1000;
 		let [now, ran] = [2 * hourMs, 0];
 		const first = await runGateway(t, { now: () => now, monotonic: () => ran });
@@ -114,7 +114,7 @@ describe("the one-time login link", () => {
 	});
 });
 
-test("a link and a login that were made while the clock was a year ahead do not outlive their time", async (t) => {
+test("expires links and logins created while the clock was a year ahead", async (t) => {
 	let now = 365 * 24 * 60 * 60 * 1000;
 	const first = await runGateway(t, { now: () => now });
 	const second = await runGateway(t, { now: () => now });
@@ -126,7 +126,7 @@ test("a link and a login that were made while the clock was a year ahead do not 
 	assert.equal((await fetch(`${first.url}/login${search}`, press)).status, 401);
 });
 
-test("a token counts for its own request, not for those that follow on its connection", async (t) => {
+test("applies a token only to its own request, not to later ones on the connection", async (t) => {
 	const { url } = await runGateway(t);
 	const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 	t.after(() => agent.destroy());
@@ -150,8 +150,8 @@ test("a token counts for its own request, not for those that follow on its conne
 	assert.deepEqual(reused, [false, true, true, true, true]);
 });
 
-describe("logging in by token", () => {
-	test("accepts the monitor token and no other", async (t) => {
+describe("token login", () => {
+	test("accepts only the monitor token", async (t) => {
 		const gateway = await runGateway(t);
 		const right = await logIn(gateway.url, `\ufeff ${monitorToken}\u200b\r\n`);
 		assert.equal(right.status, 303);
@@ -163,14 +163,14 @@ describe("logging in by token", () => {
 		}
 	});
 
-	test("is refused to a page of another site", async (t) => {
+	test("rejects a page of another site", async (t) => {
 		const { url } = await runGateway(t);
 		for (const origin of ["http://evil.example", "null", url.replace("http:", "ftp:x")])
 			assert.equal((await logIn(url, monitorToken, { origin })).status, 403, origin);
 		assert.equal((await logIn(url, monitorToken, { origin: url })).status, 303);
 	});
 
-	test("after ten wrong tokens in a minute a wrong one gets Retry-After, and a right one is accepted", async (t) => {
+	test("throttles invalid tokens after ten in a minute, and accepts a valid one", async (t) => {
 		const gateway = await runGateway(t);
 		const cookie = cookieOf(await logIn(gateway.url, monitorToken));
 		for (let i = 0; i < 10; i += 1) await logIn(gateway.url, "wrong");
@@ -187,13 +187,13 @@ describe("logging in by token", () => {
 		await gateway.device();
 	});
 
-	test("works while devices at the same address show wrong tokens", async (t) => {
+	test("works while devices at the same address send invalid tokens", async (t) => {
 		const gateway = await runGateway(t);
 		for (let i = 0; i < 10; i += 1) await gateway.refused("/device", bearer("wrong"));
 		assert.equal((await logIn(gateway.url, monitorToken)).status, 303);
 	});
 
-	test("ends with logging out, with 30 days, and with another token", async (t) => {
+	test("ends on logout, after 30 days, and on token rotation", async (t) => {
 		let now = Date.now();
 		const gateway = await runGateway(t, { now: () => now });
 		const cookie = cookieOf(await logIn(gateway.url, monitorToken));
@@ -209,7 +209,7 @@ describe("logging in by token", () => {
 	});
 });
 
-test("after logging out a copy of the cookie is invalid, also after a restart, and other logins are valid", async (t) => {
+test("invalidates copies of the cookie on logout, across a restart, and no other login", async (t) => {
 	let now = Date.now();
 	const dataDir = await temporaryDirectory(t);
 	const gateway = await runGateway(t, { dataDir, now: () => now });
@@ -224,14 +224,14 @@ test("after logging out a copy of the cookie is invalid, also after a restart, a
 	assert.deepEqual([await isLoggedIn(later, cookie), await isLoggedIn(later, other)], [false, true]);
 });
 
-describe("a monitor's socket", () => {
+describe("socket of a monitor", () => {
 	const monitorOf = async (gateway: RunningGateway, headers: Readonly<Record<string, string>>) => {
 		const monitor = await gateway.open("/monitor", { headers });
 		assert.equal((await monitor.next()).reason, "snapshot");
 		return monitor;
 	};
 
-	test("is closed when its login is ended in another tab; those of other logins stay", async (t) => {
+	test("is closed on logout in another tab; sockets of other logins stay open", async (t) => {
 		const gateway = await runGateway(t);
 		const cookie = cookieOf(await logIn(gateway.url, monitorToken));
 		const other = cookieOf(await fetch(gateway.loginUrl, press));
@@ -247,7 +247,7 @@ describe("a monitor's socket", () => {
 		assert.equal((await stays.next()).code, "unknown_target");
 	});
 
-	test("is closed when its token is removed, or its login expires", async (t) => {
+	test("is closed when its token is removed or its login expires", async (t) => {
 		let now = Date.now();
 		const dataDir = await temporaryDirectory(t);
 		const gateway = await runGateway(t, { dataDir, now: () => now, limits: { pingIntervalMs: 50 } });
@@ -263,7 +263,7 @@ describe("a monitor's socket", () => {
 	});
 });
 
-test("logging out that cannot be written to disk fails", async (t) => {
+test("fails a logout that cannot be written to disk", async (t) => {
 	const rename: typeof disk.rename = async (from, to) => {
 		if (String(to).includes("ended-logins")) throw Object.assign(new Error("full"), { code: "ENOSPC" });
 		await disk.rename(from, to);
@@ -274,14 +274,14 @@ test("logging out that cannot be written to disk fails", async (t) => {
 	assert.equal(out.status, 507);
 });
 
-test("logging out invalidates the cookies of both tokens while one is being replaced", async (t) => {
+test("invalidates the cookies of both tokens on logout during a rotation", async (t) => {
 	const gateway = await runGateway(t, { monitorToken: `another-monitor-token,${monitorToken}` });
 	const out = await fetch(`${gateway.url}/logout`, { ...manual, method: "POST" });
 	const names = out.headers.getSetCookie().map((cookie) => cookie.split("=")[0]);
 	assert.equal(new Set(names).size, 2);
 });
 
-test("the cookie is for PUBLIC_URL's path if the browser used it, and removed there", async (t) => {
+test("sets and removes the cookie on the path of PUBLIC_URL if the browser used it", async (t) => {
 	const gateway = await runGateway(t, { publicUrl: new URL(`http://localhost/gw/`) });
 	const headers = { host: "localhost", origin: "http://localhost" };
 	for (const path of ["/login", "/logout"]) {
@@ -292,7 +292,7 @@ test("the cookie is for PUBLIC_URL's path if the browser used it, and removed th
 	assert.match(set, /; Path=\/;/);
 });
 
-test("a browser's request counts as our page's by scheme, host and port, or by Sec-Fetch-Site", async (t) => {
+test("detects same-origin requests by scheme, host and port, or Sec-Fetch-Site", async (t) => {
 	const gateway = await runGateway(t);
 	const secure = gateway.url.replace("http:", "https:");
 	for (const [headers, status] of [
@@ -321,7 +321,7 @@ test("the same value for both tokens stops the start", async (t) => {
 		});
 });
 
-/** By node:http: fetch lets no one set `Host`. */
+/** Sends a request with node:http, because fetch cannot set `Host`. */
 async function posted(url: string, path: string, headers: Readonly<Record<string, string>>, body = "") {
 	const form = { "Content-Type": "application/x-www-form-urlencoded" };
 	const [response] = await nextEvent(
@@ -332,8 +332,8 @@ async function posted(url: string, path: string, headers: Readonly<Record<string
 	return { status: response.statusCode, set: String(response.headers["set-cookie"]) };
 }
 
-describe("an upgrade to /monitor", () => {
-	test("needs the monitor token or the cookie", async (t) => {
+describe("upgrade to /monitor", () => {
+	test("requires the monitor token or the cookie", async (t) => {
 		const gateway = await runGateway(t);
 		for (const headers of [{}, bearer(deviceToken), bearer("wrong"), { Cookie: "gateway=1.2" }]) {
 			const { status, headers: answered } = await gateway.refused("/monitor", headers);
@@ -348,7 +348,7 @@ describe("an upgrade to /monitor", () => {
 		assert.equal((await monitor.next()).reason, "snapshot");
 	});
 
-	test("is refused to a page of another site, with or without the cookie", async (t) => {
+	test("is rejected for a page of another site, with or without the cookie", async (t) => {
 		const gateway = await runGateway(t);
 		const cookie = cookieOf(await fetch(gateway.loginUrl, press));
 		for (const origin of ["http://evil.example", "null", gateway.url.replace("127.0.0.1", "localhost")])
@@ -362,9 +362,9 @@ describe("an upgrade to /monitor", () => {
 	});
 });
 
-test("a program that shows a bearer token may send any Origin; a login beside it does not count", async (t) => {
+test("accepts any Origin with a bearer token, and ignores a cookie sent with it", async (t) => {
 	const gateway = await runGateway(t);
-	// As a Python client sends it behind a proxy with TLS.
+	// Origin of a Python client behind a TLS proxy.
 	const origin = `${gateway.url.replace("http:", "https:")}`;
 	const cookie = cookieOf(await fetch(gateway.loginUrl, press));
 	const askForLink = (headers: Readonly<Record<string, string>>) =>
@@ -379,7 +379,7 @@ test("a program that shows a bearer token may send any Origin; a login beside it
 	}
 });
 
-describe("a link for another device", () => {
+describe("link for another device", () => {
 	const ben = { name: "ben", role: "user", token: "a-users-token-of-the-fixtures" } as const;
 
 	async function run(t: TestContext, options: RunOptions = {}) {
@@ -388,7 +388,7 @@ describe("a link for another device", () => {
 		return { dataDir, gateway: await runGateway(t, { dataDir, ...options }) };
 	}
 
-	/** Asks for a link with this login. */
+	/** Requests a link with this login. */
 	async function linkOf(gatewayUrl: string, headers: Record<string, string>) {
 		const response = await fetch(`${gatewayUrl}/login/link`, { method: "POST", headers });
 		const { url, expiresAt } = JSON.parse(await response.text());
@@ -399,7 +399,7 @@ describe("a link for another device", () => {
 		return (await fetch(`${url}/login/state`, { headers: { cookie } })).json();
 	}
 
-	test("logs in once, as the person who asked, with that person's role", async (t) => {
+	test("logs in once, with the name and role of its creator", async (t) => {
 		const { gateway } = await run(t);
 		for (const [token, person] of [
 			[ben.token, { name: "ben", role: "user" }],
@@ -416,7 +416,7 @@ describe("a link for another device", () => {
 		}
 	});
 
-	test("has the address under which the page was opened, or PUBLIC_URL", async (t) => {
+	test("uses the address of the page or PUBLIC_URL", async (t) => {
 		const { gateway } = await run(t, { publicUrl: new URL("https://speakers.example/gw/") });
 		const port = new URL(gateway.url).port;
 		for (const [host, base] of [
@@ -448,7 +448,7 @@ describe("a link for another device", () => {
 			}
 	});
 
-	test("ends with the person's token, also if another one gets the name", async (t) => {
+	test("is revoked with its creator's token, even if another person gets the name", async (t) => {
 		const { gateway, dataDir } = await run(t);
 		const { url } = await linkOf(gateway.url, bearer(ben.token));
 		const named = [{ ...ben, role: "monitor", token: "another-token-of-the-same-name" } as const];
@@ -456,7 +456,7 @@ describe("a link for another device", () => {
 		assert.equal((await fetch(url, press)).status, 401);
 	});
 
-	test("is made for no one without a login, for no other site, and not with AUTH=off", async (t) => {
+	test("is not created without a login, for another site, or with AUTH=off", async (t) => {
 		const { gateway } = await run(t);
 		assert.equal((await linkOf(gateway.url, {})).status, 401);
 		assert.equal((await linkOf(gateway.url, bearer(deviceToken))).status, 401);
@@ -468,13 +468,13 @@ describe("a link for another device", () => {
 });
 
 describe("AUTH=off", () => {
-	test("accepts clients on this machine without a token", async (t) => {
+	test("accepts local clients without a token", async (t) => {
 		const gateway = await runGateway(t, { auth: false });
 		await gateway.open("/device");
 		await gateway.open("/monitor", { origin: gateway.url });
 	});
 
-	test("but no web site, not even one whose name resolves to our address", async (t) => {
+	test("rejects web sites, even those that resolve to the gateway's address", async (t) => {
 		const gateway = await runGateway(t, { auth: false });
 		const { port } = new URL(gateway.url);
 		for (const path of ["/device", "/monitor"]) {
@@ -491,7 +491,7 @@ describe("AUTH=off", () => {
 });
 
 describe("other requests", () => {
-	test("/healthz is open, and an unknown path is 404 in problem+json", async (t) => {
+	test("serves /healthz without a token, and unknown paths as 404 in problem+json", async (t) => {
 		const { url } = await runGateway(t);
 		assert.deepEqual(await (await fetch(`${url}/healthz`)).json(), { status: "ok" });
 		const nowhere = await fetch(`${url}/nowhere`);
@@ -499,13 +499,13 @@ describe("other requests", () => {
 		assert.match(nowhere.headers.get("content-type") ?? "", /^application\/problem\+json/);
 	});
 
-	test("a plain GET of a WebSocket's address says that it is one", async (t) => {
+	test("explains a plain GET of a WebSocket path", async (t) => {
 		const { url } = await runGateway(t);
 		const { status, headers } = await fetch(`${url}/monitor`);
 		assert.deepEqual([status, headers.get("upgrade")], [426, "websocket"]);
 	});
 
-	test("every page forbids scripts, frames and styles of other origins", async (t) => {
+	test("forbids scripts, frames and styles of other origins on every page", async (t) => {
 		const { url } = await runGateway(t);
 		for (const path of ["/", "/login", "/icon.svg", "/nowhere"]) {
 			const { headers } = await fetch(`${url}${path}`);
@@ -520,13 +520,13 @@ describe("other requests", () => {
 		}
 	});
 
-	test("an upgrade to any other path is 404", async (t) => {
+	test("answers an upgrade to any other path with 404", async (t) => {
 		const gateway = await runGateway(t);
 		for (const path of ["/", "/devices", "/device/", "//device", "/monitor/x"])
 			assert.equal((await gateway.refused(path, bearer(deviceToken))).status, 404, path);
 	});
 
-	test("an upgrade without Host is 400, and one with an absolute target is accepted", async (t) => {
+	test("answers an upgrade without Host with 400, and accepts an absolute target", async (t) => {
 		const { url } = await runGateway(t);
 		const request = upgradeRequest("/device", deviceToken);
 		assert.match(await answerTo(url, request.replace("Host: x\r\n", "")), /^HTTP\/1\.1 400 /);
@@ -535,7 +535,7 @@ describe("other requests", () => {
 		assert.match(await answerTo(url, request.replace("/device", "x:///device?")), /^HTTP\/1\.1 101 /);
 	});
 
-	test("an unsupported method is 405 with Allow, on each route", async (t) => {
+	test("answers an unsupported method with 405 and Allow, on each route", async (t) => {
 		const { url } = await runGateway(t);
 		const allowed = new Map<string, string[]>();
 		for (const route of await routesOf(url)) {
@@ -553,13 +553,13 @@ describe("other requests", () => {
 			}
 	});
 
-	test("every rejection has X-Content-Type-Options: nosniff", async (t) => {
+	test("sends X-Content-Type-Options: nosniff with every rejection", async (t) => {
 		const { url } = await runGateway(t);
 		for (const path of ["/ota/firmware.bin", "/releases/x.bin", "/metrics", "/nowhere"])
 			assert.equal((await fetch(`${url}${path}`)).headers.get("x-content-type-options"), "nosniff", path);
 	});
 
-	test("garbage is answered or the connection closed, and the gateway keeps running", async (t) => {
+	test("survives malformed requests", async (t) => {
 		const gateway = await runGateway(t);
 		const { port } = new URL(gateway.url);
 		const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\n";
@@ -582,7 +582,7 @@ describe("other requests", () => {
 		await gateway.device();
 	});
 
-	test("a client that connects without a request is disconnected", async (t) => {
+	test("disconnects a client that sends no request", async (t) => {
 		const gateway = await runGateway(t, { limits: { requestHeadersMs: 50 } });
 		for (const start of ["", "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: "]) {
 			const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
@@ -593,7 +593,7 @@ describe("other requests", () => {
 	});
 });
 
-test("no token is ever logged", async (t) => {
+test("never logs a token", async (t) => {
 	const stream = new PassThrough({ encoding: "utf8" });
 	let log = "";
 	stream.on("data", (chunk) => {

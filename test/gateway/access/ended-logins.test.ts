@@ -9,7 +9,7 @@ import { temporaryDirectory } from "../../support/running.js";
 
 const year = 365 * 24 * 60 * 60 * 1000;
 
-/** At the time 1000, which a test may change. @returns what opens the list of one data folder */
+/** Starts at time 1000. @returns the clock and a function that opens the list of one data folder */
 async function list(t: TestContext) {
 	const clock = { now: 1000 };
 	const dataDir = await temporaryDirectory(t);
@@ -25,7 +25,7 @@ async function list(t: TestContext) {
 	return { open, clock, names: () => disk.readdir(directory) };
 }
 
-test("an ended login is on disk before it is answered; where there is no room for more, expired ones are removed", async (t) => {
+test("writes an ended login before the response, and evicts expired ones when full", async (t) => {
 	const { open, names } = await list(t);
 	const ended = await open();
 	for (let count = 0; count < 999; count += 1) void ended.end(`expired-${count}`, 1000);
@@ -38,7 +38,7 @@ test("an ended login is on disk before it is answered; where there is no room fo
 	assert.deepEqual([ended.has("another", year), ended.has("fourth", year)], [true, false]);
 });
 
-test("a login that was ended stays so after the clock was a year ahead for a while", async (t) => {
+test("keeps a login ended after the clock was a year ahead", async (t) => {
 	const { open, clock } = await list(t);
 	const ended = await open();
 	await ended.end("login", 1000 + year / 12);
@@ -53,7 +53,7 @@ test("a login that was ended stays so after the clock was a year ahead for a whi
 	}
 });
 
-test("past 1000 ended logins all of the same age or older have ended, also after a restart, and no newer ones", async (t) => {
+test("ends all logins of the same age or older past 1000, across a restart, and no newer ones", async (t) => {
 	const { open, names } = await list(t);
 	const ended = await open();
 	for (let count = 0; count < 1000; count += 1) void ended.end(`login-${count}`, year + count);

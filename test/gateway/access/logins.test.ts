@@ -18,7 +18,7 @@ async function run(t: TestContext) {
 	return { clock, logins: new Logins({ ...base, tokens, publicUrl: undefined, endedLogins }) };
 }
 
-test("a code stays valid for an hour of running time when others are made, whatever the clock shows", async (t) => {
+test("keeps a code valid for an hour of uptime, regardless of other codes and the clock", async (t) => {
 	const { clock, logins } = await run(t);
 	const first = logins.makeCode();
 	clock.ran = hourMs / 2;
@@ -32,7 +32,7 @@ test("a code stays valid for an hour of running time when others are made, whate
 	assert.deepEqual([await logins.useCode(first), await logins.useCode(second)], [undefined, monitorToken]);
 });
 
-test("the latest 100 codes are remembered; earlier ones are valid by the clock", async (t) => {
+test("remembers the latest 100 codes; earlier ones expire by the clock", async (t) => {
 	const { clock, logins } = await run(t);
 	const [first = "", second = ""] = Array.from({ length: 101 }, () => logins.makeCode());
 	assert.equal(await logins.useCode(first), monitorToken);

@@ -1,4 +1,4 @@
-/** Every route and every frame with every kind of token. */
+/** Access tests of every route and frame with every kind of token. */
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -31,9 +31,9 @@ const named = [
 	{ name: "ben", role: "user", token: "a-users-token-of-the-fixtures" },
 	{ name: "anna", role: "monitor", token: "another-monitor-of-the-fixtures" },
 ] as const;
-/** All others need a token. */
+/** Routes without a token. */
 const open = ["GET /healthz", "GET /readyz", "GET /login", "POST /login", "POST /logout"];
-/** All others refuse the device token. */
+/** Routes that accept a device token. */
 const ofDevices = [
 	"GET /sounds/:file",
 	"GET /ota/status",
@@ -56,7 +56,7 @@ async function logIn(url: string, token: string): Promise<Headers> {
 	return { cookie: response.headers.getSetCookie()[0]?.split(";")[0] ?? "" };
 }
 
-/** Of people, by token and by cookie. */
+/** Headers of each person, by token and by cookie. */
 async function peopleOf({ url }: RunningGateway) {
 	const all = [{ name: "monitor", role: "monitor", token: monitorToken } as const, ...named];
 	const people = all.map(async ({ name, role, token }) => [
@@ -78,8 +78,8 @@ const refusals: Readonly<Record<PersonRole, RegExp>> = {
 	monitor: /^$/,
 };
 
-describe("with no token, a device's, its own, and those of people of each role and their cookies", () => {
-	test("each route admits the roles of its definition", async (t) => {
+describe("access without a token, with device tokens, and with tokens and cookies of each role", () => {
+	test("is granted at each route to the roles of its definition", async (t) => {
 		const gateway = await run(t);
 		const people = await peopleOf(gateway);
 		for (const { extension, routes } of routeTables) {
@@ -106,7 +106,7 @@ describe("with no token, a device's, its own, and those of people of each role a
 		}
 	});
 
-	test("each WebSocket admits its own", async (t) => {
+	test("is granted at each WebSocket to its clients", async (t) => {
 		const gateway = await run(t);
 		const isAdmitted = (path: string, headers: Headers) =>
 			new Promise((resolve) => {
@@ -130,7 +130,7 @@ describe("with no token, a device's, its own, and those of people of each role a
 		}
 	});
 
-	test("each message of monitors, and each command to a device, is refused to those whose role may not", async (t) => {
+	test("is denied for monitor messages and commands that the role does not permit", async (t) => {
 		const gateway = await run(t);
 		await gateway.namedDevice(await gateway.monitor());
 		const targetId = "dev-1-a1b2c3";
@@ -139,7 +139,7 @@ describe("with no token, a device's, its own, and those of people of each role a
 			...Object.keys(monitorMessages)
 				.filter((type) => type !== "control_device")
 				.map((type) => ({ action: type, message: { ...examples[type], type, targetId } })),
-			// With no more than its name most are invalid, which is said to those alone who may send it.
+			// Most are invalid without parameters, an error reported only to permitted senders.
 			...[...Object.keys(commands), "unknown"].map((command) => ({
 				action: command,
 				message: { type: "control_device", targetId, payload: { command } },
@@ -162,7 +162,7 @@ describe("with no token, a device's, its own, and those of people of each role a
 		}
 	});
 
-	test("a command to many devices is refused to those whose role may not send it, and so is calling it off", async (t) => {
+	test("is denied for creating and canceling jobs that the role does not permit", async (t) => {
 		const gateway = await run(t);
 		if (!existsSync("gateway/commands")) return t.skip("commands/ was removed");
 		await gateway.namedDevice(await gateway.monitor());
@@ -189,7 +189,7 @@ describe("with no token, a device's, its own, and those of people of each role a
 
 async function answer({ url }: RunningGateway, method: string, path: string, headers: Headers) {
 	const { status, body } = await ask(url, method, { path: examplePath(path), headers });
-	// After ten wrong tokens 429.
+	// Ten invalid tokens cause 429.
 	const admission = status === 401 || status === 429 ? "refused" : status === 403 ? "forbidden" : "admitted";
 	return { admission, text: body.toString() };
 }

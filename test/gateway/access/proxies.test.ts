@@ -13,7 +13,7 @@ function trusting(TRUST_PROXY: string) {
 	return { trustProxy };
 }
 
-/** The status after eleven wrong tokens, each said to come from the next of these clients. */
+/** Status after eleven invalid tokens, each forwarded for another client. */
 async function afterEleven({ url }: RunningGateway, forwardedFor: (attempt: number) => string) {
 	let status = 0;
 	for (let attempt = 0; attempt < 11; attempt += 1) {
@@ -35,7 +35,7 @@ describe("X-Forwarded-For", () => {
 			assert.equal((await monitor.change("connected")).remoteAddress, "192.0.2.7");
 		});
 
-	test("counts by /64 for IPv6, and IPv4 mapped into IPv6 as IPv4", async (t) => {
+	test("counts IPv6 by /64, and IPv4-mapped addresses as IPv4", async (t) => {
 		const gateway = await runGateway(t, trusting("1"));
 		assert.equal(await afterEleven(gateway, (attempt) => `2001:db8:0:1:${attempt}::1`), 429);
 		assert.equal(await afterEleven(gateway, (attempt) => `2001:DB8::2:0:0:0:${attempt}`), 429);
@@ -50,12 +50,12 @@ describe("X-Forwarded-For", () => {
 			assert.equal(await afterEleven(gateway, (attempt) => `192.0.2.${attempt}`), 429);
 		});
 
-	test("is used only as far as trusted proxies wrote it", async (t) => {
+	test("is used only as far as trusted proxies have written it", async (t) => {
 		const gateway = await runGateway(t, trusting("1"));
 		assert.equal(await afterEleven(gateway, (attempt) => `192.0.2.${attempt}, 198.51.100.1`), 429);
 	});
 
-	test("is ignored if it is no address", async (t) => {
+	test("is ignored if it is not an address", async (t) => {
 		const gateway = await runGateway(t, trusting("1"));
 		assert.equal(await afterEleven(gateway, (attempt) => `client ${attempt}`), 429);
 	});
@@ -75,18 +75,18 @@ describe("X-Forwarded-Proto and -Host", () => {
 			body: new URLSearchParams({ token: monitorToken }),
 		});
 
-	test("are how the client reached the gateway if the peer is trusted", async (t) => {
+	test("determine the client's address of the gateway if the peer is trusted", async (t) => {
 		const response = await logIn(await runGateway(t, trusting("loopback")));
 		assert.equal(response.status, 303);
 		assert.match(response.headers.getSetCookie()[0] ?? "", /; Secure/);
 	});
 
-	test("are ignored if it is not", async (t) => {
+	test("are ignored if the peer is not trusted", async (t) => {
 		assert.equal((await logIn(await runGateway(t))).status, 403);
 		assert.equal((await logIn(await runGateway(t, trusting("192.0.2.1")))).status, 403);
 	});
 
-	test("are used by their first value, which the proxy next to the client wrote, if it is http or https", async (t) => {
+	test("use the first value, written by the proxy next to the client, if it is http or https", async (t) => {
 		const gateway = await runGateway(t, trusting("loopback"));
 		const two = { "X-Forwarded-Proto": "https, http", "X-Forwarded-Host": "gateway.example, inner.example" };
 		assert.equal((await logIn(gateway, two)).status, 303);
@@ -95,10 +95,10 @@ describe("X-Forwarded-Proto and -Host", () => {
 	});
 });
 
-describe("the client's address and the devices' base URL behind", () => {
+describe("client address and base URL for devices behind", () => {
 	const publicUrl = new URL("https://gw.example:8443/");
 	const client = "203.0.113.7";
-	/** Name: headers, the address, and the base URL; undefined: PUBLIC_URL. */
+	/** Headers, client address and base URL (default: PUBLIC_URL) by test name. */
 	const cases: Readonly<Record<string, readonly [Readonly<Record<string, string>>, string, string?]>> = {
 		"Traefik, for a WebSocket": [
 			{
@@ -226,7 +226,7 @@ describe("the client's address and the devices' base URL behind", () => {
 		assert.equal(remoteAddressOf(request), client);
 	});
 
-	test("proxies that are trusted by their addresses, with ports", () => {
+	test("proxies trusted by address, with ports", () => {
 		const { trustProxy } = trusting("127.0.0.1,198.51.100.0/24");
 		const request = incomingRequest("127.0.0.1", { "x-forwarded-for": `${client}:1, 198.51.100.1:2` });
 		if (trustProxy) readForwarded(request, trustProxy);
@@ -243,7 +243,7 @@ describe("TRUST_PROXY", () => {
 			);
 		});
 
-	test("is refused with AUTH=off, which would accept every client of the proxy", async (t) => {
+	test("is rejected with AUTH=off, which would accept every client of the proxy", async (t) => {
 		await assert.rejects(
 			runGateway(t, { auth: false, ...trusting("1") }),
 			/AUTH=off is for this machine alone/,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { Throttle } from "../../../gateway/access/rates.js";
 
-/** A socket that notes what is done to it, and time that stands still. */
+/** Socket that records its calls, with a stopped clock. */
 function stage(t: TestContext) {
 	t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
 	const calls: string[] = [];
@@ -10,7 +10,7 @@ function stage(t: TestContext) {
 	return { calls, socket };
 }
 
-/** Bursts of ten, ten a second. */
+/** Rate limit of ten messages a second, with bursts of ten. */
 function throttle(t: TestContext) {
 	const { calls, socket } = stage(t);
 	const taken: string[] = [];
@@ -20,7 +20,7 @@ function throttle(t: TestContext) {
 	return { calls, taken, throttle: new Throttle(socket, rate, { onMessage, onPaused }) };
 }
 
-test("messages above the rate wait in order, and their socket is paused until then", (t) => {
+test("queues messages above the rate in order, and pauses their socket", (t) => {
 	const { calls, taken, throttle: paced } = throttle(t);
 	const texts = Array.from({ length: 25 }, (_, index) => String(index));
 	for (const text of texts) paced.take(Buffer.from(text));
@@ -34,7 +34,7 @@ test("messages above the rate wait in order, and their socket is paused until th
 	assert.deepEqual([taken.at(-1), calls.length], ["at once", 3]);
 });
 
-test("a long message counts as several", (t) => {
+test("counts a long message as several", (t) => {
 	const { calls, taken, throttle: paced } = throttle(t);
 	for (let count = 0; count < 4; count += 1) paced.take(Buffer.alloc(10_000, "x"));
 	assert.deepEqual([taken.length, calls], [2, ["pause", "onPaused"]]);
@@ -46,7 +46,7 @@ test("a long message counts as several", (t) => {
 	assert.deepEqual([taken.length, calls], [4, ["pause", "onPaused", "resume"]]);
 });
 
-test("messages that wait when their socket closes are dropped", (t) => {
+test("drops queued messages when their socket closes", (t) => {
 	const { taken, throttle: paced } = throttle(t);
 	for (let count = 0; count < 25; count += 1) paced.take(Buffer.from("x"));
 	paced.close();

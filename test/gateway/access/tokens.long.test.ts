@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { nextEvent } from "../../support/eventually.js";
 
-/** `npm run token`, with nothing of this process' own environment but the path. */
+/** Runs `npm run token` with only PATH from this environment. */
 async function token(environment: Readonly<Record<string, string>>, ...words: readonly string[]) {
 	const child = spawn(process.execPath, ["--import", "tsx", "scripts/token.ts", ...words], {
 		env: { PATH: process.env.PATH, ...environment },

@@ -23,7 +23,7 @@ import {
 const made = { deviceToken: undefined, monitorToken: undefined };
 const own = bearer(deviceTokenOf(deviceToken, "dev-1-a1b2c3"));
 
-/** `npm run token`, with nothing of this process' own environment but the path. */
+/** Runs `npm run token` with only PATH from this environment. */
 async function token(environment: Readonly<Record<string, string>>, ...words: readonly string[]) {
 	const child = spawn(process.execPath, ["--import", "tsx", "scripts/token.ts", ...words], {
 		env: { PATH: process.env.PATH, ...environment },
@@ -43,14 +43,14 @@ async function statusOf({ url }: RunningGateway, shown: string): Promise<number>
 	return (await fetch(`${url}/ota/status`, { headers: bearer(shown) })).status;
 }
 
-/** A gateway with tokens that it made itself. */
+/** Gateway with generated tokens. */
 async function runMade(t: TestContext) {
 	const dataDir = await temporaryDirectory(t);
 	return { dataDir, gateway: await runGateway(t, { ...made, dataDir }) };
 }
 
-describe("a device's own token", () => {
-	test("names the device, even if no header does", async (t) => {
+describe("own token of a device", () => {
+	test("identifies the device without a header", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const device = await gateway.device(own);
@@ -61,14 +61,14 @@ describe("a device's own token", () => {
 		await monitor.change("replaced");
 	});
 
-	test("is refused to another device", async (t) => {
+	test("is rejected for another device", async (t) => {
 		const gateway = await runGateway(t);
 		const { status, body } = await gateway.refused("/device", { ...own, "Device-Id": "dev-1-000002" });
 		assert.equal(status, 403);
 		assert.match(JSON.parse(body).detail, /for dev-1-a1b2c3 alone/);
 	});
 
-	test("ends the connection of a device that reports as another", async (t) => {
+	test("closes the connection of a device that reports another id", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		for (const message of [
@@ -83,14 +83,14 @@ describe("a device's own token", () => {
 		}
 	});
 
-	test("fetches firmware, and opens none of a monitor's routes", async (t) => {
+	test("fetches firmware, and opens no monitor route", async (t) => {
 		const gateway = await runGateway(t);
 		assert.equal((await fetch(`${gateway.url}/ota/catalog`, { headers: own })).status, 200);
 		assert.equal((await fetch(`${gateway.url}/ota/upload`, { method: "POST", headers: own })).status, 401);
 		assert.equal((await gateway.refused("/monitor", own)).status, 401);
 	});
 
-	test("of another device, another gateway or another form is wrong", async (t) => {
+	test("is rejected for another device, gateway or format", async (t) => {
 		const gateway = await runGateway(t);
 		const [, signature = ""] = own.Authorization.split("dev-1-a1b2c3");
 		for (const shown of [
@@ -124,7 +124,7 @@ describe("a device's own token", () => {
 	});
 });
 
-test("a viewer's token is made with its name, is none that changes anything, and ends with its login", async (t) => {
+test("creates a named read-only token for a viewer, which is revoked with its login", async (t) => {
 	const { dataDir, gateway } = await runMade(t);
 	const named = (...words: readonly string[]) => token({ DATA_DIR: dataDir }, ...words);
 	const { output: viewer, code } = await named("--add", "viewer", "lobby-screen");
@@ -160,15 +160,15 @@ test("a viewer's token is made with its name, is none that changes anything, and
 	assert.equal(await statusOf(given, hall), 401);
 });
 
-describe("a folder whose tokens are missing is no first start", () => {
-	/** What a start says, and what is in the folder after it. */
+describe("missing tokens in a used folder prevent the start", () => {
+	/** Message of the failed start. */
 	async function rejection(t: TestContext, dataDir: string): Promise<string> {
 		const error = await runGateway(t, { ...made, dataDir }).catch((error: unknown) => error);
 		assert.ok(error instanceof StartError, String(error));
 		return error.message;
 	}
 
-	test("where they are a link to a volume that is not there: the link stays, and is followed once it is", async (t) => {
+	test("if they link to an unmounted volume; the link is kept and followed once mounted", async (t) => {
 		const [dataDir, volume] = [await temporaryDirectory(t), join(await temporaryDirectory(t), "volume")];
 		await symlink(join(volume, "tokens.json"), tokenPath(dataDir));
 		assert.match(await rejection(t, dataDir), /tokens\.json is a link to \S+, which is missing/);
@@ -198,8 +198,8 @@ describe("a folder whose tokens are missing is no first start", () => {
 		});
 });
 
-describe("a token is replaced", () => {
-	test("without an interruption, while the gateway runs", async (t) => {
+describe("token rotation", () => {
+	test("does not interrupt a running gateway", async (t) => {
 		const { dataDir, gateway } = await runMade(t);
 		const old = gateway.gateway.tokens;
 		const login = await fetch(gateway.loginUrl, { method: "POST", redirect: "manual" });
@@ -242,13 +242,13 @@ describe("a token is replaced", () => {
 		assert.deepEqual(gateway.gateway.tokens, { device, monitor });
 	});
 
-	test("for firmware too: the new one is accepted immediately, the retired one refused soon", async (t) => {
+	test("accepts the new token for firmware immediately, and rejects the retired one soon", async (t) => {
 		const { dataDir, gateway } = await runMade(t);
 		const old = gateway.gateway.tokens;
 		const path = tokenPath(dataDir);
 		const fetchBlock = async (shown: string) =>
 			(await fetch(`${gateway.url}/ota/firmware.bin`, { headers: bearer(shown) })).status;
-		// Nothing was uploaded: 404 is what a valid token gets.
+		// Without an upload a valid token gets 404.
 		assert.equal(await fetchBlock(old.device), 404);
 		const rotated = rotate({ ...old }, ["device"]);
 		await writeTokenFile(disk, path, rotated);
@@ -258,7 +258,7 @@ describe("a token is replaced", () => {
 		assert.equal(await fetchBlock(rotated.device), 404);
 	});
 
-	test("in a file written atomically, readable by this user only", async (t) => {
+	test("writes the file atomically, readable only by this user", async (t) => {
 		const { dataDir } = await runMade(t);
 		await token({ DATA_DIR: dataDir }, "--rotate", "monitor");
 		const { previous } = JSON.parse(await readFile(join(dataDir, "tokens.json"), "utf8"));
@@ -270,7 +270,7 @@ describe("a token is replaced", () => {
 		);
 	});
 
-	test("not twice at the same time: the first previous one would end unasked", async (t) => {
+	test("is rejected while the previous token is still valid", async (t) => {
 		const { dataDir } = await runMade(t);
 		await token({ DATA_DIR: dataDir }, "--rotate", "device");
 		const before = await kept(dataDir);
@@ -280,7 +280,7 @@ describe("a token is replaced", () => {
 		assert.deepEqual(await kept(dataDir), before);
 	});
 
-	test("by the environment: two with a comma between", async (t) => {
+	test("reads two comma-separated tokens from the environment", async (t) => {
 		const both = `the-new-device-token,${deviceToken}`;
 		const gateway = await runGateway(t, { deviceToken: both });
 		for (const valid of ["the-new-device-token", deviceToken, deviceTokenOf(deviceToken, "dev-1-a1b2c3")])
@@ -294,13 +294,13 @@ describe("a token is replaced", () => {
 		);
 	});
 
-	test("and while the file is damaged or missing, its last content stays valid", async (t) => {
+	test("keeps the last tokens valid while the file is damaged or missing", async (t) => {
 		const { dataDir, gateway } = await runMade(t);
 		const { monitor } = gateway.gateway.tokens;
 		await writeFile(join(dataDir, "tokens.json"), "{");
 		assert.equal(await statusOf(gateway, monitor), 200);
 		const other = "another-monitor-token";
-		// As an editor may leave it, into which it was pasted.
+		// Byte order mark and whitespace left by an editor.
 		const edited = `\ufeff${JSON.stringify({ device: other, monitor: ` ${other}\n` })}\r\n`;
 		await writeFile(join(dataDir, "tokens.json"), edited);
 		assert.equal(await statusOf(gateway, other), 200);
@@ -308,7 +308,7 @@ describe("a token is replaced", () => {
 	});
 });
 
-test("a command that root runs leaves the tokens to the user whose folder it is", {
+test("keeps the owner of the tokens when root runs the command", {
 	skip: process.getuid?.() === 0 ? false : "only root may give files away",
 }, async (t) => {
 	const dataDir = await temporaryDirectory(t);

@@ -21,8 +21,8 @@ function begin(...ids: readonly string[]) {
 	return { announcement, says, partOf };
 }
 
-describe("an announcement", () => {
-	test("has devices begin once all are ready, and each once", () => {
+describe("announcement", () => {
+	test("starts each device once when all are ready", () => {
 		const { announcement, says } = begin("a", "b");
 		says("a", "ready", 100);
 		assert.deepEqual(announcement.starts(100), []);
@@ -34,7 +34,7 @@ describe("an announcement", () => {
 		assert.deepEqual(announcement.starts(350), ["a"], "start_sound was lost");
 	});
 
-	test("does not wait for a device that cannot play, nor longer than 3 s, and says how late the others begin", () => {
+	test("waits at most 3 s, for no failed device, and reports the delay of late ones", () => {
 		const { announcement, says, partOf } = begin("a", "b", "c");
 		announcement.parts.set("c", "busy", at(10), "an update is under way");
 		says("a", "ready", 100);
@@ -46,7 +46,7 @@ describe("an announcement", () => {
 		assert.deepEqual([partOf("a")?.lateMs, partOf("b")?.lateMs], [null, 300]);
 	});
 
-	test("is over when no device plays any more, and not while one that had gone says that it plays", () => {
+	test("ends when no device plays, including returned ones", () => {
 		const { announcement, says, partOf } = begin("a", "b");
 		says("a", "playing", 10);
 		says("a", "played", 2_010);
@@ -72,7 +72,7 @@ describe("an announcement", () => {
 		assert.deepEqual([state, reason, underruns, heardMs], ["failed", "404", 2, 120]);
 	});
 
-	test("ends devices that say nothing: after 30 s, while they play after twice its length more", () => {
+	test("times out silent devices after 30 s, or after twice its length while playing", () => {
 		const { announcement, says } = begin("a", "b", "c");
 		says("a", "playing", 1_000);
 		says("c", "played", 1_000);
@@ -87,7 +87,7 @@ describe("an announcement", () => {
 		assert.equal(announcement.parts.stateOf("c"), "played");
 	});
 
-	test("whose text is being spoken waits for no device, and none is late for the time that it took", () => {
+	test("waits for no device during text-to-speech, and counts none as late for it", () => {
 		const { announcement, says, partOf } = begin();
 		for (const id of ["a", "b"]) announcement.parts.set(id, "preparing", at(0));
 		announcement.expire(at(300_000));
@@ -100,13 +100,13 @@ describe("an announcement", () => {
 		assert.equal(partOf("a")?.lateMs, null);
 	});
 
-	test("hears nothing of devices that are none of its", () => {
+	test("ignores other devices", () => {
 		const { announcement, says } = begin("a");
 		says("b", "playing");
 		assert.equal(announcement.parts.stateOf("b"), undefined);
 	});
 
-	test("counts its devices, in whichever order they change, and reports each change once", () => {
+	test("counts devices in any order of changes, and reports each change once", () => {
 		const change = fc.record({
 			device: fc.constantFrom("a", "b", "c"),
 			state: fc.constantFrom(...playStates),

@@ -1,4 +1,4 @@
-/** Announcements at any of several gateways, for devices of all. */
+/** Tests of announcements at one of several gateways for devices of all. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -22,7 +22,7 @@ async function connect(t: TestContext, { url }: Clustered, serial: string): Prom
 	return device;
 }
 
-/** The devices of an announcement with their states, once it is so at this gateway. */
+/** Waits until this gateway shows the devices of an announcement with these states. */
 async function shows({ api }: Clustered, id: string, states: object): Promise<void> {
 	const read = async () => {
 		const { body } = await api("GET", `/api/announcements/${id}`);
@@ -72,7 +72,7 @@ test(
 	},
 );
 
-test("any gateway shows all of 4,500 devices, says that the playing one has forgotten it, or cannot be reached", async (t) => {
+test("shows 4,500 devices at any gateway, and reports a forgotten announcement or unreachable gateway", async (t) => {
 	const buses = await memoryBuses();
 	const [a, b] = await runGateways(t, buses, 2);
 	const announce = async (count: number) => {
@@ -88,7 +88,7 @@ test("any gateway shows all of 4,500 devices, says that the playing one has forg
 	const { body } = await b.api("GET", path);
 	assert.deepEqual(body, (await a.api("GET", path)).body);
 	assert.equal(Object(body.devices).length, 4_500);
-	// As many as are kept.
+	// Number of kept announcements.
 	for (let more = 0; more < 100; more += 1) await announce(1);
 	for (const method of ["GET", "DELETE"])
 		assert.deepEqual(
@@ -101,7 +101,7 @@ test("any gateway shows all of 4,500 devices, says that the playing one has forg
 	assert.match(String(problem.detail), /cannot be reached/);
 });
 
-test("a text that two gateways speak at the same moment is played at both, also where one has ended first", async (t) => {
+test("plays a text spoken by two gateways at once on both, in any order", async (t) => {
 	const directory = await temporaryDirectory(t);
 	await writeFile(join(directory, "a.wav"), wav);
 	const program = join(directory, "speak.sh");
@@ -121,7 +121,7 @@ test("a text that two gateways speak at the same moment is played at both, also 
 		await shows(b, second, { [there.deviceId]: "playing" });
 		here.update(first, "played", { heard_ms: 500 });
 		await frames.until((frame) => Object(frame).id === first && Object(frame).isOver === true);
-		// What its end does reaches the other gateway.
+		// Effects of its end reach the other gateway.
 		for (const { api } of [a, b]) await api("GET", "/api/sounds");
 		const [url = ""]: readonly string[] = there.urls;
 		assert.equal((await fetch(url, { headers: bearer(deviceToken) })).status, 200);

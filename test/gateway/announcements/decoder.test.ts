@@ -1,4 +1,4 @@
-/** Sounds of any format, through the program of DECODE_COMMAND. */
+/** Tests of decoding sounds with the program of DECODE_COMMAND. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -22,7 +22,7 @@ import {
 import { wav } from "../../support/sounds.js";
 import { SoundDevice } from "./sound-device.js";
 
-/** Decodes "tone", a space and a number of samples; nothing ends it while it decodes "endless". */
+/** Decodes "tone", a space and a number of samples. "endless" runs until killed. */
 const program = `
 let file = "";
 process.stdin.on("data", (chunk) => { file += chunk; }).on("end", () => {
@@ -35,7 +35,7 @@ process.stdin.on("data", (chunk) => { file += chunk; }).on("end", () => {
 	process.stdout.write(Buffer.concat([head, size, Buffer.alloc(samples * 2, 1)]));
 });`;
 
-/** A program that is not ended keeps its test from passing. */
+/** Fails the test if the program still runs. */
 const withoutLimit = { limits: { decodeProgramMs: 3_600_000 } };
 
 async function run(t: TestContext, options: RunOptions = {}) {
@@ -63,7 +63,7 @@ async function run(t: TestContext, options: RunOptions = {}) {
 			headers: { "Content-Type": type },
 			signal: signal ?? null,
 		});
-	/** @returns the device's part of it once it is as meant */
+	/** @returns the device's entry once it satisfies the condition */
 	const announce = async (
 		url: string,
 		predicate: (part: { state: string; reason: string | null }) => boolean,
@@ -80,8 +80,8 @@ async function serve(t: TestContext, listener: RequestListener): Promise<string>
 	return `http://127.0.0.1:${await listen(t, createServer(listener))}`;
 }
 
-describe("an upload that is no WAV", () => {
-	test("is decoded and kept as the WAV that devices play", async (t) => {
+describe("upload other than WAV", () => {
+	test("is decoded and stored as the WAV that devices play", async (t) => {
 		const { url, ask, upload } = await run(t);
 		for (const type of ["audio/mpeg", "video/mp4", "application/ogg", "application/octet-stream"]) {
 			const { status, body } = await upload("tone 16000", type);
@@ -93,7 +93,7 @@ describe("an upload that is no WAV", () => {
 		assert.equal((await ask("/api/sounds")).body.sounds.length, 1);
 	});
 
-	test("is refused with a reason where it cannot be decoded, and nothing is kept", async (t) => {
+	test("is rejected with a reason if it cannot be decoded, and leaves nothing", async (t) => {
 		const { ask, upload } = await run(t, withoutLimit);
 		for (const [body, status, detail] of [
 			["no tone", 422, "The program of DECODE_COMMAND cannot read this file. It ended with code 1."],
@@ -112,14 +112,14 @@ describe("an upload that is no WAV", () => {
 		assert.deepEqual((await ask("/api/sounds")).body.sounds, []);
 	});
 
-	test("is refused where the program takes too long", async (t) => {
+	test("is rejected if the program times out", async (t) => {
 		const { upload } = await run(t, { limits: { decodeProgramMs: 50 } });
 		const { status, body } = await upload("endless");
 		assert.equal(status, 422);
 		assert.match(body.detail, /cannot read this file\. It took longer than 0\.05 s\.$/);
 	});
 
-	test("waits for others, of which four may wait", async (t) => {
+	test("waits in a queue of at most four", async (t) => {
 		const { upload } = await run(t, withoutLimit);
 		const ending = new AbortController();
 		const uploads = Array.from({ length: 5 }, () => upload("endless", "audio/mpeg", ending.signal));
@@ -130,7 +130,7 @@ describe("an upload that is no WAV", () => {
 		assert.equal(others.filter(({ status }) => status === "rejected").length, 4);
 	});
 
-	test("is in a file where the command has a place for one, which is removed afterwards", async (t) => {
+	test("is passed as a temporary file if the command has a placeholder", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const path = join(folder, "decoder.mjs");
 		const note = join(folder, "note");
@@ -154,7 +154,7 @@ describe("an upload that is no WAV", () => {
 		}
 	});
 
-	test("needs DECODE_COMMAND, as the sentence says", async (t) => {
+	test("requires DECODE_COMMAND, as the message says", async (t) => {
 		const { ask, upload } = await run(t, { environment: {} });
 		const uploaded = await upload("tone 16000");
 		const body = JSON.stringify({ url: "http://127.0.0.1:1/a.mp3", targets: { all: true } });
@@ -166,8 +166,8 @@ describe("an upload that is no WAV", () => {
 	});
 });
 
-describe("an address that is no WAV", () => {
-	test("is fetched and decoded, and the device plays what the gateway has", async (t) => {
+describe("URL other than WAV", () => {
+	test("is fetched and decoded, and played from the gateway", async (t) => {
 		const server = await serve(t, (_request, response) => response.end("tone 8000"));
 		const { device, announce } = await run(t);
 		await announce(`${server}/tts.MP3?voice=anna`, ({ state }) => state === "playing");
@@ -177,7 +177,7 @@ describe("an address that is no WAV", () => {
 		assert.equal(device.urls.at(-1), `${server}/sound.wav`, "devices fetch a WAV themselves");
 	});
 
-	test("fails with a reason where it is not there or is no sound", async (t) => {
+	test("fails with a reason if it is missing or not a sound", async (t) => {
 		const { announce } = await run(t);
 		const missing = await serve(t, (_request, response) => response.writeHead(404).end());
 		const other = await serve(t, (_request, response) => response.end("<html>"));
@@ -192,7 +192,7 @@ describe("an address that is no WAV", () => {
 			);
 	});
 
-	test("fails where the other server says nothing", async (t) => {
+	test("fails if the server does not respond", async (t) => {
 		const { announce } = await run(t, { limits: { decodeFetchMs: 50 } });
 		const silent = await serve(t, () => {});
 		const { reason } = await announce(`${silent}/a.ogg`, ({ state }) => state === "failed");
@@ -209,14 +209,14 @@ describe("the README's command with ffmpeg", { skip: ffmpeg ? false : "ffmpeg is
 	const readme = readFileSync("gateway/announcements/README.md", "utf8");
 	const [, command = ""] = /`(ffmpeg [^`]+)`/.exec(readme) ?? [];
 
-	test("decodes mp3, m4a, ogg and flac, and reads no file that a playlist names; npm run say sends what it is given", async (t) => {
+	test("decodes mp3, m4a, ogg and flac, opens no file of a playlist, and works with npm run say", async (t) => {
 		const { url, upload } = await run(t, {
 			environment: { DECODE_COMMAND: command, PATH: process.env.PATH },
 		});
 		const folder = await temporaryDirectory(t);
 		for (const name of ["a.mp3", "a.m4a", "a.ogg", "a.flac"]) {
 			const file = join(folder, name);
-			// Long enough that m4a's index cannot be read before its samples.
+			// Long enough that the m4a index follows the samples.
 			const made = spawnSync("ffmpeg", ["-v", "error", "-f", "lavfi", "-i", "sine=440:d=30", file]);
 			assert.equal(made.status, 0, String(made.stderr));
 			const { status, body } = await upload(await readFile(file));

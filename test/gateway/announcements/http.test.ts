@@ -68,7 +68,7 @@ async function run(t: TestContext, options: RunOptions = {}) {
 		return made;
 	};
 	const watcher = await gateway.open("/monitor?announcements", { headers: bearer(monitorToken) });
-	/** The states of an announcement's devices, once it is over. */
+	/** Device states of an announcement after its end. */
 	const ended = (id: string) =>
 		eventually(
 			async () => (await call("GET", `/api/announcements/${id}`)).body,
@@ -86,8 +86,8 @@ const states = (announcement: {
 	readonly devices: readonly { readonly deviceId: string; readonly state: string }[];
 }) => Object.fromEntries(announcement.devices.map(({ deviceId, state }) => [deviceId, state]));
 
-describe("a sound", () => {
-	test("is kept under its digest, listed, served with ranges, also after a restart, and deleted", async (t) => {
+describe("sound", () => {
+	test("is stored under its digest, listed, served with ranges across a restart, and deleted", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await run(t, { dataDir });
 		const made = await first.upload("De\u0301jeuner\u00a0");
@@ -119,7 +119,7 @@ describe("a sound", () => {
 		assert.deepEqual(await fs.readdir(join(dataDir, "sound-files")), []);
 	});
 
-	test("is sent over TLS in records that a device decrypts within 20 ms", async (t) => {
+	test("is sent in TLS records that a device decrypts within 20 ms", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const authority = new Authority(folder, "test");
 		const { url } = await run(t, {
@@ -159,14 +159,14 @@ describe("a sound", () => {
 		assert.notEqual(handshakeBytes, 0);
 		const records = Buffer.concat(encrypted).subarray(handshakeBytes);
 		for (let at = 0; at < records.length; at += 5 + records.readUInt16BE(at + 3))
-			// With the nonce and the tag of AES-GCM.
+			// Includes the nonce and tag of AES-GCM.
 			assert.ok(
 				records.readUInt16BE(at + 3) <= 2048 + 24,
 				`a record of ${records.readUInt16BE(at + 3)} bytes`,
 			);
 	});
 
-	test("that no device can play is refused with the reason, and leaves nothing", async (t) => {
+	test("is rejected with a reason if no device can play it, and leaves nothing", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const { call } = await run(t, { dataDir });
 		const stereo = Buffer.from(wav);
@@ -196,7 +196,7 @@ describe("a sound", () => {
 		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [], canSpeak: false });
 	});
 
-	test("from a pipe, which announces no length or one beyond its end, is kept to its end", async (t) => {
+	test("is stored to its end if it has no length or one beyond its end", async (t) => {
 		const { call } = await run(t);
 		for (const dataBytes of [0, 0x7fff_f000, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff]) {
 			const answer = await call("POST", "/api/sounds?name=x", wavOf(tone(16_000), { dataBytes }));
@@ -204,7 +204,7 @@ describe("a sound", () => {
 		}
 	});
 
-	test("whose upload breaks off is not kept", async (t) => {
+	test("is not stored if its upload is aborted", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const { url, call } = await run(t, { dataDir });
 		const socket = connect(Number(new URL(url).port), "127.0.0.1");
@@ -218,7 +218,7 @@ describe("a sound", () => {
 		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [], canSpeak: false });
 	});
 
-	test("stays as it was if its new name cannot be written", async (t) => {
+	test("keeps its name if a new one cannot be written", async (t) => {
 		let isRejected = false;
 		const refuse = () => Promise.reject(Object.assign(new Error("no space"), { code: "ENOSPC" }));
 		const open: Disk["open"] = (path, ...words) =>
@@ -233,7 +233,7 @@ describe("a sound", () => {
 		assert.equal(served.status, 200);
 	});
 
-	test("is kept although its record cannot be read at a start", async (t) => {
+	test("is kept if its record cannot be read at the start", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await run(t, { dataDir });
 		await first.upload();
@@ -251,7 +251,7 @@ describe("a sound", () => {
 		assert.ok(Buffer.from(await served.arrayBuffer()).equals(wav), "the sound is lost");
 	});
 
-	test("that the disk has no room for is answered 507, and leaves nothing", async (t) => {
+	test("returns 507 on a full disk, and leaves nothing", async (t) => {
 		let isFull = false;
 		const full = () => Promise.reject(Object.assign(new Error("no space"), { code: "ENOSPC" }));
 		const disk: Disk = { ...fs, open: (...words) => (isFull ? full() : fs.open(...words)) };
@@ -267,7 +267,7 @@ describe("a sound", () => {
 	});
 });
 
-test("an upload that stalls is refused, one that breaks off too", async (t) => {
+test("rejects a stalled upload and an incomplete one", async (t) => {
 	const requests: IncomingMessage[] = [];
 	const server = createServer((request) => requests.push(request));
 	const port = await listen(t, server);
@@ -291,7 +291,7 @@ test("an upload that stalls is refused, one that breaks off too", async (t) => {
 	}
 });
 
-describe("an announcement", () => {
+describe("announcement", () => {
 	test(
 		"plays on the devices of a room at once; each says how it ended, and monitors that ask see it",
 		ofFleet,
@@ -323,7 +323,7 @@ describe("an announcement", () => {
 		},
 	);
 
-	test("says of each device why it does not play", async (t) => {
+	test("shows for each device why it does not play", async (t) => {
 		const { upload, device, announce, ended } = await run(t);
 		await upload();
 		const gone = await device("4");
@@ -352,7 +352,7 @@ describe("an announcement", () => {
 		await waitUntil(async () => states(await ended(id))["dev-1-000005"] === "played");
 	});
 
-	test("to one device begins without waiting, and is stopped", async (t) => {
+	test("starts immediately on one device, and can be stopped", async (t) => {
 		const { upload, device, announce, ended, call } = await run(t);
 		await upload();
 		const one = await device("1");
@@ -369,7 +369,7 @@ describe("an announcement", () => {
 		assert.deepEqual([devices[0].state, devices[0].reason, devices[0].heardMs], ["stopped", "command", 40]);
 	});
 
-	test("plays a sound to its end that is deleted meanwhile, which then goes, unless it was kept again", async (t) => {
+	test("plays a deleted sound to its end, which is then removed unless stored again", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const { url, upload, device, announce, call } = await run(t, { dataDir });
 		const one = await device("1");
@@ -395,7 +395,7 @@ describe("an announcement", () => {
 		assert.equal(await served(), 404);
 	});
 
-	test("can be played again until five newer ones have come whose sound is not kept either, or its sound is deleted", async (t) => {
+	test("can be replayed until five newer temporary sounds, or until its sound is deleted", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const { device, announce, call, ended } = await run(t, { dataDir });
 		const one = await device("1");
@@ -442,7 +442,7 @@ describe("an announcement", () => {
 		assert.equal(await files(), 4, "a person's word counts more");
 	});
 
-	test("of an address goes to the device as it is", async (t) => {
+	test("sends a URL to the device unchanged", async (t) => {
 		const { device, announce } = await run(t);
 		const one = await device("1");
 		await announce({ url: "http://radio.example/a.wav", targets: { devices: [one.deviceId] } });
@@ -450,7 +450,7 @@ describe("an announcement", () => {
 		assert.deepEqual(one.urls, ["http://radio.example/a.wav"]);
 	});
 
-	test("that cannot be played is refused with what to change", async (t) => {
+	test("is rejected with a remedy if it cannot be played", async (t) => {
 		const { call, device } = await run(t);
 		await device("1");
 		const all = { all: true };

@@ -29,7 +29,7 @@ function samplesOf(file: Buffer): Float32Array {
 	);
 }
 
-/** Root mean square, without the ends, where the filter has too few samples. */
+/** Root mean square without the ends, where the filter has too few samples. */
 function level(samples: Float32Array): number {
 	const inner = samples.subarray(500, -500);
 	return Math.sqrt(inner.reduce((sum, sample) => sum + sample * sample, 0) / inner.length);
@@ -37,7 +37,7 @@ function level(samples: Float32Array): number {
 
 const decibels = (ratio: number) => 20 * Math.log10(ratio);
 
-describe("a WAV file", () => {
+describe("WAV file", () => {
 	for (const rate of [8_000, 11_025, 22_050, 22_051, 44_100, 48_000, 192_000])
 		test(`with a tone of 1 kHz at ${rate} Hz is the same tone at 16 kHz, without a click between two pieces`, () => {
 			const output = samplesOf(convert(fileOf(tone(1_000, rate, 2), { rate })));
@@ -51,7 +51,7 @@ describe("a WAV file", () => {
 			);
 		});
 
-	test("is converted in pieces of at most 2,048 samples, of whichever length and rate it is", () => {
+	test("is converted in chunks of at most 2,048 samples, at any length and rate", () => {
 		for (const [rate, seconds] of [
 			[22_050, 10],
 			[48_000, 5],
@@ -66,7 +66,7 @@ describe("a WAV file", () => {
 		}
 	});
 
-	test("loses what 16 kHz cannot hold, which is not heard as another tone", () => {
+	test("loses frequencies above 8 kHz without aliasing", () => {
 		const samples = tone(10_000, 44_100, 1);
 		const output = samplesOf(convert(fileOf(samples, { rate: 44_100 })));
 		assert.ok(
@@ -75,7 +75,7 @@ describe("a WAV file", () => {
 		);
 	});
 
-	test("that devices play stays as it is, without its other chunks", () => {
+	test("is unchanged, except for extra chunks, if devices can play it", () => {
 		const samples = fileOf(tone(440, 16_000, 1)).subarray(44);
 		const file = wav(samples, {
 			before: chunk("LIST", Buffer.from("abc")),
@@ -84,8 +84,8 @@ describe("a WAV file", () => {
 		assertSameBytes(convert(file), wav(samples));
 	});
 
-	test("is at its loudest where the filter makes samples that are louder", () => {
-		// Half way between two samples, a square wave is beyond both.
+	test("is clipped if the filter overshoots", () => {
+		// Between two samples a square wave exceeds both.
 		const square = Array.from({ length: 16_000 }, (_, at) => (at % 16 < 8 ? 1 : -1));
 		const output = samplesOf(convert(fileOf(square, { rate: 8_000 })));
 		assert.ok(
@@ -94,7 +94,7 @@ describe("a WAV file", () => {
 		);
 	});
 
-	test("of two channels is mixed", () => {
+	test("is mixed down from two channels", () => {
 		const output = samplesOf(convert(fileOf([0.5, -0.25, 0.5, 0.25], { channels: 2 })));
 		assert.deepEqual(
 			[...output].map((sample) => sample.toFixed(3)),
@@ -108,7 +108,7 @@ describe("a WAV file", () => {
 			assertSameBytes(convert(Buffer.concat([wav(samples, { dataBytes }), Buffer.alloc(1)])), wav(samples));
 		});
 
-	test("that cannot be converted is refused with the reason", () => {
+	test("is rejected with a reason if it cannot be converted", () => {
 		const samples = Buffer.alloc(64);
 		const extensible = Buffer.alloc(40);
 		extensible.writeUInt16LE(0xfffe, 0);

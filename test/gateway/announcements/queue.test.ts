@@ -1,4 +1,4 @@
-/** Announcements for a device on which another one plays. */
+/** Tests of announcements for a device that is playing another one. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -35,7 +35,7 @@ async function run(t: TestContext, has: readonly Feature[] = features) {
 	const becomes = async (id: string, state: string) => {
 		await waitUntil(async () => (await stateOf(id)) === state);
 	};
-	/** What it was asked to play. */
+	/** Received play commands. */
 	const sent = () =>
 		device.commands.filter(({ command }) => command === "play_sound").map(({ value }) => Object(value));
 	const isSent = async (...ids: readonly string[]) => {
@@ -60,7 +60,7 @@ async function run(t: TestContext, has: readonly Feature[] = features) {
 	};
 }
 
-test("a device that lets sounds wait is sent the next one too, and others when one has ended; an urgent one at once", async (t) => {
+test("sends a queueing device the next sound early, others at an end, urgent ones immediately", async (t) => {
 	const { device, announce, becomes, sent, isSent } = await run(t);
 	const [first, second, third, low] = [
 		await announce(),
@@ -93,7 +93,7 @@ test("a device that lets sounds wait is sent the next one too, and others when o
 	await isSent(first, second, urgent, urgentToo, third, low);
 });
 
-test("a chime and its volume are sent to a device that can play it before a sound, and left out for others", async (t) => {
+test("sends a chime and its volume only to devices that support them", async (t) => {
 	const chime = { chime: "attention", chimeVolume: 30 };
 	const { announce, sent, isSent } = await run(t);
 	const ids = [await announce(chime), await announce({ chime: "startup" })];
@@ -111,7 +111,7 @@ test("a chime and its volume are sent to a device that can play it before a soun
 	assert.deepEqual([none, noVolume], [undefined, undefined]);
 });
 
-test("for older firmware all wait at the gateway, and an urgent one replaces what plays", async (t) => {
+test("queues at the gateway for older firmware, and replaces the current sound by an urgent one", async (t) => {
 	const { device, announce, becomes, sent, isSent } = await run(
 		t,
 		features.filter((name) => name !== "queue"),
@@ -129,7 +129,7 @@ test("for older firmware all wait at the gateway, and an urgent one replaces wha
 	await isSent(first, urgent, second);
 });
 
-test("eight wait, a ninth is refused; one that is stopped was never sent; what has not begun in time ends", async (t) => {
+test("queues eight, rejects a ninth, never sends a stopped one, and times out late ones", async (t) => {
 	const { device, announce, stateOf, becomes, isSent, pass, stop } = await run(t);
 	const first = await announce();
 	device.update(first, "playing");

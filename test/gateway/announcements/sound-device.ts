@@ -1,20 +1,20 @@
-/** A device that plays sounds as the firmware does, without a speaker: it says what it was told to do. */
+/** Device that plays sounds as the firmware does, without a speaker, and records its commands. */
 
 import { existsSync } from "node:fs";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
 import type { Command } from "../../support/simulated-device.js";
 
-/** Options of a test that needs the rooms or the list of devices, which fleet/ has. */
+/** Options of tests that require rooms or the device list of fleet/. */
 export const ofFleet = { skip: existsSync("gateway/fleet") ? false : "fleet/ was removed" };
 
 export interface SoundDeviceOptions extends ScriptedDeviceOptions {
-	/** Default: it plays. */
+	/** Default: plays the sound. */
 	readonly does?: "plays" | "is silent" | "fails" | "is busy";
 }
 
 export class SoundDevice extends ScriptedDevice {
 	readonly #does: SoundDeviceOptions["does"];
-	/** Of the sounds that it was asked to play. */
+	/** URLs of the requested sounds. */
 	readonly urls: string[] = [];
 
 	constructor(options: SoundDeviceOptions) {

@@ -23,7 +23,7 @@ import {
 import { wav as wavOf } from "../../support/sounds.js";
 import { SoundDevice } from "./sound-device.js";
 
-/** Writes its text's length in samples of 22,050 Hz, as espeak-ng does: the sizes in the header are not known yet. */
+/** Writes 2,205 samples at 22,050 Hz per character, with unknown sizes in the header as espeak-ng does. */
 const voice = `
 let text = "";
 process.stdin.on("data", (chunk) => { text += chunk; }).on("end", () => {
@@ -31,14 +31,14 @@ process.stdin.on("data", (chunk) => { text += chunk; }).on("end", () => {
 	process.stdout.write(Buffer.concat([head, Buffer.alloc(text.trim().length * 2 * 2205, 1)]));
 });`;
 
-/** Speaks once the test says so. */
+/** Speaks when the test releases it. */
 const slowVoice = `
 import { existsSync } from "node:fs";
 const wait = () => (existsSync(process.argv[1] + ".go") ? speak() : setTimeout(wait, 10));
 const speak = () => process.stdout.write(Buffer.from("${wavOf(Buffer.alloc(3_200)).toString("base64")}", "base64"));
 wait();`;
 
-/** A program that is not ended keeps its test from passing. */
+/** Fails the test if the program still runs. */
 const withoutLimit = { speechProgramMs: 3_600_000 };
 
 async function run(t: TestContext, program: string, options: RunOptions = {}) {
@@ -59,21 +59,21 @@ async function run(t: TestContext, program: string, options: RunOptions = {}) {
 		return { status: response.status, body: JSON.parse((await response.text()) || "null") };
 	};
 	const say = (text: string) => call("/api/announcements", { text, targets: { devices: [device.deviceId] } });
-	/** The device's part of an announcement. */
+	/** Entry of the device in an announcement. */
 	const partOf = async (id: string) => (await call(`/api/announcements/${id}`)).body.devices[0];
 	const go = () => writeFile(`${path}.go`, "");
 	return { dataDir, url, gateway, device, connectDevice, call, say, partOf, go };
 }
 
 function voiceOf(words: readonly string[], yieldToLoop = async () => {}) {
-	// A word of the setting has no double quotes.
+	// Words of the setting contain no double quotes.
 	const environment = { SPEECH_COMMAND: commandLine(...words.map((word) => word.replaceAll('"', "'"))) };
 	const limits = { ...socketLimits, ...withoutLimit };
 	const speak = createSpeech({ environment, limits, log: createLog("silent"), yieldToLoop });
 	return (text: string, signal = new AbortController().signal) => speak(text, signal);
 }
 
-/** Where a process connects to for as long as it lives. */
+/** Server to which a process stays connected until it exits. */
 async function runHolders(t: TestContext) {
 	const server = createServer();
 	const port = await listen(t, server);
@@ -86,8 +86,8 @@ async function runHolders(t: TestContext) {
 	return { port, connected: connected() };
 }
 
-describe("a text", () => {
-	test("is spoken by the program, resampled and played; it is not listed, and removed afterwards", async (t) => {
+describe("text", () => {
+	test("is spoken by the program, resampled, played, never listed, and removed afterwards", async (t) => {
 		const { dataDir, device, call, say } = await run(t, voice);
 		const { status, body } = await say("0123456789");
 		assert.equal(status, 202, JSON.stringify(body));
@@ -100,14 +100,14 @@ describe("a text", () => {
 		await waitUntil(() => device.urls.length >= 2);
 		device.update(body.id, "played", { heard_ms: 1000 });
 		await waitUntil(async () => (await call(`/api/announcements/${body.id}`)).body.endedAt !== null);
-		// Its file is removed with the next tick.
+		// Its file is removed in the next tick.
 		await setTimeout(600);
 		assert.equal((await fetch(device.urls[1] ?? "", { headers: bearer(deviceToken) })).status, 200);
 		device.update(again.body.id, "played", { heard_ms: 1000 });
 		await waitUntil(async () => (await readdir(join(dataDir, "sound-files"))).length === 0);
 	});
 
-	test("is there for a device that has it also after a restart of the gateway, for an hour", async (t) => {
+	test("is served for an hour, across a restart", async (t) => {
 		const { dataDir, gateway, device, say } = await run(t, voice);
 		assert.equal((await say("0123456789")).status, 202);
 		await waitUntil(() => device.urls.length > 0);
@@ -127,7 +127,7 @@ describe("a text", () => {
 		}
 	});
 
-	test("of 70 s is converted in pieces, between which other requests are handled", async (t) => {
+	test("is converted in chunks between other requests at 70 s of speech", async (t) => {
 		const path = join(await temporaryDirectory(t), "sound.wav");
 		await writeFile(path, wavOf(Buffer.alloc(70 * 44_100), { rate: 22_050 }));
 		let yields = 0;
@@ -143,7 +143,7 @@ describe("a text", () => {
 		assert.equal(yields, pieces.length);
 	});
 
-	test("of several lines is one line for the program, which may speak a line at a time", async () => {
+	test("is passed as one line to the program", async () => {
 		const speak = voiceOf([
 			process.execPath,
 			"-e",
@@ -176,7 +176,7 @@ describe("a text", () => {
 			await closed;
 		});
 
-	test("is answered at once, and played when it is spoken, also on a device that was away meanwhile", async (t) => {
+	test("is accepted immediately, and played once spoken, even on a device that reconnected", async (t) => {
 		const { device, connectDevice, say, partOf, go } = await run(t, slowVoice);
 		const { status, body } = await say("hello");
 		assert.equal(status, 202);
@@ -190,7 +190,7 @@ describe("a text", () => {
 		assert.equal(back.urls.length, 1);
 	});
 
-	test("that is stopped before it is spoken is not played, and its program ends", async (t) => {
+	test("is not played if stopped during speech, and kills its program", async (t) => {
 		const { port, connected } = await runHolders(t);
 		const program = `import { connect } from "node:net"; connect(${port}, "127.0.0.1");`;
 		const { dataDir, device, say, call, partOf } = await run(t, program);
@@ -203,7 +203,7 @@ describe("a text", () => {
 		assert.deepEqual([device.urls, await readdir(join(dataDir, "sound-files"))], [[], []]);
 	});
 
-	test("that is being spoken ends with the gateway, with all that its program has started", async (t) => {
+	test("kills its program and all child processes with the gateway", async (t) => {
 		const { port, connected } = await runHolders(t);
 		const child = `require("node:net").connect(${port}, "127.0.0.1")`;
 		const program = `
@@ -216,7 +216,7 @@ describe("a text", () => {
 		await closed;
 	});
 
-	test("is heard before it is announced, by one who may announce it", async (t) => {
+	test("can be previewed by those who may announce it", async (t) => {
 		const { url } = await run(t, voice);
 		const hear = (token: string, body: object) =>
 			fetch(`${url}/api/speech`, { method: "POST", headers: bearer(token), body: JSON.stringify(body) });
@@ -228,7 +228,7 @@ describe("a text", () => {
 		assert.equal((await hear(monitorToken, { text: "a".repeat(1001) })).status, 422);
 	});
 
-	test("is heard with the reason why it is not, in less time than a connection may be without traffic", async (t) => {
+	test("explains a failed preview before the idle timeout of a connection", async (t) => {
 		const failing = await run(t, "process.exit(3)");
 		const { status, body } = await failing.call("/api/speech", { text: "hello" });
 		assert.deepEqual(
@@ -250,7 +250,7 @@ describe("a text", () => {
 		assert.match(late.body.detail, /^The text was not spoken within 0\.05 s; shorten it/);
 	});
 
-	test("fails on each device with the reason where the program fails, gives no sound, or too much", async (t) => {
+	test("fails on each device with a reason if the program fails, is silent or too long", async (t) => {
 		for (const [program, reason] of [
 			["process.exit(3)", /It ended with code 3/],
 			["process.stdout.write('hello, world')", /no WAV; it must be a WAV of 16 bit PCM/],
@@ -275,7 +275,7 @@ describe("a text", () => {
 		}
 	});
 
-	test("is refused while ten wait, until one of them is stopped", async () => {
+	test("is rejected while ten wait, until one is stopped", async () => {
 		const speak = voiceOf([process.execPath, "-e", "setInterval(() => {}, 1000)"]);
 		const stops = Array.from({ length: 10 }, () => new AbortController());
 		const waiting = stops.map(({ signal }) => speak("hello", signal));
@@ -291,7 +291,7 @@ describe("a text", () => {
 		);
 	});
 
-	test("is not in the program's arguments: they are those of the setting, read without a shell", () => {
+	test("is not passed in arguments, which are parsed without a shell", () => {
 		assert.deepEqual(speechCommand.read({ SPEECH_COMMAND: 'sh --model "my voice.onnx" --output_file -' }), [
 			"sh",
 			"--model",

@@ -19,7 +19,7 @@ function problemOf(value: unknown, schema: string): string | undefined {
 	return document.problemOf(value, "components", "schemas", schema);
 }
 
-test("asyncapi.yaml is an AsyncAPI 3.0 document", () => {
+test("validates asyncapi.yaml as AsyncAPI 3.0", () => {
 	const ajv = new Ajv({ strict: false, validateSchema: false });
 	formats.default(ajv);
 	const require = createRequire(import.meta.url);
@@ -27,7 +27,7 @@ test("asyncapi.yaml is an AsyncAPI 3.0 document", () => {
 	assert.ok(ajv.validate(specification, document.content), ajv.errorsText());
 });
 
-test("each message has an example, and it matches its schema", () => {
+test("has an example of each message that matches its schema", () => {
 	const messages = document.at("components", "messages");
 	for (const name of Object.keys(messages)) {
 		const { examples } = document.at("components", "messages", name);
@@ -41,7 +41,7 @@ test("each message has an example, and it matches its schema", () => {
 	);
 });
 
-/** The message itself, and with each of its fields removed or set to an invalid value. */
+/** Yields the message, and variants with a field removed or invalid. */
 function* variants(message: Message, inner: Message = message, path = ""): Generator<Message> {
 	if (path === "") yield message;
 	for (const [name, value] of Object.entries(inner)) {
@@ -54,7 +54,7 @@ function* variants(message: Message, inner: Message = message, path = ""): Gener
 	}
 }
 
-test("the schemas accept exactly what the gateway accepts from a device", () => {
+test("accepts by schema exactly what the gateway accepts from devices", () => {
 	const samples: Message[] = [...models.map(sampleReport), ...Object.values(uplinkExamples).map(copy)];
 	for (const sample of samples)
 		for (const uplink of variants(sample)) {
@@ -65,7 +65,7 @@ test("the schemas accept exactly what the gateway accepts from a device", () => 
 	assert.ok(problemOf(report, "state_report"), "a DEV-1 with a PROTO-1's fields");
 });
 
-test("the schemas accept exactly what the gateway accepts from a monitor", () => {
+test("accepts by schema exactly what the gateway accepts from monitors", () => {
 	for (const { example } of Object.values(commandDocuments))
 		for (const command of variants(copy(example))) {
 			const isAccepted = checkCommand(command).rejection === undefined;
@@ -86,11 +86,11 @@ function copy(value: object): Message {
 	return JSON.parse(JSON.stringify(value));
 }
 
-test("each frame of the running gateway matches its schema", async (t) => {
+test("sends frames that match their schemas", async (t) => {
 	const gateway = await runGateway(t);
 	const monitor = await gateway.monitor();
 	checkFrame(monitor.snapshot);
-	// Also frames that the test does not read.
+	// Includes frames that the test does not read.
 	monitor.socket.on("message", (data) => checkFrame(JSON.parse(data.toString())));
 	const { device, session } = await gateway.namedDevice(monitor);
 	for (const message of Object.values(uplinkExamples)) device.send(message);
@@ -108,7 +108,7 @@ test("each frame of the running gateway matches its schema", async (t) => {
 	checkFrame((await gateway.monitor()).snapshot);
 });
 
-test("a command reaches the device as the schemas describe it", async (t) => {
+test("sends commands to devices that match their schemas", async (t) => {
 	const gateway = await runGateway(t);
 	const monitor = await gateway.monitor();
 	const device = await gateway.device({

@@ -1,4 +1,4 @@
-/** The API documents as other tools read them: a linter, and a generator of clients. */
+/** Tests of the API documents with a linter and a client generator. */
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -34,13 +34,13 @@ const pathOf = (name: string) => resolve("gateway/api", name);
 for (const { file, text } of [asyncApiDocument(), openApiDocument()])
 	test(`the committed ${basename(file.pathname)} is what \`npm run api\` generates`, () => {
 		const [committed, generated] = [readFileSync(file, "utf8"), text].map((all) => all.split("\n"));
-		// Not all of both: a failure would print a thousand lines.
+		// Compares by line, because a failure would otherwise print a thousand lines.
 		const at = generated?.findIndex((line, index) => line !== committed?.[index]) ?? -1;
 		const line = committed?.[at < 0 ? (generated?.length ?? 0) : at];
 		assert.equal(line, generated?.[at], `line ${at + 1} is out of date: run npm run api`);
 	});
 
-test("a linter finds nothing in the documents, and an unknown field in a changed one", async (t) => {
+test("passes the linter, which reports an unknown field", async (t) => {
 	const config = await createConfig({ rules: Object.fromEntries(rules.map((rule) => [rule, "error"])) });
 	const problemsOf = async (ref: string) =>
 		(await lint({ ref, config })).map(
@@ -53,7 +53,7 @@ test("a linter finds nothing in the documents, and an unknown field in a changed
 	assert.match((await problemsOf(broken)).join(), /^struct .*Property `sumary` is not expected here/);
 });
 
-test("openapi.yaml declares each tag, and its login cookie has a name that a client can send", () => {
+test("declares each tag, and a valid cookie name, in openapi.yaml", () => {
 	const operations = Object.values(openApi.at("paths")).flatMap((path) =>
 		isRecord(path) ? Object.values(path) : [],
 	);
@@ -62,11 +62,11 @@ test("openapi.yaml declares each tag, and its login cookie has a name that a cli
 	assert.ok(Array.isArray(tags), "openapi.yaml has no tags");
 	assert.deepEqual(tags.map(({ name }) => name).sort(), [...used].sort());
 	const { name } = openApi.at("components", "securitySchemes", "login");
-	// Of a token: RFC 9110, section 5.6.2.
+	// Characters of a token: RFC 9110, section 5.6.2.
 	assert.match(String(name), /^[\w!#$%&'*+.^`|~-]+$/);
 });
 
-/** A statement for each request with a body that the gateway accepts: those of the documents, and those that are probed. */
+/** Statement for each accepted request with a body, from the documents and the probes. */
 function requests(): readonly string[] {
 	const statement = (path: string, method: string, body: unknown) =>
 		`{ const body: Body<paths[${JSON.stringify(path)}][${JSON.stringify(method)}]> = ${JSON.stringify(body)}; void body; }`;
@@ -84,7 +84,7 @@ function requests(): readonly string[] {
 	return [...examples, ...probed];
 }
 
-test("a client that is generated from openapi.yaml compiles with each request that the gateway accepts", async (t) => {
+test("compiles a client generated from openapi.yaml with each accepted request", async (t) => {
 	const client = await openapiTypescript(pathOf("openapi.yaml"));
 	const body =
 		'type Body<O> = O extends { requestBody: { content: { "application/json": infer B } } } ? B : never;';

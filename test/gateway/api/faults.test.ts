@@ -4,7 +4,7 @@ import { faultsOf } from "../../../gateway/api/faults.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { steps } from "../../../scripts/bring-up/run.js";
 
-test("each fault names steps that bring-up has", () => {
+test("refers to existing bring-up steps in each fault", () => {
 	const { peripherals } = sampleReport("PROTO-1");
 	const { audio } = peripherals;
 	assert.deepEqual(faultsOf(peripherals), []);

@@ -1,4 +1,4 @@
-/** What the interface has is named in its documents: a name that is added and not described fails here. */
+/** Fails for names of the protocol that gateway/api/interface.md lacks. */
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -20,14 +20,14 @@ import {
 
 const text = readFileSync(new URL("../../../gateway/api/interface.md", import.meta.url), "utf8");
 
-/** @param heading of a section, such as "4.1", which is read without those below it; "": all sections */
+/** @returns the section without those below the next heading */
 function sectionOf(heading: string): string {
 	if (heading === "") return text;
 	const start = new RegExp(`^#+ ${heading.replaceAll(".", "\\.")}`);
 	return text.split(/^(?=#)/m).find((section) => start.test(section)) ?? assert.fail(`no section ${heading}`);
 }
 
-/** As `name`, `"name"`, `path.name` or `name: …` within code. */
+/** Finds `name`, `"name"`, `path.name` or `name: …` in code. */
 function isNamed(name: string, section: string): boolean {
 	return [...section.matchAll(/`[^`]+`/g)].some(([code]) =>
 		new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(code),
@@ -84,7 +84,7 @@ describe("gateway/api/interface.md names", () => {
 	});
 });
 
-test("a document that lists some fields of a label lists all of them", () => {
+test("lists all fields of a label in each document that lists some", () => {
 	const separator = "\\W+(?:(?:and|or) )?\\W*";
 	const first = labelFields.slice(0, 2).join(separator);
 	const listing = new RegExp(`\\b${first}(?:${separator}(?:${labelFields.join("|")}))*\\b`, "g");

@@ -14,16 +14,16 @@ import { type Answered, type Asked, ask, routesOf } from "./server.js";
 import { runWholeGateway } from "./whole-gateway.js";
 
 const openApi = new ApiDocument("openapi.yaml");
-/** The dashboard's, which openapi.yaml mentions but does not list. */
+/** Dashboard routes, mentioned but not listed in openapi.yaml. */
 const pageFiles = ["GET /", "GET /icon.svg", "GET /assets/{name}"];
 
 interface Operation {
-	/** In upper case. */
+	/** Upper case. */
 	readonly method: string;
 	readonly path: string;
-	/** Where it is in the document. */
+	/** Path in the document. */
 	readonly names: readonly string[];
-	/** Its folder; undefined: the core. */
+	/** Folder of the extension; undefined: the core. */
 	readonly extension: string | undefined;
 }
 
@@ -37,17 +37,17 @@ const described: readonly Operation[] = Object.keys(openApi.at("paths")).flatMap
 			return { method: name.toUpperCase(), path, names, extension };
 		}),
 );
-/** Without those of an extension that was removed. */
+/** Operations, except those of removed extensions. */
 const operations = described.filter(
 	({ extension }) => extension === undefined || existsSync(`gateway/${extension}`),
 );
 
-test("openapi.yaml is an OpenAPI 3.1 document", async () => {
+test("validates openapi.yaml as OpenAPI 3.1", async () => {
 	const { valid, errors } = await new Validator().validate({ ...openApi.content });
 	assert.ok(valid, JSON.stringify(errors));
 });
 
-test("each example body in openapi.yaml matches its schema, which describes all of its fields", () => {
+test("matches each example body in openapi.yaml with its schema, which describes all fields", () => {
 	for (const { names } of described)
 		for (const status of Object.keys(openApi.at(...names, "responses"))) {
 			const response = [...names, "responses", status];
@@ -59,7 +59,7 @@ test("each example body in openapi.yaml matches its schema, which describes all 
 		}
 });
 
-test("openapi.yaml has each route of the running gateway, and no other", async (t) => {
+test("lists exactly the routes of the running gateway", async (t) => {
 	const { url } = await runWholeGateway(t);
 	assert.deepEqual(
 		operations.map(({ method, path }) => `${method} ${path}`).sort(),
@@ -68,19 +68,19 @@ test("openapi.yaml has each route of the running gateway, and no other", async (
 	);
 });
 
-test("openapi.yaml names the extension of each route that the core does not have", async (t) => {
+test("names the extension of each route outside the core", async (t) => {
 	const { url } = await runGateway(t, { extensions: [] });
 	const ofCore = operations.filter(({ extension }) => extension === undefined);
 	assert.deepEqual(ofCore.map(({ method, path }) => `${method} ${path}`).sort(), await routesOf(url));
 });
 
-/** Whether a test was removed with an extension that it needs. */
+/** Whether a test was removed with a required extension. */
 function isGone(file: string): boolean {
 	const removed = Object.entries(extensionParts).filter(([name]) => !existsSync(`gateway/${name}`));
 	return removed.some(([, parts]) => parts.some((part) => file === part || file.startsWith(`${part}/`)));
 }
 
-test("the running gateway gives each answer that openapi.yaml promises, with a body as it says", async (t) => {
+test("returns each status and body documented in openapi.yaml", async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const releasesDir = join(dataDir, "releases");
 	await writeReleases(releasesDir, [release, brokenRelease]);
@@ -107,7 +107,7 @@ test("the running gateway gives each answer that openapi.yaml promises, with a b
 			await requireAnswer(url, method, path, status, asked);
 		}
 		if (!missing.includes(429)) continue;
-		// Wrong tokens are counted for each group of routes: requests before these may have used up the limit.
+		// Invalid tokens are counted per group of routes; earlier requests may have used up the limit.
 		for (let attempt = 0; attempt < 10; attempt++) await ask(url, method, wrongToken(path));
 		await requireAnswer(url, method, path, 429, wrongToken(path));
 	}
@@ -134,7 +134,7 @@ function requireBody({ headers, body }: Answered, where: readonly string[], what
 	if (type.endsWith("json")) requireMatch(JSON.parse(body.toString()), [...where, "content", type], what);
 }
 
-/** @param where the media type, which has a schema */
+/** @param where path of a media type with a schema */
 function requireMatch(body: unknown, where: readonly string[], what: string) {
 	assert.equal(openApi.problemOf(body, ...where, "schema"), undefined, what);
 	assert.deepEqual(openApi.undescribed(body, ...where, "schema"), [], `${what}: fields not in openapi.yaml`);

@@ -1,6 +1,6 @@
 /**
- * A request for each status that openapi.yaml promises, by which the test sees that the gateway still gives that answer.
- * Where the test cannot bring a status about, the entry names the test that does.
+ * Requests for each status documented in openapi.yaml, to verify that the gateway still returns it.
+ * An entry names another test if the status requires one.
  */
 
 import { createHash } from "node:crypto";
@@ -14,7 +14,7 @@ import type { Asked } from "./server.js";
 export type Probe = Asked | { readonly testedIn: string };
 
 export const release = { version: "1.4.0", model: "DEV-1", chip: "esp32s3" } as const;
-/** In the catalog; its file on disk differs. */
+/** Release in the catalog whose file on disk differs. */
 export const brokenRelease = { version: "1.3.0", model: "DEV-1", chip: "esp32s3" } as const;
 
 const device = bearer(deviceToken);
@@ -44,7 +44,7 @@ const command = (name: string, headers = {}, path = rolloutPath): Asked => ({
 });
 const rolloutTests = { testedIn: "test/gateway/rollouts/http.test.ts" };
 
-/** The answers that each command to a rollout gives. */
+/** Probes of each rollout command. */
 function rolloutCommand(name: string): Readonly<Record<string, Probe>> {
 	const operation = `POST /api/rollouts/{id}/${name}`;
 	return {
@@ -54,7 +54,7 @@ function rolloutCommand(name: string): Readonly<Record<string, Probe>> {
 	};
 }
 
-/** 16 kHz, mono, 16 bit: half a second of silence. */
+/** Half a second of silence, 16 kHz, mono, 16 bit. */
 const wav = Buffer.alloc(44 + 16_000);
 wav.write(
 	"RIFF\xa4\x3e\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x80\x3e\0\0\0\x7d\0\0\x02\0\x10\0data\x80\x3e\0\0",
@@ -89,7 +89,7 @@ const upload = (body: Buffer): Asked => ({
 	body,
 });
 
-/** The answers of a route that serves a binary. */
+/** Probes of a route that serves a binary. */
 function binary(operation: string, path: string): Readonly<Record<string, Probe>> {
 	const get = (headers: Readonly<Record<string, string>>) => ({ path, headers: { ...device, ...headers } });
 	return {
@@ -101,7 +101,7 @@ function binary(operation: string, path: string): Readonly<Record<string, Probe>
 	};
 }
 
-/** By "METHOD path status", in the order in which they are asked. 401, 403 and 429 of all routes are probed by rule. */
+/** Probes by "METHOD path status", in order. 401, 403 and 429 of all routes are probed by rule. */
 export const probes: Readonly<Record<string, Probe>> = {
 	"GET /healthz 200": { path: "/healthz" },
 	"GET /readyz 200": { path: "/readyz" },
@@ -296,7 +296,7 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"POST /logout 303": { path: "/logout" },
 };
 
-/** A path as openapi.yaml writes it, with names in place of its parameters. */
+/** Replaces the parameters of an openapi.yaml path with names. */
 export function examplePath(path: string): string {
 	return path
 		.replace("{path}", "none.bin")
@@ -307,7 +307,7 @@ export function examplePath(path: string): string {
 		.replace("{id}", "unknown");
 }
 
-/** A request without a token, or from a page of another web site. */
+/** Request without a token, or from a page of another site. */
 export function probeByRule(path: string, status: number): Asked | undefined {
 	const asked = examplePath(path);
 	if (status === 401) return { path: asked };
@@ -315,7 +315,7 @@ export function probeByRule(path: string, status: number): Asked | undefined {
 	return undefined;
 }
 
-/** The eleventh of these requests is refused with 429. */
+/** The eleventh of these requests is rejected with 429. */
 export function wrongToken(path: string): Asked {
 	if (path !== "/login") return { path: examplePath(path), headers: bearer("a-token-that-is-not-right") };
 	return { path: "/login", headers: formType, body: "token=wrong" };

@@ -1,4 +1,4 @@
-/** The committed API documents, with validators of the JSON Schemas in them. */
+/** Committed API documents with validators of their JSON Schemas. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -25,12 +25,12 @@ export class ApiDocument {
 		this.#ajv.addSchema(content, "document");
 	}
 
-	/** The node at a path of names, references followed; an empty object where there is none. */
+	/** Node at a path, with references resolved; an empty object if missing. */
 	at(...names: readonly string[]): Node {
 		return this.#find(names).node;
 	}
 
-	/** Why `value` does not match the schema at a path of names; undefined where it does. */
+	/** Reason why `value` does not match the schema at a path; undefined if it matches. */
 	problemOf(value: unknown, ...names: readonly string[]): string | undefined {
 		const reference = `document${this.#find(names).pointer}`;
 		const validate: ValidateFunction =
@@ -39,7 +39,7 @@ export class ApiDocument {
 		return validate(value) ? undefined : this.#ajv.errorsText(validate.errors);
 	}
 
-	/** The fields of `value` that the schema at a path of names does not describe, as paths such as `metadata.otaStatus`. */
+	/** Fields of `value` not described by the schema at a path, such as `metadata.otaStatus`. */
 	undescribed(value: unknown, ...names: readonly string[]): readonly string[] {
 		if (Array.isArray(value)) return value.flatMap((item) => this.undescribed(item, ...names, "items"));
 		const { allOf, properties, additionalProperties } = this.at(...names);
@@ -54,7 +54,7 @@ export class ApiDocument {
 		});
 	}
 
-	/** @returns the node, and where it is: its JSON pointer */
+	/** @returns the node and its JSON pointer */
 	#find(names: readonly string[]): { readonly node: Node; readonly pointer: string } {
 		let node: unknown = this.content;
 		let pointer = "#";
@@ -72,7 +72,7 @@ export class ApiDocument {
 
 let asyncApi: ApiDocument | undefined;
 
-/** @throws {assert.AssertionError} if a frame of the gateway is not as gateway/api/frames.ts defines it */
+/** @throws {assert.AssertionError} if a frame of the gateway violates gateway/api/frames.ts */
 export function checkFrame(frame: { readonly type: string }): void {
 	asyncApi ??= new ApiDocument("asyncapi.yaml");
 	const problem = asyncApi.problemOf(frame, "components", "schemas", frame.type);

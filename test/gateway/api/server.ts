@@ -1,19 +1,19 @@
-/** The routes of a running gateway, read from Express, and its unprocessed responses. */
+/** Routes of a running gateway, read from Express, and its raw responses. */
 
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { isRecord } from "../../../device/protocol/schema.js";
 
-/** Answered before Express. */
+/** Routes handled before Express. */
 const binaries = ["GET /ota/firmware.bin", "GET /releases/{path}"];
 
-/** Each route, such as "GET /releases/{path}"; not static files. */
+/** Routes such as "GET /releases/{path}", without static files. */
 export async function routesOf(url: string): Promise<readonly string[]> {
 	const app = await appOf(url);
 	return [...new Set([...routesIn(app.router, ""), ...binaries])].sort();
 }
 
-/** The Express application of this process at an address; Express puts it on each request. */
+/** Express application of this process at an address, captured from a request. */
 async function appOf(url: string): Promise<{ readonly router: unknown }> {
 	const requests: unknown[] = [];
 	const note = (event: unknown) => void requests.push(isRecord(event) ? event.request : undefined);
@@ -49,7 +49,7 @@ function pathsOf(path: unknown): readonly string[] {
 	return all.map((one) => String(one).replace(/[*:](\w+)/g, "{$1}"));
 }
 
-/** Without `all`, which only refuses other methods. */
+/** Excludes `all`, which only rejects other methods. */
 function methodsOf(route: Readonly<Record<string, unknown>>, path: string): string[] {
 	const methods = isRecord(route.methods) ? Object.keys(route.methods) : [];
 	return methods
@@ -69,7 +69,7 @@ export interface Answered {
 	readonly body: Buffer;
 }
 
-/** Sends one request; redirects are not followed. */
+/** Sends one request without following redirects. */
 export function ask(url: string, method: string, { path, headers = {}, body }: Asked): Promise<Answered> {
 	const { hostname, port } = new URL(url);
 	return new Promise((resolve, reject) => {

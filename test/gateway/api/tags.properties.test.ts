@@ -26,11 +26,11 @@ const { expression: expressions } = fc.letrec<{ expression: TagExpression }>((ti
 
 const strength = { or: 0, and: 1, not: 2, tag: 3 };
 
-/** With no more parentheses than are needed. @param least how strongly it must bind */
+/** Formats with minimal parentheses. @param least minimum binding strength */
 function print(expression: TagExpression, least = 0): string {
 	const { type } = expression;
 	const own = strength[type];
-	// What is on the right of and, or binds more strongly, as both are read from the left.
+	// Right operands bind more strongly, because `and` and `or` are left-associative.
 	const text =
 		expression.type === "tag"
 			? expression.tag
@@ -40,7 +40,7 @@ function print(expression: TagExpression, least = 0): string {
 	return own < least ? `(${text})` : text;
 }
 
-/** In the words of JavaScript, which has the same strengths. */
+/** Translates to JavaScript, which has the same precedence. */
 function asCode(text: string): string {
 	const word = (each: string) =>
 		({ and: "&&", or: "||", not: "!" })[each] ?? `tags.has(${JSON.stringify(each)})`;
@@ -53,8 +53,8 @@ const wordsOfExpressions = fc
 	})
 	.map((words) => words.join(" "));
 
-describe("an expression of tags", () => {
-	test("is read as it was meant, with any spaces and needless parentheses", () => {
+describe("tag expression", () => {
+	test("is parsed with any spaces and redundant parentheses", () => {
 		fc.assert(
 			fc.property(expressions, fc.constantFrom(" ", "\n\t"), fc.boolean(), (expression, space, isWrapped) => {
 				const text = print(expression).replaceAll(" ", space);
@@ -65,7 +65,7 @@ describe("an expression of tags", () => {
 		);
 	});
 
-	test("matches the tags that the same expression of JavaScript does", () => {
+	test("matches the same tags as an equivalent JavaScript expression", () => {
 		fc.assert(
 			fc.property(expressions, fc.uniqueArray(few), (expression, tags) => {
 				const text = print(expression);
@@ -77,7 +77,7 @@ describe("an expression of tags", () => {
 		);
 	});
 
-	test("that is any text is one, or is refused with the place and what to write", () => {
+	test("is parsed from any text, or rejected with position and remedy", () => {
 		const texts = fc.oneof(wordsOfExpressions, oddText, mutatedText(expressions.map((each) => print(each))));
 		fc.assert(
 			fc.property(texts, (text) => {
@@ -97,14 +97,14 @@ describe("an expression of tags", () => {
 		);
 	});
 
-	test("of 500 characters may have any depth", () => {
+	test("may have any depth in 500 characters", () => {
 		const deep = `${"(".repeat(249)}aa${")".repeat(249)}`;
 		assert.deepEqual(parseTags(deep), { type: "tag", tag: "aa" });
 		assert.equal(matchesTags(parseTags(`${"not ".repeat(124)}a`), ["a"]), true);
 		assert.throws(() => parseTags(`${deep} `), /at most 500 characters; these are 501/);
 	});
 
-	test("that is wrong is refused with what to write in place of it", () => {
+	test("is rejected with a remedy if invalid", () => {
 		const refusals: readonly (readonly [string, string])[] = [
 			[" ", "Write tags, joined by and, or and not, such as shop-berlin and not beta."],
 			["beta and", "At the end: write a tag."],
@@ -125,7 +125,7 @@ describe("an expression of tags", () => {
 	});
 });
 
-test("a tag is a word that an expression can name", () => {
+test("accepts as tags only words usable in an expression", () => {
 	fc.assert(
 		fc.property(valid(tag), (one) => {
 			assert.ok(typeof one === "string", `not a string: ${one}`);

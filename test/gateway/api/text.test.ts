@@ -1,4 +1,4 @@
-/** Texts of people and of devices are well-formed Unicode wherever the gateway takes them. */
+/** Tests of the normalization of texts from people and devices. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,10 +8,10 @@ import { cleanText, cutText, freeText } from "../../../gateway/api/text.js";
 import { oddText } from "../../support/arbitraries.js";
 import { runs } from "../../support/property-runs.js";
 
-/** UTF-8 has U+FFFD for half a surrogate pair. */
+/** Lone surrogates become U+FFFD in UTF-8. */
 const wellFormed = (text: string) => Buffer.from(text).toString();
 
-test("a clean text is well-formed, normalised and without space around it", () => {
+test("returns well-formed, normalized and trimmed text", () => {
 	for (const [given, kept] of [
 		["Living room \ud83d", "Living room \ufffd"],
 		["Ku\u0308che", "K\u00fcche"],
@@ -35,7 +35,7 @@ test("a clean text is well-formed, normalised and without space around it", () =
 	);
 });
 
-test("a text is cut between characters, however many code points they have", () => {
+test("truncates text between grapheme clusters", () => {
 	assert.equal(cutText(`${"x".repeat(63)}\u{1f642}y`, 64), `${"x".repeat(63)}\u{1f642}`);
 	assert.equal(cutText(`${"x".repeat(62)}\u{1f1e9}\u{1f1ea}`, 63), "x".repeat(62));
 	assert.equal(cutText("\u{1f642}".repeat(64), 64), "\u{1f642}".repeat(64));
@@ -52,7 +52,7 @@ test("a text is cut between characters, however many code points they have", () 
 	);
 });
 
-test("JSON with half a surrogate pair is read with U+FFFD in its place, and other JSON as it is", () => {
+test("reads lone surrogates in JSON as U+FFFD, and other JSON unchanged", () => {
 	assert.deepEqual(
 		parseJson('{"a\\uDC00":["\\ud83d","\\\\ud83d","\\ud83d\\ude00","\\ud83d\\ud83d\\ude00"]}'),
 		{
@@ -69,7 +69,7 @@ test("JSON with half a surrogate pair is read with U+FFFD in its place, and othe
 	);
 });
 
-test("a text far longer than permitted is left to the check: normalising it could take seconds", () => {
+test("does not normalize overlong text, which could take seconds", () => {
 	const marks = "a\u0301\u0323".repeat(200_000);
 	assert.equal(pick(freeText(64), marks), marks);
 });

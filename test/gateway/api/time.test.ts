@@ -4,13 +4,13 @@ import { isAhead, isDue } from "../../../gateway/api/time.js";
 
 const minute = 60_000;
 
-test("a stored due time has come in its time, and where it is further away than the longest wait", () => {
+test("treats a stored due time as due once reached, or beyond the longest delay", () => {
 	const now = 1000 * minute;
 	for (const [at, expected] of [
 		[now, true],
 		[now + 1, false],
 		[now + 40 * minute, false],
-		// Written by a gateway whose clock is a little ahead.
+		// Written by a gateway with a slightly fast clock.
 		[now + 41 * minute, false],
 		[now + 41 * minute + 1, true],
 		[Number.MAX_SAFE_INTEGER, true],

@@ -1,4 +1,4 @@
-/** A gateway with every extension, also those that are loaded only where their setting is there. */
+/** Gateway with every extension, including those enabled by a setting. */
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import {
 
 export async function runWholeGateway(t: TestContext, options: RunOptions = {}): Promise<RunningGateway> {
 	const webhooksFile = join(await temporaryDirectory(t), "webhooks.json");
-	// Nothing listens there, and it asks for no event.
+	// Nothing listens there, and it subscribes to no event.
 	const webhook = { url: "http://127.0.0.1:1/", events: [], secret: "secret-of-the-fixtures" };
 	await writeFile(webhooksFile, JSON.stringify([webhook]));
 	const { extensions } = await loadExtensions({ WEBHOOKS_FILE: webhooksFile }, createLog("silent"));

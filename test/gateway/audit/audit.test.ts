@@ -13,7 +13,7 @@ import { eventually, waitUntil } from "../../support/eventually.js";
 import { MemoryServer } from "../../support/memory-bus.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 
-/** A route that reads a field of its query, and a body. */
+/** Route that reads a query field and a body. */
 const things: CreateExtension = () => ({
 	routes: serve(
 		defineRoutes(null, {
@@ -39,7 +39,7 @@ async function changesAt(url: string, count: number) {
 	return eventually(read, ({ length }) => length >= count);
 }
 
-test("what a person changes is in the audit, without secrets, also after a restart; what is refused or read is not", async (t) => {
+test("records changes without secrets, across a restart, but no rejections or reads", async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const named = [{ name: "anna", role: "monitor", token: annasToken } as const];
 	await writeTokenFile(fs, tokenPath(dataDir), { device: deviceToken, monitor: monitorToken, named });
@@ -135,7 +135,7 @@ test("what a person changes is in the audit, without secrets, also after a resta
 		assert.ok(!kept.includes(secret), `the audit log contains ${secret}`);
 });
 
-test("gateways that act as one share the audit, of which the latest 2,000 are kept", async () => {
+test("shares the audit log in a cluster, and keeps the latest 2,000 entries", async () => {
 	const server = new MemoryServer();
 	const problems: string[] = [];
 	const create = () => {

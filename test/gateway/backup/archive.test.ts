@@ -42,7 +42,7 @@ async function read(archive: Buffer, chunkBytes = 1000) {
 	return { found, about: reader.about };
 }
 
-/** A tar archive with the text of backup.json changed to one of the same length. */
+/** Archive with the text of backup.json replaced by one of the same length. */
 async function altered(from: string, to: string): Promise<Buffer> {
 	assert.equal(from.length, to.length);
 	const tar = gunzipSync(await archiveOf());
@@ -52,7 +52,7 @@ async function altered(from: string, to: string): Promise<Buffer> {
 	return gzipSync(tar);
 }
 
-describe("an archive", () => {
+describe("archive", () => {
 	for (const chunkBytes of [7, 1000, 1 << 20])
 		test(`has its files as they were written, read by ${chunkBytes} bytes at a time`, async () => {
 			const { found, about: read_ } = await read(await archiveOf(), chunkBytes);
@@ -61,7 +61,7 @@ describe("an archive", () => {
 			assert.equal(read_?.createdAt, about.createdAt);
 		});
 
-	test("is refused, or has the same content, with any byte changed or its end cut off", async () => {
+	test("is rejected, or has the same content, with any byte changed or truncated", async () => {
 		const archive = await archiveOf();
 		const step = Math.ceil(archive.length / 150);
 		let refused = 0;
@@ -85,12 +85,12 @@ describe("an archive", () => {
 		await assert.rejects(read(await altered('{"device":"d"}', '{"device":"e"}')), { message });
 	});
 
-	test("of a newer format is refused with the release that made it", async () => {
+	test("is rejected in a newer format, naming the release that created it", async () => {
 		const message = /format 9, and this release reads at most 1: .*\(1\.0\.0\)/;
 		await assert.rejects(read(await altered('"format": 1', '"format": 9')), { message });
 	});
 
-	test("without one of its files is refused", async () => {
+	test("is rejected without one of its files", async () => {
 		const tar = gunzipSync(await archiveOf());
 		const message = /it has 4 of 5 files/;
 		await assert.rejects(read(gzipSync(tar.subarray(1024))), { message });
@@ -102,13 +102,13 @@ describe("an archive", () => {
 			await assert.rejects(read(archive), ArchiveError);
 		});
 
-	test("of something else is refused", async () => {
+	test("is rejected if it is not a backup", async () => {
 		await assert.rejects(read(Buffer.from("no archive")), ArchiveError);
 		await assert.rejects(read(gzipSync("no archive")), ArchiveError);
 		await assert.rejects(read(Buffer.alloc(0)), ArchiveError);
 	});
 
-	test("whose source fails, fails with its error", async () => {
+	test("fails with the error of its source", async () => {
 		const archive = await archiveOf();
 		const source = async function* () {
 			yield archive.subarray(0, 300);

@@ -24,7 +24,7 @@ const leftOut = {
 	"labels/deeper/a.json": "of a person",
 };
 
-/** What `GET /api/backup` has, by name, and the names of what it leaves out. */
+/** Contents of `GET /api/backup` by name, and the names of omitted files. */
 async function contentsOf(url: string, query = "") {
 	const { body } = await fetch(`${url}/api/backup${query}`, { headers: bearer(monitorToken) });
 	assert.ok(body, "the response has no body");
@@ -68,7 +68,7 @@ describe("GET /api/backup", () => {
 				new Map([...found].sort()),
 				new Map([...wanted, ...(withImages ? Object.entries(images) : [])].sort()),
 			);
-			// What is written before it is acted on is read last; a record before its blob.
+			// Write-ahead records are read last, and a record before its blob.
 			const order = [...found.keys()];
 			assert.ok(
 				order.indexOf("data/sounds/ab.json") < order.indexOf("data/sound-files/ab.wav"),
@@ -81,7 +81,7 @@ describe("GET /api/backup", () => {
 			assert.match(await readFile(join(dataDir, "gateway.lock"), "utf8"), /pid/);
 		});
 
-	test("follows symbolic links, as the gateway does", async (t) => {
+	test("follows symbolic links as the gateway does", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const [dataDir, releasesDir, other] = ["data", "releases", "other-disk"].map((name) =>
 			join(folder, name),
@@ -109,7 +109,7 @@ describe("GET /api/backup", () => {
 		assert.deepEqual(skipped, ["releases/again"]);
 	});
 
-	test("has images once where their folder is within that of the data", async (t) => {
+	test("contains images once if their folder is inside the data folder", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const releasesDir = join(dataDir, "releases");
 		const { url } = await runGateway(t, { dataDir, releasesDir, extensions: [createBackup] });
@@ -149,7 +149,7 @@ describe("GET /api/backup", () => {
 			assert.equal(detail, `The backup would be incomplete: ${sentence}`);
 		});
 
-	test("is for monitors alone", async (t) => {
+	test("is restricted to monitors", async (t) => {
 		const { url } = await runGateway(t, { extensions: [createBackup] });
 		const { status } = await fetch(`${url}/api/backup`, { headers: bearer(deviceToken) });
 		assert.equal(status, 401);

@@ -66,15 +66,15 @@ async function requireRestored(dataDir: string, releasesDir: string): Promise<vo
 	}
 }
 
-describe("a restore", () => {
-	test("makes the missing folders, for their owner alone, and leaves nothing beside them", async (t) => {
+describe("restore", () => {
+	test("creates missing folders, accessible only to their owner, and leaves nothing else", async (t) => {
 		const { folder, dataDir, releasesDir, ...set } = await setUp(t);
 		await set.restore(archiveOf());
 		await requireRestored(dataDir, releasesDir);
 		assert.deepEqual((await readdir(folder)).sort(), ["data", "releases"]);
 	});
 
-	test("fills empty folders, also where the images' one is within that of the data", async (t) => {
+	test("fills empty folders, even with the images inside the data folder", async (t) => {
 		const { dataDir, ...set } = await setUp(t);
 		await mkdir(dataDir, 0o700);
 		const releasesDir = join(dataDir, "releases");
@@ -82,7 +82,7 @@ describe("a restore", () => {
 		await requireRestored(dataDir, releasesDir);
 	});
 
-	test("keeps the mode of the folders that it fills", async (t) => {
+	test("keeps the mode of existing folders", async (t) => {
 		const { dataDir, releasesDir, ...set } = await setUp(t);
 		for (const folder of [dataDir, releasesDir]) {
 			await mkdir(folder);
@@ -104,7 +104,7 @@ describe("a restore", () => {
 			return [...new Set(await Promise.all(owners))];
 		};
 
-		test("keeps the owner of the folders that it fills, for all in them", async (t) => {
+		test("keeps the owner of existing folders, for all files", async (t) => {
 			const { dataDir, releasesDir, ...set } = await setUp(t);
 			for (const folder of [dataDir, releasesDir]) {
 				await mkdir(folder);
@@ -115,14 +115,14 @@ describe("a restore", () => {
 				assert.deepEqual(await ownersIn(folder), [`${uid}:${gid}`]);
 		});
 
-		test("gives missing folders to the owner of the folder that it makes them in", async (t) => {
+		test("gives new folders to the owner of their parent", async (t) => {
 			const { folder, releasesDir, ...set } = await setUp(t);
 			await chown(folder, uid, gid);
 			await set.restore(archiveOf(), { dataDir: join(folder, "gateway", "data") });
 			assert.deepEqual(await ownersIn(folder), [`${uid}:${gid}`]);
 		});
 
-		test("says so where a file system lets no one give files away", async (t) => {
+		test("reports a file system that does not support chown", async (t) => {
 			const { dataDir, releasesDir, ...set } = await setUp(t);
 			await mkdir(dataDir);
 			await chown(dataDir, uid, gid);
@@ -149,7 +149,7 @@ describe("a restore", () => {
 			assert.deepEqual(await readdir(join(folder, variable)), ["mine"]);
 		});
 
-	test("without images needs no empty folder for them", async (t) => {
+	test("requires no empty images folder without images", async (t) => {
 		const { dataDir, releasesDir, ...set } = await setUp(t);
 		await mkdir(releasesDir);
 		await writeFile(join(releasesDir, "mine"), "1");
@@ -157,7 +157,7 @@ describe("a restore", () => {
 		assert.deepEqual(await readFile(join(dataDir, "tokens.json")), tokens.content);
 	});
 
-	test("of a damaged or cut archive leaves nothing", async (t) => {
+	test("leaves nothing of a damaged or truncated archive", async (t) => {
 		const { folder, ...set } = await setUp(t);
 		const archive = await archiveOf();
 		for (const at of [20, 100, Math.floor(archive.length / 2), archive.length - 6]) {
@@ -170,7 +170,7 @@ describe("a restore", () => {
 		}
 	});
 
-	test("decrypts the tokens by their passphrase alone", async (t) => {
+	test("decrypts the tokens only with their passphrase", async (t) => {
 		const { folder, dataDir, releasesDir, ...set } = await setUp(t);
 		const archive = await encryptedArchive();
 		assert.ok(!archive.includes(tokens.content), "the archive contains the plain tokens");
@@ -185,7 +185,7 @@ describe("a restore", () => {
 		await requireRestored(dataDir, releasesDir);
 	});
 
-	test("accepts each spelling of a passphrase, also for archives of earlier releases", async (t) => {
+	test("accepts each Unicode form of a passphrase, and archives of earlier releases", async (t) => {
 		const composed = "Z\u00fcrich 8001";
 		const spellings = [composed, composed.normalize("NFD"), `\ufeff${composed}`];
 		for (const by of spellings.map((each) => spellingsOf(each)[0])) assert.equal(by, composed);
@@ -201,7 +201,7 @@ describe("a restore", () => {
 		}
 	});
 
-	test("on a full disk leaves nothing, wherever it is full", async (t) => {
+	test("leaves nothing on a full disk, at any step", async (t) => {
 		const { folder, dataDir, releasesDir, ...set } = await setUp(t);
 		const archive = await archiveOf();
 		for (let room = 0; ; room += 1) {
@@ -232,10 +232,10 @@ describe("a restore", () => {
 			assert.deepEqual(await readdir(folder), []);
 		});
 
-	test("that is killed before its last step leaves no data folder, and can be done again", async (t) => {
+	test("leaves no data folder if killed before its last step, and can be repeated", async (t) => {
 		const { folder, dataDir, releasesDir, ...set } = await setUp(t);
 		const archive = await archiveOf();
-		// As if the process ended there: nothing is removed.
+		// Simulates the end of the process: nothing is removed.
 		const never = new Promise<never>(() => {});
 		const stopped = new Promise<void>((resolve) => {
 			const rename: typeof fs.rename = async () => {

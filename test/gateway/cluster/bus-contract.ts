@@ -1,4 +1,4 @@
-/** What each implementation of Bus promises, as tests. */
+/** Contract tests for each implementation of Bus. */
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -9,14 +9,14 @@ import { assertSameBytes } from "../../support/bytes.js";
 import { waitUntil } from "../../support/eventually.js";
 import { follow, Told, testLog } from "../storage/log-contract.js";
 
-/** Several buses on one server; ended with the test. */
+/** Several buses on one server, closed with the test. */
 export interface Buses {
 	connect(): Promise<Bus>;
-	/** Resolves once the bus knows. */
+	/** Resolves once the bus has detected it. */
 	cut(bus: Bus): Promise<void>;
-	/** Resolves once it is connected. */
+	/** Resolves once connected. */
 	heal(bus: Bus): Promise<void>;
-	/** Lets a time pass for the buckets' values, in milliseconds. */
+	/** Advances the age of bucket values, in ms. */
 	pass(ms: number): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ async function watched(bucket: Bucket) {
 	return { told, stop };
 }
 
-/** A message of each sender that is known to have arrived: subscriptions of others are active by then. */
+/** Waits for a message of each sender, after which all subscriptions are active. */
 async function meet(...buses: readonly Bus[]): Promise<void> {
 	for (const each of buses) {
 		const told = new Told<string>();
@@ -54,10 +54,10 @@ async function meet(...buses: readonly Bus[]): Promise<void> {
 	}
 }
 
-/** @param make takes the test's time limit into account */
+/** @param make respects the test's timeout */
 export function testBus(name: string, make: (t: TestContext) => Promise<Buses>): void {
 	describe(`${name}: messages`, () => {
-		test("reach the subscribers of their subject, the sender's own too, in order", async (t) => {
+		test("reach all subscribers of their subject in order, including the sender", async (t) => {
 			const buses = await make(t);
 			const [a, b, c] = [await buses.connect(), await buses.connect(), await buses.connect()];
 			const [own, others, any] = [new Told<string>(), new Told<string>(), new Told<string>()];
@@ -81,7 +81,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			assert.deepEqual(await others.until((list) => list.length >= 100), sent);
 		});
 
-		test("have subjects of any parts", async (t) => {
+		test("have subjects of arbitrary tokens", async (t) => {
 			const buses = await make(t);
 			const [a, b] = [await buses.connect(), await buses.connect()];
 			const told = new Told<string>();
@@ -92,7 +92,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			assert.deepEqual(await told.until((list) => list.length >= parts.length), parts);
 		});
 
-		test("end with the subscription", async (t) => {
+		test("stop with the subscription", async (t) => {
 			const buses = await make(t);
 			const [a, b] = [await buses.connect(), await buses.connect()];
 			const [stopped, kept] = [new Told<string>(), new Told<string>()];
@@ -105,7 +105,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			assert.deepEqual(stopped.list, []);
 		});
 
-		test("that wait are sent when a bus is closed, and none is received after", async (t) => {
+		test("are flushed when a bus is closed, and not received after", async (t) => {
 			const buses = await make(t);
 			const [a, b] = [await buses.connect(), await buses.connect()];
 			const [told, own] = [new Told<string>(), new Told<string>()];
@@ -137,13 +137,13 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			assert.deepEqual([answers, count], [["xx", "yy", ""], 3]);
 		});
 
-		test("can be served by the bus that sends it", async (t) => {
+		test("can be served by the sending bus", async (t) => {
 			const a = await (await make(t)).connect();
 			a.serve("own", async (text) => `${text}!`);
 			assert.equal(await a.request("own", "me", 5000), "me!");
 		});
 
-		test("fails if no one serves it, or no longer, or no answer comes", async (t) => {
+		test("fails without a server, after its end, or on a timeout", async (t) => {
 			const buses = await make(t);
 			const [a, b] = [await buses.connect(), await buses.connect()];
 			const stop = b.serve("gone", async () => "here");
@@ -181,7 +181,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			assert.ok(third !== undefined && third > second, `revision ${third} after ${second}`);
 		});
 
-		test("lets one of many that write at once win", async (t) => {
+		test("accepts one of many concurrent writes", async (t) => {
 			const buses = await make(t);
 			const [a, b] = [await buses.connect(), await buses.connect()];
 			const both = [await a.bucket("gw-test"), await b.bucket("gw-test")];
@@ -197,7 +197,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			}
 		});
 
-		test("has keys and values of any text", async (t) => {
+		test("stores any text as keys and values", async (t) => {
 			const a = await (await make(t)).connect();
 			const bucket = await a.bucket("gw-test");
 			const texts = ["a.b", "a", "*", ">", "a b", "ä/=_-", "", ".", "%", "🎵".repeat(50), "$", "a\nb"];
@@ -207,7 +207,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			assert.deepEqual(told.list.sort(), texts.map((text) => [text, text]).sort());
 		});
 
-		test("is another one by another name", async (t) => {
+		test("is separate from buckets with other names", async (t) => {
 			const a = await (await make(t)).connect();
 			const [one, two] = [await a.bucket("gw-one"), await a.bucket("gw-two")];
 			await one.set("k", "1", 0);
@@ -215,7 +215,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			assert.deepEqual([...(await a.buckets())].sort(), ["gw-one", "gw-two"]);
 		});
 
-		test("tells who watches all values, then each change", async (t) => {
+		test("sends watchers all values, then each change", async (t) => {
 			const buses = await make(t);
 			const [a, b] = [await buses.connect(), await buses.connect()];
 			const [ours, theirs] = [await a.bucket("gw-test"), await b.bucket("gw-test")];
@@ -228,7 +228,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 				["one", "1"],
 				["two", "2"],
 			]);
-			// A bucket keeps the latest value of a key: one that is replaced at once may never be passed on.
+			// A bucket keeps the latest value of a key, and may skip one that is replaced at once.
 			const again = (await ours.set("one", "1b", one)) ?? 0;
 			await told.until((list) => list.length >= 3);
 			await theirs.remove("one", again);
@@ -249,7 +249,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			assert.equal(told.list.length, 6);
 		});
 
-		test("that is empty can be watched", async (t) => {
+		test("can be watched while empty", async (t) => {
 			const a = await (await make(t)).connect();
 			const bucket = await a.bucket("gw-test");
 			const { told } = await watched(bucket);
@@ -258,7 +258,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			await told.until((list) => list.length > 0);
 		});
 
-		test("with a time to live loses values that are not written again", async (t) => {
+		test("expires values that are not renewed within the TTL", async (t) => {
 			const buses = await make(t);
 			const [a, b] = [await buses.connect(), await buses.connect()];
 			const [ours, theirs] = [
@@ -310,7 +310,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 	});
 
 	describe(`${name}: files`, () => {
-		test("are read as they were written, by name, once", async (t) => {
+		test("are read back unchanged by name, once", async (t) => {
 			const buses = await make(t);
 			const [a, b] = [await buses.connect(), await buses.connect()];
 			const [ours, theirs] = [await a.files("gw-files"), await b.files("gw-files")];
@@ -328,7 +328,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			assert.deepEqual(await theirs.names(), ["y"]);
 		});
 
-		test("whose content cannot be read are not there", async (t) => {
+		test("are missing if their content is unreadable", async (t) => {
 			const a = await (await make(t)).connect();
 			const files = await a.files("gw-files");
 			async function* broken() {
@@ -382,7 +382,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			assert.notEqual(await bucket.set("k", "1", 0), undefined);
 		});
 
-		test("is told what changed in a bucket meanwhile, removals too, then each change", async (t) => {
+		test("receives missed changes and removals of a bucket, then each change", async (t) => {
 			const buses = await make(t);
 			const [a, b] = [await buses.connect(), await buses.connect()];
 			const [ours, theirs] = [await a.bucket("gw-test"), await b.bucket("gw-test")];

@@ -1,4 +1,4 @@
-/** What gateways on one bus promise, as tests: the same on each implementation of Bus. */
+/** Contract tests of gateways on one bus, for each implementation of Bus. */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -19,7 +19,7 @@ import {
 const id = "dev-1-000001";
 const other = "dev-1-000002";
 
-/** @param make takes the test's time limit into account */
+/** @param make respects the test's timeout */
 export function testCluster(name: string, make: (t: TestContext) => Promise<Buses>): void {
 	const two = async (t: TestContext) => {
 		const [a, b] = await runGateways(t, await make(t), 2);
@@ -52,7 +52,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			},
 		);
 
-		test("is told of as one that is connected here: changes and uplinks, in order and unchanged", async (t) => {
+		test("is relayed like a local one: changes and uplinks, in order and unchanged", async (t) => {
 			const { a, b } = await two(t);
 			const there = await b.watch();
 			const device = await a.join(id, { version: "1.2.3" });
@@ -69,7 +69,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			assert.deepEqual(there.reasons(id), ["connected", "identified", "identified", "disconnected"]);
 		});
 
-		test("gets the commands of monitors, and its answers reach them", async (t) => {
+		test("receives commands of monitors, who receive its responses", async (t) => {
 			const { a, b } = await two(t);
 			const there = await b.watch();
 			const device = await a.join(id);
@@ -80,7 +80,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 				payload: { command: "set_volume", value },
 				requestId: `v${value}`,
 			});
-			// The report that follows may overtake the answer, as it comes another way.
+			// The following report takes another path and may overtake the response.
 			for (const [value, targetId] of [
 				[71, id],
 				[72, sessionId],
@@ -107,7 +107,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			assert.equal((await there.request(boot)).code, "target_offline");
 		});
 
-		test("shows what a monitor asks for in its first message, before its snapshot", async (t) => {
+		test("honors a subscription in the first message of a monitor", async (t) => {
 			const buses = await make(t);
 			const a = await runClustered(t, await buses.connect());
 			await a.join(id, { logLines: "first\n" });
@@ -118,7 +118,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			await monitor.until(({ message }) => fieldOf(message, "lines") === "first\n");
 		});
 
-		test("shows its live log to a monitor that subscribed to it", ofFleet, async (t) => {
+		test("streams its live log to a subscribed monitor", ofFleet, async (t) => {
 			const { a, b } = await two(t);
 			const device = await a.join(id, { logLines: "first\n" });
 			const there = await b.watch();
@@ -131,7 +131,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			await there.until(isLog("second\n"));
 		});
 
-		test("has its history there", ofFleet, async (t) => {
+		test("has its history at each gateway", ofFleet, async (t) => {
 			const { a, b } = await two(t);
 			await a.join(id, { report: { "network.wifi_rssi": -61 } });
 			const path = `/api/devices/${id}/history`;
@@ -144,7 +144,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			assert.deepEqual(there.body.marks, here.body.marks);
 		});
 
-		test("without a name is shown by its own gateway alone, and by all once it has one", async (t) => {
+		test("is shown only by its own gateway until identified", async (t) => {
 			const { a, b } = await two(t);
 			const [here, there] = [await a.watch(), await b.watch()];
 			const device = await a.device();
@@ -164,7 +164,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			);
 		});
 
-		test("can be named by a person at any gateway, and the latest name stands at all", ofFleet, async (t) => {
+		test("can be renamed at any gateway, and the latest name wins at all", ofFleet, async (t) => {
 			const { a, b, c } = await three(t);
 			const device = await a.join(id);
 			const watches = await Promise.all([a, b, c].map((each) => each.watch()));
@@ -181,7 +181,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 				assert.equal((await each.api("GET", `/api/devices/${id}`)).body.name, "three");
 		});
 
-		test("can be forgotten at any gateway, but only while it is away", ofFleet, async (t) => {
+		test("can be forgotten at any gateway, but only while disconnected", ofFleet, async (t) => {
 			const { a, b, c } = await three(t);
 			const device = await a.join(id);
 			const watches = await Promise.all([a, b, c].map((each) => each.watch()));
@@ -218,7 +218,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			}
 		});
 
-		test("after it has disconnected is told of as of one gateway, with its restarts", ofFleet, async (t) => {
+		test("keeps its history and restarts after a disconnect", ofFleet, async (t) => {
 			const { a, b } = await two(t);
 			const watches = [await a.watch(), await b.watch()];
 			(await a.join(id, { report: { "health.uptime_seconds": 50 } })).close();
@@ -241,7 +241,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 	});
 
 	describe(`${name}: reports`, () => {
-		test("go to other gateways only while a monitor there needs them", ofFleet, async (t) => {
+		test("are relayed only to gateways whose monitors need them", ofFleet, async (t) => {
 			const { a, b } = await two(t);
 			const device = await a.join(id, { executesCommands: false });
 			const far = await a.join(other);
@@ -270,7 +270,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			assert.notEqual(await a.published("report"), 1);
 		});
 
-		test("of a device keep their order, also to its changes, and each is told once", async (t) => {
+		test("keep their order, also relative to changes, and arrive once", async (t) => {
 			const { a, b } = await two(t);
 			const [here, there] = [await a.watch(), await b.watch()];
 			const device = await a.join(id);
@@ -311,7 +311,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			},
 		);
 
-		test("change the summary of other gateways", ofFleet, async (t) => {
+		test("update the summary of other gateways", ofFleet, async (t) => {
 			const { a, b } = await two(t);
 			const device = await a.join(id, { executesCommands: false });
 			const here = await a.watch();
@@ -330,7 +330,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 	});
 
 	describe(`${name}: gateways`, () => {
-		test("that stop say so: their devices are away for the others, which are not alone", async (t) => {
+		test("announce a shutdown, which disconnects their devices for the others", async (t) => {
 			const { a, b } = await two(t);
 			await a.join(id);
 			const there = await b.watch("/monitor?cluster");
@@ -340,7 +340,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			assert.deepEqual(clusterOf(await there.until(isCluster)), [1, false]);
 		});
 
-		test("that are lost have no devices, which is told once; when they are back, they have theirs again", async (t) => {
+		test("lose their devices when lost, reported once, and regain them on return", async (t) => {
 			const { a, b, c, buses } = await three(t);
 			await a.join(id);
 			await a.join(other);
@@ -362,7 +362,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			]);
 		});
 
-		test("that are cut off serve their devices alone, and say so", async (t) => {
+		test("serve and show only their own devices while cut off", async (t) => {
 			const { a, b, buses } = await cuttable(t);
 			const device = await a.join(id);
 			const here = await a.watch("/monitor?cluster");
@@ -381,7 +381,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			await there.until(isReport(45));
 		});
 
-		test("that were cut off see what has changed meanwhile", async (t) => {
+		test("receive missed changes after reconnecting", async (t) => {
 			const { a, b, buses } = await cuttable(t, { gatewayBeatMs: 2_000 });
 			const gone = await a.join(id);
 			const [here, there] = [await a.watch(), await b.watch()];
@@ -406,7 +406,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			assert.deepEqual(there.told.filter(isCluster), []);
 		});
 
-		test("that start know the others' devices before they let any in", ofFleet, async (t) => {
+		test("load the devices of others before accepting any", ofFleet, async (t) => {
 			const buses = await make(t);
 			const a = await runClustered(t, await buses.connect());
 			await a.join(id);
@@ -423,7 +423,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 	}
 }
 
-/** The gateway of the device knows what this monitor's one needs: that is told in order with commands. */
+/** The device's gateway knows the required reports, which are announced in order with commands. */
 async function settle(watch: Watch): Promise<void> {
 	const payload = { command: "identify" };
 	watch.client.send({ type: "control_device", targetId: id, payload, requestId: "settle" });

@@ -1,4 +1,4 @@
-/** The project's commands at any of several gateways, with the tokens that these have made and keep in NATS. */
+/** Tests of the CLI at any of several gateways, with the tokens stored in NATS. */
 
 import { type TestContext, test } from "node:test";
 import { joinGateways } from "../../../gateway/cluster/join.js";
@@ -20,7 +20,7 @@ async function runWithoutTokens(t: TestContext, server: MemoryServer) {
 	};
 }
 
-/** Resolves once the device is connected for the monitors of this gateway. */
+/** Resolves once monitors of this gateway see the device as connected. */
 async function connected({ open, gateway }: RunningGateway): Promise<void> {
 	const monitor = await open("/monitor", { headers: bearer(gateway.tokens.monitor) });
 	await monitor.until(({ sessions }) =>
@@ -29,7 +29,7 @@ async function connected({ open, gateway }: RunningGateway): Promise<void> {
 	monitor.socket.terminate();
 }
 
-test("npm run log finds the token of each gateway, and prints the log of a device of another one from its first line", async (t) => {
+test("prints the full log of another gateway's device with npm run log", async (t) => {
 	const server = new MemoryServer();
 	const [a, b] = [await runWithoutTokens(t, server), await runWithoutTokens(t, server)];
 	const token = a.gateway.tokens.device;
@@ -45,7 +45,7 @@ test("npm run log finds the token of each gateway, and prints the log of a devic
 	}
 });
 
-test("npm run device connects to any gateway with the token of another one", async (t) => {
+test("connects npm run device to any gateway with the token of another", async (t) => {
 	const server = new MemoryServer();
 	const [a, b] = [await runWithoutTokens(t, server), await runWithoutTokens(t, server)];
 	const gateway = `${b.url.replace("http", "ws")}/device`;

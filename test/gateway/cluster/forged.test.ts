@@ -1,4 +1,4 @@
-/** What a gateway of another version, or anyone on the bus, can send: it costs that message, and nothing else. */
+/** Tests that invalid messages on the bus, such as from another version, are ignored. */
 
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
@@ -14,7 +14,7 @@ import { ofFleet, runClustered } from "./gateways.js";
 const deviceId = "dev-1-00f0f0";
 const at = 1_795_176_000_000;
 
-/** As a gateway tells of it. */
+/** Session entry as sent by a gateway. */
 const device = {
 	deviceId,
 	model: "DEV-1",
@@ -38,7 +38,7 @@ const entry = {
 	device,
 };
 
-/** One gateway, and a bus by which another one seems to speak. */
+/** Runs one gateway, and a bus that impersonates another. */
 async function runForged(t: TestContext) {
 	const server = new MemoryServer();
 	const dataDir = join(await temporaryDirectory(t), "data");
@@ -54,7 +54,7 @@ async function runForged(t: TestContext) {
 		assert.equal(status, 200);
 		return body.devices;
 	};
-	/** Resolves once it has taken in what was said before. */
+	/** Resolves once the gateway has processed all previous messages. */
 	const taken = async (firmwareVersion: string) => {
 		say("gw.hb.forged", beat);
 		await write(deviceId, { ...entry, device: { ...device, firmwareVersion } });
@@ -66,7 +66,7 @@ async function runForged(t: TestContext) {
 	return { gateway, monitor, bus, dataDir, beat, say, devices, taken, write };
 }
 
-/** The value without one field, with null or a text there, and with nothing but null in a list there. */
+/** Variants of the value: one field missing, null or text, or a list of null. */
 function* damaged(value: object): Generator<object> {
 	for (const [name, field] of Object.entries(value)) {
 		const { [name]: _, ...rest } = Object.fromEntries(Object.entries(value));
@@ -77,8 +77,8 @@ function* damaged(value: object): Generator<object> {
 	}
 }
 
-describe("a gateway of which messages lack fields", { timeout: 60_000 }, () => {
-	test("in a heartbeat, in the directory and in an answer ends no other gateway", ofFleet, async (t) => {
+describe("gateway whose messages lack fields", { timeout: 60_000 }, () => {
+	test("crashes no other gateway by a heartbeat, directory entry or response", ofFleet, async (t) => {
 		const { monitor, bus, beat, say, devices, taken, write } = await runForged(t);
 		let asked = 0;
 		const state = { entry, text: "{}" };
@@ -94,7 +94,7 @@ describe("a gateway of which messages lack fields", { timeout: 60_000 }, () => {
 		for (const head of ["1 NaN other 2", "1 x other 2", "1 9e99 other 2", "x 1 other 2"])
 			bus.publish("gw.reports.x", `${entry.sessionId} ${head}\n{}`);
 		await taken("second");
-		// A question that is under way is not asked a second time.
+		// A pending request is not repeated.
 		await waitUntil(
 			() => asked >= answers.length,
 			async () => {
@@ -143,7 +143,7 @@ describe("a key of a bucket", { timeout: 60_000 }, () => {
 	);
 });
 
-test("made-up gateways are not kept for ever, and real ones still are heard when those are silent", () => {
+test("evicts forged gateways, and accepts real ones after those are silent", () => {
 	let now = 0;
 	const members = new Members({
 		onUp: () => {},

@@ -1,4 +1,4 @@
-/** Several gateways on one bus, with monitors that remember what they were told. */
+/** Several gateways on one bus, with monitors that record frames. */
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -19,22 +19,21 @@ import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/script
 import { checkFrame } from "../api/schemas.js";
 import type { Buses } from "./bus-contract.js";
 
-/** Options of a test of what fleet/ has. */
+/** Options of tests that require fleet/. */
 export const ofFleet = { skip: existsSync("gateway/fleet") ? false : "fleet/ was removed" };
 
-/** A heartbeat often enough for tests, and seldom enough for a busy computer. */
+/** Heartbeat interval: short for tests, long enough for a busy computer. */
 export const limits = { gatewayBeatMs: 200, subscribeMs: 20, summaryPauseMs: 10, snapshotPauseMs: 10 };
 
 export interface Clustered extends RunningGateway {
 	readonly bus: Bus;
-	/** By default. */
 	readonly name: string;
-	/** A device that is connected here, once this gateway has its report. */
+	/** Connects a device; resolves once this gateway has its report. */
 	join(deviceId: string, options?: Partial<ScriptedDeviceOptions>): Promise<ScriptedDevice>;
-	/** A monitor that has its snapshot. */
+	/** Connects a monitor; resolves after its snapshot. */
 	watch(path?: string): Promise<Watch>;
 	api(method: string, path: string, body?: object): Promise<Answer>;
-	/** Number of messages of a kind to other gateways until now. */
+	/** Number of messages of a kind sent to other gateways so far. */
 	published(kind: string): Promise<number>;
 }
 
@@ -48,7 +47,7 @@ export type Watch = Awaited<ReturnType<typeof watchOf>>;
 type Two = readonly [Clustered, Clustered];
 type Three = readonly [...Two, Clustered];
 
-/** @returns gateways that know each other */
+/** @returns gateways connected to each other */
 export function runGateways(t: TestContext, buses: Buses, count: 2, options?: RunOptions): Promise<Two>;
 export function runGateways(t: TestContext, buses: Buses, count: 3, options?: RunOptions): Promise<Three>;
 export async function runGateways(
@@ -99,7 +98,7 @@ export async function runClustered(t: TestContext, bus: Bus, options: RunOptions
 		watch: (path = "/monitor") => watchOf(running, path),
 		async join(deviceId, deviceOptions = {}) {
 			const watch = await watchOf(running, "/monitor");
-			// Rejected where there is no fleet/: then it gets all.
+			// Rejected without fleet/: the monitor then receives everything.
 			await watch.request({ type: "subscribe", summary: false, devices: [deviceId] });
 			const device = new ScriptedDevice({ url, deviceId, ...deviceOptions });
 			await device.connect();
@@ -125,7 +124,7 @@ export interface Told extends Frame {
 
 async function watchOf(running: RunningGateway, path: string) {
 	const client = await running.open(path, { headers: bearer(monitorToken) });
-	/** Every frame until now. */
+	/** All received frames. */
 	const told: Told[] = [];
 	let lastText = "";
 	const until = async (predicate: (frame: Told) => boolean): Promise<Told> => {
@@ -144,11 +143,11 @@ async function watchOf(running: RunningGateway, path: string) {
 		told,
 		snapshot,
 		until,
-		/** The latest frame as it came. */
+		/** Text of the latest frame. */
 		get lastText() {
 			return lastText;
 		},
-		/** The next frame of each kind, in any order. */
+		/** Waits for the next frame of each kind, in any order. */
 		each: async (...kinds: readonly ((frame: Told) => boolean)[]) => {
 			const missing = new Set(kinds);
 			while (missing.size > 0) {
@@ -156,7 +155,7 @@ async function watchOf(running: RunningGateway, path: string) {
 				for (const predicate of missing) if (predicate(frame)) missing.delete(predicate);
 			}
 		},
-		/** The next change of that reason, of that device. */
+		/** Waits for the next change of the device with this reason. */
 		change: async (reason: string, deviceId: string) => {
 			const { sessions } = await until(
 				(frame) => frame.type === "status_update" && frame.reason === reason && deviceOf(frame) === deviceId,
@@ -165,7 +164,7 @@ async function watchOf(running: RunningGateway, path: string) {
 			assert.ok(session, "the change names no device");
 			return session;
 		},
-		/** Reasons of the changes of that device until now, in order. */
+		/** Reasons of all changes of the device so far, in order. */
 		reasons: (deviceId: string) =>
 			told
 				.filter((frame) => frame.type === "status_update" && frame.reason !== "snapshot")

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import { temporaryDirectory } from "../../support/cleanup.js";
 
-test("NATS and gateway/cluster are not loaded without NATS_URL, except for its settings", async (t) => {
+test("loads NATS and gateway/cluster only with NATS_URL, except for its settings", async (t) => {
 	const script = `import { Session } from "node:inspector/promises";
 		const session = new Session();
 		session.connect();
@@ -13,7 +13,7 @@ test("NATS and gateway/cluster are not loaded without NATS_URL, except for its s
 		await session.post("Debugger.enable");
 		const started = import("./gateway/main.ts");
 		const isMissing = () => !urls.includes("@nats-io/");
-		// With servers that are not there it does not end its start.
+		// The start does not complete without servers.
 		if (process.env.NATS_URL) while (isMissing()) await new Promise((resolve) => setTimeout(resolve, 50));
 		else await started;
 		process.stdout.write(urls, () => process.exit());`;

@@ -1,4 +1,4 @@
-/** Buses in this process. */
+/** In-process buses. */
 
 import { MemoryBus, MemoryServer } from "../../support/memory-bus.js";
 import type { Buses } from "./bus-contract.js";

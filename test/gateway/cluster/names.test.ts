@@ -7,7 +7,7 @@ import { temporaryDirectory } from "../../support/cleanup.js";
 import { MemoryServer } from "../../support/memory-bus.js";
 import { runClustered } from "./gateways.js";
 
-test("a gateway is named by GATEWAY_NAME, or by its host and port, in logs and to monitors", async (t) => {
+test("names a gateway by GATEWAY_NAME, or by host and port, in logs and for monitors", async (t) => {
 	const server = new MemoryServer();
 	const lines: Readonly<Record<string, unknown>>[] = [];
 	const log = createLog("info", { write: (line) => lines.push(JSON.parse(line)) });

@@ -16,7 +16,7 @@ import { Told } from "../storage/log-contract.js";
 import { contentOf, inChunks, testBus } from "./bus-contract.js";
 import { natsBus, natsBuses, status } from "./nats-buses.js";
 
-/** Tries again while the servers elect a leader. */
+/** Retries while the servers elect a leader. */
 async function persist<T>(work: () => Promise<T>): Promise<T> {
 	for (;;)
 		try {
@@ -26,7 +26,7 @@ async function persist<T>(work: () => Promise<T>): Promise<T> {
 		}
 }
 
-/** @param pass passes on what both send @returns the address of a line to the server */
+/** @param pass forwards data in both directions @returns the address of a proxy to the server */
 async function onLine(
 	t: TestContext,
 	{ port }: NatsServer,
@@ -41,10 +41,10 @@ async function onLine(
 	return `nats://127.0.0.1:${await listen(t, proxy)}`;
 }
 
-/** @returns the address of a line on which the server tells another version of itself */
+/** @returns the address of a proxy that replaces the server's version */
 function withVersion(t: TestContext, server: NatsServer, version: string): Promise<string> {
 	return onLine(t, server, (client, far) => {
-		// Newer servers tell it again.
+		// Newer servers repeat it.
 		far.setEncoding("latin1").on("data", (text: string) => {
 			client.write(text.replace(/"version":"[^"]*"/, `"version":"${version}"`), "latin1");
 		});
@@ -52,7 +52,7 @@ function withVersion(t: TestContext, server: NatsServer, version: string): Promi
 	});
 }
 
-/** @returns the address of a line on which the first request for what a consumer has counted is late */
+/** @returns the address of a proxy that delays the first request for a consumer's counts */
 function withLateRequest(t: TestContext, server: NatsServer, lateMs: number): Promise<string> {
 	let isLate = false;
 	return onLine(t, server, (client, far) => {
@@ -69,7 +69,7 @@ function withLateRequest(t: TestContext, server: NatsServer, lateMs: number): Pr
 	});
 }
 
-/** @returns the address of a line on which the server tells with each message that another one is pending */
+/** @returns the address of a proxy that adds one to the pending count of each message */
 function withWrongCount(t: TestContext, server: NatsServer): Promise<string> {
 	return onLine(t, server, (client, far) => {
 		client.pipe(far);
@@ -90,8 +90,8 @@ if (natsMissing) test("NATS", { skip: natsMissing });
 else {
 	testBus("NATS", natsBuses);
 
-	describe("a NATS server", { timeout: 120_000 }, () => {
-		test("below 2.11 is refused with a sentence that names the setting, unless that is set", async (t) => {
+	describe("NATS server", { timeout: 120_000 }, () => {
+		test("is rejected below 2.11, naming the setting that allows it", async (t) => {
 			const server = await startNats(t);
 			for (const [version, allowOld, isRejected] of [
 				["2.10.29", false, true],
@@ -110,7 +110,7 @@ else {
 			}
 		});
 
-		test("that starts later is found, and what was subscribed before is told", async (t) => {
+		test("is found if it starts later, and serves earlier subscriptions", async (t) => {
 			const server = await startNats(t);
 			await server.kill();
 			const { bus, problems } = natsBus(t, [server.url]);
@@ -128,7 +128,7 @@ else {
 			assert.deepEqual(told.list, ["here"]);
 		});
 
-		test("that is killed and started again has lost nothing, and watches go on", async (t) => {
+		test("loses nothing when killed and restarted, and watches resume", async (t) => {
 			const server = await startNats(t);
 			const [{ bus: a }, { bus: b }] = [natsBus(t, [server.url]), natsBus(t, [server.url])];
 			await Promise.all([a.open(), b.open()]);
@@ -150,7 +150,7 @@ else {
 			assert.equal(told.list.filter((each) => each === "k 1").length, 1, "what is the same is told once");
 		});
 
-		test("has counted what expires before it is read: the reading does not wait for it without end", async (t) => {
+		test("may count values that expire before the read, which still completes", async (t) => {
 			const server = await startNats(t);
 			const { bus } = natsBus(t, [await withLateRequest(t, server, 500)]);
 			await bus.open();
@@ -162,7 +162,7 @@ else {
 			await told.until((list) => list.includes("later"));
 		});
 
-		test("tells of more that is pending than there is: the reading ends with what was counted at its beginning", async (t) => {
+		test("may report too many pending messages; the read ends at its initial count", async (t) => {
 			const server = await startNats(t);
 			const { bus } = natsBus(t, [await withWrongCount(t, server)]);
 			await bus.open();
@@ -173,7 +173,7 @@ else {
 			assert.deepEqual(told, ["a", "b", "c"]);
 		});
 
-		test("that hangs is noticed", async (t) => {
+		test("is detected if it hangs", async (t) => {
 			const server = await startNats(t);
 			const { bus } = natsBus(t, [server.url]);
 			await bus.open();
@@ -188,7 +188,7 @@ else {
 			await told.until((list) => list.includes("k 1"));
 		});
 
-		test("without JetStream is reported", async (t) => {
+		test("is reported without JetStream", async (t) => {
 			const server = await startNats(t, "--jetstream=false");
 			const { bus, problems } = natsBus(t, [server.url]);
 			await bus.open();
@@ -196,7 +196,7 @@ else {
 			assert.match(String(problems), /start nats-server with --jetstream/);
 		});
 
-		test("may ask for a user and a password, and for TLS", async (t) => {
+		test("may require user, password and TLS", async (t) => {
 			const directory = await temporaryDirectory(t);
 			const authority = new Authority(directory, "authority");
 			const { cert, key } = authority.issue("DNS:localhost");
@@ -220,7 +220,7 @@ else {
 			assert.match(String(problems), /Authorization Violation/i);
 		});
 
-		test("may ask for credentials from a .creds file", async (t) => {
+		test("may require credentials from a .creds file", async (t) => {
 			const { configuration, credentials } = createNatsAccount();
 			const path = join(await temporaryDirectory(t), "nats.conf");
 			await writeFile(path, configuration);
@@ -239,7 +239,7 @@ else {
 	});
 
 	describe("three NATS servers", { timeout: 180_000 }, () => {
-		test("keep each value on all: one is killed, and nothing is lost", async (t) => {
+		test("replicate each value, and lose nothing if one is killed", async (t) => {
 			const servers = await startNatsCluster(t);
 			const urls = servers.map(({ url }) => url);
 			const [{ bus: a }, { bus: b }] = [natsBus(t, urls), natsBus(t, urls)];

@@ -1,4 +1,4 @@
-/** Buses on a NATS server, each over a line of its own that can be cut. */
+/** Buses on a NATS server, each through its own interruptible proxy. */
 
 import type { TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -24,7 +24,7 @@ export function natsBus(t: TestContext, servers: readonly string[], options: Par
 	return { bus, problems };
 }
 
-/** Resolves once the bus is connected, or is not. */
+/** Resolves once the bus has this connection state. */
 export function status(bus: Bus, isConnected: boolean): Promise<void> {
 	if (bus.isConnected === isConnected) return Promise.resolve();
 	return new Promise((resolve) => {

@@ -9,8 +9,8 @@ import { runClustered, runGateways } from "./gateways.js";
 import { memoryBuses } from "./memory-buses.js";
 
 const open = browsing();
-describe("gateways that act as one", { skip }, () => {
-	test("are counted; one that cannot reach the others says so, and shows their devices as disconnected", async (t) => {
+describe("clustered gateways", { skip }, () => {
+	test("are counted; an isolated one reports it and shows the others' devices as disconnected", async (t) => {
 		const buses = await memoryBuses();
 		const [a, b] = await runGateways(t, buses, 2);
 		const device = await a.join("dev-1-aaaaaa");
@@ -27,7 +27,7 @@ describe("gateways that act as one", { skip }, () => {
 		assert.equal(await page.getByText("others cannot be reached").count(), 0);
 	});
 
-	test("with different releases say so", async (t) => {
+	test("are shown with differing releases", async (t) => {
 		const releasesDir = await temporaryDirectory(t);
 		const release = { version: "1.0.0", date: "2026-11-23", notes: "", images: [] };
 		const catalog = { schema: 1, latest: "1.0.0", releases: [release] };

@@ -1,4 +1,4 @@
-/** Gateways agree on who is connected where, in whichever order things happen, once they can reach each other. */
+/** Tests that gateways converge on who is connected where, after any order of events. */
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -19,7 +19,7 @@ import { runs } from "../../support/property-runs.js";
 const ids = ["dev-1-000001", "dev-1-000002", "dev-1-000003"];
 const beatMs = 2_000;
 
-/** The end of a device's connection at a gateway. */
+/** Connection of a device at a gateway. */
 class Line implements DeviceLink {
 	isUp = true;
 	code: number | undefined;
@@ -36,19 +36,19 @@ class Line implements DeviceLink {
 	}
 }
 
-/** A gateway without sockets. */
+/** Gateway without sockets. */
 class Node {
 	readonly bus: MemoryBus;
 	readonly sessions: Sessions;
 	readonly cluster: Cluster;
-	/** Connections of devices, named or not. */
+	/** Connections of identified and unidentified devices. */
 	readonly lines: { readonly deviceId: string; readonly session: Session; readonly line: Line }[] = [];
-	/** What monitors were told last, by session id: whether it is connected. */
+	/** Latest connection state sent to monitors, by session id. */
 	readonly shown = new Map<string, boolean>();
 	readonly problems: unknown[] = [];
-	/** Uplinks of other gateways' devices until now. */
+	/** Uplinks received from devices of other gateways. */
 	heard = 0;
-	/** Undefined: a monitor needs all reports. */
+	/** Devices whose reports a monitor needs; undefined: all. */
 	readonly monitor: MonitorNeeds = { devices: new Set<string>(), summary: undefined };
 
 	constructor(server: MemoryServer, time: () => number) {
@@ -97,7 +97,7 @@ class Node {
 			if (line.isUp) this.sessions.receive(session, report, Buffer.from(JSON.stringify(report)));
 	}
 
-	/** The device has gone, and this gateway notices. */
+	/** Disconnects a device, noticed by this gateway. */
 	disconnect(deviceId: string): void {
 		for (const { session, line } of this.open(deviceId)) {
 			line.isUp = false;
@@ -105,7 +105,7 @@ class Node {
 		}
 	}
 
-	/** The uptime that the kept report of a device says. */
+	/** Uptime in the kept report of a device. */
 	uptime(deviceId: string): unknown {
 		const { state } = this.sessions.devices.get(deviceId) ?? {};
 		return state?.text === undefined ? undefined : JSON.parse(state.text).health.uptime_seconds;
@@ -115,7 +115,7 @@ class Node {
 		return this.lines.filter((each) => each.deviceId === deviceId && each.line.isUp);
 	}
 
-	/** Session ids of what is connected and has a name, by device. */
+	/** Connected sessions of identified devices, by device. */
 	connected(): readonly (string | undefined)[] {
 		return [...this.sessions.list()]
 			.filter((session) => session.connected && session.device)
@@ -134,7 +134,7 @@ class World {
 		this.#mock = mock;
 	}
 
-	/** Of a gateway that starts. */
+	/** Number of the next gateway. */
 	add(): Node {
 		const node = new Node(this.server, () => this.#time);
 		this.nodes.push(node);
@@ -142,7 +142,7 @@ class World {
 		return node;
 	}
 
-	/** Nothing is done or heard for a time. */
+	/** Suspends the gateway for a time. */
 	standStill(beats: number): void {
 		this.#time += beats * beatMs;
 		this.#mock.timers.tick(beatMs);
@@ -160,14 +160,14 @@ class World {
 		for (let step = 0; step < count; step += 1) await turn();
 	}
 
-	/** `kill -9`: its devices notice. */
+	/** Kills the gateway as `kill -9` does; its devices notice. */
 	kill(node: Node): void {
 		node.bus.cut();
 		for (const { line } of node.lines) line.isUp = false;
 		this.nodes.splice(this.nodes.indexOf(node), 1);
 	}
 
-	/** Sends what a session's last words would be, and ends the rest. */
+	/** Sends the pending uplinks of a session, and ends the rest. */
 	close(): void {
 		for (const { cluster } of this.nodes) cluster.leave();
 	}
@@ -220,7 +220,7 @@ const disputed = [
 	{ do: "beats", gateway: 0, device: 0 },
 ];
 
-test("after any connects, moves, cuts, and kills all gateways show what is connected, and each device once", async (t) => {
+test("shows each connected device once at all gateways after any connects, moves, cuts and kills", async (t) => {
 	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
 	await fc.assert(
 		fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
@@ -260,12 +260,12 @@ test("after any connects, moves, cuts, and kills all gateways show what is conne
 			);
 			world.close();
 		}),
-		// A gateway that was cut off and one that is killed both had the device; which one stands is drawn.
+		// Both a disconnected and a killed gateway had the device; the winner is random.
 		{ numRuns: runs(200), examples: Array.from({ length: 10 }, () => [disputed]) },
 	);
 });
 
-/** Two gateways; the first one has a device. */
+/** Two gateways, the first one with a device. */
 async function runTwo(t: TestContext) {
 	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
 	const world = new World(t.mock);
@@ -278,7 +278,7 @@ async function runTwo(t: TestContext) {
 	return { world, a, b, id };
 }
 
-test("a report of another gateway's device is kept only while a monitor needs it", async (t) => {
+test("keeps reports of another gateway's device only while a monitor needs them", async (t) => {
 	const { world, a, b, id } = await runTwo(t);
 	const kept = () => b.sessions.devices.get(id)?.state.text;
 	assert.equal(kept(), undefined);
@@ -292,7 +292,7 @@ test("a report of another gateway's device is kept only while a monitor needs it
 	world.close();
 });
 
-test("uplinks that wait to be relayed come before a list of the sessions whose reports they are", async (t) => {
+test("relays pending uplinks before a list of their sessions", async (t) => {
 	const { world, a, b, id } = await runTwo(t);
 	b.monitor.devices = undefined;
 	b.cluster.onInterest();
@@ -305,7 +305,7 @@ test("uplinks that wait to be relayed come before a list of the sessions whose r
 	world.close();
 });
 
-test("a process that stood still takes no other gateway for lost, and a message that makes no sense is left out", async (t) => {
+test("considers no gateway lost after a suspension, and ignores invalid messages", async (t) => {
 	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
 	const world = new World(t.mock);
 	const [a, b] = [world.add(), world.add()];
@@ -321,7 +321,7 @@ test("a process that stood still takes no other gateway for lost, and a message 
 	world.close();
 });
 
-test("an entry that the servers have lost again is written again with the next change", async (t) => {
+test("rewrites an entry lost by the servers with the next change", async (t) => {
 	const { world, a, b, id } = await runTwo(t);
 	const entries = world.server.buckets.get("gw-directory")?.entries;
 	const entry = entries?.get(id);
@@ -358,7 +358,7 @@ for (const [who, cut, beats] of [
 			world.close();
 		});
 
-test("reports that could not be gathered are gathered at the next request", async (t) => {
+test("collects missed reports at the next request", async (t) => {
 	const { world, a, b, id } = await runTwo(t);
 	b.monitor.devices = undefined;
 	a.bus.cut();
@@ -373,7 +373,7 @@ test("reports that could not be gathered are gathered at the next request", asyn
 	world.close();
 });
 
-test("a device that was forgotten without a bus is in no directory once there is one", async (t) => {
+test("omits a device forgotten without a bus from the directory", async (t) => {
 	const { world, a, b, id } = await runTwo(t);
 	a.disconnect(id);
 	await world.pass(1);

@@ -1,4 +1,4 @@
-/** Uplinks that gateways relay to each other: which go together, and that all arrive as they were. */
+/** Tests of batching and delivery of uplinks relayed between gateways. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -21,7 +21,7 @@ function newSession(at: number): Session {
 	return new Session(handshake, { send() {}, close() {}, isOpen: () => true }, at);
 }
 
-/** @returns a relay, and the uplinks of each message that it has published */
+/** @returns a relay, and the uplinks of each published message */
 function relaying(t: TestContext) {
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	const published: string[][] = [];
@@ -31,7 +31,7 @@ function relaying(t: TestContext) {
 	return { relay, published, tick: (ms: number) => t.mock.timers.tick(ms) };
 }
 
-test("an uplink after a pause is sent at once, and those that follow it together, 2 ms later", (t) => {
+test("sends an uplink after a pause immediately, and batches those within 2 ms", (t) => {
 	const { relay, published, tick } = relaying(t);
 	const session = newSession(1);
 	relay.add(session, 1, "a", true);
@@ -51,7 +51,7 @@ test("an uplink after a pause is sent at once, and those that follow it together
 	assert.deepEqual(published.slice(3), [["e"]]);
 });
 
-test("what waits is sent when asked, once", (t) => {
+test("flushes pending uplinks once on request", (t) => {
 	const { relay, published, tick } = relaying(t);
 	relay.flush();
 	assert.equal(published.length, 0);
@@ -62,12 +62,12 @@ test("what waits is sent when asked, once", (t) => {
 	assert.deepEqual(published, [["a"], ["b"]]);
 });
 
-test("a message is smaller than what NATS takes, in any alphabet", (t) => {
+test("keeps messages below the NATS limit, in any alphabet", (t) => {
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	const sizes: number[] = [];
 	const relay = new Relay((message) => sizes.push(Buffer.byteLength(message)));
 	const session = newSession(1);
-	// The largest uplink, and small ones, of three bytes a character.
+	// Largest uplink and small ones, with three bytes per character.
 	const large = "\u20ac".repeat(21_845);
 	for (let index = 0; index < 300; index += 1)
 		relay.add(session, 1, index % 7 ? large.slice(0, 999) : large, true);
@@ -75,7 +75,7 @@ test("a message is smaller than what NATS takes, in any alphabet", (t) => {
 	assert.ok(Math.max(...sizes) < 1_000_000, `${Math.max(...sizes)} bytes`);
 });
 
-test("uplinks arrive as they were, in order, whatever they contain", (t) => {
+test("delivers uplinks unchanged, in order, with any content", (t) => {
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	const uplink = fc.record(
 		{
@@ -108,7 +108,7 @@ test("uplinks arrive as they were, in order, whatever they contain", (t) => {
 	);
 });
 
-test("a message that no relay has made is refused", () => {
+test("rejects invalid messages", () => {
 	for (const message of [
 		"x",
 		"\n",

@@ -6,7 +6,7 @@ import { temporaryDirectory } from "../../support/cleanup.js";
 import { MemoryServer } from "../../support/memory-bus.js";
 import { type Clustered, runClustered, type Told } from "./gateways.js";
 
-/** The next `cluster_update` that says whether releases differ. */
+/** Waits for the next `cluster_update` with a state of the releases. */
 async function until(gateway: Clustered, releasesDiffer: boolean) {
 	const watch = await gateway.watch("/monitor?cluster");
 	await watch.until(
@@ -15,7 +15,7 @@ async function until(gateway: Clustered, releasesDiffer: boolean) {
 	watch.client.socket.terminate();
 }
 
-test("gateways with different releases say so to their monitors, until they have the same again", async (t) => {
+test("reports differing releases to monitors until they match", async (t) => {
 	const folder = await temporaryDirectory(t);
 	const folders = [join(folder, "a"), join(folder, "b")];
 	for (const each of folders) await mkdir(each);

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { nats } from "../../../gateway/cluster/settings.js";
 import { temporaryDirectory } from "../../support/running.js";
 
-test("servers of NATS, with the content of their files", async (t) => {
+test("reads NATS servers and the content of their files", async (t) => {
 	const pem = join(await temporaryDirectory(t), "a.pem");
 	await writeFile(pem, "PEM");
 	const environment = {
@@ -23,14 +23,14 @@ test("servers of NATS, with the content of their files", async (t) => {
 	assert.equal(nats.read({}), undefined);
 });
 
-test("a wrong address is named without its password", () => {
+test("rejects an invalid address without showing its password", () => {
 	assert.throws(
 		() => nats.read({ NATS_URL: "nats://user:secret@" }),
 		({ name, message }) => name === "StartError" && !message.includes("secret"),
 	);
 });
 
-test("a file that cannot be read is named", () => {
+test("names an unreadable file", () => {
 	for (const name of ["NATS_CREDS", "NATS_CA"])
 		assert.throws(() => nats.read({ NATS_URL: "nats://a", [name]: "/nowhere" }), {
 			name: "StartError",

@@ -1,4 +1,4 @@
-/** Rollouts of gateways in one process, on a bus that tests cut off. */
+/** Tests of rollouts across gateways in one process, on an interruptible bus. */
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -27,7 +27,7 @@ const quick = {
 	groups: [{ size: "rest", concurrency: 2, soakSeconds: 0 }],
 };
 
-/** Gateways that act as one; the first drives the rollouts. */
+/** Clustered gateways, of which the first drives the rollouts. */
 async function run(t: TestContext, count: number, dataDirs: readonly string[] = []) {
 	const server = new MemoryServer();
 	const releasesDir = join(await temporaryDirectory(t), "releases");
@@ -79,7 +79,7 @@ async function start(
 			const text = await response.text();
 			return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
 		},
-		/** Resolves once its monitors are told of this. */
+		/** Resolves once its monitors receive this. */
 		async shows(status: string): Promise<Readonly<Record<string, unknown>>> {
 			const watcher = await running.open("/monitor?rollouts", { headers: bearer(monitorToken) });
 			for (;;) {
@@ -92,7 +92,7 @@ async function start(
 	};
 }
 
-/** Resolves once a gateway shows the device as connected and reported. */
+/** Resolves once a gateway shows the device as connected, with a report. */
 async function knows(member: Member, deviceId: string): Promise<void> {
 	const watcher = await member.open("/monitor", { headers: bearer(monitorToken) });
 	await watcher.until(({ sessions = [] }) =>
@@ -101,12 +101,12 @@ async function knows(member: Member, deviceId: string): Promise<void> {
 	watcher.socket.close();
 }
 
-/** Commands that began an update. */
+/** Commands that started an update. */
 function offersOf(device: ScriptedDevice): number {
 	return device.commands.filter(({ command }) => command === "start_ota").length;
 }
 
-test("a rollout that any gateway is asked for updates the devices of all, and all show the same", async (t) => {
+test("updates the devices of all gateways from any one, and shows the same at all", async (t) => {
 	const { members, devices, add } = await run(t, 3);
 	for (const member of [...members, ...members]) await add(member);
 	const [driver, second, third] = members;
@@ -129,7 +129,7 @@ test("a rollout that any gateway is asked for updates the devices of all, and al
 	assert.equal((await third.call("GET", "rollouts/autumn")).status, 404);
 });
 
-test("each gateway sends its devices the patch from what they run, if they take it", async (t) => {
+test("sends a matching patch to each device that supports patches", async (t) => {
 	const { members, devices, add, releasesDir } = await run(t, 2);
 	for (const version of ["1.4.1", "1.4.2"])
 		await addRelease(releasesDir, {
@@ -164,7 +164,7 @@ test("each gateway sends its devices the patch from what they run, if they take 
 	);
 });
 
-test("any gateway steers, with the revision that a person has seen there", async (t) => {
+test("accepts commands at any gateway with the revision seen there", async (t) => {
 	const { members, add } = await run(t, 2);
 	const [driver, other] = members;
 	assert.ok(driver && other, `only ${members.length} gateways`);
@@ -205,7 +205,7 @@ test("any gateway steers, with the revision that a person has seen there", async
 	assert.equal(started.body.status, "cancelled");
 });
 
-test("a rollout that two gateways are asked for at the same moment begins once, and what both are asked of it is done", async (t) => {
+test("starts a rollout requested at two gateways once, and executes the commands of both", async (t) => {
 	const { members, add } = await run(t, 3);
 	await add(members[0], "waits");
 	const put = await Promise.all(members.map((member) => member.call("PUT", "rollouts/autumn", quick)));
@@ -215,7 +215,7 @@ test("a rollout that two gateways are asked for at the same moment begins once, 
 		assert.deepEqual([status, body.status], [200, "paused"]);
 });
 
-test("a command at a gateway that has not read the latest one yet is carried out after that", async (t) => {
+test("executes a command at a gateway with stale state after the latest one", async (t) => {
 	const { server, members, add, releasesDir } = await run(t, 1);
 	const [driver] = members;
 	assert.ok(driver, "no gateway");
@@ -258,7 +258,7 @@ test("a command at a gateway that has not read the latest one yet is carried out
 	assert.deepEqual(heads.slice(-3), ["paused", "running", "paused"]);
 });
 
-test("without the bus nothing can be changed, and what was stored is still shown", async (t) => {
+test("rejects changes without the bus, and shows the stored state", async (t) => {
 	const { members, add } = await run(t, 2);
 	const [driver, other] = members;
 	assert.ok(driver && other, `only ${members.length} gateways`);
@@ -276,7 +276,7 @@ test("without the bus nothing can be changed, and what was stored is still shown
 	await told;
 });
 
-test("when the driver stops, another goes on where it was", async (t) => {
+test("continues at another gateway when the driver stops", async (t) => {
 	const { members, devices, add } = await run(t, 2);
 	const [driver, other] = members;
 	assert.ok(driver && other, `only ${members.length} gateways`);
@@ -340,7 +340,7 @@ for (const moment of ["before", "after"] as const)
 		const isCut = new Promise<void>((resolve) => bus.onStatus((isConnected) => isConnected || resolve()));
 		await writeReleases(releasesDir, [release("1.5.0"), release("1.4.0")]);
 		await isCut;
-		// It would expire after 10 s.
+		// Expires after 10 s otherwise.
 		server.buckets.get("gw-lease")?.entries.clear();
 		await reaches("1.5.0");
 		const urls = devices.map(({ commands }) =>
@@ -360,7 +360,7 @@ for (const moment of ["before", "after"] as const)
 		);
 	});
 
-test("a rollout of the time before a gateway joined others goes on among them", async (t) => {
+test("continues a rollout of a gateway that joins a cluster", async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const releasesDir = join(dataDir, "releases");
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
@@ -385,13 +385,13 @@ test("a rollout of the time before a gateway joined others goes on among them", 
 	const { body } = (await other?.call("GET", "rollouts/autumn")) ?? {};
 	assert.deepEqual([body.plan, body.createdAt], [Object(before).plan, Object(before).createdAt]);
 	const [step] = (await other?.call("GET", "rollouts/autumn/devices"))?.body.devices ?? [];
-	// The driver may have given back an offer by then that no gateway has marked as sent.
+	// The driver may have revoked an offer by then that no gateway has marked as sent.
 	assert.deepEqual([step?.deviceId, ["offered", "queued"].includes(step?.status)], [deviceId, true]);
 	await joined?.call("POST", "rollouts/autumn/cancel");
 	assert.equal(existsSync(join(dataDir, "rollouts", "autumn")), false);
 });
 
-test("a gateway that cannot read the devices of the others yet drives nothing, and so ends no step of a device", async (t) => {
+test("does not drive before the devices of the others are known", async (t) => {
 	const { server, members, add, releasesDir } = await run(t, 1);
 	const [driver] = members;
 	assert.ok(driver, "no gateway");

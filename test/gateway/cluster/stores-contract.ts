@@ -1,4 +1,4 @@
-/** What gateways on one bus keep together, as tests: the same on each implementation of Bus. */
+/** Contract tests of shared storage of gateways, for each implementation of Bus. */
 
 import assert from "node:assert/strict";
 import disk, { readdir, rm } from "node:fs/promises";
@@ -27,8 +27,8 @@ const crash = {
 } as const;
 
 /**
- * Tries again until it does not throw. What it tries gives assert.ok a message: without one, Node 20 looks for the call in
- * the file, by its place in what tsx made of it, and may not end.
+ * Retries until `work` does not throw. `work` must pass a message to assert.ok: otherwise Node 20 searches for the call
+ * in the file by its position in the output of tsx, and may hang.
  */
 async function eventually<T>(work: () => Promise<T>): Promise<T> {
 	for (;;)
@@ -61,7 +61,7 @@ async function served(gateway: Clustered): Promise<Buffer> {
 	return Buffer.from(await answer.arrayBuffer());
 }
 
-/** @param make takes the test's time limit into account */
+/** @param make respects the test's timeout */
 export function testStores(name: string, make: (t: TestContext) => Promise<Buses>): void {
 	const two = async (t: TestContext) => {
 		const buses = await make(t);
@@ -85,7 +85,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			await eventually(async () => same(await served(c), second));
 		});
 
-		test("an update: it goes on at the gateway where the device comes back", ofFleet, async (t) => {
+		test("continues an update at the gateway where the device reconnects", ofFleet, async (t) => {
 			const { a, b } = await two(t);
 			await upload(b, makeImage({ version: "9.9.9" }));
 			await eventually(async () => assert.ok((await served(a)).length > 1000, "not there yet"));
@@ -196,7 +196,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			},
 		);
 
-		test("what is forgotten: everywhere, and without the bus nowhere", ofFleet, async (t) => {
+		test("forgets devices at all gateways, or at none without the bus", ofFleet, async (t) => {
 			const { a, b, buses } = await two(t);
 			const device = await a.join(id, { crash });
 			await eventually(() => details(b));
@@ -209,14 +209,14 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			await eventually(async () => assert.equal((await b.api("DELETE", `/api/devices/${id}`)).status, 204));
 			for (const each of [a, b, await runClustered(t, await buses.connect())])
 				await eventually(async () => assert.equal((await each.api("GET", `/api/devices/${id}`)).status, 404));
-			// It may come back.
+			// May reappear.
 			const back = new ScriptedDevice({ url: b.url, deviceId: id });
 			await back.connect();
 			for (const each of [a, b]) await eventually(() => details(each));
 			back.close();
 		});
 
-		test("what a gateway had alone is taken over once, and is not brought back later", ofFleet, async (t) => {
+		test("imports the data of a standalone gateway once", ofFleet, async (t) => {
 			const buses = await make(t);
 			const dataDir = await temporaryDirectory(t);
 			const alone = await runGateway(t, { dataDir });
@@ -244,7 +244,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			assert.equal((await again.api("GET", `/api/devices/${id}`)).status, 404);
 		});
 
-		test("all, where a gateway's data folder is erased while it is stopped", ofFleet, async (t) => {
+		test("survives the loss of a stopped gateway's data folder", ofFleet, async (t) => {
 			const { a, b, buses } = await two(t);
 			const dataDir = await temporaryDirectory(t);
 			const c = await runClustered(t, await buses.connect(), { dataDir });
@@ -261,7 +261,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			assertSameBytes(await served(again), image);
 		});
 
-		test("logins: a code counts once, and who logs out does so everywhere", async (t) => {
+		test("accepts a login code once, and logs out at all gateways", async (t) => {
 			const buses = await make(t);
 			const dataDir = await temporaryDirectory(t);
 			const a = await runClustered(t, await buses.connect(), { dataDir });
@@ -284,7 +284,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			assert.equal((await page.closed).code, 1008);
 		});
 
-		test("logins: a code that is used at two gateways at once counts once, and also where the bus is away", async (t) => {
+		test("accepts a code used at two gateways at once only once, even without the bus", async (t) => {
 			const buses = await make(t);
 			const a = await runClustered(t, await buses.connect());
 			const b = await runClustered(t, await buses.connect());
@@ -298,7 +298,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			assert.deepEqual([await use(b, b), await use(b, b)], [303, 401]);
 		});
 
-		test("tokens: those of the first one, and each rotation, also of one that was cut off", async (t) => {
+		test("shares tokens and rotations, even with a disconnected gateway", async (t) => {
 			const buses = await make(t);
 			const start = async () => {
 				const dataDir = await temporaryDirectory(t);
@@ -333,10 +333,10 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			await buses.heal(c.bus);
 			await areAll(rotated.device);
 			assert.deepEqual(await readTokenFile(disk, tokenPath(a.dataDir)), rotated);
-			// As servers that have lost their disks.
+			// Simulates servers that have lost their disks.
 			const state = await a.bus.bucket("gw-state");
 			assert.equal(await state.remove("tokens", (await state.get("tokens"))?.revision ?? 0), true);
-			// Nor does anything else that is written there end a gateway.
+			// No other content crashes a gateway either.
 			const restored = async () => (await state.get("tokens")) ?? assert.fail("not stored yet");
 			const { text, revision } = await eventually(restored);
 			const damaged = (await state.set("tokens", "{", revision)) ?? assert.fail("refused");

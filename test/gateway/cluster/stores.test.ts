@@ -9,7 +9,7 @@ import { testStores } from "./stores-contract.js";
 
 testStores("memory", memoryBuses);
 
-test("a gateway that joins does not start without a folder whose volume is not mounted", async (t) => {
+test("does not join a cluster while a folder's volume is not mounted", async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const volume = join(dataDir, "volume");
 	await symlink(volume, join(dataDir, "labels"));

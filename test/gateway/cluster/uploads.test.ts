@@ -1,4 +1,4 @@
-/** The upload of gateways that act as one, where their uploads or faults meet. */
+/** Tests of concurrent uploads and faults in a cluster. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -37,12 +37,12 @@ async function start(t: TestContext, bus: Bus, dataDir: string) {
 			const path = store.current && (await store.path(store.current));
 			return path && readFile(path, "utf8");
 		},
-		/** Of the cache. */
+		/** Cache folder. */
 		binaries: async () => (await readdir(join(dataDir, "firmware"))).filter((name) => name.endsWith(".bin")),
 	};
 }
 
-/** A bus whose bucket has written, but its answer is lost, each time that `isLost` says so. */
+/** Bus whose bucket loses the response after a write if `isLost` returns true. */
 function losing(bus: Bus, isLost: () => boolean): Bus {
 	const lose = (bucket: Bucket) =>
 		new Proxy(bucket, {
@@ -77,7 +77,7 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
 	await waitUntil(isSo, () => turn());
 }
 
-test("two uploads at one time: both are taken, all serve the same one, and the other is nowhere kept", async (t) => {
+test("accepts two concurrent uploads, serves one at all gateways, and removes the other", async (t) => {
 	const { a, b, files } = await two(t);
 	await a.upload("first");
 	await Promise.all([a.upload("by a"), b.upload("by b")]);
@@ -95,7 +95,7 @@ test("two uploads at one time: both are taken, all serve the same one, and the o
 	assert.deepEqual([...a.problems, ...b.problems], []);
 });
 
-test("an upload whose record is written, but not answered: it is refused, and what was before counts everywhere", async (t) => {
+test("rejects an upload whose record write is unacknowledged, and keeps the previous one", async (t) => {
 	let lost = 1;
 	const { a, b } = await two(t, (bus) => losing(bus, () => lost-- > 0));
 	await assert.rejects(a.upload("none before"), BusError);
@@ -107,7 +107,7 @@ test("an upload whose record is written, but not answered: it is refused, and wh
 	await until(async () => (await a.binaries()).length === 1);
 });
 
-test("a binary that has been changed in the cache is fetched again at the next start", async (t) => {
+test("refetches a binary changed in the cache at the next start", async (t) => {
 	const server = new MemoryServer(() => 0);
 	const dataDir = await temporaryDirectory(t);
 	await (await start(t, server.connect(), dataDir)).upload("first");

@@ -1,4 +1,4 @@
-/** Commands to many devices at any of several gateways, for devices of all. */
+/** Tests of jobs at any of several gateways for devices of all. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import { ScriptedDevice } from "../../support/scripted-device.js";
 import { runGateways } from "../cluster/gateways.js";
 import { memoryBuses } from "../cluster/memory-buses.js";
 
-test("a command is carried out by devices of all gateways; any shows it, tells its monitors, and calls it off", async (t) => {
+test("runs a job on devices of all gateways, shown and cancelable at any", async (t) => {
 	const [a, b] = await runGateways(t, await memoryBuses(), 2);
 	const monitors = await Promise.all(
 		[a, b].map((each) => each.open("/monitor", { headers: bearer(monitorToken) })),

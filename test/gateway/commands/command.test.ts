@@ -24,8 +24,8 @@ function begin(count: number, ask = volume) {
 	return { command, asked, reports, refuses, partOf };
 }
 
-describe("a command to many devices", () => {
-	test("is asked of 20 at a time, and of the next as soon as one has confirmed it", () => {
+describe("job", () => {
+	test("is sent to 20 devices at a time, and to the next once one has confirmed it", () => {
 		const { command, asked, reports } = begin(50);
 		assert.equal(asked.length, 20);
 		assert.deepEqual(command.next(at(0)), []);
@@ -38,7 +38,7 @@ describe("a command to many devices", () => {
 		assert.deepEqual([done, waiting, command.parts.endedAt], [1, 29, null]);
 	});
 
-	test("says why a device did not do it", () => {
+	test("shows why a device did not execute it", () => {
 		const { command, refuses, partOf } = begin(5);
 		refuses("dev-0", { command: "set_volume", message: "an update is under way" });
 		command.hear("dev-1", { type: "gone" }, at(10));
@@ -58,7 +58,7 @@ describe("a command to many devices", () => {
 		assert.equal(command.parts.endedAt, 11_001);
 	});
 
-	test("of another rejection, or of a device that has ended, nothing changes", () => {
+	test("ignores rejections of other commands and devices with a result", () => {
 		const { command, reports, refuses, partOf } = begin(1);
 		refuses("dev-0", { command: "identify", message: "no" });
 		assert.equal(partOf("dev-0")?.state, "asked");
@@ -67,7 +67,7 @@ describe("a command to many devices", () => {
 		assert.deepEqual([partOf("dev-0")?.state, command.parts.endedAt], ["done", 100]);
 	});
 
-	test("that is called off is not asked of those that wait; those that were asked still count", () => {
+	test("skips waiting devices when canceled, and completes those in progress", () => {
 		const { command, reports } = begin(21);
 		command.cancel(at(50));
 		reports("dev-0", 40);
@@ -76,7 +76,7 @@ describe("a command to many devices", () => {
 		assert.deepEqual([cancelled, asked, done], [1, 19, 1]);
 	});
 
-	test("to connect again is confirmed by the next connection, to restart by a new uptime", () => {
+	test("is confirmed by the next connection for a reconnect, by a new uptime for a restart", () => {
 		const boot = begin(1, { command: "boot_device" });
 		boot.command.hear("dev-0", { type: "gone" }, at(10));
 		assert.equal(boot.partOf("dev-0")?.state, "asked");
@@ -92,7 +92,7 @@ describe("a command to many devices", () => {
 		assert.equal(partOf("dev-0")?.state, "done");
 	});
 
-	test("names in its frames each change once, and no device that waits", () => {
+	test("sends each change once, and no waiting devices", () => {
 		const { command, reports } = begin(30);
 		const namedIn = (devices: Parameters<typeof command.frameOf>[0]) =>
 			JSON.parse(command.frameOf(devices)).devices.length;

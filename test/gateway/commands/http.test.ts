@@ -22,7 +22,7 @@ async function run(t: TestContext, options: RunOptions = {}) {
 		const { status, headers } = response;
 		return { status, headers, body: text === "" ? undefined : JSON.parse(text) };
 	};
-	/** Devices that are connected and have reported. */
+	/** Connects devices that have reported. */
 	const connect = async (count: number, more: Partial<ScriptedDeviceOptions> = {}) => {
 		const monitor = await gateway.monitor();
 		const made = Array.from({ length: count }, () => {
@@ -67,8 +67,8 @@ const states = (command: {
 	readonly devices: readonly { readonly deviceId: string; readonly state: string }[];
 }) => Object.fromEntries(command.devices.map(({ deviceId, state }) => [deviceId, state]));
 
-describe("a command to many devices", () => {
-	test("is carried out with no monitor connected, and each device's answer is there later", async (t) => {
+describe("job", () => {
+	test("runs without a connected monitor, and keeps each device's result", async (t) => {
 		const { connect, device, watcher, send, ended, call, ...gateway } = await run(t);
 		watcher.socket.close();
 		await watcher.closed;
@@ -94,7 +94,7 @@ describe("a command to many devices", () => {
 		);
 	});
 
-	test("to a room reaches the devices of that room alone", ofFleet, async (t) => {
+	test("reaches only the devices of a room", ofFleet, async (t) => {
 		const { device, send, ended, call } = await run(t);
 		const inside = await device();
 		const outside = await device();
@@ -139,7 +139,7 @@ describe("a command to many devices", () => {
 		},
 	);
 
-	test("is seen by monitors that ask for it, also by one that comes while it runs", async (t) => {
+	test("is visible to subscribed monitors, even those that connect while it runs", async (t) => {
 		const { device, send, ended, watcher, open } = await run(t);
 		const quick = await device();
 		const slow = await device({ executesCommands: false });
@@ -158,7 +158,7 @@ describe("a command to many devices", () => {
 		assert.deepEqual(states(await ended(id)), { [quick.deviceId]: "done", [slow.deviceId]: "done" });
 	});
 
-	test("is refused by a device with its reason, and by the gateway where its firmware is too old", async (t) => {
+	test("is rejected with a reason by devices, and by the gateway for outdated firmware", async (t) => {
 		const { device, send, ended } = await run(t);
 		const old = await device({ features: [] });
 		const busy = await device({ executesCommands: false });
@@ -175,7 +175,7 @@ describe("a command to many devices", () => {
 		assert.equal(command.devices[0].reason, "An update is under way.");
 	});
 
-	test("that is called off is not asked of the others", async (t) => {
+	test("is not sent to waiting devices when canceled", async (t) => {
 		const { connect, send, call } = await run(t);
 		await connect(22, { executesCommands: false });
 		const id = await send({ all: true }, { command: "query_state" });
@@ -185,7 +185,7 @@ describe("a command to many devices", () => {
 		assert.equal((await call("DELETE", "/api/commands/unknown")).status, 404);
 	});
 
-	test("is refused while 20 others run, and taken once one has ended", async (t) => {
+	test("is rejected while 20 others run, and accepted once one has ended", async (t) => {
 		const { call, device, send, ended } = await run(t);
 		const slow = await device({ executesCommands: false });
 		const ids: string[] = [];
@@ -202,7 +202,7 @@ describe("a command to many devices", () => {
 		assert.equal((await call("POST", "/api/commands", body)).status, 202);
 	});
 
-	test("that cannot be sent is refused with what to change", async (t) => {
+	test("is rejected with a remedy if invalid", async (t) => {
 		const { call } = await run(t);
 		const payload = { command: "identify" };
 		for (const [body, status, reason] of [

@@ -4,7 +4,7 @@ import { countLoopTurns } from "../../support/counted-turns.js";
 import { eventually } from "../../support/eventually.js";
 import { bearer, monitorToken, runGateway } from "../../support/running.js";
 
-test("a command to a fleet that is away leaves turns of the event loop to others", async (t) => {
+test("yields the event loop during a job for a disconnected fleet", async (t) => {
 	const { turns, extensions } = countLoopTurns();
 	const { url } = await runGateway(t, { extensions });
 	const headers = bearer(monitorToken);

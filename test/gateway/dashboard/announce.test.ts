@@ -9,7 +9,7 @@ import { level, loudnessOf, targetLoudness } from "../../../gateway/dashboard/pa
 import { Job } from "../../../gateway/dashboard/page/model/job.js";
 import { playKind, playText } from "../../../gateway/dashboard/page/model/plays.js";
 
-/** @param seconds of a sine of 997 Hz, as EBU Tech 3341 measures with */
+/** @param seconds duration of a 997 Hz sine, as used by EBU Tech 3341 */
 function sine(seconds: number, amplitude: number): Float32Array<ArrayBuffer> {
 	const step = (2 * Math.PI * 997) / sampleRate;
 	return Float32Array.from({ length: seconds * sampleRate }, (_, at) => amplitude * Math.sin(step * at));
@@ -20,7 +20,7 @@ const peakOf = (samples: Float32Array) => samples.reduce((most, one) => Math.max
 const near = (value: number, expected: number, tolerance = 0.1) =>
 	assert.ok(Math.abs(value - expected) <= tolerance, `${value} instead of ${expected}`);
 
-test("a WAV file has the header that devices take, and each sample", () => {
+test("writes a WAV file with a valid header and each sample", () => {
 	const samples = Float32Array.of(0, 1, -1, 0.5, -0.5, 2, -2, 1 / 32_768);
 	const file = writeWav(samples);
 	const header = new WavHeader();
@@ -39,13 +39,13 @@ test("a WAV file has the header that devices take, and each sample", () => {
 });
 
 describe("loudness", () => {
-	test("of a sine that was not weighted is that of its power", () => {
+	test("equals the power of an unweighted sine", () => {
 		near(loudnessOf(sine(1, 1)), -3.7);
 		near(loudnessOf(sine(1, 0.1)), -23.7);
 		near(loudnessOf(sine(0.2, 0.1)), -23.7);
 	});
 
-	test("leaves pauses out, and is none for silence", () => {
+	test("ignores pauses, and is undefined for silence", () => {
 		const withPause = new Float32Array(3 * sampleRate);
 		withPause.set(sine(1, 0.1), 0);
 		withPause.set(sine(1, 0.001), 2 * sampleRate);
@@ -54,7 +54,7 @@ describe("loudness", () => {
 		assert.equal(loudnessOf(new Float32Array(0)), Number.NEGATIVE_INFINITY);
 	});
 
-	test("is brought to the target, from above and from below", () => {
+	test("is normalized to the target from above and below", () => {
 		for (const amplitude of [1, 0.02]) {
 			const before = sine(1, amplitude);
 			const { samples, gainDb } = level(before, loudnessOf(before));
@@ -65,9 +65,9 @@ describe("loudness", () => {
 		assert.deepEqual(level(right, loudnessOf(right)), { samples: right, gainDb: 0 });
 	});
 
-	test("is raised without clipping: peaks are turned down, and the rest is as loud as it should be", () => {
+	test("is raised without clipping by limiting peaks", () => {
 		const before = sine(1, 0.05);
-		// A crack, at places that no part begins with.
+		// Clicks away from chunk boundaries.
 		for (const at of [2_345, 10_001]) before.fill(0.9, at, at + 30);
 		const { samples, gainDb } = level(before, loudnessOf(before));
 		assert.ok(gainDb > 8, `${gainDb} dB`);
@@ -82,7 +82,7 @@ describe("loudness", () => {
 	});
 });
 
-describe("what devices have said of an announcement", () => {
+describe("announcement results", () => {
 	const play = (deviceId: string, state: Play["state"], more: Partial<Play> = {}): Play => ({
 		deviceId,
 		state,
@@ -94,7 +94,7 @@ describe("what devices have said of an announcement", () => {
 		...more,
 	});
 
-	test("is listed with failures first, and by its latest state", () => {
+	test("are listed by latest state, failures first", () => {
 		const plays = new Job<Play>({ title: "Dinner", kind: playKind, createdAt: "", cancel: () => {} });
 		plays.take([play("a", "playing"), play("b", "waiting"), play("c", "ready")]);
 		plays.take([play("c", "failed"), play("b", "played")]);
@@ -110,7 +110,7 @@ describe("what devices have said of an announcement", () => {
 		assert.deepEqual(Object.keys(playKind.words), [...playStates], "the gateway's order");
 	});
 
-	test("is said in words", () => {
+	test("are described in words", () => {
 		assert.equal(
 			playText(play("a", "played", { heardMs: 1000, lateMs: 1250, underruns: 1 })),
 			"played, began 1.3 s after the others, waited for the network once",

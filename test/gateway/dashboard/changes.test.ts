@@ -7,8 +7,8 @@ import { monitorMessages } from "../../../gateway/sockets/monitor-commands.js";
 const textOf = (what: string, sent?: object) =>
 	auditText({ what, detail: sent === undefined ? null : JSON.stringify(sent) });
 
-describe("what people have changed is in words", () => {
-	test("for each message of a monitor, and each command in one", () => {
+describe("audit log text", () => {
+	test("exists for each monitor message and command", () => {
 		for (const type of Object.keys(monitorMessages).filter((each) => each !== "control_device"))
 			assert.notEqual(textOf(type).words, type);
 		for (const command of Object.keys(commandEntries)) {
@@ -18,7 +18,7 @@ describe("what people have changed is in words", () => {
 		}
 	});
 
-	test("with what was sent, of which the rest follows; what is cut off is as it is", () => {
+	test("includes parameters, and shows truncated ones unchanged", () => {
 		const payload = { command: "set_volume", value: 40 };
 		const volume = { words: "Volume set to 40", rest: "" };
 		assert.deepEqual(textOf("control_device", { payload }), volume);

@@ -15,8 +15,8 @@ const askFor = (
 	headers: Readonly<Record<string, string>> = bearer(monitorToken),
 ) => fetch(`${url}/api/device-tokens`, { method: "POST", headers, body });
 
-describe("the token of a single device", () => {
-	test("is made for a monitor, cached by no one, and valid for that device alone", async (t) => {
+describe("device token", () => {
+	test("is created for a monitor, never cached, and valid only for that device", async (t) => {
 		const { url, device, refused } = await runGateway(t);
 		const response = await askFor(url, '{"deviceId":"dev-1-a1b2c3"}');
 		assert.equal(response.status, 201);
@@ -28,13 +28,13 @@ describe("the token of a single device", () => {
 		assert.equal(status, 403);
 	});
 
-	test("is not made for another web site", async (t) => {
+	test("is not created for another web site", async (t) => {
 		const { url } = await runGateway(t);
 		const foreign = { Origin: "http://evil.example" };
 		assert.equal((await askFor(url, '{"deviceId":"dev-1-a1b2c3"}', foreign)).status, 403);
 	});
 
-	test("is refused for what is not a device id, with a sentence that says so", async (t) => {
+	test("is rejected with a message for an invalid device id", async (t) => {
 		const { url } = await runGateway(t);
 		for (const [body, status, detail] of [
 			['{"deviceId":"dev 1"}', 422, /"deviceId must be letters, digits/],
@@ -49,7 +49,7 @@ describe("the token of a single device", () => {
 	});
 });
 
-describe("how a device reaches the gateway", () => {
+describe("gateway address for devices", () => {
 	test("is sent to a monitor", async (t) => {
 		const { url } = await runGateway(t);
 		const response = await fetch(`${url}/api/device-setup`, { headers: bearer(monitorToken) });
@@ -59,7 +59,7 @@ describe("how a device reaches the gateway", () => {
 		assert.equal((await fetch(`${url}/api/device-setup`, { headers: bearer(deviceToken) })).status, 401);
 	});
 
-	test("is sent with the authority where the gateway's own signed its certificate", {
+	test("includes the authority if the gateway's own one signed its certificate", {
 		skip: opensslMissing(),
 	}, async (t) => {
 		const folder = await temporaryDirectory(t);
@@ -78,14 +78,14 @@ describe("how a device reaches the gateway", () => {
 		});
 	});
 
-	test("is by the interfaces' addresses where it listens on all of them, without the loopback one", () => {
+	test("lists all interface addresses except loopback when listening on all", () => {
 		for (const address of deviceAddresses({ ...defaultSettings, host: "0.0.0.0" }, 8080)) {
 			assert.match(address, /^ws:\/\/\d+\.\d+\.\d+\.\d+:8080\/device$/);
 			assert.doesNotMatch(address, /127\.0\.0\.1/);
 		}
 	});
 
-	test("is by PUBLIC_URL behind a proxy, with its path and its TLS", () => {
+	test("uses PUBLIC_URL behind a proxy, with its path and TLS", () => {
 		const of = (url: string) =>
 			deviceAddresses({ ...defaultSettings, host: "0.0.0.0", publicUrl: new URL(url) }, 8080);
 		assert.deepEqual(of("https://gateway.example"), ["wss://gateway.example/device"]);

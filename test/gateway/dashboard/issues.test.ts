@@ -19,7 +19,7 @@ const cause: CrashCause = {
 	samples: [sample("dev-1-a1b2c3"), sample("dev-1-a1b2c4")],
 	seen: false,
 };
-test("a new cause has its devices and its mark", () => {
+test("shows a new crash cause with its devices and mark", () => {
 	const [found, ...others] = groupIssues([], [], { causes: [cause] }, Date.parse(at));
 	assert.deepEqual(others, []);
 	assert.deepEqual(
@@ -35,7 +35,7 @@ test("a new cause has its devices and its mark", () => {
 	);
 });
 
-test("a schedule that has failed stays until it was seen, under its name and with its reason", () => {
+test("lists a failed schedule with name and reason until dismissed", () => {
 	const rejection = {
 		id: "0123456789abcdef",
 		what: "schedule",
@@ -51,6 +51,6 @@ test("a schedule that has failed stays until it was seen, under its name and wit
 	assert.deepEqual([found?.kind, found?.why, found?.isHint], ["schedule_failed", rejection.reason, false]);
 });
 
-test("a cause that was seen is not listed again", () => {
+test("does not list a dismissed cause again", () => {
 	assert.deepEqual(groupIssues([], [], { causes: [{ ...cause, seen: true }] }, Date.parse(at)), []);
 });

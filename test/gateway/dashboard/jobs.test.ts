@@ -14,7 +14,7 @@ const part = (deviceId: string, state: CommandPart["state"], reason: string | nu
 	at,
 });
 
-test("a command counts all its devices, also those that no frame has named yet", () => {
+test("counts all devices of a job, including those without a frame", () => {
 	const job = new Job({ title: "Identify", kind: commandKind, createdAt: at, cancel: () => {} });
 	const none = { failed: 0, unsupported: 0, away: 0, cancelled: 0, asked: 0, waiting: 0, done: 0 };
 	job.take([part("a", "asked")], { ...none, asked: 1, waiting: 2 });
@@ -34,7 +34,7 @@ test("a command counts all its devices, also those that no frame has named yet",
 	assert.deepEqual(Object.keys(commandKind.words), [...commandStates], "the gateway's order");
 });
 
-test("a late message about one that a person has closed does not show it again", () => {
+test("does not reopen a dismissed job on a late message", () => {
 	const jobs = new Jobs<CommandPart, unknown, never, never>({
 		requests: {
 			start: async () => ({ id: "" }),
@@ -57,7 +57,7 @@ test("a late message about one that a person has closed does not show it again",
 	assert.deepEqual(jobs.all, []);
 });
 
-describe("a change that the page makes of each device", () => {
+describe("change of each device", () => {
 	function begin(plan: Partial<Plan> = {}) {
 		const ends: ((reason: string | null) => void)[] = [];
 		const asked: string[] = [];
@@ -83,7 +83,7 @@ describe("a change that the page makes of each device", () => {
 		return { job, asked, end };
 	}
 
-	test("is made of a few at a time, to the end", async () => {
+	test("runs on a few devices at a time, to the end", async () => {
 		const { job, asked, end } = begin();
 		assert.deepEqual([asked, job.text], [["a", "b"], "2 asked, 2 to come"]);
 		await end(null);
@@ -93,7 +93,7 @@ describe("a change that the page makes of each device", () => {
 		assert.equal(job.isRunning, false);
 	});
 
-	test("is not begun with others after a failure, where that is asked for, or once it is cancelled", async () => {
+	test("stops after a failure on request, or when canceled", async () => {
 		const stopped = begin({ stopsAtFailure: true });
 		await stopped.end("It does not answer.");
 		assert.deepEqual([stopped.asked, stopped.job.text], [["a", "b"], "1 failed, 2 not begun, 1 asked"]);
@@ -104,7 +104,7 @@ describe("a change that the page makes of each device", () => {
 		assert.equal(cancelled.job.text, "2 not begun, 1 asked, 1 done");
 	});
 
-	test("counts an error as its message", async () => {
+	test("reports an error by its message", async () => {
 		const { job } = begin({ keys: ["a"], change: () => Promise.reject(new Error("The disk is full.")) });
 		await new Promise(setImmediate);
 		assert.equal(job.parts[0]?.reason, "The disk is full.");

@@ -93,8 +93,8 @@ function keys(query: Partial<Query>): string {
 		.join("");
 }
 
-describe("a list of devices", () => {
-	test("shows all by the name that people see, without a filter", () => {
+describe("device list", () => {
+	test("shows all by display name without a filter", () => {
 		assert.equal(keys({}), "abcd");
 		assert.equal(keys({ isDescending: true }), "dcba");
 		const named = entry("z", { label: { name: "Aardvark" } });
@@ -102,7 +102,7 @@ describe("a list of devices", () => {
 		assert.deepEqual(shown, ["a", "z", "b", "c", "d"]);
 	});
 
-	test("is searched by words, each of which must occur somewhere", () => {
+	test("is searched by words, all of which must match", () => {
 		assert.equal(keys({ search: "PROTO" }), "a");
 		assert.equal(keys({ search: "1.10 dev-1" }), "bc");
 		assert.equal(keys({ search: "home 10.0.0.1" }), "abcd");
@@ -133,7 +133,7 @@ describe("a list of devices", () => {
 		assert.equal(keys({ sort: "model", isDescending: true }), "abcd", "by name among equals");
 	});
 
-	test("is in natural order: by numbers, and Ä beside A", () => {
+	test("uses natural order, by numbers and with Ä next to A", () => {
 		const rooms = ["Zoo", "Lobby 10", "Lobby 2", "Äpfel"];
 		const named = rooms.map((room, index) => entry(`${index}`, { label: { name: room, room } }));
 		assert.equal(
@@ -144,7 +144,7 @@ describe("a list of devices", () => {
 		);
 	});
 
-	test("counts its versions, the newest first, and its states", () => {
+	test("counts versions, newest first, and states", () => {
 		const counted = (query: Partial<Query>) => {
 			const { versions, states } = tally(fleet, { ...noQuery, ...query });
 			return [...versions, ...states].map(({ value, count }) => `${value} ${count}`);
@@ -180,7 +180,7 @@ describe("a list of devices", () => {
 		);
 	});
 
-	test("is filtered by an expression of tags, and what is none lists no device", () => {
+	test("is filtered by a tag expression, and empty for an invalid one", () => {
 		const tagged = [
 			entry("a", { label: { tags: ["beta", "shop"] } }),
 			entry("b", { label: { tags: ["shop"] }, connected: false }),
@@ -204,7 +204,7 @@ describe("a list of devices", () => {
 		assert.deepEqual(tagsOf(tagged), ["beta", "shop"]);
 	});
 
-	test("is in the address, where nothing else is taken from", () => {
+	test("is stored in the address, ignoring other parameters", () => {
 		const query: Query = {
 			search: "hall 1 & 2",
 			model: "DEV-1",
@@ -222,7 +222,7 @@ describe("a list of devices", () => {
 	});
 });
 
-describe("what a device can be updated to", () => {
+describe("update targets of a device", () => {
 	const image = { path: "", size: 1, sha256: "", idf_version: "" };
 	const catalog = {
 		schema: 1,
@@ -251,7 +251,7 @@ describe("what a device can be updated to", () => {
 		signature_required: false,
 	};
 
-	test("are the releases, and the upload if there is one", () => {
+	test("are the releases, and the upload if any", () => {
 		assert.deepEqual(firmwareOf(undefined, undefined), []);
 		assert.deepEqual(firmwareOf(catalog, upload), [
 			{ selector: "1.10.0", version: "1.10.0", channel: "stable", images: catalog.releases[0].images },
@@ -259,7 +259,7 @@ describe("what a device can be updated to", () => {
 		assert.equal(firmwareOf(undefined, { ...upload, filename: "a.bin" })[0]?.selector, "custom");
 	});
 
-	test("say what an update would do", () => {
+	test("describe the effect of an update", () => {
 		const [firmware] = firmwareOf(catalog, undefined);
 		assert.ok(firmware, "no firmware is listed");
 		const effect = (like: Like) => effectOn(entry("x", like), firmware);
@@ -276,7 +276,7 @@ describe("what a device can be updated to", () => {
 		assert.equal(fits({ ...firmware, images: [] }, entry("x", { model: "PROTO-1" })), true);
 	});
 
-	test("are due where the newest release that fits is newer, and nothing speaks against it now", () => {
+	test("are due if a newer matching release exists and nothing prevents the update", () => {
 		const image = { path: "", size: 1, sha256: "", idf_version: "" } as const;
 		const release = (version: string, ...models: readonly ("DEV-1" | "PROTO-1")[]) => ({
 			version,
@@ -332,7 +332,7 @@ describe("what a device can be updated to", () => {
 		assert.equal(states.find(({ value }) => value === "outdated")?.count, 3);
 	});
 
-	test("is an upload only where its chip fits, if that is known", () => {
+	test("include an upload only for a matching or unknown chip", () => {
 		const effect = (chip: string | null) => {
 			const given = { ...upload, filename: "a.bin", version: "2.0.0", model: "DEV-1", chip } as const;
 			const [custom] = firmwareOf(undefined, given);
@@ -342,7 +342,7 @@ describe("what a device can be updated to", () => {
 	});
 });
 
-test("a log keeps its last 500 lines, and numbers all", () => {
+test("keeps the last 500 log lines, and numbers all", () => {
 	const log = new UplinkLog();
 	const { lines } = log;
 	for (let count = 0; count < 600; count++)
@@ -365,7 +365,7 @@ test("tags that are typed are words with spaces or commas between, and what is n
 		});
 });
 
-test("a place has all devices, those of a room or with tags, or the named ones that are known", () => {
+test("resolves targets to all devices, a room, tags or known ids", () => {
 	const inHall = [entry("a", { label: { room: "Hall" } }), entry("b", { label: { room: "Hall" } })];
 	const all = [...inHall, entry("c", { label: { tags: ["beta"] } })];
 	const keysIn = (targets: Parameters<typeof devicesIn>[0]) => devicesIn(targets, all).map(({ key }) => key);

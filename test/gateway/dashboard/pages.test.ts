@@ -6,7 +6,7 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { createPages } from "../../../gateway/dashboard/pages.js";
 import { bearer, deviceToken, monitorToken, runGateway } from "../../support/running.js";
 
-/** By node:http, as fetch would decode the answer. */
+/** Sends a request with node:http, because fetch decodes the response. */
 function get(url: string, headers: Record<string, string> = {}) {
 	return new Promise<{ status: number; headers: Record<string, unknown>; body: Buffer }>(
 		(resolve, reject) => {
@@ -27,14 +27,14 @@ function get(url: string, headers: Record<string, string> = {}) {
 	);
 }
 
-/** Of a script that the page preloads. */
+/** Path of a script preloaded by the page. */
 async function scriptPath(url: string): Promise<string> {
 	const { body } = await get(`${url}/`);
 	return /<link rel="modulepreload" href="(assets\/[\w-]+\.js)"/.exec(body.toString())?.[1] ?? "";
 }
 
-describe("the dashboard's files", () => {
-	test("are open, with scripts cached without limit and the page revalidated", async (t) => {
+describe("dashboard files", () => {
+	test("need no token, with immutable scripts and a revalidated page", async (t) => {
 		const { url } = await runGateway(t);
 		const page = await get(`${url}/`);
 		assert.deepEqual([page.status, page.headers["cache-control"]], [200, "no-cache"]);
@@ -45,7 +45,7 @@ describe("the dashboard's files", () => {
 			assert.equal((await get(url + path)).status, 404, path);
 	});
 
-	test("are sent in the encoding that is asked for, each with a strong ETag of its own", async (t) => {
+	test("are sent in the requested encoding, each with its own strong ETag", async (t) => {
 		const { url } = await runGateway(t);
 		const path = `${url}/${await scriptPath(url)}`;
 		const plain = await get(path);
@@ -65,7 +65,7 @@ describe("the dashboard's files", () => {
 		assert.equal(plain.headers.vary, "Accept-Encoding");
 	});
 
-	test("are such that the page holds its style and first script, which its policy allows by their hashes", async (t) => {
+	test("include an inline style and first script, allowed by hash in the policy", async (t) => {
 		const { url } = await runGateway(t);
 		const { headers, body } = await get(`${url}/`);
 		const policy = String(headers["content-security-policy"]);
@@ -81,7 +81,7 @@ describe("the dashboard's files", () => {
 		}
 	});
 
-	test("begin with at most 55 KB of style and script in gzip", async (t) => {
+	test("start with at most 55 KB of gzipped style and script", async (t) => {
 		const { url } = await runGateway(t);
 		const names = new Set([""]);
 		let size = 0;
@@ -92,19 +92,19 @@ describe("the dashboard's files", () => {
 			for (const [, next] of gunzipSync(body)
 				.toString()
 				.matchAll(/"\.\/(?:assets\/)?([\w.-]+\.js)"/g))
-				if (/^(installation|later)-/.test(next ?? "")) apart.add(next?.split("-")[0] ?? "");
+				if (/^(install-view|later)-/.test(next ?? "")) apart.add(next?.split("-")[0] ?? "");
 				else names.add(`assets/${next}`);
 		}
 		assert.deepEqual(
 			[...apart].sort(),
-			["installation", "later"],
+			["install", "later"],
 			"loaded after the devices, or by the view that needs it",
 		);
 		assert.ok(size <= 55 * 1024, `${size} bytes`);
 	});
 });
 
-test("a page that could not be built is built again for the next request, and then cached", async () => {
+test("retries a failed build of the page at the next request, then caches it", async () => {
 	let tries = 0;
 	const { loginPage } = createPages(async () => {
 		tries += 1;
@@ -115,8 +115,8 @@ test("a page that could not be built is built again for the next request, and th
 	for (let time = 0; time < 2; time += 1) assert.equal(await loginPage(), "made at try 2");
 });
 
-describe("the device token", () => {
-	test("is shown to a logged-in monitor, and cached nowhere", async (t) => {
+describe("device token", () => {
+	test("is shown only to a logged-in monitor, and never cached", async (t) => {
 		const { url } = await runGateway(t);
 		const { status, headers, body } = await get(`${url}/api/device-token`, bearer(monitorToken));
 		assert.equal(status, 200);

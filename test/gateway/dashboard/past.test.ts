@@ -8,7 +8,7 @@ import { type Row, Series } from "../../../gateway/dashboard/page/model/series.j
 import { sampleReport, withField } from "../../support/sample-report.js";
 
 const stepMs = 300_000;
-/** Of the gateway. */
+/** History response of the gateway. */
 const now = Date.UTC(2026, 10, 22, 12, 0, 0);
 
 function reportWith(rssi: number) {
@@ -20,7 +20,7 @@ function reportWith(rssi: number) {
 const least = ({ rows }: Series) => rows.map(({ rssi }) => rssi?.[0] ?? null);
 const most = ({ rows }: Series) => rows.map(({ rssi }) => rssi?.[1] ?? null);
 
-/** Its last step is one minute old. @param rssi of the last steps; null: nothing was heard; undefined: no gateway */
+/** History whose last step is one minute old. @param rssi last steps; null: no report; undefined: no gateway */
 function pastOf(rssi: readonly (number | null)[], from = now - 4 * 60_000 + stepMs - 288 * stepMs): Past {
 	const fill = <T>(blank: T, tail: readonly T[]): readonly T[] => [
 		...Array<T>(288 - tail.length).fill(blank),
@@ -49,8 +49,8 @@ function pastOf(rssi: readonly (number | null)[], from = now - 4 * 60_000 + step
 	};
 }
 
-describe("the past of a device", () => {
-	test("begins with the gateway's, without what is not known, and goes on with reports", () => {
+describe("device history", () => {
+	test("starts with known data of the gateway, and continues with reports", () => {
 		const series = new Series();
 		series.setPast(pastOf([-60, null, -50]), now);
 		assert.deepEqual(most(series), [-60, null, -50]);
@@ -70,7 +70,7 @@ describe("the past of a device", () => {
 		);
 	});
 
-	test("has a gap where nothing was heard", () => {
+	test("has a gap without reports", () => {
 		const series = new Series();
 		series.setPast(pastOf([-50]), now);
 		series.add(reportWith(-51), now + 19_000);
@@ -83,7 +83,7 @@ describe("the past of a device", () => {
 		assert.deepEqual(most(away), [-50, null, -51]);
 	});
 
-	test("read again takes the place of the reports since", () => {
+	test("replaces later reports when reloaded", () => {
 		const series = new Series();
 		series.setPast(pastOf([-50]), now);
 		for (let at = now; at < now + stepMs; at += 5000) series.add(reportWith(-50), at + 5000);
@@ -94,7 +94,7 @@ describe("the past of a device", () => {
 		assert.notEqual(series.rows, rows);
 	});
 
-	test("is found by time", () => {
+	test("is looked up by time", () => {
 		const series = new Series();
 		for (const [index, rssi] of [-50, -60, -70].entries()) series.add(reportWith(rssi), now + index * 10_000);
 		const at = (seconds: number) => series.nearest(now / 1000 + seconds)?.rssi?.[1];
@@ -103,7 +103,7 @@ describe("the past of a device", () => {
 	});
 });
 
-describe("a plot", () => {
+describe("plot", () => {
 	const times = [0, 25, 50, 75, 100];
 	const plot = (least: (number | null)[], most = least) => {
 		const rows = times.map((time, at): Row => {
@@ -113,7 +113,7 @@ describe("a plot", () => {
 		return plotPaths({ rows, quantity: "light", range: [0, 100], since: 0, until: 100 });
 	};
 
-	test("is a line, or a band where least and most differ", () => {
+	test("is a line, or a band if minimum and maximum differ", () => {
 		assert.deepEqual(plot([0, 50, 100, 50, 0]), {
 			line: "M0 100L25 50L50 0L75 50L100 100",
 			band: "",
@@ -125,19 +125,19 @@ describe("a plot", () => {
 		);
 	});
 
-	test("has gaps, and dots for values that stand alone", () => {
+	test("has gaps, and dots for isolated values", () => {
 		assert.equal(plot([0, null, 100, null, 50]).line, "M0 100h0M50 0h0M100 50h0");
 		assert.equal(plot([null, null, null, null, null]).line, "");
 	});
 
-	test("takes in values that are out of its usual range", () => {
+	test("expands for values outside its usual range", () => {
 		assert.deepEqual(
 			plot([-30, 0, 0, 0, 180]).ticks.map(({ value }) => value),
 			[-100, 0, 100, 200],
 		);
 	});
 
-	test("is labelled with at most six whole times of day", () => {
+	test("is labeled with at most six round times of day", () => {
 		for (const minutes of [1, 7, 60, 300, 1440]) {
 			const ticks = timeTicks(now / 1000 - minutes * 60 - 17, now / 1000 + 17);
 			assert.ok(ticks.length >= 1 && ticks.length <= 6, `${minutes}: ${ticks.length}`);

@@ -24,7 +24,7 @@ function report(changes: Readonly<Record<string, Json>> = {}): StateReport {
 	return message;
 }
 
-/** PendingCommands with an answer and a clock that the test controls. */
+/** Pending commands with a response and a clock that the test controls. */
 function setUp() {
 	const sent: Ask[] = [];
 	const answers: ((answer: Answer) => void)[] = [];
@@ -57,7 +57,7 @@ function setUp() {
 
 const taken: Answer = { isAccepted: true };
 
-describe("a command to a device", () => {
+describe("command to a device", () => {
 	test("is pending until the device's report confirms it", async () => {
 		const { asks, answer, volume, setVolume, timers } = setUp();
 		setVolume(30);
@@ -72,7 +72,7 @@ describe("a command to a device", () => {
 		assert.equal(timers.size, 0);
 	});
 
-	test("is reverted with the gateway's reason", async () => {
+	test("is reverted with the reason of the gateway", async () => {
 		const { answer, volume, setVolume } = setUp();
 		setVolume(30);
 		await answer({ isAccepted: false, code: "target_offline", message: "it is not connected" });
@@ -94,7 +94,7 @@ describe("a command to a device", () => {
 		assert.equal(volume(), undefined);
 	});
 
-	test("is reverted when nothing confirms it in time", async () => {
+	test("is reverted if not confirmed in time", async () => {
 		const { answer, volume, setVolume, timers } = setUp();
 		setVolume(30);
 		await answer(taken);
@@ -140,7 +140,7 @@ describe("a command to a device", () => {
 		assert.equal(asks.get(deviceId, "restart")?.reason, "The device did not restart in time.");
 	});
 
-	test("is not reverted by the failure of an earlier one", async () => {
+	test("is not reverted by a failure of an earlier one", async () => {
 		const { answer, volume, setVolume } = setUp();
 		setVolume(1);
 		setVolume(2);
@@ -169,7 +169,7 @@ describe("new settings", () => {
 		assert.deepEqual([asks.pending(), timers.size], [[], 0]);
 	});
 
-	test("that are not valid are named as the page names them", async () => {
+	test("are named by their labels if invalid", async () => {
 		const { trySettings, settings, answer } = setUp();
 		void trySettings();
 		await answer({
@@ -190,7 +190,7 @@ describe("new settings", () => {
 		assert.deepEqual(await first, { ask: newSettings, status: "failed", reason: "No gateway answered." });
 	});
 
-	test("say why they could not be made, and that nothing was heard of them", async () => {
+	test("show a failure reason, or a missing result", async () => {
 		const { trySettings, settings, answer, timers } = setUp();
 		await trySettings(() => Promise.reject(new Error("no token was made")));
 		assert.equal(settings()?.reason, "No token was made.");
@@ -222,7 +222,7 @@ test("a report confirms each command by the field that it changes", () => {
 	assert.equal(endOf({ command: "query_state" }, report(), 0)?.state, "done");
 });
 
-test("each command that a report or the next connection confirms has a control on the page", () => {
+test("provides a control for each command confirmed by a report or connection", () => {
 	const folder = "gateway/dashboard/page";
 	const sources = readdirSync(folder, { recursive: true, encoding: "utf8" })
 		.filter((name) => name.endsWith(".tsx"))

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import type { QuietHours } from "../../../gateway/api/quiet-hours.js";
 import { moveVolumes, quietOf, type Volumes } from "../../../gateway/dashboard/page/model/rooms.js";
 
-/** A room whose devices report what is set. */
+/** Room whose devices report each set value. */
 class Room {
 	volumes: Volumes;
 	#moves: readonly Volumes[] = [];
@@ -19,8 +19,8 @@ class Room {
 	}
 }
 
-describe("the volume of a room", () => {
-	test("moves its devices by the same proportion, which the lowest and highest do not change", () => {
+describe("room volume", () => {
+	test("changes its devices proportionally, even after the minimum or maximum", () => {
 		const room = new Room({ a: 18, b: 50, c: 0 });
 		assert.deepEqual(room.move(25), { a: 9, b: 25, c: 0 });
 		assert.deepEqual(room.move(1), { a: 1, b: 1, c: 0 });
@@ -29,14 +29,14 @@ describe("the volume of a room", () => {
 		assert.deepEqual(room.move(50), { a: 18, b: 50, c: 0 });
 	});
 
-	test("is muted, and each device has the volume that it had", () => {
+	test("is restored for each device after a mute", () => {
 		const room = new Room({ a: 18, b: 50 });
 		room.move(25);
 		room.move(0);
 		assert.deepEqual(room.move(), { a: 9, b: 25 });
 	});
 
-	test("begins from what a device has been set to meanwhile, not from a report that is late", () => {
+	test("starts from the latest set volume, not from a late report", () => {
 		const room = new Room({ a: 20, b: 40 });
 		room.move(20);
 		room.volumes = { a: 10, b: 40 };
@@ -45,13 +45,13 @@ describe("the volume of a room", () => {
 		assert.deepEqual(room.move(20), { a: 15, b: 20 });
 	});
 
-	test("is the same for all where no proportion is known", () => {
+	test("is equal for all without a known proportion", () => {
 		assert.deepEqual(new Room({ a: 0, b: 0 }).move(), { a: 50, b: 50 });
 		assert.deepEqual(new Room({ a: 0, b: 0 }).move(30), { a: 30, b: 30 });
 	});
 });
 
-test("a room has its own quiet hours, or else those of all devices, and none of a device", () => {
+test("shows quiet hours of a room, or else of all devices, but none of a device", () => {
 	const quiet = (targets: QuietHours["targets"]): QuietHours => ({
 		id: "1",
 		targets,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Selection } from "../../../gateway/dashboard/page/model/selection.js";
 
-test("devices are selected one by one, and with Shift in ranges, in the order that is shown", () => {
+test("selects devices individually, and with Shift by ranges in display order", () => {
 	let changes = 0;
 	const selection = new Selection(() => {
 		changes += 1;

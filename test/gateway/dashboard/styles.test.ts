@@ -1,4 +1,4 @@
-/** The page keeps to its scales: base.css names the sizes of text and space, and every style takes one of them. */
+/** Tests that all styles use the text sizes and spaces defined in base.css. */
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -29,26 +29,26 @@ const declarations = files.flatMap((file): readonly Declaration[] => {
 	}));
 });
 
-/** Those of a property whose value does not match. */
+/** Declarations of a property whose value does not match. */
 function others(property: RegExp, allowed: RegExp): readonly string[] {
 	const these = declarations.filter((one) => property.test(one.property));
 	assert.ok(these.length > 0, `no style sets ${property}`);
 	return these.filter(({ value }) => !allowed.test(value)).map(({ where }) => where);
 }
 
-describe("the styles of the page", () => {
-	test("take the sizes of text from the scale", () => {
+describe("page styles", () => {
+	test("use text sizes of the scale", () => {
 		assert.deepEqual(others(/^font-size$/, /^(var\(--text-\d+\)|inherit)$/), []);
 	});
 
-	test("take spaces from the scale, or reckon with it", () => {
-		// 3 px make room for the outline of the focus.
+	test("use spaces of the scale, or calculations with them", () => {
+		// 3 px reserve space for the focus outline.
 		const space = String.raw`(0|auto|-?3px|var\(--[a-z]+(-\d+)?\)|(calc|clamp|max)\(.*var\(--.*\))`;
 		const spaces = new RegExp(`^${space}( ${space})*$`, "s");
 		assert.deepEqual(others(/^((row-|column-)?gap|(margin|padding)(-.*)?)$/, spaces), []);
 	});
 
-	test("move for 150 ms with ease-out, or for as long as something goes on", () => {
+	test("animate for 150 ms with ease-out, or for the duration of an activity", () => {
 		assert.deepEqual(
 			others(/^(animation|transition)$/, /150ms ease-out$|infinite$|^none$|^var\(--motion\)$/),
 			[],

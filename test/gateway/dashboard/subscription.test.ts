@@ -44,8 +44,8 @@ function setUp() {
 	};
 }
 
-describe("a subscription", () => {
-	test("begins with each connection, with the devices that are shown then", () => {
+describe("subscription", () => {
+	test("starts with each connection, for the visible devices", () => {
 		const { subscription, sent, advance } = setUp();
 		subscription.show("a");
 		advance(restMs);
@@ -59,7 +59,7 @@ describe("a subscription", () => {
 		assert.deepEqual(sent, ["a", "a b"]);
 	});
 
-	test("changes a little later, and only if the view shows other devices then", () => {
+	test("changes after a delay, and only if the visible devices differ", () => {
 		const { subscription, sent, advance } = setUp();
 		subscription.onOpen();
 		const hide = subscription.show("flies past");
@@ -75,7 +75,7 @@ describe("a subscription", () => {
 		assert.deepEqual(sent, ["", "a b"], "another view still shows it");
 	});
 
-	test("changes while the view never rests, too, but seldom", () => {
+	test("is throttled while the view changes constantly", () => {
 		const { subscription, sent, advance } = setUp();
 		subscription.onOpen();
 		const stepMs = 16;
@@ -86,7 +86,7 @@ describe("a subscription", () => {
 		assert.ok(sent.length >= 5 && sent.length <= 8, `${sent.length} messages`);
 	});
 
-	test("names at most as many devices as the gateway takes, those that are needed first", () => {
+	test("respects the gateway's limit, with required devices first", () => {
 		const { subscription, sent, need } = setUp();
 		need("needed", "d3");
 		for (let index = 0; index < 300; index++) subscription.show(`d${index}`);
@@ -96,7 +96,7 @@ describe("a subscription", () => {
 		assert.deepEqual(ids.slice(0, 3), ["needed", "d3", "d0"]);
 	});
 
-	test("includes a device before anything is asked of it", () => {
+	test("includes a device before a request to it", () => {
 		const { subscription, sent, followed, need } = setUp();
 		subscription.onOpen();
 		need("asked");
@@ -111,7 +111,7 @@ describe("a subscription", () => {
 		);
 	});
 
-	test("that is refused is sent again", async () => {
+	test("is resent after a rejection", async () => {
 		const { subscription, sent, advance, refuse } = setUp();
 		refuse(true);
 		subscription.show("a");

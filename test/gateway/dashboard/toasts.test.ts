@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Toasts } from "../../../gateway/dashboard/page/app/toasts.js";
 
-test("what was done is shown for 4 s, and a newer one of the same kind and target takes its place", (t) => {
+test("shows a toast for 4 s, replaced by a newer one of the same kind and target", (t) => {
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	let changes = 0;
 	const toasts = new Toasts(() => {
@@ -21,7 +21,7 @@ test("what was done is shown for 4 s, and a newer one of the same kind and targe
 	assert.equal(changes, 5);
 });
 
-test("the same text shown again is shown for its own 4 s", (t) => {
+test("shows a repeated text for its own 4 s", (t) => {
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	const toasts = new Toasts(() => {});
 	toasts.show("identify", "Kitchen: Identify");

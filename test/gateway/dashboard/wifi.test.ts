@@ -13,7 +13,7 @@ function device(
 	return { deviceId, ssid, bssid, channel: bssid === null ? null : 6, rssi, reconnects, lastLoss: null };
 }
 
-test("devices are grouped by network and access point, each with its weakest first and its reconnects", () => {
+test("groups devices by network and access point, weakest first, with reconnects", () => {
 	const networks = networksIn([
 		device("d1", "home 10", "02:00:00:00:00:0a", -40, 1),
 		device("d2", "home 2", null, -50),

@@ -22,19 +22,19 @@ function said(fields: Readonly<Record<string, Json>>): string {
 	return uplinkText(reportWith(fields), reportWith({}));
 }
 
-describe("a report in words", () => {
-	test("says what has changed since the one before, as people read it", () => {
+describe("report text", () => {
+	test("describes the changes since the previous report", () => {
 		assert.equal(said({ "network.wifi_rssi": -63 }), "signal −50 dBm → −63 dBm");
 		assert.equal(said({ "peripherals.buttons.btn_mute": true }), "mute released → pressed");
 		assert.equal(said({ "peripherals.led_ring.brightness_coef": 0.8 }), "brightness 50 % → 80 %");
 		assert.equal(said({ "health.safe_mode": true }), "safe mode – → true");
 	});
 
-	test("does not say what is different in every one", () => {
+	test("omits fields that always change", () => {
 		assert.equal(said({ timestamp: "2026-11-20T12:00:05.000Z", "health.uptime_seconds": 3605 }), "as before");
 	});
 
-	test("names at most three changes", () => {
+	test("lists at most three changes", () => {
 		const four = {
 			"network.wifi_rssi": -63,
 			"peripherals.audio.volume": 7,
@@ -45,7 +45,7 @@ describe("a report in words", () => {
 	});
 });
 
-test("a device's health is described in words", () => {
+test("describes the health of a device", () => {
 	assert.equal(resetText("POWERON_RESET"), "switched on");
 	assert.equal(resetText("NEW_KIND_RESET"), "new kind reset");
 	assert.deepEqual(
@@ -63,7 +63,7 @@ test("a device's health is described in words", () => {
 	);
 });
 
-test("words for people show an inherited name as it is", () => {
+test("shows an inherited name unchanged", () => {
 	const report = sampleReport("DEV-1");
 	for (const name of inheritedNames) {
 		const words = name.replaceAll("_", " ");

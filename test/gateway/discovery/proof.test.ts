@@ -13,13 +13,13 @@ function half(token: string, text: string): string {
 	return createHmac("sha256", token).update(text).digest("hex").slice(0, 32);
 }
 
-/** As a device asks that has this token. */
+/** Query of a device with this token. */
 function questionWith(token: string, deviceId = "dev-1-a1b2c3", nonce = "1a2b3c"): string {
 	const proof = half(token, `gateway question ${nonce} ${deviceId}`);
 	return `${nonce}.${deviceId}.${proof}._sub._device-gateway._tcp.local`;
 }
 
-test("a device is answered that has the token, the previous one, or one of its own", () => {
+test("answers devices with the current, previous or own token", () => {
 	for (const token of [current, previous, own, deviceTokenOf(previous, "dev-1-a1b2c3")])
 		assert.equal(
 			proofFor(questionWith(token), address, secrets),
@@ -27,7 +27,7 @@ test("a device is answered that has the token, the previous one, or one of its o
 		);
 });
 
-test("others are not: with another token, with that of another device, with a part of a proof, or none", () => {
+test("ignores devices with a wrong token, a partial proof or none", () => {
 	const right = questionWith(own);
 	const [nonce, deviceId, proof = ""] = right.split(".");
 	const others = [
@@ -48,7 +48,7 @@ test("others are not: with another token, with that of another device, with a pa
 	assert.equal(proofFor(right, address, []), undefined);
 });
 
-test("no proof is the secret part of a device's own token, whatever is asked", () => {
+test("never reveals the secret of a device's own token in a proof", () => {
 	const proof = proofFor(questionWith(current), address, secrets) ?? "";
 	const signatures = ["dev-1-a1b2c3", ` 1a2b3c dev-1-a1b2c3 ${address}`].map((id) =>
 		Buffer.from(deviceTokenOf(current, id).slice(id.length + 1), "base64url")

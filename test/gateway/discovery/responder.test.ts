@@ -5,7 +5,7 @@ import { addressesFor } from "../../../gateway/discovery/responder.js";
 const own = (...cidrs: readonly string[]) =>
 	cidrs.map((cidr) => ({ address: cidr.replace(/\/.*/, ""), cidr }));
 
-test("a device gets the addresses in the smallest network that it is in", () => {
+test("returns the addresses in the smallest network of a device", () => {
 	const networks = own("10.0.0.1/8", "10.1.2.2/24", "10.1.2.3/24", "10.1.0.1/16");
 	for (const [client, ...expected] of [
 		["10.1.2.7", "10.1.2.2", "10.1.2.3"],

@@ -29,8 +29,8 @@ async function serveUpload(t: TestContext) {
 		serving.request("/ota/firmware.bin", headers, method);
 }
 
-describe("the whole binary", () => {
-	test("comes with its length, validators and digests", async (t) => {
+describe("complete binary", () => {
+	test("is sent with its length, validators and digests", async (t) => {
 		const request = await serveUpload(t);
 		const { status, headers, body } = await request();
 		assert.equal(status, 200);
@@ -49,14 +49,14 @@ describe("the whole binary", () => {
 			"x-content-type-options": "nosniff",
 		});
 	});
-	test("is found with a query, and by a proxy's absolute address", async (t) => {
+	test("is served with a query, and for an absolute target of a proxy", async (t) => {
 		const serving = await runFirmwareServer(t);
 		await serving.upload(image);
 		for (const target of ["/ota/firmware.bin?x=/y", `${serving.url}/ota/firmware.bin`])
 			assert.ok((await serving.request(target)).body.equals(image), target);
 		assert.equal((await serving.request("/ota/firmware.bin/")).status, 404);
 	});
-	test("HEAD has the same headers, no content, and the digest of no content", async (t) => {
+	test("has the same headers for HEAD, with the digest of empty content", async (t) => {
 		const request = await serveUpload(t);
 		const { date: _getDate, ...ofGet } = (await request()).headers;
 		assert.equal((await request({ Range: `bytes=${size}-` }, "HEAD")).status, 200);
@@ -68,7 +68,7 @@ describe("the whole binary", () => {
 	});
 });
 
-describe("a part of it", () => {
+describe("partial content", () => {
 	for (const [range, first, last] of [
 		["bytes=0-0", 0, 0],
 		["bytes=0-16383", 0, 16_383],
@@ -96,13 +96,13 @@ describe("a part of it", () => {
 			assert.equal(headers.etag, etag);
 			assert.equal(headers["last-modified"], lastModified);
 		});
-	test("comes without a digest where it is more than 64 KiB", async (t) => {
+	test("has no digest above 64 KiB", async (t) => {
 		const request = await serveUpload(t);
 		const { status, headers, body } = await request({ Range: "bytes=100-" });
 		assert.deepEqual([status, headers["content-digest"]], [206, undefined]);
 		assertSameBytes(body, image.subarray(100));
 	});
-	test("has only the necessary headers for a request with If-Range", async (t) => {
+	test("has only the required headers with If-Range", async (t) => {
 		const request = await serveUpload(t);
 		const { status, headers } = await request({ Range: "bytes=16384-32767", "If-Range": etag });
 		assert.equal(status, 206);
@@ -116,7 +116,7 @@ describe("a part of it", () => {
 		});
 	});
 
-	test("follow one another on one connection", async (t) => {
+	test("can be requested repeatedly on one connection", async (t) => {
 		const serving = await runFirmwareServer(t);
 		await serving.upload(image);
 		const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -133,7 +133,7 @@ describe("a part of it", () => {
 		assert.deepEqual(isSame, [false, true, true]);
 	});
 
-	test("blocks of 16 KiB joined are the binary", async (t) => {
+	test("forms the binary when 16 KiB blocks are joined", async (t) => {
 		const request = await serveUpload(t);
 		const blocks: Buffer[] = [];
 		for (let at = 0; at < size; at += 16_384)
@@ -175,7 +175,7 @@ describe("a part of it", () => {
 		});
 });
 
-describe("conditions", () => {
+describe("conditional request", () => {
 	for (const [what, headers, status] of [
 		["If-Range with the tag", { Range: "bytes=0-9", "If-Range": etag }, 206],
 		["If-Range with the date", { Range: "bytes=0-9", "If-Range": lastModified }, 206],
@@ -213,7 +213,7 @@ describe("conditions", () => {
 				assert.equal(answer.headers["content-digest"], undefined);
 			}
 		});
-	test("a download that continues after the binary was replaced gets the new one from its start", async (t) => {
+	test("restarts a resumed download after the binary was replaced", async (t) => {
 		const serving = await runFirmwareServer(t);
 		await serving.upload(image);
 		const first = await serving.request("/ota/firmware.bin", { Range: "bytes=0-99" });
@@ -226,8 +226,8 @@ describe("conditions", () => {
 	});
 });
 
-describe("the upload's file", () => {
-	test("that was changed on disk is not served", async (t) => {
+describe("upload file", () => {
+	test("is not served if changed on disk", async (t) => {
 		const serving = await runFirmwareServer(t);
 		await serving.upload(image);
 		await writeFile(
@@ -237,7 +237,7 @@ describe("the upload's file", () => {
 		assert.equal((await serving.request("/ota/firmware.bin")).status, 500);
 		assert.match(String(serving.problems), /changed on disk/);
 	});
-	test("that is a link is followed", async (t) => {
+	test("is served through a link", async (t) => {
 		const serving = await runFirmwareServer(t);
 		await serving.upload(image);
 		const path = (await serving.store.path(uploadOf(serving))) ?? assert.fail("the upload has no file");
@@ -245,7 +245,7 @@ describe("the upload's file", () => {
 		await symlink(join(serving.directory, "elsewhere.bin"), path);
 		assertSameBytes((await serving.request("/ota/firmware.bin")).body, image);
 	});
-	test("that is replaced between finding and opening it is looked up once more", async (t) => {
+	test("is looked up again if replaced before it is opened", async (t) => {
 		const other = makeImage({ version: "1.5.0" });
 		let replace: (() => Promise<unknown>) | undefined;
 		const plain = countingDisk(() => {});
@@ -274,7 +274,7 @@ function uploadOf({ store }: FirmwareServer) {
 	return store.current;
 }
 
-describe("a release", () => {
+describe("release", () => {
 	const content = { version: "1.4.0", model: "DEV-1", chip: "virtual" } as const;
 	const parts = [{ name: "bootloader.bin", offset: 0, bytes: Buffer.from("the boot loader") }];
 
@@ -289,7 +289,7 @@ describe("a release", () => {
 		const part = await request("/releases/virtual/dev-1/firmware-v1.4.0.bin", { Range: "bytes=0-15" });
 		assert.deepEqual([part.status, part.body.length], [206, 16]);
 	});
-	test("is served under its version's path too: the query names the image, or it is the only one", async (t) => {
+	test("is served under its version's path, selected by the query or as the only image", async (t) => {
 		const { request, releasesDir } = await runFirmwareServer(t);
 		const proto = { version: "1.4.0", model: "PROTO-1", chip: "esp32" } as const;
 		const onlyOne = { version: "1.3.0", model: "DEV-1", chip: "esp32s3" } as const;
@@ -321,7 +321,7 @@ describe("a release", () => {
 		}
 	});
 
-	test("only files that the catalog names are found, by any path", async (t) => {
+	test("serves only files listed in the catalog, for any path", async (t) => {
 		const { request, releasesDir, directory } = await runFirmwareServer(t);
 		await writeReleases(releasesDir, [content]);
 		await writeFile(join(directory, "secret.bin"), "secret");
@@ -346,7 +346,7 @@ describe("a release", () => {
 			assert.equal((await request(path)).status, 404, path);
 		assert.equal((await request("/releases/%E0%A4%A.bin")).status, 400);
 	});
-	test("a link out of the folder is not followed; one inside it is", async (t) => {
+	test("follows only links within the folder", async (t) => {
 		const { request, releasesDir, directory } = await runFirmwareServer(t);
 		const other = { ...content, version: "1.5.0" };
 		const [bytes = Buffer.alloc(0), others = Buffer.alloc(0)] = await writeReleases(releasesDir, [
@@ -363,7 +363,7 @@ describe("a release", () => {
 		await symlink(join(releasesDir, "inside.bin"), otherPath);
 		assert.equal((await request(imagePath(other))).status, 200);
 	});
-	test("whose file is missing or changed is not served: 503 with Retry-After", async (t) => {
+	test("returns 503 with Retry-After for a missing or changed file", async (t) => {
 		const serving = await runFirmwareServer(t);
 		const [bytes = Buffer.alloc(0)] = await writeReleases(serving.releasesDir, [content]);
 		const file = join(serving.directory, imagePath(content));
@@ -380,7 +380,7 @@ describe("a release", () => {
 		await writeFile(file, bytes);
 		assert.equal((await serving.request(imagePath(content))).status, 200);
 	});
-	test("has its files for a new board served as well, unless they were changed", async (t) => {
+	test("serves its files for new boards, unless changed", async (t) => {
 		const { request, releasesDir } = await runFirmwareServer(t);
 		const installable = { image: makeImage(content), offset: 0x20000, parts };
 		await addRelease(releasesDir, { version: "1.4.0", date: "2026-01-02", notes: "", images: [installable] });
@@ -395,7 +395,7 @@ describe("a release", () => {
 		assert.equal(changed.status, 503);
 		assert.match(String(changed.json.detail), /is not the one in the catalog; make release 1\.4\.0 again/);
 	});
-	test("has its patches served as it is itself, unless they were changed", async (t) => {
+	test("serves its patches, unless changed", async (t) => {
 		const { request, releasesDir } = await runFirmwareServer(t);
 		await writeReleases(releasesDir, [content]);
 		const bytes = Buffer.from("makes 1.4.0 from 1.3.0");
@@ -421,7 +421,7 @@ describe("a release", () => {
 			/\.patch is not the one in the catalog; make release 1\.4\.0 again/,
 		);
 	});
-	test("that differs from the catalog is not served", async (t) => {
+	test("is not served if it differs from the catalog", async (t) => {
 		const serving = await runFirmwareServer(t);
 		await writeReleases(serving.releasesDir, [content]);
 		const wrong = makeImage({ ...content, model: "PROTO-1" });
@@ -435,8 +435,8 @@ describe("a release", () => {
 	});
 });
 
-describe("images in memory", () => {
-	/** A disk that counts how often an image is read. */
+describe("image cache", () => {
+	/** Disk that counts reads of an image. */
 	function readCounter() {
 		let reads = 0;
 		const plain = countingDisk(() => {});
@@ -467,7 +467,7 @@ describe("images in memory", () => {
 		return { serving, get, reads: () => reads() - before };
 	}
 
-	test("a file is read once for all requests, also concurrent ones", async (t) => {
+	test("reads a file once for all requests, even concurrent ones", async (t) => {
 		for (const recheckMs of [0, 60_000]) {
 			const { get, reads } = await serveCounted(t, { recheckMs });
 			await Promise.all(Array.from({ length: 30 }, () => get(a)));
@@ -475,7 +475,7 @@ describe("images in memory", () => {
 			assert.equal(reads(), 1);
 		}
 	});
-	test("the last used ones are kept up to the limit, and the last one always", async (t) => {
+	test("evicts the least recently used images above the limit, never the last one", async (t) => {
 		const { get, reads } = await serveCounted(t, { maxCachedBytes: 2 * makeImage(contents[0]).length });
 		for (const path of [a, b, a, b, a]) await get(path);
 		assert.equal(reads(), 2);
@@ -487,7 +487,7 @@ describe("images in memory", () => {
 		for (const path of [a, a]) await tiny.get(path);
 		assert.equal(tiny.reads(), 1);
 	});
-	test("a recently checked one is not checked again; a new upload is served immediately", async (t) => {
+	test("does not recheck a recently checked file, and serves a new upload immediately", async (t) => {
 		const { serving, get } = await serveCounted(t, { recheckMs: 60_000 });
 		await get(a);
 		await rm(join(serving.directory, a ?? ""));
@@ -497,7 +497,7 @@ describe("images in memory", () => {
 			assert.equal(await get("/ota/firmware.bin"), upload.length);
 		}
 	});
-	test("a file that cannot be read is tried again the next time", async (t) => {
+	test("retries an unreadable file at the next request", async (t) => {
 		const { disk } = readCounter();
 		let isBroken = true;
 		const open: typeof disk.open = (...parameters) =>

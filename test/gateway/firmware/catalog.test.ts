@@ -26,8 +26,8 @@ const patch = {
 const release = { version: "1.4.0", date: "2026-01-02", notes: "", images: [image] };
 const good = { schema: 1, latest: "1.4.0", releases: [release] };
 
-describe("a catalog", () => {
-	test("is read with unknown fields", () => {
+describe("catalog", () => {
+	test("may have unknown fields", () => {
 		const catalog = { ...good, made_by: "npm run release", releases: [{ ...release, signed: true }] };
 		const { made_by: _, ...parsed } = { made_by: undefined, ...parseCatalog(JSON.stringify(catalog)) };
 		assert.deepEqual(parsed, { ...good, releases: [{ ...release, signed: true }] });
@@ -122,17 +122,17 @@ function withImage(given: Readonly<Record<string, unknown>>) {
 	return { ...good, releases: [{ ...release, images: [{ ...image, ...given }] }] };
 }
 
-describe("the served catalog", () => {
+describe("served catalog", () => {
 	const empty = { schema: 1, latest: null, releases: [] };
 
-	test("is empty while there is none", async (t) => {
+	test("is empty without a file", async (t) => {
 		const { request, catalog } = await runFirmwareServer(t);
 		const { status, json } = await request("/ota/catalog");
 		assert.equal(status, 200);
 		assert.deepEqual(json, empty);
 		assert.equal(catalog.problem, undefined);
 	});
-	test("is the one on disk, read again after any change", async (t) => {
+	test("is reloaded after any change on disk", async (t) => {
 		const { request, releasesDir } = await runFirmwareServer(t);
 		const latest = async () => (await request("/ota/catalog")).json.latest;
 		await writeCatalog(releasesDir, good);
@@ -148,7 +148,7 @@ describe("the served catalog", () => {
 		await writeCatalog(releasesDir, good);
 		assert.equal(await latest(), "1.4.0");
 	});
-	test("is read once while it does not change", async (t) => {
+	test("is read once while unchanged", async (t) => {
 		let reads = 0;
 		const readFile: typeof fs.readFile = Object.assign((...parameters: Parameters<typeof fs.readFile>) => {
 			reads++;
@@ -160,7 +160,7 @@ describe("the served catalog", () => {
 		for (let times = 0; times < 5; times++) await request("/ota/catalog");
 		assert.equal(reads, 1);
 	});
-	test("that cannot be read for a moment is read as soon as it can be, even if unchanged", async (t) => {
+	test("is reread after a read error, even if unchanged", async (t) => {
 		let isBusy = false;
 		const readFile: typeof fs.readFile = Object.assign((...parameters: Parameters<typeof fs.readFile>) =>
 			isBusy
@@ -175,14 +175,14 @@ describe("the served catalog", () => {
 		isBusy = false;
 		assert.deepEqual((await request("/ota/catalog")).json, good);
 	});
-	test("whose folder cannot be used is empty, which is reported once", async (t) => {
+	test("is empty for an unusable folder, which is reported once", async (t) => {
 		const { request, releasesDir, problems } = await runFirmwareServer(t);
 		await writeFile(releasesDir, "a file where a folder belongs");
 		for (let times = 0; times < 3; times++) assert.deepEqual((await request("/ota/catalog")).json, empty);
 		assert.equal(problems.length, 1);
 		assert.match(String(problems), /ENOTDIR/);
 	});
-	test("stays the last good one while the file is broken, which is reported once", async (t) => {
+	test("keeps the last valid one while the file is invalid, which is reported once", async (t) => {
 		const { request, releasesDir, problems, catalog } = await runFirmwareServer(t);
 		await writeCatalog(releasesDir, good);
 		await request("/ota/catalog");

@@ -1,4 +1,4 @@
-/** A disk that counts what is done to it, so that a test can let any single step fail, or be the last. */
+/** Disk that counts its steps, so that a test can fail or stop at any of them. */
 
 import fs, { type FileHandle } from "node:fs/promises";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
@@ -6,8 +6,8 @@ import type { Disk } from "../../../gateway/storage/atomic-file.js";
 export type Operation = "open" | "write" | "sync" | "rename" | "rm";
 
 /**
- * @param before called with each step that changes the disk, numbered from 1; what it throws, the step throws. A write has
- * two: before it and, numbered on its own, after its first half.
+ * @param before called before each step that changes the disk, numbered from 1; the step throws its errors. A write has
+ * two steps: before it and after its first half.
  */
 export function countingDisk(before: (number: number, operation: Operation) => void): Disk {
 	let count = 0;

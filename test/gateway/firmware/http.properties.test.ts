@@ -1,4 +1,4 @@
-/** Firmware over HTTP, through the routes that serve it: any range, any form, any path. */
+/** Property tests of the firmware routes with any range, form and path. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -15,11 +15,11 @@ import { runs } from "../../support/property-runs.js";
 
 const image = makeImage();
 const size = image.length;
-/** Only such text may stand in a header, or in a form's part. */
+/** Text permitted in a header or a form part. */
 const headerText = (text: fc.Arbitrary<string>) =>
 	text.map((each) => each.replace(/[^\x20-\x7e\xa0-\xff]/g, "").trim());
 
-/** RFC 9110, 14.1.2 and 14.2. @returns first and last byte, "beyond" the end, or undefined where the field is ignored */
+/** RFC 9110, 14.1.2 and 14.2. @returns first and last byte, "beyond" the end, or undefined if the field is ignored */
 function spanOf(range: string): readonly [number, number] | "beyond" | undefined {
 	const [, from = "", to = ""] = /^bytes=(\d*)-(\d*)$/i.exec(range) ?? [];
 	if (from === "" && to === "") return undefined;
@@ -42,7 +42,7 @@ const range = fc.oneof(
 	headerText(oddText),
 );
 
-test("a range is answered as RFC 9110 says, and with the digest of what is sent, which a device takes", async (t) => {
+test("answers ranges as RFC 9110 requires, with a digest accepted by devices", async (t) => {
 	const serving = await runFirmwareServer(t);
 	await serving.upload(image);
 	await fc.assert(
@@ -76,7 +76,7 @@ test("a range is answered as RFC 9110 says, and with the digest of what is sent,
 	);
 });
 
-test("any condition and any path gets the firmware or a 4xx, never a 5xx", async (t) => {
+test("answers any condition and path with the firmware or 4xx, never 5xx", async (t) => {
 	const serving = await runFirmwareServer(t);
 	await serving.upload(image);
 	const etag = `"${createHash("sha256").update(image).digest("hex")}"`;
@@ -124,7 +124,7 @@ const otherPart = fc.oneof(
 );
 const small = makeImage({ segments: [Buffer.from("the program")] });
 
-test("an image in a form is stored unchanged under a printable name, with any other parts in the form", async (t) => {
+test("stores an image unchanged under a printable name, with any other form parts", async (t) => {
 	const serving = await runFirmwareServer(t);
 	await fc.assert(
 		fc.asyncProperty(
@@ -143,7 +143,7 @@ test("an image in a form is stored unchanged under a printable name, with any ot
 	);
 });
 
-test("any other form is refused with one of the error codes, and the previous upload stays", async (t) => {
+test("rejects any other form with a documented status, and keeps the previous upload", async (t) => {
 	const serving = await runFirmwareServer(t);
 	const { json: previous } = await serving.upload(small);
 	const body = form(
@@ -169,7 +169,7 @@ test("any other form is refused with one of the error codes, and the previous up
 			assert.ok([201, 400, 413, 415, 422].includes(status), `${status}: ${JSON.stringify(json)}`);
 			const now = (await serving.request("/ota/status")).json;
 			if (status !== 201) assert.deepEqual(now, previous);
-			// A byte was changed in the part's own head, or to what it was.
+			// A byte changed in the part's header, or to the same value.
 			else assert.equal(now.version, "1.4.1");
 			if (status === 201) assert.equal((await serving.upload(small)).status, 201);
 			if (status === 201) Object.assign(previous, (await serving.request("/ota/status")).json);
@@ -179,7 +179,7 @@ test("any other form is refused with one of the error codes, and the previous up
 	assert.deepEqual(serving.problems, []);
 });
 
-test("a file's name is shown without a path or invisible characters, and is never empty", () => {
+test("shows a file name without path and invisible characters, and never empty", () => {
 	fc.assert(
 		fc.property(fc.oneof(oddText, fc.string({ unit: "binary", maxLength: 300 })), (name) => {
 			const shown = cleanFilename(name);

@@ -12,18 +12,18 @@ import {
 	withoutHash,
 } from "../../support/images.js";
 
-/** The text as the descriptors hold it: NUL padded to `size`. */
+/** Text of a descriptor, padded with NUL to `size`. */
 function field(text: string, size = 32): string {
 	return text.padEnd(size, "\0");
 }
 
-/** Both descriptors name this version. */
+/** Sets this version in both descriptors. */
 function withVersion(version: string): Buffer {
 	return rewritten(rewritten(makeImage(), 0x30, field(version)), 0x138, field(version));
 }
 
-describe("a valid image", () => {
-	test("names chip, model, versions and framework, and its length and SHA-256 without what follows it", () => {
+describe("valid image", () => {
+	test("contains chip, model, versions, framework, length and SHA-256, regardless of trailing data", () => {
 		const names = { chip: "esp32s3", model: "DEV-1", version: "1.4.0", idfVersion: "v6.0" };
 		for (const image of [makeImage({ securityVersion: 7 }), withoutHash(makeImage({ securityVersion: 7 }))])
 			for (const data of [Buffer.alloc(0), ...trailingData()])
@@ -34,7 +34,7 @@ describe("a valid image", () => {
 					sha256: createHash("sha256").update(image).digest("hex"),
 				});
 	});
-	test("has the same SHA-256 in pieces of any size", () => {
+	test("has the same SHA-256 in chunks of any size", () => {
 		const image = makeImage();
 		const file = Buffer.concat([image, Buffer.alloc(3000, "x")]);
 		for (const pieceBytes of [1000, 16_384, image.length, image.length - 32]) {
@@ -45,7 +45,7 @@ describe("a valid image", () => {
 			assert.equal(info.sha256, createHash("sha256").update(image).digest("hex"));
 		}
 	});
-	test("may be for each chip and model, with a pre-release version and with the most segments", () => {
+	test("may have each chip and model, a pre-release version and the maximum of segments", () => {
 		for (const chip of ["esp32", "esp32s3", "virtual"] as const)
 			for (const model of ["DEV-1", "PROTO-1"] as const) {
 				const info = parseImage(makeImage({ chip, model, version: "2.0.0-rc.1+build.5" }));
@@ -54,16 +54,16 @@ describe("a valid image", () => {
 		parseImage(makeImage({ segments: Array.from({ length: 15 }, (_, index) => Buffer.alloc(index * 5)) }));
 		parseImage(makeImage({ segments: [] }));
 	});
-	test("need not have a SHA-256", () => {
+	test("may have no SHA-256", () => {
 		assert.equal(parseImage(withoutHash(makeImage())).version, "1.4.0");
 	});
-	test("may be followed by other data, with and without a SHA-256", () => {
+	test("may have trailing data, with and without a SHA-256", () => {
 		const small = makeImage({ segments: [Buffer.from("the program")] });
 		for (const image of [small, withoutHash(small)])
 			for (const data of trailingData())
 				assert.equal(parseImage(Buffer.concat([image, data])).version, "1.4.0", `${data.length} bytes`);
 	});
-	test("is not checked after its own end", () => {
+	test("is not checked beyond its end", () => {
 		const small = makeImage({ segments: [Buffer.from("the program")] });
 		const file = Buffer.concat([small, Buffer.alloc(600, "signature")]);
 		for (let at = 0; at < file.length; at += 3) {
@@ -75,7 +75,7 @@ describe("a valid image", () => {
 	test("may have unknown flags in its descriptor", () => {
 		parseImage(rewritten(makeImage(), 0x158, [0xfe, 0xff, 0xff, 0xff]));
 	});
-	test("ends its padding with the checksum, even if that needs a whole block of padding", () => {
+	test("ends its padding with the checksum, even in an extra block", () => {
 		for (let extra = 0; extra < 20; extra += 4) parseImage(makeImage({ segments: [Buffer.alloc(extra)] }));
 	});
 	test("has its second segment where a virtual device's host expects it", () => {
@@ -154,7 +154,7 @@ const bad: readonly (readonly [what: string, image: Buffer, sentence: RegExp])[]
 	["a version with a v", withVersion("v1.4.0"), /"v1\.4\.0" is not/],
 ];
 
-describe("an image is refused with its reason", () => {
+describe("image is rejected with a reason", () => {
 	for (const [what, bytes, sentence] of bad)
 		test(what, () => {
 			assert.throws(() => parseImage(bytes), { name: "ImageError", message: sentence });
@@ -168,7 +168,7 @@ describe("an image is refused with its reason", () => {
 				`at ${at}`,
 			);
 	});
-	test("cut at any byte", () => {
+	test("truncated at any byte", () => {
 		const small = makeImage({ segments: [Buffer.from("the program!")] });
 		for (let length = 0; length < small.length; length++)
 			assert.throws(() => parseImage(small.subarray(0, length)), { name: "ImageError" }, `at ${length}`);

@@ -1,6 +1,6 @@
 /**
- * A process that replaces the upload in the folder `directory` and kills itself (SIGKILL) at its n-th step on disk:
- * `killed-upload.ts <directory> <n> <image file>`. It ends by itself where it has no n-th step.
+ * Replaces the upload in the folder `directory` and kills itself with SIGKILL at the n-th step on disk:
+ * `killed-upload.ts <directory> <n> <image file>`. Exits normally if there is no n-th step.
  */
 
 import { createHash } from "node:crypto";

@@ -14,7 +14,7 @@ const esp32 = { model: "DEV-1", chip: "esp32" } as const;
 const virtual = { model: "DEV-1", chip: "virtual" } as const;
 const proto = { model: "PROTO-1", chip: "esp32s3" } as const;
 
-/** Releases 1.4.0 (the latest), 1.3.0 and 1.5.0-rc.1; 1.4.0 has images for all but an ESP32. */
+/** Releases 1.4.0 (latest), 1.3.0 and 1.5.0-rc.1; 1.4.0 has images for all chips but the ESP32. */
 async function serveReleases(t: TestContext): Promise<FirmwareServer> {
 	const serving = await runFirmwareServer(t);
 	await writeReleases(serving.releasesDir, [
@@ -38,7 +38,7 @@ async function outcome({ selection }: FirmwareServer, device: Fit, version?: str
 		: `${choice.version} ${choice.path}`;
 }
 
-describe("what a device gets from the releases", () => {
+describe("selection of a release", () => {
 	for (const [device, version, expected] of [
 		[s3, "latest", "1.4.0 /releases/firmware-v1.4.0.bin?model=dev-1&chip=esp32s3"],
 		[virtual, "latest", "1.4.0 /releases/firmware-v1.4.0.bin?model=dev-1&chip=virtual"],
@@ -70,7 +70,7 @@ describe("what a device gets from the releases", () => {
 			"1.6.0",
 			/^unknown_version: There is no release "1\.6\.0"; there are 1\.5\.0-rc\.1, 1\.4\.0, 1\.3\.0, 1\.2\.0/,
 		],
-		// Its only image is for virtual devices, and each of those names its chip.
+		// The only image is for virtual devices, which always name their chip.
 		[{ model: "PROTO-1" }, "1.3.0", /^incompatible_firmware: Release 1\.3\.0 has no image for/],
 		[s3, "1.4", /^unknown_version/],
 		[s3, "1.2.0", /^unknown_version/],
@@ -87,7 +87,7 @@ describe("what a device gets from the releases", () => {
 		test(`${JSON.stringify(device)} ${version} is refused: ${expected.source}`, async (t) => {
 			assert.match(await outcome(await serveReleases(t), device, version), expected);
 		});
-	test("a release whose file is missing, changed or no image is refused with its reason", async (t) => {
+	test("rejects a release with a missing, changed or invalid file with a reason", async (t) => {
 		const serving = await serveReleases(t);
 		const file = join(serving.directory, imagePath({ version: "1.4.0", ...s3 }));
 		await writeFile(file, makeImage({ version: "1.4.1" }));
@@ -102,7 +102,7 @@ describe("what a device gets from the releases", () => {
 			/^no_firmware: .* is missing; make release 1\.4\.0 again\.$/,
 		);
 	});
-	test("a catalog without releases", async (t) => {
+	test("rejects a catalog without releases", async (t) => {
 		const serving = await runFirmwareServer(t);
 		assert.match(await outcome(serving, s3, "latest"), /^no_firmware: The catalog has no latest release/);
 		assert.match(await outcome(serving, s3, undefined), /^no_firmware: /);
@@ -113,7 +113,7 @@ describe("what a device gets from the releases", () => {
 	});
 });
 
-test("of a channel the highest version is pinned, and only of stable it is the latest that devices get", async (t) => {
+test("pins the highest version of a channel, and offers only the latest stable one", async (t) => {
 	const serving = await runFirmwareServer(t);
 	const { selection, releasesDir } = serving;
 	const channels = { "1.9.0": "beta", "1.10.0": "beta", "2.0.0-rc.1": undefined, "1.4.0": undefined };
@@ -142,10 +142,10 @@ test("of a channel the highest version is pinned, and only of stable it is the l
 	);
 });
 
-describe("the patch that a device gets", () => {
+describe("selection of a patch", () => {
 	const version = "1.4.0";
 	const fits = [s3, proto, virtual];
-	/** Releases 1.3.0 and 1.4.0, which has patches from it. */
+	/** Releases 1.3.0 and 1.4.0, with patches from 1.3.0 to 1.4.0. */
 	async function servePatches(t: TestContext) {
 		const serving = await runFirmwareServer(t);
 		for (const each of ["1.3.0", version]) {
@@ -166,7 +166,7 @@ describe("the patch that a device gets", () => {
 		return { ...serving, imageOf, patchFor, file };
 	}
 
-	test("makes the image of its model and chip from that of the version that it runs", async (t) => {
+	test("matches the model, chip and running version of the device", async (t) => {
 		const { imageOf, patchFor, problems } = await servePatches(t);
 		for (const fit of fits)
 			for (const asked of ["latest", version]) {
@@ -191,7 +191,7 @@ describe("the patch that a device gets", () => {
 			const { patchFor } = await servePatches(t);
 			assert.equal(await patchFor(device, asked), undefined);
 		});
-	test("is none for one that does not say its model, also where the release is for one model alone", async (t) => {
+	test("finds none for a device without a model, even for a single-model release", async (t) => {
 		const { patchFor, releasesDir } = await servePatches(t);
 		const images = [makeImage({ version: "1.5.0" })];
 		await addRelease(releasesDir, { version: "1.5.0", date: "2026-01-02", notes: "", images });
@@ -199,12 +199,12 @@ describe("the patch that a device gets", () => {
 		assert.equal(await patchFor(unknown, "1.5.0"), undefined);
 		assert.notEqual(await patchFor({ ...s3, patchable: version }, "1.5.0"), undefined);
 	});
-	test("is none from the upload", async (t) => {
+	test("finds none for the upload", async (t) => {
 		const { patchFor, upload } = await servePatches(t);
 		await upload(makeImage({ version: "1.5.0" }));
 		assert.equal(await patchFor({ ...s3, patchable: "1.3.0" }, "custom"), undefined);
 	});
-	test("is none while its file is missing, damaged or not readable, which is reported once", async (t) => {
+	test("finds none while its file is missing, damaged or unreadable, reported once", async (t) => {
 		const { patchFor, problems, file } = await servePatches(t);
 		const good = await readFile(file);
 		const device = { ...s3, patchable: "1.3.0" };
@@ -230,10 +230,10 @@ describe("the patch that a device gets", () => {
 	});
 });
 
-describe("what a device gets from the upload", () => {
+describe("selection of the upload", () => {
 	const custom = "1.4.0 /ota/firmware.bin";
 
-	test("the upload, if it fits its model and chip", async (t) => {
+	test("offers the upload if its model and chip match", async (t) => {
 		const serving = await runFirmwareServer(t);
 		await serving.upload(makeImage());
 		for (const device of [s3, { model: "DEV-1" }, { chip: "esp32s3" }, {}] as const)
@@ -244,7 +244,7 @@ describe("what a device gets from the upload", () => {
 				/^incompatible_firmware: The uploaded firmware is for DEV-1 \(esp32s3\), the device is /,
 			);
 	});
-	test("without a requested version the latest release with an image for the device comes first", async (t) => {
+	test("prefers the latest release with a matching image if no version is requested", async (t) => {
 		const serving = await serveReleases(t);
 		await serving.upload(makeImage({ version: "9.0.0", ...esp32 }));
 		assert.equal(
@@ -257,7 +257,7 @@ describe("what a device gets from the upload", () => {
 			/^incompatible_firmware/,
 		);
 	});
-	test("an unchecked one fits any device, and its version is unknown", async (t) => {
+	test("offers an unchecked upload with an unknown version to any device", async (t) => {
 		const serving = await runFirmwareServer(t, { checkImages: false });
 		await serving.upload(Buffer.from("anything"));
 		for (const device of [s3, virtual, proto])

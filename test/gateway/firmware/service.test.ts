@@ -1,4 +1,4 @@
-/** The firmware service in a whole gateway, over real sockets and HTTP. */
+/** Tests of the firmware service in a complete gateway, over real sockets and HTTP. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -30,8 +30,8 @@ function runs(version: string) {
 	return withField(sampleReport("DEV-1"), "system.firmware_version", version);
 }
 
-describe("who may", () => {
-	test("upload: monitors only; fetch: devices too; nothing: anyone else", async (t) => {
+describe("access", () => {
+	test("is granted to monitors for uploads, and to devices for downloads", async (t) => {
 		const { url } = await runGateway(t);
 		for (const [token, status] of [
 			[undefined, 401],
@@ -54,8 +54,8 @@ describe("who may", () => {
 	});
 });
 
-describe("an update", () => {
-	test("from the upload to the restarted device, as monitors see it", async (t) => {
+describe("update", () => {
+	test("is visible to monitors from the upload to the restarted device", async (t) => {
 		const gateway = await runGateway(t);
 		await upload(gateway.url, monitorToken);
 		const monitor = await gateway.monitor();
@@ -105,7 +105,7 @@ describe("an update", () => {
 			otaReason: null,
 		});
 	});
-	test("to the latest release, and its result, survive a restart of the gateway", async (t) => {
+	test("to the latest release survives a restart of the gateway, with its result", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const releasesDir = join(dataDir, "releases");
 		await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "virtual" }]);
@@ -131,7 +131,7 @@ describe("an update", () => {
 			otaReason: "connection failed: 404",
 		});
 	});
-	test("by a patch: for a device that takes it and runs that release, again after a failure", async (t) => {
+	test("uses a patch for a supporting device that runs its base, even after a failure", async (t) => {
 		const releasesDir = join(await temporaryDirectory(t), "releases");
 		const images = ["1.3.0", "1.4.0"].map((version) => makeImage({ version, chip: "virtual" }));
 		for (const [index, version] of ["1.3.0", "1.4.0"].entries()) {
@@ -176,7 +176,7 @@ describe("an update", () => {
 		assert.equal((await monitor.request({ type: "trigger_ota", targetId: deviceId })).type, "ack");
 		assert.deepEqual(JSON.parse(await device.nextText()), command);
 	});
-	test("uses the address by which the device connected: PUBLIC_URL if it names that host, else its own", async (t) => {
+	test("uses the address of the device's connection, or PUBLIC_URL if it names that host", async (t) => {
 		const gateway = await runGateway(t, { publicUrl: new URL("https://gateway.example/audio/") });
 		await upload(gateway.url, monitorToken);
 		const monitor = await gateway.monitor();
@@ -194,7 +194,7 @@ describe("an update", () => {
 			assert.equal(JSON.parse(await device.nextText()).url, `${base}/ota/firmware.bin`);
 		}
 	});
-	test("over TLS with a private authority sends its certificate", async (t) => {
+	test("sends the certificate of a private authority over TLS", async (t) => {
 		const directory = await temporaryDirectory(t);
 		const [cert, key] = [join(directory, "cert.pem"), join(directory, "key.pem")];
 		const subject = ["-subj", "/CN=localhost", "-days", "2"];
@@ -218,7 +218,7 @@ describe("an update", () => {
 	});
 });
 
-test("a data folder that cannot be used stops the start with a sentence that names it", async (t) => {
+test("rejects an unusable data folder by name at the start", async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	await writeFile(join(dataDir, "firmware"), "a file where a folder belongs");
 	const gateway = new Gateway({ port: 0, dataDir, deviceToken, monitorToken, log: createLog("silent") });

@@ -1,4 +1,4 @@
-/** Signatures and security versions on the gateway: uploads, the catalog, and what is chosen for a device. */
+/** Tests of signatures and security versions in uploads, the catalog and the selection for a device. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -21,7 +21,7 @@ const signature = key.sign(image);
 const releaseKeys = [key.publicKey];
 const device: DeviceFit = { model: "DEV-1", chip: "esp32s3" };
 
-describe("an upload to a gateway with release keys", () => {
+describe("upload to a gateway with release keys", () => {
 	const forms = {
 		"as text, before the image": form(textPart("signature", signature), filePart(image)),
 		"as text, after it": form(filePart(image), textPart("signature", signature)),
@@ -43,7 +43,7 @@ describe("an upload to a gateway with release keys", () => {
 			assert.equal((await chosen(next, "custom")).signature, signature, "in the next run, too");
 		});
 
-	test("may have other data after the image, which the signature does not cover", async (t) => {
+	test("may have trailing data, which the signature does not cover", async (t) => {
 		const serving = await runFirmwareServer(t, { releaseKeys: [other.publicKey, key.publicKey] });
 		for (const signed of [image, withoutHash(image)]) {
 			const file = Buffer.concat([signed, Buffer.alloc(5000, "x")]);
@@ -88,8 +88,8 @@ describe("an upload to a gateway with release keys", () => {
 		});
 });
 
-describe("a gateway without release keys", () => {
-	test("takes an upload without a signature, and one with any, which goes to the device", async (t) => {
+describe("gateway without release keys", () => {
+	test("accepts uploads without or with any signature, which is sent to the device", async (t) => {
 		const serving = await runFirmwareServer(t);
 		assert.equal((await serving.upload(image)).status, 201);
 		assert.equal((await chosen(serving, "custom")).signature, undefined);
@@ -100,14 +100,14 @@ describe("a gateway without release keys", () => {
 		assert.equal(status, 422);
 	});
 
-	test("sends a release's signature as the catalog has it", async (t) => {
+	test("sends the signature of a release in the catalog", async (t) => {
 		const serving = await runFirmwareServer(t);
 		await addTo(serving, "1.4.0", other.sign);
 		assert.equal((await chosen(serving, "1.4.0")).signature?.length, 88);
 	});
 });
 
-test("a release is available only if one of the release keys has signed it", async (t) => {
+test("offers only releases signed with one of the release keys", async (t) => {
 	const serving = await runFirmwareServer(t, { releaseKeys });
 	await addTo(serving, "1.4.0", key.sign);
 	await addTo(serving, "1.5.0", other.sign);
@@ -130,7 +130,7 @@ test("a release is available only if one of the release keys has signed it", asy
 	assert.equal((await serving.request("/releases/dev-1/firmware-v1.4.0.bin")).status, 200);
 });
 
-test("a security version below the device's is not offered: neither a release nor the upload", async (t) => {
+test("offers no release or upload with a security version below the device's", async (t) => {
 	const serving = await runFirmwareServer(t);
 	for (const [version, securityVersion] of [
 		["1.4.0", 0],

@@ -16,7 +16,7 @@ async function store(t: TestContext, bytes: Buffer): Promise<StoredImage> {
 	return StoredImage.read(fs, path);
 }
 
-test("the digest of a part is right at any offset, also when asked again", async (t) => {
+test("computes the digest of a part at any offset, repeatedly", async (t) => {
 	const bytes = randomBytes(90_001);
 	const image = await store(t, bytes);
 	const spans = [
@@ -35,7 +35,7 @@ test("the digest of a part is right at any offset, also when asked again", async
 		}
 });
 
-test("a long part has none, since hashing it would delay other clients; the whole image has", async (t) => {
+test("computes no digest of a long part, which would delay others, but of the whole image", async (t) => {
 	const bytes = randomBytes(90_001);
 	const image = await store(t, bytes);
 	assert.equal(image.digestOf(0, 65_536), undefined);

@@ -10,7 +10,7 @@ const complete = uplink({ type: "ota_complete" });
 
 type Step = Uplink | "reconnects" | "falls silent" | "5 minutes pass";
 
-/** The result of an update from 1.3.0 to `version` after these steps of the device, one second apart. */
+/** Result of an update from 1.3.0 to `version` after these device steps, one second apart. */
 function after(version: string | null, steps: readonly Step[], runs: string | null = "1.3.0"): UpdateJob {
 	let job = beginJob({ now: start, runs }, version);
 	let now = start;
@@ -44,7 +44,7 @@ function status(version: string | null, steps: readonly Step[], runs?: string | 
 const [old, fresh, other] = [report("1.3.0", 600), report("1.4.0"), report("1.2.0")];
 const restartedOld = report("1.3.0", 0);
 
-describe("the course of an update", () => {
+describe("state of an update", () => {
 	for (const [what, steps, expected] of [
 		["sent", [], ["pending", null, "1.4.0"]],
 		["sent, and the device reports as before", [old, old], ["pending", null, "1.4.0"]],
@@ -122,8 +122,8 @@ describe("the course of an update", () => {
 		});
 });
 
-describe("an update to the version that the device has", () => {
-	test("is updated once the device is back after it was complete", () => {
+describe("update to the running version", () => {
+	test("succeeds once the device reconnects after completion", () => {
 		assert.deepEqual(status("1.3.0", [old, progress(50), old]), ["downloading", 50, "1.3.0"]);
 		assert.deepEqual(status("1.3.0", [complete, old]), ["rebooting", 100, "1.3.0"]);
 		assert.deepEqual(status("1.3.0", [complete, "reconnects", restartedOld]), ["updated", 100, "1.3.0"]);
@@ -131,31 +131,31 @@ describe("an update to the version that the device has", () => {
 	});
 });
 
-describe("an update to an unknown version", () => {
-	test("is updated if another version reports, and takes its name", () => {
+describe("update to an unknown version", () => {
+	test("succeeds if another version reports, which is recorded", () => {
 		assert.deepEqual(status(null, [complete]), ["rebooting", 100, null]);
 		assert.deepEqual(status(null, [complete, "reconnects", fresh]), ["updated", 100, "1.4.0"]);
 		assert.deepEqual(status(null, [progress(9), "reconnects", fresh]), ["updated", 100, "1.4.0"]);
 	});
-	test("is rolled back if the same one does", () => {
+	test("is rolled back if the same version reports", () => {
 		assert.deepEqual(status(null, [complete, "reconnects", restartedOld]), ["rolled_back", 100, null]);
 	});
 });
 
-describe("an update that begins before the device has reported its version", () => {
-	test("learns it from the first report", () => {
+describe("update started before the first report", () => {
+	test("takes the old version from the first report", () => {
 		const job = after("1.4.0", [old], null);
 		assert.deepEqual([job.status, job.from], ["pending", "1.3.0"]);
 		assert.deepEqual(status("1.3.0", [old], null), ["pending", null, "1.3.0"]);
 		assert.deepEqual(status("1.4.0", [old, complete, "reconnects", fresh], null), ["updated", 100, "1.4.0"]);
 	});
-	test("or takes the version after the restart for the old one, unless it is the new one", () => {
+	test("takes the version after the restart as the old one, unless it is the new one", () => {
 		assert.deepEqual(status("1.4.0", [complete, "reconnects", old], null), ["rolled_back", 100, "1.4.0"]);
 		assert.deepEqual(status("1.4.0", [complete, "reconnects", fresh], null), ["updated", 100, "1.4.0"]);
 	});
 });
 
-describe("the reason", () => {
+describe("failure reason", () => {
 	for (const [what, steps, reason] of [
 		["what the device says", [progress(9), uplink({ type: "ota_error", reason: "HTTP 404" })], "HTTP 404"],
 		["that it says none", [uplink({ type: "ota_error", reason: "" })], "The device gave no reason."],
@@ -206,13 +206,13 @@ describe("the reason", () => {
 		for (const steps of [[], [progress(5)], [complete], [complete, "reconnects", fresh]] as const)
 			assert.equal(metadataOf(after("1.4.0", steps)).otaReason, null);
 	});
-	test("a rejection of another command, or of a second start_ota, is not one", () => {
+	test("ignores rejections of other commands and of a second start_ota", () => {
 		assert.equal(after("1.4.0", [rejection("set_led")]).status, "pending");
 		assert.equal(after("1.4.0", [progress(5), rejection("start_ota")]).status, "downloading");
 	});
 });
 
-describe("a device whose update timed out", () => {
+describe("device whose update timed out", () => {
 	test("is updating again when it reports progress", () => {
 		assert.deepEqual(status("1.4.0", [progress(43), "falls silent", progress(44)]), [
 			"downloading",
@@ -231,7 +231,7 @@ describe("a device whose update timed out", () => {
 			"1.4.0",
 		]);
 	});
-	test("keeps its reason if it returns with any other version", () => {
+	test("keeps its reason if it returns with another version", () => {
 		for (const back of [restartedOld, other, old])
 			assert.match(
 				String(after("1.4.0", [progress(43), "falls silent", "reconnects", back]).reason),

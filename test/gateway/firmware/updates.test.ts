@@ -18,14 +18,14 @@ import { progress, report, uplink } from "./uplinks.js";
 const complete = uplink({ type: "ota_complete" });
 const minute = 60_000;
 
-/** What is chosen; a test may change it. */
+/** Image selection, controlled by the test. */
 interface Shelf {
 	choice: Choice | { rejection: UpdateRejection };
-	/** The upload that is served. */
+	/** Served upload. */
 	upload?: { sha256: string; version: string };
-	/** What the device that was chosen for runs, if it takes patches. */
+	/** Version of the last device, if it supports patches. */
 	patchable?: string | null | undefined;
-	/** Called while an image is being looked for. */
+	/** Called during image selection. */
 	onChoose?: () => void | Promise<void>;
 }
 
@@ -80,7 +80,7 @@ async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...opti
 	return { directory, updates, shelf, clock, changes, problems };
 }
 
-/** A device that is connected and runs 1.3.0. */
+/** Connected device that runs 1.3.0. */
 function connect(
 	sent: string[] = [],
 	deviceId = "dev-1-a1b2c3",
@@ -102,21 +102,21 @@ function connect(
 	return device;
 }
 
-/** The same device on a new connection. */
+/** Reconnects the same device. */
 function reconnect(device: Device): Device {
 	device.session = connect().session;
 	return device;
 }
 
 describe("trigger_ota", () => {
-	test("sends the image's address below the base URL by which the device connected", async (t) => {
+	test("sends the image URL under the base URL of the connection", async (t) => {
 		const { updates } = await run(t);
 		const sent: string[] = [];
 		assert.equal(await updates.trigger(connect(sent), "latest"), undefined);
 		const url = "http://gateway.lan:8080/releases/firmware-v1.4.0.bin";
 		assert.deepEqual(sent, [JSON.stringify({ command: "start_ota", url })]);
 	});
-	test("sends the certificate only with an https address", async (t) => {
+	test("sends the certificate only with an https URL", async (t) => {
 		const { updates } = await run(t, { certPem: "PEM" });
 		const sent: string[] = [];
 		await updates.trigger(connect(sent, "dev-1-000001", "https://gateway.lan"), "latest");
@@ -126,7 +126,7 @@ describe("trigger_ota", () => {
 			["PEM", undefined],
 		);
 	});
-	test("sends the patch below the same base URL, if its address is not longer than a device takes", async (t) => {
+	test("sends the patch under the same base URL, unless its URL is too long", async (t) => {
 		const { updates, shelf } = await run(t);
 		const [from, to] = ["1".repeat(64), "2".repeat(64)];
 		const path = "/releases/firmware-v1.4.0.from-v1.3.0.patch";
@@ -142,7 +142,7 @@ describe("trigger_ota", () => {
 		);
 		assert.equal(JSON.parse(sent[2] ?? "").url, `${longest}g/releases/firmware-v1.4.0.bin`);
 	});
-	test("asks for a patch only for a device that takes one, from the version that it runs", async (t) => {
+	test("selects a patch only for a supporting device, from its running version", async (t) => {
 		const { updates, shelf } = await run(t);
 		for (const [features, expected] of [
 			[["delta", "quiet"], "1.3.0"],
@@ -152,7 +152,7 @@ describe("trigger_ota", () => {
 			assert.equal(shelf.patchable, expected);
 		}
 	});
-	test("is on disk once it is answered", async (t) => {
+	test("is stored before the response", async (t) => {
 		const { updates, directory } = await run(t);
 		await updates.trigger(connect(), undefined);
 		const content = JSON.parse(await readFile(join(directory, "dev-1-a1b2c3.json"), "utf8"));
@@ -160,7 +160,7 @@ describe("trigger_ota", () => {
 			{ status: "pending", startedAt: 1_000_000, version: "1.4.0", from: "1.3.0" },
 		]);
 	});
-	test("is sent once the update and its device are on disk, and not before", async (t) => {
+	test("is sent only after the update and its device are stored", async (t) => {
 		const writing: (() => void)[] = [];
 		const rename: Disk["rename"] = async (from, to) => {
 			await new Promise<void>((resolve) => writing.push(resolve));
@@ -182,7 +182,7 @@ describe("trigger_ota", () => {
 		assert.equal(await answer, undefined);
 		assert.deepEqual([sent.length, changes.length], [1, 1]);
 	});
-	test("is refused if it, or its device, cannot be written to disk, and may be repeated", async (t) => {
+	test("is rejected if it or its device cannot be written, and may be retried", async (t) => {
 		let isFull = true;
 		const rename: Disk["rename"] = (from, to) => (isFull ? Promise.reject(full()) : fs.rename(from, to));
 		let isDeviceKept = true;
@@ -200,7 +200,7 @@ describe("trigger_ota", () => {
 		assert.equal(sent.length, 1);
 		assert.deepEqual(await readdir(directory), ["dev-1-a1b2c3.json"]);
 	});
-	test("keeps what the device reports while it is being written", async (t) => {
+	test("keeps reports that arrive during the write", async (t) => {
 		let onRename = () => {};
 		const rename: Disk["rename"] = async (from, to) => {
 			await fs.rename(from, to);
@@ -220,7 +220,7 @@ describe("trigger_ota", () => {
 				["failed", "pending"],
 			);
 	});
-	test("answers why there is no image, and leaves the device unchanged", async (t) => {
+	test("returns the reason for a missing image, and leaves the device unchanged", async (t) => {
 		const { updates, shelf, changes } = await run(t);
 		const rejection = { code: "unknown_version", message: "There is no such release." } as const;
 		shelf.choice = { rejection };
@@ -228,7 +228,7 @@ describe("trigger_ota", () => {
 		assert.deepEqual(await updates.trigger(connect(sent), "9.9.9"), rejection);
 		assert.deepEqual([sent, changes], [[], []]);
 	});
-	test("is refused while the device is being updated, and not after", async (t) => {
+	test("is rejected during an update, and accepted after", async (t) => {
 		const { updates } = await run(t);
 		const device = connect();
 		const code = async () => (await updates.trigger(device, "latest"))?.code;
@@ -244,7 +244,7 @@ describe("trigger_ota", () => {
 			["failed", "pending"],
 		);
 	});
-	test("is refused if the device disconnected while an image was selected", async (t) => {
+	test("is rejected if the device disconnected during image selection", async (t) => {
 		const { updates, shelf } = await run(t);
 		const sent: string[] = [];
 		const device = connect(sent);
@@ -254,7 +254,7 @@ describe("trigger_ota", () => {
 		assert.equal((await updates.trigger(device, "latest"))?.code, "target_offline");
 		assert.deepEqual([sent, updates.historyOf(device.deviceId)], [[], []]);
 	});
-	test("is sent on the connection that the device has then", async (t) => {
+	test("is sent on the current connection of the device", async (t) => {
 		const { updates, shelf } = await run(t);
 		const [first, second]: string[][] = [[], []];
 		const device = connect(first);
@@ -264,7 +264,7 @@ describe("trigger_ota", () => {
 		await updates.trigger(device, "latest");
 		assert.deepEqual([first?.length, second?.length], [0, 1]);
 	});
-	test("may be tried again after the selection failed", async (t) => {
+	test("may be retried after a failed selection", async (t) => {
 		const { updates, shelf } = await run(t);
 		const device = connect();
 		shelf.onChoose = () => Promise.reject(new Error("EIO"));
@@ -274,8 +274,8 @@ describe("trigger_ota", () => {
 	});
 });
 
-describe("what monitors receive", () => {
-	test("each change once, in order, up to the new version", async (t) => {
+describe("monitor notification", () => {
+	test("is sent once per change, in order, up to the new version", async (t) => {
 		const { updates, changes } = await run(t);
 		const device = connect();
 		await updates.trigger(device, "latest");
@@ -300,7 +300,7 @@ describe("what monitors receive", () => {
 			[],
 		);
 	});
-	test("an update by a forwarded start_ota", async (t) => {
+	test("covers an update by a forwarded start_ota", async (t) => {
 		const { updates, changes } = await run(t);
 		const device = connect();
 		for (const step of [report("1.3.0", 9), progress(10), complete]) updates.onUplink(device, step);
@@ -308,7 +308,7 @@ describe("what monitors receive", () => {
 		const steps = changes.map(({ otaStatus, otaVersion }) => `${otaStatus} ${otaVersion}`);
 		assert.deepEqual(steps, ["downloading null", "rebooting null", "updated 1.5.0"]);
 	});
-	test("nothing for reports of a device that is not being updated", async (t) => {
+	test("is not sent for reports of a device without an update", async (t) => {
 		const { updates, changes } = await run(t);
 		updates.onConnected(connect());
 		updates.onUplink(connect(), report("1.3.0"));
@@ -316,8 +316,8 @@ describe("what monitors receive", () => {
 	});
 });
 
-describe("silence", () => {
-	test("of five minutes ends an update; its own messages count, reports do not", async (t) => {
+describe("update timeout", () => {
+	test("expires after five minutes, extended by update messages but not by reports", async (t) => {
 		const { updates, clock } = await run(t);
 		const device = connect();
 		await updates.trigger(device, "latest");
@@ -337,7 +337,7 @@ describe("silence", () => {
 		updates.onUplink(device, progress(11));
 		assert.equal(device.metadata.otaStatus, "downloading");
 	});
-	test("is measured independently of the wall clock", async (t) => {
+	test("is independent of the wall clock", async (t) => {
 		const { updates, clock } = await run(t);
 		const device = connect();
 		await updates.trigger(device, "latest");
@@ -350,7 +350,7 @@ describe("silence", () => {
 		updates.expire();
 		assert.equal(device.metadata.otaStatus, "failed");
 	});
-	test("writes nothing: only progress does", async (t) => {
+	test("is not written, unlike progress", async (t) => {
 		let writes = 0;
 		const open: Disk["open"] = (path, flags, mode) => {
 			if (flags === "wx") writes += 1;
@@ -362,7 +362,7 @@ describe("silence", () => {
 		const look = async () => {
 			clock.pass(2000);
 			updates.expire();
-			// A record's writer is asked in order: once this one is on disk, all before it are.
+			// Writes are sequential: once this one is on disk, all earlier ones are.
 			await updates.trigger(connect([], "dev-1-000009"), "latest");
 			await updates.forget("dev-1-000009");
 			const written = writes - 1;
@@ -377,7 +377,7 @@ describe("silence", () => {
 		updates.onUplink(device, progress(20));
 		assert.equal(await look(), 1);
 	});
-	test("ends the updates of disconnected devices too", async (t) => {
+	test("applies to disconnected devices", async (t) => {
 		const { updates, clock, changes } = await run(t);
 		const device = connect();
 		await updates.trigger(device, "latest");
@@ -392,7 +392,7 @@ describe("silence", () => {
 });
 
 describe("a restart of the gateway", () => {
-	/** Runs until something has happened, stops, and runs again an hour later. */
+	/** Runs, stops, and restarts an hour later. */
 	async function restart(t: TestContext, steps: readonly Parameters<Updates["onUplink"]>[1][]) {
 		const first = await run(t);
 		const device = connect();
@@ -405,7 +405,7 @@ describe("a restart of the gateway", () => {
 		return { ...second, device: returned };
 	}
 
-	test("in the middle of a download: it continues where it was", async (t) => {
+	test("continues a download in progress", async (t) => {
 		const { updates, device } = await restart(t, [progress(10), progress(43)]);
 		assert.deepEqual([device.metadata.otaStatus, device.metadata.otaPercent], ["downloading", 43]);
 		assert.equal((await updates.trigger(device, "latest"))?.code, "ota_in_progress");
@@ -416,13 +416,13 @@ describe("a restart of the gateway", () => {
 		updates.onUplink(reconnect(device), report("1.4.0"));
 		assert.equal(device.metadata.otaStatus, "updated");
 	});
-	test("while the device restarts: the version that it then reports decides", async (t) => {
+	test("determines the result by the version reported after a device restart", async (t) => {
 		const { updates, device } = await restart(t, [complete]);
 		assert.equal(device.metadata.otaStatus, "rebooting");
 		updates.onUplink(device, report("1.4.0"));
 		assert.equal(device.metadata.otaStatus, "updated");
 	});
-	test("gives a device another five minutes", async (t) => {
+	test("gives a device five more minutes", async (t) => {
 		const { updates, device, clock } = await restart(t, [progress(10)]);
 		clock.pass(5 * minute - 1);
 		updates.expire();
@@ -431,7 +431,7 @@ describe("a restart of the gateway", () => {
 		updates.expire();
 		assert.equal(device.metadata.otaStatus, "failed");
 	});
-	test("how it ended is still known", async (t) => {
+	test("keeps the result", async (t) => {
 		const { device } = await restart(t, [uplink({ type: "ota_error", reason: "HTTP 404" })]);
 		assert.deepEqual(device.metadata, {
 			otaStatus: "failed",
@@ -442,8 +442,8 @@ describe("a restart of the gateway", () => {
 	});
 });
 
-describe("records on disk", () => {
-	test("the last ten updates of a device are stored, with their reasons", async (t) => {
+describe("update records", () => {
+	test("contain the last ten updates of a device with their reasons", async (t) => {
 		const { updates, directory } = await run(t);
 		const device = connect();
 		for (let round = 0; round < 12; round++) {
@@ -458,7 +458,7 @@ describe("records on disk", () => {
 			Array.from({ length: 10 }, (_, index) => `no ${index + 2}`),
 		);
 	});
-	test("those of many devices are all written with their latest state", async (t) => {
+	test("are written with the latest state for many devices", async (t) => {
 		const { updates, directory } = await run(t);
 		const devices = Array.from({ length: 50 }, (_, index) => connect([], `dev-1-${index}`));
 		const triggered = Promise.all(devices.map((device) => updates.trigger(device, "latest")));
@@ -471,7 +471,7 @@ describe("records on disk", () => {
 		for (const { deviceId } of devices)
 			assert.equal(again.updates.historyOf(deviceId).at(-1)?.status, "rebooting");
 	});
-	test("a damaged one is reported and loses only that device's history", async (t) => {
+	test("are reported if damaged, losing only that device's history", async (t) => {
 		const first = await run(t);
 		await first.updates.trigger(connect(), "latest");
 		await first.updates.trigger(connect([], "dev-1-other"), "latest");
@@ -488,7 +488,7 @@ describe("records on disk", () => {
 		);
 		assert.equal(await updates.trigger(connect([], "dev-1-other"), "latest"), undefined);
 	});
-	test("a change that cannot be written is reported, and tried again every second until it is written", async (t) => {
+	test("are retried every second after a reported write error", async (t) => {
 		t.mock.timers.enable({ apis: ["setTimeout"] });
 		let isFull = false;
 		const rename: Disk["rename"] = (from, to) => (isFull ? Promise.reject(full()) : fs.rename(from, to));
@@ -508,7 +508,7 @@ describe("records on disk", () => {
 		await settled(() => updates.readinessProblem === undefined);
 		assert.match(await readFile(join(directory, "dev-1-a1b2c3.json"), "utf8"), /"rebooting"/);
 	});
-	test("one with a time outside of the range of Date is damaged; one before 1970 is not", async (t) => {
+	test("are damaged with a time outside the range of Date, but not before 1970", async (t) => {
 		const first = await run(t, { at: -5000 });
 		await first.updates.trigger(connect(), "latest");
 		await first.updates.close();
@@ -523,7 +523,7 @@ describe("records on disk", () => {
 	});
 });
 
-describe("a clock that is set in the middle of an update", () => {
+describe("clock change during an update", () => {
 	const hour = 60 * minute;
 	for (const step of [hour, -hour])
 		test(`by ${step / hour} hour: a lost connection is no restart, a restart is one`, async (t) => {
@@ -555,7 +555,7 @@ describe("a clock that is set in the middle of an update", () => {
 				assert.equal(device.metadata.otaStatus, expected);
 			}
 		});
-	test("across a restart of the gateway: the wall clock is used once, for the age of an update", async (t) => {
+	test("across a restart affects only the age of an update", async (t) => {
 		const first = await run(t);
 		await first.updates.trigger(connect(), "latest");
 		await first.updates.close();
@@ -568,14 +568,14 @@ describe("a clock that is set in the middle of an update", () => {
 		second.updates.onUplink(reconnect(device), report("1.3.0", 5));
 		assert.match(String(device.metadata.otaReason), /restarted in the middle/);
 	});
-	test("and a restart of the gateway: the device's own uptime says whether it has restarted", async (t) => {
+	test("with a gateway restart detects device restarts by uptime", async (t) => {
 		const first = await run(t);
 		const begun = connect();
 		begun.uptimeSeconds = 600;
 		await first.updates.trigger(begun, "latest");
 		first.updates.onUplink(begun, progress(40));
 		await first.updates.close();
-		// The clock was behind when the update began, and is right again.
+		// The clock was slow at the start of the update, and is correct again.
 		const second = await run(t, { directory: first.directory, at: 1_000_000 + hour });
 		const device = connect();
 		second.updates.onConnected(device);
@@ -586,7 +586,7 @@ describe("a clock that is set in the middle of an update", () => {
 	});
 });
 
-describe("an upload that is replaced after the update was asked for", () => {
+describe("upload replaced after the update request", () => {
 	async function replaced(t: TestContext) {
 		const running = await run(t);
 		const { updates, shelf } = running;
@@ -606,7 +606,7 @@ describe("an upload that is replaced after the update was asked for", () => {
 		assert.equal(device.metadata.otaStatus, "failed");
 		assert.equal(device.metadata.otaReason, `The device came back with 1.5.0. ${note}`);
 	});
-	test("is named if the device refuses it", async (t) => {
+	test("is named if the device rejects it", async (t) => {
 		const { updates, device } = await replaced(t);
 		updates.onUplink(device, uplink({ type: "ota_error", reason: "The image is for PROTO-1." }));
 		assert.equal(device.metadata.otaReason, `The image is for PROTO-1. ${note}`);
@@ -619,7 +619,7 @@ describe("an upload that is replaced after the update was asked for", () => {
 	});
 });
 
-describe("an update that is requested while the previous one is on probation", () => {
+describe("update requested during the probation of the previous one", () => {
 	const busy = uplink({
 		type: "command_error",
 		deviceId: "dev-1-a1b2c3",
@@ -646,7 +646,7 @@ describe("an update that is requested while the previous one is on probation", (
 		return { ...running, device, fallBack, jobs };
 	}
 
-	test("and refused: a rollback after that is announced", async (t) => {
+	test("is rejected, and a later rollback is reported", async (t) => {
 		const { updates, device, fallBack, jobs } = await onProbation(t);
 		updates.onUplink(device, busy);
 		assert.match(String(device.metadata.otaReason), /refused it \(busy\)/);
@@ -658,13 +658,13 @@ describe("an update that is requested while the previous one is on probation", (
 			/went back to 1\.3\.0; the new firmware ended: hung \(watchdog\)/,
 		);
 	});
-	test("and not answered: a rollback ends both", async (t) => {
+	test("ends with the previous one at a rollback if unanswered", async (t) => {
 		const { fallBack, jobs, updates, device } = await onProbation(t);
 		fallBack();
 		assert.deepEqual(jobs(), ["1.5.0 failed", "1.4.0 rolled_back"]);
 		assert.match(String(updates.historyOf(device.deviceId)[0]?.reason), /went back .+ before this began/);
 	});
-	test("and carried out: the version after the restart belongs to it", async (t) => {
+	test("determines its result by the version after the restart", async (t) => {
 		const { updates, device, fallBack, jobs } = await onProbation(t, "1.3.0");
 		updates.onUplink(device, progress(100));
 		updates.onUplink(device, complete);
@@ -673,7 +673,7 @@ describe("an update that is requested while the previous one is on probation", (
 	});
 });
 
-test("a refused update is not resumed after a restart, even if it could not be removed from disk", async (t) => {
+test("does not resume a rejected update after a restart, even if still on disk", async (t) => {
 	const rm: Disk["rm"] = async () => Promise.reject(Object.assign(new Error("EROFS"), { code: "EROFS" }));
 	const { updates, directory } = await run(t, { disk: { ...fs, rm }, keepDevice: async () => false });
 	const { deviceId } = connect();
@@ -683,15 +683,15 @@ test("a refused update is not resumed after a restart, even if it could not be r
 	assert.deepEqual(restarted.updates.historyOf(deviceId), []);
 });
 
-describe("a device that is forgotten", () => {
-	test("while an update of it begins: nothing is written after it is removed", async (t) => {
+describe("forgotten device", () => {
+	test("is not rewritten by an update that starts meanwhile", async (t) => {
 		const device = connect();
 		let isGone: Promise<boolean> | undefined;
 		let isRemoved = false;
 		const keepDevice = async () => {
 			device.session.connected = false;
 			isGone = updates.forget(device.deviceId);
-			// So long as it takes to remove what is there, unless that waits.
+			// Long enough for the removal, unless it waits.
 			for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 			isRemoved = (await readdir(directory)).length === 0;
 			return true;
@@ -705,7 +705,7 @@ describe("a device that is forgotten", () => {
 		assert.deepEqual([await readdir(directory), updates.historyOf(device.deviceId)], [[], []]);
 	});
 
-	test("while the progress of its update is written", async (t) => {
+	test("is not rewritten by update progress", async (t) => {
 		let release = () => {};
 		const held = new Promise<void>((resolve) => {
 			release = resolve;
@@ -728,7 +728,7 @@ describe("a device that is forgotten", () => {
 		assert.deepEqual(await readdir(directory), []);
 	});
 
-	test("stays, with its updates, if its files cannot be removed", async (t) => {
+	test("is kept with its updates if its files cannot be removed", async (t) => {
 		const rm: Disk["rm"] = async () => Promise.reject(Object.assign(new Error("EIO"), { code: "EIO" }));
 		const { updates, directory } = await run(t, { disk: { ...fs, rm } });
 		const device = connect();
@@ -746,14 +746,14 @@ function full(): Error {
 	return Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
 }
 
-test("an update of a device that is connected to another process is timed out there, or here if that is down", async (t) => {
+test("times out an update at the device's process, or here if that is down", async (t) => {
 	const { updates, clock } = await run(t);
 	let isUp = true;
 	const { deviceId, session } = connect();
 	const link = { isRemote: true, send: () => {}, isOpen: () => isUp, close: () => {} };
 	const device = new Device(deviceId, new Session(session.handshake, link, 0));
 	updates.take(deviceId, [{ status: "downloading", percent: 7, startedAt: clock.now }], device);
-	// That process says what it shows.
+	// The other process determines its state.
 	assert.equal(device.metadata.otaStatus, "idle");
 	clock.pass(6 * minute);
 	updates.expire();

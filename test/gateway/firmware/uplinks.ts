@@ -1,4 +1,4 @@
-/** A device's uplinks during an update. */
+/** Uplinks of a device during an update. */
 
 import { checkUplink, type Uplink } from "../../../device/protocol/messages.js";
 import { sampleReport, withField } from "../../support/sample-report.js";
@@ -13,7 +13,7 @@ export function progress(percent: number): Uplink {
 	return uplink({ type: "ota_progress", percent, bytes_written: percent * 10, bytes_total: 1000 });
 }
 
-/** @param uptimeSeconds since the device's start */
+/** @param uptimeSeconds time since the start of the device */
 export function report(version: string, uptimeSeconds = 0, resetReason = "SW_RESET"): Uplink {
 	const health = {
 		uptime_seconds: uptimeSeconds,

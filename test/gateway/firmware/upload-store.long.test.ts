@@ -28,7 +28,7 @@ describe("kill -9 at any step of an upload", () => {
 		const imagePath = join(directory, "next");
 		await writeFile(imagePath, next);
 
-		/** @returns whether it was killed, and what counts after the restart */
+		/** @returns whether it was killed, and the current firmware after the restart */
 		const killAt = async (step: number) => {
 			const folder = join(directory, String(step));
 			await keep(folder, previous, "previous.bin");

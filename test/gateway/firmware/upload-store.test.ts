@@ -17,7 +17,7 @@ function sha256(bytes: Uint8Array): string {
 	return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** The n-th step that needs room on disk finds none; undefined where there are fewer. */
+/** Disk whose n-th step fails with ENOSPC; undefined if there are fewer steps. */
 function fullDisk() {
 	let at = Number.POSITIVE_INFINITY;
 	let count = 0;
@@ -38,8 +38,8 @@ function fullDisk() {
 	};
 }
 
-describe("a full disk", () => {
-	test("at any step of an upload answers 507, and the previous firmware is still served", async (t) => {
+describe("full disk", () => {
+	test("returns 507 at any step of an upload, and keeps the previous firmware", async (t) => {
 		const full = fullDisk();
 		const serving = await runFirmwareServer(t, { disk: full.disk });
 		const status = (await serving.upload(previous)).json;
@@ -63,7 +63,7 @@ describe("a full disk", () => {
 	});
 });
 
-test("each file is synced before it is renamed, and the folder after: a power cut leaves no name without content", async (t) => {
+test("syncs each file before its rename, and the folder after, against power loss", async (t) => {
 	const steps: string[] = [];
 	const disk = countingDisk((_number, operation) => void steps.push(operation));
 	const directory = await temporaryDirectory(t);
@@ -76,7 +76,7 @@ test("each file is synced before it is renamed, and the folder after: a power cu
 	assert.deepEqual(steps, [...file, ...file]);
 });
 
-describe("a damaged folder", () => {
+describe("damaged folder", () => {
 	for (const [what, name, content] of [
 		["its description is no JSON", "upload.json", "{"],
 		["its description lacks a field", "upload.json", '{"filename":"x.bin","size":5}'],
@@ -93,7 +93,7 @@ describe("a damaged folder", () => {
 			await keep(folder, next, "next.bin");
 			assert.equal((await openStore(folder, [])).current?.sha256, sha256(next));
 		});
-	test("a folder in place of its description, and one with a leftover's name: both are logged, and it opens", async (t) => {
+	test("opens and logs folders named like its description or a leftover", async (t) => {
 		const folder = await temporaryDirectory(t);
 		await mkdir(join(folder, "upload.json"));
 		await mkdir(join(folder, "x.tmp"));
@@ -106,7 +106,7 @@ describe("a damaged folder", () => {
 		assert.match(String(problems[1]), /stays on disk: .*x\.tmp/);
 		assert.equal((await readdir(folder)).length, 3, "a binary is gone");
 	});
-	test("a binary that cannot be read now is reported once, and used once it can be read", async (t) => {
+	test("reports an unreadable binary once, and uses it when readable", async (t) => {
 		t.mock.timers.enable({ apis: ["setTimeout"] });
 		const folder = await temporaryDirectory(t);
 		await keep(folder, previous, "previous.bin");
@@ -131,7 +131,7 @@ describe("a damaged folder", () => {
 		assert.equal(problems.length, 1);
 		assert.equal(await inNextRun(folder), sha256(previous));
 	});
-	test("too many open files while an upload is stored: the previous one stays, in the next run too", async (t) => {
+	test("keeps the previous upload on EMFILE, across a restart", async (t) => {
 		const folder = await temporaryDirectory(t);
 		await keep(folder, previous, "previous.bin");
 		const disk = { ...fs };
@@ -146,7 +146,7 @@ describe("a damaged folder", () => {
 		assert.equal(store.current?.sha256, sha256(previous));
 		assert.equal(await inNextRun(folder), sha256(previous));
 	});
-	test("leftovers of a run that was killed are removed", async (t) => {
+	test("removes leftovers of a killed run", async (t) => {
 		const folder = await temporaryDirectory(t);
 		await keep(folder, previous, "previous.bin");
 		await writeFile(join(folder, "upload.1234.tmp"), "half");
@@ -156,7 +156,7 @@ describe("a damaged folder", () => {
 	});
 });
 
-/** @returns the SHA-256 of the firmware that a gateway finds that starts now */
+/** @returns the SHA-256 of the firmware found by a new gateway */
 async function inNextRun(directory: string): Promise<string | undefined> {
 	const problems: string[] = [];
 	const { current } = await openStore(directory, problems);

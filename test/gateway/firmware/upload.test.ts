@@ -37,7 +37,7 @@ function sha256(bytes: Uint8Array): string {
 	return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Only the current binary, and its description. */
+/** Names of the current binary and its description. */
 async function assertStored(serving: FirmwareServer, expected: Uint8Array): Promise<void> {
 	assert.deepEqual(
 		(await readdir(serving.uploadsDir)).sort(),
@@ -47,13 +47,13 @@ async function assertStored(serving: FirmwareServer, expected: Uint8Array): Prom
 	assert.equal(Buffer.compare(body, expected), 0);
 }
 
-/** Resolves once the folder holds that many files: the upload has begun, or its traces are gone. */
+/** Resolves once the folder has this number of files, at the start or end of an upload. */
 async function untilFiles(serving: FirmwareServer, count: number): Promise<void> {
 	await waitUntil(async () => (await readdir(serving.uploadsDir)).length === count);
 }
 
 describe("before the first upload", () => {
-	test("the status has every field, and the binary is not found", async (t) => {
+	test("returns a status with every field, and 404 for the binary", async (t) => {
 		const { request } = await runFirmwareServer(t);
 		const status = await request("/ota/status");
 		assert.equal(status.status, 200);
@@ -80,8 +80,8 @@ describe("before the first upload", () => {
 	});
 });
 
-describe("an upload", () => {
-	test("is answered with the image's facts, shown in the status and served", async (t) => {
+describe("upload", () => {
+	test("returns the image details, shown in the status and served", async (t) => {
 		const now = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 		const serving = await runFirmwareServer(t, { now: () => now });
 		const { status, json } = await serving.upload(image, "xs_esp32.bin");
@@ -100,7 +100,7 @@ describe("an upload", () => {
 		assert.deepEqual((await serving.request("/ota/status")).json, json);
 		await assertStored(serving, image);
 	});
-	test("may have other data after the image, and is stored, named and served with it", async (t) => {
+	test("may have trailing data, which is stored, named and served", async (t) => {
 		const serving = await runFirmwareServer(t);
 		for (const file of [image, withoutHash(image)].map((each) =>
 			Buffer.concat([each, Buffer.alloc(5000, "x")]),
@@ -114,7 +114,7 @@ describe("an upload", () => {
 			assert.equal(headers["repr-digest"], `sha-256=:${digest}:`);
 		}
 	});
-	test("replaces the previous one, also in the next run of the gateway", async (t) => {
+	test("replaces the previous one, across a restart", async (t) => {
 		const first = await runFirmwareServer(t);
 		await first.upload(image);
 		const { json } = await first.upload(other);
@@ -126,7 +126,7 @@ describe("an upload", () => {
 		await assertStored(second, other);
 		assert.equal((await second.request("/ota/status")).json.filename, "again.bin");
 	});
-	test("may come with other fields and files around it, and in any pieces", async (t) => {
+	test("may have other fields and files, and arrive in any chunks", async (t) => {
 		const serving = await runFirmwareServer(t);
 		const body = form(
 			textPart("note", "hello"),
@@ -145,11 +145,11 @@ describe("an upload", () => {
 		assert.match(answer.toString(), /^HTTP\/1\.1 201 /);
 		await assertStored(serving, image);
 	});
-	test("of the largest size is accepted", async (t) => {
+	test("is accepted at the maximum size", async (t) => {
 		const serving = await runFirmwareServer(t, { maxBytes: image.length });
 		assert.equal((await serving.upload(image)).status, 201);
 	});
-	test("is stored with any content if images are not checked, without facts about it", async (t) => {
+	test("is stored with any content and without details if images are not checked", async (t) => {
 		const serving = await runFirmwareServer(t, { checkImages: false });
 		const content = Buffer.from("firmware of another kind");
 		const { status, json } = await serving.upload(content);
@@ -258,7 +258,7 @@ const bad: readonly BadUpload[] = [
 	],
 ];
 
-describe("an upload is refused with its reason, and the previous firmware served byte for byte", () => {
+describe("upload is rejected with a reason, and the previous firmware served unchanged", () => {
 	for (const [what, status, detail, send] of bad)
 		test(what, async (t) => {
 			const serving = await runFirmwareServer(t, { maxBytes: limit });
@@ -280,7 +280,7 @@ describe("an upload is refused with its reason, and the previous firmware served
 			await assertStored(serving, other);
 			assert.deepEqual(serving.problems, []);
 		});
-	test("a form that breaks off in any file, without an unhandled error", async (t) => {
+	test("truncated in any file, without an unhandled error", async (t) => {
 		const uncaught: unknown[] = [];
 		const listener = (error: unknown) => void uncaught.push(error);
 		process.on("uncaughtException", listener);
@@ -305,8 +305,8 @@ describe("an upload is refused with its reason, and the previous firmware served
 	});
 });
 
-describe("concurrent uploads", () => {
-	test("two at the same time: each is complete, and the one that ends last counts", async (t) => {
+describe("concurrent upload", () => {
+	test("stores two at once completely, and the last one wins", async (t) => {
 		const serving = await runFirmwareServer(t);
 		for (let round = 0; round < 10; round++) {
 			const answers = await Promise.all([serving.upload(image), serving.upload(other)]);
@@ -319,7 +319,7 @@ describe("concurrent uploads", () => {
 			assert.equal(status.version, status.sha256 === sha256(image) ? "1.4.0" : "1.5.0");
 		}
 	});
-	test("one that is read while it is replaced is complete, old or new", async (t) => {
+	test("is served completely, old or new, while replaced", async (t) => {
 		const serving = await runFirmwareServer(t);
 		await serving.upload(image);
 		let replacing = true;
@@ -357,7 +357,7 @@ describe("concurrent uploads", () => {
 			assertSameBytes(body, other);
 			assert.deepEqual(serving.problems, []);
 		});
-	test("more than four at the same time are refused with Retry-After", async (t) => {
+	test("is rejected with Retry-After above four at once", async (t) => {
 		const serving = await runFirmwareServer(t);
 		const sockets = [1, 2, 3, 4].map(() => beginUpload(serving, image.subarray(0, 10_000)));
 		await untilFiles(serving, 4);
@@ -367,7 +367,7 @@ describe("concurrent uploads", () => {
 		await untilFiles(serving, 0);
 		assert.equal((await serving.upload(image)).status, 201);
 	});
-	test("four that have stalled do not block other addresses", { skip: onLinux }, async (t) => {
+	test("does not block other addresses with four stalled ones", { skip: onLinux }, async (t) => {
 		const serving = await runFirmwareServer(t);
 		for (let count = 0; count < 4; count += 1) beginUpload(serving, image.subarray(0, 10_000));
 		await untilFiles(serving, 4);
@@ -379,7 +379,7 @@ describe("concurrent uploads", () => {
 		response.resume();
 		assert.equal(response.statusCode, 201);
 	});
-	test("a stalled one is answered 408 and leaves no file; a slow one is accepted", async (t) => {
+	test("returns 408 and leaves no file if stalled, and is accepted if slow", async (t) => {
 		const serving = await runFirmwareServer(t, { progressMs: 1000 });
 		const stalled = beginUpload(serving, image.subarray(0, 10_000));
 		const [answer] = await nextEvent(stalled, "data");
@@ -400,7 +400,7 @@ describe("concurrent uploads", () => {
 		response.resume();
 		assert.equal(response.statusCode, 201);
 	});
-	test("one whose client disconnects leaves no file", async (t) => {
+	test("leaves no file if its client disconnects", async (t) => {
 		const serving = await runFirmwareServer(t);
 		await serving.upload(other);
 		for (const length of [0, 100, 30_000, image.length]) {
@@ -414,7 +414,7 @@ describe("concurrent uploads", () => {
 	});
 });
 
-test("a client that disconnects before its upload has a file leaves none", async (t) => {
+test("leaves no file if its client disconnects before one exists", async (t) => {
 	const steps = new EventEmitter();
 	const open: typeof fs.open = async (...parameters) => {
 		if (parameters[1] !== "wx") return fs.open(...parameters);
@@ -439,7 +439,7 @@ test("a client that disconnects before its upload has a file leaves none", async
 	await untilFiles(serving, 0);
 });
 
-/** The beginning of an upload, on a socket that stays open. */
+/** Starts an upload on a socket that stays open. */
 function beginUpload(serving: FirmwareServer, content: Uint8Array) {
 	const socket = connect(serving.port, "127.0.0.1").on("error", () => {});
 	socket.write(
@@ -449,7 +449,7 @@ function beginUpload(serving: FirmwareServer, content: Uint8Array) {
 	return socket;
 }
 
-test("a rejection reaches a client that is still sending", async (t) => {
+test("delivers a rejection to a client that is still sending", async (t) => {
 	const serving = await runFirmwareServer(t);
 	const socket = connect(serving.port, "127.0.0.1");
 	socket.write(
@@ -459,12 +459,12 @@ test("a rejection reaches a client that is still sending", async (t) => {
 	socket.write(filePart(image).subarray(0, 1000));
 	const [answer] = await nextEvent(socket, "data");
 	assert.match(answer.toString(), /^HTTP\/1\.1 400 .*Connection: close.*send a file in it/s);
-	// It is read on, so that nothing is reset; the end of the body ends the connection.
+	// The gateway reads on to avoid a reset; the end of the body ends the connection.
 	socket.write(Buffer.alloc(900_000));
 	await nextEvent(socket, "end");
 });
 
-test("a file's name is shown without path and invisible characters", () => {
+test("shows a file name without path and invisible characters", () => {
 	for (const [given, shown] of [
 		["xs_esp32.bin", "xs_esp32.bin"],
 		["/etc/passwd", "passwd"],
@@ -483,13 +483,13 @@ test("a file's name is shown without path and invisible characters", () => {
 		assert.equal(cleanFilename(given), shown);
 });
 
-test("a file without a name gets one", async (t) => {
+test("names an unnamed file", async (t) => {
 	const serving = await runFirmwareServer(t);
 	const { status, json } = await serving.post(form(namelessPart(image)));
 	assert.deepEqual([status, json.filename], [201, "firmware.bin"]);
 });
 
-test("a name that a browser sends as UTF-8 is kept", async (t) => {
+test("keeps a UTF-8 file name of a browser", async (t) => {
 	const serving = await runFirmwareServer(t);
 	assert.equal((await serving.upload(image, "Gerät.bin")).json.filename, "Gerät.bin");
 	const { headers } = await serving.request("/ota/firmware.bin");

@@ -1,4 +1,4 @@
-/** What people have seen at any of several gateways. */
+/** Tests of issues dismissed at any of several gateways. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import { memoryBuses } from "../cluster/memory-buses.js";
 
 const deviceId = "dev-1-a1b2c3";
 
-test("what is seen at one gateway is seen at all", async (t) => {
+test("dismisses an issue at all gateways", async (t) => {
 	const [a, b] = await runGateways(t, await memoryBuses(), 2);
 	const monitors = [await a.watch(), await b.watch()];
 	const device = await a.join(deviceId);

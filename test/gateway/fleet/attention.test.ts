@@ -249,7 +249,7 @@ const post = ({ url }: Pick<RunningGateway, "url">, items: readonly object[]) =>
 		body: JSON.stringify({ items }),
 	});
 
-test("a crash that is seen stays so after a restart of the gateway; the next one brings it back, also in the summary", async (t) => {
+test("keeps a crash dismissed across a restart until the next one", async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const watch = async (gateway: RunningGateway) => {
 		const client = await gateway.open("/monitor", { headers: bearer(monitorToken) });
@@ -287,7 +287,7 @@ test("a crash that is seen stays so after a restart of the gateway; the next one
 	assert.equal((await later.until(false)).count, 2);
 });
 
-test("a rejection that is seen is marked until it is repeated", async (t) => {
+test("keeps a rejection dismissed until it is repeated", async (t) => {
 	const gateway = await runGateway(t);
 	const refuse = () => gateway.refused("/device", { "Device-Id": deviceId, Authorization: "Bearer x" });
 	const list = async () => {
@@ -306,7 +306,7 @@ test("a rejection that is seen is marked until it is repeated", async (t) => {
 	assert.match(await wrong.text(), /items\.0\.kind must be one of/);
 });
 
-test("what is marked while the disk is full is said to be kept later", async (t) => {
+test("reports dismissals on a full disk as stored later", async (t) => {
 	let isFull = false;
 	const full = () => Promise.reject(Object.assign(new Error("no space"), { code: "ENOSPC" }));
 	const open: Disk["open"] = (path, ...words) =>

@@ -1,4 +1,4 @@
-/** Causes of crashes that devices of several gateways report. */
+/** Tests of crash causes reported by devices of several gateways. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ import { limits } from "../cluster/gateways.js";
 import { memoryBuses } from "../cluster/memory-buses.js";
 import { countOf, crashed, crashOf, run, until } from "./crashed.js";
 
-test("several gateways count all crashes once, also those of one moment, and one of them tells a new cause", async (t) => {
+test("counts each crash once across gateways, and reports a new cause at one of them", async (t) => {
 	const buses = await memoryBuses();
 	const join = async () => {
 		const dataDir = await temporaryDirectory(t);

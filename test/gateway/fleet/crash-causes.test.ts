@@ -14,7 +14,7 @@ import { eventually } from "../../support/eventually.js";
 import { bearer, monitorToken } from "../../support/running.js";
 import { countOf, crashed, crashes, crashOf, run, until } from "./crashed.js";
 
-test("crashes of one cause are counted together over devices and versions, also after a restart", async (t) => {
+test("counts crashes by cause over devices and versions, across a restart", async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const { gateway, told } = await run(t, { dataDir });
 	await crashed(gateway, "dev-1-a1b2c3", crashOf("1a", { firmware_version: "1.3.2" }));
@@ -44,7 +44,7 @@ test("crashes of one cause are counted together over devices and versions, also 
 	});
 	assert.equal(response.status, 204);
 	await gateway.gateway.close();
-	// As before signatures were kept.
+	// Record without a signature, as stored by earlier releases.
 	const file = join(dataDir, "crashes", "dev-1-a1b2c4.json");
 	const text = await fs.readFile(file, "utf8");
 	const older = text.replaceAll(/,\s*"cause": "[0-9a-f]{16}"/g, "");
@@ -65,7 +65,7 @@ test("crashes of one cause are counted together over devices and versions, also 
 	assert.deepEqual(toldLater, []);
 });
 
-/** Causes on disk, and a clock. */
+/** Causes on disk with a clock. */
 async function count(t: TestContext, disk: Disk = fs) {
 	const clock = { ms: Date.parse("2026-11-21T12:00:00Z") };
 	const base = createBase({ dataDir: await temporaryDirectory(t), disk, now: () => clock.ms });
@@ -79,7 +79,7 @@ async function count(t: TestContext, disk: Disk = fs) {
 	});
 	await causes.open();
 	t.after(() => causes.close());
-	/** With what its store would keep. */
+	/** Adds a crash as its store keeps it. */
 	const crash = async (deviceId: string, changes: Partial<Crash>) => {
 		const one = crashOf("1a", changes);
 		const version = one.firmware_version;
@@ -89,7 +89,7 @@ async function count(t: TestContext, disk: Disk = fs) {
 	return { clock, causes, crash, told };
 }
 
-test("crashes and devices are counted by version", async (t) => {
+test("counts crashes and devices by version", async (t) => {
 	const { causes, crash } = await count(t);
 	await crash("old", { firmware_version: "1.3.2" });
 	for (let each = 0; each < 5; each++) await crash(`new-${each % 2}`, {});
@@ -107,7 +107,7 @@ test("crashes and devices are counted by version", async (t) => {
 	]);
 });
 
-test("500 causes are kept; the next one has a place once another has not come for 90 days", async (t) => {
+test("keeps 500 causes, and evicts those older than 90 days for new ones", async (t) => {
 	const { clock, causes, crash, told } = await count(t);
 	const one = (index: number) => ({ stack: `at f${"x".repeat(index)} (device/rules.ts:1)` });
 	for (let index = 0; index < 501; index++) await crash(`device-${index}`, one(index));
@@ -119,7 +119,7 @@ test("500 causes are kept; the next one has a place once another has not come fo
 	assert.equal((await causes.list()).causes[0]?.frames[0], `f${"x".repeat(500)} (device/rules.ts)`);
 });
 
-test("what could not be written is counted once it can be", async (t) => {
+test("counts unwritten crashes once they can be written", async (t) => {
 	let isFull = true;
 	const open: Disk["open"] = async (...given) => {
 		if (isFull) throw Object.assign(new Error("The disk is full."), { code: "ENOSPC" });

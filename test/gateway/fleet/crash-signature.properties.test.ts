@@ -29,7 +29,7 @@ const stack = fc.array(frame, { minLength: 1, maxLength: 5 });
 const line = fc.integer({ min: 1, max: 9999 });
 
 type Frames = readonly { readonly name: string | undefined; readonly path: string }[];
-/** @param lines of the source, one for each frame */
+/** @param lines source line of each frame */
 function stackOf(frames: Frames, lines: readonly number[]): string {
 	return frames
 		.map(({ name, path }, index) => {
@@ -43,7 +43,7 @@ const crash = { kind: "exception", message: "TypeError: no volume", file: "devic
 const idOf = (frames: Frames, at: readonly number[]) =>
 	signatureOf({ ...crash, stack: stackOf(frames, at) }).id;
 
-test("a signature does not change with numbers, addresses and hexadecimal texts of the message", () => {
+test("ignores numbers, addresses and hexadecimal text of the message", () => {
 	const gaps = fc.array(fc.tuple(word, changing, changing), { minLength: 1, maxLength: 6 });
 	fc.assert(
 		fc.property(gaps, stack, lines, (parts, frames, at) => {
@@ -59,7 +59,7 @@ test("a signature does not change with numbers, addresses and hexadecimal texts 
 	);
 });
 
-test("a signature does not change with lines of the source, frames below the third or frames that are not ours", () => {
+test("ignores source lines, frames below the third and foreign frames", () => {
 	fc.assert(
 		fc.property(stack, lines, lines, (frames, at, later) => {
 			const id = idOf(frames, at);
@@ -71,7 +71,7 @@ test("a signature does not change with lines of the source, frames below the thi
 	);
 });
 
-test("a signature differs for other frames, another kind and another message", () => {
+test("differs by frames, type and message", () => {
 	fc.assert(
 		fc.property(stack, stack, lines, (frames, others, at) => {
 			const top = (all: Frames) => JSON.stringify(all.slice(0, 3).map(({ name, path }) => [name, path]));
@@ -83,7 +83,7 @@ test("a signature differs for other frames, another kind and another message", (
 	assert.notEqual(signatureOf({ ...crash, stack: "", message: "TypeError: no light" }).id, id);
 });
 
-test("a signature can be read", () => {
+test("produces a readable signature", () => {
 	const { message, frames } = signatureOf({
 		kind: "exception",
 		message: "cannot decode face 12 of 0x3ffb1234 by es8311 at -1.5e-7 dB",

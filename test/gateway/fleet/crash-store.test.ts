@@ -25,14 +25,14 @@ const deviceId = "dev-1-a1b2c3";
 
 const report = withField({ ...sampleReport("DEV-1"), deviceId }, "system.firmware_version", "1.4.0");
 
-/** A connected device that knows `features`; it answers nothing by itself. */
+/** Connected device with `features` that never responds by itself. */
 async function connect(gateway: RunningGateway, features = "crash"): Promise<Client> {
 	const device = await gateway.device({ "Device-Id": deviceId, "Device-Features": features });
 	device.send(report);
 	return device;
 }
 
-/** Answers the gateway's question. @returns what it sends then */
+/** Responds to the gateway's request. @returns the next command of the gateway */
 async function reportCrash(device: Client, crash?: Crash) {
 	assert.equal((await device.next()).command, "query_crash");
 	device.send({ type: "crash_report", deviceId, ...(crash && { crash }) });
@@ -56,8 +56,8 @@ async function run(t: TestContext, options: GatewayOptions = {}) {
 	return { dataDir, file: join(dataDir, "crashes", `${deviceId}.json`), start };
 }
 
-describe("a crash", () => {
-	test("is on disk before the device is asked to clear it, counted, and shown", async (t) => {
+describe("crash", () => {
+	test("is stored before the device is told to clear it, counted, and shown", async (t) => {
 		const { file, start } = await run(t);
 		const events: GatewayEvent[] = [];
 		const onEvent = (event: GatewayEvent) => void events.push(event);
@@ -85,7 +85,7 @@ describe("a crash", () => {
 		assert.deepEqual(shown, { ...rest, version, uptimeSeconds });
 	});
 
-	test("is counted once, also where the gateway ended before the device heard of it", async (t) => {
+	test("is counted once, even if the gateway stopped before the device cleared it", async (t) => {
 		const { start } = await run(t);
 		const first = await start();
 		const device = await connect(first);
@@ -100,7 +100,7 @@ describe("a crash", () => {
 		assert.deepEqual(await details(second), known);
 	});
 
-	test("that cannot be written is not cleared, and is reported again at the next connection", async (t) => {
+	test("is not cleared if it cannot be written, and reported again at the next connection", async (t) => {
 		let isFull = true;
 		const open: Disk["open"] = (path, flags, mode) => {
 			if (isFull && flags === "wx" && String(path).includes("/crashes/"))
@@ -127,7 +127,7 @@ describe("a crash", () => {
 		assert.equal((await details(gateway)).crashes.length, 1);
 	});
 
-	test("of the last twenty is kept; those of the firmware that runs are counted", async (t) => {
+	test("is kept among the last twenty, and counted for the running firmware", async (t) => {
 		const { start } = await run(t, noRateLimits);
 		const gateway = await start();
 		for (let index = 0; index < 22; index++) {
@@ -143,7 +143,7 @@ describe("a crash", () => {
 		assert.equal((await metrics(gateway)).length, 2);
 	});
 
-	test("is taken once for each time that the gateway asked, and without fields that it does not know", async (t) => {
+	test("is accepted once per request, without unknown fields", async (t) => {
 		const { file, start } = await run(t);
 		const gateway = await start();
 		const device = await connect(gateway);
@@ -153,7 +153,7 @@ describe("a crash", () => {
 		device.send(report);
 		const isReport = ({ message }: { message: unknown }) => JSON.stringify(message)?.includes("state_report");
 		await monitor.until((frame) => isReport(frame) ?? false);
-		// A device's records are written one after the other.
+		// Records of a device are written sequentially.
 		await reportCrash(await connect(gateway), crashOf("1c"));
 		const { crashes } = await details(gateway);
 		assert.deepEqual(
@@ -163,7 +163,7 @@ describe("a crash", () => {
 		assert.doesNotMatch(await readFile(file, "utf8"), /xxx/);
 	});
 
-	test("goes with its device", async (t) => {
+	test("is removed with its device", async (t) => {
 		const { file, start } = await run(t);
 		const gateway = await start();
 		const monitor = await gateway.monitor();
@@ -180,7 +180,7 @@ describe("a crash", () => {
 		await assert.rejects(readFile(file), /ENOENT/);
 	});
 
-	test("in a damaged file costs that file alone", async (t) => {
+	test("is lost alone with a damaged file", async (t) => {
 		const { file, start } = await run(t);
 		const first = await start();
 		const device = await connect(first);
@@ -195,8 +195,8 @@ describe("a crash", () => {
 	});
 });
 
-describe("the gateway asks", () => {
-	test("only devices that name the feature, once per connection", async (t) => {
+describe("crash request", () => {
+	test("is sent only to devices with the feature, once per connection", async (t) => {
 		const { start } = await run(t);
 		const gateway = await start();
 		const monitor = await gateway.monitor();
@@ -224,7 +224,7 @@ describe("the gateway asks", () => {
 		}
 	});
 
-	test("a device without a name after its first report", async (t) => {
+	test("is sent to an unidentified device after its first report", async (t) => {
 		const { start } = await run(t);
 		const gateway = await start();
 		const device = await gateway.device({ "Device-Features": "crash" });

@@ -1,4 +1,4 @@
-/** Gateways that are told of crashes, and what they list of them. */
+/** Gateways that receive crashes, and their crash lists. */
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -26,7 +26,7 @@ export function crashOf(id: string, changes: Partial<Crash> = {}): Crash {
 	};
 }
 
-/** A gateway, and the events of new causes. */
+/** Gateway with the events of new causes. */
 export async function run(t: TestContext, options: GatewayOptions = {}) {
 	const told: Extract<GatewayEvent, { type: "crash_new" }>[] = [];
 	const onEvent = (event: GatewayEvent) => void (event.type === "crash_new" && told.push(event));
@@ -46,7 +46,7 @@ export function until(gateway: RunningGateway, isThere: (list: CrashList) => boo
 
 export const countOf = ({ causes }: CrashList) => causes.reduce((sum, { count }) => sum + count, 0);
 
-/** A device that connects and reports this crash. */
+/** Connects a device that reports this crash. */
 export async function crashed(gateway: RunningGateway, deviceId: string, crash: Crash): Promise<void> {
 	const device = await gateway.device({ "Device-Id": deviceId, "Device-Features": "crash" });
 	device.send(withField({ ...sampleReport("DEV-1"), deviceId }, "system.firmware_version", "1.4.0"));

@@ -29,7 +29,7 @@ function reportOf({ rssi, heap, light }: Said): StateReport {
 	};
 }
 
-/** The same columns from all that was said, by the definition in openapi.yaml. */
+/** Expected columns by the definition in openapi.yaml. */
 function expected(said: readonly Said[], now: number) {
 	const latest = Math.floor(now / stepMs);
 	const columns = Array.from({ length: steps }, (_, index) => {
@@ -58,7 +58,7 @@ function expected(said: readonly Said[], now: number) {
 	};
 }
 
-test("the last 24 hours are as they were reported, in steps of 5 minutes", () => {
+test("keeps the last 24 hours of reports in steps of 5 minutes", () => {
 	const gap = fc.oneof(
 		fc.nat(10_000),
 		fc.nat(stepMs * 2),
@@ -100,7 +100,7 @@ test("the last 24 hours are as they were reported, in steps of 5 minutes", () =>
 	);
 });
 
-test("a device takes 2 KB, once it has been here for 40 minutes", () => {
+test("uses 2 KB per device after 40 minutes", () => {
 	const histories = Array.from({ length: 500 }, () => new History());
 	const before = process.memoryUsage().arrayBuffers;
 	const report = sampleReport("PROTO-1");
@@ -112,11 +112,11 @@ test("a device takes 2 KB, once it has been here for 40 minutes", () => {
 	const early = bytesAt(8);
 	assert.ok(early < 500, `${early} bytes for each device`);
 	const each = bytesAt(9);
-	// Meanwhile buffers of others may be collected.
+	// Buffers of other devices may be garbage-collected meanwhile.
 	assert.ok(each >= 1000 && each <= 2100, `${each} bytes`);
 });
 
-test("/api/devices/<id>/history has the columns, with restarts, crashes and updates as marks", async (t) => {
+test("returns the columns with marks of restarts, crashes and updates", async (t) => {
 	let now = Date.parse("2026-11-20T12:00:00Z");
 	let monotonic = 1000;
 	const gateway = await runGateway(t, { now: () => now, monotonic: () => monotonic });
@@ -129,7 +129,7 @@ test("/api/devices/<id>/history has the columns, with restarts, crashes and upda
 	const { health, ...report } = sampleReport("DEV-1");
 	const heard = ({ message }: { message: unknown }) =>
 		JSON.stringify(message ?? null).includes("state_report");
-	/** A restart that is too old for a mark, then one that is not. */
+	/** One restart too old for a mark, then a recent one. */
 	device.send({ ...report, health: { ...health, uptime_seconds: 5 } });
 	await monitor.until(heard);
 	pass(30 * 3_600_000);

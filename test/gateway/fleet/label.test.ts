@@ -25,8 +25,8 @@ async function ask({ url }: RunningGateway, method: string, path: string, body?:
 	return { status: response.status, json: text === "" ? undefined : JSON.parse(text) };
 }
 
-describe("a device's name, room, note and tags", () => {
-	test("are sent to every monitor, listed, and found again after a restart", async (t) => {
+describe("label", () => {
+	test("is sent to every monitor, listed, and kept across a restart", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const gateway = await runGateway(t, { dataDir });
 		const monitors = [await gateway.monitor(), await gateway.monitor()];
@@ -48,7 +48,7 @@ describe("a device's name, room, note and tags", () => {
 		assert.deepEqual({ name, room, note, tags }, label);
 	});
 
-	test("come back from PATCH, each field of the schema, and are removed by an empty text or list", async (t) => {
+	test("is returned by PATCH with each field, and removed by empty values", async (t) => {
 		const gateway = await runGateway(t);
 		await gateway.namedDevice(await gateway.monitor());
 		const texts = Object.fromEntries(labelTexts.map((field) => [field, `a ${field}`]));
@@ -63,7 +63,7 @@ describe("a device's name, room, note and tags", () => {
 		);
 	});
 
-	test("are changed one by one, and removed by an empty text", async (t) => {
+	test("is changed by field, and removed by empty text", async (t) => {
 		const gateway = await runGateway(t);
 		await gateway.namedDevice(await gateway.monitor());
 		const patched = async (change: object) => {
@@ -75,7 +75,7 @@ describe("a device's name, room, note and tags", () => {
 		assert.deepEqual(await patched({ name: "", room: "d" }), [undefined, "d", "c"]);
 	});
 
-	test("are kept well-formed, normalised and trimmed, and a blank one is none", async (t) => {
+	test("is stored well-formed, normalized and trimmed; blank fields are removed", async (t) => {
 		const gateway = await runGateway(t);
 		await gateway.namedDevice(await gateway.monitor());
 		const given = { name: "Living room \ud83d", room: "\u00a0Ku\u0308che\ufeff", note: "\u200b\u00ad " };
@@ -86,7 +86,7 @@ describe("a device's name, room, note and tags", () => {
 		);
 	});
 
-	test("that stand on disk already are read the same way", async (t) => {
+	test("is normalized when loaded from disk", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir });
 		await first.namedDevice(await first.monitor());
@@ -107,7 +107,7 @@ describe("a device's name, room, note and tags", () => {
 		assert.equal(state.network.wifi_ssid, "\ufffd");
 	});
 
-	test("are bounded in characters, and a misspelt field is refused", async (t) => {
+	test("is limited in length, and rejected with an unknown field", async (t) => {
 		const gateway = await runGateway(t);
 		await gateway.namedDevice(await gateway.monitor());
 		const statusOf = async (change: unknown) => (await ask(gateway, "PATCH", `/${id}`, change)).status;
@@ -129,7 +129,7 @@ describe("a device's name, room, note and tags", () => {
 		assert.equal((await ask(gateway, "GET", `/${id}`)).json.name, smile.repeat(64));
 	});
 
-	test("are tags of 1 to 32 characters, at most 16, each once and in order, until null removes them", async (t) => {
+	test("has at most 16 unique sorted tags of 1 to 32 characters, removed by null", async (t) => {
 		const gateway = await runGateway(t);
 		await gateway.namedDevice(await gateway.monitor());
 		const set = (tags: unknown) => ask(gateway, "PATCH", `/${id}`, { tags });
@@ -157,7 +157,7 @@ describe("a device's name, room, note and tags", () => {
 		assert.deepEqual([json.room, "tags" in json], ["Hall", false]);
 	});
 
-	test("that are not on disk yet are answered 507, and written once the disk can be", async (t) => {
+	test("returns 507 if it cannot be written, and is written later", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		let isFull = false;
 		const open: typeof disk.open = async (path, flags, mode) => {
@@ -177,7 +177,7 @@ describe("a device's name, room, note and tags", () => {
 		assert.equal(JSON.parse(content).name, "Lobby");
 	});
 
-	test("that were given and removed while the disk was read-only are stored by themselves once it can be written", async (t) => {
+	test("is stored later after changes on a read-only disk", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		let isReadOnly = false;
 		const refuse = () => Promise.reject(Object.assign(new Error("read-only"), { code: "EROFS" }));
@@ -214,7 +214,7 @@ describe("a device's name, room, note and tags", () => {
 });
 
 describe("DELETE /api/devices?awayDays", () => {
-	test("forgets those that are away for longer, with their files, and never a connected one", async (t) => {
+	test("forgets devices offline for longer, with their files, and never a connected one", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const day = 86_400_000;
 		let now = Date.parse("2026-01-01T00:00:00Z");
@@ -253,7 +253,7 @@ describe("DELETE /api/devices?awayDays", () => {
 		);
 	});
 
-	test("answers in time where there are many, and says how many are left for the next request", async (t) => {
+	test("responds in time for many devices, with the number left for the next request", async (t) => {
 		let now = 0;
 		const gateway = await runGateway(t, { now: () => now, limits: { forgetMs: 0 } });
 		const monitor = await gateway.monitor();
@@ -267,7 +267,7 @@ describe("DELETE /api/devices?awayDays", () => {
 		assert.deepEqual(await forget(), { forgotten: 4, kept: 0, left: 0 });
 	});
 
-	test("keeps what cannot be removed from disk, and says how many", async (t) => {
+	test("keeps devices that cannot be removed from disk, and returns their number", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		let now = 0;
 		const rm: typeof disk.rm = async (path, options) => {

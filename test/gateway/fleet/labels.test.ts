@@ -11,19 +11,19 @@ import { valid } from "../../support/arbitraries.js";
 import { emptyEngine, makeHandshake, silentLink } from "../../support/record-stubs.js";
 import "../../support/property-runs.js";
 
-test("a label's record is read back unchanged", () => {
+test("reads a label record back unchanged", () => {
 	fc.assert(
 		fc.property(valid(label), (given) => {
 			assert.ok(matches(label, given), `invalid label: ${JSON.stringify(given)}`);
 			const each = labelOf(given);
-			// An empty one has no record.
+			// An empty label has no record.
 			fc.pre(each !== noLabel);
 			assert.deepEqual(labelRecord.parse(labelRecord.format(each)), each);
 		}),
 	);
 });
 
-test("a label that another process sets is shown, also of a device that is known later, until it is removed", async () => {
+test("shows a label set by another process until it is removed, even for a device known later", async () => {
 	const engine = emptyEngine();
 	const sessions = new Sessions({ now: () => 0, monotonic: () => 0, maxDevices: 10 });
 	const shown: (readonly [reason: string, name: string | undefined])[] = [];

@@ -4,7 +4,7 @@ import { countLoopTurns } from "../../support/counted-turns.js";
 import { bearer, monitorToken, runGateway } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 
-test("a list of devices leaves turns of the event loop to others", async (t) => {
+test("yields the event loop while listing devices", async (t) => {
 	const { turns, extensions } = countLoopTurns();
 	const { url } = await runGateway(t, { extensions });
 	const body = JSON.stringify({ note: "\u{1f50a}".repeat(500) });

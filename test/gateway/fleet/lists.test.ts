@@ -8,7 +8,7 @@ import { bearer, type Frame, monitorToken, runGateway } from "../../support/runn
 const headers = bearer(monitorToken);
 const limits = { listPauseMs: 10 };
 
-test("a monitor that asks for lists learns that one has changed, and a new catalog is noticed without a request", async (t) => {
+test("notifies subscribed monitors of changed lists, and detects a new catalog", async (t) => {
 	const releasesDir = join(await temporaryDirectory(t), "releases");
 	const { open, refused, url } = await runGateway(t, { limits, releasesDir });
 	const watcher = await open("/monitor?summary&lists", { headers });
@@ -25,7 +25,7 @@ test("a monitor that asks for lists learns that one has changed, and a new catal
 	assert.deepEqual(await next(), { type: "list_update", list: "firmware" });
 });
 
-test("a step of an update changes its list, its progress does not", async (t) => {
+test("notifies of update steps, but not of progress", async (t) => {
 	const { open, refused, namedDevice, monitor } = await runGateway(t, { limits });
 	const { device } = await namedDevice(await monitor());
 	const watcher = await open("/monitor?lists", { headers });

@@ -7,7 +7,7 @@ import { bearer, monitorToken, runGateway } from "../../support/running.js";
 
 const rejection = { what: "connection", deviceId: "dev-1-a1b2c3", reason: "Show a valid token." } as const;
 
-test("a repeated rejection is counted and becomes the latest", () => {
+test("counts a repeated rejection, which becomes the latest", () => {
 	let now = 1000;
 	const refusals = new Rejections(() => now);
 	refusals.add({ ...rejection, remoteAddress: "10.0.0.1" });
@@ -25,7 +25,7 @@ test("a repeated rejection is counted and becomes the latest", () => {
 	);
 });
 
-test("the latest 50 are kept, at most 20 of one address", () => {
+test("keeps the latest 50, at most 20 per address", () => {
 	const refusals = new Rejections(() => 0);
 	for (let host = 1; host <= 10; host++) refusals.add({ ...rejection, remoteAddress: `10.0.0.${host}` });
 	for (let index = 0; index < 1000; index++)
@@ -52,7 +52,7 @@ async function refused(url: string, headers: Record<string, string>): Promise<vo
 	await new Promise((resolve) => socket.once("error", resolve));
 }
 
-test("lists devices that were refused by name, and reports that were dropped", async (t) => {
+test("lists rejected devices by name, and dropped reports", async (t) => {
 	const gateway = await runGateway(t);
 	const url = `${gateway.url.replace("http", "ws")}/device`;
 	await refused(url, { "Device-Id": "dev-1-a1b2c3", ...bearer("a-token-that-is-not-the-right-one") });
@@ -74,7 +74,7 @@ test("lists devices that were refused by name, and reports that were dropped", a
 	assert.match(String(latest[1]), /^(dev|proto)-1-/);
 });
 
-test("a page without a login is not listed, a monitor with a wrong token is", async (t) => {
+test("lists monitors with an invalid token, but not pages without a login", async (t) => {
 	const gateway = await runGateway(t);
 	assert.equal((await gateway.refused("/monitor", {})).status, 401);
 	assert.equal((await gateway.refused("/monitor", { Cookie: "gateway_0123456789ab=1.old" })).status, 401);
@@ -83,7 +83,7 @@ test("a page without a login is not listed, a monitor with a wrong token is", as
 	assert.deepEqual(await list(gateway.url), [["connection", null, "It shows no valid token.", 1]]);
 });
 
-test("a path other than those for devices and monitors is not listed, nor a token in it", async (t) => {
+test("lists no other paths, and no token in them", async (t) => {
 	const gateway = await runGateway(t);
 	await refused(`${gateway.url.replace("http", "ws")}/device/some-secret`, {});
 	assert.deepEqual(await list(gateway.url), []);

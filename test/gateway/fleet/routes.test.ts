@@ -34,8 +34,8 @@ function reported(version: string, uptimeSeconds: number, reason: string) {
 	);
 }
 
-describe("a device that was connected", () => {
-	test("is still known after a restart of the gateway, with its whole record", async (t) => {
+describe("known device", () => {
+	test("is kept with its whole record across a restart", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir });
 		const monitor = await first.monitor();
@@ -67,7 +67,7 @@ describe("a device that was connected", () => {
 		assert.notEqual(back.sessionId, gone.sessionId);
 	});
 
-	test("has a history of versions and restarts, the last ten of each", async (t) => {
+	test("has the last ten versions and restarts", async (t) => {
 		let now = Date.parse("2026-11-20T12:00:00Z");
 		const gateway = await runGateway(t, { now: () => now });
 		const monitor = await gateway.monitor();
@@ -101,7 +101,7 @@ describe("a device that was connected", () => {
 		assert.equal(json.firstSeenAt, "2026-11-20T12:00:00.000Z");
 	});
 
-	test("is found again even if the clock was before 1970", async (t) => {
+	test("is kept even if the clock was before 1970", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir, now: () => -86_400_000 });
 		const monitor = await first.monitor();
@@ -113,7 +113,7 @@ describe("a device that was connected", () => {
 		assert.equal(json.versions.length, 1);
 	});
 
-	test("with a time outside of the range of Date does not break the snapshot", async (t) => {
+	test("does not break the snapshot with a time outside the range of Date", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir });
 		const monitor = await first.monitor();
@@ -134,7 +134,7 @@ describe("a device that was connected", () => {
 		assert.equal((await ask(second, "")).status, 200);
 	});
 
-	test("with a damaged file is lost alone", async (t) => {
+	test("is lost alone if its file is damaged", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir });
 		const monitor = await first.monitor();
@@ -169,7 +169,7 @@ describe("a device that was connected", () => {
 });
 
 describe("/api/devices", () => {
-	test("lists every device, and gives the details of one", async (t) => {
+	test("lists every device, and returns details of one", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		await gateway.device(named);
@@ -181,14 +181,14 @@ describe("/api/devices", () => {
 		assert.deepEqual(json, { devices: [listed] });
 		const one = await ask(gateway, "/dev-1-a1b2c3");
 		const nothing = { settingsKeptAt: null, versions: [], resets: [], updates: [], crashes: [] };
-		// Of an extension.
+		// Field of an extension.
 		const { before: _, ...details } = one.json;
 		assert.deepEqual(details, { ...listed, ...nothing, state });
 		const unknown = await ask(gateway, "/unknown");
 		assert.deepEqual([unknown.status, unknown.json.status], [404, 404]);
 	});
 
-	test("forgets a disconnected device, and monitors get a new snapshot", async (t) => {
+	test("forgets a disconnected device, and sends monitors a new snapshot", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const gateway = await runGateway(t, { dataDir, limits: { snapshotPauseMs: 10 } });
 		const monitor = await gateway.monitor();
@@ -208,7 +208,7 @@ describe("/api/devices", () => {
 		for (const folder of ["devices", "updates"]) assert.deepEqual(await readdir(join(dataDir, folder)), []);
 	});
 
-	test("does not forget a device whose files cannot be removed: 507, and it is known after a restart", async (t) => {
+	test("returns 507 and keeps a device whose files cannot be removed", async (t) => {
 		for (const folder of ["devices", "updates", "crashes"]) {
 			const dataDir = await temporaryDirectory(t);
 			let isReadOnly = false;

@@ -1,4 +1,4 @@
-/** The summary that a monitor asks for in its address: no snapshot of all sessions before it, short, compressed, first rows first. */
+/** Tests of the summary requested in the URL: without a session snapshot, short, compressed, first rows first. */
 
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
@@ -19,7 +19,7 @@ function streamOf(socket: WebSocket): Socket {
 	return Object(stream);
 }
 
-test("a monitor that asks for the summary in its address gets nothing else first, and what lists need of each device", async (t) => {
+test("sends the list fields of each device first if requested in the URL", async (t) => {
 	const { open, device, monitor, url } = await runGateway(t, { limits });
 	const watcher = await monitor();
 	const deviceId = "dev-1-000001";
@@ -51,7 +51,7 @@ test("a monitor that asks for the summary in its address gets nothing else first
 	await picture.until((one) => one.type === "summary" && picture.devices.get(deviceId)?.connected === false);
 });
 
-test("a large fleet comes in parts, a small one first, by name", () => {
+test("sends a large fleet in parts, a small one first, by name", () => {
 	const now = () => 0;
 	const sessions = new Sessions({ now, monotonic: now, maxDevices: 1000 });
 	const link = { send: () => {}, isOpen: () => true, close: () => {} };
@@ -82,7 +82,7 @@ test("a large fleet comes in parts, a small one first, by name", () => {
 	assert.equal(frames.at(-1).remaining, 0);
 });
 
-test("a monitor that asks for the start of the summary gets the rest, as it then is, once it has sent a message", async (t) => {
+test("sends the rest of a partial summary after the first message", async (t) => {
 	const { open, device } = await runGateway(t, { limits });
 	const devices = await Promise.all(
 		Array.from({ length: 140 }, (_, index) =>
@@ -107,7 +107,7 @@ test("a monitor that asks for the start of the summary gets the rest, as it then
 	assert.deepEqual(picture.devicesById(), watcher.devicesById());
 });
 
-test("a summary is compressed for a monitor that offers it", async (t) => {
+test("compresses the summary for a monitor that offers it", async (t) => {
 	const { open, device } = await runGateway(t, { limits });
 	await Promise.all(
 		Array.from({ length: 30 }, (_, index) =>
@@ -121,7 +121,7 @@ test("a summary is compressed for a monitor that offers it", async (t) => {
 	assert.ok(bytesRead < text.length / 4, `${bytesRead} of ${text.length} bytes`);
 });
 
-test("reports are not compressed, nor is anything for devices or for monitors that do not offer it", async (t) => {
+test("compresses no reports, and nothing for devices or other monitors", async (t) => {
 	const { open, device, monitor } = await runGateway(t, { limits });
 	const one = await device({ "Device-Id": "dev-1-000001" });
 	assert.equal(one.socket.extensions, "");

@@ -1,4 +1,4 @@
-/** A subscribed monitor's picture is what the gateway knows, in whichever order things happen. */
+/** Tests that subscribed monitors converge on the gateway's state after any order of events. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -23,7 +23,7 @@ function reportOf(deviceId: string, wifi_rssi: number, uptime_seconds: number) {
 	return { ...report, deviceId, health, network: { ...report.network, wifi_rssi } };
 }
 
-test("whatever changes while snapshots are read, every subscriber ends with all devices as they are", (t) => {
+test("converges for every subscriber after any changes during snapshots", (t) => {
 	const step = fc.oneof(
 		fc.record({ do: fc.constantFrom("open", "end", "forget"), device: which }),
 		fc.record({ do: fc.constant("report"), device: which, rssi }),
@@ -103,7 +103,7 @@ test("whatever changes while snapshots are read, every subscriber ends with all 
 				} else if (each.do === "pass") t.mock.timers.tick(250);
 			}
 			for (const subscriber of subscribers) while (!read(subscriber));
-			// A timer that is set in a tick fires in a later one.
+			// A timer set in a tick fires in a later one.
 			for (const _ of ids) t.mock.timers.tick(250);
 			const known = [...sessions.devices.values()].map((device) => JSON.parse(textOf(device)));
 			const byId = new Map(known.map((device) => [device.deviceId, device]));
@@ -117,7 +117,7 @@ test("whatever changes while snapshots are read, every subscriber ends with all 
 	);
 });
 
-test("over real sockets, a subscriber's picture becomes what /api/devices says, and its named devices are up to date", async (t) => {
+test("converges to /api/devices over real sockets, with current subscribed devices", async (t) => {
 	const gateway = await runGateway(t, {
 		limits: { summaryPauseMs: 5, snapshotPauseMs: 5, returnsInTenSeconds: 1e6, upgradesInTwoSeconds: 1e6 },
 	});

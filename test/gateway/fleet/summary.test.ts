@@ -19,7 +19,7 @@ const limits = { summaryPauseMs: 10, snapshotPauseMs: 10 };
 const first = "dev-1-000001";
 const second = "dev-1-000002";
 
-/** A device that has reported, as a monitor of everything has seen. */
+/** Connects a device whose report has reached a monitor of everything. */
 async function reported(gateway: RunningGateway, watcher: Client, deviceId: string): Promise<Client> {
 	const device = await gateway.device({ "Device-Id": deviceId });
 	device.send(reportWithVolume(50, deviceId));
@@ -27,7 +27,7 @@ async function reported(gateway: RunningGateway, watcher: Client, deviceId: stri
 	return device;
 }
 
-/** A monitor that has subscribed, and its frames up to the answer. */
+/** Subscribed monitor, with its frames up to the response. */
 async function subscribed(gateway: RunningGateway, devices: readonly string[], summary = true) {
 	const client = await gateway.monitor();
 	const picture = new MonitorView(client);
@@ -46,8 +46,8 @@ async function ask({ url }: RunningGateway, method: string, path: string, body?:
 	return response.status === 204 ? undefined : response.json();
 }
 
-describe("a monitor that subscribes", () => {
-	test("is answered with the whole summary, and the record of each named device that is known", async (t) => {
+describe("subscribed monitor", () => {
+	test("receives the full summary, and the record of each known subscribed device", async (t) => {
 		const gateway = await runGateway(t, { limits });
 		const watcher = await gateway.monitor();
 		for (const id of [first, second]) await reported(gateway, watcher, id);
@@ -64,7 +64,7 @@ describe("a monitor that subscribes", () => {
 		assert.deepEqual([...picture.states.keys()], [second]);
 	});
 
-	test("gets the summary as it is, though the others get the latest change later", async (t) => {
+	test("receives the current summary before others receive the latest change", async (t) => {
 		const gateway = await runGateway(t, { limits: { summaryPauseMs: 600_000 } });
 		const watcher = await gateway.monitor();
 		await reported(gateway, watcher, first);
@@ -74,7 +74,7 @@ describe("a monitor that subscribes", () => {
 		assert.equal(picture.devices.get(first)?.name, "Lobby");
 	});
 
-	test("gets every change and uplink of the named devices, and none of others", async (t) => {
+	test("receives every change and uplink of subscribed devices, and none of others", async (t) => {
 		const gateway = await runGateway(t, { limits });
 		const watcher = await gateway.monitor();
 		const devices = [await reported(gateway, watcher, first), await reported(gateway, watcher, second)];
@@ -105,7 +105,7 @@ describe("a monitor that subscribes", () => {
 		);
 	});
 
-	test("may name other devices at any time, and gets only those that are new", async (t) => {
+	test("may subscribe to other devices at any time, and receives only new ones", async (t) => {
 		const gateway = await runGateway(t, { limits });
 		const watcher = await gateway.monitor();
 		const device = await reported(gateway, watcher, first);
@@ -129,7 +129,7 @@ describe("a monitor that subscribes", () => {
 		);
 	});
 
-	test("without the summary gets the named devices alone, and the whole summary once it asks for it", async (t) => {
+	test("receives only subscribed devices until it requests the summary", async (t) => {
 		const gateway = await runGateway(t, { limits });
 		const watcher = await gateway.monitor();
 		await reported(gateway, watcher, first);
@@ -145,12 +145,12 @@ describe("a monitor that subscribes", () => {
 			assert.deepEqual(picture.devicesById(), await picture.expected(gateway));
 			client.send({ type: "subscribe", summary: false });
 			await picture.until(({ type }) => type === "ack");
-			// Unseen by the summary, which no one has.
+			// Not in the summary, which has no subscriber.
 			await ask(gateway, "PATCH", `/${first}`, { name: `name ${round}` });
 		}
 	});
 
-	test("that switches the summary off and on gets it whole 20 times, then once a second, and keeps what it has", async (t) => {
+	test("receives the full summary at most 20 times, then once a second, when toggling it", async (t) => {
 		let now = 0;
 		const gateway = await runGateway(t, { limits, monotonic: () => now });
 		const watcher = await gateway.monitor();
@@ -174,7 +174,7 @@ describe("a monitor that subscribes", () => {
 		assert.deepEqual(picture.devicesById(), await picture.expected(gateway));
 	});
 
-	test("to the summary gets sessions that have no device yet, which no summary names", async (t) => {
+	test("receives unidentified sessions, which are not in the summary", async (t) => {
 		const gateway = await runGateway(t, { limits });
 		const watcher = await gateway.monitor();
 		const open = async () => ({ device: await gateway.device(), ...(await watcher.change("connected")) });
@@ -198,7 +198,7 @@ describe("a monitor that subscribes", () => {
 		assert.equal((await without.client.next()).requestId, "last");
 	});
 
-	test("is notified which device was forgotten, and gets no snapshot of all sessions", async (t) => {
+	test("is notified of a forgotten device without a new snapshot", async (t) => {
 		const gateway = await runGateway(t, { limits });
 		const watcher = await gateway.monitor();
 		for (const id of [first, second]) {
@@ -219,7 +219,7 @@ describe("a monitor that subscribes", () => {
 		);
 	});
 
-	test("changes nothing for the others", async (t) => {
+	test("does not affect others", async (t) => {
 		const gateway = await runGateway(t, { limits });
 		const watcher = await gateway.monitor();
 		await subscribed(gateway, []);
@@ -231,7 +231,7 @@ describe("a monitor that subscribes", () => {
 		assert.equal((await watcher.next()).reason, "disconnected");
 	});
 
-	test("is refused what is not a list of at most 200 ids", async (t) => {
+	test("is rejected without a list of at most 200 ids", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const ids = Array.from({ length: subscribedDevicesAtMost + 1 }, (_, index) => `d${index}`);
@@ -249,7 +249,7 @@ describe("a monitor that subscribes", () => {
 	});
 });
 
-/** A summary of devices with records of about `characters`, and the frames it has made, in virtual time. */
+/** Summary of devices with records of about `characters`, and its frames, in virtual time. */
 function summarized(t: TestContext, count: number, characters: number) {
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	const touch = ({ device }: { device?: { deviceId: string } | undefined }) =>
@@ -288,8 +288,8 @@ function summarized(t: TestContext, count: number, characters: number) {
 	return { sessions, summary, frames, opened, open, leave };
 }
 
-describe("the summary", () => {
-	test("of a fleet that changes all the time is four frames a second, each of what has changed", (t) => {
+describe("summary", () => {
+	test("is sent four times a second with the changes", (t) => {
 		const { sessions, opened, frames } = summarized(t, 100, 10);
 		t.mock.timers.tick(250);
 		frames.length = 0;
@@ -307,7 +307,7 @@ describe("the summary", () => {
 		}
 	});
 
-	test("is neither made nor sent once the last monitor that had it is gone", (t) => {
+	test("is not created without subscribers", (t) => {
 		const { sessions, frames, opened, leave } = summarized(t, 1, 10);
 		t.mock.timers.tick(250);
 		assert.equal(frames.length, 1);
@@ -320,7 +320,7 @@ describe("the summary", () => {
 		assert.equal(frames.length, 1);
 	});
 
-	test("is not sent for reports that change nothing in it, as an RSSI that moves by less than 5 dB", (t) => {
+	test("is not sent for irrelevant reports, such as an RSSI change below 5 dB", (t) => {
 		const { sessions, opened, frames } = summarized(t, 1, 10);
 		const [session] = opened;
 		assert.ok(session, "no session");
@@ -336,7 +336,7 @@ describe("the summary", () => {
 		assert.deepEqual(strengths, [-60, undefined, undefined, undefined, -65, undefined, undefined, -70]);
 	});
 
-	test("as a whole is a snapshot in frames of a bounded size, each with the number of devices to come", (t) => {
+	test("is a snapshot in frames of limited size, with the number of remaining devices", (t) => {
 		const { summary } = summarized(t, 100, 20_000);
 		const frames = [...summary.snapshot()];
 		assert.deepEqual(
@@ -358,7 +358,7 @@ describe("the summary", () => {
 		);
 	});
 
-	test("of many changes at once comes in frames of a bounded size, a pause between them", (t) => {
+	test("is sent in frames of limited size with pauses for many changes", (t) => {
 		const { frames } = summarized(t, 100, 20_000);
 		const seen = new Set<string>();
 		for (let round = 1; seen.size < 100; round += 1) {

@@ -6,7 +6,7 @@ import {
 	EventLoopDelay,
 } from "../../../gateway/guard/admission-rate.js";
 
-/** Admission on a clock and with a delay of the event loop that the test sets. */
+/** Admission with a clock and an event loop delay set by the test. */
 function admissionOf(perSecond: number, burst = 10) {
 	const loop = { now: 0, delayMs: 0 };
 	const reports: AdmissionReport[] = [];
@@ -17,7 +17,7 @@ function admissionOf(perSecond: number, burst = 10) {
 		takeDelayMs: () => loop.delayMs,
 		onReport: (report) => reports.push(report),
 	});
-	/** Devices try every millisecond. @returns how many were admitted */
+	/** Connects devices every millisecond. @returns number of admitted devices */
 	const crowd = (ms: number) => {
 		let admitted = 0;
 		for (const end = loop.now + ms; loop.now < end; loop.now += 1)
@@ -27,8 +27,8 @@ function admissionOf(perSecond: number, burst = 10) {
 	return { loop, reports, admission, crowd };
 }
 
-describe("the rate at which devices are admitted", () => {
-	test("grows while devices are refused and the event loop has no delay", () => {
+describe("admission rate", () => {
+	test("grows while devices are rejected and the event loop has no delay", () => {
 		const { admission, crowd } = admissionOf(100);
 		assert.equal(crowd(200), 10 + 20 - 1, "at first as given, after a burst");
 		crowd(1900);
@@ -41,7 +41,7 @@ describe("the rate at which devices are admitted", () => {
 		assert.equal(admission.perSecond, 1500);
 	});
 
-	test("falls while the event loop's delay is longer than 50 ms, to no less than 100", () => {
+	test("falls while the event loop delay exceeds 50 ms, to at least 100", () => {
 		const { loop, admission, crowd } = admissionOf(400);
 		loop.delayMs = 51;
 		crowd(600);
@@ -56,7 +56,7 @@ describe("the rate at which devices are admitted", () => {
 		assert.ok(admission.perSecond > 100, "it grows again");
 	});
 
-	test("falls after a delay of more than 3 ms, which reports notice, but not below 400: a fleet has to return", () => {
+	test("falls above a delay of 3 ms, to at least 400", () => {
 		const { loop, admission, crowd } = admissionOf(1000);
 		loop.delayMs = 3.1;
 		crowd(600);
@@ -65,14 +65,14 @@ describe("the rate at which devices are admitted", () => {
 		assert.equal(admission.perSecond, 400);
 	});
 
-	test("does not grow by a delay, where fewer are admitted from the start", () => {
+	test("does not grow by a delay if the initial rate is lower", () => {
 		const { loop, admission, crowd } = admissionOf(50);
 		loop.delayMs = 10;
 		crowd(1000);
 		assert.equal(admission.perSecond, 50);
 	});
 
-	test("finds what an event loop bears", () => {
+	test("converges to the capacity of the event loop", () => {
 		const { loop, admission, crowd } = admissionOf(100);
 		for (let step = 0; step < 200; step += 1) {
 			loop.delayMs = admission.perSecond > 600 ? 80 : 2;
@@ -81,7 +81,7 @@ describe("the rate at which devices are admitted", () => {
 		assert.ok(admission.perSecond > 350 && admission.perSecond <= 650, `${admission.perSecond}`);
 	});
 
-	test("does not change by a delay from before the devices came", () => {
+	test("ignores a delay from before the devices connected", () => {
 		const { loop, admission, crowd } = admissionOf(400);
 		loop.now = 60_000;
 		loop.delayMs = 5000;
@@ -89,7 +89,7 @@ describe("the rate at which devices are admitted", () => {
 		assert.equal(admission.perSecond, 400);
 	});
 
-	test("is reported every 5 s while devices are refused", () => {
+	test("is reported every 5 s while devices are rejected", () => {
 		const { reports, crowd, loop } = admissionOf(100);
 		loop.delayMs = 60;
 		assert.equal(crowd(5000) + crowd(1000), (reports[0]?.admitted ?? 0) + 100);
@@ -102,14 +102,14 @@ describe("the rate at which devices are admitted", () => {
 	});
 });
 
-describe("devices that are refused", () => {
-	test("are given one place after the other, of which firmware adds a quarter on average", () => {
+describe("rejected devices", () => {
+	test("are assigned consecutive slots, to which firmware adds a quarter on average", () => {
 		const { admission } = admissionOf(100, 0);
 		const seconds = Array.from({ length: 1000 }, () => admission.take());
 		assert.deepEqual([seconds[0], seconds[249], seconds[499], seconds[999]], [1, 2, 4, 8]);
 	});
 
-	test("wait no longer because the rate fell meanwhile", () => {
+	test("do not wait longer when the rate falls", () => {
 		const { loop, admission, crowd } = admissionOf(100, 0);
 		loop.delayMs = 1000;
 		crowd(2000);
@@ -118,7 +118,7 @@ describe("devices that are refused", () => {
 		assert.equal(seconds[499], 4);
 	});
 
-	test("wait a minute at most, and a second once the others are gone", () => {
+	test("wait a minute at most, and a second without others", () => {
 		const { loop, admission } = admissionOf(10, 1);
 		const seconds = Array.from({ length: 5000 }, () => admission.take() ?? 0);
 		assert.equal(Math.max(...seconds), 60);
@@ -127,14 +127,14 @@ describe("devices that are refused", () => {
 		assert.equal(admission.take(), 1);
 	});
 
-	test("are given times even if no device is admitted at all", () => {
+	test("receive a delay even if no device is admitted", () => {
 		const { admission } = admissionOf(0, 0);
 		assert.equal(admission.take(), 60);
 		assert.equal(admission.take(), 60);
 	});
 });
 
-test("the event loop's delay is that of most turns since it was last asked, and not a single longer one", async (t) => {
+test("measures the typical event loop delay, not a single longer one", async (t) => {
 	const delay = new EventLoopDelay();
 	t.after(() => delay.close());
 	const turns = async (count: number, eachMs: number) => {

@@ -1,4 +1,4 @@
-/** What connections may cost whose clients have shown no token. */
+/** Tests of resource limits for connections without a token. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -44,17 +44,17 @@ function dial(t: TestContext, url: string): Socket {
 		? connectTls({ host: hostname, port: Number(port), ca })
 		: connect(Number(port), hostname);
 	socket.on("error", () => {});
-	// Before its server, which would wait for it.
+	// Closed before its server, which would wait for it.
 	onEnd(t, () => socket.destroy());
 	return socket;
 }
 
-/** Resolves at its end, however it ends. */
+/** Resolves when the socket closes. */
 function closing(socket: Socket): Promise<void> {
 	return within(new Promise((resolve) => socket.once("close", () => resolve())), "the end of a connection");
 }
 
-/** All that comes until the connection is closed. */
+/** Reads everything until the connection closes. */
 async function readAll(socket: Socket): Promise<string> {
 	let text = "";
 	socket.on("data", (bytes) => {
@@ -64,7 +64,7 @@ async function readAll(socket: Socket): Promise<string> {
 	return text;
 }
 
-/** A server that answers when the test lets it. */
+/** Server whose responses the test controls. */
 async function runHeldServer(t: TestContext, isTls: boolean) {
 	const connections = new Connections({ maxUnauthenticated: 100, monotonic: () => performance.now() });
 	const paths: string[] = [];
@@ -91,7 +91,7 @@ for (const isTls of [false, true])
 		describe("pipelined requests", () => {
 			const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
-			test("are handled a few at a time: the others are parsed when those are answered", async (t) => {
+			test("are parsed a few at a time", async (t) => {
 				const { url, paths, answers } = await runHeldServer(t, isTls);
 				const socket = dial(t, url);
 				const sent = Array.from({ length: 1000 }, (_, i) => `/${i}`);
@@ -116,7 +116,7 @@ for (const isTls of [false, true])
 				assert.deepEqual(received.match(/(?<=\r\n\r\n)\/\d+/g), sent, "each is answered once, in order");
 			});
 
-			test("whose responses are not read take no processor time or memory, and are disconnected", async (t) => {
+			test("use no CPU time or memory while responses are unread, and are disconnected", async (t) => {
 				const path = "/large";
 				// A thousand are more than what the kernel takes.
 				const size = 100_000;
@@ -143,7 +143,7 @@ for (const isTls of [false, true])
 				assert.ok(grown < 150 * 1024 * 1024, `${grown} bytes`);
 			});
 
-			test("are delayed unless they show a token: a proxy sends others' on the same connection", async (t) => {
+			test("are delayed without a token, because proxies share connections", async (t) => {
 				const { url, paths, delayed, answers } = await runHeldServer(t, isTls);
 				const socket = dial(t, url).resume();
 				const sent = ["/first", "/known", "/known", "/second", "/third"];
@@ -156,7 +156,7 @@ for (const isTls of [false, true])
 				assert.deepEqual(delayed, ["/first", "/second", "/third"]);
 			});
 
-			test("of many connections are parsed four connections per turn of the event loop", async (t) => {
+			test("are parsed for four connections per turn of the event loop", async (t) => {
 				const { url, paths, answers } = await runHeldServer(t, isTls);
 				const sockets = Array.from({ length: 50 }, () => dial(t, url));
 				await Promise.all(sockets.map((socket) => once(socket, isTls ? "secureConnect" : "connect")));
@@ -174,7 +174,7 @@ for (const isTls of [false, true])
 				assert.ok(most <= 8, `${most} in one turn`);
 			});
 
-			test("of clients without a token are answered one at a time over all connections, others' immediately", async (t) => {
+			test("are answered one at a time without a token, and immediately with one", async (t) => {
 				let answered = 0;
 				const before: Record<string, number> = {};
 				const binaries: FirmwareService["binaries"] = ({ url }, response) => {
@@ -228,7 +228,7 @@ for (const isTls of [false, true])
 				}
 			});
 
-			test("before an upgrade, and frames right after it, are all read", async (t) => {
+			test("are all read before an upgrade, like frames right after it", async (t) => {
 				const gateway = await run(t);
 				const monitor = await gateway.monitor();
 				const socket = dial(t, gateway.url);
@@ -245,7 +245,7 @@ for (const isTls of [false, true])
 			});
 		});
 
-		describe("an unexpected body", { concurrency: true }, () => {
+		describe("unexpected body", { concurrency: true }, () => {
 			const head = (method: string, path: string, length: number | string = 1e12) =>
 				`${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`;
 
@@ -276,7 +276,7 @@ for (const isTls of [false, true])
 				});
 			}
 
-			test("that arrives very slowly occupies no request and no connection", async (t) => {
+			test("occupies no request and no connection if it arrives slowly", async (t) => {
 				const gateway = await run(t);
 				const answers = ["/nowhere", "/healthz", "/ota/upload"].map(async (path) => {
 					const socket = dial(t, gateway.url);
@@ -290,7 +290,7 @@ for (const isTls of [false, true])
 				await Promise.all(answers);
 			});
 
-			test("that is small leaves the connection open", async (t) => {
+			test("keeps the connection open if small", async (t) => {
 				const gateway = await run(t);
 				const socket = dial(t, gateway.url);
 				const answer = readAll(socket);
@@ -301,8 +301,8 @@ for (const isTls of [false, true])
 			});
 		});
 
-		describe("connections that have shown no token", () => {
-			test("are disconnected, the oldest first, if there are too many; those that have shown one stay", async (t) => {
+		describe("connections without a token", () => {
+			test("are disconnected above the limit, oldest first; those with a token stay open", async (t) => {
 				const gateway = await run(t, { limits: { unauthenticatedConnections: 5 } });
 				const device = await gateway.device();
 				const monitor = await gateway.monitor();
@@ -327,12 +327,12 @@ for (const isTls of [false, true])
 			});
 		});
 
-		describe("an incomplete body", () => {
+		describe("incomplete body", () => {
 			const head = (path: string) =>
 				`POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${monitorToken}\r\nContent-Length: 100\r\nConnection: close\r\n`;
 			const form = 'Content-Type: multipart/form-data; boundary="x"\r\n\r\n--x';
 
-			test("is disconnected after a timeout, but not an upload, whose progress is watched", async (t) => {
+			test("is disconnected after a timeout, except for an upload in progress", async (t) => {
 				const gateway = await run(t, { limits: { requestBodyMs: 100 } });
 				const uploads = ["/ota/upload", "/ota/upload?from=a-script", "http://x/ota/upload"].map((path) => {
 					const socket = dial(t, gateway.url);
@@ -349,8 +349,8 @@ for (const isTls of [false, true])
 			});
 		});
 
-		describe("requests to upgrade", () => {
-			test("an upgrade to another protocol is an ordinary request, with its body and those that follow", async (t) => {
+		describe("upgrade requests", () => {
+			test("are treated as ordinary requests for another protocol", async (t) => {
 				const { url } = await run(t);
 				const answerTo = async (text: string) => {
 					const socket = dial(t, url);

@@ -1,4 +1,4 @@
-/** The gateway under more connections than it accepts, and how much of that it logs. */
+/** Tests of the gateway under overload, and of the logs it writes then. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -24,7 +24,7 @@ import {
 	upgradeRequest,
 } from "../../support/running.js";
 
-/** A gateway that counts finished pieces of work. @param work its line in the log */
+/** Gateway that counts finished tasks. @param work log line of a task */
 async function counted(t: TestContext, options: GatewayOptions, work: RegExp) {
 	let done = 0;
 	const write = (line: string) => {
@@ -40,7 +40,7 @@ async function counted(t: TestContext, options: GatewayOptions, work: RegExp) {
 		for (let turn = 0; turn < 2 * length; turn += 1) await setImmediate();
 		return sockets;
 	};
-	/** Has each socket do something in this turn. */
+	/** Performs an action on each socket in this turn. */
 	const all = async (sockets: readonly Socket[], act: (socket: Socket) => unknown) => {
 		const before = done;
 		for (const socket of sockets) act(socket);
@@ -56,7 +56,7 @@ async function counted(t: TestContext, options: GatewayOptions, work: RegExp) {
 	return { gateway, connectMany, all };
 }
 
-describe("devices that reconnect at the same time", () => {
+describe("simultaneous reconnects", () => {
 	test("are accepted at a rate, which is logged; the others get Retry-After", async (t) => {
 		let now = 0;
 		const logged: unknown[] = [];
@@ -113,7 +113,7 @@ describe("devices that reconnect at the same time", () => {
 		});
 	}
 
-	test("and are gone before the gateway has read its data take no one's place", async (t) => {
+	test("occupy no slot if closed before the gateway has read its data", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		let proceed = () => {};
 		const held = new Promise<void>((resolve) => {
@@ -164,13 +164,13 @@ describe("devices that reconnect at the same time", () => {
 		assert.equal(await Promise.race([opened, refused]), 101);
 	});
 
-	test("with wrong tokens do not block those with right ones", async (t) => {
+	test("with invalid tokens do not block those with valid ones", async (t) => {
 		const gateway = await runGateway(t, { monotonic: () => 0, limits: { deviceBurst: 1 } });
 		assert.equal((await gateway.refused("/device", bearer("wrong"))).status, 401);
 		await gateway.device();
 	});
 
-	test("do not fill the log: only refusals without Retry-After are logged", async (t) => {
+	test("are logged only if rejected without Retry-After", async (t) => {
 		const refusals: unknown[] = [];
 		const write = (line: string) => {
 			const { msg, status } = JSON.parse(line);
@@ -183,7 +183,7 @@ describe("devices that reconnect at the same time", () => {
 		assert.deepEqual(refusals, [401]);
 	});
 
-	test("are refused before anything is read from disk for them, as a whole fleet may have to be", async (t) => {
+	test("are rejected before any disk access", async (t) => {
 		let looks = 0;
 		const stat = new Proxy(fs.stat, {
 			apply: (target, self, parameters) => {
@@ -203,7 +203,7 @@ describe("devices that reconnect at the same time", () => {
 		assert.notEqual(looks, before);
 	});
 
-	test("to unknown paths are counted too, and the log does not repeat what may be a token", async (t) => {
+	test("count for unknown paths, without logging possible tokens", async (t) => {
 		const paths: string[] = [];
 		const write = (line: string) => void paths.push(JSON.parse(line).path ?? "");
 		const log = createLog("warn", { write });
@@ -215,7 +215,7 @@ describe("devices that reconnect at the same time", () => {
 		assert.deepEqual([...new Set(paths)], ["(unknown path)"]);
 	});
 
-	test("with right tokens are accepted, even if many from their address are refused", async (t) => {
+	test("are accepted with valid tokens, even if many from their address are rejected", async (t) => {
 		// A limit of one: every rejection after the first is one too many.
 		const gateway = await runGateway(t, { limits: { upgradesInTwoSeconds: 1 } });
 		const statuses = new Set<number | undefined>();
@@ -227,7 +227,7 @@ describe("devices that reconnect at the same time", () => {
 		await gateway.device();
 	});
 
-	test("with right tokens get Retry-After too if there are too many of one address", async (t) => {
+	test("receive Retry-After above the limit per address, even with valid tokens", async (t) => {
 		const { url } = await runGateway(t, { limits: { upgradesInTwoSeconds: 1 } });
 		const { hostname, port } = new URL(url);
 		const answers = Array.from({ length: 20 }, async () => {
@@ -243,7 +243,7 @@ describe("devices that reconnect at the same time", () => {
 			assert.match(answer, /^HTTP\/1\.1 429 .+Retry-After: \d+.+Too many connections from this address/s);
 	});
 
-	test("with right tokens that keep reconnecting do not block others of their address with another name or path", async (t) => {
+	test("do not block others of their address with another name or path", async (t) => {
 		const gateway = await runGateway(t, { limits: { returnsInTenSeconds: 3, upgradesInTwoSeconds: 5 } });
 		const again = { ...bearer(deviceToken), "Device-Id": "dev-1-000001" };
 		for (let i = 0; i < 3; i += 1) await gateway.device(again);
@@ -254,7 +254,7 @@ describe("devices that reconnect at the same time", () => {
 		await gateway.device({ "Device-Id": "dev-1-000003" });
 	});
 
-	test("get a Retry-After that grows with the number before them, up to a minute", async (t) => {
+	test("receive a Retry-After that grows with the queue, up to a minute", async (t) => {
 		const gateway = await runGateway(t, { limits: { upgradesInTwoSeconds: 1 } });
 		const said: number[] = [];
 		for (let i = 0; i < 500 && said.filter((seconds) => seconds === 60).length < 5; i += 1) {
@@ -266,7 +266,7 @@ describe("devices that reconnect at the same time", () => {
 	});
 });
 
-test("the limits in force are those of the interface", () => {
+test("enforces the documented limits", () => {
 	const { deviceBurst, upgradesInTwoSeconds, returnsInTenSeconds, unauthenticatedConnections } = guardLimits;
 	assert.deepEqual(
 		[deviceBurst, upgradesInTwoSeconds, returnsInTenSeconds, unauthenticatedConnections],
@@ -274,7 +274,7 @@ test("the limits in force are those of the interface", () => {
 	);
 });
 
-test("/metrics has the devices that are let in per second", async (t) => {
+test("exports the admission rate in /metrics", async (t) => {
 	const { url } = await runGateway(t);
 	const text = await (await fetch(`${url}/metrics`, { headers: bearer(monitorToken) })).text();
 	assert.match(text, /^gateway_admitted_devices_per_second 600$/m);

@@ -1,4 +1,4 @@
-/** The blueprint and the README's automations use what devices have in Home Assistant. */
+/** Tests that the blueprint and the README's automations use existing entities. */
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -7,7 +7,7 @@ import { parse } from "yaml";
 import { chimes, lightEffects } from "../../../device/protocol/messages.js";
 import { noEffect } from "../../../gateway/home-assistant/entities.js";
 
-/** A value of the blueprint's own, by its name. */
+/** Blueprint input, by name. */
 class Input {
 	readonly name: string;
 
@@ -22,7 +22,7 @@ interface Action {
 	readonly data?: Readonly<Record<string, unknown>>;
 }
 
-/** All objects in it, at any depth. */
+/** All nested objects. */
 function* objectsIn(value: unknown): Generator<object> {
 	if (typeof value !== "object" || value === null) return;
 	yield value;
@@ -32,7 +32,7 @@ function* objectsIn(value: unknown): Generator<object> {
 const actionsIn = (value: unknown): readonly Action[] =>
 	[...objectsIn(value)].filter((each): each is Action => "action" in each);
 
-/** homeassistant/components/{light,siren,notify}/services.yaml: what each takes of that which is used. */
+/** Used fields of homeassistant/components/{light,siren,notify}/services.yaml. */
 const fields: Readonly<Record<string, readonly string[]>> = {
 	"light.turn_on": ["rgb_color", "effect"],
 	"light.turn_off": [],
@@ -55,7 +55,7 @@ function check(actions: readonly Action[]): void {
 	}
 }
 
-test("the blueprint's actions are those of the entities, and it uses each of its inputs and no other", async () => {
+test("uses valid entity actions and exactly the declared inputs in the blueprint", async () => {
 	const blueprint = parse(await readFile("gateway/home-assistant/doorbell.yaml", "utf8"), { customTags });
 	const { blueprint: about, ...automation } = blueprint;
 	check(actionsIn(automation));
@@ -68,7 +68,7 @@ test("the blueprint's actions are those of the entities, and it uses each of its
 	assert.deepEqual(Object.keys(automation), ["mode", "max_exceeded", "triggers", "conditions", "actions"]);
 });
 
-test("so are those of the README", async () => {
+test("uses valid entity actions in the README", async () => {
 	const [, listed = ""] =
 		/^```yaml\n(- alias: .+?)^```$/ms.exec(await readFile("gateway/home-assistant/README.md", "utf8")) ?? [];
 	const automations = parse(listed);

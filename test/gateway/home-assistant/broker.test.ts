@@ -1,4 +1,4 @@
-/** A broker that refuses topics. */
+/** Tests with a broker that rejects topics. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -23,7 +23,7 @@ const proto = "proto-1-a1b2c3";
 
 async function run(t: TestContext, { settings }: Mosquitto, username?: string) {
 	const clock = { time: 0 };
-	/** What was refused, as the log says it. */
+	/** Logged rejections. */
 	const refused: string[] = [];
 	const write = (line: string) => {
 		const { msg, what, topic, problem } = JSON.parse(line);
@@ -43,7 +43,7 @@ async function run(t: TestContext, { settings }: Mosquitto, username?: string) {
 	return { url, clock, refused, metrics };
 }
 
-test("a topic that the broker refuses is said once and counted; it is published once it is allowed", {
+test("logs a rejected topic once, counts it, and publishes it once allowed", {
 	skip: brokerMissing,
 }, async (t) => {
 	const everything = "topic readwrite #";
@@ -69,7 +69,7 @@ test("a topic that the broker refuses is said once and counted; it is published 
 	assert.equal(refused.length, 2);
 });
 
-test("a subscription that the broker refuses is said, and the others work", {
+test("logs a rejected subscription, and keeps the others", {
 	skip: brokerMissing || pluginMissing,
 }, async (t) => {
 	const broker = await startMosquitto(t, await rejectingSubscription(t, "homeassistant/status"));

@@ -1,4 +1,4 @@
-/** Several gateways on one broker: each publishes its own devices. */
+/** Tests of several gateways on one broker, each publishing its own devices. */
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -18,7 +18,7 @@ import { startProcess } from "./start-home.js";
 
 const deviceId = "dev-1-a1b2c3";
 
-test("a device that changes to another gateway leaves no ghost: it stays available there, and one gateway executes a command", {
+test("keeps a device available that moves to another gateway, which alone executes commands", {
 	skip: brokerMissing,
 }, async (t) => {
 	const broker = await startMosquitto(t);
@@ -43,7 +43,7 @@ test("a device that changes to another gateway leaves no ghost: it stays availab
 	const gateway = () => home.devices.get(deviceId)?.availability[0]?.topic;
 	assert.equal(gateway(), "device-gateway/a/status");
 
-	// As a device does whose first connection has not been found dead yet.
+	// Device whose dead connection is not detected yet.
 	({ url } = b);
 	await device.connect();
 	await home.until(() => gateway() === "device-gateway/b/status" && home.isAvailable(deviceId));
@@ -62,7 +62,7 @@ test("a device that changes to another gateway leaves no ghost: it stays availab
 		assert.deepEqual(announced(), [`device-gateway/b/${deviceId}/announcement`], "where the device is");
 	}
 
-	// The previous gateway keeps nothing of it at the broker.
+	// The previous gateway leaves nothing at the broker.
 	await home.until(() => !home.topics.some((topic) => topic.startsWith(`device-gateway/a/${deviceId}`)));
 
 	await a.gateway.close();
@@ -72,7 +72,7 @@ test("a device that changes to another gateway leaves no ghost: it stays availab
 	await home.until(() => !home.isAvailable(deviceId));
 });
 
-test("two gateways that have the broker alone in common: each leaves a device to the one that it reported to last", {
+test("leaves a device to the gateway of its latest report, without a common bus", {
 	skip: brokerMissing || (existsSync("gateway/fleet") ? false : "fleet/ was removed"),
 }, async (t) => {
 	const broker = await startMosquitto(t);
@@ -91,7 +91,7 @@ test("two gateways that have the broker alone in common: each leaves a device to
 	const isAt = (name: string) =>
 		home.devices.get(deviceId)?.availability[0]?.topic === `device-gateway/${name}/status` &&
 		home.isAvailable(deviceId);
-	/** Until a gateway has published all that it has to. */
+	/** Waits until a gateway has published everything. */
 	const published = async (name: string, begin: () => Promise<unknown>) => {
 		const topic = new RegExp(`^device-gateway/${name}/status$`);
 		const count = () =>
@@ -140,7 +140,7 @@ test("two gateways that have the broker alone in common: each leaves a device to
 	assert.ok(isAt("a"), `${deviceId} is no longer at a`);
 });
 
-test("two gateways on a real NATS: each publishes its own devices; one that moves away from a killed gateway leaves no ghost", {
+test("publishes devices once with a real NATS, even after a gateway is killed", {
 	skip: brokerMissing || (natsMissing ?? false),
 }, async (t) => {
 	const broker = await startMosquitto(t);

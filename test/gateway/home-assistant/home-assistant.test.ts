@@ -1,4 +1,4 @@
-/** Home Assistant over a real broker: what it discovers, shows and commands. */
+/** Tests of discovery, states and commands of Home Assistant over a real broker. */
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -150,7 +150,7 @@ test(
 	},
 );
 
-test("a kept sound is a tone, with its volume and duration", skipWithout("announcements"), async (t) => {
+test("plays a stored sound as a tone with volume and duration", skipWithout("announcements"), async (t) => {
 	const { home, add, url, lines } = await startHome(t);
 	const device = await add(dev);
 	const hasTone = () => JSON.stringify(home.devices.get(dev)?.components.siren)?.includes("Gong") === true;
@@ -277,7 +277,7 @@ test(
 	},
 );
 
-test("a scene over 80 lights reaches all of them, also if it is changed at once", skip, async (t) => {
+test("applies a scene to 80 lights, even if changed immediately", skip, async (t) => {
 	const { home, add } = await startHome(t);
 	const ids = Array.from({ length: 80 }, (_, index) => `dev-1-${String(index).padStart(6, "0")}`);
 	const devices = await Promise.all(ids.map((id) => add(id)));
@@ -348,7 +348,7 @@ test(
 	},
 );
 
-test("a retained message that vanishes while the device reports is published again", skip, async (t) => {
+test("republishes a lost retained message", skip, async (t) => {
 	const { home, add } = await startHome(t);
 	const device = await add(dev);
 	await home.until(() => home.isAvailable(dev));
@@ -366,7 +366,7 @@ test("a retained message that vanishes while the device reports is published aga
 	}
 });
 
-test("a gateway with a new name leaves nothing of the previous one", skipWithout("fleet"), async (t) => {
+test("removes everything of a gateway's previous name", skipWithout("fleet"), async (t) => {
 	const { home, add, gateway, run } = await startHome(t);
 	await add(dev);
 	const away = await add(proto);
@@ -390,7 +390,7 @@ test("a gateway with a new name leaves nothing of the previous one", skipWithout
 	await home.until(() => !home.topics.some((topic) => topic.includes(proto)));
 });
 
-test("no update is offered to a device that runs the latest version as another maker writes it", async (t) => {
+test("offers no update for an equal version in another notation", async (t) => {
 	const { home, add } = await startHome(t);
 	await add(dev, { version: "v1.4.0" });
 	const update = () => JSON.parse(home.state(dev, "firmware") ?? "{}");
@@ -420,7 +420,7 @@ test(
 	},
 );
 
-test("presses of buttons are events, published once and not kept by the broker", skip, async (t) => {
+test("publishes button presses once as events that are not retained", skip, async (t) => {
 	const { home, add } = await startHome(t);
 	const device = await add(dev);
 	await home.until(() => home.isAvailable(dev));
@@ -431,7 +431,7 @@ test("presses of buttons are events, published once and not kept by the broker",
 	await home.shows(dev, "volume", "98");
 	assert.equal(presses().length, 2, "a button that is held is pressed once");
 	for (const { payload } of presses()) assert.deepEqual(JSON.parse(payload), { event_type: "press_start" });
-	// Far more than a person presses: 10 at once, then one a second.
+	// Rate limit, far above human use: 10 at once, then one a second.
 	const began = performance.now();
 	for (let count = 0; count < 40; count++)
 		for (const isDown of [true, false]) device.report({ [play]: isDown });
@@ -441,12 +441,12 @@ test("presses of buttons are events, published once and not kept by the broker",
 	assert.ok(presses().length >= 10 && presses().length <= most, `${presses().length} presses of ${most}`);
 });
 
-test("a crash is an event, with its kind", skipWithout("fleet"), async (t) => {
+test("publishes a crash as an event with its type", skipWithout("fleet"), async (t) => {
 	const { home, add } = await startHome(t);
 	const stack = "at onPress (device/rules.ts:41)";
 	const firmware = { firmware_version: "1.2.3", uptime_seconds: 5, trace: "" };
 	const crash = { id: "0a1b", kind: "exception" as const, message: "TypeError", stack, ...firmware };
-	// Home Assistant subscribes to a device once it knows it; an earlier event is not kept for it.
+	// Home Assistant subscribes after discovery; earlier events are not retained.
 	const before = await add(proto);
 	await home.until(() => home.isAvailable(proto));
 	before.close();
@@ -567,7 +567,7 @@ test(
 	},
 );
 
-test("with a password and TLS; a wrong password is tried again, with a sentence in the log", {
+test("connects with a password and TLS, and retries and logs a wrong password", {
 	skip: brokerMissing || (opensslMissing() ?? false),
 }, async (t) => {
 	const authority = new Authority(await temporaryDirectory(t), "home");
@@ -597,7 +597,7 @@ test("with a password and TLS; a wrong password is tried again, with a sentence 
 	assert.equal(await wrong(), false);
 });
 
-test("at most one message a second for each entity, and the newest state follows", skip, async (t) => {
+test("publishes at most once a second per entity, ending with the latest state", skip, async (t) => {
 	const { home, add } = await startHome(t);
 	const device = await add(dev);
 	await home.until(() => home.isAvailable(dev));
@@ -605,7 +605,7 @@ test("at most one message a second for each entity, and the newest state follows
 	const [before, from] = [states(), performance.now()];
 	for (let volume = 0; volume <= 100; volume++) device.report({ "peripherals.audio.volume": volume });
 	await home.shows(dev, "volume", "100");
-	// One at once, one after each second, and one that was on its way.
+	// One immediately, one each second, and one in flight.
 	const [count, seconds] = [states() - before, (performance.now() - from) / 1000];
 	assert.ok(count <= seconds + 2, `${count} in ${seconds} s`);
 });

@@ -1,4 +1,4 @@
-/** Scenes of a house that take longer: a gateway that is killed, and updates. */
+/** Long house scenarios: a killed gateway and updates. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-h
 import { startMosquitto } from "../../support/mosquitto.js";
 import { isWhole, runDevices, skip, startHome, startProcess } from "./start-home.js";
 
-/** @returns ids of as many DEV-1 */
+/** @returns ids of this number of DEV-1 */
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `dev-1-${100_000 + index}`);
 
 test(
@@ -34,7 +34,7 @@ test(
 	},
 );
 
-test("20 devices are updated from Home Assistant, which shows how far each is", skip, async (t) => {
+test("updates 20 devices from Home Assistant with progress", skip, async (t) => {
 	const { home, url } = await startHome(t);
 	const ids = numbered(20);
 	runDevices(t, ids, () => url);

@@ -1,4 +1,4 @@
-/** Scenes of a house: many devices, restarts, other names and boards, and what Home Assistant's actions send. */
+/** House scenarios: many devices, restarts, renames, replaced boards and Home Assistant's actions. */
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { mqtt } from "../../../gateway/home-assistant/settings.js";
 import { temporaryDirectory } from "../../support/running.js";
 
-test("the broker, whose password may be a variable of its own", async (t) => {
+test("reads the broker, with an optional separate password variable", async (t) => {
 	const pem = join(await temporaryDirectory(t), "a.pem");
 	await writeFile(pem, "PEM");
 	const environment = {

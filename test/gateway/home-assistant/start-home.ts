@@ -1,4 +1,4 @@
-/** A gateway at a real broker with a simulated Home Assistant, a release for a DEV-1, and devices. */
+/** Gateway with a real broker, a simulated Home Assistant, a DEV-1 release, and devices. */
 
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
@@ -29,13 +29,13 @@ import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/script
 import { tone, wav } from "../../support/sounds.js";
 
 export const skip = { skip: brokerMissing };
-/** Options of a test of what it shows of another extension. */
+/** Options of tests that require another extension. */
 export const skipWithout = (name: string) =>
 	existsSync(`gateway/${name}`) ? skip : { skip: `${name}/ was removed` };
 export const dev = "dev-1-a1b2c3";
 export const proto = "proto-1-a1b2c3";
 
-/** A gateway as a process of its own, which has started. @param environment of it, beside tokens and a folder */
+/** Starts a gateway process. @param environment variables besides tokens and a folder */
 export async function startProcess(
 	t: TestContext,
 	environment: Readonly<Record<string, string>>,
@@ -51,14 +51,14 @@ export async function startProcess(
 	return gateway;
 }
 
-/** @returns the option of a gateway that speaks: a short sound, whatever the text */
+/** @returns the option for text-to-speech that produces a short sound for any text */
 export async function voice(t: TestContext) {
 	const file = join(await temporaryDirectory(t), "voice.wav");
 	await writeFile(file, wav(tone(3200)));
 	return { environment: { SPEECH_COMMAND: commandLine("cat", file) } };
 }
 
-/** Devices that connect again by themselves, DEV-1 and PROTO-1 by their ids. */
+/** Devices that reconnect by themselves, DEV-1 and PROTO-1 by id. */
 export function runDevices(t: TestContext, ids: readonly string[], url: () => string): void {
 	for (const deviceId of ids) {
 		const model = deviceId.startsWith("dev") ? "DEV-1" : "PROTO-1";
@@ -74,7 +74,7 @@ export function isWhole(home: SimulatedHomeAssistant, ids: readonly string[]): b
 	return ids.every((id) => home.isAvailable(id) && home.unknown(id).length === 0);
 }
 
-/** @param options of its gateway */
+/** @param options options of the gateway */
 export async function startHome(t: TestContext, options: GatewayOptions = {}) {
 	const broker = await startMosquitto(t);
 	const home = await SimulatedHomeAssistant.start(t, broker);

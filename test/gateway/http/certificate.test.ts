@@ -1,4 +1,4 @@
-/** The gateway's certificate: what is rejected at the start, and how a renewal is applied while it runs. */
+/** Tests of the certificate: rejection at the start, and renewal at run time. */
 
 import assert from "node:assert/strict";
 import { createPrivateKey, X509Certificate } from "node:crypto";
@@ -26,7 +26,7 @@ const skip = opensslMissing() ?? false;
 const name = "IP:127.0.0.1";
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** The certificate that a new connection is shown. */
+/** Certificate presented to a new connection. */
 async function served(t: TestContext, url: string): Promise<string> {
 	const socket = connect({ host: "127.0.0.1", port: Number(new URL(url).port), rejectUnauthorized: false });
 	onEnd(t, () => socket.destroy());
@@ -45,7 +45,7 @@ async function readWarnings(url: string): Promise<unknown> {
 	return JSON.parse(await text(response)).warnings;
 }
 
-describe("a certificate that boards cannot use stops the start:", { skip }, () => {
+describe("certificate is rejected at the start:", { skip }, () => {
 	const cases: Readonly<Record<string, (folder: string) => readonly [Certificate, RegExp]>> = {
 		"a key of P-384": (folder) => [selfSigned(folder, name, "p384"), /type P-384, .+ RSA or P-256/],
 		"a key of secp256k1": (folder) => [selfSigned(folder, name, "secp256k1"), /type secp256k1/],
@@ -101,7 +101,7 @@ describe("a certificate that boards cannot use stops the start:", { skip }, () =
 			});
 		});
 
-	test("but a P-256 certificate of a P-384 authority, with its chain, is served", async (t) => {
+	test("accepts a P-256 certificate of a P-384 authority with its chain", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const authority = new Authority(folder, "ca", "p384");
 		const { cert, key } = authority.issue(name, 30, "ec");
@@ -112,8 +112,8 @@ describe("a certificate that boards cannot use stops the start:", { skip }, () =
 	});
 });
 
-describe("a renewed certificate", { skip }, () => {
-	/** As certbot has it: links to the files of the latest renewal, which it replaces. */
+describe("renewed certificate", { skip }, () => {
+	/** Links to the files of the latest renewal, as certbot creates them. */
 	async function letsRenew(folder: string, number: number, { cert, key }: Certificate): Promise<void> {
 		for (const [name, pem] of [
 			["cert", cert],
@@ -125,7 +125,7 @@ describe("a renewed certificate", { skip }, () => {
 		}
 	}
 
-	test("is served to new connections by itself, and connected devices stay", async (t) => {
+	test("is served to new connections automatically, and keeps devices connected", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const authority = new Authority(folder, "ca");
 		const [first, second] = [authority.issue(name, 20), authority.issue(name, 30)];
@@ -143,7 +143,7 @@ describe("a renewed certificate", { skip }, () => {
 		assert.equal(device.socket.readyState, device.socket.OPEN);
 	});
 
-	test("that is invalid is reported, and the previous one stays in use until it is valid", async (t) => {
+	test("is reported if invalid, and the previous one stays in use", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const authority = new Authority(folder, "ca");
 		const [first, second, unrelated] = [name, "DNS:two", "DNS:three"].map((names) => authority.issue(names));
@@ -166,7 +166,7 @@ describe("a renewed certificate", { skip }, () => {
 		assert.equal(await served(t, url), fingerprint(second));
 	});
 
-	test("is applied at once on SIGHUP, which does not end the gateway", async (t) => {
+	test("is applied immediately on SIGHUP, which does not stop the gateway", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const [first, second] = [selfSigned(folder, name, "rsa"), selfSigned(folder, name)];
 		const { cert: TLS_CERT, key: TLS_KEY } = tlsFiles(folder, first);
@@ -182,7 +182,7 @@ describe("a renewed certificate", { skip }, () => {
 		assert.equal(child.exitCode, null);
 	});
 
-	test("brings its own authority to devices that are updated", async (t) => {
+	test("sends its authority to updated devices", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const tls = tlsFiles(folder, selfSigned(folder, name, "rsa"));
 		const { gateway, url } = await runGateway(t, { tls });
@@ -195,8 +195,8 @@ describe("a renewed certificate", { skip }, () => {
 	});
 });
 
-describe("the expiry", { skip }, () => {
-	/** @param aheadMs of the gateway's clock */
+describe("certificate expiry", { skip }, () => {
+	/** @param aheadMs offset of the gateway's clock */
 	async function run(t: TestContext, days: number, aheadMs = 0) {
 		const folder = await temporaryDirectory(t);
 		const authority = new Authority(folder, "ca");
@@ -206,7 +206,7 @@ describe("the expiry", { skip }, () => {
 		return { url, expiresAt, warnings: await readWarnings(url) };
 	}
 
-	test("is a metric, and no warning while it is more than 14 days away", async (t) => {
+	test("is a metric, without a warning before 14 days", async (t) => {
 		const { url, expiresAt, warnings } = await run(t, 15);
 		assert.equal(warnings, undefined);
 		const options = { rejectUnauthorized: false, headers: bearer(monitorToken) };
@@ -225,7 +225,7 @@ describe("the expiry", { skip }, () => {
 			assert.deepEqual(warnings, [`The TLS certificate ${sentence.replace("AT", at)}`]);
 		});
 
-	test("of an authority in the chain counts too", async (t) => {
+	test("includes authorities in the chain", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const authority = new Authority(folder, "ca");
 		const { cert, key } = authority.issue(name, 90);
@@ -234,7 +234,7 @@ describe("the expiry", { skip }, () => {
 		assert.match(JSON.stringify(await readWarnings(url)), /Certificate 2 of TLS_CERT expires at /);
 	});
 
-	test("in the past is in the log at the start", async (t) => {
+	test("is logged at the start if in the past", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const { cert: TLS_CERT, key: TLS_KEY } = tlsFiles(folder, new Authority(folder, "ca").issue(name, -1));
 		const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };

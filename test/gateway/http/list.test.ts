@@ -10,7 +10,7 @@ import { listen } from "../../support/ports.js";
 const items = Array.from({ length: 2_000 }, (_, index) => ({ index, text: "x".repeat(1_000) }));
 const bytes = JSON.stringify({ items }).length;
 
-/** A server of one list. */
+/** Server of one list. */
 async function serve(t: TestContext) {
 	const seen = { turns: 0, items: 0, ended: 0 };
 	const textOf = (item: (typeof items)[number]) => {
@@ -28,7 +28,7 @@ async function serve(t: TestContext) {
 	return { seen, url: `http://127.0.0.1:${await listen(t, createServer(app))}/` };
 }
 
-test("a long list is the JSON of its items, made in pieces of at most 64 KiB and an item in a turn of the event loop", async (t) => {
+test("serializes a long list in chunks of at most 64 KiB and one item per turn", async (t) => {
 	const { seen, url } = await serve(t);
 	const answer = await fetch(url);
 	assert.equal(answer.headers.get("content-type"), "application/json; charset=utf-8");
@@ -36,7 +36,7 @@ test("a long list is the JSON of its items, made in pieces of at most 64 KiB and
 	assert.ok(seen.turns >= Math.floor(bytes / (65 * 1024)), `${seen.turns} turns`);
 });
 
-test("a long list that no one reads to its end is not made to its end", async (t) => {
+test("stops serializing a list that is not read to its end", async (t) => {
 	const { seen, url } = await serve(t);
 	const abort = new AbortController();
 	await fetch(url, { signal: abort.signal });

@@ -32,9 +32,9 @@ async function run(t: TestContext, options: RunOptions = {}) {
 	return { dataDir, gateway, call, names };
 }
 
-describe("the tokens of people", () => {
-	test("are made with the secret in that answer alone, listed with their latest use, and ended with their connections", async (t) => {
-		// So seldom are connections looked through by themselves.
+describe("personal tokens", () => {
+	test("are created with a secret shown once, listed with their last use, and revoked with their connections", async (t) => {
+		// Interval of the periodic check of connections.
 		const { dataDir, gateway, call, names } = await run(t, { limits: { pingIntervalMs: 600_000 } });
 		const made = await call("POST", "", { name: "ben", role: "user" });
 		assert.equal(made.status, 201);
@@ -57,7 +57,7 @@ describe("the tokens of people", () => {
 		assert.deepEqual((await readTokenFile(disk, tokenPath(dataDir)))?.named, []);
 	});
 
-	test("that are asked for at once are all made", async (t) => {
+	test("are all created if requested at once", async (t) => {
 		const { call, names } = await run(t);
 		const asked = Array.from({ length: 8 }, (_, index) => ({ name: `person-${index}`, role: "viewer" }));
 		const answers = await Promise.all(asked.map((each) => call("POST", "", each)));
@@ -65,7 +65,7 @@ describe("the tokens of people", () => {
 		assert.deepEqual((await names()).slice(1).sort(), asked.map(({ name }) => `${name}: viewer`).sort());
 	});
 
-	test("have one name each, at most 100 names, and the token without a name stays", async (t) => {
+	test("have unique names, at most 100, besides the unnamed token", async (t) => {
 		const { dataDir, call, names } = await run(t);
 		const named = Array.from({ length: 99 }, (_, index) => ({
 			name: `person-${index}`,
@@ -84,7 +84,7 @@ describe("the tokens of people", () => {
 		for (const name of ["monitor", "nobody"]) assert.equal((await call("DELETE", `/${name}`)).status, 404);
 	});
 
-	test("that cannot be written are not made and not ended, and the answer says so", async (t) => {
+	test("are neither created nor revoked if they cannot be written", async (t) => {
 		let isFull = false;
 		const rename: typeof disk.rename = async (from, to) => {
 			if (isFull && String(to).endsWith("tokens.json")) throw Object.assign(new Error(), { code: "ENOSPC" });
@@ -103,7 +103,7 @@ describe("the tokens of people", () => {
 	});
 
 	const skip = existsSync("gateway/audit") ? false : "audit/ was removed";
-	test("are in the audit without their secret", { skip }, async (t) => {
+	test("are in the audit log without their secret", { skip }, async (t) => {
 		const { gateway, call } = await run(t);
 		const { token } = (await call("POST", "", { name: "ben", role: "user" })).body;
 		await fetch(`${gateway.url}/login/link`, { method: "POST", headers: bearer(token) });

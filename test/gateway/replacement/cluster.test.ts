@@ -1,4 +1,4 @@
-/** A board that replaces another, where several gateways act as one. */
+/** Tests of board replacement in a cluster. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -18,7 +18,7 @@ async function run(t: TestContext) {
 	return { buses, a, b };
 }
 
-test("each gateway refuses the old board and knows the new one by its name, and the one that has it sends it settings", async (t) => {
+test("rejects the old board and names the new one at each gateway", async (t) => {
 	const { a, b } = await run(t);
 	await furnish(a.url);
 	const device = await b.join(next);
@@ -47,7 +47,7 @@ test("each gateway refuses the old board and knows the new one by its name, and 
 	assert.deepEqual(before, []);
 });
 
-test("a gateway that was cut off ends the connection of an old board once it learns that it was replaced", async (t) => {
+test("disconnects a replaced board after the gateway reconnects", async (t) => {
 	const { buses, a, b } = await run(t);
 	await furnish(a.url);
 	await eventually(

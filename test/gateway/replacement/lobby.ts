@@ -1,4 +1,4 @@
-/** A speaker that is broken, with all that people have given it, and the board that is to replace it. */
+/** Broken speaker with its label, schedules and settings, and its replacement board. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ export const label = {
 	note: "behind the plant",
 	tags: ["beta", "shop"],
 };
-/** What the old one has reported. */
+/** Report of the old board. */
 export const settings = { "peripherals.audio.volume": 35, "peripherals.led_ring.brightness_coef": 0.25 };
 
 export interface Shown {
@@ -29,14 +29,14 @@ export interface Shown {
 	readonly before?: readonly (Readonly<Record<string, unknown>> & { readonly deviceId: string })[];
 }
 
-/** Settings of a gateway over this folder, which has the release of the rollout. */
+/** Options of a gateway on this folder, with the release of the rollout. */
 export async function settingsOf(dataDir: string): Promise<RunOptions> {
 	const releasesDir = join(dataDir, "releases");
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
 	return { dataDir, releasesDir, limits: { ...noRateLimits.limits, snapshotPauseMs: 10 } };
 }
 
-/** It was connected, has reported and has gone. */
+/** Connects a device that reports and disconnects. */
 export async function visit(options: ScriptedDeviceOptions): Promise<ScriptedDevice> {
 	const { url, deviceId } = options;
 	const device = await new ScriptedDevice(options).connect();
@@ -47,7 +47,7 @@ export async function visit(options: ScriptedDeviceOptions): Promise<ScriptedDev
 	return device;
 }
 
-/** Both are away; the old one has a name, quiet hours, and its places in a schedule and in a rollout that is due later. */
+/** Both are offline; the old board has a name, quiet hours, a schedule and a later rollout. */
 export async function furnish(
 	url: string,
 	[from, to]: Pair["pair"] = [old, next],
@@ -68,14 +68,14 @@ export async function furnish(
 		do: { command: { payload: { command: "identify" }, targets: { devices: [from] } } },
 	});
 	const startsAt = new Date(Date.now() + 86_400_000).toISOString();
-	// Of several gateways one may still be reading the rollouts, or the devices.
+	// A clustered gateway may still be loading rollouts or devices.
 	await eventually(
 		() => call(url, "PUT", `rollouts/${id}`, quickPlan({ target: { devices: [from] }, startsAt })),
 		() => true,
 	);
 }
 
-/** What a device has of what `furnish` gives. */
+/** Data of a device as created by `furnish`. */
 export async function possessions(url: string, deviceId: string, id = "autumn") {
 	const devices = (await call<{ devices: readonly Shown[] }>(url, "GET", "devices")).devices;
 	const quiet = await call<{ quietHours: readonly { targets: { device?: string } }[] }>(
@@ -103,7 +103,7 @@ const all = { isKnown: true, name, quiet: 1, schedules: 1, steps: ["queued"] };
 const nothing = { isKnown: true, name: undefined, quiet: 0, schedules: 0, steps: [] };
 const gone = { ...nothing, isKnown: false, steps: ["removed"] };
 
-/** Resolves once all has gone over, as this gateway shows it. */
+/** Resolves once this gateway shows everything as transferred. */
 export async function goesOver(
 	url: string,
 	[from, to]: Pair["pair"] = [old, next],
@@ -119,7 +119,6 @@ export async function goesOver(
 	);
 }
 
-/** Nothing has begun. */
 export async function isAsBefore(
 	url: string,
 	[from, to]: Pair["pair"] = [old, next],
@@ -129,13 +128,13 @@ export async function isAsBefore(
 	assert.deepEqual(await possessions(url, to, id), nothing);
 }
 
-/** An old board, the new one, and the rollout in which the old one is. */
+/** Old board, new board, and the rollout with the old one. */
 export interface Pair {
 	readonly pair: readonly [from: string, by: string];
 	readonly id: string;
 }
 
-/** @param count at most 10 */
+/** @param count number of replacements, at most 10 */
 export function pairsOf(count: number): readonly Pair[] {
 	return Array.from({ length: count }, (_, index) => ({
 		pair: [`dev-1-0000a${index}`, `dev-1-0000b${index}`],
@@ -143,7 +142,7 @@ export function pairsOf(count: number): readonly Pair[] {
 	}));
 }
 
-/** Asks for all replacements at once, and kills the gateway at its first answer. @returns ids of those that it has answered */
+/** Requests all replacements at once, and kills the gateway at its first response. @returns ids of completed ones */
 export async function killMeanwhile(
 	gateway: Pick<GatewayProcess, "call" | "kill">,
 	pairs: readonly Pair[],

@@ -47,7 +47,7 @@ async function run(t: TestContext) {
 	return { ...running, options, ask, connect, refused };
 }
 
-/** What a device was told to set, in order. */
+/** Settings sent to a device, in order. */
 const told = ({ commands }: ScriptedDevice) =>
 	commands.filter(({ command }) => String(command).startsWith("set_") && command !== "set_quiet");
 const wanted = [
@@ -55,8 +55,8 @@ const wanted = [
 	{ command: "set_brightness", value: 0.25 },
 ];
 
-describe("a board that replaces another", () => {
-	test("gets its name, room, quiet hours and places, and its settings once it is connected", async (t) => {
+describe("replacement board", () => {
+	test("receives name, room, quiet hours and memberships, and settings once connected", async (t) => {
 		const { url, ask, connect } = await run(t);
 		await furnish(url);
 		const { status, body } = await ask("POST", old, next);
@@ -76,7 +76,7 @@ describe("a board that replaces another", () => {
 			({ length }) => length === 2,
 		);
 		assert.deepEqual(told(device), wanted);
-		// Not in its next session, where a person may have set others.
+		// Not in its next session, which may have other settings.
 		await device.restart();
 		device.report({ "peripherals.audio.volume": 60 });
 		await call(url, "POST", "commands", { targets: { devices: [next] }, payload: { command: "identify" } });
@@ -141,7 +141,7 @@ describe("a board that replaces another", () => {
 		assert.deepEqual(told(device), wanted);
 	});
 
-	test("of another model is told what does not fit", async (t) => {
+	test("reports unsupported settings of another model", async (t) => {
 		const { url, ask, connect } = await run(t);
 		await visit({
 			url,
@@ -165,7 +165,7 @@ describe("a board that replaces another", () => {
 			() => told(device).length,
 			(length) => length === 2,
 		);
-		// It is not asked for ever for what it does not have.
+		// Missing settings are not sent forever.
 		await eventually(
 			() => {
 				device.report();
@@ -176,7 +176,7 @@ describe("a board that replaces another", () => {
 		assert.deepEqual(told(device), wanted);
 	});
 
-	test("is in a rollout once, also where it has ended there", async (t) => {
+	test("is in a rollout once, even if it has ended there", async (t) => {
 		const { url, ask } = await run(t);
 		await visit({ url, deviceId: old });
 		await visit({ url, deviceId: next, version: "1.4.0" });
@@ -193,7 +193,7 @@ describe("a board that replaces another", () => {
 		assert.deepEqual(await steps(), { [old]: ["removed", `${next} has replaced it.`], [next]: installed });
 	});
 
-	test("keeps its own label where the old one has none", async (t) => {
+	test("keeps its own label if the old board has none", async (t) => {
 		const { url, ask } = await run(t);
 		for (const deviceId of [old, next]) await visit({ url, deviceId });
 		await call(url, "PATCH", `devices/${next}`, { name: "Hall" });
@@ -202,7 +202,7 @@ describe("a board that replaces another", () => {
 		assert.equal((await call<Shown>(url, "GET", `devices/${next}`)).name, "Hall");
 	});
 
-	test("can be replaced itself: the third lists both, the latest first, and all old ones are refused", async (t) => {
+	test("can be replaced again; the third board lists both, latest first, and both are rejected", async (t) => {
 		const { url, ask, refused } = await run(t);
 		const third = "dev-1-00000c";
 		await furnish(url);
@@ -212,14 +212,14 @@ describe("a board that replaces another", () => {
 		const { before = [], name } = await call<Shown>(url, "GET", `devices/${third}`);
 		assert.deepEqual([name, before.map(({ deviceId }) => deviceId)], [label.name, [next, old]]);
 		for (const deviceId of [old, next]) assert.equal((await refused(deviceId)).status, 410);
-		// With the last of them goes what is kept of the others.
+		// Removing the last one removes the records of the others.
 		await fetch(`${url}/api/devices/${third}`, { method: "DELETE", headers: bearer(monitorToken) });
 		assert.deepEqual([(await ask("DELETE", old)).status, (await ask("DELETE", next)).status], [404, 404]);
 	});
 });
 
-describe("a replaced board", () => {
-	test("is refused with its reason, also where only a report names it, and is listed", async (t) => {
+describe("replaced board", () => {
+	test("is rejected with a reason, even if identified by a report, and listed", async (t) => {
 		const { url, ask, refused } = await run(t);
 		await furnish(url);
 		await ask("POST", old, next);
@@ -247,7 +247,7 @@ describe("a replaced board", () => {
 		);
 	});
 
-	test("is let in again as a new one when a person undoes it; what went over stays", async (t) => {
+	test("is accepted as new after an undo, without its transferred data", async (t) => {
 		const { url, ask, connect } = await run(t);
 		await furnish(url);
 		await ask("POST", old, next);
@@ -263,7 +263,7 @@ describe("a replaced board", () => {
 		assert.equal((await ask("DELETE", old)).status, 404);
 	});
 
-	test("is forgotten once, whatever a repeated request says", async (t) => {
+	test("is forgotten only once", async (t) => {
 		const { url, ask } = await run(t);
 		await furnish(url);
 		const [first, second] = await Promise.all([ask("POST", old, next), ask("POST", old, next)]);
@@ -273,7 +273,7 @@ describe("a replaced board", () => {
 	});
 });
 
-test("a replacement that cannot be is refused with a sentence, and changes nothing", async (t) => {
+test("rejects an invalid replacement with a message, and changes nothing", async (t) => {
 	const { url, ask, connect, monitor } = await run(t);
 	const third = "dev-1-00000c";
 	await furnish(url);
@@ -312,7 +312,7 @@ test("a replacement that cannot be is refused with a sentence, and changes nothi
 	await goesOver(url);
 });
 
-/** A disk on which no record is written or removed any more after this number of times, as when the gateway is killed there. */
+/** Disk that fails record writes and removals after this number, as if the gateway were killed. */
 function endingDisk(times: number): Disk {
 	let left = times;
 	const isLast = (path: unknown) => {
@@ -337,7 +337,7 @@ function endingDisk(times: number): Disk {
 	return { ...fs, open, rename: failing(fs.rename, 1), rm: failing(fs.rm, 0) };
 }
 
-test("a gateway that ends after any write of it leaves the old board as it was, or goes on at its next start", async (t) => {
+test("leaves the old board unchanged or resumes at the next start when killed at any write", async (t) => {
 	const made = await temporaryDirectory(t);
 	const first = await runGateway(t, await settingsOf(made));
 	await furnish(first.url);
@@ -367,9 +367,9 @@ test("a gateway that ends after any write of it leaves the old board as it was, 
 	assert.ok(interrupted > 5, `interrupted ${interrupted} times`);
 });
 
-test("what cannot be written is said, and is done once it can be", async (t) => {
+test("reports write errors, and completes later", async (t) => {
 	const options = await settingsOf(await temporaryDirectory(t));
-	/** Parts of paths that cannot be written or removed. */
+	/** Path fragments that cannot be written or removed. */
 	const broken = new Set<string>();
 	const refuse = async <R>(path: unknown, work: () => Promise<R>): Promise<R> => {
 		if ([...broken].some((part) => String(path).includes(part)))

@@ -7,7 +7,7 @@ import { sampleRollout } from "./sample-rollout.js";
 
 const deviceId = "dev-1-000001";
 
-/** Attempts for one device that is connected and has reported, at a clock that the test sets. */
+/** Attempts for one connected device, with a clock set by the test. */
 function attempts() {
 	const handshake = { deviceId, isBound: true, model: undefined, chip: undefined, features: [] };
 	const link = { send: () => {}, isOpen: () => true, close: () => {} };
@@ -26,7 +26,7 @@ function attempts() {
 	return { made, devices, device, session, clock };
 }
 
-test("a device that was removed and is added again has no attempt, offer or delay", async () => {
+test("resets attempts, offer and delay of a device removed and added again", async () => {
 	const { made, devices, device } = attempts();
 	const first = made.look(deviceId);
 	assert.deepEqual([first?.isInherited, first?.offer, first?.isAvailable], [true, undefined, true]);

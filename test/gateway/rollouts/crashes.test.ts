@@ -12,7 +12,7 @@ const images = [{ model: "DEV-1", chip: "esp32s3", sha256: "0".repeat(64) }] as 
 const firmware = { version: "2.0.0", source: "release", images };
 const ids = ["a", "b", "c"];
 
-/** Three devices, of which two are updated from 1.0.0 and soak. */
+/** Three devices, two of them soaking after an update from 1.0.0. */
 function soaking(crashes: ReadonlyMap<string, LatestCrash>) {
 	const groups = [{ size: 2, errorThreshold: { count: 2 } }, { size: "rest" }];
 	const asked = parsePlan({ firmware, target: { devices: ids }, groups }, () => ids.length, Date.now());
@@ -49,8 +49,8 @@ function soaking(crashes: ReadonlyMap<string, LatestCrash>) {
 
 const crashOf = (id: string, version: string): LatestCrash => ({ id, version, kind: "exception" });
 
-describe("a device that soaks", () => {
-	test("fails by a crash of the new version, which counts for the threshold of its group", () => {
+describe("soaking device", () => {
+	test("fails by a crash of the new version, counted for its group's threshold", () => {
 		const crashes = new Map<string, LatestCrash>();
 		const { step, reasonOf } = soaking(crashes);
 		crashes.set("a", crashOf("1a", "2.0.0"));
@@ -63,7 +63,7 @@ describe("a device that soaks", () => {
 		assert.deepEqual([head.status, head.pausedBecause], ["paused", "failures"]);
 	});
 
-	test("does not fail by a crash from before its update, or of another version", () => {
+	test("does not fail by an earlier crash or one of another version", () => {
 		const crashes = new Map([["a", crashOf("1a", "2.0.0")]]);
 		const { step } = soaking(crashes);
 		crashes.set("b", crashOf("2b", "1.0.0"));
@@ -73,7 +73,7 @@ describe("a device that soaks", () => {
 	});
 });
 
-describe("a rollout that was stored with a crash rate", () => {
+describe("rollout stored with a crash rate", () => {
 	test("keeps the rest of its plan", () => {
 		const plan = storedPlan({
 			...parsePlan({ firmware, target: { all: true } }, () => 3, Date.now()),
@@ -82,7 +82,7 @@ describe("a rollout that was stored with a crash rate", () => {
 		assert.deepEqual(storedPlan({ ...plan, stopWhen: { crashRate: 3 } }), plan);
 	});
 
-	test("stays paused, as by failures", () => {
+	test("stays paused as for failures", () => {
 		const entry = { head: { ...firstHead, status: "paused", pausedBecause: "crashes" }, devices: [] };
 		const read = withoutCrashRate(entry);
 		assert.ok(matches(stepsEntry, read), JSON.stringify(read));

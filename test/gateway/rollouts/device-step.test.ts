@@ -48,7 +48,7 @@ test("a device is not silent while it may be about to connect to a gateway that 
 	}
 });
 
-test("a device that soaks although its attempt seemed to have failed, and goes back, is rolled back", () => {
+test("marks a soaking device that reverts as rolled back, even after an apparent failure", () => {
 	const job = { status: "rolled_back", startedAt: 1, version: "2.0.0", reason: "It went back." } as const;
 	const soaking: DeviceStep = { ...step, status: "soaking", previousJob: job.startedAt };
 	const statusOf = (seen: Partial<Seen>) =>
@@ -73,7 +73,7 @@ test("an offer that counts as sent, but of which a connected device's gateway ha
 	);
 });
 
-test("a device that a person has updated after an attempt is not downgraded", () => {
+test("does not downgrade a device updated by a person after an attempt", () => {
 	const waiting: DeviceStep = { ...step, status: "queued" };
 	const planned = (allowDowngrade = false): Rollout => ({
 		...rollout,
@@ -92,7 +92,7 @@ test("a device that a person has updated after an attempt is not downgraded", ()
 	);
 });
 
-test("a device of another maker takes part by what its version means", () => {
+test("compares versions of other vendors by precedence", () => {
 	const images = [{ sha256: "" }];
 	const next: Rollout = {
 		...rollout,
@@ -130,7 +130,7 @@ test("the record of another version's update, which may become known late, says 
 	assert.equal(stepOf(undefined), "soaking", "it is not known");
 });
 
-test("another gateway's device is rolled back once its old version is no longer one that is late, or at once by its record", () => {
+test("marks another gateway's device as rolled back by its record, or by its version after a delay", () => {
 	const soaking: DeviceStep = { ...step, status: "soaking" };
 	const job = { status: "updated", startedAt: 2, version: "2.0.0" } as const;
 	const seen: Seen = { ...away, isConnected: true, isReturning: false, job };

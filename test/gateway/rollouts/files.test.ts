@@ -31,7 +31,7 @@ const offered: DeviceStep = { ...queued(ids[0] ?? "", 2000), status: "offered", 
 const failed: DeviceStep = { ...offered, status: "failed", at: 3000, reason: 'Ein Grund: "größer"\n' };
 const change = { head: { ...firstHead, revision: 2, status: "running" as const }, devices: [offered] };
 
-/** A gateway's store, and the folder in which it is. */
+/** Store of a gateway, with its folder. */
 async function open(t: TestContext, disk: Disk = fs, given?: string) {
 	const directory = given ?? join(await temporaryDirectory(t), "rollouts");
 	const problems: string[] = [];
@@ -41,8 +41,8 @@ async function open(t: TestContext, disk: Disk = fs, given?: string) {
 	return { store, problems, directory, file: join(directory, "autumn.jsonl") };
 }
 
-describe("the rollouts on disk", () => {
-	test("are as they were stored, with the latest step of each device", async (t) => {
+describe("stored rollouts", () => {
+	test("are read back unchanged, with the latest step of each device", async (t) => {
 		const { store, directory, file } = await open(t);
 		assert.equal(await store.create(created), true);
 		const running = apply(created, change);
@@ -59,7 +59,7 @@ describe("the rollouts on disk", () => {
 		);
 	});
 
-	test("leave no file when they are removed, also where the gateway ended in between", async (t) => {
+	test("leave no file when removed, even if interrupted", async (t) => {
 		const { store, directory, file } = await open(t);
 		for (const id of ["autumn", "winter"]) {
 			assert.equal(await store.create({ ...created, id }), true);
@@ -76,7 +76,7 @@ describe("the rollouts on disk", () => {
 		assert.deepEqual((await open(t, fs, directory)).store.list(), [created]);
 	});
 
-	test("lose only the last line where that was cut at any byte", async (t) => {
+	test("lose only a truncated last line", async (t) => {
 		const { store, directory, file } = await open(t);
 		await store.create(created);
 		const running = apply(created, change);
@@ -88,7 +88,7 @@ describe("the rollouts on disk", () => {
 			await writeFile(file, whole.subarray(0, length));
 			const { store: next, problems } = await open(t, fs, directory);
 			const [loaded] = next.list();
-			// The line feed at its end is not needed.
+			// The final line feed is optional.
 			const isWhole = length >= whole.length - 1;
 			assert.deepEqual(loaded, isWhole ? apply(running, { devices: [failed] }) : running, `cut at ${length}`);
 			assert.equal(problems.length, isWhole || length === before.length ? 0 : 1);
@@ -96,7 +96,7 @@ describe("the rollouts on disk", () => {
 				problems.filter((problem) => !/autumn.* damaged/.test(problem)),
 				[],
 			);
-			// What is appended after that stands on a line of its own.
+			// Later appends start on a new line.
 			if (!loaded) throw new Error("it is gone");
 			assert.equal(await next.append("autumn", { devices: [offered] }), true);
 			const [again] = await (await open(t, fs, directory)).store.list();
@@ -104,7 +104,7 @@ describe("the rollouts on disk", () => {
 		}
 	});
 
-	test("lose a damaged line in the middle alone, and a damaged plan costs its rollout alone", async (t) => {
+	test("lose only a damaged line, or only a rollout with a damaged plan", async (t) => {
 		const { store, directory, file } = await open(t);
 		await store.create(created);
 		await appendFile(file, `{"device":{"deviceId":"dev-1-000002","status":"exploded"}}\n\0\0\0\n[]\n`);
@@ -119,7 +119,7 @@ describe("the rollouts on disk", () => {
 		assert.match(problems.join("\n"), /winter is left out.*groups\.1\.size/);
 	});
 
-	test("are there or not, but never in part, wherever their creation is cut off", async (t) => {
+	test("are created completely or not at all", async (t) => {
 		let steps = 0;
 		const count = await open(
 			t,
@@ -146,7 +146,7 @@ describe("the rollouts on disk", () => {
 		}
 	});
 
-	test("are written whole after a write has failed, and the gateway is not ready meanwhile", async (t) => {
+	test("are rewritten after a write error, with the gateway not ready meanwhile", async (t) => {
 		let isFull = false;
 		const disk = countingDisk((_number, operation) => {
 			if (isFull && operation === "write") throw Object.assign(new Error("full"), { code: "ENOSPC" });

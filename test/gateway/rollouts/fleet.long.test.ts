@@ -1,6 +1,6 @@
 /**
- * A rollout of 1,000 devices in three groups, and the same with a gateway that is killed fifty times at drawn steps of its
- * disk, also with a clock that is set back by up to an hour, and right again, at each kill and in between. TEST_SEED draws others.
+ * Rollout of 1,000 devices in three groups, also with a gateway killed fifty times at random steps of its disk,
+ * and with a clock set back by up to an hour and corrected, at and between kills. TEST_SEED selects the steps.
  */
 
 import assert from "node:assert/strict";
@@ -43,7 +43,7 @@ const endOf: Readonly<Record<Fate, keyof Counts>> = {
 	"is silent": "timed_out",
 };
 
-/** @param kills how often the gateway is killed @param isClockWrong its clock is set back and right again */
+/** @param kills number of kills of the gateway @param isClockWrong whether its clock is set back and corrected */
 async function run(t: TestContext, kills: number, isClockWrong: boolean) {
 	const draw = new Random(seed);
 	const [fleetDraw, killDraw, clockDraw] = [draw.fork("fleet"), draw.fork("kills"), draw.fork("clock")];
@@ -103,7 +103,7 @@ async function run(t: TestContext, kills: number, isClockWrong: boolean) {
 	const { isNew } = await gateway.rollouts.put("autumn", asked);
 	assert.equal(isNew, true);
 
-	/** About 25 steps of the disk a device. */
+	/** About 25 disk steps per device. */
 	const nextDeath = () => steps + killDraw.between(1, Math.floor((total * 25) / Math.max(1, kills)));
 	if (kills > 0) dieAt = nextDeath();
 	let most = 0;
@@ -118,7 +118,7 @@ async function run(t: TestContext, kills: number, isClockWrong: boolean) {
 			await gateway.settle();
 			gateway = await start(gateway);
 			const current = gateway;
-			// As firmware does: after 1 s or later, drawn.
+			// Random delay of at least 1 s, as in the firmware.
 			for (const { device } of devices) time.in(fleetDraw.between(500, 8000), () => device.connect(current));
 			continue;
 		}
@@ -130,7 +130,7 @@ async function run(t: TestContext, kills: number, isClockWrong: boolean) {
 		most = Math.max(most, held);
 		isIdle = held === 0;
 		assert.ok(held <= limit, `${held} slots of ${limit} are held`);
-		// A device that went silent keeps trying, but holds no slot.
+		// A silent device keeps trying, but holds no slot.
 		assert.ok(updating <= limit + expected.timed_out, `${updating} devices update, at most ${limit}`);
 		const counts = countsOf(steps_);
 		assert.equal(

@@ -22,7 +22,7 @@ const deviceId = "dev-1-a1b2c3";
 const smallest = { firmware: { version: "1.4.0" }, target: { model: "DEV-1" } };
 const quick = { ...smallest, groups: [{ size: "rest", soakSeconds: 0 }] };
 
-/** A gateway with releases 1.4.0 and 1.1.0 for the DEV-1, and one device that runs 1.2.3. */
+/** Gateway with releases 1.4.0 and 1.1.0 for the DEV-1, and one device on 1.2.3. */
 async function run(t: TestContext, options: RunOptions = {}) {
 	const dataDir = options.dataDir ?? (await temporaryDirectory(t));
 	const releasesDir = join(dataDir, "releases");
@@ -48,7 +48,7 @@ async function run(t: TestContext, options: RunOptions = {}) {
 		};
 	};
 	const watcher = await gateway.open("/monitor?rollouts", { headers: bearer(monitorToken) });
-	/** The next rollout_update that shows this. */
+	/** Waits for a rollout_update that matches. */
 	const until = async (status: string, id = "autumn"): Promise<Readonly<Record<string, unknown>>> => {
 		for (;;) {
 			const frame = JSON.parse(await watcher.nextText());
@@ -59,7 +59,7 @@ async function run(t: TestContext, options: RunOptions = {}) {
 	return { ...gateway, monitor, first: device, call, watcher, until };
 }
 
-/** Carries out the update that a device was sent. @returns its next connection */
+/** Performs the update sent to a device. @returns its next connection */
 async function update(gateway: Awaited<ReturnType<typeof run>>, device: Client, version = "1.4.0") {
 	const { command, url } = JSON.parse(await device.nextText());
 	assert.equal(command, "start_ota");
@@ -78,7 +78,7 @@ function reportOf(version: string) {
 }
 
 describe("PUT /api/rollouts/<id>", () => {
-	test("updates the devices of a plan, and monitors that ask for it are notified", async (t) => {
+	test("updates the devices of a plan, and notifies subscribed monitors", async (t) => {
 		const gateway = await run(t);
 		const { status, body, headers } = await gateway.call("PUT", "/autumn", quick);
 		assert.equal(status, 201);
@@ -103,7 +103,7 @@ describe("PUT /api/rollouts/<id>", () => {
 		next.socket.close();
 	});
 
-	test("with the same plan again changes nothing, with another is refused", async (t) => {
+	test("changes nothing for the same plan, and rejects another", async (t) => {
 		const gateway = await run(t);
 		const { body } = await gateway.call("PUT", "/autumn", smallest);
 		const again = await gateway.call("PUT", "/autumn", smallest);
@@ -122,7 +122,7 @@ describe("PUT /api/rollouts/<id>", () => {
 		assert.equal((await gateway.call("GET", "")).body.rollouts.length, 1);
 	});
 
-	test("fills in what a careful operator would choose", async (t) => {
+	test("completes a plan with conservative defaults", async (t) => {
 		const gateway = await run(t);
 		const { plan } = (await gateway.call("PUT", "/autumn", smallest)).body;
 		const common = { approval: false, soakSeconds: 180 };
@@ -134,7 +134,7 @@ describe("PUT /api/rollouts/<id>", () => {
 		assert.equal(Date.parse(plan.deadline) - Date.parse(plan.startsAt), 30 * 86_400_000);
 	});
 
-	test("names the field that is wrong", async (t) => {
+	test("names the invalid field", async (t) => {
 		const { call } = await run(t);
 		for (const [path, plan] of [
 			["firmware", { target: { model: "DEV-1" } }],
@@ -169,7 +169,7 @@ describe("PUT /api/rollouts/<id>", () => {
 		assert.deepEqual((await call("GET", "")).body.rollouts, []);
 	});
 
-	test("refuses what is no JSON or too long, an id that is none, and other methods", async (t) => {
+	test("rejects invalid or overlong JSON, invalid ids and other methods", async (t) => {
 		const { call, url } = await run(t);
 		assert.equal((await call("PUT", "/autumn", "{")).status, 400);
 		assert.equal((await call("PUT", "/autumn", " ".repeat(1 << 21))).status, 400);
@@ -182,8 +182,8 @@ describe("PUT /api/rollouts/<id>", () => {
 	});
 });
 
-describe("a running rollout", () => {
-	test("is steered by commands, which hold for the revision that was seen", async (t) => {
+describe("running rollout", () => {
+	test("is controlled by commands for the displayed revision", async (t) => {
 		const { call } = await run(t);
 		const plan = { ...smallest, startsAt: "2100-01-01T00:00:00Z" };
 		const { body } = await call("PUT", "/autumn", plan);
@@ -224,7 +224,7 @@ describe("a running rollout", () => {
 		await gateway.until("finished");
 	});
 
-	test("retries the failed on request", async (t) => {
+	test("retries failed devices on request", async (t) => {
 		const gateway = await run(t);
 		await gateway.call("PUT", "/autumn", { ...quick, maxAttempts: 1 });
 		assert.equal(JSON.parse(await gateway.first.nextText()).command, "start_ota");
@@ -238,7 +238,7 @@ describe("a running rollout", () => {
 		assert.match(JSON.stringify((await gateway.until("finished")).counts), /"succeeded":1/);
 	});
 
-	test("keeps a person from updating a device that it updates", async (t) => {
+	test("prevents manual updates of a device that it is updating", async (t) => {
 		const gateway = await run(t);
 		await gateway.call("PUT", "/autumn", smallest);
 		assert.equal(JSON.parse(await gateway.first.nextText()).command, "start_ota");
@@ -247,7 +247,7 @@ describe("a running rollout", () => {
 		assert.match(String(answer.message), /rollout autumn/);
 	});
 
-	test("is known to a monitor that asks, after its snapshot, and to no other", async (t) => {
+	test("is sent to subscribed monitors after their snapshot, and to no other", async (t) => {
 		const gateway = await run(t);
 		await gateway.call("PUT", "/autumn", smallest);
 		await gateway.until("running");
@@ -281,7 +281,7 @@ describe("a running rollout", () => {
 			assert.deepEqual([device.status, device.attempts], ["queued", 0], device.reason);
 		});
 
-	test("gives devices the image of its plan only, although the upload was replaced", async (t) => {
+	test("sends only the image of its plan, even after the upload was replaced", async (t) => {
 		const gateway = await run(t);
 		const upload = async (buildTime: number) => {
 			const body = form(filePart(makeImage({ version: "1.5.0", buildTime })));
@@ -312,7 +312,7 @@ describe("a running rollout", () => {
 	});
 });
 
-test("what cannot be stored is refused, and nothing has changed", async (t) => {
+test("rejects what cannot be stored, and changes nothing", async (t) => {
 	let isBroken = false;
 	const open: Disk["open"] = async (path, flags, mode) => {
 		const isStep = String(path).includes("rollouts") && flags !== "r";
@@ -349,7 +349,7 @@ test("what cannot be stored is refused, and nothing has changed", async (t) => {
 });
 
 describe("POST /api/rollouts/preview", () => {
-	test("counts what a plan would meet, and starts nothing", async (t) => {
+	test("counts the devices of a plan without starting it", async (t) => {
 		const gateway = await run(t);
 		const connect = async (id: string, version: string, chip = "esp32s3") => {
 			const device = await gateway.device({ "Device-Id": id, "Device-Chip": chip });
@@ -382,7 +382,7 @@ describe("POST /api/rollouts/preview", () => {
 	});
 });
 
-test("20 rollouts are kept; then the oldest that is over gives way to one that could be stored", async (t) => {
+test("keeps 20 rollouts, and evicts the oldest completed one for a new one", async (t) => {
 	let isFull = false;
 	const open: Disk["open"] = async (path, flags, mode) => {
 		if (isFull && flags !== "r") throw Object.assign(new Error("full"), { code: "ENOSPC" });

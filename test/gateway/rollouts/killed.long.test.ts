@@ -10,14 +10,13 @@ import { freePort } from "../../support/ports.js";
 import { ReconnectingDevice } from "../../support/reconnecting-device.js";
 import { writeReleases } from "../../support/releases.js";
 
-/** Fields are there by the route. */
 interface Answer {
 	readonly status: string;
 	readonly counts: Readonly<Record<string, number>>;
 	readonly devices: readonly unknown[];
 }
 
-test("a rollout goes on after each kill (SIGKILL) of the gateway, and offers nothing twice", async (t: TestContext) => {
+test("continues a rollout after each SIGKILL of the gateway, and offers nothing twice", async (t: TestContext) => {
 	const dataDir = await temporaryDirectory(t);
 	const releases = join(dataDir, "releases");
 	await writeReleases(releases, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);

@@ -105,13 +105,13 @@ const actions = fc.array(
 	{ maxLength: 80 },
 );
 
-/** A few devices, whose updates a test moves at will, and the invariants of a rollout of them. */
+/** A few devices with test-controlled updates, and the invariants of their rollout. */
 class World {
 	rollout: Rollout;
 	readonly devices = new Map<string, { seen: Seen; from: string | null; predicate: boolean }>();
 	/** Since it was queued by a person, joined again, or a later release has begun. */
 	readonly offers = new Map<string, number>();
-	/** Of the channel that a standing one follows. */
+	/** Latest release of the channel of a standing rollout. */
 	latest = target;
 	now = 1000;
 	isOpen = true;
@@ -146,7 +146,7 @@ class World {
 		return [...this.rollout.devices.values()];
 	}
 
-	/** @param answer what becomes of an offer: the command is sent, lost with a kill, or refused */
+	/** @param answer result of an offer: sent, lost with a kill, or rejected */
 	advance(answer: (offer: number) => "sent" | "lost" | "refused" = () => "sent"): void {
 		const look: Look = (id) => this.devices.get(id)?.seen;
 		const isHeld = isStanding(this.rollout, this.moment) && this.#follow(look);
@@ -215,12 +215,12 @@ class World {
 		return isWaiting && isLater(this.rollout.plan, this.latest);
 	}
 
-	/** The channel gets a later release. */
+	/** Adds a later release to the channel. */
 	release(): void {
 		this.latest = inc(this.latest, "minor") ?? this.latest;
 	}
 
-	/** Whether nothing is to come but new devices and releases. */
+	/** Whether only new devices and releases are pending. */
 	get isAtRest(): boolean {
 		const { plan, head } = this.rollout;
 		if (!plan.standing) return !isActive(this.rollout);
@@ -276,7 +276,7 @@ class World {
 					this.#setJob(id, { ...seen.job, status: "failed", reason: "It is silent.", silent: true });
 				break;
 			case "goes back":
-				// After its soak time that is no concern of the rollout.
+				// Ignored by the rollout after the soak time.
 				if (seen.job?.status !== "updated" || !holdsSlot(this.rollout.devices.get(id) ?? queued(id, 0)))
 					break;
 				this.#setJob(id, { ...seen.job, status: "rolled_back", reason: "It went back." });
@@ -286,7 +286,7 @@ class World {
 				this.devices.delete(id);
 				break;
 			case "is updated by a person":
-				// The gateway refuses that while the device holds a slot.
+				// Rejected by the gateway while the device holds a slot.
 				if (!holdsSlot(this.rollout.devices.get(id) ?? queued(id, 0)) && !isUpdating)
 					device.seen = { ...seen, version: this.rollout.plan.firmware.version };
 				break;
@@ -341,8 +341,8 @@ class World {
 	}
 }
 
-describe("a rollout, whatever happens to its devices", () => {
-	test("keeps to its plan, and no command undoes an end", () => {
+describe("rollout with any device events", () => {
+	test("follows its plan, and never leaves a final state", () => {
 		const answers = fc.array(
 			fc.constantFrom("sent" as const, "sent" as const, "lost" as const, "refused" as const),
 			{
@@ -368,7 +368,7 @@ describe("a rollout, whatever happens to its devices", () => {
 		);
 	});
 
-	test("finishes once its devices can be updated, and a person resumes and approves; a standing one has all on its latest release", () => {
+	test("finishes once devices are updatable and approved, on the latest release if standing", () => {
 		fc.assert(
 			fc.property(plan, fleet, actions, (drawn, devices, happened) => {
 				const world = new World(drawn, devices);

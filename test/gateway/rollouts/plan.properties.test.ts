@@ -22,7 +22,7 @@ const isoTime = fc
 		pick("Z", "Z", "-23:59", "+23:59", "+99:00"),
 	)
 	.map(([y, day, clock, zone]) => `${String(y).padStart(4, "0")}-${day}T${clock}${zone}`);
-/** Up to a limit; now and then beyond it. */
+/** Mostly up to a limit, occasionally beyond it. */
 const number = (least: number, most: number) =>
 	fc.oneof(
 		{ weight: 20, arbitrary: fc.integer({ min: least, max: most }) },
@@ -72,7 +72,7 @@ const plan = fc.record(
 	},
 	{ requiredKeys: ["firmware", "target"] },
 );
-/** Milliseconds since 1970, of a clock that may be far from right. */
+/** Milliseconds since 1970, of a possibly wrong clock. */
 const clock = fc.oneof(
 	{ weight: 4, arbitrary: fc.constant(startedAt) },
 	fc.integer({ min: -8.64e15, max: 8.64e15 }),
@@ -83,10 +83,10 @@ function optional<T extends string>(required: T): { requiredKeys: T[] } {
 	return { requiredKeys: [required] };
 }
 
-/** Of fewer plans too few may be accepted. */
+/** Fewer plans may contain too few accepted ones. */
 const tried = Math.max(runs(400), 200);
 
-test("a plan that is accepted is a plan that loads, whatever it asks for and whatever the clock says", async (t) => {
+test("loads each accepted plan, at any clock", async (t) => {
 	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
 	const dataDir = await temporaryDirectory(t);
 	const time = new Timeline();

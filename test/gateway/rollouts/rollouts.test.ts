@@ -7,7 +7,7 @@ import { waitUntil } from "../../support/eventually.js";
 import { at, inOneGroup, minute, run, second, smallest } from "./run.js";
 import { startedAt } from "./simulated-fleet.js";
 
-test("a device counts as succeeded after its soak time, not before", async (t) => {
+test("marks a device as succeeded only after its soak time", async (t) => {
 	const { gateway, pass, statuses, headOf } = await run(t, "fine");
 	await gateway.rollouts.put("x", inOneGroup);
 	await pass(20 * second);
@@ -18,7 +18,7 @@ test("a device counts as succeeded after its soak time, not before", async (t) =
 	assert.deepEqual([statuses(), headOf().status], [["succeeded"], "finished"]);
 });
 
-test("a device is updated once the catalog has its firmware again", async (t) => {
+test("updates a device once the catalog contains its firmware again", async (t) => {
 	const { gateway, releases, pass, statuses } = await run(t, "fine");
 	releases.rejection = { code: "unknown_version", message: "The release is missing." };
 	await gateway.rollouts.put("x", inOneGroup);
@@ -29,7 +29,7 @@ test("a device is updated once the catalog has its firmware again", async (t) =>
 	assert.deepEqual(statuses(), ["succeeded"]);
 });
 
-test("an update that a busy device refuses is no attempt, and no failure", async (t) => {
+test("counts no attempt and no failure if a busy device rejects the update", async (t) => {
 	const { gateway, devices, pass, statuses } = await run(t, "fine");
 	const [device] = devices;
 	assert.ok(device, "there is a device");
@@ -39,7 +39,7 @@ test("an update that a busy device refuses is no attempt, and no failure", async
 	assert.deepEqual([statuses(), device.offers], [["succeeded"], 4]);
 });
 
-test("of a mixed fleet those devices get a patch that take one and run what it changes, at each attempt", async (t) => {
+test("sends patches only to supporting devices with a matching version, at each attempt", async (t) => {
 	const { gateway, devices, pass } = await run(t, "fine", "fine", "fine", "restarts once");
 	const [, whole, other] = devices;
 	assert.ok(whole && other, `only ${devices.length} devices`);
@@ -62,7 +62,7 @@ test("of a mixed fleet those devices get a patch that take one and run what it c
 	);
 });
 
-test("it is known how long a device is still watched, also after a restart", async (t) => {
+test("shows the remaining soak time, across a restart", async (t) => {
 	const { gateway, pass, restart } = await run(t, "fine");
 	const { rollouts } = gateway;
 	await rollouts.put("x", inOneGroup);
@@ -76,13 +76,13 @@ test("it is known how long a device is still watched, also after a restart", asy
 	await pass(20 * second);
 	assert.equal(leftIn(rollouts), 160);
 	const latest = await restart();
-	// Since its latest step: for how long the gateway was stopped is not known.
+	// Counted from its latest step, because the downtime is unknown.
 	assert.equal(leftIn(latest.rollouts), 180);
 	await pass(180 * second);
 	assert.equal(leftIn(latest.rollouts), null);
 });
 
-test("failures stop a rollout also while the clock is behind its start", async (t) => {
+test("pauses on failures even while the clock is before its start", async (t) => {
 	const fates = Array.from({ length: 12 }, () => "never succeeds" as const);
 	const { gateway, devices, time, pass, headOf } = await run(t, ...fates);
 	const group = { size: "rest", concurrency: 2, errorThreshold: { count: 2 } };
@@ -113,7 +113,7 @@ for (const [when, ...skews] of [
 		assert.equal(await statusAfter(15 * second), "succeeded");
 	});
 
-test("a device that soaks while the clock is behind is watched to the end after a restart with the right one", async (t) => {
+test("completes the soak time after a restart with a corrected clock", async (t) => {
 	const { gateway, devices, time, pass, restart } = await run(t, "goes back");
 	const [device] = devices;
 	assert.ok(device, "no device");
@@ -151,7 +151,7 @@ for (const [fate, end] of [
 		assert.equal(await statusAfter(35 * second), end);
 	});
 
-test("a device that a kill of the gateway kept from its update gets it, also after a restart with an earlier clock", async (t) => {
+test("updates a device interrupted by a kill, even after a restart with an earlier clock", async (t) => {
 	const { gateway, devices, time, pass, restart } = await run(t, "fine");
 	const [device] = devices;
 	assert.ok(device, "no device");
@@ -165,14 +165,14 @@ test("a device that a kill of the gateway kept from its update gets it, also aft
 	assert.equal(latest.rollouts.find("x").devices.get(device.id)?.status, "succeeded");
 });
 
-test("a device that goes back while it soaks is no success, and is not tried again", async (t) => {
+test("marks a device that reverts while soaking as rolled back, without a retry", async (t) => {
 	const { gateway, devices, pass, statuses } = await run(t, "goes back");
 	await gateway.rollouts.put("x", inOneGroup);
 	await pass(20 * minute);
 	assert.deepEqual([statuses(), devices[0]?.offers], [["rolled_back"], 1]);
 });
 
-test("failures in the canary pause the rollout, and resume lets it go on", async (t) => {
+test("pauses on failures in the canary, and continues on resume", async (t) => {
 	const { gateway, pass, statuses, headOf } = await run(t, "goes back", "goes back", "fine", "fine");
 	const plan = { ...smallest, groups: [{ size: 2 }, { size: "rest" }] };
 	await gateway.rollouts.put("x", plan);
@@ -184,7 +184,7 @@ test("failures in the canary pause the rollout, and resume lets it go on", async
 	assert.deepEqual([statuses().slice(2), headOf().status], [["succeeded", "succeeded"], "finished"]);
 });
 
-test("an update that fails is tried again after 30 to 60 s, and one that is silent times out", async (t) => {
+test("retries a failed update after 30 to 60 s, and times out a silent one", async (t) => {
 	const { gateway, devices, pass, statuses } = await run(t, "restarts once", "never succeeds", "is silent");
 	await gateway.rollouts.put("x", {
 		...inOneGroup,
@@ -210,7 +210,7 @@ test("an update that fails is tried again after 30 to 60 s, and one that is sile
 	assert.deepEqual(statuses().slice(1), ["offered", "queued"]);
 });
 
-test("a device that is away holds up no other, and begins within 10 s of its return", async (t) => {
+test("is not blocked by an offline device, which starts within 10 s of its return", async (t) => {
 	const { gateway, devices, pass, statuses } = await run(t, "fine", "fine", "fine");
 	const [away] = devices;
 	away?.leave();
@@ -231,7 +231,7 @@ test("a device that is away holds up no other, and begins within 10 s of its ret
 	assert.deepEqual(statuses(), ["succeeded", "succeeded", "succeeded"]);
 });
 
-test("nothing begins before the start, outside the window or after the deadline", async (t) => {
+test("starts nothing before the start, outside the window or after the deadline", async (t) => {
 	const { gateway, devices, pass, statuses, headOf } = await run(t, "fine", "fine");
 	devices[1]?.leave();
 	// The timeline begins on 14 November 2023 at 22:13 UTC.
@@ -261,7 +261,7 @@ test("nothing begins before the start, outside the window or after the deadline"
 	);
 });
 
-test("a cancelled rollout begins nothing, and follows what has begun to its end", async (t) => {
+test("starts nothing after a cancel, and completes updates in progress", async (t) => {
 	const { gateway, pass, statuses, headOf } = await run(t, "fine", "restarts once", "fine");
 	await gateway.rollouts.put("x", { ...smallest, groups: [{ size: "rest", concurrency: 2 }] });
 	await gateway.rollouts.execute("x", "cancel", undefined);
@@ -272,7 +272,7 @@ test("a cancelled rollout begins nothing, and follows what has begun to its end"
 	assert.ok(isNew, "its devices are free again");
 });
 
-test("a device that another gateway has put into a second rollout at the same moment is updated by one of them", async (t) => {
+test("updates a device in two concurrent rollouts by one of them", async (t) => {
 	const { gateway, devices, pass, statuses } = await run(t, "fine", "fine");
 	await gateway.rollouts.put("x", { ...inOneGroup, target: { devices: ["dev-1-0"] } });
 	const both = new Map(["dev-1-0", "dev-1-1"].map((id) => [id, queued(id, startedAt)]));
@@ -290,7 +290,7 @@ test("a device that another gateway has put into a second rollout at the same mo
 	);
 });
 
-test("a device that the gateway forgets is removed from it", async (t) => {
+test("removes a forgotten device", async (t) => {
 	const { gateway, devices, pass, statuses } = await run(t, "fine", "fine");
 	devices[1]?.leave();
 	await gateway.rollouts.put("x", inOneGroup);
@@ -300,7 +300,7 @@ test("a device that the gateway forgets is removed from it", async (t) => {
 	assert.deepEqual(statuses(), ["succeeded", "removed"]);
 });
 
-test("monitors are notified of each change, at most once a second", async (t) => {
+test("notifies monitors of each change, at most once a second", async (t) => {
 	const { gateway, pass } = await run(
 		t,
 		..."x"
@@ -326,7 +326,7 @@ test("monitors are notified of each change, at most once a second", async (t) =>
 	assert.equal(frames.at(-1)?.counts.succeeded, 30);
 });
 
-test("monitors are not notified of what was loaded at the start", async (t) => {
+test("does not notify monitors of loaded rollouts at the start", async (t) => {
 	const { gateway, pass, statuses, restart } = await run(t, "fine");
 	await gateway.rollouts.put("x", { ...smallest, groups: [{ size: "rest", soakSeconds: 0 }] });
 	await pass(minute);

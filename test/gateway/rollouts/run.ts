@@ -1,4 +1,4 @@
-/** A gateway in virtual time, and its devices. */
+/** Gateway in virtual time, with its devices. */
 
 import type { TestContext } from "node:test";
 import type { UpdateRejection } from "../../../gateway/firmware/rejections.js";
@@ -18,16 +18,16 @@ export const inOneGroup = { ...smallest, groups: [{ size: "rest" }] };
 export const second = 1000;
 export const minute = 60 * second;
 
-/** A gateway in virtual time, and devices that run 1.0.0 and are connected to it. */
+/** Gateway in virtual time, with connected devices that run 1.0.0. */
 export async function run(t: TestContext, ...fates: readonly Fate[]) {
 	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
 	const time = new Timeline();
 	const problems: string[] = [];
 	const random = new Random(1);
 	const dataDir = await temporaryDirectory(t);
-	/** Of each channel. */
+	/** Latest release of each channel. */
 	const releases: { latest: string; rejection?: UpdateRejection | undefined } = { latest: newVersion };
-	/** The gateway is killed at this step of its disk. */
+	/** Disk step at which the gateway is killed. */
 	const disk = { steps: 0, dieAt: Number.POSITIVE_INFINITY };
 	const onDisk = () => ++disk.steps >= disk.dieAt;
 	const options = { dataDir, time, random, problems, releases, onDisk };
@@ -49,7 +49,7 @@ export async function run(t: TestContext, ...fates: readonly Fate[]) {
 	const statuses = (id = "x") =>
 		[...gateway.latest.rollouts.find(id).devices.values()].map(({ status }) => status);
 	const headOf = (id = "x") => gateway.latest.rollouts.find(id).head;
-	/** Kills the gateway. @param awayMs until it starts again @returns its next run, to which all devices connect */
+	/** Kills the gateway. @param awayMs downtime @returns its next run, to which all devices connect */
 	const restart = async (awayMs = 0) => {
 		const previous = gateway.latest;
 		previous.isRunning = false;

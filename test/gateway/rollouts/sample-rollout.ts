@@ -2,7 +2,7 @@ import type { Rollout } from "../../../gateway/api/rollout.js";
 import { queued } from "../../../gateway/rollouts/device-step.js";
 import { firstHead } from "../../../gateway/rollouts/machine.js";
 
-/** A rollout of 1.4.0 to one device, which is queued. */
+/** Rollout of 1.4.0 to one queued device. */
 export function sampleRollout(deviceId: string): Rollout {
 	const group = {
 		size: "rest",

@@ -1,5 +1,5 @@
 /**
- * Many devices in virtual time, on the gateway's own Sessions, Updates and Rollouts over a real folder, which can be
+ * Many devices in virtual time, with the gateway's Sessions, Updates and Rollouts on a real folder, which can be
  * killed at any step of the disk. Devices speak the protocol; only the sockets are left out.
  */
 
@@ -26,11 +26,11 @@ import { countingDisk } from "../firmware/counting-disk.js";
 
 export const newVersion = "2.0.0";
 export const sha256 = "1".repeat(64);
-/** The version from which there is a patch to `newVersion`, and its SHA-256. */
+/** Base version of the patch to `newVersion`, and its SHA-256. */
 const oldVersion = "1.0.0";
 const oldSha256 = "0".repeat(64);
 
-/** How the updates of a device end; the first one, and those after it. */
+/** Results of a device's updates: the first one, and later ones. */
 export const fates = {
 	fine: ["updates", "updates"],
 	"restarts once": ["restarts", "updates"],
@@ -43,13 +43,13 @@ export type Fate = keyof typeof fates;
 /** Milliseconds since 1970. */
 export const startedAt = 1_700_000_000_000;
 const bootMs = 5_000;
-/** How long the new firmware tries before it goes back. */
+/** Probation time of the new firmware. */
 const probationMs = 120_000;
 
-/** Virtual time, and what is to happen at which moment of it. */
+/** Virtual time with scheduled events. */
 export class Timeline {
 	now = 0;
-	/** By how much the gateway's clock is wrong. */
+	/** Error of the gateway's clock, in ms. */
 	skewMs = 0;
 	readonly #planned: { readonly at: number; readonly run: () => void }[] = [];
 
@@ -57,7 +57,7 @@ export class Timeline {
 		this.#planned.push({ at: this.now + ms, run });
 	}
 
-	/** Runs what is due after `ms` more. */
+	/** Schedules an event after `ms`. */
 	pass(ms: number): void {
 		this.now += ms;
 		const due = this.#planned.filter(({ at }) => at <= this.now).sort((a, b) => a.at - b.at);
@@ -72,18 +72,18 @@ export class SimulatedDevice {
 	readonly fate: Fate;
 	version: string;
 	isOn: boolean;
-	/** Of its next connection. */
+	/** Session id of its next connection. */
 	features: readonly Feature[] = [];
-	/** Whether each `start_ota` that it got named a patch. */
+	/** Whether each received `start_ota` included a patch. */
 	readonly patched: boolean[] = [];
-	/** `start_ota` that it got: the version of each. */
+	/** Version of each received `start_ota`. */
 	readonly sent: string[] = [];
-	/** Called when it gets one, before anything else. */
+	/** Called first when it receives one. */
 	onSent: (version: string) => void = () => {};
 	isUpdating = false;
-	/** Number of offers that it refuses at first. */
+	/** Number of initial offers to reject. */
 	refusals = 0;
-	/** Commands are lost on their way to it. */
+	/** Drops all commands to the device. */
 	isDeaf = false;
 	readonly #time: Timeline;
 	#bootedAt = 0;
@@ -107,7 +107,7 @@ export class SimulatedDevice {
 		return this.#session?.connected === true && this.#gateway?.isRunning === true;
 	}
 
-	/** Without effect while it is off. */
+	/** No effect while off. */
 	connect(gateway: SimulatedGateway): void {
 		if (!this.isOn || this.isConnected) return;
 		this.#gateway = gateway;
@@ -171,7 +171,7 @@ export class SimulatedDevice {
 		this.isUpdating = true;
 		const progress = (percent: number) =>
 			this.#send({ type: "ota_progress", percent, bytes_written: percent, bytes_total: 100 });
-		// One after the other: what waits for the gateway must not be sent after the restart.
+		// Sequential, so that nothing pending is sent after the restart.
 		this.#online(2_000, () => {
 			progress(10);
 			this.#online(2_000, () => {
@@ -193,7 +193,7 @@ export class SimulatedDevice {
 		});
 	}
 
-	/** A device waits for its gateway while it downloads. */
+	/** Waits for the gateway during a download. */
 	#online(ms: number, work: () => void): void {
 		this.#time.in(ms, () => {
 			if (this.isConnected) work();
@@ -224,9 +224,9 @@ interface GatewayOptions {
 	readonly dataDir: string;
 	readonly time: Timeline;
 	readonly random: Random;
-	/** The latest release of each channel; and why none can be sent now. */
+	/** Latest release of each channel, and the reason why none can be sent now. */
 	readonly releases?: { latest: string; rejection?: UpdateRejection | undefined };
-	/** Counts the steps of the disk; what it throws is the gateway's end. */
+	/** Counts disk steps; its errors end the gateway. */
 	readonly onDisk: () => boolean;
 	readonly problems: string[];
 }
@@ -237,10 +237,10 @@ export class SimulatedGateway {
 	readonly updates: Updates;
 	readonly rollouts: Rollouts;
 	readonly store: RolloutStore;
-	/** What monitors are sent, and when. */
+	/** Frames to monitors, with their time. */
 	readonly frames: { readonly counts: Counts; readonly version: string; readonly at: number }[] = [];
 	isRunning = true;
-	/** The run that followed this one. */
+	/** Next run. */
 	next: SimulatedGateway | undefined;
 	readonly #options: GatewayOptions;
 	readonly #deviceStore: DeviceStore;
@@ -266,7 +266,7 @@ export class SimulatedGateway {
 		};
 		const jobs = records({ name: "updates", onProblem, ...jobsFile });
 		this.settle = async () => {
-			// A step may lead to the next.
+			// A step may trigger the next.
 			for (let length = -1; length !== this.#work.length; ) {
 				length = this.#work.length;
 				await Promise.all(this.#work);
@@ -326,14 +326,14 @@ export class SimulatedGateway {
 		});
 	}
 
-	/** Resolves once all is written that was begun. */
+	/** Resolves once all started writes are complete. */
 	readonly settle: () => Promise<void>;
 
 	get latest(): SimulatedGateway {
 		return this.next?.latest ?? this;
 	}
 
-	/** As gateway.ts does it. */
+	/** Same order as in gateway.ts. */
 	async open(): Promise<void> {
 		await this.updates.open();
 		this.sessions.restore(await this.#deviceStore.open());
@@ -342,7 +342,7 @@ export class SimulatedGateway {
 		await this.rollouts.open();
 	}
 
-	/** What happens in this time. */
+	/** Advances the time. */
 	async pass(ms: number): Promise<void> {
 		this.#options.time.pass(ms);
 		await this.settle();

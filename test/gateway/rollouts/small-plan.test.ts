@@ -19,7 +19,7 @@ function wordsOf(asked: AskedPlan, size: number): string {
 	return planWords(plan, Date.now());
 }
 
-describe("a plan for few devices", () => {
+describe("plan for few devices", () => {
 	test("is one sentence, up to 20 devices", () => {
 		const words = (size: number) => wordsOf(makePlan(version, target(size), defaultOptions), size);
 		assert.equal(words(1), "one after another; stops at the first failure");
@@ -27,7 +27,7 @@ describe("a plan for few devices", () => {
 		assert.match(words(21), /^first 5 devices, 5 at a time, stopped by 2 failures; then the rest, /);
 	});
 
-	test("of a model is the same where its size is known and will not grow", () => {
+	test("is the same for a model with a known, fixed size", () => {
 		const words = (size: number | undefined, standing: boolean) =>
 			wordsOf(makePlan(version, { model: "DEV-1" }, { ...defaultOptions, standing }, size), 3);
 		assert.match(words(3, false), /^one after another/);
@@ -35,7 +35,7 @@ describe("a plan for few devices", () => {
 		assert.match(words(undefined, false), /^first 5 devices/);
 	});
 
-	test("says what a person chooses instead, and has groups where one asks for them", () => {
+	test("shows chosen options, and has groups on request", () => {
 		const words = (change: Partial<typeof defaultOptions>) =>
 			wordsOf(makePlan(version, target(3), { ...defaultOptions, ...change }), 3);
 		assert.equal(

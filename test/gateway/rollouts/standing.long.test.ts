@@ -1,5 +1,5 @@
 /**
- * A standing rollout of some hundred devices in virtual time, while devices come, go, return with older firmware, get
+ * Standing rollout of some hundred devices in virtual time, while devices come, go, return with older firmware, get
  * tags and lose them, the channel gets releases, a person pauses, and the gateway is killed at drawn steps of its disk.
  */
 
@@ -31,7 +31,7 @@ const groups = [
 interface Member {
 	readonly device: SimulatedDevice;
 	isTagged: boolean;
-	/** How often it came back with older firmware. */
+	/** Number of returns with older firmware. */
 	returns: number;
 }
 
@@ -58,7 +58,7 @@ test(`a standing rollout sends no image twice and none that is older, with ${kil
 	};
 	let gateway = await start();
 	const members: Member[] = [];
-	/** As fleet/ would, which stores labels. */
+	/** Sets a label as fleet/ does. */
 	const label = ({ device: { id }, isTagged }: Member) => {
 		const known = gateway.sessions.devices.get(id);
 		if (known) known.label = { tags: isTagged ? ["beta", "shop"] : ["shop"] };
@@ -124,7 +124,7 @@ test(`a standing rollout sends no image twice and none that is older, with ${kil
 	};
 	const nextDeath = () => disk.steps + killDraw.between(1, 400);
 	let killed = 0;
-	/** @returns whether the gateway lives */
+	/** @returns whether the gateway still runs */
 	const pass = async () => {
 		await gateway.pass(1000);
 		if (gateway.isRunning) return true;

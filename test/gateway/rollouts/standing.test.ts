@@ -9,14 +9,14 @@ const next = "2.1.0";
 const all = [{ size: "rest", soakSeconds: 0 }];
 const channel = { firmware: { channel: "beta" }, target: { all: true }, standing: true, groups: all };
 
-/** As a person labels it. */
+/** Labels a device as a person does. */
 function tag(gateway: SimulatedGateway, { id }: SimulatedDevice, ...tags: readonly string[]): void {
 	const device = gateway.latest.sessions.devices.get(id);
 	assert.ok(device, `${id} is unknown`);
 	device.label = { tags };
 }
 
-/** It comes back with other firmware, as after a repair. */
+/** Reconnects with other firmware, as after a repair. */
 function comeBack(gateway: SimulatedGateway, device: SimulatedDevice, version: string): void {
 	device.leave();
 	device.version = version;
@@ -27,8 +27,8 @@ function sentTo(devices: readonly SimulatedDevice[]): readonly (readonly string[
 	return devices.map(({ sent }) => sent);
 }
 
-describe("a standing rollout", () => {
-	test("updates devices that connect for the first time, without an end", async (t) => {
+describe("standing rollout", () => {
+	test("updates devices that connect for the first time, indefinitely", async (t) => {
 		const { gateway, addDevice, pass, statuses, headOf } = await run(t, "fine");
 		await gateway.rollouts.put("x", channel);
 		assert.equal(gateway.rollouts.find("x").plan.deadline, undefined);
@@ -39,7 +39,7 @@ describe("a standing rollout", () => {
 		assert.deepEqual([statuses(), headOf().status], [["succeeded", "succeeded"], "running"]);
 	});
 
-	test("begins without any device, and ends at its deadline if it has one", async (t) => {
+	test("starts without any device, and ends at its deadline if any", async (t) => {
 		const { gateway, addDevice, pass, statuses, headOf } = await run(t);
 		await gateway.rollouts.put("x", { ...channel, deadline: at(60 * minute) });
 		await pass(minute);
@@ -71,7 +71,7 @@ describe("a standing rollout", () => {
 			assert.deepEqual(statuses(), ["succeeded"]);
 		});
 
-	test("updates a device again that comes back with an older version, and leaves a newer one", async (t) => {
+	test("updates a device again that returns with an older version, but not with a newer one", async (t) => {
 		const { gateway, devices, pass, statuses } = await run(t, "fine", "fine", "fine");
 		await gateway.rollouts.put("x", channel);
 		await pass(minute);
@@ -87,7 +87,7 @@ describe("a standing rollout", () => {
 		assert.equal(newer.version, "3.0.0");
 	});
 
-	test("does not repeat an update that was rolled back after it had succeeded", async (t) => {
+	test("does not repeat an update rolled back after its success", async (t) => {
 		const { gateway, devices, pass } = await run(t, "goes back");
 		await gateway.rollouts.put("x", channel);
 		await pass(20 * minute, second);
@@ -95,7 +95,7 @@ describe("a standing rollout", () => {
 		assert.deepEqual(sentTo(devices), [["2.0.0"]]);
 	});
 
-	test("takes back a device that was forgotten", async (t) => {
+	test("readmits a forgotten device", async (t) => {
 		const { gateway, devices, pass, statuses } = await run(t, "fine");
 		const [device] = devices;
 		assert.ok(device, "no device");
@@ -110,7 +110,7 @@ describe("a standing rollout", () => {
 		assert.deepEqual(statuses(), ["succeeded"]);
 	});
 
-	test("is for devices with its tags: who gets them joins, who loses them before its update leaves", async (t) => {
+	test("includes devices that gain its tags, and drops those that lose them before their update", async (t) => {
 		const { gateway, devices, pass, statuses } = await run(t, "fine", "fine", "fine", "fine");
 		const [has, gets, done, loses] = devices;
 		assert.ok(has && gets && loses && done, `only ${devices.length} devices`);
@@ -133,7 +133,7 @@ describe("a standing rollout", () => {
 		assert.deepEqual(loses.sent, ["2.0.0"]);
 	});
 
-	test("leaves a device to the rollout that holds it, and then goes on with it", async (t) => {
+	test("waits for a device held by another rollout", async (t) => {
 		const { gateway, devices, pass, statuses } = await run(t, "fine", "fine");
 		const [device] = devices;
 		assert.ok(device, "no device");
@@ -158,8 +158,8 @@ describe("a standing rollout", () => {
 	});
 });
 
-describe("a later release of its channel", () => {
-	test("begins once the updates under way have ended; no other device gets the earlier one", async (t) => {
+describe("later release of its channel", () => {
+	test("starts after the updates in progress, with no further updates to the earlier one", async (t) => {
 		const { gateway, devices, releases, pass, statuses, headOf } = await run(
 			t,
 			"fine",
@@ -191,7 +191,7 @@ describe("a later release of its channel", () => {
 		assert.equal(gateway.frames.at(-1)?.version, next);
 	});
 
-	test("waits at most 5 minutes for a device that is watched", async (t) => {
+	test("waits at most 5 minutes for a soaking device", async (t) => {
 		const { gateway, devices, releases, pass, statuses } = await run(t, "fine");
 		await gateway.rollouts.put("x", { ...channel, groups: [{ size: "rest", soakSeconds: 86_400 }] });
 		await pass(minute);
@@ -202,7 +202,7 @@ describe("a later release of its channel", () => {
 		assert.deepEqual(sentTo(devices), [["2.0.0", next]]);
 	});
 
-	test("ends a stop by failures, but not a person's", async (t) => {
+	test("ends a pause for failures, but not by a person", async (t) => {
 		const { gateway, devices, releases, pass, headOf } = await run(t, "goes back", "goes back", "goes back");
 		const plan = { ...channel, groups: [{ size: 2 }, { size: "rest" }] };
 		await gateway.rollouts.put("x", plan);
@@ -230,7 +230,7 @@ describe("a later release of its channel", () => {
 		);
 	});
 
-	test("asks for approval again", async (t) => {
+	test("requires approval again", async (t) => {
 		const { gateway, devices, releases, pass, headOf } = await run(t, "fine", "fine");
 		const groups = [
 			{ size: 1, soakSeconds: 0 },
@@ -246,7 +246,7 @@ describe("a later release of its channel", () => {
 		assert.deepEqual(devices.map(({ version }) => version).sort(), ["2.0.0", next]);
 	});
 
-	test("is not begun by a rollout that does not stand, has ended, or is later than it already", async (t) => {
+	test("is not started by a rollout that is not standing, has ended, or is already newer", async (t) => {
 		const { gateway, devices, releases, pass } = await run(t, "fine");
 		const once = { ...channel, standing: false };
 		await gateway.rollouts.put("once", once);
@@ -264,7 +264,7 @@ describe("a later release of its channel", () => {
 		assert.deepEqual(sentTo(devices), [["2.0.0", next]]);
 	});
 
-	test("is the same rollout for who asks for it again", async (t) => {
+	test("belongs to the same rollout if requested again", async (t) => {
 		const { gateway, releases, pass } = await run(t, "fine");
 		await gateway.rollouts.put("x", channel);
 		releases.latest = next;
@@ -273,7 +273,7 @@ describe("a later release of its channel", () => {
 		assert.deepEqual([isNew, rollout.plan.firmware.version], [false, next]);
 	});
 
-	test("begins for each device once, at whatever step of the disk the gateway is killed", async (t) => {
+	test("starts once for each device, at any disk step of a kill", async (t) => {
 		const { gateway, devices, releases, disk, problems, pass, restart } = await run(
 			t,
 			"fine",
@@ -313,7 +313,7 @@ describe("a later release of its channel", () => {
 	});
 });
 
-test("a stored plan of the time before standing ones stands, with its version and deadline", () => {
+test("loads an older stored plan as standing, with its version and deadline", () => {
 	const stored = {
 		firmware: { version: "2.0.0", source: "release", images: [{ sha256: "0".repeat(64) }] },
 		target: { model: "DEV-1", joinLater: true },

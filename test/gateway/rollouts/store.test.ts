@@ -13,7 +13,7 @@ const at = 1_700_000_000_000;
 
 function rolloutOf(count: number, id = "autumn"): Rollout {
 	const ids = Array.from({ length: count }, (_, index) => `dev-1-${index}`);
-	// Not in the order of their names.
+	// Not in order of name.
 	ids.reverse();
 	return {
 		id,
@@ -42,7 +42,7 @@ function rolloutOf(count: number, id = "autumn"): Rollout {
 	};
 }
 
-/** Offers it to devices. */
+/** Offers the rollout to devices. */
 function offering(rollout: Rollout, ...deviceIds: readonly string[]): Change {
 	const devices = deviceIds.map((id) => ({
 		...move(rollout.devices.get(id) ?? queued(id, at), "offered", at + 1, "x".repeat(1300)),
@@ -55,7 +55,7 @@ function offering(rollout: Rollout, ...deviceIds: readonly string[]): Change {
 const server = () => {
 	const memory = new MemoryServer();
 	let joined = 0;
-	/** A gateway that believes to drive, until something shows the opposite. */
+	/** Gateway that considers itself the driver until proven otherwise. */
 	const join = async (
 		failing = (_text: string): "before" | "after" | undefined | Promise<undefined> => undefined,
 		removing = async () => {},
@@ -100,7 +100,7 @@ async function settle(): Promise<void> {
 	for (let round = 0; round < 10; round++) await setImmediate();
 }
 
-test("what the driver stores, the others show, and one that joins later, in the same order", async () => {
+test("shows the driver's changes at all gateways in the same order, even one that joins later", async () => {
 	const { join } = server();
 	const [driver, other] = [await join(), await join()];
 	const created = rolloutOf(12_000);
@@ -122,7 +122,7 @@ test("what the driver stores, the others show, and one that joins later, in the 
 	assert.equal(driver.stale, 0, "its own writes");
 });
 
-test("a driver whose rollouts another has claimed is told, and can store nothing before it has read that", async () => {
+test("notifies a replaced driver, which stores nothing before reading the claim", async () => {
 	const { join } = server();
 	const [stale, driver] = [await join(), await join()];
 	const created = rolloutOf(3);
@@ -144,7 +144,7 @@ test("a driver whose rollouts another has claimed is told, and can store nothing
 	assert.equal(driver.stale, 0);
 });
 
-test("what another gateway stores for a person ends no driver, whose next change comes after it", async () => {
+test("keeps the driver when another gateway stores a command", async () => {
 	const { join } = server();
 	const [driver, other] = [await join(), await join()];
 	const created = rolloutOf(3);
@@ -161,7 +161,7 @@ test("what another gateway stores for a person ends no driver, whose next change
 	assert.equal(driver.stale, 0);
 });
 
-test("a write whose answer is lost is found again by the next claim", async () => {
+test("finds a write with a lost response in the next claim", async () => {
 	const { join } = server();
 	let isLost = false;
 	const gateway = await join(() => (isLost ? "after" : undefined));
@@ -177,7 +177,7 @@ test("a write whose answer is lost is found again by the next claim", async () =
 	assert.deepEqual(gateway.store.find("autumn"), apply(created, change));
 });
 
-test("a driver whose write NATS refuses, as without space, steps down and stays ready", async () => {
+test("steps down but stays ready if NATS rejects a write, such as without space", async () => {
 	const { join } = server();
 	let isFull = false;
 	const gateway = await join(() => {
@@ -193,7 +193,7 @@ test("a driver whose write NATS refuses, as without space, steps down and stays 
 	assert.deepEqual(gateway.store.find("autumn"), created);
 });
 
-test("a rollout that is removed is gone everywhere, and another may have its id", async () => {
+test("removes a rollout everywhere, and allows its id again", async () => {
 	const { join } = server();
 	const [driver, other] = [await join(), await join()];
 	const created = rolloutOf(3);
@@ -211,7 +211,7 @@ test("a rollout that is removed is gone everywhere, and another may have its id"
 	for (const { store } of [driver, other, await join()]) assert.deepEqual(store.find("autumn"), next);
 });
 
-test("of a rollout that was not stored completely nothing is shown, and nothing remains when it is tried again", async () => {
+test("hides an incompletely stored rollout, and replaces it on a retry", async () => {
 	const { join } = server();
 	const ended = await join((text) => (text.includes('"head"') ? "before" : undefined));
 	assert.equal(await ended.store.create(rolloutOf(7_000)), undefined);
@@ -223,7 +223,7 @@ test("of a rollout that was not stored completely nothing is shown, and nothing 
 	assert.deepEqual((await join()).store.find("autumn"), created);
 });
 
-test("of two gateways that create it at the same moment one does, wherever they meet", async () => {
+test("creates a rollout once if two gateways do so at the same time", async () => {
 	const { join } = server();
 	let goOn = () => {};
 	const isRemoving = new Promise<undefined>((resolve) => {
@@ -242,7 +242,7 @@ test("of two gateways that create it at the same moment one does, wherever they 
 	for (const { store } of [first, other, await join()]) assert.equal(store.find("autumn")?.devices.size, 3);
 });
 
-test("one with ended and running devices moves to the log as it is", async () => {
+test("imports a rollout with completed and running devices into the log unchanged", async () => {
 	const { join } = server();
 	const driver = await join();
 	const created = rolloutOf(900);
@@ -253,7 +253,7 @@ test("one with ended and running devices moves to the log as it is", async () =>
 	assert.deepEqual((await join()).store.find("autumn"), moved);
 });
 
-test("a driver that was cut off for a moment still drives, and learns what others have stored meanwhile", async () => {
+test("keeps the driver after a short disconnect, and reads missed changes", async () => {
 	const { join } = server();
 	const [driver, other] = [await join(), await join()];
 	const created = rolloutOf(3);

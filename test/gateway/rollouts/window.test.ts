@@ -23,7 +23,7 @@ for (const [time, isOpen] of [
 		assert.equal(isInWindow(night, Date.parse(time)), isOpen);
 	});
 
-test("a window of Sunday night is open on Monday morning", () => {
+test("is open on Monday morning for a window of Sunday night", () => {
 	assert.equal(isInWindow({ ...night, days: ["sun"] }, Date.parse("2026-11-23T04:00:00Z")), true);
 });
 
@@ -40,7 +40,7 @@ for (const [time, isOpen] of [
 		assert.equal(isInWindow(day, Date.parse(time)), isOpen);
 	});
 
-test("a window of all days is open as long as its clock times say", () => {
+test("is open daily between its times for a window of all days", () => {
 	const clock = fc.nat(1439);
 	const text = (minute: number) =>
 		`${String(Math.floor(minute / 60)).padStart(2, "0")}:${String(minute % 60).padStart(2, "0")}`;

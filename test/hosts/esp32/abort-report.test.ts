@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import { Bench, load } from "./board-bench.js";
 
-/** What a board prints from its set-up on, and the function that XS calls when the firmware ends. */
+/** Output of a board from its set-up on, and the function that XS calls when the firmware ends. */
 async function setUp() {
 	const bench = new Bench();
 	const printed: string[] = [];
@@ -27,19 +27,19 @@ async function setUp() {
 		printed: () => printed.join(""),
 		noted: () => noted,
 		kept,
-		/** Printed by XS, in a release build too; the first line says what starts. */
+		/** Printed by XS, in release builds too; the first line names the program. */
 		traced: () => bench.traced.slice(1),
 		drains: () => drains,
 		abort: (...values: unknown[]): unknown => Reflect.apply(abort, undefined, values),
 	};
 }
 
-describe("the end of a board's firmware", () => {
+describe("end of a board's firmware", () => {
 	afterEach(() => {
 		for (const name of ["abort", "trace"]) Reflect.deleteProperty(globalThis, name);
 	});
 
-	test("prints nothing at the start but what is traced, which is kept too", async () => {
+	test("prints nothing at the start except trace output, which is kept", async () => {
 		const { printed, traced, kept } = await setUp();
 		assert.equal(printed(), "");
 		const trace: unknown = Reflect.get(globalThis, "trace");
@@ -48,7 +48,7 @@ describe("the end of a board's firmware", () => {
 		assert.deepEqual([traced(), kept], Array(2).fill(["Wi-Fi ", "connecting\n"]));
 	});
 
-	test("is one line with its kind, the exception and where that was thrown, and the restart follows", async () => {
+	test("is reported in one line with its kind, the exception and its location, before the restart", async () => {
 		const { abort, printed, noted, drains } = await setUp();
 		const error = new TypeError("no volume");
 		error.stack = "TypeError: no volume\n at toggle ()\n at onPressed ()";
@@ -64,7 +64,7 @@ describe("the end of a board's firmware", () => {
 		]);
 	});
 
-	test("keeps its kind: XS has names of its own for them", async () => {
+	test("is reported with its kind, which XS names differently", async () => {
 		for (const [name, kind] of [
 			["memory full", "out_of_memory"],
 			["not enough keys", "out_of_memory"],
@@ -78,7 +78,7 @@ describe("the end of a board's firmware", () => {
 		}
 	});
 
-	test("comes after what was traced by then, which is kept", async () => {
+	test("is reported after earlier trace output, which is kept", async () => {
 		const { kept } = await setUp();
 		const trace: unknown = Reflect.get(globalThis, "trace");
 		assert.ok(typeof trace === "function", "trace is no function");
@@ -86,7 +86,7 @@ describe("the end of a board's firmware", () => {
 		assert.match(kept.join(""), /one 2\n$/);
 	});
 
-	test("is reported for values that are no Error too, and without an exception", async () => {
+	test("is reported for thrown values that are not Errors, and without an exception", async () => {
 		const thrown = await setUp();
 		thrown.abort("unhandled rejection", "no reason");
 		assert.equal(thrown.printed(), "\nXS abort: unhandled rejection: no reason\n");
@@ -95,7 +95,7 @@ describe("the end of a board's firmware", () => {
 		assert.equal(full.printed(), "\nXS abort: memory full\n");
 	});
 
-	test("is reported even if the exception cannot be described, and only once if describing it aborts too", async () => {
+	test("is reported even if the exception cannot be described, and once even if that aborts too", async () => {
 		const { abort, printed, noted, drains } = await setUp();
 		const error = new Error();
 		Object.defineProperty(error, "stack", {

@@ -1,6 +1,6 @@
 /**
- * Loads a board's modules in Node, over fakes of the SDK's modules that record how they were constructed and called. Module
- * names come from the manifests, as for mcconfig.
+ * Loads a board's modules in Node, over fakes of the SDK's modules that record constructors and calls. Module names
+ * come from the manifests, as for mcconfig.
  */
 
 import { readFileSync } from "node:fs";
@@ -11,26 +11,26 @@ import { isRecord } from "../../../device/protocol/schema.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { natives, sdkFakes } from "./sdk-fakes.js";
 
-/** What the fakes recorded, and what they answer. */
+/** Calls that the fakes recorded, and their return values. */
 export class Bench {
 	/** E.g. `embedded:io/digital new {"pin":14}`, `embedded:io/digital write 1`. */
 	readonly calls: string[] = [];
-	/** What a method of a fake returns, as `module method`; an Error is thrown. */
+	/** Return values of the fakes' methods, by `module method`. An Error is thrown. */
 	readonly answers = new Map<string, unknown>();
-	/** Answers of the foreign functions, by name; 0 where there is none. */
+	/** Return values of foreign functions by name; default: 0. */
 	readonly natives: Record<string, unknown> = {};
-	/** Methods that throw, as `module method`. */
+	/** Methods that throw, by `module method`. */
 	readonly failing = new Set<string>();
-	/** Instances, by module. */
+	/** Instances by module. */
 	readonly made = new Map<string, unknown[]>();
 	readonly config: Record<string, string> = {};
-	/** Keys and values of the settings; a number is of the wrong type. */
+	/** Stored settings. A number is a value of the wrong type. */
 	readonly stored = new Map<string, string | number>();
-	/** What HTTP requests were made with. */
+	/** Options of the HTTP requests. */
 	readonly requests: object[] = [];
 	/** Unread bytes of a socket. */
 	readonly incoming: number[] = [];
-	/** Timers that were set. */
+	/** Pending timers. */
 	readonly timers: (() => void)[] = [];
 	readonly traced: string[] = [];
 
@@ -45,7 +45,7 @@ export class Bench {
 		return answer;
 	}
 
-	/** The options of the instance that was made last. */
+	/** Options of the latest instance. */
 	optionsOf(module: string): Readonly<Record<string, unknown>> {
 		const options: unknown = Reflect.get(Object(this.made.get(module)?.at(-1)), "options");
 		if (!isRecord(options)) throw new Error(`no ${module} was made with options`);
@@ -66,7 +66,7 @@ export class Bench {
 }
 
 /**
- * Loads the provider of a board: what would be the global `device`. Its parts write to the bench.
+ * * Loads a board's provider, the global `device` on a board. Its parts write to the bench.
  *
  * @param folder under hosts/
  */
@@ -96,7 +96,7 @@ export async function load(file: string, bench: Bench): Promise<Readonly<Record<
 	return exports;
 }
 
-/** Names of modules that the hosts bring, the SDK's or their own. */
+/** Modules provided by the hosts, the SDK's or this project's. */
 const ours = /^((board|protocol|qemu|tls)\/|embedded:io\/socket\/tcp$)/;
 
 function boardModules(board: string): Plugin {

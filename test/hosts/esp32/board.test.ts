@@ -21,7 +21,7 @@ for (const model of models)
 			assert.equal(device.chip, "esp32s3");
 		});
 
-		test("has the parts and the pixels that device/protocol/models.ts names", async () => {
+		test("has the parts and the number of pixels given in device/protocol/models.ts", async () => {
 			const bench = new Bench();
 			const { peripheral } = await loadBoard(model.toLowerCase(), bench);
 			const common = ["button", "ledRing", "audioOutput", "codec"];
@@ -32,7 +32,10 @@ for (const model of models)
 		});
 	});
 
-/** Each object of the SDK's FFI class has every function as its own, 200 slots of XS's heap: in QEMU an update over wss had no more. */
+/**
+ * Each object of the SDK's FFI class has every function as an own property, 200 slots of XS's heap. In QEMU that was
+ * all an update over wss had.
+ */
 for (const folder of ["proto-1", "dev-1", "qemu"])
 	test(`${folder}: all parts share one object of foreign functions`, async () => {
 		const bench = new Bench();
@@ -49,8 +52,8 @@ for (const folder of ["proto-1", "dev-1", "qemu"])
 		assert.equal(bench.calls.filter((text) => text === "mc/ffi new").length, 1);
 	});
 
-describe("a board's parts", () => {
-	test("each button is an input at its own pin, 1 while it is pressed to ground", async () => {
+describe("parts of a board", () => {
+	test("configure each button as an input at its own pin that reads 1 while pressed to ground", async () => {
 		const { bench, device } = await proto1();
 		for (const name of ["play", "mute", "volumeUp", "volumeDown"] as const) {
 			bench.forget();
@@ -60,7 +63,7 @@ describe("a board's parts", () => {
 		}
 	});
 
-	test("the ring is at its pin and shows its pixels as set", async () => {
+	test("show the pixels on the ring's pin", async () => {
 		const { bench, device } = await proto1();
 		const strip = new device.peripheral.ledRing({});
 		assert.equal(strip.length, 12);
@@ -76,21 +79,21 @@ describe("a board's parts", () => {
 		assert.deepEqual(bench.traced, []);
 	});
 
-	test("a ring that cannot be started says so", async () => {
+	test("report a ring that cannot be started", async () => {
 		const { bench, device } = await proto1();
 		bench.natives.board_ring_open = 0x105;
 		new device.peripheral.ledRing({});
 		assert.deepEqual(bench.traced, ["LED ring: ESP-IDF error 0x105\n"]);
 	});
 
-	test("the motor's PWM is inaudible", async () => {
+	test("drive the motor with an inaudible PWM frequency", async () => {
 		const { bench, device } = await proto1();
 		assert.ok(device.peripheral.haptics, "the board has no haptics");
 		new device.peripheral.haptics({});
 		assert.deepEqual(bench.calls, ['embedded:io/pwm new {"pin":5,"hz":20000}']);
 	});
 
-	test("the light is measured as raw counts, over the whole range", async () => {
+	test("measure light as raw counts over the whole range", async () => {
 		const { bench, device } = await proto1();
 		assert.ok(device.peripheral.ambientLight, "the board has no ambient light sensor");
 		new device.peripheral.ambientLight({});
@@ -98,7 +101,7 @@ describe("a board's parts", () => {
 		assert.deepEqual(bench.calls, [`embedded:io/analog new ${JSON.stringify(options)}`]);
 	});
 
-	test("the codec uses I2C at its pins", async () => {
+	test("reach the codec by I2C at its pins", async () => {
 		const { bench, device } = await proto1();
 		const codec = new device.peripheral.codec({});
 		assert.equal(codec.isReady, true);
@@ -106,7 +109,7 @@ describe("a board's parts", () => {
 		assert.equal(bench.calls[0], `embedded:io/smbus new ${JSON.stringify(options)}`);
 	});
 
-	test("a pad that cannot be measured reads as 0", async () => {
+	test("read 0 from a touch pad that cannot be measured", async () => {
 		const { bench, device } = await proto1();
 		bench.natives.board_touch_open = 0x103;
 		assert.ok(device.peripheral.touch, "the board has no touch pad");
@@ -118,10 +121,10 @@ describe("a board's parts", () => {
 	});
 });
 
-describe("the amplifier", () => {
+describe("amplifier", () => {
 	const options = { sampleRate: 16_000, channels: 1, bitsPerSample: 16, onWritable: () => {} } as const;
 
-	test("is off at first", async () => {
+	test("is off at the start", async () => {
 		const { bench, device } = await proto1();
 		new device.peripheral.audioOutput(options);
 		assert.deepEqual(bench.calls, [
@@ -130,7 +133,7 @@ describe("the amplifier", () => {
 		]);
 	});
 
-	test("is switched on after the output and off before it, and has its time before the first sample", async () => {
+	test("is switched on after the output and off before it, with its start-up time before the first sample", async () => {
 		const { bench, device } = await proto1();
 		const output = new device.peripheral.audioOutput(options);
 		assert.equal(output.leadInMs, tuning.amplifierStartMs);
@@ -159,8 +162,8 @@ describe("the amplifier", () => {
 	});
 });
 
-describe("a board's system facts", () => {
-	test("are read when the host is constructed, in the units of the report", async () => {
+describe("system information of a board", () => {
+	test("is read when the host is constructed, in the units of the report", async () => {
 		const { bench, device } = await proto1();
 		Object.assign(bench.natives, {
 			board_read_mac: (bytes: ArrayBuffer) => new Uint8Array(bytes).set([0x24, 0x0a, 0xc4, 0xa1, 0xb2, 0x0c]),
@@ -201,8 +204,8 @@ describe("a board's system facts", () => {
 	});
 });
 
-describe("the probation of a new image", () => {
-	test("ends once it is confirmed, if that could be written", async () => {
+describe("probation of a new image", () => {
+	test("ends once it is confirmed, if flash could store that", async () => {
 		const { bench, device } = await proto1();
 		const state = new device.update.boot({});
 		bench.natives.board_is_pending_verify = 1;
@@ -224,7 +227,7 @@ describe("the probation of a new image", () => {
 	});
 });
 
-describe("settings", () => {
+describe("stored settings", () => {
 	test("are read back as they were written", async () => {
 		const { device } = await proto1();
 		const store = new device.storage.settings({});
@@ -248,14 +251,14 @@ describe("settings", () => {
 	});
 });
 
-describe("a look-up", () => {
+describe("name lookup", () => {
 	function answerOf(bench: Bench): (host: string, address?: string) => void {
 		const answer = bench.made.get("net")?.at(-1);
 		assert.ok(typeof answer === "function", "no lookup was started");
 		return (...values) => Reflect.apply(answer, undefined, values);
 	}
 
-	test("gives the address, or an error", async () => {
+	test("returns the address or an error", async () => {
 		const { bench, device } = await proto1();
 		const heard: string[] = [];
 		const options = {
@@ -270,7 +273,7 @@ describe("a look-up", () => {
 		assert.deepEqual(heard, ["gateway.local 192.168.1.20", "error"]);
 	});
 
-	test("of an address asks no server, and is answered in a later turn", async () => {
+	test("of an address sends no query, and reports its result in a later turn", async () => {
 		const { bench, device } = await proto1();
 		const heard: string[] = [];
 		const onResolved = (host: string, address: string) => heard.push(`${host} ${address}`);
@@ -280,7 +283,7 @@ describe("a look-up", () => {
 		assert.deepEqual(heard, ["192.168.1.20 192.168.1.20"]);
 	});
 
-	test("that cannot begin is an error in a later turn", async () => {
+	test("reports a failure to start in a later turn", async () => {
 		const { bench, device } = await proto1();
 		bench.failing.add("net resolve");
 		let errors = 0;
@@ -293,7 +296,7 @@ describe("a look-up", () => {
 		assert.equal(errors, 1);
 	});
 
-	test("passes no exception of its listener on", async () => {
+	test("stops exceptions of its listener", async () => {
 		const { bench, device } = await proto1();
 		const onResolved = () => {
 			throw new Error("no socket left");
@@ -304,7 +307,7 @@ describe("a look-up", () => {
 	});
 });
 
-describe("a time query", () => {
+describe("time query", () => {
 	async function ask() {
 		const { bench, device } = await proto1();
 		const heard: (number | undefined)[] = [];
@@ -318,7 +321,7 @@ describe("a time query", () => {
 		return { bench, heard, query, answer };
 	}
 
-	test("is answered once, even if more answers follow", async () => {
+	test("reports only the first response", async () => {
 		const { heard, query, answer } = await ask();
 		query();
 		answer(2);
@@ -327,14 +330,14 @@ describe("a time query", () => {
 		assert.deepEqual(heard, [1_790_000_000]);
 	});
 
-	test("is answered with undefined if no server answers", async () => {
+	test("reports undefined if no server responds", async () => {
 		const { heard, query, answer } = await ask();
 		query();
 		answer(-1);
 		assert.deepEqual(heard, [undefined]);
 	});
 
-	test("is answered in a later turn if it cannot be sent", async () => {
+	test("reports in a later turn if it cannot be sent", async () => {
 		const { bench, heard, query } = await ask();
 		bench.failing.add("sntp new");
 		query();
@@ -343,7 +346,7 @@ describe("a time query", () => {
 		assert.deepEqual(heard, [undefined]);
 	});
 
-	test("does not call back once it is closed, and closes once", async () => {
+	test("reports nothing after close, and closes once", async () => {
 		const { bench, heard, query, answer } = await ask();
 		const asked = query();
 		asked.close();
@@ -361,14 +364,14 @@ describe("a time query", () => {
 	});
 });
 
-describe("the inactive slot", () => {
+describe("inactive slot", () => {
 	test("is not opened by its constructor", async () => {
 		const { bench, device } = await proto1();
 		new device.update.slot({});
 		assert.deepEqual(bench.calls, []);
 	});
 
-	test("has a size, is written in order, and is read back", async () => {
+	test("has a size, is written in order and can be read back", async () => {
 		const { bench, device } = await proto1();
 		const slot = new device.update.slot({});
 		assert.equal(slot.byteLength, 0x1f0000);
@@ -409,7 +412,7 @@ describe("the inactive slot", () => {
 			assert.deepEqual(bench.timers, []);
 		});
 
-	test("is made from a patch by a decoder in C, which reads the running firmware itself", async () => {
+	test("is made from a patch by a decoder in C that reads the running firmware itself", async () => {
 		const { bench, device } = await proto1();
 		assert.ok(device.update.patchDecoder, "there is no decoder");
 		const source = new device.update.running({});
@@ -420,7 +423,7 @@ describe("the inactive slot", () => {
 		assert.deepEqual(bench.calls, ["board/patch new 1000 2000", "board/patch decode 2000 80 60"]);
 	});
 
-	test("is not selected if it is closed, and closes what it opened once", async () => {
+	test("is not selected if it is closed, and closes its resources once", async () => {
 		const { bench, device } = await proto1();
 		const slot = new device.update.slot({});
 		slot.open();
@@ -430,7 +433,7 @@ describe("the inactive slot", () => {
 		assert.deepEqual(bench.calls, ["embedded:update close", "embedded:storage/flash close"]);
 	});
 
-	test("can be opened again, which aborts what was begun before", async () => {
+	test("can be opened again, which aborts the previous update", async () => {
 		const { bench, device } = await proto1();
 		const slot = new device.update.slot({});
 		slot.open();
@@ -439,7 +442,7 @@ describe("the inactive slot", () => {
 		assert.deepEqual(bench.calls, ["embedded:update close", 'embedded:update open 2031616 "a"']);
 	});
 
-	test("refuses while the running image is unconfirmed", async () => {
+	test("rejects updates while the running image is unconfirmed", async () => {
 		const { bench, device } = await proto1();
 		bench.failing.add("embedded:update open");
 		const slot = new device.update.slot({});
@@ -450,7 +453,7 @@ describe("the inactive slot", () => {
 	});
 });
 
-describe("the digest", () => {
+describe("digest", () => {
 	test("is the SDK's SHA-256", async () => {
 		const { bench, device } = await proto1();
 		const bytes = new ArrayBuffer(32);
@@ -462,14 +465,14 @@ describe("the digest", () => {
 	});
 });
 
-describe("the reset reason of a board", () => {
+describe("reset reason of a board", () => {
 	async function resetReason(number: number): Promise<string> {
 		const { bench, device } = await proto1();
 		Object.assign(bench.natives, { esp_reset_reason: number, board_read_mac: () => {} });
 		return new device.system({}).resetReason;
 	}
 
-	test("has the name of ESP-IDF's esp_reset_reason_t, by its number", async () => {
+	test("has the name of ESP-IDF's esp_reset_reason_t by number", async () => {
 		const some = {
 			1: "POWERON_RESET",
 			3: "SW_RESET",

@@ -1,4 +1,4 @@
-/** As much of a board's build as runs without ESP-IDF: generating, checking types, and linking all modules into ROM. */
+/** Build steps for a board that run without ESP-IDF: generation, type check and linking all modules into ROM. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -22,13 +22,13 @@ import {
 const { sdk, reason } = sdkOrReason();
 const version = "1.2.3-test.4";
 
-/** What a host of ours for ESP32 builds. */
+/** Build of one of this project's hosts for ESP32. */
 interface Built {
 	/** Folder under hosts/. */
 	readonly host: string;
 	readonly model: Model;
 	readonly subclass: "esp32" | "esp32s3";
-	/** Folder under hosts/ of sdkconfig and partitions. */
+	/** Folder under hosts/ with sdkconfig and partitions. */
 	readonly configuration: string;
 }
 const boards = models.map(
@@ -52,7 +52,7 @@ function buildTests({ host, model, subclass, configuration }: Built): void {
 		assert.equal(generated.status, 0);
 	});
 
-	test("model, version and security version are in the image", () => {
+	test("the image contains model, version and security version", () => {
 		assert.match(generated.read("mc.defines.h"), new RegExp(`#define MODDEF_FIRMWARE_MODEL "${model}"`));
 		const { defines } = JSON.parse(readFileSync(join(projectFolder, "manifest.json"), "utf8"));
 		const securityVersion = `#define MODDEF_FIRMWARE_SECURITYVERSION (${defines.firmware.securityVersion})`;
@@ -65,11 +65,11 @@ function buildTests({ host, model, subclass, configuration }: Built): void {
 		assert.equal(versions?.at(-1), `CONFIG_APP_PROJECT_VER="${version}"`);
 	});
 
-	test("no setting is compiled in that the command line did not give", () => {
+	test("only settings from the command line are compiled in", () => {
 		assert.deepEqual(builtInSettings(generated), {});
 	});
 
-	test("the lines that rollback needs follow the SDK's own", () => {
+	test("the rollback options follow the SDK's own", () => {
 		const last = lastSettings(generated.read(join(`xsProj-${subclass}`, "sdkconfig.mc")));
 		assert.equal(last.get("CONFIG_BOOTLOADER_APP_ROLLBACK_ENABLE"), "y");
 		assert.equal(last.get("CONFIG_ESP_TASK_WDT_EN"), "y");
@@ -79,20 +79,20 @@ function buildTests({ host, model, subclass, configuration }: Built): void {
 			assert.ok(["n", "", undefined].includes(last.get(off)), off);
 	});
 
-	test("its partitions are ours", () => {
+	test("uses this project's partitions", () => {
 		const file = join(projectFolder, "hosts", configuration, "sdkconfig", "partitions.csv");
 		const ours = readFileSync(file, "utf8");
 		assert.equal(generated.read(join(`xsProj-${subclass}`, "partitions.csv")).trim(), ours.trim());
 	});
 
-	test("ESP-IDF's drivers are linked only where they are used", () => {
+	test("links ESP-IDF's drivers only where they are used", () => {
 		const drivers = generated.read("xs_idf_deps.txt");
 		assert.equal(drivers.includes("esp_driver_touch_sens"), model === "PROTO-1");
 		assert.equal(drivers.includes("esp_eth"), host === "qemu");
 		assert.equal(drivers.includes("esp_psram"), host !== "qemu");
 	});
 
-	test("TCP is this project's: nothing of the SDK's, which corrupts memory, is in the image", () => {
+	test("contains this project's TCP instead of the SDK's, which corrupts memory", () => {
 		const makefile = generated.read("makefile");
 		const objects: readonly string[] = makefile.match(/(?<=TMP_DIR\)\/)[\w-]+(?=\.c\.o\\)/g) ?? [];
 		assert.ok(objects.length > 20, `only ${objects.length} objects`);
@@ -103,17 +103,17 @@ function buildTests({ host, model, subclass, configuration }: Built): void {
 		assert.match(makefile, /hosts\/esp32\/tcp\/tcp\.ts/);
 	});
 
-	test("GHASH is this project's: the SDK's takes five times the instructions", () => {
+	test("contains this project's GHASH: the SDK's takes five times the instructions", () => {
 		const sources = generated.read("makefile").match(/\S+\/ghash\.c\b(?!\.)/g) ?? [];
 		assert.notEqual(sources.length, 0);
 		for (const source of sources) assert.match(source, /hosts\/moddable\/tls\/ghash\.c$/);
 	});
 
-	test("every module passes the type checker, strictly, with the SDK's typings", () => {
+	test("every module passes the strict type check with the SDK's typings", () => {
 		if (sdk) assert.equal(checkTypes(sdk, generated), "");
 	});
 
-	test("all modules are preloaded: nothing that runs while they load needs a chip, and none of ours stays in RAM", () => {
+	test("all modules are preloaded: loading uses no hardware, and none of this project's modules stays in RAM", () => {
 		if (sdk) assert.deepEqual(linkIntoRom(sdk, generated, subclass), []);
 	});
 }
@@ -133,7 +133,7 @@ for (const { host, model, manifest, chip } of targets)
 		assert.deepEqual(linkIntoRom(sdk, generated, chip), []);
 	});
 
-test("mcconfig alone compiles in the settings of its command line, with the version that marks the image", {
+test("mcconfig alone compiles in the settings of its command line, with a version that marks the image", {
 	skip: reason,
 }, () => {
 	if (!sdk) return;
@@ -146,7 +146,7 @@ test("mcconfig alone compiles in the settings of its command line, with the vers
 	const versions = generated
 		.read(join("xsProj-esp32s3", "sdkconfig.mc"))
 		.match(/^CONFIG_APP_PROJECT_VER=.*$/gm);
-	// hosts/esp32/board-descriptor.c knows such a build by it.
+	// hosts/esp32/board-descriptor.c recognizes such a build by this version.
 	assert.equal(versions?.at(-1), 'CONFIG_APP_PROJECT_VER="0.0.0-dev"');
 });
 
@@ -161,7 +161,7 @@ for (const model of models)
 		}
 	});
 
-/** What storeBuiltInSettings (device/settings.ts) stores of the generated `mc/config`. */
+/** Settings of the generated `mc/config` that storeBuiltInSettings (device/settings.ts) stores. */
 function builtInSettings({ read }: Generated): Record<string, unknown> {
 	const [, object = ""] = /export default Object\.freeze\((.*), true\);/s.exec(read("mc.config.js")) ?? [];
 	const config: unknown = JSON.parse(object.replace(/,\s*\}$/, "}"));

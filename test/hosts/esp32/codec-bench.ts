@@ -1,4 +1,4 @@
-/** An ES8311 on a bench: an SMBus that keeps registers and every write, and that can be unplugged. */
+/** Simulated ES8311: an SMBus that keeps registers and every write, and that can be unplugged. */
 
 import type { BusOptions, RegisterBus } from "../../../hosts/esp32/es8311.js";
 
@@ -9,11 +9,11 @@ export class CodecBench {
 		[0xfd, 0x83],
 		[0xfe, 0x11],
 	]);
-	/** How the bus was opened, each time. */
+	/** Options of each opened bus. */
 	readonly opened: BusOptions[] = [];
 	closedCount = 0;
 	isPlugged = true;
-	/** To be handed to a driver as its `io`. */
+	/** `io` option for a driver. */
 	readonly io: new (
 		options: BusOptions,
 	) => RegisterBus;
@@ -43,7 +43,7 @@ export class CodecBench {
 		if (!this.isPlugged) throw new Error("NACK");
 	}
 
-	/** Values written to a register, in order, since `forget`. */
+	/** Values written to a register since `forget`, in order. */
 	written(register: number): number[] {
 		return this.writes.filter(([number]) => number === register).map(([, value]) => value);
 	}

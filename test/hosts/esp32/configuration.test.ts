@@ -1,4 +1,7 @@
-/** Pins, partitions and ESP-IDF's settings: what no compiler checks, and what a board in the field cannot get repaired. */
+/**
+ * Pins, partitions and ESP-IDF settings, which no compiler checks and which cannot be changed on a board in the
+ * field.
+ */
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -14,7 +17,7 @@ import { readPartitions } from "../../../scripts/boards/flash-image.js";
 
 const read = (path: string) => readFileSync(new URL(`../../../hosts/${path}`, import.meta.url), "utf8");
 
-/** Every number in it that is a GPIO. */
+/** All GPIO numbers in it. */
 function gpios(pins: object): number[] {
 	return Object.values(pins).flatMap((value) => {
 		if (isRecord(value)) return gpios(value);
@@ -29,7 +32,7 @@ for (const model of models) {
 		test("are used once each", () => {
 			const used = gpios(pins);
 			assert.equal(new Set(used).size, used.length);
-			// Four buttons, the ring, two of the codec, four of I2S and the amplifier.
+			// Four buttons, the ring, two for the codec, four for I2S and the amplifier.
 			assert.equal(used.length, 12 + boardModels[model].parts.length);
 		});
 
@@ -43,14 +46,14 @@ for (const model of models) {
 				assert.ok(!gpios(pins).includes(strapping), `GPIO ${strapping} is used`);
 		});
 
-		test("are not those of flash, octal PSRAM, USB or the console", () => {
+		test("exclude those of flash, octal PSRAM, USB and the console", () => {
 			for (const pin of gpios(pins)) {
 				assert.ok(pin < 26 || pin > 37, String(pin));
 				assert.ok(![19, 20, 43, 44].includes(pin), String(pin));
 			}
 		});
 
-		test("of I2S are the same in the manifest", () => {
+		test("for I2S are the same in the manifest", () => {
 			const { defines } = JSON.parse(read(`${name}/manifest.json`));
 			const { mck_pin, bck_pin, lr_pin, dataout_pin } = defines.audioOut.i2s;
 			const { masterClock, bitClock, wordSelect, dataOut } = pins.i2s;
@@ -59,14 +62,14 @@ for (const model of models) {
 	});
 }
 
-describe("the pins that only PROTO-1 has", () => {
-	test("haptics is GPIO 5, as the interface specification says", () => assert.equal(proto1.haptics, 5));
+describe("pins of PROTO-1 only", () => {
+	test("connect haptics to GPIO 5, as gateway/api/interface.md says", () => assert.equal(proto1.haptics, 5));
 
-	test("the light is measured by ADC1, which Wi-Fi does not use", () => {
+	test("connect the light sensor to ADC1, which Wi-Fi does not use", () => {
 		assert.ok(proto1.ambientLight >= 1 && proto1.ambientLight <= 10, `GPIO ${proto1.ambientLight}`);
 	});
 
-	test("the pad is on a touch channel", () =>
+	test("connect the pad to a touch channel", () =>
 		assert.ok(proto1.touch >= 1 && proto1.touch <= 14, `GPIO ${proto1.touch}`));
 });
 
@@ -77,7 +80,7 @@ for (const [host, flashMB] of Object.entries(flashes))
 		const partitions = readPartitions(read(`${host}/sdkconfig/partitions.csv`));
 		const named = (subtype: string) => partitions.filter((partition) => partition.subtype === subtype);
 
-		test("are two slots of the same size, and no factory image beside them", () => {
+		test("are two slots of the same size, without a factory image", () => {
 			const apps = partitions.filter((partition) => partition.type === "app");
 			assert.deepEqual(
 				apps.map((partition) => partition.subtype),
@@ -86,7 +89,7 @@ for (const [host, flashMB] of Object.entries(flashes))
 			assert.equal(apps[0]?.size, apps[1]?.size);
 		});
 
-		test("slots begin at 64 KB, the rest at 4 KB", () => {
+		test("align slots to 64 KB and others to 4 KB", () => {
 			for (const { type, name, offset, size } of partitions) {
 				assert.equal(offset % (type === "app" ? 0x10000 : 0x1000), 0, name);
 				assert.equal(size % 0x1000, 0, name);
@@ -102,7 +105,7 @@ for (const [host, flashMB] of Object.entries(flashes))
 			assert.ok(end <= flashMB * 1024 * 1024, `partitions end at ${end}`);
 		});
 
-		test("have two sectors of boot state, two copies of the settings, and 64 KB for a core dump", () => {
+		test("include two sectors of boot state, two copies of the settings, and 64 KB for a core dump", () => {
 			assert.equal(named("ota")[0]?.size, 0x2000);
 			const [nvs] = named("nvs");
 			assert.deepEqual([nvs?.name, nvs?.size], ["nvs", 0x10000], "nvs_flash_init opens the one of that name");
@@ -110,12 +113,12 @@ for (const [host, flashMB] of Object.entries(flashes))
 		});
 	});
 
-describe("the boards' partitions", () => {
+describe("partitions of the boards", () => {
 	const csv = read("esp32/sdkconfig/partitions.csv");
 	const all = readPartitions(csv);
 	const named = (name: string) => all.find((partition) => partition.name === name);
 
-	test("are never changed: boards in the field have these", () => {
+	test("never change, because boards in the field have them", () => {
 		assert.deepEqual(
 			all.map(({ name, type, subtype, offset, size }) => [name, type, subtype, offset, size]),
 			[
@@ -153,8 +156,8 @@ describe("the boards' partitions", () => {
 	});
 });
 
-describe("a virtual device's partitions", () => {
-	test("are whole sectors, do not overlap, and fill the flash; its slots are of the same size", () => {
+describe("partitions of a virtual device", () => {
+	test("are whole sectors without overlap that fill the flash, with slots of the same size", () => {
 		let end = 0x9000;
 		for (const [name, { offset, byteLength }] of Object.entries(virtualPartitions)) {
 			assert.ok(offset >= end, name);
@@ -183,7 +186,7 @@ for (const host of Object.keys(flashes))
 		const lines = read(`${host}/sdkconfig/sdkconfig.defaults`).split("\n");
 		const settings = settingsOf(host);
 
-		test("survive the SDK's merge: no value with an equals sign, nothing switched off by a comment", () => {
+		test("survive the SDK's merge: no value with an equals sign, nothing disabled by a comment", () => {
 			for (const line of lines)
 				assert.ok(line === "" || line.startsWith("# ") || /^CONFIG_\w+=[^=]+$/.test(line), line);
 			for (const line of lines) assert.doesNotMatch(line, /^# CONFIG_/);
@@ -216,10 +219,10 @@ for (const host of Object.keys(flashes))
 				assert.match(known, new RegExp(`^\\s*(menu)?config ${name}\\s*$`, "m"), name);
 		});
 
-		test("have what the TCP socket needs", () => {
+		test("meet the requirements of the TCP socket", () => {
 			const header = read("esp32/tcp/tcp-watcher.h");
 			const connections = Number(/#define TCP_SLOTS (\d+)/.exec(header)?.[1]);
-			// One more is the watcher's own.
+			// One more socket belongs to the watcher.
 			assert.ok(
 				Number(settings.get("LWIP_MAX_SOCKETS")) >= connections + 1,
 				`${settings.get("LWIP_MAX_SOCKETS")} sockets for ${connections} connections`,
@@ -232,40 +235,40 @@ for (const host of Object.keys(flashes))
 			);
 		});
 
-		test("take the version from here, and the committed one marks a build without one", () => {
+		test("take the version from this project, and the committed one marks a build without a version", () => {
 			assert.equal(settings.get("APP_PROJECT_VER_FROM_CONFIG"), "y");
 			assert.equal(settings.get("APP_PROJECT_VER"), '"0.0.0-dev"');
 		});
 	});
 
-describe("the SDK's settings for every host", () => {
+describe("SDK settings for every host", () => {
 	const { defines } = JSON.parse(read("esp32/common.json"));
 
-	test("have a queue for what interrupts post during a turn: the SDK's ten entries would overflow, and a button stop working", () => {
+	test("provide a queue for posts from interrupts during a turn: the SDK's ten entries would overflow and a button stop working", () => {
 		assert.equal(defines.task.queueLength, 64);
 	});
 
 	test("have XS call our report before it restarts the chip", () => assert.equal(defines.xs.abortHook, 1));
 });
 
-describe("ESP-IDF's settings for the boards alone", () => {
+describe("ESP-IDF settings for the boards only", () => {
 	const settings = settingsOf("esp32");
 
-	test("have an interrupt stack that does not overflow", () => {
+	test("provide a sufficient interrupt stack", () => {
 		assert.ok(
 			Number(settings.get("FREERTOS_ISR_STACKSIZE")) >= 4096,
 			`${settings.get("FREERTOS_ISR_STACKSIZE")} bytes`,
 		);
 	});
 
-	test("have the ring's interrupt and encoder in internal RAM", () => {
+	test("keep the ring's interrupt and encoder in internal RAM", () => {
 		assert.equal(settings.get("RMT_TX_ISR_HANDLER_IN_IRAM"), "y");
 		assert.equal(settings.get("RMT_ENCODER_FUNC_IN_IRAM"), "y");
 	});
 
 	test("restart after a hang with interrupts off", () => assert.equal(settings.get("ESP_INT_WDT"), "y"));
 
-	test("print what ESP-IDF and this firmware find wrong, e.g. that there is no PSRAM", () => {
+	test("print errors of ESP-IDF and this firmware, such as missing PSRAM", () => {
 		for (const name of [
 			"LOG_DEFAULT_LEVEL_ERROR",
 			"BOOTLOADER_LOG_LEVEL_ERROR",
@@ -283,7 +286,7 @@ describe("ESP-IDF's settings for the boards alone", () => {
 		);
 	});
 
-	test("let two connections' unread segments fit into Wi-Fi's receive buffers, half as many again being free", () => {
+	test("fit two connections' unread segments into Wi-Fi's receive buffers with half as many spare", () => {
 		const segments = Math.ceil(Number(settings.get("LWIP_TCP_WND_DEFAULT")) / 1436);
 		assert.ok(
 			3 * segments <= 1.5 * Number(settings.get("ESP_WIFI_DYNAMIC_RX_BUFFER_NUM")),
@@ -291,7 +294,7 @@ describe("ESP-IDF's settings for the boards alone", () => {
 		);
 	});
 
-	test("have the window and the buffers that a virtual device simulates", () => {
+	test("equal the window and buffers that a virtual device simulates", () => {
 		const source = read("virtual/node/simulated/receive-buffers.ts");
 		const number = (name: string) =>
 			Number(new RegExp(`${name} = ([\\d_]+)`).exec(source)?.[1]?.replace("_", ""));
@@ -299,17 +302,17 @@ describe("ESP-IDF's settings for the boards alone", () => {
 		assert.equal(Number(settings.get("ESP_WIFI_DYNAMIC_RX_BUFFER_NUM")), number("bufferCount"));
 	});
 
-	test("are for 16 MB of flash and octal PSRAM", () => {
+	test("match 16 MB of flash and octal PSRAM", () => {
 		assert.equal(settings.get("ESPTOOLPY_FLASHSIZE_16MB"), "y");
 		assert.equal(settings.get("SPIRAM"), "y");
 		assert.equal(settings.get("SPIRAM_MODE_OCT"), "y");
 	});
 });
 
-describe("ESP-IDF's settings for QEMU alone", () => {
+describe("ESP-IDF settings for QEMU only", () => {
 	const settings = settingsOf("qemu");
 
-	test("have its network chip, with enough receive buffers", () => {
+	test("enable its network chip with enough receive buffers", () => {
 		assert.equal(settings.get("ETH_USE_OPENETH"), "y");
 		assert.ok(
 			Number(settings.get("ETH_OPENETH_DMA_RX_BUFFER_NUM")) >= 32,
@@ -328,13 +331,13 @@ describe("ESP-IDF's settings for QEMU alone", () => {
 		assert.equal(settings.get("ESP32_DISABLE_BASIC_ROM_CONSOLE"), "n");
 	});
 
-	test("are for 4 MB of flash, and the terminal", () => {
+	test("match 4 MB of flash, and the terminal", () => {
 		assert.equal(settings.get("ESPTOOLPY_FLASHSIZE_4MB"), "y");
 		assert.equal(settings.get("ESP_CONSOLE_UART_DEFAULT"), "y");
 	});
 });
 
-test("the typing of foreign functions names those of the manifests", () => {
+test("the typing of foreign functions equals the list in the manifests", () => {
 	const manifests = [
 		"esp32/common",
 		"esp32/manifest",
@@ -347,10 +350,10 @@ test("the typing of foreign functions names those of the manifests", () => {
 	assert.deepEqual(typed, declared);
 });
 
-/** Live at most, measured in QEMU; hosts/README.md has how. */
+/** Maximum live size, measured in QEMU (hosts/README.md). */
 const mostLive = { chunks: 62_800, slots: 2_497, stack: 434 };
 
-describe("XS's heap, which cannot grow", () => {
+describe("XS heap, which cannot grow", () => {
 	const sizesOf = (path: string) => {
 		const { creation } = JSON.parse(read(path));
 		const { chunk, heap, stack } = creation;

@@ -1,6 +1,6 @@
 /*
- * Runs hosts/esp32/board-crash.c on a computer: each line of standard input is a command, and what it answers goes to standard
- * output, ended by an empty line. RTC memory is a static variable here, so a "restart" keeps it and "power" does not. The core dump lies
+ * Runs hosts/esp32/board-crash.c on a computer: each line of standard input is a command, whose output goes to standard
+ * output and ends with an empty line. RTC memory is a static variable here, so a "restart" keeps it and "power" does not. The core dump lies
  * in an array, and each access to it may be where the chip restarts.
  */
 #include <sanitizer/lsan_interface.h>

@@ -1,4 +1,7 @@
-/** What a board keeps over a restart: its C, compiled for this computer, and how the firmware reads it. */
+/**
+ * RTC memory and core dump of a board across restarts: C code compiled for this computer, and its reader in the
+ * firmware.
+ */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -19,7 +22,7 @@ const work = mkdtempSync(join(tmpdir(), "board-crash-"));
 after(() => rmSync(work, { recursive: true, force: true }));
 const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0);
 
-/** Of ESP-IDF v6.0's headers, what the file needs; the harness defines the functions. */
+/** Declarations from ESP-IDF v6.0's headers that the file needs; the harness defines the functions. */
 const headers: Readonly<Record<string, string>> = {
 	"esp_attr.h": "#define RTC_NOINIT_ATTR\n",
 	"esp_partition.h": `#pragma once
@@ -68,7 +71,7 @@ function compiled(): string {
 	return output;
 }
 
-/** @returns what each command answered */
+/** @returns the output of each command */
 function run(...commands: readonly string[]): readonly string[] {
 	const { stdout, stderr } = spawnSync(compiled(), { input: `${commands.join("\n")}\n`, encoding: "utf8" });
 	assert.equal(stderr, "");
@@ -77,7 +80,7 @@ function run(...commands: readonly string[]): readonly string[] {
 
 const crashFields = Object.values(field).map((index) => `crash ${index}`);
 
-/** The last answers are those of `crashFields`. */
+/** Parsed output of `crashFields`, the last commands. */
 function crashAfter(...commands: readonly string[]) {
 	const [id = "", kind, message, stack, version, trace] = run(...commands, ...crashFields).slice(
 		-crashFields.length,
@@ -85,22 +88,22 @@ function crashAfter(...commands: readonly string[]) {
 	return { id, kind, message, stack, version, trace };
 }
 
-describe("the RTC memory of a board", { skip: compiler ? undefined : "no C compiler" }, () => {
+describe("RTC memory of a board", { skip: compiler ? undefined : "no C compiler" }, () => {
 	const begin = ["power 165", `start ${reset.powerOn}`, "trace one", "trace two"];
 
-	test("a first start is no crash, nor is one after a power cut, a USB reset or a restart that was wanted", () => {
+	test("contains no crash after a first start, a power cut, a USB reset or a requested restart", () => {
 		for (const commands of [
 			begin,
 			[...begin, "power 0", `start ${reset.powerOn}`],
 			[...begin, `start ${reset.usb}`],
 			[...begin, "want", `start ${reset.software}`],
-			// By a firmware that had no such memory.
+			// By a firmware without such memory.
 			["power 0", `start ${reset.software}`],
 		])
 			assert.equal(crashAfter(...commands).id, "", commands.join());
 	});
 
-	test("what XS reported before it restarted the chip is the crash", () => {
+	test("reports the exception that XS reported before it restarted the chip", () => {
 		const { id, ...crash } = crashAfter(...begin, "time 61", "note exception", `start ${reset.software}`);
 		assert.match(id, /^[0-9a-f]{8}$/);
 		assert.deepEqual(crash, {
@@ -113,7 +116,7 @@ describe("the RTC memory of a board", { skip: compiler ? undefined : "no C compi
 		assert.equal(run(...begin, "time 61", `start ${reset.panic}`, "uptime").at(-1), "61");
 	});
 
-	test("the chip's own reason is reported if XS reported none", () => {
+	test("reports the chip's own reason if XS reported none", () => {
 		for (const [reason, kind] of [
 			[reset.software, "unknown"],
 			[reset.panic, "panic"],
@@ -127,7 +130,7 @@ describe("the RTC memory of a board", { skip: compiler ? undefined : "no C compi
 		}
 	});
 
-	test("of inconsistent memory only the kind is reported", () => {
+	test("reports only the kind if the memory is inconsistent", () => {
 		const crash = crashAfter(...begin, "damage 5", `start ${reset.brownOut}`);
 		assert.deepEqual(
 			{ ...crash, id: "", message: "" },
@@ -142,7 +145,7 @@ describe("the RTC memory of a board", { skip: compiler ? undefined : "no C compi
 		);
 	});
 
-	test("a crash stays over restarts, also of another version, until it is cleared or there is a later one", () => {
+	test("keeps a crash across restarts, even of another version, until it is cleared or replaced by a later one", () => {
 		const crashed = [...begin, "note exception", "version 1.3.0", `start ${reset.software}`];
 		const first = crashAfter(...crashed);
 		assert.equal(first.version, "1.4.0");
@@ -164,7 +167,7 @@ describe("the RTC memory of a board", { skip: compiler ? undefined : "no C compi
 		assert.notEqual(later.id, first.id);
 	});
 
-	test("a core dump adds what crashed and where, and its id stays over power cuts until it is reported", () => {
+	test("adds cause and location from a core dump, and keeps its id across power cuts until it is reported", () => {
 		const crashed = [...begin, "dump 7", `start ${reset.panic}`];
 		const first = crashAfter(...crashed);
 		assert.equal(first.kind, "panic");
@@ -175,7 +178,7 @@ describe("the RTC memory of a board", { skip: compiler ? undefined : "no C compi
 		assert.equal(crashAfter(...crashed, "clear", "power 165", `start ${reset.powerOn}`).id, "");
 	});
 
-	test("a restart while the core dump is read changes nothing of the crash but what the dump would have added", () => {
+	test("loses only the dump's details if the chip restarts while the core dump is read", () => {
 		const crashed = [...begin, "dump 7"];
 		for (let access = 1; ; access++) {
 			const broken = [...crashed, `restart-at ${access}`, `start ${reset.panic}`];
@@ -196,7 +199,7 @@ describe("the RTC memory of a board", { skip: compiler ? undefined : "no C compi
 		}
 	});
 
-	test("a core dump that is incomplete has an id of its own, which stays over power cuts", () => {
+	test("assigns an id to an incomplete core dump, which persists across power cuts", () => {
 		const ids = [5, 6].map((seed) => {
 			const crashed = [...begin, `half-dump ${seed}`, `start ${reset.panic}`];
 			const { id, kind, message } = crashAfter(...crashed);
@@ -208,7 +211,7 @@ describe("the RTC memory of a board", { skip: compiler ? undefined : "no C compi
 		assert.notEqual(ids[0], ids[1]);
 	});
 
-	test("the trace is of whole lines in ASCII, the newest 2,000 bytes", () => {
+	test("keeps the newest 2,000 bytes of the trace as whole lines in ASCII", () => {
 		const lines = Array.from({ length: 500 }, (_, index) => `trace line ${index}`);
 		const [all = "", two, none, count] = run(
 			...begin,
@@ -230,8 +233,8 @@ describe("the RTC memory of a board", { skip: compiler ? undefined : "no C compi
 	});
 });
 
-describe("the firmware reads it", () => {
-	test("as a crash report has it, with the place where XS knows one", async () => {
+describe("reader of the firmware", () => {
+	test("returns a crash report, with the location if XS knows it", async () => {
 		const bench = new Bench();
 		const device = await loadBoard("dev-1", bench);
 		const memory = new device.crash({});
@@ -264,7 +267,7 @@ describe("the firmware reads it", () => {
 		assert.equal(memory.read(), undefined);
 	});
 
-	test("line by line", async () => {
+	test("returns the trace line by line", async () => {
 		const bench = new Bench();
 		const device = await loadBoard("dev-1", bench);
 		const trace = new device.trace({});

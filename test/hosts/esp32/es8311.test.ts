@@ -11,21 +11,21 @@ function start(masterClock: "mclk" | "bclk" = "mclk") {
 	return { bench, codec };
 }
 
-/** In decibels, as the data sheet has it. */
+/** Gain in dB, from the data sheet. */
 const gainOf = (value: number) => (value - 0xbf) / 2;
 
-describe("bringing the codec up", () => {
-	test("it opens the bus of its pins at address 0x18 and 400 kHz", () => {
+describe("setup of the codec", () => {
+	test("opens the bus of its pins at address 0x18 and 400 kHz", () => {
 		const { bench } = start();
 		assert.deepEqual(bench.opened, [{ ...pins, hz: 400_000, address: 0x18, timeout: 10 }]);
 	});
 
-	test("it releases a register file that is held at its defaults before it writes anything else", () => {
+	test("releases a register file that is held in reset before it writes anything else", () => {
 		const { bench } = start();
 		assert.deepEqual(bench.writes[0], [register.i2c, 0]);
 	});
 
-	test("it mutes before any clock or power is switched on, and stays muted", () => {
+	test("mutes before it switches on any clock or power, and stays muted", () => {
 		const { bench, codec } = start();
 		const order = bench.writes.map(([number]) => number);
 		const muted = order.indexOf(register.dacMute);
@@ -36,7 +36,7 @@ describe("bringing the codec up", () => {
 		assert.equal(codec.isMuted, true);
 	});
 
-	test("the clocks are set while the chip's state machine is off", () => {
+	test("sets the clocks while the chip's state machine is off", () => {
 		const { bench } = start();
 		const order = bench.writes.map(([number]) => number);
 		const on = order.indexOf(register.reset);
@@ -45,13 +45,13 @@ describe("bringing the codec up", () => {
 			assert.ok(order.indexOf(number) < on, `order of registers: ${order}`);
 	});
 
-	test("it is an I2S slave for 16 bits that plays the left slot", () => {
+	test("configures an I2S slave for 16 bits that plays the left slot", () => {
 		const { bench } = start();
 		assert.equal(bench.registers.get(register.serialPortIn), 0x0c);
 		assert.equal((bench.registers.get(register.reset) ?? 0) & 0x40, 0);
 	});
 
-	test("its master clock comes from the pin, or eightfold from the bit clock", () => {
+	test("uses the master clock from the pin, or eight times the bit clock", () => {
 		const fromPin = start("mclk").bench.registers;
 		assert.equal((fromPin.get(register.clockManager1) ?? 0) >> 7, 0);
 		assert.equal(fromPin.get(register.clockManager2), 0x00);
@@ -60,32 +60,32 @@ describe("bringing the codec up", () => {
 		assert.equal(fromBitClock.get(register.clockManager2), 3 << 3);
 	});
 
-	test("neither offset nor range control overrides the volume", () => {
+	test("disables offset and range control, which would override the volume", () => {
 		const { bench } = start();
 		assert.equal(bench.registers.get(register.dacOffset), 0);
 		assert.equal(bench.registers.get(register.dacRangeControl), 0);
 	});
 });
 
-describe("the volume", () => {
+describe("volume", () => {
 	test("100 is 0 dB and 0 is silence", () => {
 		assert.equal(volumeRegister(100), 0xbf);
 		assert.equal(volumeRegister(0), 0x00);
 	});
 
-	test("each step from 1 to 100 is half a decibel", () => {
+	test("changes by half a decibel per step from 1 to 100", () => {
 		for (let volume = 2; volume <= 100; volume += 1)
 			assert.equal(gainOf(volumeRegister(volume)) - gainOf(volumeRegister(volume - 1)), 0.5);
 		assert.equal(gainOf(volumeRegister(1)), -49.5);
 	});
 
-	test("values out of range are limited, values between two steps rounded", () => {
+	test("is clamped to its range and rounded to whole steps", () => {
 		assert.equal(volumeRegister(140), volumeRegister(100));
 		assert.equal(volumeRegister(-3), 0);
 		assert.equal(volumeRegister(49.7), volumeRegister(50));
 	});
 
-	test("while muted it is stored and not written", () => {
+	test("is stored and not written while muted", () => {
 		const { bench, codec } = start();
 		bench.forget();
 		codec.volume = 70;
@@ -95,7 +95,7 @@ describe("the volume", () => {
 		assert.equal(bench.registers.get(register.dacVolume), volumeRegister(70));
 	});
 
-	test("while playing it is written immediately, and only it", () => {
+	test("is written immediately while playing, without other registers", () => {
 		const { bench, codec } = start();
 		codec.isMuted = false;
 		bench.forget();
@@ -108,11 +108,11 @@ describe("the volume", () => {
 	});
 });
 
-describe("muting", () => {
-	/** LRCK periods for 0.25 dB at a value of DAC_RAMPRATE: 4 for 1, doubling from there. */
+describe("mute", () => {
+	/** LRCK periods per 0.25 dB for a value of DAC_RAMPRATE: 4 for 1, doubling from there. */
 	const rampMs = (decibels: number, value: number) => ((decibels / 0.25) * 2 ** ((value >> 4) + 1)) / 16;
 
-	test("the way up starts 40 dB below the volume and ramps for 40 ms at 16 kHz", () => {
+	test("starts the fade-in 40 dB below the volume and ramps for 40 ms at 16 kHz", () => {
 		const { bench, codec } = start();
 		codec.volume = 90;
 		bench.forget();
@@ -122,7 +122,7 @@ describe("muting", () => {
 		assert.equal(rampMs(40, bench.registers.get(register.dacRamp) ?? 0), 40);
 	});
 
-	test("the jump to its beginning is made while the modulator is muted and the ramp off", () => {
+	test("jumps to the start of the fade-in while the modulator is muted and the ramp off", () => {
 		const { bench, codec } = start();
 		codec.volume = 90;
 		bench.forget();
@@ -135,7 +135,7 @@ describe("muting", () => {
 		assert.deepEqual(bench.written(register.dacMute), [0]);
 	});
 
-	test("the way down is only the ramp: the mute bits would click", () => {
+	test("fades out by the ramp alone, because the mute bits would click", () => {
 		const { bench, codec } = start();
 		codec.volume = 90;
 		codec.isMuted = false;
@@ -145,7 +145,7 @@ describe("muting", () => {
 		assert.equal(codec.isMuted, true);
 	});
 
-	test("a low volume starts from silence, not below it", () => {
+	test("starts from silence for a low volume", () => {
 		const { bench, codec } = start();
 		codec.volume = 1;
 		bench.forget();
@@ -158,7 +158,7 @@ describe("muting", () => {
 		assert.deepEqual(bench.written(register.dacVolume), [0, 0]);
 	});
 
-	test("setting the same value twice writes nothing", () => {
+	test("writes nothing if the value is unchanged", () => {
 		const { bench, codec } = start();
 		bench.forget();
 		codec.isMuted = true;
@@ -166,7 +166,7 @@ describe("muting", () => {
 	});
 });
 
-describe("a codec that does not answer", () => {
+describe("codec that does not respond", () => {
 	test("is not ready, and throws nothing", () => {
 		const bench = new CodecBench();
 		bench.isPlugged = false;
@@ -179,7 +179,7 @@ describe("a codec that does not answer", () => {
 		assert.equal(codec.volume, 40);
 	});
 
-	test("whose bus cannot even be opened is no different", () => {
+	test("behaves the same if its bus cannot be opened", () => {
 		const codec = new ES8311({
 			io: class {
 				constructor() {
@@ -197,7 +197,7 @@ describe("a codec that does not answer", () => {
 		codec.isMuted = false;
 	});
 
-	test("is not accessed until it is checked: a line that is held low would cost each access its time-out", () => {
+	test("is not accessed until it is checked, because with a stuck bus each access takes its timeout", () => {
 		const { bench, codec } = start();
 		bench.isPlugged = false;
 		codec.check();
@@ -210,7 +210,7 @@ describe("a codec that does not answer", () => {
 		assert.equal(bench.opened.length, tries + 1);
 	});
 
-	test("is set up when it answers again: at its volume, unmuted", () => {
+	test("is set up when it responds again, at its volume and unmuted", () => {
 		const { bench, codec } = start();
 		codec.volume = 60;
 		codec.isMuted = false;
@@ -238,7 +238,7 @@ describe("a codec that does not answer", () => {
 		assert.equal(bench.closedCount, bench.opened.length);
 	});
 
-	test("another chip at that address is recognized, and not configured", () => {
+	test("is distinguished from another chip at that address, which is not configured", () => {
 		const bench = new CodecBench();
 		bench.registers.set(0xfe, 0x88);
 		const codec = new ES8311({ io: bench.io, ...pins });
@@ -247,7 +247,7 @@ describe("a codec that does not answer", () => {
 	});
 });
 
-describe("closing", () => {
+describe("close", () => {
 	test("mutes, closes the bus and does nothing afterwards", () => {
 		const { bench, codec } = start();
 		codec.isMuted = false;

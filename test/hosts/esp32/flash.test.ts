@@ -26,7 +26,7 @@ const complete = [
 	"gateway=ws://192.168.1.20:8080/device",
 	"token=t0p-s3cret",
 ];
-/** On a computer where no gateway has run. @throws UsageError with everything that is wrong */
+/** Parses arguments on a computer without gateway data. @throws UsageError with all problems */
 function read(words: readonly string[], DEVICE_TOKEN = "") {
 	const problems = new Problems();
 	const { isAnyVersion: _, ...given } = withEnvironment({ DATA_DIR: work, DEVICE_TOKEN }, () =>
@@ -45,14 +45,14 @@ function problemsOf(words: readonly string[]): readonly string[] {
 	}
 	return [];
 }
-/** All of the complete command line, but with other words in the place of some. */
+/** Complete command line with some words replaced. */
 function withWords(...others: string[]): string[] {
 	const key = (word: string) => word.split("=")[0];
 	return [...complete.filter((word) => !others.some((other) => key(other) === key(word))), ...others];
 }
 
-describe("the arguments of npm run flash", () => {
-	test("are the board's settings", () => {
+describe("arguments of npm run flash", () => {
+	test("set the board's settings", () => {
 		const { model, settings, port } = read(complete);
 		assert.equal(model, "DEV-1");
 		assert.deepEqual(settings, {
@@ -64,7 +64,7 @@ describe("the arguments of npm run flash", () => {
 		assert.equal(port, undefined);
 	});
 
-	test("may name a second network, whose password needs its name", () => {
+	test("may name a second network, whose password requires its name", () => {
 		const second = ["ssid2=garden shed", "password2=battery staple"];
 		const { settings } = read([...complete, ...second]);
 		assert.deepEqual([settings?.ssid2, settings?.password2], ["garden shed", "battery staple"]);
@@ -73,7 +73,7 @@ describe("the arguments of npm run flash", () => {
 		assert.match(problemsOf(withWords(`ssid2=${"é".repeat(17)}`)).join(), /second Wi-Fi network is longer/);
 	});
 
-	test("may have dashes", () => {
+	test("may have leading dashes", () => {
 		const expected = read(complete);
 		const [model = "", ...pairs] = complete;
 		const dashed = [model, ...pairs.map((pair) => `--${pair}`)];
@@ -83,24 +83,24 @@ describe("the arguments of npm run flash", () => {
 		assert.deepEqual(read(apart), expected);
 	});
 
-	test("leave the board's settings with keep, which takes no others", () => {
+	test("keep the board's settings with `keep`, which excludes other arguments", () => {
 		const kept = { model: "PROTO-1", settings: undefined, port: "/dev/ttyACM0" };
 		assert.deepEqual(read(["proto-1", "keep", "port=/dev/ttyACM0"]), kept);
 		assert.match(problemsOf(["dev-1", "keep", "ssid=home"]).join(), /write it without other settings/);
 		assert.match(problemsOf(["dev-1"]).join(), /ssid=… is missing/);
 	});
 
-	test("need no token if one is found", () => {
+	test("require no token if one is found", () => {
 		const words = complete.filter((word) => !word.startsWith("token="));
 		assert.equal(read(words, "the-token-in-use").settings?.token, "the-token-in-use");
 	});
 
-	test("mean an open network by an empty password", () => {
+	test("accept an empty password for an open network", () => {
 		const { settings } = read(withWords("password="));
 		assert.ok(settings && !("password" in settings), "the settings have a password");
 	});
 
-	test("are without space around a value, which counts in names and passwords of networks alone", () => {
+	test("are trimmed, except for names and passwords of networks", () => {
 		const { settings } = read(
 			withWords("token=\ufefft0p-s3cret\r", "ssid= home ", "password= correct horse "),
 		);
@@ -108,40 +108,40 @@ describe("the arguments of npm run flash", () => {
 		assert.deepEqual([settings?.ssid, settings?.password], [" home ", " correct horse "]);
 	});
 
-	test("may have an equals sign in a value", () => {
+	test("may contain an equals sign in a value", () => {
 		const { settings } = read(withWords("password=a=b=c=d="));
 		assert.equal(settings?.password, "a=b=c=d=");
 	});
 
-	test("are checked together: all that is missing is named", () => {
+	test("are validated together: all missing ones are named", () => {
 		const problems = problemsOf([]).join("\n");
 		for (const word of ["model", "ssid=", "password=", "token="]) assert.match(problems, new RegExp(word));
 		assert.match(problems, /start one \(npm start\), which makes/);
 	});
 
-	test("may leave out the gateway, which the board then finds", () => {
+	test("may omit the gateway, which the board then discovers", () => {
 		const { settings } = read(complete.filter((word) => !word.startsWith("gateway=")));
 		assert.deepEqual(settings, { ssid: "home", password: "correct horse", token: "t0p-s3cret" });
 	});
 
-	test("name a model that does not exist", () => {
+	test("are rejected for an unknown model", () => {
 		assert.match(problemsOf(["dev-2", ...complete.slice(1)]).join(), /dev-1 or proto-1, not dev-2/);
 	});
 
-	test("begin with the model", () => {
+	test("start with the model", () => {
 		assert.deepEqual(problemsOf(complete.slice(1)).length > 0, true);
 	});
 
-	test("refuse a gateway that no board can reach", () => {
+	test("are rejected for a gateway that no board can reach", () => {
 		for (const host of ["localhost", "127.0.0.1", "0.0.0.0"])
 			assert.match(problemsOf(withWords(`gateway=ws://${host}:8080/device`)).join(), /cannot reach/);
 	});
 
-	test("refuse an invalid address", () => {
+	test("are rejected for an invalid address", () => {
 		assert.match(problemsOf(withWords("gateway=http://192.168.1.20")).join(), /must be ws:/);
 	});
 
-	test("need a certificate authority for wss, in a valid file", () => {
+	test("require a valid certificate authority file for wss", () => {
 		const secure = withWords("gateway=wss://gateway.example/device");
 		assert.match(problemsOf(secure).join(), /wss needs ca=/);
 		const file = join(work, "no.pem");
@@ -154,7 +154,7 @@ describe("the arguments of npm run flash", () => {
 		assert.match(problemsOf(withWords("password=short")).join(), /8 to 63/);
 	});
 
-	test("are never repeated if unknown: one may be half of a password", () => {
+	test("are not printed if unknown, because one may be half of a password", () => {
 		const [problem = ""] = problemsOf([...complete, "h0rse", "passwd=battery"]);
 		assert.match(problem, /Word 6 is not understood/);
 		assert.doesNotMatch(problemsOf([...complete, "h0rse", "passwd=battery"]).join(), /h0rse|battery/);
@@ -164,8 +164,8 @@ describe("the arguments of npm run flash", () => {
 	});
 });
 
-describe("what flashing needs", () => {
-	test("is one serial port, or the one that was named", () => {
+describe("requirements of flashing", () => {
+	test("include one serial port, or the one that was named", () => {
 		const machineWith = (...names: readonly string[]) =>
 			fakeMachine({ files: Object.fromEntries(names.map((name) => [`/dev/${name}`, ""])) });
 		const several = machineWith("ttyUSB1", "ttyACM0", "ttyS0", "tty");
@@ -184,7 +184,7 @@ describe("what flashing needs", () => {
 		assert.deepEqual(findPort(fakeMachine({ platform: "win32" }), "COM3"), { what: "COM3" });
 	});
 
-	test("is named by the script in one message, with the Moddable SDK, and without any secret", () => {
+	test("are listed by the script in one message, with the Moddable SDK and without any secret", () => {
 		const { status, stdout, stderr } = spawnSync(
 			process.execPath,
 			["--import", "tsx", "scripts/flash.ts", ...complete, "port=/nowhere/ttyACM0"],
@@ -198,7 +198,9 @@ describe("what flashing needs", () => {
 	});
 });
 
-/** An SDK whose mcconfig only records its arguments and writes an image. @param more shell lines of mcconfig */
+/**
+ * Creates an SDK whose mcconfig only records its arguments and writes an image. @param more shell lines of mcconfig
+ */
 function fakeSdk(image: string | undefined, more = ""): { sdk: ModdableSdk; calls: () => string } {
 	const folder = mkdtempSync(join(work, "sdk-"));
 	const log = join(folder, "calls");
@@ -233,7 +235,7 @@ function imageOf(model: string, version: string): string {
 
 const posix = { skip: process.platform === "win32" ? "needs a shell" : undefined };
 
-describe("building for a board", posix, () => {
+describe("build for a board", posix, () => {
 	const outputFolder = join(work, "out");
 	const common = {
 		model: "DEV-1",
@@ -255,7 +257,7 @@ describe("building for a board", posix, () => {
 		assert.deepEqual(sdkconfig.match(/^CONFIG_APP_PROJECT_VER=.*$/gm), ['CONFIG_APP_PROJECT_VER="1.2.3"']);
 	});
 
-	test("compiles the release keys in, and takes no image without them", async () => {
+	test("compiles in the release keys, and rejects an image without them", async () => {
 		const [releaseKeys, others] = ["ab".repeat(64), "cd".repeat(64)];
 		const image = imageOf("DEV-1", "1.2.4");
 		const plain = readFileSync(image);
@@ -268,7 +270,7 @@ describe("building for a board", posix, () => {
 		await assert.rejects(buildBoard({ ...options, releaseKeys: others }), /without the release keys/);
 	});
 
-	test("does not take a previous image for a new one", async () => {
+	test("does not mistake a previous image for a new one", async () => {
 		const { sdk } = fakeSdk(undefined);
 		await assert.rejects(buildBoard({ ...common, sdk }), /produced no image/);
 	});
@@ -287,7 +289,7 @@ describe("building for a board", posix, () => {
 		await assert.rejects(buildBoard({ ...common, sdk: withoutMap }), /produced no link map/);
 	});
 
-	test("compiles the descriptor again, since only its version may have changed", async () => {
+	test("compiles the descriptor again, because only its version may have changed", async () => {
 		const folder = join(outputFolder, "tmp", "esp32", "dev-1", "release", "device");
 		mkdirSync(folder, { recursive: true });
 		writeFileSync(join(folder, "board-descriptor.c.o"), "of 1.2.2");
@@ -296,7 +298,7 @@ describe("building for a board", posix, () => {
 		assert.equal(existsSync(join(folder, "board-descriptor.c.o")), false);
 	});
 
-	test("does not take an image of another model or version, or a merged one", async () => {
+	test("rejects an image of another model or version, and a merged one", async () => {
 		for (const image of [imageOf("PROTO-1", "1.2.3"), imageOf("DEV-1", "1.2.2")]) {
 			const { sdk } = fakeSdk(image);
 			await assert.rejects(buildBoard({ ...common, sdk }), /not of DEV-1 1\.2\.3/);
@@ -308,8 +310,8 @@ describe("building for a board", posix, () => {
 	});
 });
 
-describe("a version", () => {
-	test("that the image cannot hold, or that would break the sdkconfig, is refused", () => {
+describe("version", () => {
+	test("is rejected if the image cannot hold it or it would break the sdkconfig", () => {
 		for (const version of ["", "1".repeat(32), "1.0.0 beta", '1"', "1=2"])
 			assert.throws(() => writeSdkconfig(version, join(work, "refused")), /the version must be/);
 	});

@@ -1,4 +1,6 @@
-/** What mcconfig generates for a board, without ESP-IDF: makefile, type checker's configuration, sdkconfig, glue. */
+/**
+ * Files that mcconfig generates for a board without ESP-IDF: makefile, type checker configuration, sdkconfig, glue.
+ */
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,7 +11,7 @@ import { describeProblem, isProblem, thisMachine } from "../../../scripts/comman
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { findProject, findSdk, type ModdableSdk } from "../../../scripts/moddable/sdk.js";
 
-/** The SDK, or why there is none: node:test takes that for the reason of a skip. */
+/** Path of the SDK, or the reason for node:test to skip. */
 export function sdkOrReason():
 	| { readonly sdk: ModdableSdk; readonly reason?: never }
 	| { readonly sdk?: never; readonly reason: string } {
@@ -19,18 +21,18 @@ export function sdkOrReason():
 }
 
 export interface Generated {
-	/** Where the makefile is. */
+	/** Folder of the makefile. */
 	readonly folder: string;
-	/** What mcconfig said, normally nothing. */
+	/** Output of mcconfig, normally empty. */
 	readonly output: string;
 	readonly status: number | null;
 	read(file: string): string;
-	/** Paths of files whose name ends so, from the folder. */
+	/** Paths of files with this suffix, relative to the folder. */
 	list(ending: string): readonly string[];
 	remove(): void;
 }
 
-/** What mcconfig generates for a model in the simulator. */
+/** Files that mcconfig generates for a model in the simulator. */
 export function generateSimulated(
 	sdk: ModdableSdk,
 	model: string,
@@ -41,9 +43,8 @@ export function generateSimulated(
 }
 
 /**
- * @param host folder under hosts/
- * @param version undefined: as mcconfig alone has it
- * @param settings `key=value`, for mcconfig's command line; before them the manifest, if it is not the firmware's
+ * @param host folder under hosts/ * @param version undefined: default of mcconfig * @param settings `key=value` for
+ * mcconfig's command line, preceded by the manifest if it is not the firmware's
  */
 export function generate(
 	sdk: ModdableSdk,
@@ -83,7 +84,7 @@ function run(
 	};
 }
 
-/** tsconfig.base.json, without what mcconfig decides itself. */
+/** tsconfig.base.json without the options that mcconfig sets itself. */
 const strictness = {
 	noEmit: true,
 	strict: true,
@@ -95,7 +96,9 @@ const strictness = {
 	skipLibCheck: true,
 };
 
-/** Checks every module, strictly, with the SDK's typings. @returns what the type checker said, normally nothing */
+/**
+ * Type-checks every module in strict mode with the SDK's typings. @returns the type checker's output, normally empty
+ */
 export function checkTypes(sdk: ModdableSdk, { folder, list, read }: Generated): string {
 	const files = list("-tsconfig.json").flatMap((file) => filesOf(read(file)));
 	if (files.length <= 30) return `mcconfig found ${files.length} modules only`;
@@ -113,7 +116,10 @@ function filesOf(tsconfig: string): readonly string[] {
 	return files;
 }
 
-/** Two lists of the SDK's TLS, and the variable that holds the one object of hosts/esp32/native.ts: written at run time, in RAM. */
+/**
+ * Two lists of the SDK's TLS, and the variable with the shared object of hosts/esp32/native.ts, which are written at
+ * run time and stay in RAM.
+ */
 const known = [
 	" cacheManager: not frozen",
 	" globalCerts: not frozen",
@@ -123,13 +129,12 @@ const known = [
 /**
  * Compiles all modules and links them into ROM, which runs each of them once.
  *
- * @param subclass the chip, as the SDK names it
- * @returns the linker's warnings, but for those that are known
- * @throws Error with all that make said
+ * * @param subclass the SDK's name of the chip * @returns the linker's warnings, except for known ones * @throws
+ * Error with the output of make
  */
 export function linkIntoRom(sdk: ModdableSdk, { folder }: Generated, subclass: string): readonly string[] {
 	const idf = fakeIdf();
-	// ESP-IDF would write this; as an old file it makes nothing out of date.
+	// Written by ESP-IDF in a real build; an old file makes nothing out of date.
 	const header = join(folder, `xsProj-${subclass}`, "build", "config", "sdkconfig.h");
 	mkdirSync(join(header, ".."), { recursive: true });
 	writeFileSync(header, "");
@@ -147,7 +152,7 @@ export function linkIntoRom(sdk: ModdableSdk, { folder }: Generated, subclass: s
 	return warnings.filter((warning) => !known.some((end) => warning.endsWith(end)));
 }
 
-/** The last value of each setting, as ESP-IDF takes them: `CONFIG_` and all. */
+/** Last value of each setting, as ESP-IDF resolves them, with the `CONFIG_` prefix. */
 export function lastSettings(sdkconfig: string): ReadonlyMap<string, string> {
 	const lines = sdkconfig.split("\n").filter((line) => line.startsWith("CONFIG_"));
 	return new Map(
@@ -158,7 +163,7 @@ export function lastSettings(sdkconfig: string): ReadonlyMap<string, string> {
 	);
 }
 
-/** A folder that the SDK's makefile takes for ESP-IDF as long as nothing is compiled. */
+/** Folder that the SDK's makefile accepts as ESP-IDF unless something is compiled. */
 function fakeIdf(): string {
 	const folder = mkdtempSync(join(tmpdir(), "idf-"));
 	const git = (...words: string[]) => execFileSync("git", ["-C", folder, ...words], { stdio: "ignore" });

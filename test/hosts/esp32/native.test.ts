@@ -1,4 +1,7 @@
-/** The boards' C: the descriptor's bytes, and every file against ESP-IDF's headers where those are. */
+/**
+ * C code of the boards: the bytes of the descriptor, and compilation of every file against ESP-IDF's headers if they
+ * are installed.
+ */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -25,7 +28,7 @@ after(() => rmSync(work, { recursive: true, force: true }));
 const warnings = ["-std=c11", "-Wall", "-Wextra", "-Werror"];
 const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0);
 
-/** As far as these files and the headers that they include need it. ESP-IDF generates it when it builds. */
+/** Subset of the sdkconfig.h that ESP-IDF generates, for these files and the headers they include. */
 const chips = {
 	esp32s3: `
 #define CONFIG_IDF_TARGET "esp32s3"
@@ -70,7 +73,7 @@ for (const [subclass, settings] of Object.entries(chips)) {
 	mkdirSync(join(work, subclass));
 	writeFileSync(join(work, subclass, "sdkconfig.h"), settings + common);
 }
-// From the chip's own C library, as far as lwIP's types need it.
+// Declarations of the chip's C library that lwIP's types need.
 mkdirSync(join(work, "machine"));
 writeFileSync(
 	join(work, "machine", "endian.h"),
@@ -94,10 +97,10 @@ function compile(subclass: Subclass, ...words: string[]): string {
 	return made.status === 0 ? made.stderr : `${made.stderr}\ncompiler ended with ${made.status}`;
 }
 
-describe("the descriptor", { skip: compiler ? undefined : "no C compiler" }, () => {
+describe("image descriptor", { skip: compiler ? undefined : "no C compiler" }, () => {
 	const builtAt = Date.UTC(2026, 0, 1) / 1000;
 
-	/** Its 64 bytes as compiled, and what the firmware reports. */
+	/** Compiles its 64 bytes and the firmware's report of them. */
 	function descriptor({ version = "1.20.3-rc.1", buildTime = builtAt } = {}): Buffer {
 		const folder = mkdtempSync(join(work, "descriptor-"));
 		writeFileSync(join(folder, "sdkconfig.h"), `#define CONFIG_APP_PROJECT_VER "${version}"\n`);
@@ -122,7 +125,7 @@ int main(void)
 		return spawnSync(program).stdout;
 	}
 
-	test("is 64 bytes: DAG1, its size, model, version, no flag, the security version, and when it was built", () => {
+	test("is 64 bytes: DAG1, its size, model, version, no flag, the security version and the build time", () => {
 		const bytes = descriptor().subarray(0, 64);
 		assert.equal(bytes.readUInt32LE(0), 0x31474144);
 		assert.equal(bytes.readUInt32LE(4), 64);
@@ -132,7 +135,7 @@ int main(void)
 		assert.equal(bytes.readUInt32LE(60), builtAt);
 	});
 
-	test("is what the firmware reports, and what the build reads back from an image", () => {
+	test("is what the firmware reports and what the build reads back from an image", () => {
 		const bytes = descriptor();
 		assert.equal(bytes.toString("latin1", 64), `PROTO-11.20.3-rc.1${builtAt} 258`);
 		const image = join(work, "image.bin");
@@ -140,7 +143,7 @@ int main(void)
 		assert.deepEqual(readDescriptor(image), { model: "PROTO-1", version: "1.20.3-rc.1" });
 	});
 
-	test("has every month right, leap days, and the last second of a day", () => {
+	test("has the correct build time in every month, on leap days and in the last second of a day", () => {
 		const days = Array.from({ length: 12 }, (_, month) => Date.UTC(2026, month, 10, 9, 5, 7));
 		const others = [Date.UTC(2028, 1, 29), Date.UTC(2028, 2, 1), Date.UTC(2027, 11, 31, 23, 59, 59)];
 		for (const time of [...days, ...others])
@@ -151,14 +154,14 @@ int main(void)
 			);
 	});
 
-	test("of a build by mcconfig alone has the flag for compiled-in settings; the project's commands never set it", () => {
+	test("has the flag for compiled-in settings only when built by mcconfig alone", () => {
 		const committed = readFileSync(join(source, "sdkconfig", "sdkconfig.defaults"), "utf8");
 		const [, byHand = ""] = /^CONFIG_APP_PROJECT_VER="(.*)"$/m.exec(committed) ?? [];
 		assert.equal(descriptor({ version: byHand }).readUInt16LE(56), 1);
 		assert.equal(descriptor({ version: packageVersion() }).readUInt16LE(56), 0);
 	});
 
-	test("refuses to compile with a version that does not fit", () => {
+	test("does not compile with a version that does not fit", () => {
 		const folder = mkdtempSync(join(work, "long-"));
 		writeFileSync(join(folder, "sdkconfig.h"), `#define CONFIG_APP_PROJECT_VER "${"1".repeat(32)}"\n`);
 		const file = join(source, "board-descriptor.c");
@@ -169,11 +172,11 @@ int main(void)
 	});
 });
 
-describe("every C file for a chip", { skip: withoutHeaders() }, () => {
+describe("C files for a chip", { skip: withoutHeaders() }, () => {
 	const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((file) =>
 		file.endsWith(".c"),
 	);
-	// lwIP defines ssize_t itself where it sees no SSIZE_MAX.
+	// lwIP defines ssize_t itself if SSIZE_MAX is undefined.
 	const target = [
 		"-include",
 		"limits.h",
@@ -186,7 +189,7 @@ describe("every C file for a chip", { skip: withoutHeaders() }, () => {
 	];
 	const own = ["idf", "tcp", join("touch", "idf")].flatMap((folder) => ["-I", join(source, folder)]);
 
-	// QEMU's ESP32 has no pad, and the chip's touch controller is of another kind.
+	// QEMU's ESP32 has no pad, and its touch controller is of another type.
 	for (const file of files)
 		for (const subclass of ["esp32s3", "esp32"] as const)
 			if (subclass === "esp32s3" || !file.startsWith("touch"))
@@ -195,7 +198,7 @@ describe("every C file for a chip", { skip: withoutHeaders() }, () => {
 					assert.equal(compile(subclass, ...words), "");
 				});
 
-	test("the header that the SDK's Ethernet includes selects QEMU's chip, without a warning", () => {
+	test("the header for the SDK's Ethernet selects QEMU's chip without warnings", () => {
 		const user = join(work, "ethernet-user.c");
 		writeFileSync(
 			user,
@@ -209,7 +212,7 @@ esp_eth_phy_t *phy(void) { return mod_ethernet_get_phy(); }
 	});
 });
 
-/** For natives: XS's headers, and the identifiers that the SDK would collect from the file. */
+/** XS headers for natives, and the identifiers that the SDK would collect from the file. */
 function xsFor(file: string): readonly string[] {
 	const { sdk } = sdkOrReason();
 	const text = readFileSync(join(source, file), "utf8");
@@ -229,7 +232,7 @@ function withoutHeaders(): string | undefined {
 	return sdkOrReason().reason;
 }
 
-/** The SDK's own list for ESP32 (tools/mcconfig/make.esp32.mk), as far as the folders exist. */
+/** The SDK's list for ESP32 (tools/mcconfig/make.esp32.mk), limited to existing folders. */
 function headerFolders(subclass: Subclass): readonly string[] {
 	const { sdk } = sdkOrReason();
 	const { IDF_PATH } = process.env;

@@ -1,4 +1,4 @@
-/** How a board's network clients stand on the SDK's: which socket is below which, and where an exception ends. */
+/** Network clients of a board over the SDK's: nesting of sockets, and containment of exceptions. */
 
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
@@ -17,14 +17,14 @@ async function board(): Promise<{ bench: Bench; device: Host }> {
 	return { bench, device: await loadBoard("dev-1", bench) };
 }
 
-/** A method or callback of an object without a type for it. */
+/** Method or callback of an untyped object. */
 function call(target: unknown, name: string, ...values: unknown[]): unknown {
 	const method: unknown = Reflect.get(Object(target), name);
 	assert.ok(typeof method === "function", `no ${name}`);
 	return Reflect.apply(method, target, values);
 }
 
-/** Makes the socket, as the SDK's clients do: from the options that were handed to them. */
+/** Constructs the socket as the SDK's clients do, from the options they receive. */
 function makeSocket(client: Readonly<Record<string, unknown>>, callbacks: object = {}): object {
 	const socket = client.socket;
 	const io: unknown = Reflect.get(Object(socket), "io");
@@ -34,7 +34,7 @@ function makeSocket(client: Readonly<Record<string, unknown>>, callbacks: object
 	]);
 }
 
-// Node before 25 lacks what XS has.
+// Uint8Array.fromBase64, which Node before 25 lacks.
 before(() =>
 	Reflect.set(Uint8Array, "fromBase64", (text: string) => {
 		if (!/^[\w+/]*=*$/.test(text)) throw new SyntaxError("invalid base64");
@@ -42,10 +42,10 @@ before(() =>
 	}),
 );
 
-/** The first line of an answer that accepts the upgrade. */
+/** First line of a response that accepts the upgrade. */
 const switching = Buffer.from("HTTP/1.1 101 Switching Protocols\r\n");
 
-describe("a WebSocket", () => {
+describe("WebSocket", () => {
 	function open(
 		device: Host,
 		part: "ws" | "wss",
@@ -71,7 +71,7 @@ describe("a WebSocket", () => {
 		});
 	}
 
-	test("has its headers as the SDK expects them", async () => {
+	test("passes headers in the SDK's format", async () => {
 		const { bench, device } = await board();
 		open(device, "ws");
 		const { headers } = bench.optionsOf(webSocketClient);
@@ -110,7 +110,7 @@ describe("a WebSocket", () => {
 			assert.deepEqual(heard, [503, 7, "error"]);
 		});
 
-	test("an exception of the SDK in TCP's callbacks is an error of the socket", async () => {
+	test("turns an exception of the SDK in TCP callbacks into a socket error", async () => {
 		const { bench, device } = await board();
 		open(device, "ws");
 		let errors = 0;
@@ -150,7 +150,7 @@ describe("a WebSocket", () => {
 		assert.equal(errors, 1);
 	});
 
-	test("with TLS: trusts the certificate authority that is given, and hands on why it trusts no one else", async () => {
+	test("with TLS: trusts the given certificate authority, and reports why it trusts no other", async () => {
 		const { bench, device } = await board();
 		const onUntrusted = () => {};
 		open(device, "wss", { certificate, onUntrusted });
@@ -160,10 +160,10 @@ describe("a WebSocket", () => {
 	});
 });
 
-describe("the Wi-Fi station", () => {
+describe("Wi-Fi station", () => {
 	const driver = "embedded:network/interface/wifi";
 
-	test("records reasons before the SDK's driver gets events, and switches power saving off", async () => {
+	test("records reasons before the SDK's driver gets events, and disables power saving", async () => {
 		const { bench, device } = await board();
 		new device.network.wifi({ onChanged: () => {} });
 		assert.deepEqual(
@@ -172,7 +172,7 @@ describe("the Wi-Fi station", () => {
 		);
 	});
 
-	test("distinguishes a wrong password, an absent access point and two kinds of loss, by ESP-IDF's reasons", async () => {
+	test("distinguishes a wrong password, an absent access point and two kinds of loss by ESP-IDF's reasons", async () => {
 		const { bench, device } = await board();
 		const station = new device.network.wifi({ onChanged: () => {} });
 		const wrong = { 15: "wrong_password", 202: "wrong_password", 204: "wrong_password" };
@@ -194,7 +194,7 @@ describe("the Wi-Fi station", () => {
 		}
 	});
 
-	test("takes the reasons of an access point that has not accepted it for a refused password", async () => {
+	test("treats the reasons of an access point that never accepted it as a rejected password", async () => {
 		const { bench, device } = await board();
 		const station = new device.network.wifi({ onChanged: () => {} });
 		for (const reason of [2, 205]) {
@@ -205,7 +205,7 @@ describe("the Wi-Fi station", () => {
 		assert.equal(station.reason, "ended_by_access_point");
 	});
 
-	test("forgets the last reason before each attempt", async () => {
+	test("clears the last reason before each attempt", async () => {
 		const { bench, device } = await board();
 		const station = new device.network.wifi({ onChanged: () => {} });
 		bench.forget();
@@ -219,7 +219,7 @@ describe("the Wi-Fi station", () => {
 	});
 });
 
-describe("an HTTP client", () => {
+describe("HTTP client", () => {
 	const common = (device: Host) => ({
 		host: "gateway:8080",
 		port: 8080,
@@ -245,7 +245,7 @@ describe("an HTTP client", () => {
 		assert.equal(Reflect.get(Object(made).constructor, "name"), "TCP");
 	});
 
-	test("with TLS: trusts the authority that is given, else no one", async () => {
+	test("with TLS: trusts the given authority or no one", async () => {
 		const { bench, device } = await board();
 		const secureWith = (certificate: string | undefined) => {
 			new device.network.https({ ...common(device), certificate });
@@ -257,7 +257,7 @@ describe("an HTTP client", () => {
 		assert.deepEqual(secureWith(certificate), { certificate: der, cache: false, onUntrusted: undefined });
 	});
 
-	test("with TLS: refuses a certificate that is none before it connects", async () => {
+	test("with TLS: rejects an invalid certificate before it connects", async () => {
 		const { bench, device } = await board();
 		assert.throws(
 			() => new device.network.https({ ...common(device), certificate: "no base64" }),
@@ -266,7 +266,7 @@ describe("an HTTP client", () => {
 		assert.equal(bench.made.get(httpClient), undefined);
 	});
 
-	test("with TLS: an exception of the SDK for a malformed response is an error of the socket", async () => {
+	test("with TLS: turns an exception of the SDK for a malformed response into a socket error", async () => {
 		const { bench, device } = await board();
 		new device.network.https({ ...common(device), certificate });
 		let errors = 0;
@@ -282,14 +282,14 @@ describe("an HTTP client", () => {
 		assert.equal(errors, 1);
 	});
 
-	/** The request that was made last: what the SDK calls is in it. */
+	/** Latest request, with the callbacks for the SDK. */
 	function asked(bench: Bench): unknown {
 		const made = bench.requests.at(-1);
 		assert.ok(made, "no request was made");
 		return made;
 	}
 
-	test("passes a response on", async () => {
+	test("forwards a response", async () => {
 		const { bench, device } = await board();
 		const client = new device.network.http(common(device));
 		const heard: unknown[] = [];
@@ -306,7 +306,7 @@ describe("an HTTP client", () => {
 		assert.throws(() => call(asked(bench), "onHeaders", 200, chunked), /chunks/);
 	});
 
-	test("can be closed in onHeaders, for a chunked body too", async () => {
+	test("can be closed in onHeaders, even for a chunked body", async () => {
 		const { bench, device } = await board();
 		const client = new device.network.http(common(device));
 		const statuses: number[] = [];
@@ -322,7 +322,7 @@ describe("an HTTP client", () => {
 	});
 });
 
-describe("a TLS session", () => {
+describe("TLS session", () => {
 	async function session(): Promise<{ bench: Bench; session: object }> {
 		const bench = new Bench();
 		const { default: Session } = await load("moddable/tls/session.ts", bench);
@@ -331,7 +331,7 @@ describe("a TLS session", () => {
 		return { bench, session: Reflect.construct(Session, [{ onUntrusted }]) };
 	}
 
-	/** All that a server sends until it waits for the client's key, one record each. */
+	/** Messages of a server until it waits for the client's key, one record each. */
 	function hearServer(bench: Bench, made: object): void {
 		const signed = [3, 0, 23, 1, 4, 4, 1, 0, 1, 9];
 		for (const [type, ...body] of [[2], [11], [12, ...signed], [14]]) {
@@ -341,7 +341,7 @@ describe("a TLS session", () => {
 		}
 	}
 
-	test("that is being established throws to the socket's guard, and stays refused", async () => {
+	test("throws to the socket's guard during the handshake, and stays rejected", async () => {
 		const { bench, session: made } = await session();
 		bench.answers.set("sdk/ssl/session read", new Error("certificate: auth err"));
 		assert.throws(() => call(made, "read", {}), /auth err/);
@@ -350,7 +350,7 @@ describe("a TLS session", () => {
 		assert.throws(() => call(made, "handshake", {}), /refused/);
 	});
 
-	test("that is established reports a record that does not decrypt as the end", async () => {
+	test("ends at a record that does not decrypt", async () => {
 		const { bench, session: made } = await session();
 		hearServer(bench, made);
 		Object.assign(made, { clientCipher: {}, serverCipher: {} });
@@ -377,14 +377,14 @@ describe("a TLS session", () => {
 			assert.throws(() => call(made, "handshake", {}), /^Error: TLS: (alert|the handshake ended)/);
 		});
 
-	test("that ends before the server has authenticated itself is not established", async () => {
+	test("is not established if it ends before the server has authenticated itself", async () => {
 		const { bench, session: made } = await session();
 		Object.assign(made, { clientCipher: {}, serverCipher: {} });
 		bench.answers.set("sdk/ssl/session handshake", true);
 		assert.throws(() => call(made, "handshake", {}), /ended without keys/);
 	});
 
-	test("does not check records once they are encrypted", async () => {
+	test("does not check encrypted records", async () => {
 		const { bench, session: made } = await session();
 		hearServer(bench, made);
 		Object.assign(made, { clientCipher: {}, serverCipher: {} });

@@ -1,6 +1,7 @@
 /*
- * Runs hosts/esp32/board-nvs.c on a computer, over a partition in a file, and prints what its start left: "closed", "open" or
- * "read-only". A second argument has the partition erased then. ESP-IDF's library is here what matters of it: which pages it takes for free, and which namespaces it finds.
+ * Runs hosts/esp32/board-nvs.c on a computer, over a partition in a file, and prints the state after its start: "closed", "open"
+ * or "read-only". With a second argument it then erases the partition. ESP-IDF's library is reduced to the pages it considers free
+ * and the namespaces it finds.
  */
 #include <stdbool.h>
 #include <stdio.h>

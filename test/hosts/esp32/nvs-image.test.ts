@@ -1,4 +1,4 @@
-/** ESP-IDF's NVS format: what we write is what its tools write, and what its library leaves behind is what we read. */
+/** ESP-IDF's NVS format: this project writes what ESP-IDF's tools write, and reads what its library leaves behind. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -12,7 +12,7 @@ import { readStrings } from "./nvs/reader.js";
 const namespace = "settings";
 const byteLength = 0x10000;
 
-/** All that a person gives when flashing, with the longest value that fits. */
+/** All settings for flashing, with the longest value that fits. */
 const full = {
 	ssid: "café Zürich",
 	password: "p".repeat(63),
@@ -23,10 +23,10 @@ const full = {
 	long: "x".repeat(2000),
 };
 
-describe("an NVS image", () => {
-	test("has the bytes that Espressif's generator writes", () => {
-		// nvs_partition_gen.py (esp-idf-nvs-partition-gen 0.2.0) of: settings,namespace,, ssid,data,string,network
-		// password,data,string,correct horse. Its first 256 bytes; the rest is erased.
+describe("NVS image", () => {
+	test("equals the output of Espressif's generator", () => {
+		// Output of nvs_partition_gen.py (esp-idf-nvs-partition-gen 0.2.0) for: settings,namespace,,
+		// ssid,data,string,network password,data,string,correct horse. The first 256 bytes; the rest is erased.
 		const expected = [
 			"feffffff00000000feffffffffffffffffffffffffffffffffffffff842dbab9",
 			"aafeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
@@ -47,13 +47,13 @@ describe("an NVS image", () => {
 		assertSameBytes(image.subarray(256), new Uint8Array(byteLength - 256).fill(0xff));
 	});
 
-	test("over several pages has the bytes that ESP-IDF's library writes", () => {
-		// The same values written one after the other by nvs_flash of ESP-IDF v6.0 (Storage::writeItem), compiled for Linux.
+	test("equals the output of ESP-IDF's library over several pages", () => {
+		// The same values written in order by nvs_flash of ESP-IDF v6.0 (Storage::writeItem), compiled for Linux.
 		const digest = createHash("sha256").update(makeNvsImage({ byteLength, namespace, values: full }));
 		assert.equal(digest.digest("hex"), "c8007061a14533dbb222bd9db92ed7cdee76f1986e1748cd4976c33209c02395");
 	});
 
-	test("is read back, also by an independent reader", () => {
+	test("is read back, even by an independent reader", () => {
 		for (const values of [{}, { ssid: "", token: "é😀" }, full]) {
 			const image = makeNvsImage({ byteLength, namespace, values });
 			assert.deepEqual(readNvs(image, namespace), new Map(Object.entries(values)));
@@ -62,7 +62,7 @@ describe("an NVS image", () => {
 		}
 	});
 
-	test("leaves a page free, which NVS needs to move items to", () => {
+	test("leaves a page free, which NVS needs to move items", () => {
 		const value = "x".repeat(3900);
 		const values = { a: value, b: value, c: value };
 		assert.equal(readNvs(makeNvsImage({ byteLength: 0x4000, namespace, values }), namespace).size, 3);
@@ -78,7 +78,7 @@ describe("an NVS image", () => {
 		assert.equal(readNvs(makeNvsImage({ byteLength: 0x3000, namespace, values }), namespace).size, 2);
 	});
 
-	test("refuses values that a device could not read, and names the limit", () => {
+	test("rejects values that a device could not read, and names the limit", () => {
 		const make = (values: Record<string, string>, length = byteLength) =>
 			makeNvsImage({ byteLength: length, namespace, values });
 		assert.equal(readNvs(make({ ca: "x".repeat(3999) }), namespace).get("ca")?.length, 3999);
@@ -94,13 +94,13 @@ describe("an NVS image", () => {
 });
 
 /**
- * Partitions of four pages as nvs_flash of ESP-IDF v6.0, compiled for Linux, left them after some hundred writes, so that
- * pages were compacted and do not lie in their order. Two ended by a power cut while `ca` was rewritten.
+ * Partitions of four pages as nvs_flash of ESP-IDF v6.0, compiled for Linux, left them after some hundred writes, so
+ * that pages were compacted and are out of order. Two ended by a power cut while `ca` was rewritten.
  */
 const left = (name: string) => gunzipSync(readFileSync(new URL(`./nvs/${name}.bin.gz`, import.meta.url)));
 
 describe("NVS written by ESP-IDF's library", () => {
-	/** With a second namespace, which has a blob, a number and an ssid too. */
+	/** Partition with a second namespace that contains a blob, a number and an ssid. */
 	const used = left("used");
 	const expected = new Map([
 		["brightness", "0.39"],
@@ -112,13 +112,13 @@ describe("NVS written by ESP-IDF's library", () => {
 	]);
 	const sorted = (values: Map<string, string>) => new Map([...values].sort());
 
-	test("is read as by the library: only the last values, only of that namespace", () => {
+	test("is read as by the library: only the latest values of that namespace", () => {
 		assert.deepEqual(sorted(readNvs(used, namespace)), expected);
 		assert.deepEqual(sorted(readStrings(used, namespace)), expected);
 		assert.deepEqual(readNvs(used, "phy"), new Map([["ssid", "of another namespace"]]));
 	});
 
-	test("after a power cut is read as by the library: the old value, or the new one once it is complete", () => {
+	test("is read after a power cut as by the library: the old value, or the new one once it is complete", () => {
 		for (const [name, ca] of [
 			["cut-in-write", "old"],
 			["cut-after-write", "new"],
@@ -129,13 +129,13 @@ describe("NVS written by ESP-IDF's library", () => {
 		}
 	});
 
-	test("with a damaged string is read up to the value before it", () => {
+	test("is read up to the value before a damaged string", () => {
 		const damaged = Buffer.from(used);
 		damaged.writeUInt8(0, used.lastIndexOf("0.39"));
 		assert.deepEqual(sorted(readNvs(damaged, namespace)), new Map([...expected].slice(1)));
 	});
 
-	test("of a later version is refused", () => {
+	test("is rejected if it has a later version", () => {
 		const later = Buffer.from(makeNvsImage({ byteLength, namespace, values: {} }));
 		later.writeUInt8(0xfd, 8);
 		assert.equal(readNvs(later, namespace).size, 0, "its CRC is wrong");
@@ -143,7 +143,7 @@ describe("NVS written by ESP-IDF's library", () => {
 		assert.throws(() => readNvs(later, namespace), /later version/);
 	});
 
-	test("is empty if it is blank or noise", () => {
+	test("is empty if it is blank or random", () => {
 		const noise = Uint8Array.from({ length: byteLength }, (_, at) => (at * 31) & 0xff);
 		for (const image of [noise, new Uint8Array(byteLength).fill(0xff), new Uint8Array(byteLength)])
 			assert.equal(readNvs(image, namespace).size, 0);

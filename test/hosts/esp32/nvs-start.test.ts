@@ -1,4 +1,6 @@
-/** A board's start with an NVS that has no free page, which ESP-IDF refuses to open: its C, compiled for this computer. */
+/**
+ * Start of a board with an NVS without a free page, which ESP-IDF refuses to open: C code compiled for this computer.
+ */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -28,7 +30,7 @@ const work = mkdtempSync(join(tmpdir(), "board-nvs-"));
 after(() => rmSync(work, { recursive: true, force: true }));
 const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0);
 
-/** Of ESP-IDF v6.0's headers, what the file needs; the harness defines the functions. */
+/** Declarations from ESP-IDF v6.0's headers that the file needs; the harness defines the functions. */
 const headers: Readonly<Record<string, string>> = {
 	"esp_partition.h": `#pragma once
 #include <stdbool.h>
@@ -75,7 +77,7 @@ function compiled(): string {
 	return output;
 }
 
-/** @returns what the start left, and the partition after it */
+/** @returns the state after the start, and the partition */
 function start(image: Uint8Array, ...then: readonly "erase"[]): { state: string; after: Uint8Array } {
 	const file = join(work, "nvs.bin");
 	writeFileSync(file, image);
@@ -89,7 +91,7 @@ const byteLength = 0x10000;
 const pageCount = byteLength / pageBytes;
 const values = { ssid: "home", gateway: "wss://gateway.example/device", ca: "A".repeat(3996) };
 
-/** All pages after the settings' own are in use; each has one item of another namespace, which may be erased. */
+/** All pages besides the settings are in use; each has one item of another namespace, which may be erased. */
 function withoutFreePage(state: number, settings: Readonly<Record<string, string>> | undefined): Uint8Array {
 	const image = settings
 		? makeNvsImage({ byteLength, namespace: settingsNamespace, values: settings })
@@ -106,8 +108,8 @@ function withoutFreePage(state: number, settings: Readonly<Record<string, string
 	return image;
 }
 
-describe("the start of a board's NVS", { skip: compiler ? undefined : "no C compiler" }, () => {
-	test("leaves it to main.c, unopened, where a page is free", () => {
+describe("start of a board's NVS", { skip: compiler ? undefined : "no C compiler" }, () => {
+	test("leaves it unopened for main.c if a page is free", () => {
 		for (const image of [
 			makeNvsImage({ byteLength, namespace: settingsNamespace, values }),
 			new Uint8Array(byteLength).fill(0xff),
@@ -118,7 +120,7 @@ describe("the start of a board's NVS", { skip: compiler ? undefined : "no C comp
 		}
 	});
 
-	test("without a free page erases one page, of which all entries are erased", () => {
+	test("erases one page with only erased entries if no page is free", () => {
 		const image = withoutFreePage(entryState.erased, values);
 		const { state, after } = start(image);
 		assert.equal(state, "open");
@@ -129,20 +131,20 @@ describe("the start of a board's NVS", { skip: compiler ? undefined : "no C comp
 		assert.equal(changed.length, 1);
 	});
 
-	test("opens it for reading where every page has entries, and erases nothing", () => {
+	test("opens it read-only and erases nothing if every page has entries", () => {
 		const image = withoutFreePage(entryState.written, values);
 		const { state, after } = start(image);
 		assert.equal(state, "read-only");
 		assert.deepEqual(Buffer.from(after), Buffer.from(image));
 	});
 
-	test("opened for reading, it can be erased as a whole", () => {
+	test("can erase a read-only NVS as a whole", () => {
 		const { state, after } = start(withoutFreePage(entryState.written, values), "erase");
 		assert.equal(state, "read-only");
 		assertSameBytes(after, new Uint8Array(after.length).fill(0xff));
 	});
 
-	test("erases it where every page has entries and none is of the settings", () => {
+	test("erases it if every page has entries and none belongs to the settings", () => {
 		const { state, after } = start(withoutFreePage(entryState.written, undefined));
 		// main.c opens it.
 		assert.equal(state, "closed");
@@ -150,7 +152,7 @@ describe("the start of a board's NVS", { skip: compiler ? undefined : "no C comp
 	});
 });
 
-test("the settings of an NVS without a free page are opened for reading, and the trace says why", async () => {
+test("opens settings read-only without a free page and traces why", async () => {
 	for (const [answer, mode] of [
 		[0, "r+"],
 		[1, "r"],
@@ -166,7 +168,7 @@ test("the settings of an NVS without a free page are opened for reading, and the
 	}
 });
 
-test("settings that can only be read are erased with all of the NVS, and the trace says what failed", async () => {
+test("erases read-only settings with the whole NVS and traces the failure", async () => {
 	for (const [readOnly, result] of [
 		[0, 0],
 		[1, 0],

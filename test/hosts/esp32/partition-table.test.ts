@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { readPartitionTable } from "../../../hosts/esp32/partition-table.js";
 import { makePartitionTable, partitions } from "../../../hosts/virtual/node/boot/partitions.js";
 
-test("a partition table has the bytes that ESP-IDF's generator writes, and is read back", () => {
+test("equals the output of ESP-IDF's generator, and is read back", () => {
 	const table = makePartitionTable();
 	assert.equal(table.length, 0xc00);
 	// gen_esp32part.py: magic aa 50, type, subtype, offset, size, name, flags.
@@ -17,7 +17,7 @@ test("a partition table has the bytes that ESP-IDF's generator writes, and is re
 	assert.deepEqual(Object.fromEntries(readPartitionTable(table)), partitions);
 });
 
-test("what is no partition table has no partitions", () => {
+test("has no partitions if the bytes are no partition table", () => {
 	assert.equal(readPartitionTable(new Uint8Array(0xc00).fill(0xff)).size, 0);
 	assert.equal(readPartitionTable(new Uint8Array()).size, 0);
 });

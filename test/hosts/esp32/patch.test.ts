@@ -1,4 +1,4 @@
-/** The boards' decoder of patches, its C compiled for this computer: it makes what the decoder in TypeScript makes. */
+/** Patch decoder of the boards in C, compiled for this computer and compared with the decoder in TypeScript. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -99,7 +99,7 @@ function runInC(cases: readonly Case[]): readonly Outcome[] {
 	return cases.map(() => ({ made: next(), problem: next().toString() }));
 }
 
-/** @returns the outcomes, which are the same in both languages */
+/** @returns the outcomes, which must be the same in both languages */
 function runBoth(cases: readonly Case[]): readonly Outcome[] {
 	const outcomes = runInC(cases);
 	for (const [index, each] of cases.entries()) {
@@ -117,7 +117,7 @@ function operation(kind: keyof typeof patchOperations, count: number, bytes: Uin
 	return Buffer.from([...number, rest, ...bytes]);
 }
 
-/** Operations as a stream without a match. */
+/** Encodes operations as a stream without a match. */
 function literally(...operations: readonly Uint8Array[]): Buffer {
 	const bytes = Buffer.concat(operations);
 	const items = Array.from({ length: Math.ceil(bytes.length / 8) }, (_, index) => [
@@ -130,7 +130,7 @@ function literally(...operations: readonly Uint8Array[]): Buffer {
 const partBytes = fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 5000 }));
 const streamOf = (from: Uint8Array, to: Uint8Array) => makePatch(from, to).subarray(patchHead.byteLength);
 
-describe("the boards' decoder of patches", { skip: compiler ? undefined : "no C compiler" }, () => {
+describe("patch decoder of the boards", { skip: compiler ? undefined : "no C compiler" }, () => {
 	before(() => {
 		const harness = join(projectFolder, "test", "hosts", "esp32", "patch-harness.c");
 		const checks = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"];
@@ -139,8 +139,8 @@ describe("the boards' decoder of patches", { skip: compiler ? undefined : "no C 
 		assert.equal(spawnSync(compiler ?? "cc", words, { encoding: "utf8" }).stderr, "");
 	});
 
-	test("makes any firmware from any other, by parts of any size", () => {
-		// The longest matches, at every place of the decompressed text.
+	test("makes any firmware from any other, in chunks of any size", () => {
+		// The longest matches, at every position of the decompressed text.
 		const zeros = Array.from({ length: 40 }, (_, start) => ({
 			from: Buffer.alloc(0),
 			to: Buffer.concat([Uint8Array.from({ length: start }, (_, index) => index + 1), Buffer.alloc(1000)]),
@@ -161,7 +161,7 @@ describe("the boards' decoder of patches", { skip: compiler ? undefined : "no C 
 		}
 	});
 
-	test("makes the same as in TypeScript of damaged patches, random bytes and random operations, and touches no foreign memory", () => {
+	test("equals the TypeScript decoder for damaged patches, random bytes and random operations, without memory errors", () => {
 		const source = fc.uint8Array({ maxLength: 9000 });
 		const resultBytes = fc.integer({ min: 1, max: 20_000 });
 		const damaged = fc

@@ -1,4 +1,4 @@
-/** The driver of the LED ring, its C compiled for this computer: the bytes that are sent, their timing, and what it waits for. */
+/** LED ring driver in C, compiled for this computer: bytes sent, timing, and waits. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -12,7 +12,7 @@ const work = mkdtempSync(join(tmpdir(), "board-ring-"));
 after(() => rmSync(work, { recursive: true, force: true }));
 const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0);
 
-/** Of ESP-IDF v6.0's headers, what the file needs; the harness defines the functions. */
+/** Declarations from ESP-IDF v6.0's headers that the file needs; the harness defines the functions. */
 const headers: Readonly<Record<string, string>> = {
 	"driver/rmt_tx.h": `#pragma once
 #include <stddef.h>
@@ -48,7 +48,7 @@ esp_err_t rmt_del_encoder(rmt_encoder_handle_t);
 	"esp_timer.h": "#pragma once\n#include <stdint.h>\nint64_t esp_timer_get_time(void);\n",
 	"soc/soc_caps.h": "#pragma once\n",
 };
-/** Of soc_caps.h. */
+/** Capabilities from soc_caps.h. */
 const chips = {
 	esp32s3: ["-DSOC_RMT_MEM_WORDS_PER_CHANNEL=48", "-DSOC_RMT_SUPPORT_DMA=1"],
 	esp32: ["-DSOC_RMT_MEM_WORDS_PER_CHANNEL=64"],
@@ -63,7 +63,7 @@ function build(chip: Chip): void {
 	assert.equal(spawnSync(compiler ?? "cc", words, { encoding: "utf8" }).stderr, "");
 }
 
-/** @returns what the calls printed, a line each */
+/** @returns the output of the calls, one line each */
 function run(calls: readonly string[], chip: Chip = "esp32s3"): readonly string[] {
 	const input = calls.map((call) => `${call}\n`).join("");
 	const { stdout, stderr, status } = spawnSync(join(work, chip), { input, encoding: "utf8" });
@@ -71,7 +71,7 @@ function run(calls: readonly string[], chip: Chip = "esp32s3"): readonly string[
 	return stdout.trimEnd().split("\n");
 }
 
-describe("the driver of the LED ring", { skip: compiler ? undefined : "no C compiler" }, () => {
+describe("LED ring driver", { skip: compiler ? undefined : "no C compiler" }, () => {
 	before(() => {
 		for (const [name, text] of Object.entries(headers)) {
 			mkdirSync(dirname(join(work, name)), { recursive: true });
@@ -80,7 +80,7 @@ describe("the driver of the LED ring", { skip: compiler ? undefined : "no C comp
 		for (const chip of ["esp32s3", "esp32"] as const) build(chip);
 	});
 
-	test("has the bits of a WS2812B: 0 is 0.4 us high and 0.85 low, 1 is 0.8 high and 0.45 low", () => {
+	test("encodes bits for WS2812B: 0 is 0.4 us high and 0.85 low, 1 is 0.8 high and 0.45 low", () => {
 		const lines = run(["open 21 12 GRB"]);
 		const hz = Number(/, (\d+) Hz/.exec(lines[0] ?? "")?.[1]);
 		const ns = (ticks: number) => (ticks * 1e9) / hz;
@@ -96,7 +96,7 @@ describe("the driver of the LED ring", { skip: compiler ? undefined : "no C comp
 		assert.equal(lines.at(-1), "open 0");
 	});
 
-	test("with DMA has a buffer for a whole frame and its end, whatever its length", () => {
+	test("buffers a whole frame and its end with DMA, whatever its length", () => {
 		for (const length of [1, 12, 64]) {
 			const [channel = ""] = run([`open 21 ${length} GRB`]);
 			const [, pin, symbols, dma] =
@@ -105,12 +105,12 @@ describe("the driver of the LED ring", { skip: compiler ? undefined : "no C comp
 			// Each half is a whole number of cache lines, at most 64 bytes of 16 symbols.
 			const half = Math.floor(Number(symbols) / 2 / 16) * 16;
 			assert.ok(2 * half > 24 * length, symbols);
-			// IDF's limits: even, one channel's memory at least, 4,095 bytes in a half.
+			// ESP-IDF's limits: even, at least one channel's memory, 4,095 bytes per half.
 			assert.ok(Number(symbols) % 2 === 0 && Number(symbols) >= 48 && 4 * half <= 4095, symbols);
 		}
 	});
 
-	test("without DMA has one channel's memory", () => {
+	test("uses one channel's memory without DMA", () => {
 		const [channel] = run(["open 18 64 GRB"], "esp32");
 		assert.match(channel ?? "", / 64 symbols, DMA 0$/);
 	});
@@ -125,7 +125,7 @@ describe("the driver of the LED ring", { skip: compiler ? undefined : "no C comp
 			assert.deepEqual(run([`open 21 2 ${order}`, "set 1 3f0280", "show"]).at(-1), `send ${bytes}`, order);
 	});
 
-	test("keeps the pixels that are not set again, and ignores one that there is not", () => {
+	test("keeps pixels that are not set again, and ignores a nonexistent one", () => {
 		const calls = [
 			"open 21 2 RGB",
 			"set 0 010203",
@@ -152,12 +152,12 @@ describe("the driver of the LED ring", { skip: compiler ? undefined : "no C comp
 		assert.deepEqual(waits([...open, "later 640", "show"]), []);
 	});
 
-	test("leaves a frame out while the previous one does not end", () => {
+	test("skips a frame while the previous one does not end", () => {
 		const calls = ["open 21 1 RGB", "show", "later 33000", "busy 107", "show", "busy 0", "show"];
 		assert.equal(run(calls).filter((line) => line.startsWith("send")).length, 2);
 	});
 
-	test("closes after the LEDs have taken the frame; the next ring begins dark", () => {
+	test("closes after the LEDs have latched the frame; the next ring starts dark", () => {
 		const lines = run(["open 21 1 RGB", "set 0 ffffff", "show", "close", "close", "open 21 2 RGB", "show"]);
 		assert.deepEqual(lines.slice(lines.indexOf("send ffffff")).slice(0, 4), [
 			"send ffffff",
@@ -169,13 +169,13 @@ describe("the driver of the LED ring", { skip: compiler ? undefined : "no C comp
 		assert.equal(lines.filter((line) => line === "channel freed").length, 1);
 	});
 
-	test("refuses what is no ring, and a second one, and uses nothing then", () => {
+	test("rejects invalid options and a second ring without using hardware", () => {
 		for (const ring of ["0 GRB", "65 GRB", "12 GGB", "12 GRBW", "12 grb"])
 			assert.deepEqual(run([`open 21 ${ring}`, "set 0 ffffff", "show", "close"]), ["open 102"], ring);
 		assert.equal(run(["open 21 12 GRB", "open 22 12 GRB"]).at(-1), "open 103");
 	});
 
-	test("frees the channel where there is no memory for the encoder, and can be opened later", () => {
+	test("frees the channel if the encoder cannot be allocated, and can be opened later", () => {
 		const lines = run(["encoder 101", "open 21 1 GRB", "show", "encoder 0", "open 21 1 GRB"]);
 		assert.deepEqual(lines.slice(1, 3), ["channel freed", "open 101"]);
 		assert.equal(lines.at(-1), "open 0");

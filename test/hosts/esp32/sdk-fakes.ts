@@ -1,6 +1,6 @@
-/** Sources of fakes of the SDK's modules, by module name. `bench` is the Bench of board-bench.ts. */
+/** Sources of fakes of the SDK's modules by module name. `bench` is the Bench of board-bench.ts. */
 
-/** A class that records `new` with its options, and each call of its methods. */
+/** Class that records `new` with its options and each method call. */
 function recorder(module: string, methods: readonly string[], statics = ""): string {
 	const body = methods.map((name) => `${name}(...values) { bench.call("${module}", "${name}", ...values); }`);
 	return `export default class {
@@ -14,7 +14,7 @@ function recorder(module: string, methods: readonly string[], statics = ""): str
 }`;
 }
 
-/** A socket reads the bench's incoming bytes, one at a time. */
+/** Socket that reads the bench's incoming bytes one at a time. */
 const socketStatics = 'format = "buffer"; read() { return bench.incoming.shift(); }';
 
 export const sdkFakes: ReadonlyMap<string, string> = new Map([
@@ -160,7 +160,10 @@ export const sdkFakes: ReadonlyMap<string, string> = new Map([
 	],
 ]);
 
-/** Source of the natives of our own classes (hosts/esp32/patch.ts, hosts/esp32/tcp/tcp.ts), as methods of one object. */
+/**
+ * Source of the natives of this project's classes (hosts/esp32/patch.ts, hosts/esp32/tcp/tcp.ts) as methods of one
+ * object.
+ */
 export const natives = `{
 	xs_board_patch(...values) { bench.call("board/patch", "new", ...values); },
 	xs_board_patch_decode(piece, input, offset) {

@@ -1,6 +1,6 @@
 /**
- * What a person gives for one device lies in its settings, and in nothing else that leaves this computer: an image that is
- * the same for all devices can be given to anyone.
+ * Secrets of one device belong to its settings and to nothing else that leaves this computer: the same image can be
+ * given to anyone.
  */
 
 import assert from "node:assert/strict";
@@ -42,7 +42,7 @@ const given = {
 };
 const namesOfTokens = ["DEVICE_TOKEN", "MONITOR_TOKEN"] as const;
 
-/** As `strings` would: the names of those that are in there, as ASCII or in UTF-16. */
+/** Searches a file as `strings` does. @returns names of the secrets found in ASCII or UTF-16 */
 function found(bytes: Uint8Array): readonly string[] {
 	const content = Buffer.from(bytes);
 	return Object.entries(given).flatMap(([name, value]) =>
@@ -56,7 +56,7 @@ function filesIn(folder: string): readonly string[] {
 		.map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** Runs with tokens in the environment, as a gateway's computer may have them. */
+/** Runs with tokens in the environment, as on a gateway's computer. */
 async function withTokens<T>(action: () => Promise<T>): Promise<T> {
 	const before = namesOfTokens.map((name) => process.env[name]);
 	for (const name of namesOfTokens) process.env[name] = given.token;
@@ -76,7 +76,7 @@ test("the search finds planted secrets", () => {
 	assert.deepEqual(found(Buffer.from(given.password, "utf16le")), ["password"]);
 });
 
-test("a release for virtual devices contains no secret of the computer that builds it", () => {
+test("a release for virtual devices contains no secret of the build computer", () => {
 	const releases = join(work, "releases");
 	const { status, stderr } = spawnSync(
 		process.execPath,
@@ -99,21 +99,21 @@ test("a release for virtual devices contains no secret of the computer that buil
 	for (const file of filesIn(releases)) assert.deepEqual(found(readFileSync(file)), [], file);
 });
 
-/** What a tool of ours was called with, and what it made of it. */
+/** Calls of a tool and their results. */
 interface Bench {
 	readonly sdk: ModdableSdk;
 	readonly outputFolder: string;
-	/** Words and environment of each call of mcconfig. */
+	/** Arguments and environment of each call of mcconfig. */
 	readonly builds: () => Buffer;
-	/** The words of esptool's only call. */
+	/** Arguments of esptool's only call. */
 	readonly esptool: () => readonly string[];
-	/** What lies in flash afterwards, by its address. */
+	/** Resulting flash content by address. */
 	readonly written: () => Map<string, Buffer>;
 }
 
 /**
- * An SDK whose mcconfig puts its arguments and environment into the image, and an esptool that writes to a folder, and refuses a
- * file that others may read.
+ * Creates an SDK whose mcconfig writes its arguments and environment into the image, and an esptool that writes to a
+ * folder and rejects a file that others may read.
  */
 function fakeTools(esptoolStatus = 0): Bench {
 	const folder = mkdtempSync(join(work, "tools-"));
@@ -186,7 +186,7 @@ describe("flashing a board", posix, () => {
 	const flash = (bench: Bench, settings: typeof given | undefined) =>
 		flashBoard({ ...options, ...bench, settings, onBuilt: () => {} });
 
-	test("puts the settings into their partition, and nothing of them into the image", async () => {
+	test("writes the settings to their partition and none of them to the image", async () => {
 		const bench = await withTokens(async () => {
 			const tools = fakeTools();
 			await flash(tools, given);
@@ -205,7 +205,7 @@ describe("flashing a board", posix, () => {
 		assert.equal(written.get("0x9000")?.toString(), "ota_data_initial\n");
 	});
 
-	test("passes them neither to mcconfig nor to esptool, by arguments or environment", async () => {
+	test("passes settings neither to mcconfig nor to esptool, by arguments or environment", async () => {
 		const bench = await withTokens(async () => {
 			const tools = fakeTools();
 			await flash(tools, given);
@@ -231,13 +231,13 @@ describe("flashing a board", posix, () => {
 		}
 	});
 
-	test("without settings writes the firmware alone", async () => {
+	test("writes only the firmware without settings", async () => {
 		const bench = fakeTools();
 		await flash(bench, undefined);
 		assert.deepEqual([...bench.written().keys()].sort(), ["0x0", "0x20000", "0x8000", "0x9000"]);
 	});
 
-	test("begins only with settings that fit: a build takes minutes", async () => {
+	test("checks the size of the settings before the build, which takes minutes", async () => {
 		const bench = fakeTools();
 		const settings = { ...given, token: "t".repeat(4000) };
 		await assert.rejects(flash(bench, settings), /token/);
@@ -245,7 +245,7 @@ describe("flashing a board", posix, () => {
 	});
 });
 
-test("the device reads the namespace that is written", () => {
+test("writes the namespace that the device reads", () => {
 	const source = readFileSync(join(projectFolder, "hosts", "esp32", "storage.ts"), "utf8");
 	assert.match(source, /path = "settings"/);
 });
@@ -253,7 +253,7 @@ test("the device reads the namespace that is written", () => {
 const { sdk: installed, reason } = sdkOrReason();
 const idf = findIdf(thisMachine());
 
-test("an image that ESP-IDF builds contains no secret of the computer", {
+test("an ESP-IDF image contains no secret of the build computer", {
 	skip: reason ?? (isProblem(idf) && idf.problem),
 	timeout: 30 * 60_000,
 }, async () => {

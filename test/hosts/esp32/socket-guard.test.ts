@@ -4,7 +4,7 @@ import { guardCallbacks } from "../../../hosts/esp32/socket-guard.js";
 
 const socket = { name: "a socket" };
 
-describe("a guarded socket", () => {
+describe("guarded socket", () => {
 	let traced: string[] = [];
 	beforeEach(() => {
 		traced = [];
@@ -13,7 +13,7 @@ describe("a guarded socket", () => {
 		traced.push(text);
 	};
 
-	test("passes everything on, with the socket as this", () => {
+	test("forwards all calls with the socket as `this`", () => {
 		const heard: unknown[] = [];
 		const guarded = guardCallbacks<typeof socket>(
 			{
@@ -39,7 +39,7 @@ describe("a guarded socket", () => {
 		]);
 	});
 
-	test("turns an exception into an error, and traces it", () => {
+	test("turns an exception into an error and traces it", () => {
 		let errors = 0;
 		const guarded = guardCallbacks<typeof socket>(
 			{
@@ -57,7 +57,7 @@ describe("a guarded socket", () => {
 		assert.match(traced.join(""), /certificate refused/);
 	});
 
-	test("reports one error, and nothing after it", () => {
+	test("reports one error and nothing after it", () => {
 		const heard: string[] = [];
 		const guarded = guardCallbacks<typeof socket>(
 			{
@@ -77,7 +77,7 @@ describe("a guarded socket", () => {
 		assert.deepEqual(heard, ["error"]);
 	});
 
-	test("passes no exception of the error's own callback on", () => {
+	test("stops exceptions of the error callback itself", () => {
 		const guarded = guardCallbacks<typeof socket>(
 			{
 				onError() {

@@ -1,6 +1,6 @@
 /**
- * The natives of the boards' TCP socket (hosts/esp32/tcp/tcp-binding.c) in XS, with a script that drives them (tcp/xs/script.ts)
- * and AddressSanitizer. XS is compiled once and kept.
+ * Natives of the boards' TCP socket (hosts/esp32/tcp/tcp-binding.c) in XS, driven by a script (tcp/xs/script.ts)
+ * under AddressSanitizer. XS is compiled once and cached.
  */
 
 import assert from "node:assert/strict";
@@ -32,7 +32,7 @@ const xs = join(xsPackage, "moddable", "xs");
 
 const work = mkdtempSync(join(tmpdir(), "tcp-xs-"));
 after(() => rmSync(work, { recursive: true, force: true }));
-// Relative to `work`: make cannot handle each path that the project may have.
+// Relative to `work`, because make cannot handle every path.
 symlinkSync(xs, join(work, "xs"));
 symlinkSync(join(tests, "xs"), join(work, "platform"));
 
@@ -48,7 +48,7 @@ const forXs = [
 	...["-I", "platform"],
 ];
 
-/** XS as a library, under .cache by what it is made of. */
+/** Library of XS under .cache, keyed by its inputs. */
 function buildXs(): string {
 	const platform = readFileSync(join(tests, "xs", "platform.h"));
 	const version = readFileSync(join(xsPackage, "package.json"));
@@ -85,7 +85,7 @@ function buildHost(): string {
 	const folders = [join(tests, "xs", "sdk"), own, tests].flatMap((folder) => ["-I", folder]);
 	const objects = sources.map((source) => {
 		const object = join(work, `${basename(source)}.o`);
-		// XS has its own; the test's port would be second.
+		// XS has its own port; the test's would be a duplicate.
 		const renamed = source.endsWith("tcp-port-test.c") ? ["-Dtcp_port_post=port_test_post"] : [];
 		const words = [
 			...common,
@@ -168,8 +168,8 @@ async function refusingPort(): Promise<number> {
 
 const reason = process.platform === "linux" ? undefined : "needs Linux";
 
-describe("the natives of the boards' TCP socket", { skip: reason }, () => {
-	test("follow ECMA-419 in XS, and touch no foreign memory", async () => {
+describe("natives of the boards' TCP socket", { skip: reason }, () => {
+	test("follow ECMA-419 in XS without memory errors", async () => {
 		const ports = {
 			refusing: await refusingPort(),
 			greeting: await serve((socket) => socket.end("hello world")),
@@ -183,7 +183,7 @@ describe("the natives of the boards' TCP socket", { skip: reason }, () => {
 			echoing: await serve((socket) => socket.pipe(socket)),
 		};
 		const child = spawn(buildHost(), [await bundle(ports)], {
-			// XS keeps what the process ends with.
+			// XS does not free everything at exit.
 			env: { ...process.env, ASAN_OPTIONS: "detect_leaks=0" },
 		});
 		let output = "";

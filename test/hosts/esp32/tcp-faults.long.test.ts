@@ -1,4 +1,4 @@
-/** Faults planted into the boards' TCP socket (hosts/esp32/tcp): its random test must find each of them. */
+/** Faults injected into the boards' TCP socket (hosts/esp32/tcp), each of which its random test must find. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -8,9 +8,9 @@ import { after, before, describe, test } from "node:test";
 import { seed } from "../../support/seed.js";
 import { compile, type Fault, prepareThreadSanitizer, reason, run } from "./tcp/random-test.js";
 
-/** Most are found within a few thousand. */
+/** Steps; most faults are found within a few thousand. */
 const steps = "100000";
-/** Tried after the first one. */
+/** Seeds tried after the first one. */
 const moreSeeds = 4;
 
 const work = mkdtempSync(join(tmpdir(), "tcp-"));
@@ -47,7 +47,7 @@ const faults: readonly Fault[] = [
 			["	slots[slot].ready = 0;\n", ""],
 		],
 		sanitizer: "address",
-		// A new connection may have the memory by then: it gets an event of the one before.
+		// A new connection may reuse the memory and then gets an event of the previous one.
 		found: /AddressSanitizer: heap-use-after-free|an event after the error/,
 	},
 	{
@@ -116,14 +116,14 @@ const faults: readonly Fault[] = [
 	},
 ];
 
-describe("a fault in the TCP socket of the boards", { skip: reason }, () => {
+describe("random test of the TCP socket", { skip: reason }, () => {
 	before(() => prepareThreadSanitizer(work));
 
 	for (const [index, fault] of faults.entries())
 		test(`is found: ${fault.name}`, async () => {
 			const program = compile(work, `fault-${index}`, fault.sanitizer, fault);
 			let { status, output } = await run(program, steps, String(seed));
-			// Few schedules show some of them.
+			// Some faults show up only in few schedules.
 			for (let more = 1; status === 0 && more <= moreSeeds; more++)
 				({ status, output } = await run(program, steps, String(seed + more)));
 			assert.notEqual(status, 0, "no one noticed");

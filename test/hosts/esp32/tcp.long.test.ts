@@ -1,8 +1,9 @@
 /**
- * The boards' TCP socket (hosts/esp32/tcp) with two threads, real connections and random steps, under ThreadSanitizer and under
- * AddressSanitizer with UndefinedBehaviorSanitizer. tcp-faults.long.test.ts shows that the same steps find faults.
+ * Random steps on the boards' TCP socket (hosts/esp32/tcp) with two threads and real connections, under
+ * ThreadSanitizer and under AddressSanitizer with UndefinedBehaviorSanitizer. tcp-faults.long.test.ts shows that the
+ * same steps find faults.
  *
- * TEST_SEED draws another script; TCP_TEST_STEPS changes its length.
+ * TEST_SEED selects another script; TCP_TEST_STEPS changes its length.
  */
 
 import assert from "node:assert/strict";
@@ -18,7 +19,7 @@ const steps = process.env.TCP_TEST_STEPS || "1000000";
 const work = mkdtempSync(join(tmpdir(), "tcp-"));
 after(() => rmSync(work, { recursive: true, force: true }));
 
-describe("the TCP socket of the boards", { skip: reason }, () => {
+describe("TCP socket of the boards", { skip: reason }, () => {
 	before(() => prepareThreadSanitizer(work));
 
 	for (const sanitizer of ["thread", "address"] as const)

@@ -1,4 +1,4 @@
-/** The end of an update on a board, its C compiled for this computer: the image is verified and selected in a task of its own. */
+/** End of an update on a board, C code compiled for this computer: a separate task verifies and selects the image. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -12,7 +12,7 @@ const work = mkdtempSync(join(tmpdir(), "board-update-"));
 after(() => rmSync(work, { recursive: true, force: true }));
 const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0);
 
-/** Of ESP-IDF v6.0's headers, what the file needs; the harness defines the functions. */
+/** Declarations from ESP-IDF v6.0's headers that the file needs; the harness defines the functions. */
 const headers: Readonly<Record<string, string>> = {
 	"app_update/include/esp_ota_ops.h": `#pragma once
 typedef int esp_err_t;
@@ -28,7 +28,7 @@ void vTaskDelete(void *);
 `,
 };
 
-test("an image is verified in a task of its own, without memory for one in the same turn, and the result is kept", {
+test("verifies an image in a separate task, or in the same turn without memory for one, and keeps the result", {
 	skip: compiler ? undefined : "no C compiler",
 }, () => {
 	for (const [name, text] of Object.entries(headers)) {

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { ResponseHead } from "../../../hosts/moddable/response-head.js";
 import { Bench, load } from "../esp32/board-bench.js";
 
-/** As hosts/moddable/format-restoring-socket.ts has them, whose types need the SDK's. */
+/** Types of hosts/moddable/format-restoring-socket.ts without the SDK's. */
 interface Socket {
 	format: "number" | "buffer";
 	read(count?: number): unknown;
@@ -19,7 +19,7 @@ const date = "Fri, 27 Nov 2026 12:00:00 GMT";
 const accepted = `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nDate: ${date}\r\n\r\n`;
 const refused = "HTTP/1.1 401 Unauthorized\r\nretry-after: 5\r\nContent-Type: text/plain\r\n\r\nno";
 
-/** A socket as the SDK's: what came in is read a byte at a time, or as a buffer. */
+/** Simulated SDK socket, read one byte at a time or as a buffer. */
 class FakeSocket implements Socket {
 	format: Socket["format"] = "buffer";
 	readonly incoming: number[] = [];
@@ -43,7 +43,7 @@ class FakeSocket implements Socket {
 		this.isClosed = true;
 	}
 
-	/** Bytes come in. */
+	/** Receives bytes. */
 	receive(text: string): void {
 		const bytes = Buffer.from(text, "latin1");
 		this.incoming.push(...bytes);
@@ -54,7 +54,10 @@ class FakeSocket implements Socket {
 type FormatRestoringSocketClass = new (options: object) => Socket;
 const isClass = (value: unknown): value is FormatRestoringSocketClass => typeof value === "function";
 
-/** A FormatRestoringSocket between a socket and a client that reads all that it is offered, byte by byte as the SDK's does. */
+/**
+ * Places a FormatRestoringSocket between a socket and a client that reads everything it is offered, byte by byte as
+ * the SDK's does.
+ */
 async function connect() {
 	const { FormatRestoringSocket } = await load("moddable/format-restoring-socket.ts", new Bench());
 	assert.ok(isClass(FormatRestoringSocket), "FormatRestoringSocket is no class");
@@ -84,19 +87,19 @@ async function connect() {
 			socket.close();
 		},
 	});
-	// As the SDK's client does once its request is out.
+	// The SDK's client does so after its request.
 	socket.format = "number";
 	assert.ok(below, "no socket was made");
 	return { socket, below, events, text: () => text };
 }
 
-/** Sends a text in pieces of `length`. */
+/** Receives a text in chunks of `length`. */
 function inChunks(socket: FakeSocket, text: string, length: number): void {
 	for (let at = 0; at < text.length && !socket.isClosed; at += length)
 		socket.receive(text.slice(at, at + length));
 }
 
-describe("the socket below a WebSocket", () => {
+describe("socket below a WebSocket", () => {
 	for (const length of [1, 2, 7, 1000]) {
 		test(`passes on every byte of an accepted upgrade and of what follows, and its date, in pieces of ${length}`, async () => {
 			const { below, events, text } = await connect();
@@ -114,7 +117,7 @@ describe("the socket below a WebSocket", () => {
 		});
 	}
 
-	test("leaves the format as the client set it", async () => {
+	test("keeps the format set by the client", async () => {
 		const { socket, below } = await connect();
 		below.receive("HTTP/1.1 ");
 		assert.equal(socket.format, "number");
@@ -123,7 +126,7 @@ describe("the socket below a WebSocket", () => {
 		assert.equal(socket.format, "buffer");
 	});
 
-	test("passes what is not HTTP to the client, which refuses it", async () => {
+	test("forwards other data than HTTP to the client, which rejects it", async () => {
 		for (const nonsense of ["hello\r\n", "\0\0\0\n", `${"x".repeat(2000)}`]) {
 			const { below, events, text } = await connect();
 			inChunks(below, nonsense, 10);
@@ -132,7 +135,7 @@ describe("the socket below a WebSocket", () => {
 		}
 	});
 
-	test("reports a rejection whose connection ends in the middle of its head", async () => {
+	test("reports a rejection whose connection ends within its head", async () => {
 		const { below, events } = await connect();
 		below.receive("HTTP/1.1 503 Service Unavailable\r\nRetry-Af");
 		assert.deepEqual(events, []);
@@ -157,7 +160,7 @@ describe("the socket below a WebSocket", () => {
 	});
 });
 
-describe("the head of a response", () => {
+describe("head of a response", () => {
 	function read(text: string): ResponseHead {
 		const head = new ResponseHead();
 		for (const byte of Buffer.from(text)) head.read(byte);
@@ -183,7 +186,7 @@ describe("the head of a response", () => {
 		assert.equal(read("HTTP/1.1 503 x\r\na: b\r\n\r\n").isOver, true);
 	});
 
-	test("has Retry-After in seconds, with any case of its name, and nothing else", () => {
+	test("has Retry-After in seconds, in any case, and nothing else", () => {
 		const after = (field: string) => read(`HTTP/1.1 503 x\r\n${field}\r\n\r\n`).retryAfterSeconds;
 		assert.equal(after("Retry-After: 120"), 120);
 		assert.equal(after("retry-after:0 "), 0);

@@ -1,4 +1,4 @@
-/** GHASH in C, compiled for this computer, against AES-GCM of OpenSSL. */
+/** GHASH in C, compiled for this computer and compared with AES-GCM of OpenSSL. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -14,7 +14,7 @@ const work = mkdtempSync(join(tmpdir(), "ghash-"));
 after(() => rmSync(work, { recursive: true, force: true }));
 const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0);
 
-/** The SDK's ghash.h, as far as the file needs it. */
+/** Subset of the SDK's ghash.h for the file. */
 const header = `#include <stddef.h>
 #include <stdint.h>
 #define GHASH_DGSTSIZE 16
@@ -42,7 +42,7 @@ function compile(): string {
 }
 
 describe("GHASH", { skip: compiler ? undefined : "no C compiler" }, () => {
-	test("is what authenticates AES-GCM, for every length of a last block, with and without additional data", () => {
+	test("authenticates AES-GCM for every length of the last block, with and without additional data", () => {
 		const program = compile();
 		const random = new Random(1);
 		const bytes = (count: number) => Buffer.from(Array.from({ length: count }, () => random.between(0, 255)));

@@ -1,4 +1,4 @@
-/** What a TLS server may say before it encrypts: everything else is refused before the SDK sees it. */
+/** Unencrypted messages of a TLS server. All others are rejected before they reach the SDK. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -10,23 +10,22 @@ const record = (type: number, ...content: number[]) =>
 
 const serverHello = message(2, 3, 3);
 const certificate = message(11, 0, 0, 0);
-/** 7 and 8. */
+/** Key exchange: curve secp256r1, a point of two bytes; then hash, type, length and signature. */
 const signature = [0x30, 6, 2, 1, 7, 2, 1, 8];
-/** Curve secp256r1, a point of two bytes; then hash, kind, length and signature. */
 const keyExchange = (hash = 4, kind = 3, bytes = signature) =>
 	message(12, 3, 0, 23, 2, 4, 4, hash, kind, 0, bytes.length, ...bytes);
 const certificateRequest = message(13, 0);
 const done = message(14);
 const changeCipherSpec = record(20, 1);
 
-/** One record each. @returns what they were checked by */
+/** Checks messages with one record each. @returns the checker */
 function hear(...messages: readonly number[][]): ServerFlight {
 	const flight = new ServerFlight();
 	for (const bytes of messages) flight.check(record(22, ...bytes), false);
 	return flight;
 }
 
-describe("a server's handshake", () => {
+describe("handshake of a server", () => {
 	test("is complete with hello, certificate, signed key and done", () => {
 		assert.equal(hear(serverHello, certificate, keyExchange()).isWhole, false);
 		const flight = hear(serverHello, certificate, keyExchange(), done);
@@ -66,7 +65,7 @@ describe("a server's handshake", () => {
 				/it has to be SHA-256 \(4\) with RSA/,
 			));
 
-	test("whose key has an empty signature, or one of another length, is refused", () => {
+	test("is rejected if its key has an empty signature, or one of another length", () => {
 		for (const signature of [[0, 0], [0, 3, 7, 8], [0, 1, 7, 8], []])
 			assert.throws(
 				() => hear(serverHello, certificate, message(12, 3, 0, 23, 2, 4, 4, 4, 3, ...signature)),
@@ -75,7 +74,7 @@ describe("a server's handshake", () => {
 		assert.throws(() => hear(serverHello, certificate, message(12)), /it has to be SHA-256/);
 	});
 
-	test("whose key has an invalid ECDSA signature is refused; the SDK would loop without end where s is a multiple of the order", () => {
+	test("is rejected with an invalid ECDSA signature: the SDK would loop forever if s is a multiple of the order", () => {
 		const [p256, p384] = [
 			"ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551",
 			"ffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973",
@@ -105,13 +104,13 @@ describe("a server's handshake", () => {
 			assert.throws(() => hear(serverHello, certificate, keyExchange(4, 3, none)), /no signature of ECDSA/);
 	});
 
-	test("that is split over records is refused", () => {
+	test("is rejected if it is split over records", () => {
 		const [first, second] = [keyExchange().slice(0, 9), keyExchange().slice(9)];
 		assert.throws(() => hear(serverHello, certificate, first, second), /split/);
 		assert.throws(() => hear(serverHello, certificate, [12, 0]), /split|long|signed/);
 	});
 
-	test("that ends by an alert is refused, close_notify too", () => {
+	test("is rejected if it ends with an alert, even close_notify", () => {
 		for (const [level, description] of [
 			[1, 0],
 			[2, 40],
@@ -122,12 +121,12 @@ describe("a server's handshake", () => {
 			);
 	});
 
-	test("with unencrypted data is refused", () => {
+	test("is rejected with unencrypted data", () => {
 		for (const flight of [hear(), hear(serverHello, certificate, keyExchange(), done)])
 			assert.throws(() => flight.check(record(23, 1), true), /record of type 23/);
 	});
 
-	test("that changes ciphers before both have their keys is refused", () => {
+	test("is rejected if it changes ciphers before both sides have their keys", () => {
 		assert.throws(() => hear(serverHello).check(changeCipherSpec, true), /record of type 20/);
 		const flight = hear(serverHello, certificate, keyExchange(), done);
 		assert.throws(() => flight.check(changeCipherSpec, false), /record of type 20/);

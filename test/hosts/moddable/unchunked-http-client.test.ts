@@ -17,7 +17,7 @@ const isClass = (value: unknown): value is new (options: object) => Socket => ty
 const bench = new Bench();
 const { UnchunkedHttpClient } = await load("moddable/unchunked-http-client.ts", bench);
 
-/** A socket that records each write and takes `writable` bytes next; it is read as the SDK's. */
+/** Socket that records each write and accepts `writable` bytes at a time; it is read like the SDK's. */
 class Below implements Socket {
 	format: Socket["format"] = "buffer";
 	readonly writes: string[] = [];
@@ -46,7 +46,7 @@ class Below implements Socket {
 	}
 }
 
-/** A socket as the SDK's client has it, and the one below. */
+/** Socket of the SDK's client and the one below it. */
 function open(writable: number, onReadable: (byteCount: number) => void = () => {}) {
 	let below: Below | undefined;
 	assert.ok(isClass(UnchunkedHttpClient), "UnchunkedHttpClient is no class");
@@ -65,7 +65,10 @@ function open(writable: number, onReadable: (byteCount: number) => void = () => 
 	return { socket, below, writes: below.writes };
 }
 
-/** Writes a request's lines as the SDK's client does: each by itself, cut where the socket takes no more. @returns what it may write next */
+/**
+ * Writes the lines of a request as the SDK's client does: separately, split where the socket accepts no more.
+ * @returns the writable byte count
+ */
 function request(socket: Socket, lines: readonly string[], writable: number): number {
 	let room = writable;
 	for (const line of lines) {
@@ -82,8 +85,8 @@ function request(socket: Socket, lines: readonly string[], writable: number): nu
 
 const lines = ["GET /firmware.bin HTTP/1.1\r\nhost: gateway\r\n", "range: bytes=0-16383\r\n", "\r\n"];
 
-describe("the head of an HTTP request", () => {
-	test("is one write, of each request of a connection", () => {
+describe("head of an HTTP request", () => {
+	test("is one write for each request of a connection", () => {
 		const { socket, writes } = open(5000);
 		for (let count = 1; count <= 3; count++) {
 			assert.equal(request(socket, lines, 5000), 5000);
@@ -91,7 +94,7 @@ describe("the head of an HTTP request", () => {
 		}
 	});
 
-	test("goes out whole and in order, whatever its length and wherever the client cuts a line", () => {
+	test("is sent whole and in order, whatever its length and wherever the client splits a line", () => {
 		for (let length = 1; length < 2100; length += length > 900 && length < 1100 ? 1 : 37)
 			for (const writable of [3, 31, 1536]) {
 				const { socket, writes } = open(writable);
@@ -107,11 +110,14 @@ describe("the head of an HTTP request", () => {
 	});
 });
 
-describe("an HTTP response", () => {
+describe("HTTP response", () => {
 	const early = "HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n";
 	const final = "HTTP/1.1 206 Partial Content\r\nContent-Length: 7\r\n\r\n";
 
-	/** Sends a response in pieces of `length`. @returns what the client reads: the head byte by byte, the body as a buffer */
+	/**
+	 * Receives a response in chunks of `length`. @returns data for the client: the head byte by byte, the body as a
+	 * buffer
+	 */
 	function respond(response: string, length: number): string {
 		let text = "";
 		const { socket, below } = open(5000, (byteCount) => {
@@ -143,7 +149,7 @@ describe("an HTTP response", () => {
 				assert.equal(respond(informational + final + body, length), final + body);
 		});
 
-	test("that is not HTTP is for the client to refuse", () => {
+	test("other than HTTP is left to the client, which rejects it", () => {
 		for (const nonsense of ["\r\n", "HTTP/1.1\n", "HTTP/2 103\r\n", "hello\r\n"])
 			assert.equal(respond(nonsense, 4), nonsense);
 	});

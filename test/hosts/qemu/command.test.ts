@@ -1,4 +1,4 @@
-/** `npm run qemu` as far as it goes without ESP-IDF and its QEMU: its words, what is missing, the flash, and the start. */
+/** Steps of `npm run qemu` that run without ESP-IDF and its QEMU: arguments, requirements, flash and start. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -26,7 +26,7 @@ import { readStrings } from "../esp32/nvs/reader.js";
 const work = mkdtempSync(join(tmpdir(), "qemu-"));
 after(() => rmSync(work, { recursive: true, force: true }));
 
-/** On a computer where no gateway has run. @throws UsageError with everything that is wrong */
+/** Parses arguments on a computer without gateway data. @throws UsageError with all problems */
 function readWith(DEVICE_TOKEN: string, words: readonly string[]): QemuArguments {
 	const problems = new Problems();
 	const given = withEnvironment({ DATA_DIR: work, DEVICE_TOKEN }, () => readArguments(words, problems));
@@ -45,8 +45,8 @@ function problemsOf(...words: string[]): string {
 	return "";
 }
 
-describe("the arguments of npm run qemu", () => {
-	test("are the device's settings, with or without dashes", () => {
+describe("arguments of npm run qemu", () => {
+	test("set the device's settings, with or without dashes", () => {
 		const url = "ws://192.168.1.20:8080/device";
 		const expected = { ssid: "qemu", gateway: url, token: "t0p-s3cret" };
 		for (const words of [
@@ -61,7 +61,7 @@ describe("the arguments of npm run qemu", () => {
 		}
 	});
 
-	test("default to the token that is found", () => {
+	test("default to the discovered token", () => {
 		const words = ["--gateway", "ws://192.168.1.20:8080/device"];
 		assert.match(
 			problemsOf(...words),
@@ -70,7 +70,7 @@ describe("the arguments of npm run qemu", () => {
 		assert.equal(readWith("the-token-in-use", words).settings?.token, "the-token-in-use");
 	});
 
-	test("mean this computer by 127.0.0.1, which is another address inside", () => {
+	test("refer to this computer by 127.0.0.1, which is another address inside QEMU", () => {
 		for (const host of ["127.0.0.1", "localhost", "0.0.0.0"]) {
 			const { settings, remarks } = read("--gateway", `ws://${host}:8080/device`, "token=t");
 			assert.equal(settings?.gateway, "ws://10.0.2.2:8080/device");
@@ -80,14 +80,14 @@ describe("the arguments of npm run qemu", () => {
 		assert.equal(settings?.sntp, "10.0.2.2");
 	});
 
-	test("need a certificate authority for wss, and the error names what the certificate must be for", () => {
+	test("require a certificate authority for wss, and the error names the required certificate host", () => {
 		assert.match(problemsOf("--gateway", "wss://127.0.0.1:8443/device", "token=t"), /wss needs ca=/);
 		const file = join(work, "no.pem");
 		writeFileSync(file, "no certificate");
 		assert.match(problemsOf("--gateway", "wss://10.0.0.9/device", "token=t", `ca=${file}`), /cannot be read/);
 	});
 
-	test("are checked together, without repeating what may be half of a token", () => {
+	test("are validated together, without printing words that may be half of a token", () => {
 		const said = problemsOf("s3cret", "--tokn", "gateway=http://10.0.0.9", "sntp=");
 		assert.match(said, /Word 1 is not understood/);
 		assert.match(said, /Word 2 is not understood/);
@@ -98,7 +98,7 @@ describe("the arguments of npm run qemu", () => {
 		assert.match(problemsOf(), /The gateway is missing/);
 	});
 
-	test("keep continues with the present settings or with other ones, but not with half of them", () => {
+	test("continue with the present or other settings by `keep`, but not with an incomplete set", () => {
 		const { mode, settings } = read("--keep");
 		assert.deepEqual([mode, settings], ["keep", undefined]);
 		const changed = read("keep", "--gateway", "ws://127.0.0.1:9090/device", "token=t");
@@ -112,14 +112,14 @@ describe("the arguments of npm run qemu", () => {
 		assert.match(problemsOf("keep", "version=1.1.0"), /keep does not build/);
 	});
 
-	test("build makes an update, which has no settings of its own", () => {
+	test("build an update without own settings", () => {
 		const { mode, version, settings } = read("build", "version=1.1.0");
 		assert.deepEqual([mode, version, settings], ["build", "1.1.0", undefined]);
 		assert.match(problemsOf("build", "token=t"), /An image has no settings/);
 	});
 });
 
-/** A QEMU that lists machines, and otherwise prints its arguments. */
+/** Creates a QEMU that lists machines and otherwise prints its arguments. */
 function fakeQemu(folder: string, machines: string): string {
 	mkdirSync(folder, { recursive: true });
 	const path = join(folder, "qemu-system-xtensa");
@@ -133,17 +133,17 @@ describe("QEMU", { skip: process.platform === "win32" ? "needs a shell" : undefi
 	const find = (PATH: string, IDF_TOOLS_PATH = none) => findQemu(thisMachine({ PATH, IDF_TOOLS_PATH }));
 	const problemOf = (found: ReturnType<typeof findQemu>) => (isProblem(found) ? describeProblem(found) : "");
 
-	test("that is missing: how to install it", () => {
+	test("reports how to install it if it is missing", () => {
 		assert.match(problemOf(find(none)), /was not found.*idf_tools\.py install qemu-xtensa/);
 	});
 
-	test("of a distribution has no ESP32, and the error says so", () => {
+	test("reports that a distribution's QEMU has no ESP32", () => {
 		const folder = join(work, "debian");
 		fakeQemu(folder, "Supported machines are:\\nkc705  kc705 EVB\\nsim  sim machine\\n");
 		assert.match(problemOf(find(folder)), /has no machine esp32: it is not Espressif's/);
 	});
 
-	test("of Espressif is found on the PATH after another one, and where ESP-IDF installs it", () => {
+	test("finds Espressif's QEMU on the PATH after another one, and at ESP-IDF's install location", () => {
 		const machines = "Supported machines are:\\nesp32  Espressif ESP32 machine\\n";
 		const debian = join(work, "debian");
 		const path = fakeQemu(join(work, "espressif"), machines);
@@ -153,7 +153,7 @@ describe("QEMU", { skip: process.platform === "win32" ? "needs a shell" : undefi
 		assert.deepEqual(find(none, tools), { what: installed });
 	});
 
-	test("that does not start is named with a command that says why", () => {
+	test("reports a command to diagnose a QEMU that does not start", () => {
 		const folder = join(work, "broken");
 		mkdirSync(folder);
 		const path = join(folder, "qemu-system-xtensa");
@@ -165,7 +165,7 @@ describe("QEMU", { skip: process.platform === "win32" ? "needs a shell" : undefi
 		);
 	});
 
-	test("is given the ESP32, the flash and its network chip", () => {
+	test("receives the ESP32 machine, the flash and its network chip", () => {
 		assert.equal(
 			qemuArguments("/a,b/flash.bin").join(" "),
 			"-display none -serial stdio -monitor none -machine esp32 -drive file=/a,,b/flash.bin,if=mtd,format=raw -nic user,model=open_eth",
@@ -173,7 +173,7 @@ describe("QEMU", { skip: process.platform === "win32" ? "needs a shell" : undefi
 	});
 });
 
-describe("the flash", () => {
+describe("flash in QEMU", () => {
 	const partitionsFile = join(projectFolder, "hosts", "qemu", "sdkconfig", "partitions.csv");
 	const flashBytes = 4 * 1024 * 1024;
 	const files = {
@@ -197,7 +197,7 @@ describe("the flash", () => {
 	});
 	const settings = settingsPartition(partitionsFile, { ssid: "qemu", token: "t0p-s3cret" });
 
-	test("has each part at its offset, and is erased around them", () => {
+	test("contains each part at its offset and is erased around them", () => {
 		const flash = makeFlashImage(build(), settings, flashBytes);
 		assert.equal(flash.byteLength, flashBytes);
 		for (const [offset, value] of [
@@ -220,7 +220,7 @@ describe("the flash", () => {
 		);
 	});
 
-	test("in use gets other settings without any other change", () => {
+	test("gets other settings without any other change", () => {
 		const firmware = build();
 		const used = makeFlashImage(firmware, settings, flashBytes);
 		used.fill(5, 0x200000, 0x210000);
@@ -231,14 +231,14 @@ describe("the flash", () => {
 		assert.deepEqual(changed.subarray(0x20000), used.subarray(0x20000));
 	});
 
-	test("of another layout is refused: settings would overwrite other data", () => {
+	test("is rejected if it has another layout, because settings would overwrite other data", () => {
 		const firmware = build();
 		const used = makeFlashImage(firmware, settings, flashBytes);
 		used[0x8004] = 0;
 		assert.throws(() => withSettings(used, firmware, settings), /other partitions .* without keep/);
 	});
 
-	test("is not made of parts that do not fit or are missing", () => {
+	test("rejects parts that do not fit or are missing", () => {
 		const [slot] = readPartitions("ota_0, app, ota_0, 0x20000, 0x1e0000");
 		assert.equal(slot?.size, 0x1e0000);
 		assert.throws(
@@ -256,7 +256,7 @@ describe("the flash", () => {
 		assert.throws(() => settingsPartition(partitionsFile, { token: "t".repeat(4000) }), /token/);
 	});
 
-	test("is taken from this host's build, with this host's sdkconfig", () => {
+	test("is made from this host's build with this host's sdkconfig", () => {
 		assert.match(
 			binFolder("/out", "qemu").replaceAll("\\", "/"),
 			/^\/out\/bin\/esp32\/qemu\/release\/device$/,
@@ -267,7 +267,7 @@ describe("the flash", () => {
 	});
 });
 
-test("the script names all that is missing in one message, and shows no token", () => {
+test("the script lists all missing requirements in one message, without a token", () => {
 	const words = ["--gateway", "ws://127.0.0.1:8080/device", "token=t0p-s3cret"];
 	const { status, stdout, stderr } = spawnSync(
 		process.execPath,

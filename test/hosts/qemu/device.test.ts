@@ -1,4 +1,4 @@
-/** The device in QEMU, over fakes of the SDK's modules: what is real, what is simulated, and what does nothing. */
+/** Device in QEMU over fakes of the SDK's modules: real, simulated and inert parts. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -17,7 +17,7 @@ async function qemu(): Promise<{ bench: Bench; device: Host }> {
 	return { bench, device: await loadBoard("qemu", bench) };
 }
 
-/** Sets what the wire is like. */
+/** Simulates the link state of the network. */
 function wire(bench: Bench, state: { connection: number; address?: string }): void {
 	Object.assign(Object(bench.made.get(ethernet)?.at(-1)), state);
 }
@@ -28,7 +28,7 @@ function change(bench: Bench, property: string): void {
 	onChanged(property);
 }
 
-describe("the device in QEMU", () => {
+describe("device in QEMU", () => {
 	test("is a DEV-1 with an ESP32, and uses no hardware while its modules load", async () => {
 		const { bench, device } = await qemu();
 		assert.deepEqual(bench.calls, []);
@@ -50,7 +50,7 @@ describe("the device in QEMU", () => {
 		assert.deepEqual(names(device), names(board));
 	});
 
-	test("has peripherals that answer and do nothing", async () => {
+	test("has inert peripherals", async () => {
 		const { bench, device } = await qemu();
 		const { ledRing, audioOutput, codec } = device.peripheral;
 		const ring = new ledRing({});
@@ -74,10 +74,10 @@ describe("the device in QEMU", () => {
 	});
 });
 
-describe("the buttons in QEMU", () => {
+describe("buttons in QEMU", () => {
 	const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0);
 
-	test("report a change once, each its own, until they are closed", async () => {
+	test("report each change once and separately, until they are closed", async () => {
 		const { bench, device } = await qemu();
 		const heard: string[] = [];
 		const parts = Object.entries(device.peripheral.button).map(([name, part]) => {
@@ -147,14 +147,14 @@ int main(void) {
 			const input = lines.map((line) => `${line}\n`).join("");
 			const { stdout, stderr } = spawnSync(program, { input, encoding: "latin1" });
 			assert.equal(stderr, "");
-			// Whenever it is full, all that is kept is dropped.
+			// A full buffer is dropped entirely.
 			const kept = input.length === 0 ? 0 : ((input.length - 1) % 640) + 1;
 			assert.equal(stdout, `${pressed} ${input.slice(input.length - kept)}`);
 		}
 	});
 });
 
-describe("Ethernet in place of Wi-Fi", () => {
+describe("Ethernet instead of Wi-Fi", () => {
 	async function connecting() {
 		const { bench, device } = await qemu();
 		const heard: string[] = [];
@@ -168,7 +168,7 @@ describe("Ethernet in place of Wi-Fi", () => {
 		assert.deepEqual(bench.calls, []);
 	});
 
-	test("is usable with an address, with an invented SSID and RSSI", async () => {
+	test("is usable with an address and reports an invented SSID and RSSI", async () => {
 		const { bench, wifi, heard } = await connecting();
 		wifi.connect({ SSID: "home", password: "correct horse" });
 		assert.deepEqual(bench.calls, [`${ethernet} new {}`, `${ethernet} connect`]);
@@ -179,7 +179,7 @@ describe("Ethernet in place of Wi-Fi", () => {
 		assert.deepEqual([wifi.connection, wifi.address, wifi.SSID, wifi.RSSI], [500, "10.0.2.15", "qemu", -1]);
 	});
 
-	test("sends its host name to the DHCP server, each time that it is constructed", async () => {
+	test("sends its host name to the DHCP server each time it is constructed", async () => {
 		const { bench, device } = await qemu();
 		const wifi = new device.network.wifi({ onChanged: () => {} });
 		wifi.configure({ hostname: "dev-1-a1b2c3" });
@@ -193,13 +193,13 @@ describe("Ethernet in place of Wi-Fi", () => {
 		assert.equal(configured.length, 2);
 	});
 
-	test("refuses a second attempt during the first", async () => {
+	test("rejects a second attempt during the first", async () => {
 		const { wifi } = await connecting();
 		wifi.connect({ SSID: "qemu" });
 		assert.throws(() => wifi.connect({ SSID: "qemu" }), /already connecting/);
 	});
 
-	test("can be constructed again after close(), and does not call back in between", async () => {
+	test("can be constructed again after close(), without a callback in between", async () => {
 		const { bench, wifi } = await connecting();
 		wifi.connect({ SSID: "qemu" });
 		bench.forget();
@@ -210,7 +210,7 @@ describe("Ethernet in place of Wi-Fi", () => {
 		assert.deepEqual(bench.calls, [`${ethernet} close`, `${ethernet} new {}`, `${ethernet} connect`]);
 	});
 
-	test("that still has its address reports it in a later turn, which the SDK does not", async () => {
+	test("reports an address that it still has in a later turn, which the SDK does not", async () => {
 		const { bench, wifi, heard } = await connecting();
 		bench.answers.set(`${ethernet} connection`, 500);
 		wifi.connect({ SSID: "qemu" });
@@ -220,7 +220,7 @@ describe("Ethernet in place of Wi-Fi", () => {
 		assert.deepEqual(heard, ["connection"]);
 	});
 
-	test("closed in that very turn does not call back", async () => {
+	test("does not call back if it is closed in that turn", async () => {
 		const { bench, wifi, heard } = await connecting();
 		bench.answers.set(`${ethernet} connection`, 500);
 		wifi.connect({ SSID: "qemu" });

@@ -18,7 +18,7 @@ import { runScriptedGateway } from "../../support/scripted-gateway.js";
 const script = "scripts/device.ts";
 const token = "device-token-of-the-tests";
 
-test("two devices of one model on one computer have different ids, and each keeps its own", async (t) => {
+test("two devices of one model on one computer have different ids and keep them", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const DATA_DIR = await temporaryDirectory(t);
 	await writeFile(join(DATA_DIR, "tokens.json"), JSON.stringify({ device: token, monitor: token }));
@@ -36,7 +36,7 @@ test("two devices of one model on one computer have different ids, and each keep
 	assert.equal(second.process.exitCode, null);
 });
 
-test("a device stores its settings in its own folder, and finds them at its next start", async (t) => {
+test("stores its settings in its own folder and finds them at the next start", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const DATA_DIR = await temporaryDirectory(t);
 	const folder = join(DATA_DIR, "virtual", "dev-1-a1b2c3");
@@ -54,12 +54,12 @@ test("a device stores its settings in its own folder, and finds them at its next
 	assert.deepEqual(await readdir(folder), ["flash.bin"], "and it holds no lock");
 });
 
-test("a flash of another layout is flashed again, with its settings", async (t) => {
+test("flashes again with its settings if the flash has another layout", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const DATA_DIR = await temporaryDirectory(t);
 	const folder = join(DATA_DIR, "virtual", "dev-1-a1b2c3");
 	await mkdir(folder, { recursive: true });
-	// As earlier versions with another layout: the digest of the factory flash, boot state, an image at 0x10000.
+	// An earlier layout: the digest of the factory flash, boot state, an image at 0x10000.
 	const old = Buffer.alloc(0x410_000, 0xff);
 	const { version } = JSON.parse(await readFile("package.json", "utf8"));
 	const image = makeVirtualImage((await buildFirmware()).bytes, "DEV-1", version);
@@ -74,7 +74,7 @@ test("a flash of another layout is flashed again, with its settings", async (t) 
 	assert.equal(await device.exitCode, 0);
 });
 
-test("a wrong argument is refused with a sentence", async (t) => {
+test("rejects a wrong argument with a message", async (t) => {
 	const DATA_DIR = await temporaryDirectory(t);
 	for (const [args, sentence, code] of [
 		[[], /--model must be dev-1 or proto-1/, 1],
@@ -91,7 +91,7 @@ test("a wrong argument is refused with a sentence", async (t) => {
 	}
 });
 
-test("a device whose firmware ends prints why and where, and sets the exit code", async (t) => {
+test("prints why and where its firmware ended, and sets the exit code", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const DATA_DIR = await temporaryDirectory(t);
 	const device = runCommand(t, script, ["--model", "dev-1", "--gateway", gateway.url], {
@@ -99,7 +99,7 @@ test("a device whose firmware ends prints why and where, and sets the exit code"
 		DEVICE_TOKEN: token,
 	});
 	const connection = await gateway.connection();
-	// XS keeps each property name that it has parsed, so that a gateway that is not ours can fill its table of names.
+	// XS keeps each property name that it has parsed, so that a foreign gateway can fill its table of names.
 	for (let name = 0; name < 4000; name++) connection.send({ command: "query_state", [`name${name}`]: 0 });
 	assert.equal(await device.exitCode, 12, device.output());
 	assert.match(device.output(), /out_of_memory: no key is left/);

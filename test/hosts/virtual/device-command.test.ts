@@ -7,7 +7,7 @@ import { runScriptedGateway } from "../../support/scripted-gateway.js";
 const script = "scripts/device.ts";
 const token = "device-token-of-the-tests";
 
-test("npm run device connects, is controlled by JSON lines, and refuses others with a reason", async (t) => {
+test("connects, is controlled by JSON lines, and rejects invalid ones with a reason", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const DATA_DIR = await temporaryDirectory(t);
 	const device = runCommand(t, script, ["--model", "proto-1", "--gateway", gateway.url], {

@@ -23,7 +23,7 @@ after(async () => {
 	await Promise.all([...machines].map((machine) => machine.close()));
 });
 
-/** A machine that is closed at the end of the tests. */
+/** Machine that is closed at the end of the tests. */
 function start(program: Program, options: Partial<MachineOptions> = {}): Machine {
 	const machine = new Machine({ executable, program: program.bytes, clock: "virtual", ...options });
 	machines.add(machine);
@@ -35,7 +35,7 @@ function fixture(name: string): Promise<Program> {
 	return buildProgram({ modules: { main: `${fixtures}/${name}.ts` } });
 }
 
-/** The line of a fixture in which a text is first found, from 1. */
+/** Line of the first occurrence of a text in a fixture, from 1. */
 async function lineOf(name: string, text: string): Promise<number> {
 	const lines = (await readFile(`${fixtures}/${name}.ts`, "utf8")).split("\n");
 	return 1 + lines.findIndex((line) => line.includes(text));
@@ -46,7 +46,7 @@ describe("20,000 exits out of a switch in a loop", () => {
 		["break in a switch", true],
 		["continue in a loop", true],
 		["return out of a switch in a loop", true],
-		// What scripts/check/xs.grit forbids, while XS is as it is.
+		// Forbidden by scripts/check/xs.grit because of a defect in XS.
 		["continue to a label", false],
 		["continue out of a switch", false],
 	] as const)
@@ -124,7 +124,7 @@ describe("objects created while modules load are in ROM", () => {
 	test("the fixture ran to its end", () => assert.ok(results.has("done"), `results: ${[...results.keys()]}`));
 });
 
-describe("a program that cannot be preloaded ends with the name of its module", () => {
+describe("program that cannot be preloaded ends with the name of its module", () => {
 	const end = async (modules: Record<string, string>) => {
 		const machine = start(await buildProgram({ modules }));
 		return machine.exited;
@@ -132,14 +132,14 @@ describe("a program that cannot be preloaded ends with the name of its module", 
 	const withCulprit = (name: string) =>
 		end({ main: `${fixtures}/bad/importer.ts`, culprit: `${fixtures}/bad/${name}.ts` });
 
-	test("a timer that is set while a module loads", async () => {
+	test("a timer set while a module loads", async () => {
 		const exit = await withCulprit("timer");
 		assert.equal(exit.kind, "bad_program");
 		assert.match(exit.message, /a module uses Timer while it loads/);
 		assert.match(exit.stack, new RegExp(`${fixtures}/bad/timer.ts:3`));
 	});
 
-	test("a channel that is opened while a module loads", async () => {
+	test("a channel opened while a module loads", async () => {
 		const exit = await withCulprit("channel");
 		assert.equal(exit.kind, "bad_program");
 		assert.match(exit.message, /a module uses a Channel while it loads/);
@@ -154,7 +154,7 @@ describe("a program that cannot be preloaded ends with the name of its module", 
 		assert.equal(exit.line, await lineOf("bad/throwing", "throw new"));
 	});
 
-	test("an import of a module that is not there", async () => {
+	test("an import of a missing module", async () => {
 		const exit = await withCulprit("missing");
 		assert.equal(exit.kind, "bad_program");
 		assert.match(exit.message, /module culprit imports no\/such\/module/);
@@ -166,7 +166,7 @@ describe("a program that cannot be preloaded ends with the name of its module", 
 		assert.match(exit.message, /module main has no function/);
 	});
 
-	test("bytes that are no program, or not all of one", async () => {
+	test("an invalid or incomplete program", async () => {
 		const { bytes } = await fixture("channels");
 		for (const [program, message] of [
 			[Buffer.from("no program at all"), /the program has another format/],
@@ -186,7 +186,7 @@ describe("a program that cannot be preloaded ends with the name of its module", 
 	});
 });
 
-test("without a compiler the error names packages with one", async () => {
+test("the error names packages with a compiler if there is none", async () => {
 	const path = process.env.PATH;
 	process.env.PATH = "";
 	try {
@@ -214,18 +214,18 @@ describe("modules", () => {
 		await machine.close();
 	});
 
-	test("make the same program again, without compiling it", async () => {
+	test("produce the same program again without compiling it", async () => {
 		const first = await fixture("rom");
 		const second = await fixture("rom");
 		assert.deepEqual(second, first);
 	});
 
-	test("need a main", async () => {
+	test("require a main module", async () => {
 		await assert.rejects(buildProgram({ modules: {} }), /no module "main"/);
 	});
 });
 
-describe("a process ends and says why", () => {
+describe("end of a process", () => {
 	const statuses = new Map<string, number | undefined>();
 	const end = async (way: string, options: Partial<MachineOptions> = {}) => {
 		const reported: Exit[] = [];
@@ -266,7 +266,7 @@ describe("a process ends and says why", () => {
 		});
 	}
 
-	test("a rejection that is handled in the same turn ends nothing", async () => {
+	test("ignores a rejection that is handled in the same turn", async () => {
 		assert.equal((await end("rejection that is handled in time")).kind, "quit");
 	});
 
@@ -286,7 +286,7 @@ describe("a process ends and says why", () => {
 		});
 	}
 
-	test("more memory lasts longer", async () => {
+	test("succeeds with more memory", async () => {
 		const machine = start(await fixture("ending"), {
 			config: { way: "one large chunk" },
 			limits: { chunkBytes: 200_000 },
@@ -295,31 +295,31 @@ describe("a process ends and says why", () => {
 		await machine.close();
 	});
 
-	test("an endless loop ends in its line", async () => {
+	test("reports the line of an endless loop", async () => {
 		const exit = await end("endless loop", { watchdogMs: 50 });
 		assert.equal(exit.kind, "watchdog");
 		assert.equal(exit.file, file);
 		assert.equal(exit.line, await lineOf("ending", "for (;;);"));
 	});
 
-	test("promises that never let a turn end", async () => {
+	test("reports promises that never let a turn end", async () => {
 		const exit = await end("endless chain of promises", { watchdogMs: 50 });
 		assert.equal(exit.kind, "watchdog");
 		assert.equal(exit.line, await lineOf("ending", "Promise.resolve().then(again)"));
 	});
 
-	test("a built-in that does not return", async () => {
+	test("reports a built-in that does not return", async () => {
 		const exit = await end("endless built-in", { watchdogMs: 50 });
 		assert.equal(exit.kind, "watchdog");
 		assert.equal(exit.line, await lineOf("ending", "indexOf.call"));
 	});
 
-	test("restart and quit", async () => {
+	test("distinguishes restart and quit", async () => {
 		assert.equal((await end("restart")).kind, "restart");
 		assert.equal((await end("quit")).kind, "quit");
 	});
 
-	test("each kind of end has an exit status of its own", () => {
+	test("has a separate exit status for each kind", () => {
 		assert.equal(statuses.size, 6);
 		assert.equal(new Set(statuses.values()).size, 6);
 		assert.equal(statuses.get("quit"), 0);
@@ -340,7 +340,7 @@ describe("a process ends and says why", () => {
 		await assert.rejects(machine.advance(1));
 	});
 
-	test("promises for a machine that ends are rejected with its reason", async () => {
+	test("rejects pending promises for the machine with the reason", async () => {
 		const machine = start(await fixture("ending"), { config: { way: "exception in main" } });
 		await assert.rejects(machine.ready, /on request/);
 		await assert.rejects(machine.statistics(), /on request/);
@@ -360,7 +360,7 @@ describe("a process ends and says why", () => {
 		});
 });
 
-describe("when Node is killed, no machine is left", () => {
+describe("no machine is left when Node is killed", () => {
 	for (const [name, way] of [
 		["idle", ""],
 		["in an endless loop", "endless loop"],
@@ -407,7 +407,7 @@ interface Post {
 }
 
 describe("channels", () => {
-	/** An echo machine; next() is its next post. */
+	/** Starts an echo machine; next() is its next post. */
 	const startEcho = async (
 		onCall?: (detail: unknown, payload: Buffer) => Answer | Promise<Answer>,
 		options: Partial<MachineOptions> = {},
@@ -459,14 +459,14 @@ describe("channels", () => {
 		await machine.close();
 	});
 
-	test("a post carries just the bytes of a view, or none", async () => {
+	test("a post contains only the bytes of a view, or none", async () => {
 		const { view, nothing, machine } = await startEcho();
 		assert.deepEqual(view, { request: "view", detail: null, payload: Buffer.from([2, 3]) });
 		assert.deepEqual(nothing, { request: "nothing", detail: null, payload: Buffer.alloc(0) });
 		await machine.close();
 	});
 
-	test("payloads of any size arrive, in both directions", async () => {
+	test("payloads of any size arrive in both directions", async () => {
 		const { channel, next, machine } = await startEcho();
 		for (const length of [0, 1, 13, 16_384, 65_535, 65_536]) {
 			const payload = Buffer.alloc(length, length % 251);
@@ -492,7 +492,7 @@ describe("channels", () => {
 		await machine.close();
 	});
 
-	test("a call waits for its answer, and events wait meanwhile", async () => {
+	test("a call waits for its response, and events are queued meanwhile", async () => {
 		const { channel, next, machine } = await startEcho(async (detail, payload) => {
 			channel.send("meanwhile");
 			await new Promise((resolve) => setTimeout(resolve, 5));
@@ -510,14 +510,14 @@ describe("channels", () => {
 		await machine.close();
 	});
 
-	test("a call may be answered with nothing", async () => {
+	test("a call may return nothing", async () => {
 		const { channel, next, machine } = await startEcho(() => ({}));
 		channel.send("ask");
 		assert.deepEqual(await next(), { request: "answered", detail: null, payload: Buffer.alloc(0) });
 		await machine.close();
 	});
 
-	test("a call that Node refuses throws its message in the firmware", async () => {
+	test("a call that Node rejects throws its message in the firmware", async () => {
 		const { channel, next, machine } = await startEcho(() => {
 			throw new Error(`é😀 ${"long ".repeat(100)}`);
 		});
@@ -526,7 +526,7 @@ describe("channels", () => {
 		await machine.close();
 	});
 
-	test("a call that no one answers throws", async () => {
+	test("a call without a handler throws", async () => {
 		const { channel, next, machine } = await startEcho();
 		channel.send("ask");
 		assert.equal((await next()).detail, 'Error: no one answers "question"');
@@ -545,7 +545,7 @@ describe("channels", () => {
 		assert.equal(counts.closed(), 1);
 	});
 
-	test("close() and the end of the process close the channels that are open", async () => {
+	test("close() and the end of the process close open channels", async () => {
 		const { counts, machine } = await startEcho();
 		assert.equal(counts.closed(), 0);
 		const closing = machine.close();
@@ -556,7 +556,7 @@ describe("channels", () => {
 });
 
 describe("clocks and timers", () => {
-	/** What a test of the fixture notes: "text@milliseconds since start". */
+	/** Entries noted by the fixture: "text@milliseconds since start". */
 	const notes = async (name: string, ms: number, options: Partial<MachineOptions> = {}) => {
 		const noted: string[] = [];
 		const machine = start(await fixture("clocks"), {
@@ -571,7 +571,7 @@ describe("clocks and timers", () => {
 		return noted;
 	};
 
-	test("timers fire in the order of their times, those of one moment as they were made", async () => {
+	test("timers fire in the order of their times, simultaneous ones in the order of creation", async () => {
 		assert.deepEqual(await notes("order", 20), ["now@0", "a@10", "b@20", "c@20"]);
 	});
 
@@ -594,7 +594,7 @@ describe("clocks and timers", () => {
 		]);
 	});
 
-	test("schedule moves, stops and starts a timer; a one-shot is over when its callback returns", async () => {
+	test("schedule moves, stops and starts a timer; a one-shot ends when its callback returns", async () => {
 		assert.deepEqual(await notes("schedule", 200), ["late@50", "woken@65", "once@80", "kept@90", "kept@105"]);
 	});
 
@@ -614,20 +614,20 @@ describe("clocks and timers", () => {
 		]);
 	});
 
-	test("ticks wrap at 32 bits with a sign, and delta counts across", async () => {
+	test("ticks wrap as signed 32-bit integers, and delta counts across", async () => {
 		assert.deepEqual(await notes("wrap", 2 ** 31 + 600), [
 			`${2 ** 31 - 400} ${-(2 ** 31) + 600} 1000@${2 ** 31 + 600}`,
 		]);
 	});
 
-	test("random numbers come from the seed", async () => {
+	test("random numbers are reproducible by the seed", async () => {
 		const first = await notes("random", 0, { seed: 7 });
 		assert.deepEqual(await notes("random", 0, { seed: 7 }), first);
 		assert.notDeepEqual(await notes("random", 0, { seed: 8 }), first);
 		assert.equal(new Set(first).size, 3);
 	});
 
-	test("between two times Node's event loop runs", async () => {
+	test("Node's event loop runs between two points in virtual time", async () => {
 		const seen: string[] = [];
 		const machine = start(await fixture("clocks"), {
 			config: { test: "repeat" },
@@ -656,11 +656,11 @@ describe("clocks and timers", () => {
 		await machine.close();
 	});
 
-	test("an hour passes in 720 reports", async () => {
+	test("simulates an hour within 720 reports", async () => {
 		assert.equal((await notes("reports", 3_600_000)).length, 720);
 	});
 
-	test("on the real clock timers fire by themselves", async () => {
+	test("timers fire by themselves on the real clock", async () => {
 		const noted: number[] = [];
 		const exited = new Promise<void>((resolve) => {
 			void (async () => {
@@ -682,7 +682,7 @@ describe("clocks and timers", () => {
 });
 
 describe("garbage collection", () => {
-	test("moves and frees the device's objects, never those in ROM", async () => {
+	test("moves and frees the device's objects, but never those in ROM", async () => {
 		let traced = "";
 		const machine = start(await fixture("garbage"), {
 			limits: { chunkBytes: 16_384, slots: 600 },
@@ -701,7 +701,7 @@ describe("garbage collection", () => {
 });
 
 describe("statistics", () => {
-	test("count what the device uses, not what is in ROM", async () => {
+	test("count the device's memory, without ROM", async () => {
 		const machine = start(await fixture("rom"), { onOpen: () => ({}) });
 		await machine.ready;
 		const before = await machine.statistics();

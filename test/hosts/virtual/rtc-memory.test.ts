@@ -5,7 +5,7 @@ import { RtcMemory } from "../../../hosts/virtual/node/rtc-memory.js";
 
 const run = { version: "1.4.0", uptimeMs: 61_999 };
 
-describe("the trace in RTC memory", () => {
+describe("trace in RTC memory", () => {
 	test("keeps the newest whole lines of 2,000 bytes", () => {
 		const memory = new RtcMemory();
 		for (let line = 0; line < 1000; line++) memory.write(`${String(line).padStart(9, "0")}\n`);
@@ -20,7 +20,7 @@ describe("the trace in RTC memory", () => {
 		assert.equal(memory.read(1000).length, 2000);
 	});
 
-	test("leaves out a first line that is cut, and one that is longer than the memory", () => {
+	test("omits a truncated first line, and one that is longer than the memory", () => {
 		const memory = new RtcMemory();
 		memory.write(`${"a".repeat(1500)}\n${"b".repeat(1500)}\n`);
 		assert.equal(memory.read(2), `${"b".repeat(1500)}\n`);
@@ -37,7 +37,7 @@ describe("the trace in RTC memory", () => {
 		assert.equal(memory.read(1), "a?b?c?\n");
 	});
 
-	test("goes into the record of a crash, and starts afresh", () => {
+	test("is copied into a crash record and then restarts", () => {
 		const memory = new RtcMemory();
 		memory.write("before\nhalf");
 		memory.onEnd(
@@ -65,7 +65,7 @@ describe("the trace in RTC memory", () => {
 		assert.equal(memory.read(9), "ha\n");
 	});
 
-	test("a wanted restart keeps the crash before it, and is none", () => {
+	test("a requested restart keeps an earlier crash and is none itself", () => {
 		const memory = new RtcMemory();
 		memory.onEnd({ ...noPlace, kind: "restart", message: "restart" }, run);
 		const { crash: none } = memory;

@@ -1,4 +1,7 @@
-/** The machine under AddressSanitizer, collecting garbage at each allocation: finds what C uses after the collector moved it. */
+/**
+ * Machine under AddressSanitizer with garbage collection at each allocation, which finds C code that uses moved
+ * objects.
+ */
 
 import assert from "node:assert/strict";
 import { before, test } from "node:test";

@@ -1,15 +1,15 @@
 /**
- * What the actions of Home Assistant send, by the function of homeassistant/components that sends it. Each refuses what Home
- * Assistant would refuse before it sends anything.
+ * Messages of Home Assistant's actions, by the function of homeassistant/components that sends them. Each action
+ * fails where Home Assistant would reject it.
  */
 
 import assert from "node:assert/strict";
 import type { SimulatedEntity } from "./entity.js";
 
-/** @returns the messages to publish, in their order */
+/** @returns the messages to publish, in order */
 export type Action = (entity: SimulatedEntity) => readonly (readonly [topic: string, payload: string])[];
 
-/** number/__init__.py, async_set_value; mqtt/number.py, async_set_native_value: without a fraction if it has none. */
+/** number/__init__.py, async_set_value; mqtt/number.py, async_set_native_value: no fraction for whole numbers. */
 export function setValue(value: number): Action {
 	return ({ entityId, config: { min, max, command_topic: topic } }) => {
 		assert.ok(value >= Number(min) && value <= Number(max), `${entityId}: ${value} is out of its range`);
@@ -17,7 +17,7 @@ export function setValue(value: number): Action {
 	};
 }
 
-/** light/__init__.py, async_handle_light_on_service; mqtt/light/schema_basic.py, async_turn_on: a message for each of them. */
+/** light/__init__.py, async_handle_light_on_service; mqtt/light/schema_basic.py, async_turn_on: one message each. */
 export function turnOnLight({
 	rgb,
 	brightness,
@@ -34,7 +34,7 @@ export function turnOnLight({
 		assert.equal(config.on_command_type, "brightness");
 		const scale = Number(config.brightness_scale);
 		const scaled = Math.min(Math.round(((brightness ?? light.brightness ?? 255) / 255) * scale), scale);
-		// One that is not in its list is not sent, without a word.
+		// Unlisted effects are silently ignored.
 		const { effect_list: effects } = config;
 		assert.ok(!effect || (Array.isArray(effects) && effects.includes(effect)), `${effect} is no effect`);
 		return [
@@ -48,7 +48,7 @@ export function turnOnLight({
 /** siren/__init__.py, process_turn_on_params; mqtt/siren.py, async_turn_on. */
 export function turnOnSiren(options: {
 	readonly tone: string;
-	/** In seconds. */
+	/** Duration in seconds. */
 	readonly duration?: number;
 	/** 0 to 1. */
 	readonly volume_level?: number;
@@ -72,7 +72,7 @@ export const install: Action = (update) => {
 	return send(String(update.config.payload_install))(update);
 };
 
-/** To its command topic: notify.py, async_send_message; button.py, async_press; switch.py, async_turn_on. */
+/** Command topic of notify.py, async_send_message; button.py, async_press; switch.py, async_turn_on. */
 export function send(payload: string): Action {
 	return ({ config }) => [[String(config.command_topic), payload]];
 }

@@ -1,4 +1,4 @@
-/** An entity of Home Assistant: what it makes of the messages at its topics, as homeassistant/components/mqtt/<platform>.py. */
+/** Entity of Home Assistant: state derived from its topics as in homeassistant/components/mqtt/<platform>.py. */
 
 import assert from "node:assert/strict";
 import { type Component, checkReading, type Reading, readings, render } from "./schemas.js";
@@ -6,7 +6,7 @@ import { type Component, checkReading, type Reading, readings, render } from "./
 export class SimulatedEntity {
 	readonly entityId: string;
 	#config: Component = {};
-	/** Of its device, by topic. */
+	/** Availability of its device by topic. */
 	#availability = new Map<string, boolean>();
 	readonly #values = new Map<Reading, string>();
 
@@ -19,10 +19,10 @@ export class SimulatedEntity {
 	}
 
 	configure(config: Component, availability: readonly { readonly topic: string }[]): void {
-		// siren.py, _setup_from_config, forgets its state; the others keep what they have.
+		// siren.py, _setup_from_config, forgets its state; the others keep theirs.
 		if (config.platform === "siren") this.#values.clear();
 		this.#config = config;
-		// entity.py, MqttAvailabilityMixin: a topic that it had before keeps what it has said.
+		// entity.py, MqttAvailabilityMixin: an unchanged topic keeps its last payload.
 		const said = this.#availability;
 		this.#availability = new Map(availability.map(({ topic }) => [topic, said.get(topic) ?? false]));
 	}
@@ -36,25 +36,25 @@ export class SimulatedEntity {
 		return [...this.#availability.values()].every(Boolean);
 	}
 
-	/** @returns what its template made of the latest payload; undefined: unknown */
+	/** @returns the rendered template for the latest payload; undefined: unknown */
 	value(reading: Reading = "state"): string | undefined {
 		return this.#values.get(reading);
 	}
 
-	/** Of a light, 1 to 255: light/schema_basic.py, _brightness_received. */
+	/** Brightness of a light, 1 to 255: light/schema_basic.py, _brightness_received. */
 	get brightness(): number | undefined {
 		const value = this.value("brightness_state");
 		const scale = Number(this.#config.brightness_scale);
 		return value === undefined ? undefined : Math.min(Math.round((Number(value) / scale) * 255), 255);
 	}
 
-	/** @param isRetained by the broker. Throws if Home Assistant would not take the payload. */
+	/** @param isRetained by the broker. @throws if Home Assistant would reject the payload */
 	take(topic: string, payload: string, isRetained: boolean): void {
 		if (this.#availability.has(topic) && /^(online|offline)$/.test(payload))
 			this.#availability.set(topic, payload === "online");
 		for (const reading of readings) {
 			if (this.#topicOf(reading) !== topic) continue;
-			// event.py, _event_received, ignores a replayed one.
+			// event.py, _event_received, ignores a replayed event.
 			assert.ok(!isRetained || this.#config.platform !== "event", `${this.entityId}: a retained event`);
 			const template =
 				this.#config[`${reading.replace("state", "value")}_template`] ??

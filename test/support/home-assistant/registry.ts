@@ -1,5 +1,5 @@
 /**
- * What Home Assistant stores of devices and entities, over its restarts too: homeassistant/helpers/device_registry.py and
+ * Devices and entities that Home Assistant stores across restarts: homeassistant/helpers/device_registry.py and
  * helpers/entity_registry.py.
  */
 
@@ -7,10 +7,10 @@ import assert from "node:assert/strict";
 import type { Component } from "./schemas.js";
 
 export interface RegisteredDevice {
-	/** As discovered last. */
+	/** Name in the latest discovery. */
 	name: string;
 	model: unknown;
-	/** Given by its user: shown in place of `name`. */
+	/** Name given by the user, shown instead of `name`. */
 	nameByUser?: string;
 	area: string | undefined;
 }
@@ -20,11 +20,11 @@ interface RegisteredEntity {
 	readonly device: string;
 }
 
-/** Of what is removed both keep what a user has chosen, for its return. */
+/** Removed entries keep the user's choices for their return. */
 export class Registry {
 	readonly #devices = new Map<string, RegisteredDevice>();
 	readonly #deletedDevices = new Map<string, RegisteredDevice>();
-	/** By platform and unique id. */
+	/** Entities by platform and unique id. */
 	readonly #entities = new Map<string, RegisteredEntity>();
 	readonly #deletedEntities = new Map<string, RegisteredEntity>();
 
@@ -40,7 +40,7 @@ export class Registry {
 			.map(({ entityId }) => entityId);
 	}
 
-	/** DeviceRegistry.async_get_or_create: the suggested area counts only where it creates the device. */
+	/** DeviceRegistry.async_get_or_create: the suggested area applies only if it creates the device. */
 	takeDevice(info: Component): void {
 		const identifier = identifierOf(info);
 		const { name, model, suggested_area: area } = info;
@@ -52,8 +52,8 @@ export class Registry {
 	}
 
 	/**
-	 * EntityRegistry.async_get_or_create: an entity id is made of the names at the time of its creation, and stays.
-	 * @param info of its device, which is known @returns its entity id
+	 * * EntityRegistry.async_get_or_create: an entity id is derived from the names at the time of its creation, and
+	 * stays. * @param info of its device, which is known @returns its entity id
 	 */
 	takeEntity(info: Component, config: Component): string {
 		const key = keyOf(config);
@@ -66,7 +66,7 @@ export class Registry {
 		return entityId;
 	}
 
-	/** mqtt/entity.py, cleanup_device_registry: a device without an entity goes. */
+	/** mqtt/entity.py, cleanup_device_registry: a device without entities is removed. */
 	removeEntity(config: Component): void {
 		const key = keyOf(config);
 		const entity = this.#entities.get(key) ?? assert.fail(`there is no entity ${key}`);

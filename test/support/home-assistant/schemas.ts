@@ -1,7 +1,7 @@
 /**
- * What Home Assistant accepts in a discovery message, of the options that the gateway sends: facts from
- * homeassistant/components/mqtt of https://github.com/home-assistant/core (Apache-2.0), by file, that hold from 2024.12 on. An
- * entity's unknown option is left out there without a word (REMOVE_EXTRA); anything else that is wrong costs the entity, or the
+ * Validation of discovery messages as in Home Assistant, for the options that the gateway sends. Facts from
+ * homeassistant/components/mqtt of https://github.com/home-assistant/core (Apache-2.0), by file, valid since 2024.12.
+ * There an unknown option of an entity is silently removed (REMOVE_EXTRA); any other error rejects the entity or the
  * device.
  */
 
@@ -26,7 +26,7 @@ const oneOf =
 /** util.py, valid_topic, and valid_publish_topic, which is as strict as our own topics are. */
 const topic: Check = (value) =>
 	typeof value === "string" && /^[^+#\p{C}]+$/u.test(value) && Buffer.byteLength(value) <= 65_535;
-/** Ours; Jinja has more. */
+/** The gateway's templates; Jinja has more. */
 const templatePattern = /^\{\{ value_json\.(\w+)( \| to_json)? \}\}$/;
 const template: Check = (value) => templatePattern.test(String(value));
 /** helpers/config_validation.py, icon. */
@@ -35,11 +35,11 @@ const icon: Check = (value) => /^[^:]+:[^:]+$/.test(String(value));
 const configurationUrl: Check = (value) => /^(https?|homeassistant):\/\/[^/]/.test(String(value));
 
 interface Platform {
-	/** Where its options are from, below homeassistant/components/mqtt. */
+	/** Source of its options below homeassistant/components/mqtt. */
 	readonly source: string;
 	readonly required: readonly string[];
 	readonly options: Options;
-	/** What is checked beyond single options. */
+	/** Checks beyond single options. */
 	readonly isSound?: (config: Readonly<Record<string, unknown>>) => boolean;
 }
 
@@ -187,7 +187,7 @@ export const platforms: Readonly<Record<string, Platform>> = {
 	},
 };
 
-/** schemas.py, MQTT_ENTITY_DEVICE_INFO_SCHEMA: an unknown one costs the device. */
+/** schemas.py, MQTT_ENTITY_DEVICE_INFO_SCHEMA: an unknown option rejects the device. */
 const deviceOptions: Options = {
 	identifiers: texts,
 	connections: (value) => Array.isArray(value) && value.every((each) => texts(each) && each.length === 2),
@@ -208,7 +208,7 @@ const originOptions: Options = { name: text, sw_version: text, support_url: conf
 /** schemas.py, MQTT_AVAILABILITY_LIST_SCHEMA. */
 const availabilityOptions: Options = { topic };
 
-/** schemas.py, DEVICE_DISCOVERY_SCHEMA: an unknown one costs the device. */
+/** schemas.py, DEVICE_DISCOVERY_SCHEMA: an unknown option rejects the device. */
 const messageOptions: Options = {
 	device: isObject,
 	origin: isObject,
@@ -224,7 +224,7 @@ export interface Discovery {
 	readonly origin: Component;
 	readonly availability: readonly { readonly topic: string }[];
 	readonly components: Readonly<Record<string, Component>>;
-	/** By the keys of components, the platform of what is to be removed. */
+	/** Platforms of removed entities by component key. */
 	readonly removed: Readonly<Record<string, unknown>>;
 }
 
@@ -232,7 +232,7 @@ function isObject(value: unknown): boolean {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** @returns the message, with what it removes beside its components; throws if Home Assistant would refuse or leave out a part */
+/** @returns the message and the removed entities. @throws if Home Assistant would reject or ignore a part */
 export function checkDiscovery(topicName: string, content: string): Discovery {
 	// discovery.py, TOPIC_MATCHER
 	assert.match(topicName, /^homeassistant\/device\/([a-zA-Z0-9_-]+\/)?[a-zA-Z0-9_-]+\/config$/);
@@ -271,7 +271,7 @@ function checkOptions(what: string, checks: Options, required: readonly string[]
 	for (const name of required) assert.ok(Object.hasOwn(values, name), `${what}: no ${name}`);
 }
 
-/** What a template makes of a payload. */
+/** Renders a template for a payload. */
 export function render(value: unknown, payload: string): string {
 	const [, name = "", toJson] = templatePattern.exec(String(value)) ?? [];
 	// helpers/template.py, async_render_with_possible_json_value, logs an error for each entity.
@@ -281,7 +281,7 @@ export function render(value: unknown, payload: string): string {
 	return toJson ? JSON.stringify(fields[name]) : String(fields[name]);
 }
 
-/** update.py, MQTT_JSON_UPDATE_SCHEMA: an unknown field costs the whole state. */
+/** update.py, MQTT_JSON_UPDATE_SCHEMA: an unknown field rejects the whole state. */
 const updateFields: Options = {
 	installed_version: text,
 	latest_version: text,
@@ -291,11 +291,11 @@ const updateFields: Options = {
 		value === null || (number(value) && Number(value) >= 0 && Number(value) <= 100),
 };
 
-/** Of options that end with `_topic`, those of which an entity reads the topic. */
+/** Options ending with `_topic` that an entity subscribes to. */
 export const readings = ["state", "brightness_state", "rgb_state", "effect_state"] as const;
 export type Reading = (typeof readings)[number];
 
-/** Throws if an entity would not take what its template makes of a payload. */
+/** Checks a rendered payload. @throws if an entity would reject it */
 export function checkReading(config: Component, reading: Reading, value: string): void {
 	const problem = `${config.unique_id}: ${reading}: ${value}`;
 	const { brightness_scale: scale, effect_list: effects } = config;
@@ -320,7 +320,7 @@ function checkState(config: Component, state: string, problem: string): void {
 			assert.ok(Number(state) >= Number(config.min) && Number(state) <= Number(config.max), problem);
 			return;
 		case "text":
-			// components/text/__init__.py: one that does not match is an error.
+			// components/text/__init__.py: a mismatch is an error.
 			assert.match(state, new RegExp(`^(?:${config.pattern})$`), problem);
 			assert.ok(state.length >= Number(config.min) && state.length <= Number(config.max), problem);
 			return;
@@ -340,7 +340,7 @@ function checkState(config: Component, state: string, problem: string): void {
 			return;
 		}
 		case "sensor":
-			// components/sensor/__init__.py: one with a state class must be a number; const.py: 255 characters at most.
+			// components/sensor/__init__.py: a number if it has a state class; const.py: at most 255 characters.
 			assert.ok(config.state_class === undefined || Number.isFinite(Number(state)), problem);
 			assert.ok(state.length <= 255, problem);
 			return;

@@ -1,7 +1,7 @@
 /**
- * A small Home Assistant: over a real broker it discovers devices, shows the states of their entities and sends what its actions
- * send. Each behavior names its source below homeassistant/ of https://github.com/home-assistant/core (Apache-2.0). What Home
- * Assistant would log as a warning or an error fails the test.
+ * Minimal Home Assistant on a real broker: discovers devices, tracks the states of their entities and executes
+ * actions. Each behavior names its source below homeassistant/ of https://github.com/home-assistant/core
+ * (Apache-2.0). A warning or error that Home Assistant would log fails the test.
  */
 
 import assert from "node:assert/strict";
@@ -17,28 +17,28 @@ import { SimulatedEntity } from "./entity.js";
 import { identifierOf, Registry } from "./registry.js";
 import { type Component, checkDiscovery, type Discovery, type Reading } from "./schemas.js";
 
-/** mqtt/const.py, DISCOVERY_COOLDOWN, has 5 s. */
+/** mqtt/const.py, DISCOVERY_COOLDOWN, is 5 s. */
 const cooldownMs = 100;
 const birthTopic = "homeassistant/status";
 const will = { topic: birthTopic, payload: Buffer.from("offline"), qos: 0, retain: false } as const;
 
 export class SimulatedHomeAssistant {
-	/** Every message that the broker sends, replayed ones too. */
+	/** Every message from the broker, including replayed ones. */
 	readonly heard: { readonly topic: string; readonly payload: string }[] = [];
-	/** By the device's serial number, a gateway's by its topics' base: its discovery, with all components that it has. */
+	/** Discovery with all components, by serial number of a device or base topic of a gateway. */
 	readonly devices = new Map<string, Discovery>();
-	/** Of this connection: what the broker has, and events, by topic. */
+	/** Retained payloads and events of this connection by topic. */
 	readonly states = new Map<string, string>();
 	readonly registry = new Registry();
 	readonly #url: string;
 	readonly #hasBirth: boolean;
-	/** Topics of `states` that the broker has. */
+	/** Topics of `states` that are retained. */
 	readonly #retained = new Set<string>();
-	/** By topic of discovery, whose it is. */
+	/** Owner by discovery topic. */
 	readonly #ids = new Map<string, string>();
-	/** By device and key. Its user has enabled all. */
+	/** Entities by device and key, all enabled. */
 	readonly #entities = new Map<string, Map<string, SimulatedEntity>>();
-	/** By entity, what it was made of. */
+	/** Configuration of each entity. */
 	readonly #sources = new WeakMap<SimulatedEntity, string>();
 	readonly #readers = new Map<string, Set<SimulatedEntity>>();
 	readonly #events = new EventEmitter();
@@ -46,7 +46,7 @@ export class SimulatedHomeAssistant {
 	#hasDiscovered = false;
 	#failure: unknown;
 
-	/** Resolves once it has started. @param hasBirth whether it says so at the broker */
+	/** Resolves once it has started. @param hasBirth whether it publishes its birth message */
 	static async start(
 		t: TestContext,
 		{ settings }: Pick<Mosquitto, "settings">,
@@ -72,7 +72,7 @@ export class SimulatedHomeAssistant {
 		this.#client.end(true);
 	}
 
-	/** Forgets all but the registry. Resolves once it has started again. */
+	/** Restarts and forgets everything but the registry. Resolves once it has started again. */
 	async restart(): Promise<void> {
 		this.close();
 		const { devices, states } = this;
@@ -82,7 +82,7 @@ export class SimulatedHomeAssistant {
 		await nextEvent(this.#events, "started");
 	}
 
-	/** mqtt/client.py, _async_mqtt_on_connect: it subscribes to all again at each connection. */
+	/** mqtt/client.py, _async_mqtt_on_connect: subscribes to all topics again at each connection. */
 	#connect(): MqttClient {
 		const options = { protocolVersion: 5, reconnectPeriod: 50, resubscribe: false, will } as const;
 		const client = connect(this.#url, options);
@@ -90,7 +90,7 @@ export class SimulatedHomeAssistant {
 		client.on("connect", () => {
 			this.states.clear();
 			this.#retained.clear();
-			// What an entity reads is taken of it; the flag of a message says whether the broker keeps it.
+			// Entities read the payload; the message's flag tells whether it is retained.
 			client.subscribe(["homeassistant/#", "device-gateway/#"], { qos: 1, rap: true });
 			void this.#start(client);
 		});
@@ -107,7 +107,7 @@ export class SimulatedHomeAssistant {
 		return client;
 	}
 
-	/** mqtt/client.py, _async_resubscribe_and_publish_birth_message: once no more discovery comes. */
+	/** mqtt/client.py, _async_resubscribe_and_publish_birth_message: after the last discovery message. */
 	async #start(client: MqttClient): Promise<void> {
 		do {
 			this.#hasDiscovered = false;
@@ -151,25 +151,26 @@ export class SimulatedHomeAssistant {
 			entities.set(key, entity);
 			this.#configure(entity, config, shared);
 		}
-		// One that is not named any more stays: only its platform alone removes it.
+		// An unnamed component stays: only an entry with its platform alone removes it.
 		const all = Object.fromEntries([...entities].map(([key, { config }]) => [key, config]));
 		this.devices.set(id, { ...shared, components: all, removed: {} });
 	}
 
 	#configure(entity: SimulatedEntity, config: Component, shared: Pick<Discovery, "availability">): void {
 		const { entityId, topics } = entity;
-		// mqtt/entity.py, _async_discovery_callback: what has not changed is ignored.
+		// mqtt/entity.py, _async_discovery_callback: an unchanged component is ignored.
 		const source = JSON.stringify([shared, config]);
 		if (this.#sources.get(entity) === source) return;
 		this.#sources.set(entity, source);
-		// Another platform would be another entity, beside the one that is left.
+		// Another platform would create another entity beside the existing one.
 		assert.ok(
 			[undefined, config.platform].includes(entity.config.platform),
 			`${entityId}: ${config.platform}`,
 		);
 		entity.configure(config, shared.availability);
 		for (const topic of topics) if (!entity.topics.has(topic)) this.#readers.get(topic)?.delete(entity);
-		// mqtt/subscription.py, EntitySubscription: it subscribes only to a new topic, and the broker replays only that.
+		// mqtt/subscription.py, EntitySubscription: subscribes only to a new topic, whose messages the broker
+		// replays.
 		for (const topic of entity.topics) {
 			if (topics.has(topic)) continue;
 			const readers = this.#readers.get(topic) ?? new Set();
@@ -188,7 +189,7 @@ export class SimulatedHomeAssistant {
 		if (entities?.size === 0) this.devices.delete(id);
 	}
 
-	/** Resolves once it is so. Fails with the next warning that Home Assistant would have logged. */
+	/** Resolves once the condition is true. Rejects at the next warning that Home Assistant would have logged. */
 	async until(isSo: () => boolean): Promise<void> {
 		this.#check();
 		await waitUntil(isSo, async () => {
@@ -207,12 +208,12 @@ export class SimulatedHomeAssistant {
 		return this.#entities.get(deviceId)?.get(key) ?? assert.fail(`${deviceId} has no ${key}`);
 	}
 
-	/** Undefined: unknown. */
+	/** undefined: unknown. */
 	state(deviceId: string, key: string, reading?: Reading): string | undefined {
 		return this.#entities.get(deviceId)?.get(key)?.value(reading);
 	}
 
-	/** Keys of entities whose state is unknown; an event has one only after its first. */
+	/** Keys of entities with unknown state. An event has a state only after its first event. */
 	unknown(deviceId: string): readonly string[] {
 		const entities = [...(this.#entities.get(deviceId) ?? [])];
 		return entities.flatMap(([key, entity]) => {
@@ -225,7 +226,7 @@ export class SimulatedHomeAssistant {
 		await this.until(() => this.state(deviceId, key) === state);
 	}
 
-	/** mqtt/entity.py, available: with the broker, and as all its availability topics say. */
+	/** mqtt/entity.py, available: by the connection to the broker and all its availability topics. */
 	isAvailable(deviceId: string): boolean {
 		const entities = [...(this.#entities.get(deviceId)?.values() ?? [])];
 		return this.#client.connected && entities.length > 0 && entities.every(({ isAvailable }) => isAvailable);
@@ -235,7 +236,7 @@ export class SimulatedHomeAssistant {
 		for (const [topic, payload] of action(this.find(deviceId, key))) await this.publish(topic, payload);
 	}
 
-	/** Any payload to its command topic. */
+	/** Publishes any payload to its command topic. */
 	async command(deviceId: string, key: string, payload: string): Promise<void> {
 		await this.act(deviceId, key, send(payload));
 	}
@@ -248,7 +249,7 @@ export class SimulatedHomeAssistant {
 		await this.#client.publishAsync(topic, payload, { qos: 1, retain });
 	}
 
-	/** Of these topics until now. */
+	/** Number of messages at these topics so far. */
 	count(topics: RegExp): number {
 		return this.heard.filter(({ topic }) => topics.test(topic)).length;
 	}

@@ -1,4 +1,4 @@
-/** The view that announces: what is played, where, how loud, and what each device says of it. */
+/** Announce view: sound, targets, volume, and the state of each device. */
 
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { SoundList } from "../../../api/announcement.js";
@@ -50,7 +50,7 @@ function Where({ sounds, search, source }: WhereProps) {
 	);
 	const [targets, setTargets] = useState(() => targetsIn(search, app.selection.keys));
 	const [options, setOptions] = useState<PlayOptions>({});
-	/** Key of the button. A new source makes a new button, without the previous problem. Where no source is left it stays: that may be its problem. */
+	/** Key of the button: a new source replaces the button and its error. A removed source keeps both, since it may be the cause. */
 	const sources = useRef({ count: 0, latest: source });
 	if (source && source !== sources.current.latest)
 		sources.current = { count: sources.current.count + 1, latest: source };
@@ -91,7 +91,7 @@ function Where({ sounds, search, source }: WhereProps) {
 	);
 }
 
-/** Where an address says to play it. */
+/** Targets in the query of an address. */
 function targetsIn(search: string, selected: ReadonlySet<string>): Targets {
 	const fields = new URLSearchParams(search);
 	const [room, tags] = [fields.get("room"), fields.get("tags")];
@@ -101,11 +101,11 @@ function targetsIn(search: string, selected: ReadonlySet<string>): Targets {
 	return devices.length > 0 ? { devices } : { all: true };
 }
 
-/** Why some will not be heard. */
+/** Reasons why devices will not play the announcement. */
 function obstacles(devices: readonly Entry[], { volume, priority }: PlayOptions): string {
 	const here = devices.filter(({ session }) => session.connected);
 	const able = here.filter(({ session }) => session.features.includes("sound"));
-	// Older firmware plays each sound at its own volume.
+	// Firmware without a queue plays each sound at its own volume.
 	const isHeard = ({ session: { features } }: Entry) =>
 		features.includes("queue") ? priority === "urgent" : volume !== undefined;
 	const muted = able.filter((entry) => entry.vitals.volume === 0 && !isHeard(entry)).length;

@@ -1,4 +1,4 @@
-/** The latest announcements, of all people: how each goes or went, what devices say of it, and a button that plays it again. */
+/** Latest announcements of all people, with the state of each device and a button to play them again. */
 
 import { useEffect, useId } from "preact/hooks";
 import type { Play, PlayState } from "../../../api/announcement.js";
@@ -35,7 +35,7 @@ function Plays({ id, job, isLatest }: PlaysProps) {
 	const head = announcements.head(id);
 	const isUnread = !isRunning && (head?.endedAt ?? null) === null;
 	useEffect(() => {
-		// A frame does not say how it is played again.
+		// Frames do not contain the request to play it again.
 		if (isUnread) void announcements.read(id);
 	}, [announcements, id, isUnread]);
 	const again = head?.again;

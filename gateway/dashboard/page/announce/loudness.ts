@@ -1,23 +1,23 @@
-/** Loudness of one channel after ITU-R BS.1770, and samples brought to a target without clipping. */
+/** Loudness of one channel by ITU-R BS.1770, and normalization to a target without clipping. */
 
 import { sampleRate } from "../../../../device/peripherals/track.js";
 
-/** LUFS; what streaming services and voice assistants aim at. */
+/** Target in LUFS, as used by streaming services and voice assistants. */
 export const targetLoudness = -16;
-/** Of the highest sample, so that what the device's output adds between two samples does not clip: -1 dBFS. */
+/** Highest sample, -1 dBFS: headroom for inter-sample peaks. */
 const ceiling = 10 ** (-1 / 20);
-/** A difference below it is not heard as one. */
+/** Inaudible difference in dB. */
 const toleranceDb = 1;
 
 const stepLength = sampleRate / 10;
-/** Of the blocks that are measured, which overlap by three steps. */
+/** Steps in a measured block; blocks overlap by three steps. */
 const stepsPerBlock = 4;
 const absoluteGate = -70;
 const relativeGate = -10;
-/** Between two gains of the limiter: 5 ms. */
+/** Samples between two gains of the limiter: 5 ms. */
 const partLength = sampleRate / 200;
 
-/** @param weighted samples after the standard's K-weighting @returns LUFS; -Infinity for silence */
+/** @param weighted samples after K-weighting @returns LUFS; -Infinity for silence */
 export function loudnessOf(weighted: Float32Array): number {
 	const powers = blockPowers(weighted);
 	const loud = powers.filter((power) => toLoudness(power) > absoluteGate);
@@ -27,13 +27,13 @@ export function loudnessOf(weighted: Float32Array): number {
 
 export interface Levelled {
 	readonly samples: Float32Array<ArrayBuffer>;
-	/** By which it was made louder; 0: it was as loud as it should be. */
+	/** Applied gain in dB; 0 if the loudness was within tolerance. */
 	readonly gainDb: number;
 }
 
 /**
- * Brings samples to `targetLoudness`; peaks that would clip are turned down for some milliseconds.
- * @param loudness of them, finite
+ * Normalizes samples to `targetLoudness` and limits peaks that would clip.
+ * @param loudness of the samples in LUFS, finite
  */
 export function level(samples: Float32Array<ArrayBuffer>, loudness: number): Levelled {
 	const wantedDb = targetLoudness - loudness;
@@ -41,7 +41,7 @@ export function level(samples: Float32Array<ArrayBuffer>, loudness: number): Lev
 	return { samples: limit(samples, 10 ** (gainDb / 20)), gainDb };
 }
 
-/** Mean squares of the overlapping blocks; of a sound that is shorter than one, its own. */
+/** Mean squares of the overlapping blocks; of the whole sound if it is shorter than a block. */
 function blockPowers(samples: Float32Array): readonly number[] {
 	const power = (first: number, end: number) =>
 		samples.subarray(first, end).reduce((sum, sample) => sum + sample * sample, 0);
@@ -66,8 +66,8 @@ function mean(values: readonly number[]): number {
 }
 
 /**
- * Multiplies with a gain that falls before each peak and rises after it. A part's gain is the least that it and its neighbors
- * need; between the middles of two parts it goes evenly from one to the other, so it is nowhere above what a sample needs.
+ * Applies a gain that falls before each peak and rises after it. The gain of a part is the minimum that it and its neighbors need, and is
+ * interpolated linearly between the middles of parts, so no sample exceeds the ceiling.
  */
 function limit(samples: Float32Array<ArrayBuffer>, gain: number): Float32Array<ArrayBuffer> {
 	const needed = Array.from({ length: Math.ceil(samples.length / partLength) }, (_, part) => {

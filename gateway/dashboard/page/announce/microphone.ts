@@ -1,4 +1,4 @@
-/** Records with the microphone of this computer. */
+/** Recording with the microphone of this computer. */
 
 const problems: Readonly<Record<string, string>> = {
 	NotAllowedError:
@@ -8,7 +8,7 @@ const problems: Readonly<Record<string, string>> = {
 	ReferenceError: "This browser cannot record: use another one, or choose a file.",
 };
 
-/** Why this page cannot record at all; empty: it may. */
+/** Reason why this page cannot record; empty if it can. */
 export function recordingProblem(): string {
 	const local = `http://localhost:${location.port || "80"}${location.pathname}`;
 	if (!isSecureContext)
@@ -25,7 +25,7 @@ export class Microphone {
 	readonly #analyser: AnalyserNode;
 	readonly #latest: Float32Array<ArrayBuffer>;
 
-	/** @throws Error that says what to change */
+	/** @throws Error with a message to show */
 	static async open(): Promise<Microphone> {
 		let stream: MediaStream | undefined;
 		try {
@@ -50,18 +50,18 @@ export class Microphone {
 		this.#recorder.start();
 	}
 
-	/** The highest of the latest samples, 0 to 1. */
+	/** Peak of the latest samples, 0 to 1. */
 	get level(): number {
 		this.#analyser.getFloatTimeDomainData(this.#latest);
 		return this.#latest.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0);
 	}
 
-	/** Whether the system or a switch of the microphone mutes it. */
+	/** Whether the system or a hardware switch mutes the microphone. */
 	get isMuted(): boolean {
 		return this.#stream.getTracks().some(({ muted }) => muted);
 	}
 
-	/** Why it does not record any more; undefined: it does. */
+	/** Reason why the recording stopped; undefined while recording. */
 	get problem(): string | undefined {
 		if (this.#recorder.state === "recording") return undefined;
 		const isGone = this.#stream.getTracks().every(({ readyState }) => readyState === "ended");
@@ -69,7 +69,7 @@ export class Microphone {
 		return `${what}: what was recorded until then is kept.`;
 	}
 
-	/** Ends the recording, and lets the microphone go. @returns it, in a format that this browser decodes */
+	/** Stops recording and releases the microphone. @returns the recording in a format that this browser decodes */
 	async stop(): Promise<Blob> {
 		if (this.#recorder.state !== "inactive") this.#recorder.stop();
 		this.close();
@@ -77,7 +77,7 @@ export class Microphone {
 		return new Blob(this.#chunks);
 	}
 
-	/** Lets the microphone go. */
+	/** Releases the microphone. */
 	close(): void {
 		letGo(this.#stream);
 		if (this.#context.state !== "closed") void this.#context.close();

@@ -1,10 +1,10 @@
-/** How an announcement is played: its volume, whether it is urgent, and whether a chime comes first. */
+/** Options of an announcement: volume, urgency and a chime before it. */
 
 import type { AskedAnnouncement } from "../../../api/announcement.js";
 import { Check } from "../parts/field.js";
 import { Limit } from "../parts/limit.js";
 
-/** An announcement without its place. Undefined is as absent. */
+/** Announcement without targets. Undefined equals absent. */
 export type PlayOptions = {
 	readonly [F in Exclude<keyof AskedAnnouncement, "targets">]?: AskedAnnouncement[F] | undefined;
 };

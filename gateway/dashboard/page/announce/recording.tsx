@@ -1,4 +1,4 @@
-/** Records: a button, the level while it runs, and the time. */
+/** Recorder with level meter and elapsed time. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { longestSeconds } from "../../../api/announcement.js";
@@ -8,7 +8,7 @@ import { useRequest } from "../parts/use-request.js";
 import { Microphone } from "./microphone.js";
 
 interface RecordingProps {
-	/** Whether something was recorded before. */
+	/** Whether a recording exists. */
 	readonly hasDraft: boolean;
 	readonly onRecorded: (content: Blob) => void;
 }
@@ -50,7 +50,7 @@ export function Recording({ hasDraft, onRecorded }: RecordingProps) {
 
 interface RunningProps {
 	readonly microphone: Microphone;
-	/** @param why if it was not asked for */
+	/** @param why reason of an unexpected stop */
 	readonly onStop: (why?: string) => unknown;
 }
 

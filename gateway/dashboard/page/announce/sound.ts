@@ -1,4 +1,4 @@
-/** Brings what the browser can decode to what devices play. */
+/** Converts audio that the browser can decode to the format that devices play. */
 
 import { sampleRate } from "../../../../device/peripherals/track.js";
 import { magicBytes, nameFormat } from "../../../../device/sound/file-format.js";
@@ -8,35 +8,35 @@ import { level, loudnessOf } from "./loudness.js";
 
 type Samples = Float32Array<ArrayBuffer>;
 
-/** A sound as it will be played: of `sampleRate`, as loud as others. */
+/** Sound at `sampleRate` with normalized loudness. */
 export interface Draft {
 	readonly name: string;
 	readonly samples: Samples;
 	readonly seconds: number;
-	/** By which it was made louder. */
+	/** Applied gain in dB. */
 	readonly gainDb: number;
 }
 
-/** More is not read into memory. */
+/** Maximum file size, since files are loaded into memory. */
 const largestBytes = 100 << 20;
-/** LUFS: the noise of a quiet room. */
+/** Loudness of the noise in a quiet room, in LUFS. */
 const quietest = -60;
-/** The K-weighting of ITU-R BS.1770: a shelf for the head, then a high-pass filter; Q is 0.5, in decibels. */
+/** K-weighting of ITU-R BS.1770: a high shelf, then a high-pass filter with a Q of 0.5, in decibels. */
 const weighting: readonly BiquadFilterOptions[] = [
 	{ type: "highshelf", frequency: 1681.97, gain: 4 },
 	{ type: "highpass", frequency: 38.135, Q: -6.015 },
 ];
-/** A recorder ends a little after it was told to. */
+/** Tolerance for a recorder that stops late. */
 const lateSeconds = 1;
 const nothingRecorded =
 	"Nothing can be heard in the recording: check which microphone the browser uses and whether it is muted, and record again.";
 
-/** @param name of it, for the errors @throws Error that says what to change */
+/** @param name used in errors @throws Error with a message to show */
 export async function draftOf(content: Blob, name: string, isRecording: boolean): Promise<Draft> {
 	if (content.size > largestBytes)
 		throw new Error(`${name} is larger than ${largestBytes >> 20} MB: choose a shorter one.`);
 	const decoded = await decode(await content.arrayBuffer(), name).catch((error: unknown) => {
-		// Without a single sample there is nothing to decode.
+		// A recording without samples cannot be decoded.
 		throw isRecording ? new Error(nothingRecorded) : error;
 	});
 	if (decoded.duration > longestSeconds + (isRecording ? lateSeconds : 0))
@@ -50,7 +50,7 @@ export async function draftOf(content: Blob, name: string, isRecording: boolean)
 	return { name, seconds: samples.length / sampleRate, ...level(samples, loudness) };
 }
 
-/** @returns it at `sampleRate` @throws Error that says what to change */
+/** Decodes and resamples to `sampleRate`. @throws Error with a message to show */
 async function decode(content: ArrayBuffer, name: string): Promise<AudioBuffer> {
 	const kind = nameFormat(new Uint8Array(content).subarray(0, magicBytes));
 	try {
@@ -61,7 +61,7 @@ async function decode(content: ArrayBuffer, name: string): Promise<AudioBuffer> 
 	}
 }
 
-/** At most `longestSeconds` of it as one channel, by the rules of the Web Audio API. @param filters that it passes */
+/** Mixes at most `maxSoundSeconds` down to one channel by the rules of the Web Audio API. @param filters applied in order */
 async function render(buffer: AudioBuffer, filters: readonly BiquadFilterOptions[] = []): Promise<Samples> {
 	const length = Math.min(buffer.length, longestSeconds * sampleRate);
 	const context = new OfflineAudioContext(1, length, sampleRate);

@@ -1,4 +1,4 @@
-/** What is played: a recording, a file, a kept sound or a text; each can be heard first. */
+/** Source of an announcement: a recording, a file, a saved sound or a text, each with a preview. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -165,7 +165,7 @@ function DraftLine({ draft, keptAs, onKeptAs }: DraftLineProps) {
 
 interface KeptSoundsProps {
 	readonly sounds: readonly Sound[];
-	/** Id of a sound. */
+	/** Id of the selected sound. */
 	readonly chosen: string;
 	readonly onChosen: (id: string) => void;
 	readonly onRemoved: () => Promise<void>;
@@ -215,7 +215,7 @@ interface SoundLineProps {
 	readonly children: ComponentChildren;
 }
 
-/** A sound that can be heard in this browser. */
+/** Sound with a preview in this browser. */
 function SoundLine({ load, children }: SoundLineProps) {
 	const [audio] = useState(() => new Audio());
 	const [isPlaying, setPlaying] = useState(false);

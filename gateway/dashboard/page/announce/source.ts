@@ -1,4 +1,4 @@
-/** What can be announced, and the gateway's sounds. */
+/** Sources of announcements, and the gateway's sounds. */
 
 import { type AskedAnnouncement, longestName, type SoundList } from "../../../api/announcement.js";
 import { cleanText, cutText } from "../../../api/text.js";
@@ -11,7 +11,7 @@ export interface Source {
 	readonly prepare: () => Promise<Pick<AskedAnnouncement, "sound" | "text">>;
 }
 
-/** @throws Error that says what to change */
+/** @throws Error with a message to show */
 export async function readSounds(): Promise<SoundList> {
 	const list = await requestIfFound("GET /api/sounds");
 	if (list) return list;

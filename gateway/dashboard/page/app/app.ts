@@ -1,7 +1,4 @@
-/**
- * The composition root: constructs the page's parts, connects them, and passes on the gateway's frames. Views read
- * from here and listen by topic; nothing here imports a view.
- */
+/** Composition root: constructs the page's parts and dispatches the gateway's frames. Views read from it and listen by topic. */
 
 import type { ComponentType } from "preact";
 import type {
@@ -39,7 +36,7 @@ import { Subscription } from "./subscription.js";
 import { Toasts } from "./toasts.js";
 
 export class App {
-	/** Every time and age on this page is by it. */
+	/** Source of all times and ages on the page. */
 	readonly clock = new GatewayClock();
 	readonly painter = new Painter((paint) => requestAnimationFrame(paint));
 	readonly recorder = new Recorder();
@@ -57,7 +54,7 @@ export class App {
 		else if (previous) this.#compare(previous, entry);
 	});
 	readonly selection = new Selection(() => this.painter.mark("selection"));
-	/** What was just done. */
+	/** Confirmations of the latest actions. */
 	readonly toasts = new Toasts(() => this.painter.mark("jobs"));
 	readonly jobs = new Jobs<
 		CommandPart,
@@ -127,22 +124,22 @@ export class App {
 		() => this.painter.mark("rollouts"),
 		() => this.clock.now(),
 	);
-	/** What another entry of the page adds to the view that announces. */
+	/** Section that another entry of the page adds to the announce view. */
 	announcementSection: ComponentType | undefined;
-	/** What another entry of the page adds to the view of a device. */
+	/** Section that another entry of the page adds to the device view. */
 	deviceSection: ComponentType<{ readonly entry: Entry }> | undefined;
 	linkState: LinkState = { name: "connecting" };
-	/** Undefined until it is known. */
+	/** Undefined until loaded. */
 	person: Person | undefined;
-	/** As last received; undefined if the gateway is not one of several. */
+	/** Undefined for a gateway outside a cluster. */
 	cluster: FrameOf<"cluster_update"> | undefined;
-	/** When a frame was last received, in milliseconds of the gateway's clock. */
+	/** Time of the latest frame, in milliseconds of the gateway's clock. */
 	heardAt: number | undefined;
-	/** The devices that the fleet's view shows, in its order. */
+	/** Keys of the devices in the fleet view, in its order. */
 	shownKeys: readonly string[] = [];
-	/** Where the view of the fleet, and that of each room, was left: by its address. */
+	/** Scroll position of the fleet and of each room, by address. */
 	readonly places = new Map<string, Place>();
-	/** By the address of the view that they filter. */
+	/** By the address of the filtered view. */
 	readonly #queries = new Map<string, Query>();
 	readonly #subscription = new Subscription({
 		needed: () => this.#needed(),
@@ -172,22 +169,21 @@ export class App {
 			}
 			this.painter.mark("link");
 		},
-		// With the fragment, which leads on to the same view.
+		// The fragment keeps the current view.
 		onLoginNeeded: () => location.assign(`login${location.hash}`),
 	});
 
-	/** Marks `"second"`; for as long as the page is open. */
+	/** Starts to mark `"second"` and to poll readiness and quiet hours. */
 	startClock(): void {
 		setInterval(() => this.painter.mark("second"), 1000);
 		setInterval(() => {
 			if (this.linkState.name === "lost" || document.hidden) return;
 			void this.#checkReadiness();
-			// They begin and end while the page is open.
 			if (this.quietHours.value) void this.quietHours.refresh();
 		}, readinessMs);
 	}
 
-	/** What the fleet or a room is filtered by; it outlives the view, and is in the address while that is shown. */
+	/** Filter of the fleet or a room. It outlives the view, and is in the URL while the view is shown. */
 	get query(): Query {
 		return this.#queries.get(listAddress()) ?? noQuery;
 	}
@@ -199,7 +195,7 @@ export class App {
 		this.painter.mark("query");
 	}
 
-	/** Reads the address of the fleet or a room; without a query it means the latest. */
+	/** Applies the query of an address; an empty one keeps the latest query of that view. */
 	readQuery(search: string): void {
 		this.query = search === "" ? this.query : queryOf(search);
 	}
@@ -219,23 +215,23 @@ export class App {
 		return past;
 	}
 
-	/** A view shows a device, so its reports are needed. @returns a function that ends it */
+	/** Subscribes to the reports of a device. @returns a function that unsubscribes */
 	follow(key: string): () => void {
 		return this.#subscription.show(key);
 	}
 
-	/** Starts the live log of a device, or ends it. @throws Error that says why not */
+	/** Starts or stops the live log of a device. @throws Error if the gateway rejects it */
 	async setLog(deviceId: string, level: CommandOf<"set_log">["level"], seconds: number): Promise<void> {
 		const payload: CommandOf<"set_log"> = { command: "set_log", level, seconds };
 		requireAccepted(await this.#link.request({ type: "control_device", targetId: deviceId, payload }));
 	}
 
-	/** Begins the update of one device. @param selector `latest`, `custom` or a version @throws Error that says why not */
+	/** Starts the update of one device. @param selector `latest`, `custom` or a version @throws Error if the gateway rejects it */
 	async update(deviceId: string, selector: string): Promise<void> {
 		requireAccepted(await this.#link.request({ type: "trigger_ota", targetId: deviceId, version: selector }));
 	}
 
-	/** Connects, unless it is already connecting. */
+	/** Connects, unless connected or connecting. */
 	connect(): void {
 		this.#link.retryNow();
 	}
@@ -245,19 +241,19 @@ export class App {
 		return this.pendingCommands.ask(deviceId, ask, () => this.#control(deviceId, ask));
 	}
 
-	/** Has a device try settings. @param make makes them; may fail with a sentence */
+	/** Starts a trial of new settings. @param make creates them; may throw an error whose message is shown */
 	changeSettings(deviceId: string, make: () => Promise<ChangedSettings>): Promise<Attempt> {
 		return this.pendingCommands.ask(deviceId, newSettings, async () =>
 			this.#control(deviceId, { ...newSettings, value: await make() }),
 		);
 	}
 
-	/** AuditLog many devices from this page. */
+	/** Starts a plan that changes many devices. */
 	run(plan: Plan): void {
 		this.jobs.add(runPlan(plan, () => this.jobs.settle()));
 	}
 
-	/** Requests a token for a device, which the device then tries. */
+	/** Requests a new token for a device and starts a trial of it. */
 	replaceToken(deviceId: string): Promise<Attempt> {
 		return this.changeSettings(deviceId, async () => {
 			const { token } = await request("POST /api/device-tokens", { body: { deviceId } });
@@ -310,21 +306,21 @@ export class App {
 		this.#readList("firmware");
 	}
 
-	/** Of what has ended before it is known who this is, all is shown. */
+	/** Whether this person started a job; true for all jobs while the person is unknown. */
 	#isOwn(by: string | null): boolean {
 		return this.person === undefined || this.person.name === by;
 	}
 
-	/** A connection can end without a close, and the page would look live. */
+	/** Detects a connection that ended without a close frame. */
 	async #checkReadiness(): Promise<void> {
 		const heardBefore = this.heardAt;
 		await this.readiness.refresh();
-		// On a slow link the answer may be late, while frames come.
+		// On a slow link the response may be late while frames still arrive.
 		if (this.readiness.problem !== "" && this.heardAt === heardBefore) this.#link.drop();
 	}
 
 	async #readPerson(): Promise<void> {
-		// Without it the gateway refuses what a viewer may not do.
+		// Not essential: the gateway enforces the permissions.
 		this.person = await request("GET /login/state").catch(() => this.person);
 		this.painter.mark("link");
 	}
@@ -335,14 +331,14 @@ export class App {
 		else void this.firmware.refresh();
 	}
 
-	/** Acts on a change, from the summary or the device's own record. */
+	/** Reports reconnects and disconnects, from the summary or from the device's own record. */
 	#compare({ session: before }: Entry, { key, session }: Entry): void {
 		if (session.connected && session.sessionId !== before.sessionId)
 			this.pendingCommands.hear(key, { type: "connected" });
 		if (!session.connected && before.connected) this.pendingCommands.hear(key, { type: "gone" });
 	}
 
-	/** Ids of devices whose reports are needed, shown or not. */
+	/** Ids of devices whose reports are needed even if they are not shown. */
 	*#needed(): Generator<string> {
 		yield* this.pendingCommands.pending();
 		yield* this.recorder.keys();
@@ -362,40 +358,40 @@ export class App {
 	}
 }
 
-/** The address without its query. */
+/** Fragment of the current address without its query. */
 export function listAddress(): string {
 	return location.hash.split("?")[0] || "#/";
 }
 
-/** How long after their end commands are shown: those that some device has not done, and the others. */
+/** How long ended commands are shown, with and without failed devices. */
 const failedShownMs = 60 * 60_000;
 const doneShownMs = 60_000;
 
-/** How often it is asked, and how long it may take to answer. */
+/** Poll interval and timeout of the readiness check. */
 const readinessMs = 20_000;
 const answerMs = 5_000;
 
 async function readReadiness(): Promise<readonly string[]> {
 	const signal = AbortSignal.timeout(answerMs);
 	const response = await fetch("readyz", { cache: "no-store", signal });
-	// A body that is not read keeps its connection.
+	// An unread body would keep its connection open.
 	const text = await response.text();
 	if (response.status === 503) return [problemDetail(response.status, text)];
 	const { warnings = [] }: { readonly warnings?: readonly string[] } = response.ok ? JSON.parse(text) : {};
 	return warnings;
 }
 
-/** Whether it is the first report of a later start than the one before it. */
+/** Whether a message is the first report after a restart. */
 function isRestart(message: Uplink, before: StateReport | null): boolean {
 	const { uptime_seconds: uptime = 0 } = before?.health ?? {};
 	return message.type === "state_report" && message.health.uptime_seconds < uptime;
 }
 
-/** What the fleet's view returns to. */
+/** Position that a list view restores. */
 export interface Place {
 	/** CSS pixels. */
 	readonly scrollTop: number;
-	/** The device that was opened from it. */
+	/** Device that was opened from the list. */
 	readonly key: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** The gateway's records of a device: its last 24 hours, restarts, versions, updates and crashes. */
+/** Gateway's records of a device: its last 24 hours, restarts, versions, updates and crashes. */
 
 import type { DeviceDetails, Past } from "../../../api/device.js";
 import { request } from "./gateway.js";

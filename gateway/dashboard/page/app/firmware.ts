@@ -1,4 +1,4 @@
-/** The firmware that the gateway offers: requested when a view needs it, and kept for all views. */
+/** Firmware that the gateway offers, loaded when a view needs it and shared by all views. */
 
 import { problemDetail } from "../../../api/client/request.js";
 import type { Catalog, UploadStatus } from "../../../api/firmware.js";
@@ -10,9 +10,9 @@ export interface Upload {
 	/** It waits for the gateway to be reached. */
 	readonly name: "waiting" | "sending" | "checking" | "refused" | "taken";
 	readonly filename: string;
-	/** 0 to 100, of what has been sent. */
+	/** Percentage of the file that was sent. */
 	readonly percent?: number;
-	/** Why it was refused. */
+	/** Reason of the rejection. */
 	readonly reason?: string;
 }
 
@@ -20,11 +20,11 @@ export class FirmwareStore {
 	readonly #onChanged: () => void;
 	readonly #isLive: () => boolean;
 	readonly #known: Resource<{ readonly catalog: Catalog; readonly status: UploadStatus }>;
-	/** By the catalog; another function with each new one. */
+	/** Finds updates in the current catalog; a new function for each catalog. */
 	findUpdate: FindUpdate = updatesOf(undefined);
 	upload: Upload | undefined;
 	#sending: XMLHttpRequest | undefined;
-	/** Sends the file that waits. */
+	/** Sends the waiting file. */
 	#resume = () => {};
 
 	/** @param isLive whether the gateway can be reached */
@@ -49,12 +49,11 @@ export class FirmwareStore {
 		return this.#known.value?.status;
 	}
 
-	/** Why it could not be read; empty: it could. */
+	/** Error of the latest request; empty after a success. */
 	get problem(): string {
 		return this.#known.problem;
 	}
 
-	/** Reads it from the gateway again. */
 	refresh(): Promise<void> {
 		return this.#known.refresh();
 	}
@@ -64,12 +63,12 @@ export class FirmwareStore {
 		this.#resume();
 	}
 
-	/** Everything that a device can be updated to. */
+	/** All firmware that a device can be updated to. */
 	get choices(): readonly Firmware[] {
 		return firmwareOf(this.catalog, this.status);
 	}
 
-	/** The catalog's latest release. */
+	/** Latest release of the catalog. */
 	get latest(): Firmware | undefined {
 		const latest = this.catalog?.latest;
 		return this.choices.find(({ selector }) => selector === latest);
@@ -93,7 +92,7 @@ export class FirmwareStore {
 		this.#onChanged();
 	}
 
-	/** By XMLHttpRequest, since fetch does not report how much was sent. */
+	/** Uploads with XMLHttpRequest, since fetch does not report progress. */
 	#upload(file: File, signature: File | undefined): void {
 		const { name: filename } = file;
 		const request = new XMLHttpRequest();

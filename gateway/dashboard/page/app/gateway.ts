@@ -1,4 +1,4 @@
-/** Requests of the page to its gateway. */
+/** HTTP client of the page's gateway. */
 
 import { createClient } from "../../../api/client/request.js";
 

@@ -1,4 +1,4 @@
-/** Hooks by which views follow the page's state. */
+/** Hooks that subscribe views to the state of the page. */
 
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "preact/hooks";
@@ -20,12 +20,12 @@ export function useApp(): App {
 	return app;
 }
 
-/** As `useApp`; renders again in the frame after one of the topics was marked. */
+/** Returns the app and renders the view again in the frame after one of the topics was marked. */
 export function useTopic(...names: readonly Topic[]): App {
 	const app = useApp();
 	const { painter } = app;
 	const [, render] = useReducer((count: number, _: undefined) => count + 1, 0);
-	// Not useEffect, which waits for the frame and would miss changes until then.
+	// useEffect would run after the next frame and miss changes until then.
 	useLayoutEffect(() => {
 		const ends = names.map((name) => painter.listen(name, () => render(undefined)));
 		return () => {
@@ -35,12 +35,12 @@ export function useTopic(...names: readonly Topic[]): App {
 	return app;
 }
 
-/** Undefined once the device is forgotten. */
+/** Returns undefined for an unknown or forgotten device. */
 export function useDevice(key: string): Entry | undefined {
 	return useTopic(`device ${key}`).fleet.get(key);
 }
 
-/** As `useDevice`, and requests each of its reports. */
+/** Like `useDevice`, and subscribes to the device's reports. */
 export function useFollowedDevice(key: string): Entry | undefined {
 	const app = useApp();
 	useEffect(() => app.follow(key), [app, key]);
@@ -52,12 +52,12 @@ export function usePast(key: string): KnownPast | undefined {
 	return useTopic(`record ${key}`).past(key).value;
 }
 
-/** Whether requests reach the gateway. */
+/** Whether the page is connected to the gateway. */
 export function useIsLive(): boolean {
 	return useTopic("link").linkState.name === "live";
 }
 
-/** After this time a gateway that was stopped has not just been restarted. */
+/** Time within which a stopped gateway is assumed to be restarting. */
 const gatewayRestartMs = 60_000;
 
 /** How the gateway is while it does not answer; undefined: the page is connected to it. */
@@ -70,17 +70,14 @@ export function useGatewayAbsence(): "is restarting" | "cannot be reached" | und
 		: "cannot be reached";
 }
 
-/**
- * Whether this person can change something now. What a role may do is said below the header.
- * @param action undefined: something that is for monitors alone
- */
+/** Whether the person may perform an action now. @param action default: any action reserved for monitors */
 export function useMayChange(action?: Action): boolean {
 	const { person } = useApp();
 	const isLive = useIsLive();
 	return isLive && (!person || mayDo(person, action ?? "trigger_ota"));
 }
 
-/** Something that a view alone shows: read with each connection. @param everyMs how often it is also read while the page is seen */
+/** Loads data for one view, again after each reconnect. @param everyMs also reloads it at this interval while the page is visible */
 export function useResource<T>(read: () => Promise<T>, everyMs?: number): Resource<T> {
 	const isLive = useIsLive();
 	const [, render] = useReducer((count: number, _: undefined) => count + 1, 0);
@@ -94,7 +91,7 @@ export function useResource<T>(read: () => Promise<T>, everyMs?: number): Resour
 	return resource;
 }
 
-/** @param name undefined: it is not requested @returns whether the gateway has this route; undefined: not known yet */
+/** @param name undefined sends no request @returns whether the gateway has this route; undefined until known */
 export function useHasRoute(name: "GET /api/audit" | "GET /api/backup" | undefined): boolean | undefined {
 	const find = async () =>
 		name !== undefined &&
@@ -105,14 +102,14 @@ export function useHasRoute(name: "GET /api/audit" | "GET /api/backup" | undefin
 	return useResource(find).value;
 }
 
-/** Has the gateway's firmware read, first for this view and then at each change. */
+/** Loads the gateway's firmware for this view and again after each change. */
 export function useFirmware(): FirmwareStore {
 	const { firmware } = useTopic("firmware");
 	useEffect(() => void firmware.refresh(), [firmware]);
 	return firmware;
 }
 
-/** The gateway's clock, which ticks once in `intervalMs`. */
+/** Time of the gateway's clock, updated every `intervalMs`. */
 export function useNow(intervalMs: number): number {
 	const { clock } = useApp();
 	const [ticks, tick] = useReducer((count: number, _: undefined) => count + 1, 0);
@@ -123,9 +120,9 @@ export function useNow(intervalMs: number): number {
 	return useMemo(() => clock.now(), [clock, clock.aheadMs, ticks]);
 }
 
-/** PendingCommands before the page is left, which would stop what it has begun. */
+/** Asks for confirmation before the page is left. */
 export function useLeaveWarning(isOn: boolean): void {
-	// Not useEffect, which waits for the next frame: it could be left before.
+	// useEffect would run after the next frame; the page could be left before.
 	useLayoutEffect(() => {
 		if (!isOn) return;
 		const onLeave = (event: Event) => event.preventDefault();
@@ -134,7 +131,7 @@ export function useLeaveWarning(isOn: boolean): void {
 	}, [isOn]);
 }
 
-/** By the first part of an address's path. */
+/** Views by the first path segment of the fragment. */
 const views = {
 	rooms: "room",
 	devices: "device",
@@ -150,18 +147,17 @@ const views = {
 
 export interface Route {
 	readonly view: "fleet" | (typeof views)[keyof typeof views];
-	/** Of a device; of a room its name, empty for the devices without one; or the part of the settings. */
+	/** Key of a device; name of a room, empty for devices without one; or part of the settings. */
 	readonly key: string;
-	/** Of a device. */
 	readonly tab: DeviceTab;
-	/** As in an address: "?state=away", or empty. */
+	/** Query such as "?state=away", or empty. */
 	readonly search: string;
 }
 
 export const deviceTabs = ["overview", "history", "firmware", "settings", "log"] as const;
 export type DeviceTab = (typeof deviceTabs)[number];
 
-/** The view that the address names, by its fragment: it works below any path, without a request. */
+/** Route of the fragment, which works below any path and without a request. */
 export function useRoute(): Route {
 	const [hash, setHash] = useState(location.hash);
 	useEffect(() => {
@@ -172,14 +168,14 @@ export function useRoute(): Route {
 	return useMemo(() => routeOf(hash), [hash]);
 }
 
-/** @param hash the fragment of an address; a bad percent escape in it stands for itself */
+/** @param hash fragment of an address; invalid percent escapes are kept as they are */
 export function routeOf(hash: string): Route {
 	const [path = "", ...rest] = hash.replace(/^#\//, "").split("?");
 	const [first = "", key = "", part = ""] = path.split("/").map(decode);
 	const view = Object.entries(views).find(([name]) => name === first)?.[1] ?? "fleet";
 	return {
 		view: view === "device" && key === "" ? "fleet" : view,
-		// Earlier links have the Wi-Fi by itself.
+		// Earlier links use #/wifi.
 		key: first === "wifi" ? first : key,
 		tab: deviceTabs.find((tab) => tab === part) ?? "overview",
 		search: rest.length > 0 ? `?${rest.join("?")}` : "",
@@ -190,35 +186,35 @@ export function deviceAddress(key: string, tab: DeviceTab = "overview"): string 
 	return `#/devices/${encodeURIComponent(key)}${tab === "overview" ? "" : `/${tab}`}`;
 }
 
-/** @param room undefined: of the devices without one */
+/** @param room undefined for the devices without one */
 export function roomAddress(room: string | undefined): string {
 	return `#/rooms/${encodeURIComponent(room ?? "")}`;
 }
 
-/** Of the devices that match an expression of tags. */
+/** Address of the fleet filtered by a tag expression. */
 export function tagAddress(tags: string): string {
 	return `#/?${new URLSearchParams({ tags })}`;
 }
 
-/** Of the view that updates these devices; many are not named in it. */
+/** Address of the firmware view for these devices. */
 export function updateAddress(keys: ReadonlySet<string>): string {
 	return `#/firmware?${new URLSearchParams({ devices: deviceList(keys) })}`;
 }
 
-/** Of the view that announces: in a room, on these devices, or on all. */
+/** Address of the announce view for a room, for these devices, or for all. */
 export function announceAddress(on: { readonly room?: string; readonly keys?: ReadonlySet<string> } = {}) {
 	const { room, keys } = on;
 	const query = room !== undefined ? { room } : keys && { devices: deviceList(keys) };
 	return query ? `#/announce?${new URLSearchParams(query)}` : "#/announce";
 }
 
-/** Of the view of times, with the quiet hours of a room or a device. */
+/** Address of the schedules view with the quiet hours of a room or a device. */
 export function schedulesAddress(of: { readonly room?: string; readonly device?: string } = {}): string {
 	const query = new URLSearchParams(of).toString();
 	return query ? `#/times?${query}` : "#/times";
 }
 
-/** The devices that an address means, as the two functions above write it. */
+/** Devices listed in an address by `updateAddress` or `announceAddress`. */
 export function listedDevices(devices: string, selected: ReadonlySet<string>): ReadonlySet<string> {
 	return devices === "selected" ? selected : new Set(devices.split(",").filter(Boolean));
 }

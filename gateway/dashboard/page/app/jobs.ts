@@ -1,41 +1,41 @@
-/** What the gateway does to many devices, and each device's answer. It outlives this page: commands, or announcements. */
+/** Jobs of the gateway, commands or announcements for many devices, with the result of each device. They outlive this page. */
 
 import { type Counts, Job, type JobKind, type Part } from "../model/job.js";
 
-/** As a list has it. */
+/** Job without its devices, as listed. */
 interface Head<P extends Part> {
 	readonly id: string;
-	/** The name of a token; null: none. */
+	/** Name of the token that started it; null if unknown. */
 	readonly by: string | null;
-	/** ISO 8601, as the other. */
+	/** ISO 8601, like `endedAt`. */
 	readonly createdAt: string;
 	readonly endedAt: string | null;
 	readonly counts: Counts<P>;
 }
 
-/** Requests for jobs of one kind. @template B what starts one */
+/** Requests for jobs of one kind. @template B body that starts a job */
 export interface JobRequests<H, P, B> {
 	start(body: B): Promise<{ readonly id: string }>;
-	/** Without their devices. */
+	/** Lists jobs without their devices. */
 	list(): Promise<readonly H[]>;
 	read(id: string): Promise<H & { readonly devices: readonly P[] }>;
 	stop(id: string): Promise<unknown>;
 }
 
-/** @template H as a list has it @template T what its title is made of */
+/** @template H listed job @template T fields for the title */
 export interface JobsOptions<P extends Part, T, H, B> {
 	readonly requests: JobRequests<H, P, B>;
 	readonly kind: JobKind<P["state"]>;
 	readonly titleOf: (head: T) => string;
-	/** Whether one that has ended is shown, this long ago. */
+	/** Whether to show a job that ended `agoMs` ago. */
 	readonly isShown: (head: Pick<Head<P>, "by" | "counts">, agoMs: number) => boolean;
 	readonly now: () => number;
 	readonly onChanged: () => void;
-	/** Called once all devices of one have done it: it is not shown any more. */
+	/** Called when all devices of a job succeeded; the job is then hidden. */
 	readonly onDone?: (title: string, devices: number) => void;
 }
 
-/** As a frame reports it, or a list with the devices that have changed since. */
+/** Change of a job: a frame, or a listed job with its changed devices. */
 interface JobChange<P extends Part> extends Omit<Head<P>, "endedAt"> {
 	readonly devices: readonly P[];
 	readonly isOver: boolean;
@@ -45,43 +45,43 @@ export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
 	readonly #options: JobsOptions<P, T, H, B>;
 	readonly #jobs = new Map<string, Job<P>>();
 	readonly #heads = new Map<string, H>();
-	/** Ids: a late message about one does not show it again. */
+	/** Ids of dismissed jobs, which a late message must not show again. */
 	readonly #dismissed = new Set<string>();
 
 	constructor(options: JobsOptions<P, T, H, B>) {
 		this.#options = options;
 	}
 
-	/** The oldest first. */
+	/** Jobs, the oldest first. */
 	get all(): readonly (readonly [id: string, job: Job<P>])[] {
 		return [...this.#jobs].sort(([, a], [, b]) => a.createdAt.localeCompare(b.createdAt));
 	}
 
-	/** Whether something is done that ends with this page. */
+	/** Whether a running job would end with this page. */
 	get needsPage(): boolean {
 		return [...this.#jobs.values()].some(({ isOfPage, isRunning }) => isOfPage && isRunning);
 	}
 
-	/** As it was read last; undefined: it was not. */
+	/** Listed job as last loaded; undefined if it was not. */
 	head(id: string): H | undefined {
 		return this.#heads.get(id);
 	}
 
-	/** Starts one at the gateway. @throws {Rejection} */
+	/** Starts a job of the gateway. @throws {Rejection} */
 	async start(body: B): Promise<void> {
 		const { id } = await this.#options.requests.start(body);
 		await this.read(id);
 	}
 
-	/** Something is done by this page. */
+	/** Adds a job of this page. */
 	add(job: Job<P>): void {
 		this.#jobs.set(`here ${this.#jobs.size} ${Date.now()}`, job);
 		this.settle();
 	}
 
-	/** Removes what has ended from view, also from that of a page that is opened later. */
+	/** Hides an ended job, also for pages that are opened later. */
 	dismiss(id: string): void {
-		// What the gateway has forgotten needs no more.
+		// The gateway may no longer have the job.
 		if (!this.#jobs.get(id)?.isOfPage) this.#options.requests.stop(id).catch(() => {});
 		this.#jobs.delete(id);
 		this.#dismissed.add(id);
@@ -100,7 +100,7 @@ export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
 		this.settle();
 	}
 
-	/** Some may have ended. */
+	/** Removes jobs whose devices all succeeded. */
 	settle(): void {
 		const { onDone, onChanged } = this.#options;
 		if (onDone)
@@ -112,9 +112,9 @@ export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
 		onChanged();
 	}
 
-	/** There is a connection: what has ended meanwhile is not sent again. */
+	/** Reloads jobs after a connect, since frames about ended jobs are not repeated. */
 	async onLive(): Promise<void> {
-		// What fails is read again with the next connection.
+		// After a failure the next connection tries again.
 		const heads = await this.#options.requests.list().catch(() => []);
 		for (const head of heads) {
 			const wasRunning = this.#jobs.get(head.id)?.isRunning;
@@ -128,7 +128,7 @@ export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
 		this.#options.onChanged();
 	}
 
-	/** Reads one with all its devices; what cannot be read stays as it was. */
+	/** Loads a job with all its devices; keeps the known state on failure. */
 	async read(id: string): Promise<void> {
 		const read = await this.#options.requests.read(id).catch(() => undefined);
 		if (read) this.#update(read, read.devices);

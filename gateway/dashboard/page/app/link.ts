@@ -1,30 +1,28 @@
-/** The page's WebSocket: it reconnects by itself, reports its state, and gives every request exactly one answer. */
+/** WebSocket of the page. It reconnects automatically, reports its state and resolves each request exactly once. */
 
 import type { MonitorFrame } from "../../../api/frames.js";
 import type { Answer } from "../model/pending-commands.js";
 import { claimSocket } from "./socket.js";
 
 export type LinkState =
-	/** With the devices that have come, once the first have. */
+	/** Counts of devices are present once the first were received. */
 	| { readonly name: "connecting"; readonly loaded?: number; readonly total?: number }
 	| { readonly name: "live" }
-	/** Times in milliseconds of the gateway's clock. */
+	/** Times are in milliseconds of the gateway's clock. */
 	| {
 			readonly name: "lost";
 			readonly since: number;
 			readonly retryAt: number;
-			/** The gateway has said that it stops. */
+			/** Whether the gateway announced its shutdown. */
 			readonly isExpected: boolean;
 	  };
 
 export interface LinkOptions {
 	readonly now: () => number;
-	/** @param text the frame as it came */
+	/** @param text unparsed frame */
 	readonly onFrame: (frame: MonitorFrame, text: string) => void;
-	/** Requests can be sent. */
 	readonly onOpen: () => void;
 	readonly onState: (state: LinkState) => void;
-	/** A person must log in. */
 	readonly onLoginNeeded: () => void;
 }
 
@@ -58,7 +56,7 @@ export class Link {
 	#requestCount = 0;
 	#lostSince: number | undefined;
 	#isExpected = false;
-	/** Devices of the snapshot that have come. */
+	/** Number of received devices of the snapshot. */
 	#loaded = 0;
 
 	constructor(options: LinkOptions) {
@@ -70,14 +68,14 @@ export class Link {
 		});
 	}
 
-	/** Connects, unless it is connected or about to be. */
+	/** Connects now, unless connected or connecting. */
 	retryNow(): void {
 		if (this.#socket) return;
 		window.clearTimeout(this.#retryTimer);
 		this.#connect();
 	}
 
-	/** The gateway does not answer, though the connection has not been closed. */
+	/** Abandons a connection on which the gateway no longer responds. */
 	drop(): void {
 		if (this.#socket) this.#drop(this.#socket);
 	}
@@ -110,14 +108,14 @@ export class Link {
 			if (this.#socket === socket) this.#options.onOpen();
 		};
 		const onClose = async () => {
-			// A browser does not say why it was refused.
+			// Browsers do not report why a handshake failed.
 			if (!isOpened && (await isLoginNeeded())) this.#options.onLoginNeeded();
 			else this.#drop(socket);
 		};
 		socket.addEventListener("message", ({ data }) => onMessage(String(data)));
 		socket.addEventListener("open", onOpen);
 		socket.addEventListener("close", ({ code }) => {
-			// The login has ended, or the page was refused for another reason: it does not wait to be sure.
+			// The login may have ended: check it, as after a rejected handshake.
 			if (code === policyViolation) isOpened = false;
 			if (code === goingAway) this.#isExpected = true;
 			return onClose();
@@ -133,7 +131,7 @@ export class Link {
 		if (frame.type === "error")
 			return this.#answer(frame.requestId, { isAccepted: false, code: frame.code, message: frame.message });
 		this.#options.onFrame(frame, text);
-		// Until all devices are received, the page shows the old state.
+		// The page shows the previous state until all devices are received.
 		if (!completesSnapshot(frame)) return this.#onPart(frame);
 		this.#retryMs = firstRetryMs;
 		this.#lostSince = undefined;
@@ -156,7 +154,7 @@ export class Link {
 		resolve?.(answer);
 	}
 
-	/** No effect on a socket that was abandoned. */
+	/** Schedules a reconnect; has no effect on an abandoned socket. */
 	#drop(socket: WebSocket): void {
 		if (this.#socket !== socket) return;
 		this.#socket = undefined;
@@ -172,14 +170,14 @@ export class Link {
 	}
 }
 
-/** Whether the gateway refuses this page's login. */
+/** Whether the gateway rejects the login of this page. */
 async function isLoginNeeded(): Promise<boolean> {
 	const signal = AbortSignal.timeout(loginMs);
 	const answer = await fetch("login/state", { cache: "no-store", signal }).catch(() => undefined);
 	return answer?.status === 401;
 }
 
-/** Whether all devices are received with this frame. */
+/** Whether this frame is the last one of a snapshot. */
 function completesSnapshot(frame: MonitorFrame): boolean {
 	if (frame.type !== "status_update" && frame.type !== "summary") return false;
 	return frame.remaining === 0 || (frame.reason === "snapshot" && frame.remaining === undefined);

@@ -1,12 +1,12 @@
 /**
- * Notifies views that their content has changed, all together, once a frame. A thousand devices report hundreds of
- * times a second; a view that painted each report would paint more than the screen shows.
+ * Notifies views of changes at most once per frame. A thousand devices report hundreds of times a second, which is more than the screen
+ * can show.
  */
 
-/** What views listen to. */
+/** Subjects that views listen to. */
 export type Topic =
 	| "link"
-	/** Which devices there are, or what lists are sorted and filtered by. */
+	/** Set of devices, or fields by which lists are sorted and filtered. */
 	| "list"
 	| `device ${string}`
 	| `record ${string}`
@@ -14,7 +14,7 @@ export type Topic =
 	| "rollouts"
 	| "query"
 	| "selection"
-	/** The keys of the listed devices. */
+	/** Keys of the listed devices. */
 	| "shown"
 	| "jobs"
 	| "refusals"
@@ -30,12 +30,12 @@ export class Painter {
 	readonly #requestFrame: (paint: () => void) => unknown;
 	#isRequested = false;
 
-	/** @param requestFrame calls its argument before the next frame is drawn */
+	/** @param requestFrame schedules its argument before the next frame, such as requestAnimationFrame */
 	constructor(requestFrame: (paint: () => void) => unknown) {
 		this.#requestFrame = requestFrame;
 	}
 
-	/** A topic has changed. */
+	/** Schedules a notification of the topic's listeners. */
 	mark(topic: Topic): void {
 		this.#changed.add(topic);
 		if (this.#isRequested) return;
@@ -43,7 +43,7 @@ export class Painter {
 		this.#requestFrame(() => this.#paint());
 	}
 
-	/** @returns a function that ends the listening */
+	/** @returns a function that removes the listener */
 	listen(topic: Topic, listener: () => void): () => void {
 		const listeners = this.#listeners.get(topic) ?? new Set();
 		this.#listeners.set(topic, listeners.add(listener));

@@ -1,21 +1,21 @@
-/** AuditLog of many devices that need a request for each: tokens, rooms and forgetting. This page makes them, a few at a time. */
+/** Changes of many devices with one request each, such as tokens, rooms and removal. This page sends a few at a time. */
 
 import { messageOf } from "../../../api/client/request.js";
 import type { CommandState } from "../../../api/statuses.js";
 import { commandKind, Job } from "../model/job.js";
 
 export interface Plan {
-	/** Such as "New tokens". */
+	/** For example "New tokens". */
 	readonly title: string;
 	readonly keys: readonly string[];
 	readonly atATime: number;
-	/** After the first failure no other device begins. */
+	/** Skips the remaining devices after the first failure. */
 	readonly stopsAtFailure?: boolean;
-	/** AuditLog one device. Fails with an error that says why it was not done. */
+	/** Changes one device. Rejects with the reason of a failure. */
 	readonly change: (key: string) => Promise<unknown>;
 }
 
-/** Begins a plan. @param onChanged called with each step */
+/** Starts a plan. @param onChanged called after each step */
 export function runPlan(plan: Plan, onChanged: () => void): Job {
 	const { title, keys, atATime } = plan;
 	const waiting = keys[Symbol.iterator]();

@@ -1,4 +1,4 @@
-/** Keeps the messages of the devices that were shown, for plots and the log. */
+/** Records messages of the devices that were shown, for plots and the log. */
 
 import type { StateReport, Uplink } from "../../../../device/protocol/messages.js";
 import { newLines } from "../../../api/client/trace-lines.js";
@@ -8,19 +8,19 @@ import { UplinkLog } from "../model/uplink-log.js";
 
 export interface Record {
 	readonly series: Series;
-	/** Messages, and each line of the live log. */
+	/** Messages and lines of the live log. */
 	readonly log: UplinkLog;
-	/** The last line of the live log. */
+	/** Last line of the live log. */
 	readonly trace: { last: { readonly text: string } | undefined };
 }
 
-/** Devices whose records are kept; beyond it the one shown longest ago is dropped. */
+/** Number of recorded devices; the least recently shown is evicted. */
 const recordsKept = 8;
 
 export class Recorder {
 	readonly #records = new Map<string, Record>();
 
-	/** Begins or goes on to record a device. */
+	/** Starts or continues to record a device. */
 	watch(key: string): Record {
 		const record = this.#records.get(key) ?? {
 			series: new Series(),
@@ -34,7 +34,7 @@ export class Recorder {
 		return record;
 	}
 
-	/** The devices that are recorded. */
+	/** Keys of the recorded devices. */
 	keys(): Iterable<string> {
 		return this.#records.keys();
 	}

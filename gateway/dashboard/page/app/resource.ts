@@ -1,4 +1,4 @@
-/** Something of the gateway as it was last read, to be read again when it may have changed. */
+/** Cached data of the gateway that is reloaded when it may have changed. */
 
 import { messageOf } from "../../../api/client/request.js";
 
@@ -10,24 +10,24 @@ export class Resource<T> {
 	#reading: Promise<void> | undefined;
 	#isAskedAgain = false;
 
-	/** @param onChanged called with what was read; undefined: it could not be */
+	/** @param onChanged called with the loaded value; undefined after a failure */
 	constructor(read: () => Promise<T>, onChanged: (value: T | undefined) => void) {
 		this.#read = read;
 		this.#onChanged = onChanged;
 	}
 
-	/** Undefined before it was read; what cannot be read again stays as it was. */
+	/** Last loaded value, kept after a failed reload; undefined before the first. */
 	get value(): T | undefined {
 		return this.#value;
 	}
 
-	/** Something has changed it since. */
+	/** Replaces the value after a known change. */
 	set value(value: T) {
 		this.#value = value;
 		this.#onChanged(value);
 	}
 
-	/** Why it could not be read the last time; empty: it could. */
+	/** Error of the latest request; empty after a success. */
 	get problem(): string {
 		return this.#problem;
 	}
@@ -36,7 +36,7 @@ export class Resource<T> {
 		return this.#reading !== undefined;
 	}
 
-	/** Reads it. At most one request runs; calls meanwhile repeat it once. */
+	/** Reloads the value. At most one request runs; calls meanwhile repeat it once. */
 	refresh(): Promise<void> {
 		this.#isAskedAgain = this.isReading;
 		this.#reading ??= this.#readAll();

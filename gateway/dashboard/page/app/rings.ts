@@ -1,7 +1,6 @@
 /**
- * Draws the LED rings as the devices show them: with the firmware's own patterns, on a canvas in place of LEDs. One
- * clock moves all, and equal rings are drawn once and copied; only visible ones, and none if a person prefers less
- * motion.
+ * Renders the LED rings of devices on canvases with the firmware's own patterns. One clock animates all visible rings; equal ones are
+ * drawn once and copied. Rings are still if the user prefers reduced motion.
  */
 
 import type { PixelStrip } from "../../../../device/host.js";
@@ -19,14 +18,14 @@ export interface Look {
 	readonly state: LedState;
 	/** 0 to 1. */
 	readonly brightness: number;
-	/** Over the state. */
+	/** Light that overlays the state. */
 	readonly light?: ShownLight | undefined;
 }
 
-/** Of the canvas' width. */
+/** Fractions of the canvas width. */
 const radius = 0.385;
 const thickness = 0.17;
-/** Of a pixel, and of its glow, where the ring has up to 12. */
+/** Radii of a pixel and of its glow on a ring of up to 12 pixels. */
 const pixelRadius = 0.053;
 const glowRadius = 0.113;
 
@@ -34,7 +33,7 @@ interface Ring {
 	pixels: number;
 	look: Look | undefined;
 	isVisible: boolean;
-	/** Number of the frame that is drawn; undefined: none is. */
+	/** Number of the drawn frame; undefined before the first. */
 	frame: number | undefined;
 }
 
@@ -71,7 +70,7 @@ export class Rings {
 		this.#rings.delete(canvas);
 	}
 
-	/** @param delayMs until which nothing moves */
+	/** Schedules the next frame. @param delayMs time without motion */
 	#wake(delayMs = 0): void {
 		if (this.#isAwake) return;
 		if (delayMs > 0) {
@@ -99,7 +98,7 @@ export class Rings {
 			const size = Math.round(canvas.clientWidth * Math.min(devicePixelRatio, 2));
 			const context = canvas.getContext("2d");
 			if (!context || size === 0) continue;
-			// This also clears it.
+			// Setting the size clears the canvas.
 			canvas.width = size;
 			canvas.height = size;
 			const name = `${size} ${pixels} ${JSON.stringify(look)}`;
@@ -141,7 +140,7 @@ function colorsOf(length: number, { state, brightness, light }: Look, timeMs: nu
 	return colors;
 }
 
-/** @param context of one unit in both directions */
+/** @param context scaled to one unit in both directions */
 function drawRing(
 	context: CanvasRenderingContext2D,
 	pixels: number,

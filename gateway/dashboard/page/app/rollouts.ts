@@ -1,4 +1,4 @@
-/** The gateway's rollouts, as last received, and the requests of a person to them. */
+/** Rollouts of the gateway, and requests that change them. */
 
 import type {
 	Preview,
@@ -30,7 +30,7 @@ export class Rollouts {
 		this.#list = new Resource(() => request("GET /api/rollouts"), onChanged);
 	}
 
-	/** The newest first. */
+	/** All rollouts, the newest first. */
 	get all(): readonly RolloutHead[] {
 		return this.#list.value?.rollouts ?? [];
 	}
@@ -40,7 +40,7 @@ export class Rollouts {
 		return this.#details.get(id)?.value;
 	}
 
-	/** Reads the list again, and the details that are shown. What cannot be read stays as it was. */
+	/** Reloads the list and the loaded details; keeps the known state on failure. */
 	async refresh(): Promise<void> {
 		for (const details of this.#details.values()) void details.refresh();
 		await this.#list.refresh();
@@ -61,7 +61,6 @@ export class Rollouts {
 		await details.refresh();
 	}
 
-	/** A rollout has changed. */
 	onUpdate({ type: _, status, ...change }: RolloutUpdate): void {
 		const { id } = change;
 		const head = this.all.find((one) => one.id === id);
@@ -73,7 +72,7 @@ export class Rollouts {
 		}
 		const next = { ...head, ...change, status };
 		this.#list.value = { rollouts: this.all.map((one) => (one === head ? next : one)) };
-		// A list that is on its way may be older than this.
+		// A pending list may be older than this update.
 		if (isOver(next) !== isOver(head) || this.#list.isReading) void this.refresh();
 		else if (this.#details.has(id)) void this.read(id);
 	}
@@ -93,7 +92,7 @@ export class Rollouts {
 		return this.#change(async () => {
 			const params = { id };
 			const next = await request(`POST /api/rollouts/:id/${action}`, { params, revision });
-			// Retried devices would only be queued where failures have stopped it.
+			// A rollout paused by failures would only queue the retried devices.
 			if (action === "retry" && next.pausedBecause === "failures")
 				await request("POST /api/rollouts/:id/resume", { params, revision: next.revision });
 		});

@@ -1,11 +1,11 @@
 /**
- * Opens the page's WebSocket. On a slow connection the page's script takes seconds to come; so a script in its head (early.ts)
- * opens the first socket, and keeps what comes until Link takes it over: the first devices, as the others wait for a message.
+ * Opens the WebSocket of the page. On a slow connection the main script takes seconds to load, so a script in the document head
+ * (early.ts) opens the first socket and buffers the first devices until Link claims it.
  */
 
 export interface OpenedSocket {
 	readonly socket: WebSocket;
-	/** What has come, the oldest first. */
+	/** Received frames, the oldest first. */
 	readonly texts: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export function openSocket(): OpenedSocket {
 	return { socket, texts };
 }
 
-/** The socket of the page's head the first time, then new ones. From now on nothing is kept. */
+/** Returns the early socket on the first call, then new ones, and stops buffering. */
 export function claimSocket(): OpenedSocket {
 	const taken = window.earlySocket ?? openSocket();
 	delete window.earlySocket;

@@ -1,6 +1,6 @@
 /**
- * What the page asks the gateway for: a summary of all devices, and the reports of those that are on screen or have a command
- * pending. All reports of a large fleet would keep a browser busy with devices that are not shown.
+ * Subscription of the page: the summary of all devices, and the reports of those that are on screen or have a pending command. All
+ * reports of a large fleet would overload the browser.
  */
 
 import { subscribedDevicesAtMost } from "../../../api/subscription.js";
@@ -8,7 +8,7 @@ import { subscribedDevicesAtMost } from "../../../api/subscription.js";
 import type { Answer } from "../model/pending-commands.js";
 
 export interface SubscriptionOptions {
-	/** Ids of devices whose reports are needed beside those shown; they come before these. */
+	/** Ids of devices whose reports are needed even if not shown; they take precedence over shown ones. */
 	readonly needed: () => Iterable<string>;
 	/** The promise never fails. */
 	readonly send: (ids: readonly string[]) => Promise<Answer>;
@@ -18,15 +18,15 @@ export interface SubscriptionOptions {
 	readonly later: (action: () => void, delayMs: number) => () => void;
 }
 
-/** Rows that only fly past are not asked for. */
+/** Debounce time, which skips rows that are scrolled past. */
 export const restMs = 250;
 const retryMs = 1_000;
 
 export class Subscription {
 	readonly #options: SubscriptionOptions;
-	/** By device id: by how many views it is shown. */
+	/** Number of views that show a device, by its id. */
 	readonly #shown = new Map<string, number>();
-	/** Undefined while there is no connection. */
+	/** Undefined while disconnected. */
 	#sent: ReadonlySet<string> | undefined;
 	#cancel: (() => void) | undefined;
 
@@ -34,7 +34,7 @@ export class Subscription {
 		this.#options = options;
 	}
 
-	/** A view shows a device. @returns a function that ends it */
+	/** Adds a device that a view shows. @returns a function that removes it */
 	show(id: string): () => void {
 		this.#shown.set(id, (this.#shown.get(id) ?? 0) + 1);
 		this.plan();
@@ -46,17 +46,16 @@ export class Subscription {
 		};
 	}
 
-	/** What is needed may have changed: it is asked for a little later. */
+	/** Schedules an update of the subscription. */
 	plan(): void {
 		if (this.#sent) this.#cancel ??= this.#options.later(() => this.#renew(), restMs);
 	}
 
-	/** Something is about to be sent to a device, and its answer must be heard. */
+	/** Subscribes to a device immediately, before a command is sent to it. */
 	ensure(id: string): void {
 		if (this.#sent && !this.#sent.has(id)) this.#renew();
 	}
 
-	/** There is a new connection. */
 	onOpen(): void {
 		this.#sent = new Set();
 		void this.#subscribe(this.#wanted());

@@ -1,4 +1,4 @@
-/** What was just done, said for a moment. */
+/** Short-lived confirmations of actions. */
 
 const shownMs = 4_000;
 

@@ -1,6 +1,4 @@
-/**
- * A board on a USB port: esptool-js, with errors that say which step failed, and a reset at the end that esptool-js leaves out.
- */
+/** Board on a USB port: wraps esptool-js with specific errors and the final reset that esptool-js lacks. */
 
 import {
 	ESPLoader,
@@ -18,23 +16,23 @@ import {
 import { messageOf } from "../../../api/client/request.js";
 import { InstallError } from "./errors.js";
 
-/** esptool's default for a converter; the chip's own USB port ignores it. */
+/** Default of esptool for a USB-to-UART bridge; the native USB port ignores it. */
 const bitsPerSecond = 460_800;
-/** ESP32-S3: strapping pins, of which bit 3 is GPIO0, the BOOT button. */
+/** Strapping register of the ESP32-S3; bit 3 is GPIO0, the BOOT button. */
 const strapRegister = 0x6000_4038;
 const gpio0 = 0x8;
 const closeMs = 2_000;
 
 export interface FlashFile {
-	/** Bytes from the start of the flash. */
+	/** Offset in flash, in bytes. */
 	readonly address: number;
 	readonly data: Uint8Array;
 }
 
 export class Board {
-	/** As ESP Web Tools names chips: "ESP32-S3". */
+	/** Chip name of ESP Web Tools, such as "ESP32-S3". */
 	readonly chipFamily: string;
-	/** Such as 02:00:00:a1:b2:c3. */
+	/** For example 02:00:00:a1:b2:c3. */
 	readonly macAddress: string;
 	readonly #port: SerialPort;
 	readonly #loader: ESPLoader;
@@ -48,7 +46,7 @@ export class Board {
 		this.chipFamily = loader.chip.CHIP_NAME;
 	}
 
-	/** Starts the chip's loader. @throws InstallError */
+	/** Starts the flasher stub. @throws InstallError */
 	static async connect(port: SerialPort): Promise<Board> {
 		const lost = new Promise<never>((_resolve, reject) => {
 			port.addEventListener("disconnect", () => reject(new InstallError("lost")), { once: true });
@@ -96,8 +94,8 @@ export class Board {
 
 	/**
 	 * Starts the firmware.
-	 * @returns false where the chip was brought into download mode by its BOOT button: a reset over its own USB port then brings
-	 * it there again, and a person must press the reset button
+	 * @returns false if the BOOT button selected download mode: a reset over native USB then enters it again, and only the reset button
+	 * starts the firmware
 	 */
 	async restart(): Promise<boolean> {
 		const isStuck = await this.#isStuck().catch(() => false);
@@ -138,7 +136,7 @@ class BoardTransport extends Transport {
 	}
 }
 
-/** EN low, then high, with GPIO0 high. esptool-js's own only sets it high. */
+/** Reset that pulls EN low, then high, with GPIO0 high. The one of esptool-js only sets EN high. */
 class WholeReset extends HardReset {
 	override async reset(): Promise<void> {
 		await this.transport.setDTR(false);
@@ -150,7 +148,7 @@ class WholeReset extends HardReset {
 
 const silent = { clean() {}, write() {}, writeLine() {} };
 
-/** esptool-js waits without end for a stream that is gone. */
+/** Disconnects with a timeout, since esptool-js waits forever for a closed stream. */
 async function close(transport: Transport): Promise<void> {
 	const late = new Promise((resolve) => setTimeout(resolve, closeMs));
 	await Promise.race([transport.disconnect().catch(() => {}), late]);

@@ -1,4 +1,4 @@
-/** Why an installation failed, in a sentence, and what a person can do about it. */
+/** Errors of an installation with steps to resolve them. */
 
 const downloadMode =
 	"Bring it into download mode by hand: hold its BOOT button, press and release its reset button (EN or RST), then release BOOT.";
@@ -74,7 +74,7 @@ export class InstallError extends Error {
 	/** Each on its own may help; the likeliest first. */
 	readonly ways: readonly string[];
 
-	/** @param sentence where the code has none, or a better one; `options.cause` is what a library said */
+	/** @param sentence overrides the default of the code; `options.cause` is the error of a library */
 	constructor(code: keyof typeof texts, sentence: string = texts[code].sentence, options?: ErrorOptions) {
 		super(sentence, options);
 		this.ways = texts[code].ways;

@@ -1,4 +1,4 @@
-/** A board on a USB port whose firmware is set up: a client of Improv over a serial port (device/improv/packets.ts). */
+/** Improv client for a board on a USB port (device/improv/packets.ts). */
 
 import {
 	command,
@@ -11,10 +11,10 @@ import {
 } from "../../../../device/improv/packets.js";
 import { InstallError } from "./errors.js";
 
-/** The log's, which matters where the board has a converter. */
+/** Baud rate of the log, for boards with a USB-to-UART bridge. */
 const bitsPerSecond = 115_200;
 const firmwareName = "device-gateway";
-/** A board that was reset by opening its port starts first. */
+/** Opening the port may reset the board. */
 const startMs = 10_000;
 const repeatMs = 1_000;
 /** The device tries a network for 25 s. */
@@ -32,7 +32,7 @@ export class FirmwarePort {
 		| { id: number; onResult(fields: readonly string[]): void; onFailed(error: InstallError): void }
 		| undefined;
 
-	/** Calls `use` with the device's id; the port is open until it has ended. @throws InstallError */
+	/** Opens the port while `use` runs with the device id. @throws InstallError */
 	static async use<T>(
 		port: SerialPort,
 		use: (firmware: FirmwarePort, deviceId: string) => Promise<T>,
@@ -56,7 +56,7 @@ export class FirmwarePort {
 		this.#listening = this.#listen();
 	}
 
-	/** @returns the names of the networks in range, the strongest first @throws InstallError */
+	/** Scans for networks. @returns their names, the strongest first @throws InstallError */
 	async networks(): Promise<readonly string[]> {
 		const results = await this.#request(command.networks, new Uint8Array(), (fields) => fields.length === 0);
 		return results.flatMap(([name = ""]) => (name === "" ? [] : [name]));
@@ -95,7 +95,7 @@ export class FirmwarePort {
 		}
 	}
 
-	/** @param isLast of the results @returns the fields of each result */
+	/** Sends a command. @param isLast whether a result is the last one @returns the fields of each result */
 	async #request(
 		id: number,
 		data: Uint8Array = new Uint8Array(),
@@ -155,7 +155,7 @@ export class FirmwarePort {
 		this.#waiting?.onFailed(new InstallError(isNetwork ? "no_network" : "refused"));
 	}
 
-	/** A chip whose firmware does not read lets writes wait without end. */
+	/** Closes the port with a timeout, since writes block forever if the firmware does not read. */
 	async #close(): Promise<void> {
 		const late = new Promise<void>((resolve) => setTimeout(resolve, closeMs));
 		const close = async () => {

@@ -1,4 +1,4 @@
-/** What is to be installed: the board, and the settings that it gets. */
+/** Form for the installation: board model and settings. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Model, models } from "../../../../device/protocol/schema.js";

@@ -1,4 +1,4 @@
-/** The view that installs firmware on a board that is connected by USB to this computer. */
+/** View that installs firmware on a board connected by USB. */
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
@@ -15,7 +15,7 @@ import type { InstallError } from "./errors.js";
 import { InstallForm } from "./form.js";
 import { Installer } from "./installer.js";
 
-/** @param search query of the address: "?virtual" where the boards are virtual devices, as in tests */
+/** @param search query of the address; "?virtual" accepts virtual devices as boards, for tests */
 export function InstallView({ search }: { search: string }) {
 	const { serial } = navigator;
 	const withVirtual = search === "?virtual";
@@ -27,7 +27,7 @@ export function InstallView({ search }: { search: string }) {
 	);
 }
 
-/** It outlives the view. */
+/** Installer of the page, which outlives the view. */
 let installerOfPage: Installer | undefined;
 
 function WithSerial({ serial, withVirtual }: { serial: Serial; withVirtual: boolean }) {
@@ -59,7 +59,7 @@ function WithSerial({ serial, withVirtual }: { serial: Serial; withVirtual: bool
 
 interface StepProps {
 	readonly status: string;
-	/** Null: not known; undefined: nothing goes on. */
+	/** Null if unknown; undefined without activity. */
 	readonly percent?: number | null;
 	readonly children?: ComponentChildren;
 }
@@ -76,7 +76,7 @@ function Step({ status, percent, children }: StepProps) {
 	);
 }
 
-/** A device that is named now is found again later. */
+/** Result of an installation, with a form for the label. */
 function Done({ deviceId }: { deviceId: string }) {
 	const entry = useDevice(deviceId);
 	const [isNamed, setIsNamed] = useState(false);
@@ -100,7 +100,7 @@ const ringMeanings = [
 	["Orange", "it does not reach the gateway at the address that was given."],
 ] as const;
 
-/** A device that connects at all does so within this time. */
+/** Time within which a device connects. */
 const patienceMs = 60_000;
 
 function Waiting({ words, since }: { words: string; since: number }) {
@@ -135,7 +135,7 @@ function Failed({ problem: { message, ways } }: { problem: InstallError }) {
 	);
 }
 
-/** Says why this browser cannot install, and how to do it by command line. */
+/** Explanation for a browser without Web Serial, and the command line alternative. */
 function WithoutSerial() {
 	return (
 		<>

@@ -1,4 +1,4 @@
-/** Installs firmware on a board that is connected by USB, and waits until it has joined the fleet. */
+/** Installs firmware on a board over USB, and waits until the device connects. */
 
 import type { Model } from "../../../../device/protocol/schema.js";
 import { makeNvsImage, settingsNamespace } from "../../../../hosts/esp32/nvs-image.js";
@@ -17,10 +17,10 @@ import { changedSettings, type GivenSettings, storedSettings } from "./settings.
 
 export interface Installation {
 	readonly catalog: Catalog;
-	/** Where the catalog has none for the board's chip: names the chips that it is for. */
+	/** Fallback if the catalog has no release for the board's chip, for the error message. */
 	readonly release: Release;
 	readonly model: Model;
-	/** Whether an ESP32-S3 on the port is a virtual device. */
+	/** Treats an ESP32-S3 on the port as a virtual device. */
 	readonly isVirtual: boolean;
 	/** Undefined: the board keeps those that it has. */
 	readonly settings: GivenSettings | undefined;
@@ -28,19 +28,19 @@ export interface Installation {
 
 export type InstallState =
 	| { readonly name: "idle" }
-	/** The board must stay connected. @param percent null: not known */
+	/** The board must stay connected. @param percent null if unknown */
 	| { readonly name: "working"; readonly words: string; readonly percent: number | null }
 	/** @param since milliseconds of the gateway's clock */
 	| { readonly name: "waiting"; readonly words: string; readonly since: number }
 	| { readonly name: "done"; readonly deviceId: string }
 	| { readonly name: "failed"; readonly problem: InstallError };
 
-/** What it needs of the page. */
+/** Dependencies of the installer. */
 export interface InstallerPage {
 	readonly clock: Pick<GatewayClock, "now">;
 	readonly fleet: Pick<Fleet, "get">;
 	readonly painter: Painter;
-	/** Requests a device's reports. @returns a function that ends it */
+	/** Subscribes to the reports of a device. @returns a function that unsubscribes */
 	follow(deviceId: string): () => void;
 }
 
@@ -49,7 +49,7 @@ export class Installer {
 	readonly #serial: Serial;
 	#state: InstallState = { name: "idle" };
 	#stopWaiting = () => {};
-	/** That a person chose for a board that is set up. */
+	/** Port of the board that is being set up. */
 	#port: SerialPort | undefined;
 
 	constructor(page: InstallerPage, serial: Serial) {
@@ -61,18 +61,18 @@ export class Installer {
 		return this.#state;
 	}
 
-	/** Whether a board is being written, so that leaving the page would break it. */
+	/** Whether a board is being flashed, which leaving the page would interrupt. */
 	get isBusy(): boolean {
 		return this.#state.name === "working";
 	}
 
-	/** Back to the form. */
+	/** Returns to the form. */
 	reset(): void {
 		this.#stopWaiting();
 		this.#set({ name: "idle" });
 	}
 
-	/** To be called, like the next two, in answer to a click: browsers offer ports only then. */
+	/** Installs firmware. Like the next two methods, it must be called from a click, since browsers request ports only then. */
 	install(installation: Installation): Promise<void> {
 		return this.#attempt(async () => {
 			const port = await this.#choosePort();
@@ -99,7 +99,7 @@ export class Installer {
 		);
 	}
 
-	/** @returns the names of those in the board's range, the strongest first; undefined: it failed, as the state says */
+	/** Scans for networks. @returns their names, the strongest first; undefined after a failure, which the state contains */
 	async findNetworks(): Promise<readonly string[] | undefined> {
 		let names: readonly string[] | undefined;
 		await this.#attempt(async () => {
@@ -168,7 +168,7 @@ export class Installer {
 			this.#stopWaiting();
 			this.#set({ name: "done", deviceId });
 		};
-		// The summary of all devices does not say when they have connected.
+		// The summary does not contain the time of the connection.
 		const ends = [this.#page.follow(deviceId), painter.listen(`device ${deviceId}`, check)];
 		this.#stopWaiting = () => {
 			for (const end of ends.splice(0)) end();
@@ -182,7 +182,7 @@ export class Installer {
 	}
 }
 
-/** @throws InstallError where a setting does not fit */
+/** @throws InstallError if a setting does not fit */
 function settingsFile(table: Uint8Array, values: Readonly<Record<string, string>>): FlashFile {
 	const partition = readPartitionTable(table).get("nvs");
 	if (!partition) throw new InstallError("no_download", "This release has no partition for settings.");
@@ -194,7 +194,7 @@ function settingsFile(table: Uint8Array, values: Readonly<Record<string, string>
 	}
 }
 
-/** Settings are kept only where the firmware finds them again. @throws InstallError */
+/** Rejects a board whose settings are in a different partition. @throws InstallError */
 async function requireSamePartitions(board: Board, table: Uint8Array): Promise<void> {
 	const expected = readPartitionTable(table).get("nvs");
 	const found = (await board.readPartitions(table.byteLength)).get("nvs");

@@ -1,4 +1,4 @@
-/** The releases that can be installed on a new board, and their files from the gateway. */
+/** Releases that can be installed on a new board, and their files. */
 
 import type { Model } from "../../../../device/protocol/schema.js";
 import { channelOf, stable } from "../../../api/channels.js";
@@ -6,7 +6,7 @@ import type { Catalog, Release } from "../../../api/firmware.js";
 import type { FlashFile } from "./board.js";
 import { InstallError } from "./errors.js";
 
-/** A manifest in the form of ESP Web Tools. */
+/** Manifest in the format of ESP Web Tools. */
 interface Manifest {
 	readonly builds: readonly {
 		readonly chipFamily: string;
@@ -16,9 +16,9 @@ interface Manifest {
 }
 
 /**
- * The latest release with everything that a new board of that model needs; a stable one if there is any.
+ * Finds the latest complete release for a new board of a model, preferably a stable one.
  *
- * @param isMeant whether a release counts that has it for this chip, as the catalog names it
+ * @param matchesChip whether the release may be for this chip, named as in the catalog
  */
 export function installableRelease(
 	catalog: Catalog | undefined,
@@ -31,14 +31,11 @@ export function installableRelease(
 	return fitting.find((release) => channelOf(release) === stable) ?? fitting[0];
 }
 
-/**
- * @param chipFamily of the board
- * @returns the files and where they lie @throws InstallError
- */
+/** Loads the files of a release with their flash addresses. @param chipFamily chip of the board @throws InstallError */
 export async function loadFiles(release: Release, model: Model, chipFamily: string): Promise<FlashFile[]> {
 	const families: string[] = [];
 	for (const path of manifestsOf(release, model)) {
-		// Below the page's own path, which a proxy may have put a prefix before.
+		// Relative to the page, whose path may have a prefix of a reverse proxy.
 		const address = new URL(path.slice(1), document.baseURI);
 		const manifest: Manifest = await (await load(address)).json();
 		const build = manifest.builds.find((each) => each.chipFamily === chipFamily);
@@ -61,17 +58,17 @@ function familyText(family: string): string {
 	return family === "virtual" ? "virtual devices" : family;
 }
 
-/** A virtual device is no board: what it alone can run is not offered to boards. */
+/** Whether an image is for boards, not for virtual devices. */
 export function isBoardChip(chip: string): boolean {
 	return chip !== "virtual";
 }
 
-/** The catalog's name of a chip. @param chipFamily as ESP Web Tools names it, such as ESP32-S3 */
+/** Converts the chip name of ESP Web Tools, such as "ESP32-S3", to that of the catalog. */
 export function chipOf(chipFamily: string): string {
 	return chipFamily.toLowerCase().replaceAll("-", "");
 }
 
-/** In order of the release. */
+/** Manifest paths in the order of the release. */
 function manifestsOf(
 	{ images }: Release,
 	model: Model,
@@ -84,7 +81,7 @@ function manifestsOf(
 }
 
 async function load(address: URL): Promise<Response> {
-	// Another release of the same version may have been made since.
+	// A release of the same version may have been replaced.
 	const response = await fetch(address, { cache: "no-cache" }).catch(() => undefined);
 	if (response?.ok) return response;
 	const why = response ? `it answered ${response.status}` : "it cannot be reached";

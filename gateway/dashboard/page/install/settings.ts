@@ -1,4 +1,4 @@
-/** The form's settings: what is wrong with them, and as a device stores them. */
+/** Validation of the form's settings, and their conversion to the format that a device stores. */
 
 import { parseGatewayUrl } from "../../../../device/network/gateway-url.js";
 import type { ChangedSettings } from "../../../../device/protocol/messages.js";
@@ -14,15 +14,15 @@ export interface GivenSettings {
 	readonly ssid: string;
 	/** Empty for an open network. */
 	readonly password: string;
-	/** Of a second network; empty for none. */
+	/** Name of a second network; empty for none. */
 	readonly ssid2: string;
 	readonly password2: string;
 	readonly gateway: string;
-	/** PEM; used for wss alone. */
+	/** CA certificate in PEM, for wss only. */
 	readonly authority: string;
 }
 
-/** A sentence for each field that must be changed; undefined: it is right. */
+/** Validation errors by field; undefined for valid ones. */
 export function settingsProblems(
 	given: GivenSettings,
 ): Readonly<Record<keyof GivenSettings, string | undefined>> {
@@ -54,7 +54,7 @@ export function isSecure(gateway: string): boolean {
 	return gatewayProblem(gateway) === undefined && parseGatewayUrl(gateway).isSecure;
 }
 
-/** Whether a board would look for the gateway in itself. */
+/** Whether the address is local to the gateway's computer, so that a board cannot reach it. */
 export function isForThisComputer(gateway: string): boolean {
 	return gatewayProblem(gateway) === undefined && isThisComputer(parseGatewayUrl(gateway).host);
 }
@@ -72,7 +72,7 @@ function authorityProblem(pem: string): string | undefined {
 	return undefined;
 }
 
-/** @returns the first certificate, in base64; empty if there is none */
+/** @returns the first certificate in base64; empty without one */
 function derOf(pem: string): string {
 	const body = /-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----/.exec(pem)?.[1] ?? "";
 	return body.replace(/\s/g, "");

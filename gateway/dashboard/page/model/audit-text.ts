@@ -1,4 +1,4 @@
-/** What people have changed, in words: by the request or the message with which they did it. */
+/** Readable texts of audit log entries, by the request or message of the change. */
 
 import { entryOf, isRecord } from "../../../../device/protocol/schema.js";
 import type { ListedChange } from "../../../api/audit.js";
@@ -46,7 +46,7 @@ const routes = Object.entries(requestWords).map(([route, words]) => {
 	return { pattern: new RegExp(`^${pattern}$`), words };
 });
 
-/** @returns what was done, with what was sent; a change that is not known, as of a later gateway, is as it was asked for */
+/** Describes a change and the values that were sent; an unknown route, such as one of a later version, is shown as is. */
 export function auditText({ what, detail }: Pick<ListedChange, "what" | "detail">) {
 	const [request = "", query = ""] = what.split("?");
 	const body = parseJson(detail ?? "{}");
@@ -81,7 +81,7 @@ function recordOf(value: unknown): Readonly<Record<string, unknown>> {
 	return isRecord(value) ? value : {};
 }
 
-/** Undefined where only the beginning is kept. */
+/** Returns undefined for a truncated body. */
 function parseJson(text: string): unknown {
 	try {
 		return JSON.parse(text);

@@ -1,4 +1,4 @@
-/** Which devices a list shows, and in which order; it can be written into an address. */
+/** Filter, search and sort order of device lists, stored in the URL. */
 
 import { keysOf } from "../../../../device/protocol/schema.js";
 import type { AttentionKind } from "../../../api/attention.js";
@@ -20,7 +20,7 @@ interface StateKind {
 
 export type State = "connected" | "updating" | "outdated" | AttentionKind;
 
-/** In the order in which they are offered. Where something is wrong, until it was seen in Attention. */
+/** In display order. Faults count until their issue is dismissed. */
 export const stateKinds: Readonly<Record<State, StateKind>> = {
 	connected: { words: "Connected", isIn: ({ session }) => session.connected },
 	away: { words: "Away", look: "hint", isIn: ({ session }) => !session.connected },
@@ -44,13 +44,13 @@ function wrong(kind: AttentionKind): StateKind {
 
 interface SortKind {
 	readonly words: string;
-	/** Those that are equal by it are sorted by their names. */
+	/** Compares two devices; equal ones are sorted by name. */
 	readonly order: (a: Entry, b: Entry) => number;
 }
 
 export const sortKinds = {
 	name: { words: "Name", order: () => 0 },
-	// Devices without a room come last.
+	// Devices without a room last.
 	room: {
 		words: "Room",
 		order: ({ session: a }, { session: b }) =>
@@ -81,16 +81,16 @@ export const lookWords = { list: "List", table: "Table" } as const;
 export type Look = keyof typeof lookWords;
 export const looks = keysOf(lookWords);
 
-/** What a query filters by. */
+/** Fields of a query that exclude devices. */
 const filters = ["search", "model", "room", "tags", "version", "state"] as const;
 
 export interface Query {
-	/** Words that must all occur in its label, model, version, address or network. */
+	/** Words that must all occur in label, model, version, address or network. */
 	readonly search: string;
-	/** Empty: devices of all models are shown; so it is with room, tags, version and state. */
+	/** Empty matches any value, here and in the fields below. */
 	readonly model: string;
 	readonly room: string;
-	/** An expression. */
+	/** Tag expression. */
 	readonly tags: string;
 	readonly version: string;
 	readonly state: State | "";
@@ -100,7 +100,7 @@ export interface Query {
 	readonly look: Look | "";
 }
 
-/** @param search as in an address: "?state=away&sort=version". What is not known is left out. */
+/** Parses the query of a URL, such as "?state=away&sort=version". Unknown fields and values are ignored. */
 export function queryOf(search: string): Query {
 	const fields = new URLSearchParams(search);
 	const text = (name: string) => fields.get(name) ?? "";
@@ -119,7 +119,7 @@ export function queryOf(search: string): Query {
 
 export const noQuery = queryOf("");
 
-/** For an address, as `queryOf` reads it; empty where nothing is filtered or sorted. */
+/** Query of a URL, the inverse of `queryOf`; empty without filter and sort order. */
 export function queryText(query: Query): string {
 	const fields = new URLSearchParams();
 	for (const name of filters) if (query[name] !== "") fields.set(name, query[name]);
@@ -130,7 +130,7 @@ export function queryText(query: Query): string {
 	return text && `?${text}`;
 }
 
-/** Whether the query leaves devices out. */
+/** Whether the query excludes devices. */
 export function isFiltered(query: Query): boolean {
 	return filters.some((name) => query[name].trim() !== "");
 }
@@ -140,7 +140,7 @@ export function unfiltered({ sort, isDescending, look }: Query): Query {
 	return { ...noQuery, sort, isDescending, look };
 }
 
-/** @returns the entries that `query` is about, in its order */
+/** Entries that match `query`, in its order. */
 export function select(
 	entries: readonly Entry[],
 	query: Query,
@@ -158,7 +158,7 @@ export function select(
 				const fit = isMeant(entry) ? fitOf(entry) : undefined;
 				return fit === undefined ? [] : { entry, fit, rank: rank.get(nameOf(entry)) ?? 0 };
 			})
-			// Another order than by name is one that a person chose: it stands above how well a device matches.
+			// A chosen sort order takes precedence over the score of the match.
 			.sort(
 				(a, b) =>
 					(isByName ? a.fit - b.fit : sign * order(a.entry, b.entry)) ||
@@ -168,13 +168,13 @@ export function select(
 	);
 }
 
-/** "Lobby 2" before "Lobby 10", and "Äpfel" before "Zoo". */
+/** Natural order: "Lobby 2" before "Lobby 10", and "Äpfel" before "Zoo". */
 const collator = new Intl.Collator("en", { numeric: true });
 export const inOrder = collator.compare;
 
 let knownRanks: ReadonlyMap<string, number> = new Map();
 
-/** The places of all names in their order, kept: by a collator thousands of names take long to sort. */
+/** Rank of each name in natural order, cached because the collator is slow for thousands of names. */
 function ranks(entries: readonly Entry[]): ReadonlyMap<string, number> {
 	if (entries.some((entry) => !knownRanks.has(nameOf(entry)))) {
 		const names = [...new Set(entries.map(nameOf))].sort(inOrder);
@@ -184,8 +184,8 @@ function ranks(entries: readonly Entry[]): ReadonlyMap<string, number> {
 }
 
 /**
- * How many devices there are of each version, the newest first, and in each state: what the list would show with it in place of what is
- * chosen now. That is named even where no device has it: it could not be taken back otherwise.
+ * Counts devices by version, the newest first, and by state: the number that the list would show with that value selected. The selected
+ * value is included even without devices, so that it can be deselected.
  */
 export function tally(entries: readonly Entry[], query: Query, findUpdate: FindUpdate = noUpdate) {
 	const fitOf = matcher(query.search);
@@ -211,18 +211,18 @@ export function tally(entries: readonly Entry[], query: Query, findUpdate: FindU
 	};
 }
 
-/** Every room that is there. */
+/** All rooms, in natural order. */
 export function roomsOf(entries: readonly Entry[]): readonly string[] {
 	return [...new Set(entries.flatMap(({ session }) => session.room ?? []))].sort(inOrder);
 }
 
-/** By semantic version; unknown ones come first, by their letters. */
+/** Compares by semantic version; other versions come first, in alphabetical order. */
 function byVersion(a: string, b: string): number {
 	const [isA, isB] = [parseVersion(a) !== null, parseVersion(b) !== null];
 	return compareVersions(a, b) || Number(isA) - Number(isB) || a.localeCompare(b);
 }
 
-/** By all but the search. */
+/** Predicate of all filters except the search. */
 function filterOf(
 	{ model, room, tags, version, state }: Query,
 	findUpdate: FindUpdate,
@@ -238,8 +238,8 @@ function filterOf(
 }
 
 /**
- * @returns how well a device matches: 0 its name begins with the search, 1 contains it, 2 contains each word, 3 all its texts do; undefined:
- * it does not
+ * @returns function that scores a device: 0 if its name begins with the search, 1 contains it, 2 contains each word, 3 if all its texts
+ * together do; undefined without a match
  */
 function matcher(search: string): (entry: Entry) => number | undefined {
 	const phrase = cleanText(search).toLowerCase().replace(/\s+/g, " ");
@@ -261,12 +261,12 @@ function textOf({ key, session, vitals }: Entry): string {
 	return texts.join(" ").toLowerCase();
 }
 
-/** What people call a device: its name, or its id. */
+/** Display name: the name of the label, or the id. */
 export function nameOf({ key, session }: Entry): string {
 	return session.name ?? session.deviceId ?? `Not named yet (${key})`;
 }
 
-/** By its id; of a device that is not known, such as a forgotten one, its id. */
+/** Display name by device id; the id itself for an unknown device, such as a forgotten one. */
 export function nameIn(fleet: Pick<Fleet, "get">, deviceId: string): string {
 	const entry = fleet.get(deviceId);
 	return entry ? nameOf(entry) : deviceId;
@@ -282,13 +282,13 @@ const urgent = [
 	"updating",
 ] as const;
 
-/** What needs a person comes first. */
+/** Rank by urgency, lowest first. */
 function urgency(entry: Entry): number {
 	const rank = urgent.findIndex((state) => stateKinds[state].isIn(entry, noUpdate));
 	return rank < 0 ? urgent.length : rank;
 }
 
-/** In dBm; 0, which is above every signal, where there is none. */
+/** Signal in dBm; 0, above any real signal, if unknown. */
 function signalOf({ session, vitals }: Entry): number {
 	return session.connected ? (vitals.rssi ?? 0) : 0;
 }

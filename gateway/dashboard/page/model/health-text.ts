@@ -1,4 +1,4 @@
-/** How a device fares, as people say it. */
+/** Readable texts of a device's health: crashes, memory and signal. */
 
 import type { CrashKind } from "../../../../device/protocol/messages.js";
 import { entryOf } from "../../../../device/protocol/schema.js";
@@ -16,7 +16,7 @@ export const crashWords: Readonly<Record<CrashKind, string>> = {
 	unknown: "Unknown end",
 };
 
-/** "Restart: switched on", "Update to 1.4.0: rolled back" */
+/** Describes an event of the history, such as "Update to 1.4.0: rolled back". */
 export function markText({ kind, reason, version }: PastMark): string {
 	if (kind === "restart") return `Restart: ${resetText(reason)}`;
 	if (kind === "crash") return `Crash: ${lookUp(crashWords, reason).toLowerCase()}`;
@@ -24,20 +24,20 @@ export function markText({ kind, reason, version }: PastMark): string {
 }
 
 /**
- * In bytes. An update over TLS takes 16 KB: in QEMU free memory fell from 60.4 to 44.4 KB. That is one block, which waits in lwIP to be
- * read; TLS works in the XS heap, which is allocated at the start. 4 KB more are for a report and a command meanwhile.
+ * Free memory for an update over TLS, in bytes: 16 KB for one block in lwIP's receive buffer (in QEMU free memory fell from 60.4 to
+ * 44.4 KB), plus 4 KB for a report and a command. TLS itself uses the XS heap, which is allocated at the start.
  */
 const tightBytes = 20 * 1024;
-/** Below this a new connection may fail: the server's certificates, of up to 4 KB, wait in lwIP too, and a report is copied for it. */
+/** Free memory below which a connection may fail, in bytes: lwIP buffers up to 4 KB of server certificates, and a report is copied. */
 const lowBytes = 8 * 1024;
 
-/** How much memory is left. @param leastBytes the least that was free since its start */
+/** Rates the free memory. @param leastBytes minimum since the start */
 export function memoryText(leastBytes: number): "fine" | "tight" | "low" {
 	if (leastBytes < lowBytes) return "low";
 	return leastBytes < tightBytes ? "tight" : "fine";
 }
 
-/** @param dBm as for `signalBars` */
+/** Rates the signal. @param dBm as for `signalBars` */
 export function signalText(dBm: number): string {
 	return ["weak", "fair", "good", "strong"][signalBars(dBm) - 1] ?? "weak";
 }

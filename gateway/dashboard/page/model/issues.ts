@@ -1,4 +1,4 @@
-/** What a person should look at: the gateway's findings about devices, and what it has refused, each cause once. */
+/** Issues of devices, and rejections of the gateway, grouped by cause. */
 
 import { keysOf } from "../../../../device/protocol/schema.js";
 import type { Attention, AttentionKind } from "../../../api/attention.js";
@@ -11,7 +11,7 @@ import { crashWords, lookUp } from "./health-text.js";
 
 export type IssueKind = AttentionKind | "refused" | "webhook_ended" | "schedule_failed" | "crash_new";
 
-/** In the order in which people read them. */
+/** In display order. */
 export const issueLabels: Readonly<Record<IssueKind, string>> = {
 	crashed: "Crashed",
 	crash_new: "New cause of crashes",
@@ -27,30 +27,30 @@ export const issueLabels: Readonly<Record<IssueKind, string>> = {
 	weak_signal: "Weak signal",
 };
 
-/** One of a device, or of one that was refused. */
+/** Issue of one device or rejection. */
 export interface Issue {
-	/** The device's, or the rejection's. */
+	/** Id of the device or of the rejection. */
 	readonly id: string;
-	/** Undefined: of a rejection of no known device. */
+	/** Undefined if the rejection concerns no known device. */
 	readonly entry: Entry | undefined;
-	/** By which it is marked as seen, where it is not the id. */
+	/** Id by which the issue is dismissed, if it differs from `id`. */
 	readonly mark?: string;
-	/** ISO 8601; null: it is not known, as since before the gateway's start. */
+	/** ISO 8601; null if unknown, such as before the start of the gateway. */
 	readonly since: string | null;
 	readonly seen: boolean;
 	readonly count: number;
 	readonly rejection?: ListedRejection;
 }
 
-/** Concerns that have one cause: people read it once, and act on all of them. */
+/** Issues with the same cause, handled together. */
 export interface IssueGroup {
 	readonly kind: IssueKind;
-	/** A sentence. */
+	/** Sentence. */
 	readonly why: string;
-	/** At least one, the latest first; all seen, or none. */
+	/** At least one, the latest first; either all are dismissed or none. */
 	readonly issues: readonly Issue[];
 	readonly seen: boolean;
-	/** Not counted: nothing has to be done. */
+	/** Excluded from the count, since it requires no action. */
 	readonly isHint: boolean;
 }
 
@@ -59,7 +59,6 @@ export function isUnseen({ attention }: Entry, kind: AttentionKind): boolean {
 	return attention.some((one) => one.kind === kind && !one.seen);
 }
 
-/** Kind of a rejection. */
 const kindOf: Readonly<Record<ListedRejection["what"], IssueKind>> = {
 	connection: "refused",
 	report: "refused",
@@ -67,11 +66,11 @@ const kindOf: Readonly<Record<ListedRejection["what"], IssueKind>> = {
 	schedule: "schedule_failed",
 };
 const kinds = keysOf(issueLabels);
-/** A new cause is counted by its devices, which have crashed. */
+/** A new cause is not counted: its devices have their own issue `crashed`. */
 const hints: readonly IssueKind[] = ["weak_signal", "crash_new"];
 const dayMs = 24 * 60 * 60_000;
 
-/** @param now as the gateway's clock says. @returns in the order in which people read them */
+/** @param now of the gateway's clock, in ms. @returns the groups in display order */
 export function groupIssues(
 	entries: readonly Entry[],
 	refusals: readonly ListedRejection[],
@@ -95,7 +94,7 @@ export function groupIssues(
 		const { what, deviceId, lastAt: since, reason } = rejection;
 		const entry = byId.get(deviceId ?? "");
 		const kind = kindOf[what];
-		// A device that was refused and is connected now needs no one; a day later what was refused is over.
+		// Rejections expire after a day, or once the device is connected.
 		if (kind === "refused" && isOld(since, now)) continue;
 		if (what === "connection" && entry?.session.connected) continue;
 		const why = `${what === "report" ? "Report dropped: " : ""}${sentence(reason)}`;
@@ -133,7 +132,7 @@ function whyOf({ kind, reason = "" }: Attention, { session: { firmwareVersion, m
 	}
 }
 
-/** "TypeError: no face #, in onButton (device/rules.ts)." */
+/** Message and first stack frame: "TypeError: no face #, in onButton (device/rules.ts)." */
 export function whereText({
 	kind,
 	message,

@@ -1,24 +1,24 @@
-/** Something that is done to many devices: commands and announcements of the gateway, and changes that this page makes. */
+/** Job for many devices: a command or announcement of the gateway, or a change made by this page. */
 
 import { keysOf } from "../../../../device/protocol/schema.js";
 import type { CommandPart } from "../../../api/command.js";
 import type { CommandState } from "../../../api/statuses.js";
 
-/** A device's part of it. */
+/** State of one device in a job. */
 export interface Part {
 	readonly deviceId: string;
 	readonly state: string;
-	/** Why it is not done; null otherwise. */
+	/** Reason of a failure; null otherwise. */
 	readonly reason: string | null;
-	/** Of the latest change of its state: ISO 8601. */
+	/** Time of the latest state change, ISO 8601. */
 	readonly at: string;
 }
 
-/** What devices may come to. */
+/** Device states of one kind of job. */
 export interface JobKind<S extends string> {
-	/** In the order in which people read them: what needs attention first. */
+	/** Labels in display order, failures first. */
 	readonly words: Readonly<Record<S, string>>;
-	/** Of devices that have not ended. */
+	/** States of devices without a result. */
 	readonly running: readonly S[];
 }
 
@@ -38,14 +38,14 @@ export const commandKind: JobKind<CommandState> = {
 export type Counts<P extends Part> = Readonly<Record<P["state"], number>>;
 
 export interface JobOptions<P extends Part> {
-	/** Such as "Volume 40". */
+	/** For example "Volume 40". */
 	readonly title: string;
 	readonly kind: JobKind<P["state"]>;
 	/** ISO 8601. */
 	readonly createdAt: string;
-	/** Calls off what has not begun. */
+	/** Cancels devices that have not started. */
 	readonly cancel: () => unknown;
-	/** Whether it ends with this page. */
+	/** Whether the job ends when this page is closed. */
 	readonly isOfPage?: boolean;
 }
 
@@ -55,7 +55,7 @@ export class Job<P extends Part = CommandPart> {
 	readonly createdAt: string;
 	readonly cancel: () => unknown;
 	readonly isOfPage: boolean;
-	/** Why no more is heard of it, though not all devices have ended; empty: that is not so. */
+	/** Reason why results are missing; empty otherwise. */
 	problem = "";
 	readonly #states: readonly P["state"][];
 	readonly #parts = new Map<string, P>();
@@ -83,13 +83,13 @@ export class Job<P extends Part = CommandPart> {
 			.join(", ");
 	}
 
-	/** What needs attention first; devices in the same state by their ids. */
+	/** Devices by state, failures first, then by id. */
 	get parts(): readonly P[] {
 		const rank = (part: P) => this.#states.indexOf(part.state);
 		return [...this.#parts.values()].sort((a, b) => rank(a) - rank(b) || (a.deviceId < b.deviceId ? -1 : 1));
 	}
 
-	/** How many devices are in one of these states; without one: in any. */
+	/** Number of devices in any of these states; without arguments, of all devices. */
 	count(...states: readonly P["state"][]): number {
 		const counted = states.length === 0 ? this.#states : states;
 		const given = this.#counts;
@@ -98,9 +98,9 @@ export class Job<P extends Part = CommandPart> {
 	}
 
 	/**
-	 * Some devices have changed. What was read may be older than a frame that came meanwhile.
+	 * Merges changed devices by time, since a loaded list may be older than a received frame.
 	 *
-	 * @param counts of all devices, also of those that have never been named
+	 * @param counts of all devices, including those never listed in `parts`
 	 */
 	take(parts: readonly P[], counts?: Counts<P>): void {
 		for (const part of parts)

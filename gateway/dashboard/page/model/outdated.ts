@@ -1,4 +1,4 @@
-/** Which firmware a device could run instead of its own: what an update to it would do, in one place. */
+/** Firmware available for a device, and the effect of an update to it. */
 
 import compare from "semver/functions/compare.js";
 import { channelOf, compareVersions, latestOf, stable } from "../../../api/channels.js";
@@ -7,19 +7,19 @@ import { isUpdating } from "../../../api/client/words.js";
 import type { Catalog, UploadStatus } from "../../../api/firmware.js";
 import type { SessionRecord } from "../../../api/session.js";
 
-/** What `trigger_ota` can be asked for. */
+/** Firmware that `trigger_ota` can install. */
 export interface Firmware {
 	/** `latest` resolved to its version, another release's version, or `custom`. */
 	readonly selector: string;
-	/** What a device runs afterwards; null where the image does not say. */
+	/** Version after the update; null if the image does not contain it. */
 	readonly version: string | null;
-	/** Of a release; undefined: none. */
+	/** Channel of a release; undefined without one. */
 	readonly channel?: string | undefined;
-	/** What it has images for; empty where that is not known. */
+	/** Supported models and chips; empty if unknown. */
 	readonly images: readonly { readonly model: string; readonly chip: string | null }[];
 }
 
-/** Everything a device can be updated to: the releases in the catalog's order, then the upload. */
+/** Lists installable firmware: the releases in the catalog's order, then the upload. */
 export function firmwareOf(
 	catalog: Catalog | undefined,
 	upload: UploadStatus | undefined,
@@ -35,7 +35,7 @@ export function firmwareOf(
 	return [...releases, { selector: "custom", version, images: model ? [{ model, chip }] : [] }];
 }
 
-/** The latest release of each channel. */
+/** Latest release of each channel. */
 export function channelsOf(catalog: Catalog | undefined): readonly Firmware[] {
 	const releases = catalog?.releases ?? [];
 	return [...new Set(releases.flatMap((release) => channelOf(release) ?? []))].flatMap((channel) => {
@@ -46,13 +46,13 @@ export function channelsOf(catalog: Catalog | undefined): readonly Firmware[] {
 	});
 }
 
-/** "1.4.0", "1.5.0 (beta)", "The upload (1.5.0-rc.1)" */
+/** Display name: "1.4.0", "1.5.0 (beta)", "Upload (1.5.0-rc.1)". */
 export function firmwareText({ selector, version, channel = stable }: Firmware): string {
 	if (selector === "custom") return `The upload (${version ?? "version not known"})`;
 	return channel === stable ? selector : `${selector} (${channel})`;
 }
 
-/** Whether the firmware has an image for that model and chip, as far as they are known. */
+/** Whether the firmware has an image for a model and chip; unknown ones match. */
 export function fits({ images }: Firmware, { session: { model }, chip }: Target): boolean {
 	const isFor = (image: Firmware["images"][number]) =>
 		(model === null || image.model === model) &&
@@ -60,22 +60,22 @@ export function fits({ images }: Firmware, { session: { model }, chip }: Target)
 	return images.length === 0 || images.some(isFor);
 }
 
-/** Of a device, what decides about its updates. */
+/** Device fields that determine its updates. */
 export interface Target {
 	readonly session: Pick<SessionRecord, "model" | "firmwareVersion">;
-	/** Null: not known. */
+	/** Null if unknown. */
 	readonly chip: string | null;
 }
 
-/** What an update to a firmware would do to a device. */
+/** Effect of an update on a device. */
 export type Effect =
 	| "update"
 	| "downgrade"
-	/** One of the two versions is not known, or both are builds of one version. */
+	/** A version is unknown, or both are builds of the same version. */
 	| "unknown"
-	/** It runs that version already. */
+	/** The device already runs this version. */
 	| "none"
-	/** The firmware has no image for it. */
+	/** The firmware has no image for the device. */
 	| "unfit";
 
 export function effectOn(target: Target, firmware: Firmware): Effect {
@@ -85,18 +85,18 @@ export function effectOn(target: Target, firmware: Firmware): Effect {
 	return order < 0 ? "update" : order > 0 ? "downgrade" : "none";
 }
 
-/** Finds the release that a device should be updated to now; undefined: none. */
+/** Finds the release that a device should be updated to; undefined if there is none. */
 export type FindUpdate = (entry: Entry) => Firmware | undefined;
 
 /**
- * The update of a connected device is the newest stable release that has an image for it, where that is newer than what it
- * runs. Other releases are left to a person, and so is a release that the device has rolled back.
+ * Creates a function that finds the newest stable release with an image for a connected device, if it is newer than its firmware.
+ * Prereleases and a release that the device rolled back are not offered.
  */
 export function updatesOf(catalog: Catalog | undefined): FindUpdate {
 	const releases = firmwareOf(catalog, undefined)
 		.filter(({ channel, images }) => images.length > 0 && channel === stable)
 		.sort((a, b) => compare(b.selector, a.selector));
-	// Thousands of devices are alike.
+	// Cached, since thousands of devices have the same model, chip and version.
 	const known = new Map<string, Firmware | undefined>();
 	return (entry) => {
 		const { model, firmwareVersion, connected, metadata } = entry.session;
@@ -112,16 +112,16 @@ export function updatesOf(catalog: Catalog | undefined): FindUpdate {
 	};
 }
 
-/** A release, and the devices that should be updated to it. */
+/** Release with the devices that should be updated to it. */
 export interface DueUpdate {
 	readonly firmware: Firmware;
-	/** At least one. */
+	/** Keys of the outdated devices; at least one. */
 	readonly keys: readonly string[];
-	/** Devices that it has an image for. */
+	/** Number of devices that the release has an image for. */
 	readonly fitting: number;
 }
 
-/** Every release that devices should be updated to. */
+/** Lists the releases that devices should be updated to. */
 export function dueUpdates(entries: readonly Entry[], findUpdate: FindUpdate): readonly DueUpdate[] {
 	const due = new Map<Firmware, string[]>();
 	for (const entry of entries) {

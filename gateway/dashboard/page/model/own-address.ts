@@ -1,4 +1,4 @@
-/** The address that this page came from, as devices would use it. */
+/** Gateway address for devices, derived from the address of this page. */
 
 export function ownDeviceAddress(): string {
 	const address = new URL("device", document.baseURI);

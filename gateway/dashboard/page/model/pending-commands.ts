@@ -1,6 +1,6 @@
 /**
- * What was asked of devices and is not confirmed yet: commands of controls, and new settings. A control shows the value that was
- * asked for until the device's own report confirms it; if that does not happen, it returns to the reported value and says why.
+ * Commands and settings that were sent to devices and are not confirmed yet. A control shows the requested value until the device's
+ * report confirms it. After a rejection or a timeout it shows the reported value again, with the reason.
  */
 
 import { messageOf } from "../../../api/client/request.js";
@@ -17,9 +17,9 @@ export const newSettings = { command: "set_settings" } as const;
 export interface Attempt {
 	readonly ask: RequestedCommand;
 	readonly status: "pending" | "done" | "failed";
-	/** Why it is not done; null otherwise. */
+	/** Reason of a failure; null otherwise. */
 	readonly reason: string | null;
-	/** When a device that tries settings returns to its previous ones, in milliseconds of the gateway's clock. */
+	/** End of a settings trial, in milliseconds of the gateway's clock; the device then restores its previous settings. */
 	readonly endsAt?: number;
 }
 
@@ -39,9 +39,9 @@ export interface PendingCommandsOptions {
 	readonly onChanged: (deviceId: string) => void;
 }
 
-/** Of a trial: device/settings-trial.ts. */
+/** Duration of a settings trial (device/settings-trial.ts). */
 const trialMs = 120_000;
-/** Two trials, where the power fails in one, and the way back with a wait of a minute before it. */
+/** Timeout of new settings: two trials, if the power fails during the first, plus a wait of a minute and the restart. */
 const settingsMs = 3 * trialMs;
 const notHeard =
 	"It has not said how it ended. If it was sent to another gateway, look there; otherwise look at its ring.";
@@ -62,7 +62,7 @@ export class PendingCommands {
 		this.#options = options;
 	}
 
-	/** What was last asked of a device by that name, until it is done, or its failure has been read. */
+	/** Latest attempt of a command on a device, until it succeeds or its failure is dismissed. */
 	get(deviceId: string, name: RequestedName): Attempt | undefined {
 		return this.#slots.get(slotName(deviceId, name))?.attempt;
 	}
@@ -71,16 +71,16 @@ export class PendingCommands {
 		return isPending(this.get(deviceId, name));
 	}
 
-	/** Ids of the devices that something is asked of. */
+	/** Ids of the devices with a pending command. */
 	pending(): readonly string[] {
 		return [...this.#slots.values()].flatMap(({ deviceId, attempt }) => (isPending(attempt) ? deviceId : []));
 	}
 
 	/**
-	 * PendingCommands a device. What was asked before by the same name does not count any more, except new settings: they are tried one
-	 * after the other.
+	 * Sends a command to a device. It supersedes a pending one of the same name, except for settings, which are rejected while
+	 * others are being tried.
 	 *
-	 * @returns how it ended
+	 * @returns the attempt once it has succeeded or failed
 	 */
 	ask(deviceId: string, ask: RequestedCommand, send: Send): Promise<Attempt> {
 		const name = slotName(deviceId, ask.command);
@@ -104,7 +104,7 @@ export class PendingCommands {
 		});
 	}
 
-	/** Removes how it ended from view. */
+	/** Hides a failed attempt. */
 	dismiss(deviceId: string, name: RequestedName): void {
 		if (this.isPending(deviceId, name)) return;
 		this.#slots.delete(slotName(deviceId, name));
@@ -152,7 +152,7 @@ function failed(reason: string): End {
 	return { status: "failed", reason: sentence(withFieldName(reason, settingLabels)) };
 }
 
-/** Only the device itself says how a trial has ended. */
+/** Result of a settings trial, which only the device reports. */
 function endOfSettings(event: DeviceEvent): { readonly reason: string | null } | undefined {
 	if (event.type === "settings_result")
 		return { reason: event.outcome === "kept" ? null : (event.reason ?? "it did not say why") };

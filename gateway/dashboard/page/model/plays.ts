@@ -1,4 +1,4 @@
-/** What devices say of an announcement. */
+/** States of devices that play an announcement. */
 
 import type { Play, PlayState } from "../../../api/announcement.js";
 import type { JobKind } from "./job.js";
@@ -21,7 +21,7 @@ export const playKind: JobKind<PlayState> = {
 	running: ["preparing", "waiting", "ready", "playing", "resumed"],
 };
 
-/** "played, began 1.2 s after the others, waited for the network once" */
+/** Describes a play: "played, started 1.2 s late, buffered once". */
 export function playText({ state, reason, lateMs, heardMs, underruns }: Play): string {
 	const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 	const facts = [

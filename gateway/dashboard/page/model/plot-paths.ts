@@ -1,12 +1,12 @@
-/** The paths and labels of a plot, in percent of its width and height from its top left corner. */
+/** SVG paths and labels of a plot, in percent of its width and height from the top left corner. */
 
 import type { Quantities, Row } from "./series.js";
 
 export interface PlotData {
-	/** Times are seconds since 1970; so are since and until. */
+	/** Row times, `since` and `until` are in seconds since 1970. */
 	readonly rows: readonly Row[];
 	readonly quantity: keyof Quantities;
-	/** Always shown. */
+	/** Minimum range of the axis. */
 	readonly range: readonly [number, number];
 	readonly since: number;
 	readonly until: number;
@@ -18,7 +18,7 @@ interface Point {
 	readonly most: number;
 }
 
-/** @returns the path of the most, that of what is between the least and the most (empty where they are the same), and the axis */
+/** @returns path of the maxima, band between minima and maxima (empty if they are equal), and ticks of the axis */
 export function plotPaths({ rows, quantity, range, since, until }: PlotData) {
 	const [low, high] = rows.reduce(
 		([least, most], { [quantity]: value }) =>
@@ -46,7 +46,7 @@ export function plotPaths({ rows, quantity, range, since, until }: PlotData) {
 	};
 }
 
-/** A point alone is a line of no length, which a round cap shows as a dot. */
+/** Draws a single point as a line of zero length, which a round cap turns into a dot. */
 function lineOf(run: readonly Point[]): string {
 	const points = run.map(({ x, most }) => `${x} ${most}`);
 	return points.length === 1 ? `M${points[0]}h0` : `M${points.join("L")}`;
@@ -58,11 +58,11 @@ function bandOf(run: readonly Point[]): string {
 	return `M${[...there, ...back].join("L")}Z`;
 }
 
-/** Seconds between labels. */
+/** Candidate intervals between labels, in seconds. */
 const timeSteps = [1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360].map((minutes) => minutes * 60);
 const labelsAtMost = 5;
 
-/** Whole times of day in between, by local time. @param since seconds since 1970, as is until */
+/** Round local times between `since` and `until`, in seconds since 1970. */
 export function timeTicks(since: number, until: number): readonly number[] {
 	const step = timeSteps.find((one) => (until - since) / one <= labelsAtMost) ?? 360 * 60;
 	const zone = new Date(until * 1000).getTimezoneOffset() * 60;
@@ -71,7 +71,7 @@ export function timeTicks(since: number, until: number): readonly number[] {
 	return Array.from({ length: count }, (_, index) => first + index * step);
 }
 
-/** The first of 1, 2, 5, 10, 20, … that is not less. */
+/** Smallest of 1, 2, 5, 10, 20, … that is at least `least`. */
 function niceStep(least: number): number {
 	const power = 10 ** Math.floor(Math.log10(least));
 	return ([1, 2, 5].find((one) => one * power >= least) ?? 10) * power;

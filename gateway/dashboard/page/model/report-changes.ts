@@ -1,4 +1,4 @@
-/** What an uplink says, in a few words: of a report in what it differs from the one before. */
+/** Summaries of uplinks; a report is summarized by its changes from the previous one. */
 
 import type { StateReport, Uplink, UplinkType } from "../../../../device/protocol/messages.js";
 import { entryOf, isRecord } from "../../../../device/protocol/schema.js";
@@ -16,7 +16,7 @@ export const uplinkWords: Readonly<Record<UplinkType, string>> = {
 	log: "Live log",
 };
 
-/** Different in every report. */
+/** Fields that change in every report. */
 const alwaysNew: readonly string[] = ["timestamp", "health.uptime_seconds"];
 const shownAtMost = 3;
 
@@ -28,7 +28,7 @@ interface Field {
 const size = (value: unknown) => bytes(Number(value));
 const press = (value: unknown) => (value === true ? "pressed" : "released");
 
-/** By path; without a name a field goes by the last part of its path. */
+/** Fields by path; the default name is the last part of the path. */
 const fields: Readonly<Record<string, Field>> = {
 	"health.free_heap_bytes": { name: "free memory", text: size },
 	"health.min_free_heap_bytes": { name: "least free memory", text: size },
@@ -49,7 +49,7 @@ const fields: Readonly<Record<string, Field>> = {
 
 type Change = readonly [path: string, from: unknown, to: unknown];
 
-/** What is new or different, by paths such as `network.wifi_rssi`. */
+/** Lists added and changed values by paths such as `network.wifi_rssi`. */
 function changesIn(before: unknown, after: unknown, path = ""): readonly Change[] {
 	if (!isRecord(after)) return before === after ? [] : [[path, before, after]];
 	return Object.entries(after).flatMap(([name, value]) =>
@@ -57,7 +57,7 @@ function changesIn(before: unknown, after: unknown, path = ""): readonly Change[
 	);
 }
 
-/** @param before the report before it; null: there was none */
+/** @param before previous report; null for the first one */
 export function uplinkText(uplink: Uplink, before: StateReport | null): string {
 	switch (uplink.type) {
 		case "state_report":
@@ -88,7 +88,7 @@ function changesText(before: StateReport, after: StateReport): string {
 			const { name = lastName(path), text = String } = entryOf(fields, path) ?? {};
 			return { name, from: from === undefined ? "–" : text(from), to: text(to) };
 		})
-		// What people do not read as a change, such as 100 of 112 KB.
+		// Equal after rounding.
 		.filter(({ from, to }) => from !== to);
 	if (news.length === 0) return "as before";
 	const texts = news.slice(0, shownAtMost).map(({ name, from, to }) => `${name} ${from} → ${to}`);

@@ -1,4 +1,4 @@
-/** The fleet by rooms, and the volume and the quiet hours of a room. */
+/** Devices by room, and the volume and quiet hours of a room. */
 
 import { entryOf } from "../../../../device/protocol/schema.js";
 import type { Entry } from "../../../api/client/fleet.js";
@@ -8,19 +8,19 @@ import { inOrder } from "./filter.js";
 import { tagMatcher } from "./tags.js";
 
 export interface Room {
-	/** Undefined: its devices are in no room. */
+	/** Undefined for the devices without a room. */
 	readonly name: string | undefined;
 	readonly entries: readonly Entry[];
 }
 
-/** In natural order of their names; the devices without a room come last. */
+/** Groups devices by room, in natural order; those without a room come last. */
 export function roomsIn(entries: readonly Entry[]): readonly Room[] {
 	return [...grouped(entries, ({ session }) => session.room)]
 		.sort(([a], [b]) => Number(a === undefined) - Number(b === undefined) || inOrder(a ?? "", b ?? ""))
 		.map(([name, inRoom]) => ({ name, entries: inRoom }));
 }
 
-/** The devices that something is asked for. */
+/** Devices that match a target. */
 export function devicesIn(
 	{ all, room, tags, devices = [] }: Targets,
 	entries: readonly Entry[],
@@ -41,10 +41,10 @@ export function grouped<K, V>(values: readonly V[], keyOf: (value: V) => K): Map
 	return groups;
 }
 
-/** 0 to 100, by device id. */
+/** Volumes from 0 to 100 by device id. */
 export type Volumes = Readonly<Record<string, number>>;
 
-/** Of the connected devices that have reported. */
+/** Volumes of the connected devices that have reported. */
 export function volumesOf(entries: readonly Entry[]): Volumes {
 	return Object.fromEntries(
 		entries.flatMap(({ key, session, vitals: { volume } }) =>
@@ -54,13 +54,12 @@ export function volumesOf(entries: readonly Entry[]): Volumes {
 }
 
 /**
- * Moves the volumes of a room by the same proportion, as groups of speakers do; from 0, as after muting, each comes back
- * to its own.
+ * Scales the volumes of a room proportionally. After mute, each device returns to its own volume.
  *
- * @param moves what this returned the last time: the volumes from which it was moved, then those that were set
- * @param now the volumes that the devices report
- * @param to of the loudest; undefined: as loud as before it was muted, or 50 where that is not known
- * @returns the moves, of which the last is what to set now
+ * @param moves previous result: the initial volumes, then those that were set
+ * @param now reported volumes
+ * @param to volume of the loudest device; undefined restores the volume before mute, or 50 if unknown
+ * @returns the moves; the last one is to be set now
  */
 export function moveVolumes(
 	moves: readonly Volumes[],
@@ -82,11 +81,11 @@ export function moveVolumes(
 	const moved = (volume: number) =>
 		most === 0 ? loudest : Math.max(Math.min(1, volume, loudest), Math.round((volume * loudest) / most));
 	const next = Object.fromEntries(Object.keys(now).map((key) => [key, moved(entryOf(from, key) ?? 0)]));
-	// Reports of the last ones may be on their way.
+	// Reports of the previous moves may still arrive.
 	return [from, ...set.slice(-2), next];
 }
 
-/** The quiet hours that count for a room: its own, or else those of all devices. @param room undefined: the devices without one */
+/** Effective quiet hours of a room: its own, or those of all devices. @param room undefined for devices without one */
 export function quietOf(all: readonly QuietHours[], room: string | undefined): QuietHours | undefined {
 	return (
 		all.find(({ targets }) => room !== undefined && targets.room === room) ??

@@ -1,9 +1,9 @@
-/** The devices that a person has chosen to do something with. */
+/** Selected devices. */
 
 export class Selection {
 	readonly #onChanged: () => void;
 	#keys: ReadonlySet<string> = new Set();
-	/** Where a range begins: what was chosen last. */
+	/** Start of a range: the device that was toggled last. */
 	#anchor: string | undefined;
 
 	constructor(onChanged: () => void) {
@@ -15,8 +15,8 @@ export class Selection {
 	}
 
 	/**
-	 * Chooses a device, or takes that back.
-	 * @param order of all as they are shown: chooses also those between it and the one chosen last
+	 * Selects or deselects a device.
+	 * @param order keys in display order; if given, selects the range from the last toggled device
 	 */
 	toggle(key: string, order: readonly string[] = []): void {
 		const ends = [order.indexOf(this.#anchor ?? key), order.indexOf(key)];
@@ -33,7 +33,7 @@ export class Selection {
 		this.#onChanged();
 	}
 
-	/** A device is gone. */
+	/** Deselects a removed device. */
 	drop(key: string): void {
 		if (this.#keys.has(key)) this.set([...this.#keys].filter((one) => one !== key));
 	}

@@ -1,23 +1,20 @@
-/**
- * The last 24 hours of one device, as rows for plots: the gateway's steps of 5 minutes, and after them each report that
- * came here since. Nothing is kept of devices that no one looks at.
- */
+/** Plot data of the last 24 hours of a device: the gateway's history in steps of 5 minutes, followed by each received report. */
 
 import type { StateReport } from "../../../../device/protocol/messages.js";
 import type { Past } from "../../../api/device.js";
 
-/** A gap this long is drawn as one. */
+/** Silence after which the plot has a gap. */
 const gapMs = 20_000;
-/** An upper bound: the gateway's history replaces these rows every few minutes. */
+/** Maximum number of rows. The gateway's history replaces them every few minutes. */
 const rowsAtMost = 2_000;
 
-/** Null: nothing was reported. */
+/** Null if nothing was reported. */
 export type Range = readonly [least: number, most: number] | null;
 
 export interface Quantities {
-	/** dBm. */
+	/** Signal in dBm. */
 	readonly rssi: Range;
-	/** Free, in KiB: of a step the least. */
+	/** Free memory in KiB; the minimum of each step. */
 	readonly heap: Range;
 	readonly light: Range;
 }
@@ -33,12 +30,12 @@ export class Series {
 	#rows: readonly Row[] = [];
 	#heardAt: number | undefined;
 
-	/** Another array with each row. */
+	/** Rows by time; a new array after each change. */
 	get rows(): readonly Row[] {
 		return this.#rows;
 	}
 
-	/** Puts the gateway's past in the place of everything. @param now milliseconds since 1970, when it was read */
+	/** Replaces all rows by the gateway's history. @param now time of loading, in milliseconds since 1970 */
 	setPast(past: Past, now: number): void {
 		const { from, stepSeconds, presence, heap } = past;
 		const start = Date.parse(from) / 1000;
@@ -66,7 +63,7 @@ export class Series {
 		this.#push(now / 1000, quantitiesOf(report));
 	}
 
-	/** The row that is nearest to a time. @param time as in rows. @returns undefined: there is none */
+	/** Row nearest to a time in seconds since 1970; undefined without rows. */
 	nearest(time: number): Row | undefined {
 		const distance = (row: Row) => Math.abs(row.time - time);
 		const [first, ...others] = this.#rows;
@@ -74,13 +71,13 @@ export class Series {
 	}
 
 	#push(time: number, quantities: Quantities): void {
-		// Two that came at once; a plot's times must ascend.
+		// Times must ascend, even for two reports at once.
 		const ascending = Math.max(time, (this.#rows.at(-1)?.time ?? 0) + 0.001);
 		this.#rows = [...this.#rows.slice(1 - rowsAtMost), { time: ascending, ...quantities }];
 	}
 }
 
-/** What plots show of a report. */
+/** Plotted quantities of a report. */
 export function quantitiesOf({ network, health, peripherals }: StateReport): Quantities {
 	const { wifi_rssi: rssi } = network;
 	const heap = health.free_heap_bytes / 1024;

@@ -1,8 +1,7 @@
-/** What people call the settings of a device. */
+/** Labels of device settings. */
 
 import type { ChangedSettings } from "../../../../device/protocol/messages.js";
 
-/** A new setting does not compile until it is here. */
 export const settingLabels: Readonly<Record<keyof ChangedSettings, string>> = {
 	ssid: "Wi-Fi name",
 	password: "Wi-Fi password",

@@ -1,22 +1,22 @@
-/** Tags of the devices that the page knows, expressions that match them, and tags as people type them. */
+/** Tags of devices, tag expressions and tag input. */
 
 import type { Entry } from "../../../api/client/fleet.js";
 import { messageOf } from "../../../api/client/request.js";
 import { isTag, matchesTags, parseTags, type TagExpression, tag } from "../../../api/tags.js";
 
-/** Every tag that is there, in order. */
+/** All tags, sorted. */
 export function tagsOf(entries: readonly Entry[]): readonly string[] {
 	return [...new Set(entries.flatMap(({ session }) => session.tags ?? []))].sort();
 }
 
-/** @returns why the text is no expression; empty: it is one, or it is blank */
+/** @returns syntax error of a tag expression; empty for a valid or blank one */
 export function problemOf(text: string): string {
 	if (text.trim() === "") return "";
 	const read = readExpression(text);
 	return typeof read === "string" ? read : "";
 }
 
-/** @returns whether a device matches the expression; none does if the text is no expression */
+/** @returns function that tells whether a device matches the expression; none matches an invalid one */
 export function tagMatcher(text: string): (entry: Entry) => boolean {
 	const read = readExpression(text);
 	return ({ session }) => typeof read !== "string" && matchesTags(read, session.tags);

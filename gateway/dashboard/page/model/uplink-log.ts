@@ -1,4 +1,4 @@
-/** What one device said, and what it traced, word by word, the newest last; only so much of it that a page can stay open for days. */
+/** Bounded log of one device: its messages and trace lines, the newest last. */
 
 import type { UplinkType } from "../../../../device/protocol/messages.js";
 
@@ -7,9 +7,9 @@ export interface Line {
 	/** Milliseconds since 1970, by the gateway's clock. */
 	readonly at: number;
 	readonly type: UplinkType;
-	/** The uplink as it came; of type `log` one traced line. */
+	/** Unparsed uplink; for type `log`, one trace line. */
 	readonly text: string;
-	/** What it says, in a few words. */
+	/** Summary of the uplink. */
 	readonly words: string;
 }
 
@@ -18,7 +18,7 @@ const linesKept = 500;
 export class UplinkLog {
 	#lines: readonly Line[] = [];
 
-	/** Another array with each line. */
+	/** Lines; a new array after each change. */
 	get lines(): readonly Line[] {
 		return this.#lines;
 	}

@@ -1,28 +1,28 @@
-/** The connected devices by Wi-Fi network and access point. */
+/** Connected devices by Wi-Fi network and access point. */
 
 import type { WiFiDevice } from "../../../api/wifi.js";
 import { inOrder } from "./filter.js";
 import { grouped } from "./rooms.js";
 
 export interface AccessPoint {
-	/** Null: its devices do not report theirs. */
+	/** Null if its devices do not report it. */
 	readonly bssid: string | null;
 	readonly channel: number | null;
-	/** Weakest signal first; at least one. */
+	/** Devices, the weakest signal first; at least one. */
 	readonly devices: readonly WiFiDevice[];
-	/** In dBm. */
+	/** Weakest signal in dBm. */
 	readonly weakest: number;
-	/** In the last 24 hours. */
+	/** Reconnects in the last 24 hours. */
 	readonly reconnects: number;
 }
 
 export interface Network {
 	readonly ssid: string;
-	/** The one with the weakest device first. */
+	/** Access points, the one with the weakest device first. */
 	readonly accessPoints: readonly AccessPoint[];
 }
 
-/** In natural order of their names. */
+/** Groups devices by network, in natural order of the names. */
 export function networksIn(devices: readonly WiFiDevice[]): readonly Network[] {
 	return [...grouped(devices, ({ ssid }) => ssid)]
 		.sort(([a], [b]) => inOrder(a, b))

@@ -1,4 +1,4 @@
-/** A button: what it does may have to be confirmed, may take a while, and may fail, which is said beside it. */
+/** Button with an optional confirmation. It runs an asynchronous action and shows its error beside it. */
 
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
@@ -10,29 +10,29 @@ import { useRequest } from "./use-request.js";
 interface ButtonProps {
 	/** Classes: primary, quiet, small. */
 	readonly look?: string;
-	/** For a screen reader and a pointer, where the text alone does not say what it is about. */
+	/** Accessible name and tooltip, if the text alone is ambiguous. */
 	readonly label?: string | undefined;
 	readonly disabled?: boolean;
-	/** It is for monitors alone, and for no one while the gateway is away. */
+	/** Enables the button for monitors only, while connected. */
 	readonly isChange?: boolean;
-	/** The same, for those who may do this. */
+	/** Enables the button for roles that may perform this action, while connected. */
 	readonly action?: Action;
 	readonly isPressed?: boolean | undefined;
 	readonly isOpen?: boolean;
-	/** RequestedCommand before it acts; false: it acts at once. */
+	/** Confirmation to show first; false acts immediately. */
 	readonly question?: Question | false | undefined;
-	/** May fail with an error, which is shown. While it goes on, nothing is begun by another click. */
+	/** Action, whose error is shown. Further clicks are ignored while it runs. */
 	readonly onClick: () => unknown;
 	readonly children: ComponentChildren;
 }
 
-/** What is done to more devices is asked about first. */
+/** Number of devices above which an action requires a confirmation. */
 export const fewDevices = 20;
 
 export interface Question {
 	readonly title: string;
 	readonly text: ComponentChildren;
-	/** What is deleted or stopped for good: the text of the button that does it, and of the one that keeps it. */
+	/** Labels of the buttons that confirm and reject an irreversible action. */
 	readonly loss?: { readonly do: string; readonly keep: string };
 }
 

@@ -1,6 +1,6 @@
 /**
- * The controls of a device. Each shows what was asked for as `sending` until the device's own report says so, and falls
- * back to what the device reports, with the reason, where it was refused.
+ * Controls of a device. Each shows the requested value as `sending` until the device's report confirms it. After a failure it shows
+ * the reported value and the reason.
  */
 
 import type { ComponentChildren } from "preact";
@@ -15,7 +15,7 @@ import { Slider } from "./slider.js";
 
 interface Control {
 	readonly attempt: Attempt | undefined;
-	/** Whether it is asked for and not confirmed yet. */
+	/** Whether a command is not confirmed yet. */
 	readonly isSending: boolean;
 	/** The value that is asked for and not confirmed yet. */
 	readonly asked: unknown;
@@ -44,7 +44,7 @@ export function useControl(deviceKey: string, name: RequestedName): Control {
 	};
 }
 
-/** What has become of what was asked for. */
+/** Progress or failure of a command. */
 export function Outcome({ deviceKey, name }: { deviceKey: string; name: RequestedName }) {
 	const { pendingCommands } = useApp();
 	const { attempt, isSending } = useControl(deviceKey, name);
@@ -66,9 +66,9 @@ export function Outcome({ deviceKey, name }: { deviceKey: string; name: Requeste
 interface ControlSliderProps {
 	readonly deviceKey: string;
 	readonly name: SliderName;
-	/** The reported value; null: unknown. */
+	/** Reported value; null if unknown. */
 	readonly value: number | null;
-	/** Names the device in the label of a slider in one line, which says nothing of how it ended. */
+	/** Device name for the label; makes the slider inline, without outcome. */
 	readonly deviceName?: string;
 }
 
@@ -95,7 +95,7 @@ interface ActionProps {
 	readonly ask: Ask;
 	/** Classes. */
 	readonly look?: string;
-	/** For a screen reader, where it shows no text. */
+	/** Accessible name of a button without text. */
 	readonly label?: string;
 	/** It would change nothing. */
 	readonly isNeedless?: boolean;

@@ -1,10 +1,10 @@
-/** Copies a text. */
+/** Button that copies a text to the clipboard. */
 
 import { useApp } from "../app/hooks.js";
 import { Button } from "./button.js";
 
 interface CopyButtonProps {
-	/** May fail, with a sentence. */
+	/** Returns the text; may reject with an error to show. */
 	readonly text: () => string | Promise<string>;
 	readonly label?: string;
 }
@@ -23,7 +23,7 @@ export function CopyButton({ text, label = "Copy" }: CopyButtonProps) {
 	);
 }
 
-/** A text to be copied. */
+/** Text with a copy button. */
 export function CopyLine({ text }: { readonly text: string }) {
 	return (
 		<div class="command">
@@ -33,7 +33,7 @@ export function CopyLine({ text }: { readonly text: string }) {
 	);
 }
 
-/** The clipboard is not there on plain http from another computer, and may not be permitted. */
+/** Uses the Clipboard API, which is unavailable over plain http and may be denied. */
 async function copy(text: string): Promise<boolean> {
 	return navigator.clipboard?.writeText(text).then(
 		() => true,

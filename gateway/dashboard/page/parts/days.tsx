@@ -1,4 +1,4 @@
-/** Days of the week, each of which can be chosen. */
+/** Check boxes for the days of the week. */
 
 import { weekdays } from "../../../api/client/rollout-plan.js";
 import { capital } from "../../../api/client/words.js";

@@ -1,9 +1,9 @@
-/** A link to a device in other lists: the name that a person gave it, with its id as a tooltip. */
+/** Link to a device: its name, with the id as a tooltip. */
 
 import { deviceAddress, useDevice } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
 
-/** An unknown device, such as a forgotten one, has no page. */
+/** Renders plain text for an unknown device, such as a forgotten one. */
 export function DeviceLink({ deviceKey }: { deviceKey: string }) {
 	const entry = useDevice(deviceKey);
 	if (!entry) return <span>{deviceKey}</span>;

@@ -1,4 +1,4 @@
-/** Facts: each has a name, a value, and perhaps a number to it. */
+/** List of facts with a name, a value and an optional detail. */
 
 import type { ComponentChildren } from "preact";
 

@@ -1,4 +1,4 @@
-/** What forms and toolbars are made of: fields with a label, a hint and what is wrong with the value, choices, and search. */
+/** Form and toolbar elements: fields with label, hint and validation error, check boxes, choices and search. */
 
 import { type ComponentChildren, h } from "preact";
 import { useId, useState } from "preact/hooks";
@@ -8,21 +8,21 @@ import { Problem } from "./problem.js";
 export interface FieldProps {
 	readonly label: string;
 	readonly name?: string;
-	/** `lines` has several; a password can be shown. */
+	/** `lines` is a text area; a password can be revealed. */
 	readonly type?: "text" | "password" | "lines" | "number" | "time" | "datetime-local";
-	/** What it shows; absent: what a person types stays in it. */
+	/** Controlled value; absent for an uncontrolled field. */
 	readonly value?: string;
 	readonly initial?: string | undefined;
 	readonly placeholder?: string | undefined;
 	readonly maxLength?: number;
-	/** The least and the most of a number. */
+	/** Range of a number. */
 	readonly range?: readonly [min: number, max: number];
-	/** Values that are offered. */
+	/** Suggested values. */
 	readonly known?: readonly string[];
 	readonly hint?: ComponentChildren;
 	readonly problem?: string | undefined;
 	readonly onInput?: (value: string) => unknown;
-	/** Below it. */
+	/** Content below the field. */
 	readonly children?: ComponentChildren;
 }
 
@@ -45,7 +45,7 @@ export function Field(props: FieldProps) {
 		autocapitalize: "off",
 		onInput: ({ currentTarget }: { currentTarget: { value: string } }) => onInput?.(currentTarget.value),
 	} as const;
-	// Not JSX, whose types know each type of input alone.
+	// JSX types do not accept a variable input type.
 	const input = h("input", {
 		...attributes,
 		type: isSecret && isShown ? "text" : type,
@@ -97,10 +97,10 @@ export function Field(props: FieldProps) {
 interface CheckProps {
 	readonly label: ComponentChildren;
 	readonly name?: string;
-	/** Absent: what a person chooses stays. */
+	/** Controlled value; absent for an uncontrolled check box. */
 	readonly checked?: boolean;
 	readonly disabled?: boolean;
-	/** One of several by the same name. */
+	/** Renders a radio button. */
 	readonly isRadio?: boolean;
 	readonly onToggle?: (checked: boolean) => void;
 }
@@ -129,7 +129,7 @@ interface ChoiceProps<T extends string> {
 	readonly onChange: (value: T) => void;
 }
 
-/** One of several, in a list that opens. */
+/** Select element. */
 export function Choice<T extends string>({ label, value, options, onChange }: ChoiceProps<T>) {
 	return (
 		<label class="choice">
@@ -152,7 +152,7 @@ export const any: Option<""> = ["", "Any"];
 
 interface TogglesProps<T extends string> {
 	readonly label: string;
-	/** A class: how they look as a whole. */
+	/** Class. */
 	readonly look?: string;
 	readonly options: readonly (readonly [value: T, text: ComponentChildren])[];
 	readonly value: T | "" | undefined;
@@ -160,7 +160,7 @@ interface TogglesProps<T extends string> {
 	readonly onChange: (value: T) => void;
 }
 
-/** Buttons side by side, of which at most one is on. */
+/** Segmented control: buttons of which at most one is pressed. */
 export function Toggles<T extends string>(props: TogglesProps<T>) {
 	const { label, look = "segments", options, value, disabled = false, onChange } = props;
 	return (
@@ -203,7 +203,7 @@ export function Search({ label, placeholder, value, onInput, onKeyDown }: Search
 	);
 }
 
-/** The text of a field, as the gateway keeps it. */
+/** Text of a form field, normalized as the gateway stores it. */
 export function textOf(form: FormData, name: string): string {
 	const value = form.get(name);
 	return typeof value === "string" ? cleanText(value) : "";

@@ -1,14 +1,14 @@
-/** Takes files that are dropped on it or chosen. */
+/** Drop target and file picker. */
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
 interface FileDropProps {
-	/** As the attribute of that name of an input. */
+	/** Accepted types, as in the attribute of `input`. */
 	readonly accept: string;
 	readonly multiple?: boolean;
 	readonly onFiles: (files: readonly File[]) => void;
-	/** What is said in it. */
+	/** Prompt. */
 	readonly children: ComponentChildren;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A grid of which only what is seen is rendered. Every cell has the height of the tallest; the cell that has the keyboard's focus stays,
- * wherever the page is scrolled to. The arrows move between the links of the cells, also into the grid before and after.
+ * Virtualized grid. Every cell has the height of the tallest. The focused cell stays rendered while it is scrolled out of view. Arrow keys
+ * move the focus between the links of cells and into adjacent grids.
  */
 
 import type { ComponentChildren } from "preact";
@@ -59,7 +59,7 @@ export function Grid({ label, look = "", children, ...options }: GridProps) {
 	);
 }
 
-/** The next grid begins with its first link, the one before ends with its last. */
+/** Focuses the first link of the next grid, or the last one of the previous grid. */
 function focusBeside(list: Element | null, step: number): void {
 	const grids = [...document.querySelectorAll("main .grid")];
 	const beside = list && grids[grids.indexOf(list) + Math.sign(step)];

@@ -1,4 +1,4 @@
-/** What has happened, the latest first: a few are shown, and the others when they are asked for. */
+/** List of past events, the latest first; older ones are collapsed. */
 
 import type { ComponentChildren } from "preact";
 import { when } from "../../../api/client/words.js";
@@ -8,13 +8,13 @@ export interface PastEvent {
 	readonly at: string | number;
 	/** Classes. */
 	readonly look?: string;
-	/** One line. */
+	/** One line of text. */
 	readonly text: ComponentChildren;
 	readonly more?: ComponentChildren;
 }
 
 interface HistoryProps {
-	/** Of a screen reader. */
+	/** Accessible name. */
 	readonly label: string;
 	readonly items: readonly PastEvent[];
 	readonly shownAtMost?: number;

@@ -1,16 +1,16 @@
-/** A number that may be left out: a check, and a slider while it is checked. */
+/** Optional number: a check box with a slider while it is checked. */
 
 import { Check } from "./field.js";
 import { Slider } from "./slider.js";
 
 interface LimitProps {
-	/** Of the check. */
+	/** Label of the check box. */
 	readonly text: string;
-	/** Of the slider. */
+	/** Label of the slider. */
 	readonly label: string;
-	/** 0 to 100; undefined: left out. */
+	/** 0 to 100; undefined if unchecked. */
 	readonly value: number | undefined;
-	/** With which it begins. */
+	/** Initial value of the slider. */
 	readonly usual: number;
 	readonly onChange: (value: number | undefined) => void;
 }

@@ -1,4 +1,4 @@
-/** A button that opens a small panel. It closes by Escape, and when the focus or a click goes elsewhere. */
+/** Button with a pop-up panel, which closes on Escape and on focus or click outside. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -7,7 +7,7 @@ interface MenuProps {
 	readonly label: string;
 	/** Classes of the button. */
 	readonly look?: string;
-	/** @param close for what is done at once */
+	/** @param close closes the panel after an action */
 	readonly children: (close: () => void) => ComponentChildren;
 }
 

@@ -1,4 +1,4 @@
-/** A part of a view, with its heading. */
+/** Section of a view with a heading. */
 
 import type { ComponentChildren } from "preact";
 
@@ -6,9 +6,9 @@ interface PanelProps {
 	readonly title: string;
 	/** Classes. */
 	readonly look?: string;
-	/** Behind the heading. */
+	/** Text after the heading. */
 	readonly hint?: ComponentChildren;
-	/** For a screen reader, where it is not the title. */
+	/** Accessible name; default: the title. */
 	readonly label?: string;
 	readonly children: ComponentChildren;
 }

@@ -1,4 +1,4 @@
-/** One quantity over time: a line, as a band where a step has a least and a most. Without values there is a gap. */
+/** Plot of one quantity over time: a line, with a band between minimum and maximum, and gaps without values. */
 
 import { useMemo } from "preact/hooks";
 import { clock } from "../../../api/client/words.js";
@@ -17,18 +17,18 @@ export interface PlotKind {
 	readonly title: string;
 	readonly unit: string;
 	readonly quantity: keyof Quantities;
-	/** Always shown, however little changes. */
+	/** Minimum range of the axis. */
 	readonly range: readonly [number, number];
 }
 
 interface PlotProps {
 	readonly kind: PlotKind;
 	readonly rows: readonly Row[];
-	/** Seconds since 1970, as are until, at and the times of marks. */
+	/** Seconds since 1970, like `until`, `at` and the times of marks. */
 	readonly since: number;
 	readonly until: number;
 	readonly marks: readonly Mark[];
-	/** What is pointed at; undefined: nothing. */
+	/** Time under the pointer; undefined without a pointer. */
 	readonly at: number | undefined;
 	readonly onAt: (at: number | undefined) => void;
 }

@@ -1,4 +1,4 @@
-/** Small things that several views say of a device: whether it is there, how well it is heard, how its update stands. */
+/** Status elements shared by views: presence, signal, state and update progress of a device. */
 
 import type { ComponentChildren } from "preact";
 import type { Entry } from "../../../api/client/fleet.js";
@@ -16,7 +16,7 @@ import {
 import type { OtaMetadata } from "../../../api/update.js";
 import { deviceAddress, useIsLive, useMayChange, useTopic } from "../app/hooks.js";
 
-/** Whether a device is there, and how old what is shown of it is. */
+/** Connection state of a device, with the age of its data. */
 export function Presence({ entry }: { entry: Entry }) {
 	const isLive = useIsLive();
 	const app = useTopic("second");
@@ -42,13 +42,13 @@ export function Strength({ rssi }: { rssi: number | null }) {
 
 interface DeviceStateProps {
 	readonly entry: Entry;
-	/** Of a link in it. */
+	/** Tab index of its link. */
 	readonly tabIndex?: number;
-	/** Where nothing is wrong, going on or due. */
+	/** Content for a device without a fault, activity or update. */
 	readonly children?: ComponentChildren;
 }
 
-/** What of a device is wrong, going on or due: the most important alone. */
+/** Most important state of a device: a fault, an activity or an available update. */
 export function DeviceState({ entry, tabIndex, children = null }: DeviceStateProps) {
 	const { clock, firmware } = useTopic("firmware");
 	const mayUpdate = useMayChange();
@@ -72,13 +72,13 @@ export function DeviceState({ entry, tabIndex, children = null }: DeviceStatePro
 	);
 }
 
-/** "10:40" of the same day, else with the date. @param time milliseconds since 1970 */
+/** Time of today ("10:40"), or date and time. @param time milliseconds since 1970 */
 function since(time: number, now: number): string {
 	const isToday = new Date(time).toDateString() === new Date(now).toDateString();
 	return isToday ? clockTime(time / 1000) : when(time);
 }
 
-/** How a device's update stands; nothing where there was none. */
+/** Status of a device's update; renders nothing without one. */
 export function UpdateState({ metadata, withReason }: { metadata: OtaMetadata; withReason?: boolean }) {
 	if (metadata.otaStatus === "idle") return null;
 	return (
@@ -91,12 +91,12 @@ export function UpdateState({ metadata, withReason }: { metadata: OtaMetadata; w
 }
 
 interface ProgressProps {
-	/** 0 to 100; null: not known */
+	/** 0 to 100; null if unknown. */
 	readonly percent: number | null;
 	readonly label: string;
-	/** It will not go on by itself. */
+	/** Whether the progress is paused. */
 	readonly isStopped?: boolean;
-	/** Of what is done, 0 to 100. */
+	/** Failed share of the completed part, 0 to 100. */
 	readonly failedPercent?: number;
 }
 

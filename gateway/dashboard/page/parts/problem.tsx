@@ -1,4 +1,4 @@
-/** Why something that was asked for is not done. It is announced when it appears, so it is there before, empty. */
+/** Error message. It is rendered even if empty, so that screen readers announce a new message. */
 
 import type { ComponentChildren } from "preact";
 

@@ -1,4 +1,4 @@
-/** A device's LED ring, and in words what it shows. */
+/** LED ring of a device with a textual description. */
 
 import { useEffect, useRef } from "preact/hooks";
 import type { LedState } from "../../../../device/peripherals/led-patterns.js";
@@ -17,7 +17,7 @@ const looks: readonly string[] = [
 	"pulsing blue",
 ];
 
-/** What a ring shows, in words. */
+/** Describes what a ring shows. */
 function ringText({ session, state }: Entry): string {
 	const ring = state?.peripherals.led_ring;
 	if (!session.connected || !ring) return "not known";

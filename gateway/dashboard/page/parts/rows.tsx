@@ -1,4 +1,4 @@
-/** Devices as rows of one height, of which only what is seen is rendered: each with its name, and what is said of it here. */
+/** Virtualized list of devices: each row has a link to the device and custom content. */
 
 import type { ComponentChildren } from "preact";
 import { DeviceLink } from "./device-link.js";

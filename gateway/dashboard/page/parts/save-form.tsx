@@ -1,4 +1,4 @@
-/** A form that is saved or given up, in a view or in a dialog. */
+/** Form with save and cancel buttons, in a view or a dialog. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -8,18 +8,18 @@ import { Problem } from "./problem.js";
 import { useRequest } from "./use-request.js";
 
 interface FormProps {
-	/** What a person who saves it must be allowed to do; default: what is for monitors alone. */
+	/** Action that the person must be permitted; default: any reserved for monitors. */
 	readonly action?: Action;
 	readonly isComplete?: boolean;
-	/** What the button says; default: Save. */
+	/** Label of the submit button; default: Save. */
 	readonly verb?: string;
-	/** Fails with an error that says what to change. */
+	/** Saves the form; rejects with an error to show. */
 	readonly onSave: (form: FormData) => Promise<unknown>;
 	readonly children: ComponentChildren;
 }
 
 interface SaveFormProps extends FormProps {
-	/** It was saved, or given up. */
+	/** Called after save or cancel. */
 	readonly onEnd: () => void;
 }
 
@@ -34,11 +34,11 @@ export function SaveForm({
 	const maySave = useMayChange(action) && isComplete;
 	const { run, isBusy, problem } = useRequest();
 	const form = useRef<HTMLFormElement>(null);
-	// A name that is there is selected, so that another can be typed over it.
+	// Selects an existing name, so that typing replaces it.
 	useEffect(() => form.current?.querySelector<HTMLInputElement>("input[type=text]")?.select(), []);
 	const save = async (event: SubmitEvent) => {
 		event.preventDefault();
-		// Not by a disabled button, which would lose the keyboard's focus.
+		// Disabling the button would lose the focus.
 		if (!maySave || isBusy || !form.current) return;
 		const data = new FormData(form.current);
 		if (await run(() => onSave(data))) onEnd();
@@ -64,7 +64,7 @@ interface FormDialogProps extends FormProps {
 	readonly onClosed: () => void;
 }
 
-/** Open while it is rendered. */
+/** Modal dialog that is open while rendered. */
 export function FormDialog({ title, onClosed, children, ...form }: FormDialogProps) {
 	const dialog = useRef<HTMLDialogElement>(null);
 	useEffect(() => dialog.current?.showModal(), []);

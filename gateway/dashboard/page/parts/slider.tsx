@@ -1,28 +1,27 @@
-/** A number, as a slider. What it sends while it moves is paced, and the last value is always sent. */
+/** Slider that throttles changes while it moves and always sends the last value. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 
-/** Five values a second while it is dragged. */
+/** Interval between values while dragging. */
 const dragMs = 200;
-/** A key is mostly pressed several times. */
+/** Debounce time of key presses. */
 const keysMs = 400;
 
 interface SliderProps {
 	readonly label: string;
-	/** Null: not known. */
+	/** Null if unknown. */
 	readonly value: number | null;
-	/** The least and the most; default: 0 to 100. */
+	/** Default: 0 to 100. */
 	readonly range?: readonly [min: number, max: number];
-	/** Behind the value. */
 	readonly unit?: string;
-	/** One line, without its label, which a screen reader has. */
+	/** Renders one line with a hidden label. */
 	readonly isInline?: boolean;
 	readonly isOff?: boolean;
 	readonly onChange: (value: number) => void;
-	/** At least 200, which is the default. */
+	/** Interval between values while dragging, in ms; at least 200, the default. */
 	readonly sentEveryMs?: number;
-	/** Below it. */
+	/** Content below the slider. */
 	readonly children?: ComponentChildren;
 }
 
@@ -43,7 +42,7 @@ export function Slider(props: SliderProps) {
 	const sendLatest = () => {
 		const { latest, isHeld, timer, send } = pace.current;
 		window.clearTimeout(timer);
-		// What is reported meanwhile must not move it under the pointer.
+		// A report must not move the slider under the pointer.
 		if (!isHeld) setWaiting(undefined);
 		if (latest === undefined) return;
 		Object.assign(pace.current, { latest: undefined, sentAt: performance.now() });

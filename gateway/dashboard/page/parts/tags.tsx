@@ -1,4 +1,4 @@
-/** Tags of a device, and a field for an expression that chooses devices by them. */
+/** Tags of a device, and a field for tag expressions. */
 
 import type { Entry } from "../../../api/client/fleet.js";
 import { sentence, thereAre } from "../../../api/client/words.js";
@@ -7,7 +7,7 @@ import { tagAddress } from "../app/hooks.js";
 import { problemOf, tagsOf } from "../model/tags.js";
 import { Field } from "./field.js";
 
-/** In one line, as far as they fit. */
+/** Tags in one line. */
 export function Tags({ tags = [] }: { readonly tags: readonly string[] | undefined }) {
 	if (tags.length === 0) return null;
 	return (
@@ -21,7 +21,7 @@ export function Tags({ tags = [] }: { readonly tags: readonly string[] | undefin
 	);
 }
 
-/** Each leads to the devices that have it. */
+/** Tags that link to the devices with that tag. */
 export function TagLinks({ tags }: { readonly tags: readonly string[] }) {
 	return (
 		<ul class="tags" aria-label="Tags">
@@ -38,7 +38,7 @@ export function TagLinks({ tags }: { readonly tags: readonly string[] }) {
 
 interface TagsFieldProps {
 	readonly value: string;
-	/** Whose tags are named below it. */
+	/** Devices whose tags are suggested. */
 	readonly entries: readonly Entry[];
 	readonly onInput: (value: string) => void;
 }
@@ -57,7 +57,7 @@ export function TagsField({ value, entries, onInput }: TagsFieldProps) {
 	);
 }
 
-/** "There are beta, shop-berlin." */
+/** Lists the tags of devices: "Tags in use: beta, shop-berlin." */
 export function inUse(entries: readonly Entry[]): string {
 	return sentence(thereAre("tag", tagsOf(entries)));
 }

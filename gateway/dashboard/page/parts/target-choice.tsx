@@ -1,4 +1,4 @@
-/** Where something is done: on all devices, in a room, on devices with tags, or on a device. */
+/** Choice of targets: all devices, a room, devices with tags, or one device. */
 
 import { useState } from "preact/hooks";
 import { placeText } from "../../../api/client/times.js";
@@ -12,16 +12,16 @@ import { TagsField } from "./tags.js";
 
 interface TargetChoiceProps {
 	readonly label: string;
-	/** Those that it begins with stay among what is offered. */
+	/** Selected targets; the initial ones always stay among the options. */
 	readonly targets: Targets;
 	readonly onChange: (targets: Targets) => void;
-	/** Whether it may be devices with tags. */
+	/** Whether to offer devices with tags. */
 	readonly withTags?: boolean;
 }
 
 const byTags: Targets = { tags: "" };
 
-/** Of more devices only the rooms are offered. */
+/** Number of devices above which only rooms are offered. */
 const listedAtMost = 50;
 
 export function TargetChoice({ label, targets, onChange, withTags = false }: TargetChoiceProps) {
@@ -37,7 +37,7 @@ export function TargetChoice({ label, targets, onChange, withTags = false }: Tar
 		given,
 		targets,
 	];
-	// While an expression is typed, the choice stays.
+	// The choice stays selected while an expression is typed.
 	const keyOf = (place: Targets) => JSON.stringify(place.tags === undefined ? place : byTags);
 	const names = new Map(places.map((place) => [keyOf(place), nameOf(place)]));
 	function nameOf(place: Targets): string {

@@ -1,4 +1,4 @@
-/** A command line with the device token: it is not shown until a person asks, but copied. */
+/** Command line with the device token, which is hidden on screen and inserted when copying. */
 
 import { models } from "../../../../device/protocol/schema.js";
 import { request } from "../app/gateway.js";
@@ -7,7 +7,7 @@ import { CopyButton } from "./copy-button.js";
 
 interface TokenCommandProps {
 	readonly text: (token: string) => string;
-	/** Shown in it; undefined: hidden. */
+	/** Visible token; undefined hides it. */
 	readonly token?: string | undefined;
 }
 
@@ -20,13 +20,13 @@ export function TokenCommand({ text, token }: TokenCommandProps) {
 	);
 }
 
-/** Installs the firmware on a board. */
+/** Command that installs the firmware on a board. */
 export function FlashCommand({ token }: Pick<TokenCommandProps, "token">) {
 	const given = `ssid=<name> password=<password> gateway=${ownDeviceAddress()}`;
 	return <TokenCommand token={token} text={(shown) => `npm run flash -- dev-1 ${given} token=${shown}`} />;
 }
 
-/** The models as a command line names them: "dev-1 or proto-1". */
+/** Model names of command lines: "dev-1 or proto-1". */
 export function ModelNames() {
 	return models.map((model, index) => (
 		<span key={model}>

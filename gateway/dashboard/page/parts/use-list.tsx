@@ -1,6 +1,6 @@
 /**
- * Long lists, of which only what is in the window is rendered: a thousand devices cost as much as a screenful. All rows are as high
- * as the tallest that was rendered at this width; the style sheet gets that as --row-height, and --columns.
+ * Virtualized lists, which render only the visible rows. All rows have the height of the tallest one rendered at this width; the style
+ * sheet receives it as --row-height, and the number of columns as --columns.
  */
 
 import { Component, type ComponentChildren } from "preact";
@@ -10,9 +10,9 @@ import { useApp } from "../app/hooks.js";
 
 interface Frame {
 	readonly columns: number;
-	/** CSS pixels; 0: no row is rendered yet. */
+	/** CSS pixels; 0 before the first row is rendered. */
 	readonly rowHeight: number;
-	/** The first row to be rendered, and the one after the last. */
+	/** First row to render, and the one after the last. */
 	readonly first: number;
 	readonly end: number;
 }
@@ -24,18 +24,18 @@ interface Item {
 
 export interface ListOptions {
 	readonly keys: readonly string[];
-	/** Of a column with the gap after it, in rem; absent: one column. */
+	/** Minimum width of a column with its gap, in rem; absent for one column. */
 	readonly minWidth?: number | undefined;
-	/** Whether the first item is active while none else is, so that there is a tab stop. */
+	/** Makes the first item active if no other one is, so that the list has a tab stop. */
 	readonly isFirstActive?: boolean;
-	/** Selects what can have the focus in an item, such as " a"; default: the item itself. */
+	/** Selector of the focusable element in an item, such as " a"; default: the item itself. */
 	readonly focusable?: string;
 }
 
-/** Rows beyond the window on both sides, so that Tab and a quick scroll find something there. */
+/** Overscan rows above and below the window, for Tab and fast scrolling. */
 const rowsBeyond = 3;
 
-/** The element with the attribute `ref` has the items as children, each with its `data-key`. */
+/** Virtualizes the children of the element with the attribute `ref`; each child has its `data-key`. */
 export function useList<E extends HTMLElement>({
 	keys,
 	minWidth,
@@ -45,7 +45,7 @@ export function useList<E extends HTMLElement>({
 	const ref = useRef<E>(null);
 	const frame = useFrame(ref, minWidth);
 	const { places } = useApp();
-	/** At first the item that was opened from this view. */
+	/** Initially the item that was opened from this view. */
 	const [latest, setActive] = useState(() => places.get(listAddress())?.key);
 	const isThere = latest !== undefined && keys.includes(latest);
 	const active = isThere ? latest : isFirstActive ? keys[0] : undefined;
@@ -62,10 +62,10 @@ export function useList<E extends HTMLElement>({
 	return {
 		ref,
 		...frame,
-		/** The item with the keyboard's focus, or that had it last: it is rendered wherever it is. */
+		/** Item with the latest focus, which stays rendered. */
 		active,
 		seen: itemsIn(keys, frame, active),
-		/** Moves the focus, also to what has to be rendered first. */
+		/** Moves the focus, rendering the item first if needed. */
 		moveTo: (key: string) => {
 			setActive(key);
 			wanted.current = key;
@@ -88,7 +88,7 @@ function itemsIn(
 	return index < from ? [kept, ...items] : [...items, kept];
 }
 
-/** Where a list lies in the window, read at most once a frame. */
+/** Measures the position of a list in the window, at most once per frame. */
 function useFrame(list: { readonly current: HTMLElement | null }, minWidth: number | undefined): Frame {
 	const [frame, setFrame] = useState<Frame>({ columns: 1, rowHeight: 0, first: 0, end: 0 });
 	const known = useRef({ width: 0, rowHeight: 0 });
@@ -122,7 +122,7 @@ function useFrame(list: { readonly current: HTMLElement | null }, minWidth: numb
 	});
 	useLayoutEffect(() => {
 		measure();
-		// What is said in a row changes, and so does the size of its text.
+		// Rows change their height with their content and the text size.
 		for (const row of list.current?.children ?? []) observer.observe(row);
 	});
 	useEffect(() => {
@@ -138,7 +138,7 @@ function useFrame(list: { readonly current: HTMLElement | null }, minWidth: numb
 	return frame;
 }
 
-/** Also sets --row-height. @param known of rows that were rendered before; 0: forgotten @returns 0: there was no row yet */
+/** Measures the tallest row and sets --row-height. @param known previous height; 0 after a change of width @returns 0 without rows */
 function tallestRow(list: HTMLElement, known: number): number {
 	list.classList.toggle("natural-height", known === 0);
 	const heights = Array.from(list.children, (row) => Math.round(row.getBoundingClientRect().height));
@@ -148,7 +148,7 @@ function tallestRow(list: HTMLElement, known: number): number {
 	return tallest;
 }
 
-/** CSS pixels. */
+/** Root font size in CSS pixels. */
 function remPx(): number {
 	return Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
 }
@@ -164,7 +164,7 @@ interface CellProps {
 	readonly content: (key: string, isActive: boolean) => ComponentChildren;
 }
 
-/** While the list is scrolled, only what comes into it is rendered. */
+/** Cell that is not rendered again while the list is scrolled. */
 export class Cell extends Component<CellProps> {
 	override shouldComponentUpdate({ cellKey, isActive, content }: CellProps): boolean {
 		return (

@@ -1,13 +1,13 @@
-/** A request that a person makes: whether it goes on, and why it was not done. */
+/** State of a request that a person starts. */
 
 import { useState } from "preact/hooks";
 import { messageOf } from "../../../api/client/request.js";
 
 export interface Request {
-	/** @param action fails with an error that says what to change. @returns whether it was done */
+	/** Runs an action and stores the message of its error. @returns whether it succeeded */
 	readonly run: (action: () => Promise<unknown>) => Promise<boolean>;
 	readonly isBusy: boolean;
-	/** Empty: none. */
+	/** Error message; empty without an error. */
 	readonly problem: string;
 }
 

@@ -1,4 +1,4 @@
-/** Who has changed what, and when: the gateway's audit, the newest first. */
+/** Audit log of the gateway, the newest entry first. */
 
 import { useState } from "preact/hooks";
 import type { ListedChange } from "../../../api/audit.js";

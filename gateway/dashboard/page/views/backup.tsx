@@ -1,4 +1,4 @@
-/** Link that downloads a backup of the gateway; absent where the gateway has no backups, or the person may not download one. */
+/** Link that downloads a backup; absent if the gateway has no backups or the person lacks the permission. */
 
 import { useHasRoute, useTopic } from "../app/hooks.js";
 import { Panel } from "../parts/panel.js";

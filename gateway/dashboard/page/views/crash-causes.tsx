@@ -1,4 +1,4 @@
-/** The crashes of all devices by cause, the latest first, each with how often it comes in which version. */
+/** Crashes of all devices by cause, the latest first, with counts by version. */
 
 import { age, plural } from "../../../api/client/words.js";
 import type { CrashCause } from "../../../api/crash-causes.js";

@@ -1,4 +1,4 @@
-/** The controls of a device's ring and motor, and what it reports of its buttons and sensors. */
+/** Controls of a device's ring and motor, and the state of its buttons and sensors. */
 
 import type { Light, StateReport } from "../../../../device/protocol/messages.js";
 import { effectWords, presetWords } from "../../../api/client/command-words.js";
@@ -14,10 +14,10 @@ interface ControlsProps {
 	readonly state: StateReport;
 }
 
-/** Of a light that is off. */
+/** Initial color of a light. */
 const white = "#ffffff";
 
-/** The ring as a light: a color switches it on. */
+/** Controls of the ring as a light; choosing a color switches it on. */
 function RingLight({ entry: { key }, state: { peripherals } }: ControlsProps) {
 	const { light } = peripherals.led_ring;
 	const { isOff, ask } = useControl(key, "set_light");
@@ -111,7 +111,7 @@ const inputs: readonly (readonly [InputName, string])[] = [
 	["touch_active", "Touch"],
 ];
 
-/** Buttons, light and touch, as last reported. */
+/** Last reported state of buttons, light sensor and touch sensor. */
 export function Inputs({ entry: { session }, state: { peripherals } }: ControlsProps) {
 	const isKnown = useIsLive() && session.connected;
 	const { ambient_light: light, touch_active } = peripherals;

@@ -1,4 +1,4 @@
-/** What has happened to one device, as the gateway has recorded it: crashes, restarts, versions and updates, the latest first. */
+/** History of a device as recorded by the gateway: crashes, restarts, versions and updates, the latest first. */
 
 import { duration } from "../../../api/client/words.js";
 import type { DeviceDetails, OwnUpdate, PastCrash } from "../../../api/device.js";
@@ -22,7 +22,7 @@ export function DeviceEvents({ deviceKey }: { deviceKey: string }) {
 	);
 }
 
-/** @param details what is missing has not happened, or is not known */
+/** Merges the events of a device, the latest first. */
 export function eventsOf({
 	crashes = [],
 	resets = [],

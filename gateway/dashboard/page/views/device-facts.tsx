@@ -1,4 +1,4 @@
-/** Facts and health of a device: everything of its report that no other view shows. */
+/** Facts and health of a device that no other view shows. */
 
 import type { StateReport } from "../../../../device/protocol/messages.js";
 import type { Entry } from "../../../api/client/fleet.js";

@@ -1,4 +1,4 @@
-/** The head of a device's page: which one it is, and what a person does most. */
+/** Header of a device page: label, frequent actions and notices. */
 
 import { chimes, featureFor } from "../../../../device/protocol/messages.js";
 import { chimeWords } from "../../../api/client/command-words.js";
@@ -36,7 +36,7 @@ function isKnown(ask: Ask, features: readonly string[]): boolean {
 	return feature === undefined || features.includes(feature);
 }
 
-/** @param tab the part below it, which says some things itself */
+/** @param tab tab below the header, whose content is not repeated */
 export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 	const { key, session, vitals } = entry;
 	const { firmware, quietHours } = useTopic("firmware", "quiet");
@@ -88,7 +88,7 @@ export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 	);
 }
 
-/** Plays the start-up chime, as the device's own button does. A sound can be stopped, a chime cannot. */
+/** Button that plays the startup chime, like the one on the device, or stops a sound. Chimes cannot be stopped. */
 function PlayOrStop({ entry: { key, session, state } }: { entry: Entry }) {
 	const { player_state: player, current_track: track = "" } = state?.peripherals.audio ?? {};
 	const isPlaying = player === "playing";

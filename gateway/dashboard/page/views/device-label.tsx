@@ -1,4 +1,4 @@
-/** A device's label: shown, and edited in a dialog. */
+/** Label of a device with a dialog to edit it. */
 
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
@@ -11,19 +11,17 @@ import { Field, textOf } from "../parts/field.js";
 import { FormDialog } from "../parts/save-form.js";
 import { inUse, TagLinks } from "../parts/tags.js";
 
-/** A new field of the label does not compile until it is here. */
 const titles: Readonly<Record<keyof Label, string>> = {
 	name: "Name",
 	room: "Room",
 	note: "Note",
 	tags: "Tags",
 };
-/** "name, room, note and tags" */
 const allTitles = new Intl.ListFormat("en-GB").format(
 	labelFields.map((field) => titles[field].toLowerCase()),
 );
 
-/** In the head of a device's page; edited in a dialog, so that nothing moves. */
+/** Label in the header of a device page. */
 export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
 	const [isOpen, setIsOpen] = useState(false);
 	const { deviceId, name, room, note, tags } = session;
@@ -68,7 +66,7 @@ interface LabelFieldsProps {
 	readonly given: Label;
 }
 
-/** Of a form whose data `saveLabel` takes. */
+/** Fields of a form for `saveLabel`. */
 export function LabelFields({ deviceId, given }: LabelFieldsProps) {
 	const { fleet } = useApp();
 	return (
@@ -96,7 +94,7 @@ export function LabelFields({ deviceId, given }: LabelFieldsProps) {
 	);
 }
 
-/** @throws {Error} that says what to change */
+/** Saves the label of a form. @throws {Error} with a message to show */
 export async function saveLabel(deviceId: string, form: FormData): Promise<void> {
 	const texts = Object.fromEntries(labelTexts.map((field) => [field, textOf(form, field)]));
 	const body = { ...texts, tags: readTags(textOf(form, "tags")) } satisfies LabelChange;

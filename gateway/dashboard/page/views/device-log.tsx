@@ -1,4 +1,4 @@
-/** The log of a device: its messages in words, as JSON on demand, and what its firmware traces once a person asks for it. */
+/** Log of a device: summaries of its messages, their JSON on demand, and the live log of its firmware. */
 
 import { useEffect, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
@@ -10,7 +10,7 @@ import { Button } from "../parts/button.js";
 import { CopyButton } from "../parts/copy-button.js";
 import { Choice, Search } from "../parts/field.js";
 
-/** Rendered at most; all that is kept is searched and copied. */
+/** Maximum number of rendered lines. Search and copy cover all recorded lines. */
 const linesShown = 100;
 
 export function DeviceLog({ entry }: { entry: Entry }) {
@@ -19,7 +19,7 @@ export function DeviceLog({ entry }: { entry: Entry }) {
 	useTopic(`record ${key}`);
 	const [type, setType] = useState("");
 	const [search, setSearch] = useState("");
-	/** What is shown while it stands still. */
+	/** Lines shown while paused. */
 	const [paused, setPaused] = useState<readonly Line[]>();
 	const word = search.toLowerCase();
 	const lines = (paused ?? log.lines).filter(
@@ -71,10 +71,10 @@ export function DeviceLog({ entry }: { entry: Entry }) {
 	);
 }
 
-/** After this the device ends it. */
+/** Duration after which the device stops the live log. */
 const logSeconds = 300;
 
-/** Starts and stops the live log, which is of the session that it was asked of. */
+/** Button that starts and stops the live log, which belongs to a session. */
 function LiveLog({ entry: { key, session } }: { entry: Entry }) {
 	const app = useApp();
 	const [askedOf, setAskedOf] = useState<string>();

@@ -1,4 +1,4 @@
-/** What is wrong with a device or going on, the most urgent alone; nothing where all is well. */
+/** Most urgent fault or activity of a device; renders nothing for a healthy one. */
 
 import type { ComponentChildren } from "preact";
 import type { Entry } from "../../../api/client/fleet.js";
@@ -13,7 +13,7 @@ import { UpdateState } from "../parts/presence.js";
 import { markSeen } from "./issues.js";
 import { ReplaceButton } from "./replace-device.js";
 
-/** @param tab the part below it, which shows an update, and what is wrong with settings, itself */
+/** @param tab tab below, which shows updates or settings errors itself */
 export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 	const { pendingCommands } = useApp();
 	const absence = useGatewayAbsence();
@@ -106,9 +106,9 @@ export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 }
 
 interface NoticeProps {
-	/** Classes: busy, warn or bad, and what it is. */
+	/** Classes: busy, warn or bad, optionally followed by a specific one. */
 	readonly tone: string;
-	/** What to do about it. */
+	/** Buttons and links. */
 	readonly actions?: ComponentChildren;
 	readonly children: ComponentChildren;
 }
@@ -122,7 +122,7 @@ function Notice({ tone, actions, children }: NoticeProps) {
 	);
 }
 
-/** The countdown of a trial, apart from what a screen reader announces. */
+/** Countdown of a settings trial, outside the live region of screen readers. */
 function TrialTime({ change: { endsAt = 0 } }: { change: Attempt }) {
 	const secondsLeft = Math.ceil((endsAt - useNow(1000)) / 1000);
 	return (

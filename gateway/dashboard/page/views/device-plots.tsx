@@ -1,4 +1,4 @@
-/** The last 24 hours of a device: signal, memory and light, with its events; a time can be chosen by pointer, touch and keyboard. */
+/** Plots of the last 24 hours: signal, memory and light, with events. A time can be selected by pointer, touch and keyboard. */
 
 import { useMemo, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
@@ -21,20 +21,20 @@ export function DevicePlots({ entry }: { entry: Entry }) {
 	const { recorder, clock: gatewayClock } = useTopic(`record ${entry.key}`);
 	const { series } = recorder.watch(entry.key);
 	const isNow = useIsLive() && entry.session.connected;
-	/** What is pointed at, in seconds since 1970; undefined: the latest. */
+	/** Selected time in seconds since 1970; undefined for the latest. */
 	const [at, setAt] = useState<number>();
 	const { rows } = series;
-	// The time of the data, so that pointing moves nothing.
+	// Time of the data, so that the plots stay in place while a time is selected.
 	const now = useMemo(() => Math.max(gatewayClock.now() / 1000, rows.at(-1)?.time ?? 0), [rows, known]);
 	const first = Math.min(rows[0]?.time ?? now, now - stepSeconds);
 	const marks = marksOf(known, now).filter(({ time }) => time >= first - sameSeconds);
-	// A row lies in the middle of its step, so that a mark of its first half lies before it.
+	// A row lies in the middle of its step, so events in the first half lie before it.
 	const since = Math.min(first, ...marks.map(({ time }) => time));
 	const row = at === undefined ? undefined : series.nearest(at);
 	const shownAt = row?.time;
 	const near = marks.filter(({ time }) => Math.abs(time - (shownAt ?? 0)) <= sameSeconds);
 	const latest = entry.state && quantitiesOf(entry.state);
-	// A model without a sensor for it has no plot.
+	// No plot for a sensor that the model lacks.
 	const plots = latest ? kinds.filter(({ quantity }) => latest[quantity]) : [];
 	const shares = known?.past.presence.filter((share) => share !== null) ?? [];
 	const reported = Math.round((100 * shares.reduce((sum, share) => sum + share, 0)) / (shares.length || 1));
@@ -80,10 +80,10 @@ export function DevicePlots({ entry }: { entry: Entry }) {
 	);
 }
 
-/** Of the slider; and the shortest time shown. */
+/** Step of the slider, and the minimum time span. */
 const stepSeconds = 60;
 
-/** Half a step: marks within it belong to the chosen time. */
+/** Half a step of the history; events within it belong to the selected time. */
 const sameSeconds = 150;
 
 function marksOf(known: KnownPast | undefined, now: number): readonly Mark[] {

@@ -1,4 +1,4 @@
-/** A device in a list: its ring as the device shows it, its name, its volume, and a word only where something is wrong or going on. */
+/** Device in a list: ring, name, volume, and a status if there is a fault or an activity. */
 
 import { useRef } from "preact/hooks";
 import { deviceAddress, useFollowedDevice, useTopic } from "../app/hooks.js";
@@ -9,12 +9,12 @@ import { Ring } from "../parts/ring.js";
 import { Tags } from "../parts/tags.js";
 import { SelectBox } from "./fleet-actions.js";
 
-/** A press of this length selects. */
+/** Duration of a press that selects the device. */
 const longPressMs = 500;
 
 interface DeviceRowProps {
 	readonly deviceKey: string;
-	/** Where its room is not the heading above it. */
+	/** Shows the room, if the list has no heading with it. */
 	readonly withRoom?: boolean;
 }
 
@@ -49,7 +49,7 @@ export function DeviceRow({ deviceKey, withRoom = false }: DeviceRowProps) {
 	);
 }
 
-/** Of a finger: a mouse has the check box. It opens neither the device nor the browser's menu. */
+/** Detects a long press of a finger, and suppresses the click and the context menu. A mouse uses the check box. */
 function useLongPress(action: () => void) {
 	const press = useRef({ isTouch: false, isLong: false, timer: 0 });
 	const end = () => window.clearTimeout(press.current.timer);

@@ -1,4 +1,4 @@
-/** The settings of one device: new ones are tried, and the device reports whether it keeps them. */
+/** Settings of one device. The device tries new ones and reports whether it keeps them. */
 
 import { useRef } from "preact/hooks";
 import type { ChangedSettings, StateReport } from "../../../../device/protocol/messages.js";
@@ -18,7 +18,7 @@ type Group = (typeof groups)[number] | "Advanced";
 
 interface SettingLook extends Pick<FieldProps, "type" | "placeholder" | "maxLength"> {
 	readonly group: Group;
-	/** What the device has without it; absent: the setting is required. */
+	/** Label of the option that removes the setting; absent for a required one. */
 	readonly removal?: string;
 }
 
@@ -58,7 +58,7 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 		event.preventDefault();
 		if (!form.current) return;
 		const value = changedIn(new FormData(form.current));
-		// Secrets do not stay on the page; other values stay until they are kept, to be corrected.
+		// Clears secrets; other values stay until the settings are saved, so that they can be corrected.
 		for (const secret of form.current.querySelectorAll<HTMLInputElement>("[data-secret=true]"))
 			secret.value = "";
 		if (Object.keys(value).length === 0) return;
@@ -120,7 +120,7 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 	);
 }
 
-/** What is filled in or to be removed. */
+/** Changed and removed settings of the form. */
 function changedIn(form: FormData): ChangedSettings {
 	const of = (name: keyof ChangedSettings) => {
 		const value = trimmedSetting(name, String(form.get(name) ?? ""));

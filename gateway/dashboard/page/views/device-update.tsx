@@ -1,4 +1,4 @@
-/** The firmware of one device: what it runs, what is newer, and how its updates ended. */
+/** Firmware of one device: current version, available versions and previous updates. */
 
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";

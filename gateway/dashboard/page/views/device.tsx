@@ -1,4 +1,4 @@
-/** One device: its head, and below it one of five parts, which the address names. */
+/** Device page: header and one of five tabs, selected by the address. */
 
 import { useEffect } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
@@ -71,7 +71,7 @@ function Part({ tab, entry }: { tab: DeviceTab; entry: Entry }) {
 	}
 }
 
-/** The gateway's step of the history. */
+/** Interval of the gateway's history. */
 const pastEveryMs = 5 * 60_000;
 
 /** Reads the gateway's records of a device, again when something may have been added. */
@@ -80,7 +80,7 @@ function useReading(key: string, entry: Entry | undefined) {
 	const isLive = useIsLive();
 	const isReported = Boolean(entry?.state);
 	const { sessionId, connected, metadata } = entry?.session ?? {};
-	// Runs again for each dependency that may mean more to read.
+	// Each dependency indicates a possible new event.
 	useEffect(() => {
 		if (!isLive || !isReported) return;
 		void known.refresh();

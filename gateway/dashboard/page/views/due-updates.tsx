@@ -1,4 +1,4 @@
-/** The releases that devices can be updated to: each with its notes, and one button that updates all of these devices. */
+/** Releases that devices can be updated to, with their notes and a button that updates all of these devices. */
 
 import { useMemo } from "preact/hooks";
 import { stateText } from "../../../api/client/rollout.js";
@@ -29,7 +29,7 @@ function OneRelease({ due: { firmware, keys, fitting } }: { due: DueUpdate }) {
 	const mayChange = useMayChange();
 	const { selector } = firmware;
 	const notes = app.firmware.catalog?.releases.find(({ version }) => version === selector)?.notes;
-	// A standing one may be for other devices, and has no end.
+	// A standing rollout may target other devices, and never ends.
 	const active = app.rollouts.all.find(
 		(head) => head.version === selector && !head.standing && !isOver(head),
 	);

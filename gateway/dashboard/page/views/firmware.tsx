@@ -1,4 +1,4 @@
-/** Firmware: uploads, the catalog, and the updates of devices. */
+/** Firmware view: uploads, releases and rollouts. */
 
 import { channelOf } from "../../../api/channels.js";
 import { age, bytes } from "../../../api/client/words.js";
@@ -13,7 +13,7 @@ import { Problem } from "../parts/problem.js";
 import { RolloutForm } from "./rollout-form.js";
 import { Rollouts } from "./rollouts.js";
 
-/** @param search as in an address: "?devices=" with ids, `selected` for those selected in the fleet, or empty */
+/** @param search query of the address: "?devices=" followed by ids or by `selected`, or empty */
 export function FirmwareView({ search }: { search: string }) {
 	const { selection } = useApp();
 	const firmware = useFirmware();
@@ -67,7 +67,7 @@ function Releases() {
 	);
 }
 
-/** Takes a firmware file, dropped or chosen, and shows the upload's progress or rejection. */
+/** Uploads a firmware file, and shows the progress or the reason of a rejection. */
 function UploadPanel() {
 	const { firmware } = useTopic("firmware");
 	return (

@@ -1,10 +1,10 @@
-/** What lists offer for each device: a box that selects it, and a button that makes it flash. */
+/** Actions of devices in lists: a check box that selects, and a button that flashes the ring. */
 
 import { useDevice, useTopic } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
 import { useControl } from "../parts/controls.js";
 
-/** Selects a device; with Shift, all from the one before. */
+/** Check box that selects a device; with Shift, a range of devices. */
 export function SelectBox({
 	deviceKey,
 	name,
@@ -27,7 +27,7 @@ export function SelectBox({
 	);
 }
 
-/** Makes a device flash its ring. */
+/** Button that flashes the ring of a device. */
 export function Identify({
 	deviceKey,
 	tabIndex,

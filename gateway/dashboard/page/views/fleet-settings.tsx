@@ -1,6 +1,4 @@
-/**
- * AuditLog one setting of all connected devices, a few at a time: a token for each, or a new address of the gateway.
- */
+/** Changes one setting of all connected devices, a few at a time: separate tokens, or a new gateway address. */
 
 import { useState } from "preact/hooks";
 import { plural } from "../../../api/client/words.js";

@@ -1,7 +1,7 @@
 /**
- * The fleet as a dense table that can be sorted by every column; it shows the summary, and requests no reports. Only what is seen of it
- * is rendered. It is an ARIA grid: the arrows move between rows, Enter opens one, Space selects it, and letters begin a search. Only the
- * row of the keyboard has tab stops, or Tab would take thousands of steps.
+ * Virtualized table of the fleet, sortable by every column. It shows the summary and requests no reports. As an ARIA grid, it moves
+ * between rows with the arrow keys, opens a device with Enter, selects with Space, and starts a search on a letter. Only the active row
+ * has tab stops.
  */
 
 import { age } from "../../../api/client/words.js";
@@ -45,7 +45,7 @@ export function FleetTable({ keys }: { keys: readonly string[] }) {
 		else if (!(target instanceof HTMLTableRowElement)) return;
 		else if (key === "Enter") location.assign(deviceAddress(active));
 		else if (key === " ") selection.toggle(active, shiftKey ? keys : undefined);
-		// The letter is received by what now gets the focus.
+		// The newly focused search field receives the letter.
 		else if (key.length === 1) return document.querySelector<HTMLElement>("search input")?.focus();
 		else return;
 		event.preventDefault();

@@ -1,4 +1,4 @@
-/** The head of the fleet and of a room: how many devices are here, what is wrong, search, and filters on request. */
+/** Header of the fleet and of a room: device counts, faults, search and filters. */
 
 import { useState } from "preact/hooks";
 import { models } from "../../../../device/protocol/schema.js";
@@ -25,7 +25,7 @@ import { any, Choice, type Option, Search, Toggles } from "../parts/field.js";
 import { TagsField } from "../parts/tags.js";
 
 interface ToolbarProps {
-	/** Of a page of one room; empty: that of the devices without one. */
+	/** Name of the room; empty for devices without one; undefined for the fleet. */
 	readonly room: string | undefined;
 	readonly entries: readonly Entry[];
 	/** Keys of the listed devices. */
@@ -41,7 +41,7 @@ export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
 	const inPanel = [query.model, query.room, query.tags, query.version, query.state].filter(Boolean).length;
 	const [isOpen, setIsOpen] = useState(false);
 	const set = (change: Partial<Query>) => {
-		// Not the query of the latest frame: two changes may come within one.
+		// `query` may be outdated, since two changes can occur within a frame.
 		app.query = { ...app.query, ...change };
 	};
 	const onFindKey = (event: KeyboardEvent) => {

@@ -1,4 +1,4 @@
-/** All devices, or those of one room: found, filtered and sorted, as a list by rooms or a table. */
+/** All devices or those of one room, filtered and sorted, as a list by rooms or as a table. */
 
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { listAddress } from "../app/app.js";
@@ -11,12 +11,12 @@ import { onDemand } from "./on-demand.js";
 import { DeviceList, RoomBar, Rooms } from "./rooms.js";
 
 const GettingStarted = onDemand("Home", async () => (await import("./later.js")).GettingStarted);
-/** More are shown as a table, unless a person chose otherwise. */
+/** Number of devices above which the default layout is a table. */
 const listedAtMost = 50;
 
 interface FleetProps {
 	readonly search: string;
-	/** Only of this room; empty: only devices without one. */
+	/** Limits the view to a room; empty for devices without one. */
 	readonly room?: string;
 }
 
@@ -40,7 +40,7 @@ export function FleetView({ search, room }: FleetProps) {
 	usePlace();
 	if (fleet.size === 0) return linkState.name === "live" ? <GettingStarted /> : <Waiting />;
 	const hasRooms = room === undefined && entries.some(({ session }) => session.room !== undefined);
-	// Not where a person searches or sorts: one list then, with the best first.
+	// A search or sort order requires one list.
 	const isByRooms = hasRooms && !isFiltered(query) && query.sort === "name";
 	const look = query.look || (entries.length > listedAtMost ? "table" : "list");
 	return (
@@ -65,7 +65,7 @@ export function FleetView({ search, room }: FleetProps) {
 	);
 }
 
-/** Restores the view's place, and stores it when the view is left. */
+/** Restores the scroll position, and stores it when the view is left. */
 function usePlace(): void {
 	const { places } = useApp();
 	const [address] = useState(listAddress);

@@ -1,4 +1,4 @@
-/** Shown while there is no device: the commands that start one, with this gateway's address. */
+/** Shown without devices: commands that start one, with the address of this gateway. */
 
 import { useState } from "preact/hooks";
 import { isThisComputer } from "../../../../hosts/esp32/nvs-settings.js";

@@ -1,4 +1,4 @@
-/** What needs a person, counted: with the first view, where its causes are loaded later. */
+/** Number of issues, in the first bundle; the issues view is loaded later. */
 
 import { useMemo } from "preact/hooks";
 import { useNow, useTopic } from "../app/hooks.js";
@@ -7,7 +7,7 @@ import { groupIssues } from "../model/issues.js";
 export const refreshMs = 10_000;
 const noCrashes = { causes: [], versions: [] };
 
-/** All causes, seen or not, and how many things a person should look at now. */
+/** Issues by cause, problems of the gateway, and the number of those that are not dismissed. */
 export function useIssues() {
 	const { fleet, refusals, crashes, readiness } = useTopic("list", "refusals");
 	const { listVersion } = fleet;
@@ -23,7 +23,7 @@ export function useIssues() {
 	return { groups, ofGateway, count };
 }
 
-/** The link in the header, with the number of what was not seen. */
+/** Link in the header with the number of issues. */
 export function IssuesLink({ isCurrent }: { isCurrent: boolean }) {
 	const { count } = useIssues();
 	return (

@@ -1,4 +1,4 @@
-/** What needs a person: each cause once, with its devices, what to do about it, and a mark that it was seen, which all people share. */
+/** Issues by cause with their devices and actions. Dismissing an issue applies to all people. */
 
 import { useState } from "preact/hooks";
 import { age, plural } from "../../../api/client/words.js";
@@ -43,7 +43,7 @@ export function IssuesView() {
 	);
 }
 
-/** Devices that were refused: a person waits for them, and they cannot show the reason. */
+/** Rejected devices, which cannot show the reason themselves. */
 export function RejectedDevices() {
 	const { groups } = useIssues();
 	return <IssueGroups groups={groups.filter(({ kind, seen }) => kind === "refused" && !seen)} />;
@@ -152,7 +152,7 @@ function issueName({ id, mark, entry, rejection }: Issue): string {
 	return rejection?.deviceId ?? "A device without a name";
 }
 
-/** What a person can do about it, where it is more than to look at the devices. */
+/** Action that resolves an issue, beyond a look at the devices. */
 function IssueAction({ kind, issues }: Pick<IssueGroup, "kind" | "issues">) {
 	const { selection } = useApp();
 	const keys = new Set(issues.flatMap(({ entry }) => entry?.key ?? []));
@@ -174,7 +174,7 @@ function IssueAction({ kind, issues }: Pick<IssueGroup, "kind" | "issues">) {
 		case "schedule_failed":
 			return <a href="#/times">See the schedules</a>;
 		case "refused": {
-			// The same for all issues: their sentence says both.
+			// Equal for all issues of the group.
 			const { what, replacedBy: by } = issues[0]?.rejection ?? {};
 			if (by !== undefined) return <a href={deviceAddress(by)}>See the new device</a>;
 			return keys.size === 0 && what === "connection" ? <a href="#/add">Add device</a> : null;

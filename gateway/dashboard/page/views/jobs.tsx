@@ -1,4 +1,4 @@
-/** What is done to many devices: its progress, and each device's answer on request. It lies where it was asked for, at the bottom. */
+/** Jobs for many devices at the bottom of the page: progress, and the result of each device on request. */
 
 import { useId, useState } from "preact/hooks";
 import { useApp, useLeaveWarning, useTopic } from "../app/hooks.js";
@@ -8,7 +8,7 @@ import { Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
 import { Rows } from "../parts/rows.js";
 
-/** What was just done, in a line that goes by itself; what runs or has failed, in one bar that opens. */
+/** Toasts of completed actions, and an expandable bar with running and failed jobs. */
 export function JobBars() {
 	const { jobs, toasts } = useTopic("jobs");
 	const [isOpen, setIsOpen] = useState(false);

@@ -1,4 +1,4 @@
-/** The views that a first look does not need, in one script: many small ones would each cost a request. */
+/** Views outside the first bundle, in one script to save requests. */
 
 export { AnnounceView } from "../announce/announce-view.js";
 export { DeviceView } from "./device.js";

@@ -1,11 +1,11 @@
-/** Views whose scripts come after the first one's: on a slow connection each kilobyte before the devices delays them. */
+/** Lazily loaded views, which keep the first bundle small. */
 
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useIsLive } from "../app/hooks.js";
 import { Problem } from "../parts/problem.js";
 
-/** @returns a view that loads its script when it is first shown, or once `preload` is called */
+/** @returns a view that loads its script when first shown or preloaded */
 export function onDemand<P extends object>(title: string, load: () => Promise<ComponentType<P>>) {
 	let View: ComponentType<P> | undefined;
 	const preload = async () => {
@@ -18,7 +18,7 @@ export function onDemand<P extends object>(title: string, load: () => Promise<Co
 		const wasLost = useRef(false);
 		useEffect(() => {
 			if (problem && !isLive) wasLost.current = true;
-			// A browser may keep that a script could not be loaded for as long as the page is open.
+			// Browsers may cache the failure of a script for the lifetime of the page.
 			else if (problem && wasLost.current) location.reload();
 			preload().then(
 				() => setIsLoaded(true),

@@ -1,4 +1,4 @@
-/** People: a link by which the one who is logged in logs in another device, and for monitors the tokens of all. */
+/** People: login link for another device, and for monitors the tokens of all people. */
 
 import { useEffect, useState } from "preact/hooks";
 import type { QrCodeGenerateResult } from "uqr";
@@ -60,7 +60,7 @@ function QrCode({ text }: { text: string }) {
 	const [code, setCode] = useState<QrCodeGenerateResult>();
 	useEffect(() => {
 		setCode(undefined);
-		// Without it there is still the link.
+		// Optional: the link is shown as text too.
 		import("uqr").then(({ encode }) => setCode(encode(text, { border: 4 }))).catch(() => {});
 	}, [text]);
 	if (!code) return null;

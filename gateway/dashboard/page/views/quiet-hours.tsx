@@ -1,4 +1,4 @@
-/** Quiet hours in the view of times: a list, and a form that adds and changes them. */
+/** Quiet hours in the schedules view: list and form. */
 
 import { useState } from "preact/hooks";
 import type { RequestBody } from "../../../api/client/request.js";
@@ -25,7 +25,7 @@ type Draft = Omit<AskedQuietHours, "volume" | "brightness"> & {
 	readonly [F in "volume" | "brightness"]?: number | undefined;
 };
 
-/** @param search of an address that `schedulesAddress` makes: the form for that room or device is open */
+/** @param search query of `schedulesAddress`, which opens the form for a room or device */
 export function QuietHoursPanel({ search }: { readonly search: string }) {
 	const { quietHours, fleet } = useTopic("quiet", "list");
 	const [edited, setEdited] = useState(() => targetsIn(search));
@@ -90,12 +90,11 @@ export function QuietHoursPanel({ search }: { readonly search: string }) {
 interface QuietFormProps {
 	readonly given: QuietHours["targets"];
 	readonly all: readonly QuietHours[];
-	/** @param body as the gateway takes it */
 	readonly onSave: (body: RequestBody<"PUT /api/quiet-hours">) => Promise<void>;
 	readonly onClosed: () => void;
 }
 
-/** Where there are some for the place that is chosen, they are changed. */
+/** Form that changes the quiet hours of a target, or adds them. */
 function QuietForm({ given, all, onSave, onClosed }: QuietFormProps) {
 	const at = (targets: QuietHours["targets"]): Draft => {
 		const known = all.find((each) => JSON.stringify(each.targets) === JSON.stringify(targets));

@@ -1,4 +1,4 @@
-/** Until when a room or a device is quiet, with the way to its quiet hours. */
+/** End of the current quiet hours of a room or device, linked to their settings. */
 
 import type { Entry } from "../../../api/client/fleet.js";
 import { clock } from "../../../api/client/words.js";
@@ -6,13 +6,12 @@ import { schedulesAddress, useNow, useTopic } from "../app/hooks.js";
 import { quietOf } from "../model/rooms.js";
 
 interface RoomQuietProps {
-	/** Undefined: of the devices without a room. */
+	/** Undefined for the devices without a room. */
 	readonly room: string | undefined;
-	/** Whether it is shown also while none hold. */
+	/** Whether to show a link outside quiet hours. */
 	readonly isOffered: boolean;
 }
 
-/** Nothing on a gateway without quiet hours. */
 export function RoomQuiet({ room, isOffered }: RoomQuietProps) {
 	const { value } = useTopic("quiet").quietHours;
 	if (!value) return null;
@@ -25,7 +24,7 @@ export function RoomQuiet({ room, isOffered }: RoomQuietProps) {
 	);
 }
 
-/** While it says that it is quiet. */
+/** Shown while the device reports quiet hours. */
 export function DeviceQuiet({ entry: { key, state } }: { entry: Entry }) {
 	const { value } = useTopic("quiet").quietHours;
 	const now = useNow(10_000);

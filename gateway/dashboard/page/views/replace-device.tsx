@@ -1,4 +1,4 @@
-/** Another board in place of one that is away: the button and its dialog, and what is kept of the boards before a device. */
+/** Replacement of a device by another board: button, dialog, and records of replaced boards. */
 
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
@@ -13,7 +13,7 @@ import { Panel } from "../parts/panel.js";
 import { FormDialog } from "../parts/save-form.js";
 import { eventsOf } from "./device-events.js";
 
-/** Nothing where this gateway replaces none. */
+/** Rendered only if the gateway supports replacement. */
 export function ReplaceButton({ entry }: { readonly entry: Entry }) {
 	const [isOpen, setIsOpen] = useState(false);
 	const mayChange = useMayChange();
@@ -66,12 +66,12 @@ function ReplaceDialog({ entry, onClosed }: { readonly entry: Entry; readonly on
 	);
 }
 
-/** A new board is connected, and has no name and no room. */
+/** Whether a device is new: connected, without name and room. */
 function isNew({ session: { connected, name, room } }: Entry): boolean {
 	return connected && name === undefined && room === undefined;
 }
 
-/** The only new board of the same model; empty where there is none, or several. */
+/** Key of the only new device of the same model; empty if there is none or several. */
 function likelyKey(all: readonly Entry[], { session: { model } }: Entry): string {
 	const [only, other] = all.filter((one) => isNew(one) && one.session.model === model);
 	return only && !other ? only.key : "";
@@ -87,7 +87,7 @@ function describe(
 	return `${facts.join(", ")}.`;
 }
 
-/** The boards in whose place a device is, each with its history. */
+/** Boards that a device replaced, each with its history. */
 export function BeforePanels({ deviceKey }: { readonly deviceKey: string }) {
 	const app = useApp();
 	const before = usePast(deviceKey)?.details.before ?? [];

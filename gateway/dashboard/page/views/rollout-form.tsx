@@ -1,4 +1,4 @@
-/** A new rollout: its firmware, devices and options. */
+/** Form for a new rollout: firmware, devices and options. */
 
 import { useEffect, useState } from "preact/hooks";
 import { models } from "../../../../device/protocol/schema.js";
@@ -15,7 +15,7 @@ import { StartRollout } from "./start-rollout.js";
 const chosenDevices = "devices";
 const allDevices = "all";
 
-/** @param devices that a person has chosen in the fleet; may be empty */
+/** @param devices devices selected in the fleet; may be empty */
 export function RolloutForm({ devices: given }: { devices: ReadonlySet<string> }) {
 	const { firmware, fleet } = useTopic("firmware", "list");
 	const { upload, choices, catalog } = firmware;

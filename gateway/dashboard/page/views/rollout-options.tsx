@@ -1,4 +1,4 @@
-/** The further options of a rollout. What is left empty shows the gateway's default. */
+/** Advanced options of a rollout. Empty fields show the gateway's default. */
 
 import type { Group, Plan } from "../../../api/client/rollout.js";
 import type { PlanOptions } from "../../../api/client/rollout-plan.js";
@@ -8,7 +8,7 @@ import { Check, Field, type FieldProps } from "../parts/field.js";
 interface OptionsProps {
 	readonly options: PlanOptions;
 	readonly onChange: (change: Partial<PlanOptions>) => void;
-	/** As the gateway would carry it out, with its defaults; undefined: not known yet. */
+	/** Plan with the gateway's defaults; undefined until known. */
 	readonly plan: Plan | undefined;
 }
 
@@ -47,7 +47,7 @@ const timeLooks: readonly TextLook[] = [
 ];
 
 const labels = Object.fromEntries([...groupLooks, ...timeLooks].map(([name, label]) => [name, label]));
-/** By the fields of a plan. */
+/** Labels by the fields of a plan. */
 export const optionLabels = {
 	...labels,
 	size: labels.canary,
@@ -92,7 +92,7 @@ export function RolloutOptions({ options, onChange, plan }: OptionsProps) {
 	);
 }
 
-/** "2", "10%" */
+/** Error threshold: "2" or "10%". */
 function thresholdOf(group: Group | undefined): string | undefined {
 	if (!group) return undefined;
 	const { count, percent } = group.errorThreshold;

@@ -1,4 +1,4 @@
-/** The gateway's rollouts: those that go on in full, those that have ended by their outcome. */
+/** Rollouts of the gateway: active ones in detail, ended ones collapsed. */
 
 import { useEffect, useState } from "preact/hooks";
 import {
@@ -87,7 +87,7 @@ function OneRollout({ head }: { head: RolloutHead }) {
 
 function Actions({ head }: { head: RolloutHead }) {
 	const { rollouts } = useApp();
-	// A button whose action failed may be gone, as another person has changed the rollout.
+	// Errors outlive their button, which may disappear when another person changes the rollout.
 	const { run, problem } = useRequest();
 	const { status, standing, pausedBecause, counts, version } = head;
 	const failed = sum(counts, failureStatuses);
@@ -187,7 +187,7 @@ function Groups({ head, rollout }: { head: RolloutHead; rollout: Rollout }) {
 	);
 }
 
-/** The meaning of its colors. */
+/** Class for the color of a rollout. */
 function toneOf({ status, pausedBecause, counts }: RolloutHead): string {
 	if (status === "paused") return pausedBecause === "failures" ? "bad" : "warn";
 	if (status === "cancelled") return "off";
@@ -196,12 +196,12 @@ function toneOf({ status, pausedBecause, counts }: RolloutHead): string {
 
 const freshMs = 600_000;
 
-/** Whether a rollout ended less than ten minutes ago; `endedAt` is null until its end has been read. */
+/** Whether a rollout ended less than ten minutes ago; `endedAt` is null until it was loaded. */
 function isFresh({ endedAt }: RolloutHead, now: number): boolean {
 	return endedAt === null || now - Date.parse(endedAt) < freshMs;
 }
 
-/** By their status, read from the gateway on request; what went wrong without one. */
+/** Devices of a selected status, or those that failed. */
 function RolloutDevices({ head }: { head: RolloutHead }) {
 	const [chosen, setChosen] = useState<DeviceStatus>();
 	const isThere = (status: DeviceStatus) => head.counts[status] > 0;

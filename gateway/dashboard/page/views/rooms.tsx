@@ -1,4 +1,4 @@
-/** The fleet by rooms: each with the volume of all its speakers, and its devices. */
+/** Fleet by rooms, each with a common volume and its devices. */
 
 import { useRef } from "preact/hooks";
 import { titleOf } from "../../../api/commands.js";
@@ -15,11 +15,11 @@ import { RoomQuiet } from "./quiet-link.js";
 
 interface RoomsProps {
 	readonly rooms: readonly Room[];
-	/** Otherwise their headings alone. */
+	/** Shows the devices of each room, not only the headings. */
 	readonly withDevices: boolean;
 }
 
-/** With its devices, a room of one device is that device's row. */
+/** List of rooms. A room with one device is shown as the row of that device. */
 export function Rooms({ rooms, withDevices }: RoomsProps) {
 	return (
 		<ul class="rooms" aria-label="Rooms">
@@ -55,7 +55,7 @@ export function DeviceList({ label, keys, withRoom }: DeviceListProps) {
 
 const columnRem = 24;
 
-// Functions that stay, so that rows are not rendered again while the list is scrolled.
+// Stable functions, so that rows are not rendered again while the list is scrolled.
 function renderRow(key: string) {
 	return <DeviceRow deviceKey={key} />;
 }
@@ -64,7 +64,7 @@ function renderWithRoom(key: string) {
 	return <DeviceRow deviceKey={key} withRoom />;
 }
 
-/** @param isLink it leads to the room's page; otherwise it is on that */
+/** @param isLink links the heading to the page of the room */
 export function RoomBar({ room, isLink = false }: { room: Room; isLink?: boolean }) {
 	const mayChange = useMayChange("set_volume");
 	const { run, problem } = useRequest();
@@ -122,16 +122,16 @@ const askedAtOnce = 20;
 const pauseMs = 500;
 
 /**
- * Sets the volumes of a room's devices: that of the loudest, and the others keep their proportion to it.
+ * Sets the volumes of the devices of a room proportionally.
  *
- * @param volumes as the devices report them
- * @returns called with the volume of the loudest; undefined: as before it was muted
+ * @param volumes reported volumes
+ * @returns function that sets the volume of the loudest device; undefined restores the volume before mute
  */
 function useSetVolume(title: string, volumes: Volumes): (to: number | undefined) => Promise<void> {
 	const app = useApp();
 	const latest = useRef<readonly Volumes[]>([]);
 	return async (to) => {
-		// A phone loads a page again that was in the background.
+		// Session storage survives the reload of a background page on phones.
 		const storageKey = `volumes ${title}`;
 		const moves = moveVolumes(JSON.parse(sessionStorage.getItem(storageKey) ?? "[]"), volumes, to);
 		sessionStorage.setItem(storageKey, JSON.stringify(moves));

@@ -1,4 +1,4 @@
-/** A schedule that is added or edited: when, what, and where. */
+/** Form that adds or edits a schedule: time, action and targets. */
 
 import { useState } from "preact/hooks";
 import { chimes } from "../../../../device/protocol/messages.js";
@@ -19,7 +19,7 @@ import { FormDialog } from "../parts/save-form.js";
 import { Slider } from "../parts/slider.js";
 import { TargetChoice } from "../parts/target-choice.js";
 
-/** Without an id it is new; its `do` is empty where nothing is chosen yet. */
+/** Schedule being edited; a new one has no id and an empty `do`. */
 export type Draft = Pick<Schedule, "at" | "do"> & Partial<Pick<Schedule, "id" | "name" | "on">>;
 
 const longestText = 1000;
@@ -36,7 +36,6 @@ interface ScheduleFormProps {
 	/** Of the gateway. */
 	readonly zone: string;
 	readonly sounds: SoundList;
-	/** @param body as the gateway takes it */
 	readonly onSave: (body: RequestBody<"POST /api/schedules">) => Promise<void>;
 	readonly onClosed: () => void;
 }
@@ -188,7 +187,7 @@ function kindOf({ payload, ...announcement }: Action): string {
 	return payload?.command ?? source ?? "url";
 }
 
-/** What can be chosen, as it begins. */
+/** Available actions with their initial values. */
 function offersOf({ sounds: [sound], canSpeak }: SoundList): readonly Offer[] {
 	const offers: readonly (Offer | false | undefined)[] = [
 		canSpeak && ["text", "Say a text", { text: "" }],

@@ -1,4 +1,4 @@
-/** What is set for times, as a list has it: what it is, whether it is on, and buttons that change it. */
+/** Row of a schedule or of quiet hours: description, state and buttons. */
 
 import type { ComponentChildren } from "preact";
 import type { Action } from "../../../api/commands.js";
@@ -6,12 +6,12 @@ import { Button } from "../parts/button.js";
 
 interface TimeRowProps {
 	readonly title: string;
-	/** Those that are no text are left out. */
+	/** Texts; false ones are omitted. */
 	readonly facts: readonly (string | false)[];
-	/** What a person who changes it must be allowed to do. */
+	/** Action that the person must be permitted. */
 	readonly action: Action;
 	readonly isOn: boolean;
-	/** Absent: it goes by itself, and can be cancelled alone. */
+	/** Absent for a timer, which can only be canceled. */
 	readonly onToggle?: (() => Promise<void>) | undefined;
 	readonly onEdit: () => void;
 	readonly onDelete: () => Promise<void>;

@@ -1,4 +1,4 @@
-/** What is due at times of days, once, or after a time; and quiet hours. */
+/** Schedules view: schedules, timers and quiet hours. */
 
 import { useState } from "preact/hooks";
 import type { RequestBody } from "../../../api/client/request.js";

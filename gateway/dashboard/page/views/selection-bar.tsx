@@ -1,4 +1,4 @@
-/** What can be done to the selected devices. */
+/** Actions for the selected devices. */
 
 import { useState } from "preact/hooks";
 import type { LedPreset } from "../../../../device/protocol/messages.js";
@@ -16,10 +16,10 @@ import { Button, fewDevices } from "../parts/button.js";
 import { Choice, Field } from "../parts/field.js";
 import { Menu } from "../parts/menu.js";
 
-/** Requests that this page makes at the same time. */
+/** Number of concurrent requests. */
 const atATime = 4;
 
-/** In one line; what needs more has a panel that opens upwards. */
+/** Bar with one line of actions; others open in menus. */
 export function SelectionBar() {
 	const app = useTopic("selection", "list", "shown");
 	const { selection, fleet, jobs, shownKeys } = app;

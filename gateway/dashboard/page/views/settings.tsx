@@ -1,4 +1,4 @@
-/** The settings, in parts, which the address names: of all devices, their Wi-Fi, people, and what they have changed. */
+/** Settings view with tabs: devices, Wi-Fi, people and audit log. */
 
 import type { Person } from "../../../api/person.js";
 import { useHasRoute, useTopic } from "../app/hooks.js";
@@ -21,7 +21,7 @@ export function SettingsView({ part }: { part: string }) {
 
 function Parts({ role, part }: Pick<Person, "role"> & { readonly part: string }) {
 	const isUser = role === "user";
-	// A gateway without the audit answers 404.
+	// A gateway without an audit log responds with 404.
 	const hasAudit = useHasRoute(isUser ? undefined : "GET /api/audit") ?? part === "changes";
 	const shown = parts.filter(([name]) => name === "people" || (!isUser && (name !== "changes" || hasAudit)));
 	const [current, , Part = People] = shown.find(([name]) => name === part) ?? shown[0] ?? [];

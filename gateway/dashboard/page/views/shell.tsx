@@ -1,4 +1,4 @@
-/** The frame around every view: navigation, the state of the connection, and logout. */
+/** Frame of every view: navigation, connection state and logout. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -53,14 +53,14 @@ export function Shell() {
 	const where = view === "settings" ? view : `${view} ${key}`;
 	const previous = useRef(where);
 	useEffect(() => {
-		// The device's view sets its own title.
+		// The device view sets its own title.
 		if (view !== "device") {
 			const title = view === "fleet" ? "Home" : view === "room" ? key || "No room" : later[view].title;
 			document.title = `${title} · Device gateway`;
 		}
 		if (previous.current === where) return;
 		previous.current = where;
-		// A list returns to its place itself.
+		// Lists restore their scroll position themselves.
 		if (!isList || !app.places.has(listAddress())) scrollTo(0, 0);
 		else if (main.current?.contains(document.activeElement)) return;
 		main.current?.focus({ preventScroll: true });
@@ -121,20 +121,20 @@ const DevicePage = onDemand("Device", async () => (await load()).DeviceView);
 const SelectionBar = onDemand("Selected devices", async () => (await load()).SelectionBar);
 
 interface LaterProps {
-	/** As in an address. */
+	/** Query of the address. */
 	readonly search: string;
-	/** Of the settings. */
+	/** Part of the settings. */
 	readonly part: string;
 }
 
-/** Views whose scripts come after the first one's. */
+/** Lazily loaded views by route. */
 const later = {
 	attention: onDemand<LaterProps>("Attention", async () => (await load()).IssuesView),
 	firmware: onDemand<LaterProps>("Firmware", async () => (await load()).FirmwareView),
 	announce: onDemand<LaterProps>("Announce", async () => (await load()).AnnounceView),
 	times: onDemand<LaterProps>("Times", async () => (await load()).SchedulesView),
 	settings: onDemand<LaterProps>("Settings", async () => (await load()).SettingsView),
-	/** What communicates with boards is larger than the rest of the page: loaded for those who add one alone. */
+	/** Separate script, since the code for boards is larger than the rest of the page. */
 	add: onDemand<LaterProps>(
 		"Add device",
 		async () => (await import("../install/install-view.js")).InstallView,
@@ -149,16 +149,16 @@ function Selected() {
 function Device({ deviceKey, tab }: { deviceKey: string; tab: DeviceTab }) {
 	const app = useApp();
 	useEffect(() => app.follow(deviceKey), [app, deviceKey]);
-	// From now on its messages are kept, also while the script of its page is loaded.
+	// Records messages while the script of the page is being loaded.
 	app.recorder.watch(deviceKey);
 	return <DevicePage deviceKey={deviceKey} tab={tab} />;
 }
 
-/** Loads the other views after the devices, so that they open at once, also while the gateway is away. */
+/** Preloads the other views after the devices, so that they open instantly and without the gateway. */
 function usePreload(): void {
 	const isLive = useIsLive();
 	useEffect(() => {
-		// What cannot be loaded is tried again when it is opened.
+		// A view that failed to load is retried when opened.
 		if (isLive)
 			for (const { preload } of [
 				DevicePage,
@@ -190,7 +190,7 @@ function loadingText(state: App["linkState"]): string {
 	return `${loaded.toLocaleString("en")} of ${total.toLocaleString("en")} loaded`;
 }
 
-/** What a person must know of what is shown, in full width: that it is old, or why something is missing or switched off. */
+/** Full-width notices: outdated data, missing gateways and limited permissions. */
 function Banners() {
 	const app = useTopic("link");
 	const now = useNow(1000);

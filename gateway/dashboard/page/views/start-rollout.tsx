@@ -1,4 +1,4 @@
-/** Starts a rollout: what its plan would meet now, and a confirmation if it is for many. */
+/** Preview of a rollout plan, and the button that starts it, with a confirmation for many devices. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
@@ -17,14 +17,13 @@ interface StartProps {
 	readonly firmware: Firmware;
 	readonly plan: AskedPlan;
 	readonly onStarted?: () => void;
-	/** Options. @param plan as the gateway would carry it out, with its defaults; undefined: not known yet */
+	/** Options. @param plan plan with the gateway's defaults; undefined until known */
 	readonly children?: (plan: Plan | undefined) => ComponentChildren;
 }
 
 const typingMs = 250;
 const ageMs = 5_000;
 
-/** The preview of the plan, and the button that starts it. */
 export function StartRollout({ firmware, plan, onStarted, children }: StartProps) {
 	const { rollouts, fleet, clock } = useTopic("rollouts");
 	const isLive = useIsLive();
@@ -52,7 +51,7 @@ export function StartRollout({ firmware, plan, onStarted, children }: StartProps
 			clearTimeout(timer);
 		};
 	}, [rollouts, text, isLive, list, active]);
-	/** The same plan keeps its id, so that it does not start twice if an answer was lost. */
+	/** Number of started rollouts. The id is constant for a plan, so that a retry after a lost response starts it only once. */
 	const [started, setStarted] = useState(0);
 	const { standing = false } = plan;
 	const name =

@@ -1,4 +1,4 @@
-/** The tokens of people: listed, made and ended. Only one that was just made is shown. */
+/** Access tokens of people. A token is shown only once, after its creation. */
 
 import { useState } from "preact/hooks";
 import { age } from "../../../api/client/words.js";

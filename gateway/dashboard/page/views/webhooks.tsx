@@ -1,4 +1,4 @@
-/** The programs that are told of what happens, with a test of each; nothing where the gateway has none. */
+/** Webhooks, each with a test button; renders nothing without webhooks. */
 
 import { useState } from "preact/hooks";
 import { plural } from "../../../api/client/words.js";
@@ -10,7 +10,7 @@ import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
 
 export function Webhooks() {
-	// One that was started without WEBHOOKS_FILE has none.
+	// Not found without WEBHOOKS_FILE.
 	const { value, problem } = useResource(() => requestIfFound("GET /api/webhooks"));
 	const webhooks = value?.webhooks ?? [];
 	if (webhooks.length === 0 && problem === "") return null;

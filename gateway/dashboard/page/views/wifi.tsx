@@ -1,4 +1,4 @@
-/** The Wi-Fi of the fleet: networks and access points with their devices, the weakest signal, and reconnects of a day. */
+/** Wi-Fi networks and access points with their devices, weakest signal and reconnects in 24 hours. */
 
 import { useMemo, useState } from "preact/hooks";
 import { plural } from "../../../api/client/words.js";

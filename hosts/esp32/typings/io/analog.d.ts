@@ -1,19 +1,19 @@
-/** In place of the SDK's typing, which lacks close() and the chip's own options (modules/io/analog/esp32). */
+/** Replacement for the SDK's typing, which lacks close() and the chip's options (modules/io/analog/esp32). */
 
 declare module "embedded:io/analog" {
 	export interface AnalogOptions {
 		pin: number;
 		esp32?: {
-			/** In millivolts of 2,450 mV, else raw. Default true. */
+			/** Values scaled to 0 to 2,450 mV instead of raw. Default: true. */
 			calibrated?: boolean;
-			/** In decibels. */
+			/** Attenuation in decibels. */
 			attenuation?: 0 | 2.5 | 6 | 12;
 		};
 	}
 
 	export default class Analog {
 		constructor(options: AnalogOptions);
-		/** Bits. */
+		/** Resolution in bits. */
 		readonly resolution: number;
 		read(): number;
 		close(): void;

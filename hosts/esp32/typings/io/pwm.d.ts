@@ -1,15 +1,15 @@
-/** In place of the SDK's typing, which lacks close() (modules/io/pwm/esp32). */
+/** Replacement for the SDK's typing, which lacks close() (modules/io/pwm/esp32). */
 
 declare module "embedded:io/pwm" {
 	export interface PWMOptions {
 		pin: number;
-		/** In hertz. */
+		/** Frequency in hertz. */
 		hz?: number;
 	}
 
 	export default class PWM {
 		constructor(options: PWMOptions);
-		/** Bits. */
+		/** Resolution in bits. */
 		readonly resolution: number;
 		write(value: number): void;
 		close(): void;

@@ -1,4 +1,4 @@
-/** In place of the SDK's typing, which lacks close() and takes its options for a list (modules/io/i2c/smbus.js). */
+/** Replacement for the SDK's typing, which lacks close() and declares the options as an array (modules/io/i2c/smbus.js). */
 
 declare module "embedded:io/smbus" {
 	export interface SMBusOptions {
@@ -10,7 +10,7 @@ declare module "embedded:io/smbus" {
 
 	export default class SMBus {
 		constructor(options: SMBusOptions);
-		/** Each throws where the chip does not acknowledge. */
+		/** Throws, like writeUint8, if the chip does not acknowledge. */
 		readUint8(register: number): number;
 		writeUint8(register: number, value: number): void;
 		close(): void;

@@ -2,7 +2,7 @@
 
 declare module "x509" {
 	export interface PublicKey {
-		/** Undefined: RSA. */
+		/** Undefined for RSA. */
 		readonly pub?: object;
 		readonly curve?: { readonly n: bigint };
 	}
@@ -13,7 +13,7 @@ declare module "x509" {
 		readonly sig: Uint8Array;
 	}
 
-	/** Each with its tag and length; `validity` in milliseconds since 1970. */
+	/** DER elements with tag and length; `validity` in milliseconds since 1970. */
 	export interface DecodedBody {
 		readonly issuer: Uint8Array;
 		readonly subject: Uint8Array;
@@ -27,7 +27,7 @@ declare module "x509" {
 		decodeSAN(
 			certificate: Uint8Array,
 		): readonly { readonly tag: number; readonly value: string | ArrayBuffer }[] | undefined;
-		/** Undefined if there is none, or it has no key. */
+		/** @returns undefined without the extension or a key in it */
 		decodeAKI(certificate: Uint8Array): Uint8Array | ArrayBuffer | undefined;
 		decodeSPKI(certificate: Uint8Array): PublicKey;
 		/** Undefined if there is none. */

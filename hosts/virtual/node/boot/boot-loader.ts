@@ -1,7 +1,7 @@
 /**
- * The boot loader: selects the slot to start. A new image is started once, as pending; if it is not confirmed before the next
- * start, it is aborted and the previous one starts. (ESP-IDF v6.0, bootloader_utility.c, with CONFIG_BOOTLOADER_APP_ROLLBACK_ENABLE
- * and without a factory slot.)
+ * Boot loader, which selects the slot to start. A new image starts once, in the state "pending verify". If it is not confirmed before the
+ * next start, it is aborted and the previous image starts. Source: ESP-IDF v6.0, bootloader_utility.c, with
+ * CONFIG_BOOTLOADER_APP_ROLLBACK_ENABLE and without a factory slot.
  */
 
 import type { Flash } from "./flash.js";
@@ -32,7 +32,7 @@ export function boot(flash: Flash): Boot {
 	for (const slot of order) {
 		try {
 			const image = verifyImage(flash, slots[slot]);
-			// set_actual_ota_seq: the first start after a factory flash, or after both entries were lost.
+			// set_actual_ota_seq: first start after a factory flash, or after both entries were lost.
 			if (entries.every(isRejected) && !entries.some(isWritten))
 				writeEntry(flash, 0, makeEntry(slot + 1, imageState.valid));
 			return { slot, image };
@@ -52,7 +52,7 @@ function abortPending(flash: Flash): void {
 	}
 }
 
-/** bootloader_utility_get_selected_boot_partition and the order of bootloader_utility_load_boot_image. */
+/** bootloader_utility_get_selected_boot_partition, and the order of bootloader_utility_load_boot_image. */
 function startOrder(flash: Flash): readonly SlotIndex[] {
 	const entries = readEntries(flash);
 	if (entries.every(isRejected)) return [0, 1];

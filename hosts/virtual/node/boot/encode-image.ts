@@ -1,4 +1,4 @@
-/** Encodes a firmware image as ESP-IDF's tools do. Virtual devices use the boards' format, and so the same checks. */
+/** Encodes firmware images in ESP-IDF's format, which virtual devices share with boards to run the same checks. */
 
 import { createHash } from "node:crypto";
 import {
@@ -18,24 +18,24 @@ export interface ImageContent {
 	readonly model: Model;
 	/** Semantic version, at most 31 characters. */
 	readonly version: string;
-	/** At most 31 characters, as is `idfVersion`. */
+	/** At most 31 characters, like `idfVersion`. */
 	readonly project: string;
 	readonly idfVersion: string;
 	/** Default: 0. */
 	readonly securityVersion?: number;
-	/** Seconds since 1970. Default: 0, unknown. */
+	/** Seconds since 1970. Default: 0 (unknown). */
 	readonly buildTime?: number;
 	/**
-	 * At most 15, after the one with the descriptors. Padded to a multiple of 4 bytes with line feeds, which are harmless at the end
-	 * of a text.
+	 * At most 15 segments, following the one with the descriptors. Padded to a multiple of 4 bytes with line feeds, which are
+	 * harmless at the end of a text.
 	 */
 	readonly segments: readonly Uint8Array[];
-	/** Default false. */
+	/** Default: false. */
 	readonly hasSettings?: boolean;
 }
 
 /**
- * The same content gives the same bytes.
+ * Encodes an image deterministically.
  *
  * @throws {RangeError} if the content does not fit the format
  */
@@ -49,7 +49,7 @@ export function encodeImage(content: ImageContent): Buffer {
 	return Buffer.concat([image, createHash("sha256").update(image).digest()]);
 }
 
-/** Up to the second segment. */
+/** Encodes everything before the second segment. */
 function encodeHead(content: ImageContent): Buffer {
 	const segmentCount = content.segments.length + 1;
 	if (segmentCount > imageLayout.mostSegments)

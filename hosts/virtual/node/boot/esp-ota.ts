@@ -1,6 +1,6 @@
 /**
- * ESP-IDF's OTA functions on the virtual flash, step by step as in esp_ota_ops.c (v6.0) with rollback enabled: the order of
- * erases and writes decides whether a power cut bricks a board.
+ * ESP-IDF's OTA functions on the virtual flash. Follows esp_ota_ops.c (v6.0, rollback enabled) step by step, because the order of erases
+ * and writes decides whether a power cut bricks a board.
  */
 
 import { imageLayout } from "../../../../device/protocol/image.js";
@@ -25,7 +25,7 @@ interface Handle {
 
 export interface EspOtaOptions {
 	readonly flash: Flash;
-	/** The slot that the boot loader started. */
+	/** Slot started by the boot loader. */
 	readonly running: SlotIndex;
 }
 
@@ -50,7 +50,7 @@ export class EspOta {
 			?.state;
 	}
 
-	/** esp_ota_begin with OTA_WITH_SEQUENTIAL_WRITES. @throws Error named like ESP-IDF's error */
+	/** esp_ota_begin with OTA_WITH_SEQUENTIAL_WRITES. @throws Error with the name of ESP-IDF's error as message */
 	begin(): void {
 		if (this.state === imageState.pendingVerify) throw new Error("ESP_ERR_OTA_ROLLBACK_INVALID_STATE");
 		this.#handle = { wroteBytes: 0 };
@@ -79,7 +79,7 @@ export class EspOta {
 		this.#handle = undefined;
 	}
 
-	/** esp_ota_set_boot_partition of the slot that does not run. @throws Error where the image is not whole */
+	/** esp_ota_set_boot_partition for the inactive slot. @throws Error if the image is invalid */
 	setBootPartition(): void {
 		verifyImage(this.#flash, slots[this.next]);
 		const entries = readEntries(this.#flash);
@@ -100,7 +100,7 @@ export class EspOta {
 		writeEntry(this.#flash, active, { ...entries[active], state: imageState.valid });
 	}
 
-	/** esp_ota_mark_app_invalid_rollback, without the restart. @returns whether there is an image to go back to */
+	/** esp_ota_mark_app_invalid_rollback, without the restart. @returns whether there is an image to roll back to */
 	markInvalid(): boolean {
 		const entries = readEntries(this.#flash);
 		const active = activeEntry(entries);
@@ -121,7 +121,7 @@ export class EspOta {
 		return true;
 	}
 
-	/** esp_ota_invalidate_inactive_ota_data_slot: no entry may select the slot that will be overwritten. */
+	/** esp_ota_invalidate_inactive_ota_data_slot: ensures that no entry selects the slot to be overwritten. */
 	#invalidateInactive(): void {
 		const entries = readEntries(this.#flash);
 		const active = activeEntry(entries);

@@ -1,6 +1,6 @@
 /**
- * Factory flash of a virtual device, as `npm run flash` for a board: an image into slot 0, and settings into NVS. Only changes are
- * written, so that updates and stored values survive a restart of the process.
+ * Factory flash of a virtual device, like `npm run flash` for a board: writes an image to slot 0 and settings to NVS. Writes only changes, so
+ * that updates and stored values survive a restart of the process.
  */
 
 import { createHash } from "node:crypto";
@@ -12,21 +12,21 @@ import type { Flash } from "./flash.js";
 import { loadSettings, readSettings } from "./nvs-store.js";
 import { makePartitionTable, partitions } from "./partitions.js";
 
-/** In place of ESP-IDF's version. */
+/** Reported instead of ESP-IDF's version. */
 export const engineVersion = "XS 13.3 (virtual)";
 
-/** What a build puts into the image beside the program. */
+/** Data that a build adds to the image. */
 export interface BuiltIn {
-	/** Public, as `readReleaseKeys` of device/update/signature.ts takes them. Default: none. */
+	/** Public keys in the format of `readReleaseKeys` (device/update/signature.ts). Default: none. */
 	readonly releaseKeys?: string | undefined;
-	/** Default: this checkout's. */
+	/** Default: that of this checkout. */
 	readonly securityVersion?: number | undefined;
 }
 
 /**
- * The same content gives the same bytes.
+ * Builds an image deterministically.
  *
- * @param buildTime seconds since 1970; 0: unknown
+ * @param buildTime seconds since 1970; 0 if unknown
  */
 export function makeVirtualImage(
 	program: Uint8Array,
@@ -47,7 +47,7 @@ export function makeVirtualImage(
 	});
 }
 
-/** A file and where it lies in the flash, in bytes. */
+/** File with its offset in the flash in bytes. */
 export interface FlashPart {
 	readonly name: string;
 	readonly offset: number;
@@ -60,8 +60,8 @@ const givenMarkOffset = 2 * digestBytes;
 const layoutMark = sha256(JSON.stringify(partitions));
 
 /**
- * Everything that a new device needs except its settings, named and placed as ESP-IDF's build does for a board. The boot loader
- * itself is boot-loader.ts; in its place are two digests, of the partition layout and of the image.
+ * Returns all parts of a new device except its settings, with the names and offsets of ESP-IDF's build. In place of the boot loader, which
+ * is boot-loader.ts, there are two digests, of the partition layout and of the image.
  */
 export function factoryParts(image: Buffer): readonly FlashPart[] {
 	const { otadata, ota_0: slot } = partitions;
@@ -75,7 +75,7 @@ export function factoryParts(image: Buffer): readonly FlashPart[] {
 	];
 }
 
-/** Flashes the image, unless it was the last one flashed. Settings stay, unless the partition layout has changed. */
+/** Flashes the image unless it was the last one flashed. Keeps the settings unless the partition layout has changed. */
 export function flashFactoryImage(flash: Flash, image: Buffer): void {
 	const parts = factoryParts(image);
 	const marks = parts[0]?.bytes ?? Buffer.alloc(0);
@@ -93,10 +93,10 @@ export function flashFactoryImage(flash: Flash, image: Buffer): void {
 }
 
 /**
- * Does nothing for the settings given last: the device may have got others since (set_settings).
+ * Writes settings. Does nothing if they equal the last given ones, because set_settings may have changed them since.
  *
- * @param given an empty value removes a setting, an absent one leaves it
- * @param defaults for what is neither given nor stored
+ * @param given new values; an empty value removes a setting, an absent one keeps it
+ * @param defaults values for settings neither given nor stored
  * @throws {RangeError} if a value does not fit NVS
  */
 export function flashSettings(
@@ -119,7 +119,7 @@ export function flashSettings(
 
 const { defines }: { readonly defines: { readonly firmware: { readonly securityVersion: number } } } =
 	JSON.parse(readFileSync(new URL("../../../../manifest.json", import.meta.url), "utf8"));
-/** Boards have the same define (hosts/esp32/board-descriptor.c). */
+/** Same define as for boards (hosts/esp32/board-descriptor.c). */
 const checkoutSecurityVersion = defines.firmware.securityVersion;
 
 function sha256(data: string | Buffer): Buffer {

@@ -1,30 +1,30 @@
 /**
- * Simulates NOR flash: a write only clears bits, an erase sets those of a whole sector, and power can be cut at any operation. This
- * shows the two mistakes that brick boards: writing without erasing, and relying on unfinished operations.
+ * Simulated NOR flash: a write only clears bits, an erase sets all bits of a sector, and power can be cut at any operation. Reveals the two
+ * mistakes that brick boards: writing without erasing, and relying on incomplete operations.
  */
 
 import { closeSync, constants, openSync, readSync, writeSync } from "node:fs";
 
-/** The unit of an erase. */
+/** Unit of an erase. */
 export const sectorBytes = 4096;
-/** The unit of a write: a page of a SPI flash. */
+/** Unit of a write: a page of a SPI flash. */
 const pageBytes = 256;
 const blank = Buffer.alloc(sectorBytes, 0xff);
 
-/** Of an operation. */
+/** Moments of an operation at which power can be cut. */
 export const cutMoments = ["before", "middle", "after"] as const;
 export type CutMoment = (typeof cutMoments)[number];
 
-/** Operations fail until powerOn(). */
+/** Thrown by operations without power, until powerOn(). */
 export class PowerCut extends Error {
 	override name = "PowerCut";
 }
 
 export interface FlashOptions {
 	readonly byteLength: number;
-	/** Default: in memory only. */
+	/** File for the content. Default: in memory only. */
 	readonly file?: string;
-	/** Each erase (of a sector), write (of at most a page) and replacement. */
+	/** Called for each erase (of a sector), write (of at most a page) and replacement. */
 	readonly onOperation?: (operation: FlashOperation) => void;
 }
 
@@ -36,7 +36,7 @@ export interface FlashOperation {
 
 interface Sector {
 	readonly content: Buffer;
-	/** Owned by the caller of load(): copied before it is changed. */
+	/** Whether the caller of load() owns the content, so that it must be copied before a change. */
 	readonly isShared: boolean;
 }
 
@@ -60,12 +60,12 @@ export class Flash {
 			const content = Buffer.alloc(sectorBytes, 0xff);
 			const count = readSync(this.#file, content, 0, sectorBytes, sector * sectorBytes);
 			if (!content.equals(blank)) this.#sectors.set(sector, { content, isShared: false });
-			// A new chip: a hole in the file would read as zeros.
+			// Blank flash; a hole in the file would read as zeros.
 			if (count < sectorBytes) writeSync(this.#file, content, 0, sectorBytes, sector * sectorBytes);
 		}
 	}
 
-	/** Erases and writes so far. */
+	/** Number of erases and writes so far. */
 	get operations(): number {
 		return this.#operations;
 	}
@@ -126,7 +126,7 @@ export class Flash {
 		});
 	}
 
-	/** Erases and writes whole sectors so that a power cut leaves the old content or the new: for a library that recovers from it. */
+	/** Replaces whole sectors atomically, for a library that recovers from power cuts. */
 	replace(offset: number, bytes: Buffer): void {
 		this.#requirePower();
 		this.#operate({ kind: "replace", offset, byteLength: bytes.byteLength }, (isWhole) => {
@@ -134,7 +134,7 @@ export class Flash {
 		});
 	}
 
-	/** Sets content without an operation of the device. Whole sectors are not copied. */
+	/** Sets content without an operation of the device. Does not copy whole sectors. */
 	load(offset: number, bytes: Buffer): void {
 		for (const { sector, from, to, at } of pieces(offset, bytes.byteLength, sectorBytes)) {
 			const content = bytes.subarray(at, at + to - from);
@@ -145,7 +145,7 @@ export class Flash {
 		this.#keep(offset, bytes.byteLength);
 	}
 
-	/** Without an operation of the device. */
+	/** Erases the flash without an operation of the device. */
 	wipe(): void {
 		const sectors = [...this.#sectors.keys()];
 		this.#sectors.clear();
@@ -167,7 +167,7 @@ export class Flash {
 		throw new PowerCut(`power was cut ${moment} ${operation.kind} ${this.#operations}`);
 	}
 
-	/** Stores the result also after a power cut. */
+	/** Performs a change and stores its result, even after a power cut. */
 	#change(offset: number, byteLength: number, operate: () => void): void {
 		this.#requirePower();
 		try {
@@ -200,7 +200,7 @@ export class Flash {
 	}
 }
 
-/** `at`: from the span's start. */
+/** Splits a span at unit boundaries; `at` is the offset from its start. */
 function* pieces(offset: number, byteLength: number, unit: number) {
 	for (let at = 0; at < byteLength; ) {
 		const sector = Math.floor((offset + at) / unit);
@@ -212,7 +212,7 @@ function* pieces(offset: number, byteLength: number, unit: number) {
 }
 
 function program(content: Buffer, offset: number, bytes: Uint8Array, isWhole: boolean): void {
-	// Most pages are blank.
+	// Fast path, since most pages are blank.
 	if (
 		isWhole &&
 		blank.subarray(0, bytes.byteLength).equals(content.subarray(offset, offset + bytes.byteLength))
@@ -222,11 +222,11 @@ function program(content: Buffer, offset: number, bytes: Uint8Array, isWhole: bo
 	}
 	const end = isWhole ? bytes.byteLength : bytes.byteLength >> 1;
 	for (let at = 0; at < end; at++) content[offset + at] = (content[offset + at] ?? 0) & (bytes[at] ?? 0);
-	// Of the last byte half of the bits.
+	// Writes half of the bits of the last byte.
 	if (!isWhole) content[offset + end] = (content[offset + end] ?? 0) & ((bytes[end] ?? 0) | 0x0f);
 }
 
-/** Some bits of the rest flip, determined by the seed. */
+/** Erases the first half and some bits of the rest, determined by the seed. */
 function halfErase(content: Buffer, seed: number): void {
 	const half = content.length >> 1;
 	content.fill(0xff, 0, half);

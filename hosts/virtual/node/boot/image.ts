@@ -1,6 +1,6 @@
 /**
- * The boot loader's verification of an image in a slot: complete, for this chip, undamaged. Bytes after the image are ignored.
- * (ESP-IDF: esp_image_verify in components/bootloader_support/src/esp_image_format.c.)
+ * Boot loader verification of an image in a slot: complete, for this chip, and undamaged. Ignores bytes after the image.
+ * Source: ESP-IDF, esp_image_verify in components/bootloader_support/src/esp_image_format.c.
  */
 
 import { createHash } from "node:crypto";
@@ -17,21 +17,21 @@ import type { Flash } from "./flash.js";
 import type { Partition } from "./partitions.js";
 
 export interface VerifiedImage {
-	/** From the application descriptor. */
+	/** Version in the application descriptor. */
 	readonly version: string;
-	/** Seconds since 1970, from our descriptor; 0: unknown. */
+	/** Seconds since 1970, from the firmware descriptor; 0 if unknown. */
 	readonly buildTime: number;
-	/** From our descriptor. */
+	/** Security version in the firmware descriptor. */
 	readonly securityVersion: number;
-	/** The second segment: a virtual device's program. */
+	/** Second segment: program of a virtual device. */
 	readonly program: Buffer;
-	/** The third segment, which may be missing: release keys, as `readReleaseKeys` takes them; empty: none. */
+	/** Optional third segment: release keys in the format of `readReleaseKeys`; empty if there are none. */
 	readonly releaseKeys: string;
-	/** The image with its SHA-256. */
+	/** Image including its SHA-256. */
 	readonly bytes: Buffer;
 }
 
-/** @throws Error that says why the image does not start */
+/** @throws Error that describes why the image is not bootable */
 export function verifyImage(flash: Flash, slot: Partition): VerifiedImage {
 	const header = flash.read(slot.offset, imageLayout.headerBytes);
 	if (header.readUInt8(0) !== imageLayout.magic) throw new Error("no image");
@@ -70,7 +70,7 @@ function segmentBytes(image: Buffer, offset: number): number {
 
 interface ReadImage {
 	readonly bytes: Buffer;
-	/** Its bytes before the SHA-256. */
+	/** Length without the SHA-256. */
 	readonly contentBytes: number;
 	readonly hasDigest: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * The settings in the partition `nvs`, in ESP-IDF's format. Its library leaves a setting whole or as it was at a power cut; how it
- * uses its pages for that is not simulated: each change writes the partition again, as one operation.
+ * Settings in the partition `nvs`, in ESP-IDF's format. ESP-IDF's library makes each change atomic across power cuts; its use of pages for
+ * this is not simulated. Instead, each change replaces the partition in one operation.
  */
 
 import { makeNvsImage, readNvs, settingsNamespace } from "../../../esp32/nvs-image.js";
@@ -9,15 +9,15 @@ import { partitions } from "./partitions.js";
 
 const { offset, byteLength } = partitions.nvs;
 
-/** Also of a device that is off. */
+/** Reads settings, also of a device that is off. */
 export function readSettings(flash: Flash): Map<string, string> {
 	return readNvs(flash.read(offset, byteLength), settingsNamespace);
 }
 
 /**
- * Without an operation of the device.
+ * Replaces the settings without an operation of the device.
  *
- * @throws {RangeError} if they do not fit NVS
+ * @throws {RangeError} if the settings do not fit NVS
  */
 export function loadSettings(flash: Flash, values: ReadonlyMap<string, string>): void {
 	flash.load(offset, imageOf(values));
@@ -37,7 +37,7 @@ export class NvsStore {
 	}
 
 	/**
-	 * @throws {RangeError} if it does not fit NVS; the old value stays
+	 * @throws {RangeError} if the value does not fit NVS; the old value is kept
 	 * @throws PowerCut
 	 */
 	write(key: string, value: string): void {

@@ -1,7 +1,7 @@
 /**
- * The partition `otadata`, in which ESP-IDF stores which slot to start: two sectors with one entry each; the higher sequence
- * number counts. Only one is rewritten at a time, so that a power cut loses at most the new choice. (esp_flash_partitions.h;
- * bootloader_common_loader.c.)
+ * Partition `otadata`, which stores the slot to start: two sectors with one entry each, of which the higher sequence number wins. Only one
+ * is rewritten at a time, so a power cut loses at most the new selection. Source: ESP-IDF, esp_flash_partitions.h and
+ * bootloader_common_loader.c.
  */
 
 import { romCrc32 } from "../../../esp32/nvs-format.js";
@@ -21,7 +21,7 @@ export const imageState = Object.freeze({
 /** esp_ota_select_entry_t, without reserved fields. */
 interface OtaEntry {
 	readonly sequence: number;
-	/** One of `imageState`; another number after a power cut. */
+	/** Value of `imageState`, or another number after a power cut. */
 	readonly state: number;
 	readonly crc: number;
 }
@@ -63,7 +63,7 @@ export function eraseEntry(flash: Flash, index: EntryIndex): void {
 	flash.erase(partitions.otadata.offset + index * sectorBytes, sectorBytes);
 }
 
-/** Whether it was written completely. */
+/** @returns whether the entry was written completely */
 export function isWritten({ sequence, crc }: OtaEntry): boolean {
 	return sequence !== noSequence && crc === crcOf(sequence);
 }

@@ -1,17 +1,17 @@
-/** Partitions of a virtual device's flash: those of the boards in the same order, with smaller slots. */
+/** Partitions of a virtual device: those of the boards in the same order, with smaller slots. */
 
 import { createHash } from "node:crypto";
 import { partitionEntry } from "../../../esp32/partition-table.js";
 
 export interface Partition {
 	readonly offset: number;
-	/** A multiple of a sector. */
+	/** Multiple of the sector size. */
 	readonly byteLength: number;
 }
 
 const slotBytes = 0x200_000;
 
-/** Names as in hosts/esp32/sdkconfig/partitions.csv. */
+/** Partitions with the names of hosts/esp32/sdkconfig/partitions.csv. */
 export const partitions = Object.freeze({
 	/** See ota-data.ts. */
 	otadata: Object.freeze({ offset: 0x9000, byteLength: 0x2000 }),
@@ -31,7 +31,7 @@ export type SlotIndex = 0 | 1;
 
 export const flashBytes = 0x480_000;
 
-/** Type and subtype, as in esp_partition.h. */
+/** Type and subtype of esp_partition.h. */
 const kinds: Readonly<Record<keyof typeof partitions, readonly [type: number, subtype: number]>> = {
 	otadata: [1, 0x00],
 	phy_init: [1, 0x01],
@@ -44,7 +44,7 @@ const kinds: Readonly<Record<keyof typeof partitions, readonly [type: number, su
 	sounds: [1, 0x83],
 };
 
-/** The partition table as a board has it in its flash, with the MD5 that gen_esp32part.py appends. */
+/** Encodes the partition table in the flash format of boards, with the MD5 that gen_esp32part.py appends. */
 export function makePartitionTable(): Buffer {
 	const { byteLength, magic, typeOffset, subtypeOffset, startOffset, sizeOffset, nameOffset } =
 		partitionEntry;
@@ -65,5 +65,5 @@ export function makePartitionTable(): Buffer {
 	return Buffer.concat([table, Buffer.alloc(tableBytes - table.length, 0xff)]);
 }
 
-/** Length of the file that gen_esp32part.py writes. */
+/** File size of gen_esp32part.py's output. */
 const tableBytes = 0xc00;

@@ -1,4 +1,4 @@
-/** What a simulated peripheral gets, and what it supplies. */
+/** Interfaces between simulated peripherals and their device. */
 
 import type { Kind, Peripherals, SystemFacts, Values } from "../../peripherals.js";
 import type { Board } from "../board.js";
@@ -8,7 +8,7 @@ import type { NvsStore } from "../boot/nvs-store.js";
 import type { RtcMemory } from "../rtc-memory.js";
 import type { ReceiveBuffers } from "./receive-buffers.js";
 
-/** The device that a peripheral belongs to. */
+/** Device of a peripheral. */
 export interface Hardware {
 	readonly board: Board;
 	readonly flash: Flash;
@@ -20,7 +20,7 @@ export interface Hardware {
 	onPowerCut(): void;
 }
 
-/** A channel that the firmware opened. */
+/** Channel opened by the firmware. */
 export interface Opened<K extends Kind> {
 	readonly options: Peripherals[K]["options"];
 	send<E extends keyof Peripherals[K]["events"] & string>(
@@ -29,16 +29,16 @@ export interface Opened<K extends Kind> {
 	): void;
 }
 
-/** Absent where the table names none. */
+/** Requests of a kind; no property if the table has none. */
 type Requests<Name extends string, T> = keyof T extends never ? unknown : { readonly [N in Name]: T };
 
-/** Node's half of a channel. The bytes that it gets are views that are valid until it returns. */
+/** Node's half of a channel. Received bytes are views that are valid until the function returns. */
 export type Simulated<K extends Kind> = Requests<"posts", Peripherals[K]["posts"]> &
 	Requests<"calls", Peripherals[K]["calls"]> & { onClose?(): void };
 
 export type Simulate<K extends Kind> = (channel: Opened<K>, hardware: Hardware) => Simulated<K>;
 
-/** Reports a power cut. @throws what `action` throws */
+/** Runs an action on the flash and reports a power cut. @throws errors of `action` */
 export function onFlash<T>(hardware: Pick<Hardware, "onPowerCut">, action: () => T): T {
 	try {
 		return action();

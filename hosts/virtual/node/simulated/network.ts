@@ -1,4 +1,4 @@
-/** Wi-Fi, name resolution, datagrams and time: this computer's network, behind access points that tests can take away. */
+/** Wi-Fi, name resolution, datagrams and time: this computer's network, behind access points that tests can remove. */
 
 import { createSocket } from "node:dgram";
 import { lookup } from "node:dns";
@@ -14,7 +14,7 @@ export class WiFi implements Simulated<"wifi"> {
 
 	constructor({ send }: Opened<"wifi">, { board }: Hardware) {
 		let wanted: WantedNetwork = { SSID: "" };
-		/** With the access point that is wanted; or loses it. */
+		/** Associates with the requested access point, or reports its loss. */
 		const associate = () => {
 			const accessPoint = board.accessPoints.find(({ ssid }) => ssid === wanted.SSID);
 			const absent: WiFiReason = this.#isAssociated ? "signal_lost" : "no_access_point";
@@ -44,7 +44,7 @@ export class WiFi implements Simulated<"wifi"> {
 	}
 }
 
-/** With the SDK's names. */
+/** Describes an access point with the SDK's property names. */
 function describe({ ssid, rssi, password, bssid, channel }: AccessPoint) {
 	return {
 		SSID: ssid,
@@ -65,7 +65,7 @@ export const dns: Simulate<"dns"> = ({ options: { host }, send }, { board }) => 
 
 export const udp: Simulate<"udp"> = ({ send }, { board }) => {
 	const socket = createSocket("udp4");
-	// Such as no way to the address: nothing arrives.
+	// Ignores errors such as an unreachable address: nothing arrives.
 	socket.on("error", () => {});
 	socket.on("message", (bytes) => send("datagram", null, bytes));
 	return {
@@ -78,7 +78,7 @@ export const udp: Simulate<"udp"> = ({ send }, { board }) => {
 	};
 };
 
-/** One clock for all time servers. */
+/** Time query. All time servers share one clock. */
 export const time: Simulate<"time"> = ({ options: { server }, send }, { board }) => {
 	board.timeServer = server;
 	send("time", board.wallClock ? board.wallClock() / 1000 : null);

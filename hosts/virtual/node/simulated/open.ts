@@ -33,7 +33,7 @@ const simulated: { readonly [K in Kind]: Simulate<K> } = {
 	websocket: (channel, hardware) => new WebSocketClient(channel, hardware),
 };
 
-/** The firmware's half follows the same table, so that requests are those that there are. @throws Error for an unknown kind */
+/** Request names are not checked, because the firmware's half is typed by the same table. @throws Error for an unknown kind */
 export function openPeripheral(channel: Channel, hardware: Hardware): ChannelHandler {
 	const { kind } = channel;
 	if (!Object.hasOwn(simulated, kind))

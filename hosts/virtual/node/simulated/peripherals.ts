@@ -1,4 +1,4 @@
-/** Buttons, sensors, LED ring, haptics, speaker and codec: they connect the firmware's drivers with the Board. */
+/** Buttons, sensors, LED ring, haptics, speaker and codec, which connect the firmware's drivers to the Board. */
 
 import type { Peripherals } from "../../peripherals.js";
 import type { Board } from "../board.js";
@@ -35,7 +35,7 @@ export const pixels: Simulate<"pixels"> = (_channel, { board }) => ({
 	},
 });
 
-/** What the firmware writes is played as its host says that its time has passed; what was not written is silent. */
+/** Audio output. Plays written samples, or silence, when the firmware's host reports that their time has passed. */
 export class AudioOutput implements Simulated<"audio"> {
 	readonly #board: Board;
 	#queued: Uint8Array[] = [];
@@ -66,7 +66,7 @@ export class AudioOutput implements Simulated<"audio"> {
 		this.#board.play(undefined);
 	}
 
-	/** @returns the next bytes of what is queued, followed by silence where it is shorter */
+	/** @returns the next queued bytes, padded with silence */
 	#shift(byteCount: number): Uint8Array {
 		const taken = Buffer.alloc(byteCount);
 		const queued = Buffer.concat(this.#queued);
@@ -76,7 +76,7 @@ export class AudioOutput implements Simulated<"audio"> {
 	}
 }
 
-/** The ES8311's control bus. As with the SDK's driver, no acknowledge is an exception. */
+/** Control bus of the ES8311. Like the SDK's driver, throws without an acknowledge. */
 export const smbus: Simulate<"smbus"> = (_channel, { board }) => ({
 	calls: {
 		read: (register) => registersOf(board)[register] ?? 0,
@@ -87,7 +87,7 @@ export const smbus: Simulate<"smbus"> = (_channel, { board }) => ({
 	},
 });
 
-/** @throws Error where the codec does not answer */
+/** @throws Error if the codec does not answer */
 function registersOf({ codec: { registers, isAnswering } }: Board): Uint8Array {
 	if (!isAnswering) throw new Error("no acknowledge");
 	return registers;

@@ -1,25 +1,25 @@
 /**
- * The buffers in which a board's Wi-Fi receives, shared by all of its connections. Each segment that the firmware has not read keeps
- * one (ESP-IDF, esp_netif/lwip/netif/wlanif.c); while none is free nothing is received.
+ * Wi-Fi receive buffers of a board, shared by all of its connections. Each segment that the firmware has not read occupies one (ESP-IDF,
+ * esp_netif/lwip/netif/wlanif.c). Without a free buffer nothing is received.
  */
 
 /** CONFIG_LWIP_TCP_WND_DEFAULT of the boards, in bytes. */
 export const windowBytes = 16_384;
 /** CONFIG_ESP_WIFI_DYNAMIC_RX_BUFFER_NUM of the boards. */
 const bufferCount = 32;
-/** What a segment carries: LWIP_TCP_MSS. */
+/** LWIP_TCP_MSS. */
 const segmentBytes = 1_440;
 
 export class ReceiveBuffers {
-	/** What each connection occupies. */
+	/** Number of buffers occupied by each connection. */
 	readonly #occupied = new Map<object, number>();
-	/** To be told that a buffer is free, oldest first. */
+	/** Callbacks waiting for a free buffer, oldest first. */
 	readonly #waiting = new Map<object, () => void>();
 
 	/**
-	 * @param byteCount that has arrived for a connection and is not read
-	 * @param onFree called once, where not all of it fits, when a buffer is free
-	 * @returns how many bytes of it fit
+	 * @param byteCount unread bytes of the connection
+	 * @param onFree called once when a buffer is free, if not all bytes fit
+	 * @returns the number of bytes that fit
 	 */
 	occupy(connection: object, byteCount: number, onFree: () => void): number {
 		const previous = this.#occupied.get(connection) ?? 0;
@@ -33,7 +33,7 @@ export class ReceiveBuffers {
 		return taken * segmentBytes;
 	}
 
-	/** The connection has ended. */
+	/** Releases the buffers of a closed connection. */
 	release(connection: object): void {
 		this.#waiting.delete(connection);
 		if (this.#occupied.delete(connection)) this.#tellNext(connection);

@@ -1,4 +1,4 @@
-/** System facts, settings, resources and RTC memory: what a board keeps. */
+/** System information, settings, resources and RTC memory. */
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -27,7 +27,7 @@ const wavHeaderBytes = 44;
 /** Moddable's MAUD header for 16 kHz, mono, 16 bits, uncompressed (tools/wav2maud.js). */
 const maudHeader = [0x6d, 0x61, 1, 16, 0x80, 0x3e, 1, 0];
 
-/** `<name>.maud` is made of `device/chimes/<name>.wav`, as the SDK's build does. */
+/** Converts `device/chimes/<name>.wav` to `<name>.maud`, like the SDK's build. */
 export const resource: Simulate<"resource"> = ({ options: { path } }) => {
 	const name = /^(\w+)\.maud$/.exec(path)?.[1];
 	if (name === undefined) throw new Error(`there is no resource ${path}`);

@@ -1,4 +1,4 @@
-/** TCP and TLS sockets with a receive window and receive buffers: unread bytes make the sender wait, as on a board. */
+/** TCP and TLS sockets with a receive window and receive buffers: unread bytes throttle the sender, as on a board. */
 
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import {
@@ -12,15 +12,15 @@ import type { PeerOptions, Peripherals, Secure } from "../../peripherals.js";
 import type { Hardware, Opened, Simulated } from "./hardware.js";
 import { type ReceiveBuffers, windowBytes } from "./receive-buffers.js";
 
-/** Four segments: what a busy board's driver delivers at a time. */
+/** Four segments, which the driver of a busy board delivers at a time. */
 const pieceBytes = 5_760;
 
 export class TcpSocket implements Simulated<"tcp"> {
 	readonly #channel: Opened<"tcp">;
 	readonly #buffers: ReceiveBuffers;
-	/** Undefined where the given certificate is not one. */
+	/** Undefined if the given certificate is invalid. */
 	readonly #socket: Socket | undefined;
-	/** Not read by the device, which knows of the first `#toldBytes`. */
+	/** Bytes not read by the device, of which the first `#announcedBytes` are announced. */
 	#received: Buffer = Buffer.alloc(0);
 	#toldBytes = 0;
 	/** The peer has closed the connection; the device is told when it has read what was received, as by hosts/esp32/tcp. */
@@ -91,7 +91,7 @@ export class TcpSocket implements Simulated<"tcp"> {
 
 	#deliver(): void {
 		if (this.#isOver) return;
-		// What is beyond the window is still at the sender.
+		// Bytes beyond the window are still at the sender.
 		const arrivedBytes = Math.min(windowBytes, this.#received.length);
 		const fittingBytes = this.#buffers.occupy(this, arrivedBytes, () => this.#deliver());
 		const untoldBytes = () => Math.min(arrivedBytes, fittingBytes) - this.#toldBytes;
@@ -118,7 +118,7 @@ function connect({ address: host, port, host: name, secure }: PeerOptions): Sock
 		host,
 		port,
 		ALPNProtocols: ["http/1.1"],
-		// Without a name the certificate must be for the address.
+		// Without a name, the certificate must match the address.
 		...(isIP(name) === 0 && { servername: name }),
 		...trustOf(secure),
 	});
@@ -130,7 +130,7 @@ export interface Trust {
 }
 
 /**
- * @returns the certificate authority, unless Node's are meant, and a check of dates by the device's clock
+ * @returns the certificate authority (absent for Node's), and a check of name and dates by the device's clock
  */
 export function trustOf({ certificate, now }: Secure): Trust {
 	return {
@@ -144,18 +144,18 @@ function pem(base64: string): string {
 	return ["-----BEGIN CERTIFICATE-----", ...lines, "-----END CERTIFICATE-----"].join("\n");
 }
 
-/** A server that is not trusted, with the boards' reason. */
+/** Untrusted server, with the same message as on boards. */
 class Untrusted extends Error {}
 
 /**
- * @param error of a connection
- * @returns why the server is not trusted; undefined: it was not reached
+ * @param error error of a connection
+ * @returns the reason why the server is not trusted; undefined for other errors
  */
 export function whyUntrusted(error: Error): string | undefined {
 	if (error instanceof Untrusted) return error.message;
 	const code = "code" in error ? String(error.code) : "";
 	if (/^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_SIGNATURE_|INVALID_CA)/.test(code)) return unknownAuthority;
-	// By this computer's clock; before the check by the device's.
+	// Checked by this computer's clock, before the check by the device's clock.
 	if (code === "CERT_HAS_EXPIRED") return "TLS: a certificate of the server or its authority has expired";
 	if (code === "CERT_NOT_YET_VALID")
 		return "TLS: a certificate of the server or its authority is not valid yet";

@@ -1,4 +1,4 @@
-/** What an update needs, over the virtual flash: the inactive slot, the state of the running image, and SHA-256. */
+/** Parts for updates on the virtual flash: inactive slot, running image, boot state and SHA-256. */
 
 import { createHash } from "node:crypto";
 import type { Peripherals } from "../../peripherals.js";
@@ -11,7 +11,7 @@ type FlashHardware = Pick<Hardware, "flash" | "ota" | "onPowerCut">;
 type Slot = Peripherals["update-slot"];
 
 export class UpdateSlot implements Simulated<"update-slot"> {
-	/** The first error of the writes since the last call: the firmware does not wait for writes. */
+	/** First error of a write since the last call, since the firmware does not wait for writes. */
 	#failure: unknown;
 	readonly posts: Slot["posts"];
 	readonly calls: Slot["calls"];
@@ -30,7 +30,7 @@ export class UpdateSlot implements Simulated<"update-slot"> {
 					this.#failure ??= error;
 				}
 			},
-			// As hosts/esp32/update.ts.
+			// Same steps as hosts/esp32/update.ts.
 			complete: () => {
 				try {
 					call(() => {

@@ -1,4 +1,4 @@
-/** WebSocket connections, made with `ws`. What arrives needs a receive buffer, and is read at once. */
+/** WebSocket connections through `ws`. A received message requires a receive buffer and is read immediately. */
 
 import { WebSocket } from "ws";
 import type { Peripherals } from "../../peripherals.js";
@@ -13,7 +13,7 @@ export class WebSocketClient implements Simulated<"websocket"> {
 	readonly #channel: Opened<"websocket">;
 	readonly #socket: WebSocket;
 	readonly #buffers: ReceiveBuffers;
-	/** What waits for a receive buffer. */
+	/** Messages waiting for a receive buffer. */
 	#arrived: (() => void)[] = [];
 	#isCloseSent = false;
 	#hasPeerClosed = false;
@@ -63,7 +63,7 @@ export class WebSocketClient implements Simulated<"websocket"> {
 
 	onClose(): void {
 		this.#buffers.release(this);
-		// A close frame that was just written is still sent, as by a TCP stack.
+		// Lets a close frame in flight be sent, like a TCP stack.
 		if (!this.#isCloseSent && !this.#hasPeerClosed) this.#socket.terminate();
 	}
 
@@ -81,7 +81,7 @@ export class WebSocketClient implements Simulated<"websocket"> {
 
 	#onEnd(code: number, reason: Buffer): void {
 		this.#hasPeerClosed = true;
-		// 1005 and 1006 are never sent: a close frame without a code, and no close frame at all.
+		// Codes that are never sent: 1005 is a close frame without a code, 1006 a close without a frame.
 		if (code === 1006) {
 			this.#channel.send("error", this.#failure ?? null);
 			return;
@@ -105,7 +105,7 @@ function connect({
 	return new WebSocket(url, {
 		headers: Object.fromEntries(headers),
 		perMessageDeflate: false,
-		// The firmware has resolved the name; it is still needed to check the certificate.
+		// The firmware has resolved the name, which is still needed to check the certificate.
 		lookup: (_name, { all }, found) =>
 			all ? found(null, [{ address, family: 4 }]) : found(null, address, 4),
 		...(secure && trustOf(secure)),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GatewayClock } from "../../../../gateway/api/client/clock.js";
 
-test("the gateway's clock is known from its frames, however far this computer's is off", () => {
+test("estimates the gateway's clock from its frames, regardless of the local clock", () => {
 	const hour = 3_600_000;
 	const gateway = Date.parse("2026-11-20T12:00:00Z");
 	for (const off of [-2 * hour, 0, 2 * hour]) {

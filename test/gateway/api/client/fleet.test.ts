@@ -33,7 +33,7 @@ function update(reason: ChangeReason, ...sessions: SessionRecord[]): FrameOf<"st
 	return { type: "status_update", reason, timestamp: new Date(sentAt).toISOString(), sessions };
 }
 
-/** As the gateway's summary lists it. */
+/** Row of the gateway's summary. */
 function summarized(change: Partial<DeviceSummary> = {}): DeviceSummary {
 	const { lastSeenAt: _, state: _state, ...head } = session();
 	return {
@@ -69,14 +69,14 @@ function setUp() {
 	return { fleet, changes, says };
 }
 
-describe("the fleet", () => {
-	test("says when a device was heard by the gateway's clock, not this computer's", () => {
+describe("fleet", () => {
+	test("shows when a device was last heard by the gateway's clock", () => {
 		const { fleet } = setUp();
 		fleet.update(update("snapshot", session()));
 		assert.equal(fleet.get("dev-1-a1b2c3")?.heardAt, sentAt - 3 * second);
 	});
 
-	test("keeps when a device was last seen: no later change makes that earlier, nor is it in the future", () => {
+	test("never moves the last-seen time back or into the future", () => {
 		const { fleet, says } = setUp();
 		fleet.update(update("connected", session({ lastSeenAt: new Date(sentAt + second).toISOString() })));
 		assert.equal(fleet.get("dev-1-a1b2c3")?.heardAt, sentAt);
@@ -85,14 +85,14 @@ describe("the fleet", () => {
 		assert.equal(fleet.get("dev-1-a1b2c3")?.heardAt, sentAt + 60 * second);
 	});
 
-	test("assigns a report to its session before the device's name is known", () => {
+	test("assigns a report to its session before the device is identified", () => {
 		const { fleet, says } = setUp();
 		fleet.update(update("connected", session({ deviceId: null })));
 		assert.equal(says(report("peripherals.audio.volume", 4), 10), "s1");
 		assert.equal(fleet.get("s1")?.state?.peripherals.audio.volume, 4);
 	});
 
-	test("keeps a device's position through a new session and its naming", () => {
+	test("keeps a device's position across a new session and its identification", () => {
 		const { fleet } = setUp();
 		fleet.update(update("connected", session({ deviceId: null })));
 		assert.equal(fleet.get("s1")?.key, "s1");
@@ -106,7 +106,7 @@ describe("the fleet", () => {
 		assert.equal(fleet.get("dev-1-a1b2c3")?.session.connected, true, "the previous session's end is no news");
 	});
 
-	test("forgets a nameless session that ended, and on a snapshot every session that is not in it", () => {
+	test("forgets an ended unidentified session, and sessions missing from a snapshot", () => {
 		const { fleet, changes } = setUp();
 		fleet.update(update("connected", session({ deviceId: null })));
 		fleet.update(update("disconnected", session({ deviceId: null, connected: false })));
@@ -117,7 +117,7 @@ describe("the fleet", () => {
 		assert.deepEqual(changes, ["dev-1-a1b2c3, listed", "dev-1-ffffff, listed"]);
 	});
 
-	test("forgets sessions that are not in a snapshot of several frames after its last frame", () => {
+	test("forgets sessions missing from a multi-frame snapshot after its last frame", () => {
 		const { fleet } = setUp();
 		const named = (deviceId: string) => session({ deviceId });
 		for (const id of ["dev-1-aaaaaa", "dev-1-bbbbbb", "dev-1-cccccc"])
@@ -140,7 +140,7 @@ describe("the fleet", () => {
 		assert.equal(fleet.get("dev-1-aaaaaa"), undefined);
 	});
 
-	test("rebuilds lists only when something they show changes, not for each report", () => {
+	test("rebuilds lists only when their content changes", () => {
 		const { fleet, changes, says } = setUp();
 		fleet.update(update("connected", session()));
 		says(report("network.wifi_rssi", -50), 0);
@@ -162,8 +162,8 @@ describe("the fleet", () => {
 	});
 });
 
-describe("the fleet, of a summary,", () => {
-	test("has every device, and forgets those that are not in a whole one or are removed", () => {
+describe("fleet with a summary", () => {
+	test("contains every device, and forgets those removed or missing from a full summary", () => {
 		const { fleet } = setUp();
 		fleet.update(update("snapshot", session({ deviceId: "dev-1-ffffff" }), session({ deviceId: null })));
 		const [a, b] = [summarized({ deviceId: "dev-1-aaaaaa" }), summarized({ deviceId: "dev-1-bbbbbb" })];
@@ -175,7 +175,7 @@ describe("the fleet, of a summary,", () => {
 		assert.deepEqual(keys(), ["dev-1-bbbbbb"]);
 	});
 
-	test("shows what the summary says of a device that it does not follow", () => {
+	test("shows summary data of a device without a subscription", () => {
 		const { fleet } = setUp();
 		fleet.summarize(summary("snapshot", { devices: [summarized({ safeMode: true })], remaining: 0 }));
 		const entry = fleet.get("dev-1-a1b2c3");
@@ -186,7 +186,7 @@ describe("the fleet, of a summary,", () => {
 		assert.equal(fleet.get("dev-1-a1b2c3")?.heardAt, sentAt - 120 * second, "away since then");
 	});
 
-	test("takes a followed device's own reports for newer than the summary, until it is followed no more", () => {
+	test("prefers reports of a subscribed device to the summary", () => {
 		const { fleet, says } = setUp();
 		fleet.summarize(summary("snapshot", { devices: [summarized()], remaining: 0 }));
 		says(report("network.wifi_rssi", -66), 10);
@@ -201,7 +201,7 @@ describe("the fleet, of a summary,", () => {
 		assert.deepEqual([left?.vitals.rssi, left?.isFollowed], [-80, false]);
 	});
 
-	test("goes by the summary where a connection's first snapshot lists more than is followed", () => {
+	test("prefers the summary to a snapshot of unsubscribed devices", () => {
 		const { fleet, says } = setUp();
 		fleet.follow(new Set());
 		fleet.update(update("snapshot", session({ state: report("network.wifi_rssi", -50) })));
@@ -216,7 +216,7 @@ describe("the fleet, of a summary,", () => {
 		);
 	});
 
-	test("rebuilds lists for a new name, and not for what they do not show", () => {
+	test("rebuilds lists for a new name, but not for hidden fields", () => {
 		const { fleet, changes } = setUp();
 		fleet.summarize(summary("snapshot", { devices: [summarized()], remaining: 0 }));
 		const before = fleet.listVersion;
@@ -238,7 +238,7 @@ describe("the fleet, of a summary,", () => {
 	});
 });
 
-describe("an update's progress", () => {
+describe("update progress", () => {
 	const at = (otaStatus: OtaStatus, otaPercent: number | null, otaVersion = "2.0.0"): OtaMetadata => ({
 		otaStatus,
 		otaPercent,
@@ -246,7 +246,7 @@ describe("an update's progress", () => {
 		otaReason: null,
 	});
 
-	test("never goes backward while it is the same update", () => {
+	test("never decreases during an update", () => {
 		const shown = at("downloading", 60);
 		assert.equal(neverBackward(shown, at("downloading", 40)).otaPercent, 60);
 		assert.equal(neverBackward(shown, at("downloading", 61)).otaPercent, 61);

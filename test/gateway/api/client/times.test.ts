@@ -16,7 +16,7 @@ import type { QuietHours } from "../../../../gateway/api/quiet-hours.js";
 import type { LastRun, Schedule } from "../../../../gateway/api/schedule.js";
 
 const zone = "Europe/Berlin";
-/** 13:00 in that zone, a Thursday. */
+/** Thursday, 13:00 in that zone. */
 const now = Date.parse("2026-11-26T12:00:00Z");
 const inSeconds = (seconds: number) => new Date(now + seconds * 1000).toISOString();
 
@@ -40,8 +40,8 @@ function quiet(targets: QuietHours["targets"], more: Partial<QuietHours> = {}): 
 	return { ...ids, targets, from: "22:00", until: "07:00", on: true, ...more };
 }
 
-describe("a schedule in words", () => {
-	test("has its days as people name them", () => {
+describe("schedule text", () => {
+	test("names days in words", () => {
 		const all = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 		assert.equal(daysText(), "Daily");
 		assert.equal(daysText(all), "Daily");
@@ -52,13 +52,13 @@ describe("a schedule in words", () => {
 		assert.equal(daysText(["wed"]), "Wed");
 	});
 
-	test("says when it is", () => {
+	test("shows its time", () => {
 		assert.equal(whenText({ weekly: { time: "17:50", days: ["mon", "tue", "wed"] } }), "Mon–Wed 17:50");
 		assert.equal(whenText({ once: "2026-11-28T07:30" }), "Sat 28 Nov 07:30");
 		assert.equal(whenText({ in: 720 }), "Timer: 12 min");
 	});
 
-	test("says when it is due, in the zone of the schedule", () => {
+	test("shows when it is due, in the zone of the schedule", () => {
 		const due = (seconds: number, at?: Schedule["at"]) =>
 			dueText(schedule({ nextAt: inSeconds(seconds), ...(at && { at }) }), now);
 		assert.equal(due(720), "in 12 minutes");
@@ -73,7 +73,7 @@ describe("a schedule in words", () => {
 		assert.equal(dueText(schedule({}), now), "over");
 	});
 
-	test("says what happened last", () => {
+	test("shows its last result", () => {
 		const last = (more: Partial<LastRun>, of = schedule({})) => {
 			const run = { dueAt: inSeconds(-600), at: inSeconds(-540), outcome: "done", reason: null, job: null };
 			return lastText(of, { ...run, outcome: "done", ...more }, now);
@@ -89,7 +89,7 @@ describe("a schedule in words", () => {
 		assert.equal(last({ outcome: "failed", dueAt: inSeconds(-86_400) }), "Failed at Wed 25 Nov 13:00");
 	});
 
-	test("says what it does, and where", () => {
+	test("shows its action and targets", () => {
 		const names = (id: string) => (id === "1" ? "Gong" : undefined);
 		const targets = { all: true };
 		const command = (payload: NonNullable<Schedule["do"]["command"]>["payload"]) =>
@@ -111,8 +111,8 @@ describe("a schedule in words", () => {
 	});
 });
 
-describe("quiet hours in words", () => {
-	test("say when they are and what they limit", () => {
+describe("quiet-hours text", () => {
+	test("shows times and limits", () => {
 		const all = { all: true };
 		assert.equal(
 			quietText(quiet(all, { volume: 0, brightness: 0.1, onlyUrgent: true })),
@@ -124,13 +124,13 @@ describe("quiet hours in words", () => {
 		);
 	});
 
-	test("are for the places that announcements know", () => {
+	test("covers the targets of announcements", () => {
 		assert.deepEqual(asTargets({ device: "dev-1-a" }), { devices: ["dev-1-a"] });
 		assert.deepEqual(asTargets({ room: "Hall" }), { room: "Hall" });
 	});
 });
 
-test("times are those of the zone, also over the end of summer time", () => {
+test("shows times in the zone, across the end of daylight saving time", () => {
 	assert.equal(localTime(Date.parse("2026-10-25T00:30:00Z"), zone), "2026-10-25T02:30");
 	assert.equal(localTime(Date.parse("2026-10-25T01:30:00Z"), zone), "2026-10-25T02:30");
 	assert.equal(timeText("2026-11-26T22:59:00Z", now, zone), "23:59");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newLines } from "../../../../gateway/api/client/trace-lines.js";
 
-test("a message of the live log gives its lines, those that are shown already left out, and what was lost", () => {
+test("extracts new lines and the loss count from a live log message", () => {
 	const shown = (text?: string) => ({ last: text === undefined ? undefined : { text } });
 	assert.deepEqual(newLines(shown(), { seq: 0, dropped: 0, lines: "a\nb\n" }), ["a", "b"]);
 	assert.deepEqual(newLines(shown("a"), { seq: 0, dropped: 0, lines: "a\nb\n" }), ["b"]);

@@ -9,7 +9,7 @@ import {
 	withFieldName,
 } from "../../../../gateway/api/client/words.js";
 
-test("numbers are shown in usual units", () => {
+test("formats numbers in common units", () => {
 	assert.deepEqual([0, 59, 60, 3_725, 200_000].map(duration), [
 		"0 s",
 		"59 s",

@@ -11,14 +11,14 @@ const second = 1000;
 const ttlMs = 10 * second;
 const validMs = 6 * second;
 
-/** A gateway that may take the lease, and can be cut off and stopped. */
+/** Lease candidate that can be disconnected and stopped. */
 interface Candidate {
 	readonly name: string;
 	readonly bus: MemoryBus;
 	readonly lease: Lease;
-	/** What it was told of its lease. */
+	/** Lease changes reported to it. */
 	readonly changes: boolean[];
-	/** Its writes, and the answers to them, wait until then. */
+	/** Its writes and their responses are delayed until then. */
 	stopped: Promise<void> | undefined;
 	goOn(): void;
 }
@@ -64,7 +64,7 @@ async function candidates(count: number) {
 }
 
 function stop(candidate: Candidate): void {
-	// What waits already would wait without end.
+	// Pending writes would otherwise wait forever.
 	if (candidate.stopped) return;
 	candidate.stopped = new Promise((resolve) => {
 		candidate.goOn = () => {
@@ -74,12 +74,12 @@ function stop(candidate: Candidate): void {
 	});
 }
 
-/** Time enough for what was begun. */
+/** Time to complete started operations. */
 async function settle(): Promise<void> {
 	for (let round = 0; round < 10; round++) await setImmediate();
 }
 
-test("the first takes it and keeps it by renewing it; the others wait", async () => {
+test("acquires and renews the lease at one gateway while others wait", async () => {
 	const { time, made, holders } = await candidates(3);
 	const [first] = made;
 	for (let passed = 0; passed < 60 * second; passed += 3 * second) {
@@ -90,7 +90,7 @@ test("the first takes it and keeps it by renewing it; the others wait", async ()
 	assert.deepEqual(first?.changes, [true]);
 });
 
-test("one that cannot renew it gives it up after 6 s, and another takes it after 10 s", async () => {
+test("gives up an unrenewable lease after 6 s, taken over after 10 s", async () => {
 	const { time, made, holders } = await candidates(2);
 	const [first, second_] = made;
 	assert.ok(first && second_, `only ${made.length} candidates`);
@@ -113,7 +113,7 @@ test("one that cannot renew it gives it up after 6 s, and another takes it after
 	assert.deepEqual(holders(), [second_]);
 });
 
-test("one that stops cleanly gives it back at once", async () => {
+test("releases the lease immediately on a clean stop", async () => {
 	const { made, holders } = await candidates(2);
 	const [first, second_] = made;
 	await first?.lease.renew();
@@ -122,7 +122,7 @@ test("one that stops cleanly gives it back at once", async () => {
 	assert.deepEqual(holders(), [second_]);
 });
 
-test("one that was stopped while it renewed does not hold it afterwards", async () => {
+test("does not hold the lease after a stop during a renewal", async () => {
 	const { time, made, holders } = await candidates(2);
 	const [first, second_] = made;
 	assert.ok(first && second_, `only ${made.length} candidates`);
@@ -140,7 +140,7 @@ test("one that was stopped while it renewed does not hold it afterwards", async 
 	assert.deepEqual(first.changes, [true, false]);
 });
 
-test("a renewal whose answer is lost does not keep the gateway from taking it again", async () => {
+test("reacquires the lease after a lost renewal response", async () => {
 	const { time, made, holders } = await candidates(1);
 	const [only] = made;
 	assert.ok(only, "no candidate");
@@ -150,7 +150,7 @@ test("a renewal whose answer is lost does not keep the gateway from taking it ag
 	const renewed = only.lease.renew();
 	await settle();
 	only.goOn();
-	// It is written in the next turn, and the answer comes one later.
+	// Written in the next turn, with the response one later.
 	await setImmediate();
 	await setImmediate();
 	only.bus.cut();
@@ -161,7 +161,7 @@ test("a renewal whose answer is lost does not keep the gateway from taking it ag
 	assert.deepEqual(holders(), [only]);
 });
 
-test("never do two believe to hold it, whatever is cut off, stopped or late; and one takes it again afterwards", async () => {
+test("never has two holders under any faults, and recovers afterwards", async () => {
 	const step = fc.oneof(
 		{ weight: 6, arbitrary: fc.record({ who: fc.nat(2), what: fc.constant("renew" as const) }) },
 		{

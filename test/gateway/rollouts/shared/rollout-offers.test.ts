@@ -12,7 +12,7 @@ import { sampleRollout } from "../sample-rollout.js";
 
 const deviceId = "dev-1-000001";
 
-/** A driver, and another gateway that has the device. */
+/** Driver, and another gateway with the device. */
 async function run(answer: UpdateRejection | undefined = undefined) {
 	const server = new MemoryServer();
 	const triggered: (readonly unknown[])[] = [];
@@ -54,19 +54,19 @@ async function run(answer: UpdateRejection | undefined = undefined) {
 	return { driver, owner, rollout, triggered, place };
 }
 
-test("an offer goes to the device's gateway, with the images that it may be", async () => {
+test("sends an offer to the device's gateway with its possible images", async () => {
 	const { driver, rollout, triggered } = await run();
 	assert.equal(await driver.offers.send(rollout, driver.device), undefined);
 	assert.deepEqual(triggered, [["1.4.0", ["1".repeat(64), "2".repeat(64)]]]);
 });
 
-test("why the device's gateway refuses is told", async () => {
+test("returns the rejection reason of the device's gateway", async () => {
 	const rejection = { code: "ota_in_progress", message: "It is being updated." } as const;
 	const { driver, rollout } = await run(rejection);
 	assert.deepEqual(await driver.offers.send(rollout, driver.device), rejection);
 });
 
-test("an offer is sent once, also after another gateway has become the driver", async () => {
+test("sends an offer once, even after a driver change", async () => {
 	const { driver, owner, rollout, triggered } = await run();
 	const both = await Promise.all([driver, driver].map(({ offers }) => offers.send(rollout, driver.device)));
 	assert.equal(triggered.length, 1);
@@ -74,7 +74,7 @@ test("an offer is sent once, also after another gateway has become the driver", 
 	assert.equal(await owner.offers.recall(rollout, deviceId), undefined, "it was sent");
 });
 
-test("an offer that a later driver has recalled is not sent", async () => {
+test("does not send an offer recalled by a later driver", async () => {
 	const { driver, owner, rollout, triggered } = await run();
 	const step = () => driver.store.offerOf("autumn", deviceId);
 	while (owner.store.offerOf("autumn", deviceId) < step())
@@ -84,7 +84,7 @@ test("an offer that a later driver has recalled is not sent", async () => {
 	assert.deepEqual(triggered, []);
 });
 
-test("an offer to a gateway that is gone, or has the device no more, was not sent", async () => {
+test("does not send an offer if the gateway is gone or lost the device", async () => {
 	const { driver, owner, rollout, triggered, place } = await run();
 	place.ofDevice = "another";
 	assert.equal((await driver.offers.send(rollout, driver.device))?.code, "target_offline");
@@ -96,7 +96,7 @@ test("an offer to a gateway that is gone, or has the device no more, was not sen
 	assert.deepEqual(triggered, []);
 });
 
-test("an offer whose answer is lost counts as sent, if it was", async (t) => {
+test("treats a sent offer with a lost response as sent", async (t) => {
 	const { driver, owner, rollout, triggered } = await run();
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	const sent = driver.offers.send(rollout, driver.device);
@@ -107,7 +107,7 @@ test("an offer whose answer is lost counts as sent, if it was", async (t) => {
 	assert.equal(await sent, undefined);
 });
 
-test("an offer is marked once, as sent or as recalled, and no older one after it", async () => {
+test("marks an offer once as sent or recalled, and no older one after it", async () => {
 	const { driver: first, owner: second } = await run();
 	assert.equal(await first.offers.mark("autumn", "dev-1-1", 5, true), undefined);
 	assert.equal(await second.offers.mark("autumn", "dev-1-1", 5, false), true, "it was sent");

@@ -1,4 +1,4 @@
-/** The bring-up program in XS, and the steps that ask it, on boards with a fault each: what they say of it. */
+/** Bring-up program in XS and its steps, on boards with one fault each. */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -30,7 +30,7 @@ interface Try {
 	readonly model?: Model;
 	/** Default: all. */
 	readonly steps?: readonly string[];
-	/** How the board differs from what the firmware expects. */
+	/** Differences from the board that the firmware expects. */
 	readonly change?: (wiring: Wiring) => void;
 	readonly facts?: Readonly<Record<string, number>>;
 	readonly typed?: Readonly<Record<string, string>>;
@@ -80,7 +80,7 @@ function outcomes(results: readonly StepResult[]): string[] {
 interface Fault extends Try {
 	readonly name: string;
 	readonly says: RegExp;
-	/** Default: nothing is to be changed. */
+	/** Recommended change; default: none. */
 	readonly changes?: string;
 }
 
@@ -251,7 +251,7 @@ const faults: readonly Fault[] = [
 
 // Most of the time they wait, as a person would.
 describe("bring-up", { concurrency: 4 }, () => {
-	test("passes a board that is as its pins.ts says, and changes nothing", async (t) => {
+	test("passes a board that matches its pins.ts and changes nothing", async (t) => {
 		const { results, text, changes: changed } = await bringUp(t, {});
 		assert.deepEqual(
 			outcomes(results).filter((line) => !line.endsWith(" passed")),
@@ -262,7 +262,7 @@ describe("bring-up", { concurrency: 4 }, () => {
 		assert.equal(changed, "");
 	});
 
-	test("leaves out what a DEV-1 has not", async (t) => {
+	test("skips parts that a DEV-1 lacks", async (t) => {
 		const { results } = await bringUp(t, { model: "DEV-1", steps: ["chip", "haptics", "light", "touch"] });
 		assert.deepEqual(outcomes(results), ["chip passed"]);
 	});
@@ -278,7 +278,7 @@ describe("bring-up", { concurrency: 4 }, () => {
 			assert.equal(changed, fault.changes ?? "");
 		});
 
-	test("says at which step the way to the gateway ends", async (t) => {
+	test("reports the step at which the connection to the gateway fails", async (t) => {
 		const { url } = await runGateway(t);
 		const address = `${url.replace("http", "ws")}/device`;
 		const typed = { "Name of the network": "home", "Its password": "long enough" };
@@ -306,7 +306,7 @@ describe("bring-up", { concurrency: 4 }, () => {
 		assert.match(await tryWith({ "Address of the gateway": address, "The device token": deviceToken }), /^✔/);
 	});
 
-	test("says so where a request is not understood, and answers the next one", async (t) => {
+	test("reports an invalid request and executes the next one", async (t) => {
 		const { board } = await start(t, {});
 		await assert.rejects(
 			board.ask("motor", { percent: 101 }),
@@ -316,7 +316,7 @@ describe("bring-up", { concurrency: 4 }, () => {
 	});
 });
 
-test("a board that stays silent, or whose port ends, is given up with what to do", async (t) => {
+test("times out on a silent board or a closed port and suggests a fix", async (t) => {
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	const board = new BringUpBoard({ line: { write: () => {} }, onLog: () => {} });
 	const silent = assert.rejects(

@@ -1,6 +1,6 @@
 /**
- * A board as it is soldered, which may differ from pins.ts, and the person before it, who answers by what that board shows. The
- * bring-up program itself runs in XS.
+ * Simulated wiring of a board, which may differ from pins.ts, and the person who observes it and replies to prompts.
+ * The bring-up program itself runs in XS.
  */
 
 import { readFileSync } from "node:fs";
@@ -11,17 +11,17 @@ import { type Partition, partitionsFile, readPartitions } from "../../../../scri
 import type { AllPins, Person, Reading } from "../../../../scripts/bring-up/step.js";
 
 export interface Wiring {
-	/** Undefined: there is none. */
+	/** undefined: no codec. */
 	codec: { readonly data: number; readonly clock: number; readonly address: number } | undefined;
-	/** Its line to ground. */
+	/** Pull-down of its data line. */
 	lowPin?: number;
 	readonly button: Record<ButtonName, number>;
-	/** Pins that are pulled to ground all the time. */
+	/** Pins that are permanently pulled to ground. */
 	readonly stuckPins: number[];
 	ring: { count: number; order: string };
-	/** Whether anything is behind the amplifier. */
+	/** Whether a speaker is connected to the amplifier. */
 	hasSpeaker: boolean;
-	/** Pins with the clocks of I2S. */
+	/** Pins with I2S clocks. */
 	readonly clockPins: { readonly pin: number; readonly hz: number }[];
 	isMotorAlive: boolean;
 	lightPin: number;
@@ -59,12 +59,12 @@ export class WiredBoard {
 	#send: (line: string) => void = () => {};
 	#pressed: ButtonName | undefined;
 	#light = 2_500;
-	/** As sent to the ring, in the order of its LEDs: red, green and blue. */
+	/** Bytes sent to the ring in LED order: red, green and blue. */
 	pixels: readonly (readonly number[])[] = [];
-	/** Since the person was last asked. */
+	/** Since the latest prompt. */
 	hasSounded = false;
 	hasMoved = false;
-	/** The simulated parts of the firmware's drivers. */
+	/** Simulated parts of the firmware's drivers. */
 	board: Board | undefined;
 
 	constructor(pins: AllPins, wiring: Wiring) {
@@ -72,7 +72,7 @@ export class WiredBoard {
 		this.wiring = wiring;
 	}
 
-	/** For VirtualDevice. */
+	/** Options for VirtualDevice. */
 	readonly open = (channel: Channel, board: Board): ChannelHandler | undefined => {
 		switch (channel.kind) {
 			case "bring-up":
@@ -113,10 +113,10 @@ export class WiredBoard {
 		if (this.board) this.board.touchCount = untouched + (isTouched ? this.wiring.touchRise : 0);
 	}
 
-	/** What the first LED shows; undefined: it is dark. */
+	/** Color of the first LED; undefined: it is dark. */
 	get firstColor(): string | undefined {
 		const [red = 0, green = 0, blue = 0] = this.pixels[0] ?? [];
-		// As the driver sends them, by pins.ts.
+		// Color order of the driver, given in pins.ts.
 		const sent = Array.from(
 			this.#pins.ledOrder ?? "GRB",
 			(letter) => ({ R: red, G: green, B: blue })[letter] ?? 0,
@@ -178,13 +178,13 @@ export class WiredBoard {
 
 const readsUntilEnter = 4;
 
-/** Does what is asked, and says what it saw. */
+/** Follows a prompt. @returns the observation */
 export class SimulatedPerson implements Person {
 	readonly told: string[] = [];
 	readonly #wired: WiredBoard;
 	readonly #typed: Readonly<Record<string, string>>;
 
-	/** @param typed answers by the beginning of their question */
+	/** @param typed replies by prefix of their prompt */
 	constructor(wired: WiredBoard, typed: Readonly<Record<string, string>> = {}) {
 		this.#wired = wired;
 		this.#typed = typed;

@@ -1,8 +1,10 @@
-/** A second reader of NVS, written from ESP-IDF's documentation alone: it shares nothing with the code that it checks. */
+/**
+ * Independent NVS reader, written from ESP-IDF's documentation alone. It shares no code with the reader under test.
+ */
 
 import { crc32 } from "node:zlib";
 
-/** The strings of one namespace. */
+/** Strings of one namespace. */
 export function readStrings(image: Uint8Array, namespace: string): Map<string, string> {
 	const partition = Buffer.from(image);
 	const pages = Array.from({ length: partition.length / 4096 }, (_, index) =>
@@ -23,7 +25,7 @@ export function readStrings(image: Uint8Array, namespace: string): Map<string, s
 	return strings;
 }
 
-/** The written ones, each with the entries that it spans. */
+/** Written entries, each with its span. */
 function* entriesOf(page: Buffer): Generator<Buffer> {
 	const bits = page.readBigUInt64LE(32) | (page.readBigUInt64LE(40) << 64n);
 	const more = page.readBigUInt64LE(48) | (page.readBigUInt64LE(56) << 64n);

@@ -1,4 +1,7 @@
-/** Compiles the random test of the boards' TCP socket (tcp-random.c) under a sanitizer, with or without a fault, and runs it. */
+/**
+ * Compiles the random test of the boards' TCP socket (tcp-random.c) under a sanitizer, with or without an injected
+ * fault, and runs it.
+ */
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -23,7 +26,7 @@ export type Sanitizer = keyof typeof sanitizers;
 
 const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0);
 
-/** A change of one source: the first text for the second. */
+/** Change of one source: the first text is replaced by the second. */
 export interface Fault {
 	readonly name: string;
 	readonly file: string;
@@ -33,7 +36,7 @@ export interface Fault {
 }
 
 /**
- * @param work folder for what is made
+ * * @param work folder for build products
  * @param name of the program
  * @returns the path of the program
  */
@@ -90,10 +93,10 @@ export function run(program: string, ...words: readonly string[]): Promise<Run> 
 	});
 }
 
-/** gcc's ThreadSanitizer needs addresses where a kernel with vm.mmap_rnd_bits above 28 may put others. */
+/** gcc's ThreadSanitizer requires addresses that a kernel with vm.mmap_rnd_bits above 28 may use for others. */
 let withoutRandomAddresses: readonly string[] = [];
 
-/** To be called before a program with ThreadSanitizer runs. */
+/** Checks that ThreadSanitizer can run. Called before a program that uses it. */
 export function prepareThreadSanitizer(work: string): void {
 	const source = join(work, "empty.c");
 	const program = join(work, "empty");
@@ -104,7 +107,7 @@ export function prepareThreadSanitizer(work: string): void {
 	assert.equal(made.status, 0, `no ThreadSanitizer: install the compiler's libtsan\n${made.stderr}`);
 	const ways = [[], ["setarch", "-R"]];
 	const way = ways.find((words) => {
-		// Where an address falls is chance.
+		// Address layout is random.
 		const attempts = Array.from({ length: 20 }, () =>
 			spawnSync(words[0] ?? program, [...words.slice(1), program]),
 		);
@@ -114,5 +117,5 @@ export function prepareThreadSanitizer(work: string): void {
 	withoutRandomAddresses = way;
 }
 
-/** Why the test cannot run here: node:test takes that for the reason of a skip. */
+/** Reason for node:test to skip, or undefined. */
 export const reason = process.platform !== "linux" ? "needs Linux" : compiler ? undefined : "no C compiler";

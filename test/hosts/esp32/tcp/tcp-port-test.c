@@ -59,7 +59,7 @@ void tcp_port_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/** As modMessagePostToMachine() of a debug build: waits a little, then gives up. */
+/** Waits a little and then gives up, like modMessagePostToMachine() of a debug build. */
 bool tcp_port_post(void (*deliver)(void))
 {
 	struct timespec until;

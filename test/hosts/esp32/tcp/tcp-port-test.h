@@ -4,10 +4,10 @@
 
 #include <stdbool.h>
 
-/** Takes one message from the queue and runs it in the calling thread, which stands for the script's task. */
+/** Takes one message from the queue and runs it in the calling thread, which represents the script's task. */
 bool port_test_deliver(void);
 
-/** Fills the queue with messages of others. */
+/** Fills the queue with foreign messages. */
 void port_test_fill_queue(void);
 
 #endif

@@ -152,7 +152,7 @@ static void check_event(struct pair *pair)
 	CHECK(!pair->has_failed, "an event after the error of connection %u", pair->id);
 }
 
-/** What a script does from within an event: anything, to any connection. */
+/** Performs a random action of a script within an event, on any connection. */
 static void act_in_event(struct tcp_connection *connection)
 {
 	struct pair *pair = ((struct script *)connection)->pair;
@@ -373,7 +373,7 @@ static bool is_settled(const struct pair *pair)
 		pair->peer_received == pair->written;
 }
 
-/** Lets everything arrive that is on its way. */
+/** Waits until all data in flight has arrived. */
 static void settle(void)
 {
 	uint32_t start = tcp_port_milliseconds();
@@ -447,7 +447,7 @@ static void deliver_for(uint32_t milliseconds)
 	}
 }
 
-/** A script that does not read stops the sender, gets one event for the same bytes, and loses none. */
+/** Checks that a script that does not read stops the sender, gets one event for the same bytes, and loses none. */
 static void check_flow_control(void)
 {
 	mode = READS_NOTHING;
@@ -470,7 +470,7 @@ static void check_flow_control(void)
 	settle();
 }
 
-/** Bytes that arrive between an event and the reading of what it announced are announced as well. */
+/** Checks that bytes arriving between an event and the read are announced as well. */
 static void check_late_bytes(void)
 {
 	mode = READS_NOTHING;

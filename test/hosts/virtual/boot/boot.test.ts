@@ -30,7 +30,7 @@ function update(flash: Flash, version: string): void {
 	install(flash, image(version));
 }
 
-/** Starts, writes and chooses an image, as an update does. */
+/** Starts, writes and selects an image as an update does. */
 function install(flash: Flash, file: Buffer): void {
 	const ota = new EspOta({ flash, running: boot(flash).slot });
 	if (ota.state === imageState.pendingVerify) ota.markValid();
@@ -40,7 +40,7 @@ function install(flash: Flash, file: Buffer): void {
 	ota.setBootPartition();
 }
 
-/** The update slot as the firmware's half of it sees it. */
+/** Update slot as the firmware sees it. */
 function openSlot(flash: Flash, onPowerCut = () => {}) {
 	const ends: unknown[] = [];
 	const { calls, posts } = new UpdateSlot(
@@ -49,7 +49,7 @@ function openSlot(flash: Flash, onPowerCut = () => {}) {
 	);
 	calls.open();
 	const write = (bytes: Buffer) => posts.write(undefined, bytes);
-	/** @returns what the firmware gets: why the image is not selected, or null; nothing where the power is cut */
+	/** @returns the result for the firmware: why the image is not selected, or null; none after a power cut */
 	const complete = () => {
 		posts.complete();
 		return ends.splice(0);
@@ -60,8 +60,8 @@ function openSlot(flash: Flash, onPowerCut = () => {}) {
 const states = (flash: Flash) => readEntries(flash).map(({ state }) => state);
 const blank = imageState.undefined;
 
-describe("the flash", () => {
-	test("is blank at first, and a write only clears bits", () => {
+describe("simulated flash", () => {
+	test("is blank at first, and writes only clear bits", () => {
 		const flash = new Flash({ byteLength: sectorBytes * 2 });
 		assert.deepEqual([...flash.read(10, 2)], [0xff, 0xff]);
 		flash.write(10, Uint8Array.of(0b1100_1111));
@@ -71,7 +71,7 @@ describe("the flash", () => {
 		assert.deepEqual([...flash.read(10, 1)], [0xff]);
 	});
 
-	test("erases whole sectors, writes pages, and counts each", () => {
+	test("erases whole sectors, writes pages, and counts both", () => {
 		const operations: string[] = [];
 		const flash = new Flash({
 			byteLength: sectorBytes * 4,
@@ -109,7 +109,7 @@ describe("the flash", () => {
 			);
 		});
 
-	test("in a file is the same after it was reopened", (t) => {
+	test("is the same after its file was reopened", (t) => {
 		const folder = mkdtempSync(join(tmpdir(), "flash-"));
 		t.after(() => rmSync(folder, { recursive: true }));
 		const file = join(folder, "flash.bin");
@@ -126,7 +126,7 @@ describe("the flash", () => {
 
 describe("otadata", () => {
 	test("has the CRC that ESP-IDF's tools write", () => {
-		// esptool's ota_data for sequence numbers 1 and 2, as found on boards.
+		// Output of esptool's ota_data for sequence numbers 1 and 2, as found on boards.
 		assert.equal(crcOf(1), 0x4743989a);
 		assert.equal(crcOf(2), 0x55f63774);
 	});
@@ -143,15 +143,15 @@ describe("otadata", () => {
 	});
 });
 
-describe("the boot loader", () => {
-	test("starts slot 0 of a factory flash, and marks it as valid", () => {
+describe("boot loader", () => {
+	test("starts slot 0 of a factory flash and marks it as valid", () => {
 		const flash = flashWith();
 		const { slot, image: started } = boot(flash);
 		assert.deepEqual({ slot, version: started.version }, { slot: 0, version: "1.0.0" });
 		assert.deepEqual(states(flash), [imageState.valid, blank]);
 	});
 
-	test("starts a new image once, as pending; unconfirmed, it is aborted and the previous one starts", () => {
+	test("starts a new image once as pending; aborts it if unconfirmed and starts the previous one", () => {
 		const flash = flashWith();
 		update(flash, "1.1.0");
 		assert.deepEqual(states(flash), [imageState.valid, imageState.new]);
@@ -178,7 +178,7 @@ describe("the boot loader", () => {
 		assert.deepEqual(states(flash), [imageState.valid, imageState.invalid]);
 	});
 
-	test("checks the whole image, and starts the other one if a single bit is wrong", () => {
+	test("verifies the whole image, and starts the other one if a single bit is wrong", () => {
 		const { length } = image("1.1.0");
 		for (let at = 0; at < length; at += 7) {
 			const flash = flashWith();
@@ -190,7 +190,7 @@ describe("the boot loader", () => {
 		}
 	});
 
-	test("finds the image's end by its segments, with any data after it in the slot", () => {
+	test("finds the end of the image by its segments, with any trailing data in the slot", () => {
 		const content = image("1.1.0");
 		for (const bytes of [content, withoutHash(content)])
 			for (const data of trailingData()) {
@@ -203,7 +203,7 @@ describe("the boot loader", () => {
 			}
 	});
 
-	test("ignores damage after the image, and finds it in the image's last byte", () => {
+	test("ignores damage after the image, and detects it in the image's last byte", () => {
 		const content = image("1.1.0");
 		for (const [at, expected] of [
 			[content.length - 1, "1.0.0"],
@@ -218,7 +218,7 @@ describe("the boot loader", () => {
 		}
 	});
 
-	test("refuses a segment that reaches beyond the slot or has an impossible length, and an image without a program", () => {
+	test("rejects a segment that exceeds the slot or has an invalid length, and an image without a program", () => {
 		const tooLong = image("1.0.0");
 		tooLong.writeUInt32LE(slots[0].byteLength, 0x164);
 		const uneven = image("1.0.0");
@@ -235,7 +235,7 @@ describe("the boot loader", () => {
 		}
 	});
 
-	test("refuses an image for a real chip", () => {
+	test("rejects an image for a real chip", () => {
 		const flash = flashWith();
 		const foreign = image("1.1.0");
 		foreign.writeUInt16LE(9, 12);
@@ -254,7 +254,7 @@ describe("the boot loader", () => {
 });
 
 describe("ESP-IDF's update functions", () => {
-	test("refuse to begin while the running image is unconfirmed", () => {
+	test("do not start while the running image is unconfirmed", () => {
 		const flash = flashWith();
 		update(flash, "1.1.0");
 		const ota = new EspOta({ flash, running: boot(flash).slot });
@@ -263,7 +263,7 @@ describe("ESP-IDF's update functions", () => {
 		ota.begin();
 	});
 
-	test("forget the other slot's entry when they begin, and never touch the running one", () => {
+	test("erase the other slot's entry at the start, and never touch the running one", () => {
 		const flash = flashWith();
 		update(flash, "1.1.0");
 		const { slot } = boot(flash);
@@ -274,7 +274,7 @@ describe("ESP-IDF's update functions", () => {
 		assert.equal(boot(flash).slot, slot);
 	});
 
-	test("erase sector by sector as they write", () => {
+	test("erase sectors as they write", () => {
 		const erased: number[] = [];
 		const flash = new Flash({
 			byteLength: flashBytes,
@@ -293,7 +293,7 @@ describe("ESP-IDF's update functions", () => {
 		assert.deepEqual(erased, [0, 4096, 8192]);
 	});
 
-	test("refuse data that does not begin like an image, does not fit, or is incomplete", () => {
+	test("reject data that does not start like an image, does not fit, or is incomplete", () => {
 		const flash = flashWith();
 		const ota = new EspOta({ flash, running: boot(flash).slot });
 		ota.begin();
@@ -306,7 +306,7 @@ describe("ESP-IDF's update functions", () => {
 	});
 });
 
-test("the factory flash writes only what it did not write last", () => {
+test("writing the factory flash again skips an unchanged image", () => {
 	const flash = flashWith();
 	update(flash, "1.1.0");
 	new EspOta({ flash, running: boot(flash).slot }).markValid();
@@ -321,7 +321,7 @@ describe("factory settings", () => {
 	const given = { ssid: "network", token: "secret" };
 	const settingsOf = (flash: Flash) => Object.fromEntries([...readSettings(flash)].sort());
 
-	test("replace those that differ, and only those; an empty one is removed", () => {
+	test("replace only those that differ; an empty one is removed", () => {
 		const flash = flashWith();
 		flashSettings(flash, { ...given, password: "old", volume: "7" });
 		flashSettings(flash, { token: "other", password: "", gateway: "ws://127.0.0.1:1/device" });
@@ -333,7 +333,7 @@ describe("factory settings", () => {
 		});
 	});
 
-	test("that are there already are not written again", () => {
+	test("are not written again if unchanged", () => {
 		const flash = flashWith();
 		const withGateway = { ...given, gateway: "ws://127.0.0.1:1/device" };
 		flashSettings(flash, withGateway);
@@ -355,8 +355,8 @@ describe("factory settings", () => {
 	});
 });
 
-describe("the update slot, whose writes are asynchronous,", () => {
-	test("reports a failed one at the next request, once", () => {
+describe("update slot with asynchronous writes", () => {
+	test("reports a failed write at the next request, once", () => {
 		const slot = openSlot(flashWith());
 		slot.write(Buffer.from("no image"));
 		slot.write(image("2.0.0"));
@@ -364,14 +364,14 @@ describe("the update slot, whose writes are asynchronous,", () => {
 		assert.equal(slot.calls.byteLength(), slots[1].byteLength);
 	});
 
-	test("can be closed nevertheless", () => {
+	test("can be closed after a failure", () => {
 		const slot = openSlot(flashWith());
 		slot.write(Buffer.from("no image"));
 		slot.calls.close();
 		assert.match(String(slot.complete()), /no image/);
 	});
 
-	test("selects an image that is whole, and no other", () => {
+	test("selects only a complete image", () => {
 		const flash = flashWith();
 		const slot = openSlot(flash);
 		slot.write(image("2.0.0").subarray(0, -1));
@@ -383,7 +383,7 @@ describe("the update slot, whose writes are asynchronous,", () => {
 		assert.equal(boot(flash).image.version, "2.0.0");
 	});
 
-	test("loses power in the middle of one", () => {
+	test("loses power in the middle of a write", () => {
 		const flash = flashWith();
 		let cuts = 0;
 		const slot = openSlot(flash, () => {

@@ -1,4 +1,4 @@
-/** Settings in flash: in ESP-IDF's format, and whole after a power cut. */
+/** Settings in flash: ESP-IDF's format, and consistency after a power cut. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -17,7 +17,7 @@ function flashWith(values: Readonly<Record<string, string>>): Flash {
 }
 
 describe("settings in flash", () => {
-	test("are the last ones written, immediately, after a restart and for an independent reader", () => {
+	test("return the latest values immediately, after a restart and for an independent reader", () => {
 		const flash = flashWith({ ssid: "network", ca: "x".repeat(3999), volume: "7" });
 		const store = new NvsStore({ flash });
 		store.write("ssid", "other");
@@ -36,7 +36,7 @@ describe("settings in flash", () => {
 		assert.deepEqual(readStrings(flash.read(offset, byteLength), settingsNamespace), expected);
 	});
 
-	test("that do not change write nothing; each change is one operation", () => {
+	test("write nothing if unchanged; each change is one operation", () => {
 		const flash = flashWith({ ssid: "network" });
 		const store = new NvsStore({ flash });
 		store.write("ssid", "network");
@@ -47,7 +47,7 @@ describe("settings in flash", () => {
 		assert.equal(flash.operations, 2);
 	});
 
-	test("that do not fit are refused, and the old ones stay", () => {
+	test("are rejected if they do not fit, and the old ones stay", () => {
 		const flash = flashWith({});
 		const store = new NvsStore({ flash });
 		for (let index = 0; index < 15; index++) store.write(`key${index}`, "x".repeat(3900));

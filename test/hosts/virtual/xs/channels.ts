@@ -1,4 +1,4 @@
-/** Echoes: each event comes back as a post, and "ask" makes a call whose answer comes back as a post. */
+/** Echoes each event as a post. "ask" makes a call whose response is sent back as a post. */
 
 import config from "mc/config";
 import Timer from "timer";

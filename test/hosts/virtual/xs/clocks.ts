@@ -1,4 +1,4 @@
-/** Timers and clocks: reports when what fires. */
+/** Exercises timers and clocks, and reports when each one fires. */
 
 import config from "mc/config";
 import Time from "time";

@@ -1,11 +1,11 @@
-/** Loops with each way out of a `switch`, many times over a board's stack of slots. */
+/** Loops with each way to leave a `switch`, with more rounds than a board's stack has slots. */
 
 import config from "mc/config";
 import Channel from "virtual/channel";
 
 const rounds = 20_000;
 
-/** Each adds up 1 to `rounds`, without what is divisible by 3. */
+/** Each one counts up to `rounds` without the multiples of 3. */
 const exits: Readonly<Record<string, () => number>> = {
 	"break in a switch": () => {
 		let sum = 0;

@@ -1,4 +1,4 @@
-/** Makes much garbage beside values of every kind in ROM and their aliases, and checks that they are unchanged. */
+/** Creates much garbage beside values of every type in ROM and their aliases, and checks that they are unchanged. */
 
 import Timer from "timer";
 import Channel from "virtual/channel";

@@ -1,6 +1,6 @@
 /**
- * The device's parsers of received data, in XS: each text that Node sends passes through a connection to the gateway and the
- * check of commands, and the result is sent back.
+ * Device parsers for received data in XS. Each text from Node passes through a gateway connection and the command
+ * check, and the result is sent back.
  */
 
 import Channel from "virtual/channel";
@@ -12,7 +12,7 @@ import { parseHttpUrl } from "../../../../device/network/http-url.js";
 import { type Model, models } from "../../../../device/protocol/schema.js";
 import { readAuthority } from "../../../../device/update/authority.js";
 
-/** A connection that is open, whose gateway is the test. */
+/** Opens a connection whose gateway is the test. */
 class Wire {
 	readonly socket: GatewaySocket;
 	#options: WebSocketClientOptions | undefined;
@@ -71,7 +71,7 @@ class Wire {
 		this.#options?.onWritable(5000);
 	}
 
-	/** A text frame in pieces of `pieceBytes`. */
+	/** Sends a text frame in chunks of `pieceBytes`. */
 	hear(bytes: ArrayBuffer, pieceBytes: number): void {
 		let at = 0;
 		do {
@@ -87,7 +87,7 @@ class Wire {
 	}
 }
 
-/** @returns what a reader makes of a text, or the message of its error */
+/** @returns a reader's result for a text, or the message of its error */
 function outcome(read: () => unknown): unknown {
 	try {
 		return { value: read() };

@@ -1,4 +1,7 @@
-/** Tries what a board allows and forbids to do with what was made while modules were loaded; reports each result. */
+/**
+ * Tries every change that a board allows or forbids for objects created during module loading, and reports the
+ * results.
+ */
 
 import Channel from "virtual/channel";
 

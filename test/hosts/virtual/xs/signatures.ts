@@ -1,4 +1,4 @@
-/** The device's check of signatures, in XS: each one that Node sends is answered with what the device says of it, and how long it took. */
+/** Device's signature check in XS. The response to each signature contains the verdict and the duration. */
 
 import Time from "time";
 import Channel from "virtual/channel";

@@ -1,4 +1,4 @@
-/** The firmware, which at its first start ends soon, in the way that the setting "end" names. */
+/** Firmware that ends soon after its first start, in the way given by the setting "end". */
 
 import Instrumentation from "instrumentation";
 import firmware from "main";
@@ -7,7 +7,7 @@ import type { Host } from "../../../../device/host.js";
 
 declare const device: Host;
 
-/** hosts/simulator/manifest.json */
+/** Limit of hosts/simulator/manifest.json. */
 const chunkBytes = 262_144;
 const afterReportsMs = 2000;
 const lifeAfterEndMs = 300;
@@ -20,7 +20,7 @@ export default function main(): void {
 	if (system.resetReason !== "POWERON_RESET" || end === undefined) return;
 	Timer.set(() => {
 		trace(`now: ${end}\n`);
-		// Due before mcsim would start the firmware again by itself.
+		// Due before mcsim would restart the firmware by itself.
 		Timer.set(() => trace("lives on after its end\n"), lifeAfterEndMs);
 		if (end === "restart") system.restart();
 		if (end === "exception") failOnPurpose();
@@ -41,22 +41,22 @@ function rejectOnPurpose(): void {
 }
 
 function runOnPurpose(): void {
-	// Due when this function has ended, unless its end is that of the firmware.
+	// Due when this function has ended, unless the firmware ends with it.
 	Timer.set(runOnPurpose);
 	for (;;);
 }
 
-/** A large chunk finds no room. */
+/** Allocates a large chunk that does not fit. */
 function fill(objects: object[]): void {
 	for (;;) objects.push({});
 }
 
-/** Slots run out. */
+/** Exhausts the slots. */
 function fillWithObjects(last: object | undefined): void {
 	for (let object = last; ; ) object = { object };
 }
 
-/** Chunks run out, to the last few bytes. */
+/** Exhausts the chunks to the last few bytes. */
 function fillWithTexts(): void {
 	const used = Instrumentation.map("XS Chunk Heap Used");
 	let texts: object | undefined;

@@ -1,4 +1,7 @@
-/** The vectors of Project Wycheproof through the device's check of signatures, in the SDK's XS. It traces what is wrong, and the time. */
+/**
+ * Runs the vectors of Project Wycheproof through the device's signature check in the SDK's XS, and traces failures
+ * and the duration.
+ */
 
 import Resource from "Resource";
 import { Sha256 } from "moddable/sha256";

@@ -1,4 +1,4 @@
-/** In place of the SDK's typing, which lacks close() (modules/io/socket/lwip). */
+/** Replacement for the SDK's typing, which lacks close() (modules/io/socket/lwip). */
 
 declare module "embedded:io/socket/udp" {
 	export default class UDP {

@@ -4,7 +4,7 @@ declare module "sdk/ssl/session" {
 	import type CertificateManager from "ssl/cert";
 
 	export interface SessionSocket {
-		/** Bytes. */
+		/** Number of readable bytes. */
 		readable: number;
 		writable: number;
 	}
@@ -16,13 +16,13 @@ declare module "sdk/ssl/session" {
 		/** Null before the ChangeCipherSpec. */
 		readonly clientCipher: object | null;
 		readonly serverCipher: object | null;
-		/** Received or sent. */
+		/** Alert received or sent. */
 		readonly alert: { readonly level: number; readonly description: number } | undefined;
 		/** @returns whether the handshake is over, even by an alert @throws Error */
 		handshake(socket: SessionSocket): boolean | undefined;
-		/** A record with its header; undefined: incomplete. */
+		/** @returns a record with its header; undefined if incomplete */
 		readPacket(socket: SessionSocket): ArrayBuffer | undefined;
-		/** Undefined: nothing yet. Null: closed by the peer. @throws Error */
+		/** @returns undefined without data, null if closed by the peer @throws Error */
 		read(socket: SessionSocket): Uint8Array | null | undefined;
 	}
 }

@@ -5,11 +5,11 @@ declare module "ssl/cert" {
 
 	export default class CertificateManager {
 		constructor(options: object);
-		/** Whether a known authority signed the chain and it is for the server's name. */
+		/** @returns whether a known authority signed the chain and it matches the server's name */
 		verify(chain: readonly Uint8Array[], options: { tls_server_name: string }): boolean | undefined;
-		/** The key of a compiled in authority; undefined if there is none. @throws Error without such resources */
+		/** @returns the key of a compiled-in authority; undefined if not found @throws Error without compiled-in authorities */
 		findCert(index: string, identifier: Uint8Array | ArrayBuffer | undefined): PublicKey | undefined;
-		/** Throws if the algorithm is unknown. */
+		/** @throws Error if the algorithm is unknown */
 		_verify(key: PublicKey, certificate: DecodedCertificate): boolean;
 	}
 }

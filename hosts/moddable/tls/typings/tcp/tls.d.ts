@@ -2,19 +2,19 @@
 
 declare module "embedded:io/socket/tcp/tls" {
 	export interface TLSSocketOptions {
-		/** Constructed with these options and its own. */
+		/** Class of the socket below, constructed with these options and its own. */
 		TCP: { readonly io: new (options: never) => object };
 		address: string;
-		/** The server's name. */
+		/** Server name. */
 		host: string;
 		port: number;
 		onReadable?: (byteCount: number) => void;
 		onWritable?: (byteCount: number) => void;
 		onError?: () => void;
 		secure?: {
-			/** The authority as DER. Default: those compiled in. */
+			/** Authority in DER. Default: the compiled-in ones. */
 			certificate?: ArrayBuffer | Uint8Array;
-			/** Whether sessions are resumed; default true. */
+			/** Whether sessions are resumed. Default: true. */
 			cache?: boolean;
 			/** See hosts/moddable/tls/session.ts. */
 			onUntrusted?: ((reason: string) => void) | undefined;
@@ -22,7 +22,7 @@ declare module "embedded:io/socket/tcp/tls" {
 	}
 
 	export default class TLSSocket {
-		/** The socket below gets all options. */
+		/** Passes all options to the socket below. */
 		constructor(options: TLSSocketOptions & { readonly [option: string]: unknown });
 		format: "number" | "buffer";
 		read(count?: number | ByteBuffer): unknown;

@@ -1,4 +1,4 @@
-/** The probes of a board whose wiring is in Node (../wiring.ts). */
+/** Probes of a board whose wiring is simulated in Node (../wiring.ts). */
 
 import type { Probes } from "bring-up/requests";
 import Channel from "virtual/channel";

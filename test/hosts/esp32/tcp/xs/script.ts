@@ -1,4 +1,4 @@
-/** A script over the boards' TCP socket: each step ends in the next, and anything unexpected ends the process with 1. */
+/** Script over the boards' TCP socket. Each step starts the next one; a failure ends the process with 1. */
 
 import TCP, { type Options } from "embedded:io/socket/tcp";
 
@@ -47,7 +47,7 @@ function thrownBy(action: () => void): string {
 const textOf = (bytes: ArrayBuffer | Uint8Array) => String.fromCharCode(...new Uint8Array(bytes));
 const patterned = (index: number) => (index * 13) & 255;
 
-/** @param received how many bytes came before */
+/** @param received number of bytes received before */
 function isPatterned(bytes: Uint8Array, received: number): boolean {
 	return bytes.every((byte, index) => byte === patterned(received + index));
 }
@@ -294,7 +294,7 @@ function run(index: number): void {
 		isOver = true;
 		later(() => run(index + 1), 20);
 	});
-	// Before any event: callbacks and sockets are to survive it.
+	// Before any event, which callbacks and sockets must survive.
 	collect();
 }
 run(0);

@@ -157,13 +157,13 @@ static void tick(xsMachine *machine)
 	xsEndHost(machine);
 }
 
-/** The script uses no promises. */
+/** Unused: the script has no promises. */
 void fxQueuePromiseJobs(xsMachine *the)
 {
 	(void)the;
 }
 
-/** XS ends here when an exception leaves a callback, as a board restarts. */
+/** Called by XS when an exception leaves a callback, where a board restarts. */
 void fxAbort(xsMachine *the, int reason)
 {
 	(void)the;

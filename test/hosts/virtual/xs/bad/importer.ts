@@ -1,4 +1,4 @@
-/** Innocent: the module it imports is not. */
+/** Valid module that imports an invalid one. */
 
 import { culprit } from "./culprit.js";
 

@@ -1,4 +1,4 @@
-/** Rules of a firmware that traces more than a log can take from the first button on: 300 lines a second. */
+/** Rules that trace 300 lines a second after the first button press, more than the log holds. */
 
 import Timer from "timer";
 

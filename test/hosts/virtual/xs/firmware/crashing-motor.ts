@@ -1,4 +1,4 @@
-/** In place of peripherals/haptics: a motor whose driver crashes a second after the start. */
+/** Replacement of peripherals/haptics: a motor driver that crashes a second after the start. */
 
 import Timer from "timer";
 

@@ -1,4 +1,4 @@
-/** Rules of a firmware that ends in a way of its own at each button, with its token in what it traces and throws. */
+/** Rules that crash differently at each button, with the token in traces and errors. */
 
 import type { ButtonName, Host } from "../../../../../device/host.js";
 

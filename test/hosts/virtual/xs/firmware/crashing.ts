@@ -1,4 +1,4 @@
-/** A firmware that ends before it has done anything. */
+/** Firmware that crashes at its start. */
 export default function main(): void {
 	throw new Error("this firmware crashes at its start");
 }

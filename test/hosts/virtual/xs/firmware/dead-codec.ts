@@ -1,4 +1,4 @@
-/** In place of board/es8311: a codec that never answers. */
+/** Replacement of board/es8311: a codec that never responds. */
 
 import type { Codec } from "../../../../../device/host.js";
 

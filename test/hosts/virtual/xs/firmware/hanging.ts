@@ -1,4 +1,4 @@
-/** A firmware with an endless loop. */
+/** Firmware with an endless loop. */
 export default function main(): void {
 	for (;;);
 }

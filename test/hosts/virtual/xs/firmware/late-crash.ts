@@ -1,4 +1,4 @@
-/** A firmware that starts, does not connect, and crashes a second later. */
+/** Firmware that does not connect and crashes a second after its start. */
 
 import Timer from "timer";
 

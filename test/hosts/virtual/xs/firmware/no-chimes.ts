@@ -1,4 +1,4 @@
-/** In the place of peripherals/chimes: an image whose chimes were lost. */
+/** Replacement of peripherals/chimes without chimes. */
 
 import type { Track } from "../../../../../device/peripherals/track.js";
 

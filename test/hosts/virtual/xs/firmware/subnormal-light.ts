@@ -1,4 +1,4 @@
-/** In place of peripherals/ambient-light: one that lets a number into each report that is not whole. */
+/** Replacement of peripherals/ambient-light that puts a fractional number into each report. */
 export class AmbientLight {
 	readonly level = 4e-310;
 }

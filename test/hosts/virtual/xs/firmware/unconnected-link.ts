@@ -1,4 +1,4 @@
-/** In place of network/link: a way to the gateway that never leads there. */
+/** Replacement of network/link that never connects to the gateway. */
 
 export type LinkState = "offline" | "connecting" | "connected" | "failed";
 
