@@ -239,7 +239,7 @@ async function measureFleet(gateways: number, count: number, everySeconds: numbe
 }
 
 /**
- * * Waits until the gateway's work for new devices is done, such as writing their records. Heartbeats continue.
+ * Waits until the gateway's work for new devices is done, such as writing their records. Heartbeats continue.
  * @returns seconds since `began`
  */
 async function settle(cpu: () => Promise<number>, devices: number, began: number): Promise<number> {

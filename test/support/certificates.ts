@@ -29,7 +29,7 @@ export class Authority {
 	readonly certificate: string;
 
 	/**
-	 * * @param folder output folder * @param kind type of its key and of the keys it signs * @param
+	 * @param folder output folder * @param kind type of its key and of the keys it signs * @param
 	 * hasKeyIdentifiers whether it names its own and its issuer's key, which is optional in a self-signed
 	 * certificate (RFC 5280, 4.2.1.1)
 	 */
@@ -70,8 +70,8 @@ export class Authority {
 	}
 
 	/**
-	 * * @param names value of subjectAltName, e.g. `DNS:localhost` @param days of validity; below 0: expired
-	 * * @param kind type of its key
+	 * @param names value of subjectAltName, e.g. `DNS:localhost` @param days of validity; below 0: expired
+	 * @param kind type of its key
 	 */
 	issue(names: string, days = 30, kind = this.#kind): Certificate {
 		const base = join(this.#folder, `server-${names.replace(/\W/g, "-")}-${days}`);

@@ -55,7 +55,7 @@ export interface FleetDevice {
 }
 
 /**
- * * @param authority signs the gateway's certificate and is trusted by the devices; absent: plain ws
+ * @param authority signs the gateway's certificate and is trusted by the devices; absent: plain ws
  * @param options of the gateway
  */
 export async function runFleet(

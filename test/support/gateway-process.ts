@@ -28,7 +28,7 @@ interface ProcessOptions {
 }
 
 /**
- * * Starts it on a free port with an environment of only PATH. It is killed when the test ends.
+ * Starts it on a free port with an environment of only PATH. It is killed when the test ends.
  */
 export function startProcess(
 	t: TestContext,

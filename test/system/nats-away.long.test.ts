@@ -1,5 +1,5 @@
 /**
- * * All gateways lose NATS in the middle of fifty updates for NATS_AWAY_SECONDS (20). The round before a release
+ * All gateways lose NATS in the middle of fifty updates for NATS_AWAY_SECONDS (20). The round before a release
  * takes 600.
  */
 

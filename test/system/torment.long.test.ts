@@ -1,5 +1,5 @@
 /**
- * * Three minutes of random faults drawn from TEST_SEED. TORMENT_MINUTES changes the duration.
+ * Three minutes of random faults drawn from TEST_SEED. TORMENT_MINUTES changes the duration.
  */
 
 import assert from "node:assert/strict";

@@ -1,5 +1,5 @@
 /**
- * * Environment of the gateway: devices behind their links, monitors, firmware, and the records of what happened.
+ * Environment of the gateway: devices behind their links, monitors, firmware, and the records of what happened.
  */
 
 import { setTimeout as pause } from "node:timers/promises";

@@ -61,7 +61,7 @@ const handlers = {
 		}
 	},
 	/**
-	 * * @param seconds duration of the sound that was interrupted last by another one * @returns skipped part of it
+	 * @param seconds duration of the sound that was interrupted last by another one * @returns skipped part of it
 	 * at its resumption in ms; negative: repeated part
 	 */
 	leftOutMs: ({ deviceId, seconds }: { readonly deviceId: string; readonly seconds: number }) => {

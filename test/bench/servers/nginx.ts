@@ -39,7 +39,7 @@ export class Nginx {
 	}
 
 	/**
-	 * * @param blocks contents of its `http` block * @param files content by name, in the folder `www`
+	 * @param blocks contents of its `http` block * @param files content by name, in the folder `www`
 	 */
 	static async serve(
 		port: number,

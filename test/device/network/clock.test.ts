@@ -11,7 +11,7 @@ const built = Date.UTC(2026, 2, 1);
 const at = (time: number) => new Date(time).toISOString();
 
 /**
- * * Starts a device built at `built`, in a network whose time server responds with `wallClock`.
+ * Starts a device built at `built`, in a network whose time server responds with `wallClock`.
  * @param date header of the gateway's responses
  */
 async function start(

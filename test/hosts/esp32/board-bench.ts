@@ -66,7 +66,7 @@ export class Bench {
 }
 
 /**
- * * Loads a board's provider, the global `device` on a board. Its parts write to the bench.
+ * Loads a board's provider, the global `device` on a board. Its parts write to the bench.
  *
  * @param folder under hosts/
  */

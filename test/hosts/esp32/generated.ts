@@ -129,7 +129,7 @@ const known = [
 /**
  * Compiles all modules and links them into ROM, which runs each of them once.
  *
- * * @param subclass the SDK's name of the chip * @returns the linker's warnings, except for known ones * @throws
+ * @param subclass the SDK's name of the chip * @returns the linker's warnings, except for known ones * @throws
  * Error with the output of make
  */
 export function linkIntoRom(sdk: ModdableSdk, { folder }: Generated, subclass: string): readonly string[] {

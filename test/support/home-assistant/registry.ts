@@ -52,7 +52,7 @@ export class Registry {
 	}
 
 	/**
-	 * * EntityRegistry.async_get_or_create: an entity id is derived from the names at the time of its creation, and
+	 * EntityRegistry.async_get_or_create: an entity id is derived from the names at the time of its creation, and
 	 * stays. * @param info of its device, which is known @returns its entity id
 	 */
 	takeEntity(info: Component, config: Component): string {

@@ -36,7 +36,7 @@ export interface Fault {
 }
 
 /**
- * * @param work folder for build products
+ * @param work folder for build products
  * @param name of the program
  * @returns the path of the program
  */
