@@ -25,7 +25,7 @@ import { Probation } from "./update/probation.js";
 
 const restartDelayMs = 500;
 
-/** What main.ts lists. */
+/** Component as listed in main.ts. */
 export interface ComponentKind {
 	/** Which the header `Device-Features` names. */
 	readonly features: readonly Feature[];
@@ -44,7 +44,7 @@ export interface Core {
 	readonly gateway: Gateway;
 	/** Monotonic milliseconds. */
 	readonly now: () => number;
-	/** As of components: the first that objects. */
+	/** First objection of a component. */
 	readonly findWork: () => string | undefined;
 	/** Tells all components. */
 	readonly onUpdate: (isRunning: boolean) => void;

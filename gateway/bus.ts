@@ -17,7 +17,7 @@ export interface Bus {
 	publish(subject: string, text: string): void;
 	/** @param subject `*` matches one part @param onMessage called in the order of each sender's messages */
 	subscribe(subject: string, onMessage: (text: string, subject: string) => void): Unsubscribe;
-	/** @throws {BusError} `noResponders` if nobody serves the subject, `away` without a server, `timeout` */
+	/** @throws {BusError} `noResponders` if the subject has no responder, `away` without a server, `timeout` */
 	request(subject: string, text: string, timeoutMs: number): Promise<string>;
 	/** Responds to requests; one of several servers of a subject gets each. If `answer` throws, the request times out. */
 	serve(subject: string, answer: (text: string) => Promise<string>): Unsubscribe;

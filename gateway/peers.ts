@@ -25,7 +25,7 @@ export interface Peers {
 	 * @param begin called when the reports are fetched
 	 */
 	readonly gatherFor?: (isWaiting: () => boolean, begin: () => void) => Promise<void>;
-	/** What the monitors here need of devices may have changed. */
+	/** Called when the devices that local monitors need may have changed. */
 	onNeeds(): void;
 	/** Sees to it that all have the same tokens; before they are opened. @throws {StartError} if their file is invalid */
 	openTokens(tokens: Tokens, onProblem: (sentence: string) => void): Promise<void>;

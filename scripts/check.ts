@@ -3,14 +3,16 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkBudget, roomsOf } from "./check/budget.js";
+import { findFragments } from "./check/comments.js";
 import { refuseWords, runCommand } from "./command-line/command.js";
 import { projectFolder } from "./command-line/project.js";
 import { runSteps, type Step } from "./command-line/steps.js";
 
 const usage = `Usage: npm run check
 
-Checks lint and format, the types of each folder with a tsconfig.json, and the lines of code of each folder that "budget" in
-package.json names: too many are a warning, and with CI=true an error from 2 % above. Reports all failures.`;
+Checks lint and format, the types of each folder with a tsconfig.json, comments that start with a fragment such as "Of", and
+the lines of code of each folder that "budget" in package.json names: too many are a warning, and with CI=true an error from
+2 % above. Reports all failures.`;
 
 await runCommand({ name: "check", usage, run });
 
@@ -33,8 +35,9 @@ async function run(words: readonly string[]): Promise<void> {
 	const { budget } = JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8"));
 	const isCi = ["true", "1"].includes(process.env.CI ?? "");
 	const { text, isFailed } = checkBudget(roomsOf(budget, projectFolder), isCi);
-	console.log(text);
-	if (!isDone || isFailed) process.exitCode = 1;
+	const fragments = findFragments(projectFolder, ["device", "gateway", "hosts", "scripts", "test"]);
+	console.log([...fragments, text].join("\n"));
+	if (!isDone || isFailed || fragments.length > 0) process.exitCode = 1;
 }
 
 /** Lists folders with a tsconfig.json. */

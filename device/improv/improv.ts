@@ -1,7 +1,7 @@
 /**
  * Provisioning over the serial port by Improv: a computer scans for networks and sends Wi-Fi, gateway and token. It ends
  * once the gateway is reached, so that a program that probes serial ports cannot change working settings. This is no
- * protection against an attacker: whoever has the port can also flash another firmware.
+ * protection against an attacker: access to the port also allows flashing other firmware.
  */
 
 import Timer from "timer";
@@ -31,7 +31,7 @@ const scanMs = 6_000;
 /** Delay from the last command to the restart with new settings. */
 const restartMs = 2_000;
 const idleMs = 120_000;
-/** Of a field. */
+/** Maximum length of a field. */
 const longestText = 250;
 
 const settings = commands.set_settings.fields.value;
@@ -58,7 +58,7 @@ export class Improv {
 	readonly #received = new Uint8Array(640);
 	readonly #reader: PacketReader;
 	readonly #pollTimer: Timer;
-	/** Of settings in JSON. */
+	/** Settings in JSON, as far as received. */
 	#pieces = "";
 	/** Undefined before Wi-Fi is used here. */
 	#state: number | undefined;

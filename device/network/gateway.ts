@@ -40,7 +40,7 @@ export class Gateway {
 	#search: GatewaySearch | undefined;
 	/** Undefined while it is searched. */
 	#url: Url | undefined;
-	/** What was found, until it accepts the device. */
+	/** Gateway found by discovery, until it accepts the device. */
 	#found: string | undefined;
 	/** Ends of an update and of sounds while there was no connection. */
 	readonly #unsent: (UpdateMessage | SoundUpdate)[] = [];

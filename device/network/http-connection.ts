@@ -7,7 +7,7 @@ import Timer from "timer";
 import type { Host, HttpClient, HttpClientOptions, HttpRequest, ResolverOption } from "../host.js";
 import type { Url } from "./url.js";
 
-/** Until the first response: a TLS handshake takes seconds. */
+/** Timeout of the first response, as a TLS handshake takes seconds. */
 const firstAnswerMs = 30_000;
 
 /** Response header fields that this firmware reads. */

@@ -108,7 +108,7 @@ export class Link {
 				onClosed: (end) => this.#lost(end),
 			});
 		} catch (error) {
-			// Such as no memory for a socket. An exception in a timer restarts the board.
+			// For example out of memory for a socket. An exception in a timer restarts the board.
 			this.#lost(failed(`no connection could be begun: ${error}`));
 		}
 	}

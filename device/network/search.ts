@@ -56,7 +56,7 @@ export class GatewaySearch {
 			if (network.udp) this.#socket ??= new network.udp({ onReadable });
 			this.#socket?.write(this.#question, multicast.address, multicast.port);
 		} catch (error) {
-			// Such as no memory for a socket. An exception in a timer restarts the board.
+			// For example out of memory for a socket. An exception in a timer restarts the board.
 			trace(`gateway: it cannot be searched: ${error}\n`);
 		}
 		this.#timer = Timer.set(() => this.#query(), this.#pauseMs);

@@ -117,7 +117,7 @@ export class Audio {
 		return this.#track?.isOverruled ? undefined : this.#track?.volume;
 	}
 
-	/** As a person has set it: without that of a track. */
+	/** Volume set by the user, regardless of the track. */
 	get lastingVolume(): number {
 		return this.#volume;
 	}

@@ -103,7 +103,7 @@ export class LedRing {
 		this.#paintFrame();
 	}
 
-	/** What is shown is at most as bright, 0 to 1: in quiet hours. */
+	/** Brightness limit in quiet hours, 0 to 1. */
 	set mostBrightness(most: number) {
 		if (this.#most === most) return;
 		this.#most = most;
@@ -208,7 +208,7 @@ export class LedRing {
 		this.#cover(rank.light, light && lightOverlay(light), ms, () => this.showLight(undefined, 0));
 	}
 
-	/** What is seen; undefined: the state. */
+	/** Visible overlay; undefined: the state. */
 	get #top(): Layer | undefined {
 		if (this.#isUpdating) return this.#layers[rank.countdown];
 		for (const layer of this.#layers) if (layer) return layer;

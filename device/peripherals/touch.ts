@@ -10,7 +10,7 @@ const releasedShare = 0.5;
 const baselineFollows = 0.02;
 /** A longer "touch" is a changed environment. */
 const longestTouchSamples = 30_000 / sampleMs;
-/** Of none that was measured, one after the other: the pad's controller does not work. */
+/** Consecutive failed measurements after which the pad's controller counts as faulty. */
 const emptySamples = 10_000 / sampleMs;
 
 const emptyFault = "The touch pad measures nothing.";

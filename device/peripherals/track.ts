@@ -3,7 +3,7 @@
 /** Hertz. */
 export const sampleRate = 16_000;
 
-/** Who or what stopped or replaced a track. */
+/** Cause of a stopped or replaced track. */
 export type Stopper = "button" | "chime" | "another sound" | "update" | "restart" | "command" | "quiet hours";
 /** `error`: the output failed; `codec`: the codec does not answer. */
 export type TrackEnd = "played" | "error" | "codec" | Stopper;

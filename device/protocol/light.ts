@@ -1,4 +1,4 @@
-/** What the ring shows as a light, as a report says it. */
+/** Light of the ring, in the form of a report. */
 
 import type { CommandOf, Light } from "./messages.js";
 

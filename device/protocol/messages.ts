@@ -217,7 +217,7 @@ export const commands = Object.freeze({
 		}),
 	}),
 	start_sound: command("start_sound", "sound", { value: object({ id: soundId }) }),
-	/** Without `id`, all sounds are stopped. */
+	/** Stops all sounds if `id` is absent. */
 	stop_sound: command("stop_sound", "sound", { value: optional(object({ id: optional(soundId) })) }),
 	identify: command("identify", "identify", {}),
 	restart: command("restart", "restart", {}),
@@ -272,7 +272,7 @@ export const commands = Object.freeze({
 	clear_crash: command("clear_crash", "crash", { id: crash.fields.id }),
 	set_log: command("set_log", "log", {
 		level: oneOf("off", "info"),
-		/** Until it ends by itself. */
+		/** Duration in seconds, after which the log ends. */
 		seconds: integer(0, longestLogSeconds),
 	}),
 });

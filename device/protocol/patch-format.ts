@@ -35,5 +35,5 @@ export const patchHead = Object.freeze({
 export const windowBytes = 2048;
 export const shortestMatch = 3;
 export const longestMatch = 34;
-/** Of an operation's number, before the kind is added. */
+/** Maximum count of an operation. */
 export const mostCount = 2 ** 26 - 1;

@@ -196,7 +196,7 @@ export class SoundStream {
 		}
 	}
 
-	/** Where the next bytes go; empty where there is no room. */
+	/** View into which the next bytes are read; empty without room. */
 	#target(most: number): Uint8Array {
 		if (this.#header.isWhole)
 			return this.#options.ring.space(Math.min(most, this.#sampleBytes - this.#loadedBytes));

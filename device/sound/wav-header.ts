@@ -21,7 +21,7 @@ export interface WavFormat {
 	readonly bits: number;
 }
 
-/** What a file must be. */
+/** Required format of a file. */
 export interface WantedFormat {
 	/** For a person, such as "a WAV of 16000 Hz". */
 	readonly name: string;
@@ -30,7 +30,7 @@ export interface WantedFormat {
 	readonly headerBytes: number;
 }
 
-/** What the output plays, so that nothing is converted on the device. A tag with a picture is refused. */
+/** Format of the output, so that the device converts nothing. A tag with a picture is rejected. */
 const playable: WantedFormat = Object.freeze({
 	name: `a WAV of ${sampleRate} Hz, mono, 16 bit PCM`,
 	accepts: ({ isPcm, channels, rate, bits }: WavFormat) =>
@@ -42,7 +42,7 @@ export class WavHeader {
 	readonly #wantedFormat: WantedFormat;
 	readonly #field = new Uint8Array(formatBytes);
 	#filled = 0;
-	/** Of the field that is being read. */
+	/** Size of the current field. */
 	#wanted = riffBytes;
 	#state: "riff" | "chunk" | "format" | "data" = "riff";
 	/** Bytes to skip. */

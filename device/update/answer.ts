@@ -12,7 +12,7 @@ export interface Asked {
 }
 
 export interface Known {
-	/** Of the whole firmware, in bytes. */
+	/** Size of the whole firmware, in bytes. */
 	readonly total: number;
 	readonly etag: string | undefined;
 	readonly isInParts: boolean;

@@ -25,7 +25,7 @@ interface Point {
 /** The point at infinity. */
 type Neutral = undefined;
 
-/** Of the 256 bits of a number. */
+/** Bits of a 256-bit scalar processed in one step. */
 const bitsInStep = 16;
 
 /** Order of the base point. */

@@ -147,8 +147,8 @@ function isPortOmitted(request: IncomingMessage): boolean {
 }
 
 /**
- * Without a final slash: PUBLIC_URL, with a proxy's path and TLS, if the client used its host; otherwise the address
- * that the client used, as a device sends its token to no other.
+ * Base URL without a trailing slash: PUBLIC_URL, with a proxy's path and TLS, if the client used its host;
+ * otherwise the address that the client used, as a device sends its token to no other.
  */
 export function baseUrlOf(request: IncomingMessage, publicUrl: URL | undefined): string {
 	const reached = reachedAt(request);
@@ -160,7 +160,7 @@ export function baseUrlOf(request: IncomingMessage, publicUrl: URL | undefined):
 	return trimmed(isPublic ? publicUrl : reached);
 }
 
-/** Without a final slash. */
+/** Removes a trailing slash. */
 export function trimmed(url: URL): string {
 	return url.href.replace(/\/+$/, "");
 }

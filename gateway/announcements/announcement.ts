@@ -29,7 +29,7 @@ export interface AnnouncementOptions {
 	readonly by: string | null;
 	/** Milliseconds since 1970. */
 	readonly createdAt: number;
-	/** What plays it once more; null: its sound is gone. */
+	/** Request that repeats it; null: its sound was deleted. */
 	readonly again: () => AskedAnnouncement | null;
 	readonly asked: Pick<
 		AskedAnnouncement,
@@ -137,7 +137,7 @@ export class Announcement implements Job<Shown> {
 		return this.#askedAt + (this.#asked.expires ?? usualExpirySeconds) * 1000;
 	}
 
-	/** What a device says of this sound; it may come after the device seemed to have gone. */
+	/** Applies an update about this sound, which may arrive after the device seemed offline. */
 	hear(deviceId: string, update: UplinkOf<"sound_update">, moment: Moment): void {
 		if (this.parts.stateOf(deviceId) === undefined) return;
 		const { state, reason = null, underruns, heard_ms: heardMs } = update;

@@ -66,7 +66,7 @@ function start({ command, input, limitMs, signal }: ProgramOptions): Promise<Buf
 		});
 		child.once("exit", async (code, signalName) => {
 			if (code !== 0) return fail(`It ended with ${signalName ?? `code ${code}`}.`);
-			// What it has written is in the pipe, which a process that it has started may hold open.
+			// The output is in the pipe, which a child of the program may hold open.
 			for (let read = -1; read < size; ) {
 				read = size;
 				await setImmediate();

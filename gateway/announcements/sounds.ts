@@ -28,9 +28,9 @@ const record = object({
 type SoundRecord = Infer<typeof record>;
 
 const soundsAtMost = 100;
-/** Of those that are not kept. */
+/** Limit of temporary sounds. */
 const passingAtMost = 5;
-/** Of 4 MB each at most. */
+/** Limit of sounds in memory, at most 4 MB each. */
 const inMemory = 4;
 /** Time for which a device or another gateway may still play a spoken sound. */
 const abandonedMs = 60 * 60_000;

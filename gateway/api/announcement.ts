@@ -30,13 +30,13 @@ import { maxTargetsBytes, targets } from "./targets.js";
 import { freeText } from "./text.js";
 
 export const longestName = 64;
-/** Of a kept sound. */
+/** Maximum duration of a stored sound. */
 export const longestSeconds = 120;
 /** A text that is to be spoken. */
 const spokenText = freeText(1000);
 export const askedSpeech = object({ text: spokenText });
 
-/** Of `sound`, `url` and `text` one. */
+/** Source: exactly one of `sound`, `url` and `text`. */
 export const askedAnnouncement = object({
 	/** Id of a kept sound. */
 	sound: optional(string(64)),

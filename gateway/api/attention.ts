@@ -5,7 +5,7 @@ import { monitors } from "./permissions.js";
 import { defineRoutes, json, notWrittenYet } from "./route.js";
 import { closed, dateTime, described, type InferShape, nullable, text } from "./shapes.js";
 
-/** Of a device, in the order in which people read them. */
+/** Issues of a device in display order. */
 export const attentionKinds = [
 	"crashed",
 	"rolled_back",

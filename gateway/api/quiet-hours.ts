@@ -45,7 +45,7 @@ export const askedQuietHours = object({
 });
 export type AskedQuietHours = Infer<typeof askedQuietHours>;
 
-/** As they are stored. */
+/** Stored form. */
 export const keptQuietHours = object({
 	...askedQuietHours.fields,
 	on: boolean(),

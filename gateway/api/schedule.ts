@@ -44,7 +44,7 @@ const at = changeOf({
 export const askedSchedule = object({
 	name: optional(freeText(64)),
 	at,
-	/** What is done: the body of `POST /api/announcements`, or of `POST /api/commands`. */
+	/** Action: the body of `POST /api/announcements` or `POST /api/commands`. */
 	do: changeOf({ announcement: optional(askedAnnouncement), command: optional(askedCommand) }),
 	/** Default: true. */
 	on: optional(boolean()),

@@ -12,7 +12,7 @@ export const tag = pattern(
 	"lower-case letters, digits, - and _, such as shop-berlin, and none of the words and, or and not,",
 );
 const tagForm = new RegExp(tag.pattern);
-/** Of an expression, in characters. */
+/** Maximum length of an expression, in characters. */
 export const longestExpression = 500;
 
 export type TagExpression =

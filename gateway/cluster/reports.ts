@@ -38,7 +38,7 @@ export class Reports {
 		this.#options = options;
 	}
 
-	/** What monitors here need from now on; other gateways know it. */
+	/** Sets the devices that local monitors need; other gateways are told. */
 	need(interest: Interest): void {
 		const { sessions } = this.#options;
 		this.#interest = interest;

@@ -15,7 +15,7 @@ export interface SharedTokensOptions {
 }
 
 const key = "tokens";
-/** Polling interval for a rotation on disk, which must reach other gateways even if nobody authenticates here. */
+/** Polling interval for a rotation on disk, which must reach other gateways even without logins at this one. */
 const lookMs = 1_000;
 
 export class SharedTokens {

@@ -18,7 +18,7 @@ import { errorCode } from "../problem.js";
 import { type Disk, ifThere, stateOf } from "../storage/atomic-file.js";
 import { isVersion } from "./image.js";
 
-/** Without `latest`: the schemas have no kind for null. */
+/** Catalog schema, except for `latest`, as schemas have no null. */
 const catalog = object({ releases: list(release, 10_000) });
 
 const noReleases: Catalog = Object.freeze({ schema: 1, latest: null, releases: Object.freeze([]) });

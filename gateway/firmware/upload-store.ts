@@ -114,7 +114,7 @@ export class UploadStore {
 		} catch (error) {
 			// It cannot be reached now.
 			if (error instanceof AnsweredError) return undefined;
-			// Such as an unreadable sector: the gateway still starts, and the binary stays.
+			// For example an unreadable sector: the gateway still starts, and the file stays.
 			return `cannot be read: ${errorCode(error) ?? error}`;
 		}
 	}
@@ -177,7 +177,7 @@ export class UploadStore {
 			await this.#records.saveOnce(key, upload);
 		} catch (error) {
 			if (error instanceof Superseded) return this.#write(upload);
-			// Until it is as it was, either may be found at the next start.
+			// Either may be found at the next start until the state is restored.
 			const isRestored = previous ? await this.#records.save(key, previous) : await this.#records.remove(key);
 			if (isRestored) this.#next = undefined;
 			throw error;

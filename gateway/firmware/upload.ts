@@ -164,7 +164,7 @@ function readForm(
 	});
 }
 
-/** Without path and invisible characters, at most 120 characters. */
+/** File name without path and invisible characters, at most 120 characters. */
 export function cleanFilename(name: string): string {
 	const base = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
 	const visible = base.normalize("NFC").replace(/[\p{C}\p{Zl}\p{Zp}\ufffd]/gu, "");

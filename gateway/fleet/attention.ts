@@ -65,7 +65,7 @@ export interface AttentionsOptions {
 export class Attentions {
 	readonly #options: AttentionsOptions;
 	readonly #seen = new Map<string, Seen>();
-	/** What a device reports, by its id; `since` is null from before this gateway started. */
+	/** Issues that devices report, by device id; `since` is null if older than this process. */
 	readonly #reported = new Map<string, readonly Found[]>();
 
 	readonly sessions: SessionListener = {

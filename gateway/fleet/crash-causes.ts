@@ -176,7 +176,7 @@ export class CrashCauses {
 		};
 	}
 
-	/** What the kept crashes of devices say. */
+	/** Counts devices and samples of the stored crashes. */
 	async #survey() {
 		/** By cause. */
 		const devices = new Map<string, { deviceCount: number; samples: readonly Sample[] }>();

@@ -16,13 +16,13 @@ const laterFrameCharacters = 64 * 1024;
 
 type Head = Omit<FrameOf<"summary">, "devices">;
 
-/** As in `GET /api/devices`, without what changes with each report. */
+/** Fields of `GET /api/devices`, except those that change with each report. */
 export function summaryText(device: Device, attentions: Pick<Attentions, "of">): string {
 	const lastSeenAt = device.session.connected ? undefined : isoTime(device.session.lastSeenAt);
 	return JSON.stringify({ ...deviceHead(device), lastSeenAt, ...attentions.of(device) });
 }
 
-/** As `summaryText`, without what lists do not show, and a compressed text has to repeat: ids and times. */
+/** Short form of `summaryText`, without fields that lists do not show and that compress badly: ids and times. */
 export function shortText(device: Device, attentions: Pick<Attentions, "of">): string {
 	const { connected, lastSeenAt, handshake } = device.session;
 	const { sessionId, connectedAt: _, firstSeenAt: __, metadata, ...head } = deviceHead(device);

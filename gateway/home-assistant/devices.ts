@@ -55,7 +55,7 @@ export interface DevicesOptions {
 
 export class Devices {
 	readonly #options: DevicesOptions;
-	/** Of devices that this gateway publishes. */
+	/** State of the devices that this gateway publishes. */
 	readonly #own = new WeakMap<Device, Own>();
 	/** Devices that another gateway publishes, which shares no more than the broker with this one. */
 	readonly #left = new WeakSet<Device>();

@@ -14,7 +14,7 @@ import type { LatestCrash } from "../services/devices.js";
 /** Result of an offer: in progress, sent (the device's gateway may not have published its record yet), or rejected. */
 export type Offer = "pending" | "sent" | UpdateRejection;
 
-/** What the gateway knows of a device now. */
+/** Current state of a device. */
 export interface Seen extends Fit {
 	readonly version: string | null;
 	/** Whether it is connected and has reported, so `version` is up to date. */
@@ -86,7 +86,7 @@ export function move(
 	return { ...rest, status, at, ...(reason !== undefined && { reason }) };
 }
 
-/** What becomes of a device by itself. @returns the same object if nothing changes */
+/** Computes the next step of a device. @returns the same object if nothing changes */
 export function observe(rollout: Rollout, step: DeviceStep, look: Look, moment: Moment): DeviceStep {
 	const isQueued = step.status === "queued";
 	if (!isQueued && !holdsSlot(step)) return step;
@@ -109,7 +109,7 @@ export function observe(rollout: Rollout, step: DeviceStep, look: Look, moment: 
 function follow(rollout: Rollout, step: DeviceStep, seen: Seen, moment: Moment): DeviceStep {
 	const { now } = moment;
 	const { version } = rollout.plan.firmware;
-	// Of a device of another gateway its previous update may become known late.
+	// The previous update of a device of another gateway may become known late.
 	const isOther = seen.job?.startedAt === step.previousJob || (seen.job?.version ?? version) !== version;
 	const job = isOther ? undefined : seen.job;
 	if (step.status === "offered" && (typeof seen.offer === "object" || !(job || seen.offer === "sent")))

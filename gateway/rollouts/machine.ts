@@ -37,7 +37,7 @@ export function isActive({ head, devices }: Rollout): boolean {
 	return !isOver(head) || [...devices.values()].some(holdsSlot);
 }
 
-/** What changes by itself. */
+/** Computes the next change. */
 export function advance(rollout: Rollout, look: Look, moment: Moment): Change {
 	const observed = [...rollout.devices.values()].flatMap((step) => {
 		const next = observe(rollout, step, look, moment);

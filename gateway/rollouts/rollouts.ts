@@ -308,7 +308,7 @@ export class Rollouts {
 		const moment = this.#clock.momentOf(rollout);
 		if (!later || !isStanding(rollout, moment) || !isLater(rollout.plan, later.version))
 			return this.#advance(rollout, moment);
-		// Until then no other device gets the earlier release.
+		// No other device gets the earlier release until then.
 		if (isUpdating(rollout, moment.now)) return this.#advance(rollout, { ...moment, isOpen: false });
 		const next = withRelease(rollout, later, moment.now);
 		if (!(await store.beginAgain(next))) return;
@@ -361,7 +361,7 @@ export class Rollouts {
 	#join(rollout: Rollout, { now }: Moment): readonly DeviceStep[] {
 		const before = this.#behind.get(rollout.id);
 		const behind = new Map<string, number>();
-		// What is known of a device of another gateway may for a while be what it ran before.
+		// The known version of a device of another gateway may be stale for a while.
 		const isBack = (step: DeviceStep) => {
 			const { deviceId } = step;
 			const { firmwareVersion } = this.#options.devices.get(deviceId) ?? {};

@@ -101,7 +101,7 @@ export class QuietHoursStore {
 	async open(): Promise<void> {
 		await this.store.open();
 		this.#index();
-		// Without its records, it would end the quiet hours of devices.
+		// It would end the quiet hours of devices if its records were missing.
 		this.#isOpen = true;
 		this.tick();
 		this.#timer = setInterval(() => this.tick(), tickMs).unref();

@@ -135,7 +135,7 @@ export class DeviceStore {
 		for (const device of this.#due(latest)) void this.keep(device);
 	}
 
-	/** Without those that are connected to another process since: it keeps them. */
+	/** Yields due devices, except those that have since connected to another process, which stores them. */
 	*#due(latest: number): Generator<Device> {
 		for (const [device, known] of this.#known) {
 			if (known.dueAt > latest) continue;
@@ -232,7 +232,7 @@ function sessionOf(deviceId: string, kept: Infer<typeof record>, features: reado
 	return session;
 }
 
-/** Without features that this gateway does not know. */
+/** Features that this gateway knows. */
 export function featuresOf(value: unknown): readonly Feature[] {
 	const known = validItems(oneOf(...features), value);
 	return sharedList(features.filter((each) => known.includes(each)));

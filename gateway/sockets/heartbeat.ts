@@ -63,7 +63,7 @@ export function startHeartbeat(intervalMs: number, allowed: number, monotonic: (
 		}
 	}, stepMs).unref();
 	return {
-		/** Until the socket is closed. */
+		/** Pings the socket until it is closed. */
 		watch(socket: Peer, watched: Watched): void {
 			const pulses = slots[joined++ % count]?.pulses;
 			const pulse = { socket, watched, lastSeenAt: watched.lastSeenAt, silent: 0 };

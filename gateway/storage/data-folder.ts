@@ -40,7 +40,7 @@ export interface FolderLockOptions {
 	readonly beatMs?: number;
 }
 
-/** Without /proc: the holder has ended if it missed this many. */
+/** Missed renewals after which the holder has ended, on systems without /proc. */
 const beatsMissed = 4;
 /** A full or read-only disk must not stop the gateway. */
 const cannotWrite: readonly string[] = ["ENOSPC", "EDQUOT", "EROFS", "EISDIR"];

@@ -234,7 +234,7 @@ export class Records<T> {
 	async #writeFailed(): Promise<void> {
 		const failed = [...this.#failed];
 		for (let from = 0; from < failed.length; from += writersAtMost) {
-			// Without those of which a later record was written or waits.
+			// Skips those with a later record written or pending.
 			const due = failed
 				.slice(from, from + writersAtMost)
 				.filter(([id, { record }]) => this.#failed.get(id)?.record === record && !this.#waiting.has(id));

@@ -44,7 +44,7 @@ const hook = object({
 	url: pattern(2000, "^https?://[^\\s@]+$", address),
 	/** Default: all. */
 	events: optional(list(oneOf(...eventNames), eventNames.length)),
-	/** Of events of devices, those of the devices that match; default: all. */
+	/** Tag filter of device events; default: all devices. */
 	tags: optional(string(longestExpression)),
 	secret,
 	/** Signs too while the secret is being replaced. */

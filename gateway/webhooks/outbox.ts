@@ -24,7 +24,7 @@ const answerMs = 5_000;
 const endedMark = "ended";
 export const endedReason =
 	"Its receiver answered 410, so it gets nothing more until the gateway is started again: take it out of WEBHOOKS_FILE, or let the receiver take events, then start the gateway again.";
-/** Of one subject; the oldest are dropped. */
+/** Limit of queued events per subject; the oldest are dropped. */
 const waitingAtMost = 50;
 
 const kept = object({
@@ -39,7 +39,7 @@ const kept = object({
 });
 type Kept = Infer<typeof kept>;
 
-/** What has happened, in the fields of the body. `text` is one sentence for people. */
+/** Event in the form of the request body. `text` is one sentence. */
 export interface Happening {
 	readonly event: EventName | "test";
 	readonly text: string;

@@ -65,7 +65,7 @@ export class SerialPort {
 
 	#open(): void {
 		const { path } = this.#options;
-		// Without O_NONBLOCK the call would wait for a carrier signal.
+		// O_NONBLOCK is required: the call would wait for a carrier signal.
 		const fd = openSync(path, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK);
 		try {
 			setUp(fd, path);

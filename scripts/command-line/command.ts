@@ -56,7 +56,7 @@ export function messageOf(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
 }
 
-/** Without `--`, npm keeps options and only sets npm_config_<name>. @throws UsageError */
+/** Rejects options that npm has consumed because `--` is missing (npm_config_<name>). @throws UsageError */
 function refuseOptionsOfNpm(name: string, options: readonly string[]): void {
 	if (process.env.npm_lifecycle_event !== name) return;
 	const option = options

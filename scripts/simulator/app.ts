@@ -96,7 +96,7 @@ function simulatorProgram(sdk: ModdableSdk): [string, ...string[]] {
 	const mcsim = join(sdk.tools, "mcsim");
 	switch (sdk.desktop) {
 		case "lin":
-			// Without stdbuf, output to a pipe is buffered in blocks of 4 KB.
+			// stdbuf is required: output to a pipe is buffered in blocks of 4 KB.
 			return existsSync("/usr/bin/stdbuf") ? ["/usr/bin/stdbuf", "-oL", "-eL", mcsim] : [mcsim];
 		case "mac":
 			return ["open", "-W", "-n", "-a", `${mcsim}.app`];

@@ -114,7 +114,7 @@ async function runRelay(): Promise<readonly Row[]> {
 		for (const monitors of monitorCounts) {
 			for (const each of [alone, other]) await each.connectMonitors(monitors - connected);
 			connected = monitors;
-			// Until the interest is known, and the code is compiled.
+			// Waits until the interest is known and the code is compiled.
 			await setTimeout(3_000);
 			for (const each of [shared, local, shared, local]) await each(warmUp);
 			const rounds = await alternate(

@@ -33,7 +33,7 @@ describe("audit log", { skip }, () => {
 
 		const page = await open(t, url, { view, viewport: phone });
 		await page.getByRole("status").getByText("57 changes").waitFor();
-		const rows = page.getByRole("list", { name: "Changes" }).getByRole("listitem");
+		const rows = page.getByRole("list", { name: "Audit log" }).getByRole("listitem");
 		assert.equal(await rows.count(), 50);
 		const newest = rows.first();
 		await newest.getByText(/^anna, /).waitFor();
@@ -73,6 +73,6 @@ describe("audit log", { skip }, () => {
 		await tabs.and(page.locator("[aria-current]")).filter({ hasText: "Devices" }).waitFor();
 		const withAudit = await runGateway(t);
 		const other = await open(t, withAudit.url, { view: "#/settings" });
-		await other.getByRole("link", { name: "Changes" }).waitFor();
+		await other.getByRole("link", { name: "Audit log" }).waitFor();
 	});
 });

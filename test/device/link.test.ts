@@ -64,7 +64,7 @@ test("drops rejections that the gateway does not read, so that they never fill t
 	});
 	for (let index = 0; index < 200; index++) connection.send({ command: "x".repeat(64) });
 	await connection.query();
-	// What fits into the write window, and 16 KiB that wait.
+	// Fills the write window, and queues 16 KiB.
 	assert.ok(bytes > 16_000 && bytes < 5744 + 16_384, `${bytes} bytes of refusals`);
 });
 

@@ -11,7 +11,7 @@ test("a line of code is neither blank nor only a comment", () => {
  */
 
 // Why.
-const path = "**/*.ts"; // As a glob.
+const path = "**/*.ts"; // Glob.
 /* Short. */
 call(/* nothing */);
 `;

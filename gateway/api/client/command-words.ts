@@ -10,7 +10,7 @@ export const presetWords: readonly (readonly [LedPreset, string])[] = [
 	["idle", "Off"],
 ];
 
-/** Without `progress`, which programs show. */
+/** Effects that people choose; `progress` is for programs. */
 export const effectWords: readonly (readonly [LightEffect, string])[] = [
 	["solid", "Solid"],
 	["breathe", "Breathe"],

@@ -25,7 +25,7 @@ export interface Entry {
 	/** Its latest report that came here, which may be old where `isFollowed` is false. */
 	readonly state: StateReport | null;
 	readonly vitals: Vitals;
-	/** What people should look at. */
+	/** Issues of the device. */
 	readonly attention: readonly Attention[];
 	/** Whether each of its reports comes here. */
 	readonly isFollowed: boolean;

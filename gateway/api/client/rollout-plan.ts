@@ -10,7 +10,7 @@ interface AskedGroup extends Partly<Omit<Group, "size" | "errorThreshold">> {
 	readonly errorThreshold?: Partly<Group["errorThreshold"]>;
 }
 
-/** What is left out, the gateway chooses. */
+/** Plan as requested. The gateway fills in the rest. */
 export interface AskedPlan extends Partly<Omit<Plan, "firmware" | "target" | "groups" | "window">> {
 	readonly firmware: { readonly version: string } | { readonly channel: string };
 	readonly target: Target;

@@ -140,7 +140,7 @@ static void prepare(struct round *round)
 	round->timeout.tv_usec = (wait % 1000) * 1000;
 }
 
-/** With the lock held. Returns whether to post to the script's task. */
+/** The lock must be held. Returns whether to post to the script's task. */
 static bool note(const struct round *round)
 {
 	uint32_t now = tcp_port_milliseconds();

@@ -58,7 +58,7 @@ export class CrashMemory implements CrashInterface {
 function crashOf({ id, reason, note, trace, uptimeMs }: EndedRun): Crash {
 	const { kind, message, stack } = note ?? {
 		kind: crashKind(reason),
-		// Without room to call the abort hook XS calls it again and again.
+		// XS calls the abort hook endlessly if there is no room to call it.
 		message: reason === stackOverflow ? `${reason}, or a heap that was full to the last byte` : reason,
 		stack: "",
 	};

@@ -6,7 +6,7 @@ export interface LogLine {
 	readonly isReplacing: boolean;
 }
 
-/** Of a state report: they differ in each one. */
+/** Fields that differ in each state report. */
 const unshown: readonly string[] = Object.freeze([
 	"timestamp",
 	"health.uptime_seconds",

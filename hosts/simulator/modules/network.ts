@@ -55,7 +55,7 @@ export function createNetwork({ panel, boot, log }: NetworkOptions): Host["netwo
 	};
 }
 
-/** Without a certificate the SDK's authorities are trusted. */
+/** TLS options that trust `certificate` only, or the SDK's authorities if it is absent. */
 function trusting({ certificate, onUntrusted }: TrustOptions) {
 	const isGiven = certificate !== undefined;
 	return { cache: false, onUntrusted, ...(isGiven && { certificate: Uint8Array.fromBase64(certificate) }) };

@@ -133,7 +133,7 @@ export class HttpClient implements Interface {
 		if (this.#state !== "status" || reason === undefined) throw new Error();
 		this.#status = Number.parseInt(status, 10);
 		this.#headers = new Map();
-		// Without a length the body ends with the connection, which is an error.
+		// A body without length would end with the connection, which is an error.
 		this.#remaining = Number.POSITIVE_INFINITY;
 		this.#state = "headers";
 	}

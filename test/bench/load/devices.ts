@@ -38,7 +38,7 @@ const handlers = {
 	reconnect: async ({ target }: { target: Target }) => {
 		for (const socket of sockets) socket.terminate();
 		const report = (socket: WebSocket, index: number) =>
-			// Without a time stamp: the latency of these is not measured.
+			// No timestamp: the latency is not measured.
 			socket.once("open", () => socket.send(`${heads[index]}"}`));
 		sockets = await connectAll(target, sockets.length, report, sockets.length);
 		return { connected: sockets.length };

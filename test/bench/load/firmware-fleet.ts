@@ -70,7 +70,7 @@ class Device {
 			globalThis.setTimeout(() => {
 				if (this.#socket === socket && socket.readyState === WebSocket.OPEN) this.#backoff.reset();
 			}, provenAfterMs);
-			// Without a time stamp: its latency is not measured.
+			// No timestamp: the latency is not measured.
 			socket.send(`${this.#head}"}`);
 		});
 		socket.on("unexpected-response", (_request, { statusCode = 0, headers }) => {

@@ -248,7 +248,7 @@ describe("token rotation", () => {
 		const path = tokenPath(dataDir);
 		const fetchBlock = async (shown: string) =>
 			(await fetch(`${gateway.url}/ota/firmware.bin`, { headers: bearer(shown) })).status;
-		// Without an upload a valid token gets 404.
+		// A valid token gets 404, as there is no upload.
 		assert.equal(await fetchBlock(old.device), 404);
 		const rotated = rotate({ ...old }, ["device"]);
 		await writeTokenFile(disk, path, rotated);

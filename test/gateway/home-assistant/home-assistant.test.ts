@@ -32,7 +32,7 @@ test(
 		const used = [...home.devices.values()].flatMap(({ components }) =>
 			Object.values(components).map(({ platform }) => platform),
 		);
-		// Without a voice nothing is spoken, and the texts are those of quiet hours.
+		// Nothing is spoken without a voice; the texts are those of quiet hours.
 		const absent = ["notify", ...(existsSync("gateway/schedules") ? [] : ["text"])];
 		const expected = Object.keys(platforms).filter((name) => !absent.includes(name));
 		assert.deepEqual([...new Set(used)].sort(), expected.sort());
@@ -673,7 +673,7 @@ test(
 		clearInterval(timer);
 		await Promise.all(sent);
 		await waitUntil(() => executed().at(-1) === count);
-		// What was not acknowledged is sent again, as MQTT says of QoS 1.
+		// Unacknowledged messages are sent again (MQTT, QoS 1).
 		const counts = executed().filter((each, index, all) => all.indexOf(each) === index);
 		assert.deepEqual(
 			counts,

@@ -32,7 +32,7 @@ import { runs } from "../../support/property-runs.js";
 
 const target = "2.0.0";
 
-/** What happens to a device, whatever it is doing. */
+/** Events of a device in any state. */
 const happenings = [
 	"leaves",
 	"returns",
@@ -187,7 +187,7 @@ class World {
 		this.check(before);
 	}
 
-	/** What a standing one does before it goes on. @returns whether it waits until a later release can begin */
+	/** Advances a standing rollout to the next release. @returns whether it waits until a later release can begin */
 	#follow(look: Look): boolean {
 		const { plan } = this.rollout;
 		const isWaiting = isLater(plan, this.latest);

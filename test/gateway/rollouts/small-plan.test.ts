@@ -12,7 +12,7 @@ const target = (size: number) => ({
 	devices: Array.from({ length: size }, (_, index) => `dev-1-${String(index).padStart(6, "0")}`),
 });
 
-/** As the gateway completes a plan. */
+/** Completes a plan like the gateway. */
 function wordsOf(asked: AskedPlan, size: number): string {
 	const firmware = { version: "1.4.0", source: "release", images: [] };
 	const plan = storedPlan({ ...parsePlan(asked, () => size, Date.now()), firmware });

@@ -57,7 +57,7 @@ test("sends each event from one of several gateways; another delivers the failed
 	frame("running", 1);
 	frame("finished", 2);
 	await receiver.until(1);
-	// Until a delivery is known to have ended, other gateways may retry it.
+	// Other gateways may retry a delivery until it is known to have ended.
 	for (const { url } of [a, b]) await waitUntil(async () => (await hookAt(url)).waiting <= 0);
 	receiver.manner = 500;
 	aheadMs += 6 * minuteMs;

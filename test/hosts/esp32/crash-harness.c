@@ -50,7 +50,7 @@ static void access_dump(void)
 		longjmp(restart, 1);
 }
 
-/* Of `written` bytes and no more: the power was cut, or the panic handler crashed. */
+/* Limits the write to `written` bytes: a power cut, or a crash of the panic handler. */
 static void make_dump(int seed, size_t written)
 {
 	dump_size = sizeof(dump);

@@ -26,7 +26,7 @@ export function AnnounceView({ search }: { readonly search: string }) {
 		<div class="announce">
 			<h1>Announce</h1>
 			<Problem>{!sounds.value && sounds.problem}</Problem>
-			{/* What it begins with depends on whether the gateway speaks. */}
+			{/* The initial source depends on whether the gateway has a voice. */}
 			{(sounds.value || sounds.problem !== "") && <SourcePanel sounds={sounds} onSource={setSource} />}
 			<Where sounds={sounds} search={search} source={source} />
 			<Latest />

@@ -45,7 +45,7 @@ export class App {
 		() => this.painter.mark("firmware"),
 		() => this.linkState.name === "live",
 	);
-	/** Of the devices that were shown, by id. */
+	/** History of the devices shown so far, by id. */
 	readonly #pasts = new Map<string, Resource<KnownPast>>();
 	readonly fleet = new Fleet((key, isListed, previous, entry) => {
 		this.painter.mark(`device ${key}`);
@@ -200,7 +200,7 @@ export class App {
 		this.query = search === "" ? this.query : queryOf(search);
 	}
 
-	/** What the gateway has recorded of a device. */
+	/** Recorded history of a device. */
 	past(deviceId: string): Resource<KnownPast> {
 		const known = this.#pasts.get(deviceId);
 		if (known) return known;

@@ -47,7 +47,7 @@ export function useFollowedDevice(key: string): Entry | undefined {
 	return useDevice(key);
 }
 
-/** What the gateway has recorded of a device; undefined before it was read. */
+/** Recorded history of a device; undefined until loaded. */
 export function usePast(key: string): KnownPast | undefined {
 	return useTopic(`record ${key}`).past(key).value;
 }

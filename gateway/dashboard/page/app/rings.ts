@@ -13,7 +13,7 @@ import {
 	type ShownLight,
 } from "../../../../device/peripherals/led-patterns.js";
 
-/** What a ring shows; undefined: unknown. */
+/** State of a ring; undefined: unknown. */
 export interface Look {
 	readonly state: LedState;
 	/** 0 to 1. */

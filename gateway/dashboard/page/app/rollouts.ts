@@ -13,7 +13,7 @@ import { isOver } from "../../../api/statuses.js";
 import { request } from "./gateway.js";
 import { Resource } from "./resource.js";
 
-/** As it was read, and when by the gateway's clock. */
+/** Rollout with the time of its retrieval by the gateway's clock. */
 export interface ReadRollout extends Rollout {
 	readonly readAt: number;
 }
@@ -35,7 +35,7 @@ export class Rollouts {
 		return this.#list.value?.rollouts ?? [];
 	}
 
-	/** With plan and groups; undefined until `read` has read it. */
+	/** Rollout with plan and groups; undefined until `read` has loaded it. */
 	get(id: string): ReadRollout | undefined {
 		return this.#details.get(id)?.value;
 	}

@@ -132,7 +132,7 @@ async function readSetup(): Promise<Partial<GivenSettings>> {
 interface FieldsProps {
 	readonly given: GivenSettings;
 	readonly problems: Readonly<Partial<Record<keyof GivenSettings, string | undefined>>>;
-	/** That were found; undefined: no one has looked. */
+	/** Networks in range; undefined: not scanned. */
 	readonly networks: readonly string[] | undefined;
 	readonly onChange: (change: Partial<GivenSettings>) => void;
 }

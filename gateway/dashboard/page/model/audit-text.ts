@@ -67,7 +67,7 @@ export function auditText({ what, detail }: Pick<ListedChange, "what" | "detail"
 	const rest = Object.entries(sent).filter(([name]) => !template.includes(`{${name}}`));
 	return {
 		words: `${words}${all ? " on all devices" : place}`,
-		/** What the words leave out. */
+		/** Details that the text omits. */
 		rest: body === undefined ? detail : rest.map(([name, value]) => `${name}: ${textOf(value)}`).join(", "),
 	};
 }

@@ -21,7 +21,7 @@ export const issueLabels: Readonly<Record<IssueKind, string>> = {
 	often_restarted: "Often restarted",
 	faulty: "A part does not work",
 	away: "Away for long",
-	refused: "RejectedDevices",
+	refused: "Rejected",
 	webhook_ended: "A webhook has ended",
 	schedule_failed: "Schedule failed",
 	weak_signal: "Weak signal",

@@ -11,7 +11,7 @@ export const uplinkWords: Readonly<Record<UplinkType, string>> = {
 	ota_error: "Update failed",
 	settings_result: "Settings",
 	sound_update: "Sound",
-	command_error: "RejectedDevices",
+	command_error: "Rejected",
 	crash_report: "Crash report",
 	log: "Live log",
 };

@@ -6,7 +6,7 @@ import { boardModels } from "../../../../device/protocol/models.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { useApp, useIsLive } from "../app/hooks.js";
 
-/** Without a cause: a person may have chosen the preset. */
+/** State names without a cause, as the preset may have been chosen by hand. */
 const looks: readonly string[] = [
 	"off",
 	"flashing red",

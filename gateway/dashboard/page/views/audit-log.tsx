@@ -28,13 +28,13 @@ export function AuditLog() {
 	return (
 		<>
 			<h1 class="here">
-				<span role="status">{value ? plural(found.length, "change") : "AuditLog"}</span>
+				<span role="status">{value ? plural(found.length, "change") : "Audit log"}</span>
 			</h1>
 			<Problem>{problem}</Problem>
 			<search class="toolbar">
 				<Search label="Search" placeholder="Search who, what, device…" value={search} onInput={setSearch} />
 			</search>
-			<ul class={found.length > 0 ? "listed panel" : ""} aria-label="AuditLog">
+			<ul class={found.length > 0 ? "listed panel" : ""} aria-label="Audit log">
 				{found.slice(0, shown).map((change) => {
 					const { words, rest } = auditText(change);
 					return (

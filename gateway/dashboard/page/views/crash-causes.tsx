@@ -33,7 +33,7 @@ function OneCause({ cause, now }: { readonly cause: CrashCause; readonly now: nu
 	return (
 		<Panel
 			title={crashWords[kind]}
-			label={`IssueGroup: ${why}`}
+			label={`Cause: ${why}`}
 			look="issue"
 			hint={<time dateTime={last.at}>{age(now - Date.parse(last.at))}</time>}
 		>

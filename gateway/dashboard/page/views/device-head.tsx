@@ -19,7 +19,7 @@ import { DeviceLabel } from "./device-label.js";
 import { DeviceNotice } from "./device-notice.js";
 import { DeviceQuiet } from "./quiet-link.js";
 
-/** What is wanted rarely. The start-up chime has a button of its own. */
+/** Menu of rare actions. The start-up chime has its own button. */
 const more: readonly (readonly [text: string, ask: Ask])[] = [
 	["Ask for a report", { command: "query_state" }],
 	["Reconnect", { command: "boot_device" }],

@@ -63,7 +63,7 @@ export function markSeen(seen: readonly SeenItem[]): Promise<void> {
 	return request("POST /api/attention/seen", { body: { items } });
 }
 
-/** That nothing needs a person. */
+/** Empty state of the list. */
 function Calm({ isSeen }: { readonly isSeen: boolean }) {
 	const { fleet, linkState } = useApp();
 	const all = fleet.all();

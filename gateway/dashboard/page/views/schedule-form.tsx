@@ -33,7 +33,7 @@ type Offer = readonly [kind: string, words: string, action: Action];
 
 interface ScheduleFormProps {
 	readonly given: Draft;
-	/** Of the gateway. */
+	/** Time zone of the gateway. */
 	readonly zone: string;
 	readonly sounds: SoundList;
 	readonly onSave: (body: RequestBody<"POST /api/schedules">) => Promise<void>;
@@ -125,7 +125,7 @@ export function ScheduleForm({ given, zone, sounds, onSave, onClosed }: Schedule
 
 interface WhenProps {
 	readonly at: Schedule["at"];
-	/** Of the gateway. */
+	/** Time zone of the gateway. */
 	readonly zone: string;
 	readonly onChange: (at: Schedule["at"]) => void;
 }

@@ -11,7 +11,7 @@ const parts = [
 	["devices", "Devices", FleetSettings],
 	["wifi", "Wi-Fi", WiFi],
 	["people", "People", People],
-	["changes", "AuditLog", AuditLog],
+	["changes", "Audit log", AuditLog],
 ] as const;
 
 export function SettingsView({ part }: { part: string }) {

@@ -37,7 +37,7 @@ export function Shell() {
 	const others = (
 		<>
 			{app.quietHours.value && link("times")}
-			{/* What is of no use to those who only play. */}
+			{/* Management views, hidden from users who may only play. */}
 			{person?.role !== "user" && [link("firmware"), link("add")]}
 			{link("settings")}
 		</>

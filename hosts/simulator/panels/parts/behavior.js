@@ -9,9 +9,9 @@ import { Log } from "./log.js";
 
 /** About a board's restart time; without a delay an app that fails at its start would spin. */
 const restartDelayMs = 1000;
-/** With a separator at its end. XS's stacks have full paths. */
+/** Project folder with a trailing separator. XS stacks contain full paths. */
 const projectFolder = import.meta.uri.slice(0, -"hosts/simulator/panels/parts/behavior.js".length);
-/** As XS names the end by ../../modules/watchdog.ts; a board's name of the reset. */
+/** Abort reason that XS reports for ../../modules/watchdog.ts. */
 const watchdogReason = "too much computation";
 /** More than the 2,000 bytes of whole lines that a board keeps. */
 const traceBytes = 4000;

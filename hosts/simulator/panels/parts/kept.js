@@ -1,5 +1,5 @@
 /**
- * What a device stores: its MAC address and its settings, in a JSON file of its own beside mcsim's preferences. `npm run simulator`
+ * Persistent data of a device, MAC address and settings, in a JSON file beside mcsim's preferences. `npm run simulator`
  * writes the gateway's address and token into the same file, so that other ones need no rebuild.
  */
 

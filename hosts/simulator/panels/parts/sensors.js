@@ -1,4 +1,4 @@
-/** What the PROTO-1 has besides: an ambient light sensor, a haptic motor and a touch pad. */
+/** Additional parts of the PROTO-1: ambient light sensor, haptic motor and touch pad. */
 
 import { colors, disc, plate, styles } from "./look.js";
 

@@ -118,7 +118,7 @@ function connect({ address: host, port, host: name, secure }: PeerOptions): Sock
 		host,
 		port,
 		ALPNProtocols: ["http/1.1"],
-		// Without a name, the certificate must match the address.
+		// The certificate must match the address if there is no name.
 		...(isIP(name) === 0 && { servername: name }),
 		...trustOf(secure),
 	});

@@ -1,4 +1,4 @@
-/* What the TCP socket's test does with its port besides what the socket itself does. */
+/* Functions of the TCP port used only by the test. */
 #ifndef TCP_PORT_TEST_H
 #define TCP_PORT_TEST_H
 

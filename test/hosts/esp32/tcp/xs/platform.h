@@ -1,4 +1,4 @@
-/* What XS needs to know of the computer on which the test of the TCP socket's natives runs. */
+/* XS platform of the computer that runs the test of the TCP natives. */
 #ifndef TCP_TEST_PLATFORM_H
 #define TCP_TEST_PLATFORM_H
 

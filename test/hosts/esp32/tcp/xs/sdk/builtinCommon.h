@@ -1,4 +1,4 @@
-/* As much of the Moddable SDK's header as the TCP socket's natives use. */
+/* Subset of the Moddable SDK's header used by the natives of the TCP socket. */
 #ifndef TCP_TEST_BUILTIN_COMMON_H
 #define TCP_TEST_BUILTIN_COMMON_H
 

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { findFragments } from "../../scripts/check/comments.js";
+import { temporaryDirectory } from "../support/cleanup.js";
+
+test("finds comments that start with a fragment, in all forms of comments", async (t) => {
+	const root = await temporaryDirectory(t);
+	await mkdir(join(root, "device/sound"), { recursive: true });
+	const slashes = "//";
+	await writeFile(
+		join(root, "device/sound/example.ts"),
+		[
+			`${slashes} Of the codec.`,
+			"/** Retry interval of the codec, in ms. */",
+			`/** ${"What"} loads the sound. */`,
+			"/**\n * In place of the sound.\n * That line is no start.\n */",
+			`const url = "https:${slashes}As"; ${slashes} As a number.`,
+			`${slashes} Offset of the sound.`,
+		].join("\n"),
+	);
+	await writeFile(join(root, "device/README.md"), `${slashes} Of a document.`);
+	assert.deepEqual(
+		findFragments(root, ["device"]),
+		["1: Of the codec.", "3: What loads the sound. */", "4: In place of the sound.", "8: As a number."].map(
+			(each) => `device/sound/example.ts:${each.replace(": ", ": comment starts with a fragment: ")}`,
+		),
+	);
+});
