@@ -1,6 +1,6 @@
 /** Validates commands and dispatches them to the components. A rejected command changes nothing and is answered with `command_error`. */
 
-import { busy, type Component, type Objection } from "./component.js";
+import { busy, type CommandRejection, type Component } from "./component.js";
 import { type Command, type CommandError, checkCommand } from "./protocol/messages.js";
 import { isRecord, type Model } from "./protocol/schema.js";
 
@@ -23,23 +23,23 @@ export class Commands {
 	receive(message: unknown): void {
 		const { deviceId, model, send } = this.#options;
 		const checked = checkCommand(message, model);
-		const objection = checked.rejection ?? this.#execute(checked.command);
-		if (!objection) return;
+		const rejection = checked.rejection ?? this.#execute(checked.command);
+		if (!rejection) return;
 		const name = isRecord(message) ? message.command : undefined;
 		const command = typeof name === "string" ? name.slice(0, 64) : "";
-		const { code, message: sentence } = objection;
+		const { code, message: sentence } = rejection;
 		send({ type: "command_error", deviceId, command, code, message: sentence });
 	}
 
-	/** @returns why it is refused; undefined: it was executed */
-	#execute(command: Command): Objection | undefined {
+	/** @returns undefined if the command was executed */
+	#execute(command: Command): CommandRejection | undefined {
 		const { components, isSafeMode } = this.#options;
 		for (const component of components) {
-			const answer = component.execute?.(command);
-			if (answer !== undefined) return answer === "executed" ? undefined : answer;
+			const outcome = component.execute?.(command);
+			if (outcome !== undefined) return outcome === "executed" ? undefined : outcome;
 		}
 		if (isSafeMode)
-			return busy("the device is in safe mode, without sound and haptics: update or restart it");
+			return busy("the device is in safe mode, without sound and haptics; update or restart it");
 		return { code: "unknown_command", message: `this firmware was built without ${command.command}` };
 	}
 }

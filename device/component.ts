@@ -5,30 +5,30 @@
 
 import type { Command } from "./protocol/messages.js";
 
-/** Why a command that is valid by its schema is refused. */
-export interface Objection {
+/** Reason for rejecting a command that matches its schema. */
+export interface CommandRejection {
 	readonly code: "busy" | "invalid_value" | "unknown_command";
 	/** One sentence: what is wrong and what to do. */
 	readonly message: string;
 }
 
-/** Undefined: the command is another component's. */
-export type Answer = "executed" | Objection | undefined;
+/** Undefined: another component handles the command. */
+export type CommandOutcome = "executed" | CommandRejection | undefined;
 
 export interface Component {
-	execute?(command: Command): Answer;
-	/** @returns a sentence that says why no update, trial of settings or restart can begin now */
-	findWork?(): string | undefined;
+	execute?(command: Command): CommandOutcome;
+	/** @returns a sentence that explains why no update, settings trial or restart can begin now; undefined: one can */
+	findBusyReason?(): string | undefined;
 	onConnected?(): void;
 	onDisconnected?(): void;
-	/** The gateway has all messages, among them a report of this connection. */
-	onDrained?(): void;
-	/** An update begins, or has failed. */
+	/** The gateway has received a report on this connection, and no message is queued. */
+	onReported?(): void;
+	/** @param isRunning true: an update begins; false: it has failed */
 	onUpdate?(isRunning: boolean): void;
 	/** Called before a restart. Messages sent here still reach the gateway. */
 	onRestart?(): void;
 }
 
-export function busy(message: string): Objection {
+export function busy(message: string): CommandRejection {
 	return { code: "busy", message };
 }

@@ -4,8 +4,8 @@
  */
 
 import Timer from "timer";
-import type { Answer, Component } from "./component.js";
-import type { ComponentKind, Core } from "./firmware.js";
+import type { CommandOutcome, Component } from "./component.js";
+import type { ComponentDefinition, Core } from "./firmware.js";
 import type { CrashMemory, TraceMemory } from "./host.js";
 import { type Command, type CommandOf, type Crash, crash } from "./protocol/messages.js";
 import { matches } from "./protocol/schema.js";
@@ -13,7 +13,7 @@ import { matches } from "./protocol/schema.js";
 const periodMs = 1_000;
 const secretSettings = Object.freeze(["token", "password", "password2", "ca"] as const);
 
-export const diagnostics: ComponentKind = Object.freeze({
+export const diagnostics: ComponentDefinition = Object.freeze({
 	features: Object.freeze(["crash", "log"] as const),
 	create: (core: Core) => new Diagnostics(core),
 });
@@ -36,7 +36,7 @@ class Diagnostics implements Component {
 		this.#secrets = secretSettings.map((name) => core.settings.text(name)).filter((secret) => secret !== "");
 	}
 
-	execute(command: Command): Answer {
+	execute(command: Command): CommandOutcome {
 		switch (command.command) {
 			case "query_crash":
 				this.#reportCrash();

@@ -25,9 +25,9 @@ import { Probation } from "./update/probation.js";
 
 const restartDelayMs = 500;
 
-/** Component as listed in main.ts. */
-export interface ComponentKind {
-	/** Which the header `Device-Features` names. */
+/** Entry of the component list in main.ts. */
+export interface ComponentDefinition {
+	/** Features announced in the header `Device-Features`. */
 	readonly features: readonly Feature[];
 	readonly create: (core: Core) => Component;
 }
@@ -44,9 +44,9 @@ export interface Core {
 	readonly gateway: Gateway;
 	/** Monotonic milliseconds. */
 	readonly now: () => number;
-	/** First objection of a component. */
-	readonly findWork: () => string | undefined;
-	/** Tells all components. */
+	/** Returns the reason of the first component that is busy; see Component. */
+	readonly findBusyReason: () => string | undefined;
+	/** Notifies all components. */
 	readonly onUpdate: (isRunning: boolean) => void;
 	readonly restart: () => void;
 	/** Restarts after 500 ms, so that the close frame is sent first. */
@@ -89,7 +89,7 @@ export class Firmware {
 		if (host.serial) this.#improv = this.#createImprov(host.serial, store);
 		this.#trial = new SettingsTrial({
 			store,
-			findObstacle: () => this.#gateway?.obstacle ?? "the gateway's address is wrong",
+			getFailureReason: () => this.#gateway?.failureReason ?? "the gateway's address is invalid",
 			restart: () => this.#restart(),
 			log: (text) => trace(`settings: ${text}\n`),
 			send: (result) => this.#gateway?.send({ type: "settings_result", deviceId: this.#deviceId, ...result }),
@@ -109,33 +109,33 @@ export class Firmware {
 		this.#recovery = new Recovery({
 			ring: this.#peripherals.ring,
 			onErase: () => {
-				trace("play and mute were held: all settings are erased\n");
+				trace("factory reset: play and mute were held, all settings are erased\n");
 				eraseSettings(store);
-				this.#startCount.onProven();
+				this.#startCount.markStable();
 				this.#system.restart();
 			},
 		});
 	}
 
-	/** Connects, if it has settings. @param kinds of components, in the order in which they hear what happens */
-	start(kinds: readonly ComponentKind[]): void {
+	/** Connects if the device has settings. @param definitions components, in the order in which they are notified */
+	start(definitions: readonly ComponentDefinition[]): void {
 		const { ring } = this.#peripherals;
 		const [network, address] = [this.#settings.text("ssid"), this.#settings.text("gateway")];
-		const isSearched = address === "" && this.#settings.text("token") !== "" && this.#host.network.udp;
-		if (network === "" || (address === "" && !isSearched)) {
-			trace("this device has no settings: set it up by USB from the dashboard, or flash it with settings\n");
+		const usesDiscovery = address === "" && this.#settings.text("token") !== "" && this.#host.network.udp;
+		if (network === "" || (address === "" && !usesDiscovery)) {
+			trace("no settings: set up this device by USB from the dashboard, or flash it with settings\n");
 			return ring.showUnprovisioned();
 		}
-		trace(`settings: network "${network}", gateway ${address || "to be found"}\n`);
-		const url = isSearched ? undefined : gatewayUrl(address);
-		if (url === undefined && !isSearched) {
+		trace(`settings: network "${network}", gateway ${address || "by discovery"}\n`);
+		const url = usesDiscovery ? undefined : gatewayUrl(address);
+		if (url === undefined && !usesDiscovery) {
 			ring.connection = ledState.serverFailed;
 			return;
 		}
-		const gateway = this.#createGateway(url, kinds);
+		const gateway = this.#createGateway(url, definitions);
 		const reporter = this.#createReporter(gateway);
 		const core = this.#createCore(gateway);
-		const components = [reporter, ...kinds.map(({ create }) => create(core))];
+		const components = [reporter, ...definitions.map(({ create }) => create(core))];
 		this.#gateway = gateway;
 		this.#reporter = reporter;
 		this.#components = components;
@@ -149,10 +149,10 @@ export class Firmware {
 		gateway.start();
 	}
 
-	/** @param url undefined: to be searched */
-	#createGateway(url: Url | undefined, kinds: readonly ComponentKind[]): Gateway {
+	/** @param url undefined: found by discovery */
+	#createGateway(url: Url | undefined, definitions: readonly ComponentDefinition[]): Gateway {
 		const { model, chip, network, digest } = this.#host;
-		const present = kinds.flatMap((kind) => kind.features);
+		const present = definitions.flatMap((definition) => definition.features);
 		return new Gateway({
 			network,
 			sha256: digest.sha256,
@@ -173,7 +173,7 @@ export class Firmware {
 			onMessage: (message) => this.#commands?.receive(message),
 			onDrained: () => {
 				this.#reporter?.flush();
-				this.#onDrained();
+				this.#onReported();
 			},
 		});
 	}
@@ -213,7 +213,7 @@ export class Firmware {
 			canSend: () => link.isDrained,
 			send: (report) => {
 				link.send(report);
-				this.#onDrained();
+				this.#onReported();
 			},
 		});
 	}
@@ -229,7 +229,7 @@ export class Firmware {
 			peripherals: this.#peripherals,
 			gateway,
 			now: () => this.#system.uptimeMs,
-			findWork: () => this.#findWork(),
+			findBusyReason: () => this.#findBusyReason(),
 			onUpdate: (isRunning) => {
 				for (const component of this.#components) component.onUpdate?.(isRunning);
 			},
@@ -254,7 +254,7 @@ export class Firmware {
 		showLink(state, this.#peripherals.ring);
 		const isConnected = state === "connected";
 		if (isConnected) {
-			this.#startCount.onProven();
+			this.#startCount.markStable();
 			this.#improv?.close();
 			this.#improv = undefined;
 		}
@@ -263,22 +263,22 @@ export class Firmware {
 			else component.onDisconnected?.();
 	}
 
-	/** All messages are sent. */
-	#onDrained(): void {
+	/** Notifies components once a report and all other messages are sent. */
+	#onReported(): void {
 		if (!this.#reporter?.hasReported || !this.#gateway?.isDrained) return;
-		for (const component of this.#components) component.onDrained?.();
+		for (const component of this.#components) component.onReported?.();
 	}
 
-	#findWork(): string | undefined {
+	#findBusyReason(): string | undefined {
 		for (const component of this.#components) {
-			const work = component.findWork?.();
-			if (work !== undefined) return work;
+			const reason = component.findBusyReason?.();
+			if (reason !== undefined) return reason;
 		}
 		return undefined;
 	}
 
 	#restart(): void {
-		this.#startCount.onProven();
+		this.#startCount.markStable();
 		this.#clock.store();
 		this.#settings.flush();
 		this.#system.restart();

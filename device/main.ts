@@ -1,7 +1,7 @@
 /** Entry point of the firmware. Modules are preloaded into ROM, so nothing may run at module level. */
 
 import { diagnostics } from "./diagnostics.js";
-import { type ComponentKind, Firmware } from "./firmware.js";
+import { type ComponentDefinition, Firmware } from "./firmware.js";
 import type { Host } from "./host.js";
 import { controls } from "./peripherals/controls.js";
 import { restart } from "./restart.js";
@@ -11,8 +11,14 @@ import { updates } from "./update/component.js";
 /** Provided by the host. The SDK's own typing covers only pins and buses. */
 declare const device: Host;
 
-/** Each can be left out with its line. Without updates a device keeps its firmware until it is flashed. */
-const components: readonly ComponentKind[] = Object.freeze([controls, diagnostics, updates, sound, restart]);
+/** Optional components: delete a line to leave one out. Without `updates`, a device can only be flashed by USB. */
+const components: readonly ComponentDefinition[] = Object.freeze([
+	controls,
+	diagnostics,
+	updates,
+	sound,
+	restart,
+]);
 
 export default function main(): void {
 	new Firmware(device).start(components);

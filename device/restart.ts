@@ -1,10 +1,10 @@
 /** The commands `restart` and `set_settings`; a settings trial begins with a restart. */
 
-import { type Answer, busy, type Component } from "./component.js";
-import type { ComponentKind, Core } from "./firmware.js";
+import { busy, type CommandOutcome, type Component } from "./component.js";
+import type { ComponentDefinition, Core } from "./firmware.js";
 import type { Command } from "./protocol/messages.js";
 
-export const restart: ComponentKind = Object.freeze({
+export const restart: ComponentDefinition = Object.freeze({
 	features: Object.freeze(["settings", "restart"] as const),
 	create: (core: Core) => new Restart(core),
 });
@@ -16,27 +16,27 @@ class Restart implements Component {
 		this.#core = core;
 	}
 
-	execute(command: Command): Answer {
+	execute(command: Command): CommandOutcome {
 		if (command.command !== "restart" && command.command !== "set_settings") return undefined;
-		const { trial, findWork, restartSoon } = this.#core;
-		const work = findWork();
-		if (work !== undefined) return busy(work);
+		const { trial, findBusyReason, restartSoon } = this.#core;
+		const busyReason = findBusyReason();
+		if (busyReason !== undefined) return busy(busyReason);
 		const problem = command.command === "set_settings" ? trial.begin(command.value) : undefined;
 		if (problem !== undefined) return { code: "invalid_value", message: `set_settings: ${problem}` };
 		restartSoon();
 		return "executed";
 	}
 
-	findWork(): string | undefined {
+	findBusyReason(): string | undefined {
 		if (!this.#core.trial.isOn) return undefined;
-		return "new settings are being tried; wait until that has ended, at most two minutes";
+		return "a settings trial is running; wait until it ends, at most two minutes";
 	}
 
 	onDisconnected(): void {
 		this.#core.trial.onLost();
 	}
 
-	onDrained(): void {
-		this.#core.trial.onDrained();
+	onReported(): void {
+		this.#core.trial.onReported();
 	}
 }

@@ -14,34 +14,34 @@ import {
 	type ChangedSettings,
 	type InstalledSetting,
 	installedSettings,
-	lastingSettings,
+	persistentSettings,
 	type SettingsResult,
 } from "./protocol/messages.js";
 import { readAuthority } from "./update/authority.js";
 
 /** Uptime limit of each start of a trial. */
 const limitMs = 120_000;
-/** A trial that a power cut may have ended is repeated once. Settings that crash the firmware look the same. */
-const starts = 2;
+/** Starts per trial: one interrupted by a power cut, or by a crash that the settings cause, is repeated once. */
+const maxStarts = 2;
 
 const marker = "trial";
 /** Values of the marker; during a trial: the number of starts left. */
 const kept = "kept";
 const returned = "returned ";
-const longestReason = 400;
+const maxReasonCharacters = 400;
 
-/** IEEE 802.11. */
-const longestSsidBytes = 32;
-/** NVS holds 3999 bytes; the prefix of a value on trial takes one. */
-const longestAuthority = 3996;
+/** Limit of IEEE 802.11. */
+const maxSsidBytes = 32;
+/** An NVS value holds 3999 bytes; the prefix of a candidate takes one. */
+const maxAuthorityCharacters = 3996;
 
 type Store = Pick<KeyValueStore, "read" | "write" | "delete">;
 
 export interface SettingsTrialOptions {
 	readonly store: Store;
-	/** Why the gateway is not reached. */
-	readonly findObstacle: () => string;
-	/** Returns to the previous settings. */
+	/** Returns why the gateway is unreachable. */
+	readonly getFailureReason: () => string;
+	/** Restarts, which restores the previous settings. */
 	readonly restart: () => void;
 	readonly log: (text: string) => void;
 	/** Sends the result. onReported() must be called once it is sent. */
@@ -97,7 +97,7 @@ export class SettingsTrial {
 				else store.write(candidate(name), `=${name === "ca" ? authority(value) : value}`);
 			}
 			// The trial begins here.
-			store.write(marker, String(starts));
+			store.write(marker, String(maxStarts));
 		} catch (error) {
 			this.#discard();
 			return `the new settings could not be stored: ${error}`;
@@ -106,8 +106,8 @@ export class SettingsTrial {
 		return undefined;
 	}
 
-	/** The gateway has all messages, including a report. */
-	onDrained(): void {
+	/** Keeps the settings: the gateway has received a report. */
+	onReported(): void {
 		if (this.#timer && !this.#keep()) return;
 		if (!this.#result) return;
 		if (!this.#isSending) {
@@ -135,7 +135,7 @@ export class SettingsTrial {
 		}
 		const left = Number(state);
 		if (!(left > 0))
-			return this.#return("the device restarted in the middle of the trial, and again when it was repeated");
+			return this.#return("the device restarted during the trial, and again when it was repeated");
 		this.#options.store.write(marker, String(left - 1));
 		this.#isInForce = true;
 		this.#timer = Timer.set(() => this.#onTimeout(), limitMs);
@@ -167,12 +167,12 @@ export class SettingsTrial {
 
 	#onTimeout(): void {
 		this.#timer = undefined;
-		this.#attempt(() => this.#return(this.#options.findObstacle()));
+		this.#attempt(() => this.#return(this.#options.getFailureReason()));
 		this.#options.restart();
 	}
 
 	#return(reason: string): void {
-		this.#result = { outcome: "returned", reason: reason.slice(0, longestReason) };
+		this.#result = { outcome: "returned", reason: reason.slice(0, maxReasonCharacters) };
 		this.#options.store.write(marker, `${returned}${this.#result.reason}`);
 		this.#discard();
 	}
@@ -226,7 +226,7 @@ export function eraseSettings(store: Pick<KeyValueStore, "delete" | "erase">): v
 		store.delete(name);
 		store.delete(candidate(name));
 	}
-	for (const name of lastingSettings) store.delete(name);
+	for (const name of persistentSettings) store.delete(name);
 }
 
 /** Key of a candidate. */
@@ -243,13 +243,13 @@ function valueIn(changed: ChangedSettings, name: InstalledSetting): string | und
 function findProblem(changed: ChangedSettings, store: Store): string | undefined {
 	const { password2, gateway, ca } = changed;
 	for (const name of ["ssid", "ssid2"] as const)
-		if (bytesOf(changed[name] ?? "") > longestSsidBytes)
-			return `${name} must be at most ${longestSsidBytes} bytes long`;
+		if (bytesOf(changed[name] ?? "") > maxSsidBytes)
+			return `${name} must be at most ${maxSsidBytes} bytes long`;
 	if (password2 && !(changed.ssid2 ?? store.read("ssid2")))
-		return "password2 needs ssid2, the name of the second network";
+		return "password2 requires ssid2, the name of the second network";
 	try {
 		if (gateway !== undefined) parseGatewayUrl(gateway);
-		if (ca !== undefined && authority(ca).length > longestAuthority)
+		if (ca !== undefined && authority(ca).length > maxAuthorityCharacters)
 			return "ca must be a certificate of at most 2997 bytes in DER";
 	} catch (error) {
 		return error instanceof Error ? error.message : String(error);

@@ -6,17 +6,17 @@
 import config from "mc/config";
 import Timer from "timer";
 import type { KeyValueStore } from "./host.js";
-import { type InstalledSetting, installedSettings, type LastingSetting } from "./protocol/messages.js";
+import { type InstalledSetting, installedSettings, type PersistentSetting } from "./protocol/messages.js";
 
 const writeDelayMs = 5_000;
 
-/** Remembered values that the device has learnt itself, which stay where settings are erased. */
-type LearntSetting = "codec" | "clock" | "sound";
-/** At most 15 characters (NVS). The gateway is learnt where it was not installed, and erased with the settings. */
-type RememberedSetting = LastingSetting | LearntSetting | "gateway";
+/** Values that the device has determined itself. They survive a factory reset. */
+type LearnedSetting = "codec" | "clock" | "sound";
+/** At most 15 characters (NVS). A discovered gateway is remembered, and erased with the settings. */
+type RememberedSetting = PersistentSetting | LearnedSetting | "gateway";
 
-/** Marks which values of mcconfig's command line were stored last. */
-const builtInMark = "built_in";
+/** Key of the fingerprint of the built-in settings stored last. */
+const builtInKey = "built_in";
 
 /**
  * Stores the settings given on mcconfig's command line, once per image: the next image lacks them, and set_settings
@@ -32,12 +32,12 @@ export function storeBuiltInSettings(store: KeyValueStore, buildTime: number): v
 	if (values.length === 0) return;
 	const mark = fingerprint(`${buildTime} ${JSON.stringify(values)}`);
 	try {
-		if (store.read(builtInMark) === mark) return;
+		if (store.read(builtInKey) === mark) return;
 		for (const [name, value] of values) store.write(name, value);
-		// Last: after a power cut all are written again.
-		store.write(builtInMark, mark);
+		// Written last: after a power cut all are written again.
+		store.write(builtInKey, mark);
 	} catch (error) {
-		trace(`settings: those of the build could not be stored: ${error}\n`);
+		trace(`settings: built-in settings could not be stored: ${error}\n`);
 	}
 }
 
@@ -51,8 +51,8 @@ export class Settings {
 	readonly #store: KeyValueStore;
 	readonly #onTrial: SettingsOptions["onTrial"];
 	readonly #changed = new Map<RememberedSetting, string>();
-	/** Saves reads of flash, for which both cores wait. */
-	readonly #remembered = new Map<RememberedSetting, number>();
+	/** Cache: a flash read stalls both cores. */
+	readonly #cache = new Map<RememberedSetting, number>();
 	#timer: Timer | undefined;
 
 	constructor(options: SettingsOptions) {
@@ -65,11 +65,11 @@ export class Settings {
 		return this.#onTrial(name) ?? this.#store.read(name) ?? "";
 	}
 
-	/** @returns `otherwise` if no number in this range is stored */
-	number(name: RememberedSetting, minimum: number, maximum: number, otherwise: number): number {
+	/** @returns the stored number, or `fallback` if none in this range is stored */
+	number(name: RememberedSetting, minimum: number, maximum: number, fallback: number): number {
 		const text = this.remembered(name);
 		const value = Number(text);
-		return text !== "" && value >= minimum && value <= maximum ? value : otherwise;
+		return text !== "" && value >= minimum && value <= maximum ? value : fallback;
 	}
 
 	/** @returns the remembered value, or an empty string */
@@ -79,9 +79,9 @@ export class Settings {
 
 	/** Stores a value, within 5 s. */
 	remember(name: RememberedSetting, value: number | string): void {
-		if (this.#remembered.get(name) === value) return;
-		// A text may be long, and is compared with the flash.
-		if (typeof value === "number") this.#remembered.set(name, value);
+		if (this.#cache.get(name) === value) return;
+		// Strings may be long, so they are not cached.
+		if (typeof value === "number") this.#cache.set(name, value);
 		const text = String(value);
 		if (this.remembered(name) === text) return;
 		this.#changed.set(name, text);
@@ -100,9 +100,9 @@ export class Settings {
 		try {
 			this.#store.write(name, text);
 		} catch (error) {
-			trace(`settings: ${name} could not be written: ${error}\n`);
-			// So that the next change is written.
-			this.#remembered.delete(name);
+			trace(`settings: ${name} could not be stored: ${error}\n`);
+			// The next change is written again.
+			this.#cache.delete(name);
 		}
 	}
 }

@@ -6,8 +6,8 @@
 import Timer from "timer";
 import type { KeyValueStore } from "./host.js";
 
-const provenAfterMs = 60_000;
-const mostFailures = 3;
+const stableAfterMs = 60_000;
+const maxFailures = 3;
 const key = "starts";
 
 /**
@@ -43,14 +43,14 @@ export class StartCount {
 		const counted = Number(store.read(key) ?? "0") || 0;
 		// The previous start counts as failed only after a fault.
 		const failures = faults.includes(resetReason) ? counted : Math.max(0, counted - 1);
-		this.isSafeMode = failures >= mostFailures && !isPendingVerify;
-		const counting = Math.min(failures, mostFailures) + 1;
+		this.isSafeMode = failures >= maxFailures && !isPendingVerify;
+		const counting = Math.min(failures, maxFailures) + 1;
 		if (counting !== counted) this.#attempt(() => store.write(key, String(counting)));
-		this.#timer = Timer.set(() => this.onProven(), provenAfterMs);
+		this.#timer = Timer.set(() => this.markStable(), stableAfterMs);
 	}
 
-	/** The gateway is connected, 60 s have passed, or the firmware restarts. */
-	onProven(): void {
+	/** Resets the count: the gateway is connected, 60 s have passed, or the firmware restarts on purpose. */
+	markStable(): void {
 		if (!this.#timer) return;
 		Timer.clear(this.#timer);
 		this.#timer = undefined;
@@ -62,7 +62,7 @@ export class StartCount {
 		try {
 			action();
 		} catch (error) {
-			trace(`starts: ${error}\n`);
+			trace(`crash loop detection: ${error}\n`);
 		}
 	}
 }

@@ -3,12 +3,12 @@
 import type { System } from "./host.js";
 import type { Link } from "./network/link.js";
 import type { WiFiStation } from "./network/wifi.js";
-import { unusedAudio } from "./peripherals/audio.js";
+import { inactiveAudio } from "./peripherals/audio.js";
 import type { Peripherals } from "./peripherals/peripherals.js";
 import type { CompleteReport } from "./protocol/messages.js";
 import { hasPart, type Model } from "./protocol/models.js";
 
-export interface ReportedParts {
+export interface ReportSources {
 	readonly deviceId: string;
 	readonly model: Model;
 	readonly system: System;
@@ -18,9 +18,9 @@ export interface ReportedParts {
 	readonly isSafeMode: boolean;
 }
 
-export function readState(parts: ReportedParts): CompleteReport {
-	const { deviceId, model, system, wifi, link, isSafeMode } = parts;
-	const { audio, ring, buttons, quiet, haptics, light, roomBrightness, touch } = parts.peripherals;
+export function readState(sources: ReportSources): CompleteReport {
+	const { deviceId, model, system, wifi, link, isSafeMode } = sources;
+	const { audio, ring, buttons, quiet, haptics, light, roomBrightness, touch } = sources.peripherals;
 	return {
 		type: "state_report",
 		deviceId,
@@ -54,7 +54,7 @@ export function readState(parts: ReportedParts): CompleteReport {
 			last_loss: wifi.lastLoss,
 		},
 		peripherals: {
-			audio: audio?.report ?? unusedAudio(),
+			audio: audio?.report ?? inactiveAudio(),
 			led_ring: { ...ring.report, auto_brightness: roomBrightness?.isOn || undefined },
 			buttons: buttons.report,
 			// In safe mode these parts exist but are not used.

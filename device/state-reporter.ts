@@ -4,7 +4,7 @@
  */
 
 import Timer from "timer";
-import type { Answer, Component } from "./component.js";
+import type { CommandOutcome, Component } from "./component.js";
 import type { Command, CompleteReport } from "./protocol/messages.js";
 
 const periodMs = 5_000;
@@ -32,7 +32,7 @@ export class StateReporter implements Component {
 		return this.#hasReported;
 	}
 
-	execute({ command }: Command): Answer {
+	execute({ command }: Command): CommandOutcome {
 		if (command !== "query_state") return undefined;
 		this.changed();
 		return "executed";

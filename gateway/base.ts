@@ -7,8 +7,8 @@ import { Registry } from "prom-client";
 import { createYield } from "./event-loop.js";
 import { ServerCertificate } from "./http/certificate.js";
 import { type SocketLimits, socketLimits } from "./limits.js";
-import { alone, type Peers } from "./peers.js";
-import { type AnswerError, createAnswerError } from "./problem.js";
+import { type Peers, standalone } from "./peers.js";
+import { createSendError, type SendError } from "./problem.js";
 import type { Environment } from "./setting.js";
 import { defaultSettings, type Settings } from "./settings.js";
 import { type Disk, strictDisk } from "./storage/atomic-file.js";
@@ -42,7 +42,7 @@ export interface Base {
 	readonly blobs: CreateBlobs;
 	readonly openLog: OpenLog;
 	readonly storage: Storage;
-	readonly answerError: AnswerError;
+	readonly answerError: SendError;
 	readonly peers: Peers;
 }
 
@@ -78,7 +78,7 @@ export function createBase(options: BaseOptions): Base {
 		blobs: options.blobs ?? (({ name, ...kind }) => new Blobs({ ...kind, ...folder(name) })),
 		openLog: options.openLog ?? (async (name, onProblem) => new FileLog({ ...folder(name), onProblem })),
 		storage: options.storage ?? { place: "the gateway's disk", status: 507 },
-		answerError: createAnswerError((error) => log.error({ err: error }, "request failed")),
-		peers: options.peers ?? alone,
+		answerError: createSendError((error) => log.error({ err: error }, "request failed")),
+		peers: options.peers ?? standalone,
 	};
 }

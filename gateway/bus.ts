@@ -4,7 +4,7 @@
  * standalone gateway has none.
  */
 
-import { AnsweredError } from "./problem.js";
+import { RejectedError } from "./problem.js";
 import type { Files } from "./storage/blobs.js";
 import type { Entry, Log, Unsubscribe } from "./storage/log.js";
 
@@ -17,7 +17,7 @@ export interface Bus {
 	publish(subject: string, text: string): void;
 	/** @param subject `*` matches one part @param onMessage called in the order of each sender's messages */
 	subscribe(subject: string, onMessage: (text: string, subject: string) => void): Unsubscribe;
-	/** @throws {BusError} `noResponders` if the subject has no responder, `away` without a server, `timeout` */
+	/** @throws {BusError} `noResponders` if nobody serves the subject, `away` without a server, `timeout` */
 	request(subject: string, text: string, timeoutMs: number): Promise<string>;
 	/** Responds to requests; one of several servers of a subject gets each. If `answer` throws, the request times out. */
 	serve(subject: string, answer: (text: string) => Promise<string>): Unsubscribe;
@@ -63,13 +63,13 @@ export interface Bucket {
 
 export type BusProblem = "away" | "noResponders" | "timeout";
 
-export class BusError extends AnsweredError {
+export class BusError extends RejectedError {
 	readonly problem: BusProblem;
 
 	constructor(problem: BusProblem, message: string) {
 		super(message, {
 			status: 503,
-			detail: "The server that the gateways share cannot be reached; try again.",
+			detail: "NATS, which the gateways share, is unreachable. Try again.",
 		});
 		this.problem = problem;
 	}

@@ -59,7 +59,7 @@ export function createCore(options: GatewayOptions, port: () => number) {
 		monitors,
 		execute,
 		emit,
-		handOver: async (from, by) => {
+		notifyReplaced: async (from, by) => {
 			for (const extension of extensions) await extension.onReplaced?.(from, by);
 		},
 		services: new Services(),

@@ -31,9 +31,9 @@ export interface Core extends Base {
 	readonly execute: Execute;
 	/** Sends an event to all extensions. */
 	readonly emit: (event: GatewayEvent) => void;
-	/** Has all extensions give a new board what they have of an old one: `Extension.onReplaced`. */
-	readonly handOver: (from: string, by: string) => Promise<void>;
-	/** Services that extensions provide to each other. */
+	/** Calls `onReplaced` of all extensions, one after another. */
+	readonly notifyReplaced: (from: string, by: string) => Promise<void>;
+	/** Registry of services that extensions provide to each other. */
 	readonly services: Services;
 	/** Valid once the gateway listens. */
 	readonly port: () => number;
@@ -54,8 +54,8 @@ export interface CreateExtension {
 	readonly messages?: Readonly<Record<string, MessageDocument>>;
 }
 
-/** Given by the loading of extensions to the core. */
-export interface Joined
+/** Options of the core that depend on the loaded extensions. */
+export interface LoadedExtensions
 	extends Pick<BaseOptions, "environment" | "records" | "blobs" | "openLog" | "storage" | "peers"> {
 	readonly extensions: readonly CreateExtension[];
 	readonly maxDevices?: number;

@@ -10,7 +10,7 @@ import { nats } from "./cluster/settings.js";
 import { createCommands } from "./commands/extension.js";
 import { createDashboard } from "./dashboard/extension.js";
 import { createDiscovery } from "./discovery/extension.js";
-import type { CreateExtension, Joined, MessageDocument } from "./extension.js";
+import type { CreateExtension, LoadedExtensions, MessageDocument } from "./extension.js";
 import { createFleet } from "./fleet/extension.js";
 import { createGuard } from "./guard/extension.js";
 import { mqtt } from "./home-assistant/settings.js";
@@ -59,10 +59,10 @@ export const addedMessages: Readonly<Record<string, MessageDocument>> = Object.a
 	...extensions.map(({ messages }) => messages),
 );
 
-/** Loads extensions that need a setting. @throws {StartError} if a setting cannot be used */
-export async function loadExtensions(environment: Environment, log: Logger): Promise<Joined> {
+/** Loads the extensions that settings enable. @throws {StartError} if a setting is invalid */
+export async function loadExtensions(environment: Environment, log: Logger): Promise<LoadedExtensions> {
 	for (const setting of extensionSettings) setting.read(environment);
-	let joined: Joined = { extensions, environment };
+	let joined: LoadedExtensions = { extensions, environment };
 	if (webhooksFile.read(environment)) joined = (await import("./webhooks/extension.js")).withWebhooks(joined);
 	joined = await joinCluster(joined, log);
 	// Loaded last: when it opens, the devices of all gateways are known.
@@ -71,8 +71,11 @@ export async function loadExtensions(environment: Environment, log: Logger): Pro
 	return joined;
 }
 
-/** Joins this gateway with others, where a setting names their servers. @throws {StartError} if these cannot be used */
-export async function joinCluster(joined: Joined, log: Pick<Logger, "warn">): Promise<Joined> {
+/** Joins the cluster if NATS_URL is set. @throws {StartError} if the setting is invalid */
+export async function joinCluster(
+	joined: LoadedExtensions,
+	log: Pick<Logger, "warn">,
+): Promise<LoadedExtensions> {
 	if (nats.read(joined.environment ?? {}))
 		return (await import("./cluster/join.js")).joinOverNats(joined, log);
 	return joined;

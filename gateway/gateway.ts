@@ -22,7 +22,7 @@ import {
 	listen,
 } from "./http/server.js";
 import { createTokenRoutes } from "./http/tokens.js";
-import { requireSafe } from "./settings.js";
+import { requireSafeAuth } from "./settings.js";
 import { DeviceSockets } from "./sockets/device-sockets.js";
 import { Drain } from "./sockets/drain.js";
 import { type Heartbeat, startHeartbeat } from "./sockets/heartbeat.js";
@@ -59,8 +59,8 @@ export class Gateway {
 		this.#parts = createCore(options, () => this.#port);
 		const { core, extensions } = this.#parts;
 		const { settings, limits, log, disk } = core;
-		requireSafe(settings);
-		// PORT=0 stands for one that is not known yet.
+		requireSafeAuth(settings);
+		// Throws early if no device could reach this host. With PORT=0 the port is not known yet.
 		deviceAddresses(settings, settings.port || 1);
 		this.#port = settings.port;
 		this.#lock = new FolderLock({
@@ -120,8 +120,7 @@ export class Gateway {
 			await this.#closeParts();
 			throw error;
 		}
-		if (!settings.auth)
-			log.warn("AUTH=off: every program on this machine may control and update the devices");
+		if (!settings.auth) log.warn("AUTH=off: any program on this machine can control and update the devices");
 		log.info({ url }, "listening");
 		const base = publicUrl ? trimmed(publicUrl) : url;
 		return { url, port: this.#port, loginUrl: `${base}/login?code=${access.logins.makeCode()}` };
@@ -198,7 +197,7 @@ export class Gateway {
 		log.info({ devices: this.#devices.count }, "stopping");
 		// Both at once, since slow devices must not delay writing.
 		let isAlone = false;
-		const sending = this.#sendAway().then(() => {
+		const sending = this.#disconnectAll().then(() => {
 			isAlone = true;
 		});
 		await Promise.all([deviceStore.settle(() => isAlone), sending]);
@@ -207,7 +206,7 @@ export class Gateway {
 		log.info("stopped");
 	}
 
-	async #sendAway(): Promise<void> {
+	async #disconnectAll(): Promise<void> {
 		const { limits, monotonic, monitors } = this.#parts.core;
 		const { devicesASecond: admittedASecond } = limits;
 		const drain = new Drain({ devices: this.#devices.count, admittedASecond, monotonic });

@@ -20,7 +20,7 @@ interface Receiver {
  * so that V8 has to mark the heap every few thousand messages. With 10,000 devices (`npm run bench -- relay`) a report
  * costs 27 µs instead of 47.
  */
-export function makeFragmentListsLate(): void {
+export function createFragmentListsLazily(): void {
 	const receiver: unknown = Reflect.get(ws, "Receiver");
 	if (typeof receiver !== "function") return;
 	Object.defineProperty(receiver.prototype, "_fragments", {

@@ -8,9 +8,9 @@ import { isatty } from "node:tty";
 import { Registry } from "prom-client";
 import { loadExtensions, settingsOf } from "./extensions.js";
 import { Gateway } from "./gateway.js";
-import { makeFragmentListsLate } from "./heap.js";
+import { createFragmentListsLazily } from "./heap.js";
 import { deviceAddresses } from "./http/server.js";
-import { refuseArguments, StartError } from "./problem.js";
+import { rejectArguments, StartError } from "./problem.js";
 import { readSettings, type Settings } from "./settings.js";
 import { createLog } from "./telemetry/log.js";
 import { collectProcessMetrics } from "./telemetry/metrics.js";
@@ -33,7 +33,7 @@ Runs the gateway. Settings come from the environment, such as PORT=8090 npm star
 
 ${lines.join("\n")}
 
-gateway/README.md says more of them.`;
+See gateway/README.md for details.`;
 }
 
 function wrapped(words: readonly string[], length: number): readonly string[] {
@@ -64,8 +64,8 @@ try {
 async function start(): Promise<void> {
 	const words = process.argv.slice(2);
 	if (words.includes("--help") || words.includes("-h")) return console.log(usage());
-	makeFragmentListsLate();
-	refuseArguments(words);
+	createFragmentListsLazily();
+	rejectArguments(words);
 	const hasTerminal = isatty(0);
 	const settings = readSettings(process.env);
 	const registry = new Registry();
@@ -73,17 +73,15 @@ async function start(): Promise<void> {
 	const log = createLog(settings.logLevel);
 	// Handles unhandled rejections, too. The state of the process is unknown, so its supervisor must restart it.
 	process.on("uncaughtException", (error) => {
-		log.fatal({ err: error }, "the gateway ends: a defect, please report it");
+		log.fatal({ err: error }, "fatal error, exiting (please report this bug)");
 		process.exit(1);
 	});
 	const gateway = new Gateway({ ...settings, registry, log, ...(await loadExtensions(process.env, log)) });
 	const { url, port, loginUrl } = await gateway.listen();
-	console.log(
-		settings.auth ? `Dashboard  ${loginUrl}  (logs in once, within an hour)` : `Dashboard  ${url}/`,
-	);
+	console.log(settings.auth ? `Dashboard  ${loginUrl}  (valid once, for an hour)` : `Dashboard  ${url}/`);
 	for (const address of deviceAddresses(settings, port)) console.log(`Devices    ${address}`);
 	console.log(`Firmware   ${describeSigning(settings)}`);
-	if (settings.auth) console.log(`Tokens     ${whereTokensAre(settings)}`);
+	if (settings.auth) console.log(`Tokens     ${tokenLocation(settings)}`);
 
 	let firstSignalAt: number | undefined;
 	const stop = () => {
@@ -100,9 +98,9 @@ async function start(): Promise<void> {
 function describeSigning({ releaseKeys }: Settings): string {
 	return releaseKeys.length > 0
 		? "must be signed by a key in RELEASE_KEYS"
-		: "need not be signed: anyone with the monitor token can put any on every device (RELEASE_KEYS is not set)";
+		: "unsigned firmware allowed: anyone with the monitor token can install arbitrary code (set RELEASE_KEYS)";
 }
 
-function whereTokensAre({ deviceToken, monitorToken, dataDir }: Settings): string {
+function tokenLocation({ deviceToken, monitorToken, dataDir }: Settings): string {
 	return deviceToken && monitorToken ? "DEVICE_TOKEN and MONITOR_TOKEN" : join(dataDir, "tokens.json");
 }

@@ -16,40 +16,40 @@ export interface Peers {
 	 * @param name unique
 	 * @param answer returns this gateway's answer
 	 */
-	question(name: string, answer: (text: string) => string): Question;
-	/** Gets the latest reports of these devices, or of all, before they are shown. */
-	gather(deviceIds?: readonly string[]): Promise<void>;
+	defineQuery(name: string, answer: (text: string) => string): PeerQuery;
+	/** Fetches the latest reports of these devices, or of all, from their gateways. */
+	fetchReports(deviceIds?: readonly string[]): Promise<void>;
 	/**
 	 * Fetches all reports for the snapshot of a new monitor; undefined: this gateway has all reports.
 	 * @param isWaiting false once the monitor has subscribed and needs no snapshot of all devices
 	 * @param begin called when the reports are fetched
 	 */
-	readonly gatherFor?: (isWaiting: () => boolean, begin: () => void) => Promise<void>;
-	/** Called when the devices that local monitors need may have changed. */
-	onNeeds(): void;
-	/** Sees to it that all have the same tokens; before they are opened. @throws {StartError} if their file is invalid */
+	readonly fetchReportsFor?: (isWaiting: () => boolean, begin: () => void) => Promise<void>;
+	/** Called when the monitors of this gateway may need reports of other devices. */
+	onInterestChanged(): void;
+	/** Synchronizes the tokens of all gateways, before they are opened. @throws {StartError} if their file is invalid */
 	openTokens(tokens: Tokens, onProblem: (sentence: string) => void): Promise<void>;
 	/** Called last. */
 	close(): Promise<void>;
 }
 
-export interface Question {
-	/** Asks the gateway that the device is connected to. @returns empty if it does not answer */
-	ask(device: Device, text: string): Promise<string>;
-	/** Asks all gateways. @returns the answers of those that do */
-	askAll(text: string): Promise<readonly string[]>;
+export interface PeerQuery {
+	/** Queries the gateway to which the device is connected. @returns empty if it does not answer */
+	send(device: Device, text: string): Promise<string>;
+	/** Queries all gateways. @returns the answers received */
+	sendToAll(text: string): Promise<readonly string[]>;
 }
 
-export const alone: Peers = Object.freeze({
+export const standalone: Peers = Object.freeze({
 	id: "",
 	bus: undefined,
 	ownerOf: () => undefined,
-	question: (_name, answer) => ({
-		ask: async (_device, text) => answer(text),
-		askAll: async (text) => [answer(text)],
+	defineQuery: (_name, answer) => ({
+		send: async (_device, text) => answer(text),
+		sendToAll: async (text) => [answer(text)],
 	}),
-	gather: async () => {},
-	onNeeds: () => {},
+	fetchReports: async () => {},
+	onInterestChanged: () => {},
 	openTokens: async () => {},
 	close: async () => {},
 } satisfies Peers);

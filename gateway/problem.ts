@@ -7,11 +7,11 @@ export class StartError extends Error {
 	override readonly name = "StartError";
 }
 
-/** Otherwise an option such as `--port` would be ignored. @throws {StartError} if there is any */
-export function refuseArguments([word]: readonly string[]): void {
+/** Rejects command-line arguments such as `--port`, which have no effect. @throws {StartError} if there is one */
+export function rejectArguments([word]: readonly string[]): void {
 	if (word === undefined) return;
 	throw new StartError(
-		`"${word}" is not understood here: settings come from the environment, such as PORT=8090 npm start; see the README.`,
+		`Unknown argument "${word}". Settings come from the environment, such as PORT=8090 npm start; see gateway/README.md.`,
 	);
 }
 
@@ -28,8 +28,8 @@ export interface HttpRejection {
 	readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An error that says how the request is answered that met it. */
-export class AnsweredError extends Error {
+/** Error with the HTTP response that it causes. */
+export class RejectedError extends Error {
 	readonly rejection: HttpRejection;
 
 	/** @param message for the log */
@@ -39,8 +39,8 @@ export class AnsweredError extends Error {
 	}
 }
 
-/** A request is refused: no defect. */
-export class HttpProblem extends AnsweredError {
+/** Rejected request; not a bug. */
+export class RequestError extends RejectedError {
 	constructor(status: number, detail: string, headers: HttpRejection["headers"] = {}) {
 		super(detail, { status, detail, headers });
 	}
@@ -86,21 +86,21 @@ export function sendProblem(response: ServerResponse, rejection: HttpRejection):
 }
 
 /** @param allow as in the `Allow` header */
-export function wrongMethod(method: string | undefined, allow: string): HttpRejection {
-	return { status: 405, detail: `${method} does not work here; ${allow} does.`, headers: { Allow: allow } };
+export function methodNotAllowed(method: string | undefined, allow: string): HttpRejection {
+	return { status: 405, detail: `${method} is not allowed here; use ${allow}.`, headers: { Allow: allow } };
 }
 
-/** For methods without a handler. */
-export function refuseMethod(allow: string) {
+/** Handler of methods without another one. */
+export function rejectMethod(allow: string) {
 	return (request: IncomingMessage, response: ServerResponse): void =>
-		sendProblem(response, wrongMethod(request.method, allow));
+		sendProblem(response, methodNotAllowed(request.method, allow));
 }
 
-/** Responds to a failed request; ends a response that has begun. */
-export type AnswerError = (error: unknown, response: ServerResponse) => void;
+/** Responds to a failed request; destroys a response that has begun. */
+export type SendError = (error: unknown, response: ServerResponse) => void;
 
-/** @param onError called with errors that are not the client's */
-export function createAnswerError(onError: (error: unknown) => void): AnswerError {
+/** @param onError called with errors of the gateway (5xx) */
+export function createSendError(onError: (error: unknown) => void): SendError {
 	return (error, response) => {
 		const rejection = rejectionOf(error);
 		if (rejection.status >= 500) onError(error);
@@ -110,14 +110,14 @@ export function createAnswerError(onError: (error: unknown) => void): AnswerErro
 }
 
 function rejectionOf(error: unknown): HttpRejection {
-	if (error instanceof AnsweredError) return error.rejection;
-	if (error instanceof URIError) return { status: 400, detail: "This address is not well formed." };
+	if (error instanceof RejectedError) return error.rejection;
+	if (error instanceof URIError) return { status: 400, detail: "The URL is malformed." };
 	if (["ENOSPC", "EDQUOT"].includes(errorCode(error) ?? ""))
 		return { status: 507, detail: "The gateway's disk is full; nothing was changed." };
 	// Errors with a status below 500, such as body-parser's, are the client's; others are sent without details.
 	const status = error instanceof Error && "status" in error ? Number(error.status) : 500;
-	if (status >= 400 && status < 500) return { status, detail: "This request cannot be read." };
-	return { status: 500, detail: "The gateway failed at this; its log says why." };
+	if (status >= 400 && status < 500) return { status, detail: "The request is malformed." };
+	return { status: 500, detail: "Internal error. See the gateway's log." };
 }
 
 /** Sends the rejection but does not end the response. */

@@ -34,8 +34,8 @@ export interface ParsedVariable<T> extends Variable {
 	readonly defaultText: string;
 }
 
-/** Defines a setting of one variable. */
-export function parsed<T>(
+/** Defines a setting read from one variable. */
+export function parsedSetting<T>(
 	name: string,
 	{ parse, form, defaultText, ...variable }: ParsedVariable<T>,
 ): Setting<T> {
@@ -43,59 +43,56 @@ export function parsed<T>(
 	return {
 		variables: { [name]: { ...shown, ...variable } },
 		read: (environment) => {
-			const text = given(environment, name) ?? defaultText;
+			const text = readVariable(environment, name) ?? defaultText;
 			const value = parse(text);
 			if (value !== undefined) return value;
-			throw new StartError(`${name} is "${text}"; set it to ${form}.`);
+			throw new StartError(`Invalid ${name} "${text}". Set it to ${form}.`);
 		},
 	};
 }
 
-/** Defines a setting that is `on` by default, and `off` otherwise. */
-export function switched(name: string, description: string): Setting<boolean> {
+/** Defines a setting that is `on` or `off`; default: `on`. */
+export function onOffSetting(name: string, description: string): Setting<boolean> {
 	const parse = (text: string) => (text === "on" || text === "off" ? text === "on" : undefined);
-	return parsed(name, { description, defaultText: "on", parse, form: "on or off" });
+	return parsedSetting(name, { description, defaultText: "on", parse, form: "on or off" });
 }
 
-/** Defines a setting that is a text, or undefined. */
-export function optionalText(name: string, description: string): Setting<string | undefined> {
-	return { variables: { [name]: { description } }, read: (environment) => given(environment, name) };
+/** Defines a setting of any text without a default. */
+export function optionalTextSetting(name: string, description: string): Setting<string | undefined> {
+	return { variables: { [name]: { description } }, read: (environment) => readVariable(environment, name) };
 }
 
 /**
  * Reads a variable without surrounding space, line breaks and byte order marks. @returns undefined if it is unset or blank
  * @throws {StartError} if the value is in quotes
  */
-export function given(environment: Environment, name: string): string | undefined {
-	const text = trimmed(environment, name);
-	// Docker's --env-file, for instance, keeps them: a folder would have them in its name.
-	if (/^(["']).*\1$/s.test(text ?? ""))
-		throw new StartError(`${name} is in quotes; set it to the same without them.`);
+export function readVariable(environment: Environment, name: string): string | undefined {
+	const text = readUnquoted(environment, name);
+	// Docker's --env-file keeps quotes, so that they would become part of a folder's name.
+	if (/^(["']).*\1$/s.test(text ?? "")) throw new StartError(`${name} is in quotes. Remove them.`);
 	return text;
 }
 
-/** Reads a variable as `given` does, but accepts quotes. */
-export function trimmed(environment: Environment, name: string): string | undefined {
+/** Reads a variable as `readVariable` does, but accepts quotes. */
+export function readUnquoted(environment: Environment, name: string): string | undefined {
 	return environment[name]?.trim() || undefined;
 }
 
 /** @throws {StartError} if one of these variables is set although the main one is not */
-export function refuseWithout(environment: Environment, main: string, others: readonly string[]): void {
-	const stray = others.find((name) => given(environment, name) !== undefined);
-	if (stray !== undefined) throw new StartError(`${stray} requires ${main}; set that too, or leave it out.`);
+export function rejectWithout(environment: Environment, main: string, others: readonly string[]): void {
+	const stray = others.find((name) => readVariable(environment, name) !== undefined);
+	if (stray !== undefined) throw new StartError(`${stray} requires ${main}.`);
 }
 
-/** @param what the file should be @returns undefined if the variable is not set @throws {StartError} */
-export function contentOf(environment: Environment, name: string, what: string): Buffer | undefined {
-	const path = given(environment, name);
+/** Reads the file named by a variable. @param what expected content @returns undefined if it is unset @throws {StartError} */
+export function readFileOf(environment: Environment, name: string, what: string): Buffer | undefined {
+	const path = readVariable(environment, name);
 	if (path === undefined) return undefined;
 	try {
 		requireRegularFile(statSync(path), path);
 		return readFileSync(path);
 	} catch (error) {
-		throw new StartError(
-			`${name} is "${path}", which cannot be read (${errorCode(error)}); set it to ${what}.`,
-		);
+		throw new StartError(`Cannot read "${path}" (${errorCode(error)}). Set ${name} to ${what}.`);
 	}
 }
 
@@ -110,7 +107,7 @@ export function serverUrl(name: string, text: string, protocols: readonly string
 	const decoded = (part: string) => {
 		const whole = percentDecoded(part);
 		if (whole !== undefined) return whole || undefined;
-		throw new StartError(`${name} has a % in its user name or password that is not written %25; correct it.`);
+		throw new StartError(`${name} has an unescaped % in its user name or password. Write it as %25.`);
 	};
 	return { url, username: decoded(url.username), password: decoded(url.password) };
 }

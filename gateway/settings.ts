@@ -12,7 +12,14 @@ import { cleanText, freeText } from "./api/text.js";
 import { ownZone, zoneNamed } from "./api/time-zone.js";
 import { parseReleaseKeys, type ReleaseKeys } from "./firmware/release-keys.js";
 import { StartError } from "./problem.js";
-import { contentOf, type Environment, given, parsed, type Setting, switched } from "./setting.js";
+import {
+	type Environment,
+	onOffSetting,
+	parsedSetting,
+	readFileOf,
+	readVariable,
+	type Setting,
+} from "./setting.js";
 import { logLevels } from "./telemetry/log.js";
 
 /** Host name or address to listen on. */
@@ -20,15 +27,15 @@ const host: Setting<string> = {
 	variables: {
 		HOST: {
 			byDefault: "`127.0.0.1`",
-			description: "the address to listen on; `0.0.0.0` for all networks",
+			description: "address to listen on; `0.0.0.0` for all networks",
 		},
 	},
-	read: (environment) => given(environment, "HOST") ?? "127.0.0.1",
+	read: (environment) => readVariable(environment, "HOST") ?? "127.0.0.1",
 };
 
 /** 0 to 65535; 0 takes any free one. */
-const port = parsed("PORT", {
-	description: "the port to listen on; `0` for any free one",
+const port = parsedSetting("PORT", {
+	description: "port to listen on; `0` for any free one",
 	defaultText: "8080",
 	parse: (text) => (/^\d+$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined),
 	form: "a whole number from 0 to 65535",
@@ -46,33 +53,34 @@ const tls: Setting<TlsFiles | undefined> = {
 	variables: {
 		TLS_CERT: {
 			description:
-				"a PEM file, for https and wss: the certificate, followed by those of its authorities in order; reloaded after a [renewal](operations.md#tls)",
+				"PEM file that enables https and wss: the certificate, followed by its chain in order; reloaded after a [renewal](operations.md#tls)",
 		},
 		TLS_KEY: {
 			description:
-				"a PEM file with its key. Boards need TLS 1.2, ECDHE, AES128-GCM-SHA256 and an unencrypted RSA or P-256 key; the gateway rejects others",
+				"PEM file with its key. Boards require TLS 1.2, ECDHE, AES128-GCM-SHA256 and an unencrypted RSA or P-256 key; the gateway rejects others",
 		},
 	},
 	read: (environment) => {
-		const [cert, key] = [given(environment, "TLS_CERT"), given(environment, "TLS_KEY")];
+		const [cert, key] = [readVariable(environment, "TLS_CERT"), readVariable(environment, "TLS_KEY")];
 		if (cert === undefined && key === undefined) return undefined;
 		if (cert !== undefined && key !== undefined) return { cert: resolve(cert), key: resolve(key) };
 		const missing = cert === undefined ? "TLS_CERT" : "TLS_KEY";
-		throw new StartError(`TLS_CERT and TLS_KEY belong together; set ${missing} too.`);
+		const present = cert === undefined ? "TLS_KEY" : "TLS_CERT";
+		throw new StartError(`${present} requires ${missing}.`);
 	},
 };
 
 const dataDir = folder(
 	"DATA_DIR",
 	"data",
-	"folder of the persistent data; with `NATS_URL`, of copies. A second gateway on the same folder is rejected",
+	"folder of the persistent data, or a cache with `NATS_URL`; one gateway per folder",
 );
 
 /** Folder of the catalog and images written by the release script. */
 const releasesDir = folder(
 	"RELEASES_DIR",
 	"releases",
-	"what `npm run release` writes; gateways that act as one need the same, shared or copied",
+	"folder that `npm run release` writes; a cluster needs the same releases at each gateway, shared or copied",
 );
 
 const deviceToken = tokens("DEVICE_TOKEN", "of devices");
@@ -83,17 +91,17 @@ const publicUrl: Setting<URL | undefined> = {
 	variables: {
 		PUBLIC_URL: {
 			description:
-				"the address that people and devices use, where a proxy stands before the gateway. Its host is an IPv4 address, or a name of letters, digits, dots and hyphens: firmware knows no others. Required where `HOST` is an IPv6 address",
+				"URL for people and devices, if the gateway is behind a proxy. Its host must be an IPv4 address or a name of letters, digits, dots and hyphens. Required if `HOST` is an IPv6 address",
 		},
 	},
 	read: (environment) => {
-		const text = given(environment, "PUBLIC_URL");
+		const text = readVariable(environment, "PUBLIC_URL");
 		if (text === undefined) return undefined;
 		const url = parseUrl(text);
 		if (url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !/[?#]/.test(url.href))
 			return url;
 		throw new StartError(
-			"PUBLIC_URL is not an address such as https://gateway.example; correct it or leave it out.",
+			"Invalid PUBLIC_URL. Set it to a URL such as https://gateway.example, or leave it out.",
 		);
 	},
 };
@@ -103,11 +111,11 @@ const trustProxy: Setting<TrustProxy | undefined> = {
 	variables: {
 		TRUST_PROXY: {
 			description:
-				"how many proxies stand before it, or their addresses (`127.0.0.1,10.0.0.0/8`), whose headers are [trusted](operations.md#proxies)",
+				"number of proxies whose headers are [trusted](operations.md#proxies), or their addresses (`127.0.0.1,10.0.0.0/8`)",
 		},
 	},
 	read: (environment) => {
-		const text = given(environment, "TRUST_PROXY");
+		const text = readVariable(environment, "TRUST_PROXY");
 		if (text === undefined) return undefined;
 		if (/^[1-9]\d?$/.test(text)) return (_address, hop) => hop < Number(text);
 		try {
@@ -118,7 +126,7 @@ const trustProxy: Setting<TrustProxy | undefined> = {
 			// Reported below.
 		}
 		throw new StartError(
-			`TRUST_PROXY is "${text}"; set it to the number of proxies before the gateway, or to their addresses, such as 127.0.0.1,10.0.0.0/8.`,
+			`Invalid TRUST_PROXY "${text}". Set it to the number of proxies in front of the gateway, or to their addresses, such as 127.0.0.1,10.0.0.0/8.`,
 		);
 	},
 };
@@ -128,39 +136,39 @@ export const releaseKeys: Setting<ReleaseKeys> = {
 	variables: {
 		RELEASE_KEYS: {
 			description:
-				"a PEM file with the public key by which firmware must be signed, or two; see [Signed firmware](firmware/README.md#signed-firmware)",
+				"PEM file with one or two public keys; firmware must be signed by one of them; see [Signed firmware](firmware/README.md#signed-firmware)",
 		},
 	},
 	read: (environment) => {
-		const pem = contentOf(environment, "RELEASE_KEYS", "a PEM file");
+		const pem = readFileOf(environment, "RELEASE_KEYS", "a PEM file");
 		if (!pem) return [];
 		try {
 			return parseReleaseKeys(pem.toString());
 		} catch (error) {
 			const why = error instanceof Error ? error.message : String(error);
-			const path = given(environment, "RELEASE_KEYS");
-			throw new StartError(`RELEASE_KEYS is "${path}", which cannot be used: ${why}.`);
+			const path = readVariable(environment, "RELEASE_KEYS");
+			throw new StartError(`Invalid RELEASE_KEYS "${path}": ${why}.`);
 		}
 	},
 };
 
-const maxUploadBytes = parsed("MAX_UPLOAD", {
-	description: "the largest image",
+const maxUploadBytes = parsedSetting("MAX_UPLOAD", {
+	description: "maximum size of an image",
 	defaultText: "16M",
 	parse: parseSize,
-	form: "a size in bytes, or such as 16M",
+	form: "a size such as 16M, or in bytes",
 });
 
-const logLevel = parsed("LOG_LEVEL", {
+const logLevel = parsedSetting("LOG_LEVEL", {
 	description: logLevels.map((level) => `\`${level}\``).join(", "),
 	defaultText: "info",
 	parse: (text) => logLevels.find((level) => level === text),
 	form: `one of ${logLevels.join(", ")}`,
 });
 
-const auth = switched("AUTH", "`off`: no tokens; on loopback only");
+const auth = onOffSetting("AUTH", "`off`: no tokens required; on loopback only");
 
-const imageCheck = switched("IMAGE_CHECK", "`off`: accepts any upload, for third-party firmware");
+const imageCheck = onOffSetting("IMAGE_CHECK", "`off`: accepts any upload, for third-party firmware");
 
 /** IANA name of the time zone of local times. */
 const timeZone: Setting<string> = {
@@ -172,7 +180,7 @@ const timeZone: Setting<string> = {
 		},
 	},
 	read: (environment) => {
-		const text = given(environment, "TZ");
+		const text = readVariable(environment, "TZ");
 		if (text === undefined) {
 			// ICU treats a blank TZ as an unknown zone.
 			if (process.env.TZ?.trim() === "") delete process.env.TZ;
@@ -181,7 +189,7 @@ const timeZone: Setting<string> = {
 		const zone = zoneNamed(text);
 		if (zone !== undefined) return zone;
 		throw new StartError(
-			`TZ is "${text}"; set it to a time zone such as Europe/Berlin, or leave it out for this computer's.`,
+			`Unknown time zone TZ "${text}". Set it to one such as Europe/Berlin, or leave it out for this computer's.`,
 		);
 	},
 };
@@ -191,15 +199,13 @@ const gatewayName: Setting<string | undefined> = {
 	variables: {
 		GATEWAY_NAME: {
 			byDefault: "its host and port",
-			description: "how logs, the page and the MQTT broker name this gateway; at most 64 characters",
+			description: "name of this gateway in logs, the dashboard and MQTT topics; at most 64 characters",
 		},
 	},
 	read: (environment) => {
-		const name = cleanText(given(environment, "GATEWAY_NAME") ?? "");
+		const name = cleanText(readVariable(environment, "GATEWAY_NAME") ?? "");
 		if (matches(freeText(64), name) && !/[\p{C}\p{Zl}\p{Zp}]/u.test(name)) return name || undefined;
-		throw new StartError(
-			"GATEWAY_NAME is longer than 64 characters or has some that cannot be shown; set it to such as hall-1.",
-		);
+		throw new StartError("Invalid GATEWAY_NAME. Set it to at most 64 printable characters, such as hall-1.");
 	},
 };
 
@@ -252,19 +258,19 @@ export function readSettings(environment: Environment): Settings {
 export const defaultSettings: Settings = Object.freeze(readSettings({}));
 
 /** Restricts a gateway without tokens to loopback. @throws {StartError} */
-export function requireSafe({ auth, host, trustProxy }: Settings): void {
+export function requireSafeAuth({ auth, host, trustProxy }: Settings): void {
 	if (!auth && !isLoopback(host))
 		throw new StartError(
-			`AUTH=off is for loopback alone, but HOST is ${host}; leave AUTH out, or set HOST to 127.0.0.1.`,
+			`AUTH=off requires a loopback HOST, but HOST is ${host}. Leave AUTH out, or set HOST to 127.0.0.1.`,
 		);
 	if (!auth && trustProxy)
 		throw new StartError(
-			"AUTH=off is for this machine alone, but TRUST_PROXY lets others in; leave out one of them.",
+			"AUTH=off and TRUST_PROXY are mutually exclusive: a proxy would give others access. Leave out one of them.",
 		);
 }
 
 function folder(name: string, byDefault: string, description: string): Setting<string> {
-	return parsed(name, {
+	return parsedSetting(name, {
 		description,
 		defaultText: byDefault,
 		parse: (text) => resolve(text),
@@ -280,18 +286,18 @@ function tokens(name: string, whose: string): Setting<string | undefined> {
 	return {
 		variables: {
 			[name]: {
-				byDefault: "made once",
-				description: `the token ${whose}: 16 to 512 characters, no space or comma; \`new,old\` while one is being replaced`,
+				byDefault: "generated",
+				description: `token ${whose}: 16 to 512 characters, no space or comma; \`new,old\` during a replacement`,
 			},
 		},
 		read: (environment) => {
-			const list = given(environment, name)
+			const list = readVariable(environment, name)
 				?.split(",")
 				.map((each) => each.trim());
 			if (!list) return undefined;
 			if (list.length <= 2 && list.every((each) => matches(token, each))) return list.join();
 			throw new StartError(
-				`${name} must be set to 16 to 512 letters, digits or signs without a space, or to two such with a comma between.`,
+				`Invalid ${name}. Set it to 16 to 512 letters, digits or signs without spaces, or to two such tokens separated by a comma.`,
 			);
 		},
 	};

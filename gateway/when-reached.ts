@@ -13,11 +13,14 @@ export interface Wait {
 	readonly onProblem: (sentence: string) => void;
 }
 
-/** Does work that needs the bus, again until the bus was reached. */
-export async function whenReached({ isClosed, onProblem }: Wait, work: () => Promise<void>): Promise<void> {
+/** Runs work that requires the bus, and repeats it until the bus was reached. */
+export async function retryUntilConnected(
+	{ isClosed, onProblem }: Wait,
+	work: () => Promise<void>,
+): Promise<void> {
 	let problem = "no answer";
 	const timer = setTimeout(() => {
-		onProblem(`NATS is not reached yet (${problem}).`);
+		onProblem(`NATS is not connected yet (${problem}).`);
 	}, longMs);
 	try {
 		while (!isClosed())

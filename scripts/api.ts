@@ -4,18 +4,18 @@ import { asyncApiDocument } from "./api/asyncapi.js";
 import { openApiDocument } from "./api/openapi.js";
 import { settingsDocument } from "./api/settings-table.js";
 import { writeDocument } from "./api/write.js";
-import { refuseWords, runCommand } from "./command-line/command.js";
+import { requireNoArguments, runCommand } from "./command-line/command.js";
 
 const usage = `Usage: npm run api
 
-Generates gateway/api/asyncapi.yaml from device/protocol/ and scripts/api/, and gateway/api/openapi.yaml from the route tables in
-gateway/api/, and the table of settings in gateway/README.md.`;
+Generates gateway/api/asyncapi.yaml from device/protocol/ and scripts/api/, gateway/api/openapi.yaml from the route tables in
+gateway/api/, and the settings table in gateway/README.md.`;
 
 await runCommand({
 	name: "api",
 	usage,
 	run: (words) => {
-		refuseWords(words);
+		requireNoArguments(words);
 		for (const { file, text } of [asyncApiDocument(), openApiDocument(), settingsDocument()])
 			console.log(writeDocument(file, text));
 	},

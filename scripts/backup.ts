@@ -19,10 +19,11 @@ import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
 const usage = `Usage: npm run backup -- file.tar.gz [--releases] [--passphrase-file file]
 
 Downloads a backup of a running gateway: tokens, devices with their labels, updates and crashes, rollouts, schedules, quiet
-hours, sounds, changes, replaced devices, and the file of webhooks. Settings of the environment are not in it. npm run restore brings it back.
+hours, sounds, audit log, replaced devices, and the webhooks file. It does not contain environment variables. Restore it with
+npm run restore.
 
-  --releases               with the images of releases and of the upload
-  --passphrase-file file   encrypts tokens and webhooks, which the file otherwise holds as they are, with its first line
+  --releases               include the images of releases and of the upload
+  --passphrase-file file   encrypt tokens and webhooks with the first line of this file; default: not encrypted
   --gateway                default http://127.0.0.1:8080
 
 The monitor token is MONITOR_TOKEN, or that in the data folder (DATA_DIR, or data) of the gateway on this computer.`;
@@ -39,20 +40,20 @@ async function run(words: readonly string[]): Promise<void> {
 	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
 	const [path] = positionals;
 	if (path === undefined || positionals.length > 1)
-		throw new UsageError("Name one file, such as backup.tar.gz.");
-	if (existsSync(path)) throw new UsageError(`${path} is there already: name another file.`);
+		throw new UsageError("Specify one file, such as backup.tar.gz.");
+	if (existsSync(path)) throw new UsageError(`${path} already exists. Specify another file.`);
 	const passphrase = readPassphrase(values["passphrase-file"]);
 	const scrypt = passphrase === undefined ? undefined : makeScrypt();
 	const key = passphrase && scrypt && keyOf(spellingsOf(passphrase)[0], scrypt);
 	const gateway = new GatewayClient(values.gateway);
 	const reader = new ArchiveReader(gateway.downloadBackup(values.releases === true));
 	const bytes = await write(path, reader, scrypt, key || undefined);
-	print(`${path} has ${reader.about?.files.length} files in ${(bytes / 1e6).toFixed(1)} MB.`);
+	print(`${path}: ${reader.about?.files.length} files, ${(bytes / 1e6).toFixed(1)} MB.`);
 	const { skipped = [] } = reader.about ?? {};
-	if (skipped.length > 0) print(`Not in it, as the gateway does not use it: ${skipped.join(", ")}.`);
+	if (skipped.length > 0) print(`Skipped, since the gateway does not use it: ${skipped.join(", ")}.`);
 	if (!key)
 		print(
-			"It holds the tokens of all devices and people as they are, and only you can read it (mode 0600): keep it so, or use --passphrase-file.",
+			"It contains unencrypted tokens of all devices and people, readable by you only (mode 0600). Keep it private, or use --passphrase-file.",
 		);
 }
 

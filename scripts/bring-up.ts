@@ -29,24 +29,24 @@ async function run(words: readonly string[]): Promise<void> {
 	});
 	const person = new Terminal();
 	try {
-		await board.reach();
-		await lead(board, person, given);
+		await board.waitUntilReady();
+		await runAll(board, person, given);
 	} catch (error) {
 		const last = log.slice(-shownLines).join("\n");
-		throw new Error(`${messageOf(error)}${last && `\nThe board's last lines:\n${last}`}`);
+		throw new Error(`${messageOf(error)}${last && `\nLast lines of the board:\n${last}`}`);
 	} finally {
 		person.close();
 		connection.close();
 	}
 }
 
-async function lead(
+async function runAll(
 	board: BringUpBoard,
 	person: Terminal,
 	{ target, steps: chosen }: ReturnType<typeof readArguments>,
 ): Promise<void> {
 	const { host, model } = target;
-	const { mac_address: macAddress } = await board.ask("about", {});
+	const { mac_address: macAddress } = await board.request("about", {});
 	const pins = await readPins(target);
 	const file = fileName(macAddress);
 	// Saved after each step, in case the cable is unplugged.
@@ -56,9 +56,9 @@ async function lead(
 	};
 	const results = await runSteps({ board, person, target, model, pins }, chosen, save);
 	save(results);
-	person.tell(`\n${table(results)}\n\nAll of it is in ${file}.`);
+	person.print(`\n${table(results)}\n\nResults: ${file}`);
 	const toChange = changes(results, host);
-	if (toChange) person.tell(`\nWhat to change for this board:\n\n${toChange}`);
-	if (host !== "qemu") person.tell(`\nTo write the firmware again: npm run flash -- ${host} keep`);
+	if (toChange) person.print(`\nRequired changes for this board:\n\n${toChange}`);
+	if (host !== "qemu") person.print(`\nRestore the firmware with: npm run flash -- ${host} keep`);
 	if (results.some(({ outcome }) => outcome === "failed")) process.exitCode = 1;
 }

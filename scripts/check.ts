@@ -2,22 +2,22 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { checkBudget, roomsOf } from "./check/budget.js";
+import { checkBudget, measureFolders } from "./check/budget.js";
 import { findFragments } from "./check/comments.js";
-import { refuseWords, runCommand } from "./command-line/command.js";
+import { requireNoArguments, runCommand } from "./command-line/command.js";
 import { projectFolder } from "./command-line/project.js";
 import { runSteps, type Step } from "./command-line/steps.js";
 
 const usage = `Usage: npm run check
 
 Checks lint and format, the types of each folder with a tsconfig.json, comments that start with a fragment such as "Of", and
-the lines of code of each folder that "budget" in package.json names: too many are a warning, and with CI=true an error from
-2 % above. Reports all failures.`;
+the lines of code of each folder in "budget" of package.json. Exceeding the budget is a warning; with CI=true, exceeding it by
+2 % is an error. Reports all failures.`;
 
 await runCommand({ name: "check", usage, run });
 
 async function run(words: readonly string[]): Promise<void> {
-	refuseWords(words);
+	requireNoArguments(words);
 	const hasColors = process.stdout.isTTY === true;
 	const tool = (name: string) => join(projectFolder, "node_modules/.bin", name);
 	const lint: Step = {
@@ -34,7 +34,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const isDone = await runSteps([lint, ...types], (text) => console.log(text));
 	const { budget } = JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8"));
 	const isCi = ["true", "1"].includes(process.env.CI ?? "");
-	const { text, isFailed } = checkBudget(roomsOf(budget, projectFolder), isCi);
+	const { text, isFailed } = checkBudget(measureFolders(budget, projectFolder), isCi);
 	const fragments = findFragments(projectFolder, ["device", "gateway", "hosts", "scripts", "test"]);
 	console.log([...fragments, text].join("\n"));
 	if (!isDone || isFailed || fragments.length > 0) process.exitCode = 1;

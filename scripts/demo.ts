@@ -6,7 +6,7 @@ import { createDashboard } from "../gateway/dashboard/extension.js";
 import type { CreateExtension } from "../gateway/extension.js";
 import { loadExtensions } from "../gateway/extensions.js";
 import { Gateway } from "../gateway/gateway.js";
-import { refuseArguments } from "../gateway/problem.js";
+import { rejectArguments } from "../gateway/problem.js";
 import { readSettings } from "../gateway/settings.js";
 import { createLog } from "../gateway/telemetry/log.js";
 import { printableLines } from "../gateway/telemetry/printable.js";
@@ -20,14 +20,14 @@ import { DemoApi } from "./demo/routes.js";
 
 const usage = `Usage: npm run demo
 
-Runs a gateway and a virtual device of each model. Settings come from the environment, as for npm start; see gateway/README.md.`;
+Runs a gateway and a virtual device of each model. It is configured by environment variables like npm start; see gateway/README.md.`;
 
 const toTry = `Try next, on the page of a device:
-  1. Controls: turn the volume, color the ring, press Identify.
-  2. Board: hold a button, dim the light, take the device out of Wi-Fi's range, cut its power.
-  3. Board: "Hear it in this browser" plays its speaker; press Play, or "Announce…" a text.
-  4. Board: "Make and install" makes a release of this checkout and updates the device to it.
-  5. Change the firmware, such as volumeStep in device/rules.ts, and make and install that.`;
+  1. Controls: change the volume and the color of the ring, press Flash light.
+  2. Board: hold a button, dim the light, take the device out of Wi-Fi range, cut its power.
+  3. Board: "Listen in this browser" plays its speaker; press Play, or "Announce…" a text.
+  4. Board: "Build and install" builds a release of this checkout and updates the device.
+  5. Change the firmware, for example volumeStep in device/rules.ts, and build and install it.`;
 
 const pageEntry = fileURLToPath(new URL("demo/page/main.tsx", import.meta.url));
 const createDemoPage: CreateExtension = (core) => createDashboard(core, pageEntry);
@@ -35,7 +35,7 @@ const createDemoPage: CreateExtension = (core) => createDashboard(core, pageEntr
 await runCommand({ name: "demo", usage, run });
 
 async function run(words: readonly string[]): Promise<void> {
-	refuseArguments(words);
+	rejectArguments(words);
 	const environment = { ...process.env, LOG_LEVEL: process.env.LOG_LEVEL?.trim() || "warn" };
 	const settings = readSettings(environment);
 	const devices: VirtualDevice[] = [];
@@ -86,7 +86,7 @@ async function run(words: readonly string[]): Promise<void> {
 	console.log(`Devices    ${devices.map((device) => device.deviceId).join(", ")}`);
 	console.log(`Dashboard  ${settings.auth ? loginUrl : url}`);
 	console.log(toTry);
-	console.log("Ctrl-C ends all of it.");
+	console.log("Press Ctrl-C to stop.");
 }
 
 function startDevice(
@@ -108,7 +108,7 @@ function startDevice(
 		},
 		restartsAfterCrash: true,
 		onCrash: (exit) =>
-			console.error(printableLines(`${deviceId} crashed, and restarts: ${describeExit(exit)}`)),
-		onExit: (exit) => console.error(printableLines(`${deviceId} ended: ${describeExit(exit)}`)),
+			console.error(printableLines(`${deviceId} crashed, restarting:  ${describeExit(exit)}`)),
+		onExit: (exit) => console.error(printableLines(`${deviceId} exited:  ${describeExit(exit)}`)),
 	});
 }

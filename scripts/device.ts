@@ -19,9 +19,12 @@ import { builtInReleaseKeys } from "./command-line/release-keys.js";
 
 const usage = `Usage: npm run device -- --model ${modelNames.join("|")} [--gateway ws://127.0.0.1:8080/device | --discover] [--serial a1b2c3] [--restart]
 
-Runs a virtual device, with --restart also after a crash, which reads JSON lines such as ${inputExamples}
-With --discover it finds its gateway by multicast DNS, for which the gateway needs HOST=0.0.0.0, and keeps the address, as a board does.
-The device token is DEVICE_TOKEN, or that in the data folder (DATA_DIR, or data) of the gateway on this computer.`;
+Runs a virtual device. It reads JSON lines from standard input, such as ${inputExamples}
+
+  --discover   find the gateway by mDNS (requires HOST=0.0.0.0 on the gateway) and store its address, like a board
+  --restart    restart after a crash
+
+The device token is read from DEVICE_TOKEN, or from the data folder (DATA_DIR, default data) of the gateway on this computer.`;
 
 const options = {
 	model: { type: "string" },
@@ -36,12 +39,13 @@ await runCommand({ name: "device", usage, options: Object.keys(options), run });
 async function run(words: readonly string[]): Promise<void> {
 	const { values } = parseArgs({ args: [...words], options });
 	const { discover, serial, restart } = values;
-	if (discover && values.gateway !== undefined) throw new UsageError("--discover excludes --gateway");
+	if (discover && values.gateway !== undefined)
+		throw new UsageError("--discover cannot be combined with --gateway.");
 	const gateway = discover ? "" : (values.gateway ?? "ws://127.0.0.1:8080/device");
 	const model = findModel(values.model);
-	if (!model) throw new UsageError(`--model must be ${modelNames.join(" or ")}`);
+	if (!model) throw new UsageError(`--model must be ${modelNames.join(" or ")}.`);
 	if (serial !== undefined && !/^[0-9a-f]{6}$/i.test(serial))
-		throw new UsageError("--serial must be six hex digits");
+		throw new UsageError("--serial must be six hexadecimal digits.");
 	try {
 		if (!discover) parseGatewayUrl(gateway);
 	} catch (error) {
@@ -78,14 +82,14 @@ async function start({ model, gateway, serial, restart }: StartOptions): Promise
 		restartsAfterCrash: restart,
 		onTrace: (text) => process.stdout.write(printableLines(text)),
 		onBoot: ({ version, slot, resetReason }) =>
-			console.log(`the boot loader starts ${version} from slot ${slot} (${resetReason})`),
+			console.log(`Boot loader: starting ${version} from slot ${slot} (${resetReason})`),
 		onExit: (exit) => {
 			console.error(printableLines(describeExit(exit)));
 			if (exit.stack) console.error(printableLines(exit.stack));
 			process.exit(exit.status || 1);
 		},
 	});
-	console.log(`${device.deviceId} runs; control it with JSON lines: ${inputExamples}`);
+	console.log(`${device.deviceId} is running. Control it with JSON lines such as ${inputExamples}`);
 	createInterface({ input: process.stdin }).on("line", (line) => {
 		if (line.trim() === "") return;
 		try {

@@ -18,13 +18,13 @@ await runCommand({ name: "flash", usage, options, run });
 
 async function run(words: readonly string[]): Promise<void> {
 	const problems = new Problems();
-	const { model, settings, port: asked, ...options } = readArguments(words, problems);
+	const { model, settings, port: requestedPort, ...options } = readArguments(words, problems);
 	const sdk = needBoardTools(problems, options);
-	const found = problems.need(findPort(thisMachine(), asked ?? process.env.UPLOAD_PORT));
+	const found = problems.need(findPort(thisMachine(), requestedPort ?? process.env.UPLOAD_PORT));
 	if (problems.areFound || !model || !sdk || !found) throw problems.asError();
 	const { what: port } = found;
 	const version = packageVersion();
-	console.log(`Building the firmware ${version} of ${model}; the first time takes several minutes.`);
+	console.log(`Building firmware ${version} for ${model}. The first build takes several minutes.`);
 	await flashBoard({
 		sdk,
 		model,
@@ -34,14 +34,16 @@ async function run(words: readonly string[]): Promise<void> {
 		port,
 		outputFolder: join(projectFolder, ".cache", "esp32"),
 		onBuilt: () =>
-			console.log(`Writing it to the board at ${port}, ${settings ? "with" : "without"} settings.`),
+			console.log(
+				`Writing firmware ${settings ? "and settings" : "without settings"} to the board at ${port}.`,
+			),
 	});
-	console.log(`${model} ${version} is on the board, which starts. Waiting until it has joined its gateway:`);
-	const { isJoined, text } = await watchFirstStart({
+	console.log(`${model} ${version} installed. Waiting for the board to connect to its gateway:`);
+	const { isConnected, text } = await watchFirstStart({
 		path: port,
 		timeoutMs: joinMs,
 		onLine: (line) => print(`  ${line}`),
 	});
 	print(text);
-	if (!isJoined) process.exitCode = 1;
+	if (!isConnected) process.exitCode = 1;
 }

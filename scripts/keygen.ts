@@ -10,19 +10,18 @@ import { projectFolder } from "./command-line/project.js";
 
 const usage = `Usage: npm run keygen -- ../release-key.pem
 
-Makes a key of ECDSA P-256 that signs releases, readable by you alone, in a folder outside of this repository, and beside it
-the file with its public half, release-key.public.pem. Existing files are never overwritten.`;
+Generates an ECDSA P-256 key pair for signing releases in a folder outside of this repository: the private key, readable by you
+only, and release-key.public.pem. Existing files are never overwritten.`;
 
 await runCommand({ name: "keygen", usage, run });
 
 function run(words: readonly string[]): void {
 	const { positionals } = parseArgs({ args: [...words], allowPositionals: true });
 	const [name] = positionals;
-	if (name === undefined || positionals.length > 1) throw new UsageError("The file of the key is missing.");
+	if (name === undefined || positionals.length > 1) throw new UsageError("Specify the file of the key.");
 	const file = locate(name);
 	const publicFile = file.replace(/(\.pem)?$/, ".public.pem");
-	if (existsSync(publicFile))
-		throw new Error(`${publicFile} exists; it is left as it is. Choose another name.`);
+	if (existsSync(publicFile)) throw new Error(`${publicFile} already exists. Choose another name.`);
 	const { privateKey, publicKey } = generateKeyPairSync("ec", {
 		namedCurve: "P-256",
 		privateKeyEncoding: { type: "pkcs8", format: "pem" },
@@ -30,27 +29,27 @@ function run(words: readonly string[]): void {
 	});
 	write(file, privateKey, 0o600);
 	write(publicFile, publicKey, 0o644);
-	console.log(`The private key is in ${file}: keep it and a copy of it where only you can read them.
-Sign with it: npm run release -- 1.4.0 --key ${file}
+	console.log(`Private key: ${file}. Keep it and a backup of it where only you can read them.
+Sign a release: npm run release -- 1.4.0 --key ${file}
 
-The public key is in ${publicFile}:
+Public key: ${publicFile}
 
 ${publicKey}
-Set RELEASE_KEYS=${publicFile} for npm start, so that the gateway refuses other firmware, and for
-npm run flash, device, simulator and qemu, so that their firmware does. Releases signed with --key bring it along.`);
+Set RELEASE_KEYS=${publicFile} for npm start, so that the gateway rejects other firmware, and for
+npm run flash, device, simulator and qemu, so that their firmware does. Releases signed with --key include it.`);
 }
 
 /** Resolves a file in an existing folder. @throws Error if the folder is in the repository */
 function locate(name: string): string {
 	const path = resolve(name);
 	const folder = dirname(path);
-	if (!existsSync(folder)) throw new Error(`The folder ${folder} is missing; make it first.`);
-	// A symbolic link may lead into it.
+	if (!existsSync(folder)) throw new Error(`Folder ${folder} not found. Create it first.`);
+	// A symbolic link may lead into the repository.
 	const file = join(realpathSync(folder), path.slice(folder.length));
 	const fromProject = relative(realpathSync(projectFolder), file);
 	if (!fromProject.startsWith(".."))
 		throw new Error(
-			`${file} is in the repository, from where it might be published; choose a place outside of it.`,
+			`${file} is in the repository, where it could be published. Choose a folder outside of it.`,
 		);
 	return file;
 }
@@ -62,8 +61,6 @@ function write(file: string, content: string, mode: number): void {
 		chmodSync(file, mode);
 	} catch (error) {
 		if (errorCode(error) !== "EEXIST") throw error;
-		throw new Error(
-			`${file} exists; it is left as it is, since devices may need what it signs. Choose another name.`,
-		);
+		throw new Error(`${file} already exists and devices may rely on it. Choose another name.`);
 	}
 }

@@ -2,21 +2,21 @@
 
 import { parseArgs } from "node:util";
 import { WebSocket } from "ws";
-import { deviceId as deviceIdSchema, longestLogSeconds, uplinks } from "../device/protocol/messages.js";
+import { deviceId as deviceIdSchema, maxLogSeconds, uplinks } from "../device/protocol/messages.js";
 import { isRecord, matches } from "../device/protocol/schema.js";
 import { newLines } from "../gateway/api/client/trace-lines.js";
-import { sentence, thereAre } from "../gateway/api/client/words.js";
+import { listNames, sentence } from "../gateway/api/client/words.js";
 import { print, runCommand, UsageError, wholeNumber } from "./command-line/command.js";
 import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
 
-const usage = `Usage: npm run log -- dev-1-a1b2c3 [--gateway http://127.0.0.1:8080] [--seconds ${longestLogSeconds}]
+const usage = `Usage: npm run log -- dev-1-a1b2c3 [--gateway http://127.0.0.1:8080] [--seconds ${maxLogSeconds}]
 
-Prints what the firmware of a device traces, from the last 2 KB on, until the seconds are over or Ctrl-C. The monitor token is
-MONITOR_TOKEN, or that in the data folder (DATA_DIR, or data) of the gateway on this computer.`;
+Prints the trace output of a device's firmware, starting with the last 2 KB, until the time is over or Ctrl-C. The monitor token
+is read from MONITOR_TOKEN, or from the data folder (DATA_DIR, default data) of the gateway on this computer.`;
 
 const options = {
 	gateway: gatewayOption,
-	seconds: { type: "string", default: String(longestLogSeconds) },
+	seconds: { type: "string", default: String(maxLogSeconds) },
 } as const;
 
 /** Request id of the subscription. */
@@ -27,10 +27,10 @@ await runCommand({ name: "log", usage, options: Object.keys(options), run });
 async function run(words: readonly string[]): Promise<void> {
 	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
 	const [deviceId] = positionals;
-	if (positionals.length > 1) throw new UsageError("One device at a time.");
+	if (positionals.length > 1) throw new UsageError("Specify one device.");
 	if (!matches(deviceIdSchema, deviceId))
-		throw new UsageError(deviceId ? `"${deviceId}" is not a device id.` : "The device id is missing.");
-	const seconds = wholeNumber("--seconds", values.seconds, 1, longestLogSeconds);
+		throw new UsageError(deviceId ? `"${deviceId}" is not a device id.` : "Specify a device id.");
+	const seconds = wholeNumber("--seconds", values.seconds, 1, maxLogSeconds);
 	await printLog(new GatewayClient(values.gateway), deviceId, seconds);
 }
 
@@ -44,14 +44,14 @@ function printLog(gateway: GatewayClient, deviceId: string, seconds: number): Pr
 	const endsAt = Date.now() + seconds * 1000;
 	const socket = gateway.openMonitor();
 	let last: string | undefined;
-	const ask = (level: "info" | "off") => {
+	const setLog = (level: "info" | "off") => {
 		const left = Math.ceil((endsAt - Date.now()) / 1000);
-		const payload = { command: "set_log", level, seconds: Math.max(0, Math.min(left, longestLogSeconds)) };
+		const payload = { command: "set_log", level, seconds: Math.max(0, Math.min(left, maxLogSeconds)) };
 		socket.send(JSON.stringify({ type: "control_device", targetId: deviceId, payload }));
 	};
 	return new Promise((resolve, reject) => {
 		const end = () => {
-			if (socket.readyState === WebSocket.OPEN) ask("off");
+			if (socket.readyState === WebSocket.OPEN) setLog("off");
 			socket.close();
 			resolve();
 		};
@@ -62,20 +62,19 @@ function printLog(gateway: GatewayClient, deviceId: string, seconds: number): Pr
 		socket.on("close", (code) => {
 			clearTimeout(timer);
 			process.removeListener("SIGINT", end);
-			reject(new Error(`The gateway ended the connection (${code}).`));
+			reject(new Error(`Connection closed by the gateway (code ${code}).`));
 		});
 		socket.on("message", (data) => {
 			const frame: unknown = JSON.parse(data.toString());
 			if (!isRecord(frame)) return;
-			// A gateway whose monitors cannot subscribe sends them everything.
-			if (frame.requestId === subscribing) return ask("info");
+			if (frame.requestId === subscribing) return setLog("info");
 			if (frame.type === "error") {
 				rejectionOf(gateway, deviceId, frame)
 					.then(reject, reject)
 					.finally(() => socket.close());
 				return;
 			}
-			if (isConnectionOf(deviceId, frame)) return ask("info");
+			if (isConnectionOf(deviceId, frame)) return setLog("info");
 			if (frame.deviceId !== deviceId || !matches(uplinks.log, frame.message)) return;
 			const lines = newLines({ last: last === undefined ? undefined : { text: last } }, frame.message);
 			last = lines.at(-1) ?? last;
@@ -95,7 +94,7 @@ async function rejectionOf(
 	if (code !== "unknown_target") return new Error(sentence(String(message)));
 	const { devices } = await gateway.request("GET /api/devices");
 	const ids = devices.map((each) => each.deviceId);
-	return new Error(`No device is called ${deviceId}; ${thereAre("device", ids)}.`);
+	return new Error(`Device ${deviceId} not found; ${listNames("device", ids)}.`);
 }
 
 /** Whether the frame reports a reconnect of the device. */

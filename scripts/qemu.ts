@@ -27,18 +27,18 @@ async function run(words: readonly string[]): Promise<void> {
 	const isKept = given.mode === "keep";
 	const sdk = isKept ? undefined : needBoardTools(problems, given);
 	if (isKept && !existsSync(flashFile))
-		problems.add("There is no flash to keep yet: run it with --gateway, and without keep.");
+		problems.add("No flash to keep yet. Run it with --gateway and without keep first.");
 	const found = given.mode === "build" ? undefined : problems.need(findQemu(thisMachine()));
 	if (problems.areFound) throw problems.asError();
 	if (sdk) {
 		const { version = packageVersion() } = given;
-		console.log(`Building the firmware ${version} for QEMU; the first time takes several minutes.`);
+		console.log(`Building firmware ${version} for QEMU. The first build takes several minutes.`);
 		await buildBoard({ sdk, model, host, version, releaseKeys: builtInReleaseKeys(), outputFolder });
 	}
 	for (const remark of given.remarks) console.log(remark);
-	if (!found) return console.log(`The image is ${join(built.folder, "xs_esp32.bin")}.`);
+	if (!found) return console.log(`Image: ${join(built.folder, "xs_esp32.bin")}`);
 	writeFlash(given);
-	console.log("Starting QEMU. Ctrl-C ends it; the next run with keep continues with its flash.");
+	console.log("Starting QEMU. Press Ctrl-C to stop; run it with keep to continue with the same flash.");
 	const child = startQemu(found.what, flashFile);
 	child.stdout.pipe(process.stdout);
 	process.stdin.pipe(child.stdin);
@@ -47,7 +47,7 @@ async function run(words: readonly string[]): Promise<void> {
 	process.on("SIGTERM", () => child.kill("SIGTERM"));
 	const code = await exitCodeOf(child);
 	process.stdin.pause();
-	if (code) throw new Error(`QEMU ended with ${code}.`);
+	if (code) throw new Error(`QEMU exited with ${code}.`);
 }
 
 function writeFlash({ mode, settings }: QemuArguments): void {

@@ -14,7 +14,7 @@ import { anyVersionFlag } from "./moddable/sdk.js";
 import {
 	addRelease,
 	type InstallableImage,
-	ReleaseRefused,
+	ReleaseError,
 	readCatalog,
 	requireNew,
 } from "./release/folder.js";
@@ -23,17 +23,17 @@ import { prepareSigning } from "./release/signing.js";
 
 const usage = `Usage: npm run release -- <version> [--channel beta] [--key release-key.pem] [--notes "what is new"] [--allow-dirty] [--any-version]
 
-Builds the images of a version, such as 1.4.0 or 1.5.0-rc.1, and adds them to RELEASES_DIR, or releases. Images for virtual
-devices are always built, those for boards and QEMU where the Moddable SDK and ESP-IDF are found. Devices that run one of the three
-releases before it download a patch instead of the image, where it is less than half as large.
+Builds the images of a version, such as 1.4.0 or 1.5.0-rc.1, and adds them to RELEASES_DIR (default releases). Images for boards
+and QEMU are built only if the Moddable SDK and ESP-IDF are found, those for virtual devices always. Devices with one of the three
+previous releases download a patch instead of the image if it is less than half as large.
 
-  --channel       such as beta; by default stable, and none for a pre-release. A standing rollout goes on to each later release
-                  of its channel; devices that ask for the latest release get that of stable
-  --key           signs the images; their firmware then takes only what is signed by a key of RELEASE_KEYS, a file with one or
-                  two public keys, by default that of this key alone (npm run keygen makes one)
-  --notes         shown with the release
-  --allow-dirty   releases although there are changes that are not committed
-  --any-version   builds images for boards also with another Moddable SDK or ESP-IDF than npm run doctor asks for`;
+  --channel       channel such as beta; default: stable, or none for a prerelease. Standing rollouts follow the releases of their
+                  channel; devices that request the latest release get the one of stable
+  --key           private key that signs the images (see npm run keygen). Their firmware then accepts only firmware signed by a key
+                  in RELEASE_KEYS, a file with one or two public keys; default: the public key of this key
+  --notes         release notes
+  --allow-dirty   allow uncommitted changes
+  --any-version   allow other versions of the Moddable SDK and ESP-IDF than npm run doctor requires`;
 
 const options = {
 	channel: { type: "string" },
@@ -48,7 +48,7 @@ await runCommand({ name: "release", usage, options: Object.keys(options), run })
 async function run(words: readonly string[]): Promise<void> {
 	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
 	const [version] = positionals;
-	if (version === undefined || positionals.length > 1) throw new UsageError("One version is needed.");
+	if (version === undefined || positionals.length > 1) throw new UsageError("Specify one version.");
 	const { channel, key, notes, "allow-dirty": allowDirty } = values;
 	const { releasesDir } = readSettings({ RELEASES_DIR: process.env.RELEASES_DIR });
 	requireNew(await readCatalog(releasesDir), { version, channel });
@@ -64,7 +64,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const problems = new Problems();
 	const sdk = needBoardTools(problems, { isAnyVersion: values[anyVersionFlag] });
 	if (problems.areFound || !sdk)
-		console.log(`Without images for boards and QEMU: ${problems.asError().message}`);
+		console.log(`Skipping images for boards and QEMU: ${problems.asError().message}`);
 	else
 		images.push(...(await buildReleaseImages(join(projectFolder, ".cache"), { sdk, version, releaseKeys })));
 
@@ -76,16 +76,16 @@ async function run(words: readonly string[]): Promise<void> {
 	for (const { model, chip, path, size, patches = [] } of release?.images ?? []) {
 		console.log(`${model} (${chip})  ${path}  ${size} bytes`);
 		for (const { from_version: from, size: patch } of patches)
-			console.log(`  for devices that run ${from}: ${patch} bytes (${((patch / size) * 100).toFixed(1)} %)`);
+			console.log(`  patch from ${from}: ${patch} bytes (${((patch / size) * 100).toFixed(1)} %)`);
 	}
 	console.log(
 		sign
-			? `It is signed, and carries ${signing.releaseKeys.length === 1 ? "one public key" : "two public keys"}.`
-			: "It is not signed (--key), and a device that runs it takes any firmware.",
+			? `Signed; contains ${signing.releaseKeys.length === 1 ? "one public key" : "two public keys"}.`
+			: "Not signed (--key): devices that run it accept any firmware.",
 	);
 	const named = channelOf({ version, channel });
 	const where = `${releasesDir}${named === undefined ? "" : `, channel ${named}`}`;
-	console.log(`Release ${version} is in ${where}; the latest is ${catalog.latest ?? "none"}.`);
+	console.log(`Added release ${version} to ${where}. Latest release: ${catalog.latest ?? "none"}.`);
 }
 
 /** Requires that the release can be traced to a commit. @throws ReleaseError */
@@ -98,12 +98,10 @@ function requireCleanTree(): void {
 			stdio: ["ignore", "pipe", "ignore"],
 		});
 	} catch {
-		throw new ReleaseRefused(
-			"this is not a git checkout, so the release could not be found by its commit; use --allow-dirty to release anyway",
+		throw new ReleaseError(
+			"Not a git checkout, so the release cannot be traced to a commit. Use --allow-dirty to release anyway.",
 		);
 	}
 	if (changes !== "")
-		throw new ReleaseRefused(
-			`there are changes that are not committed; commit them, or use --allow-dirty:\n${changes}`,
-		);
+		throw new ReleaseError(`Uncommitted changes. Commit them, or use --allow-dirty:\n${changes}`);
 }

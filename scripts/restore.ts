@@ -14,10 +14,10 @@ import { print, runCommand, UsageError } from "./command-line/command.js";
 
 const usage = `Usage: npm run restore -- file.tar.gz [--passphrase-file file]
 
-Makes DATA_DIR, or data, of a file that npm run backup has made; images go to RELEASES_DIR, or releases. Both must be missing or
-empty, as must be the servers of NATS_URL, if it is set. It first checks the whole file; what fails leaves nothing.
+Restores a file created by npm run backup to DATA_DIR (default data), and images to RELEASES_DIR (default releases). Both folders
+must be missing or empty, as must the servers of NATS_URL, if set. The whole file is verified first; a failure changes nothing.
 
-  --passphrase-file file   its first line decrypts tokens and webhooks`;
+  --passphrase-file file   decrypt tokens and webhooks with the first line of this file`;
 
 const options = { "passphrase-file": { type: "string" } } as const;
 
@@ -26,28 +26,28 @@ await runCommand({ name: "restore", usage, options: Object.keys(options), run })
 async function run(words: readonly string[]): Promise<void> {
 	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
 	const [path] = positionals;
-	if (path === undefined || positionals.length > 1) throw new UsageError("Name the one file to restore.");
-	if (!existsSync(path)) throw new UsageError(`There is no file ${path}.`);
+	if (path === undefined || positionals.length > 1) throw new UsageError("Specify one file to restore.");
+	if (!existsSync(path)) throw new UsageError(`File ${path} not found.`);
 	const passphrase = readPassphrase(values["passphrase-file"]);
 	const settings = readSettings(process.env);
 	const { dataDir, releasesDir } = settings;
 	const isShared = await requireUnusedServers();
 	const archive = createReadStream(path);
 	const about = await restore({ archive, dataDir, releasesDir, passphrase, disk: fs, onProblem: print });
-	print(`${dataDir} is as it was at ${about.createdAt}, with gateway ${about.gateway}: ${describe(about)}.`);
+	print(`Restored ${dataDir} to ${about.createdAt}, gateway ${about.gateway}: ${describe(about)}.`);
 	if (process.getuid?.() === 0 && (await fs.stat(dataDir)).uid === 0)
 		print(
-			`${dataDir} belongs to root: give it to the gateway's user, if that is another one and not systemd's.`,
+			`${dataDir} is owned by root. Change the owner if the gateway runs as another user, unless systemd manages it.`,
 		);
 	const hasImages = about.files.some(({ name }) => name.startsWith("releases/"));
-	if (!hasImages) print("No images are in it: RELEASES_DIR must have those of rollouts that go on.");
+	if (!hasImages) print("The backup contains no images. RELEASES_DIR must contain those of active rollouts.");
 	if (about.files.some(({ name }) => name.startsWith("data/webhooks.json")))
-		print(`Webhooks need WEBHOOKS_FILE=${dataDir}/webhooks.json.`);
+		print(`Webhooks require WEBHOOKS_FILE=${dataDir}/webhooks.json.`);
 	if (isShared)
 		print(
-			"Start the gateway of this folder before any other: it moves the data to the servers of NATS_URL, which have none.",
+			"Start the gateway with this folder before any other. It copies the data to the empty servers of NATS_URL.",
 		);
-	print("Settings of the environment are not in it: set them as before, and start the gateway.");
+	print("Environment variables are not part of a backup. Set them as before and start the gateway.");
 }
 
 /** Requires that the servers of NATS_URL are empty, since a gateway would keep their data. @returns whether NATS_URL is set @throws {Error} */
@@ -58,12 +58,12 @@ async function requireUnusedServers(): Promise<boolean> {
 		const [used, ...more] = buckets.filter((name) => name.startsWith("gw-"));
 		if (used === undefined) return peers !== undefined;
 		throw new Error(
-			`The servers of NATS_URL have data of gateways (${used} and ${more.length} more), and a restore replaces nothing: stop the gateways and delete the streams there whose names have gw-, or set NATS_URL to other servers.`,
+			`The servers of NATS_URL contain data of gateways (${used} and ${more.length} more), which a restore does not replace. Stop the gateways and delete the streams whose names contain gw-, or set NATS_URL to other servers.`,
 		);
 	} catch (error) {
 		if (!(error instanceof BusError)) throw error;
 		throw new Error(
-			"The servers of NATS_URL cannot be reached, so it is not known whether they are empty: start them.",
+			"The servers of NATS_URL are unreachable. Start them, so that the restore can verify that they are empty.",
 		);
 	} finally {
 		await peers?.close();

@@ -4,19 +4,19 @@ import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";
 import {
-	beginsOf,
 	countWords,
 	type Preview,
 	planWords,
 	previewWords,
 	type RolloutHead,
 	stateText,
+	updatableCount,
 } from "../gateway/api/client/rollout.js";
 import {
-	type AskedPlan,
 	makePlan,
 	makeRolloutId,
 	type PlanOptions,
+	type RequestedPlan,
 } from "../gateway/api/client/rollout-plan.js";
 import { plural } from "../gateway/api/client/words.js";
 import { printableLines } from "../gateway/telemetry/printable.js";
@@ -24,7 +24,7 @@ import { print, runCommand, UsageError } from "./command-line/command.js";
 import { findModel, modelNames } from "./command-line/device-settings.js";
 import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
 import { act, previewOf } from "./rollout/requests.js";
-import { exitCodes, howToComeBack, watch } from "./rollout/watch.js";
+import { exitCodes, resumeHint, watch } from "./rollout/watch.js";
 
 const usage = `Usage: npm run rollout -- 1.4.0 --model dev-1 [options]
        npm run rollout -- --channel beta --tags "shop and not test" --standing [options]
@@ -32,28 +32,28 @@ const usage = `Usage: npm run rollout -- 1.4.0 --model dev-1 [options]
        npm run rollout -- --watch <id>    (or --pause, --resume, --approve, --cancel, --retry, --delete)
        npm run rollout -- --list
 
-Updates devices to a release, to latest or to custom (the upload), and watches until that has ended. The gateway carries the
-rollout: Ctrl-C ends only the watching. What is left out, the gateway chooses: first 5 devices, or 5 % of many, then the rest.
-Up to 20 devices that --devices names are updated one after another, until one fails.
+Updates devices to a release, to latest or to custom (the upload), and shows the progress until the end. The gateway runs the
+rollout: Ctrl-C only stops the display. By default, the first group has 5 devices, or 5 % of a large fleet, followed by the rest.
+Up to 20 devices in --devices are updated one after another until one fails.
 
-  --channel beta            the latest release of a channel, in place of a version
-  --model, --tags, --all    all devices of a model, with tags, or both; or all devices
-  --standing                also devices that join later or return with an older version, and with --channel each later
-                            release, until --cancel or --deadline; watches until those that are there now have it
-  --canary 5|5%|0           devices in the first group; 0: no such group
-  --canary-failures 2|10%   failures that stop the first group
-  --concurrency 20          devices at a time
-  --max-failures 10%|3      failures that stop the rest
-  --approval                the rest waits for --approve
-  --soak 180                seconds that a device must run the new firmware before it counts as updated
-  --attempts 2              of each device whose connection is lost
+  --channel beta            latest release of a channel, instead of a version
+  --model, --tags, --all    devices of a model, with tags, or both; or all devices
+  --standing                include devices that join later or return with an older version, and with --channel each later
+                            release, until --cancel or --deadline; shows the progress of the current devices
+  --canary 5|5%|0           devices in the first group; 0 for none
+  --canary-failures 2|10%   failures that pause the first group
+  --concurrency 20          devices updated at the same time
+  --max-failures 10%|3      failures that pause the rest
+  --approval                require --approve before the rest
+  --soak 180                soak time in seconds before a device counts as updated
+  --attempts 2              attempts per device after lost connections
   --starts-at, --deadline   such as 2026-11-22T20:00, in local time
-  --window 22:00-05:30      when updates may begin, in local time; with --days mon,tue only on these
+  --window 22:00-05:30      daily period in which updates may start, in local time; with --days mon,tue only on these days
   --allow-downgrade
-  --yes                     begins without a question
+  --yes                     start without confirmation
   --gateway                 default http://127.0.0.1:8080
 
-The monitor token is MONITOR_TOKEN, or that in the data folder (DATA_DIR, or data) of the gateway on this computer.
+The monitor token is read from MONITOR_TOKEN, or from the data folder (DATA_DIR, default data) of the gateway on this computer.
 Exit codes: ${Object.values(exitCodes)
 	.map(([code, words]) => `${code} ${words}`)
 	.join(", ")}.`;
@@ -105,7 +105,9 @@ async function run(words: readonly string[]): Promise<void> {
 		(version !== undefined && values.channel !== "") ||
 		ways.filter(Boolean).length !== 1
 	)
-		throw new UsageError("Give one version, --channel, or one of --watch, --list, --pause and the like.");
+		throw new UsageError(
+			"Specify one version, --channel, or one of --watch, --list, --pause and similar options.",
+		);
 	const gateway = new GatewayClient(values.gateway);
 	if (values.list) return list(gateway);
 	if (action === "delete")
@@ -115,24 +117,24 @@ async function run(words: readonly string[]): Promise<void> {
 	const plan = planOf(version === undefined ? { channel: values.channel } : { version }, values);
 	const preview = await previewOf(gateway, plan);
 	console.log(printableLines(`${previewWords(preview)}.\nPlan: ${planWords(preview.plan, Date.now())}.`));
-	if (!values.yes && !(await confirm(question(preview)))) return console.log("Nothing was begun.");
+	if (!values.yes && !(await confirm(question(preview)))) return console.log("Canceled.");
 	const id = makeRolloutId((values.standing && values.channel) || preview.plan.firmware.version);
 	await gateway.request("PUT /api/rollouts/:id", { params: { id }, body: plan });
-	console.log(`Rollout ${id} is kept by the gateway. Ctrl-C ends only the watching.`);
+	console.log(`Rollout ${id} started. Ctrl-C only stops the display.`);
 	await watchToEnd(gateway, id);
 }
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof options }>>["values"];
 
 /** @throws UsageError */
-function planOf(firmware: AskedPlan["firmware"], values: Values): AskedPlan {
+function planOf(firmware: RequestedPlan["firmware"], values: Values): RequestedPlan {
 	const model = findModel(values.model);
 	if (values.model !== "" && !model)
-		throw new UsageError(`--model is ${modelNames.join(" or ")}, not "${values.model}".`);
+		throw new UsageError(`--model must be ${modelNames.join(" or ")}, not "${values.model}".`);
 	const { tags } = values;
 	const isOfKind = model !== undefined || tags !== "";
 	if ([isOfKind, values.all, values.devices !== ""].filter(Boolean).length !== 1)
-		throw new UsageError("Which devices? Give --model, --tags, --all or --devices.");
+		throw new UsageError("Specify the devices with --model, --tags, --all or --devices.");
 	const ofKind = values.all ? ({ all: true } as const) : { ...(model && { model }), ...(tags && { tags }) };
 	const target = values.devices === "" ? ofKind : { devices: values.devices.split(",") };
 	const [from = "", to = ""] = values.window.split("-");
@@ -156,12 +158,12 @@ function planOf(firmware: AskedPlan["firmware"], values: Values): AskedPlan {
 }
 
 function question(preview: Preview): string {
-	return `Update ${plural(beginsOf(preview), "device")} to ${preview.plan.firmware.version}?`;
+	return `Update ${plural(updatableCount(preview), "device")} to ${preview.plan.firmware.version}?`;
 }
 
 /** @throws UsageError without a terminal */
 async function confirm(text: string): Promise<boolean> {
-	if (!process.stdin.isTTY) throw new UsageError("There is no terminal to ask at: confirm with --yes.");
+	if (!process.stdin.isTTY) throw new UsageError("No terminal for the confirmation. Confirm with --yes.");
 	const lines = createInterface({ input: process.stdin, output: process.stdout });
 	const answer = await Promise.race([lines.question(`${text} [y/N] `), once(lines, "close")]);
 	lines.close();
@@ -170,7 +172,7 @@ async function confirm(text: string): Promise<boolean> {
 
 async function watchToEnd(gateway: GatewayClient, id: string): Promise<void> {
 	const stop = () => {
-		console.log(`\nThe rollout goes on without this command. ${howToComeBack(id)}`);
+		console.log(`\nThe rollout continues in the gateway. ${resumeHint(id)}`);
 		process.exit(exitCodes.interrupted[0]);
 	};
 	process.once("SIGINT", stop);
@@ -180,7 +182,7 @@ async function watchToEnd(gateway: GatewayClient, id: string): Promise<void> {
 
 async function list(gateway: GatewayClient): Promise<void> {
 	const { rollouts } = await gateway.request("GET /api/rollouts");
-	if (rollouts.length === 0) console.log("There is no rollout.");
+	if (rollouts.length === 0) console.log("No rollouts.");
 	for (const rollout of rollouts) show(rollout);
 }
 

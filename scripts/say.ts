@@ -8,7 +8,7 @@ import { buffer } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { convertWav } from "../gateway/announcements/pcm.js";
-import { type Announcement, longestName, type Play } from "../gateway/api/announcement.js";
+import { type Announcement, maxNameLength, type Play } from "../gateway/api/announcement.js";
 import type { RequestBody } from "../gateway/api/client/request.js";
 import { cutText } from "../gateway/api/text.js";
 import { messageOf, print, runCommand, UsageError, wholeNumber } from "./command-line/command.js";
@@ -21,22 +21,21 @@ const usage = `Usage: npm run say -- --room Kitchen dinner.wav
        espeak-ng --stdout "Dinner is ready" | npm run say -- --all -
        npm run say -- --in 12m --all "The pizza"
 
-Plays a WAV file with PCM of 16 bits, which is brought to what devices play, a file of another format, which the gateway decodes
-(DECODE_COMMAND), or a text, which it speaks (SPEECH_COMMAND), on all devices, on those of a room or with tags, or on some, and prints what
-each says. - reads a WAV file or a text from standard input. Ctrl-C stops it on the devices.
+Announces a WAV file (16-bit PCM), a file of another format that the gateway decodes (DECODE_COMMAND), or a text that it speaks
+(SPEECH_COMMAND), and prints the result of each device. - reads a WAV file or a text from standard input. Ctrl-C stops playback.
 
-  --all, --room Kitchen, --device dev-1-a1b2c3   where; --device may be given several times
-  --tags "shop-berlin and not (beta or test)"    where: on the devices that have such tags
-  --volume 40                                    of this sound alone; default: as it is set on each device
-  --urgent                                       interrupts what plays, which goes on after it, and is heard on muted devices
-  --chime                                        a chime comes first
-  --in 12m, --at 17:50, --at 2026-11-28T07:30    later, in the gateway's time zone; a file is then kept among its sounds
-  --times                                        lists what is to come and what was
-  --cancel <id>                                  takes back what was asked for with --in or --at
+  --all, --room Kitchen, --device dev-1-a1b2c3   targets; --device can be repeated
+  --tags "shop-berlin and not (beta or test)"    targets: devices whose tags match the expression
+  --volume 40                                    volume of this announcement; default: volume of each device
+  --urgent                                       interrupt playback, which resumes afterwards, and override mute
+  --chime                                        play a chime first
+  --in 12m, --at 17:50, --at 2026-11-28T07:30    schedule it in the gateway's time zone; a file is saved as a sound
+  --times                                        list schedules
+  --cancel <id>                                  cancel what was scheduled with --in or --at
   --gateway                                      default http://127.0.0.1:8080
 
-The monitor token is MONITOR_TOKEN, or that in the data folder (DATA_DIR, or data) of the gateway on this computer.
-Exit codes: 0 all have played it, 1 it could not be played, 3 some have not.`;
+The monitor token is read from MONITOR_TOKEN, or from the data folder (DATA_DIR, default data) of the gateway on this computer.
+Exit codes: 0 played on all devices, 1 error, 3 not played on some devices.`;
 
 const options = {
 	all: { type: "boolean", default: false },
@@ -53,8 +52,8 @@ const options = {
 	gateway: gatewayOption,
 } as const;
 
-const lookMs = 300;
-const someHaveNot = 3;
+const pollMs = 300;
+const partlyPlayed = 3;
 
 await runCommand({ name: "say", usage, options: Object.keys(options), run });
 
@@ -62,22 +61,22 @@ async function run(words: readonly string[]): Promise<void> {
 	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
 	const { times, cancel: cancelled } = values;
 	if (times || cancelled !== undefined) {
-		if (positionals.length > 0) throw new UsageError("With --times and --cancel nothing is played.");
+		if (positionals.length > 0) throw new UsageError("--times and --cancel take no sound or text.");
 		const gateway = new GatewayClient(values.gateway);
 		return cancelled === undefined ? printTimes(gateway) : cancel(gateway, cancelled);
 	}
 	const [what] = positionals;
 	if (what === undefined || positionals.length > 1)
-		throw new UsageError("Say what to play: one file, one text in quotes, or -.");
+		throw new UsageError("Specify one file, one text in quotes, or -.");
 	const { all, room, tags, device, volume: volumeText, urgent, chime } = values;
 	const given = Object.entries({ all, room, tags, devices: device }).filter(([, value]) => value);
-	if (given.length !== 1) throw new UsageError("Say where: one of --all, --room, --tags and --device.");
+	if (given.length !== 1) throw new UsageError("Specify one of --all, --room, --tags and --device.");
 	const targets = Object.fromEntries(given);
 	const volume = volumeText === undefined ? undefined : wholeNumber("--volume", volumeText, 0, 100);
 	const later = readLater(values.in, values.at);
 	const content = await contentOf(what);
 	const gateway = new GatewayClient(values.gateway);
-	const source = "text" in content ? content : { sound: await send(gateway, content, !later) };
+	const source = "text" in content ? content : { sound: await upload(gateway, content, !later) };
 	const body: RequestBody<"POST /api/announcements"> = {
 		...source,
 		targets,
@@ -89,7 +88,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const { id } = await gateway.request("POST /api/announcements", { body });
 	process.once("SIGINT", () => void gateway.request("DELETE /api/announcements/:id", { params: { id } }));
 	const { counts, devices } = await watch(gateway, id);
-	if (counts.played < devices.length) process.exitCode = someHaveNot;
+	if (counts.played < devices.length) process.exitCode = partlyPlayed;
 }
 
 type Content = SoundFile | { readonly text: string };
@@ -101,8 +100,8 @@ interface SoundFile {
 	readonly name: string;
 }
 
-/** @returns the id under which the gateway has it @throws {Rejection} */
-async function send(
+/** Uploads a sound. @returns its id @throws {Rejection} */
+async function upload(
 	gateway: GatewayClient,
 	{ name, ...file }: SoundFile,
 	isTemporary: boolean,
@@ -115,17 +114,17 @@ async function send(
 async function contentOf(what: string): Promise<Content> {
 	const isFile = what !== "-" && (existsSync(what) || /\.(wav|mp3|m4a|ogg|opus|flac)$/i.test(what));
 	if (!isFile && what !== "-") return { text: what };
-	if (isFile && !existsSync(what)) throw new UsageError(`There is no file ${what}.`);
+	if (isFile && !existsSync(what)) throw new UsageError(`File ${what} not found.`);
 	const bytes = isFile ? await readFile(what) : await buffer(process.stdin);
 	if (!isFile && isUtf8(bytes) && !bytes.includes(0)) return { text: bytes.toString().trim() };
-	const name = isFile ? cutText(basename(what), longestName) : "say";
+	const name = isFile ? cutText(basename(what), maxNameLength) : "say";
 	if (bytes.toString("latin1", 0, 4) !== "RIFF")
 		return { file: Uint8Array.from(bytes), fileType: "application/octet-stream", name };
-	const subject = isFile ? what : "What came from standard input";
+	const subject = isFile ? what : "Standard input";
 	try {
 		return { file: new Uint8Array(Buffer.concat([...convertWav(bytes)])), name };
 	} catch (error) {
-		throw new UsageError(`${subject} cannot be played. ${messageOf(error)}`);
+		throw new UsageError(`${subject}: ${messageOf(error)}`);
 	}
 }
 
@@ -141,13 +140,13 @@ async function watch(gateway: GatewayClient, id: string): Promise<Announcement> 
 			print(`${play.deviceId}  ${line}`);
 		}
 		if (announcement.endedAt !== null) return announcement;
-		await setTimeout(lookMs);
+		await setTimeout(pollMs);
 	}
 }
 
 function describe({ state, reason, lateMs, heardMs, underruns }: Play): string {
-	const heard = heardMs === null ? [] : [`heard ${(heardMs / 1000).toFixed(1)} s`];
-	const late = lateMs === null ? [] : [`began ${(lateMs / 1000).toFixed(1)} s after the others`];
-	const waits = underruns === 0 ? [] : [`waited for the network ${underruns} times`];
+	const heard = heardMs === null ? [] : [`played ${(heardMs / 1000).toFixed(1)} s`];
+	const late = lateMs === null ? [] : [`started ${(lateMs / 1000).toFixed(1)} s late`];
+	const waits = underruns === 0 ? [] : [`buffered ${underruns} times`];
 	return [state, ...(reason === null ? [] : [reason]), ...heard, ...late, ...waits].join(", ");
 }

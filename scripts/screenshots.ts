@@ -9,8 +9,8 @@ import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { WebSocket } from "ws";
 import type { Model } from "../device/protocol/schema.js";
-import type { AskedQuietHours } from "../gateway/api/quiet-hours.js";
-import type { AskedSchedule } from "../gateway/api/schedule.js";
+import type { QuietHoursRequest } from "../gateway/api/quiet-hours.js";
+import type { ScheduleRequest } from "../gateway/api/schedule.js";
 import { extensions } from "../gateway/extensions.js";
 import { Gateway } from "../gateway/gateway.js";
 import { createLog } from "../gateway/telemetry/log.js";
@@ -21,7 +21,7 @@ import { bearer, deviceToken, monitorToken, noRateLimits } from "../test/support
 import { getRollout, putRollout } from "../test/support/released-fleet.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../test/support/scripted-device.js";
 import { uplinkExamples } from "./api/examples.js";
-import { refuseWords, runCommand } from "./command-line/command.js";
+import { requireNoArguments, runCommand } from "./command-line/command.js";
 import { addRelease } from "./release/folder.js";
 
 const folder = fileURLToPath(new URL("../gateway/dashboard/screenshots/", import.meta.url));
@@ -132,7 +132,7 @@ const releases: readonly (readonly [version: string, date: string, ...models: Mo
 ];
 
 const everywhere = { all: true };
-const schedules: readonly AskedSchedule[] = [
+const schedules: readonly ScheduleRequest[] = [
 	{
 		at: { weekly: { time: "17:50", days: ["mon", "tue", "wed", "thu", "fri"] } },
 		do: { announcement: { text: "We close in ten minutes", chime: "attention", targets: everywhere } },
@@ -144,7 +144,7 @@ const schedules: readonly AskedSchedule[] = [
 	},
 	{ at: { in: 720 }, do: { announcement: { text: "The pizza", targets: { room: "Living room" } } } },
 ];
-const quietHours: readonly AskedQuietHours[] = [
+const quietHours: readonly QuietHoursRequest[] = [
 	{ targets: everywhere, from: "22:00", until: "07:00", volume: 20, brightness: 0.1 },
 	{ targets: { room: "Bedroom" }, from: "20:00", until: "08:00", onlyUrgent: true },
 ];
@@ -168,7 +168,7 @@ Takes the README's screenshots of the dashboard, into gateway/dashboard/screensh
 await runCommand({ name: "screenshots", usage, run });
 
 async function run(words: readonly string[]): Promise<void> {
-	refuseWords(words);
+	requireNoArguments(words);
 	const browser = await launchChromium();
 	const dataDir = await mkdtemp(join(tmpdir(), "gateway-screenshots-"));
 	const releasesDir = join(dataDir, "releases");

@@ -33,15 +33,15 @@ import { claimFolder, type SimulatorFolder } from "./simulator/folder.js";
 
 const usage = `Usage: npm run simulator -- ${modelNames.join("|")} [gateway=ws://127.0.0.1:8080/device] [token=…] [ssid=Simulated] [--debug] [--any-version]
 
-Runs the firmware in the Moddable simulator. Without token=, the device token is DEVICE_TOKEN, or that in the data folder
-(DATA_DIR, or data) of the gateway on this computer. While one runs, a second one of the same model is another device.
+Runs the firmware in the Moddable simulator. Without token=, the device token is read from DEVICE_TOKEN, or from the data folder
+(DATA_DIR, default data) of the gateway on this computer. A second simulator of the same model is a separate device.
 
-  ca=ca.pem           for wss, and for updates by https: the authority that signed the server's certificate
-  password=…          of the access point, which takes every one but wrong-password
-  sntp=pool.ntp.org   the time server
-  --debug             starts xsbug, which then shows what the firmware traces, and connects the firmware to it
-  --any-version       also with another Moddable SDK than npm run doctor asks for`;
-/** Settings that a device requires. */
+  ca=ca.pem           CA certificate for wss and for updates over https
+  password=…          Wi-Fi password; any except wrong-password is accepted
+  sntp=pool.ntp.org   time server
+  --debug             start xsbug and connect the firmware to it; trace output then appears there
+  --any-version       allow other versions of the Moddable SDK than npm run doctor requires`;
+/** Required settings. */
 const needed: readonly InstalledSetting[] = ["gateway", "token", "ssid"];
 const debugFlag = "debug";
 
@@ -84,7 +84,7 @@ interface RunOptions {
 }
 
 async function runIn({ path }: SimulatorFolder, { sdk, model, settings, xsbug }: RunOptions): Promise<void> {
-	console.log(`Building the firmware for the simulated ${model} with the Moddable SDK in ${sdk.folder}`);
+	console.log(`Building firmware for the simulated ${model} with the Moddable SDK in ${sdk.folder}`);
 	let output = "";
 	const app = await buildForSimulator({
 		sdk,
@@ -108,13 +108,13 @@ async function runIn({ path }: SimulatorFolder, { sdk, model, settings, xsbug }:
 		settings,
 		onTrace: print,
 	});
-	console.log(`The simulated ${model} connects to ${settings.gateway}. Ctrl-C ends it.`);
+	console.log(`The simulated ${model} connects to ${settings.gateway}. Press Ctrl-C to stop.`);
 	const stop = () => simulator.kill();
 	process.once("SIGINT", stop);
 	process.once("SIGTERM", stop);
 	const code = await exitCodeOf(simulator);
 	debug?.kill();
-	if (code) throw new Error(`mcsim ended with ${code}`);
+	if (code) throw new Error(`mcsim exited with ${code}`);
 }
 
 interface Arguments {
@@ -134,11 +134,11 @@ function readArguments([name, ...words]: readonly string[], problems: Problems):
 		problems,
 	);
 	for (const name of needed)
-		if (values[name] === "") problems.add(`${name}= has no value: leave it out, or write what it should be.`);
+		if (values[name] === "") problems.add(`${name}= has no value. Omit it, or specify a value.`);
 	const { gateway = "ws://127.0.0.1:8080/device", token = problems.attempt(tokenByDefault) } = values;
 	if (gateway !== "") problems.attempt(() => parseGateway(gateway));
 	const ca = values.ca ? problems.attempt(() => readAuthority(values.ca)) : values.ca;
-	problems.endOfUsage();
+	problems.markUsageErrors();
 	return {
 		model,
 		settings: { ssid: "Simulated", gateway, ...values, ...(token && { token }), ...(ca && { ca }) },

@@ -21,10 +21,9 @@ const isAll = process.argv.includes("--all");
 
 const usage = `Usage: ${isAll ? "npm run test:all" : "npm test"} [-- word …]
 
-Checks types and format, then runs all tests. With words it runs the test files whose path contains one of them,
-such as: npm test -- wifi sound, and checks meanwhile.
-Files named *.long.test.ts take minutes: npm test runs those in whose name a word is, npm run test:all runs them too
-and tries properties as often as they are meant to be.`;
+Checks types and format, then runs all tests. With words, it runs the test files whose path contains one of them, such as
+npm test -- wifi sound, and checks in parallel. Files named *.long.test.ts take minutes: npm test runs only those whose name
+contains a word, npm run test:all runs all of them, and runs property tests at their full number of runs.`;
 
 const terminationMs = 15_000;
 /** Generated folder, not committed. */
@@ -37,12 +36,12 @@ await runCommand({ name: "test", usage, run });
 async function run(given: readonly string[]): Promise<void> {
 	const words = given.filter((word) => word !== "--all");
 	const option = words.find((word) => word.startsWith("-"));
-	if (option) throw new UsageError(`"${option}" is not understood.`);
-	// Node 20 takes no glob after --test.
+	if (option) throw new UsageError(`Unknown option "${option}".`);
+	// Node 20 does not support globs after --test.
 	const found = readdirSync("test", { recursive: true, encoding: "utf8" }).map((file) => join("test", file));
 	const files = selectTests(found, { words, isAll });
 	const strayWord = words.find((word) => selectTests(files, { words: [word], isAll }).length === 0);
-	if (strayWord !== undefined) throw new UsageError(`No test file has "${strayWord}" in its path.`);
+	if (strayWord !== undefined) throw new UsageError(`No test file with "${strayWord}" in its path.`);
 	const isFirst = words.length === 0;
 	const check = spawn("npm run --silent check", {
 		stdio: ["ignore", isFirst ? "inherit" : "pipe", "inherit"],

@@ -25,16 +25,16 @@ import { retire, rotate } from "./token/rotation.js";
 
 const disk = strictDisk(fs);
 
-const usage = `Usage: npm run token -- dev-1-a1b2c3              prints a token that only this device can use
-       npm run token -- --any-id kitchen-1          the same, for firmware that does not name itself by model and MAC address
-       npm run token -- --rotate [device|monitor]   makes a new token; the previous one stays valid
-       npm run token -- --retire [device|monitor]   ends the previous token
-       npm run token -- --add viewer lobby-screen   makes a token with a name: a viewer looks, a user plays, a monitor does all
-       npm run token -- --remove lobby-screen       ends it, and logins with it
-       npm run token -- --new                       makes both tokens where tokens.json is lost for good
+const usage = `Usage: npm run token -- dev-1-a1b2c3              prints a token for this device only
+       npm run token -- --any-id kitchen-1          the same for a custom device id
+       npm run token -- --rotate [device|monitor]   creates a new token; the previous one stays valid
+       npm run token -- --retire [device|monitor]   revokes the previous token
+       npm run token -- --add viewer lobby-screen   creates a token for a person, as viewer, user or monitor
+       npm run token -- --remove lobby-screen       revokes it, including its logins
+       npm run token -- --new                       creates both tokens if tokens.json is lost
 
-Without device or monitor, both tokens are replaced. They are those in the data folder (DATA_DIR, or data), or DEVICE_TOKEN
-and MONITOR_TOKEN.`;
+Without device or monitor, both tokens are replaced. They are stored in the data folder (DATA_DIR, default data), unless set by
+DEVICE_TOKEN and MONITOR_TOKEN.`;
 
 const options = {
 	rotate: { type: "boolean" },
@@ -53,18 +53,18 @@ await runCommand({ name: "token", usage, options: Object.keys(options), run });
 async function run(words: readonly string[]): Promise<void> {
 	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
 	const [name] = positionals;
-	if (positionals.length > 1) throw new UsageError("One device, or one of the two tokens, at a time.");
+	if (positionals.length > 1) throw new UsageError("Specify one device or one token.");
 	if (Object.keys(values).length > 1)
-		throw new UsageError("--rotate, --retire, --add, --remove, --new and --any-id exclude each other.");
+		throw new UsageError("--rotate, --retire, --add, --remove, --new and --any-id cannot be combined.");
 	if (values.add !== undefined) return add(values.add, name);
 	if (values.remove !== undefined) return remove(values.remove);
 	if (values.new) return makeNew();
 	if (values.rotate || values.retire) return change(values.rotate ? rotate : retire, name);
 	if (!matches(deviceId, name))
-		throw new UsageError(name ? `"${name}" is not a device id.` : "The device id is missing.");
+		throw new UsageError(name ? `"${name}" is not a device id.` : "Specify a device id.");
 	if (!values["any-id"] && !ownId.test(name))
 		throw new UsageError(
-			`No device is called "${name}": its id is its model and the last six digits of its MAC address, such as dev-1-a1b2c3. With --any-id it may be another one.`,
+			`"${name}" is not a default device id, which consists of the model and the last six digits of the MAC address, such as dev-1-a1b2c3. Use --any-id for a custom id.`,
 		);
 	const tokens = await openTokens();
 	console.log(deviceTokenOf(tokens.current("device"), name));
@@ -72,21 +72,21 @@ async function run(words: readonly string[]): Promise<void> {
 
 async function change(by: typeof rotate, name: string | undefined): Promise<void> {
 	const which = roles.filter((role) => name === undefined || role === name);
-	if (which.length === 0) throw new UsageError(`There is no "${name}" token: it is device or monitor.`);
-	for (const role of which) refuseGiven(role);
+	if (which.length === 0) throw new UsageError(`Unknown token "${name}". Use device or monitor.`);
+	for (const role of which) requireStoredToken(role);
 	await openTokens();
 	const path = tokenPath(readSettings(process.env).dataDir);
 	const file = await readTokenFile(disk, path);
-	if (!file) throw new Error(`${path} is missing.`);
+	if (!file) throw new Error(`File ${path} not found.`);
 	await writeTokenFile(disk, path, by(file, which));
-	console.log(`${path} holds the ${which.join(" and the ")} token in use.`);
+	console.log(`Updated the ${which.join(" and the ")} token in ${path}.`);
 }
 
-async function add(asked: string, name: string | undefined): Promise<void> {
-	const role = personRoles.find((each) => each === asked);
+async function add(requestedRole: string, name: string | undefined): Promise<void> {
+	const role = personRoles.find((each) => each === requestedRole);
 	if (!role)
 		throw new UsageError(
-			`--add makes a token for a ${new Intl.ListFormat("en", { type: "disjunction" }).format(personRoles)}, not for "${asked}".`,
+			`--add requires the role ${new Intl.ListFormat("en", { type: "disjunction" }).format(personRoles)}, not "${requestedRole}".`,
 		);
 	const problem = findProblem(tokenName, name);
 	if (problem || name === undefined)
@@ -96,24 +96,24 @@ async function add(asked: string, name: string | undefined): Promise<void> {
 
 async function remove(name: string): Promise<void> {
 	await (await openTokens()).remove(name);
-	console.log(`The token ${name} is not valid any more.`);
+	console.log(`Token ${name} revoked.`);
 }
 
 async function makeNew(): Promise<void> {
 	const path = tokenPath(readSettings(process.env).dataDir);
 	if (await readTokenFile(disk, path))
-		throw new UsageError(`${path} is there: --rotate replaces its tokens.`);
+		throw new UsageError(`${path} already exists. Use --rotate to replace its tokens.`);
 	await makeFolder(disk, dirname(path));
 	await writeTokenFile(disk, path, makeTokens());
-	console.log(`${path} holds new tokens: give them to each device and person.`);
+	console.log(`Created ${path}. Distribute the new tokens to all devices and people.`);
 }
 
-/** @throws Error where an environment variable sets the token */
-function refuseGiven(role: Role): void {
+/** @throws Error if an environment variable sets the token */
+function requireStoredToken(role: Role): void {
 	const variable = `${role.toUpperCase()}_TOKEN`;
 	if (process.env[variable]?.trim())
 		throw new Error(
-			`${variable} is set: put a new token before the old one there, with a comma between, and restart the gateway.`,
+			`${variable} is set. Change it to the new token, a comma and the old token, and restart the gateway.`,
 		);
 }
 
@@ -124,7 +124,6 @@ async function openTokens(): Promise<Tokens> {
 	const path = tokenPath(dataDir);
 	const isMade = !tokens.areGiven && !(await tokens.readFile());
 	await tokens.open();
-	if (isMade)
-		console.error(`${path} was made: only a gateway that is started with this folder accepts its tokens.`);
+	if (isMade) console.error(`Created ${path}. Only a gateway that uses this folder accepts its tokens.`);
 	return tokens;
 }

@@ -1,15 +1,15 @@
 /**
  * Provisioning over the serial port by Improv: a computer scans for networks and sends Wi-Fi, gateway and token. It ends
  * once the gateway is reached, so that a program that probes serial ports cannot change working settings. This is no
- * protection against an attacker: access to the port also allows flashing other firmware.
+ * protection against an attacker: whoever has the port can also flash another firmware.
  */
 
 import Timer from "timer";
 import type { Host, KeyValueStore, SerialPort, WiFiPart } from "../host.js";
 import { parseGatewayUrl } from "../network/gateway-url.js";
-import { requireReadable } from "../network/json-bounds.js";
+import { checkJsonLimits } from "../network/json-limits.js";
 import { type WiFiState, WiFiStation } from "../network/wifi.js";
-import { type ChangedSettings, commands, longestCommandBytes } from "../protocol/messages.js";
+import { type ChangedSettings, commands, maxCommandBytes } from "../protocol/messages.js";
 import { describeProblem, findProblem, matches } from "../protocol/schema.js";
 import { storeSettings } from "../settings-trial.js";
 import {
@@ -30,9 +30,9 @@ const attemptMs = 25_000;
 const scanMs = 6_000;
 /** Delay from the last command to the restart with new settings. */
 const restartMs = 2_000;
+/** Delay from the last command to the restart with unchanged settings. */
 const idleMs = 120_000;
-/** Maximum length of a field. */
-const longestText = 250;
+const maxFieldBytes = 250;
 
 const settings = commands.set_settings.fields.value;
 
@@ -59,12 +59,12 @@ export class Improv {
 	readonly #reader: PacketReader;
 	readonly #pollTimer: Timer;
 	/** Settings in JSON, as far as received. */
-	#pieces = "";
-	/** Undefined before Wi-Fi is used here. */
+	#json = "";
+	/** Undefined until this class uses Wi-Fi. */
 	#state: number | undefined;
-	/** A scan, or an attempt and then the connection. */
-	#user: { close(): void } | undefined;
-	/** While a scan or an attempt runs. */
+	/** Current scan, or connection attempt and then the connection. */
+	#wifiUser: { close(): void } | undefined;
+	/** Timeout of the running scan or attempt. */
 	#limitTimer: Timer | undefined;
 	/** Whether the stored settings differ from those in use. */
 	#isChanged = false;
@@ -96,7 +96,7 @@ export class Improv {
 		const body = data.subarray(2);
 		this.#writePacket(packetType.errorState, improvError.none);
 		try {
-			if (length !== body.length) throw new RangeError("a command's length is wrong");
+			if (length !== body.length) throw new RangeError("invalid command length");
 			this.#answer(id, body);
 		} catch (error) {
 			trace(`Improv: ${error}\n`);
@@ -116,7 +116,7 @@ export class Improv {
 			case command.networks:
 				return this.#scan();
 			case command.settings:
-				return this.#takeSettings(body);
+				return this.#receiveSettings(body);
 			default:
 				this.#writePacket(packetType.errorState, improvError.unknownCommand);
 		}
@@ -137,7 +137,7 @@ export class Improv {
 			hostname: this.#options.deviceId,
 			onStateChanged: (state) => this.#onWiFi(state, network),
 		});
-		this.#user = station;
+		this.#wifiUser = station;
 		station.start();
 	}
 
@@ -152,8 +152,8 @@ export class Improv {
 		this.#planRestart();
 	}
 
-	#onFailed(said = ""): void {
-		trace(said);
+	#onFailed(message = ""): void {
+		trace(message);
 		this.#endUse();
 		this.#state = improvState.ready;
 		this.#isChanged = false;
@@ -171,8 +171,8 @@ export class Improv {
 		};
 		this.#useWiFi(scanMs, onComplete);
 		const wifi = new this.#options.wifi({ onChanged() {} });
-		this.#user = wifi;
-		/** The driver finds the strongest first, and each access point of a network. */
+		this.#wifiUser = wifi;
+		/** Networks already reported: the driver returns every access point, the strongest first. */
 		const names = new Set([""]);
 		try {
 			if (!wifi.scan) return onComplete();
@@ -185,7 +185,7 @@ export class Improv {
 				onComplete,
 			});
 		} catch (error) {
-			trace(`Improv: no scan: ${error}\n`);
+			trace(`Improv: scan failed: ${error}\n`);
 			onComplete();
 		}
 	}
@@ -201,19 +201,19 @@ export class Improv {
 	#endUse(): void {
 		Timer.clear(this.#limitTimer);
 		this.#limitTimer = undefined;
-		this.#user?.close();
-		this.#user = undefined;
+		this.#wifiUser?.close();
+		this.#wifiUser = undefined;
 	}
 
-	#takeSettings(piece: Uint8Array): void {
-		const text = this.#pieces + textOf(piece);
-		this.#pieces = "";
-		if (text.length > longestCommandBytes) throw new RangeError("too long settings");
+	#receiveSettings(piece: Uint8Array): void {
+		const text = this.#json + textOf(piece);
+		this.#json = "";
+		if (text.length > maxCommandBytes) throw new RangeError("settings too long");
 		if (piece.length > 0) {
-			this.#pieces = text;
+			this.#json = text;
 			return this.#sendResult(command.settings, []);
 		}
-		requireReadable(new Uint8Array(ArrayBuffer.fromString(text)));
+		checkJsonLimits(new Uint8Array(ArrayBuffer.fromString(text)));
 		const problem = this.#store(JSON.parse(text));
 		this.#sendResult(command.settings, problem === undefined ? [] : [problem]);
 	}
@@ -253,7 +253,9 @@ export class Improv {
 	}
 
 	#sendResult(id: number, texts: readonly string[]): void {
-		const fields = texts.map((text) => new Uint8Array(ArrayBuffer.fromString(text)).subarray(0, longestText));
+		const fields = texts.map((text) =>
+			new Uint8Array(ArrayBuffer.fromString(text)).subarray(0, maxFieldBytes),
+		);
 		this.#port.write(encodeCommand(packetType.result, id, joinFields(fields)));
 	}
 
@@ -270,6 +272,6 @@ function pageOf(gateway: string): string {
 
 /** @throws Error for invalid UTF-8, or for a NUL, which XS takes for the end of the string */
 function textOf(bytes: Uint8Array): string {
-	if (bytes.includes(0)) throw new Error("a NUL");
+	if (bytes.includes(0)) throw new Error("invalid character NUL");
 	return String.fromArrayBuffer(bytes.slice().buffer);
 }

@@ -32,13 +32,13 @@ export const improvError = Object.freeze({
 /** `IMPROV` and the version, followed by type and length. */
 const magic: readonly number[] = Object.freeze([0x49, 0x4d, 0x50, 0x52, 0x4f, 0x56, 1]);
 const headBytes = magic.length + 2;
-const longestData = 255;
+const maxDataBytes = 255;
 const lineFeed = 10;
 
 /** Extracts packets from a byte stream, received in pieces of any size. Other bytes and damaged packets are skipped. */
 export class PacketReader {
 	readonly #onPacket: (type: number, data: Uint8Array) => void;
-	readonly #buffer = new Uint8Array(headBytes + longestData + 1);
+	readonly #buffer = new Uint8Array(headBytes + maxDataBytes + 1);
 	#length = 0;
 
 	/** @param onPacket called with a view that is valid during the call */

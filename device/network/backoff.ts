@@ -6,8 +6,8 @@ import Timer from "timer";
 const retryDelaysMs = Object.freeze([1_000, 2_000, 4_000, 8_000, 16_000] as const);
 /** Delay between two rounds. */
 const roundDelayMs = 60_000;
-/** Orderly closes in a row that are followed by a short delay. */
-const quickReturns = 5;
+/** Consecutive orderly closes that are followed by a short delay. */
+const maxQuickReturns = 5;
 
 export interface BackoffOptions {
 	onRetry: () => void;
@@ -45,7 +45,7 @@ export class Backoff {
 	/** The server closed the connection in order: retries after the first delay; from the sixth time in a row after 8 to 16 s. */
 	ended(): void {
 		if (this.isWaiting) return;
-		const delayMs = this.#returns < quickReturns ? retryDelaysMs[0] : retryDelaysMs[4];
+		const delayMs = this.#returns < maxQuickReturns ? retryDelaysMs[0] : retryDelaysMs[4];
 		this.#returns += 1;
 		this.#plan(delayMs / 2, delayMs);
 	}

@@ -21,17 +21,17 @@ export type ConnectionEnd =
 const orderlyCodes: readonly number[] = Object.freeze([1000, 1001, 1012]);
 const serviceRestart = 1012;
 
-const shortestWaitSeconds = 1;
-/** A wrong value must not keep a device away for long. */
-const longestWaitSeconds = 120;
+const minWaitSeconds = 1;
+/** Limits the effect of a wrong value. */
+const maxWaitSeconds = 120;
 
 const refusals: Readonly<Record<number, string>> = Object.freeze({
-	400: "the gateway refused the handshake (400): this firmware and the gateway do not fit together",
+	400: "the gateway rejected the handshake (400): firmware and gateway are incompatible",
 	401: "the gateway refused the token (401)",
-	403: "the gateway refused the token (403): it is not for this device",
+	403: "the gateway refused the token (403): it belongs to another device",
 	404: "the gateway's address has the wrong path (404)",
 	410: "the gateway refused this device (410): another one has replaced it",
-	426: "the gateway refused the protocol version (426): this firmware and the gateway do not fit together",
+	426: "the gateway rejected the protocol version (426): firmware and gateway are incompatible",
 });
 
 export function failed(reason: string): ConnectionEnd {
@@ -43,10 +43,10 @@ export function failed(reason: string): ConnectionEnd {
  * @param text reason of the close frame; for 1012, `retry in <seconds> s`, limited to 1 to 120 s
  */
 export function endOfClose(code: number | undefined, text = ""): ConnectionEnd {
-	const drawn = code === serviceRestart ? /^retry in (\d{1,9}) s$/.exec(text)?.[1] : undefined;
-	if (drawn !== undefined) {
-		const seconds = limited(Number(drawn));
-		// Whole seconds: devices with the same wait must not return in the same moment.
+	const retryIn = code === serviceRestart ? /^retry in (\d{1,9}) s$/.exec(text)?.[1] : undefined;
+	if (retryIn !== undefined) {
+		const seconds = limited(Number(retryIn));
+		// The delay is in whole seconds: spread devices with the same one.
 		return { kind: "busy", reason: `the gateway restarts: ${text}`, waitMs: seconds * 1000, spreadMs: 1000 };
 	}
 	const isOrderly = code !== undefined && orderlyCodes.includes(code);
@@ -62,7 +62,7 @@ export function endOfRejection(status: number, retryAfterSeconds: number | undef
 		const seconds = limited(retryAfterSeconds);
 		return {
 			kind: "busy",
-			reason: `the gateway is busy (${status}); it is tried again in ${seconds} s or a little later`,
+			reason: `the gateway is busy (${status}); retrying in ${seconds} s or a little later`,
 			waitMs: seconds * 1000,
 			// A proxy sends the same delay to all devices.
 			spreadMs: seconds * 500,
@@ -75,5 +75,5 @@ export function endOfRejection(status: number, retryAfterSeconds: number | undef
 }
 
 function limited(seconds: number): number {
-	return Math.min(longestWaitSeconds, Math.max(shortestWaitSeconds, seconds));
+	return Math.min(maxWaitSeconds, Math.max(minWaitSeconds, seconds));
 }

@@ -6,9 +6,9 @@
 
 import Timer from "timer";
 import type { ResolverPart, SecureWebSocketPart, WebSocketClient } from "../host.js";
-import { longestCommandBytes } from "../protocol/messages.js";
+import { maxCommandBytes } from "../protocol/messages.js";
 import { type ConnectionEnd, endOfClose, endOfRejection, failed } from "./connection-end.js";
-import { requireReadable } from "./json-bounds.js";
+import { checkJsonLimits } from "./json-limits.js";
 import { LookupTicket } from "./lookup.js";
 import type { Url } from "./url.js";
 
@@ -17,9 +17,9 @@ const connectTimeoutMs = 20_000;
 /** Silence before a ping; after three times as long the connection counts as lost. */
 const silenceMs = 15_000;
 const silencesUntilLost = 3;
-/** Reports never wait (state-reporter.ts), and more refusals are not worth the heap. */
-const longestQueueBytes = 16 * 1024;
-const smallestFragmentBytes = 32;
+/** Enough: state reports are never queued (state-reporter.ts), only answers to commands. */
+const maxQueueBytes = 16 * 1024;
+const minFragmentBytes = 32;
 
 /** RFC 6455, section 5.2. */
 const opcode = Object.freeze({ close: 8, ping: 9 });
@@ -51,8 +51,8 @@ export class GatewaySocket {
 	/** Set by a close frame or a rejected upgrade. */
 	#announcedEnd: ConnectionEnd | undefined;
 
-	/** Why the server is not trusted. */
-	#untrusted: string | undefined;
+	/** Reason for rejecting the server's certificate. */
+	#trustProblem: string | undefined;
 
 	#writableBytes = 0;
 	readonly #outgoing: ArrayBuffer[] = [];
@@ -78,7 +78,7 @@ export class GatewaySocket {
 			headers: options.headers,
 			certificate,
 			onUntrusted: (reason) => {
-				this.#untrusted = reason;
+				this.#trustProblem = reason;
 			},
 			dns: this.#ticket,
 			onReadable: (byteCount, { more, binary }) =>
@@ -104,7 +104,7 @@ export class GatewaySocket {
 	send(text: string): void {
 		if (!this.#canSend) return;
 		const message = ArrayBuffer.fromString(text);
-		if (this.#outgoingBytes + message.byteLength > longestQueueBytes) return;
+		if (this.#outgoingBytes + message.byteLength > maxQueueBytes) return;
 		this.#outgoing.push(message);
 		this.#outgoingBytes += message.byteLength;
 		this.#guard(() => this.#pump());
@@ -120,18 +120,18 @@ export class GatewaySocket {
 	}
 
 	#onReadable(byteCount: number, more: boolean, binary: boolean): void {
-		this.#heard();
+		this.#onActivity();
 		if (binary) return this.#fail("the gateway sent a binary frame");
-		if (this.#incoming.byteLength + byteCount > longestCommandBytes)
-			return this.#fail("the gateway sent too long a message");
+		if (this.#incoming.byteLength + byteCount > maxCommandBytes)
+			return this.#fail("the gateway sent a message that is too long");
 		if (byteCount > 0 && this.#client) this.#incoming = joined(this.#incoming, this.#client.read(byteCount));
 		if (more) return;
 		let message: unknown;
 		try {
 			message = JSON.parse(this.#takeText());
 		} catch (error) {
-			// The host's TCP may have lost bytes (the SDK's does), so this connection cannot be trusted.
-			return this.#fail(`the gateway sent what cannot be read: ${error}`);
+			// The host's TCP may have lost bytes (the SDK's does), so the connection is unusable.
+			return this.#fail(`the gateway sent an invalid message: ${error}`);
 		}
 		this.#options.onMessage(message);
 	}
@@ -140,7 +140,7 @@ export class GatewaySocket {
 	#takeText(): string {
 		const bytes = this.#incoming;
 		this.#incoming = new ArrayBuffer(0);
-		requireReadable(new Uint8Array(bytes));
+		checkJsonLimits(new Uint8Array(bytes));
 		return String.fromArrayBuffer(bytes);
 	}
 
@@ -157,7 +157,7 @@ export class GatewaySocket {
 	}
 
 	#onControl(code: number, payload: ArrayBuffer): void {
-		this.#heard();
+		this.#onActivity();
 		if (code !== opcode.close) return;
 		const bytes = new Uint8Array(payload);
 		const high = bytes[0];
@@ -184,7 +184,7 @@ export class GatewaySocket {
 			if (!message || !this.#client || !this.#canSend) return;
 			const remaining = message.byteLength - this.#sentBytes;
 			const count = Math.min(remaining, this.#writableBytes);
-			if (count < remaining && count < smallestFragmentBytes) return;
+			if (count < remaining && count < minFragmentBytes) return;
 			this.#writableBytes = this.#client.write(new Uint8Array(message, this.#sentBytes, count), {
 				binary: false,
 				more: count < remaining,
@@ -198,15 +198,15 @@ export class GatewaySocket {
 		}
 	}
 
-	#heard(): void {
+	#onActivity(): void {
 		this.#silences = 0;
 		if (this.#silenceTimer) Timer.schedule(this.#silenceTimer, silenceMs, silenceMs);
 	}
 
 	#onSilence(): void {
 		this.#silences += 1;
-		if (this.#silences >= silencesUntilLost) return this.#fail("nothing was heard for 45 s");
-		if (this.#canSend && this.#writableBytes > smallestFragmentBytes && this.#client)
+		if (this.#silences >= silencesUntilLost) return this.#fail("the gateway sent nothing for 45 s");
+		if (this.#canSend && this.#writableBytes > minFragmentBytes && this.#client)
 			this.#writableBytes = this.#client.write(new Uint8Array(0), { opcode: opcode.ping });
 	}
 
@@ -238,7 +238,7 @@ export class GatewaySocket {
 		const { host, port } = this.#options.url;
 		if (this.#ticket.hasFailed) return `the name ${host} was not found`;
 		if (this.#isOpen) return "the connection was lost";
-		return `no connection to ${host}:${port}${this.#untrusted === undefined ? "" : `: ${this.#untrusted}`}`;
+		return `no connection to ${host}:${port}${this.#trustProblem === undefined ? "" : `: ${this.#trustProblem}`}`;
 	}
 
 	#release(): void {
@@ -252,7 +252,7 @@ export class GatewaySocket {
 		try {
 			this.#client?.close();
 		} catch (error) {
-			trace(`closing a broken connection: ${error}\n`);
+			trace(`closing a broken connection failed: ${error}\n`);
 		}
 		this.#client = undefined;
 	}

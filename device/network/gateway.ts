@@ -6,9 +6,9 @@ import type { Settings } from "../settings.js";
 import type { SettingsTrial } from "../settings-trial.js";
 import type { UpdateMessage } from "../update/updater.js";
 import type { Clock } from "./clock.js";
+import { GatewayDiscovery } from "./discovery.js";
 import { Link, type LinkState } from "./link.js";
 import { LookupTicket } from "./lookup.js";
-import { GatewaySearch } from "./search.js";
 import type { Url } from "./url.js";
 import { knownNetworks, type WiFiState, WiFiStation } from "./wifi.js";
 
@@ -37,12 +37,12 @@ export class Gateway {
 	readonly certificate: string | undefined;
 	readonly #options: GatewayOptions;
 	readonly #authorization: string;
-	#search: GatewaySearch | undefined;
-	/** Undefined while it is searched. */
+	#discovery: GatewayDiscovery | undefined;
+	/** Undefined during discovery. */
 	#url: Url | undefined;
-	/** Gateway found by discovery, until it accepts the device. */
-	#found: string | undefined;
-	/** Ends of an update and of sounds while there was no connection. */
+	/** Discovered address, until the gateway accepts the device. */
+	#discovered: string | undefined;
+	/** Results of updates and sounds that ended without a connection. */
 	readonly #unsent: (UpdateMessage | SoundUpdate)[] = [];
 
 	constructor(options: GatewayOptions) {
@@ -67,7 +67,7 @@ export class Gateway {
 			headers: [["Authorization", this.#authorization], ...headers],
 			onStateChanged: (state) => {
 				this.#onLink(state);
-				if (state === "failed" && this.#found !== undefined) this.#searchAnother(this.#found);
+				if (state === "failed" && this.#discovered !== undefined) this.#discoverAnother(this.#discovered);
 			},
 			onDate: (date) => this.#options.clock.setByGateway(date),
 			onMessage,
@@ -84,12 +84,12 @@ export class Gateway {
 		return this.link.isDrained;
 	}
 
-	/** Why the gateway is not reached. */
-	get obstacle(): string {
+	/** Why the gateway is unreachable. */
+	get failureReason(): string {
 		const { wifi, link } = this;
 		if (wifi.state !== "connected") return wifi.problem ?? "no connection to the access point";
 		if (link.state !== "connected") return link.problem ?? "the gateway did not answer";
-		return "the gateway took no report";
+		return "the gateway accepted no report";
 	}
 
 	start(): void {
@@ -99,7 +99,7 @@ export class Gateway {
 	/** Disconnects permanently and releases Wi-Fi. */
 	close(): void {
 		this.#options.clock.stop();
-		this.#search?.close();
+		this.#discovery?.close();
 		this.link.stop();
 		this.wifi.close();
 	}
@@ -115,8 +115,8 @@ export class Gateway {
 		if (this.isConnected) this.link.send(message);
 	}
 
-	/** Sends it on the next connection, if there is none. */
-	sendSurely(message: UpdateMessage | SoundUpdate): void {
+	/** Sends a message now or on the next connection. */
+	sendReliably(message: UpdateMessage | SoundUpdate): void {
 		if (this.isConnected) this.send(message);
 		else this.#unsent.push(message);
 	}
@@ -141,38 +141,38 @@ export class Gateway {
 		if (state === "connected") {
 			// The gateway first: names are resolved one after the other, and the time server may not exist.
 			if (this.#url) link.start(this.#url);
-			else this.#startSearch();
+			else this.#startDiscovery();
 			clock.start();
 			return;
 		}
 		clock.stop();
-		this.#search?.close();
+		this.#discovery?.close();
 		link.stop();
 		onWiFi(state);
 	}
 
-	/** It has proved that it knows the token, and cannot be reached. */
-	#searchAnother(than: string): void {
-		this.#found = undefined;
+	/** Repeats discovery without a gateway that has proved to know the token but is unreachable. */
+	#discoverAnother(excluded: string): void {
+		this.#discovered = undefined;
 		this.#url = undefined;
 		this.link.stop();
-		this.#startSearch(than);
+		this.#startDiscovery(excluded);
 	}
 
-	#startSearch(except?: string): void {
+	#startDiscovery(excluded?: string): void {
 		this.#onLink("connecting");
-		this.#search = new GatewaySearch({
+		this.#discovery = new GatewayDiscovery({
 			...this.#options,
 			token: this.#options.settings.text("token"),
 			isSecure: this.certificate !== undefined,
-			except,
-			onFound: (found, url) => {
-				trace(`found gateway ${found}\n`);
-				this.#found = found;
+			excluded,
+			onFound: (address, url) => {
+				trace(`discovered gateway ${address}\n`);
+				this.#discovered = address;
 				this.#url = url;
 				this.link.start(url);
 			},
-			onMissed: () => this.#onLink("failed"),
+			onNotFound: () => this.#onLink("failed"),
 		});
 	}
 
@@ -180,8 +180,8 @@ export class Gateway {
 		trace(`gateway ${state}\n`);
 		this.wifi.onGateway(state === "connected" || state === "refused");
 		if (state === "connected") {
-			if (this.#found !== undefined) this.#options.settings.remember("gateway", this.#found);
-			this.#found = undefined;
+			if (this.#discovered !== undefined) this.#options.settings.remember("gateway", this.#discovered);
+			this.#discovered = undefined;
 			for (const message of this.#unsent) this.send(message);
 			this.#unsent.length = 0;
 		}

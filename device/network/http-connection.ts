@@ -7,8 +7,8 @@ import Timer from "timer";
 import type { Host, HttpClient, HttpClientOptions, HttpRequest, ResolverOption } from "../host.js";
 import type { Url } from "./url.js";
 
-/** Timeout of the first response, as a TLS handshake takes seconds. */
-const firstAnswerMs = 30_000;
+/** Timeout of the first response, including a TLS handshake, which takes seconds. */
+const firstResponseMs = 30_000;
 
 /** Response header fields that this firmware reads. */
 const readFields = Object.freeze([
@@ -41,9 +41,9 @@ export interface ConnectionOptions {
 	readonly isReading?: () => boolean;
 	readonly onHeaders: (status: number, headers: ReadonlyMap<string, string>) => void;
 	readonly onReadable: (byteCount: number) => void;
-	/** The response is complete. Called in a new turn, in which get() works. */
-	readonly onAnswered: () => void;
-	/** Called once, last. */
+	/** Called when the response is complete, in a new turn, in which get() may be called. */
+	readonly onComplete: () => void;
+	/** Called at most once, last. */
 	readonly onLost: (reason: string) => void;
 }
 
@@ -61,13 +61,13 @@ export class Connection {
 	readonly #options: ConnectionOptions;
 	#client: HttpClient | undefined;
 	#request: HttpRequest | undefined;
-	#limitMs = firstAnswerMs;
+	#limitMs = firstResponseMs;
 	#silenceTimer: Timer | undefined;
 	#lossTimer: Timer | undefined;
-	#answeredTimer: Timer | undefined;
-	#hasHeard = false;
-	/** Why the server is not trusted. */
-	#untrusted: string | undefined;
+	#nextTurnTimer: Timer | undefined;
+	#hasResponded = false;
+	/** Reason for rejecting the server's certificate. */
+	#trustProblem: string | undefined;
 	#isClosed = false;
 
 	constructor(options: ConnectionOptions) {
@@ -80,9 +80,9 @@ export class Connection {
 				port: url.port,
 				dns: lookup,
 				onUntrusted: (reason) => {
-					this.#untrusted = reason;
+					this.#trustProblem = reason;
 				},
-				onError: () => this.#lose(this.#untrusted ?? "the connection broke off"),
+				onError: () => this.#lose(this.#trustProblem ?? "the connection broke off"),
 			});
 			if (this.#isClosed) client.close();
 			else this.#client = client;
@@ -91,13 +91,13 @@ export class Connection {
 		}
 	}
 
-	get hasHeard(): boolean {
-		return this.#hasHeard;
+	get hasResponded(): boolean {
+		return this.#hasResponded;
 	}
 
 	get(path: string, headers: Map<string, string>): void {
 		if (this.#isClosed) return;
-		this.#heard();
+		this.#onActivity();
 		try {
 			this.#request = this.#client?.request({
 				path,
@@ -105,16 +105,16 @@ export class Connection {
 				headersMask: [...readFields],
 				onHeaders: (status, fields) =>
 					this.#guard(() => {
-						this.#hasHeard = true;
+						this.#hasResponded = true;
 						this.#limitMs = this.#options.stallMs;
 						this.#options.onHeaders(status, fields);
 					}),
 				onReadable: (byteCount) => this.#guard(() => this.#options.onReadable(byteCount)),
 				onDone: (error) => {
-					if (error) return this.#lose(this.#untrusted ?? "the connection broke off");
+					if (error) return this.#lose(this.#trustProblem ?? "the connection broke off");
 					this.#guard(() => {
 						// The SDK loses a request that is made from within onDone.
-						this.#answeredTimer = Timer.set(() => this.#guard(() => this.#options.onAnswered()));
+						this.#nextTurnTimer = Timer.set(() => this.#guard(() => this.#options.onComplete()));
 					});
 				},
 			});
@@ -134,10 +134,10 @@ export class Connection {
 		this.#options.lookup.isCancelled = true;
 		Timer.clear(this.#silenceTimer);
 		Timer.clear(this.#lossTimer);
-		Timer.clear(this.#answeredTimer);
+		Timer.clear(this.#nextTurnTimer);
 		this.#silenceTimer = undefined;
 		this.#lossTimer = undefined;
-		this.#answeredTimer = undefined;
+		this.#nextTurnTimer = undefined;
 		this.#request = undefined;
 		try {
 			this.#client?.close();
@@ -147,7 +147,7 @@ export class Connection {
 		this.#client = undefined;
 	}
 
-	#heard(): void {
+	#onActivity(): void {
 		Timer.clear(this.#lossTimer);
 		this.#lossTimer = undefined;
 		const halfMs = this.#limitMs / 2;
@@ -158,14 +158,14 @@ export class Connection {
 	#onSilence(): void {
 		if (this.#options.isReading?.() === false) return;
 		this.#lossTimer ??= Timer.set(
-			() => this.#lose(`nothing came for ${this.#limitMs / 1000} s`),
+			() => this.#lose(`nothing was received for ${this.#limitMs / 1000} s`),
 			this.#limitMs / 2,
 		);
 	}
 
 	#guard(action: () => void): void {
 		if (this.#isClosed) return;
-		this.#heard();
+		this.#onActivity();
 		try {
 			action();
 		} catch (error) {
@@ -175,7 +175,7 @@ export class Connection {
 
 	/** Reports the loss in a new turn, since the owner is still inside its call. */
 	#loseSoon(reason: string): void {
-		this.#answeredTimer = Timer.set(() => this.#lose(reason));
+		this.#nextTurnTimer = Timer.set(() => this.#lose(reason));
 	}
 
 	#lose(reason: string): void {

@@ -1,12 +1,12 @@
 /** Describes a status (RFC 9110, 15) other than 200 and 206. @param what the requested resource, e.g. "firmware" */
 export function describeStatus(status: number, what: string): string {
 	if (status >= 300 && status < 400)
-		return `The server answered ${status}, a redirect; give the ${what}'s final address.`;
+		return `The server answered ${status}, a redirect; use the ${what}'s final address.`;
 	return `The server answered ${status}${meaning(status, what)}.`;
 }
 
 /** Whether the same request may succeed later. */
-export function isPassing(status: number): boolean {
+export function isTransient(status: number): boolean {
 	return status < 300 || status >= 500 || status === 408 || status === 429;
 }
 

@@ -7,8 +7,8 @@ import { type ConnectionEnd, failed } from "./connection-end.js";
 import { GatewaySocket } from "./gateway-socket.js";
 import type { Url } from "./url.js";
 
-/** A connection of this age resets the backoff. */
-const provenAfterMs = 30_000;
+/** Age at which a connection resets the backoff. */
+const stableAfterMs = 30_000;
 
 /**
  * `failed`: a round of retries failed. `refused`: the gateway refused the token. Both last until the first attempt of
@@ -34,7 +34,7 @@ export class Link {
 	#url: Url | undefined;
 	#socket: GatewaySocket | undefined;
 	#state: LinkState = "offline";
-	#provenTimer: Timer | undefined;
+	#stableTimer: Timer | undefined;
 	#problem: string | undefined;
 
 	constructor(options: LinkOptions) {
@@ -102,14 +102,14 @@ export class Link {
 				onMessage,
 				onDrained,
 				onOpen: () => {
-					this.#provenTimer = Timer.set(() => this.#backoff.reset(), provenAfterMs);
+					this.#stableTimer = Timer.set(() => this.#backoff.reset(), stableAfterMs);
 					this.#setState("connected");
 				},
 				onClosed: (end) => this.#lost(end),
 			});
 		} catch (error) {
-			// For example out of memory for a socket. An exception in a timer restarts the board.
-			this.#lost(failed(`no connection could be begun: ${error}`));
+			// E.g. no memory for a socket. An uncaught exception in a timer restarts the board.
+			this.#lost(failed(`no connection could be opened: ${error}`));
 		}
 	}
 
@@ -136,8 +136,8 @@ export class Link {
 	}
 
 	#drop(): void {
-		Timer.clear(this.#provenTimer);
-		this.#provenTimer = undefined;
+		Timer.clear(this.#stableTimer);
+		this.#stableTimer = undefined;
 		this.#socket?.close();
 		this.#socket = undefined;
 	}

@@ -22,7 +22,7 @@ class Lookup implements Resolver {
 	readonly #ticket: LookupTicket;
 
 	constructor(options: object) {
-		if (!(options instanceof LookupTicket)) throw new TypeError("a LookupTicket is needed");
+		if (!(options instanceof LookupTicket)) throw new TypeError("options must be a LookupTicket");
 		this.#ticket = options;
 	}
 

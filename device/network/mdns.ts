@@ -33,7 +33,7 @@ export function readTexts(bytes: Uint8Array): readonly string[] {
 		const fields = endOfName(view, offset);
 		let at = fields + 10;
 		offset = at + view.getUint16(fields + 8);
-		if (offset > bytes.length) throw new RangeError("it is cut short");
+		if (offset > bytes.length) throw new RangeError("truncated answer");
 		while (view.getUint16(fields) === type.text && at < offset) {
 			const end = at + 1 + view.getUint8(at);
 			texts.push(String.fromCharCode(...bytes.subarray(at + 1, end)));

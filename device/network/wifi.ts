@@ -12,8 +12,8 @@ const attemptTimeoutMs = 20_000;
 const scanTimeoutMs = 6_000;
 /** State "usable" of ECMA-419: connected, with an address. */
 const usable = 500;
-const provenAfterMs = 30_000;
-/** Longer than a gateway takes to restart. */
+const stableAfterMs = 30_000;
+/** Time after which a network without a gateway is left; longer than a gateway takes to restart. */
 const withoutGatewayMs = 600_000;
 
 /** `failed`: a round of retries failed, or each password was refused; another retry is pending. */
@@ -78,8 +78,8 @@ export class WiFiStation {
 	#lastLoss: WiFiReason | "unknown" | undefined;
 	#scanTimer: Timer | undefined;
 	#attemptTimer: Timer | undefined;
-	#provenTimer: Timer | undefined;
-	/** Set while there is an access point, and no gateway behind it. */
+	#stableTimer: Timer | undefined;
+	/** Set while connected without reaching the gateway. */
 	#leaveTimer: Timer | undefined;
 
 	constructor(options: WiFiStationOptions) {
@@ -104,7 +104,7 @@ export class WiFiStation {
 		try {
 			this.#wifi.configure({ hostname: options.hostname });
 		} catch (error) {
-			trace(`Wi-Fi: no host name: ${error}\n`);
+			trace(`Wi-Fi: the host name could not be set: ${error}\n`);
 		}
 	}
 
@@ -215,7 +215,7 @@ export class WiFiStation {
 			});
 			return true;
 		} catch (error) {
-			trace(`Wi-Fi: no scan: ${error}\n`);
+			trace(`Wi-Fi: scan failed: ${error}\n`);
 			Timer.clear(timer);
 			this.#scanTimer = undefined;
 			return false;
@@ -255,7 +255,7 @@ export class WiFiStation {
 		if (connection >= usable) {
 			this.#clearTimers();
 			if (this.#state !== "connected") this.#onConnected();
-			this.#provenTimer = Timer.set(() => this.#backoff.reset(), provenAfterMs);
+			this.#stableTimer = Timer.set(() => this.#backoff.reset(), stableAfterMs);
 			this.#setState("connected");
 		} else if (connection <= 200 && !this.#backoff.isWaiting && !this.#scanTimer) {
 			this.#onAttemptFailed();
@@ -319,8 +319,8 @@ export class WiFiStation {
 	#clearTimers(): void {
 		Timer.clear(this.#attemptTimer);
 		this.#attemptTimer = undefined;
-		Timer.clear(this.#provenTimer);
-		this.#provenTimer = undefined;
+		Timer.clear(this.#stableTimer);
+		this.#stableTimer = undefined;
 	}
 
 	#setState(state: WiFiState): void {

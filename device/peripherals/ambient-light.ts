@@ -7,8 +7,8 @@ import Timer from "timer";
 import type { AnalogInput, Host } from "../host.js";
 
 const sampleMs = 100;
-const highestLevel = 4095;
-/** 64ths of a count. */
+const maxLevel = 4095;
+/** Resolution of the filtered level: 64ths of a count. */
 const fractionBits = 6;
 /** Weight of a new sample: 1/4, so that three quarters of a step show within 0.5 s. */
 const smoothingBits = 2;
@@ -18,7 +18,7 @@ const smoothingBits = 2;
  */
 const darkSamples = (10 * 60_000) / sampleMs;
 const darkFault =
-	"The light sensor has measured nothing since the start: it may not be connected, or it is very dark.";
+	"The light sensor has measured nothing since the start: it may be disconnected, or the room is very dark.";
 
 export interface AmbientLightOptions {
 	readonly part: NonNullable<Host["peripheral"]["ambientLight"]>;
@@ -54,7 +54,7 @@ export class AmbientLight {
 		if (share > 0) this.#samplesUntilFault = Number.POSITIVE_INFINITY;
 		else this.#samplesUntilFault -= 1;
 		if (Number.isNaN(share)) return;
-		const level = Math.max(0, Math.min(1, share)) * highestLevel;
+		const level = Math.max(0, Math.min(1, share)) * maxLevel;
 		const sample = (level * (1 << fractionBits)) | 0;
 		// The filter settles within 3/64 of a steady sample, so the rounded level is exact.
 		this.#filtered =

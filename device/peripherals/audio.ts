@@ -4,7 +4,7 @@ import Timer from "timer";
 import type { Codec, Host } from "../host.js";
 import type { Chime, CompleteReport, PlayerState, QuietHours } from "../protocol/messages.js";
 import { ChimeTrack } from "./chimes.js";
-import type { Stopper, Track, TrackEnd } from "./track.js";
+import type { StopReason, Track, TrackEnd } from "./track.js";
 import { TrackOutput } from "./track-output.js";
 
 /** The codec's ramp (host.ts). */
@@ -26,8 +26,8 @@ export interface AudioOptions {
 	readonly onChanged: () => void;
 }
 
-/** Report in safe mode. Made each time: XS's JSON.stringify refuses an object in ROM. */
-export function unusedAudio(): CompleteReport["peripherals"]["audio"] {
+/** Audio report in safe mode. Created each time, since XS's JSON.stringify rejects objects in ROM. */
+export function inactiveAudio(): CompleteReport["peripherals"]["audio"] {
 	return { volume: 0, player_state: "idle", current_track: "none", fault: undefined };
 }
 
@@ -91,10 +91,10 @@ export class Audio {
 		return this.#state === "playing" || this.#state === "paused";
 	}
 
-	/** Why no chime is played now; undefined: one may be. */
-	get chimeObstacle(): string | undefined {
-		if (this.isUrgentOnly) return "in these quiet hours only urgent sounds are played; try again after them";
-		return this.#track?.isUrgent ? "an urgent sound plays; try again after it" : undefined;
+	/** Why no chime can be played now; undefined: one can. */
+	get chimeBusyReason(): string | undefined {
+		if (this.isUrgentOnly) return "quiet hours allow only urgent sounds; try again afterwards";
+		return this.#track?.isUrgent ? "an urgent sound is playing; try again afterwards" : undefined;
 	}
 
 	/** Quiet hours in effect; undefined: none. */
@@ -114,11 +114,11 @@ export class Audio {
 	}
 
 	get #trackVolume(): number | undefined {
-		return this.#track?.isOverruled ? undefined : this.#track?.volume;
+		return this.#track?.isVolumeOverridden ? undefined : this.#track?.volume;
 	}
 
-	/** Volume set by the user, regardless of the track. */
-	get lastingVolume(): number {
+	/** Volume set by a command or button, regardless of the track's own volume. */
+	get baseVolume(): number {
 		return this.#volume;
 	}
 
@@ -148,13 +148,13 @@ export class Audio {
 		this.#setVolume(Math.max(0, Math.min(100, from + by)));
 	}
 
-	/** @param by what ends the previous track */
-	play(chime: Chime, by: Stopper = "chime"): void {
+	/** @param by reason for stopping the previous track */
+	play(chime: Chime, by: StopReason = "chime"): void {
 		this.playTrack(new ChimeTrack(chime), by);
 	}
 
-	/** @param by what ends the previous track */
-	playTrack(track: Track, by: Stopper): void {
+	/** @param by reason for stopping the previous track */
+	playTrack(track: Track, by: StopReason): void {
 		this.#end(by, "idle");
 		this.#silenceNow();
 		this.#track = track;
@@ -183,8 +183,8 @@ export class Audio {
 		if (this.isActive) this.#stopAs("stopped", "update");
 	}
 
-	/** Stops the track, if it is that one. */
-	stopTrack(track: Track, by: Stopper): void {
+	/** Stops the track if it is the current one. */
+	stopTrack(track: Track, by: StopReason): void {
 		if (this.#track === track) this.#stopAs("idle", by);
 	}
 
@@ -206,7 +206,7 @@ export class Audio {
 
 	#setVolume(volume: number): void {
 		const previous = this.volume;
-		if (this.#track) this.#track.isOverruled = true;
+		if (this.#track) this.#track.isVolumeOverridden = true;
 		if (this.#volume === volume && previous === volume) return;
 		this.#volume = volume;
 		if (volume > 0) this.#audibleVolume = volume;
@@ -216,8 +216,8 @@ export class Audio {
 	}
 
 	#setGain(): void {
-		const most = this.#track?.isUrgent ? 100 : (this.#quiet?.volume ?? 100);
-		this.#codec.volume = Math.min(this.volume, most);
+		const maxVolume = this.#track?.isUrgent ? 100 : (this.#quiet?.volume ?? 100);
+		this.#codec.volume = Math.min(this.volume, maxVolume);
 	}
 
 	#begin(): void {
@@ -259,7 +259,7 @@ export class Audio {
 	#end(end: TrackEnd, state: PlayerState): void {
 		const track = this.#track;
 		if (!track) return;
-		const heardBytes = end === "played" ? track.taken : end === "codec" ? 0 : this.heardBytes;
+		const heardBytes = end === "played" ? track.consumed : end === "codec" ? 0 : this.heardBytes;
 		this.#track = undefined;
 		this.#output.endTrack();
 		this.#state = state;

@@ -16,7 +16,7 @@ export class ChimeTrack implements Track {
 	readonly #silentBytes: number;
 	readonly #silence: Uint8Array;
 	#samples: Uint8Array | undefined;
-	#taken = 0;
+	#consumed = 0;
 	#heardBytes = 0;
 
 	/** @param silentBytes appended silence; even */
@@ -27,14 +27,14 @@ export class ChimeTrack implements Track {
 		this.uri = `file:///chimes/${chime}`;
 	}
 
-	get taken(): number {
-		return this.#taken;
+	get consumed(): number {
+		return this.#consumed;
 	}
 
 	/** @throws Error if the resource is missing */
 	get available(): number {
 		this.#samples ??= new Uint8Array(new Resource(`${this.#chime}.maud`), headerBytes);
-		return this.#samples.byteLength + this.#silentBytes - this.#taken;
+		return this.#samples.byteLength + this.#silentBytes - this.#consumed;
 	}
 
 	/** Whether everything but the appended silence was heard. */
@@ -42,11 +42,11 @@ export class ChimeTrack implements Track {
 		return this.#samples !== undefined && this.#heardBytes >= this.#samples.byteLength;
 	}
 
-	take(byteCount: number): Uint8Array {
-		const most = Math.min(byteCount, this.available);
-		const samples = this.#samples?.subarray(this.#taken, this.#taken + most);
-		const bytes = samples?.byteLength ? samples : this.#silence.subarray(0, most);
-		this.#taken += bytes.byteLength;
+	consume(byteCount: number): Uint8Array {
+		const maxBytes = Math.min(byteCount, this.available);
+		const samples = this.#samples?.subarray(this.#consumed, this.#consumed + maxBytes);
+		const bytes = samples?.byteLength ? samples : this.#silence.subarray(0, maxBytes);
+		this.#consumed += bytes.byteLength;
 		return bytes;
 	}
 
@@ -55,6 +55,6 @@ export class ChimeTrack implements Track {
 	}
 
 	rewind(position: number): void {
-		this.#taken = position;
+		this.#consumed = position;
 	}
 }

@@ -1,6 +1,6 @@
 /** Component for the commands that control the peripherals. */
 
-import { type Answer, busy, type Component } from "../component.js";
+import { busy, type CommandOutcome, type Component } from "../component.js";
 import { lightOf } from "../protocol/light.js";
 import type { Command } from "../protocol/messages.js";
 import type { Audio } from "./audio.js";
@@ -11,7 +11,7 @@ import type { RoomBrightness } from "./room-brightness.js";
 
 export interface ControlledPeripherals {
 	/** Undefined in safe mode. */
-	readonly audio: Pick<Audio, "volume" | "chimeObstacle" | "play" | "stop"> | undefined;
+	readonly audio: Pick<Audio, "volume" | "chimeBusyReason" | "play" | "stop"> | undefined;
 	readonly ring: Pick<
 		LedRing,
 		"isUpdating" | "preset" | "brightness" | "identify" | "showVolume" | "showLight"
@@ -35,8 +35,8 @@ export class Controls implements Component {
 		this.#peripherals = peripherals;
 	}
 
-	/** A command of a part that is not used, as in safe mode, is not executed here; `Commands` refuses it. */
-	execute(command: Command): Answer {
+	/** Returns undefined for a peripheral that is not in use, as in safe mode; `Commands` then rejects the command. */
+	execute(command: Command): CommandOutcome {
 		const { audio, ring, haptics, roomBrightness, quiet } = this.#peripherals;
 		switch (command.command) {
 			case "set_volume":
@@ -51,13 +51,13 @@ export class Controls implements Component {
 			case "play_audio":
 				if (ring.isUpdating) return busy("the device is being updated; try again after it");
 				if (!audio) return undefined;
-				if (audio.chimeObstacle) return busy(audio.chimeObstacle);
+				if (audio.chimeBusyReason) return busy(audio.chimeBusyReason);
 				audio.play(command.value);
 				return "executed";
 			case "identify":
 				if (ring.isUpdating) return busy("the ring shows the update; try again after it");
 				ring.identify();
-				if (!audio?.chimeObstacle) audio?.play("startup");
+				if (!audio?.chimeBusyReason) audio?.play("startup");
 				return "executed";
 			case "set_light":
 				if (ring.isUpdating) return busy("the ring shows the update; try again after it");

@@ -64,8 +64,8 @@ export class LedRing {
 	#light: Light | undefined;
 	/** Share of the brightness by the room's light, 0 to 1. */
 	#dimming = 1;
-	/** By quiet hours, 0 to 1. */
-	#most = 1;
+	/** Limit by quiet hours, 0 to 1. */
+	#maxBrightness = 1;
 
 	constructor(options: LedRingOptions) {
 		this.#strip = new options.part({});
@@ -103,10 +103,10 @@ export class LedRing {
 		this.#paintFrame();
 	}
 
-	/** Brightness limit in quiet hours, 0 to 1. */
-	set mostBrightness(most: number) {
-		if (this.#most === most) return;
-		this.#most = most;
+	/** Limit of the shown brightness, 0 to 1, in quiet hours. */
+	set maxBrightness(limit: number) {
+		if (this.#maxBrightness === limit) return;
+		this.#maxBrightness = limit;
 		this.#paintFrame();
 	}
 
@@ -208,8 +208,8 @@ export class LedRing {
 		this.#cover(rank.light, light && lightOverlay(light), ms, () => this.showLight(undefined, 0));
 	}
 
-	/** Visible overlay; undefined: the state. */
-	get #top(): Layer | undefined {
+	/** Visible layer; undefined: the state is visible. */
+	get #topLayer(): Layer | undefined {
 		if (this.#isUpdating) return this.#layers[rank.countdown];
 		for (const layer of this.#layers) if (layer) return layer;
 		return undefined;
@@ -227,15 +227,15 @@ export class LedRing {
 	#show(): void {
 		Timer.clear(this.#frameTimer);
 		this.#frameTimer = undefined;
-		const intervalMs = this.#top?.overlay.frameMs ?? frameIntervalMs(this.#shown);
+		const intervalMs = this.#topLayer?.overlay.frameMs ?? frameIntervalMs(this.#shown);
 		if (intervalMs > 0) this.#frameTimer = Timer.repeat(() => this.#paintFrame(), intervalMs);
 		this.#paintFrame();
 	}
 
 	#paintFrame(): void {
-		const brightness = Math.min(this.#brightness * this.#dimming, this.#most);
+		const brightness = Math.min(this.#brightness * this.#dimming, this.#maxBrightness);
 		const now = this.#now();
-		const top = this.#top;
+		const top = this.#topLayer;
 		if (top) top.overlay.paint(this.#strip, now - top.sinceMs, brightness);
 		else paint(this.#strip, this.#shown, now - this.#shownSinceMs, brightness);
 		this.#strip.update();

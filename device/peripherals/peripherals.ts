@@ -60,7 +60,7 @@ export function createPeripherals(options: PeripheralsOptions): Peripherals {
 	const quiet = new Quiet({
 		settings,
 		onLimits: (hours) => {
-			ring.mostBrightness = hours?.brightness ?? 1;
+			ring.maxBrightness = hours?.brightness ?? 1;
 			if (audio) audio.quiet = hours;
 		},
 		onChanged,
@@ -118,7 +118,7 @@ function createAudio({ parts, settings, now, onChanged }: PeripheralsOptions): A
 		volume: Math.floor(settings.number("volume", 0, 100, 50)),
 		audibleVolume: Math.floor(settings.number("audible", 1, 100, 50)),
 		onChanged: () => {
-			settings.remember("volume", audio.lastingVolume);
+			settings.remember("volume", audio.baseVolume);
 			settings.remember("audible", audio.audibleVolume);
 			onChanged();
 		},

@@ -5,14 +5,14 @@ import type { AmbientLight } from "./ambient-light.js";
 import type { LedRing } from "./led-ring.js";
 
 const stepMs = 100;
-/** Share of the way to the room's level that is gone in a step: half of it in 2 s. */
-const share = 1 / 32;
-/** In darkness. */
-const lowest = 0.15;
-/** From here on, of 4095, the ring is as bright as set: a room in daylight. */
+/** Share of the remaining difference applied in a step: half of a change takes 2 s. */
+const smoothing = 1 / 32;
+/** Share of the brightness in darkness. */
+const minDimming = 0.15;
+/** Light level, of 4095, from which the ring has full brightness: a room in daylight. */
 const brightLevel = 2048;
-/** A change of perceived brightness that is too small to be seen. */
-const smallest = 0.01;
+/** Smallest visible change of perceived brightness. */
+const minVisibleChange = 0.01;
 
 export interface RoomBrightnessOptions {
 	readonly light: Pick<AmbientLight, "level">;
@@ -57,8 +57,8 @@ export class RoomBrightness {
 
 	#step(): void {
 		const wanted = dimmingFor(this.#options.light.level);
-		this.#dimming += (wanted - this.#dimming) * share;
-		if (Math.abs(this.#dimming - this.#shown) >= smallest) this.#show();
+		this.#dimming += (wanted - this.#dimming) * smoothing;
+		if (Math.abs(this.#dimming - this.#shown) >= minVisibleChange) this.#show();
 	}
 
 	#show(): void {
@@ -69,5 +69,5 @@ export class RoomBrightness {
 
 /** @param level of the room's light, 0 to 4095 @returns share of the set brightness, 0.15 to 1 */
 export function dimmingFor(level: number): number {
-	return lowest + (1 - lowest) * Math.sqrt(Math.min(1, level / brightLevel));
+	return minDimming + (1 - minDimming) * Math.sqrt(Math.min(1, level / brightLevel));
 }

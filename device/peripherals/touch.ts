@@ -6,16 +6,16 @@ import type { Host, TouchPad } from "../host.js";
 const sampleMs = 50;
 /** Release threshold, as a share of the pad's threshold. */
 const releasedShare = 0.5;
-/** Weight of a new sample: follows a drift within seconds. */
-const baselineFollows = 0.02;
-/** A longer "touch" is a changed environment. */
-const longestTouchSamples = 30_000 / sampleMs;
-/** Consecutive failed measurements after which the pad's controller counts as faulty. */
+/** Weight of a new sample: the baseline follows a drift within seconds. */
+const baselineWeight = 0.02;
+/** A longer "touch" is taken for a change of the environment. */
+const maxTouchSamples = 30_000 / sampleMs;
+/** Consecutive empty samples after which the pad's controller counts as broken. */
 const emptySamples = 10_000 / sampleMs;
 
 const emptyFault = "The touch pad measures nothing.";
 const endlessFault =
-	"The touch pad is touched without end: something lies on it, or its threshold is too low.";
+	"The touch pad is touched permanently: something lies on it, or its threshold is too low.";
 
 export interface TouchOptions {
 	readonly part: NonNullable<Host["peripheral"]["touch"]>;
@@ -62,12 +62,12 @@ export class Touch {
 		if (this.#endlessCount - this.#count > threshold * releasedShare) this.#endlessCount = 0;
 		if (!this.#isActive) {
 			if (rise > threshold) return this.#set(true);
-			// Falls at once: the pad may have been touched at the start.
-			this.#baseline = rise < 0 ? this.#count : this.#baseline + rise * baselineFollows;
+			// A falling baseline follows immediately: the pad may have been touched at the start.
+			this.#baseline = rise < 0 ? this.#count : this.#baseline + rise * baselineWeight;
 			return;
 		}
 		this.#activeSamples += 1;
-		if (this.#activeSamples >= longestTouchSamples) {
+		if (this.#activeSamples >= maxTouchSamples) {
 			this.#baseline = this.#count;
 			this.#endlessCount = this.#count;
 		}

@@ -19,8 +19,8 @@ const bytesPerMs = (sampleRate * 2) / 1000;
 const fadeBytes = 20 * bytesPerMs;
 /** Queued bytes below which late samples are replaced by silence. A block lasts 128 ms. */
 const lowBytes = 2 * blockBytes;
-/** After everything that was written: a turn lasts less, by the watchdog. */
-const silentOutputBytes = 10_000 * bytesPerMs;
+/** Silence after which the output counts as failed; longer than any turn, which the watchdog limits. */
+const stalledOutputBytes = 10_000 * bytesPerMs;
 
 export interface TrackOutputOptions {
 	readonly output: Host["peripheral"]["audioOutput"];
@@ -46,9 +46,9 @@ export class TrackOutput {
 	/** Track being played. */
 	#track: Track | undefined;
 	#endTimer: Timer | undefined;
-	/** Writes that the output has refused in a row. */
-	#refusals = 0;
-	/** When the output started; undefined: it is stopped. */
+	/** Consecutive writes rejected by the output. */
+	#rejections = 0;
+	/** Start time of the output; undefined: stopped. */
 	#startedAtMs: number | undefined;
 	/** Bytes written since the start. */
 	#writtenBytes = 0;
@@ -104,9 +104,9 @@ export class TrackOutput {
 
 	/** Bytes of a track that were heard; all consumed bytes unless it is playing. */
 	heardBytesOf(track: Track): number {
-		if (this.#startedAtMs === undefined || this.#track !== track) return track.taken;
+		if (this.#startedAtMs === undefined || this.#track !== track) return track.consumed;
 		const heard = this.#runFromByte + Math.max(0, this.#outputBytes - this.#runAtByte);
-		return Math.min(track.taken, heard);
+		return Math.min(track.consumed, heard);
 	}
 
 	/** Ends the track; the output plays silence until `stop`. */
@@ -125,15 +125,15 @@ export class TrackOutput {
 
 	/** Ends the track if the output has stopped requesting samples. Must be called periodically. */
 	check(): void {
-		if (!this.#isStreaming || this.#outputBytes - this.#writtenBytes < silentOutputBytes) return;
-		trace("audio: the output takes no samples\n");
+		if (!this.#isStreaming || this.#outputBytes - this.#writtenBytes < stalledOutputBytes) return;
+		trace("audio: the output accepts no samples\n");
 		this.#onEnd("error");
 	}
 
 	/** Begins a run of samples, after a start or a gap. */
 	#startRun(): void {
 		this.#runAtByte = this.#writtenBytes;
-		this.#runFromByte = this.#track?.taken ?? 0;
+		this.#runFromByte = this.#track?.consumed ?? 0;
 	}
 
 	/** Fills the free blocks. */
@@ -143,21 +143,21 @@ export class TrackOutput {
 		if (this.#writtenBytes < outputBytes) this.#onGap(outputBytes);
 		this.#onHeard();
 		const playedBlocks = Math.floor(outputBytes / blockBytes);
-		const room = (playedBlocks + blocks) * blockBytes - this.#writtenBytes;
+		const freeBytes = (playedBlocks + blocks) * blockBytes - this.#writtenBytes;
 		try {
-			if (room > 0) this.#write(room);
-			this.#refusals = 0;
+			if (freeBytes > 0) this.#write(freeBytes);
+			this.#rejections = 0;
 		} catch (error) {
-			this.#refusals += 1;
-			if (this.#refusals <= blocks) return this.#wait();
+			this.#rejections += 1;
+			if (this.#rejections <= blocks) return this.#correctDrift();
 			trace(`audio: ${error}\n`);
 			return this.#onEnd("error");
 		}
 		this.#planEnd();
 	}
 
-	/** The output is a little slower than the clock, which shows after many minutes: its time is set back by a block. */
-	#wait(): void {
+	/** Corrects drift by a block: the output is slightly slower than the clock, which shows after many minutes. */
+	#correctDrift(): void {
 		if (this.#startedAtMs !== undefined) this.#startedAtMs += blockBytes / bytesPerMs;
 		this.#clearEnd();
 		this.#planEnd();
@@ -171,9 +171,9 @@ export class TrackOutput {
 		this.#track?.onUnderrun?.();
 	}
 
-	/** @param room in the output, in bytes */
-	#write(room: number): void {
-		const endByte = this.#writtenBytes + room;
+	/** @param byteCount free bytes in the output */
+	#write(byteCount: number): void {
+		const endByte = this.#writtenBytes + byteCount;
 		if (this.#isStreaming && this.#track) this.#writeTrack(this.#track, endByte);
 		let silentEndByte = endByte;
 		if (this.#isStreaming && this.#startedAtMs !== undefined) {
@@ -194,14 +194,17 @@ export class TrackOutput {
 		if (this.#isStarved) {
 			if (!track.isReady || endByte - this.#writtenBytes < fadeBytes) return;
 			this.#startRun();
-			if (track.taken > 0) this.#putFaded(track, true);
+			if (track.consumed > 0) this.#putFaded(track, true);
 			this.#isStarved = false;
 		}
 		// Samples for a fade-out are held back in case a gap follows.
 		for (;;) {
-			const most = Math.min(endByte - this.#writtenBytes, track.available - (track.isWhole ? 0 : fadeBytes));
-			if (most < 2) break;
-			this.#putTaken(track, track.take(most));
+			const maxBytes = Math.min(
+				endByte - this.#writtenBytes,
+				track.available - (track.isWhole ? 0 : fadeBytes),
+			);
+			if (maxBytes < 2) break;
+			this.#putConsumed(track, track.consume(maxBytes));
 		}
 		if (track.isWhole && track.available < 2) {
 			this.#isStreaming = false;
@@ -218,12 +221,12 @@ export class TrackOutput {
 		this.#writtenBytes += samples.byteLength;
 	}
 
-	/** Rewinds the track if the output rejects its samples. */
-	#putTaken(track: Track, samples: Uint8Array): void {
+	/** Writes consumed samples; rewinds the track if the output rejects them. */
+	#putConsumed(track: Track, samples: Uint8Array): void {
 		try {
 			this.#put(samples);
 		} catch (error) {
-			track.rewind(track.taken - samples.byteLength);
+			track.rewind(track.consumed - samples.byteLength);
 			throw error;
 		}
 	}
@@ -232,7 +235,7 @@ export class TrackOutput {
 		const bytes = new Uint8Array(this.#fading.buffer);
 		let filled = 0;
 		while (filled < fadeBytes) {
-			const samples = track.take(fadeBytes - filled);
+			const samples = track.consume(fadeBytes - filled);
 			if (samples.byteLength === 0) break;
 			bytes.set(samples, filled);
 			filled += samples.byteLength;
@@ -242,15 +245,15 @@ export class TrackOutput {
 			const gain = (isRising ? index : count - index) / count;
 			this.#fading[index] = (this.#fading[index] ?? 0) * gain;
 		}
-		this.#putTaken(track, bytes.subarray(0, filled));
+		this.#putConsumed(track, bytes.subarray(0, filled));
 	}
 
 	#planEnd(): void {
 		if (this.#endAtByte === undefined || this.#endTimer || this.#startedAtMs === undefined) return;
-		const passedMs = this.#now() - this.#startedAtMs;
+		const elapsedMs = this.#now() - this.#startedAtMs;
 		this.#endTimer = Timer.set(
 			() => this.#onEnd("played"),
-			Math.max(0, Math.ceil(this.#endAtByte / bytesPerMs) - passedMs),
+			Math.max(0, Math.ceil(this.#endAtByte / bytesPerMs) - elapsedMs),
 		);
 	}
 

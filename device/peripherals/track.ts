@@ -3,10 +3,17 @@
 /** Hertz. */
 export const sampleRate = 16_000;
 
-/** Cause of a stopped or replaced track. */
-export type Stopper = "button" | "chime" | "another sound" | "update" | "restart" | "command" | "quiet hours";
-/** `error`: the output failed; `codec`: the codec does not answer. */
-export type TrackEnd = "played" | "error" | "codec" | Stopper;
+/** Reason for stopping or replacing a track. */
+export type StopReason =
+	| "button"
+	| "chime"
+	| "another sound"
+	| "update"
+	| "restart"
+	| "command"
+	| "quiet hours";
+/** How a track ended. `error`: the output failed; `codec`: the codec does not answer. */
+export type TrackEnd = "played" | "error" | "codec" | StopReason;
 
 /** Source of samples: signed 16 bits, little-endian, mono, 16 kHz. */
 export interface Track {
@@ -14,9 +21,9 @@ export interface Track {
 	readonly uri: string;
 	/** 0 to 100, while the track plays; undefined: the base volume. May change when samples are released. */
 	readonly volume: number | undefined;
-	/** A person has set another volume while it played, which stands. */
-	isOverruled?: boolean;
-	/** No chime replaces it. */
+	/** Whether the volume was set during playback; that volume then applies instead. */
+	isVolumeOverridden?: boolean;
+	/** Whether the track cannot be replaced by a chime. */
 	readonly isUrgent?: boolean;
 	/** Bytes that can be consumed. */
 	readonly available: number;
@@ -24,11 +31,11 @@ export interface Track {
 	readonly isWhole: boolean;
 	/** Whether enough is loaded to begin. */
 	readonly isReady: boolean;
-	/** Bytes taken so far. */
-	readonly taken: number;
-	/** Whole samples, at most `byteCount`; valid during the turn. */
-	take(byteCount: number): Uint8Array;
-	/** Everything before `position` was heard. */
+	/** Bytes consumed so far. */
+	readonly consumed: number;
+	/** @returns whole samples, at most `byteCount` bytes; valid during the turn */
+	consume(byteCount: number): Uint8Array;
+	/** Frees the samples before `position`, which were heard. */
 	release(position: number): void;
 	/** Makes consume() continue at `position`. */
 	rewind(position: number): void;

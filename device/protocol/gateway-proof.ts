@@ -15,7 +15,7 @@ export function questionText(nonce: string, deviceId: string): string {
 	return `gateway question ${nonce} ${deviceId}`;
 }
 
-/** Includes the address, so that the proof cannot be replayed for another one. */
+/** Includes the address, so that nobody can reuse the proof with another one. */
 export function answerText(nonce: string, deviceId: string, address: string): string {
 	return `gateway answer ${nonce} ${deviceId} ${address}`;
 }

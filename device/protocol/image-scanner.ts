@@ -10,7 +10,7 @@ export interface ImageScannerOptions {
 	readonly verifiesChecksum?: boolean;
 }
 
-type Piece = "header" | "segment header" | "segment" | "padding" | "digest and what follows";
+type Piece = "header" | "segment header" | "segment" | "padding" | "trailer";
 
 /** Does not check magic, chip, descriptors and SHA-256. */
 export class ImageScanner {
@@ -49,7 +49,7 @@ export class ImageScanner {
 
 	/** @returns the error for a file shorter than `minimumBytes` */
 	describeCut(fileBytes: number): string {
-		return `The image is cut off: the file ends after ${fileBytes} bytes, its segments need ${this.#minimumBytes}.`;
+		return `The image is truncated: the file has ${fileBytes} bytes, its segments need ${this.#minimumBytes}.`;
 	}
 
 	/** @returns a sentence that explains why this is no valid image, repeated for later bytes; undefined: no problem so far */
@@ -93,17 +93,17 @@ export class ImageScanner {
 	}
 
 	#endPiece(): void {
-		const { segmentHeaderBytes, mostSegments, segmentLimit, paddedTo } = imageLayout;
+		const { segmentHeaderBytes, maxSegments, segmentLimit, paddedTo } = imageLayout;
 		switch (this.#piece) {
 			case "header":
-				if (this.#segmentCount >= 1 && this.#segmentCount <= mostSegments)
+				if (this.#segmentCount >= 1 && this.#segmentCount <= maxSegments)
 					return this.#beginPiece("segment header", segmentHeaderBytes);
-				this.#problem = `The image names ${this.#segmentCount} segments; 1 to ${mostSegments} are possible.`;
+				this.#problem = `The image has ${this.#segmentCount} segments; 1 to ${maxSegments} are allowed.`;
 				return;
 			case "segment header":
 				this.#segment += 1;
 				if (this.#segmentBytes % 4 === 0 && this.#segmentBytes < segmentLimit) return this.#beginSegment();
-				this.#problem = `Segment ${this.#segment} of the image has an impossible length, ${this.#segmentBytes} bytes.`;
+				this.#problem = `Segment ${this.#segment} of the image has an invalid length, ${this.#segmentBytes} bytes.`;
 				return;
 			case "segment":
 				if (this.#segment === this.#segmentCount)
@@ -111,7 +111,7 @@ export class ImageScanner {
 				this.#segmentBytes = 0;
 				return this.#beginPiece("segment header", segmentHeaderBytes);
 			case "padding":
-				return this.#beginPiece("digest and what follows", Number.POSITIVE_INFINITY);
+				return this.#beginPiece("trailer", Number.POSITIVE_INFINITY);
 		}
 	}
 

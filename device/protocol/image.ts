@@ -23,7 +23,7 @@ export const imageLayout = Object.freeze({
 	segmentHeaderBytes: 8,
 	/** Offset within a segment header. */
 	segmentLengthOffset: 4,
-	mostSegments: 16,
+	maxSegments: 16,
 	/** Exclusive; lengths are multiples of 4. */
 	segmentLimit: 0x100_0000,
 	/** The checksum is the XOR of this and all bytes of the segments. */
@@ -48,6 +48,7 @@ export const appDescriptor = Object.freeze({
 	idfVersion: field(0x90, 32),
 });
 
+/** This project's descriptor, after ESP-IDF's. */
 export const ownDescriptor = Object.freeze({
 	offset: 0x120,
 	byteLength: 64,

@@ -1,5 +1,3 @@
-/** Light of the ring, in the form of a report. */
-
 import type { CommandOf, Light } from "./messages.js";
 
 /** Converts the value of `set_light` to the form of a state report. @returns undefined: the light is turned off */

@@ -124,8 +124,8 @@ export const crash = object({
 });
 export type Crash = Infer<typeof crash>;
 
-/** Limit of a live log. */
-export const longestLogSeconds = 600;
+/** Maximum duration of a live log. */
+export const maxLogSeconds = 600;
 
 const hapticIntensity = withPart("haptics", percent);
 
@@ -184,16 +184,16 @@ function command<
 	return Object.freeze({ ...object({ command: oneOf(name), ...fields }), feature });
 }
 
-/** @param keys in flash of what the command sets, which a device keeps over a restart; a replacement gets it */
-function keeping<const K extends readonly string[], C extends Schema>(keys: K, command: C) {
+/** Marks a command whose value survives a restart and is copied to a replacement device. @param keys of the value in flash */
+function persisting<const K extends readonly string[], C extends Schema>(keys: K, command: C) {
 	Object.freeze(keys);
-	const lasting: C & { readonly keeps: K } = { ...command, keeps: keys };
-	return Object.freeze(lasting);
+	const persistent: C & { readonly keeps: K } = { ...command, keeps: keys };
+	return Object.freeze(persistent);
 }
 
 /** Messages from gateway to device, keyed by `command`. */
 export const commands = Object.freeze({
-	set_volume: keeping(["volume", "audible"], command("set_volume", null, { value: percent })),
+	set_volume: persisting(["volume", "audible"], command("set_volume", null, { value: percent })),
 	query_state: command("query_state", null, {}),
 	set_led: command("set_led", null, { value: ledPreset }),
 	play_audio: command("play_audio", null, { value: chime }),
@@ -217,12 +217,12 @@ export const commands = Object.freeze({
 		}),
 	}),
 	start_sound: command("start_sound", "sound", { value: object({ id: soundId }) }),
-	/** Stops all sounds if `id` is absent. */
+	/** Without `id`, all sounds are stopped. */
 	stop_sound: command("stop_sound", "sound", { value: optional(object({ id: optional(soundId) })) }),
 	identify: command("identify", "identify", {}),
 	restart: command("restart", "restart", {}),
-	set_brightness: keeping(["brightness"], command("set_brightness", null, { value: float(0, 1) })),
-	/** Covers the ring's state until `null` or no value comes, set_led, the end of its seconds, or a restart. */
+	set_brightness: persisting(["brightness"], command("set_brightness", null, { value: float(0, 1) })),
+	/** Covers the ring's state until `null` or no value, set_led, the end of `seconds`, or a restart. */
 	set_light: command("set_light", "light", {
 		value: optional(
 			either(
@@ -239,10 +239,10 @@ export const commands = Object.freeze({
 			),
 		),
 	}),
-	/** Replaces the quiet hours; `null` ends them. */
-	set_quiet: keeping(["quiet"], command("set_quiet", "quiet", { value: either(nothing, quietHours) })),
-	/** Whether the ring is darker in a dark room; never brighter than `set_brightness` says. */
-	set_auto_brightness: keeping(
+	/** Replaces the quiet hours; `null` removes them. */
+	set_quiet: persisting(["quiet"], command("set_quiet", "quiet", { value: either(nothing, quietHours) })),
+	/** Whether the ring is dimmed in a dark room, below `set_brightness`. */
+	set_auto_brightness: persisting(
 		["auto_bright"],
 		withPart("ambientLight", command("set_auto_brightness", "light", { value: boolean() })),
 	),
@@ -272,24 +272,24 @@ export const commands = Object.freeze({
 	clear_crash: command("clear_crash", "crash", { id: crash.fields.id }),
 	set_log: command("set_log", "log", {
 		level: oneOf("off", "info"),
-		/** Duration in seconds, after which the log ends. */
-		seconds: integer(0, longestLogSeconds),
+		/** Duration, after which the log stops. */
+		seconds: integer(0, maxLogSeconds),
 	}),
 });
 /**
  * Maximum length of a command's JSON in UTF-8: the longest `start_ota`. A device closes the connection if it receives
  * more: while parsing, its heap of 77 KB holds a command up to four times, in addition to the 16 KB of an update.
  */
-export const longestCommandBytes = 7424;
+export const maxCommandBytes = 7424;
 export type CommandName = keyof typeof commands;
 
-/** Command that sets what a device keeps over a restart. */
-export type LastingCommand = {
+/** Commands whose value survives a restart. */
+export type PersistentCommand = {
 	[N in CommandName]: (typeof commands)[N] extends { readonly keeps: unknown } ? N : never;
 }[CommandName];
-export type LastingSetting = (typeof commands)[LastingCommand]["keeps"][number];
-/** Keys in flash. */
-export const lastingSettings = Object.freeze(
+export type PersistentSetting = (typeof commands)[PersistentCommand]["keeps"][number];
+/** Keys in flash of the values that commands set. */
+export const persistentSettings = Object.freeze(
 	Object.values<Schema & { readonly keeps?: readonly string[] }>(commands).flatMap(
 		({ keeps }) => keeps ?? [],
 	),
@@ -460,12 +460,12 @@ export type CheckedCommand =
 export function checkCommand(value: unknown, model?: Model): CheckedCommand {
 	const name = isRecord(value) ? value.command : undefined;
 	if (typeof name !== "string" || !isCommandName(name))
-		return refuse("unknown_command", `command must be one of ${Object.keys(commands).join(", ")}`);
+		return reject("unknown_command", `command must be one of ${Object.keys(commands).join(", ")}`);
 	const schema: Schema = commands[name];
 	if (schema.part && model && !hasPart(model, schema.part))
-		return refuse("unsupported", `${name} exists on ${modelsWith(schema.part)} only`);
+		return reject("unsupported", `${name} exists on ${modelsWith(schema.part)} only`);
 	if (matches(commands[name], value, model)) return { command: value };
-	return refuse("invalid_value", `${name}: ${describeProblem(findProblem(schema, value, model))}`);
+	return reject("invalid_value", `${name}: ${describeProblem(findProblem(schema, value, model))}`);
 }
 
 export type CheckedUplink =
@@ -493,7 +493,7 @@ function isUplinkType(type: string): type is UplinkType {
 	return Object.hasOwn(uplinks, type);
 }
 
-function refuse(code: Rejection["code"], message: string): CheckedCommand {
+function reject(code: Rejection["code"], message: string): CheckedCommand {
 	return { rejection: { code, message } };
 }
 

@@ -22,7 +22,7 @@ export const boardModels: Readonly<Record<Model, BoardModel>> = Object.freeze({
 export function requireModel(name: unknown): Model {
 	const model = models.find((each) => each === name);
 	if (!model)
-		throw new Error(`there is no model ${String(name)}; device/protocol/models.ts has ${models.join(", ")}`);
+		throw new Error(`unknown model ${String(name)}; device/protocol/models.ts has ${models.join(", ")}`);
 	return model;
 }
 

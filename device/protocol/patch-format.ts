@@ -33,7 +33,7 @@ export const patchHead = Object.freeze({
 });
 
 export const windowBytes = 2048;
-export const shortestMatch = 3;
-export const longestMatch = 34;
-/** Maximum count of an operation. */
-export const mostCount = 2 ** 26 - 1;
+export const minMatch = 3;
+export const maxMatch = 34;
+/** Maximum byte count of an operation. */
+export const maxCount = 2 ** 26 - 1;

@@ -47,7 +47,7 @@ export type ListSchema = Presence & {
 };
 export type NullSchema = Presence & { readonly type: "null" };
 type PlainSchema = StringSchema | NumberSchema | BooleanSchema | ObjectSchema | ListSchema | NullSchema;
-/** A value that one of these accepts. */
+/** Value that matches one of several schemas. */
 export type EitherSchema = Presence & { readonly type: "either"; readonly of: readonly PlainSchema[] };
 export type Schema = PlainSchema | EitherSchema;
 
@@ -118,7 +118,7 @@ export function list<const S extends Schema>(item: S, maxItems: number, minItems
 	return Object.freeze({ type: "list", item, maxItems, minItems } as const);
 }
 
-/** A value that one of these accepts. */
+/** Schema of values that match one of several schemas. */
 export function either<const S extends readonly PlainSchema[]>(...of: S) {
 	return Object.freeze({ type: "either", of: Object.freeze(of) } as const);
 }

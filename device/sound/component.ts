@@ -1,12 +1,12 @@
 /** Component for sounds from the network. */
 
-import type { ComponentKind, Core } from "../firmware.js";
+import type { ComponentDefinition, Core } from "../firmware.js";
 import { openHttp } from "../network/http-connection.js";
 import type { Audio } from "../peripherals/audio.js";
 import { Results } from "./results.js";
 import { Sounds } from "./sounds.js";
 
-export const sound: ComponentKind = Object.freeze({
+export const sound: ComponentDefinition = Object.freeze({
 	features: Object.freeze(["sound", "queue", "chime"] as const),
 	create: (core: Core) => {
 		const { audio } = core.peripherals;
@@ -37,7 +37,7 @@ function createSounds({ host, settings, gateway, peripherals, deviceId, now }: C
 			const isEnd = update.state !== "ready" && update.state !== "playing";
 			trace(`sound ${update.id}: ${update.state}${update.reason ? `, ${update.reason}` : ""}\n`);
 			const message = { type: "sound_update", deviceId, ...update } as const;
-			if (isEnd) gateway.sendSurely(message);
+			if (isEnd) gateway.sendReliably(message);
 			else gateway.send(message);
 		},
 	});

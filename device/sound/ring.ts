@@ -5,7 +5,7 @@
 export class Ring {
 	readonly #bytes: Uint8Array;
 	#added = 0;
-	#taken = 0;
+	#consumed = 0;
 	#released = 0;
 
 	/** @param byteLength even */
@@ -20,45 +20,45 @@ export class Ring {
 
 	/** Bytes added but not consumed. */
 	get available(): number {
-		return this.#added - this.#taken;
+		return this.#added - this.#consumed;
 	}
 
-	/** Position of what is taken next. */
-	get taken(): number {
-		return this.#taken;
+	/** Position of the next byte to consume. */
+	get consumed(): number {
+		return this.#consumed;
 	}
 
 	/** Empties the buffer. @param position of the next byte to add; even */
 	clear(position = 0): void {
 		this.#added = position;
-		this.#taken = position;
+		this.#consumed = position;
 		this.#released = position;
 	}
 
-	/** @returns where the next bytes go, at most `most`; empty where it is full. Fill it, then call add(). */
-	space(most: number): Uint8Array {
-		return this.#view(this.#added, Math.min(most, this.free));
+	/** @returns a view to write at most `maxBytes` to, followed by add(); empty if the buffer is full */
+	reserve(maxBytes: number): Uint8Array {
+		return this.#view(this.#added, Math.min(maxBytes, this.free));
 	}
 
 	add(byteCount: number): void {
 		this.#added += byteCount;
 	}
 
-	/** Takes whole samples, at most `most` bytes; fewer at the end of the memory. Valid until they are released. */
-	take(most: number): Uint8Array {
-		const bytes = this.#view(this.#taken, Math.min(most, this.available) & ~1);
-		this.#taken += bytes.byteLength;
+	/** Consumes whole samples, at most `maxBytes`; fewer at the wrap-around. @returns a view, valid until released */
+	consume(maxBytes: number): Uint8Array {
+		const bytes = this.#view(this.#consumed, Math.min(maxBytes, this.available) & ~1);
+		this.#consumed += bytes.byteLength;
 		return bytes;
 	}
 
 	/** Frees the samples before `position`, which must be even. */
 	release(position: number): void {
-		if (position > this.#released) this.#released = Math.min(position, this.#taken);
+		if (position > this.#released) this.#released = Math.min(position, this.#consumed);
 	}
 
 	/** Moves the read position back to `position`, which must be even, or to the first sample that is not released. */
 	rewind(position: number): void {
-		this.#taken = Math.max(this.#released, Math.min(position, this.#taken));
+		this.#consumed = Math.max(this.#released, Math.min(position, this.#consumed));
 	}
 
 	#view(position: number, byteCount: number): Uint8Array {

@@ -6,16 +6,16 @@
 import Timer from "timer";
 import { type CancellableLookup, Connection, type ConnectionOptions } from "../network/http-connection.js";
 import { readContentLength, readContentRange } from "../network/http-fields.js";
-import { describeStatus, isPassing } from "../network/http-status.js";
+import { describeStatus, isTransient } from "../network/http-status.js";
 import type { Url } from "../network/url.js";
 import { sampleRate } from "../peripherals/track.js";
 import type { Ring } from "./ring.js";
 import { WavHeader } from "./wav-header.js";
 
 export const bytesPerSecond = sampleRate * 2;
-/** Resumptions in a row, with less than a second of sound between them. */
-const mostResumptions = 3;
-/** Before the first one; doubled for each further one: a cut of 4 s is bridged. */
+/** Consecutive resumptions with less than a second of sound in between. */
+const maxResumptions = 3;
+/** Delay of the first resumption; doubled for each further one, which bridges an outage of 4 s. */
 const resumeDelayMs = 1_000;
 const stallMs = 5_000;
 /** Bytes read per turn, since the ring buffer may be empty when a whole TCP window has arrived. */
@@ -112,7 +112,7 @@ export class SoundStream {
 				this.#unread = byteCount;
 				this.pull();
 			},
-			onAnswered: () => this.#onLost("the server sent less than it announced"),
+			onComplete: () => this.#onLost("the server sent less than it announced"),
 			onLost: (reason) => this.#onLost(reason),
 		});
 		const headers = new Map(this.#options.headers);
@@ -138,20 +138,20 @@ export class SoundStream {
 	#onHeaders(status: number, headers: ReadonlyMap<string, string>): void {
 		if (status !== 200 && status !== 206) {
 			const reason = describeStatus(status, "sound");
-			if (status !== 416 && isPassing(status)) return this.#retry(reason);
+			if (status !== 416 && isTransient(status)) return this.#retry(reason);
 			return this.#fail(reason);
 		}
 		if (headers.has("transfer-encoding"))
-			return this.#fail("The server sends the sound in chunks, without its length.");
+			return this.#fail("The server sends the sound with chunked encoding, without its length.");
 		const range = readContentRange(headers.get("content-range"));
 		const length = readContentLength(headers.get("content-length"));
 		const total = status === 206 ? range?.total : length;
-		if (total === undefined) return this.#fail("The server does not say how long the sound is.");
+		if (total === undefined) return this.#fail("The server does not send the length of the sound.");
 		if (status === 206 && range?.first !== this.#position)
-			return this.#fail("The server sends another part of the sound than the one asked for.");
+			return this.#fail("The server sends a different range of the sound than requested.");
 		const etag = headers.get("etag");
 		if (this.#position > 0 && (total !== this.#total || etag !== this.#etag))
-			return this.#fail("The sound on the server was replaced by another while it was played.");
+			return this.#fail("The sound on the server was replaced during playback.");
 		if (total === 0) return this.#fail("The sound on the server is empty.");
 		this.#total = total;
 		this.#etag = etag;
@@ -171,8 +171,10 @@ export class SoundStream {
 				break;
 			}
 			const isSkipping = this.#skip > 0;
-			const most = Math.min(this.#unread, left);
-			const bytes = isSkipping ? this.#options.ring.space(Math.min(most, this.#skip)) : this.#target(most);
+			const maxBytes = Math.min(this.#unread, left);
+			const bytes = isSkipping
+				? this.#options.ring.reserve(Math.min(maxBytes, this.#skip))
+				: this.#target(maxBytes);
 			if (bytes.byteLength === 0) break;
 			if (!this.#readInto(bytes)) break;
 			this.#unread -= bytes.byteLength;
@@ -196,11 +198,11 @@ export class SoundStream {
 		}
 	}
 
-	/** View into which the next bytes are read; empty without room. */
-	#target(most: number): Uint8Array {
+	/** @returns a view for the next bytes; empty if there is no room */
+	#target(maxBytes: number): Uint8Array {
 		if (this.#header.isWhole)
-			return this.#options.ring.space(Math.min(most, this.#sampleBytes - this.#loadedBytes));
-		return this.#scratch.subarray(0, Math.min(most, this.#header.wantedBytes, this.#scratch.byteLength));
+			return this.#options.ring.reserve(Math.min(maxBytes, this.#sampleBytes - this.#loadedBytes));
+		return this.#scratch.subarray(0, Math.min(maxBytes, this.#header.neededBytes, this.#scratch.byteLength));
 	}
 
 	#onBytes(bytes: Uint8Array): void {
@@ -221,7 +223,7 @@ export class SoundStream {
 		if (this.#options.ring.free === 0) return this.#disconnect();
 		if (this.#header.isWhole) return this.#retry(`The connection was lost: ${reason}.`);
 		if (this.#position > 0 && this.#position === this.#total)
-			return this.#fail("The file ends before its first sample; it is no WAV.");
+			return this.#fail("The file ends before its first sample; it is not a WAV.");
 		const { host, port } = this.#options.url;
 		this.#retry(`The sound cannot be loaded from ${host}:${port}: ${reason}.`);
 	}
@@ -231,7 +233,7 @@ export class SoundStream {
 		if (this.#loadedBytes - this.#resumedAtByte >= bytesPerSecond) this.#resumptions = 0;
 		this.#resumedAtByte = this.#loadedBytes;
 		this.#resumptions += 1;
-		if (this.#resumptions > mostResumptions) return this.#fail(reason);
+		if (this.#resumptions > maxResumptions) return this.#fail(reason);
 		this.#disconnect();
 		// Jitter, since all devices of a fleet lose a server at the same moment.
 		const delayMs = resumeDelayMs * 2 ** (this.#resumptions - 1) * (1 + Math.random() / 4);

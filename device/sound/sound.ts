@@ -10,7 +10,7 @@ import { parseHttpUrl } from "../network/http-url.js";
 import type { Url } from "../network/url.js";
 import { type Audio, codecFault } from "../peripherals/audio.js";
 import { ChimeTrack } from "../peripherals/chimes.js";
-import type { Stopper, Track, TrackEnd } from "../peripherals/track.js";
+import type { StopReason, Track, TrackEnd } from "../peripherals/track.js";
 import { type CommandOf, priorities } from "../protocol/messages.js";
 import type { SoundUpdate } from "./results.js";
 import type { Ring } from "./ring.js";
@@ -22,8 +22,8 @@ const startLimitMs = 10_000;
 const loadingLimitMs = 30_000;
 /** Time after which a paused sound ends, which frees its connection. */
 const pauseLimitMs = 600_000;
-const watchIntervalMs = 1_000;
-/** Between a chime and its sound; the volume changes in it, since the output asks for samples every 128 ms. */
+const checkIntervalMs = 1_000;
+/** Silence between a chime and its sound, in which the volume changes: the output requests samples every 128 ms. */
 const silenceBytes = 0.3 * bytesPerSecond;
 
 export type SoundRequest = CommandOf<"play_sound">["value"];
@@ -32,7 +32,7 @@ export type SoundRequest = CommandOf<"play_sound">["value"];
 export interface SoundServices {
 	readonly audio: Pick<
 		Audio,
-		"playTrack" | "stopTrack" | "checkOutput" | "lastingVolume" | "audibleVolume" | "isUrgentOnly" | "report"
+		"playTrack" | "stopTrack" | "checkOutput" | "baseVolume" | "audibleVolume" | "isUrgentOnly" | "report"
 	>;
 	readonly connect: (url: Url, options: HttpClientOptions) => HttpClient;
 	readonly createLookup: () => CancellableLookup;
@@ -58,7 +58,7 @@ export class Sound implements Track {
 	readonly #options: SoundOptions;
 	readonly #ring: Ring;
 	#stream: SoundStream | undefined;
-	#watchTimer: Timer | undefined;
+	#checkTimer: Timer | undefined;
 	#isAdvancePlanned = false;
 	#state: "waiting" | "loading" | "ready" | "playing" | "over" = "waiting";
 	/** Expires the sound if it does not begin in time. */
@@ -76,7 +76,7 @@ export class Sound implements Track {
 	#sinceMs: number;
 	#failure: string | undefined;
 	#underruns = 0;
-	#takenAtWatch = 0;
+	#consumedAtCheck = 0;
 
 	constructor(options: SoundOptions) {
 		const { request, ring, now } = options;
@@ -101,7 +101,7 @@ export class Sound implements Track {
 		const { request, audio } = this.#options;
 		const { priority, chime_volume = request.volume } = request;
 		const volume = this.#chime && !this.#chime.isHeard ? chime_volume : request.volume;
-		if (priority === undefined || audio.lastingVolume > 0) return volume;
+		if (priority === undefined || audio.baseVolume > 0) return volume;
 		return this.isUrgent ? (volume ?? audio.audibleVolume) : undefined;
 	}
 
@@ -109,7 +109,7 @@ export class Sound implements Track {
 	load(): void {
 		const { request, ring, connect, createLookup, headersFor } = this.#options;
 		this.#enter("loading");
-		this.#watchTimer = Timer.repeat(() => this.#watch(), watchIntervalMs);
+		this.#checkTimer = Timer.repeat(() => this.#checkTimeouts(), checkIntervalMs);
 		if (this.#stream) return this.#stream.resume();
 		try {
 			const url = parseHttpUrl(request.url, "sound");
@@ -139,7 +139,7 @@ export class Sound implements Track {
 		return true;
 	}
 
-	stop(by: Stopper): void {
+	stop(by: StopReason): void {
 		if (this.#state === "playing") this.#options.audio.stopTrack(this, by);
 		else this.onEnd(by, this.#heardBytes);
 	}
@@ -151,8 +151,8 @@ export class Sound implements Track {
 		this.#isSuspending = false;
 		this.#chime = undefined;
 		this.#state = "waiting";
-		Timer.clear(this.#watchTimer);
-		this.#watchTimer = undefined;
+		Timer.clear(this.#checkTimer);
+		this.#checkTimer = undefined;
 		this.#stream?.suspend(this.#heardBytes);
 	}
 
@@ -160,8 +160,8 @@ export class Sound implements Track {
 		return (this.#chime?.available ?? 0) + this.#ring.available;
 	}
 
-	get taken(): number {
-		return (this.#chime?.taken ?? 0) + this.#ring.taken;
+	get consumed(): number {
+		return (this.#chime?.consumed ?? 0) + this.#ring.consumed;
 	}
 
 	get isWhole(): boolean {
@@ -172,8 +172,8 @@ export class Sound implements Track {
 		return this.isWhole || this.#ring.available >= bytesPerSecond;
 	}
 
-	take(byteCount: number): Uint8Array {
-		return this.#chime?.available ? this.#chime.take(byteCount) : this.#ring.take(byteCount);
+	consume(byteCount: number): Uint8Array {
+		return this.#chime?.available ? this.#chime.consume(byteCount) : this.#ring.consume(byteCount);
 	}
 
 	release(position: number): void {
@@ -184,12 +184,12 @@ export class Sound implements Track {
 
 	rewind(position: number): void {
 		this.#ring.rewind(this.#afterChime(position));
-		this.#chime?.rewind(Math.min(position, this.#chime.taken));
+		this.#chime?.rewind(Math.min(position, this.#chime.consumed));
 	}
 
 	/** @param position including the chime, which is consumed first @returns position in the sound itself */
 	#afterChime(position: number): number {
-		return Math.max(0, position - (this.#chime?.taken ?? 0));
+		return Math.max(0, position - (this.#chime?.consumed ?? 0));
 	}
 
 	onUnderrun(): void {
@@ -212,7 +212,7 @@ export class Sound implements Track {
 	#finish(end: Pick<SoundUpdate, "state" | "reason">, heardBytes: number): void {
 		if (this.#state === "over") return;
 		this.#state = "over";
-		Timer.clear(this.#watchTimer);
+		Timer.clear(this.#checkTimer);
 		Timer.clear(this.#expiryTimer);
 		this.#stream?.close();
 		this.#options.onEnd({
@@ -265,19 +265,19 @@ export class Sound implements Track {
 		this.#sinceMs = this.#options.now();
 	}
 
-	/** Bounds all waits. */
-	#watch(): void {
+	/** Enforces the timeouts. */
+	#checkTimeouts(): void {
 		if (this.#isPlaying) this.#options.audio.checkOutput();
 		if (this.#state === "over") return;
 		const now = this.#options.now();
-		if (this.#state === "playing" && this.taken !== this.#takenAtWatch) {
-			this.#takenAtWatch = this.taken;
+		if (this.#state === "playing" && this.consumed !== this.#consumedAtCheck) {
+			this.#consumedAtCheck = this.consumed;
 			this.#sinceMs = now;
 		}
 		if (this.#state === "ready") this.#advance();
 		const waitedMs = now - this.#sinceMs;
 		if (this.#state === "ready" && waitedMs >= startLimitMs)
-			return this.#fail(`No start_sound came within ${startLimitMs / 1000} s.`);
+			return this.#fail(`No start_sound was received within ${startLimitMs / 1000} s.`);
 		const isLoading = this.#state === "loading" || (this.#state === "playing" && !this.isReady);
 		if (isLoading && waitedMs >= loadingLimitMs)
 			return this.#fail(`Less than a second of the sound was loaded in ${loadingLimitMs / 1000} s.`);

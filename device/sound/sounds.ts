@@ -3,15 +3,15 @@
  * sound interrupts the current one, which resumes afterwards.
  */
 
-import { type Answer, busy, type Component, type Objection } from "../component.js";
-import type { Stopper } from "../peripherals/track.js";
+import { busy, type CommandOutcome, type CommandRejection, type Component } from "../component.js";
+import type { StopReason } from "../peripherals/track.js";
 import type { Command } from "../protocol/messages.js";
 import type { Results, SoundUpdate } from "./results.js";
 import { Ring } from "./ring.js";
 import { Sound, type SoundRequest, type SoundServices } from "./sound.js";
 
-/** More wait at the gateway; an urgent one is taken beside them. */
-const mostWaiting = 2;
+/** Queue length; further sounds wait at the gateway. One urgent sound may exceed it. */
+const maxWaiting = 2;
 
 export interface SoundsOptions extends SoundServices {
 	readonly results: Results;
@@ -39,16 +39,16 @@ export class Sounds implements Component {
 		this.#options = options;
 	}
 
-	execute(command: Command): Answer {
+	execute(command: Command): CommandOutcome {
 		switch (command.command) {
 			case "play_sound":
-				if (this.#repeat(command.value.id)) return "executed";
+				if (this.#resend(command.value.id)) return "executed";
 				if (this.#options.isUpdating()) return busy("the device is being updated; try again after it");
 				return this.#play(command.value);
 			case "start_sound": {
 				const { id } = command.value;
-				if (this.#active.find((sound) => sound.id === id)?.allow() || this.#repeat(id)) return "executed";
-				return invalid(`there is no sound ${id}; play it first`);
+				if (this.#active.find((sound) => sound.id === id)?.allow() || this.#resend(id)) return "executed";
+				return invalid(`unknown sound ${id}; send play_sound first`);
 			}
 			case "stop_sound":
 				this.#stop("command", command.value?.id);
@@ -60,7 +60,7 @@ export class Sounds implements Component {
 
 	/** Reports all active sounds to a gateway that restarted or lost the connection. */
 	onConnected(): void {
-		for (const { id } of this.#active) this.#repeat(id);
+		for (const { id } of this.#active) this.#resend(id);
 	}
 
 	/** Frees the ring buffer until the next sound, since an update needs the memory. */
@@ -93,23 +93,23 @@ export class Sounds implements Component {
 		return this.#sound ? [this.#sound, ...this.#waiting] : this.#waiting;
 	}
 
-	/** Sends the latest update of a sound again, if there was one. @returns whether the sound is known */
-	#repeat(id: string): boolean {
+	/** Sends the latest update of a sound again, if any. @returns whether the sound is known */
+	#resend(id: string): boolean {
 		const isUnsent = this.#updates.some((update) => update.id === id);
 		const update = isUnsent ? undefined : this.#options.results.find(id);
 		if (update) this.#report(update);
 		return isUnsent || update !== undefined || this.#active.some((sound) => sound.id === id);
 	}
 
-	/** Accepts it; a sound_update follows. */
-	#play(request: SoundRequest): Answer {
+	/** Plays or queues a new sound, which is followed by a sound_update. */
+	#play(request: SoundRequest): CommandOutcome {
 		if (this.#options.audio.isUrgentOnly && request.priority !== "urgent") {
 			this.#report({ id: request.id, state: "stopped", reason: "quiet hours", underruns: 0, heard_ms: 0 });
 			return "executed";
 		}
 		if (request.priority === undefined) this.#stopAll("another sound");
-		else if (this.#sound && this.#waiting.length >= mostWaiting + Number(request.priority === "urgent"))
-			return busy(`${this.#waiting.length} sounds wait already; try again after one of them`);
+		else if (this.#sound && this.#waiting.length >= maxWaiting + Number(request.priority === "urgent"))
+			return busy(`${this.#waiting.length} sounds are queued; try again after one of them`);
 		this.#ring ??= new Ring(this.#options.bufferBytes);
 		const sound = new Sound({
 			...this.#options,
@@ -154,15 +154,15 @@ export class Sounds implements Component {
 		this.#report(update);
 	}
 
-	/** @param id undefined: all, also those that wait */
-	#stop(by: Stopper, id?: string): void {
+	/** @param id undefined: all, including the queue */
+	#stop(by: StopReason, id?: string): void {
 		if (id === undefined) return this.#stopAll(by);
 		if (this.#sound?.id === id) this.#sound.stop(by);
 		else this.#waiting.find((sound) => sound.id === id)?.stop(by);
 	}
 
-	#stopAll(by: Stopper): void {
-		// Each leaves the list.
+	#stopAll(by: StopReason): void {
+		// stop() removes the sound from the queue.
 		while (this.#waiting.length > 0) this.#waiting[0]?.stop(by);
 		this.#sound?.stop(by);
 	}
@@ -183,6 +183,6 @@ export class Sounds implements Component {
 	}
 }
 
-function invalid(message: string): Objection {
+function invalid(message: string): CommandRejection {
 	return { code: "invalid_value", message };
 }

@@ -7,7 +7,7 @@ const riffBytes = 12;
 const chunkHeadBytes = 8;
 /** Length of the chunk `fmt ` up to its sub-format (WAVEFORMATEXTENSIBLE). */
 const formatBytes = 26;
-const shortestFormatBytes = 16;
+const minFormatBytes = 16;
 
 const pcm = 1;
 const extensible = 0xfffe;
@@ -21,17 +21,17 @@ export interface WavFormat {
 	readonly bits: number;
 }
 
-/** Required format of a file. */
-export interface WantedFormat {
-	/** For a person, such as "a WAV of 16000 Hz". */
+/** Format that a file must have. */
+export interface AcceptedFormat {
+	/** Name for errors, e.g. "a WAV of 16000 Hz". */
 	readonly name: string;
 	readonly accepts: (format: WavFormat) => boolean;
 	/** Maximum number of bytes before the samples. */
 	readonly headerBytes: number;
 }
 
-/** Format of the output, so that the device converts nothing. A tag with a picture is rejected. */
-const playable: WantedFormat = Object.freeze({
+/** Format of the output, since the device does not convert. The header limit excludes tags with pictures. */
+const playable: AcceptedFormat = Object.freeze({
 	name: `a WAV of ${sampleRate} Hz, mono, 16 bit PCM`,
 	accepts: ({ isPcm, channels, rate, bits }: WavFormat) =>
 		isPcm && channels === 1 && rate === sampleRate && bits === 16,
@@ -39,11 +39,11 @@ const playable: WantedFormat = Object.freeze({
 });
 
 export class WavHeader {
-	readonly #wantedFormat: WantedFormat;
+	readonly #accepted: AcceptedFormat;
 	readonly #field = new Uint8Array(formatBytes);
 	#filled = 0;
-	/** Size of the current field. */
-	#wanted = riffBytes;
+	/** Length of the field being read. */
+	#fieldBytes = riffBytes;
 	#state: "riff" | "chunk" | "format" | "data" = "riff";
 	/** Bytes to skip. */
 	#skip = 0;
@@ -54,8 +54,8 @@ export class WavHeader {
 	/** Length in the header of the chunk `data`. */
 	#dataBytes = 0;
 
-	constructor(wanted = playable) {
-		this.#wantedFormat = wanted;
+	constructor(accepted = playable) {
+		this.#accepted = accepted;
 	}
 
 	/** Whether the header is complete. */
@@ -79,10 +79,10 @@ export class WavHeader {
 		return byteCount - (byteCount % 2);
 	}
 
-	/** How many bytes write() takes next, at most; 0 once the header is whole. */
-	get wantedBytes(): number {
+	/** Maximum length of the next write(); 0 once the header is complete. */
+	get neededBytes(): number {
 		if (this.isWhole) return 0;
-		return this.#skip || this.#wanted - this.#filled;
+		return this.#skip || this.#fieldBytes - this.#filled;
 	}
 
 	/**
@@ -91,7 +91,7 @@ export class WavHeader {
 	 */
 	write(bytes: Uint8Array): void {
 		this.#byteCount += bytes.byteLength;
-		const { headerBytes } = this.#wantedFormat;
+		const { headerBytes } = this.#accepted;
 		if (this.#byteCount > headerBytes)
 			throw new Error(`The WAV file has more than ${headerBytes} bytes before its samples.`);
 		if (this.#skip > 0) {
@@ -100,7 +100,7 @@ export class WavHeader {
 		}
 		this.#field.set(bytes, this.#filled);
 		this.#filled += bytes.byteLength;
-		if (this.#filled < this.#wanted) return;
+		if (this.#filled < this.#fieldBytes) return;
 		this.#filled = 0;
 		this.#onField();
 	}
@@ -108,7 +108,7 @@ export class WavHeader {
 	#onField(): void {
 		switch (this.#state) {
 			case "riff":
-				if (this.#text(0) !== "RIFF" || this.#text(8) !== "WAVE") this.#refuseFile();
+				if (this.#text(0) !== "RIFF" || this.#text(8) !== "WAVE") this.#rejectFile();
 				return this.#await("chunk", chunkHeadBytes);
 			case "chunk":
 				return this.#onChunk(this.#text(0), this.#uint32(4));
@@ -125,17 +125,17 @@ export class WavHeader {
 		// Chunks begin at even offsets.
 		const paddedBytes = byteLength + (byteLength & 1);
 		if (name === "fmt ") {
-			if (byteLength < shortestFormatBytes) throw new Error("The WAV file's format is cut short.");
+			if (byteLength < minFormatBytes) throw new Error("The WAV file's chunk fmt is truncated.");
 			this.#field.fill(0);
 			this.#await("format", Math.min(byteLength, formatBytes));
-			this.#rest = paddedBytes - this.#wanted;
+			this.#rest = paddedBytes - this.#fieldBytes;
 			return;
 		}
 		if (name !== "data") {
 			this.#skip = paddedBytes;
 			return;
 		}
-		if (!this.#format) throw new Error("The WAV file has samples before their format.");
+		if (!this.#format) throw new Error("The WAV file has samples before the chunk fmt.");
 		this.#dataBytes = byteLength;
 		this.#state = "data";
 	}
@@ -147,7 +147,7 @@ export class WavHeader {
 		const rate = this.#uint32(4);
 		const bits = this.#uint16(14);
 		this.#format = { isPcm: code === pcm, channels, rate, bits };
-		const { accepts, name } = this.#wantedFormat;
+		const { accepts, name } = this.#accepted;
 		if (accepts(this.#format)) return;
 		const kind = code === pcm ? "" : `, not PCM (format ${code})`;
 		throw new Error(
@@ -157,13 +157,13 @@ export class WavHeader {
 
 	#await(state: "chunk" | "format", byteCount: number): void {
 		this.#state = state;
-		this.#wanted = byteCount;
+		this.#fieldBytes = byteCount;
 	}
 
 	/** @throws Error */
-	#refuseFile(): never {
-		const kind = nameFormat(this.#field) ?? "no WAV";
-		throw new Error(`The file is ${kind}; it must be ${this.#wantedFormat.name}.`);
+	#rejectFile(): never {
+		const kind = nameFormat(this.#field) ?? "not a WAV";
+		throw new Error(`The file is ${kind}; it must be ${this.#accepted.name}.`);
 	}
 
 	#text(at: number): string {

@@ -4,8 +4,8 @@
  */
 
 import type { Digest, Part } from "../host.js";
-import { judge, type Known, type Problem } from "./answer.js";
 import { isBase64Of } from "./base64.js";
+import { type DownloadProblem, evaluateResponse, type RemoteFile } from "./response.js";
 
 /** Bytes delivered per turn: one flash sector, whose erase and write block the device for tens of milliseconds. */
 const pieceBytes = 4 * 1024;
@@ -13,8 +13,8 @@ const pieceBytes = 4 * 1024;
 export class BlockReader {
 	readonly #buffer: Uint8Array;
 	readonly #sha256: Part<object, Digest>;
-	#known: Known | undefined;
-	/** Start of the block that is requested next or being received. */
+	#file: RemoteFile | undefined;
+	/** Start of the block being received or requested next. */
 	#offset = 0;
 	/** Bytes before the block that a server without ranges still has to repeat. */
 	#repeated = 0;
@@ -25,8 +25,8 @@ export class BlockReader {
 	#expectedSha256: string | undefined;
 	/** Length of the verified block in the buffer; 0 once it is delivered. */
 	#verified = 0;
-	/** Bytes of that block already passed on. */
-	#passedOn = 0;
+	/** Bytes of the verified block already delivered. */
+	#delivered = 0;
 
 	/** @param buffer of the length of a block */
 	constructor(buffer: Uint8Array, sha256: Part<object, Digest>) {
@@ -34,14 +34,14 @@ export class BlockReader {
 		this.#sha256 = sha256;
 	}
 
-	/** Start of the block that is requested next or being received. */
+	/** Start of the block being received or requested next. */
 	get offset(): number {
 		return this.#offset;
 	}
 
 	/** Whether the server supports range requests. */
 	get isInParts(): boolean {
-		return this.#known?.isInParts ?? true;
+		return this.#file?.isInParts ?? true;
 	}
 
 	/** Whether the last block was verified. */
@@ -49,8 +49,8 @@ export class BlockReader {
 		return this.#offset > 0 && this.#offset === this.#total;
 	}
 
-	/** Whether a verified block is still to be passed on. */
-	get isPassingOn(): boolean {
+	/** Whether a verified block is not completely delivered. */
+	get isDelivering(): boolean {
 		return this.#verified > 0;
 	}
 
@@ -59,9 +59,9 @@ export class BlockReader {
 		return this.#filled === this.#length;
 	}
 
-	/** For a reason. */
-	get where(): string {
-		return `byte ${this.#offset}${this.#known ? ` of ${this.#known.total}` : ""}`;
+	/** Position for an error message. */
+	get position(): string {
+		return `byte ${this.#offset}${this.#file ? ` of ${this.#file.total}` : ""}`;
 	}
 
 	/** @param base other header fields @returns the header fields of the request for the next block */
@@ -70,8 +70,8 @@ export class BlockReader {
 		headers.set("accept-encoding", "identity");
 		if (this.isInParts) {
 			headers.set("range", `bytes=${this.#offset}-${this.#offset + this.#buffer.byteLength - 1}`);
-			const etag = this.#known?.etag;
-			// A weak one must not be sent (RFC 9110, 13.1.5).
+			const etag = this.#file?.etag;
+			// Weak tags are not allowed in If-Range (RFC 9110, 13.1.5).
 			if (etag && !etag.startsWith("W/")) headers.set("if-range", etag);
 		}
 		this.#filled = 0;
@@ -79,32 +79,32 @@ export class BlockReader {
 		return headers;
 	}
 
-	/** @returns why this response is of no use, if it is not */
-	begin(status: number, headers: ReadonlyMap<string, string>): Problem | undefined {
-		const verdict = judge(status, headers, {
+	/** @returns why the response is unusable; undefined: it is usable */
+	begin(status: number, headers: ReadonlyMap<string, string>): DownloadProblem | undefined {
+		const verdict = evaluateResponse(status, headers, {
 			offset: this.#offset,
 			byteLength: this.#buffer.byteLength,
-			known: this.#known,
+			file: this.#file,
 		});
 		if (verdict.kind !== "bytes") return verdict;
-		this.#known = verdict.known;
-		this.#repeated = verdict.known.isInParts ? 0 : this.#offset;
+		this.#file = verdict.file;
+		this.#repeated = verdict.file.isInParts ? 0 : this.#offset;
 		this.#expectedSha256 = verdict.sha256;
 		this.#digest = verdict.sha256 === undefined ? undefined : new this.#sha256({});
 		return undefined;
 	}
 
-	/** @returns where to read the next bytes to, at most so many; empty: no room; undefined: none was announced */
-	findRoom(byteCount: number): Uint8Array | undefined {
+	/** @returns a view for at most `byteCount` bytes; empty: no room; undefined: more than announced */
+	reserve(byteCount: number): Uint8Array | undefined {
 		const start = this.#repeated > 0 ? 0 : this.#filled;
 		const expected = this.#repeated > 0 ? this.#repeated : this.#length - start;
 		if (expected === 0) return undefined;
-		const end = this.#verified === 0 ? this.#buffer.byteLength : this.#passedOn;
+		const end = this.#verified === 0 ? this.#buffer.byteLength : this.#delivered;
 		return this.#buffer.subarray(start, Math.min(end, start + Math.min(byteCount, expected)));
 	}
 
-	/** @param bytes that were read to where findRoom said */
-	take(bytes: Uint8Array): void {
+	/** @param bytes read into the view that reserve() returned */
+	add(bytes: Uint8Array): void {
 		this.#digest?.write(bytes);
 		if (this.#repeated > 0) this.#repeated -= bytes.byteLength;
 		else this.#filled += bytes.byteLength;
@@ -116,17 +116,17 @@ export class BlockReader {
 		this.#digest = undefined;
 		if (sha256 && !isBase64Of(this.#expectedSha256 ?? "", new Uint8Array(sha256))) return false;
 		this.#verified = this.#filled;
-		this.#passedOn = 0;
+		this.#delivered = 0;
 		this.#offset += this.#filled;
 		this.#filled = 0;
 		return true;
 	}
 
-	/** Passes on the next piece of the verified block. @throws Error of `onPiece` */
-	passOn(onPiece: (piece: Uint8Array, total: number) => boolean): void {
-		const end = Math.min(this.#verified, this.#passedOn + pieceBytes);
-		if (!onPiece(this.#buffer.subarray(this.#passedOn, end), this.#total)) return;
-		this.#passedOn = end;
+	/** Delivers the next piece of the verified block. @throws the error of `onPiece` */
+	deliver(onPiece: (piece: Uint8Array, total: number) => boolean): void {
+		const end = Math.min(this.#verified, this.#delivered + pieceBytes);
+		if (!onPiece(this.#buffer.subarray(this.#delivered, end), this.#total)) return;
+		this.#delivered = end;
 		if (end === this.#verified) this.#verified = 0;
 	}
 
@@ -137,7 +137,7 @@ export class BlockReader {
 	}
 
 	get #total(): number {
-		return this.#known?.total ?? 0;
+		return this.#file?.total ?? 0;
 	}
 
 	get #length(): number {

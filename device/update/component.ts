@@ -1,12 +1,12 @@
 /** Component for firmware updates, and for the confirmation of new firmware. */
 
 import config from "mc/config";
-import { type Answer, busy, type Component } from "../component.js";
-import type { ComponentKind, Core } from "../firmware.js";
+import { busy, type CommandOutcome, type Component } from "../component.js";
+import type { ComponentDefinition, Core } from "../firmware.js";
 import type { Command } from "../protocol/messages.js";
 import { Updater } from "./updater.js";
 
-export const updates: ComponentKind = Object.freeze({
+export const updates: ComponentDefinition = Object.freeze({
 	features: Object.freeze(["delta"] as const),
 	create: (core: Core) => new Updates(core),
 });
@@ -37,7 +37,7 @@ class Updates implements Component {
 				if (message.type === "ota_progress") return gateway.send(message);
 				// Progress is not traced: it would displace everything else in crash reports and the live log.
 				trace(`update: ${message.type === "ota_error" ? message.reason : message.type}\n`);
-				gateway.sendSurely(message);
+				gateway.sendReliably(message);
 			},
 			log: (text) => system.print(text),
 			onRunning: onUpdate,
@@ -45,18 +45,18 @@ class Updates implements Component {
 		});
 	}
 
-	execute(command: Command): Answer {
+	execute(command: Command): CommandOutcome {
 		if (command.command !== "start_ota") return undefined;
-		const work = this.#core.findWork();
-		if (work !== undefined) return busy(work);
+		const busyReason = this.#core.findBusyReason();
+		if (busyReason !== undefined) return busy(busyReason);
 		this.#updater.start(command);
 		return "executed";
 	}
 
-	/** While an image is unconfirmed the boot loader would return to the previous one. */
-	findWork(): string | undefined {
-		if (this.#updater.isRunning) return "an update is under way; wait until it has ended";
-		if (this.#core.probation.isOn) return "the firmware is new and not confirmed yet; try again in a minute";
+	/** While an image is unconfirmed, a restart would roll it back. */
+	findBusyReason(): string | undefined {
+		if (this.#updater.isRunning) return "an update is running; wait until it ends";
+		if (this.#core.probation.isOn) return "the new firmware is not confirmed yet; try again in a minute";
 		return undefined;
 	}
 
@@ -64,7 +64,7 @@ class Updates implements Component {
 		this.#updater.resume();
 	}
 
-	onDrained(): void {
+	onReported(): void {
 		const { peripherals, probation, settings } = this.#core;
 		if (peripherals.audio) probation.onReported(peripherals.audio.isReady, settings);
 	}

@@ -8,9 +8,9 @@ import Timer from "timer";
 import type { Digest, Part } from "../host.js";
 import { type CancellableLookup, Connection, type ConnectionOptions } from "../network/http-connection.js";
 import type { Url } from "../network/url.js";
-import type { Problem } from "./answer.js";
 import { BlockReader } from "./block-reader.js";
-import { mostDrops, Retries } from "./retries.js";
+import type { DownloadProblem } from "./response.js";
+import { maxDrops, Retries } from "./retries.js";
 
 export interface DownloadOptions {
 	readonly connect: ConnectionOptions["connect"];
@@ -47,8 +47,8 @@ export class Download {
 	#isBusy = false;
 	/** Whether the requested block is complete. */
 	#isReceived = false;
-	/** Why this connection is of no use any more. */
-	#interruption: Problem | undefined;
+	/** Why the connection is no longer usable. */
+	#interruption: DownloadProblem | undefined;
 	#pause: Timer | undefined;
 	#isAwaitingGateway = false;
 
@@ -84,10 +84,10 @@ export class Download {
 			this.#isReceived = false;
 			// Received while this block is written. The SDK sends the request in a timer, which must be set before the pause's.
 			if (!this.#options.isPaced && reader.isInParts && !reader.isDone) this.#request();
-			while (reader.isPassingOn) {
+			while (reader.isDelivering) {
 				this.#startPause(0);
 				while (this.#pause) yield;
-				reader.passOn(this.#options.onPiece);
+				reader.deliver(this.#options.onPiece);
 			}
 			this.#retries.onProgress(reader.offset);
 			if (reader.isDone) return;
@@ -133,10 +133,10 @@ export class Download {
 			lookup: createLookup(),
 			url,
 			stallMs: this.#retries.onConnect(),
-			isReading: () => !isPaced || !this.#reader.isPassingOn,
+			isReading: () => !isPaced || !this.#reader.isDelivering,
 			onHeaders: (status, headers) => this.#onHeaders(status, headers),
 			onReadable: (byteCount) => this.#onReadable(byteCount),
-			onAnswered: () => this.#onAnswered(),
+			onComplete: () => this.#onComplete(),
 			onLost: (reason) => this.#onLost(reason),
 		});
 		this.#request();
@@ -151,12 +151,12 @@ export class Download {
 		const problem = this.#reader.begin(status, headers);
 		if (problem) this.#interrupt(problem);
 		else if (this.#options.isPaced && !this.#reader.isInParts)
-			this.#interrupt({ kind: "end", reason: "The server does not send the patch in parts." });
+			this.#interrupt({ kind: "end", reason: "The server does not support range requests for the patch." });
 	}
 
 	#onReadable(byteCount: number): void {
 		for (let left = byteCount; left > 0 && this.#connection; ) {
-			const room = this.#reader.findRoom(left);
+			const room = this.#reader.reserve(left);
 			if (!room)
 				return this.#interrupt({ kind: "retry", reason: "The server sends more than it announced." });
 			if (room.byteLength === 0) {
@@ -165,14 +165,14 @@ export class Download {
 				continue;
 			}
 			this.#connection.read(room);
-			this.#reader.take(room);
+			this.#reader.add(room);
 			left -= room.byteLength;
 			// A part is known to be complete only in onComplete.
 			if (this.#reader.isFull && !this.#reader.isInParts) this.#onReceived();
 		}
 	}
 
-	#onAnswered(): void {
+	#onComplete(): void {
 		if (!this.#reader.isFull) return this.#onLost("the server sent less than it announced");
 		if (this.#reader.isInParts) this.#onReceived();
 	}
@@ -183,16 +183,16 @@ export class Download {
 	}
 
 	#onLost(cause: string): void {
-		const { offset, where } = this.#reader;
+		const { offset, position } = this.#reader;
 		const { host, port } = this.#options.url;
 		const reason =
-			this.#connection?.hasHeard || offset > 0
-				? `The download failed at ${where}: ${cause}.`
-				: `${host}:${port} cannot be reached: ${cause}, in each of ${1 + mostDrops} attempts.`;
+			this.#connection?.hasResponded || offset > 0
+				? `The download failed at ${position}: ${cause}.`
+				: `${host}:${port} is unreachable: ${cause}, in each of ${1 + maxDrops} attempts.`;
 		this.#interrupt({ kind: "lost", reason });
 	}
 
-	#interrupt(interruption: Problem): void {
+	#interrupt(interruption: DownloadProblem): void {
 		this.#interruption = interruption;
 		this.#hangUp();
 		this.#continue();
@@ -201,10 +201,10 @@ export class Download {
 	/** Starts the pause before the next connection. @throws Error if the retries are exhausted */
 	#prepareRetry(): void {
 		const retries = this.#retries;
-		const { offset, where } = this.#reader;
+		const { offset, position } = this.#reader;
 		this.#hangUp();
-		// After lost or doubled bytes the next response would begin at the wrong place.
-		if (this.#isReceived || !this.#interruption) return this.#startPause(retries.onDamaged(where));
+		// After lost or duplicated bytes, the next response would begin at the wrong offset.
+		if (this.#isReceived || !this.#interruption) return this.#startPause(retries.onDamaged(position));
 		// A device that is offline cannot distinguish a lost network from a lost server.
 		this.#isAwaitingGateway = !this.#options.isOnline();
 		this.#startPause(retries.onProblem(this.#interruption, offset, !this.#isAwaitingGateway));

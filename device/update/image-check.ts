@@ -56,8 +56,8 @@ export class ImageCheck {
 }
 
 function checkHead(bytes: Uint8Array, device: ImageCheckOptions): void {
-	if (bytes[0] !== imageLayout.magic) throw new Error("What the server sends is no firmware image.");
-	if (bytes.byteLength < headBytes) throw new Error("The firmware image is cut off in its head.");
+	if (bytes[0] !== imageLayout.magic) throw new Error("The file is not a firmware image.");
+	if (bytes.byteLength < headBytes) throw new Error("The firmware image is truncated in its header.");
 	const view = new DataView(bytes.buffer, bytes.byteOffset, headBytes);
 	const chip = view.getUint16(imageLayout.chipIdOffset, true);
 	if (chip !== chipIds[device.chip])
@@ -68,13 +68,13 @@ function checkHead(bytes: Uint8Array, device: ImageCheckOptions): void {
 		view.getUint32(appDescriptor.offset, true) !== appDescriptor.magic ||
 		view.getUint32(ownDescriptor.offset, true) !== ownDescriptor.magic
 	)
-		throw new Error("The firmware does not say for which model it is; it was not made for these devices.");
+		throw new Error("The firmware has no descriptor with its model; it was not built for these devices.");
 	const model = readText(bytes, ownDescriptor.model);
 	if (model !== device.model)
 		throw new Error(`The firmware is for a ${model}; this device is a ${device.model}.`);
 	const securityVersion = view.getUint16(ownDescriptor.securityVersionOffset, true);
 	if (securityVersion < device.securityVersion)
 		throw new Error(
-			`The firmware has the security version ${securityVersion}; this device runs ${device.securityVersion} and takes none below.`,
+			`The firmware has the security version ${securityVersion}; this device runs ${device.securityVersion} and accepts none below.`,
 		);
 }

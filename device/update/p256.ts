@@ -25,8 +25,8 @@ interface Point {
 /** The point at infinity. */
 type Neutral = undefined;
 
-/** Bits of a 256-bit scalar processed in one step. */
-const bitsInStep = 16;
+/** Bits of the 256-bit scalars processed in a step. */
+const bitsPerStep = 16;
 
 /** Order of the base point. */
 export function orderOfP256(): bigint {
@@ -76,7 +76,7 @@ export class Verification {
 		const key = this.#keys[this.#keyIndex];
 		if (!key) return false;
 		const from = this.#bitIndex;
-		this.#bitIndex += bitsInStep;
+		this.#bitIndex += bitsPerStep;
 		const bits1 = this.#bits1.slice(from, this.#bitIndex);
 		const bits2 = this.#bits2.slice(from, this.#bitIndex);
 		this.#sum = this.#curve.addMultiples(this.#sum, bits1, bits2, key);

@@ -4,7 +4,7 @@
  */
 
 import type { PatchDecoder as Interface, PatchDecoderOptions } from "../host.js";
-import { longestMatch, patchOperations, shortestMatch, windowBytes } from "../protocol/patch-format.js";
+import { maxMatch, minMatch, patchOperations, windowBytes } from "../protocol/patch-format.js";
 
 /** Size of the buffer of decompressed data. */
 const textBytes = 256;
@@ -63,7 +63,7 @@ export class PatchDecoder implements Interface {
 				number |= (byte & 127) << shift;
 				shift += 7;
 				if (byte > 127) {
-					if (shift === 28) throw damaged("a number is too long");
+					if (shift === 28) throw damaged("a number has more than 4 bytes");
 					continue;
 				}
 				const count = number >> 2;
@@ -71,16 +71,16 @@ export class PatchDecoder implements Interface {
 				kind = number & 3;
 				number = 0;
 				shift = 0;
-				if (count === 0) throw damaged("an operation does nothing");
+				if (count === 0) throw damaged("an operation has length 0");
 				if (kind === seek) {
-					// Else a patch could keep a turn busy without making anything.
-					if (previous === seek) throw damaged("it seeks twice");
+					// Consecutive seeks could keep a turn busy without producing output.
+					if (previous === seek) throw damaged("two seeks in a row");
 					position += count & 1 ? -((count + 1) >> 1) : count >> 1;
 					if (position < 0 || position > sourceBytes) throw damaged(outside);
 					ahead = 0;
 					continue;
 				}
-				if (count > rest) throw damaged("it makes more than it announces");
+				if (count > rest) throw damaged("the result exceeds the announced length");
 				if (kind !== insert && position + count > sourceBytes) throw damaged(outside);
 				rest -= count;
 				left = count;
@@ -116,7 +116,7 @@ export class PatchDecoder implements Interface {
 			end = this.#decompress(end, input);
 			taken = windowBytes;
 		}
-		if (rest + left === 0 && taken < end) throw damaged("bytes follow its end");
+		if (rest + left === 0 && taken < end) throw damaged("trailing data");
 		this.#state = { taken, end, number, shift, kind, left, rest, position, filled, ahead };
 		return isFull ? this.#read : -1;
 	}
@@ -125,7 +125,7 @@ export class PatchDecoder implements Interface {
 	#decompress(end: number, input: Uint8Array): number {
 		const text = this.#text;
 		const inputEnd = input.byteLength;
-		const limit = text.byteLength - longestMatch;
+		const limit = text.byteLength - maxMatch;
 		text.copyWithin(0, end - windowBytes, end);
 		this.#start = Math.max(0, this.#start - (end - windowBytes));
 		let [target, read, flags, half] = [windowBytes, this.#read, this.#flags, this.#half];
@@ -138,9 +138,9 @@ export class PatchDecoder implements Interface {
 			} else if (half < 0) half = byte;
 			else {
 				const item = half | (byte << 8);
-				const count = (item >> 11) + shortestMatch;
+				const count = (item >> 11) + minMatch;
 				const from = target - (item & (windowBytes - 1)) - 1;
-				if (from < this.#start) throw damaged("it repeats what was not there");
+				if (from < this.#start) throw damaged("a match refers to data before the start");
 				if (from + count <= target) text.copyWithin(target, from, from + count);
 				else for (let at = 0; at < count; at++) text[target + at] = text[from + at] ?? 0;
 				target += count;
@@ -153,7 +153,7 @@ export class PatchDecoder implements Interface {
 	}
 }
 
-const outside = "it reads outside of the firmware";
+const outside = "an operation reads outside the firmware";
 
 function damaged(what: string): Error {
 	return new Error(`The patch is damaged: ${what}.`);

@@ -27,18 +27,18 @@ export interface PatchOptions {
 export class Patch {
 	readonly #options: PatchOptions;
 	readonly #piece = new Uint8Array(pieceBytes);
-	#made = 0;
+	#producedBytes = 0;
 	#sourceBytes = 0;
 	#resultBytes = 0;
 	/** Digest of the source, then of the result. */
 	#digest: Digest;
 	#isHeadRead = false;
-	/** Bytes of the source that are hashed. */
-	#checked = 0;
-	/** Once the source is checked. */
+	/** Hashed bytes of the source. */
+	#checkedBytes = 0;
+	/** Created once the source is verified. */
 	#decoder: Decoder | undefined;
-	/** Bytes of the present input that are used up. */
-	#read = 0;
+	/** Consumed bytes of the current input. */
+	#inputOffset = 0;
 
 	constructor(options: PatchOptions) {
 		this.#options = options;
@@ -53,23 +53,23 @@ export class Patch {
 	 */
 	write(bytes: Uint8Array): boolean {
 		if (!this.#isHeadRead) this.#readHead(bytes);
-		else if (this.#decoder) return this.#make(this.#decoder, bytes);
+		else if (this.#decoder) return this.#decode(this.#decoder, bytes);
 		else for (let piece = 0; piece < piecesPerTurn && !this.#decoder; piece++) this.#checkSource();
 		return false;
 	}
 
 	/** Verifies the result. Must be called after the last bytes. @throws Error if it is incomplete or damaged */
 	end(): void {
-		if (!this.#decoder || this.#made < this.#resultBytes) throw new Error("The patch is cut off.");
+		if (!this.#decoder || this.#producedBytes < this.#resultBytes) throw new Error("The patch is truncated.");
 		if (toHex(new Uint8Array(this.#digest.close())) !== this.#options.to)
-			throw new Error("The patch is damaged: the firmware made by it has another SHA-256.");
+			throw new Error("The patch is damaged: the SHA-256 of its result does not match.");
 	}
 
 	#readHead(bytes: Uint8Array): void {
 		const { byteLength, magic, ...offsets } = patchHead;
-		if (bytes.byteLength < byteLength) throw new Error("The patch is cut off in its head.");
+		if (bytes.byteLength < byteLength) throw new Error("The patch is truncated in its header.");
 		const view = new DataView(bytes.buffer, bytes.byteOffset, byteLength);
-		if (view.getUint32(0, true) !== magic) throw new Error("What the server sends is no patch.");
+		if (view.getUint32(0, true) !== magic) throw new Error("The file is not a patch.");
 		this.#sourceBytes = view.getUint32(offsets.sourceBytesOffset, true);
 		this.#resultBytes = view.getUint32(offsets.resultBytesOffset, true);
 		const { from, to, source } = this.#options;
@@ -77,41 +77,41 @@ export class Patch {
 			toHex(bytes.subarray(offsets.sourceSha256Offset, offsets.resultSha256Offset)) !== from ||
 			toHex(bytes.subarray(offsets.resultSha256Offset, byteLength)) !== to
 		)
-			throw new Error("The patch is for other firmware than was announced.");
+			throw new Error("The patch does not match the announced SHA-256 values.");
 		if (this.#sourceBytes > source.byteLength || this.#resultBytes === 0)
-			throw new Error("The patch has impossible lengths in its head.");
+			throw new Error("The patch has invalid lengths in its header.");
 		this.#isHeadRead = true;
-		this.#read = byteLength;
+		this.#inputOffset = byteLength;
 	}
 
 	/** Hashes the next piece of the source; at its end, verifies the digest. */
 	#checkSource(): void {
 		const { source, sha256, from, decoder = PatchDecoder } = this.#options;
-		const count = Math.min(pieceBytes, this.#sourceBytes - this.#checked);
+		const count = Math.min(pieceBytes, this.#sourceBytes - this.#checkedBytes);
 		if (count > 0) {
 			const piece = this.#piece.subarray(0, count);
-			source.read(piece, this.#checked);
+			source.read(piece, this.#checkedBytes);
 			this.#digest.write(piece);
-			this.#checked += count;
+			this.#checkedBytes += count;
 			return;
 		}
 		if (toHex(new Uint8Array(this.#digest.close())) !== from)
-			throw new Error("The patch is for other firmware than the one that runs.");
+			throw new Error("The patch is for different firmware than the running one.");
 		this.#digest = new sha256({});
 		this.#decoder = new decoder({ source, sourceBytes: this.#sourceBytes, resultBytes: this.#resultBytes });
 	}
 
-	/** @returns whether the input is used up */
-	#make(decoder: Decoder, input: Uint8Array): boolean {
-		const wanted = Math.min(pieceBytes, this.#resultBytes - this.#made);
+	/** @returns whether the input is consumed */
+	#decode(decoder: Decoder, input: Uint8Array): boolean {
+		const wanted = Math.min(pieceBytes, this.#resultBytes - this.#producedBytes);
 		const piece = this.#piece.subarray(0, wanted);
-		this.#read = decoder.decode(piece, input, this.#read);
-		if (this.#read < 0 || wanted === 0) {
-			this.#read = 0;
+		this.#inputOffset = decoder.decode(piece, input, this.#inputOffset);
+		if (this.#inputOffset < 0 || wanted === 0) {
+			this.#inputOffset = 0;
 			return true;
 		}
 		this.#digest.write(piece);
-		this.#made += wanted;
+		this.#producedBytes += wanted;
 		this.#options.onPiece(piece, this.#resultBytes);
 		return false;
 	}

@@ -10,7 +10,7 @@ const limitMs = 120_000;
 
 /** Remembers whether the codec answered under the last confirmed image: 1 or 0. */
 export interface CodecSetting {
-	number(name: "codec", minimum: number, maximum: number, otherwise: number): number;
+	number(name: "codec", minimum: number, maximum: number, fallback: number): number;
 	remember(name: "codec", value: number): void;
 }
 

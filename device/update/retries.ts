@@ -1,20 +1,20 @@
 /** Retry policy of an interrupted download. Reasons are sentences for `ota_error`. */
 
-import type { Problem } from "./answer.js";
+import type { DownloadProblem } from "./response.js";
 
-/** Lost connections without progress (below) that end the update. */
-export const mostDrops = 5;
+/** Maximum number of lost connections without progress as defined below. */
+export const maxDrops = 5;
 const progressBytes = 1024 * 1024;
 const progressMs = 30_000;
-/** Attempts to fetch a damaged block again. */
-const mostRefetches = 3;
-/** Before the first reconnection; doubled for each further one, with jitter in the upper half. */
+/** Maximum retries of a damaged block. */
+const maxRefetches = 3;
+/** Delay of the first reconnection; doubled for each further one, with jitter in the upper half. */
 const retryDelayMs = 1_000;
 /** Timeout of silence; doubled after each drop, for slow networks. */
 const stallMs = 2_000;
-const longestStallMs = 30_000;
-/** Longest wait for the device's own connection without progress. */
-const longestWaitMs = 600_000;
+const maxStallMs = 30_000;
+/** Maximum wait for the gateway connection without progress. */
+const maxWaitMs = 600_000;
 
 export class Retries {
 	readonly #now: () => number;
@@ -39,7 +39,7 @@ export class Retries {
 	/** @returns timeout of silence of the new connection, in ms */
 	onConnect(): number {
 		this.#movedAtMs = this.#now();
-		return Math.min(longestStallMs, stallMs * 2 ** this.#drops);
+		return Math.min(maxStallMs, stallMs * 2 ** this.#drops);
 	}
 
 	/** A block was delivered. Resets the count of drops after enough progress: slow, unstable networks must succeed. */
@@ -60,21 +60,21 @@ export class Retries {
 	 * @returns delay of the next attempt, or maximum wait for the gateway, in ms
 	 * @throws Error with the reason if the retries are exhausted
 	 */
-	onProblem({ kind, reason }: Problem, offset: number, isOnline: boolean): number {
+	onProblem({ kind, reason }: DownloadProblem, offset: number, isOnline: boolean): number {
 		const rejection = `${offset}: ${reason}`;
 		if (kind === "end" || (kind === "retry" && rejection === this.#rejection)) throw new Error(reason);
 		if (kind === "retry") this.#rejection = rejection;
 		if (isOnline) this.#drops += 1;
-		const leftMs = this.#progressAtMs + longestWaitMs - this.#now();
-		if (isOnline ? this.#drops > mostDrops : leftMs <= 0) throw new Error(reason);
+		const leftMs = this.#progressAtMs + maxWaitMs - this.#now();
+		if (isOnline ? this.#drops > maxDrops : leftMs <= 0) throw new Error(reason);
 		if (!isOnline) return leftMs;
 		return Math.round(retryDelayMs * 2 ** (this.#drops - 1) * (0.5 + Math.random() / 2));
 	}
 
 	/** @returns 0, the delay of the next attempt in ms @throws Error if the block was damaged too often */
-	onDamaged(where: string): number {
+	onDamaged(position: string): number {
 		this.#refetches += 1;
-		if (this.#refetches <= mostRefetches) return 0;
-		throw new Error(`The firmware arrives damaged, ${1 + mostRefetches} times at ${where}.`);
+		if (this.#refetches <= maxRefetches) return 0;
+		throw new Error(`The firmware was received damaged ${1 + maxRefetches} times at ${position}.`);
 	}
 }

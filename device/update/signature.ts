@@ -27,14 +27,14 @@ export function readReleaseKeys(text: string): readonly PublicKey[] {
 	const keys = text.split(",");
 	if (keys.length > 2 || keys.some((key) => !/^[\da-f]{128}$/.test(key)))
 		throw new Error(
-			"The firmware that runs has damaged release keys compiled in; build it again by npm run flash.",
+			"The running firmware was built with invalid release keys; rebuild and install it with npm run flash.",
 		);
 	return keys.map((key) => ({ x: BigInt(`0x${key.slice(0, 64)}`), y: BigInt(`0x${key.slice(64)}`) }));
 }
 
 /** Reason for `ota_error`. */
 export const wrongSignature =
-	"The firmware's signature is wrong: it was made with a key that this device does not know, or for another image.";
+	"The firmware's signature is invalid: it was made with a key that this device does not know, or for another image.";
 
 /** Signature of an update. Its encoding is checked at the start of the update, the image at the end. */
 export class SignatureCheck {
@@ -56,12 +56,12 @@ export class SignatureCheck {
 		if (keys.length === 0) return undefined;
 		if (signature === undefined)
 			throw new Error(
-				"The firmware is not signed, and this device takes only what the maker's key has signed; release it with --key, or upload it with its signature.",
+				"The firmware is not signed, and this device requires a signature; release it with --key, or upload it with its signature.",
 			);
 		const numbers = readSignature(signature);
 		if (!numbers)
 			throw new Error(
-				"The firmware's signature is not one of ECDSA P-256: base64 of r and s, each above 0 and below the curve's order.",
+				"The firmware's signature is malformed; it must be ECDSA P-256: base64 of r and s, each above 0 and below the curve's order.",
 			);
 		return new SignatureCheck(keys, numbers);
 	}

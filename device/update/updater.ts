@@ -61,8 +61,8 @@ export class Updater {
 	#download: Download | undefined;
 	/** Set while a patch is applied. */
 	#source: RunningImage | undefined;
-	/** Fetches the whole firmware; undefined once that is done. */
-	#fallBack: (() => void) | undefined;
+	/** Starts the download of the whole firmware if the patch fails; undefined without a patch. */
+	#fallback: (() => void) | undefined;
 	#slot: UpdateSlot | undefined;
 	#image: ImageCheck | undefined;
 	/** Undefined: any firmware is accepted. */
@@ -101,7 +101,7 @@ export class Updater {
 			const certificate = cert_pem === undefined ? this.#options.certificate : readAuthority(cert_pem);
 			const fetchWhole = () => this.#fetch(address, certificate);
 			if (!patch) return fetchWhole();
-			this.#fallBack = fetchWhole;
+			this.#fallback = fetchWhole;
 			this.#fetch(parseHttpUrl(patch.url, "patch"), certificate, patch);
 		} catch (error) {
 			this.#fail(messageOf(error));
@@ -192,11 +192,11 @@ export class Updater {
 		const slot = new this.#options.slot({});
 		this.#slot = slot;
 		if (total > slot.byteLength)
-			throw new Error(`The firmware has ${total} bytes; the device has room for ${slot.byteLength}.`);
+			throw new Error(`The firmware has ${total} bytes; the slot holds ${slot.byteLength}.`);
 		try {
 			slot.open();
 		} catch (error) {
-			throw new Error(`The slot for new firmware cannot be opened: ${messageOf(error)}`);
+			throw new Error(`The update slot cannot be opened: ${messageOf(error)}`);
 		}
 		this.#total = total;
 		this.#reportProgress();
@@ -222,9 +222,9 @@ export class Updater {
 		const fetchedAtMs = now();
 		const { contentBytes, hasDigest } = this.#image;
 		const isSigned = this.#signature !== undefined;
-		// An image without a SHA-256 has only ESP-IDF's checksum.
-		if (!isSigned && !hasDigest) return this.#choose(fetchedAtMs);
-		if (contentBytes === undefined) return this.#fail("The firmware has no end.");
+		// An image without a SHA-256 is checked by ESP-IDF's checksum only.
+		if (!isSigned && !hasDigest) return this.#activate(fetchedAtMs);
+		if (contentBytes === undefined) return this.#fail("The firmware image is incomplete.");
 		new ReadBack({
 			slot: this.#slot,
 			sha256,
@@ -235,7 +235,7 @@ export class Updater {
 			onEnd: (reason, digest) => {
 				if (reason !== undefined) this.#fail(reason);
 				else if (this.#signature) this.#checkSignature(this.#signature, digest, fetchedAtMs);
-				else this.#choose(fetchedAtMs);
+				else this.#activate(fetchedAtMs);
 			},
 		});
 	}
@@ -247,17 +247,17 @@ export class Updater {
 		const next = () => {
 			const isSigned = verification.next();
 			if (isSigned === undefined) Timer.set(next);
-			else if (isSigned) this.#choose(fetchedAtMs);
+			else if (isSigned) this.#activate(fetchedAtMs);
 			else this.#fail(wrongSignature);
 		};
 		next();
 	}
 
-	/** Selects the slot for the next boot; call it when everything is checked. */
-	#choose(fetchedAtMs: number): void {
+	/** Selects the verified image for the next boot and restarts. */
+	#activate(fetchedAtMs: number): void {
 		const readAtMs = this.#options.now();
 		const onEnd = (problem: string | undefined) => {
-			if (problem !== undefined) return this.#fail(`The device does not accept the firmware: ${problem}`);
+			if (problem !== undefined) return this.#fail(`The device rejected the firmware: ${problem}`);
 			this.#logTimes(fetchedAtMs, readAtMs);
 			this.#options.send({ type: "ota_complete" });
 			Timer.set(() => this.#options.restart(), restartDelayMs);
@@ -285,12 +285,12 @@ export class Updater {
 	}
 
 	#fail(reason: string): void {
-		const fallBack = this.#fallBack;
+		const fallback = this.#fallback;
 		this.#release();
-		if (fallBack) {
-			this.#options.log(`update: without the patch, by the whole firmware: ${reason}\n`);
-			// In a new turn, when the patch's memory is not referenced any more.
-			Timer.set(fallBack);
+		if (fallback) {
+			this.#options.log(`update: patch failed, downloading the whole firmware: ${reason}\n`);
+			// In a new turn, when the patch's memory is no longer referenced.
+			Timer.set(fallback);
 			return;
 		}
 		this.#isRunning = false;
@@ -300,7 +300,7 @@ export class Updater {
 
 	#release(): void {
 		this.#download = undefined;
-		this.#fallBack = undefined;
+		this.#fallback = undefined;
 		this.#buffer = undefined;
 		this.#source?.close();
 		this.#source = undefined;

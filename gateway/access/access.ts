@@ -7,7 +7,7 @@ import { roleWords } from "../api/permissions.js";
 import { type Person, type PersonRole, personRoles } from "../api/person.js";
 import type { RouteDefinition } from "../api/route.js";
 import type { Base } from "../base.js";
-import { HttpProblem, type HttpRejection } from "../problem.js";
+import { type HttpRejection, RequestError } from "../problem.js";
 import { Logins, type LoginsOptions } from "./logins.js";
 import { isLoopback, isSameOrigin, reachedAt, remoteAddressOf } from "./origin.js";
 import { AddressLimit } from "./rates.js";
@@ -213,7 +213,7 @@ export class Access {
 	/** Accepts loopback host names only, to prevent DNS rebinding. */
 	#checkHost(request: IncomingMessage): Admission {
 		if (isLoopback(reachedAt(request).hostname)) return { person: anyone };
-		const detail = "With AUTH=off this gateway answers to localhost and 127.0.0.1 only.";
+		const detail = "With AUTH=off this gateway only accepts requests to localhost and 127.0.0.1.";
 		return { rejection: { status: 403, detail } };
 	}
 }
@@ -223,8 +223,8 @@ export function requireAction(person: Person, action: Action): void {
 	if (!mayDo(person, action)) throw problemFor(forbiddenTo(person.role));
 }
 
-function problemFor({ status, detail, headers }: HttpRejection): HttpProblem {
-	return new HttpProblem(status, detail, headers);
+function problemFor({ status, detail, headers }: HttpRejection): RequestError {
+	return new RequestError(status, detail, headers);
 }
 
 function admissionOf({ device, person }: Grants, roles: readonly string[]): Admission | undefined {
@@ -252,11 +252,11 @@ function bearerOf({ headers }: IncomingMessage): string | undefined {
 
 const fromElsewhere: HttpRejection = {
 	status: 403,
-	detail: "This request comes from another web site; set PUBLIC_URL to the address in use.",
+	detail: "Cross-site request rejected. Set PUBLIC_URL to the address in use.",
 };
 
 function forbiddenTo(role: PersonRole): HttpRejection {
-	return { status: 403, detail: `This token may ${roleWords[role]}; show a monitor's token.` };
+	return { status: 403, detail: `This token may ${roleWords[role]}. Use a token with the role monitor.` };
 }
 
 /** Person of all requests with AUTH=off. */
@@ -264,6 +264,6 @@ const anyone: Person = { name: "AUTH=off", role: "monitor" };
 
 const unauthorized: HttpRejection = {
 	status: 401,
-	detail: "Show a valid token: Authorization: Bearer <token>.",
+	detail: "Valid token required: Authorization: Bearer <token>.",
 	headers: { "WWW-Authenticate": 'Bearer realm="gateway"' },
 };

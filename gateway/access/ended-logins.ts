@@ -8,7 +8,7 @@ import { type Infer, matches, object, string } from "../../device/protocol/schem
 import { parseJson } from "../api/json.js";
 import { time } from "../api/time.js";
 import type { Base } from "../base.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import type { Records } from "../storage/records.js";
 
 const endedAtMost = 1000;
@@ -72,7 +72,7 @@ export class EndedLogins {
 	async end(signature: string, expires: number): Promise<void> {
 		if (await this.#keep(signature, { expires, id: randomUUID() })) return;
 		const { place, status } = this.#options.storage;
-		throw new HttpProblem(status, `Logging out could not be written to ${place}; the log says why.`);
+		throw new RequestError(status, `Cannot write the logout to ${place}. See the gateway's log.`);
 	}
 
 	/** Ends a login code. @returns false if it was used, here or elsewhere */

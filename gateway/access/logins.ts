@@ -7,7 +7,7 @@ import type { LoginLink } from "../api/login.js";
 import { type Person, personRoles } from "../api/person.js";
 import { isDue } from "../api/time.js";
 import type { Base } from "../base.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import type { EndedLogins } from "./ended-logins.js";
 import { baseUrlOf, reachedAt } from "./origin.js";
 import { equalSecrets, isAmong, sign } from "./secrets.js";
@@ -75,7 +75,7 @@ export class Logins {
 	makeLink(request: IncomingMessage, name: string | undefined): LoginLink {
 		const { tokens, now, publicUrl } = this.#options;
 		const person = tokens.people.find((each) => each.name === name);
-		if (!person) throw new HttpProblem(409, "With AUTH=off no one needs to log in.");
+		if (!person) throw new RequestError(409, "With AUTH=off no one needs to log in.");
 		const expiresAt = new Date(now() + loginLinkAgeMs).toISOString();
 		const code = this.makeCode(person.token, loginLinkAgeMs);
 		return { url: `${baseUrlOf(request, publicUrl)}/login?code=${code}`, expiresAt };

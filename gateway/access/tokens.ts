@@ -8,7 +8,7 @@ import { type Infer, list, matches, object, oneOf, optional, pattern } from "../
 import { tokenName } from "../api/login.js";
 import { type PersonRole, personRoles } from "../api/person.js";
 import { time } from "../api/time.js";
-import { errorCode, HttpProblem, StartError } from "../problem.js";
+import { errorCode, RequestError, StartError } from "../problem.js";
 import { type Disk, ifThere, makeFolder, stateOf, writeFileAtomic } from "../storage/atomic-file.js";
 import { makeSecret } from "./secrets.js";
 
@@ -68,7 +68,7 @@ export async function readTokenFile(disk: Disk, path: string): Promise<TokenFile
 		if (!(error instanceof SyntaxError)) throw error;
 	}
 	throw new StartError(
-		`${path} does not hold the tokens "device" and "monitor"; delete it to have new ones made.`,
+		`${path} does not contain the tokens "device" and "monitor". Delete it to generate new ones.`,
 	);
 }
 
@@ -132,7 +132,7 @@ export class Tokens {
 		} catch (error) {
 			if (error instanceof StartError) throw error;
 			throw new StartError(
-				`${this.#path} cannot be read or written (${errorCode(error)}); set DATA_DIR to a folder of this user.`,
+				`Cannot read or write ${this.#path} (${errorCode(error)}). Set DATA_DIR to a folder owned by this user.`,
 			);
 		}
 	}
@@ -189,7 +189,7 @@ export class Tokens {
 			const names = await ifThere(disk.readdir(join(dataDir, name)));
 			if (!names || names.length === 0) continue;
 			throw new StartError(
-				`${this.#path} is missing, although there is something in ${join(dataDir, name)}; put it back, or run npm run token -- --new to begin again with new tokens, which all devices and people then need.`,
+				`${this.#path} is missing, but ${join(dataDir, name)} is not empty. Restore it, or run npm run token -- --new to generate new tokens, which all devices and people then need.`,
 			);
 		}
 		return makeTokens();
@@ -207,9 +207,9 @@ export class Tokens {
 		const token = makeSecret();
 		await this.#changeNamed((named) => {
 			if (named.some((each) => each.name === name) || name === unnamedName)
-				throw new HttpProblem(409, `There is a token ${name}; choose another name, or remove that first.`);
+				throw new RequestError(409, `There is a token ${name}; choose another name, or remove that first.`);
 			if (named.length >= namedAtMost)
-				throw new HttpProblem(409, `There are ${namedAtMost} tokens with names; remove one first.`);
+				throw new RequestError(409, `There are ${namedAtMost} tokens with names; remove one first.`);
 			return [...named, { name, role, token, since: Date.now() }];
 		});
 		return token;
@@ -219,7 +219,7 @@ export class Tokens {
 	async remove(name: string): Promise<void> {
 		await this.#changeNamed((named) => {
 			if (!named.some((each) => each.name === name))
-				throw new HttpProblem(404, `There is no token ${name} that can be removed.`);
+				throw new RequestError(404, `There is no token ${name} that can be removed.`);
 			return named.filter((each) => each.name !== name);
 		});
 	}
@@ -248,7 +248,7 @@ export class Tokens {
 	/** Requires different tokens, since a device with a monitor token could control others. @throws {StartError} */
 	#requireDifferent(): void {
 		if (!this.of("device").some((token) => this.of("monitor").includes(token))) return;
-		throw new StartError("DEVICE_TOKEN and MONITOR_TOKEN are the same; set one of them to another value.");
+		throw new StartError("DEVICE_TOKEN and MONITOR_TOKEN must differ.");
 	}
 
 	async #reload(): Promise<void> {

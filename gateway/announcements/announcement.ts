@@ -2,7 +2,7 @@
 
 import { type CommandOf, type Feature, priorities, type UplinkOf } from "../../device/protocol/messages.js";
 import {
-	type AskedAnnouncement,
+	type AnnouncementRequest,
 	type Play,
 	type PlayState,
 	playStates,
@@ -29,10 +29,10 @@ export interface AnnouncementOptions {
 	readonly by: string | null;
 	/** Milliseconds since 1970. */
 	readonly createdAt: number;
-	/** Request that repeats it; null: its sound was deleted. */
-	readonly again: () => AskedAnnouncement | null;
+	/** Returns the request that plays it again; null if its sound is gone. */
+	readonly again: () => AnnouncementRequest | null;
 	readonly asked: Pick<
-		AskedAnnouncement,
+		AnnouncementRequest,
 		"priority" | "expires" | "volume" | "together" | "chime" | "chimeVolume"
 	>;
 }
@@ -75,8 +75,8 @@ export class Announcement implements Job<Shown> {
 		return this.parts.ids;
 	}
 
-	/** Whether it was asked to play, and has not ended. */
-	isAsked(deviceId: string): boolean {
+	/** Whether a device was requested to play it and has not ended. */
+	isRequested(deviceId: string): boolean {
 		return this.parts.isRunning(deviceId) && this.parts.stateOf(deviceId) !== "preparing";
 	}
 
@@ -89,8 +89,11 @@ export class Announcement implements Job<Shown> {
 		return this.#asked.priority === "urgent";
 	}
 
-	/** Its sound is there, and devices are asked to play it. @param lengthMs undefined: not known */
-	ask(url: string, lengthMs: number | undefined, { monotonic }: Moment): void {
+	/**
+	 * Marks the sound as available and devices as requested.
+	 * @param lengthMs undefined: unknown
+	 */
+	request(url: string, lengthMs: number | undefined, { monotonic }: Moment): void {
 		this.#url = url;
 		this.#lengthMs = lengthMs ?? longestMs;
 		this.#askedAt = monotonic;
@@ -122,8 +125,8 @@ export class Announcement implements Job<Shown> {
 		};
 	}
 
-	/** The device has no room for it yet. */
-	takeBack(deviceId: string): void {
+	/** Requeues a device that had no room for the sound. */
+	requeue(deviceId: string): void {
 		this.#sent.delete(deviceId);
 	}
 
@@ -137,8 +140,8 @@ export class Announcement implements Job<Shown> {
 		return this.#askedAt + (this.#asked.expires ?? usualExpirySeconds) * 1000;
 	}
 
-	/** Applies an update about this sound, which may arrive after the device seemed offline. */
-	hear(deviceId: string, update: UplinkOf<"sound_update">, moment: Moment): void {
+	/** Handles a device's update of this sound, which may arrive after the device was considered gone. */
+	onUpdate(deviceId: string, update: UplinkOf<"sound_update">, moment: Moment): void {
 		if (this.parts.stateOf(deviceId) === undefined) return;
 		const { state, reason = null, underruns, heard_ms: heardMs } = update;
 		// Repeated after a reconnect if `start_sound` was lost.
@@ -172,12 +175,12 @@ export class Announcement implements Job<Shown> {
 	 * @returns their ids
 	 */
 	expire(moment: Moment): readonly string[] {
-		const asked = [...this.parts.running].filter((deviceId) => this.isAsked(deviceId));
+		const asked = [...this.parts.running].filter((deviceId) => this.isRequested(deviceId));
 		return asked.filter((deviceId) => {
 			const isExpired = !this.isSent(deviceId) && moment.monotonic > this.#expiresAt;
 			if (isExpired) this.parts.set(deviceId, "expired", moment);
 			else if (this.isSent(deviceId) && this.parts.ageOf(deviceId, moment) > this.#silenceMs(deviceId))
-				this.parts.set(deviceId, "failed", moment, "The device has not said how it ended.");
+				this.parts.set(deviceId, "failed", moment, "No result received from the device.");
 			else return false;
 			return true;
 		});

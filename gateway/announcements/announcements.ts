@@ -2,12 +2,12 @@
 
 import { parseHttpUrl } from "../../device/network/http-url.js";
 import type { UplinkOf } from "../../device/protocol/messages.js";
-import type { AskedAnnouncement, PlayState, Announcement as Shown, Sound } from "../api/announcement.js";
+import type { AnnouncementRequest, PlayState, Announcement as Shown, Sound } from "../api/announcement.js";
 import { messageOf } from "../api/client/request.js";
 import type { DeviceEvent } from "../api/confirmation.js";
 import type { Core } from "../extension.js";
 import { Jobs } from "../jobs/jobs.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import type { Beginning } from "../services/jobs.js";
 import { Announcement, type PlayRequest } from "./announcement.js";
 import { type Decoder, isEncoded } from "./decoder.js";
@@ -74,15 +74,18 @@ export class Announcements {
 		});
 	}
 
-	/** @throws {HttpProblem} 422, 501 if it cannot be played, whatever else plays */
-	check(asked: AskedAnnouncement): void {
+	/**
+	 * Rejects an announcement that cannot be played, regardless of other announcements.
+	 * @throws {RequestError} 422, 501
+	 */
+	check(asked: AnnouncementRequest): void {
 		const { sounds, canSpeak } = this.#options;
 		const { sound, url, text } = sourcesOf(asked);
 		this.jobs.devicesOf(asked.targets);
 		if ([sound, url, text].filter((each) => each !== undefined).length !== 1)
-			throw new HttpProblem(422, "Say what to play: one of sound, url and text.");
+			throw new RequestError(422, "Specify exactly one of sound, url and text.");
 		if (sound !== undefined && !sounds.find(sound))
-			throw new HttpProblem(422, `No sound is called ${sound}; see /api/sounds.`);
+			throw new RequestError(422, `Sound ${sound} not found. GET /api/sounds lists all.`);
 		if (text !== undefined) requireSpeech(canSpeak, text);
 		if (url !== undefined) {
 			if (isEncoded(url)) this.#options.decoder.require();
@@ -96,7 +99,7 @@ export class Announcements {
 	 * @returns its id
 	 * @throws {RequestError} 409, 422, 501, 503
 	 */
-	async begin(asked: AskedAnnouncement, { by, onAsked, ...given }: Beginning): Promise<string> {
+	async begin(asked: AnnouncementRequest, { by, onAsked, ...given }: Beginning): Promise<string> {
 		const { core, sounds, speak, decoder } = this.#options;
 		this.check(asked);
 		const { sound, url, text } = sourcesOf(asked);
@@ -157,17 +160,14 @@ export class Announcements {
 			const sound = await sounds.add("", await made, true);
 			if (signal.aborted) await sounds.release(sound.id);
 			else this.#playKept(announcement, sound);
-			return signal.aborted ? "It was stopped before it was there." : null;
+			return signal.aborted ? "Stopped while the sound was prepared." : null;
 		} catch (error) {
-			if (!(error instanceof HttpProblem))
-				core.log.error(
-					{ announcement: announcement.id, err: error },
-					"an announcement could not be prepared",
-				);
+			if (!(error instanceof RequestError))
+				core.log.error({ announcement: announcement.id, err: error }, "preparing an announcement failed");
 			const reason =
-				error instanceof HttpProblem
+				error instanceof RequestError
 					? error.message
-					: "The sound could not be kept; the gateway's log says why.";
+					: "Storing the sound failed. The gateway's log has the reason.";
 			for (const deviceId of announcement.parts.running)
 				announcement.parts.set(deviceId, "failed", this.jobs.moment, reason);
 			return reason;
@@ -181,7 +181,7 @@ export class Announcements {
 	}
 
 	#playOnAll(announcement: Announcement, { url, lengthMs }: Source): void {
-		announcement.ask(url, lengthMs, this.jobs.moment);
+		announcement.request(url, lengthMs, this.jobs.moment);
 		for (const deviceId of announcement.parts.running) this.#queue(announcement, deviceId);
 	}
 
@@ -189,14 +189,14 @@ export class Announcements {
 		const device = this.#options.core.sessions.devices.get(deviceId);
 		const { parts } = announcement;
 		const set = (state: PlayState, reason: string) => parts.set(deviceId, state, this.jobs.moment, reason);
-		if (!device) return set("away", "This device is not known.");
-		if (!device.session.connected) return set("away", "The device is not connected.");
+		if (!device) return set("away", "Unknown device.");
+		if (!device.session.connected) return set("away", "The device is offline.");
 		if (!device.session.handshake.features.includes("sound"))
-			return set("unsupported", "The device's firmware plays no sounds; update it.");
+			return set("unsupported", "The firmware does not support sounds. Update it.");
 		if (this.#runningOn(deviceId).length > waitingAtMost)
 			return set(
 				"busy",
-				`${waitingAtMost} announcements wait for this device; stop one, or try again later.`,
+				`${waitingAtMost} announcements are queued for this device, the maximum. Stop one or try again later.`,
 			);
 		parts.set(deviceId, "waiting", this.jobs.moment);
 		this.#sendNext(deviceId);
@@ -204,7 +204,7 @@ export class Announcements {
 
 	/** Announcements that a device plays or will play. */
 	#runningOn(deviceId: string): readonly Announcement[] {
-		return [...this.jobs.all()].filter((announcement) => announcement.isAsked(deviceId));
+		return [...this.jobs.all()].filter((announcement) => announcement.isRequested(deviceId));
 	}
 
 	/** Sends a device as many sounds as it has room for, by priority, then in order. */
@@ -238,21 +238,21 @@ export class Announcements {
 			const { rejection } = await core.execute({ type: "control_device", targetId, payload });
 			return rejection?.message;
 		} catch (error) {
-			core.log.error({ deviceId: targetId, err: error }, "a sound could not be asked for");
-			return "The command could not be sent; see the gateway's log.";
+			core.log.error({ deviceId: targetId, err: error }, "sending a sound command failed");
+			return "Sending the command failed. See the gateway's log.";
 		}
 	}
 
 	#onEvent(deviceId: string, event: DeviceEvent): void {
-		if (event.type === "sound_update") this.#hear(deviceId, event);
-		else if (event.type === "gone") this.#lose(deviceId);
+		if (event.type === "sound_update") this.#onUpdate(deviceId, event);
+		else if (event.type === "gone") this.#onDisconnected(deviceId);
 		else if (event.type === "command_error" && event.command === "play_sound")
-			this.#refuse(deviceId, event.code, event.message);
+			this.#onRejected(deviceId, event.code, event.message);
 	}
 
-	#hear(deviceId: string, update: UplinkOf<"sound_update">): void {
+	#onUpdate(deviceId: string, update: UplinkOf<"sound_update">): void {
 		const announcement = this.jobs.get(update.id);
-		announcement?.hear(deviceId, update, this.jobs.moment);
+		announcement?.onUpdate(deviceId, update, this.jobs.moment);
 		if (!announcement) return;
 		if (update.state === "ready") this.#start(announcement);
 		if (!announcement.parts.isRunning(deviceId)) this.#sendNext(deviceId);
@@ -262,23 +262,23 @@ export class Announcements {
 	 * Handles a rejection. It has no sound id and refers to the latest request. If the device's queue is full
 	 * of sounds unknown to this gateway, the sound is queued here again.
 	 */
-	#refuse(deviceId: string, code: string, message: string): void {
+	#onRejected(deviceId: string, code: string, message: string): void {
 		const asked = [...this.jobs.all()].findLast(
 			(each) => each.parts.stateOf(deviceId) === "waiting" && each.isSent(deviceId),
 		);
 		if (!asked) return;
 		const hasOthers = this.#runningOn(deviceId).some((each) => each !== asked && each.isSent(deviceId));
-		if (code === "busy" && hasOthers) return asked.takeBack(deviceId);
+		if (code === "busy" && hasOthers) return asked.requeue(deviceId);
 		asked.parts.set(deviceId, code === "busy" ? "busy" : "failed", this.jobs.moment, message);
 		this.#start(asked);
 		this.#sendNext(deviceId);
 	}
 
-	/** It may still play, and says so when it is back. */
-	#lose(deviceId: string): void {
+	/** Marks sounds of a disconnected device as away. It may still play them and report later. */
+	#onDisconnected(deviceId: string): void {
 		for (const announcement of this.jobs.all())
-			if (announcement.isAsked(deviceId)) {
-				announcement.parts.set(deviceId, "away", this.jobs.moment, "The device has disconnected.");
+			if (announcement.isRequested(deviceId)) {
+				announcement.parts.set(deviceId, "away", this.jobs.moment, "The device disconnected.");
 				this.#start(announcement);
 			}
 	}
@@ -306,10 +306,10 @@ function requireForDevices(url: string): void {
 	try {
 		parseHttpUrl(url, "sound");
 	} catch (error) {
-		throw new HttpProblem(422, messageOf(error));
+		throw new RequestError(422, messageOf(error));
 	}
 }
 
-function sourcesOf({ sound, url, text }: AskedAnnouncement) {
+function sourcesOf({ sound, url, text }: AnnouncementRequest) {
 	return { sound, url, text: text || undefined };
 }

@@ -1,7 +1,7 @@
 /** Converts sounds of any format for devices with the program of DECODE_COMMAND, from an input file to WAV output. */
 
 import type { Core } from "../extension.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import { decodeCommand } from "./settings.js";
 import { SoundProgram } from "./sound-program.js";
 
@@ -35,18 +35,18 @@ export class Decoder {
 				limitMs: decodeProgramMs,
 				// Up to 8 MB each.
 				waitingAtMost: 4,
-				waiting: "files wait to be decoded",
+				waiting: "files are queued for decoding",
 				status: 422,
-				failure: "The program of DECODE_COMMAND cannot read this file.",
+				failure: "DECODE_COMMAND failed to decode this file.",
 			});
 	}
 
 	/** @throws {RequestError} 501 without DECODE_COMMAND */
 	require(): SoundProgram {
 		if (this.#program) return this.#program;
-		throw new HttpProblem(
+		throw new RequestError(
 			501,
-			"Without DECODE_COMMAND this gateway takes WAV files alone: set it to a program such as ffmpeg (gateway/announcements/README.md), and start it again.",
+			"Formats other than WAV require DECODE_COMMAND. Set it to a program such as ffmpeg (gateway/announcements/README.md) and restart the gateway.",
 		);
 	}
 
@@ -61,7 +61,7 @@ export class Decoder {
 		for await (const chunk of content) {
 			size += chunk.length;
 			if (size > longestBytes)
-				throw new HttpProblem(413, `The file is larger than ${longestBytes >> 20} MB; shorten it.`);
+				throw new RequestError(413, `The file is larger than ${longestBytes >> 20} MB. Shorten it.`);
 			chunks.push(chunk);
 		}
 		return program.run(Buffer.concat(chunks), signal);
@@ -76,12 +76,13 @@ export class Decoder {
 		try {
 			const inTime = AbortSignal.any([signal, AbortSignal.timeout(this.#fetchMs)]);
 			const { ok, status, body } = await fetch(url, { signal: inTime });
-			if (!ok || !body) throw new HttpProblem(502, `${host} answers ${status} for this sound.`);
+			if (!ok || !body)
+				throw new RequestError(502, `${host} responded with status ${status} for this sound.`);
 			return await this.decode(body, signal);
 		} catch (error) {
 			signal.throwIfAborted();
-			if (error instanceof HttpProblem) throw error;
-			throw new HttpProblem(502, `The sound cannot be fetched from ${host}; look whether it is there.`);
+			if (error instanceof RequestError) throw error;
+			throw new RequestError(502, `Fetching the sound from ${host} failed. Check its URL.`);
 		}
 	}
 }

@@ -1,7 +1,7 @@
 /** Announcements: stored, spoken or remote sounds played on one device, the devices of a room, or all. */
 
 import { isRecord } from "../../device/protocol/schema.js";
-import { announcementRoutes, askedAnnouncement, playStates } from "../api/announcement.js";
+import { announcementRequest, announcementRoutes, playStates } from "../api/announcement.js";
 import { pick } from "../api/json.js";
 import type { Core, Extension } from "../extension.js";
 import { requireValid } from "../http/request-body.js";
@@ -27,7 +27,7 @@ export function createAnnouncements(core: Core): Extension {
 		states: playStates,
 	});
 	const { list, show, stop } = jobs.handlers;
-	const read = (asked: unknown) => requireValid(askedAnnouncement, pick(askedAnnouncement, asked));
+	const read = (asked: unknown) => requireValid(announcementRequest, pick(announcementRequest, asked));
 	return {
 		...jobs.extension,
 		routes: [

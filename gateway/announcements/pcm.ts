@@ -4,7 +4,7 @@
  */
 
 import { sampleRate } from "../../device/peripherals/track.js";
-import { type WantedFormat, type WavFormat, WavHeader } from "../../device/sound/wav-header.js";
+import { type AcceptedFormat, type WavFormat, WavHeader } from "../../device/sound/wav-header.js";
 import { encodeSamples, wavHead } from "../api/wav.js";
 import { writeHeader } from "./wav.js";
 
@@ -14,7 +14,7 @@ const samplesPerPiece = 2_048;
 /** Zero crossings of the filter on each side: 16 keep aliases of speech below -60 dB. */
 const crossings = 16;
 
-const convertible: WantedFormat = Object.freeze({
+const convertible: AcceptedFormat = Object.freeze({
 	name: "a WAV of 16 bit PCM, 4000 to 192000 Hz",
 	accepts: ({ isPcm, channels, rate, bits }: WavFormat) =>
 		isPcm && channels > 0 && bits === 16 && rate >= 4_000 && rate <= 192_000,
@@ -47,7 +47,7 @@ function readWav(file: Buffer) {
 	const header = new WavHeader(convertible);
 	const at = writeHeader(header, file);
 	const { format, isWhole } = header;
-	if (!format || !isWhole) throw new Error("The file ends before the first sample; it is no WAV.");
+	if (!format || !isWhole) throw new Error("The file ends before the first sample. It is not a WAV file.");
 	return { ...format, samples: file.subarray(at, at + header.sampleBytes(file.length - at)) };
 }
 

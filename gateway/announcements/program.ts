@@ -37,7 +37,7 @@ export async function runProgram(options: ProgramOptions): Promise<Buffer> {
 
 function start({ command, input, limitMs, signal }: ProgramOptions): Promise<Buffer> {
 	return new Promise((resolve, reject) => {
-		if (signal.aborted) return reject(new Error("It was stopped."));
+		if (signal.aborted) return reject(new Error("The program was stopped."));
 		const [program = "", ...words] = command;
 		const child = spawn(program, words, { stdio: ["pipe", "pipe", "ignore"], detached: hasGroups });
 		const chunks: Buffer[] = [];
@@ -52,21 +52,21 @@ function start({ command, input, limitMs, signal }: ProgramOptions): Promise<Buf
 			end();
 			reject(new Error(why));
 		};
-		const onAbort = () => fail("It was stopped.");
+		const onAbort = () => fail("The program was stopped.");
 		signal.addEventListener("abort", onAbort);
-		const timer = setTimeout(() => fail(`It took longer than ${limitMs / 1000} s.`), limitMs);
-		child.once("error", ({ message }) => fail(`It cannot be started (${message}).`));
-		// It may end without having read all.
+		const timer = setTimeout(() => fail(`The program took longer than ${limitMs / 1000} s.`), limitMs);
+		child.once("error", ({ message }) => fail(`The program failed to start (${message}).`));
+		// The program may exit without reading all input.
 		child.stdin.on("error", () => {});
 		child.stdin.end(input);
 		child.stdout.on("data", (chunk: Buffer) => {
 			size += chunk.length;
-			if (size > longestBytes) fail(`Its output is larger than ${longestBytes >> 20} MB.`);
+			if (size > longestBytes) fail(`The output is larger than ${longestBytes >> 20} MB.`);
 			else chunks.push(chunk);
 		});
 		child.once("exit", async (code, signalName) => {
-			if (code !== 0) return fail(`It ended with ${signalName ?? `code ${code}`}.`);
-			// The output is in the pipe, which a child of the program may hold open.
+			if (code !== 0) return fail(`The program exited with ${signalName ?? `code ${code}`}.`);
+			// Read the pipe only as far as the output, as a child process may keep it open.
 			for (let read = -1; read < size; ) {
 				read = size;
 				await setImmediate();

@@ -1,12 +1,12 @@
 /** Serves `/api/sounds`, `/api/speech`, and `/sounds/<id>.wav`, from which devices stream. */
 
 import { TLSSocket } from "node:tls";
-import { longestName, soundRoutes } from "../api/announcement.js";
+import { maxNameLength, soundRoutes } from "../api/announcement.js";
 import type { Core } from "../extension.js";
 import { forever, sendFile } from "../http/file.js";
 import { type Route, serve, streamed } from "../http/routes.js";
 import { mayTakeLong } from "../http/server.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import type { Decoder } from "./decoder.js";
 import { bodyOf, type Sounds } from "./sounds.js";
 import { type Speak, speechLimits } from "./speech.js";
@@ -32,32 +32,32 @@ export function createSoundRoutes(options: SoundRoutesOptions): readonly Route[]
 		"POST /api/sounds": async ({ request, response, query: { name, temporary = false } }) => {
 			mayTakeLong(request);
 			if (name === "")
-				throw new HttpProblem(422, `Name the sound: ?name= with 1 to ${longestName} characters.`);
+				throw new RequestError(422, `The query parameter name requires 1 to ${maxNameLength} characters.`);
 			const type = request.headers["content-type"] ?? "";
 			const isWav = /^audio\/(x-|vnd\.)?wave?\b/i.test(type);
 			if (!isWav && !/^(audio\/|video\/|application\/(ogg|octet-stream)\b)/i.test(type))
-				throw new HttpProblem(
+				throw new RequestError(
 					415,
-					"Send the sound file as the body, with Content-Type: audio/wav, audio/mpeg or such.",
+					"Send the sound file as the body with a Content-Type such as audio/wav or audio/mpeg.",
 				);
 			const ending = new AbortController();
 			response.once("close", () => ending.abort());
 			const body = bodyOf(request);
 			const content = isWav ? body : await decoder.decode(body, ending.signal);
-			return temporary ? sounds.addPassing(name, content) : sounds.add(name, content);
+			return temporary ? sounds.addTemporary(name, content) : sounds.add(name, content);
 		},
 		"GET /api/sounds/:id": ({ params: { id } }) => known(sounds, id),
 		"DELETE /api/sounds/:id": async ({ params: { id } }) => {
 			known(sounds, id);
 			if (!(await sounds.remove(id)))
-				throw new HttpProblem(
+				throw new RequestError(
 					storage.status,
-					`The sound could not be removed from ${storage.place}; the log says why.`,
+					`Removing the sound from ${storage.place} failed. The log has the reason.`,
 				);
 		},
 		"GET /sounds/:file": async ({ request, response, params: { file } }) => {
 			const content = await sounds.content(file.replace(/\.wav$/, ""));
-			if (!content) throw new HttpProblem(404, `There is no sound ${file}; it may have been deleted.`);
+			if (!content) throw new RequestError(404, `Sound ${file} not found. It may have been deleted.`);
 			if (request.socket instanceof TLSSocket) request.socket.setMaxSendFragment(recordBytes);
 			sendFile(request, response, {
 				content,
@@ -89,10 +89,10 @@ export function createSoundRoutes(options: SoundRoutesOptions): readonly Route[]
 	});
 }
 
-function tooSlow(limitMs: number): HttpProblem {
-	return new HttpProblem(
+function tooSlow(limitMs: number): RequestError {
+	return new RequestError(
 		503,
-		`The text was not spoken within ${limitMs / 1000} s; shorten it, try again later, or announce it without hearing it first.`,
+		`Speech synthesis took longer than ${limitMs / 1000} s. Shorten the text, try again later, or announce it without a preview.`,
 	);
 }
 
@@ -100,5 +100,5 @@ function tooSlow(limitMs: number): HttpProblem {
 function known(sounds: Sounds, id: string) {
 	const sound = sounds.find(id);
 	if (sound) return sound;
-	throw new HttpProblem(404, `No sound is called ${id}; see /api/sounds.`);
+	throw new RequestError(404, `Sound ${id} not found. GET /api/sounds lists all.`);
 }

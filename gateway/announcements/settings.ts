@@ -3,20 +3,20 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
 import { StartError } from "../problem.js";
-import { type Setting, trimmed } from "../setting.js";
+import { readUnquoted, type Setting } from "../setting.js";
 
 /** Speech synthesis program and its arguments, from text to WAV; undefined: none. */
 export const speechCommand = command(
 	"SPEECH_COMMAND",
 	"espeak-ng --stdout",
-	"a program that speaks, such as `espeak-ng --stdout`; see [Speech and other formats](announcements/README.md#sounds-speech-and-other-formats)",
+	"text-to-speech program, such as `espeak-ng --stdout`; see [Speech](announcements/README.md#sounds-speech-and-other-formats)",
 );
 
 /** Decoder program and its arguments, from a file to WAV; undefined: none. */
 export const decodeCommand = command(
 	"DECODE_COMMAND",
 	"ffmpeg -i {file} -f wav -",
-	"a program that decodes sounds other than WAV, such as `ffmpeg`; see [Speech and other formats](announcements/README.md#sounds-speech-and-other-formats)",
+	"decoder for sounds other than WAV, such as `ffmpeg`; see [Speech](announcements/README.md#sounds-speech-and-other-formats)",
 );
 
 /** Parses a command of words separated by spaces, or in double quotes. No shell is involved. */
@@ -24,17 +24,17 @@ function command(name: string, example: string, description: string): Setting<re
 	return {
 		variables: { [name]: { description } },
 		read: (environment) => {
-			const text = trimmed(environment, name);
+			const text = readUnquoted(environment, name);
 			if (text === undefined) return undefined;
 			const words = [...text.matchAll(/"([^"]*)"|[^\s"]+/g)].map(([word, quoted]) => quoted ?? word);
 			const rest = text.replaceAll(/"[^"]*"|[^\s"]+/g, "").trim();
 			const [program] = words;
 			if (!program || rest !== "")
-				throw new StartError(`${name} is not a program with its arguments, such as ${example}; correct it.`);
-			if (!isProgram(program, environment.PATH))
 				throw new StartError(
-					`${name} begins with "${program}", which is not a program on this computer; install it, or correct the setting.`,
+					`${name} is invalid. Set it to a program with its arguments, such as ${example}.`,
 				);
+			if (!isProgram(program, environment.PATH))
+				throw new StartError(`${name}: program "${program}" not found. Install it or correct the setting.`);
 			return words;
 		},
 	};

@@ -1,7 +1,7 @@
 /** Program that creates WAV files, one run at a time, as each may use a whole CPU core. */
 
 import type { Core } from "../extension.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import { Queue } from "../storage/queue.js";
 import { convertWav } from "./pcm.js";
 import { runProgram } from "./program.js";
@@ -40,7 +40,8 @@ export class SoundProgram {
 	 */
 	run(input: string | Uint8Array, signal: AbortSignal): Promise<readonly Uint8Array[]> {
 		const { waitingAtMost, waiting } = this.#options;
-		if (this.#waiting >= waitingAtMost) throw new HttpProblem(503, `${waitingAtMost} ${waiting}; try again.`);
+		if (this.#waiting >= waitingAtMost)
+			throw new RequestError(503, `${waitingAtMost} ${waiting}. Try again later.`);
 		this.#waiting += 1;
 		return this.#run(input, signal).finally(() => {
 			this.#waiting -= 1;
@@ -63,8 +64,8 @@ export class SoundProgram {
 		} catch (error) {
 			signal.throwIfAborted();
 			const why = error instanceof Error ? error.message : String(error);
-			this.#core.log.warn({ program: command[0], problem: why }, "a program for sounds");
-			throw new HttpProblem(status, `${failure} ${why}`);
+			this.#core.log.warn({ program: command[0], problem: why }, "sound program failed");
+			throw new RequestError(status, `${failure} ${why}`);
 		}
 	}
 }

@@ -4,22 +4,22 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Infer } from "../../device/protocol/schema.js";
 import { boolean, integer, matches, object, optional } from "../../device/protocol/schema.js";
-import { longestName, longestSeconds, type Sound } from "../api/announcement.js";
+import { maxNameLength, maxSoundSeconds, type Sound } from "../api/announcement.js";
 import { parseJson, pick } from "../api/json.js";
 import { freeText } from "../api/text.js";
 import { isDue, time } from "../api/time.js";
 import { BusError } from "../bus.js";
 import type { Core } from "../extension.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
 import type { Blobs } from "../storage/blobs.js";
 import type { Records } from "../storage/records.js";
 import { WavCheck, WavError } from "./wav.js";
 
 const record = object({
-	name: freeText(longestName),
+	name: freeText(maxNameLength),
 	/** Milliseconds. */
-	lengthMs: integer(0, longestSeconds * 1000),
+	lengthMs: integer(0, maxSoundSeconds * 1000),
 	size: integer(1, Number.MAX_SAFE_INTEGER),
 	createdAt: time,
 	/** Whether it is unlisted, and removed together with its last announcement or later: see `addTemporary`. */
@@ -29,13 +29,13 @@ type SoundRecord = Infer<typeof record>;
 
 const soundsAtMost = 100;
 /** Limit of temporary sounds. */
-const passingAtMost = 5;
-/** Limit of sounds in memory, at most 4 MB each. */
+const maxTemporary = 5;
+/** Number of cached sounds, up to 4 MB each. */
 const inMemory = 4;
 /** Time for which a device or another gateway may still play a spoken sound. */
 const abandonedMs = 60 * 60_000;
-/** The samples, and room for other chunks. */
-const mostBytes = longestSeconds * 32_000 + 256 * 1024;
+/** Samples, and room for other chunks. */
+const mostBytes = maxSoundSeconds * 32_000 + 256 * 1024;
 
 const soundsFile = Object.freeze({
 	what: "description",
@@ -57,8 +57,8 @@ export class Sounds {
 	readonly #sounds = new Map<string, SoundRecord>();
 	/** Number of announcements playing a sound, by id, as equal texts share a sound. */
 	readonly #uses = new Map<string, number>();
-	/** Ids of the latest that came for an announcement alone. */
-	readonly #passing = new Set<string>();
+	/** Ids of the latest temporary sounds. */
+	readonly #temporary = new Set<string>();
 	#timer: NodeJS.Timeout | undefined;
 
 	constructor(core: Core) {
@@ -90,7 +90,7 @@ export class Sounds {
 	/** Removes sounds of announcements started by an earlier run. */
 	async #removeAbandoned(): Promise<void> {
 		for (const [sha256, { isTemporary, createdAt }] of this.#sounds) {
-			const isUsed = this.#uses.has(sha256) || this.#passing.has(sha256);
+			const isUsed = this.#uses.has(sha256) || this.#temporary.has(sha256);
 			if (isTemporary && !isUsed && isDue(createdAt + abandonedMs, this.#core.now(), abandonedMs))
 				await this.#delete(sha256);
 		}
@@ -152,7 +152,7 @@ export class Sounds {
 		isTemporary = false,
 	): Promise<Sound> {
 		if (!isTemporary && this.list().length >= soundsAtMost)
-			throw new HttpProblem(409, `${soundsAtMost} sounds are kept; delete one first.`);
+			throw new RequestError(409, `${soundsAtMost} sounds are stored, the maximum. Delete one first.`);
 		const draft = await this.#blobs.begin();
 		const check = new WavCheck();
 		const hash = createHash("sha256");
@@ -161,7 +161,7 @@ export class Sounds {
 			for await (const chunk of content) {
 				size += chunk.length;
 				if (size > mostBytes)
-					throw new HttpProblem(413, `The file is larger than ${mostBytes} bytes; shorten it.`);
+					throw new RequestError(413, `The file is larger than ${mostBytes} bytes. Shorten it.`);
 				check.write(chunk);
 				hash.update(chunk);
 				await draft.write(chunk);
@@ -193,7 +193,7 @@ export class Sounds {
 			return describe(sha256, kept);
 		} catch (error) {
 			await draft.discard();
-			if (error instanceof WavError) throw new HttpProblem(422, error.message);
+			if (error instanceof WavError) throw new RequestError(422, error.message);
 			if (error instanceof BusError) throw this.#notReached("written to");
 			throw error;
 		}
@@ -204,13 +204,13 @@ export class Sounds {
 	 * hour after this gateway stopped. A stored sound stays stored.
 	 * @throws like `add`
 	 */
-	async addPassing(name: string, content: Parameters<Sounds["add"]>[1]): Promise<Sound> {
+	async addTemporary(name: string, content: Parameters<Sounds["add"]>[1]): Promise<Sound> {
 		const sound = await this.add(name, content, true);
-		this.#passing.delete(sound.id);
-		this.#passing.add(sound.id);
+		this.#temporary.delete(sound.id);
+		this.#temporary.add(sound.id);
 		await this.release(sound.id);
-		const [oldest = ""] = this.#passing;
-		if (this.#passing.size > passingAtMost && this.#passing.delete(oldest) && !this.#uses.has(oldest))
+		const [oldest = ""] = this.#temporary;
+		if (this.#temporary.size > maxTemporary && this.#temporary.delete(oldest) && !this.#uses.has(oldest))
 			await this.release(oldest);
 		return sound;
 	}
@@ -225,13 +225,13 @@ export class Sounds {
 		const uses = (this.#uses.get(id) ?? 1) - 1;
 		if (uses > 0) return void this.#uses.set(id, uses);
 		this.#uses.delete(id);
-		if (this.#core.peers.bus || this.#passing.has(id)) return;
+		if (this.#core.peers.bus || this.#temporary.has(id)) return;
 		if (this.#sounds.get(id)?.isTemporary) await this.#delete(id);
 	}
 
-	#notReached(how: string): HttpProblem {
+	#notReached(how: string): RequestError {
 		const { place, status } = this.#core.storage;
-		return new HttpProblem(status, `The sound could not be ${how} ${place}; the log says why.`);
+		return new RequestError(status, `The sound could not be ${how} ${place}. The log has the reason.`);
 	}
 
 	/**
@@ -240,7 +240,7 @@ export class Sounds {
 	 */
 	async remove(id: string): Promise<boolean> {
 		const kept = this.#sounds.get(id);
-		this.#passing.delete(id);
+		this.#temporary.delete(id);
 		if (!kept || !this.#uses.has(id)) return this.#delete(id);
 		const deleted = { ...kept, isTemporary: true };
 		this.#sounds.set(id, deleted);
@@ -255,7 +255,7 @@ export class Sounds {
 		this.#sounds.delete(id);
 		this.#recent.delete(id);
 		await this.#blobs.remove(id).catch((error: Error) => {
-			this.#core.log.warn({ problem: `the file of the sound ${id} stays: ${error.message}` }, "sounds");
+			this.#core.log.warn({ problem: `removing the file of sound ${id} failed: ${error.message}` }, "sounds");
 		});
 		return true;
 	}
@@ -274,11 +274,11 @@ export async function* bodyOf(request: IncomingMessage, stalledMs = 30_000): Asy
 	for (;;) {
 		let timer: NodeJS.Timeout | undefined;
 		const stalled = new Promise<never>((_resolve, reject) => {
-			const give = () => reject(new HttpProblem(408, "The upload has stalled; send it again."));
-			timer = setTimeout(give, stalledMs).unref();
+			const fail = () => reject(new RequestError(408, "The upload stalled. Try again."));
+			timer = setTimeout(fail, stalledMs).unref();
 		});
 		const next = chunks.next().catch(() => {
-			throw new HttpProblem(400, "The upload broke off; send it again.");
+			throw new RequestError(400, "The upload was interrupted. Try again.");
 		});
 		const { done, value } = await Promise.race([next, stalled]).finally(() => clearTimeout(timer));
 		if (done) return;

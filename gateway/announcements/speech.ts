@@ -1,7 +1,7 @@
 /** Speech synthesis with the program of SPEECH_COMMAND, from text on stdin to a WAV file on stdout. */
 
 import type { Core } from "../extension.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import { speechCommand } from "./settings.js";
 import { SoundProgram } from "./sound-program.js";
 
@@ -31,9 +31,9 @@ export function createSpeech(core: Pick<Core, "environment" | "limits" | "log" |
 			command,
 			limitMs,
 			waitingAtMost: 10,
-			waiting: "texts wait to be spoken",
+			waiting: "texts are queued for speech synthesis",
 			status: 502,
-			failure: "The program of SPEECH_COMMAND gave no sound.",
+			failure: "SPEECH_COMMAND produced no sound.",
 		});
 	return (text, signal) => {
 		requireSpeech(program, text);
@@ -47,11 +47,11 @@ export function createSpeech(core: Pick<Core, "environment" | "limits" | "log" |
  */
 export function requireSpeech<T>(voice: T | false | undefined, text: string): asserts voice is T {
 	if (!voice)
-		throw new HttpProblem(
+		throw new RequestError(
 			501,
-			"This gateway has no voice: set SPEECH_COMMAND to a program that speaks, and start it again.",
+			"Speech requires SPEECH_COMMAND. Set it to a text-to-speech program and restart the gateway.",
 		);
-	if (lineOf(text) === "\n") throw new HttpProblem(422, "The text is blank; write what is to be spoken.");
+	if (lineOf(text) === "\n") throw new RequestError(422, "The text is blank.");
 }
 
 /** Joins lines, as programs such as piper speak each line as a separate WAV file. */

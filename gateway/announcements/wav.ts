@@ -2,7 +2,7 @@
 
 import { sampleRate } from "../../device/peripherals/track.js";
 import { WavHeader } from "../../device/sound/wav-header.js";
-import { longestSeconds } from "../api/announcement.js";
+import { maxSoundSeconds } from "../api/announcement.js";
 
 /** 16 bit, mono. */
 const bytesPerSecond = sampleRate * 2;
@@ -14,7 +14,7 @@ const bytesPerSecond = sampleRate * 2;
 export function writeHeader(header: WavHeader, bytes: Uint8Array): number {
 	let at = 0;
 	while (at < bytes.length && !header.isWhole) {
-		const piece = bytes.subarray(at, at + header.wantedBytes);
+		const piece = bytes.subarray(at, at + header.neededBytes);
 		header.write(piece);
 		at += piece.length;
 	}
@@ -36,8 +36,8 @@ export class WavCheck {
 		} catch (error) {
 			throw new WavError(error instanceof Error ? error.message : String(error));
 		}
-		if (this.#seconds > longestSeconds)
-			throw new WavError(`The sound is longer than ${longestSeconds} s; shorten it.`);
+		if (this.#seconds > maxSoundSeconds)
+			throw new WavError(`The sound is longer than ${maxSoundSeconds} s. Shorten it.`);
 	}
 
 	/**
@@ -45,7 +45,7 @@ export class WavCheck {
 	 * @throws {WavError}
 	 */
 	end(): number {
-		if (!this.#header.isWhole) throw new WavError("The file ends before the first sample; send a WAV file.");
+		if (!this.#header.isWhole) throw new WavError("The file ends before the first sample. Send a WAV file.");
 		if (this.#seconds === 0) throw new WavError("The WAV file has no samples.");
 		return this.#seconds;
 	}

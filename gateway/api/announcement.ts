@@ -29,16 +29,15 @@ import {
 import { maxTargetsBytes, targets } from "./targets.js";
 import { freeText } from "./text.js";
 
-export const longestName = 64;
-/** Maximum duration of a stored sound. */
-export const longestSeconds = 120;
-/** A text that is to be spoken. */
+export const maxNameLength = 64;
+/** Limit of a stored sound. */
+export const maxSoundSeconds = 120;
 const spokenText = freeText(1000);
-export const askedSpeech = object({ text: spokenText });
+export const speechRequest = object({ text: spokenText });
 
-/** Source: exactly one of `sound`, `url` and `text`. */
-export const askedAnnouncement = object({
-	/** Id of a kept sound. */
+/** Body of `POST /api/announcements`, with exactly one of `sound`, `url` and `text`. */
+export const announcementRequest = object({
+	/** Id of a stored sound. */
 	sound: optional(string(64)),
 	/** URL of a WAV file, which the devices download themselves. */
 	url: optional(pattern(512, "^https?://[\\x21-\\x7e]+$", "an address with http:// or https://")),
@@ -58,7 +57,7 @@ export const askedAnnouncement = object({
 	/** Seconds after its sound is ready within which a device must start it; default: 300. */
 	expires: optional(integer(1, 86_400)),
 });
-export type AskedAnnouncement = Infer<typeof askedAnnouncement>;
+export type AnnouncementRequest = Infer<typeof announcementRequest>;
 
 /** States in display order: problems first. */
 export const playStates = [
@@ -82,26 +81,29 @@ export const play = closed({
 	deviceId: text,
 	state: oneOf(...playStates),
 	reason: described(nullable(text), "one sentence"),
-	at: described(dateTime, "of the latest change of its state"),
-	lateMs: described(nullable(count), "after the others, at which it began; null if it began with them"),
-	heardMs: described(nullable(count), "null until the device says so"),
-	underruns: described(count, "how often it had to wait for the network"),
+	at: described(dateTime, "time of the latest change of state"),
+	lateMs: described(
+		nullable(count),
+		"delay of the start after the other devices; null if it started with them",
+	),
+	heardMs: described(nullable(count), "audible duration; null until the device reports it"),
+	underruns: described(count, "number of pauses caused by the network"),
 });
 export type Play = InferShape<typeof play>;
 
 const announcementHead = {
 	id: text,
-	name: described(nullable(text), "of the sound, or the text; null for an address"),
+	name: described(nullable(text), "name of the sound, or the text; null for a URL"),
 	by: described(
 		nullable(text),
-		"name of the token by which it was started; null: another program, such as Home Assistant",
+		"name of the token that started it; null: started without one, such as by Home Assistant",
 	),
 	createdAt: dateTime,
-	endedAt: described(nullable(dateTime), "null until all devices have ended"),
+	endedAt: described(nullable(dateTime), "null until all devices have finished"),
 	counts: counts(playStates),
 	again: described(
-		nullable(reference({ askedAnnouncement })),
-		"the body that plays it again; null: its sound is gone",
+		nullable(reference({ askedAnnouncement: announcementRequest })),
+		"body of a request that repeats it; null: its sound was deleted",
 	),
 };
 const announcement = closed({ ...announcementHead, devices: array(play) });
@@ -113,16 +115,16 @@ export type AnnouncementList = InferShape<typeof announcementList>;
 const sound = closed({
 	id: described(text, "the same as sha256"),
 	name: text,
-	seconds: float(0, longestSeconds),
-	size: described(integer(1, Number.MAX_SAFE_INTEGER), "of the file in bytes"),
+	seconds: float(0, maxSoundSeconds),
+	size: described(integer(1, Number.MAX_SAFE_INTEGER), "size of the file, in bytes"),
 	sha256: text,
 	createdAt: dateTime,
 });
 export type Sound = InferShape<typeof sound>;
 
 const soundList = closed({
-	sounds: described(array(reference({ sound })), "the newest first"),
-	canSpeak: described(boolean(), "whether an announcement may be a text: SPEECH_COMMAND is set"),
+	sounds: described(array(reference({ sound })), "newest first"),
+	canSpeak: described(boolean(), "whether announcements may be text: SPEECH_COMMAND is set"),
 });
 export type SoundList = InferShape<typeof soundList>;
 
@@ -133,26 +135,26 @@ const unknownAnnouncement = "No announcement has this id.";
 
 export const soundRoutes = defineRoutes("announcements", {
 	"GET /api/sounds": {
-		summary: "The kept sounds, the newest first, and whether texts can be spoken",
+		summary: "Lists stored sounds, newest first, and tells whether text-to-speech is available",
 		roles: everyone,
 		returns: "The sounds.",
 		reply: soundList,
 	},
 	"POST /api/sounds": {
-		summary: "Stores a sound; one with the same content only gets the new name",
+		summary: "Stores a sound; a sound with the same content is renamed",
 		roles: users,
 		query: {
-			name: described(freeText(longestName), "name of the sound, not blank"),
+			name: described(freeText(maxNameLength), "name of the sound, not blank"),
 			temporary: described(
 				optional(boolean()),
-				"true: it is not listed, and is deleted when five newer ones were stored, or the gateway restarts; one that is kept already stays kept",
+				"true: the sound is not listed, and is deleted after five newer ones or a restart of the gateway; no effect on a sound that is already listed",
 			),
 		},
 		body: {
 			type: "raw",
 			description:
-				'A WAV file with PCM of 16 bits, mono, 16 kHz, of at most 2 minutes. A length of its chunk "data" that is 0 or beyond the ' +
-				"end of the file counts as that end. A file of another type, of at most 8 MB, is decoded by the program of DECODE_COMMAND.",
+				'A WAV file of at most 2 minutes: 16-bit PCM, mono, 16 kHz. If the length of its chunk "data" is 0 or exceeds the file, the ' +
+				"chunk extends to the end of the file. Files of other types, of at most 8 MB, are decoded by DECODE_COMMAND.",
 			content: {
 				"audio/wav": file,
 				"audio/*": file,
@@ -162,22 +164,22 @@ export const soundRoutes = defineRoutes("announcements", {
 		},
 		status: 201,
 		location: "/api/sounds/:id",
-		returns: "It is stored.",
+		returns: "The stored sound.",
 		reply: reference({ sound }),
 		problems: {
 			400: "The upload was interrupted.",
 			408: "The upload has stalled for 30 s.",
-			409: "100 sounds are kept.",
+			409: "100 sounds are stored.",
 			413: "The file is too large.",
-			415: "The Content-Type is not that of a sound.",
+			415: "The Content-Type is not supported.",
 			422: "The name is missing, or devices cannot play the file; `detail` names the problem.",
-			501: "It is no WAV file, and DECODE_COMMAND is not set.",
-			503: "4 files wait to be decoded, or it could not be stored in NATS.",
-			507: "It could not be written to disk.",
+			501: "The file is not a WAV file, and DECODE_COMMAND is not set.",
+			503: "4 files are waiting for decoding, or NATS is unreachable.",
+			507: "The sound could not be written to disk.",
 		},
 	},
 	"GET /api/sounds/:id": {
-		summary: "A kept sound",
+		summary: "Returns a stored sound",
 		roles: everyone,
 		params: soundId,
 		returns: "The sound.",
@@ -185,38 +187,39 @@ export const soundRoutes = defineRoutes("announcements", {
 		problems: { 404: unknownSound },
 	},
 	"DELETE /api/sounds/:id": {
-		summary: "Deletes a sound; devices that play it finish it",
+		summary: "Deletes a sound; devices that are playing it finish",
 		roles: users,
 		params: soundId,
-		returns: "It is deleted.",
+		returns: "The sound is deleted.",
 		problems: { 404: unknownSound, 507: notRemoved },
 	},
 	"GET /sounds/:file": {
-		summary: "The file of a sound, whole or in part",
+		summary: "Returns the file of a sound, whole or in part",
 		roles: everyone,
 		devices: true,
-		params: { file: described(text, "id of the sound, with .wav") },
+		params: { file: described(text, "id of the sound, followed by .wav") },
 		returns: "The whole file.",
 		reply: binary("audio/wav", { isFile: true }),
 		problems: { 404: unknownSound },
 	},
 	"POST /api/speech": {
-		summary: "Speaks a text, to be heard before it is announced",
+		summary: "Converts text to speech, as a preview of an announcement",
 		roles: users,
-		body: json(askedSpeech, { text: "Dinner is ready" }),
-		returns: "The text as devices would play it.",
+		body: json(speechRequest, { text: "Dinner is ready" }),
+		returns: "The speech as devices would play it.",
 		reply: binary("audio/wav"),
 		problems: {
 			501: "SPEECH_COMMAND is not set.",
-			502: "The program of SPEECH_COMMAND returned no sound.",
-			503: "10 texts wait to be spoken, or this one was not spoken within 25 s.",
+			502: "SPEECH_COMMAND returned no sound.",
+			503: "10 texts are waiting for speech, or the conversion took more than 25 s.",
 		},
 	},
 });
 
 export const announcementRoutes = defineRoutes("announcements", {
 	"GET /api/announcements": {
-		summary: "The latest announcements, at most 100 of each gateway, the newest first, without their devices",
+		summary:
+			"Lists the latest announcements, at most 100 of each gateway, newest first, without their devices",
 		roles: everyone,
 		returns: "The announcements.",
 		reply: announcementList,
@@ -225,37 +228,37 @@ export const announcementRoutes = defineRoutes("announcements", {
 		summary: "Plays a sound on devices",
 		roles: users,
 		body: json(
-			askedAnnouncement,
+			announcementRequest,
 			{ sound: "<id>", targets: { room: "Kitchen" } },
 			{
 				description:
-					"What to play (a kept sound, the address of a WAV file that devices fetch themselves, or a text), and where. With `together`, " +
-					"the default from two devices on, all start at once when all are ready, or after 3 s those that are. The response to a text " +
-					'does not wait for speech: each device is "preparing" until then, and fails with the reason if the text cannot be spoken.',
+					"A stored sound, the URL of a WAV file that devices download themselves, or a text, and the target devices. With `together`, " +
+					"the default for two devices or more, all start at once when all are ready; after 3 s those that are ready start. For a text the response " +
+					'does not wait for speech: each device is "preparing" until then, and fails with a reason if the conversion fails.',
 				maxBytes: maxTargetsBytes,
 			},
 		),
 		status: 202,
 		location: "/api/announcements/:id",
-		returns: "The devices are asked, or will be once the text is spoken.",
+		returns: "The announcement is started.",
 		reply: jobId,
 		problems: {
 			409: "20 announcements are playing.",
-			501: "A text, but SPEECH_COMMAND is not set; or an address of another format than WAV, but DECODE_COMMAND is not.",
-			503: "10 texts wait to be spoken.",
+			501: "A text requires SPEECH_COMMAND; a URL of another format than WAV requires DECODE_COMMAND.",
+			503: "10 texts are waiting for speech.",
 		},
 	},
 	"GET /api/announcements/:id": {
-		summary: "Progress of an announcement, device by device, failures first",
+		summary: "Returns the progress of an announcement by device, failures first",
 		roles: everyone,
 		returns: "The announcement.",
 		reply: announcement,
 		problems: { 404: unknownAnnouncement },
 	},
 	"DELETE /api/announcements/:id": {
-		summary: "Stops it on all devices",
+		summary: "Stops an announcement on all devices",
 		roles: users,
-		returns: "The devices are asked to stop.",
+		returns: "The devices are told to stop.",
 		problems: { 404: unknownAnnouncement },
 	},
 });

@@ -6,17 +6,17 @@ import { array, closed, dateTime, described, type InferShape, nullable, text } f
 
 const listedChange = closed({
 	at: dateTime,
-	who: described(text, "name of the token, or of the token of the login; monitor: the one without a name"),
+	who: described(text, "name of the token, or of the login's token; monitor: the token without a name"),
 	address: text,
 	deviceId: nullable(text),
-	what: described(text, "method and address of a request, or the type of a monitor's message"),
-	detail: described(nullable(text), "what was sent as JSON, without secrets, at most 300 characters"),
+	what: described(text, "method and path of a request, or type of a monitor message"),
+	detail: described(nullable(text), "JSON of the request without secrets, at most 300 characters"),
 });
 export type ListedChange = InferShape<typeof listedChange>;
 
 export const auditRoutes = defineRoutes("audit", {
 	"GET /api/audit": {
-		summary: "The latest 2,000 changes by people, the newest first, without secrets",
+		summary: "Lists the latest 2,000 changes by people, newest first, without secrets",
 		roles: viewers,
 		returns: "The changes.",
 		reply: closed({ changes: array(listedChange) }),

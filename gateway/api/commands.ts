@@ -8,7 +8,7 @@ import type {
 	Chime,
 	CommandName,
 	CommandOf,
-	LastingCommand,
+	PersistentCommand,
 	StateReport,
 	UplinkType,
 } from "../../device/protocol/messages.js";
@@ -54,8 +54,8 @@ type Confirmation<P> =
 	/** Null: the command cannot be confirmed, so it is not available for many devices or a control. */
 	| { readonly confirmedBy: Confirms<P> | "connection" | null; readonly handover?: "extension" };
 
-/** Whether a replacement is sent the value that the previous board reported, or gets it from an extension. */
-type Handover<N> = N extends LastingCommand
+/** Transfer to a replacement: the last reported value is sent, or an extension handles it. */
+type Handover<N> = N extends PersistentCommand
 	? { readonly handover: "sent" | "extension" }
 	: { readonly handover?: "sent" };
 
@@ -86,13 +86,13 @@ const table = {
 	},
 	set_auto_brightness: {
 		roles: users,
-		audit: "Brightness by the room: {value}",
+		audit: "Automatic brightness: {value}",
 		reported: ({ peripherals }) => peripherals.led_ring.auto_brightness ?? false,
 		handover: "sent",
 	},
 	set_light: {
 		roles: users,
-		audit: "Ring lit",
+		audit: "Light set",
 		confirmedBy: ({ peripherals: { led_ring } }, { value }) => {
 			const light = lightOf(value);
 			return led_ring.light?.color === light?.color && led_ring.light?.effect === light?.effect;
@@ -136,13 +136,13 @@ const table = {
 		// Time for Wi-Fi, TLS and one failed round of retries, of 31 s.
 		reconnects: { withinMs: 60_000, otherwise: "The device did not restart in time." },
 	},
-	query_state: { roles: users, audit: "Report asked for", confirmedBy: () => true },
+	query_state: { roles: users, audit: "Report requested", confirmedBy: () => true },
 	boot_device: {
 		roles: monitors,
 		audit: "Reconnected",
 		title: () => "Reconnect",
 		confirmedBy: "connection",
-		reconnects: { withinMs: 11_000, otherwise: "The device did not come back in time." },
+		reconnects: { withinMs: 11_000, otherwise: "The device did not reconnect in time." },
 	},
 	play_sound: { roles: users, audit: "Sound played", confirmedBy: null },
 	start_sound: { roles: users, audit: "Sound started", confirmedBy: null },
@@ -155,7 +155,7 @@ const table = {
 		sending: "trying new settings",
 		confirmedBy: null,
 	},
-	query_crash: { roles: monitors, audit: "Crash asked for", confirmedBy: null },
+	query_crash: { roles: monitors, audit: "Crash report requested", confirmedBy: null },
 	clear_crash: { roles: monitors, audit: "Crash cleared", confirmedBy: null },
 	set_log: { roles: monitors, audit: "Live log set to {level}", confirmedBy: null },
 } as const satisfies {
@@ -163,16 +163,16 @@ const table = {
 };
 
 type Table = typeof table;
-/** Commands that a report, or the next connection, confirms. */
-export type AskName = {
+/** Commands confirmed by a report or the next connection. */
+export type ConfirmableName = {
 	[N in Action]: Table[N] extends { readonly confirmedBy: null } ? never : N;
 }[Action];
-export type Ask = Payloads[AskName];
+export type ConfirmableCommand = Payloads[ConfirmableName];
 export type SliderName = {
 	[N in Action]: Table[N] extends { readonly slider: unknown } ? N : never;
 }[Action];
-/** Commands that a replacement is sent. */
-export type HandedOverName = {
+/** Commands sent to a replacement. */
+export type TransferredName = {
 	[N in Action]: Table[N] extends { readonly handover: "sent" } ? N : never;
 }[Action];
 
@@ -189,11 +189,11 @@ export function sliderOf(name: SliderName): SliderWording {
 	return table[name].slider;
 }
 
-export function isAskName(name: Action): name is AskName {
+export function isConfirmable(name: Action): name is ConfirmableName {
 	return commandEntries[name].confirmedBy !== null;
 }
 
-export function isHandedOver(name: Action): name is HandedOverName {
+export function isTransferred(name: Action): name is TransferredName {
 	return commandEntries[name].handover === "sent";
 }
 
@@ -202,14 +202,14 @@ export function mayDo({ role }: Person, action: string): boolean {
 	return (entryOf(commandEntries, action)?.roles ?? monitors).includes(role);
 }
 
-/** "Volume 40" */
-export function titleOf<N extends AskName>(payload: Payloads[N] & { readonly command: N }): string {
+/** Returns the title of a command, such as "Volume 40". */
+export function titleOf<N extends ConfirmableName>(payload: Payloads[N] & { readonly command: N }): string {
 	const { command } = payload;
 	return commandEntries[command].title?.(payload) ?? capital(command.replaceAll("_", " "));
 }
 
-/** Whether a report shows what was asked for. @param passedMs since the command was sent */
-export function isConfirmedBy<N extends AskName>(
+/** Whether a report confirms a command. @param passedMs since the command was sent */
+export function isConfirmedBy<N extends ConfirmableName>(
 	payload: Payloads[N] & { readonly command: N },
 	report: StateReport,
 	passedMs: number,
@@ -251,7 +251,7 @@ export const commandDocuments: { readonly [N in CommandName]: CommandDocument<N>
 	},
 	play_sound: {
 		description:
-			"Loads a sound and plays it from the first second on: a WAV of PCM, 16 bit, mono, 16 kHz, by http or https, without redirect, of a known length. It replaces what plays. volume holds for this sound alone. With ready the device waits for start_sound, at most 10 s. chime is heard before it, at chime_volume, and then 0.3 s of silence. sound_update says how it goes. The device's token is sent to its own gateway alone. A repeated id is answered with its latest sound_update and not played again.",
+			"Streams a sound over http or https, without redirects: a WAV file of known length with 16-bit PCM, mono, 16 kHz. Playback starts once the first second is buffered, and replaces the current sound. volume applies to this sound only. With ready the device waits for start_sound, at most 10 s. chime is played before it, at chime_volume, followed by 0.3 s of silence. sound_update reports the progress. The device sends its token to its own gateway only. A repeated id is answered with its latest sound_update and not played again.",
 		example: {
 			command: "play_sound",
 			value: { id: "dinner-1", url: "http://192.168.1.10:8080/sounds/dinner.wav", volume: 60, ready: true },
@@ -259,13 +259,12 @@ export const commandDocuments: { readonly [N in CommandName]: CommandDocument<N>
 		answers: ["sound_update"],
 	},
 	start_sound: {
-		description: "Begins a sound that was sent with ready, at once or as soon as it is loaded.",
+		description: "Starts a sound that was sent with ready, at once or as soon as it is buffered.",
 		example: { command: "start_sound", value: { id: "dinner-1" } },
 		answers: ["sound_update"],
 	},
 	stop_sound: {
-		description:
-			"Stops the sound with this id, or without one whatever sound plays or loads; else it does nothing.",
+		description: "Stops the sound with this id; without an id, any sound. No effect if there is none.",
 		example: { command: "stop_sound", value: { id: "dinner-1" } },
 		answers: ["sound_update"],
 	},
@@ -276,7 +275,7 @@ export const commandDocuments: { readonly [N in CommandName]: CommandDocument<N>
 	},
 	restart: {
 		description:
-			"Restarts the device: it closes the connection with 1000, restarts within a second, and connects again with the reset reason SW_RESET and a new uptime. Busy while an update or a trial of settings is running, or the firmware is not confirmed yet.",
+			"Restarts the device: it closes the connection with 1000, restarts within a second, and reconnects with the reset reason SW_RESET and a new uptime. Fails with busy during an update, a trial of settings, or the probation of new firmware.",
 		example: { command: "restart" },
 	},
 	set_brightness: {
@@ -285,17 +284,17 @@ export const commandDocuments: { readonly [N in CommandName]: CommandDocument<N>
 	},
 	set_light: {
 		description:
-			"Uses the LED ring as a light, over its state: a color (#rrggbb, or a list of red, green and blue), an effect (solid without one), progress (0 to 1, how much of the ring is lit by the effect progress), and seconds after which it ends (0 or none: without end). null, no value, set_led or a restart ends it. set_brightness holds for it.",
+			"Uses the LED ring as a light, instead of its preset: color (#rrggbb, or a list of red, green and blue), effect (default: solid), progress (0 to 1, lit part of the ring for the effect progress), and seconds until it ends (0 or absent: no end). null, no value, set_led or a restart ends it. set_brightness applies to it.",
 		example: { command: "set_light", value: { color: "#ff8800", effect: "breathe", seconds: 60 } },
 	},
 	set_auto_brightness: {
 		description:
-			"Whether the LED ring is darker in a dark room, never brighter than set_brightness says. PROTO-1 only.",
+			"Enables dimming of the LED ring in a dark room; set_brightness is the maximum. PROTO-1 only.",
 		example: { command: "set_auto_brightness", value: true },
 	},
 	set_quiet: {
 		description:
-			"Sets the quiet hours, which the device keeps over restarts and follows by its own clock; null ends them. While a period (Unix seconds) holds, what is heard is at most as loud as volume, the LED ring at most as bright as brightness, and with only_urgent sounds that are not urgent, and chimes, are not played. Urgent sounds keep their volume. What was set by other commands, and is reported, stays. A report says the id, and until while a period holds. Gateways send it by the quiet hours that people have set.",
+			"Sets the quiet hours, which the device stores and applies by its own clock; null removes them. During a period (Unix seconds) volume and brightness limit sounds and the LED ring; with only_urgent, chimes and sounds that are not urgent are not played. Urgent sounds keep their volume. Values set by other commands stay and are reported unchanged. Reports contain the id, and during a period until. The gateway sends this command itself.",
 		example: {
 			command: "set_quiet",
 			value: { id: "n1", periods: [{ from: 1795982400, until: 1796014800 }], volume: 20, brightness: 0.1 },
@@ -303,12 +302,12 @@ export const commandDocuments: { readonly [N in CommandName]: CommandDocument<N>
 	},
 	set_haptics: {
 		description:
-			"Sets the haptic motor's intensity, its PWM's duty in percent; from rest it needs about 25. PROTO-1 only.",
+			"Sets the intensity of the haptic motor: its PWM duty in percent. The motor starts at about 25. PROTO-1 only.",
 		example: { command: "set_haptics", value: 60 },
 	},
 	set_settings: {
 		description:
-			"Tries new settings: the device restarts with them, keeps them once it has reached a gateway within 120 s, and otherwise returns to its previous ones; settings_result says which. An empty password, ssid2 (with password2), password2, ca or sntp is removed. The values are secrets, which the gateway neither keeps nor relays.",
+			"Tries new settings: the device restarts with them, stores them if it reaches a gateway within 120 s, and otherwise reverts to the previous ones; settings_result reports the outcome. An empty password, ssid2 (with password2), password2, ca or sntp is removed. The values are secrets, which the gateway neither stores nor relays.",
 		example: {
 			command: "set_settings",
 			value: { ssid: "workshop", password: "correct horse", gateway: "wss://gateway.example/device" },
@@ -317,25 +316,25 @@ export const commandDocuments: { readonly [N in CommandName]: CommandDocument<N>
 	},
 	query_crash: {
 		description:
-			"Requests a crash_report. The gateway sends it itself to each device that names the feature, once per connection.",
+			"Requests a crash_report. The gateway sends this command itself, once per connection, to each device with the feature.",
 		example: { command: "query_crash" },
 		answers: ["crash_report"],
 	},
 	clear_crash: {
 		description:
-			"Ends the report of the crash with this id: it is stored. The gateway sends it itself, after it has written the crash to disk.",
+			"Acknowledges the crash with this id, so that it is not reported again. The gateway sends this command itself after it has written the crash to disk.",
 		example: { command: "clear_crash", id: "5f0c21b7" },
 		answers: [],
 	},
 	set_log: {
 		description:
-			"Starts the live log for `seconds`, with the lines that the device has kept, or switches it off. It ends by itself, also with the connection.",
+			"Starts the live log for `seconds`, beginning with buffered lines, or stops it. It ends automatically, and with the connection.",
 		example: { command: "set_log", level: "info", seconds: 60 },
 		answers: ["log"],
 	},
 	start_ota: {
 		description:
-			"Downloads and installs a firmware image; ota_progress reports the progress. signature is base64 of r and s (IEEE P1363) of ECDSA P-256 over the SHA-256 of the image as it ends by its own header; firmware with release keys needs it. patch names a file that makes the same image from the running one: from and to are the SHA-256 of both images. It is sent to devices with the feature delta, which download the whole image after any error of the patch.",
+			"Downloads and installs a firmware image; ota_progress reports the progress. signature is base64 of r and s (IEEE P1363) of ECDSA P-256 over the SHA-256 of the image, without data after the end given by its header; firmware with release keys requires it. patch is a file that converts the running image to the new one: from and to are the SHA-256 of both. It is sent to devices with the feature delta, which download the whole image if the patch fails.",
 		example: {
 			command: "start_ota",
 			url: "http://192.168.1.10:8080/releases/firmware-v1.4.0.bin?model=dev-1&chip=esp32s3",

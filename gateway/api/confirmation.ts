@@ -1,7 +1,7 @@
 /** Confirmation of commands by uplinks and connections, for the page and for commands to many devices. */
 
 import type { Uplink } from "../../device/protocol/messages.js";
-import { type Ask, commandEntries, isConfirmedBy } from "./commands.js";
+import { type ConfirmableCommand, commandEntries, isConfirmedBy } from "./commands.js";
 
 /** Timeout of a confirmation; reports are sent after each change and every 5 s. */
 const reportMs = 11_000;
@@ -18,18 +18,18 @@ export interface End {
 
 const done: End = Object.freeze({ state: "done", reason: null });
 
-/** How long a device has to confirm it. */
-export function confirmationMs({ command }: Ask): number {
+/** Returns the timeout of the confirmation. */
+export function confirmationMs({ command }: ConfirmableCommand): number {
 	return commandEntries[command].reconnects?.withinMs ?? reportMs;
 }
 
-/** Whether a device may disconnect before it has confirmed it. */
-export function endsConnection({ command }: Ask): boolean {
+/** Whether a device may disconnect before it confirms the command. */
+export function endsConnection({ command }: ConfirmableCommand): boolean {
 	return commandEntries[command].reconnects !== undefined;
 }
 
-/** Whether an event ends it. @param passedMs since it was asked @returns undefined: it goes on */
-export function endOf(ask: Ask, event: DeviceEvent, passedMs: number): End | undefined {
+/** Returns the outcome of a command after an event. @param passedMs since the command was sent @returns undefined: pending */
+export function endOf(ask: ConfirmableCommand, event: DeviceEvent, passedMs: number): End | undefined {
 	const { command } = ask;
 	switch (event.type) {
 		case "state_report":
@@ -43,13 +43,13 @@ export function endOf(ask: Ask, event: DeviceEvent, passedMs: number): End | und
 		}
 		case "gone":
 			if (endsConnection(ask)) return undefined;
-			return { state: "failed", reason: "The device disconnected before it confirmed it." };
+			return { state: "failed", reason: "The device disconnected before confirming the command." };
 		default:
 			return undefined;
 	}
 }
 
-/** Why it has failed, if the device does not confirm it. */
-export function unconfirmed({ command }: Ask): string {
-	return commandEntries[command].reconnects?.otherwise ?? "The device did not confirm it in time.";
+/** Returns the reason of a failure by timeout. */
+export function unconfirmedReason({ command }: ConfirmableCommand): string {
+	return commandEntries[command].reconnects?.otherwise ?? "The device did not confirm the command in time.";
 }

@@ -6,29 +6,32 @@ import { everyone } from "./permissions.js";
 import { defineRoutes } from "./route.js";
 import { array, closed, count, dateTime, described, type InferShape, nullable, text } from "./shapes.js";
 
-const moment = {
-	version: described(nullable(text), "of the firmware that crashed; null if unknown"),
-	at: described(dateTime, "when a gateway received it"),
+const occurrence = {
+	version: described(nullable(text), "version of the crashed firmware; null if unknown"),
+	at: described(dateTime, "time of receipt at a gateway"),
 };
-const causeMoment = closed(moment);
-export type CauseMoment = InferShape<typeof causeMoment>;
+const crashOccurrence = closed(occurrence);
+export type CrashOccurrence = InferShape<typeof crashOccurrence>;
 
 const cause = closed({
-	id: described(text, "of the signature: type, message and frames"),
+	id: described(text, "hash of the signature: type, message and frames"),
 	kind: oneOf(...crashKinds),
-	message: described(text, "with # for numbers, addresses and hexadecimal texts"),
-	frames: described(array(text), "at most 3 of this project, innermost first: `function (file)`, or a file"),
-	count,
-	first: causeMoment,
-	last: causeMoment,
-	versions: described(
-		array(closed({ version: moment.version, count })),
-		"at most 20, those with the most crashes first",
+	message: described(text, "message with # in place of numbers, addresses and hexadecimal text"),
+	frames: described(
+		array(text),
+		"at most 3 frames of this project, innermost first: `function (file)`, or a file",
 	),
-	deviceCount: described(count, "from the last 20 crashes of each device, as are samples"),
+	count,
+	first: crashOccurrence,
+	last: crashOccurrence,
+	versions: described(
+		array(closed({ version: occurrence.version, count })),
+		"at most 20, most crashes first",
+	),
+	deviceCount: described(count, "number of devices, by the last 20 crashes of each, as are samples"),
 	samples: described(
-		array(closed({ ...moment, deviceId: text, crashId: text })),
-		"the latest crash of at most 20 devices, the latest first",
+		array(closed({ ...occurrence, deviceId: text, crashId: text })),
+		"latest crash of at most 20 devices, latest first",
 	),
 	seen: boolean(),
 });
@@ -36,23 +39,26 @@ export type CrashCause = InferShape<typeof cause>;
 
 const crashVersion = closed({
 	version: text,
-	count: described(count, "crashes"),
-	deviceCount: described(count, "devices that have crashed, from the last 20 crashes of each"),
+	count: described(count, "number of crashes"),
+	deviceCount: described(count, "number of crashed devices, by the last 20 crashes of each"),
 });
 export type CrashVersion = InferShape<typeof crashVersion>;
 
 const crashList = closed({
-	causes: described(array(cause), "at most 500, the latest first"),
-	versions: described(array(crashVersion), "at most 100, in no order"),
-	dropped: described(count, "from the last 20 crashes of each device, those of causes that are not listed"),
+	causes: described(array(cause), "at most 500, latest first"),
+	versions: described(array(crashVersion), "at most 100, unordered"),
+	dropped: described(
+		count,
+		"number of crashes with causes that are not listed, by the last 20 crashes of each device",
+	),
 });
 export type CrashList = InferShape<typeof crashList>;
 
 export const crashRoutes = defineRoutes("fleet", {
 	"GET /api/crashes": {
-		summary: "Crashes of all devices by cause and by version; the same at each of several gateways",
+		summary: "Lists crashes of all devices by cause and by version; the same at each gateway of a cluster",
 		roles: everyone,
-		returns: "The latest cause first.",
+		returns: "The causes, latest first.",
 		reply: crashList,
 		example: {
 			causes: [

@@ -8,10 +8,10 @@ import { array, closed, described, type InferShape, nullable, text } from "./sha
 
 const token = closed({ token: text });
 const deviceSetup = closed({
-	addresses: described(array(text), "of the interfaces on which the gateway listens"),
+	addresses: described(array(text), "addresses of the gateway on the interfaces that it listens on"),
 	authority: described(
 		nullable(text),
-		"PEM; null where another authority has signed the gateway's certificate",
+		"certificate of the authority as PEM; null if devices need none, or the gateway does not have it",
 	),
 });
 export type DeviceSetup = InferShape<typeof deviceSetup>;
@@ -19,14 +19,14 @@ export type DeviceSetup = InferShape<typeof deviceSetup>;
 export const deviceSetupRoutes = defineRoutes("dashboard", {
 	// Not for viewers, who could impersonate a device with its token.
 	"GET /api/device-token": {
-		summary: "The device token, for the page that helps to connect a device",
+		summary: "Returns the device token, for provisioning a device",
 		roles: monitors,
 		returns: "The token.",
 		reply: token,
 		example: { token: "<the device token>" },
 	},
 	"POST /api/device-tokens": {
-		summary: "Creates the token of a single device, which only that device can use",
+		summary: "Creates a token for a single device",
 		roles: monitors,
 		body: json(object({ deviceId }), { deviceId: "dev-1-a1b2c3" }),
 		status: 201,
@@ -35,7 +35,7 @@ export const deviceSetupRoutes = defineRoutes("dashboard", {
 		example: { token: "dev-1-a1b2c3.<signature>" },
 	},
 	"GET /api/device-setup": {
-		summary: "How a device reaches this gateway, for the page that installs firmware on a board",
+		summary: "Returns the gateway's addresses and authority, for provisioning a board",
 		roles: viewers,
 		returns: "The addresses and the authority.",
 		reply: deviceSetup,

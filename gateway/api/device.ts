@@ -32,19 +32,19 @@ const crash = closed({
 	file: described(nullable(text), "source file, relative to the project"),
 	line: nullable(wholeNumber),
 	stack: described(text, "lines of `at function (file:line)`, or program counters; may be empty"),
-	version: described(nullable(text), "of the firmware that crashed"),
+	version: described(nullable(text), "version of the crashed firmware"),
 	uptimeSeconds: wholeNumber,
 	trace: described(text, "last trace output"),
-	at: described(dateTime, "when the gateway received it"),
+	at: described(dateTime, "time of receipt at the gateway"),
 });
 export type PastCrash = InferShape<typeof crash>;
 
 const update = closed({
 	status: oneOf(...otaStatuses),
-	percent: described(nullable(integer(0, 100)), "null before the download"),
+	percent: described(nullable(integer(0, 100)), "progress of the download; null before it"),
 	version: nullable(text),
 	from: described(nullable(text), "the previous version"),
-	reason: described(nullable(text), "why it failed or was rolled back"),
+	reason: described(nullable(text), "reason of a failure or rollback"),
 	startedAt: dateTime,
 	endedAt: nullable(dateTime),
 });
@@ -54,7 +54,7 @@ export type OwnUpdate = InferShape<typeof update>;
 const history = {
 	settingsKeptAt: described(
 		nullable(dateTime),
-		"when it last kept new settings; null: unknown to this gateway",
+		"time at which the device last stored new settings; null if unknown",
 	),
 	versions: described(array(closed({ version: text, at: dateTime })), "at most 10, as are resets"),
 	resets: array(closed({ reason: text, at: dateTime })),
@@ -68,9 +68,9 @@ export type DeviceHistory = InferShape<typeof deviceHistory>;
 const replaced = closed({
 	...label.fields,
 	deviceId: text,
-	by: described(text, "the device that has replaced it"),
+	by: described(text, "id of the device that replaced it"),
 	at: dateTime,
-	who: described(text, "name of the token by which it was replaced"),
+	who: described(text, "name of the token that replaced it"),
 	model: knownDevice.fields.model,
 	firmwareVersion: knownDevice.fields.firmwareVersion,
 	firstSeenAt: dateTime,
@@ -88,9 +88,9 @@ const deviceDetails = closed({
 	...history,
 	before: described(
 		optional(array(replaced)),
-		"the boards that it has replaced, the latest first; absent: this gateway replaces none",
+		"replaced boards, latest first; absent without the extension for replacement",
 	),
-	state: described(nullable(typed<StateReport>(anyRecord)), "the latest state_report"),
+	state: described(nullable(typed<StateReport>(anyRecord)), "latest state_report"),
 });
 export type DeviceDetails = InferShape<typeof deviceDetails>;
 
@@ -99,16 +99,10 @@ const extremes = closed({ min: array(nullable(wholeNumber)), max: array(nullable
 export type Extremes = InferShape<typeof extremes>;
 
 const pastMark = closed({
-	at: described(
-		dateTime,
-		"for a crash when the gateway received it; for an update its end, or its start while it runs",
-	),
+	at: described(dateTime, "time of receipt of a crash; end of an update, or its start while it is running"),
 	kind: oneOf("restart", "crash", "update"),
-	reason: described(text, "the reset reason, the type of the crash, or the status of the update"),
-	version: described(
-		nullable(text),
-		"of the firmware that crashed, or that was installed; null for a restart",
-	),
+	reason: described(text, "reset reason, type of the crash, or status of the update"),
+	version: described(nullable(text), "version of the crashed or installed firmware; null for a restart"),
 });
 export type PastMark = InferShape<typeof pastMark>;
 
@@ -121,32 +115,35 @@ const past = described(
 		light: described(nullable(extremes), "0 to 4095, a multiple of 16; null for a model without a sensor"),
 		presence: described(
 			array(nullable(float(0, 1))),
-			"share of the step in which it reported, in eighths; null before the gateway's start",
+			"part of the step with reports, in eighths; null before the gateway's start",
 		),
 		marks: described(
 			array(pastMark),
-			"restarts, crashes and updates of these 24 hours, the latest last; at most 40",
+			"restarts, crashes and updates of these 24 hours, latest last; at most 40",
 		),
 	}),
-	"Columns of 288 steps of 5 minutes, the latest last, which includes the current one. null where nothing was reported.",
+	"Columns of 288 steps of 5 minutes; the current step is last. null without a report.",
 );
 export type Past = InferShape<typeof past>;
 
 /** Rejected device, dropped reports, ended webhook, or failed schedule. */
 const listedRejection = closed({
-	id: described(text, "the same for the same rejection"),
+	id: described(text, "id, stable while the rejection repeats"),
 	what: described(
 		oneOf("connection", "report", "webhook", "schedule"),
-		"webhook: its receiver has answered 410, so it gets nothing more; schedule: it has failed, or was missed",
+		"webhook: the receiver responded with 410 and gets no further events; schedule: failed or missed",
 	),
-	deviceId: described(nullable(text), "as the client names it"),
-	remoteAddress: described(text, "for a webhook the origin of its address, for a schedule its name"),
+	deviceId: described(nullable(text), "id sent by the client"),
+	remoteAddress: described(
+		text,
+		"address of the client, origin of the webhook's URL, or name of the schedule",
+	),
 	reason: described(text, "one sentence"),
-	count: described(integer(1, Number.MAX_SAFE_INTEGER), "how often this happened"),
+	count: described(integer(1, Number.MAX_SAFE_INTEGER), "number of occurrences"),
 	firstAt: dateTime,
 	lastAt: dateTime,
-	seen: described(boolean(), "a person has seen it, and it was not repeated since"),
-	replacedBy: described(optional(text), "id of the device that has replaced it"),
+	seen: described(boolean(), "marked as seen, and not repeated since"),
+	replacedBy: described(optional(text), "id of the device that replaced it"),
 });
 export type ListedRejection = InferShape<typeof listedRejection>;
 
@@ -155,38 +152,38 @@ const unknownDevice = "No device has this id.";
 export const deviceRoutes = defineRoutes("fleet", {
 	"GET /api/refusals": {
 		summary:
-			"The latest 50 rejected connections, dropped reports, ended webhooks and failed schedules since the gateway's start, the newest first",
+			"Lists the latest 50 rejected connections, dropped reports, ended webhooks and failed schedules since the gateway's start, newest first",
 		roles: everyone,
 		returns: "The rejections.",
 		reply: closed({ refusals: array(listedRejection) }),
 	},
 	"GET /api/devices": {
-		summary: "Every known device, connected or not",
+		summary: "Lists all known devices, connected or not",
 		roles: everyone,
 		returns: "The devices.",
 		reply: closed({ devices: array(reference({ knownDevice })) }),
 	},
 	"DELETE /api/devices": {
-		summary: "Removes all devices that are away and were last seen before a time; every monitor is notified",
-		description: "It takes 15 s at most. Where some are left, repeat the request.",
+		summary: "Removes disconnected devices that were last seen before a time; all monitors are notified",
+		description: "Takes at most 15 s. Repeat the request while `left` is not 0.",
 		roles: monitors,
 		query: {
 			awayDays: {
 				...integer(1, 3650),
-				description: "devices that were last seen more than this many days ago",
+				description: "minimum number of days since the device was last seen",
 				example: 30,
 			},
 		},
-		returns: "The numbers of devices.",
+		returns: "Numbers of devices.",
 		reply: closed({
 			forgotten: described(count, "removed"),
-			kept: described(count, "could not be removed from disk, or have connected meanwhile"),
-			left: described(count, "left for a repeated request"),
+			kept: described(count, "not removed: the disk failed, or the device reconnected"),
+			left: described(count, "remaining for a repeated request"),
 		}),
 		example: { forgotten: 12, kept: 0, left: 0 },
 	},
 	"GET /api/devices/:deviceId": {
-		summary: "Everything known about a device",
+		summary: "Returns all data of a device",
 		roles: everyone,
 		params: aDevice,
 		returns: "The device.",
@@ -194,7 +191,7 @@ export const deviceRoutes = defineRoutes("fleet", {
 		problems: { 404: unknownDevice },
 	},
 	"PATCH /api/devices/:deviceId": {
-		summary: "Sets name, room, note or tags of a device; every monitor is notified",
+		summary: "Sets name, room, note or tags of a device; all monitors are notified",
 		roles: monitors,
 		params: aDevice,
 		body: json(labelChange, { name: "Lobby speaker", room: "Lobby", note: "" }),
@@ -203,19 +200,19 @@ export const deviceRoutes = defineRoutes("fleet", {
 		problems: { 404: unknownDevice, 507: notWrittenYet },
 	},
 	"DELETE /api/devices/:deviceId": {
-		summary: "Removes a device that is not connected; every monitor gets a new snapshot",
+		summary: "Removes a disconnected device; all monitors get a new snapshot",
 		roles: monitors,
 		params: aDevice,
-		returns: "It is removed.",
+		returns: "The device is removed.",
 		problems: {
 			404: unknownDevice,
-			409: "The device is connected, and would be added again at once.",
+			409: "The device is connected and would be added again at once.",
 			507: notRemoved,
 		},
 	},
 	"GET /api/devices/:deviceId/history": {
 		summary:
-			"The last 24 hours of a device, in steps of 5 minutes; kept in memory only, so since the gateway's start",
+			"Returns the last 24 hours of a device, in steps of 5 minutes; held in memory, since the gateway's start",
 		roles: everyone,
 		params: aDevice,
 		returns: "The history.",

@@ -97,7 +97,7 @@ const catalog = closed({
 	schema: integer(1, 1),
 	latest: described(
 		nullable(text),
-		"the highest version of the channel stable that is not a pre-release; null if there is none",
+		"highest version of the channel stable, without pre-releases; null if there is none",
 	),
 	releases: array(release),
 });
@@ -105,7 +105,7 @@ export type Catalog = Omit<InferShape<typeof catalog>, "schema"> & { readonly sc
 
 const upload = closed({
 	filename: nullable(text),
-	size: described(count, "in bytes; 0 before the first upload"),
+	size: described(count, "size in bytes; 0 before the first upload"),
 	upload_time: nullable(dateTime),
 	sha256: nullable(sha256),
 	version: nullable(text),
@@ -123,7 +123,7 @@ const pastUpdate = closed({
 	percent: optional(integer(0, 100)),
 	version: optional(text),
 	from: described(optional(text), "the previous version"),
-	reason: described(optional(text), "why it failed or was rolled back"),
+	reason: described(optional(text), "reason of a failure or rollback"),
 	startedAt: described(count, "milliseconds since 1970, as is endedAt"),
 	endedAt: optional(count),
 });
@@ -145,7 +145,7 @@ const uploadExample = {
 
 export const firmwareRoutes = defineRoutes(null, {
 	"POST /ota/upload": {
-		summary: "Uploads a firmware image, which is checked and then replaces the previous upload",
+		summary: "Uploads a firmware image, which replaces the previous upload after validation",
 		roles: monitors,
 		body: {
 			type: "raw",
@@ -154,26 +154,26 @@ export const firmwareRoutes = defineRoutes(null, {
 					firmware: described({ type: "string" } as const, "the image, application/octet-stream"),
 					signature: described(
 						optional(text),
-						"64 bytes in base64: r and s (IEEE P1363) of ECDSA P-256 over the SHA-256 of the image as it ends by its own header, without " +
-							"what follows it in the file; as text, or as the .sig file of a release. Required where the gateway has RELEASE_KEYS.",
+						"64 bytes in base64: r and s (IEEE P1363) of ECDSA P-256 over the SHA-256 of the image, without data after the end given by its " +
+							"header; as text, or as the .sig file of a release. Required if the gateway has RELEASE_KEYS.",
 					),
 				}),
 			},
 		},
 		status: 201,
-		returns: "The image is checked and stored.",
+		returns: "The stored image.",
 		reply: upload,
 		example: uploadExample,
 		problems: {
 			400: "The form has no file field `firmware`, the file is empty, or the form is incomplete.",
-			413: "Larger than MAX_UPLOAD.",
-			415: "Not multipart/form-data.",
-			422: "Not an image for these devices, or not signed as required; `detail` names the problem.",
+			413: "The image is larger than MAX_UPLOAD.",
+			415: "The Content-Type is not multipart/form-data.",
+			422: "The file is not an image for these devices, or lacks a valid signature; `detail` names the problem.",
 			507: "The disk is full; the previous upload is unchanged. With several gateways 503 while NATS is unreachable.",
 		},
 	},
 	"GET /ota/status": {
-		summary: "The latest upload; null fields and size 0 before the first one",
+		summary: "Returns the latest upload; null fields and size 0 before the first one",
 		roles: everyone,
 		devices: true,
 		returns: "The upload.",
@@ -181,7 +181,7 @@ export const firmwareRoutes = defineRoutes(null, {
 		example: uploadExample,
 	},
 	"GET /ota/catalog": {
-		summary: "The releases",
+		summary: "Lists the releases",
 		roles: everyone,
 		devices: true,
 		returns: "The catalog.",
@@ -209,7 +209,7 @@ export const firmwareRoutes = defineRoutes(null, {
 		},
 	},
 	"GET /ota/history": {
-		summary: "The latest 200 updates of all devices, newest first",
+		summary: "Lists the latest 200 updates of all devices, newest first",
 		roles: everyone,
 		returns: "The updates.",
 		reply: closed({ updates: array(pastUpdate) }),
@@ -241,7 +241,7 @@ const fileHeaders = {
 /** Routes of images and patches, served by firmware/binaries.ts. */
 export const binaryRoutes = defineRoutes(null, {
 	"GET /ota/firmware.bin": {
-		summary: "The latest upload, whole or in part",
+		summary: "Downloads the latest upload, whole or in part",
 		roles: viewers,
 		devices: true,
 		returns: "The whole image.",
@@ -250,21 +250,20 @@ export const binaryRoutes = defineRoutes(null, {
 		problems: { 404: "There is no upload yet." },
 	},
 	"GET /releases/:path": {
-		summary: "An image of a release, or a file beside it, whole or in part",
+		summary: "Downloads an image of a release or another of its files, whole or in part",
 		roles: viewers,
 		devices: true,
 		params: {
 			path: {
 				...text,
-				description: "the version's, as specified, or a path in the catalog, with its slashes",
+				description: "firmware-v<version>.bin, or a path of the catalog, including slashes",
 				example: "firmware-v1.4.0.bin",
 			},
 		},
 		query: {
 			model: {
 				...optional(text),
-				description:
-					"with a version's path, and with `chip`, selects an image; required where there are several",
+				description: "selects an image of a version, together with `chip`; required if there are several",
 				example: "dev-1",
 			},
 			chip: { ...optional(text), example: "esp32s3" },
@@ -274,8 +273,8 @@ export const binaryRoutes = defineRoutes(null, {
 		replyHeaders: fileHeaders,
 		problems: {
 			400: "The path is not a valid URL path.",
-			404: "The catalog has no such file, or several of that version; `detail` says what to add.",
-			503: "The file on disk differs from the one in the catalog.",
+			404: "The catalog has no such file, or several images of this version; `detail` names the missing parameter.",
+			503: "The file on disk does not match the catalog.",
 		},
 	},
 });

@@ -40,7 +40,7 @@ const monitorErrorCodes = [
 ] as const;
 export type MonitorErrorCode = (typeof monitorErrorCodes)[number];
 
-const requestId = described(optional(string(64)), "the requestId of the message, if it had one");
+const requestId = described(optional(string(64)), "requestId of the message, if any");
 const number = integer(0, Number.MAX_SAFE_INTEGER);
 const atLeastOne = integer(1, Number.MAX_SAFE_INTEGER);
 
@@ -62,7 +62,7 @@ export const frames = {
 		timestamp: dateTime,
 		remaining: described(
 			optional(number),
-			"number of sessions of the snapshot that follow in other frames, 0 in the last of them; absent in a snapshot of one frame and in every other status_update",
+			"number of sessions of the snapshot in further frames, 0 in the last one; absent in a snapshot of one frame and in any other status_update",
 		),
 		sessions: array(reference({ session })),
 	}),
@@ -78,16 +78,19 @@ export const frames = {
 		timestamp: dateTime,
 		remaining: described(
 			optional(number),
-			"number of devices of the snapshot that follow in other frames, 0 in the last of them",
+			"number of devices of the snapshot in further frames, 0 in the last one",
 		),
 		devices: array(reference({ device_summary: deviceSummary })),
-		removed: described(optional(array(text)), "ids of devices that were removed; absent: none"),
+		removed: described(optional(array(text)), "ids of removed devices; absent: none"),
 	}),
 	rollout_update: closed({
 		type: oneOf("rollout_update"),
 		id: text,
-		version: described(text, "of its firmware; a standing one goes on to later releases of its channel"),
-		status: described(oneOf(...rolloutStatuses, "deleted"), "deleted: it was removed from the gateway"),
+		version: described(
+			text,
+			"firmware version; a standing rollout proceeds to later releases of its channel",
+		),
+		status: described(oneOf(...rolloutStatuses, "deleted"), "deleted: removed from the gateway"),
 		pausedBecause: nullable(oneOf(...pauseReasons)),
 		counts: counts(deviceStatuses),
 		revision: atLeastOne,
@@ -95,15 +98,15 @@ export const frames = {
 	announcement_update: closed({
 		type: oneOf("announcement_update"),
 		id: text,
-		name: described(nullable(text), "of the sound, or the text; null for an address"),
+		name: described(nullable(text), "name of the sound, or the text; null for a URL"),
 		by: described(
 			nullable(text),
-			"the name of the token by which it was begun; null: none, as by Home Assistant",
+			"name of the token that started it; null: started without one, such as by Home Assistant",
 		),
 		createdAt: dateTime,
 		isOver: described(boolean(), "all its devices have ended"),
 		counts: counts(playStates),
-		devices: described(array(play), "those that have changed since the last one"),
+		devices: described(array(play), "devices with changes since the previous frame"),
 	}),
 	command_update: closed({
 		type: oneOf("command_update"),
@@ -113,23 +116,29 @@ export const frames = {
 		createdAt: dateTime,
 		isOver: described(boolean(), "all its devices have ended"),
 		counts: counts(commandStates),
-		devices: described(array(commandPart), "those that have changed since the last one; none that waits"),
+		devices: described(
+			array(commandPart),
+			"devices with changes since the previous frame, without waiting ones",
+		),
 	}),
 	list_update: closed({
 		type: oneOf("list_update"),
 		list: described(
 			oneOf("firmware", "refusals", "crashes"),
-			"firmware: catalog, upload or history of updates",
+			"changed list; firmware: catalog, upload or history of updates",
 		),
 	}),
 	cluster_update: closed({
 		type: oneOf("cluster_update"),
-		gateway: described(text, "the name of the gateway that sends this: GATEWAY_NAME, or its host and port"),
+		gateway: described(text, "name of the sending gateway: GATEWAY_NAME, or its host and port"),
 		gateways: atLeastOne,
-		alone: described(boolean(), "the others cannot be reached: their devices are shown as disconnected"),
+		alone: described(
+			boolean(),
+			"the other gateways are unreachable; their devices are shown as disconnected",
+		),
 		releasesDiffer: described(
 			boolean(),
-			"another gateway offers other releases; all must be given the same RELEASES_DIR",
+			"another gateway has other releases; all must have the same content in RELEASES_DIR",
 		),
 	}),
 	ack: closed({
@@ -143,7 +152,7 @@ export const frames = {
 		type: oneOf("error"),
 		requestId,
 		code: oneOf(...monitorErrorCodes),
-		message: described(text, "one sentence that says what to change"),
+		message: described(text, "problem and remedy, as a sentence"),
 	}),
 } as const;
 export type FrameType = keyof typeof frames;

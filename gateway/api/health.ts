@@ -7,28 +7,28 @@ import { array, closed, described, text } from "./shapes.js";
 
 export const healthRoutes = defineRoutes(null, {
 	"GET /healthz": {
-		summary: "Whether the process responds",
+		summary: "Liveness: tells whether the process responds",
 		roles: null,
-		returns: "It responds.",
+		returns: "The process responds.",
 		reply: closed({ status: described(text, "ok") }),
 		example: { status: "ok" },
 	},
 	"GET /readyz": {
-		summary: "Whether the gateway is ready: it is not stopping and can write to its data folder",
+		summary: "Readiness: tells whether the gateway is not stopping and can write to its data folder",
 		roles: null,
-		returns: "It is ready.",
+		returns: "The gateway is ready.",
 		reply: closed({
 			status: described(text, "ready"),
 			warnings: described(
 				optional(array(text)),
-				"problems that will need a person, such as a TLS certificate that expires; absent: none",
+				"problems that will need attention, such as an expiring TLS certificate; absent: none",
 			),
 		}),
 		example: { status: "ready" },
-		problems: { 503: "It is not ready; `detail` says why." },
+		problems: { 503: "The gateway is not ready; `detail` names the reason." },
 	},
 	"GET /metrics": {
-		summary: "Metrics for Prometheus",
+		summary: "Returns metrics for Prometheus",
 		roles: viewers,
 		returns: "The current values.",
 		reply: { type: "raw", content: { "text/plain": text } },

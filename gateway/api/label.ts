@@ -10,17 +10,17 @@ import {
 	optional,
 } from "../../device/protocol/schema.js";
 import { described } from "./shapes.js";
-import { tag, tagsAtMost } from "./tags.js";
+import { maxTags, tag } from "./tags.js";
 import { cleanText, cutText, freeText } from "./text.js";
 
-const given = "given by a person (PATCH /api/devices/{deviceId}); absent: none";
+const given = "set by PATCH /api/devices/{deviceId}; absent: none";
 
 const texts = {
 	name: described(optional(freeText(64)), given),
 	room: described(optional(freeText(64)), given),
 	note: described(optional(freeText(500)), given),
 };
-const tags = list(tag, tagsAtMost);
+const tags = list(tag, maxTags);
 export const label = changeOf({ ...texts, tags: described(optional(tags), given) });
 export type Label = Infer<typeof label>;
 export const labelFields = keysOf(label.fields);

@@ -9,9 +9,12 @@ import { array, closed, dateTime, described, type InferShape, nullable, text } f
 /** Name of a person's token. */
 export const tokenName = pattern(64, "^[a-z0-9][a-z0-9._-]*$", "lower-case letters, digits, '.', '_' or '-'");
 const role = oneOf(...personRoles);
-const person = { name: described(string(64), "`monitor` for the token without a name"), role };
+const person = {
+	name: described(string(64), "name of the token; `monitor` for the one without a name"),
+	role,
+};
 const html = { "text/html": text };
-const code = described(optional(text), "one-time code of a login link; the POST uses it up");
+const code = described(optional(text), "one-time code of a login link, consumed by the POST");
 const notWritten =
 	"The tokens could not be written to disk, and nothing was changed. With several gateways 503 while NATS is unreachable.";
 
@@ -25,7 +28,7 @@ export const tokenList = closed({
 			since: described(nullable(dateTime), "null if unknown"),
 			usedAt: described(
 				nullable(dateTime),
-				"latest request with this token or its login; null: none since the gateway's start",
+				"time of the latest request with this token or its logins; null: none since the gateway's start",
 			),
 		}),
 	),
@@ -34,7 +37,7 @@ export type TokenList = InferShape<typeof tokenList>;
 
 export const loginRoutes = defineRoutes(null, {
 	"GET /login": {
-		summary: "Login page; with a one-time code, its button alone",
+		summary: "Returns the login page; with a one-time code, only a button",
 		roles: null,
 		query: { code },
 		returns: "The login page.",
@@ -52,8 +55,8 @@ export const loginRoutes = defineRoutes(null, {
 		status: 303,
 		returns: "Logged in; sets the cookie and redirects to the dashboard.",
 		problems: {
-			401: { description: "An invalid token, or a code that was used or has expired.", content: html },
-			429: { description: "Too many wrong codes or tokens from this address.", content: html },
+			401: { description: "The token is invalid, or the code was used or has expired.", content: html },
+			429: { description: "Too many invalid codes or tokens from this address.", content: html },
 		},
 	},
 	"POST /logout": {
@@ -63,27 +66,27 @@ export const loginRoutes = defineRoutes(null, {
 		returns: "Redirects to the login page.",
 	},
 	"GET /login/state": {
-		summary: "The person who is logged in with this browser",
+		summary: "Returns name and role of the logged-in person",
 		roles: everyone,
 		returns: "Name and role of the token.",
 		reply: closed(person),
 	},
 	"POST /login/link": {
-		summary: "Creates a link that logs in another device once, within ten minutes, as the same person",
+		summary: "Creates a login link for another browser of the same person, valid once, for ten minutes",
 		roles: everyone,
 		status: 201,
-		returns: "The link, with the host of this request, or PUBLIC_URL.",
+		returns: "The link, based on PUBLIC_URL or the host of this request.",
 		reply: loginLink,
 		example: { url: "https://gateway.example/login?code=…", expiresAt: "2026-11-20T12:10:00.000Z" },
-		problems: { 409: "AUTH is off: there are no logins." },
+		problems: { 409: "AUTH is off, so that there are no logins." },
 	},
 });
 
 export const tokenRoutes = defineRoutes(null, {
 	"GET /api/tokens": {
-		summary: "Tokens of people, without their secrets",
+		summary: "Lists the tokens of people, without their secrets",
 		roles: monitors,
-		returns: "The tokens; first the one without a name, which is called monitor.",
+		returns: "The tokens. The first one has no name and is listed as monitor.",
 		reply: tokenList,
 	},
 	"POST /api/tokens": {
@@ -91,14 +94,14 @@ export const tokenRoutes = defineRoutes(null, {
 		roles: monitors,
 		body: json(object({ name: tokenName, role }), { name: "anna", role: "user" }),
 		status: 201,
-		returns: "The token, which is shown only once.",
+		returns: "The token. It cannot be retrieved again.",
 		reply: closed({ name: text, role, token: text }),
-		problems: { 409: "A token of this name exists, or there are 100.", 507: notWritten },
+		problems: { 409: "A token with this name exists, or there are 100 tokens.", 507: notWritten },
 	},
 	"DELETE /api/tokens/:name": {
-		summary: "Revokes a token with a name, its logins and the connections that it has opened",
+		summary: "Revokes a token, its logins and its open connections",
 		roles: monitors,
-		returns: "It is revoked.",
+		returns: "The token is revoked.",
 		problems: { 404: "No token has this name.", 507: notWritten },
 	},
 });

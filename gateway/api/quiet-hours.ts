@@ -20,9 +20,9 @@ import { array, closed, dateTime, described, type InferShape, nullable, referenc
 import { freeText } from "./text.js";
 import { someDays, timeOfDay } from "./times.js";
 
-/** The body of `PUT /api/quiet-hours`, which replaces those of the same targets. Of the three limits at least one. */
-export const askedQuietHours = object({
-	/** One of them. The most specific counts for a device: its own, else its room's, else those of all. */
+/** Body of `PUT /api/quiet-hours`, with at least one of the three limits. Replaces the quiet hours of the same targets. */
+export const quietHoursRequest = object({
+	/** Exactly one. Quiet hours of a device take precedence over those of its room, and these over those of all. */
 	targets: changeOf({
 		all: optional(boolean()),
 		room: optional(freeText(64)),
@@ -43,11 +43,11 @@ export const askedQuietHours = object({
 	/** Default: true. If false, they still take precedence over less specific ones, so that the device has none. */
 	on: optional(boolean()),
 });
-export type AskedQuietHours = Infer<typeof askedQuietHours>;
+export type QuietHoursRequest = Infer<typeof quietHoursRequest>;
 
 /** Stored form. */
-export const keptQuietHours = object({
-	...askedQuietHours.fields,
+export const storedQuietHours = object({
+	...quietHoursRequest.fields,
 	on: boolean(),
 	/** IANA name of the time zone of `from` and `until`: the gateway's when they were set. */
 	zone: string(64),
@@ -58,36 +58,41 @@ export const keptQuietHours = object({
 
 const shownQuietHours = closed({
 	id: text,
-	...keptQuietHours.fields,
-	holdsUntil: described(nullable(dateTime), "end of the period that holds now; null: none does"),
+	...storedQuietHours.fields,
+	holdsUntil: described(nullable(dateTime), "end of the current period; null: not active now"),
 });
 export type QuietHours = InferShape<typeof shownQuietHours>;
 
 const quietHoursList = closed({
-	zone: described(text, "IANA name of the gateway's zone"),
+	zone: described(text, "IANA name of the gateway's time zone"),
 	quietHours: array(reference({ quietHours: shownQuietHours })),
 });
 export type QuietHoursList = InferShape<typeof quietHoursList>;
 
 export const quietHoursRoutes = defineRoutes("schedules", {
 	"GET /api/quiet-hours": {
-		summary: "Quiet hours: of all devices first, then of rooms, then of devices",
+		summary: "Lists quiet hours: of all devices first, then of rooms, then of single devices",
 		roles: everyone,
-		returns: "The quiet hours, and the gateway's zone.",
+		returns: "The quiet hours and the gateway's time zone.",
 		reply: quietHoursList,
 	},
 	"PUT /api/quiet-hours": {
-		summary: "Sets the quiet hours of all devices, a room or a device, and replaces the previous ones",
+		summary: "Sets or replaces the quiet hours of all devices, a room or a device",
 		roles: monitors,
-		body: json(askedQuietHours, { targets: { room: "Kitchen" }, from: "22:00", until: "07:00", volume: 20 }),
-		returns: "They are set.",
+		body: json(quietHoursRequest, {
+			targets: { room: "Kitchen" },
+			from: "22:00",
+			until: "07:00",
+			volume: 20,
+		}),
+		returns: "The quiet hours.",
 		reply: reference({ quietHours: shownQuietHours }),
 		problems: { 507: notWrittenYet },
 	},
 	"DELETE /api/quiet-hours/:id": {
 		summary: "Removes quiet hours",
 		roles: monitors,
-		returns: "They are removed.",
+		returns: "The quiet hours are removed.",
 		problems: { 404: "No quiet hours have this id.", 507: notRemoved },
 	},
 });

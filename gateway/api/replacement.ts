@@ -8,28 +8,28 @@ import { defineRoutes, json } from "./route.js";
 import { anyRecord, array, closed, dateTime, described, type InferShape, text } from "./shapes.js";
 
 const replacement = closed({
-	deviceId: described(text, "the old one"),
+	deviceId: described(text, "id of the old device"),
 	by: text,
 	at: dateTime,
 	settings: described(
 		array(anyRecord),
-		"persistent settings of the old one, as commands that the new one is sent once it is connected; empty: it has them",
+		"persistent settings of the old device, as commands that are sent when the new device connects; empty: done",
 	),
-	doNotFit: described(array(text), "a sentence for each setting that the new one cannot have"),
+	doNotFit: described(array(text), "a sentence for each setting that the new device does not support"),
 });
 export type Replacement = InferShape<typeof replacement>;
 
 export const replacementRoutes = defineRoutes("replacement", {
 	"POST /api/devices/:deviceId/replace": {
-		summary: "Replaces a device that is away by another one; the old one is rejected from then on",
+		summary: "Replaces a disconnected device with another one; the old one is rejected from then on",
 		description:
-			"The new one gets the label of the old one, its quiet hours, its places in schedules and active rollouts, and, once it is connected, " +
-			"its volume, brightness and haptics. The old one is removed; its history is in `before` of the new one. The same request again " +
-			"changes nothing.",
+			"Moves label, quiet hours, and places in schedules and active rollouts to the new device, and, once it is connected, " +
+			"volume, brightness and haptics. The old device is removed; its history is in `before` of the new one. The request is " +
+			"idempotent.",
 		roles: monitors,
 		params: aDevice,
 		body: json(object({ by: deviceId }), { by: "dev-1-d4e5f6" }),
-		returns: "It is replaced; settings wait until the new device connects.",
+		returns: "The device is replaced; settings are sent when the new device connects.",
 		reply: replacement,
 		example: {
 			deviceId: "dev-1-a1b2c3",
@@ -40,20 +40,20 @@ export const replacementRoutes = defineRoutes("replacement", {
 		},
 		problems: {
 			404: "No device has this id.",
-			409: "The old one is connected, one of them was replaced, is being updated or has not received everything yet, or both are the same.",
-			507: "It is decided, but not all could be written to disk yet; that is retried. With several gateways 503.",
+			409: "The old device is connected, one of them was replaced, is being updated or has not received everything yet, or both are the same.",
+			507: "The replacement is in effect, but not fully written to disk; writing is retried. With several gateways 503.",
 		},
 	},
 	"DELETE /api/devices/:deviceId/replace": {
 		summary:
-			"Accepts a replaced device again, as a new one; its history is deleted, and what the new one got stays",
+			"Accepts a replaced device again, as a new one. Its history is deleted; the other device keeps what it received",
 		roles: monitors,
 		params: aDevice,
-		returns: "It may connect.",
+		returns: "The device may connect.",
 		problems: {
 			404: "No device has replaced it.",
-			409: "The new one has not received everything yet.",
-			507: "It could not be removed from disk. With several gateways 503.",
+			409: "The new device has not received everything yet.",
+			507: "The record could not be removed from disk. With several gateways 503.",
 		},
 	},
 });

@@ -32,7 +32,7 @@ import {
 	typed,
 } from "./shapes.js";
 import { type DeviceStatus, deviceStatuses, pauseReasons, rolloutStatuses, zeros } from "./statuses.js";
-import { longestExpression } from "./tags.js";
+import { maxExpressionLength } from "./tags.js";
 import { time } from "./time.js";
 import { days, timeOfDay } from "./times.js";
 
@@ -117,12 +117,12 @@ const isoTime = pattern(
 export const groupOptions = object({
 	concurrency: described(
 		optional(deviceNumber),
-		"devices that are updated or soak at the same time; default: 20",
+		"maximum number of devices updating or soaking at the same time; default: 20",
 	),
 	approval: described(optional(boolean()), "pause before this group begins; default: false"),
 	soakSeconds: described(
 		optional(integer(0, 86_400)),
-		"how long a device must run the new firmware before it has succeeded; default: 180",
+		"time for which a device must run the new firmware before it counts as succeeded; default: 180",
 	),
 	errorThreshold: described(
 		optional(
@@ -132,15 +132,15 @@ export const groupOptions = object({
 				minExecuted: described(optional(deviceNumber), "default: 10"),
 			}),
 		),
-		"The rollout is paused after `count` failures, or when `percent` of at least `minExecuted` devices that ended have failed; a " +
-			"group with fewer devices has lower limits. Default: 2 failures; in the last group 10 %.",
+		"Pauses the rollout after `count` failures, or when `percent` of at least `minExecuted` finished devices have failed; smaller " +
+			"groups have lower limits. Default: 2 failures; in the last group 10 %.",
 	),
 });
 export const windowOptions = object({
-	days: described(optional(list(oneOf(...days), days.length)), "of its beginning; default: all"),
+	days: described(optional(list(oneOf(...days), days.length)), "days on which it begins; default: all"),
 	from: timeOfDay,
 	to: timeOfDay,
-	timeZone: described(optional(string(64)), "IANA name; default: the gateway's zone"),
+	timeZone: described(optional(string(64)), "IANA name; default: the gateway's time zone"),
 });
 /** Plan as sent by a client. rollouts/plan.ts validates what a schema cannot express. */
 export const planOptions = object({
@@ -148,13 +148,16 @@ export const planOptions = object({
 		object({
 			version: described(
 				optional(string(64)),
-				"as in trigger_ota: a version, `latest`, or `custom`, the upload",
+				"a version, `latest`, or `custom` for the upload, as in trigger_ota",
 			),
-			channel: described(optional(channelName), "its latest release, in place of a version"),
+			channel: described(
+				optional(channelName),
+				"channel whose latest release is installed, instead of a version",
+			),
 			source: optional(oneOf("release", "upload")),
 			images: described(
 				optional(list(pinnedImage, 100)),
-				"filled in by the gateway; if given, the plan is rejected unless they are the same",
+				"set by the gateway; a plan with other images is rejected",
 			),
 		}),
 		"version or channel",
@@ -164,32 +167,32 @@ export const planOptions = object({
 			all: optional(boolean()),
 			model: optional(oneOf(...models)),
 			tags: described(
-				optional(string(longestExpression)),
+				optional(string(maxExpressionLength)),
 				"an expression such as `shop-berlin and not beta`",
 			),
 			devices: optional(list(deviceId, 10_000)),
 		}),
-		"either devices, or all, or model, tags or both",
+		"devices, all, or one or both of model and tags",
 	),
 	standing: described(
 		optional(boolean()),
-		"Devices join it later: new ones, ones that return with an older version, and ones that get its tags; with a channel it starts " +
-			"again with each later release. Not with devices in its target. Default: false.",
+		"Devices join later: new ones, ones that reconnect with an older version, and ones that get matching tags. With a channel the rollout " +
+			"restarts with each later release. Not allowed with devices in the target. Default: false.",
 	),
 	groups: described(
 		optional(list(groupOptions, 20)),
-		"default: 5 devices, or 5 % where that is more, 5 at a time, then the rest",
+		"default: 5 devices, or 5 % if that is more, 5 at a time, then the rest",
 	),
-	maxAttempts: described(optional(integer(1, 10)), "of each device; default: 2"),
+	maxAttempts: described(optional(integer(1, 10)), "attempts per device; default: 2"),
 	allowDowngrade: described(optional(boolean()), "default: false"),
 	startsAt: described(optional(isoTime), "default: now"),
 	deadline: described(
 		optional(isoTime),
-		"when devices that have not begun end as timed_out; default: 30 days after startsAt, none for a standing rollout",
+		"time at which devices that have not started end as timed_out; default: 30 days after startsAt, none for a standing rollout",
 	),
 	window: described(
 		optional(windowOptions),
-		"when updates may begin; one whose `to` is not after `from` ends on the next day",
+		"period in which updates may start; if `to` is not after `from`, it ends on the next day",
 	),
 });
 
@@ -256,7 +259,7 @@ const documentedGroup = closed({
 		typed<Group["size"]>(
 			either(deviceNumber, pattern(4, "^(([1-9][0-9]?|100)%|rest)$", "a part of the devices or the rest,")),
 		),
-		'a number of devices, a part of all such as "10%", or "rest", which the last group has and no other',
+		'number of devices, a part of all such as "10%", or "rest", for the last group only',
 	),
 	...groupOptions.fields,
 });
@@ -275,7 +278,7 @@ const rolloutHead = {
 	counts: shownCounts,
 	revision: described(
 		integer(1, Number.MAX_SAFE_INTEGER),
-		"counts the changes of status and group, not the steps of devices",
+		"number of changes of status and group, without steps of devices",
 	),
 	createdAt: dateTime,
 	startedAt: nullable(dateTime),
@@ -289,8 +292,11 @@ const shownRollout = closed({
 	...rolloutHead,
 	plan: reference({ plan }),
 	group: described(count, "index of the current group"),
-	groups: array(closed({ size: described(count, "its number of devices"), counts: shownCounts })),
-	soakSecondsLeft: described(soakSecondsLeft, "how long the last device still soaks; null if none soaks"),
+	groups: array(closed({ size: described(count, "number of devices"), counts: shownCounts })),
+	soakSecondsLeft: described(
+		soakSecondsLeft,
+		"remaining soak time of the last device; null if none is soaking",
+	),
 });
 export type ShownRollout = InferShape<typeof shownRollout>;
 
@@ -298,28 +304,25 @@ const shownDevice = closed({
 	deviceId: text,
 	status: described(
 		oneOf(...deviceStatuses),
-		"A device passes queued, offered, downloading, rebooting, soaking, succeeded. Other ends: failed (no attempts left), rolled_back, " +
-			"timed_out (no response for 5 minutes, or the deadline passed), rejected (the firmware does not fit, is not the one of the plan " +
-			"any more, or would be a downgrade), already_installed, removed (deleted from the gateway), cancelled.",
+		"Sequence: queued, offered, downloading, rebooting, soaking, succeeded. Other final statuses: failed (no attempts left), rolled_back, " +
+			"timed_out (no response for 5 minutes, or the deadline passed), rejected (the firmware does not fit, differs from the plan, " +
+			"or would be a downgrade), already_installed, removed (deleted from the gateway), cancelled.",
 	),
-	at: described(dateTime, "when it reached this status"),
+	at: described(dateTime, "time of the latest change of status"),
 	attempts: count,
-	group: described(nullable(count), "index; null until it is offered the update"),
-	reason: described(nullable(text), "why it failed or waits"),
-	soakSecondsLeft: described(soakSecondsLeft, "null if it does not soak"),
+	group: described(nullable(count), "index of its group; null until the update is offered"),
+	reason: described(nullable(text), "reason of a failure or delay"),
+	soakSecondsLeft: described(soakSecondsLeft, "remaining soak time; null if not soaking"),
 });
 export type RolloutDevice = InferShape<typeof shownDevice>;
 
 const preview = closed({
-	total: described(count, "devices that the plan selects"),
-	away: described(count, "of those, devices that are not connected"),
+	total: described(count, "devices selected by the plan"),
+	away: described(count, "disconnected devices among them"),
 	alreadyInstalled: count,
-	downgrades: described(
-		count,
-		"devices that run a newer version: rejected unless the plan has allowDowngrade",
-	),
-	doNotFit: described(count, "devices that no image fits"),
-	busy: described(count, "devices in another active rollout; with one the plan would be rejected"),
+	downgrades: described(count, "devices with a newer version, which are rejected without allowDowngrade"),
+	doNotFit: described(count, "devices without a compatible image"),
+	busy: described(count, "devices in another active rollout; the plan is rejected if there is one"),
 	plan: reference({ plan }),
 });
 export type Preview = InferShape<typeof preview>;
@@ -327,7 +330,7 @@ export type Preview = InferShape<typeof preview>;
 const id = {
 	id: {
 		...pattern(64, "^[a-z0-9][a-z0-9._-]*$", "lower-case letters, digits, '.', '_' or '-'"),
-		description: 'chosen by the client that puts it; not "preview"',
+		description: 'chosen by the client; not "preview"',
 		example: "autumn",
 	} as const,
 };
@@ -336,17 +339,17 @@ const planBody = json(
 	{ firmware: { version: "1.4.0" }, target: { model: "DEV-1" } },
 	{
 		documented: reference({ plan }),
-		description: "A plan, as JSON of at most 1 MiB; `firmware` and `target` suffice.",
+		description: "A plan as JSON of at most 1 MiB; only `firmware` and `target` are required.",
 		// A plan may name 10,000 devices.
 		maxBytes: 1 << 20,
 	},
 );
 const revisionHeader = {
-	ETag: { ...text, description: "the revision", example: '"1"' },
+	ETag: { ...text, description: "revision", example: '"1"' },
 } as const;
 const unknownRollout = "No rollout has this id.";
 const notStored =
-	"It could not be written to the gateway's disk, and nothing was changed. With several gateways 503 while NATS is unreachable.";
+	"The change could not be written to disk and is not in effect. With several gateways 503 while NATS is unreachable.";
 
 /** @param conflict describes 409 */
 function command<const S extends string, const C extends string>(summary: S, conflict: C) {
@@ -357,8 +360,7 @@ function command<const S extends string, const C extends string>(summary: S, con
 		headers: {
 			"If-Match": {
 				...optional(text),
-				description:
-					"the revision that the client has seen, as an ETag; without it the command applies to any",
+				description: "expected revision, as an ETag; without it the command applies to any revision",
 				example: '"1"',
 			},
 		},
@@ -368,7 +370,7 @@ function command<const S extends string, const C extends string>(summary: S, con
 		problems: {
 			404: unknownRollout,
 			409: conflict,
-			412: "The rollout has another revision than If-Match names.",
+			412: "The revision does not match If-Match.",
 			507: notStored,
 		},
 	} as const;
@@ -376,22 +378,22 @@ function command<const S extends string, const C extends string>(summary: S, con
 
 export const rolloutRoutes = defineRoutes("rollouts", {
 	"GET /api/rollouts": {
-		summary: "The rollouts that the gateway keeps (at most 20), the newest first",
+		summary: "Lists rollouts (at most 20), newest first",
 		roles: everyone,
 		returns: "The rollouts, without their plans.",
 		reply: closed({ rollouts: array(headShape) }),
 	},
 	"POST /api/rollouts/preview": {
-		summary: "Validates a plan and counts the devices it would reach now, without starting it",
+		summary: "Validates a plan and counts its devices, without starting a rollout",
 		roles: viewers,
 		isAudited: false,
 		body: planBody,
-		returns: "The numbers of devices.",
+		returns: "Numbers of devices.",
 		reply: preview,
 		problems: { 422: "The plan is not valid; `detail` names the field." },
 	},
 	"GET /api/rollouts/:id": {
-		summary: "A rollout with its plan, counts and groups",
+		summary: "Returns a rollout with its plan, counts and groups",
 		roles: everyone,
 		params: id,
 		returns: "The rollout.",
@@ -400,36 +402,36 @@ export const rolloutRoutes = defineRoutes("rollouts", {
 		problems: { 404: unknownRollout },
 	},
 	"PUT /api/rollouts/:id": {
-		summary: "Starts a rollout; repeated with the same plan, it changes nothing",
+		summary: "Starts a rollout; idempotent for the same plan",
 		description:
-			"The plan is kept with all defaults filled in and with the SHA-256 of each image. If more than 20 would be kept, the oldest one that " +
-			"has ended is removed.",
+			"The plan is stored with all defaults and the SHA-256 of each image. If there are more than 20 rollouts, the oldest finished one " +
+			"is removed.",
 		roles: monitors,
 		params: id,
 		body: planBody,
 		returns: "The rollout.",
-		alternatives: { 201: "The rollout is stored, and begins as its plan says." },
+		alternatives: { 201: "The rollout is stored, and starts according to its plan." },
 		reply: shownRollout,
 		replyHeaders: revisionHeader,
 		problems: {
-			409: "This id has another plan, one of the devices is in another active rollout, or 20 active ones are kept; `detail` says which.",
+			409: "This id has another plan, a device is in another active rollout, or there are 20 active rollouts; `detail` names the reason.",
 			422: "The plan is not valid; `detail` names the field.",
 			507: notStored,
 		},
 	},
 	"DELETE /api/rollouts/:id": {
-		summary: "Removes a rollout that has ended",
+		summary: "Removes a finished rollout",
 		roles: monitors,
 		params: id,
-		returns: "It is removed.",
+		returns: "The rollout is removed.",
 		problems: {
 			404: unknownRollout,
-			409: "It has not ended, or some of its devices are still being updated.",
+			409: "The rollout is active, or some of its devices are still updating.",
 			507: notStored,
 		},
 	},
 	"GET /api/rollouts/:id/devices": {
-		summary: "The devices of a rollout",
+		summary: "Lists the devices of a rollout",
 		roles: everyone,
 		params: id,
 		query: {
@@ -439,28 +441,28 @@ export const rolloutRoutes = defineRoutes("rollouts", {
 				example: "failed,rolled_back",
 			},
 		},
-		returns: "The devices, in the order in which they are offered the update.",
+		returns: "The devices, in the order of offers.",
 		reply: closed({ devices: array(shownDevice) }),
 		problems: { 404: unknownRollout },
 	},
 	"POST /api/rollouts/:id/pause": command(
-		"Starts no further update; those that have begun continue",
-		"It has ended.",
+		"Pauses a rollout; updates in progress continue",
+		"The rollout has finished.",
 	),
 	"POST /api/rollouts/:id/resume": command(
-		"Continues a paused rollout; failures that have paused it no longer count",
-		"It has ended, or it waits for an approval.",
+		"Resumes a paused rollout; failures that paused it no longer count",
+		"The rollout has finished, or is waiting for an approval.",
 	),
 	"POST /api/rollouts/:id/approve": command(
-		"Approves the group that waits for it",
-		"Nothing waits for an approval.",
+		"Approves the next group",
+		"The rollout does not wait for approval.",
 	),
 	"POST /api/rollouts/:id/cancel": command(
-		"Ends the rollout; updates that have begun continue",
-		"It is finished.",
+		"Cancels a rollout; updates in progress continue",
+		"The rollout has finished.",
 	),
 	"POST /api/rollouts/:id/retry": command(
-		"Queues all devices again that failed, were rolled back or timed out",
-		"It is cancelled, its deadline has passed, or a device is in another active rollout.",
+		"Retries all devices that failed, were rolled back or timed out",
+		"The rollout is canceled, its deadline has passed, or a device is in another active rollout.",
 	),
 });

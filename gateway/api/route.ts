@@ -143,5 +143,5 @@ export type PersonOf<R> = R extends { readonly roles: null } | { readonly device
 
 /** Descriptions of the status 507. */
 export const notWrittenYet =
-	"It could not be written to disk yet; it is in effect, and writing is retried every second. With several gateways 503.";
-export const notRemoved = "It could not be removed from disk, and stays. With several gateways 503.";
+	"The change is in effect but not written to disk yet; writing is retried every second. With several gateways 503.";
+export const notRemoved = "Removing it from disk failed; nothing was changed. With several gateways 503.";

@@ -1,7 +1,6 @@
 /** All HTTP routes of the gateway: for the OpenAPI document and the typed client. */
 
 import { announcementRoutes, soundRoutes } from "./announcement.js";
-import { attentionRoutes } from "./attention.js";
 import { auditRoutes } from "./audit.js";
 import { backupRoutes } from "./backup.js";
 import { commandRoutes } from "./command.js";
@@ -10,6 +9,7 @@ import { deviceRoutes } from "./device.js";
 import { deviceSetupRoutes } from "./device-setup.js";
 import { binaryRoutes, firmwareRoutes } from "./firmware.js";
 import { healthRoutes } from "./health.js";
+import { issueRoutes } from "./issues.js";
 import { loginRoutes, tokenRoutes } from "./login.js";
 import { quietHoursRoutes } from "./quiet-hours.js";
 import { replacementRoutes } from "./replacement.js";
@@ -28,7 +28,7 @@ const tables = [
 	tokenRoutes,
 	deviceRoutes,
 	crashRoutes,
-	attentionRoutes,
+	issueRoutes,
 	replacementRoutes,
 	wifiRoutes,
 	deviceSetupRoutes,

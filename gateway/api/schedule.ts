@@ -13,8 +13,8 @@ import {
 	pattern,
 	string,
 } from "../../device/protocol/schema.js";
-import { askedAnnouncement } from "./announcement.js";
-import { askedCommand, asks, documentedCommand } from "./command.js";
+import { announcementRequest } from "./announcement.js";
+import { commandRequest, confirmableCommands, documentedCommand } from "./command.js";
 import { everyone, users } from "./permissions.js";
 import { defineRoutes, json, notRemoved, notWrittenYet } from "./route.js";
 import { array, closed, described, type InferShape, reference, text } from "./shapes.js";
@@ -22,7 +22,7 @@ import { targets } from "./targets.js";
 import { freeText } from "./text.js";
 import { someDays, timeOfDay } from "./times.js";
 
-export const schedulesAtMost = 200;
+export const maxSchedules = 200;
 
 /** Time of a schedule: exactly one of the fields. */
 const at = changeOf({
@@ -40,21 +40,21 @@ const at = changeOf({
 	in: optional(integer(1, 604_800)),
 });
 
-/** The body of `POST /api/schedules` and of `PUT /api/schedules/<id>`. */
-export const askedSchedule = object({
+/** Body of `POST /api/schedules` and `PUT /api/schedules/<id>`. */
+export const scheduleRequest = object({
 	name: optional(freeText(64)),
 	at,
-	/** Action: the body of `POST /api/announcements` or `POST /api/commands`. */
-	do: changeOf({ announcement: optional(askedAnnouncement), command: optional(askedCommand) }),
+	/** Action: body of `POST /api/announcements` or `POST /api/commands`. */
+	do: changeOf({ announcement: optional(announcementRequest), command: optional(commandRequest) }),
 	/** Default: true. */
 	on: optional(boolean()),
 });
-export type AskedSchedule = Infer<typeof askedSchedule>;
+export type ScheduleRequest = Infer<typeof scheduleRequest>;
 
 /** ISO 8601 in UTC with milliseconds. */
 export const utcTime = pattern(24, "^\\d{4}(-\\d\\d){2}T\\d\\d(:\\d\\d){2}\\.\\d{3}Z$", "a time in UTC,");
 const job = string(16);
-export const reasonCharacters = 1_000;
+export const maxReasonLength = 1_000;
 
 /** Outcome of a due time. */
 const lastRun = object({
@@ -63,22 +63,22 @@ const lastRun = object({
 	at: utcTime,
 	/** `late`: run more than 15 s after its due time; `missed`: skipped, more than 5 minutes after it. */
 	outcome: oneOf("failed", "missed", "late", "done"),
-	/** One sentence; null: the outcome says it. */
-	reason: either(nothing, string(reasonCharacters)),
-	/** Id of the announcement or the command; null: none has begun. */
+	/** Reason as a sentence; null if the outcome needs none. */
+	reason: either(nothing, string(maxReasonLength)),
+	/** Id of the announcement or command; null: not started. */
 	job: either(nothing, job),
 });
 export type LastRun = Infer<typeof lastRun>;
 
 /** Validated action, ready to be started. */
 export const checkedAction = changeOf({
-	announcement: optional(askedAnnouncement),
-	command: optional(object({ targets, payload: either(...Object.values(asks)) })),
+	announcement: optional(announcementRequest),
+	command: optional(object({ targets, payload: either(...Object.values(confirmableCommands)) })),
 });
 
 /** Stored form of a schedule. */
 export const schedule = object({
-	name: askedSchedule.fields.name,
+	name: scheduleRequest.fields.name,
 	at,
 	do: checkedAction,
 	on: boolean(),
@@ -99,25 +99,25 @@ const shownSchedule = closed({ id: text, ...shownFields });
 export type Schedule = InferShape<typeof shownSchedule>;
 
 const scheduleList = closed({
-	zone: described(text, "IANA name of the gateway's zone"),
+	zone: described(text, "IANA name of the gateway's time zone"),
 	schedules: array(reference({ schedule: shownSchedule })),
 });
 export type ScheduleList = InferShape<typeof scheduleList>;
 
 const scheduleBody = json(
-	askedSchedule,
+	scheduleRequest,
 	{
 		at: { weekly: { time: "17:50", days: ["mon", "tue", "wed", "thu", "fri"] } },
 		do: { announcement: { text: "We close", targets: { all: true } } },
 	},
 	{
 		description:
-			"When (one of `weekly`, `once` and `in`), and what: the body of `POST /api/announcements` or of `POST /api/commands`, which is " +
-			"validated as it would be there now.",
+			"Time (one of `weekly`, `once` and `in`) and action: the body of `POST /api/announcements` or `POST /api/commands`, with the same " +
+			"validation.",
 		documented: closed({
-			...askedSchedule.fields,
+			...scheduleRequest.fields,
 			do: closed({
-				announcement: optional(reference({ askedAnnouncement })),
+				announcement: optional(reference({ askedAnnouncement: announcementRequest })),
 				command: optional(documentedCommand),
 			}),
 		}),
@@ -126,41 +126,41 @@ const scheduleBody = json(
 	},
 );
 const cannotPlay =
-	"A text, but SPEECH_COMMAND is not set; or an address of another format than WAV, but DECODE_COMMAND is not.";
+	"A text requires SPEECH_COMMAND; a URL of another format than WAV requires DECODE_COMMAND.";
 
 export const scheduleRoutes = defineRoutes("schedules", {
 	"GET /api/schedules": {
-		summary: "The schedules, the next due first; one that has ended stays for a day",
+		summary: "Lists schedules, next due first; finished ones are listed for a day",
 		roles: everyone,
-		returns: "The schedules, and the gateway's zone.",
+		returns: "The schedules and the gateway's time zone.",
 		reply: scheduleList,
 	},
 	"POST /api/schedules": {
-		summary: "Creates a schedule, at most 200 in all",
+		summary: "Creates a schedule (at most 200)",
 		roles: users,
 		body: scheduleBody,
 		status: 201,
 		location: "/api/schedules/:id",
-		returns: "It is created.",
+		returns: "The created schedule.",
 		reply: reference({ schedule: shownSchedule }),
 		problems: {
 			409: "There are 200 schedules.",
 			501: cannotPlay,
-			507: "It could not be written to disk, and was not created. With several gateways 503.",
+			507: "The schedule could not be written to disk and was not created. With several gateways 503.",
 		},
 	},
 	"PUT /api/schedules/:id": {
-		summary: "Replaces a schedule's time and action; a duration starts again",
+		summary: "Replaces a schedule's time and action; a delay starts again",
 		roles: users,
 		body: scheduleBody,
-		returns: "It is changed.",
+		returns: "The changed schedule.",
 		reply: reference({ schedule: shownSchedule }),
 		problems: { 404: "No schedule has this id.", 501: cannotPlay, 507: notWrittenYet },
 	},
 	"DELETE /api/schedules/:id": {
-		summary: "Deletes a schedule; an announcement or command that it has started continues",
+		summary: "Deletes a schedule; an announcement or command that it started continues",
 		roles: users,
-		returns: "It is deleted.",
+		returns: "The schedule is deleted.",
 		problems: { 404: "No schedule has this id.", 507: notRemoved },
 	},
 });

@@ -2,7 +2,7 @@
 
 import { features, uplinks } from "../../device/protocol/messages.js";
 import { integer, models, oneOf, optional } from "../../device/protocol/schema.js";
-import { attention } from "./attention.js";
+import { deviceIssue } from "./issues.js";
 import { label } from "./label.js";
 import {
 	array,
@@ -28,14 +28,11 @@ const head = {
 	lastSeenAt: dateTime,
 	remoteAddress: text,
 	firmwareVersion: described(nullable(text), "null before the first state_report"),
-	features: described(
-		array(oneOf(...features)),
-		"the device's Device-Features, as far as this gateway knows them",
-	),
+	features: described(array(oneOf(...features)), "known features of the header Device-Features"),
 	metadata: otaMetadata,
 	crashCount: described(
 		optional(integer(1, 20)),
-		"of the last 20 crashes, those of the firmware version that runs; absent: none",
+		"number of crashes of the running firmware version among the last 20; absent: none",
 	),
 	...label.fields,
 } as const;
@@ -44,15 +41,12 @@ const head = {
 const vitals = {
 	rssi: described(
 		nullable(uplinks.state_report.fields.network.fields.wifi_rssi),
-		"dBm, within 4 of the latest report; null before it, as are ssid and volume",
+		"in dBm, within 4 of the latest report; null before it, as are ssid and volume",
 	),
 	ssid: nullable(text),
 	volume: nullable(integer(0, 100)),
-	safeMode: described(optional(onlyTrue), "absent where it does not run in safe mode"),
-	fault: described(
-		optional(text),
-		"why its sound, its touch pad or its clock does not work; absent: nothing is known",
-	),
+	safeMode: described(optional(onlyTrue), "absent unless in safe mode"),
+	fault: described(optional(text), "fault of sound, touch pad or clock; absent: none reported"),
 } as const;
 
 export const session = closed({
@@ -61,7 +55,7 @@ export const session = closed({
 });
 export type SessionRecord = InferShape<typeof session>;
 
-const attentionOf = described(optional(array(attention)), "what people should look at; absent: nothing");
+const issuesField = described(optional(array(deviceIssue)), "what people should look at; absent: nothing");
 
 /** Device as listed by `GET /api/devices`. */
 export const knownDevice = closed({
@@ -70,24 +64,24 @@ export const knownDevice = closed({
 	chip: nullable(text),
 	firstSeenAt: dateTime,
 	...vitals,
-	attention: attentionOf,
+	attention: issuesField,
 });
 export type KnownDevice = InferShape<typeof knownDevice>;
 
-const inShort = "absent in the short summary";
+const inShort = "absent in short summaries";
 
 /** Device without its state. */
 export const deviceSummary = closed({
 	...head,
 	sessionId: described(optional(uuid), inShort),
 	connectedAt: described(optional(dateTime), inShort),
-	metadata: described(optional(otaMetadata), `absent in the short summary before the first update`),
+	metadata: described(optional(otaMetadata), `absent in short summaries before the first update`),
 	deviceId: text,
-	lastSeenAt: described(optional(dateTime), "absent while it is connected"),
+	lastSeenAt: described(optional(dateTime), "absent while connected"),
 	chip: nullable(text),
 	firstSeenAt: described(optional(dateTime), inShort),
 	...vitals,
-	attention: attentionOf,
+	attention: issuesField,
 });
 export type DeviceSummary = InferShape<typeof deviceSummary>;
 export type Vitals = Pick<DeviceSummary, keyof typeof vitals>;

@@ -13,7 +13,7 @@ export function isActiveUpdate(status: OtaStatus): boolean {
 
 export const updateWords: Readonly<Record<OtaStatus, string>> = {
 	idle: "",
-	pending: "asked for",
+	pending: "requested",
 	downloading: "downloading",
 	rebooting: "restarting",
 	updated: "updated",
@@ -57,9 +57,9 @@ export const deviceWords: Readonly<Record<DeviceStatus, string>> = {
 	rebooting: updateWords.rebooting,
 	soaking: "being watched",
 	succeeded: updateWords.updated,
-	already_installed: "had it already",
+	already_installed: "already up to date",
 	removed: "forgotten",
-	cancelled: "not begun",
+	cancelled: "not started",
 };
 
 /** States of a device in a command to many devices, in display order: problems first. */
@@ -76,7 +76,7 @@ export type CommandState = (typeof commandStates)[number];
 
 /** Display texts of reset reasons. */
 const resets: Readonly<Record<string, string>> = {
-	POWERON_RESET: "switched on",
+	POWERON_RESET: "power-on",
 	EXT_RESET: "reset button",
 	SW_RESET: "by its firmware",
 	PANIC_RESET: "crashed",
@@ -89,7 +89,7 @@ const resets: Readonly<Record<string, string>> = {
 	JTAG_RESET: "reset by a debugger",
 	PWR_GLITCH_RESET: "supply voltage unsteady",
 	CPU_LOCKUP_RESET: "processor locked up",
-	UNKNOWN_RESET: "reason not known",
+	UNKNOWN_RESET: "unknown reason",
 };
 
 /** Returns the text of a reset reason, such as "power-on"; unknown ones in lower case. */

@@ -1,2 +1,2 @@
-/** Devices that one message `subscribe` may name: more than the rows that fit on a large screen. */
-export const subscribedDevicesAtMost = 200;
+/** Maximum number of devices in a `subscribe` message: more than the rows of a large screen. */
+export const maxSubscribedDevices = 200;

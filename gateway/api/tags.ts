@@ -3,17 +3,17 @@
 import { pattern } from "../../device/protocol/schema.js";
 import { cutText } from "./text.js";
 
-export const tagsAtMost = 16;
-const longestTag = 32;
-/** Words of expressions are no tags. */
+export const maxTags = 16;
+const maxTagLength = 32;
+/** Tag; operators of expressions are excluded. */
 export const tag = pattern(
-	longestTag,
-	`^(?!and$|or$|not$)[a-z0-9][a-z0-9_-]{0,${longestTag - 1}}$`,
+	maxTagLength,
+	`^(?!and$|or$|not$)[a-z0-9][a-z0-9_-]{0,${maxTagLength - 1}}$`,
 	"lower-case letters, digits, - and _, such as shop-berlin, and none of the words and, or and not,",
 );
 const tagForm = new RegExp(tag.pattern);
-/** Maximum length of an expression, in characters. */
-export const longestExpression = 500;
+/** Limit of an expression, in characters. */
+export const maxExpressionLength = 500;
 
 export type TagExpression =
 	| { readonly type: "tag"; readonly tag: string }
@@ -26,8 +26,8 @@ export type TagExpression =
  * @throws {Error} with the position of the problem and what to write there
  */
 export function parseTags(text: string): TagExpression {
-	if (text.length > longestExpression)
-		throw new Error(`Write at most ${longestExpression} characters; these are ${text.length}.`);
+	if (text.length > maxExpressionLength)
+		throw new Error(`Write at most ${maxExpressionLength} characters; these are ${text.length}.`);
 	const words = Array.from(text.matchAll(/[()]|[^\s()]+/g), ({ 0: word, index }) => ({
 		word,
 		at: index + 1,
@@ -101,7 +101,7 @@ function tagFor(word = ""): string {
 	if (word === ")" || word === "and" || word === "or") return `write a tag before ${word}`;
 	const small = word.toLowerCase();
 	if (small === "not" || isTag(small)) return `write ${small} in place of ${word}`;
-	return `write a tag in place of ${cutText(word, longestTag)}, of lower-case letters, digits, - and _`;
+	return `write a tag in place of ${cutText(word, maxTagLength)}, of lower-case letters, digits, - and _`;
 }
 
 /** @param word found in place of an operator */
@@ -109,5 +109,5 @@ function operatorFor(word = ""): string {
 	if (word === ")") return "remove ), or write ( before it";
 	const small = word.toLowerCase();
 	if (small === "and" || small === "or") return `write ${small} in place of ${word}`;
-	return `write and or or before ${cutText(word, longestTag)}`;
+	return `write and or or before ${cutText(word, maxTagLength)}`;
 }

@@ -2,7 +2,7 @@
 
 import { boolean, changeOf, type Infer, list, optional, string } from "../../device/protocol/schema.js";
 
-import { longestExpression } from "./tags.js";
+import { maxExpressionLength } from "./tags.js";
 import { freeText } from "./text.js";
 
 /** Maximum number of named devices. */
@@ -14,7 +14,7 @@ export const maxTargetsBytes = targetsAtMost * 68;
 export const targets = changeOf({
 	all: optional(boolean()),
 	room: optional(freeText(64)),
-	tags: optional(string(longestExpression)),
+	tags: optional(string(maxExpressionLength)),
 	devices: optional(list(string(64), targetsAtMost)),
 });
 export type Targets = Infer<typeof targets>;

@@ -8,13 +8,13 @@ import { otaStatuses } from "./statuses.js";
 export const otaMetadata = closed({
 	otaStatus: described(
 		oneOf(...otaStatuses),
-		"updated may still become rolled_back for 5 minutes, until the new firmware is confirmed",
+		"updated can change to rolled_back within 5 minutes, until the new firmware is confirmed",
 	),
 	/** Null before the download. */
 	otaPercent: nullable(integer(0, 100)),
 	/** Null before the first update. */
 	otaVersion: nullable(text),
-	otaReason: described(nullable(text), "why it failed or was rolled back"),
+	otaReason: described(nullable(text), "reason of a failure or rollback"),
 });
 export type OtaMetadata = InferShape<typeof otaMetadata>;
 export const noUpdate: OtaMetadata = {

@@ -33,30 +33,30 @@ const attempt = closed({
 	at: dateTime,
 	status: described(
 		nullable(wholeNumber),
-		"of the response; 200 to 299: delivered; redirects are not followed; null: no response",
+		"status of the response; 200 to 299: delivered; redirects are not followed; null: no response",
 	),
-	problem: described(nullable(text), "why there was no response"),
+	problem: described(nullable(text), "reason of a missing response"),
 });
 export type WebhookAttempt = InferShape<typeof attempt>;
 
 const webhook = closed({
-	number: described(integer(1, Number.MAX_SAFE_INTEGER), "its place in the file"),
-	origin: described(text, "of its address, the rest of which is often a secret"),
+	number: described(integer(1, Number.MAX_SAFE_INTEGER), "position in the file, from 1"),
+	origin: described(text, "origin of its URL; the rest is often a secret"),
 	events: array(oneOf(...webhookEvents)),
-	tags: described(nullable(text), "expression that selects devices whose events it gets; null: all"),
-	after: described(wholeNumber, "minutes without a device until it is away"),
+	tags: described(nullable(text), "tag expression that selects devices; null: all"),
+	after: described(wholeNumber, "minutes without a connection after which a device is away"),
 	ended: described(
 		{ type: "boolean" } as const,
-		"its receiver has answered 410: it gets nothing more until the gateway restarts",
+		"the receiver responded with 410 and gets no events until the gateway restarts",
 	),
-	waiting: described(count, "events that are not delivered yet"),
-	latest: described(nullable(attempt), "latest attempt since the gateway's start, without tests; null: none"),
+	waiting: described(count, "number of pending events"),
+	latest: described(nullable(attempt), "latest attempt since the gateway's start, except tests; null: none"),
 });
 export type Webhook = InferShape<typeof webhook>;
 
 export const webhookRoutes = defineRoutes("webhooks", {
 	"GET /api/webhooks": {
-		summary: "Receivers of events (WEBHOOKS_FILE) and pending deliveries, without secrets",
+		summary: "Lists webhooks (WEBHOOKS_FILE) and their pending deliveries, without secrets",
 		roles: viewers,
 		returns: "The webhooks, in the order of the file.",
 		reply: closed({ webhooks: array(webhook) }),
@@ -76,15 +76,15 @@ export const webhookRoutes = defineRoutes("webhooks", {
 		},
 	},
 	"POST /api/webhooks/:number/test": {
-		summary: "Sends the event `test` to one of them, once, and waits up to 5 s for its response",
+		summary: "Sends the event `test` to a webhook, once, and waits up to 5 s for the response",
 		roles: monitors,
-		params: { number: described(text, "its place in the file, from 1") },
+		params: { number: described(text, "position in the file, from 1") },
 		returns: "The result.",
 		reply: attempt,
 		example: { at: "2026-11-23T21:00:00.000Z", status: 204, problem: null },
 		problems: {
 			404: "No webhook has this number.",
-			409: "It has ended: its receiver has answered 410.",
+			409: "The webhook has ended: its receiver responded with 410.",
 		},
 	},
 });

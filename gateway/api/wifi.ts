@@ -11,26 +11,26 @@ export const wifiDevice = closed({
 	ssid: text,
 	bssid: described(
 		nullable(text),
-		"access point; null for firmware that does not report it, as is the channel",
+		"access point; null if the firmware does not report it, as is the channel",
 	),
 	channel: nullable(integer(1, Number.MAX_SAFE_INTEGER)),
 	rssi: described(wholeNumber, "in dBm"),
 	reconnects: described(
 		count,
-		"in the last 24 hours, since the gateway's start or since the device connected to it",
+		"number in the last 24 hours, since the gateway's start or the device's connection to it",
 	),
 	lastLoss: described(
 		nullable(text),
-		"why Wi-Fi was last lost; null: never since the device's start, or not reported",
+		"reason of the latest loss of Wi-Fi; null: none since the device's start, or not reported",
 	),
 });
 export type WiFiDevice = InferShape<typeof wifiDevice>;
 
 export const wifiRoutes = defineRoutes("wifi", {
 	"GET /api/wifi": {
-		summary: "Connected devices with their access points, the weakest signal first",
+		summary: "Lists connected devices with their access points, weakest signal first",
 		roles: viewers,
-		returns: "The devices that have reported.",
+		returns: "The devices with a report.",
 		reply: closed({ devices: array(wifiDevice) }),
 	},
 });

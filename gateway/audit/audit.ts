@@ -88,9 +88,7 @@ export class Audit {
 			.catch((error: unknown) => {
 				const why = errorCode(error) ?? String(error);
 				if (why !== this.#problem)
-					this.#options.onProblem(
-						`Changes of people cannot be written (${why}); it is tried again every second.`,
-					);
+					this.#options.onProblem(`Writing the audit log failed (${why}). It is retried every second.`);
 				this.#problem = why;
 				if (!this.#isClosed) this.#timer = setTimeout(() => this.write(), retryMs).unref();
 			})

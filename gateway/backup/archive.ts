@@ -141,11 +141,10 @@ function check(text: string | undefined, found: About["files"]): About {
 		throw new ArchiveError(
 			`The archive has format ${value.format}, and this release reads at most ${format}: restore it with the release that made it (${value.gateway}) or a later one.`,
 		);
-	if (!matches(about, value))
-		throw new ArchiveError("The archive is damaged: backup.json is not understood.");
+	if (!matches(about, value)) throw new ArchiveError("The archive is damaged: backup.json is invalid.");
 	const wanted = new Map(value.files.map((file) => [file.name, file.sha256]));
 	const changed = found.find((file) => wanted.get(file.name) !== file.sha256);
-	if (changed) throw new ArchiveError(`The archive is damaged: ${changed.name} is not as it was written.`);
+	if (changed) throw new ArchiveError(`The archive is damaged: ${changed.name} has the wrong checksum.`);
 	if (wanted.size !== found.length || value.files.length !== found.length)
 		throw new ArchiveError(`The archive is damaged: it has ${found.length} of ${value.files.length} files.`);
 	return value;
@@ -174,7 +173,7 @@ async function* unpack(content: AsyncIterable<Uint8Array>): AsyncGenerator<Archi
 	} catch (error) {
 		if (error === failure || !(error instanceof Error)) throw error;
 		if (errorCode(error)?.startsWith("Z_"))
-			throw new ArchiveError("The archive is damaged, or not complete: it cannot be unpacked.");
+			throw new ArchiveError("The archive is damaged or incomplete: unpacking failed.");
 		throw new ArchiveError(`The archive is damaged: ${error.message.replace(/\.$/, "")}.`);
 	}
 }

@@ -6,7 +6,7 @@ import packageFile from "../../package.json" with { type: "json" };
 import { backupRoutes } from "../api/backup.js";
 import type { Core, Extension } from "../extension.js";
 import { serve, streamed } from "../http/routes.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
 import { contentsOf, skippedBy } from "./contents.js";
 
@@ -16,7 +16,7 @@ export function createBackup(core: Core): Extension {
 		"GET /api/backup": async ({ request, response, query: { releases } }) => {
 			const withImages = releases === "1";
 			const skipped = await skippedBy(core, withImages).catch((error: Error) => {
-				throw new HttpProblem(500, `The backup would be incomplete: ${error.message}.`);
+				throw new RequestError(500, `The backup would be incomplete: ${error.message}.`);
 			});
 			const createdAt = isoTime(now());
 			response.set({
@@ -39,8 +39,8 @@ export function createBackup(core: Core): Extension {
 				if (skipped.length > 0)
 					log.warn({ skipped }, "backup: files that are not the gateway's are not in it");
 			} catch (error) {
-				// The archive ends before backup.json: it is recognized as incomplete.
-				if (!request.socket.destroyed) log.error({ err: error }, "backup: not finished");
+				// The archive ends before backup.json, so it is recognized as incomplete.
+				if (!request.socket.destroyed) log.error({ err: error }, "backup: failed");
 				response.destroy();
 			}
 			return streamed;

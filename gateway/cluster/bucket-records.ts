@@ -6,13 +6,16 @@
 import { type Bucket, type Bus, BusError } from "../bus.js";
 import type { Entry, Unsubscribe } from "../storage/log.js";
 import { type RecordEngine, Superseded } from "../storage/records.js";
-import { whenReached } from "../when-reached.js";
+import { retryUntilConnected } from "../when-reached.js";
 
 export interface BucketRecordsOptions {
 	readonly bus: Bus;
 	readonly bucket: string;
-	/** Moves the records of the time before this gateway had a bus to the bucket. @throws {BusError} */
-	readonly takeOver: (bucket: Bucket) => Promise<void>;
+	/**
+	 * Migrates local records to the bucket.
+	 * @throws {BusError}
+	 */
+	readonly migrate: (bucket: Bucket) => Promise<void>;
 	readonly onProblem: (sentence: string) => void;
 }
 
@@ -34,13 +37,13 @@ export class BucketRecords implements RecordEngine {
 
 	/** Waits for the bus, without which this gateway knows no records. */
 	async each(onText: (key: string, text: string) => void): Promise<void> {
-		const { bus, bucket: name, takeOver, onProblem } = this.#options;
-		await whenReached({ isClosed: () => this.#isClosed, onProblem }, async () => {
+		const { bus, bucket: name, migrate, onProblem } = this.#options;
+		await retryUntilConnected({ isClosed: () => this.#isClosed, onProblem }, async () => {
 			const bucket = await bus.bucket(name);
-			await takeOver(bucket);
+			await migrate(bucket);
 			let isLoading = true;
 			this.#stopWatching = await bucket.watch((key, entry) => {
-				if (!this.#learn(key, entry)) return;
+				if (!this.#onEntry(key, entry)) return;
 				if (!isLoading) this.onChange?.(key, entry?.text);
 				else if (entry) onText(key, entry.text);
 			});
@@ -75,7 +78,7 @@ export class BucketRecords implements RecordEngine {
 			else if (text === undefined && !entry) return this.#know(key, undefined);
 			else {
 				this.#mine.delete(key);
-				if (this.#learn(key, entry)) this.onChange?.(key, entry?.text);
+				if (this.#onEntry(key, entry)) this.onChange?.(key, entry?.text);
 				throw new Superseded();
 			}
 		}
@@ -112,8 +115,8 @@ export class BucketRecords implements RecordEngine {
 		else this.#revisions.set(key, revision);
 	}
 
-	/** @returns whether another gateway has written it */
-	#learn(key: string, entry: Entry | undefined): boolean {
+	/** @returns whether another gateway wrote the entry */
+	#onEntry(key: string, entry: Entry | undefined): boolean {
 		const known = this.#revisions.get(key);
 		if (entry ? entry.revision <= (known ?? 0) : known === undefined) return false;
 		const isMine = this.#mine.has(key) && this.#mine.get(key) === entry?.text;

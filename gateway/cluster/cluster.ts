@@ -15,7 +15,7 @@ import type { Unsubscribe } from "../storage/log.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import { Directory } from "./directory.js";
 import { type Member, Members, noInterest } from "./members.js";
-import { type Beat, type Interest, outcomeText, readBeat, readOutcome } from "./messages.js";
+import { type Heartbeat, type Interest, outcomeText, readHeartbeat, readOutcome } from "./messages.js";
 import { Mirrors } from "./mirrors.js";
 import { Relay, type RelayedUplink, readRelayed } from "./relay.js";
 import { Reports } from "./reports.js";
@@ -85,29 +85,29 @@ export class Cluster {
 			...options,
 			silenceMs: beatsMissed * limits.gatewayBeatMs,
 			onUp: (member) => {
-				this.#beat();
+				this.#sendHeartbeat();
 				this.#announce();
-				void this.#mirrors.rise(member);
+				void this.#mirrors.onMemberUp(member);
 			},
 			onDown: (member) => {
-				void this.#mirrors.end(member);
+				void this.#mirrors.onMemberDown(member);
 				this.#announce();
 			},
 		});
 		const onError = (error: unknown) =>
-			options.log.error({ err: error }, "what another gateway wrote was not understood");
+			options.log.error({ err: error }, "ignoring invalid data of another gateway");
 		const shared = { bus, sessions, monotonic, members: this.#members, onError };
 		this.#latestReports = new Reports(shared);
 		this.#mirrors = new Mirrors(shared, this.#latestReports);
 		this.#directory = new Directory({
 			...options,
 			relay: this.#relay,
-			onEntry: (entry) => this.#mirrors.take(entry),
+			onEntry: (entry) => this.#mirrors.applyEntry(entry),
 			onWrite: () => this.#publishes.inc({ kind: "session" }),
 			onError,
-			onProblem: (problem) => options.log.warn({ problem }, "devices of all gateways"),
+			onProblem: (problem) => options.log.warn({ problem }, "device directory"),
 		});
-		metrics.watch("gateway_cluster_gateways", "Gateways that act as one", () => 1 + this.#members.up.length);
+		metrics.watch("gateway_cluster_gateways", "Gateways in the cluster", () => 1 + this.#members.up.length);
 	}
 
 	/** Resolves once this gateway knows the other gateways and all devices. */
@@ -117,7 +117,7 @@ export class Cluster {
 		this.#subscriptions.push(
 			bus.subscribe(
 				"gw.hb.*",
-				this.#guarded((text) => this.#onBeat(readBeat(text))),
+				this.#guarded((text) => this.#onHeartbeat(readHeartbeat(text))),
 			),
 			bus.serve(subjectOf("gw", "states", id), async (text) => {
 				this.#relay.flush();
@@ -127,7 +127,7 @@ export class Cluster {
 				outcomeText(await this.#options.execute(JSON.parse(text))),
 			),
 			bus.onStatus((isConnected) => {
-				this.#beat();
+				this.#sendHeartbeat();
 				if (isConnected) {
 					this.#directory.writeFailed();
 					void this.#latestReports.refresh();
@@ -137,7 +137,7 @@ export class Cluster {
 		);
 		this.#tickedAt = monotonic();
 		this.#timer = setInterval(() => this.#tick(), beatMs).unref();
-		this.#beat();
+		this.#sendHeartbeat();
 		await pause(beatMs / 8);
 		await this.#directory.open();
 	}
@@ -145,7 +145,7 @@ export class Cluster {
 	/** Announces that this gateway stops, after its sessions have ended. */
 	leave(): void {
 		clearInterval(this.#timer);
-		this.#publish("beat", ["hb", this.#options.id], { ...this.#beatNow(), isLeaving: true });
+		this.#publish("beat", ["hb", this.#options.id], { ...this.#heartbeat(), isLeaving: true });
 		this.#reports?.();
 		this.#directory.close();
 		for (const unsubscribe of this.#subscriptions) unsubscribe();
@@ -158,7 +158,7 @@ export class Cluster {
 			const { device } = session;
 			const isStateReport = type === "state_report";
 			if (device && isStateReport) this.#directory.onReport(device, this.#members.isSummaryNeeded);
-			if (device && this.#members.need(device))
+			if (device && this.#members.needsUplinks(device))
 				this.#directory.relay(session, text.toString(), isStateReport);
 		},
 	};
@@ -202,7 +202,7 @@ export class Cluster {
 			return readOutcome(await this.#options.bus.request(subject, JSON.stringify(message), commandMs));
 		} catch (error) {
 			if (!(error instanceof BusError)) throw error;
-			const what = error.problem === "timeout" ? "has not answered" : "cannot be reached";
+			const what = error.problem === "timeout" ? "did not respond" : "is unreachable";
 			return refuse(
 				"target_offline",
 				`${name}, the gateway of this device, ${what}; wait for its next status_update`,
@@ -222,7 +222,7 @@ export class Cluster {
 
 	/** Publishes the interest before a request, as messages arrive in order. */
 	#announceInterest(): void {
-		if (!isSame(this.#interest, this.#interestNow())) this.#beat();
+		if (!isSame(this.#interest, this.#interestNow())) this.#sendHeartbeat();
 	}
 
 	/** Collects the interest of the monitors connected here. */
@@ -239,20 +239,20 @@ export class Cluster {
 		return { all, summary, devices: all ? [] : [...devices] };
 	}
 
-	#onBeat(beat: Beat): void {
+	#onHeartbeat(beat: Heartbeat): void {
 		if (beat.gateway === this.#options.id) return;
 		const wasSummaryNeeded = this.#members.isSummaryNeeded;
-		this.#members.hear(beat);
+		this.#members.onHeartbeat(beat);
 		if (!wasSummaryNeeded && this.#members.isSummaryNeeded) this.#directory.writeVitals();
 	}
 
 	#onReports(message: string): void {
 		for (const uplink of readRelayed(message))
-			this.#directory.after(uplink.revision, () => this.#hear(uplink));
+			this.#directory.after(uplink.revision, () => this.#onUplink(uplink));
 	}
 
-	#hear(uplink: RelayedUplink): void {
-		const session = this.#mirrors.hear(uplink);
+	#onUplink(uplink: RelayedUplink): void {
+		const session = this.#mirrors.onUplink(uplink);
 		if (!session) return;
 		const { sessions } = this.#options;
 		sessions.relay(session, uplink.text, uplink.isStateReport);
@@ -265,7 +265,7 @@ export class Cluster {
 		this.#options.bus.publish(subjectOf("gw", ...subject), text);
 	}
 
-	#beatNow(): Beat {
+	#heartbeat(): Heartbeat {
 		const releases = this.#releases;
 		return {
 			gateway: this.#options.id,
@@ -275,7 +275,7 @@ export class Cluster {
 		};
 	}
 
-	#beat(): void {
+	#sendHeartbeat(): void {
 		const { bus } = this.#options;
 		this.#interest = this.#interestNow();
 		const { all, devices } = this.#interest;
@@ -288,8 +288,8 @@ export class Cluster {
 			this.#reports?.();
 			this.#reports = undefined;
 		}
-		this.#publish("beat", ["hb", this.#options.id], this.#beatNow());
-		this.#latestReports.need(this.#interest);
+		this.#publish("beat", ["hb", this.#options.id], this.#heartbeat());
+		this.#latestReports.setInterest(this.#interest);
 	}
 
 	#tick(): void {
@@ -299,7 +299,7 @@ export class Cluster {
 		const stoodStill = at - this.#tickedAt > 2 * limits.gatewayBeatMs;
 		this.#tickedAt = at;
 		if (!stoodStill) this.#members.check();
-		this.#beat();
+		this.#sendHeartbeat();
 		void this.#compareReleases();
 	}
 
@@ -311,8 +311,8 @@ export class Cluster {
 		if (doDiffer === this.#doReleasesDiffer) return;
 		this.#doReleasesDiffer = doDiffer;
 		const gateways = others.map(({ name }) => name);
-		if (doDiffer) this.#options.log.warn({ gateways }, "RELEASES_DIR differs from that of other gateways");
-		else this.#options.log.info("RELEASES_DIR is the same as that of all gateways");
+		if (doDiffer) this.#options.log.warn({ gateways }, "RELEASES_DIR differs from other gateways");
+		else this.#options.log.info("RELEASES_DIR matches all gateways");
 		this.#announce();
 	}
 
@@ -322,13 +322,13 @@ export class Cluster {
 		this.#announced = frame;
 	}
 
-	/** A message that cannot be read must not end the gateway. */
-	#guarded(take: (text: string) => void): (text: string, subject: string) => void {
+	/** Wraps a handler, as an invalid message must not crash the gateway. */
+	#guarded(handle: (text: string) => void): (text: string, subject: string) => void {
 		return (text, subject) => {
 			try {
-				take(text);
+				handle(text);
 			} catch (error) {
-				this.#options.log.error({ err: error, subject }, "a message of another gateway was not understood");
+				this.#options.log.error({ err: error, subject }, "ignoring invalid message of another gateway");
 			}
 		};
 	}

@@ -12,7 +12,7 @@ import type { SessionListener } from "../sessions/sessions.js";
 import { type EndReason, isEndReason } from "../sessions/view.js";
 import type { Entry, Unsubscribe } from "../storage/log.js";
 import { Queues } from "../storage/queue.js";
-import { whenReached } from "../when-reached.js";
+import { retryUntilConnected } from "../when-reached.js";
 import { type DirectoryEntry, describeSession, readEntry } from "./messages.js";
 import type { Relay } from "./relay.js";
 
@@ -30,8 +30,8 @@ export interface DirectoryOptions {
 	readonly onProblem: (sentence: string) => void;
 }
 
-/** The latest session of a device, where this gateway has it. */
-interface Own {
+/** Latest session of a device that this gateway has. */
+interface LocalSession {
 	readonly session: Session;
 	end: EndReason | undefined;
 	/** Whether its connection is written, so another gateway's entry belongs to a later one. */
@@ -55,8 +55,8 @@ export class Directory {
 	/** Revisions by device id, including entries of other gateways. */
 	readonly #revisions = new Map<string, number>();
 	#latest = 0;
-	readonly #own = new Map<string, Own>();
-	/** Each key has one writer, to keep its order. */
+	readonly #own = new Map<string, LocalSession>();
+	/** Queues with one writer per key, which preserves order. */
 	readonly #writers = new Queues(writersAtMost);
 	readonly #failed = new Set<string>();
 	#retry: NodeJS.Timeout | undefined;
@@ -70,15 +70,18 @@ export class Directory {
 
 	/** Resolves after all entries were read. */
 	async open(): Promise<void> {
-		await whenReached({ isClosed: () => this.#isClosed, onProblem: this.#options.onProblem }, async () => {
-			const bucket = await this.#options.bus.bucket(bucketName);
-			this.#bucket = bucket;
-			this.#stopWatching = await bucket.watch((key, entry) => {
-				this.#learn(key, entry);
-				this.#latest = Math.max(this.#latest, entry?.revision ?? 0);
-				this.#release();
-			});
-		});
+		await retryUntilConnected(
+			{ isClosed: () => this.#isClosed, onProblem: this.#options.onProblem },
+			async () => {
+				const bucket = await this.#options.bus.bucket(bucketName);
+				this.#bucket = bucket;
+				this.#stopWatching = await bucket.watch((key, entry) => {
+					this.#onEntry(key, entry);
+					this.#latest = Math.max(this.#latest, entry?.revision ?? 0);
+					this.#release();
+				});
+			},
+		);
 	}
 
 	close(): void {
@@ -146,7 +149,7 @@ export class Directory {
 		const { deviceId, vitals, hasReported } = device;
 		const known = this.#own.get(deviceId);
 		const written = { end, vitals, hasReported };
-		const own: Own =
+		const own: LocalSession =
 			known?.session === session
 				? Object.assign(known, written)
 				: { session, isWritten: false, writing: 0, ...written };
@@ -165,7 +168,7 @@ export class Directory {
 		const remove = async (bucket: Bucket) => {
 			if (this.#own.has(deviceId)) return;
 			const isGone = await bucket.remove(deviceId, this.#revisions.get(deviceId) ?? 0);
-			if (!isGone) this.#learn(deviceId, await bucket.get(deviceId));
+			if (!isGone) this.#onEntry(deviceId, await bucket.get(deviceId));
 		};
 		this.#inOrder(deviceId, () => this.#attempt(deviceId, remove));
 	}
@@ -187,7 +190,7 @@ export class Directory {
 		}
 	}
 
-	async #put(bucket: Bucket, deviceId: string, own: Own, text: string): Promise<void> {
+	async #put(bucket: Bucket, deviceId: string, own: LocalSession, text: string): Promise<void> {
 		while (this.#own.has(deviceId) && !this.#isClosed) {
 			this.#options.onWrite();
 			const known = this.#revisions.get(deviceId) ?? 0;
@@ -200,7 +203,7 @@ export class Directory {
 			const entry = await bucket.get(deviceId);
 			// Servers may have lost acknowledged writes.
 			if ((entry?.revision ?? 0) < known) this.#revisions.set(deviceId, entry?.revision ?? 0);
-			else this.#learn(deviceId, entry);
+			else this.#onEntry(deviceId, entry);
 		}
 	}
 
@@ -217,7 +220,7 @@ export class Directory {
 		}
 	}
 
-	#learn(deviceId: string, entry: Entry | undefined): void {
+	#onEntry(deviceId: string, entry: Entry | undefined): void {
 		const own = this.#own.get(deviceId);
 		if (!entry) {
 			this.#revisions.delete(deviceId);

@@ -8,7 +8,7 @@ import fs from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { type Bucket, type Bus, subjectOf } from "../bus.js";
-import type { CreateExtension, Joined } from "../extension.js";
+import type { CreateExtension, LoadedExtensions } from "../extension.js";
 import type { Peers } from "../peers.js";
 import type { Device } from "../sessions/device.js";
 import { readSettings } from "../settings.js";
@@ -19,11 +19,11 @@ import { type CreateRecords, Records } from "../storage/records.js";
 import { BucketRecords } from "./bucket-records.js";
 import type { Cluster } from "./cluster.js";
 import { createCluster, extensionOf } from "./extension.js";
+import { migrateLog, migrateRecords } from "./migration.js";
 import { MirrorLink } from "./mirror-link.js";
 import { NatsBus } from "./nats/bus.js";
 import { nats } from "./settings.js";
 import { SharedTokens } from "./shared-tokens.js";
-import { takeOverLog, takeOverRecords } from "./take-over.js";
 
 const maxDevices = 100_000;
 /** Timeout for a response of another gateway. */
@@ -33,7 +33,10 @@ const answerMs = 2_000;
  * Connects to NATS. Existing data in DATA_DIR is migrated once.
  * @throws {StartError} if the server is unsuitable
  */
-export async function joinOverNats(joined: Joined, log: Pick<Logger, "warn">): Promise<Joined> {
+export async function joinOverNats(
+	joined: LoadedExtensions,
+	log: Pick<Logger, "warn">,
+): Promise<LoadedExtensions> {
 	const { environment = {} } = joined;
 	const settings = nats.read(environment);
 	if (!settings) throw new TypeError("NATS_URL is not set.");
@@ -42,20 +45,20 @@ export async function joinOverNats(joined: Joined, log: Pick<Logger, "warn">): P
 	return { ...joined, ...joinGateways(bus, readSettings(environment).dataDir, joined.extensions) };
 }
 
-/** @param bus closed with the gateway */
-export function joinGateways(bus: Bus, dataDir: string, extensions: readonly CreateExtension[]): Joined {
+/** @param bus closed together with the gateway */
+export function joinGateways(
+	bus: Bus,
+	dataDir: string,
+	extensions: readonly CreateExtension[],
+): LoadedExtensions {
 	const disk = strictDisk(fs);
 	const records: CreateRecords = (options) => {
 		const { name, isKey, onProblem } = options;
-		const takeOver = async (bucket: Bucket) =>
-			takeOverRecords(
-				{ dataDir, disk, isKey, onProblem, files: () => bus.files(`gw-${name}`) },
-				name,
-				bucket,
-			);
+		const migrate = async (bucket: Bucket) =>
+			migrateRecords({ dataDir, disk, isKey, onProblem, files: () => bus.files(`gw-${name}`) }, name, bucket);
 		return new Records({
 			...options,
-			engine: new BucketRecords({ bus, bucket: `gw-record-${name}`, takeOver, onProblem }),
+			engine: new BucketRecords({ bus, bucket: `gw-record-${name}`, migrate, onProblem }),
 		});
 	};
 	const blobs: CreateBlobs = ({ name, ...kind }) =>
@@ -69,21 +72,21 @@ export function joinGateways(bus: Bus, dataDir: string, extensions: readonly Cre
 		id,
 		bus,
 		ownerOf,
-		question: (name, answer) => {
+		defineQuery: (name, answer) => {
 			bus.serve(subjectOf("gw", name, id), async (text) => answer(text));
 			const askAt = (gateway: string | undefined, text: string) =>
 				gateway === undefined
 					? answer(text)
 					: bus.request(subjectOf("gw", name, gateway), text, answerMs).catch(() => "");
 			return {
-				ask: async (device, text) => askAt(ownerOf(device), text),
-				askAll: (text) =>
+				send: async (device, text) => askAt(ownerOf(device), text),
+				sendToAll: (text) =>
 					Promise.all([undefined, ...(cluster?.others ?? [])].map((gateway) => askAt(gateway, text))),
 			};
 		},
-		gather: async (ids) => cluster?.gather(ids),
-		gatherFor: async (isWaiting, begin) => cluster?.gatherFor(isWaiting, begin),
-		onNeeds: () => cluster?.onInterest(),
+		fetchReports: async (ids) => cluster?.gather(ids),
+		fetchReportsFor: async (isWaiting, begin) => cluster?.gatherFor(isWaiting, begin),
+		onInterestChanged: () => cluster?.onInterest(),
 		openTokens: async (own, onProblem) => {
 			tokens = new SharedTokens({ bus, tokens: own, onProblem });
 			await tokens.open();
@@ -100,7 +103,7 @@ export function joinGateways(bus: Bus, dataDir: string, extensions: readonly Cre
 	const storage = { place: "NATS", status: 503 } as const;
 	const openLog: OpenLog = async (name, onProblem) => {
 		const log = await bus.log(`gw-${name}`);
-		await takeOverLog({ dataDir, disk, onProblem }, name, log);
+		await migrateLog({ dataDir, disk, onProblem }, name, log);
 		return log;
 	};
 	return { extensions: [...extensions, create], records, blobs, openLog, storage, peers, maxDevices };

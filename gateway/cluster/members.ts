@@ -2,7 +2,7 @@
 
 import type { Logger } from "pino";
 import type { Device } from "../sessions/device.js";
-import type { Beat, Interest } from "./messages.js";
+import type { Heartbeat, Interest } from "./messages.js";
 
 /** Another gateway. */
 export interface Member {
@@ -15,7 +15,7 @@ export interface Member {
 	isLost: boolean;
 	/** Time of the latest heartbeat, on the monotonic clock. */
 	heardAt: number;
-	/** Milliseconds since 1970. */
+	/** Time of the latest heartbeat, in milliseconds since 1970. */
 	seenAt: number;
 	interest: Interest;
 	/** Digest of its catalog; undefined: unknown. */
@@ -69,15 +69,18 @@ export class Members {
 		return this.#members.get(id);
 	}
 
-	/** Whether a monitor of another gateway needs the uplinks of this device */
-	need({ deviceId }: Device): boolean {
+	/** Whether a monitor of another gateway needs the uplinks of a device. */
+	needsUplinks({ deviceId }: Device): boolean {
 		return this.#up.some(
 			({ interest, interestingDevices }) => interest.all || interestingDevices.has(deviceId),
 		);
 	}
 
-	/** Takes in a heartbeat. @returns undefined if that gateway stops, or there are too many */
-	hear({ gateway, name, interest, releases, isLeaving }: Beat): Member | undefined {
+	/**
+	 * Processes a heartbeat.
+	 * @returns undefined if the gateway is leaving or there are too many
+	 */
+	onHeartbeat({ gateway, name, interest, releases, isLeaving }: Heartbeat): Member | undefined {
 		const known = this.#members.get(gateway);
 		if (isLeaving) {
 			if (known?.isUp) this.#drop(known, false);

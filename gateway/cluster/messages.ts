@@ -55,7 +55,7 @@ const beat = object({
 	/** Whether the gateway is stopping. */
 	isLeaving: optional(boolean()),
 });
-export type Beat = Infer<typeof beat>;
+export type Heartbeat = Infer<typeof beat>;
 
 const device = object({
 	deviceId,
@@ -111,7 +111,7 @@ const states = object({
 export type States = Infer<typeof states>;
 
 /** @throws {SyntaxError | RangeError} */
-export function readBeat(text: string): Beat {
+export function readHeartbeat(text: string): Heartbeat {
 	return required(beat, JSON.parse(text));
 }
 

@@ -21,8 +21,8 @@ export class Mirrors {
 		this.#reports = reports;
 	}
 
-	/** Takes in what the directory has of a device of another gateway. */
-	take(entry: DirectoryEntry): void {
+	/** Applies a directory entry of another gateway. */
+	applyEntry(entry: DirectoryEntry): void {
 		const { sessions, members, monotonic } = this.#options;
 		const { sessionId, device: facts } = entry;
 		const { deviceId } = facts;
@@ -55,20 +55,23 @@ export class Mirrors {
 		sessions.touch(device);
 	}
 
-	/** An uplink of another gateway's device. @returns its session; undefined if it is not known as connected */
-	hear({ sessionId, at, isStateReport, text }: RelayedUplink) {
+	/**
+	 * Processes an uplink of another gateway's device.
+	 * @returns its session; undefined if it is not connected
+	 */
+	onUplink({ sessionId, at, isStateReport, text }: RelayedUplink) {
 		const session = this.#options.sessions.find(sessionId);
 		if (!session?.connected || !session.link.isRemote) return undefined;
 		session.lastSeenAt = at;
 		const { device } = session;
 		if (!device || !isStateReport) return session;
 		device.lastReportAt = at;
-		this.#reports.hear(device, text);
+		this.#reports.onReport(device, text);
 		return session;
 	}
 
-	/** A gateway is up: its devices are connected, as the directory says. */
-	async rise(member: Member): Promise<void> {
+	/** Marks the devices of a gateway that came up as connected, according to the directory. */
+	async onMemberUp(member: Member): Promise<void> {
 		const { sessions } = this.#options;
 		await this.#reports.refresh(member);
 		await this.#change(member, true, (session, link) => {
@@ -79,8 +82,8 @@ export class Mirrors {
 		});
 	}
 
-	/** A gateway is down: its devices are disconnected until it is back. */
-	end(member: Member): Promise<void> {
+	/** Marks the devices of a gateway that went down as disconnected. */
+	onMemberDown(member: Member): Promise<void> {
 		const { sessions } = this.#options;
 		return this.#change(member, false, (session) => {
 			if (!session.connected) return;

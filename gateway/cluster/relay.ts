@@ -67,9 +67,9 @@ export function* readRelayed(message: string): Generator<RelayedUplink> {
 		const start = message.indexOf("\n", from) + 1;
 		const [sessionId = "", revision, at, kind, length] = message.slice(from, start).split(" ");
 		from = start + Number(length);
-		if (!(start > 0 && from >= start && from <= message.length)) throw new RangeError("a length is wrong");
-		if (!matches(time, Number(at))) throw new RangeError("a time is wrong");
-		if (!Number.isSafeInteger(Number(revision))) throw new RangeError("a revision is wrong");
+		if (!(start > 0 && from >= start && from <= message.length)) throw new RangeError("invalid length");
+		if (!matches(time, Number(at))) throw new RangeError("invalid time");
+		if (!Number.isSafeInteger(Number(revision))) throw new RangeError("invalid revision");
 		const text = Buffer.from(message.slice(start, from));
 		yield { sessionId, revision: Number(revision), at: Number(at), isStateReport: kind === "state", text };
 	}

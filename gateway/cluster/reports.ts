@@ -38,8 +38,8 @@ export class Reports {
 		this.#options = options;
 	}
 
-	/** Sets the devices that local monitors need; other gateways are told. */
-	need(interest: Interest): void {
+	/** Sets the interest of monitors here, after other gateways received it. */
+	setInterest(interest: Interest): void {
 		const { sessions } = this.#options;
 		this.#interest = interest;
 		this.#devices = new Set(interest.devices);
@@ -103,8 +103,8 @@ export class Reports {
 		if (!this.#isNeeded(device.deviceId)) device.state.clear();
 	}
 
-	/** @param text of a report that another gateway relays, in UTF-8 */
-	hear(device: Device, text: Buffer): void {
+	/** @param text relayed report in UTF-8 */
+	onReport(device: Device, text: Buffer): void {
 		if (!this.#isNeeded(device.deviceId)) return;
 		const isShort = text.length <= otherFieldsBytes;
 		this.#keep(device, isShort ? text : keptReport(JSON.parse(text.toString()), text));
@@ -139,8 +139,8 @@ export class Reports {
 			for (let next = 0; next < ids.length; ) {
 				const some = ids.slice(next, next + askedAtOnce);
 				const { count, states } = readStates(await bus.request(subject, JSON.stringify(some), answerMs));
-				if (count === 0) throw new RangeError("an answer is about no device");
-				for (const { entry, text } of states) this.#takeState(entry, text);
+				if (count === 0) throw new RangeError("response without devices");
+				for (const { entry, text } of states) this.#applyState(entry, text);
 				for (const id of some.slice(0, count)) if (this.#isNeeded(id)) this.#live.add(id);
 				next += count;
 			}
@@ -149,8 +149,8 @@ export class Reports {
 		}
 	}
 
-	/** Unless something later was heard. */
-	#takeState({ sessionId, lastSeenAt, device: facts }: DirectoryEntry, text: string): void {
+	/** Applies a gathered state unless a later uplink arrived. */
+	#applyState({ sessionId, lastSeenAt, device: facts }: DirectoryEntry, text: string): void {
 		const { sessions, monotonic } = this.#options;
 		const session = sessions.find(sessionId);
 		const device = session?.device;

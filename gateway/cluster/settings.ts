@@ -1,5 +1,12 @@
 import { StartError } from "../problem.js";
-import { contentOf, given, parsed, refuseWithout, type Setting, serverUrl } from "../setting.js";
+import {
+	parsedSetting,
+	readFileOf,
+	readVariable,
+	rejectWithout,
+	type Setting,
+	serverUrl,
+} from "../setting.js";
 
 export interface NatsSettings {
 	readonly servers: readonly URL[];
@@ -11,8 +18,8 @@ export interface NatsSettings {
 	readonly allowOld: boolean;
 }
 
-const allowOld = parsed("NATS_ALLOW_OLD", {
-	description: "`1`: also nats-server below 2.11, which may lose what it has answered when it is killed",
+const allowOld = parsedSetting("NATS_ALLOW_OLD", {
+	description: "`1` accepts nats-server below 2.11, which may lose acknowledged data when it is killed",
 	defaultText: "0",
 	parse: (text) => (text === "1" || text === "0" ? text === "1" : undefined),
 	form: "1 or 0",
@@ -23,20 +30,20 @@ export const nats: Setting<NatsSettings | undefined> = {
 	variables: {
 		NATS_URL: {
 			description:
-				"servers of NATS with JetStream, `nats://` or `tls://` (then a name, not an IP address), separated by commas: all gateways on them act as one",
+				"NATS servers with JetStream, separated by commas: `nats://`, or `tls://` with a name, not an IP address; see [Cluster](cluster/README.md)",
 		},
-		NATS_CREDS: { description: "a `.creds` file; or `nats://user:password@host` in `NATS_URL`" },
+		NATS_CREDS: { description: "`.creds` file; or `nats://user:password@host` in `NATS_URL`" },
 		NATS_CA: {
 			byDefault: "the system's",
-			description: "a PEM file with the authority of the servers' certificates",
+			description: "PEM file with the authority of the servers' certificates",
 		},
 		...allowOld.variables,
 	},
 	read: (environment) => {
 		const mayBeOld = allowOld.read(environment);
-		const addresses = given(environment, "NATS_URL")?.split(",");
+		const addresses = readVariable(environment, "NATS_URL")?.split(",");
 		if (!addresses) {
-			refuseWithout(environment, "NATS_URL", ["NATS_CREDS", "NATS_CA"]);
+			rejectWithout(environment, "NATS_URL", ["NATS_CREDS", "NATS_CA"]);
 			return undefined;
 		}
 		const servers = addresses.map(
@@ -44,8 +51,8 @@ export const nats: Setting<NatsSettings | undefined> = {
 		);
 		return {
 			servers: servers.map(({ url }) => url),
-			credentials: contentOf(environment, "NATS_CREDS", "a .creds file"),
-			authority: contentOf(environment, "NATS_CA", "a PEM file"),
+			credentials: readFileOf(environment, "NATS_CREDS", "a .creds file"),
+			authority: readFileOf(environment, "NATS_CA", "a PEM file"),
 			allowOld: mayBeOld,
 		};
 	},
@@ -53,6 +60,6 @@ export const nats: Setting<NatsSettings | undefined> = {
 
 function refuseUrl(): never {
 	throw new StartError(
-		"NATS_URL is not a list of addresses such as nats://10.0.0.1:4222,nats://10.0.0.2:4222; correct it.",
+		"NATS_URL is invalid. Set it to URLs such as nats://10.0.0.1:4222,nats://10.0.0.2:4222.",
 	);
 }

@@ -6,7 +6,7 @@
 import { parseTokens, type TokenFile, type Tokens } from "../access/tokens.js";
 import { type Bucket, type Bus, BusError } from "../bus.js";
 import type { Entry, Unsubscribe } from "../storage/log.js";
-import { whenReached } from "../when-reached.js";
+import { retryUntilConnected } from "../when-reached.js";
 
 export interface SharedTokensOptions {
 	readonly bus: Bus;
@@ -15,7 +15,7 @@ export interface SharedTokensOptions {
 }
 
 const key = "tokens";
-/** Polling interval for a rotation on disk, which must reach other gateways even without logins at this one. */
+/** Polling interval for a rotation on disk, which must reach other gateways even if nobody authenticates here. */
 const lookMs = 1_000;
 
 export class SharedTokens {
@@ -35,7 +35,7 @@ export class SharedTokens {
 	async open(): Promise<void> {
 		const { bus, tokens, onProblem } = this.#options;
 		if (tokens.areGiven) return;
-		await whenReached({ isClosed: () => this.#isClosed, onProblem }, async () => {
+		await retryUntilConnected({ isClosed: () => this.#isClosed, onProblem }, async () => {
 			const bucket = await bus.bucket("gw-state");
 			const own = await tokens.readFile();
 			const isFirst = !(await bucket.get(key));
@@ -64,12 +64,10 @@ export class SharedTokens {
 		const isNews = this.#bucket && entry.text !== this.#shared?.text;
 		this.#shared = entry;
 		const file = parsed(entry.text);
-		if (!file) return onProblem("The tokens in NATS are not understood, and are left out.");
+		if (!file) return onProblem("Ignoring invalid tokens in NATS.");
 		if (!isNews) return;
-		onProblem("The tokens in use are now those of the other gateways.");
-		tokens
-			.replace(file)
-			.catch((error: Error) => onProblem(`tokens.json cannot be written: ${error.message}`));
+		onProblem("Using the tokens of the other gateways now.");
+		tokens.replace(file).catch((error: Error) => onProblem(`Writing tokens.json failed: ${error.message}`));
 	}
 
 	/**
@@ -94,7 +92,7 @@ export class SharedTokens {
 		} catch (error) {
 			// The bus is disconnected, which it reports itself. The next poll retries.
 			if (error instanceof BusError) this.#options.tokens.forgetState();
-			else this.#options.onProblem(`tokens.json cannot be written: ${error}`);
+			else this.#options.onProblem(`Writing tokens.json failed: ${error}`);
 		}
 	}
 }

@@ -2,8 +2,8 @@
 
 import { sentence } from "../api/client/words.js";
 import type { CommandPart, SentCommand } from "../api/command.js";
-import type { Ask } from "../api/commands.js";
-import { confirmationMs, type DeviceEvent, endOf, unconfirmed } from "../api/confirmation.js";
+import type { ConfirmableCommand } from "../api/commands.js";
+import { confirmationMs, type DeviceEvent, endOf, unconfirmedReason } from "../api/confirmation.js";
 import { frameText } from "../api/frames.js";
 import { type CommandState, commandStates } from "../api/statuses.js";
 import type { Job } from "../jobs/jobs.js";
@@ -16,8 +16,8 @@ export const askedAtOnce = 20;
 
 export interface CommandOptions {
 	readonly id: string;
-	readonly ask: Ask;
-	/** The name of the token by which it was sent. */
+	readonly ask: ConfirmableCommand;
+	/** Name of the token that sent it. */
 	readonly by: string;
 	/** Unique device ids. */
 	readonly devices: readonly string[];
@@ -26,7 +26,7 @@ export interface CommandOptions {
 
 export class Command implements Job<SentCommand> {
 	readonly id: string;
-	readonly ask: Ask;
+	readonly ask: ConfirmableCommand;
 	readonly parts = new Parts<CommandState>({
 		states: commandStates,
 		lastStates: ["failed", "unsupported", "away", "cancelled", "done"],
@@ -67,7 +67,7 @@ export class Command implements Job<SentCommand> {
 	refuse(deviceId: string, { code, message }: Rejected["rejection"], moment: Moment): void {
 		const isAway = code === "target_offline" || code === "unknown_target";
 		const state = isAway ? "away" : code === "unsupported_command" ? "unsupported" : "failed";
-		this.#end(deviceId, state, moment, isAway ? "The device is not connected." : message);
+		this.#end(deviceId, state, moment, isAway ? "The device is offline." : message);
 	}
 
 	hear(deviceId: string, event: DeviceEvent, moment: Moment): void {
@@ -79,12 +79,12 @@ export class Command implements Job<SentCommand> {
 	expire(moment: Moment): void {
 		for (const deviceId of this.#asked)
 			if (this.parts.ageOf(deviceId, moment) > confirmationMs(this.ask))
-				this.#end(deviceId, "failed", moment, unconfirmed(this.ask));
+				this.#end(deviceId, "failed", moment, unconfirmedReason(this.ask));
 	}
 
 	/** Cancels the command for devices that have not received it. */
 	cancel(moment: Moment): void {
-		const reason = "It was called off before the device was asked.";
+		const reason = "Canceled before it was sent to the device.";
 		for (const deviceId of this.parts.running)
 			if (!this.#asked.has(deviceId)) this.parts.set(deviceId, "cancelled", moment, reason);
 	}

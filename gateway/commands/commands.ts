@@ -1,7 +1,7 @@
 /** Sends a command to many devices, a few at a time, and reports the result of each. */
 
 import type { SentCommand } from "../api/command.js";
-import type { Ask } from "../api/commands.js";
+import type { ConfirmableCommand } from "../api/commands.js";
 import type { Targets } from "../api/targets.js";
 import type { Core } from "../extension.js";
 import { Jobs } from "../jobs/jobs.js";
@@ -43,8 +43,15 @@ export class Commands {
 		});
 	}
 
-	/** @returns its id @throws {HttpProblem} 409, 422 */
-	async begin(targets: Targets, ask: Ask, { by, onAsked, ...given }: Beginning): Promise<string> {
+	/**
+	 * @returns its id
+	 * @throws {RequestError} 409, 422
+	 */
+	async begin(
+		targets: Targets,
+		ask: ConfirmableCommand,
+		{ by, onAsked, ...given }: Beginning,
+	): Promise<string> {
 		const { id, devices } = { ...this.jobs.plan(targets), ...given };
 		const command = new Command({ id, ask, by: by ?? "", devices, moment: this.jobs.moment });
 		const added = this.jobs.add(command);
@@ -67,8 +74,8 @@ export class Commands {
 			const { rejection } = await this.#execute(deviceId, command.ask);
 			if (rejection) command.refuse(deviceId, rejection, this.jobs.moment);
 		} catch (error) {
-			log.error({ deviceId, err: error }, "a command could not be sent");
-			const message = "The command could not be sent; see the gateway's log.";
+			log.error({ deviceId, err: error }, "sending a command failed");
+			const message = "Sending the command failed. See the gateway's log.";
 			command.refuse(deviceId, { code: "invalid_command", message }, this.jobs.moment);
 		}
 		// Otherwise all devices of an offline fleet would be processed in this turn.
@@ -76,7 +83,7 @@ export class Commands {
 		this.#askMore(command);
 	}
 
-	#execute(targetId: string, ask: Ask): Promise<Outcome> {
+	#execute(targetId: string, ask: ConfirmableCommand): Promise<Outcome> {
 		const { execute } = this.#core;
 		if (ask.command === "boot_device") return execute({ type: "boot_device", targetId });
 		return execute({ type: "control_device", targetId, payload: ask });

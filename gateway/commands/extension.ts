@@ -9,22 +9,22 @@ import {
 	matches,
 } from "../../device/protocol/schema.js";
 import { requireAction } from "../access/access.js";
-import { askedCommand, asks, commandRoutes } from "../api/command.js";
-import type { Ask } from "../api/commands.js";
+import { commandRequest, commandRoutes, confirmableCommands } from "../api/command.js";
+import type { ConfirmableCommand } from "../api/commands.js";
 import { pick } from "../api/json.js";
 import { commandStates } from "../api/statuses.js";
 import type { Core, Extension } from "../extension.js";
 import { requireValid, setBody } from "../http/request-body.js";
 import { serve } from "../http/routes.js";
 import { jobsExtension } from "../jobs/extension.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import { commandJobs } from "../services/jobs.js";
 import { Commands } from "./commands.js";
 
 export function createCommands(core: Core): Extension {
 	const commands = new Commands(core);
 	const check = (asked: unknown) => {
-		const { targets, payload } = requireValid(askedCommand, pick(askedCommand, asked));
+		const { targets, payload } = requireValid(commandRequest, pick(commandRequest, asked));
 		commands.jobs.devicesOf(targets);
 		return { targets, payload: readAsk(payload) };
 	};
@@ -56,12 +56,13 @@ export function createCommands(core: Core): Extension {
 	return { ...extension, routes, services: [service] };
 }
 
-/** @throws {HttpProblem} 422 */
-function readAsk(payload: unknown): Ask {
+/** @throws {RequestError} 422 */
+function readAsk(payload: unknown): ConfirmableCommand {
 	const name = isRecord(payload) && typeof payload.command === "string" ? payload.command : "";
-	const schema = entryOf(asks, name);
-	if (!schema) throw new HttpProblem(422, `payload: command must be one of ${keysOf(asks).join(", ")}.`);
+	const schema = entryOf(confirmableCommands, name);
+	if (!schema)
+		throw new RequestError(422, `payload: command must be one of ${keysOf(confirmableCommands).join(", ")}.`);
 	const picked = pick(schema, payload);
 	if (matches(schema, picked)) return picked;
-	throw new HttpProblem(422, `payload: ${name}: ${describeProblem(findProblem(schema, picked))}.`);
+	throw new RequestError(422, `payload: ${name}: ${describeProblem(findProblem(schema, picked))}.`);
 }

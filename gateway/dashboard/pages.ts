@@ -1,7 +1,7 @@
 /** Serves the files of the page at `/` without login, as they contain no secrets. */
 
 import { type Request, type RequestHandler, type Response, Router } from "express";
-import { refuseMethod } from "../problem.js";
+import { rejectMethod } from "../problem.js";
 import type { Asset, Bundle } from "./bundle.js";
 
 export interface Pages {
@@ -24,7 +24,7 @@ export function createPages(makeBundle: () => Promise<Bundle>): Pages {
 		return bundle;
 	};
 	const router = Router();
-	router.route(["/", "/icon.svg", "/assets/:name"]).get(serveAsset(bundled)).all(refuseMethod("GET, HEAD"));
+	router.route(["/", "/icon.svg", "/assets/:name"]).get(serveAsset(bundled)).all(rejectMethod("GET, HEAD"));
 	return { router, loginPage: async () => (await bundled()).loginPage };
 }
 

@@ -4,14 +4,11 @@ import { hostname } from "node:os";
 import { isLoopback } from "../access/origin.js";
 import type { Core, Extension } from "../extension.js";
 import { deviceAddresses } from "../http/server.js";
-import { switched } from "../setting.js";
+import { onOffSetting } from "../setting.js";
 import { proofFor } from "./proof.js";
 import type { Responder } from "./responder.js";
 
-const mdns = switched(
-	"MDNS",
-	"`off`: devices do not find this gateway by themselves; see [Discovery](discovery/README.md)",
-);
+const mdns = onOffSetting("MDNS", "`off` disables mDNS; see [Discovery](discovery/README.md)");
 
 /** Limit for a DNS text of at most 255 bytes including its key. */
 const longestUrl = 200;
@@ -37,7 +34,8 @@ export function createDiscovery(core: Core): Extension {
 					return proofFor(question, address, tokens.of("device"));
 				},
 				monotonic,
-				onProblem: (error) => log.warn({ err: error }, "multicast DNS: devices cannot find this gateway"),
+				onProblem: (error) =>
+					log.warn({ err: error }, "multicast DNS failed, devices cannot discover this gateway"),
 			});
 		},
 		close: async () => responder?.close(),

@@ -5,7 +5,7 @@ import type { Access } from "../access/access.js";
 import { parseUrl } from "../access/origin.js";
 import { binaryRoutes } from "../api/firmware.js";
 import { sendFile } from "../http/file.js";
-import { type AnswerError, sendProblem, wrongMethod } from "../problem.js";
+import { methodNotAllowed, type SendError, sendProblem } from "../problem.js";
 import { type FirmwareRepository, uploadPath } from "./repository.js";
 
 /** @returns false if the path is not that of a binary */
@@ -20,11 +20,12 @@ const tokenAgeMs = 1000;
 export function createBinaries(
 	repository: FirmwareRepository,
 	access: Pick<Access, "check">,
-	answerError: AnswerError,
+	answerError: SendError,
 ): Binaries {
 	const answer = async (request: IncomingMessage, response: ServerResponse, { pathname, search }: Target) => {
 		const { method } = request;
-		if (method !== "GET" && method !== "HEAD") return sendProblem(response, wrongMethod(method, "GET, HEAD"));
+		if (method !== "GET" && method !== "HEAD")
+			return sendProblem(response, methodNotAllowed(method, "GET, HEAD"));
 		const { rejection } = await access.check(request, readers, tokenAgeMs);
 		if (rejection) return sendProblem(response, rejection);
 		sendFile(request, response, await repository.open(pathname, search));

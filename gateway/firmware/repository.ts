@@ -8,7 +8,7 @@ import { constants } from "node:fs";
 import { basename } from "node:path/posix";
 import type { Release, ReleaseFile, ReleaseImage } from "../api/firmware.js";
 import { forever, type ServedFile } from "../http/file.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import { type Disk, ifThere, stateOf } from "../storage/atomic-file.js";
 import type { Releases } from "./catalog.js";
 import { describeFit, ImageError, type ImageInfo, ImageParser } from "./image.js";
@@ -172,7 +172,7 @@ export class FirmwareRepository {
 	async #openUpload(): Promise<ServedFile> {
 		const { uploads, disk } = this.#options;
 		const upload = uploads.current;
-		if (!upload) throw new HttpProblem(404, "No firmware was uploaded yet; POST one to /ota/upload.");
+		if (!upload) throw new RequestError(404, "No firmware was uploaded yet; POST one to /ota/upload.");
 		const { filename, upload_time, sha256 } = upload;
 		const path = await uploads.path(upload);
 		const file = path === undefined ? undefined : await ifThere(disk.realpath(path));
@@ -180,7 +180,7 @@ export class FirmwareRepository {
 		if (!image) {
 			// Replaced meanwhile, and its file removed.
 			if (uploads.current !== upload) return this.#openUpload();
-			throw new HttpProblem(503, "The uploaded firmware is missing; upload it again.");
+			throw new RequestError(503, "The uploaded firmware is missing; upload it again.");
 		}
 		if (image.sha256 !== sha256) throw new Error("the uploaded firmware has been changed on disk");
 		const lastModified = new Date(upload_time).toUTCString();
@@ -194,7 +194,7 @@ export class FirmwareRepository {
 		const { releases } = await this.#options.catalog.read();
 		const image =
 			(await this.#openVersion(releases, path, { model, chip })) ?? (await this.#openNamed(releases, path));
-		if (!image) throw new HttpProblem(404, "The catalog names no such file; see /ota/catalog.");
+		if (!image) throw new RequestError(404, "The catalog names no such file; see /ota/catalog.");
 		const lastModified = image.modifiedAt.toUTCString();
 		return { content: image, filename: basename(path), lastModified, caching: forever };
 	}
@@ -231,7 +231,7 @@ export class FirmwareRepository {
 		if (image) return this.openImage(release, image);
 		const ways = release.images.map((each) => releaseAddress(release, each).replace(path, ""));
 		const what = images.length > 0 ? "has several images" : "has no such image";
-		throw new HttpProblem(
+		throw new RequestError(
 			404,
 			`Release ${release.version} ${what}; add one of ${ways.join(", ")} to its address.`,
 		);
@@ -249,7 +249,7 @@ export class FirmwareRepository {
 		if (file && !problem) return file;
 		const detail = `The file ${entry.path} ${problem}; make release ${version} again.`;
 		// The release may just be being written.
-		throw new HttpProblem(503, detail, { "Retry-After": "10" });
+		throw new RequestError(503, detail, { "Retry-After": "10" });
 	}
 
 	/** @throws {NodeJS.ErrnoException} ENOENT if the file is missing */

@@ -7,7 +7,7 @@ import { firmwareRoutes, type PastUpdate, type UploadStatus } from "../api/firmw
 import { setBody } from "../http/request-body.js";
 import { type Route, serve } from "../http/routes.js";
 import { mayTakeLong } from "../http/server.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import type { Releases } from "./catalog.js";
 import { receiveUpload, type UploadOptions } from "./upload.js";
 import type { Upload } from "./upload-store.js";
@@ -57,12 +57,12 @@ function uploadReceiver({ upload, uploadsByAddress, onUploaded }: FirmwareRoutes
 	const running: string[] = [];
 	return async (request: Request): Promise<Upload> => {
 		const rejection = uploadsByAddress.count(request);
-		if (rejection) throw new HttpProblem(rejection.status, rejection.detail, rejection.headers);
+		if (rejection) throw new RequestError(rejection.status, rejection.detail, rejection.headers);
 		const address = networkOf(remoteAddressOf(request));
 		const ofAddress = running.filter((each) => each === address).length;
 		const detail = `${ofAddress} uploads of yours and ${running.length} in all are running; try again when some have ended.`;
 		if (ofAddress >= uploadsOfOneAddress || running.length >= uploadsAtOnce)
-			throw new HttpProblem(429, detail, { "Retry-After": "5" });
+			throw new RequestError(429, detail, { "Retry-After": "5" });
 		running.push(address);
 		try {
 			mayTakeLong(request);

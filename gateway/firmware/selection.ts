@@ -4,7 +4,7 @@ import { compareBuild, parse, rcompare } from "semver";
 import { chips } from "../../device/protocol/messages.js";
 import { channelOf, latestOf } from "../api/channels.js";
 import type { Catalog, Release, ReleaseImage } from "../api/firmware.js";
-import { errorCode, HttpProblem } from "../problem.js";
+import { errorCode, RequestError } from "../problem.js";
 import type { Releases } from "./catalog.js";
 import { describeFit, type Fit, fits } from "./image.js";
 import type { UpdateRejection } from "./rejections.js";
@@ -141,7 +141,7 @@ export class Selection {
 		try {
 			await this.#options.repository.openImage(release, image);
 		} catch (error) {
-			if (error instanceof HttpProblem) return refuse("no_firmware", error.message);
+			if (error instanceof RequestError) return refuse("no_firmware", error.message);
 			throw error;
 		}
 		const { sha256, signature } = image;
@@ -162,7 +162,7 @@ export class Selection {
 			return { path, from, to };
 		} catch (error) {
 			const unreadable = `The file ${path} cannot be read (${errorCode(error)}).`;
-			const reason = error instanceof HttpProblem ? error.message : unreadable;
+			const reason = error instanceof RequestError ? error.message : unreadable;
 			const sentence = `${reason} Devices that run ${patch.from_version} get the whole image.`;
 			if (this.#problems.get(path) !== sentence) this.#options.onProblem(sentence);
 			this.#problems.set(path, sentence);

@@ -15,7 +15,7 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { parseJson } from "../api/json.js";
-import { AnsweredError, errorCode } from "../problem.js";
+import { errorCode, RejectedError } from "../problem.js";
 import type { BlobDraft, Blobs, CreateBlobs } from "../storage/blobs.js";
 import { Queue } from "../storage/queue.js";
 import { type CreateRecords, type Records, Superseded } from "../storage/records.js";
@@ -113,8 +113,8 @@ export class UploadStore {
 			return binary?.length === upload.size ? undefined : "is missing, or has been changed";
 		} catch (error) {
 			// It cannot be reached now.
-			if (error instanceof AnsweredError) return undefined;
-			// For example an unreadable sector: the gateway still starts, and the file stays.
+			if (error instanceof RejectedError) return undefined;
+			// Read errors, such as a bad sector, neither prevent the start nor delete the binary.
 			return `cannot be read: ${errorCode(error) ?? error}`;
 		}
 	}

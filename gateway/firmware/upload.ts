@@ -8,7 +8,7 @@ import type { Readable } from "node:stream";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
 import { signature as signatureForm } from "../../device/protocol/messages.js";
 import { matches } from "../../device/protocol/schema.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import { ImageError, ImageParser } from "./image.js";
 import { findSignatureProblem, type ReleaseKeys } from "./release-keys.js";
 import type { Upload, UploadStore } from "./upload-store.js";
@@ -55,10 +55,10 @@ export async function receiveUpload(request: IncomingMessage, options: UploadOpt
 			parser.write(chunk);
 			await written;
 		});
-		if (size === 0) throw new HttpProblem(400, "The file is empty.");
+		if (size === 0) throw new RequestError(400, "The file is empty.");
 		const { sha256, info } = parser.end();
 		const isImage = !(info instanceof ImageError);
-		if (checkImages && !isImage) throw new HttpProblem(422, info.message);
+		if (checkImages && !isImage) throw new RequestError(422, info.message);
 		const file = { filename: cleanFilename(filename), sha256: sha256.toString("hex") };
 		checkSignature(signature, isImage ? info.sha256 : file.sha256, releaseKeys);
 		const signed = { ...file, ...(signature !== undefined && { signature }) };
@@ -75,22 +75,22 @@ export async function receiveUpload(request: IncomingMessage, options: UploadOpt
 /** @param sha256 of what is signed, in hex @throws {RequestError} 422 */
 function checkSignature(signature: string | undefined, sha256: string, keys: ReleaseKeys): void {
 	if (signature !== undefined && !matches(signatureForm, signature))
-		throw new HttpProblem(422, "The signature is not 64 bytes in base64, as in the .sig file of a release.");
+		throw new RequestError(422, "The signature is not 64 bytes in base64, as in the .sig file of a release.");
 	const problem = findSignatureProblem(keys, sha256, signature);
 	const advice = `send the signature of npm run release, in the field "${signatureName}"`;
-	if (problem !== undefined) throw new HttpProblem(422, `The image ${problem}; ${advice}.`);
+	if (problem !== undefined) throw new RequestError(422, `The image ${problem}; ${advice}.`);
 }
 
 function openForm({ headers }: IncomingMessage, maxBytes: number): BusboyInstance {
 	const type = headers["content-type"] ?? "";
 	const advice = `Send the firmware as multipart/form-data, in a file field named "${fieldName}".`;
-	if (!/^multipart\/form-data *(;|$)/i.test(type)) throw new HttpProblem(415, advice);
+	if (!/^multipart\/form-data *(;|$)/i.test(type)) throw new RequestError(415, advice);
 	if (Number(headers["content-length"]) > maxBytes + formOverhead) throw tooLarge(maxBytes);
 	const limits = { fields: 32, fieldSize: 4096, parts: 64, headerPairs: 64, headerSize: 16_384 };
 	try {
 		return new Busboy({ headers: { "content-type": type }, limits });
 	} catch {
-		throw new HttpProblem(400, "The Content-Type names no boundary for the parts of the form.");
+		throw new RequestError(400, "The Content-Type names no boundary for the parts of the form.");
 	}
 }
 
@@ -115,8 +115,8 @@ function readForm(
 		for await (const chunk of stream) await take(chunk);
 	};
 	const read = new Promise<string>((resolve, reject) => {
-		const stalled = new HttpProblem(408, "The upload has stalled; send it again.");
-		const refuse = (detail: string) => reject(new HttpProblem(400, detail));
+		const stalled = new RequestError(408, "The upload has stalled; send it again.");
+		const refuse = (detail: string) => reject(new RequestError(400, detail));
 		let received: Promise<string> | undefined;
 		// The type omits that a part without a name may be a file, by its Content-Type.
 		form.on("file", (name, stream, filename: string | undefined) => {
@@ -172,7 +172,7 @@ export function cleanFilename(name: string): string {
 	return /^\.*$/.test(short) ? "firmware.bin" : short;
 }
 
-function tooLarge(maxBytes: number): HttpProblem {
+function tooLarge(maxBytes: number): RequestError {
 	const detail = `The firmware is larger than ${maxBytes} bytes, the most that is taken (MAX_UPLOAD).`;
-	return new HttpProblem(413, detail);
+	return new RequestError(413, detail);
 }

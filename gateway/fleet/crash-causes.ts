@@ -15,7 +15,7 @@ import {
 	oneOf,
 	string,
 } from "../../device/protocol/schema.js";
-import type { CauseMoment, CrashCause, CrashList, CrashVersion } from "../api/crash-causes.js";
+import type { CrashCause, CrashList, CrashOccurrence, CrashVersion } from "../api/crash-causes.js";
 import { time } from "../api/time.js";
 import type { Core } from "../extension.js";
 import type { Device } from "../sessions/device.js";
@@ -34,14 +34,14 @@ const devicesAtOnce = 500;
 
 const count = integer(0, Number.MAX_SAFE_INTEGER);
 const version = string(32);
-const moment = object({ version, at: time, deviceId: string(64) });
+const occurrence = object({ version, at: time, deviceId: string(64) });
 const storedCause = object({
 	kind: oneOf(...crashKinds),
 	message: string(512),
 	frames: list(string(1024), 3),
 	count,
-	first: moment,
-	last: moment,
+	first: occurrence,
+	last: occurrence,
 	versions: list(object({ version, count }), ofOneAtMost),
 	seen: boolean(),
 });
@@ -76,7 +76,7 @@ export class CrashCauses {
 		this.#causes = new Tallies({
 			core,
 			name: "crash-causes",
-			what: "causes of crashes",
+			what: "crash causes",
 			parse: (value) => (matches(storedCause, value) ? value : undefined),
 			merge: mergeCauses,
 			most: causesAtMost,
@@ -89,7 +89,7 @@ export class CrashCauses {
 		this.#versions = new Tallies({
 			core,
 			name: "crash-versions",
-			what: "counts of crashes by version",
+			what: "crash counts by version",
 			parse: (value) => (matches(storedVersion, value) ? value : undefined),
 			merge: (one, other) => ({
 				version: one.version,
@@ -120,9 +120,18 @@ export class CrashCauses {
 		const { id, message, frames } = signatureOf(crash);
 		const { kind, firmware_version: version } = crash;
 		const at = this.#options.core.now();
-		const moment = { version, at, deviceId };
+		const occurrence = { version, at, deviceId };
 		const versions = [{ version, count: 1 }];
-		const cause = { kind, message, frames, count: 1, first: moment, last: moment, versions, seen: false };
+		const cause = {
+			kind,
+			message,
+			frames,
+			count: 1,
+			first: occurrence,
+			last: occurrence,
+			versions,
+			seen: false,
+		};
 		this.#causes.add(id, cause);
 		if (version) this.#versions.add(keyOf(version), { version, count: 1, lastAt: at });
 		await this.#write();
@@ -148,7 +157,7 @@ export class CrashCauses {
 
 	/** Lists causes and versions, yielding to the event loop if there are many devices. */
 	async list(): Promise<CrashList> {
-		const { devices, devicesOf, dropped } = await this.#survey();
+		const { devices, devicesOf, dropped } = await this.#countDevices();
 		const causes = [...this.#causes.known].map(
 			([id, { kind, message, frames, seen, ...cause }]): CrashCause => {
 				const { deviceCount, samples } = devices.get(id) ?? { deviceCount: 0, samples: [] };
@@ -177,8 +186,8 @@ export class CrashCauses {
 	}
 
 	/** Counts devices and samples of the stored crashes. */
-	async #survey() {
-		/** By cause. */
+	async #countDevices() {
+		/** Devices and samples by cause. */
 		const devices = new Map<string, { deviceCount: number; samples: readonly Sample[] }>();
 		/** Number of devices by version. */
 		const devicesOf = new Map<string, number>();
@@ -231,6 +240,6 @@ function keyOf(version: string): string {
 	return createHash("sha256").update(version).digest("hex").slice(0, 16);
 }
 
-function shown({ version, at }: { readonly version: string; readonly at: number }): CauseMoment {
+function shown({ version, at }: { readonly version: string; readonly at: number }): CrashOccurrence {
 	return { version: version || null, at: isoTime(at) };
 }

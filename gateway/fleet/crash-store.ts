@@ -74,8 +74,8 @@ export interface CrashStoreOptions {
 	readonly now: () => number;
 	/** Called after a new crash was written. */
 	readonly onStored: (device: Device, crash: Crash) => void;
-	/** Another process has stored one. */
-	readonly onTaken: (device: Device) => void;
+	/** Called after another process has stored a crash. */
+	readonly onRecord: (device: Device) => void;
 }
 
 export class CrashStore {
@@ -98,7 +98,7 @@ export class CrashStore {
 			// A crash may arrive from another gateway before its device.
 			if (device && !device.describeMore && this.#heads.has(device.deviceId)) this.#show(device);
 		},
-		onNamed: ({ session }) => this.ask(session),
+		onNamed: ({ session }) => this.requestCrash(session),
 		onUplink: (session, uplink) => {
 			if (uplink.type === "crash_report") void this.onReport(session, uplink);
 		},
@@ -132,15 +132,19 @@ export class CrashStore {
 	 * @param crashes undefined: they were removed
 	 * @param device undefined: it is unknown
 	 */
-	take(deviceId: string, crashes: readonly StoredCrash[] | undefined, device: Device | undefined): void {
+	applyRecord(
+		deviceId: string,
+		crashes: readonly StoredCrash[] | undefined,
+		device: Device | undefined,
+	): void {
 		const before = this.#heads.get(deviceId)?.at(-1)?.id;
 		this.#set(deviceId, crashes);
 		if (device) this.#show(device);
-		if (device && crashes && crashes.at(-1)?.id !== before) this.#options.onTaken(device);
+		if (device && crashes && crashes.at(-1)?.id !== before) this.#options.onRecord(device);
 	}
 
-	/** Asks a device for its last crash, if it can report one. */
-	ask(session: Session): void {
+	/** Requests the last crash of a device that can report one. */
+	requestCrash(session: Session): void {
 		if (!session.handshake.features.includes("crash")) return;
 		this.#asked.add(session);
 		session.send(JSON.stringify({ command: "query_crash" }));

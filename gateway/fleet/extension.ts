@@ -2,10 +2,10 @@
 
 import type { Core, Extension } from "../extension.js";
 import { deviceHistory, latestCrash } from "../services/devices.js";
-import { Attentions, type Seen, seenFile } from "./attention.js";
 import { CrashCauses } from "./crash-causes.js";
 import { CrashStore, crashCounter, crashesFile, type StoredCrash } from "./crash-store.js";
 import { Histories } from "./history.js";
+import { Issues, type SeenMarks, seenFile } from "./issues.js";
 import { Labels } from "./labels.js";
 import { fleetLimits } from "./limits.js";
 import { Lists } from "./lists.js";
@@ -22,7 +22,7 @@ export function createFleet(given: Core): Extension {
 		name: "crashes",
 		onProblem: (problem) => log.warn({ problem }, "crashes"),
 		...crashesFile,
-		onRecord: (deviceId, stored) => crashes.take(deviceId, stored, sessions.devices.get(deviceId)),
+		onRecord: (deviceId, stored) => crashes.applyRecord(deviceId, stored, sessions.devices.get(deviceId)),
 	});
 	const crashes: CrashStore = new CrashStore({
 		records: crashRecords,
@@ -33,9 +33,11 @@ export function createFleet(given: Core): Extension {
 			countCrash(kind, version);
 			sessions.announce(device.session, "crash");
 			core.emit({ type: "crash", device, crash });
-			causes.add(device, crash).catch((error: unknown) => log.error({ err: error }, "causes of crashes"));
+			causes
+				.add(device, crash)
+				.catch((error: unknown) => log.error({ err: error }, "crash causes: adding a crash failed"));
 		},
-		onTaken: ({ session }) => sessions.announce(session, "crash"),
+		onRecord: ({ session }) => sessions.announce(session, "crash"),
 	});
 	const causes: CrashCauses = new CrashCauses({
 		core,
@@ -50,21 +52,21 @@ export function createFleet(given: Core): Extension {
 	const histories = new Histories(core);
 	const lists: Lists = new Lists(core);
 	const refusals = new Rejections(now, () => lists.changed("refusals"));
-	const seenRecords = records<Seen>({
+	const seenRecords = records<SeenMarks>({
 		name: "seen",
-		onProblem: (problem) => log.warn({ problem }, "what was seen"),
+		onProblem: (problem) => log.warn({ problem }, "seen marks"),
 		...seenFile,
-		onRecord: (deviceId, seen) => attentions.take(deviceId, seen),
+		onRecord: (deviceId, seen) => issues.applyRecord(deviceId, seen),
 	});
-	const attentions: Attentions = new Attentions({ core, crashes, records: seenRecords });
-	const subscriptions = new Subscriptions(core, attentions);
+	const issues: Issues = new Issues({ core, crashes, records: seenRecords });
+	const subscriptions = new Subscriptions(core, issues);
 	return {
-		routes: createFleetRoutes({ core, crashes, causes, labels, refusals, histories, attentions }),
+		routes: createFleetRoutes({ core, crashes, causes, labels, refusals, histories, issues }),
 		sessions: [
 			labels.sessions,
 			crashes.sessions,
-			// Before the summary.
-			attentions.sessions,
+			// Updated before the summary, which contains the issues.
+			issues.sessions,
 			histories.sessions,
 			subscriptions.sessions,
 			lists.sessions,
@@ -73,7 +75,7 @@ export function createFleet(given: Core): Extension {
 		onEvent: (event) => {
 			if (event.type !== "schedule_failed") return;
 			const { name, reason } = event;
-			const remoteAddress = name ?? "Schedule without a name";
+			const remoteAddress = name ?? "Unnamed schedule";
 			refusals.add({ what: "schedule", deviceId: undefined, remoteAddress, reason });
 		},
 		onReplaced: (from, by) => labels.move(from, by),
@@ -98,7 +100,7 @@ export function createFleet(given: Core): Extension {
 			await labels.open();
 			await crashes.open(sessions.devices);
 			await causes.open();
-			await attentions.open();
+			await issues.open();
 			await lists.open();
 		},
 		close: async () => {
@@ -107,7 +109,7 @@ export function createFleet(given: Core): Extension {
 			await labels.close();
 			await crashes.close();
 			await causes.close();
-			await attentions.close();
+			await issues.close();
 		},
 	};
 }

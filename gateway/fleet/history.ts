@@ -6,7 +6,7 @@
 import type { StateReport } from "../../device/protocol/messages.js";
 import type { Past } from "../api/device.js";
 import type { Core } from "../extension.js";
-import type { Question } from "../peers.js";
+import type { PeerQuery } from "../peers.js";
 import type { Device } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { isoTime } from "../sessions/view.js";
@@ -33,11 +33,11 @@ const partCount = 8;
 export class Histories {
 	readonly #core: Pick<Core, "sessions" | "peers" | "now" | "monotonic">;
 	readonly #histories = new Map<Device, History>();
-	readonly #question: Question;
+	readonly #question: PeerQuery;
 
 	constructor(core: Pick<Core, "sessions" | "peers" | "now" | "monotonic">) {
 		this.#core = core;
-		this.#question = core.peers.question("history", (deviceId) => {
+		this.#question = core.peers.defineQuery("history", (deviceId) => {
 			const device = core.sessions.devices.get(deviceId);
 			return device ? this.#textOf(device) : "";
 		});
@@ -52,7 +52,7 @@ export class Histories {
 
 	/** Returns the history as JSON, without `marks`. */
 	async of(device: Device): Promise<string> {
-		return (await this.#question.ask(device, device.deviceId)) || this.#textOf(device);
+		return (await this.#question.send(device, device.deviceId)) || this.#textOf(device);
 	}
 
 	#add(device: Device, report: StateReport): void {

@@ -30,7 +30,7 @@ export class Labels {
 		this.#records = records<Label>({
 			...labelRecord,
 			name: "labels",
-			onProblem: (problem) => log.warn({ problem }, "names of devices"),
+			onProblem: (problem) => log.warn({ problem }, "device labels"),
 			onRecord: (deviceId, given = noLabel) => {
 				this.#labels.set(deviceId, given);
 				this.#show(sessions.devices.get(deviceId));
@@ -90,7 +90,7 @@ export class Labels {
 		this.#labels.set(to, given);
 		this.#show(this.#sessions.devices.get(to));
 		if ((await this.#records.save(to, given)) && (await this.forget({ deviceId: from }))) return;
-		throw new Error(`the label of ${from} could not be written for ${to}`);
+		throw new Error(`writing the label of ${from} for ${to} failed`);
 	}
 
 	/** @returns whether its record is removed */

@@ -19,7 +19,7 @@ export class Lists {
 	readonly #updates = new WeakMap<Device, string>();
 	#offered: readonly unknown[] = [];
 	#announcing: NodeJS.Timeout | undefined;
-	#looking: NodeJS.Timeout | undefined;
+	#polling: NodeJS.Timeout | undefined;
 
 	readonly sessions: SessionListener = {
 		onChanged: ({ device }, reason) => {
@@ -36,12 +36,12 @@ export class Lists {
 	}
 
 	async open(): Promise<void> {
-		this.#offered = await this.#offer();
-		this.#looking = setInterval(() => void this.#look(), this.#core.limits.listPauseMs).unref();
+		this.#offered = await this.#readOffered();
+		this.#polling = setInterval(() => void this.#pollCatalog(), this.#core.limits.listPauseMs).unref();
 	}
 
 	close(): void {
-		clearInterval(this.#looking);
+		clearInterval(this.#polling);
 		clearTimeout(this.#announcing);
 	}
 
@@ -56,14 +56,14 @@ export class Lists {
 		}, limits.listPauseMs).unref();
 	}
 
-	async #look(): Promise<void> {
+	async #pollCatalog(): Promise<void> {
 		const before = this.#offered;
-		this.#offered = await this.#offer();
+		this.#offered = await this.#readOffered();
 		if (this.#offered.some((each, index) => each !== before[index])) this.changed("firmware");
 	}
 
-	/** Other objects once it has changed. */
-	async #offer(): Promise<readonly unknown[]> {
+	/** Returns the catalog and uploads, as different objects after a change. */
+	async #readOffered(): Promise<readonly unknown[]> {
 		const { catalog, uploads } = this.#core.firmware;
 		return [await catalog.read(), uploads.current];
 	}

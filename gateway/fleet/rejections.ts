@@ -3,8 +3,8 @@
 import { createHash } from "node:crypto";
 import type { Rejection } from "../sessions/sessions.js";
 
-export interface Counted extends Rejection {
-	/** The same for the same rejection. */
+export interface CountedRejection extends Rejection {
+	/** Equal for repetitions of a rejection. */
 	readonly id: string;
 	count: number;
 	/** Milliseconds since 1970. */
@@ -20,8 +20,8 @@ const ofAddressAtMost = 20;
 
 export class Rejections {
 	readonly #now: () => number;
-	/** The latest last. */
-	readonly #kept = new Map<string, Counted>();
+	/** Rejections by key, latest last. */
+	readonly #kept = new Map<string, CountedRejection>();
 
 	readonly #onChanged: () => void;
 
@@ -63,8 +63,8 @@ export class Rejections {
 		this.#onChanged();
 	}
 
-	/** The latest first. */
-	list(): readonly Readonly<Counted>[] {
+	/** Returns all rejections, latest first. */
+	list(): readonly Readonly<CountedRejection>[] {
 		return [...this.#kept.values()].reverse();
 	}
 }

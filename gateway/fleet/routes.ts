@@ -1,6 +1,5 @@
 /** Serves `/api/devices` (list, details, labels, removal), `/api/crashes`, and recent rejections at `/api/refusals`. */
 
-import { attentionRoutes } from "../api/attention.js";
 import { crashRoutes } from "../api/crash-causes.js";
 import {
 	type DeviceHistory,
@@ -10,22 +9,23 @@ import {
 	type PastCrash,
 	type PastMark,
 } from "../api/device.js";
+import { issueRoutes } from "../api/issues.js";
 import { isAhead } from "../api/time.js";
 import type { UpdateJob } from "../firmware/update-job.js";
 import { sendList } from "../http/list.js";
 import { type Route, serve, streamed } from "../http/routes.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import { boardReplacements } from "../services/devices.js";
 import type { Device } from "../sessions/device.js";
 import { deviceHead, isoTime, textWithState } from "../sessions/view.js";
 import type { Storage } from "../storage/records.js";
-import type { Attentions } from "./attention.js";
 import type { CrashCauses } from "./crash-causes.js";
 import type { CrashHead, CrashStore, StoredCrash } from "./crash-store.js";
 import { type Histories, historyMs } from "./history.js";
+import type { Issues } from "./issues.js";
 import type { Labels } from "./labels.js";
 import type { FleetCore } from "./limits.js";
-import type { Counted, Rejections } from "./rejections.js";
+import type { CountedRejection, Rejections } from "./rejections.js";
 
 export interface FleetRoutesOptions {
 	readonly core: FleetCore;
@@ -33,7 +33,7 @@ export interface FleetRoutesOptions {
 	readonly causes: Pick<CrashCauses, "list" | "see">;
 	readonly labels: Labels;
 	readonly refusals: Pick<Rejections, "list" | "see">;
-	readonly attentions: Pick<Attentions, "of" | "see">;
+	readonly issues: Pick<Issues, "of" | "see">;
 	readonly histories: Pick<Histories, "of">;
 }
 
@@ -42,16 +42,16 @@ const forgottenAtOnce = 16;
 const dayMs = 24 * 60 * 60 * 1000;
 
 export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[] {
-	const { core, crashes, causes, labels, refusals, attentions, histories } = options;
+	const { core, crashes, causes, labels, refusals, issues, histories } = options;
 	const { sessions, monitors, storage, now, monotonic, limits, deviceStore, firmware } = core;
 
-	const headOf = (device: Device) => ({ ...deviceHead(device), ...attentions.of(device) });
+	const headOf = (device: Device) => ({ ...deviceHead(device), ...issues.of(device) });
 
 	/** @throws {RequestError} 404 */
 	const known = ({ deviceId }: { readonly deviceId: string }): Device => {
 		const device = sessions.devices.get(deviceId);
 		if (device) return device;
-		throw new HttpProblem(404, `No device is called ${deviceId}; see /api/devices.`);
+		throw new RequestError(404, `Device ${deviceId} not found. GET /api/devices lists all.`);
 	};
 
 	const erase = async (device: Device): Promise<boolean> => {
@@ -95,7 +95,7 @@ export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[]
 		},
 		"GET /api/devices/:deviceId": async ({ params, response }) => {
 			const device = known(params);
-			await core.peers.gather([device.deviceId]);
+			await core.peers.fetchReports([device.deviceId]);
 			const before = core.services.get(boardReplacements)?.before(device.deviceId);
 			const history = await historyOf(device, core, crashes);
 			const details = { ...headOf(device), ...history, ...(before && { before }) };
@@ -112,15 +112,12 @@ export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[]
 			const { deviceId } = device;
 			const isGone = !device.session.connected && (await erase(device));
 			if (!isGone && !device.session.connected)
-				throw new HttpProblem(
+				throw new RequestError(
 					storage.status,
-					`${deviceId} could not be removed from ${storage.place} and stays; the log says why.`,
+					`Removing ${deviceId} from ${storage.place} failed. The log has the reason.`,
 				);
 			if (!sessions.forget(device))
-				throw new HttpProblem(
-					409,
-					`${deviceId} is connected and would be added again at once; delete it while it is away.`,
-				);
+				throw new RequestError(409, `${deviceId} is connected. Remove it while it is offline.`);
 			monitors.announceAll();
 		},
 		"GET /api/devices/:deviceId/history": async ({ params, response }) => {
@@ -139,11 +136,11 @@ export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[]
 	return [
 		...devices,
 		...serve(crashRoutes, { "GET /api/crashes": () => causes.list() }),
-		...serve(attentionRoutes, {
+		...serve(issueRoutes, {
 			"POST /api/attention/seen": async ({ body: { items } }) => {
 				for (const { kind, id, since } of items)
 					if (kind === "refused") refusals.see(id, since ? Date.parse(since) : 0);
-				const kept = await Promise.all([attentions.see(items), causes.see(items)]);
+				const kept = await Promise.all([issues.see(items), causes.see(items)]);
 				if (kept.includes(false)) throw notWritten(storage);
 			},
 		}),
@@ -167,7 +164,7 @@ export async function historyOf(
 }
 
 function describeRejection(
-	{ deviceId, firstAt, lastAt, ...rest }: Counted,
+	{ deviceId, firstAt, lastAt, ...rest }: CountedRejection,
 	core: FleetCore,
 ): ListedRejection {
 	const times = { firstAt: isoTime(firstAt), lastAt: isoTime(lastAt) };
@@ -175,10 +172,10 @@ function describeRejection(
 	return { ...rest, ...times, deviceId: deviceId ?? null, ...(replacedBy && { replacedBy }) };
 }
 
-function notWritten({ place, status }: Storage): HttpProblem {
-	return new HttpProblem(
+function notWritten({ place, status }: Storage): RequestError {
+	return new RequestError(
 		status,
-		`This could not be written to ${place} yet: it is tried again every second; the log says why.`,
+		`Writing to ${place} failed. It is retried every second. The log has the reason.`,
 	);
 }
 

@@ -12,7 +12,7 @@ import { statusUpdateText } from "../sessions/view.js";
 import type { Monitor } from "../sockets/monitor.js";
 import { messageKind, type Outcome, refuse } from "../sockets/monitor-commands.js";
 import { textFrame } from "../sockets/text-frame.js";
-import type { Attentions } from "./attention.js";
+import type { Issues } from "./issues.js";
 import type { FleetCore } from "./limits.js";
 import { subscribe } from "./messages.js";
 import { Summary, shortText, summaryText } from "./summary.js";
@@ -22,15 +22,15 @@ type TextOf = typeof summaryText;
 
 export class Subscriptions {
 	readonly #core: FleetCore;
-	readonly #attentions: Pick<Attentions, "of">;
-	/** By form, while a monitor has it: otherwise it costs nothing. */
+	readonly #issues: Pick<Issues, "of">;
+	/** Summaries by format, while any monitor subscribes to them. */
 	readonly #summaries = new Map<TextOf, Summary>();
 	/** Rate limiter of whole summaries per monitor. */
 	readonly #rates = new WeakMap<Monitor, TokenBucket>();
 
-	constructor(core: FleetCore, attentions: Pick<Attentions, "of">) {
+	constructor(core: FleetCore, issues: Pick<Issues, "of">) {
 		this.#core = core;
-		this.#attentions = attentions;
+		this.#issues = issues;
 	}
 
 	/** Executes the message `subscribe`. */
@@ -65,7 +65,10 @@ export class Subscriptions {
 		const previous = monitor.devices;
 		const isOther = previous === undefined || summary !== (monitor.summary !== undefined);
 		if (isOther && summary && !this.#mayHaveSummary(monitor))
-			return refuse("rate_limited", `switch the summary on at most ${limits.summariesASecond} time a second`);
+			return refuse(
+				"rate_limited",
+				`summary limited to ${limits.summariesASecond} a second; try again later`,
+			);
 		monitor.devices = new Set(devices);
 		if (isOther && summary) this.#sendSummary(monitor, summaryText);
 		else if (isOther) {
@@ -76,7 +79,7 @@ export class Subscriptions {
 		monitors.changed();
 		if (isOther && summary) this.#sendNameless(monitor);
 		const added = [...monitor.devices].filter((id) => isOther || !previous.has(id));
-		await this.#core.peers.gather(added);
+		await this.#core.peers.fetchReports(added);
 		for (const id of added) {
 			const session = sessions.devices.get(id)?.session;
 			if (session && monitor.devices.has(id)) this.#sendChange(monitor, session, "identified");
@@ -115,7 +118,7 @@ export class Subscriptions {
 		const { sessions, monitors, now, limits } = this.#core;
 		const summary: Summary = new Summary({
 			devices: sessions.devices,
-			textOf: (device) => form(device, this.#attentions),
+			textOf: (device) => form(device, this.#issues),
 			now,
 			pauseMs: limits.summaryPauseMs,
 			isNeeded: () => {

@@ -8,7 +8,7 @@ import type { FrameOf } from "../api/frames.js";
 import { noUpdate } from "../api/update.js";
 import type { Device } from "../sessions/device.js";
 import { deviceHead, frameCharacters, isoTime, textWith } from "../sessions/view.js";
-import type { Attentions } from "./attention.js";
+import type { Issues } from "./issues.js";
 
 /** Size of a snapshot's first frame: one page of rows. The later ones each are a step of the progress. */
 const firstFrameCharacters = 16 * 1024;
@@ -16,14 +16,14 @@ const laterFrameCharacters = 64 * 1024;
 
 type Head = Omit<FrameOf<"summary">, "devices">;
 
-/** Fields of `GET /api/devices`, except those that change with each report. */
-export function summaryText(device: Device, attentions: Pick<Attentions, "of">): string {
+/** Formats a device as in `GET /api/devices`, without values that change with each report. */
+export function summaryText(device: Device, issues: Pick<Issues, "of">): string {
 	const lastSeenAt = device.session.connected ? undefined : isoTime(device.session.lastSeenAt);
-	return JSON.stringify({ ...deviceHead(device), lastSeenAt, ...attentions.of(device) });
+	return JSON.stringify({ ...deviceHead(device), lastSeenAt, ...issues.of(device) });
 }
 
-/** Short form of `summaryText`, without fields that lists do not show and that compress badly: ids and times. */
-export function shortText(device: Device, attentions: Pick<Attentions, "of">): string {
+/** Formats a device like `summaryText`, without ids and times, which lists do not show and which compress badly. */
+export function shortText(device: Device, issues: Pick<Issues, "of">): string {
 	const { connected, lastSeenAt, handshake } = device.session;
 	const { sessionId, connectedAt: _, firstSeenAt: __, metadata, ...head } = deviceHead(device);
 	return JSON.stringify({
@@ -32,7 +32,7 @@ export function shortText(device: Device, attentions: Pick<Attentions, "of">): s
 		sessionId: handshake.deviceId === undefined ? sessionId : undefined,
 		metadata: metadata === noUpdate ? undefined : metadata,
 		lastSeenAt: connected ? undefined : isoTime(lastSeenAt),
-		...attentions.of(device),
+		...issues.of(device),
 	});
 }
 

@@ -76,7 +76,7 @@ export class Tallies<T> {
 				for (const id of [...this.#added.keys()]) while (!(await this.#writeOne(id)));
 				return true;
 			} catch (error) {
-				core.log.warn({ err: error }, `${what}: not written yet`);
+				core.log.warn({ err: error }, `${what}: writing failed, retrying later`);
 				return false;
 			}
 		});

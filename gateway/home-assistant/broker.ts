@@ -141,7 +141,7 @@ export class Broker {
 	#report(problem: string): void {
 		const { core, mqtt } = this.#options;
 		if (problem !== this.#problem)
-			core.log.warn({ broker: mqtt.url, problem }, "MQTT: tried again until connected");
+			core.log.warn({ broker: mqtt.url, problem }, "MQTT: not connected, retrying");
 		this.#problem = problem;
 	}
 
@@ -156,7 +156,10 @@ export class Broker {
 			const key = `${what} ${topic}`;
 			if (!this.#refused.has(key)) {
 				const { core, mqtt } = this.#options;
-				core.log.warn({ broker: mqtt.url, what, topic, problem }, "MQTT: refused; allow it at the broker");
+				core.log.warn(
+					{ broker: mqtt.url, what, topic, problem },
+					"MQTT: rejected by the broker. Allow it in its access control.",
+				);
 			}
 			this.#refused.add(key);
 			return false;

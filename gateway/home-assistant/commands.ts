@@ -6,12 +6,12 @@
 import { chimes, lightEffects } from "../../device/protocol/messages.js";
 import { entryOf, isRecord } from "../../device/protocol/schema.js";
 import { TokenBucket } from "../access/rates.js";
-import { type AskedAnnouncement, longestSeconds } from "../api/announcement.js";
+import { type AnnouncementRequest, maxSoundSeconds } from "../api/announcement.js";
 import { usualQuietHours } from "../api/client/times.js";
 import { parseJson, pick } from "../api/json.js";
-import { askedQuietHours } from "../api/quiet-hours.js";
+import { quietHoursRequest } from "../api/quiet-hours.js";
 import type { Core } from "../extension.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import { announcementJobs } from "../services/jobs.js";
 import { quietHours } from "../services/quiet-hours.js";
 import type { Device } from "../sessions/device.js";
@@ -22,7 +22,7 @@ import { type Facts, noEffect, wholeBrightness } from "./entities.js";
 type Ask =
 	| { readonly type: "control_device"; readonly payload: Readonly<Record<string, unknown>> }
 	| { readonly type: "trigger_ota"; readonly version: string }
-	| (Pick<AskedAnnouncement, "sound" | "text" | "volume" | "priority"> & { readonly seconds?: number })
+	| (Pick<AnnouncementRequest, "sound" | "text" | "volume" | "priority"> & { readonly seconds?: number })
 	| { readonly quietHours: unknown }
 	| Rejected;
 
@@ -154,10 +154,7 @@ export class EntityCommands {
 		const { deviceId } = device;
 		const queue = new CommandQueue(monotonic, (count) => {
 			metrics.refusedCommands.inc({ code: "rate_limited" }, count);
-			log.warn(
-				{ deviceId, count },
-				"Home Assistant: commands were replaced by newer ones, as they came too fast",
-			);
+			log.warn({ deviceId, count }, "Home Assistant: rate limit exceeded, commands replaced by newer ones");
 		});
 		this.#queues.set(device, queue);
 		return queue;
@@ -169,7 +166,7 @@ export class EntityCommands {
 		if (outcome.rejection) {
 			const { code, message: problem } = outcome.rejection;
 			metrics.refusedCommands.inc({ code });
-			log.warn({ deviceId, entity, code, problem }, "Home Assistant: command refused");
+			log.warn({ deviceId, entity, code, problem }, "Home Assistant: command rejected");
 			return;
 		}
 		metrics.commands.inc({ type: outcome.command });
@@ -221,7 +218,7 @@ async function attempt(work: () => Promise<unknown>): Promise<Outcome> {
 		await work();
 		return { command: "control_device" };
 	} catch (error) {
-		if (!(error instanceof HttpProblem)) throw error;
+		if (!(error instanceof RequestError)) throw error;
 		return refuse("invalid_command", error.rejection.detail);
 	}
 }
@@ -230,7 +227,7 @@ async function attempt(work: () => Promise<unknown>): Promise<Outcome> {
 function quietHoursOf({ device, quietHours }: Facts, change: object): Ask {
 	const known = { on: false, ...usualQuietHours, ...quietHours?.of(device) };
 	const asked = { ...known, ...change, targets: { device: device.deviceId } };
-	return { quietHours: pick(askedQuietHours, asked) };
+	return { quietHours: pick(quietHoursRequest, asked) };
 }
 
 function control(command: string, value?: unknown) {
@@ -255,8 +252,8 @@ function commandSiren(text: string, { tones }: Facts): Ask {
 	const sound = typeof tone === "string" ? tones.get(tone) : undefined;
 	// Chimes are short and play at the device's volume, so other options are ignored.
 	if (sound === undefined) return control("play_audio", tone);
-	const seconds = Math.max(1, Math.round(Number(duration ?? longestSeconds)));
+	const seconds = Math.max(1, Math.round(Number(duration ?? maxSoundSeconds)));
 	if (Number.isNaN(seconds)) return refuse("invalid_command", "duration must be a number of seconds");
 	const volume = level !== undefined && { volume: Math.round(Number(level) * 100) };
-	return { sound, ...volume, ...(seconds < longestSeconds && { seconds }) };
+	return { sound, ...volume, ...(seconds < maxSoundSeconds && { seconds }) };
 }

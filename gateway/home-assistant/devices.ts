@@ -28,8 +28,8 @@ import {
 } from "./discovery.js";
 import { type Facts, stateOf } from "./entities.js";
 
-interface Own {
-	/** By topic, digests of what the broker has. */
+interface PublishedDevice {
+	/** Digests of the messages at the broker, by topic. */
 	readonly published: Map<string, string>;
 	/** Latest brightness above 0, in percent. */
 	brightness: number;
@@ -55,9 +55,9 @@ export interface DevicesOptions {
 
 export class Devices {
 	readonly #options: DevicesOptions;
-	/** State of the devices that this gateway publishes. */
-	readonly #own = new WeakMap<Device, Own>();
-	/** Devices that another gateway publishes, which shares no more than the broker with this one. */
+	/** Devices published by this gateway. */
+	readonly #own = new WeakMap<Device, PublishedDevice>();
+	/** Devices published by a gateway that shares only the broker. */
 	readonly #left = new WeakSet<Device>();
 	/** Publishes one device at a time, with its state at that time. */
 	readonly #queue = new Queue();
@@ -213,7 +213,7 @@ export class Devices {
 		else publish();
 	}
 
-	#adopt(device: Device): Own | undefined {
+	#adopt(device: Device): PublishedDevice | undefined {
 		const { deviceId, session } = device;
 		const isForgotten = this.#options.core.sessions.devices.get(deviceId) !== device;
 		if (isForgotten || isAtAnotherGateway(device) || this.#left.has(device)) return undefined;
@@ -229,7 +229,7 @@ export class Devices {
 		return own;
 	}
 
-	async #publish(device: Device, own: Own): Promise<void> {
+	async #publish(device: Device, own: PublishedDevice): Promise<void> {
 		const { core, broker, prefix, gateway } = this.#options;
 		const { base } = gateway;
 		const { deviceId, session, state } = device;
@@ -271,7 +271,7 @@ export class Devices {
 	 * @param own skips a message that the broker has
 	 * @returns whether it was published
 	 */
-	async #retain(topic: string, text: string, own?: Own): Promise<boolean> {
+	async #retain(topic: string, text: string, own?: PublishedDevice): Promise<boolean> {
 		const digest = createHash("sha1").update(text).digest("base64");
 		if (own?.published.get(topic) === digest) return false;
 		own?.published.set(topic, digest);

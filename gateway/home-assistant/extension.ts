@@ -3,7 +3,7 @@
 import { hostname } from "node:os";
 import { trimmed } from "../access/origin.js";
 import type { GatewayEvent } from "../events.js";
-import type { Core, Extension, Joined } from "../extension.js";
+import type { Core, Extension, LoadedExtensions } from "../extension.js";
 import { Broker } from "./broker.js";
 import { EntityCommands } from "./commands.js";
 import { Devices } from "./devices.js";
@@ -14,8 +14,14 @@ import { type MqttSettings, mqtt } from "./settings.js";
 
 const refreshMs = 2_000;
 
-/** The last: at its opening the devices of all gateways are known. @throws {TypeError} without MQTT_URL */
-export function withHomeAssistant(joined: Joined, given = mqtt.read(joined.environment ?? {})): Joined {
+/**
+ * Must be the last extension, opened when the devices of all gateways are known.
+ * @throws {TypeError} without MQTT_URL
+ */
+export function withHomeAssistant(
+	joined: LoadedExtensions,
+	given = mqtt.read(joined.environment ?? {}),
+): LoadedExtensions {
 	if (!given) throw new TypeError("MQTT_URL is not set.");
 	return { ...joined, extensions: [...joined.extensions, (core) => createHomeAssistant(core, given)] };
 }

@@ -1,5 +1,12 @@
 import { StartError } from "../problem.js";
-import { contentOf, given, refuseWithout, type Setting, serverUrl, trimmed } from "../setting.js";
+import {
+	readFileOf,
+	readUnquoted,
+	readVariable,
+	rejectWithout,
+	type Setting,
+	serverUrl,
+} from "../setting.js";
 
 export interface MqttSettings {
 	/** URL without credentials. */
@@ -17,26 +24,27 @@ export const mqtt: Setting<MqttSettings | undefined> = {
 	variables: {
 		MQTT_URL: {
 			description:
-				"the broker of Home Assistant, `mqtt://` or `mqtts://`, of MQTT 5; see [Home Assistant](home-assistant/README.md)",
+				"MQTT 5 broker of Home Assistant, `mqtt://` or `mqtts://`; see [Home Assistant](home-assistant/README.md)",
 		},
-		MQTT_USERNAME: { description: "or `mqtt://user:password@host` in `MQTT_URL`" },
-		MQTT_PASSWORD: { description: "as `MQTT_USERNAME`" },
+		MQTT_USERNAME: { description: "user name; or `mqtt://user:password@host` in `MQTT_URL`" },
+		MQTT_PASSWORD: { description: "password; likewise" },
 		MQTT_CA_FILE: {
 			byDefault: "the system's",
-			description: "a PEM file with the authority of the broker's certificate",
+			description: "PEM file with the authority of the broker's certificate",
 		},
 		MQTT_DISCOVERY_PREFIX: {
 			byDefault: "`homeassistant`",
-			description: "of the topics that Home Assistant reads",
+			description: "topic prefix of MQTT discovery",
 		},
 	},
 	read: (environment) => {
-		const address = given(environment, "MQTT_URL");
-		// It may begin and end with anything but a line break.
+		const address = readVariable(environment, "MQTT_URL");
+		// May begin and end with any character except a line break.
 		const password =
-			trimmed(environment, "MQTT_PASSWORD") && environment.MQTT_PASSWORD?.replace(/^\ufeff|[\r\n]+$/g, "");
+			readUnquoted(environment, "MQTT_PASSWORD") &&
+			environment.MQTT_PASSWORD?.replace(/^\ufeff|[\r\n]+$/g, "");
 		if (address === undefined) {
-			refuseWithout(environment, "MQTT_URL", [
+			rejectWithout(environment, "MQTT_URL", [
 				"MQTT_USERNAME",
 				"MQTT_PASSWORD",
 				"MQTT_CA_FILE",
@@ -46,20 +54,18 @@ export const mqtt: Setting<MqttSettings | undefined> = {
 		}
 		const server = serverUrl("MQTT_URL", address, ["mqtt:", "mqtts:"]);
 		if (!server || !/^\/?$/.test(server.url.pathname + server.url.search))
-			throw new StartError("MQTT_URL is not an address such as mqtts://broker.example:8883; correct it.");
+			throw new StartError("MQTT_URL is invalid. Set it to a URL such as mqtts://broker.example:8883.");
 		const { protocol, host } = server.url;
-		if (protocol === "mqtt:" && given(environment, "MQTT_CA_FILE") !== undefined)
-			throw new StartError(
-				"MQTT_CA_FILE requires mqtts://; set MQTT_URL to such an address, or leave MQTT_CA_FILE out.",
-			);
-		const prefix = given(environment, "MQTT_DISCOVERY_PREFIX") ?? "homeassistant";
+		if (protocol === "mqtt:" && readVariable(environment, "MQTT_CA_FILE") !== undefined)
+			throw new StartError("MQTT_CA_FILE requires mqtts://. Change MQTT_URL or remove MQTT_CA_FILE.");
+		const prefix = readVariable(environment, "MQTT_DISCOVERY_PREFIX") ?? "homeassistant";
 		if (!/^[^+#/\p{C}]+(\/[^+#/\p{C}]+)*$/u.test(prefix))
-			throw new StartError("MQTT_DISCOVERY_PREFIX is not a topic such as homeassistant; correct it.");
+			throw new StartError("MQTT_DISCOVERY_PREFIX is invalid. Set it to a topic such as homeassistant.");
 		return {
 			url: `${protocol}//${host}`,
-			username: given(environment, "MQTT_USERNAME") ?? server.username,
+			username: readVariable(environment, "MQTT_USERNAME") ?? server.username,
 			password: password ?? server.password,
-			authority: contentOf(environment, "MQTT_CA_FILE", "a PEM file"),
+			authority: readFileOf(environment, "MQTT_CA_FILE", "a PEM file"),
 			prefix,
 		};
 	},

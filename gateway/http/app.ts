@@ -2,12 +2,12 @@
 
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from "express";
 import helmet from "helmet";
-import { type AnswerError, type HttpRejection, refuseMethod, sendProblem } from "../problem.js";
+import { type HttpRejection, rejectMethod, type SendError, sendProblem } from "../problem.js";
 
 export interface AppOptions {
 	readonly isTls: boolean;
 	readonly routers: readonly Router[];
-	readonly answerError: AnswerError;
+	readonly answerError: SendError;
 }
 
 export function createApp({ isTls, routers, answerError }: AppOptions): Express {
@@ -40,7 +40,7 @@ export function createApp({ isTls, routers, answerError }: AppOptions): Express 
 	app
 		.route(["/device", "/monitor"])
 		.get(answer({ status: 426, detail: "Connect by WebSocket.", headers }))
-		.all(refuseMethod("GET, HEAD"));
+		.all(rejectMethod("GET, HEAD"));
 	app.use(...routers);
 	app.use(answer({ status: 404, detail: "There is nothing at this address." }));
 	const handleError: ErrorRequestHandler = (error: unknown, _request, response, _next) =>

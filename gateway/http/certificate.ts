@@ -152,9 +152,7 @@ export class ServerCertificate {
 		try {
 			return await this.#options.disk.readFile(path);
 		} catch (error) {
-			throw new StartError(
-				`${name} is "${path}", which cannot be read (${errorCode(error)}); set it to a PEM file.`,
-			);
+			throw new StartError(`Cannot read "${path}" (${errorCode(error)}). Set ${name} to a PEM file.`);
 		}
 	}
 }

@@ -7,7 +7,7 @@
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { create as contentDisposition } from "content-disposition";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 
 export interface ServedFile {
 	readonly content: {
@@ -42,7 +42,7 @@ export function sendFile(
 	const etag = `"${sha256}"`;
 	const ifMatch = headers["if-match"];
 	if (ifMatch !== undefined && !names(ifMatch, etag))
-		throw new HttpProblem(412, "The file has been replaced.");
+		throw new RequestError(412, "The file has been replaced.");
 	const isUnchanged = wasSeen(headers, etag, lastModified);
 	// A Range has no meaning in a HEAD.
 	const isWhole = isUnchanged || method === "HEAD" || headers.range === undefined;
@@ -97,7 +97,7 @@ function requestedSpan(headers: IncomingHttpHeaders, size: number, validators: r
 	const last = from === "" || to === "" ? size - 1 : Math.min(Number(to), size - 1);
 	if (first < size) return { first, last };
 	const detail = `The file has ${size} bytes; the requested range starts after its end.`;
-	throw new HttpProblem(416, detail, { "Content-Range": `bytes */${size}` });
+	throw new RequestError(416, detail, { "Content-Range": `bytes */${size}` });
 }
 
 function names(list: string, etag: string): boolean {

@@ -1,7 +1,7 @@
 /** `/healthz`, `/readyz` and `/metrics`. */
 
 import { healthRoutes } from "../api/health.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import type { ServerCertificate } from "./certificate.js";
 import { type Route, serve, streamed } from "./routes.js";
@@ -22,7 +22,7 @@ export function createHealthRoutes(
 		"GET /readyz": async ({ response }) => {
 			response.set("Cache-Control", "no-store");
 			const problem = await findReadinessProblem();
-			if (problem) throw new HttpProblem(503, problem);
+			if (problem) throw new RequestError(503, problem);
 			const { warnings = [] } = certificate ?? {};
 			return { status: "ready", ...(warnings.length > 0 && { warnings }) };
 		},

@@ -7,7 +7,7 @@ import type { Request, Response } from "express";
 import type { Access } from "../access/access.js";
 import { loginRoutes } from "../api/login.js";
 import { cleanText } from "../api/text.js";
-import { HttpProblem, type HttpRejection } from "../problem.js";
+import { type HttpRejection, RequestError } from "../problem.js";
 import { readBody } from "./request-body.js";
 import { type Route, serve, streamed } from "./routes.js";
 
@@ -84,6 +84,6 @@ export function createLoginRoutes(access: Access, page = async () => plainPage):
 async function readForm(request: Request): Promise<URLSearchParams> {
 	const body = await readBody(request);
 	if (body === undefined)
-		throw new HttpProblem(400, "Send the token as a form of at most 4 KiB, within 10 s.");
+		throw new RequestError(400, "Send the token as a form of at most 4 KiB, within 10 s.");
 	return new URLSearchParams(body);
 }

@@ -10,7 +10,7 @@ import {
 	type Schema,
 } from "../../device/protocol/schema.js";
 import { parseJson, pick } from "../api/json.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 
 const maxBodyBytes = 4096;
 const bodyMs = 10_000;
@@ -81,7 +81,7 @@ export async function readJson<S extends Schema>(
 	// Each step takes long for a long text; others are handled in between.
 	const mayWait = () => text.length > longCharacters && new Promise<void>((resolve) => setImmediate(resolve));
 	if (value === undefined)
-		throw new HttpProblem(400, `Send JSON of at most ${maxBytes >> 10} KiB, such as ${example}.`);
+		throw new RequestError(400, `Send JSON of at most ${maxBytes >> 10} KiB, such as ${example}.`);
 	await mayWait();
 	const picked = pick(schema, value);
 	await mayWait();
@@ -93,5 +93,5 @@ export async function readJson<S extends Schema>(
 /** @throws {RequestError} 422 */
 export function requireValid<S extends Schema>(schema: S, value: unknown): Infer<S> {
 	if (matches(schema, value)) return value;
-	throw new HttpProblem(422, `${describeProblem(findProblem(schema, value))}.`);
+	throw new RequestError(422, `${describeProblem(findProblem(schema, value))}.`);
 }

@@ -15,7 +15,7 @@ import type {
 	RouteDefinition,
 	RouteTable,
 } from "../api/route.js";
-import { HttpProblem, refuseMethod } from "../problem.js";
+import { RequestError, rejectMethod } from "../problem.js";
 import { addressOf, bodyOf, readJson, readQuery } from "./request-body.js";
 
 /** Returned by a handler that has written the response itself. */
@@ -98,7 +98,7 @@ export function createRouter(routes: readonly Route[], access: Authorize): Route
 			registered[verbs[method]]((request, response) => respond(route, access, request, response));
 			return method === "GET" ? "GET, HEAD" : method;
 		});
-		registered.all(refuseMethod(allowed.join(", ")));
+		registered.all(rejectMethod(allowed.join(", ")));
 	}
 	return router;
 }
@@ -156,7 +156,7 @@ function readFields(
 		const value = pick(schema, parseField(schema, text));
 		const problem = text === undefined ? { path: "", expected: "is missing" } : findProblem(schema, value);
 		if (problem)
-			throw new HttpProblem(422, `The query field ${describeProblem({ ...problem, path: name })}.`);
+			throw new RequestError(422, `The query field ${describeProblem({ ...problem, path: name })}.`);
 		values[name] = value;
 	}
 	return values;

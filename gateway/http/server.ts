@@ -154,15 +154,15 @@ function listenError(error: unknown, host: string, port: number): unknown {
 	const where = `${hostOf(host)}:${port}`;
 	switch (errorCode(error)) {
 		case "EADDRINUSE":
-			return new StartError(`${where} is in use by another program; stop that, or set PORT to a free port.`);
+			return new StartError(`${where} is in use by another program. Stop it, or set PORT to a free port.`);
 		case "EACCES":
-			return new StartError(`This user may not listen on ${where}; set PORT to 1024 or above.`);
+			return new StartError(`This user is not allowed to listen on ${where}. Set PORT to 1024 or above.`);
 		case "EADDRNOTAVAIL":
 		case "EINVAL":
 		case "ENOTFOUND":
 		case "EAI_AGAIN":
 			return new StartError(
-				`HOST is ${host}, which is no address of this machine; set it to one, or to 0.0.0.0 for all.`,
+				`HOST ${host} is not an address of this machine. Set it to one, or to 0.0.0.0 for all.`,
 			);
 		default:
 			return error;

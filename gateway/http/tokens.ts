@@ -3,7 +3,7 @@
 import type { Access } from "../access/access.js";
 import type { Tokens } from "../access/tokens.js";
 import { tokenRoutes } from "../api/login.js";
-import { errorCode, HttpProblem } from "../problem.js";
+import { errorCode, RequestError } from "../problem.js";
 import type { Storage } from "../storage/records.js";
 import { type Route, serve } from "./routes.js";
 
@@ -19,7 +19,7 @@ export function createTokenRoutes({ access, tokens, storage }: TokenRoutesOption
 		change.catch((error: unknown) => {
 			if (errorCode(error) === undefined) throw error;
 			const detail = `The tokens could not be written to ${storage.place}, and nothing was changed.`;
-			throw new HttpProblem(storage.status, detail);
+			throw new RequestError(storage.status, detail);
 		});
 	return serve(tokenRoutes, {
 		"GET /api/tokens": async () => {

@@ -5,7 +5,7 @@ import type { Person } from "../api/person.js";
 import type { Core, Extension } from "../extension.js";
 import { sendList } from "../http/list.js";
 import { streamed } from "../http/routes.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import type { Job, JobDescription, Jobs, ShownJobs } from "./jobs.js";
 import { SharedJobs } from "./shared-jobs.js";
 
@@ -40,7 +40,7 @@ export function jobsExtension<D extends JobDescription, J extends Job<D>>(
 		try {
 			return (await shown.find(job)).id === job;
 		} catch (error) {
-			if (error instanceof HttpProblem) return false;
+			if (error instanceof RequestError) return false;
 			throw error;
 		}
 	};

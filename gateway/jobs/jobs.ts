@@ -9,7 +9,7 @@ import type { DeviceEvent } from "../api/confirmation.js";
 import { parseJson } from "../api/json.js";
 import type { Targets } from "../api/targets.js";
 import type { Core } from "../extension.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { isEndReason } from "../sessions/view.js";
 import type { Moment, Parts, ShownPart } from "./parts.js";
@@ -43,9 +43,9 @@ export interface Job<D extends JobDescription> {
 export interface ShownJobs<D extends JobDescription> {
 	/** The newest first. */
 	list(): Iterable<D> | AsyncIterable<D>;
-	/** @throws {HttpProblem} 404 */
+	/** @throws {RequestError} 404 */
 	find(id: string): D | Promise<D>;
-	/** @throws {HttpProblem} 404 */
+	/** @throws {RequestError} 404 */
 	stop(id: string): void | Promise<void>;
 }
 
@@ -139,7 +139,7 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 		const devices = this.devicesOf(targets);
 		const running = [...this.#jobs.values()].filter(({ parts }) => parts.endedAt === null);
 		if (running.length >= runningAtMost)
-			throw new HttpProblem(409, `${runningAtMost} ${channel} are running; wait until one has ended.`);
+			throw new RequestError(409, `${runningAtMost} ${channel} are running; wait until one has ended.`);
 		return { id: randomBytes(8).toString("hex"), devices };
 	}
 
@@ -192,7 +192,7 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 		const job = this.#jobs.get(id);
 		if (job) return job;
 		const { noun, channel } = this.options;
-		throw new HttpProblem(404, `No ${noun} is called ${id}; see /api/${channel}.`);
+		throw new RequestError(404, `No ${noun} is called ${id}; see /api/${channel}.`);
 	}
 
 	#hear(deviceId: string | undefined, event: DeviceEvent): void {

@@ -6,9 +6,9 @@
 import { parseJson } from "../api/json.js";
 import { type Bucket, type BucketOptions, type Bus, BusError, subjectOf } from "../bus.js";
 import type { Core } from "../extension.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import type { Unsubscribe } from "../storage/log.js";
-import { whenReached } from "../when-reached.js";
+import { retryUntilConnected } from "../when-reached.js";
 import type { Job, JobDescription, Jobs, ShownJobs } from "./jobs.js";
 import { partsAtOnce } from "./parts.js";
 
@@ -61,7 +61,7 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> implements S
 		];
 		const isClosed = () => this.#isClosed;
 		const onProblem = (problem: string) => core.log.warn({ problem }, this.#channel);
-		void whenReached({ isClosed, onProblem }, () => this.#watch());
+		void retryUntilConnected({ isClosed, onProblem }, () => this.#watch());
 	}
 
 	close(): void {
@@ -84,7 +84,7 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> implements S
 		yield* rest;
 	}
 
-	/** @throws {HttpProblem} 404, 503 */
+	/** @throws {RequestError} 404, 503 */
 	async find(id: string): Promise<D> {
 		if (this.#isOwn(id)) return this.#options.jobs.find(id);
 		const first = await this.#request({ id, from: 0 });
@@ -98,7 +98,7 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> implements S
 		return { ...first, devices };
 	}
 
-	/** @throws {HttpProblem} 404, 503 */
+	/** @throws {RequestError} 404, 503 */
 	async stop(id: string): Promise<void> {
 		if (this.#isOwn(id)) this.#options.jobs.stop(id);
 		else await this.#request({ id, from: 0, stop: true });
@@ -116,7 +116,7 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> implements S
 			if (stop) jobs.stop(id);
 			return JSON.stringify({ ...found, devices: found.devices.slice(from, from + partsAtOnce) });
 		} catch (error) {
-			if (error instanceof HttpProblem) return JSON.stringify({ problem: error.rejection });
+			if (error instanceof RequestError) return JSON.stringify({ problem: error.rejection });
 			throw error;
 		}
 	}
@@ -128,11 +128,11 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> implements S
 			const { bus } = this.#options.peers;
 			const answer = JSON.parse(await bus.request(subject, JSON.stringify(question), answerMs));
 			if (!answer.problem) return answer;
-			throw new HttpProblem(answer.problem.status, answer.problem.detail);
+			throw new RequestError(answer.problem.status, answer.problem.detail);
 		} catch (error) {
 			if (!(error instanceof BusError)) throw error;
 			const { noun } = this.#options.jobs.options;
-			throw new HttpProblem(503, `The gateway that has this ${noun} cannot be reached; try again.`);
+			throw new RequestError(503, `The gateway that has this ${noun} cannot be reached; try again.`);
 		}
 	}
 

@@ -1,10 +1,10 @@
 /** Resolves targets to devices: ids, a room, or a tag expression. */
 
 import { messageOf } from "../api/client/request.js";
-import { thereAre } from "../api/client/words.js";
+import { listNames } from "../api/client/words.js";
 import { matchesTags, parseTags, type TagExpression } from "../api/tags.js";
 import type { Targets } from "../api/targets.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 
 /** @returns ids, known or not, each once @throws {RequestError} 422 */
@@ -15,7 +15,7 @@ export function targetsOf(
 	if (
 		[all, room, tags, ids].filter((each) => each !== undefined && each !== false && each !== "").length !== 1
 	)
-		throw new HttpProblem(
+		throw new RequestError(
 			422,
 			'targets is one of {"all": true}, {"room": "Kitchen"}, {"tags": "shop and not beta"} and {"devices": ["dev-1-a1b2c3"]}.',
 		);
@@ -26,13 +26,13 @@ export function targetsOf(
 	const found = ids ? [...new Set(ids)] : chosen.map(({ deviceId }) => deviceId);
 	if (found.length > 0) return found;
 	if (room !== undefined)
-		throw new HttpProblem(
+		throw new RequestError(
 			422,
-			`No device is in the room ${room}; ${thereAre("room", roomsLike(room, known))}.`,
+			`No device is in the room ${room}; ${listNames("room", roomsLike(room, known))}.`,
 		);
 	if (tags !== undefined)
-		throw new HttpProblem(422, `No device has the tags ${tags}; ${thereAre("tag", tagsOf(known))}.`);
-	throw new HttpProblem(422, "targets names no device.");
+		throw new RequestError(422, `No device has the tags ${tags}; ${listNames("tag", tagsOf(known))}.`);
+	throw new RequestError(422, "targets names no device.");
 }
 
 /** @param text a tag expression @returns those that match, in the order given @throws {RequestError} 422 if it is none */
@@ -46,7 +46,7 @@ export function readTags(text: string): TagExpression {
 	try {
 		return parseTags(text);
 	} catch (error) {
-		throw new HttpProblem(422, `tags: ${messageOf(error)}`);
+		throw new RequestError(422, `tags: ${messageOf(error)}`);
 	}
 }
 

@@ -24,14 +24,14 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { isUpdating } from "../api/client/words.js";
-import { commandEntries, isHandedOver } from "../api/commands.js";
+import { commandEntries, isTransferred } from "../api/commands.js";
 import { endOf } from "../api/confirmation.js";
 import { parseJson } from "../api/json.js";
 import type { Replacement } from "../api/replacement.js";
 import { time } from "../api/time.js";
 import type { Core } from "../extension.js";
 import { closeCodes } from "../limits.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import { deviceHistory, type ReplacementService } from "../services/devices.js";
 import type { Device, Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
@@ -43,7 +43,7 @@ const againMs = 3_000;
 /** Number of reports in which the new board should show its settings. */
 const reportsAtMost = 3;
 
-const handedOver = keysOf(commandEntries).filter(isHandedOver);
+const handedOver = keysOf(commandEntries).filter(isTransferred);
 const setting = either(...handedOver.map((command) => commands[command]));
 
 const record = object({
@@ -132,7 +132,7 @@ export class Replacements implements ReplacementService {
 	rejectionOf(deviceId: string): string | undefined {
 		const by = this.replacementOf(deviceId);
 		return (
-			by && `Another device, ${by}, has replaced ${deviceId}; History on its page can let that in again.`
+			by && `${deviceId} was replaced by ${by}. It can be readmitted in the history on the page of ${by}.`
 		);
 	}
 
@@ -155,7 +155,7 @@ export class Replacements implements ReplacementService {
 		const { peers, services, now, storage, sessions } = this.#core;
 		const isKept = () => this.#kept.get(from)?.by === by;
 		if (!isKept()) {
-			await peers.gather([from]);
+			await peers.fetchReports([from]);
 			const more = await services.get(deviceHistory)?.(this.#known(from));
 			if (!isKept()) {
 				const old = this.#check(from, by);
@@ -171,9 +171,9 @@ export class Replacements implements ReplacementService {
 		}
 		const isDone = await this.#complete(from);
 		const kept = this.#kept.get(from);
-		if (kept?.by !== by) throw new HttpProblem(409, this.rejectionOf(from) ?? `${from} was let in again.`);
+		if (kept?.by !== by) throw new RequestError(409, this.rejectionOf(from) ?? `${from} was let in again.`);
 		if (!isDone)
-			throw new HttpProblem(
+			throw new RequestError(
 				storage.status,
 				`${by} replaces ${from}, but not all of it could be written to ${storage.place} yet: it is tried again; the log says why.`,
 			);
@@ -190,11 +190,12 @@ export class Replacements implements ReplacementService {
 	async undo(from: string): Promise<void> {
 		const { storage } = this.#core;
 		const kept = this.#kept.get(from);
-		if (!kept) throw new HttpProblem(404, `No device has replaced ${from}.`);
-		if (kept.isPending) throw new HttpProblem(409, `${kept.by} is still being given what ${from} had; wait.`);
+		if (!kept) throw new RequestError(404, `No device has replaced ${from}.`);
+		if (kept.isPending)
+			throw new RequestError(409, `${kept.by} is still being given what ${from} had; wait.`);
 		if (await this.#drop(from)) return;
 		this.#set(from, kept);
-		throw new HttpProblem(storage.status, `This could not be removed from ${storage.place}; try again.`);
+		throw new RequestError(storage.status, `This could not be removed from ${storage.place}; try again.`);
 	}
 
 	/**
@@ -202,7 +203,7 @@ export class Replacements implements ReplacementService {
 	 * @throws {RequestError} 404, 409
 	 */
 	#check(from: string, by: string): Device {
-		const problem = (detail: string) => new HttpProblem(409, detail);
+		const problem = (detail: string) => new RequestError(409, detail);
 		if (from === by) throw problem("A device cannot replace itself.");
 		const devices = [this.#known(from), this.#known(by)] as const;
 		if (devices[0].session.connected)
@@ -218,10 +219,10 @@ export class Replacements implements ReplacementService {
 	/** @throws {RequestError} 404, 409 */
 	#known(deviceId: string): Device {
 		const rejection = this.rejectionOf(deviceId);
-		if (rejection !== undefined) throw new HttpProblem(409, rejection);
+		if (rejection !== undefined) throw new RequestError(409, rejection);
 		const device = this.#core.sessions.devices.get(deviceId);
 		if (device) return device;
-		throw new HttpProblem(404, `No device is called ${deviceId}; see /api/devices.`);
+		throw new RequestError(404, `Device ${deviceId} not found. GET /api/devices lists all.`);
 	}
 
 	/** @returns whether everything is written */
@@ -234,21 +235,18 @@ export class Replacements implements ReplacementService {
 	}
 
 	async #handOver(from: string, kept: Kept): Promise<boolean> {
-		const { sessions, monitors, handOver, log } = this.#core;
+		const { sessions, monitors, notifyReplaced, log } = this.#core;
 		try {
 			// First, even if it was written before, as the steps that follow must be resumable.
 			if (!(await this.#records.save(from, kept))) return false;
-			await handOver(from, kept.by);
+			await notifyReplaced(from, kept.by);
 			const device = sessions.devices.get(from);
 			if (device && !sessions.forget(device)) return false;
 			monitors.announceAll();
 			log.info({ deviceId: kept.by, before: from }, "device: replaces another");
 			return await this.#change(from, ({ isPending: _, ...rest }) => rest);
 		} catch (error) {
-			log.error(
-				{ deviceId: kept.by, before: from, err: error },
-				"device: not yet given all that another had",
-			);
+			log.error({ deviceId: kept.by, before: from, err: error }, "device: replacement incomplete, retrying");
 			return false;
 		}
 	}
@@ -271,7 +269,7 @@ export class Replacements implements ReplacementService {
 		const onError = (error: unknown) => log.error({ deviceId: device?.deviceId, err: error }, "replacements");
 		const isGivenUp = reports >= reportsAtMost;
 		if (isGivenUp && left.length > 0)
-			log.warn({ deviceId: device?.deviceId, left }, "device: did not take settings");
+			log.warn({ deviceId: device?.deviceId, left }, "device: settings of the replaced board not applied");
 		if (isGivenUp || left.length < settings.length)
 			this.#change(from, (kept) => ({ ...kept, settings: isGivenUp ? [] : left })).catch(onError);
 		if (reports > 0) return;
@@ -321,7 +319,10 @@ export class Replacements implements ReplacementService {
 		if (!device) return;
 		const { session } = device;
 		if (!session.link.isRemote)
-			sessions.end(session, "disconnected", { code: closeCodes.policyViolation, reason: "it was replaced" });
+			sessions.end(session, "disconnected", {
+				code: closeCodes.policyViolation,
+				reason: "the device was replaced",
+			});
 		if (!kept.isPending) sessions.forget(device);
 	}
 }

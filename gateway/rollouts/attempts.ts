@@ -7,7 +7,7 @@ import { silenceMs } from "../firmware/update-job.js";
 import type { Updates } from "../firmware/updates.js";
 import type { LatestCrash } from "../services/devices.js";
 import type { Device } from "../sessions/device.js";
-import type { Offer, Seen } from "./device-step.js";
+import type { DeviceSnapshot, Offer } from "./device-step.js";
 
 /** Sends offers to devices of any gateway. */
 export interface Offers {
@@ -82,8 +82,8 @@ export class Attempts {
 	): Promise<UpdateRejection | undefined> {
 		this.#offers.set(deviceId, "pending");
 		const rejection = await offer().catch((error): UpdateRejection => {
-			this.#options.log.error({ rollout: id, deviceId, err: error }, "rollout: update could not be started");
-			return { code: "no_firmware", message: "The firmware could not be read." };
+			this.#options.log.error({ rollout: id, deviceId, err: error }, "rollout: starting the update failed");
+			return { code: "no_firmware", message: "Reading the firmware failed." };
 		});
 		this.#offers.set(deviceId, rejection ?? "sent");
 		return rejection;
@@ -95,8 +95,8 @@ export class Attempts {
 		this.#readyAt.set(deviceId, monotonic() + retryMs * (0.5 + this.#draw() / 2));
 	}
 
-	/** @returns undefined if the gateway does not know the device */
-	look(deviceId: string): Seen | undefined {
+	/** @returns undefined if the device is unknown */
+	snapshotOf(deviceId: string): DeviceSnapshot | undefined {
 		const { devices, updates, monotonic, latestCrashOf } = this.#options;
 		const device = devices.get(deviceId);
 		if (!device) {

@@ -1,7 +1,7 @@
 /** Clock of rollouts: wall-clock time that ignores changes of the system clock. */
 
 import type { Rollout } from "../api/rollout.js";
-import type { Moment } from "./device-step.js";
+import type { Timing } from "./device-step.js";
 import { isInWindow } from "./window.js";
 
 export interface RolloutClockOptions {
@@ -38,8 +38,8 @@ export class RolloutClock {
 		return latest ?? this.now();
 	}
 
-	/** Whether a rollout may start updates now. */
-	momentOf({ head, plan: { startsAt, deadline, window } }: Rollout): Moment {
+	/** Returns the current time and whether a rollout may start updates. */
+	timingOf({ head, plan: { startsAt, deadline, window } }: Rollout): Timing {
 		const wall = this.#options.now();
 		return {
 			now: this.now(),

@@ -2,8 +2,8 @@
 
 import type { Rollout } from "../api/rollout.js";
 import { failureStatuses, isOneOf, isOver } from "../api/statuses.js";
-import { type Moment, move, queued } from "./device-step.js";
-import { type Change, resultsOf, turn } from "./machine.js";
+import { queued, type Timing, withStatus } from "./device-step.js";
+import { type Change, resultsOf, updateHead } from "./machine.js";
 
 export const rolloutCommands = ["pause", "resume", "approve", "cancel", "retry"] as const;
 export type RolloutCommand = (typeof rolloutCommands)[number];
@@ -12,7 +12,7 @@ export type RolloutCommand = (typeof rolloutCommands)[number];
 export function executeCommand(
 	rollout: Rollout,
 	command: RolloutCommand,
-	{ now, isLate }: Moment,
+	{ now, isLate }: Timing,
 ): Change | string {
 	const { head } = rollout;
 	const { status, pausedBecause, group, approved } = head;
@@ -23,15 +23,15 @@ export function executeCommand(
 			if (isOver(head)) return `The rollout is ${status}.`;
 			return status === "paused"
 				? nothing
-				: { head: turn(head, { status: "paused", pausedBecause: "operator" }), devices: [] };
+				: { head: updateHead(head, { status: "paused", pausedBecause: "operator" }), devices: [] };
 		case "resume": {
 			if (isOver(head)) return `The rollout is ${status}.`;
-			if (pausedBecause === "approval") return "The rollout waits for an approval; approve it.";
+			if (pausedBecause === "approval") return "The rollout waits for approval. Approve it instead.";
 			if (status !== "paused") return nothing;
 			const { executed, failures } = resultsOf(rollout);
 			const forgiven = { forgivenExecuted: executed, forgivenFailures: failures };
 			return {
-				head: turn(head, {
+				head: updateHead(head, {
 					status: resumed,
 					...(pausedBecause === "failures" && forgiven),
 				}),
@@ -40,18 +40,18 @@ export function executeCommand(
 		}
 		case "approve":
 			if (pausedBecause === "approval")
-				return { head: turn(head, { status: "running", approved: group }), devices: [] };
-			return approved === group ? nothing : "Nothing waits for an approval.";
+				return { head: updateHead(head, { status: "running", approved: group }), devices: [] };
+			return approved === group ? nothing : "The rollout does not wait for approval.";
 		case "cancel": {
 			if (status === "finished") return "The rollout is finished.";
 			if (status === "cancelled") return nothing;
 			const waiting = [...rollout.devices.values()].filter((step) => step.status === "queued");
-			const devices = waiting.map((step) => move(step, "cancelled", now));
-			return { head: turn(head, { status: "cancelled", endedAt: now }), devices };
+			const devices = waiting.map((step) => withStatus(step, "cancelled", now));
+			return { head: updateHead(head, { status: "cancelled", endedAt: now }), devices };
 		}
 		case "retry": {
 			if (status === "cancelled") return "The rollout is cancelled.";
-			if (isLate) return "The deadline of the rollout has passed.";
+			if (isLate) return "The deadline of the rollout has passed. Create a new rollout.";
 			const failed = [...rollout.devices.values()].filter((step) => isOneOf(failureStatuses, step.status));
 			if (failed.length === 0) return nothing;
 			const devices = failed.map(({ deviceId }) => queued(deviceId, now));
@@ -60,7 +60,7 @@ export function executeCommand(
 				status: status === "finished" ? resumed : status,
 				...(pausedBecause && { pausedBecause }),
 			};
-			return { head: turn(rest, { ...next, forgivenExecuted: 0, forgivenFailures: 0 }), devices };
+			return { head: updateHead(rest, { ...next, forgivenExecuted: 0, forgivenFailures: 0 }), devices };
 		}
 	}
 }

@@ -14,8 +14,8 @@ import type { LatestCrash } from "../services/devices.js";
 /** Result of an offer: in progress, sent (the device's gateway may not have published its record yet), or rejected. */
 export type Offer = "pending" | "sent" | UpdateRejection;
 
-/** Current state of a device. */
-export interface Seen extends Fit {
+/** Data of the gateway about a device. */
+export interface DeviceSnapshot extends Fit {
 	readonly version: string | null;
 	/** Whether it is connected and has reported, so `version` is up to date. */
 	readonly isConnected: boolean;
@@ -33,12 +33,14 @@ export interface Seen extends Fit {
 	readonly isReturning: boolean;
 }
 
-export interface Moment {
-	/** Milliseconds since 1970, by a clock that is never set, and that is not behind any stored time. */
+export interface Timing {
+	/** Milliseconds since 1970, on a clock that is never set and never behind a stored time. */
 	readonly now: number;
 	/** Whether `startsAt` has passed, even if the clock was set back since. */
 	readonly isDue: boolean;
+	/** Whether updates may begin. */
 	readonly isOpen: boolean;
+	/** Whether `deadline` has passed. */
 	readonly isLate: boolean;
 }
 
@@ -50,7 +52,7 @@ const unsentMs = 30_000;
  */
 export const settleMs = 30_000;
 
-export type Look = (deviceId: string) => Seen | undefined;
+export type GetSnapshot = (deviceId: string) => DeviceSnapshot | undefined;
 
 export function queued(deviceId: string, at: number): DeviceStep {
 	return { deviceId, status: "queued", at, attempts: 0 };
@@ -60,8 +62,8 @@ export function holdsSlot({ status }: DeviceStep): boolean {
 	return isOneOf(slotStatuses, status);
 }
 
-/** Why a device is not to be offered the update; undefined: it is. */
-export function findObstacle(plan: Plan, { version, model, chip }: Seen) {
+/** Returns why a device must not be offered the update, or undefined. */
+export function findObstacle(plan: Plan, { version, model, chip }: DeviceSnapshot) {
 	const target = plan.firmware.version;
 	if (!plan.firmware.images.some((image) => fits(image, { model, chip })))
 		return { kind: "doNotFit", reason: `${target} has no image for this device.` } as const;
@@ -70,13 +72,13 @@ export function findObstacle(plan: Plan, { version, model, chip }: Seen) {
 	if (order !== undefined && order > 0 && !plan.allowDowngrade)
 		return {
 			kind: "downgrades",
-			reason: `It runs ${version}, which is newer; a downgrade needs allowDowngrade.`,
+			reason: `It runs ${version}, which is newer; a downgrade requires allowDowngrade.`,
 		} as const;
 	return undefined;
 }
 
 /** @param at milliseconds since 1970 */
-export function move(
+export function withStatus(
 	step: DeviceStep,
 	status: DeviceStep["status"],
 	at: number,
@@ -86,72 +88,84 @@ export function move(
 	return { ...rest, status, at, ...(reason !== undefined && { reason }) };
 }
 
-/** Computes the next step of a device. @returns the same object if nothing changes */
-export function observe(rollout: Rollout, step: DeviceStep, look: Look, moment: Moment): DeviceStep {
+/**
+ * Returns the next step of a device without a command.
+ * @returns the same object if nothing changes
+ */
+export function observe(
+	rollout: Rollout,
+	step: DeviceStep,
+	snapshotOf: GetSnapshot,
+	timing: Timing,
+): DeviceStep {
 	const isQueued = step.status === "queued";
 	if (!isQueued && !holdsSlot(step)) return step;
-	const { now, isDue, isLate } = moment;
-	const seen = look(step.deviceId);
-	if (!seen) return move(step, "removed", now, "The gateway has forgotten this device.");
-	if (!isQueued) return follow(rollout, step, seen, moment);
+	const { now, isDue, isLate } = timing;
+	const snapshot = snapshotOf(step.deviceId);
+	if (!snapshot) return withStatus(step, "removed", now, "The device was removed from the gateway.");
+	if (!isQueued) return follow(rollout, step, snapshot, timing);
 	if (!isDue) return step;
-	const obstacle = findObstacle(rollout.plan, seen);
-	// After an attempt it is watched first, as after the update.
+	const obstacle = findObstacle(rollout.plan, snapshot);
+	// After an attempt the device soaks first, as after any update.
 	if (obstacle?.kind === "alreadyInstalled" && step.attempts === 0)
-		return move(step, "already_installed", now);
+		return withStatus(step, "already_installed", now);
 	// Before its report, the version is that of an earlier connection.
-	const isFinal = obstacle?.kind === "doNotFit" || seen.isConnected;
-	if (obstacle?.reason !== undefined && isFinal) return move(step, "rejected", now, obstacle.reason);
-	return isLate ? move(step, "timed_out", now, "The deadline passed before it could begin.") : step;
+	const isFinal = obstacle?.kind === "doNotFit" || snapshot.isConnected;
+	if (obstacle?.reason !== undefined && isFinal) return withStatus(step, "rejected", now, obstacle.reason);
+	return isLate ? withStatus(step, "timed_out", now, "The deadline passed before the update began.") : step;
 }
 
-/** A device that holds a slot: its own report, and the update that the gateway has on record, decide. */
-function follow(rollout: Rollout, step: DeviceStep, seen: Seen, moment: Moment): DeviceStep {
-	const { now } = moment;
+/** Returns the next step of a device in a slot, from its report and its recorded update. */
+function follow(rollout: Rollout, step: DeviceStep, snapshot: DeviceSnapshot, timing: Timing): DeviceStep {
+	const { now } = timing;
 	const { version } = rollout.plan.firmware;
-	// The previous update of a device of another gateway may become known late.
-	const isOther = seen.job?.startedAt === step.previousJob || (seen.job?.version ?? version) !== version;
-	const job = isOther ? undefined : seen.job;
-	if (step.status === "offered" && (typeof seen.offer === "object" || !(job || seen.offer === "sent")))
-		return seen.offer === "pending" ? step : giveBack(rollout, step, seen.offer, now);
+	// The previous update of another gateway's device may arrive late.
+	const isOther =
+		snapshot.job?.startedAt === step.previousJob || (snapshot.job?.version ?? version) !== version;
+	const job = isOther ? undefined : snapshot.job;
+	if (
+		step.status === "offered" &&
+		(typeof snapshot.offer === "object" || !(job || snapshot.offer === "sent"))
+	)
+		return snapshot.offer === "pending" ? step : requeue(rollout, step, snapshot.offer, now);
 	if (!job) {
-		if (step.status === "soaking" || isSameVersion(seen.version, version))
-			return soak(rollout, step, seen, now);
-		const isUnsent = step.status === "offered" && seen.isConnected && now - step.at >= unsentMs;
-		if (isUnsent) return giveBack(rollout, step, seen.offer, now);
-		const isSilent = now - step.at >= silenceMs && !seen.isReturning;
-		return isSilent ? move(step, "timed_out", now, "Nothing was heard of the update for 5 minutes.") : step;
+		if (step.status === "soaking" || isSameVersion(snapshot.version, version))
+			return soak(rollout, step, snapshot, now);
+		const isUnsent = step.status === "offered" && snapshot.isConnected && now - step.at >= unsentMs;
+		if (isUnsent) return requeue(rollout, step, snapshot.offer, now);
+		const isSilent = now - step.at >= silenceMs && !snapshot.isReturning;
+		return isSilent ? withStatus(step, "timed_out", now, "No update status received for 5 minutes.") : step;
 	}
-	// Its report may be known before the end of the update, which another gateway may have on record.
-	if (seen.isConnected && isSameVersion(seen.version, version) && isActive(job))
-		return soak(rollout, step, seen, now);
+	// The report may arrive before the end of the update, which another gateway may have recorded.
+	if (snapshot.isConnected && isSameVersion(snapshot.version, version) && isActive(job))
+		return soak(rollout, step, snapshot, now);
 	switch (job.status) {
 		case "updated":
-			return soak(rollout, step, seen, now);
+			return soak(rollout, step, snapshot, now);
 		case "rolled_back":
-			return move(step, "rolled_back", now, job.reason);
+			return withStatus(step, "rolled_back", now, job.reason);
 		case "failed": {
-			if (job.busy) return giveBack(rollout, step, { message: job.reason }, now);
-			// Its command may never have been sent: that is known once the device is back.
-			if (job.silent === true && seen.isInherited && seen.isReturning) return step;
-			const isSilent = job.silent === true && !(seen.isInherited && seen.isConnected);
+			if (job.busy) return requeue(rollout, step, { message: job.reason }, now);
+			// The command may never have been sent, which turns out once the device reconnects.
+			if (job.silent === true && snapshot.isInherited && snapshot.isReturning) return step;
+			const isSilent = job.silent === true && !(snapshot.isInherited && snapshot.isConnected);
 			const mayTryAgain = step.attempts < rollout.plan.maxAttempts && !isOver(rollout.head);
-			if (!isSilent && mayTryAgain && !moment.isLate) return move(step, "queued", now, job.reason);
-			return move(step, isSilent ? "timed_out" : "failed", now, job.reason);
+			if (!isSilent && mayTryAgain && !timing.isLate) return withStatus(step, "queued", now, job.reason);
+			return withStatus(step, isSilent ? "timed_out" : "failed", now, job.reason);
 		}
 		case "downloading":
 		case "rebooting":
-			return step.status === job.status ? step : move(step, job.status, now);
+			return step.status === job.status ? step : withStatus(step, job.status, now);
 		default:
 			return step;
 	}
 }
 
-/** The update was not sent, or the device was busy: that is no attempt. */
-function giveBack(
+/** Returns a step to the queue without counting an attempt, as the update was not sent or the device was busy. */
+function requeue(
 	{ head }: Rollout,
 	step: DeviceStep,
-	offer: Seen["offer"] | { readonly message: string | undefined },
+	offer: DeviceSnapshot["offer"] | { readonly message: string | undefined },
 	now: number,
 ): DeviceStep {
 	const rejection = typeof offer === "object" ? offer : undefined;
@@ -160,7 +174,7 @@ function giveBack(
 	const before = { ...rest, attempts, ...(attempts > 0 && group !== undefined && { group }) };
 	const isFinal = rejection !== undefined && "isFinal" in rejection;
 	const waits = isOver(head) ? "cancelled" : "queued";
-	return move(before, isFinal ? "rejected" : waits, now, rejection?.message);
+	return withStatus(before, isFinal ? "rejected" : waits, now, rejection?.message);
 }
 
 /**
@@ -173,19 +187,21 @@ export function soakSecondsLeft({ plan }: Rollout, step: DeviceStep, now: number
 	return Math.min(soakSeconds, Math.max(0, Math.ceil(soakSeconds - (now - step.at) / 1000)));
 }
 
-/** It runs the new firmware, which may still fail and go back. */
-function soak({ plan }: Rollout, step: DeviceStep, seen: Seen, now: number): DeviceStep {
-	const { version, isConnected, isReturning, crash } = seen;
-	if (step.status !== "soaking") return move(step, "soaking", now);
+/** Returns the next step of a device that runs the new firmware, which may still fail or be rolled back. */
+function soak({ plan }: Rollout, step: DeviceStep, snapshot: DeviceSnapshot, now: number): DeviceStep {
+	const { version, isConnected, isReturning, crash } = snapshot;
+	if (step.status !== "soaking") return withStatus(step, "soaking", now);
 	if (crash && crash.id !== step.previousCrash && isSameVersion(crash.version, plan.firmware.version))
-		return move(step, "failed", now, `The new firmware crashed (${crash.kind}).`);
+		return withStatus(step, "failed", now, `The new firmware crashed (${crash.kind}).`);
 	if (isConnected && !isSameVersion(version, plan.firmware.version))
-		return now - step.at < settleMs ? step : move(step, "rolled_back", now, `It runs ${version} again.`);
+		return now - step.at < settleMs
+			? step
+			: withStatus(step, "rolled_back", now, `It runs ${version} again.`);
 	const overdueMs = now - step.at - soakSecondsOf(plan, step) * 1000;
-	if (overdueMs >= 0 && isConnected) return move(step, "succeeded", now);
-	const reason = "It runs the new firmware, but was not connected in the 5 minutes after its soak time.";
-	// The time for which the gateway was stopped says nothing about the device.
-	return overdueMs >= silenceMs && !isReturning ? move(step, "timed_out", now, reason) : step;
+	if (overdueMs >= 0 && isConnected) return withStatus(step, "succeeded", now);
+	const reason = "The device runs the new firmware but was offline for 5 minutes after its soak time.";
+	// Time during which the gateway was stopped does not count.
+	return overdueMs >= silenceMs && !isReturning ? withStatus(step, "timed_out", now, reason) : step;
 }
 
 function soakSecondsOf({ groups }: Plan, { group = 0 }: DeviceStep): number {

@@ -60,19 +60,18 @@ export function entriesOf({ createdAt, asked, plan, head, devices }: Rollout): r
 	const moved = all.filter((step) => !isDeepStrictEqual(step, queued(step.deviceId, at)));
 	return [
 		{ schema: 1, createdAt, plan, asked },
-		...inParts(all, idsAtOnce).map((part) => ({ at, ids: part.map(({ deviceId }) => deviceId) })),
+		...inChunks(all, idsAtOnce).map((part) => ({ at, ids: part.map(({ deviceId }) => deviceId) })),
 		...changeEntries({ head, devices: moved }),
 	];
 }
 
 /** Splits a change. The last entry has the head, so that a rollout does not finish before its devices. */
 export function changeEntries({ head, devices }: Change): readonly object[] {
-	const parts = inParts(devices, stepsAtOnce);
+	const parts = inChunks(devices, stepsAtOnce);
 	return parts.map((part, index) => ({ ...(index === parts.length - 1 && head && { head }), devices: part }));
 }
 
-/** At least one part. */
-function inParts<T>(list: readonly T[], most: number): readonly (readonly T[])[] {
+function inChunks<T>(list: readonly T[], most: number): readonly (readonly T[])[] {
 	const starts = Array.from({ length: Math.max(1, Math.ceil(list.length / most)) }, (_, at) => at * most);
 	return starts.map((start) => list.slice(start, start + most));
 }

@@ -37,7 +37,7 @@ export function createRollouts(core: Core): Extension {
 	const rollouts = bus
 		? new SharedRollouts({ ...parts, id, bus, ownerOf, earlier: store })
 		: new Rollouts({ ...parts, store });
-	metrics.watch("gateway_rollouts", "Rollouts that are not over", () => rollouts.active().length);
+	metrics.watch("gateway_rollouts", "Active rollouts", () => rollouts.active().length);
 	return {
 		routes: createRolloutRoutes(rollouts),
 		channels: { rollouts: () => rollouts.active().map((rollout) => frameText(frameOf(rollout))) },

@@ -6,7 +6,7 @@
 import { isSameVersion } from "../api/channels.js";
 import type { DeviceStep, Group, Head, Rollout } from "../api/rollout.js";
 import { failureStatuses, isOneOf, isOver } from "../api/statuses.js";
-import { holdsSlot, type Look, type Moment, move, observe } from "./device-step.js";
+import { type GetSnapshot, holdsSlot, observe, type Timing, withStatus } from "./device-step.js";
 
 /** Change to store, then apply. */
 export interface Change {
@@ -37,62 +37,70 @@ export function isActive({ head, devices }: Rollout): boolean {
 	return !isOver(head) || [...devices.values()].some(holdsSlot);
 }
 
-/** Computes the next change. */
-export function advance(rollout: Rollout, look: Look, moment: Moment): Change {
+/** Returns the next change without a command. */
+export function advance(rollout: Rollout, snapshotOf: GetSnapshot, timing: Timing): Change {
 	const observed = [...rollout.devices.values()].flatMap((step) => {
-		const next = observe(rollout, step, look, moment);
+		const next = observe(rollout, step, snapshotOf, timing);
 		return next === step ? [] : [next];
 	});
-	const head = moveHead(apply(rollout, { devices: observed }), look, moment);
+	const head = moveHead(apply(rollout, { devices: observed }), snapshotOf, timing);
 	const moved = apply(rollout, { head, devices: observed });
 	// A device that has just failed waits for the next call.
 	const isSettled = (step: DeviceStep) => rollout.devices.get(step.deviceId) === step;
-	const begun = offers(moved, isSettled, look, moment);
+	const begun = offers(moved, isSettled, snapshotOf, timing);
 	return { ...(head !== rollout.head && { head }), devices: [...observed, ...begun] };
 }
 
-/** Sets values; `pausedBecause` only if it is given. */
-export function turn(head: Head, values: Pick<Head, "status"> & Partial<Head>): Head {
+/** Updates a head and its revision. `pausedBecause` is removed unless given. */
+export function updateHead(head: Head, values: Pick<Head, "status"> & Partial<Head>): Head {
 	const { pausedBecause: _pausedBecause, ...rest } = head;
 	const { pausedBecause, ...others } = values;
 	return { ...rest, ...others, ...(pausedBecause && { pausedBecause }), revision: head.revision + 1 };
 }
 
-/** Goes from status to status and from group to group as far as it can. */
-function moveHead(rollout: Rollout, look: Look, moment: Moment): Head {
-	const head = moveOnce(rollout, look, moment);
-	return head === rollout.head ? head : moveHead({ ...rollout, head }, look, moment);
+/** Advances status and group as far as possible. */
+function moveHead(rollout: Rollout, snapshotOf: GetSnapshot, timing: Timing): Head {
+	const head = moveOnce(rollout, snapshotOf, timing);
+	return head === rollout.head ? head : moveHead({ ...rollout, head }, snapshotOf, timing);
 }
 
 /** @returns the same object if nothing changes */
-function moveOnce(rollout: Rollout, look: Look, { now, isDue, isLate }: Moment): Head {
+function moveOnce(rollout: Rollout, snapshotOf: GetSnapshot, { now, isDue, isLate }: Timing): Head {
 	const { head, plan, devices } = rollout;
 	if (isOver(head) || !isDue) return head;
-	if (head.status === "scheduled") return turn(head, { status: "running", startedAt: now });
+	if (head.status === "scheduled") return updateHead(head, { status: "running", startedAt: now });
 	const steps = [...devices.values()];
 	const waiting = steps.filter(({ status }) => status === "queued");
 	const isBusy = steps.some(holdsSlot);
 	if (waiting.length === 0 && !isBusy && !(plan.standing && !isLate))
-		return turn(head, { status: "finished", endedAt: now });
+		return updateHead(head, { status: "finished", endedAt: now });
 	const group = plan.groups[head.group];
 	if (head.status !== "running" || waiting.length === 0 || !group) return head;
-	if (isTripped(rollout, group)) return turn(head, { status: "paused", pausedBecause: "failures" });
+	if (exceedsErrorThreshold(rollout, group))
+		return updateHead(head, { status: "paused", pausedBecause: "failures" });
 	if (group.approval && head.approved < head.group)
-		return turn(head, { status: "paused", pausedBecause: "approval" });
+		return updateHead(head, { status: "paused", pausedBecause: "approval" });
 	const isLast = head.group === plan.groups.length - 1;
-	const mayTryAgain = waiting.some((step) => step.group === head.group && look(step.deviceId)?.isConnected);
+	const mayTryAgain = waiting.some(
+		(step) => step.group === head.group && snapshotOf(step.deviceId)?.isConnected,
+	);
 	const isFull =
 		begunIn(steps, head.group) >= sizeOf(group, steps) || waiting.every((step) => step.group !== undefined);
 	if (isLast || isBusy || mayTryAgain || !isFull) return head;
-	return turn(head, { status: "running", group: head.group + 1, forgivenExecuted: 0, forgivenFailures: 0 });
+	return updateHead(head, {
+		status: "running",
+		group: head.group + 1,
+		forgivenExecuted: 0,
+		forgivenFailures: 0,
+	});
 }
 
 /** Returns steps of the devices that begin now. */
 function offers(
 	{ head, plan, devices }: Rollout,
 	isSettled: (step: DeviceStep) => boolean,
-	look: Look,
-	{ now, isOpen, isLate }: Moment,
+	snapshotOf: GetSnapshot,
+	{ now, isOpen, isLate }: Timing,
 ): DeviceStep[] {
 	const group = plan.groups[head.group];
 	if (head.status !== "running" || !group || !isOpen || isLate) return [];
@@ -103,19 +111,19 @@ function offers(
 	for (const step of steps) {
 		if (slots <= 0) break;
 		const mayBegin = step.status === "queued" && isSettled(step) && (step.group !== undefined || places > 0);
-		const seen = mayBegin ? look(step.deviceId) : undefined;
-		if (!seen?.isAvailable) continue;
+		const snapshot = mayBegin ? snapshotOf(step.deviceId) : undefined;
+		if (!snapshot?.isAvailable) continue;
 		slots -= 1;
 		if (step.group === undefined) places -= 1;
 		const { previousJob: _previousJob, previousCrash: _previousCrash, ...rest } = step;
 		const previous = {
-			...(seen.job && { previousJob: seen.job.startedAt }),
-			...(seen.crash && { previousCrash: seen.crash.id }),
+			...(snapshot.job && { previousJob: snapshot.job.startedAt }),
+			...(snapshot.crash && { previousCrash: snapshot.crash.id }),
 		};
 		const next = { ...rest, ...previous, group: head.group };
-		// An attempt that seemed to have failed may have succeeded since.
-		if (isSameVersion(seen.version, plan.firmware.version)) begun.push(move(next, "soaking", now));
-		else begun.push({ ...move(next, "offered", now), attempts: step.attempts + 1 });
+		// An attempt counted as failed may have succeeded since.
+		if (isSameVersion(snapshot.version, plan.firmware.version)) begun.push(withStatus(next, "soaking", now));
+		else begun.push({ ...withStatus(next, "offered", now), attempts: step.attempts + 1 });
 	}
 	return begun;
 }
@@ -132,8 +140,8 @@ function begunIn(steps: readonly DeviceStep[], group: number): number {
 	return steps.filter((step) => step.group === group).length;
 }
 
-/** Whether too many of the current group have failed. A group that is smaller than the threshold has a lower one. */
-function isTripped(rollout: Rollout, { errorThreshold, size }: Group): boolean {
+/** Whether too many devices of the current group failed. A group smaller than the threshold has a lower threshold. */
+function exceedsErrorThreshold(rollout: Rollout, { errorThreshold, size }: Group): boolean {
 	const { head, devices } = rollout;
 	const { count, percent, minExecuted } = errorThreshold;
 	const results = resultsOf(rollout);

@@ -23,10 +23,10 @@ import { parseTags } from "../api/tags.js";
 import { zoneNamed } from "../api/time-zone.js";
 import { days } from "../api/times.js";
 import type { Asked } from "../firmware/selection.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 
-/** A plan whose firmware is not looked up yet. */
-export interface AskedPlan extends Omit<Plan, "firmware"> {
+/** Plan before its firmware is looked up. */
+export interface RequestedPlan extends Omit<Plan, "firmware"> {
 	readonly firmware: Asked & Partial<Pick<Plan["firmware"], "source" | "images">>;
 }
 
@@ -54,24 +54,23 @@ export function parsePlan(
 	total: (target: Plan["target"]) => number,
 	now: number,
 	timeZone = "UTC",
-): AskedPlan {
+): RequestedPlan {
 	if (!matches(planOptions, value))
-		throw new HttpProblem(422, `${describeProblem(findProblem(planOptions, value))}.`);
+		throw new RequestError(422, `${describeProblem(findProblem(planOptions, value))}.`);
 	if (matches(joiningPlan, value))
-		refuse("target.joinLater", 'is not known any more; write "standing": true beside target in its place');
-	refuseStray(planOptions, value);
+		reject("target.joinLater", 'was replaced by "standing": true next to target');
+	rejectUnknownFields(planOptions, value);
 	const { firmware, groups, window, standing = false } = value;
 	if (firmware.version === undefined && firmware.channel === undefined)
-		refuse("firmware", "must have version or channel");
+		reject("firmware", "must have version or channel");
 	const target = parseTarget(value.target);
-	if (standing && "devices" in target)
-		refuse("standing", "does not go with target.devices, which no others join");
+	if (standing && "devices" in target) reject("standing", "cannot be combined with target.devices");
 	const { maxAttempts = 2, allowDowngrade = false, startsAt = new Date(now).toISOString() } = value;
 	const starts = timeOf(startsAt, "startsAt");
 	const latest = new Date(Math.min(Math.max(starts, now) + deadlineMs, lastTime)).toISOString();
 	const { deadline = standing ? undefined : latest } = value;
 	const ends = deadline === undefined ? Number.POSITIVE_INFINITY : timeOf(deadline, "deadline");
-	if (ends <= now || ends <= starts) refuse("deadline", "must be after startsAt, and in the future");
+	if (ends <= now || ends <= starts) reject("deadline", "must be after startsAt, and in the future");
 	return {
 		firmware,
 		target,
@@ -93,7 +92,7 @@ export function storedPlan(value: unknown): Plan {
 	const plan = parsePlan(withoutCrashRate(withStanding(value)), () => 0, Number.NEGATIVE_INFINITY);
 	const { version, channel, source, images } = plan.firmware;
 	if (version === undefined || !source || !images)
-		return refuse("firmware", "must have its version, source and images");
+		return reject("firmware", "must have its version, source and images");
 	return { ...plan, firmware: { version, ...(channel !== undefined && { channel }), source, images } };
 }
 
@@ -116,10 +115,10 @@ function parseTarget({ devices, all, model, tags }: Infer<typeof planOptions.fie
 		[devices, all, isOfKind || undefined].filter((each) => each !== undefined).length !== 1 ||
 		all === false
 	)
-		refuse("target", 'must be {"devices"}, {"all": true}, or model, tags or both');
+		reject("target", 'must be {"devices"}, {"all": true}, or model, tags or both');
 	if (devices) {
 		if (devices.length === 0 || new Set(devices).size < devices.length)
-			refuse("target.devices", "must name at least one device, and each once");
+			reject("target.devices", "must contain at least one device and no duplicates");
 		return { devices };
 	}
 	if (all) return { all };
@@ -131,7 +130,7 @@ function requireTags(text: string): void {
 	try {
 		parseTags(text);
 	} catch (error) {
-		refuse("target.tags", `is no expression of tags. ${messageOf(error).replace(/\.$/, "")}`);
+		reject("target.tags", `is not a valid tag expression. ${messageOf(error).replace(/\.$/, "")}`);
 	}
 }
 
@@ -141,11 +140,11 @@ function defaultGroups(total: number) {
 }
 
 function parseGroups(asked: readonly Infer<typeof groupOptions>[]): readonly Group[] {
-	if (asked.length === 0) refuse("groups", "must have at least one group");
+	if (asked.length === 0) reject("groups", "must have at least one group");
 	return asked.map((each, index) => {
 		const group = parseGroup(each, `groups.${index}`);
 		if ((group.size === "rest") !== (index === asked.length - 1))
-			refuse(`groups.${index}.size`, 'must be "rest" in the last group, and in no other');
+			reject(`groups.${index}.size`, 'must be "rest" in the last group and only there');
 		return group;
 	});
 }
@@ -153,41 +152,41 @@ function parseGroups(asked: readonly Infer<typeof groupOptions>[]): readonly Gro
 function parseGroup(asked: Infer<typeof groupOptions>, at: string): Group {
 	const { size: given }: Readonly<Record<string, unknown>> = asked;
 	const isSize = given === "rest" || matches(deviceNumber, given) || matches(percentage, given);
-	const size = isSize ? given : refuse(`${at}.size`, 'must be a number of devices, "10%" or "rest"');
+	const size = isSize ? given : reject(`${at}.size`, 'must be a number of devices, "10%" or "rest"');
 	const { concurrency = 20, approval = false, soakSeconds = 180 } = asked;
 	const { errorThreshold = size === "rest" ? { percent: 10 } : { count: 2 } } = asked;
 	if (errorThreshold.count === undefined && errorThreshold.percent === undefined)
-		refuse(`${at}.errorThreshold`, "must have count or percent");
+		reject(`${at}.errorThreshold`, "requires count or percent");
 	return { size, concurrency, errorThreshold: { minExecuted: 10, ...errorThreshold }, approval, soakSeconds };
 }
 
 function parseWindow({ from, to, ...given }: Infer<typeof windowOptions>, byDefault: string): Window {
 	const { timeZone = byDefault } = given;
 	if (zoneNamed(timeZone) === undefined)
-		refuse("window.timeZone", "must be a time zone such as Europe/Berlin");
-	if (given.days?.length === 0) refuse("window.days", "must name at least one day");
+		reject("window.timeZone", "must be a time zone such as Europe/Berlin");
+	if (given.days?.length === 0) reject("window.days", "must name at least one day");
 	return { days: given.days ?? days, from, to, timeZone };
 }
 
-/** Refuses fields that are not known, as they may be misspelt. */
-function refuseStray(schema: Schema, value: unknown, path: readonly string[] = []): void {
+/** Rejects unknown fields, as they may be misspelled. */
+function rejectUnknownFields(schema: Schema, value: unknown, path: readonly string[] = []): void {
 	if (typeof value !== "object" || value === null) return;
 	const known = schema.type === "object" ? Object.keys(schema.fields) : [];
 	if (schema === groupOptions) known.push("size");
 	for (const [name, inner] of Object.entries(value)) {
 		const at = [...path, name];
 		if (schema.type === "object" && !known.includes(name))
-			refuse(at.join("."), `is not known; there are ${known.join(", ")}`);
+			reject(at.join("."), `is unknown. Known fields: ${known.join(", ")}`);
 		const field = schema.type === "list" ? schema.item : schema.type === "object" && schema.fields[name];
-		if (field) refuseStray(field, inner, at);
+		if (field) rejectUnknownFields(field, inner, at);
 	}
 }
 
 function timeOf(text: string, path: string): number {
 	const ms = Date.parse(text);
-	return Number.isNaN(ms) ? refuse(path, "must be a time such as 2026-11-22T20:00:00Z") : ms;
+	return Number.isNaN(ms) ? reject(path, "must be a time such as 2026-11-22T20:00:00Z") : ms;
 }
 
-function refuse(path: string, expected: string): never {
-	throw new HttpProblem(422, `${path} ${expected}.`);
+function reject(path: string, expected: string): never {
+	throw new RequestError(422, `${path} ${expected}.`);
 }

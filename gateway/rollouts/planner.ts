@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Plan, Target } from "../api/rollout.js";
 import type { Selection } from "../firmware/selection.js";
 import { devicesWithTags } from "../jobs/targets.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 import { parsePlan, storedPlan } from "./plan.js";
 
@@ -37,19 +37,18 @@ export class Planner {
 		const pinned = await selection.pin(plan.firmware);
 		const { channel } = plan.firmware;
 		const field = channel === undefined ? "firmware.version" : "firmware.channel";
-		if ("rejection" in pinned) throw new HttpProblem(422, `${field}: ${pinned.rejection.message}`);
+		if ("rejection" in pinned) throw new RequestError(422, `${field}: ${pinned.rejection.message}`);
 		const { version = pinned.version, source = pinned.source, images = pinned.images } = plan.firmware;
 		if (channel !== undefined && version !== pinned.version)
-			throw new HttpProblem(
+			throw new RequestError(
 				422,
-				`firmware.version must be ${pinned.version}, the latest of the channel ${channel}; leave it out.`,
+				`firmware.version must be ${pinned.version}, the latest release of channel ${channel}. Omit it to use that.`,
 			);
 		if (source !== pinned.source || !isDeepStrictEqual(images, pinned.images))
-			throw new HttpProblem(422, "firmware.images must be those that this gateway has; leave them out.");
+			throw new RequestError(422, "firmware.images must match this gateway's images. Omit them.");
 		const { target } = plan;
 		const unknown = "devices" in target && target.devices.find((id) => !devices.has(id));
-		if (unknown)
-			throw new HttpProblem(422, `target.devices names ${unknown}, which this gateway does not know.`);
+		if (unknown) throw new RequestError(422, `target.devices contains unknown device ${unknown}.`);
 		await yieldToLoop();
 		// Ensures that an accepted plan loads at the next start.
 		return storedPlan({ ...plan, firmware: pinned });

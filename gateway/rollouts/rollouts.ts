@@ -8,7 +8,7 @@ import type { FrameOf } from "../api/frames.js";
 import { countsOf, type DeviceStep, noCounts, type Plan, type Rollout } from "../api/rollout.js";
 import { isOver } from "../api/statuses.js";
 import type { UpdateRejection } from "../firmware/rejections.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 import { Queue } from "../storage/queue.js";
 import type { Storage } from "../storage/records.js";
@@ -17,17 +17,17 @@ import { RolloutClock } from "./clock.js";
 import { executeCommand, type RolloutCommand } from "./commands.js";
 import {
 	findObstacle,
+	type GetSnapshot,
 	holdsSlot,
-	type Look,
-	type Moment,
-	move,
 	queued,
 	settleMs,
 	soakSecondsLeft,
+	type Timing,
+	withStatus,
 } from "./device-step.js";
 import { advance, apply, type Change, firstHead, isActive } from "./machine.js";
 import { Planner, type PlannerOptions } from "./planner.js";
-import { isBehind, isLater, isStanding, isUpdating, regroup, withRelease } from "./standing.js";
+import { isBehind, isLater, isStanding, isUpdating, updateMembers, withRelease } from "./standing.js";
 import type { RolloutStore } from "./store.js";
 
 export interface RolloutsOptions extends AttemptsOptions, PlannerOptions {
@@ -43,7 +43,7 @@ export interface RolloutsOptions extends AttemptsOptions, PlannerOptions {
 
 const intervalMs = 500;
 const announceMs = 1_000;
-const keptAtMost = 20;
+const maxRollouts = 20;
 
 export class Rollouts {
 	readonly #options: RolloutsOptions;
@@ -114,7 +114,7 @@ export class Rollouts {
 	find(id: string): Rollout {
 		const rollout = this.#options.store.find(id);
 		if (rollout) return rollout;
-		throw new HttpProblem(404, `No rollout is called ${id}; see /api/rollouts.`);
+		throw new RequestError(404, `Rollout ${id} not found. GET /api/rollouts lists all.`);
 	}
 
 	/**
@@ -141,7 +141,7 @@ export class Rollouts {
 				const known = store.find(id);
 				if (!known) return (await store.create(await this.#make(id, asked))) && "created";
 				if (isDeepStrictEqual(known.asked, asked) || isDeepStrictEqual(known.plan, asked)) return "known";
-				throw new HttpProblem(409, `The rollout ${id} has another plan; choose another id.`);
+				throw new RequestError(409, `Rollout ${id} exists with a different plan. Choose another id.`);
 			});
 			if (isNew === "created") {
 				await this.#makeRoom();
@@ -156,11 +156,10 @@ export class Rollouts {
 	async #make(id: string, asked: unknown): Promise<Rollout> {
 		const plan = await this.#planner.complete(asked);
 		const ids = this.#planner.targetsOf(plan.target);
-		if (ids.length === 0 && !plan.standing)
-			throw new HttpProblem(422, "target names no device that this gateway knows.");
-		this.#refuseBusy(ids, id);
-		if (this.active().length >= keptAtMost)
-			throw new HttpProblem(409, `${keptAtMost} rollouts are active; cancel one first.`);
+		if (ids.length === 0 && !plan.standing) throw new RequestError(422, "target matches no known device.");
+		this.#rejectBusy(ids, id);
+		if (this.active().length >= maxRollouts)
+			throw new RequestError(409, `${maxRollouts} rollouts are active, the maximum. Cancel one first.`);
 		const at = this.#clock.now();
 		const devices = new Map(ids.map((deviceId) => [deviceId, queued(deviceId, at)]));
 		return { id, createdAt: this.#options.now(), asked, plan, head: firstHead, devices };
@@ -174,8 +173,8 @@ export class Rollouts {
 		const plan = await this.#planner.complete(asked);
 		await this.#options.yieldToLoop();
 		const ids = this.#planner.targetsOf(plan.target);
-		const held = this.#held();
-		const seen = ids.flatMap((id) => this.#look(id) ?? []);
+		const held = this.#rolloutsByDevice();
+		const seen = ids.flatMap((id) => this.#snapshotOf(id) ?? []);
 		const kinds = seen.map((device) => findObstacle({ ...plan, allowDowngrade: false }, device)?.kind);
 		const count = (kind: string) => kinds.filter((each) => each === kind).length;
 		return {
@@ -198,14 +197,14 @@ export class Rollouts {
 			await this.#store(id, () => {
 				const rollout = this.find(id);
 				if (revision !== undefined && revision !== rollout.head.revision)
-					throw new HttpProblem(
+					throw new RequestError(
 						412,
-						`It has changed at the same moment, perhaps by another person; look again at revision ${rollout.head.revision}.`,
+						`The rollout was changed concurrently. Review revision ${rollout.head.revision} and try again.`,
 					);
-				const change = executeCommand(rollout, command, this.#clock.momentOf(rollout));
-				if (typeof change === "string") throw new HttpProblem(409, change);
+				const change = executeCommand(rollout, command, this.#clock.timingOf(rollout));
+				if (typeof change === "string") throw new RequestError(409, change);
 				if (command === "retry")
-					this.#refuseBusy(
+					this.#rejectBusy(
 						change.devices.map(({ deviceId }) => deviceId),
 						id,
 					);
@@ -221,7 +220,7 @@ export class Rollouts {
 	remove(id: string): Promise<void> {
 		return this.#queue.add(async () => {
 			await this.#store(id, () => {
-				if (isActive(this.find(id))) throw new HttpProblem(409, "The rollout is not over; cancel it first.");
+				if (isActive(this.find(id))) throw new RequestError(409, "The rollout is active. Cancel it first.");
 				return this.#options.store.remove(id);
 			});
 		});
@@ -234,8 +233,8 @@ export class Rollouts {
 	 */
 	replaceDevice(from: string, by: string): Promise<void> {
 		return this.#queue.add(async () => {
-			// First those in which it has not ended: the new one can be in one alone.
-			const held = this.#held().get(from);
+			// Start with the rollout in which the old board is pending, as the new one can be in only one.
+			const held = this.#rolloutsByDevice().get(from);
 			for (const { id } of [...(held ? [held] : []), ...this.active()])
 				await this.#store(id, async () => {
 					const rollout = this.#options.store.find(id);
@@ -249,10 +248,10 @@ export class Rollouts {
 		const step = devices.get(from);
 		const left = step && (step.status === "queued" || holdsSlot(step)) ? [step] : [];
 		const isIn = left.length > 0 || ("devices" in target && target.devices.includes(from));
-		const joins = isIn && !isOver(head) && !devices.has(by) && !this.#held().has(by);
+		const joins = isIn && !isOver(head) && !devices.has(by) && !this.#rolloutsByDevice().has(by);
 		const now = this.#clock.now();
 		return [
-			...left.map((each) => move(each, "removed", now, `${by} has replaced it.`)),
+			...left.map((each) => withStatus(each, "removed", now, `Replaced by ${by}.`)),
 			...(joins ? [queued(by, now)] : []),
 		];
 	}
@@ -268,9 +267,9 @@ export class Rollouts {
 			const before = store.revisionOf(id);
 			const result = await attempt();
 			if (result !== false && result !== undefined) return result;
-			if (result === false && (await store.reached(id, before + 1))) continue;
+			if (result === false && (await store.waitForRevision(id, before + 1))) continue;
 			const where = storage.status === 507 ? "; see /readyz" : "; try again";
-			throw new HttpProblem(storage.status, `The rollout could not be written to ${storage.place}${where}.`);
+			throw new RequestError(storage.status, `The rollout could not be written to ${storage.place}${where}.`);
 		}
 	}
 
@@ -278,7 +277,7 @@ export class Rollouts {
 	findHolder(device: Device): UpdateRejection | undefined {
 		const holder = this.#holderOf(device.deviceId);
 		if (!holder) return undefined;
-		const message = `The rollout ${holder.id} is updating this device; wait until it has ended there.`;
+		const message = `Rollout ${holder.id} is updating this device. Wait until it is done.`;
 		return { code: "ota_in_progress", message };
 	}
 
@@ -305,14 +304,17 @@ export class Rollouts {
 		const later = await this.#findLater(id);
 		const rollout = store.find(id);
 		if (!rollout || !isDriver()) return;
-		const moment = this.#clock.momentOf(rollout);
-		if (!later || !isStanding(rollout, moment) || !isLater(rollout.plan, later.version))
-			return this.#advance(rollout, moment);
-		// No other device gets the earlier release until then.
-		if (isUpdating(rollout, moment.now)) return this.#advance(rollout, { ...moment, isOpen: false });
-		const next = withRelease(rollout, later, moment.now);
-		if (!(await store.beginAgain(next))) return;
-		log.info({ rollout: id, ...next.head }, `rollout: goes on to ${later.version}`);
+		const timing = this.#clock.timingOf(rollout);
+		if (!later || !isStanding(rollout, timing) || !isLater(rollout.plan, later.version))
+			return this.#advance(rollout, timing);
+		// Until the updates in progress end, no other device gets the earlier release.
+		if (isUpdating(rollout, timing.now)) return this.#advance(rollout, { ...timing, isOpen: false });
+		const next = withRelease(rollout, later, timing.now);
+		if (!(await store.restart(next))) return;
+		log.info(
+			{ rollout: id, version: later.version, ...next.head },
+			"rollout: continues with a later release",
+		);
 		await this.#step(id);
 	}
 
@@ -325,12 +327,12 @@ export class Rollouts {
 		return "rejection" in pinned ? undefined : pinned;
 	}
 
-	async #advance(rollout: Rollout, moment: Moment): Promise<void> {
+	async #advance(rollout: Rollout, timing: Timing): Promise<void> {
 		const { store } = this.#options;
-		const joined = isStanding(rollout, moment) ? this.#join(rollout, moment) : [];
+		const joined = isStanding(rollout, timing) ? this.#join(rollout, timing) : [];
 		const grown = apply(rollout, { devices: joined });
-		const { head, devices } = advance(grown, this.#look, moment);
-		// Two gateways may have been asked at the same moment for rollouts with the same device.
+		const { head, devices } = advance(grown, this.#snapshotOf, timing);
+		// Two gateways may create rollouts with the same device at the same time.
 		const free = devices.filter(
 			({ deviceId, status }) =>
 				status !== "offered" || (this.#holderOf(deviceId) ?? rollout).id === rollout.id,
@@ -357,30 +359,36 @@ export class Rollouts {
 		return true;
 	}
 
-	/** Devices that join a standing rollout, and those that leave it. */
-	#join(rollout: Rollout, { now }: Moment): readonly DeviceStep[] {
+	/** Returns devices that join or leave a standing rollout. */
+	#join(rollout: Rollout, { now }: Timing): readonly DeviceStep[] {
 		const before = this.#behind.get(rollout.id);
 		const behind = new Map<string, number>();
-		// The known version of a device of another gateway may be stale for a while.
-		const isBack = (step: DeviceStep) => {
+		// The known version of another gateway's device may be outdated for a while.
+		const rejoins = (step: DeviceStep) => {
 			const { deviceId } = step;
 			const { firmwareVersion } = this.#options.devices.get(deviceId) ?? {};
-			if (firmwareVersion === rollout.plan.firmware.version || !isBehind(rollout, step, this.#look))
+			if (firmwareVersion === rollout.plan.firmware.version || !isBehind(rollout, step, this.#snapshotOf))
 				return false;
 			const since = before?.get(deviceId) ?? now;
 			behind.set(deviceId, since);
 			return now - since >= settleMs;
 		};
-		const steps = regroup(rollout, this.#planner.targetsOf(rollout.plan.target), isBack, this.#look, now);
+		const steps = updateMembers(
+			rollout,
+			this.#planner.targetsOf(rollout.plan.target),
+			rejoins,
+			this.#snapshotOf,
+			now,
+		);
 		this.#behind.set(rollout.id, behind);
-		const held = steps.some(({ status }) => status === "queued") ? this.#held() : undefined;
+		const held = steps.some(({ status }) => status === "queued") ? this.#rolloutsByDevice() : undefined;
 		return steps.filter(({ deviceId, status }) => status !== "queued" || !held?.has(deviceId));
 	}
 
-	readonly #look: Look = (id) => this.#attempts.look(id);
+	readonly #snapshotOf: GetSnapshot = (id) => this.#attempts.snapshotOf(id);
 
-	/** By device: the active rollout in which it has not ended. */
-	#held(): ReadonlyMap<string, Rollout> {
+	/** Returns the active rollout in which each device is pending, by device id. */
+	#rolloutsByDevice(): ReadonlyMap<string, Rollout> {
 		const held = new Map<string, Rollout>();
 		for (const rollout of this.active())
 			for (const step of rollout.devices.values())
@@ -388,15 +396,15 @@ export class Rollouts {
 		return held;
 	}
 
-	/** @throws {HttpProblem} 409 if a device is in another active rollout */
-	#refuseBusy(deviceIds: readonly string[], except: string): void {
-		const held = this.#held();
+	/** @throws {RequestError} 409 if a device is in another active rollout */
+	#rejectBusy(deviceIds: readonly string[], except: string): void {
+		const held = this.#rolloutsByDevice();
 		for (const deviceId of deviceIds) {
 			const holder = held.get(deviceId);
 			if (holder && holder.id !== except)
-				throw new HttpProblem(
+				throw new RequestError(
 					409,
-					`${deviceId} is in the rollout ${holder.id}; wait for that, or cancel it.`,
+					`${deviceId} is in rollout ${holder.id}. Wait until that is done, or cancel it.`,
 				);
 		}
 	}
@@ -404,7 +412,7 @@ export class Rollouts {
 	/** Removes the oldest inactive rollouts. A failed removal is retried when the next one is added. */
 	async #makeRoom(): Promise<void> {
 		for (const rollout of this.list().toReversed()) {
-			if (this.list().length <= keptAtMost) return;
+			if (this.list().length <= maxRollouts) return;
 			if (isActive(rollout)) continue;
 			if (!(await this.#options.store.remove(rollout.id))) return;
 		}

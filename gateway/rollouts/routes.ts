@@ -4,7 +4,7 @@ import type { Request, Response } from "express";
 import { describeProblem, findProblem } from "../../device/protocol/schema.js";
 import { countsOf, type DeviceStep, type Rollout, rolloutRoutes } from "../api/rollout.js";
 import { type Route, serve } from "../http/routes.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
 import type { RolloutCommand } from "./commands.js";
 import { rolloutId } from "./entries.js";
@@ -26,7 +26,7 @@ export function createRolloutRoutes(rollouts: Rollouts): readonly Route[] {
 		"GET /api/rollouts/:id": ({ params: { id }, response }) => show(response, rollouts.find(id)),
 		"PUT /api/rollouts/:id": async ({ params: { id }, body, response }) => {
 			const problem = findProblem(rolloutId, id);
-			if (problem) throw new HttpProblem(422, `${describeProblem({ ...problem, path: "The id" })}.`);
+			if (problem) throw new RequestError(422, `${describeProblem({ ...problem, path: "The id" })}.`);
 			const { rollout, isNew } = await rollouts.put(id, body);
 			response.status(isNew ? 201 : 200);
 			return show(response, rollout);

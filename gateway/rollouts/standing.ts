@@ -7,11 +7,11 @@ import { gt } from "semver";
 import type { DeviceStep, Plan, Rollout } from "../api/rollout.js";
 import { isOver } from "../api/statuses.js";
 import { silenceMs } from "../firmware/update-job.js";
-import { findObstacle, holdsSlot, type Look, type Moment, move, queued } from "./device-step.js";
-import { firstHead, turn } from "./machine.js";
+import { findObstacle, type GetSnapshot, holdsSlot, queued, type Timing, withStatus } from "./device-step.js";
+import { firstHead, updateHead } from "./machine.js";
 
-/** Whether devices may join it now, or at their return. */
-export function isStanding({ plan, head }: Pick<Rollout, "plan" | "head">, { isLate }: Moment): boolean {
+/** Whether devices may join, now or when they reconnect. */
+export function isStanding({ plan, head }: Pick<Rollout, "plan" | "head">, { isLate }: Timing): boolean {
 	return plan.standing && !isOver(head) && !isLate;
 }
 
@@ -19,12 +19,17 @@ export function isStanding({ plan, head }: Pick<Rollout, "plan" | "head">, { isL
  * Whether an updated device is connected with an older version. One that rolled the update back does not
  * count, as it would do so again.
  */
-export function isBehind({ plan }: Rollout, { status, deviceId }: DeviceStep, look: Look): boolean {
+export function isBehind(
+	{ plan }: Rollout,
+	{ status, deviceId }: DeviceStep,
+	snapshotOf: GetSnapshot,
+): boolean {
 	if (status !== "succeeded" && status !== "already_installed") return false;
-	const seen = look(deviceId);
-	if (!seen?.isConnected) return false;
-	const isRolledBack = seen.job?.status === "rolled_back" && seen.job.version === plan.firmware.version;
-	return !isRolledBack && findObstacle({ ...plan, allowDowngrade: false }, seen) === undefined;
+	const snapshot = snapshotOf(deviceId);
+	if (!snapshot?.isConnected) return false;
+	const isRolledBack =
+		snapshot.job?.status === "rolled_back" && snapshot.job.version === plan.firmware.version;
+	return !isRolledBack && findObstacle({ ...plan, allowDowngrade: false }, snapshot) === undefined;
 }
 
 /**
@@ -32,24 +37,26 @@ export function isBehind({ plan }: Rollout, { status, deviceId }: DeviceStep, lo
  * @param rejoins whether a completed device joins again
  * @returns devices that join, and queued ones that leave because they lost their tags
  */
-export function regroup(
+export function updateMembers(
 	{ devices }: Rollout,
 	ids: readonly string[],
-	isBack: (step: DeviceStep) => boolean,
-	look: Look,
+	rejoins: (step: DeviceStep) => boolean,
+	snapshotOf: GetSnapshot,
 	now: number,
 ): readonly DeviceStep[] {
 	const joining = ids.filter((id) => {
 		const step = devices.get(id);
-		return !step || step.status === "removed" || step.status === "cancelled" || isBack(step);
+		return !step || step.status === "removed" || step.status === "cancelled" || rejoins(step);
 	});
 	const meant = new Set(ids);
 	const leaving = [...devices.values()].filter(
-		({ status, deviceId }) => status === "queued" && !meant.has(deviceId) && look(deviceId),
+		({ status, deviceId }) => status === "queued" && !meant.has(deviceId) && snapshotOf(deviceId),
 	);
 	return [
 		...joining.map((id) => queued(id, now)),
-		...leaving.map((step) => move(step, "cancelled", now, "It no longer has the tags of the rollout.")),
+		...leaving.map((step) =>
+			withStatus(step, "cancelled", now, "The device no longer has the tags of the rollout."),
+		),
 	];
 }
 
@@ -76,7 +83,7 @@ export function withRelease(rollout: Rollout, firmware: Plan["firmware"], now: n
 	const { plan, head } = rollout;
 	const { revision, startedAt, pausedBecause } = head;
 	const isPaused = head.status === "paused" && pausedBecause === "operator";
-	const next = turn(
+	const next = updateHead(
 		{ ...firstHead, revision, ...(startedAt !== undefined && { startedAt: now }) },
 		isPaused
 			? { status: "paused", pausedBecause: "operator" }

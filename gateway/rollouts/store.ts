@@ -37,8 +37,8 @@ export interface RolloutStoreOptions {
 /** Timeout for reading an entry that is known to exist. */
 const readMs = 5_000;
 
-/** One rollout as it is in the log. */
-interface Kept {
+/** State of one rollout in the log. */
+interface StoredRollout {
 	readonly revision: number;
 	/** Revision of its first entry. Earlier ones are obsolete. */
 	readonly begun: number;
@@ -61,7 +61,7 @@ export class RolloutStore {
 	onChange: ((id: string, removed?: Rollout) => void) | undefined;
 	readonly #options: RolloutStoreOptions;
 	#log: Log | undefined;
-	readonly #kept = new Map<string, Kept>();
+	readonly #rollouts = new Map<string, StoredRollout>();
 	readonly #waiting = new Set<() => void>();
 	/** Errors of the latest write to this gateway's disk, by rollout. */
 	readonly #failed = new Map<string, string>();
@@ -73,7 +73,7 @@ export class RolloutStore {
 	/** Reason why nothing can be written to this gateway's disk. An unreachable bus does not affect readiness. */
 	get readinessProblem(): string | undefined {
 		const [why] = this.#failed.values();
-		return why && `Rollouts cannot be written (${why}).`;
+		return why && `Writing rollouts failed: ${why}.`;
 	}
 
 	/** Whether the latest write of a rollout to this gateway's disk failed. The next `append` updates it. */
@@ -98,11 +98,11 @@ export class RolloutStore {
 	}
 
 	list(): readonly Rollout[] {
-		return [...this.#kept.keys()].flatMap((id) => this.find(id) ?? []);
+		return [...this.#rollouts.keys()].flatMap((id) => this.find(id) ?? []);
 	}
 
 	find(id: string): Rollout | undefined {
-		const kept = this.#kept.get(id);
+		const kept = this.#rollouts.get(id);
 		if (!kept?.plan || !kept.head) return undefined;
 		kept.rollout ??= { id, ...kept.plan, head: kept.head, devices: kept.devices };
 		return kept.rollout;
@@ -110,11 +110,14 @@ export class RolloutStore {
 
 	/** Returns the revision of the latest entry of a rollout, which may be its removal; 0: none. */
 	revisionOf(id: string): number {
-		return this.#kept.get(id)?.revision ?? 0;
+		return this.#rollouts.get(id)?.revision ?? 0;
 	}
 
-	/** @returns once this gateway has read an entry of a rollout; false after 5 s */
-	reached(id: string, revision: number): Promise<boolean> {
+	/**
+	 * Waits until this gateway has read a revision of a rollout.
+	 * @returns false after 5 s
+	 */
+	waitForRevision(id: string, revision: number): Promise<boolean> {
 		return new Promise((resolve) => {
 			const end = (isReached: boolean) => {
 				clearTimeout(timer);
@@ -138,7 +141,7 @@ export class RolloutStore {
 				const before = this.revisionOf(id);
 				const isClaimed = await this.#append(id, { claimed: true });
 				if (isClaimed) break;
-				if (isClaimed === undefined || !(await this.reached(id, before + 1))) return false;
+				if (isClaimed === undefined || !(await this.waitForRevision(id, before + 1))) return false;
 			}
 		return true;
 	}
@@ -171,8 +174,11 @@ export class RolloutStore {
 		return this.#appendAll(id, changeEntries(change));
 	}
 
-	/** Begins one again with another plan and head, and without devices: all of it or nothing. @returns as `append` */
-	async beginAgain({ id, createdAt, plan, asked, head }: Rollout): Promise<boolean | undefined> {
+	/**
+	 * Restarts a rollout atomically with another plan and head, without devices.
+	 * @returns like `append`
+	 */
+	async restart({ id, createdAt, plan, asked, head }: Rollout): Promise<boolean | undefined> {
 		const isBegun = await this.#appendAll(id, [{ schema: 1, createdAt, plan, asked, head }]);
 		if (isBegun) await this.#removeOutdated(id);
 		return isBegun;
@@ -180,7 +186,7 @@ export class RolloutStore {
 
 	/** Removes entries before the first of the rollout. A failure is made up for by the next start or release. */
 	async #removeOutdated(id: string): Promise<void> {
-		const { begun = 0 } = this.#kept.get(id) ?? {};
+		const { begun = 0 } = this.#rollouts.get(id) ?? {};
 		await this.#log?.removeBefore(id, begun).catch((error) => void this.#report(id, error));
 	}
 
@@ -215,28 +221,28 @@ export class RolloutStore {
 
 	/** Overrides stored steps in memory, until the next change of each. */
 	show(id: string, devices: readonly DeviceStep[]): void {
-		const kept = this.#kept.get(id);
+		const kept = this.#rollouts.get(id);
 		if (!kept) return;
 		const shown = new Map(kept.devices);
 		for (const step of devices) shown.set(step.deviceId, step);
-		this.#kept.set(id, { ...kept, devices: shown, rollout: undefined });
+		this.#rollouts.set(id, { ...kept, devices: shown, rollout: undefined });
 	}
 
 	/** Revision of the entry that offered a device the update; 0: it holds no slot. */
 	offerOf(id: string, deviceId: string): number {
-		return this.#kept.get(id)?.offers.get(deviceId) ?? 0;
+		return this.#rollouts.get(id)?.offers.get(deviceId) ?? 0;
 	}
 
 	/** Rewrites each rollout without obsolete entries, if no other process reads the log. */
 	async #compact(log: Log): Promise<void> {
-		for (const [id, kept] of this.#kept) {
+		for (const [id, kept] of this.#rollouts) {
 			const rollout = this.find(id);
 			if (!log.replace || !(rollout || kept.isRemoved)) continue;
 			const texts = rollout ? entriesOf(rollout).map((entry) => JSON.stringify(entry)) : [];
 			try {
 				const revision = await log.replace(id, texts, kept.revision);
-				if (revision === 0) this.#kept.delete(id);
-				else if (revision !== undefined) this.#kept.set(id, { ...kept, revision });
+				if (revision === 0) this.#rollouts.delete(id);
+				else if (revision !== undefined) this.#rollouts.set(id, { ...kept, revision });
 			} catch (error) {
 				this.#report(id, error);
 			}
@@ -271,12 +277,16 @@ export class RolloutStore {
 		if (latest === 0 || !this.#log) return;
 		if (!this.#log.replace) return this.#log.removeBefore(id, latest);
 		await this.#log.replace(id, [], latest);
-		this.#kept.delete(id);
+		this.#rollouts.delete(id);
 	}
 
 	#readAll(entries: readonly (readonly [string, Entry])[]): void {
-		const before = [...this.#kept].map(([id, { revision }]) => ({ id, revision, rollout: this.find(id) }));
-		this.#kept.clear();
+		const before = [...this.#rollouts].map(([id, { revision }]) => ({
+			id,
+			revision,
+			rollout: this.find(id),
+		}));
+		this.#rollouts.clear();
 		for (const [key, entry] of entries) this.#onEntry(key, entry, false);
 		for (const { id, rollout } of before) this.onChange?.(id, this.find(id) ? undefined : rollout);
 		for (const { id } of this.list()) this.onChange?.(id);
@@ -296,16 +306,19 @@ export class RolloutStore {
 	#applyEntry(id: string, revision: number, value: unknown, isNews = true): void {
 		if (revision <= this.revisionOf(id)) return;
 		const removed = isNews && matches(removedEntry, value) ? this.find(id) : undefined;
-		this.#kept.set(id, this.#apply(id, { ...(this.#kept.get(id) ?? emptied(0)), revision }, value));
+		this.#rollouts.set(
+			id,
+			this.#apply(id, { ...(this.#rollouts.get(id) ?? emptyRollout(0)), revision }, value),
+		);
 		if (isNews) this.onChange?.(id, removed);
 	}
 
-	#apply(id: string, kept: Kept, value: unknown): Kept {
+	#apply(id: string, kept: StoredRollout, value: unknown): StoredRollout {
 		const { revision } = kept;
-		if (matches(removedEntry, value)) return { ...emptied(revision), isRemoved: true };
+		if (matches(removedEntry, value)) return { ...emptyRollout(revision), isRemoved: true };
 		if (matches(planEntry, value)) {
 			const { head } = value;
-			return { ...emptied(revision), plan: this.#planOf(id, value), ...(head && { head }) };
+			return { ...emptyRollout(revision), plan: this.#planOf(id, value), ...(head && { head }) };
 		}
 		const devices = kept.rollout ? new Map(kept.devices) : kept.devices;
 		const next = { ...kept, devices, rollout: undefined };
@@ -318,18 +331,18 @@ export class RolloutStore {
 			}
 			if (value.head) return { ...next, head: value.head };
 		} else if (!matches(claimedEntry, value))
-			this.#options.onProblem(`The rollout ${id} has a damaged entry (${revision}), which is left out.`);
+			this.#options.onProblem(`Ignoring damaged entry ${revision} of rollout ${id}.`);
 		return next;
 	}
 
-	/** @returns undefined if it is damaged */
-	#planOf(id: string, value: { readonly createdAt: number; readonly plan: object }): Kept["plan"] {
+	/** @returns undefined if the plan is damaged */
+	#planOf(id: string, value: { readonly createdAt: number; readonly plan: object }): StoredRollout["plan"] {
 		try {
 			const asked = "asked" in value ? value.asked : undefined;
 			return { createdAt: value.createdAt, asked, plan: storedPlan(value.plan) };
 		} catch (error) {
 			const why = error instanceof Error ? error.message : String(error);
-			this.#options.onProblem(`The rollout ${id} is left out, as its plan is damaged: ${why}`);
+			this.#options.onProblem(`Ignoring rollout ${id}, whose plan is damaged: ${why}`);
 			return undefined;
 		}
 	}
@@ -341,11 +354,11 @@ export class RolloutStore {
 	#report(id: string, error: unknown): string {
 		const why = errorCode(error) ?? String(error);
 		if (this.#failed.get(id) !== why)
-			this.#options.onProblem(`The rollout ${id} could not be written or removed (${why}).`);
+			this.#options.onProblem(`Writing or removing rollout ${id} failed: ${why}.`);
 		return why;
 	}
 }
 
-function emptied(revision: number): Kept {
+function emptyRollout(revision: number): StoredRollout {
 	return { revision, begun: revision, devices: new Map(), offers: new Map() };
 }

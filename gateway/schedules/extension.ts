@@ -1,7 +1,7 @@
 /** Schedules: announcements and commands at given times, and quiet hours, in the gateway's time zone. */
 
 import { pick } from "../api/json.js";
-import { askedQuietHours } from "../api/quiet-hours.js";
+import { quietHoursRequest } from "../api/quiet-hours.js";
 import type { Core, Extension } from "../extension.js";
 import { requireValid } from "../http/request-body.js";
 import { quietHours as quietHoursService } from "../services/quiet-hours.js";
@@ -30,7 +30,7 @@ export function createSchedules(core: Core): Extension {
 			quietHoursService.provide({
 				of: (device) => quietHours.of(device),
 				set: async (asked, by) =>
-					quietHours.set(requireValid(askedQuietHours, pick(askedQuietHours, asked)), by),
+					quietHours.set(requireValid(quietHoursRequest, pick(quietHoursRequest, asked)), by),
 			}),
 		],
 		get readinessProblem() {

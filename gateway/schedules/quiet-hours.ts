@@ -8,10 +8,10 @@ import { createHash } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import type { CommandOf } from "../../device/protocol/messages.js";
 import type { Infer } from "../../device/protocol/schema.js";
-import { type AskedQuietHours, keptQuietHours, type QuietHours } from "../api/quiet-hours.js";
+import { type QuietHours, type QuietHoursRequest, storedQuietHours } from "../api/quiet-hours.js";
 import type { Core } from "../extension.js";
 import { targetsOf } from "../jobs/targets.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import type { Device, Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { isoTime } from "../sessions/view.js";
@@ -26,7 +26,7 @@ const comparedAtOnce = 64;
 const pauseMs = 50;
 const tickMs = 1_000;
 
-type Kept = Infer<typeof keptQuietHours>;
+type Kept = Infer<typeof storedQuietHours>;
 type Value = CommandOf<"set_quiet">["value"];
 
 /** Value sent to devices for a record on a given day. */
@@ -43,9 +43,9 @@ export type QuietHoursCore = Pick<
 export class QuietHoursStore {
 	readonly #core: QuietHoursCore;
 	readonly #zone: string;
-	/** By ids that follow from the targets. */
-	readonly store: Store<typeof keptQuietHours>;
-	/** By place, as `placeOf` names it. */
+	/** Records by an id derived from their targets. */
+	readonly store: Store<typeof storedQuietHours>;
+	/** Records by place, as returned by `placeOf`. */
 	#places: ReadonlyMap<string, Kept> = new Map();
 	readonly #sent = new WeakMap<Kept, Sent>();
 	/**
@@ -65,7 +65,7 @@ export class QuietHoursStore {
 			core,
 			name: "quiet-hours",
 			noun: "set of quiet hours",
-			schema: keptQuietHours,
+			schema: storedQuietHours,
 			check: (record) => void periodsOf(record, 0, 1),
 			onChange: () => {
 				this.#index();
@@ -101,7 +101,7 @@ export class QuietHoursStore {
 	async open(): Promise<void> {
 		await this.store.open();
 		this.#index();
-		// It would end the quiet hours of devices if its records were missing.
+		// Without its records, it would end the quiet hours of devices.
 		this.#isOpen = true;
 		this.tick();
 		this.#timer = setInterval(() => this.tick(), tickMs).unref();
@@ -133,7 +133,7 @@ export class QuietHoursStore {
 	 * @param by name of a user's token; null: another program
 	 * @throws {RequestError} 422, and 507 or 503 if they are in force but not stored yet
 	 */
-	async set(asked: AskedQuietHours, by: string | null): Promise<QuietHours> {
+	async set(asked: QuietHoursRequest, by: string | null): Promise<QuietHours> {
 		const id = this.#check(asked);
 		const changedAt = isoTime(this.#core.now());
 		const record = { ...asked, on: asked.on ?? true, zone: this.#zone, by, changedAt };
@@ -163,22 +163,25 @@ export class QuietHoursStore {
 		void this.#compareAll();
 	}
 
-	/** @returns the id @throws {HttpProblem} 422 */
-	#check({ targets, volume, brightness, onlyUrgent }: AskedQuietHours): string {
+	/**
+	 * @returns its id
+	 * @throws {RequestError} 422
+	 */
+	#check({ targets, volume, brightness, onlyUrgent }: QuietHoursRequest): string {
 		const { all, room, device } = targets;
 		if ([all || undefined, room || undefined, device].filter((each) => each !== undefined).length !== 1)
-			throw new HttpProblem(
+			throw new RequestError(
 				422,
 				'targets is one of {"all": true}, {"room": "Kitchen"} and {"device": "dev-1-a1b2c3"}.',
 			);
 		if (volume === undefined && brightness === undefined && !onlyUrgent)
-			throw new HttpProblem(422, "Say what is limited: one of volume, brightness and onlyUrgent.");
+			throw new RequestError(422, "Say what is limited: one of volume, brightness and onlyUrgent.");
 		const id = idOf(targets);
 		if (this.store.all.has(id)) return id;
 		const { devices } = this.#core.sessions;
 		if (room !== undefined) targetsOf(devices, { room });
 		if (device !== undefined && !devices.has(device))
-			throw new HttpProblem(422, `targets: no device is called ${device}; see /api/devices.`);
+			throw new RequestError(422, `targets: device ${device} not found. GET /api/devices lists all.`);
 		return id;
 	}
 
@@ -245,13 +248,13 @@ export class QuietHoursStore {
 	}
 }
 
-/** @returns the same for the same targets */
-function placeOf({ all, room, device }: AskedQuietHours["targets"]): string {
+/** @returns the same string for equal targets */
+function placeOf({ all, room, device }: QuietHoursRequest["targets"]): string {
 	if (all) return "all";
 	return room === undefined ? `device ${device}` : `room ${room}`;
 }
 
-function idOf(targets: AskedQuietHours["targets"]): string {
+function idOf(targets: QuietHoursRequest["targets"]): string {
 	return digestOf(placeOf(targets));
 }
 

@@ -4,7 +4,7 @@ import type { Request } from "express";
 import { requireAction } from "../access/access.js";
 import type { Person } from "../api/person.js";
 import { quietHoursRoutes } from "../api/quiet-hours.js";
-import { type AskedSchedule, type Schedule, scheduleRoutes } from "../api/schedule.js";
+import { type Schedule, type ScheduleRequest, scheduleRoutes } from "../api/schedule.js";
 import { setBody } from "../http/request-body.js";
 import { type Route, serve } from "../http/routes.js";
 import type { QuietHoursStore } from "./quiet-hours.js";
@@ -18,8 +18,8 @@ export interface TimesRoutesOptions {
 }
 
 export function timesRoutes({ zone, schedules, quietHours }: TimesRoutesOptions): readonly Route[] {
-	/** @throws {HttpProblem} 403, 422 */
-	const checkedAction = (request: Request, person: Person, asked: AskedSchedule) => {
+	/** @throws {RequestError} 403, 422 */
+	const checkedAction = (request: Request, person: Person, asked: ScheduleRequest) => {
 		const action = schedules.check(asked);
 		requireRight(person, { do: action });
 		setBody(request, { ...asked, do: action });

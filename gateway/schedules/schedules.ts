@@ -8,19 +8,19 @@ import { createHash, randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Infer } from "../../device/protocol/schema.js";
 import {
-	type AskedSchedule,
 	checkedAction,
-	reasonCharacters,
+	maxReasonLength,
+	maxSchedules,
 	type Schedule,
+	type ScheduleRequest,
 	schedule,
-	schedulesAtMost,
 } from "../api/schedule.js";
 import { cutText } from "../api/text.js";
 import { isDue } from "../api/time.js";
 import type { GatewayEvent } from "../events.js";
 import type { Core } from "../extension.js";
 import { requireValid } from "../http/request-body.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import { announcementJobs, commandJobs, type JobService } from "../services/jobs.js";
 import { isoTime } from "../sessions/view.js";
 import { Store } from "./store.js";
@@ -107,24 +107,27 @@ export class Schedules {
 	 * @returns action as stored
 	 * @throws {RequestError} 422, or like the route of its action, if it could not be executed now
 	 */
-	check({ at, do: action }: AskedSchedule): Action {
+	check({ at, do: action }: ScheduleRequest): Action {
 		if (Object.keys(at).length !== 1)
-			throw new HttpProblem(
+			throw new RequestError(
 				422,
 				'at is one of {"weekly": {"time": "17:50"}}, {"once": "2026-11-28T07:30"} and {"in": 720}.',
 			);
 		const [[name = "", asked] = [], ...others] = Object.entries(action);
 		const service = this.#serviceOf(action);
 		if (others.length > 0)
-			throw new HttpProblem(422, "do is one of announcement and command; make a schedule for each.");
-		if (!service) throw new HttpProblem(422, `do.${name}: this gateway was built without it.`);
+			throw new RequestError(422, "do is one of announcement and command; make a schedule for each.");
+		if (!service) throw new RequestError(422, `do.${name}: this gateway was built without it.`);
 		return requireValid(checkedAction, { [name]: service.check(asked) });
 	}
 
-	/** @param by the name of a person's token @throws {HttpProblem} 409, 422, and 507 or 503 if it cannot be stored */
-	async create(asked: AskedSchedule, action: Action, by: string): Promise<Schedule> {
-		if (this.store.all.size >= schedulesAtMost)
-			throw new HttpProblem(409, `There are ${schedulesAtMost} schedules; delete one first.`);
+	/**
+	 * @param by name of a user's token
+	 * @throws {RequestError} 409, 422, and 507 or 503 if it cannot be stored
+	 */
+	async create(asked: ScheduleRequest, action: Action, by: string): Promise<Schedule> {
+		if (this.store.all.size >= maxSchedules)
+			throw new RequestError(409, `${maxSchedules} schedules exist, the maximum. Delete one first.`);
 		const id = randomBytes(8).toString("hex");
 		const record = this.#make(asked, action, by);
 		if (await this.store.save(id, record)) return shown(id, this.store.find(id));
@@ -132,8 +135,11 @@ export class Schedules {
 		throw this.store.failure("could not be written to", "it was not made");
 	}
 
-	/** @throws {HttpProblem} 404, 422, and 507 or 503 if it cannot be stored yet: then it is in force all the same */
-	async change(id: string, asked: AskedSchedule, action: Action, by: string): Promise<Schedule> {
+	/**
+	 * Replaces a schedule.
+	 * @throws {RequestError} 404, 422, and 507 or 503 if it is in force but not stored yet
+	 */
+	async change(id: string, asked: ScheduleRequest, action: Action, by: string): Promise<Schedule> {
 		for (;;) {
 			const isWritten = await this.store.save(id, this.#make(asked, action, by, this.store.find(id)));
 			// Another gateway was first and may have executed it.
@@ -236,7 +242,7 @@ export class Schedules {
 		if (now() - Date.parse(claim.dueAt) > missedMs) return this.#miss(id, record, claim.dueAt);
 		// Its gateway may still be preparing it and will write the outcome.
 		if (await this.#serviceOf(record.do)?.has(claim.job)) return;
-		log.warn({ schedule: id, gateway: claim.gateway }, "a schedule is taken over");
+		log.warn({ schedule: id, gateway: claim.gateway }, "taking over a schedule");
 		const own = { ...claim, gateway: peers.id };
 		if (await this.#write(id, { ...record, claim: own })) await this.#act(id, record, own);
 	}
@@ -255,7 +261,7 @@ export class Schedules {
 		if (this.#isClosed) return;
 		const now = wall();
 		const isLate = monotonic() - dueSince > this.#limits.scheduleTakeOverMs;
-		const why = cutText(reason ?? "", reasonCharacters);
+		const why = cutText(reason ?? "", maxReasonLength);
 		const failure = reason !== null && ({ outcome: "failed", dueAt, reason: why } as const);
 		const done = { outcome: isLate ? "late" : "done", dueAt, reason: null, job } as const;
 		const last = { at: isoTime(now), ...(failure ? { ...failure, job: null } : done) };
@@ -278,8 +284,8 @@ export class Schedules {
 				service.begin(asked, { id, by, onAsked }).catch(onError);
 			});
 		} catch (error) {
-			if (error instanceof HttpProblem) return error.message;
-			this.#core.log.error({ job: id, err: error }, "a schedule could not be acted on");
+			if (error instanceof RequestError) return error.message;
+			this.#core.log.error({ job: id, err: error }, "executing a schedule failed");
 			return "It could not be begun; the gateway's log says why.";
 		}
 	}
@@ -299,7 +305,7 @@ export class Schedules {
 		return isOwn && (isWritten || !this.#core.peers.bus);
 	}
 
-	#make({ name, at, on = true }: AskedSchedule, action: Action, by: string, previous?: Kept): Kept {
+	#make({ name, at, on = true }: ScheduleRequest, action: Action, by: string, previous?: Kept): Kept {
 		const now = this.#core.now();
 		const zone = this.#zone;
 		const { createdAt = isoTime(now), claim, last = null } = previous ?? {};
@@ -308,7 +314,7 @@ export class Schedules {
 		const next = at.in === undefined ? nextTime(at, zone, now) : isoTime(now + at.in * 1000);
 		const nextAt = isSame && at.in === undefined ? previous.nextAt : next;
 		if (on && nextAt === null)
-			throw new HttpProblem(
+			throw new RequestError(
 				422,
 				`at.once: ${at.once} is over in ${zone}, or no such day; choose a later time.`,
 			);

@@ -3,7 +3,7 @@
 import { type Infer, matches, type ObjectSchema } from "../../device/protocol/schema.js";
 import { parseJson } from "../api/json.js";
 import type { Core } from "../extension.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import type { Records } from "../storage/records.js";
 
 export interface StoreOptions<S extends ObjectSchema> {
@@ -66,7 +66,7 @@ export class Store<S extends ObjectSchema> {
 		const record = this.#kept.get(id);
 		if (record) return record;
 		const { noun, name } = this.#options;
-		throw new HttpProblem(404, `No ${noun} is called ${id}; see /api/${name}.`);
+		throw new RequestError(404, `No ${noun} is called ${id}; see /api/${name}.`);
 	}
 
 	/**
@@ -92,10 +92,10 @@ export class Store<S extends ObjectSchema> {
 		return this.#records.remove(id);
 	}
 
-	/** @returns the rejection of a request, 507 or 503 */
-	failure(what: string, advice: string): HttpProblem {
+	/** @returns rejection of a request with 507 or 503 */
+	failure(what: string, advice: string): RequestError {
 		const { noun, core } = this.#options;
-		return new HttpProblem(core.storage.status, `The ${noun} ${what} ${core.storage.place}; ${advice}.`);
+		return new RequestError(core.storage.status, `The ${noun} ${what} ${core.storage.place}; ${advice}.`);
 	}
 
 	#set(id: string, record: Infer<S> | undefined): void {

@@ -4,20 +4,23 @@
  */
 
 import { Cron } from "croner";
-import type { AskedQuietHours } from "../api/quiet-hours.js";
-import type { AskedSchedule } from "../api/schedule.js";
+import type { QuietHoursRequest } from "../api/quiet-hours.js";
+import type { ScheduleRequest } from "../api/schedule.js";
 
 /** Maximum length of a period: a day of 25 hours. */
 const longestPeriodMs = 25 * 3_600_000;
 
-/** A pattern of croner for a time of day. @param days undefined: each day */
-function daily(time: string, days?: AskedQuietHours["days"]): string {
+/**
+ * Returns croner's pattern for a time of day.
+ * @param days undefined: every day
+ */
+function daily(time: string, days?: QuietHoursRequest["days"]): string {
 	const [hour, minute] = time.split(":");
 	return `0 ${minute} ${hour} * * ${days?.join(",") ?? "*"}`;
 }
 
-/** @returns undefined: it is after a time */
-function patternOf({ weekly, once }: AskedSchedule["at"]): string | undefined {
+/** @returns undefined for a delay */
+function patternOf({ weekly, once }: ScheduleRequest["at"]): string | undefined {
 	if (weekly) return daily(weekly.time, weekly.days);
 	const [, year, month, day, hour, minute] = /^(\d+)-(\d+)-(\d+)T(\d+):(\d+)$/.exec(once ?? "") ?? [];
 	return year && `0 ${minute} ${hour} ${day} ${month} * ${year}`;
@@ -29,7 +32,7 @@ function patternOf({ weekly, once }: AskedSchedule["at"]): string | undefined {
  * @returns next due time in UTC; null: none
  * @throws {Error} if this computer does not know the zone
  */
-export function nextTime(at: AskedSchedule["at"], zone: string, after: number): string | null {
+export function nextTime(at: ScheduleRequest["at"], zone: string, after: number): string | null {
 	const pattern = patternOf(at);
 	if (pattern === undefined) return null;
 	return new Cron(pattern, { timezone: zone }).nextRun(new Date(after))?.toISOString() ?? null;
@@ -48,7 +51,7 @@ export interface Period {
  * @throws {Error} if this computer does not know the zone
  */
 export function periodsOf(
-	{ from, until, days, zone }: Pick<AskedQuietHours, "from" | "until" | "days"> & { readonly zone: string },
+	{ from, until, days, zone }: Pick<QuietHoursRequest, "from" | "until" | "days"> & { readonly zone: string },
 	after: number,
 	before: number,
 ): readonly Period[] {

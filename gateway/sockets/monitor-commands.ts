@@ -9,7 +9,7 @@ import {
 	commands,
 	featureFor,
 	isCommandName,
-	longestCommandBytes,
+	maxCommandBytes,
 } from "../../device/protocol/messages.js";
 import {
 	describeProblem,
@@ -151,7 +151,10 @@ export function monitorCommands(
 		const { message } = checked;
 		const { person } = monitor?.client ?? {};
 		if (person && !mayDo(person, actionOf(message)))
-			return refuse("forbidden", `this token may ${roleWords[person.role]}; show a monitor's token`);
+			return refuse(
+				"forbidden",
+				`this token may ${roleWords[person.role]}. Use a token with the role monitor`,
+			);
 		// Now, as it may be another one's when the message has been carried out.
 		const { deviceId } = sessions.find(message.targetId)?.device ?? {};
 		const outcome = await attempt(message);
@@ -199,7 +202,7 @@ export function monitorCommands(
 		const { deviceId } = device;
 		try {
 			const rejection = await updates.trigger(device, version);
-			log.info({ deviceId, version, refused: rejection?.code }, "update asked for");
+			log.info({ deviceId, version, refused: rejection?.code }, "update requested");
 			return rejection && refuse(rejection.code, rejection.message);
 		} catch (error) {
 			log.error({ deviceId, version, err: error }, "update could not be started");
@@ -235,10 +238,10 @@ function control(session: Session, payload: unknown): Rejected | undefined {
 		return refuse("unsupported_command", `the device's firmware does not know ${feature}; update it`);
 	// Other fields must not reach a device's small heap.
 	const text = JSON.stringify(pick(commands[command.command], command));
-	if (Buffer.byteLength(text) > longestCommandBytes)
+	if (Buffer.byteLength(text) > maxCommandBytes)
 		return refuse(
 			"invalid_command",
-			`payload: ${command.command}: it must be at most ${longestCommandBytes} bytes of JSON`,
+			`payload: ${command.command}: it must be at most ${maxCommandBytes} bytes of JSON`,
 		);
 	session.send(text);
 	return undefined;

@@ -115,13 +115,13 @@ export class MonitorSockets {
 			log.info({ remoteAddress, code, monitors: this.#monitors.size }, "monitor disconnected");
 		});
 		this.#waiting.add(monitor);
-		const { gatherFor } = this.#options.peers;
+		const { fetchReportsFor } = this.#options.peers;
 		const hasPicture = this.#channelsOf(monitor).some((channel) => typeof channel === "object");
-		if (hasPicture || !gatherFor) this.#begin(monitor);
+		if (hasPicture || !fetchReportsFor) this.#begin(monitor);
 		else {
 			monitor.devices = new Set();
 			const isWaiting = () => this.#waiting.has(monitor);
-			void gatherFor(isWaiting, () => this.#begin(monitor));
+			void fetchReportsFor(isWaiting, () => this.#begin(monitor));
 		}
 		return monitor;
 	}
@@ -173,7 +173,7 @@ export class MonitorSockets {
 
 	/** Call it when a monitor changes its subscription. */
 	changed(): void {
-		this.#options.peers.onNeeds();
+		this.#options.peers.onInterestChanged();
 	}
 
 	/** Sends a frame to the monitors that asked for this channel. */

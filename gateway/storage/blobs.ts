@@ -111,7 +111,7 @@ export class Blobs {
 
 	/**
 	 * @returns of the file, which is fetched if it is kept elsewhere; undefined if there is none
-	 * @throws {NodeJS.ErrnoException} @throws {AnsweredError}
+	 * @throws {NodeJS.ErrnoException} @throws {RejectedError}
 	 */
 	path(sha256: string): Promise<string | undefined> {
 		const path = this.placeOf(sha256);
@@ -136,7 +136,7 @@ export class Blobs {
 	/**
 	 * A file that has been changed is removed; it is fetched again if it is kept elsewhere, as is one that was lost meanwhile.
 	 * @returns its content; undefined if there is none
-	 * @throws {NodeJS.ErrnoException} @throws {AnsweredError}
+	 * @throws {NodeJS.ErrnoException} @throws {RejectedError}
 	 */
 	async read(sha256: string): Promise<Buffer | undefined> {
 		const { disk } = this.#options;

@@ -159,7 +159,7 @@ export class FolderLock {
 	#rejection(by: Holder | undefined): StartError {
 		const who = by ? `process ${by.pid} on ${by.host}` : "another process";
 		return new StartError(
-			`DATA_DIR is "${this.#options.directory}", which is in use by ${who}; stop that, or set DATA_DIR to another folder. If no gateway uses it any more, remove ${this.#path}.`,
+			`DATA_DIR "${this.#options.directory}" is in use by ${who}. Stop it, or set DATA_DIR to another folder. If no gateway uses it any more, remove ${this.#path}.`,
 		);
 	}
 }
@@ -189,9 +189,7 @@ export async function usable(dataDir: string, work: Promise<void> | undefined): 
 	} catch (error) {
 		const code = errorCode(error);
 		if (code === undefined) throw error;
-		throw new StartError(
-			`DATA_DIR is "${dataDir}", which cannot be used (${code}); set it to a folder of its own.`,
-		);
+		throw new StartError(`Cannot use DATA_DIR "${dataDir}" (${code}). Set it to a folder of its own.`);
 	}
 }
 

@@ -1,9 +1,9 @@
 /** Webhooks: notify other programs about devices, rollouts and the disk. Loaded only with WEBHOOKS_FILE. */
 
 import { webhookRoutes } from "../api/webhook.js";
-import type { Core, Extension, Joined } from "../extension.js";
+import type { Core, Extension, LoadedExtensions } from "../extension.js";
 import { type Route, serve } from "../http/routes.js";
-import { HttpProblem } from "../problem.js";
+import { RequestError } from "../problem.js";
 import { webhooksPath } from "../services/configuration.js";
 import { type Hook, readHooks } from "./hooks.js";
 import { endedReason, Outbox } from "./outbox.js";
@@ -12,8 +12,8 @@ import { Watch } from "./watch.js";
 
 const tickMs = 5_000;
 
-/** @throws {StartError} if the file cannot be used */
-export function withWebhooks(joined: Joined): Joined {
+/** @throws {StartError} if the file is invalid */
+export function withWebhooks(joined: LoadedExtensions): LoadedExtensions {
 	const file = webhooksFile.read(joined.environment ?? {});
 	if (file === undefined) throw new TypeError("WEBHOOKS_FILE is not set.");
 	const hooks = readHooks(file);
@@ -66,8 +66,8 @@ function createRoutes(outboxes: readonly Outbox[]): readonly Route[] {
 		}),
 		"POST /api/webhooks/:number/test": ({ params: { number } }) => {
 			const outbox = outboxes.find((_, index) => String(index + 1) === number);
-			if (!outbox) throw new HttpProblem(404, `There is no webhook ${number}; see /api/webhooks.`);
-			if (outbox.hasEnded) throw new HttpProblem(409, `Webhook ${number} has ended. ${endedReason}`);
+			if (!outbox) throw new RequestError(404, `Webhook ${number} not found. GET /api/webhooks lists all.`);
+			if (outbox.hasEnded) throw new RequestError(409, `Webhook ${number} has ended. ${endedReason}`);
 			return outbox.test();
 		},
 	});

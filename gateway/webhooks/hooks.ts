@@ -19,7 +19,7 @@ import {
 import { parseUrl } from "../access/origin.js";
 import { messageOf } from "../api/client/request.js";
 import { parseJson } from "../api/json.js";
-import { longestExpression, parseTags, type TagExpression } from "../api/tags.js";
+import { maxExpressionLength, parseTags, type TagExpression } from "../api/tags.js";
 import { errorCode, StartError } from "../problem.js";
 import { requireRegularFile } from "../storage/atomic-file.js";
 import { isUsable } from "./signature.js";
@@ -44,8 +44,8 @@ const hook = object({
 	url: pattern(2000, "^https?://[^\\s@]+$", address),
 	/** Default: all. */
 	events: optional(list(oneOf(...eventNames), eventNames.length)),
-	/** Tag filter of device events; default: all devices. */
-	tags: optional(string(longestExpression)),
+	/** Tag expression that selects the devices. Default: all. */
+	tags: optional(string(maxExpressionLength)),
 	secret,
 	/** Signs too while the secret is being replaced. */
 	previousSecret: optional(secret),

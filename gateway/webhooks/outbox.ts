@@ -23,8 +23,8 @@ const answerMs = 5_000;
 /** Mark of a receiver that responded with 410. */
 const endedMark = "ended";
 export const endedReason =
-	"Its receiver answered 410, so it gets nothing more until the gateway is started again: take it out of WEBHOOKS_FILE, or let the receiver take events, then start the gateway again.";
-/** Limit of queued events per subject; the oldest are dropped. */
+	"Its receiver responded with 410, so delivery stopped. Remove it from WEBHOOKS_FILE or fix the receiver, then restart the gateway.";
+/** Limit of queued events per subject. The oldest are dropped. */
 const waitingAtMost = 50;
 
 const kept = object({
@@ -39,8 +39,8 @@ const kept = object({
 });
 type Kept = Infer<typeof kept>;
 
-/** Event in the form of the request body. `text` is one sentence. */
-export interface Happening {
+/** Event with the fields of the body. `text` is a sentence for users. */
+export interface WebhookEvent {
 	readonly event: EventName | "test";
 	readonly text: string;
 	readonly [name: string]: unknown;
@@ -120,21 +120,24 @@ export class Outbox {
 			if (key.startsWith(prefix) && /^\d+$/.test(key.slice(prefix.length))) this.removeMark(key);
 	}
 
-	/** Keeps an event until it is delivered, if the hook wants it. @param mark made of it: it is told once */
-	async add(subject: string, happening: Happening, mark?: string): Promise<void> {
+	/**
+	 * Queues an event if the hook subscribes to it.
+	 * @param mark stored with it, so that the event is sent only once
+	 */
+	async add(subject: string, event: WebhookEvent, mark?: string): Promise<void> {
 		const { log, now } = this.#core;
 		this.#newest = Math.max(now(), this.#newest + 1);
 		const id = randomUUID();
 		const key = `${this.#newest}-${id}`;
 		const none = { subject, body: "", attempts: 0, dueAt: now(), by: this.#by };
 		if (mark !== undefined && (this.has(mark) || !(await this.#write(mark, none)))) return;
-		if (!this.hook.events.some((name) => name === happening.event)) return;
+		if (!this.hook.events.some((name) => name === event.event)) return;
 		const [oldest, ...others] = this.#waitingOf((each) => each.subject === subject);
 		if (oldest && others.length + 1 >= waitingAtMost) {
-			log.warn({ hook: this.hook.id, subject }, "webhook: its oldest event of a subject was dropped");
+			log.warn({ hook: this.hook.id, subject }, "webhook: oldest event of a subject dropped");
 			void this.#remove(oldest[0]);
 		}
-		await this.#write(key, { ...none, body: this.#bodyOf(id, happening) });
+		await this.#write(key, { ...none, body: this.#bodyOf(id, event) });
 		this.deliver();
 	}
 
@@ -221,9 +224,9 @@ export class Outbox {
 		this.#core.sessions.refuse(rejection);
 	}
 
-	#bodyOf(id: string, happening: Happening): string {
+	#bodyOf(id: string, event: WebhookEvent): string {
 		const { gatewayName: gateway } = this.#core.settings;
-		return JSON.stringify({ id, time: isoTime(this.#core.now()), ...(gateway && { gateway }), ...happening });
+		return JSON.stringify({ id, time: isoTime(this.#core.now()), ...(gateway && { gateway }), ...event });
 	}
 
 	/** Returns undelivered events, oldest first. */

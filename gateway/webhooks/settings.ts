@@ -1,7 +1,7 @@
-import { optionalText } from "../setting.js";
+import { optionalTextSetting } from "../setting.js";
 
-/** The receivers of events (hooks.ts); undefined: none. */
-export const webhooksFile = optionalText(
+/** File with the receivers of events (hooks.ts); undefined: none. */
+export const webhooksFile = optionalTextSetting(
 	"WEBHOOKS_FILE",
-	"a JSON file that says which programs are told of what happens; see [Webhooks](webhooks/README.md)",
+	"JSON file with the webhooks; see [Webhooks](webhooks/README.md)",
 );

@@ -10,7 +10,7 @@ import type { Device } from "../sessions/device.js";
 import type { Rejection, SessionListener } from "../sessions/sessions.js";
 import { isoTime } from "../sessions/view.js";
 import { findDiskProblem } from "../storage/data-folder.js";
-import type { Happening, Outbox } from "./outbox.js";
+import type { Outbox, WebhookEvent } from "./outbox.js";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -171,7 +171,7 @@ export class Watch {
 	/** @param text follows the device name */
 	#tellOf(
 		device: Device,
-		event: Happening["event"],
+		event: WebhookEvent["event"],
 		text: string,
 		fields: object,
 		outboxes = this.#outboxesOf(device),
@@ -184,10 +184,10 @@ export class Watch {
 		this.#tell(`device-${deviceId}`, { event, text: sentence, ...fields, device: shown }, mark, outboxes);
 	}
 
-	#tell(subject: string, happening: Happening, mark?: string, outboxes = this.#outboxes): void {
+	#tell(subject: string, event: WebhookEvent, mark?: string, outboxes = this.#outboxes): void {
 		for (const outbox of outboxes)
 			outbox
-				.add(subject, happening, mark)
+				.add(subject, event, mark)
 				.catch((error: unknown) => this.#core.log.error({ err: error }, "webhooks"));
 	}
 }

@@ -4,7 +4,7 @@ import type { StateReport } from "../../device/protocol/messages.js";
 import { integer, isRecord, matches } from "../../device/protocol/schema.js";
 import { parseJson } from "../api/json.js";
 import type { Core } from "../extension.js";
-import type { Question } from "../peers.js";
+import type { PeerQuery } from "../peers.js";
 import type { Device } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 
@@ -24,11 +24,11 @@ const none: Known["byHour"] = Object.freeze([]);
 export class Reconnects {
 	readonly #core: Pick<Core, "sessions" | "peers" | "monotonic">;
 	readonly #known = new Map<Device, Known>();
-	readonly #question: Question;
+	readonly #question: PeerQuery;
 
 	constructor(core: Pick<Core, "sessions" | "peers" | "monotonic">) {
 		this.#core = core;
-		this.#question = core.peers.question("reconnects", () =>
+		this.#question = core.peers.defineQuery("reconnects", () =>
 			JSON.stringify(Object.fromEntries(this.#ofThis())),
 		);
 	}
@@ -43,7 +43,7 @@ export class Reconnects {
 	/** Returns reconnects by device id from all gateways, except devices without any and gateways that do not respond. */
 	async all(): Promise<ReadonlyMap<string, number>> {
 		const counts = new Map<string, number>();
-		for (const text of await this.#question.askAll("")) {
+		for (const text of await this.#question.sendToAll("")) {
 			const answer = parseJson(text);
 			if (!isRecord(answer)) continue;
 			for (const [deviceId, value] of Object.entries(answer))

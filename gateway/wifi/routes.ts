@@ -15,7 +15,7 @@ export function createWiFiRoutes(core: Core, reconnects: Pick<Reconnects, "all">
 	const { sessions, peers, yieldToLoop } = core;
 	return serve(wifiRoutes, {
 		"GET /api/wifi": async () => {
-			await peers.gather();
+			await peers.fetchReports();
 			const counts = await reconnects.all();
 			const devices: WiFiDevice[] = [];
 			let parsed = 0;

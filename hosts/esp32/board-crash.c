@@ -40,7 +40,7 @@ struct run {
 	uint32_t is_restart;
 	char message[256];
 	char stack[512];
-	/* From here on it changes too often for a checksum. */
+	/* The checksum excludes the following fields, which change too often. */
 	uint32_t uptime_seconds;
 	/** Total bytes traced. `trace` is a ring buffer. */
 	uint32_t traced;
@@ -164,7 +164,7 @@ static const char *crash_kind(const struct run *last)
 {
 	switch (esp_reset_reason()) {
 	case ESP_RST_SW:
-		/* XS calls no hook when a stack overflows. */
+		/* XS calls no abort hook on a stack overflow. */
 		return !last || last->is_restart ? NULL : "unknown";
 	case ESP_RST_PANIC:
 	case ESP_RST_CPU_LOCKUP:
@@ -181,16 +181,15 @@ static const char *crash_kind(const struct run *last)
 	}
 }
 
-/** The message for a kind if nothing else is known. */
-static const char *usual_message(const char *kind)
+static const char *default_message(const char *kind)
 {
 	if (!strcmp(kind, "unknown"))
-		return "XS ended without a word, as it does when a stack overflows";
+		return "XS aborted without a reason, for example on a stack overflow";
 	if (!strcmp(kind, "watchdog"))
-		return "a task did not come to rest";
+		return "task or interrupt watchdog timeout";
 	if (!strcmp(kind, "brown_out"))
-		return "the supply voltage was too low";
-	return "a fault in C, without a core dump";
+		return "supply voltage too low";
+	return "panic in native code without a core dump";
 }
 
 static bool has_crash(void)
@@ -211,7 +210,7 @@ static void keep_crash(const char *kind, const struct run *last)
 	if (!crash->kind[0])
 		copy_text(crash->kind, sizeof(crash->kind), kind);
 	if (!crash->message[0])
-		copy_text(crash->message, sizeof(crash->message), usual_message(crash->kind));
+		copy_text(crash->message, sizeof(crash->message), default_message(crash->kind));
 	seal(&memory.crash);
 }
 
@@ -230,7 +229,7 @@ static void add_dump(bool is_new_crash)
 	uint32_t id = id_of_dump();
 	if (!id)
 		return;
-	/* A dump of which only the flash knows: the power was cut before it was reported. */
+	/* Dump without a record in RTC memory: power was cut before it was reported. */
 	if (!is_new_crash && !has_crash()) {
 		keep_crash("panic", NULL);
 		is_new_crash = true;
@@ -251,7 +250,7 @@ void board_crash_start(void)
 {
 	bool is_dump_bad = (MAGIC == memory.magic) && (MAGIC == memory.reading_dump);
 	const struct run *last = is_valid(&memory.current) ? &memory.current.run : NULL;
-	/* A restart while the dump was read is no crash besides the one that left the dump. */
+	/* A reset while the dump was read is not another crash. */
 	const char *kind = is_dump_bad && has_crash() ? NULL : crash_kind(last);
 	if (kind)
 		keep_crash(kind, last);
@@ -302,7 +301,7 @@ static void read_lines(const struct run *run, uint32_t count, char *text)
 		kept--;
 	text[kept] = 0;
 	uint32_t start = 0;
-	/* The beginning of the first line may be overwritten. */
+	/* The start of the oldest line may have been overwritten. */
 	if (run->traced > TRACE_BYTES) {
 		const char *end = memchr(text, '\n', kept);
 		start = end ? (uint32_t)(end - text) + 1 : kept;
@@ -315,7 +314,7 @@ static void read_lines(const struct run *run, uint32_t count, char *text)
 			lines++;
 	}
 	memmove(text, text + from, kept - from + 1);
-	/* RTC memory may be damaged. */
+	/* RTC memory may be corrupt. */
 	copy_text(text, TRACE_BYTES + 1, text);
 }
 

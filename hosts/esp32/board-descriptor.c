@@ -9,10 +9,10 @@
 #include "sdkconfig.h"
 
 #ifndef MODDEF_FIRMWARE_MODEL
-	#error "the board's manifest must define firmware.model"
+	#error "Define firmware.model in the board's manifest."
 #endif
 #ifndef MODDEF_FIRMWARE_SECURITYVERSION
-	#error "the project's manifest must define firmware.securityVersion"
+	#error "Define firmware.securityVersion in the root manifest."
 #endif
 
 /** Little-endian. Strings are padded with at least one NUL. */
@@ -32,13 +32,13 @@ struct firmware_descriptor {
 /** The image may contain compiled-in settings; the gateway rejects it. */
 #define FLAG_HAS_SETTINGS 1
 
-/* Builds by mcconfig alone have the version of the committed sdkconfig; only they compile settings in. */
+/* Version in the committed sdkconfig, used only by direct mcconfig builds, which may compile settings in. */
 #define VERSION_BY_HAND "0.0.0-dev"
 
-_Static_assert(64 == sizeof(struct firmware_descriptor), "the descriptor has 64 bytes");
-_Static_assert(MODDEF_FIRMWARE_SECURITYVERSION >= 0 && MODDEF_FIRMWARE_SECURITYVERSION <= 65535, "it has 16 bits");
-_Static_assert(sizeof(MODDEF_FIRMWARE_MODEL) <= 16, "the model has at most 15 characters");
-_Static_assert(sizeof(CONFIG_APP_PROJECT_VER) <= 32, "the version has at most 31 characters");
+_Static_assert(64 == sizeof(struct firmware_descriptor), "the descriptor must have 64 bytes");
+_Static_assert(MODDEF_FIRMWARE_SECURITYVERSION >= 0 && MODDEF_FIRMWARE_SECURITYVERSION <= 65535, "the security version must fit 16 bits");
+_Static_assert(sizeof(MODDEF_FIRMWARE_MODEL) <= 16, "the model must have at most 15 characters");
+_Static_assert(sizeof(CONFIG_APP_PROJECT_VER) <= 32, "the version must have at most 31 characters");
 
 /*
  * Build time from __DATE__ ("Feb  3 2026") and __TIME__ ("09:05:00"). It is UTC with SOURCE_DATE_EPOCH, which the project's scripts set;

@@ -11,7 +11,7 @@
 #include "nvs_flash/include/nvs.h"
 #include "nvs_flash/include/nvs_flash.h"
 
-/* The format of a page (nvs_flash/src/nvs_page.hpp): two bits for each entry follow its header. */
+/* Page format (nvs_flash/src/nvs_page.hpp): the header is followed by two state bits per entry. */
 #define PAGE_BYTES 4096
 #define STATES_OFFSET 32
 #define ENTRY_COUNT 126
@@ -69,7 +69,7 @@ static void open_read_only(const esp_partition_t *nvs)
 	read_only.readonly = true;
 	if (ESP_OK != nvs_flash_init_partition_ptr(&read_only))
 		return;
-	/* Full of what is not this firmware's. */
+	/* Full of entries of another firmware. */
 	if (ESP_ERR_NVS_NOT_FOUND == nvs_open(NAMESPACE, NVS_READONLY, &settings)) {
 		nvs_flash_deinit();
 		nvs_flash_erase();
@@ -79,7 +79,7 @@ static void open_read_only(const esp_partition_t *nvs)
 	is_read_only = true;
 }
 
-/* By ESP-IDF's start, before app_main. What it leaves open, nvs_flash_init() finds open; any other problem is left to it. */
+/* Runs in ESP-IDF's startup, before app_main, whose nvs_flash_init() accepts an open NVS and handles all other errors. */
 ESP_SYSTEM_INIT_FN(board_nvs_start, SECONDARY, BIT(0), 240)
 {
 	board_start_include();

@@ -1,4 +1,4 @@
-/* The natives of the decoder of patches (patch.ts), over patch-decoder.c. */
+/* XS bindings of patch-decoder.c for patch.ts. */
 
 #include "xsmc.h"
 #include "xsHost.h"
@@ -24,7 +24,7 @@ void xs_board_patch(xsMachine *the)
 	xsIntegerValue source_bytes = xsmcToInteger(xsArg(0));
 	xsIntegerValue result_bytes = xsmcToInteger(xsArg(1));
 	if (source_bytes < 0 || (uint32_t)source_bytes > esp_ota_get_running_partition()->size || result_bytes < 0)
-		xsRangeError("impossible length");
+		xsRangeError("length out of range");
 	struct patch_decoder *decoder = xsmcSetHostChunk(xsThis, NULL, sizeof(*decoder));
 	patch_decoder_start(decoder, (uint32_t)source_bytes, (uint32_t)result_bytes);
 }
@@ -38,11 +38,11 @@ void xs_board_patch_decode(xsMachine *the)
 	xsmcGetBufferWritable(xsArg(0), &piece, &piece_bytes);
 	xsmcGetBufferReadable(xsArg(1), &input, &input_bytes);
 	if (offset < 0 || (xsUnsignedValue)offset > input_bytes)
-		xsRangeError("offset is outside of the input");
+		xsRangeError("offset out of range");
 	struct patch_decoder *decoder = xsmcGetHostChunkValidate(xsThis, (void *)xs_board_patch_destructor);
 	int32_t next = patch_decoder_decode(decoder, piece, piece_bytes, input, input_bytes, (uint32_t)offset, &problem);
 	if (PATCH_CANNOT_READ == next)
-		xsUnknownError("The running firmware cannot be read.");
+		xsUnknownError("Reading the running firmware failed.");
 	if (PATCH_IS_DAMAGED == next)
 		xsUnknownError("The patch is damaged: %s.", problem);
 	xsmcSetInteger(xsResult, next);

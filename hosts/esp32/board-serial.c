@@ -10,7 +10,7 @@
 
 #include "sdkconfig.h"
 
-/* esp_line_endings_t (esp_vfs_common.h), and functions of headers that the SDK's include path lacks. */
+/* esp_line_endings_t (esp_vfs_common.h) and functions whose headers are missing from the SDK's include path. */
 enum { LINE_END_CRLF, LINE_END_CR, LINE_END_LF };
 #if CONFIG_ESP_CONSOLE_USB_SERIAL_JTAG
 extern void usb_serial_jtag_vfs_set_rx_line_endings(int mode);

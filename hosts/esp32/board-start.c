@@ -16,20 +16,20 @@
 #include "freertos/task.h"
 #include "sdkconfig.h"
 
-/* The linker takes this file from the SDK's archive only for a symbol that another file needs: board-nvs.c calls it. */
+/* Referenced by board-nvs.c, so that the linker takes this file from the SDK's archive. */
 void board_start_include(void)
 {
 }
 
 #if !CONFIG_FREERTOS_UNICORE
 
-/* Core 1 runs its functions of this stage in about a millisecond. */
+/* Core 1 runs its functions of this stage in about 1 ms. */
 #define HOLD_LIMIT_MS 100
 
 static DRAM_ATTR volatile bool is_core1_held;
 static DRAM_ATTR volatile bool is_core0_done;
 
-/* In RAM, and calls nothing: the cache is off while core 0 uses flash. Inlined it would be in flash. */
+/* Runs in RAM and calls nothing, because the cache is off while core 0 uses flash. Must not be inlined into flash code. */
 static void NOINLINE_ATTR IRAM_ATTR hold_core1(void)
 {
 	is_core1_held = true;
@@ -65,25 +65,25 @@ ESP_SYSTEM_INIT_FN(board_start_release, SECONDARY, BIT(0), 250)
 
 #if CONFIG_SPIRAM
 
-#define SAY_EVERY_MS 5000
-#define SAY_TIMES 12
+#define MESSAGE_INTERVAL_MS 5000
+#define MESSAGE_COUNT 12
 #define STACK_BYTES 4096
 /* Above the SDK's main, on the same core. */
 #define PRIORITY 10
 
-/* esp_psram/include/esp_psram.h; the SDK's include path lacks that folder. */
+/* esp_psram/include/esp_psram.h, which is missing from the SDK's include path. */
 extern bool esp_psram_is_initialized(void);
 
-/* Before the SDK's main. The restart lets the boot loader return to the previous image. */
-static void say_no_psram(void *context)
+/* Suspends the SDK's main. The restart makes the boot loader roll back to the previous image. */
+static void report_missing_psram(void *context)
 {
 	(void)context;
 	vTaskSuspend(xTaskGetHandle("main"));
-	for (int time = 0; time < SAY_TIMES; time++) {
-		printf("This module has no octal PSRAM, which this firmware needs: it is for an ESP32-S3-WROOM-1-N16R8 "
-			"(16 MB of flash, 8 MB of octal PSRAM). The firmware does not start.\n");
+	for (int count = 0; count < MESSAGE_COUNT; count++) {
+		printf("This module has no octal PSRAM. The firmware requires an ESP32-S3-WROOM-1-N16R8 "
+			"(16 MB of flash, 8 MB of octal PSRAM) and does not start.\n");
 		fflush(stdout);
-		vTaskDelay(pdMS_TO_TICKS(SAY_EVERY_MS));
+		vTaskDelay(pdMS_TO_TICKS(MESSAGE_INTERVAL_MS));
 	}
 	esp_restart();
 }
@@ -91,7 +91,7 @@ static void say_no_psram(void *context)
 ESP_SYSTEM_INIT_FN(board_start_check_psram, SECONDARY, BIT(0), 241)
 {
 	if (!esp_psram_is_initialized())
-		xTaskCreatePinnedToCore(say_no_psram, "no psram", STACK_BYTES, NULL, PRIORITY, NULL, 0);
+		xTaskCreatePinnedToCore(report_missing_psram, "no psram", STACK_BYTES, NULL, PRIORITY, NULL, 0);
 	return ESP_OK;
 }
 

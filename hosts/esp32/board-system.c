@@ -15,7 +15,7 @@
 #include "freertos/task.h"
 #include "sdkconfig.h"
 
-/* esp_psram/include/esp_psram.h; the SDK's include path lacks that folder. */
+/* esp_psram/include/esp_psram.h, which is missing from the SDK's include path. */
 #if CONFIG_SPIRAM
 extern size_t esp_psram_get_size(void);
 #endif

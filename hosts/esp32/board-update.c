@@ -36,7 +36,7 @@ void board_update_select(void)
 	const esp_partition_t *partition = esp_ota_get_next_update_partition(NULL);
 	atomic_store(&is_selecting, 1);
 	if (pdPASS != xTaskCreate(select_task, "update", STACK_BYTES, (void *)partition, PRIORITY, NULL))
-		/* Without memory for a task: in this turn, which is better than no update. */
+		/* No memory for a task: block XS rather than fail the update. */
 		select_partition(partition);
 }
 

@@ -1,4 +1,4 @@
-/* The reason of the last Wi-Fi disconnection, which the SDK's driver does not report. Called from wifi-station.ts. */
+/* Reason of the last Wi-Fi disconnection, which the SDK's driver does not report. Called from wifi-station.ts. */
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /** Last crash and last traced lines, in RTC memory (board-crash.c). */
 
 import { nativeFunctions } from "board/native";
-import { placeIn } from "moddable/abort-report";
+import { locationIn } from "moddable/abort-report";
 import type { CrashMemory as CrashInterface, TraceMemory as TraceInterface } from "../../device/host.js";
 
 /** Values of the parameter of board_crash_text(). */
@@ -19,7 +19,7 @@ export class CrashMemory implements CrashInterface {
 			id,
 			kind: ffi.board_crash_text(field.kind),
 			message: ffi.board_crash_text(field.message),
-			...placeIn(stack),
+			...locationIn(stack),
 			stack,
 			firmware_version: ffi.board_crash_text(field.version),
 			uptime_seconds: ffi.board_crash_uptime(),

@@ -22,7 +22,7 @@ export class SystemResolver implements Resolver {
 				}),
 			);
 		} catch (error) {
-			trace(`look-up: ${error}\n`);
+			trace(`DNS lookup failed: ${error}\n`);
 			Timer.set(() => withoutExceptions(onError));
 		}
 	}
@@ -33,7 +33,7 @@ function withoutExceptions(action: () => void): void {
 	try {
 		action();
 	} catch (error) {
-		trace(`look-up: ${error}\n`);
+		trace(`DNS lookup failed: ${error}\n`);
 	}
 }
 
@@ -53,8 +53,8 @@ export class SntpQuery implements TimeQuery {
 				if (message === SNTP.error) this.#end(undefined);
 			});
 		} catch (error) {
-			trace(`time: ${error}\n`);
-			// In a later turn: the caller does not have this object yet.
+			trace(`SNTP query failed: ${error}\n`);
+			// Deferred, because the caller does not have this object yet.
 			Timer.set(() => this.#end(undefined));
 		}
 	}
@@ -65,7 +65,7 @@ export class SntpQuery implements TimeQuery {
 		try {
 			this.#sntp?.close();
 		} catch (error) {
-			trace(`time: ${error}\n`);
+			trace(`SNTP query failed: ${error}\n`);
 		}
 	}
 
@@ -76,7 +76,7 @@ export class SntpQuery implements TimeQuery {
 		try {
 			this.#onTime(seconds);
 		} catch (error) {
-			trace(`time: ${error}\n`);
+			trace(`SNTP query failed: ${error}\n`);
 		}
 	}
 }

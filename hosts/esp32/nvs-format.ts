@@ -73,7 +73,8 @@ export function decodePageHeader(header: Uint8Array): { state: number; sequence:
 	if (state !== pageState.active && state !== pageState.full && state !== pageState.freeing) return undefined;
 	if (view.getUint32(headerCrcOffset, true) !== romCrc32(header.subarray(4, headerCrcOffset)))
 		return undefined;
-	if (view.getUint8(8) < version) throw new Error("the NVS has a later version than 2");
+	if (view.getUint8(8) < version)
+		throw new Error("Unsupported NVS version: a newer ESP-IDF wrote this partition.");
 	return { state, sequence: view.getUint32(4, true) };
 }
 
@@ -104,9 +105,9 @@ export function encodeString(namespaceIndex: number, key: string, value: string)
 	const data = new TextEncoder().encode(`${value}\0`);
 	if (data.byteLength > longestString + 1)
 		throw new RangeError(
-			`${key} has ${data.byteLength - 1} bytes, and NVS takes at most ${longestString}: shorten it`,
+			`${key} has ${data.byteLength - 1} bytes; the maximum is ${longestString}. Shorten it.`,
 		);
-	if (value.includes("\0")) throw new RangeError(`${key} must not hold a NUL, which ends a string in NVS`);
+	if (value.includes("\0")) throw new RangeError(`${key} must not contain a NUL character.`);
 	const span = 1 + Math.ceil(data.byteLength / entryBytes);
 	const entry = makeEntry(namespaceIndex, entryType.string, span, key);
 	const view = viewOf(entry);
@@ -150,7 +151,7 @@ export function decodeString(item: ItemHeader, data: Uint8Array): string | undef
 
 function makeEntry(namespaceIndex: number, type: number, span: number, key: string): Uint8Array {
 	if (!/^[!-~]{1,15}$/.test(key))
-		throw new RangeError(`"${key}" must be 1 to ${longestKey} ASCII characters without spaces`);
+		throw new RangeError(`The key "${key}" must have 1 to ${longestKey} ASCII characters without spaces.`);
 	const entry = new Uint8Array(entryBytes).fill(0xff);
 	entry.set([namespaceIndex, type, span, noChunk]);
 	entry.fill(0, 8, 24);

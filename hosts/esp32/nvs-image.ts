@@ -44,7 +44,7 @@ const firstIndex = 1;
 export function makeNvsImage({ byteLength, namespace, values }: NvsImageOptions): Uint8Array {
 	if (byteLength % pageBytes !== 0 || byteLength < 3 * pageBytes)
 		throw new RangeError(
-			`an NVS partition has 3 or more pages of ${pageBytes} bytes, not ${byteLength} bytes`,
+			`An NVS partition requires at least 3 pages of ${pageBytes} bytes, not ${byteLength} bytes.`,
 		);
 	const items = Object.entries(values).map(([key, value]) => encodeString(firstIndex, key, value));
 	const image = new Uint8Array(byteLength).fill(0xff);
@@ -58,7 +58,7 @@ export function makeNvsImage({ byteLength, namespace, values }: NvsImageOptions)
 			sequence += 1;
 			// NVS requires one free page.
 			if ((sequence + 2) * pageBytes > byteLength)
-				throw new RangeError(`the settings are too long for an NVS partition of ${byteLength} bytes`);
+				throw new RangeError(`The settings do not fit into an NVS partition of ${byteLength} bytes.`);
 			page = beginPage(image, sequence);
 			next = 0;
 		}

@@ -13,16 +13,16 @@ export function trimmedSetting(name: string, value: string): string {
 
 /** @returns what to change; undefined if `ssid` is a valid network name */
 export function ssidProblem(ssid: string, network = "Wi-Fi network"): string | undefined {
-	if (ssid === "") return `The name of the ${network} is missing.`;
+	if (ssid === "") return `Enter the name of the ${network}.`;
 	if (new TextEncoder().encode(ssid).byteLength > 32)
-		return `The name of the ${network} is longer than 32 bytes, which no network has.`;
+		return `The name of the ${network} must have at most 32 bytes.`;
 	return undefined;
 }
 
 /** @param password empty for an open network */
 export function passwordProblem(password: string): string | undefined {
 	if (password === "" || (password.length >= 8 && password.length <= 63)) return undefined;
-	return "The password must have 8 to 63 characters, like every WPA password.";
+	return "The Wi-Fi password must have 8 to 63 characters.";
 }
 
 /** @returns what to change; undefined if `gateway` is a valid gateway address */
@@ -35,7 +35,7 @@ export function gatewayProblem(gateway: string): string | undefined {
 	}
 }
 
-/** Whether a host's name or address always means the computer that uses it: a board would look for the gateway in itself. */
-export function isThisComputer(host: string): boolean {
+/** @returns whether a host is a loopback address, with which a board would connect to itself */
+export function isLoopback(host: string): boolean {
 	return /^(localhost|127(\.\d+){3}|0\.0\.0\.0|\[::1\])$/i.test(host);
 }

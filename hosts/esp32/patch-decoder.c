@@ -58,10 +58,10 @@ static bool decompress(struct patch_decoder *decoder, struct call *call)
 			uint32_t item = (uint32_t)decoder->half | ((uint32_t)byte << 8);
 			uint32_t distance = (item & (PATCH_WINDOW_BYTES - 1)) + 1;
 			if (distance > end - decoder->start) {
-				call->problem = "it repeats what was not there";
+				call->problem = "a match refers to data before the start";
 				return false;
 			}
-			/* Byte by byte: a match may overlap itself. */
+			/* Copies single bytes because a match may overlap itself. */
 			for (uint32_t left = (item / PATCH_WINDOW_BYTES) + SHORTEST_MATCH; left; left--, end++)
 				text[end] = text[end - distance];
 			decoder->flags >>= 1;
@@ -81,13 +81,13 @@ static bool has_text(struct patch_decoder *decoder, struct call *call)
 /** Starts an operation. @returns the problem, or NULL */
 static const char *begin(struct patch_decoder *decoder, uint8_t kind, uint32_t count)
 {
-	static const char outside[] = "it reads outside of the firmware";
+	static const char outside[] = "an operation reads outside the firmware";
 	if (!count)
-		return "an operation does nothing";
+		return "an operation has length 0";
 	if (SEEK == kind) {
-		/* Else a patch could keep a turn busy without making anything. */
+		/* A series of seeks could block XS without producing output. */
 		if (SEEK == decoder->kind)
-			return "it seeks twice";
+			return "two seeks in a row";
 		uint32_t step = (count + 1) / 2;
 		if (step > ((count & 1) ? decoder->position : decoder->source_bytes - decoder->position))
 			return outside;
@@ -95,7 +95,7 @@ static const char *begin(struct patch_decoder *decoder, uint8_t kind, uint32_t c
 		decoder->ahead = 0;
 	} else {
 		if (count > decoder->rest)
-			return "it makes more than it announces";
+			return "the result exceeds the announced length";
 		if ((INSERT != kind) && (count > decoder->source_bytes - decoder->position))
 			return outside;
 		decoder->rest -= count;
@@ -116,7 +116,7 @@ static bool read_operation(struct patch_decoder *decoder, struct call *call)
 		if (byte > 127) {
 			decoder->shift += 7;
 			if (28 == decoder->shift) {
-				call->problem = "a number is too long";
+				call->problem = "a number has more than 4 bytes";
 				return false;
 			}
 			continue;
@@ -172,7 +172,7 @@ int32_t patch_decoder_decode(struct patch_decoder *decoder, uint8_t *piece, uint
 	decoder->filled = 0;
 	decoder->ahead = 0;
 	if (!decoder->rest && !decoder->left && has_text(decoder, &call))
-		call.problem = "bytes follow its end";
+		call.problem = "trailing data";
 	if (!call.problem)
 		return (int32_t)call.read;
 stop:

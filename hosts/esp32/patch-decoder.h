@@ -1,4 +1,4 @@
-/* Decodes the stream of a patch (device/protocol/patch-format.ts): device/update/patch-decoder.ts in C. */
+/* C version of device/update/patch-decoder.ts, the decoder for device/protocol/patch-format.ts. */
 #ifndef PATCH_DECODER_H
 #define PATCH_DECODER_H
 

@@ -60,7 +60,7 @@ export class Ring implements PixelStrip {
 	constructor({ pin, length, order = "GRB" }: RingOptions) {
 		this.length = length;
 		const error = this.#ffi.board_ring_open(pin, length, order);
-		if (error !== 0) trace(`LED ring: ESP-IDF error 0x${error.toString(16)}\n`);
+		if (error !== 0) trace(`LED ring not started: ESP-IDF error 0x${error.toString(16)}\n`);
 	}
 
 	makeRGB(red: number, green: number, blue: number): number {

@@ -23,7 +23,7 @@ export function guardCallbacks<Socket>(
 		try {
 			onError?.call(socket);
 		} catch (error) {
-			report(`socket: ${error}\n`);
+			report(`exception in a socket callback: ${error}\n`);
 		}
 	};
 	const guard = (socket: Socket, action: () => void) => {
@@ -31,7 +31,7 @@ export function guardCallbacks<Socket>(
 		try {
 			action();
 		} catch (error) {
-			report(`socket: ${error}\n`);
+			report(`exception in a socket callback: ${error}\n`);
 			end(socket);
 		}
 	};

@@ -45,7 +45,7 @@ export class PlainHttp extends UnchunkedHttpClient {
 }
 
 export class SecureHttp extends UnchunkedHttpClient {
-	/** @throws SyntaxError where `certificate` is not base64 */
+	/** @throws SyntaxError if `certificate` is not base64 */
 	constructor({ certificate, onUntrusted, ...options }: HttpClientOptions & TrustOptions) {
 		const secure = securityOf({ certificate, onUntrusted });
 		super({ ...options, below: (socketOptions) => new GuardedTLSSocket({ ...socketOptions, secure }) });
@@ -59,7 +59,7 @@ export class PlainWebSocket extends WebSocketClient {
 }
 
 export class SecureWebSocket extends WebSocketClient {
-	/** @throws SyntaxError where `certificate` is not base64 */
+	/** @throws SyntaxError if `certificate` is not base64 */
 	constructor({ certificate, onUntrusted, ...options }: WebSocketClientOptions & TrustOptions) {
 		const secure = securityOf({ certificate, onUntrusted });
 		super(optionsOver((socketOptions) => new GuardedTLSSocket({ ...socketOptions, secure }), options));

@@ -18,7 +18,7 @@ export class SettingsStore implements KeyValueStore {
 		this.erase = isReadOnly ? () => eraseNvs(ffi) : undefined;
 		if (isReadOnly)
 			trace(
-				"settings: no page of the NVS is free, so they stay as they are until play and mute are held or the board is flashed again\n",
+				"settings are read-only: the NVS has no free page. Hold play and mute for 10 s to erase it, or flash the board again.\n",
 			);
 		this.#storage = KeyValueStorage.open({ path, format: "string", mode: isReadOnly ? "r" : "r+" });
 	}
@@ -28,7 +28,7 @@ export class SettingsStore implements KeyValueStore {
 			const value = this.#storage.read(key);
 			return typeof value === "string" ? value : undefined;
 		} catch (error) {
-			trace(`settings: ${key}: ${error}\n`);
+			trace(`setting ${key} unreadable: ${error}\n`);
 			return undefined;
 		}
 	}
@@ -48,5 +48,5 @@ export class SettingsStore implements KeyValueStore {
 
 function eraseNvs(ffi: ReturnType<typeof nativeFunctions>): void {
 	const result = ffi.board_nvs_erase();
-	if (result !== 0) trace(`settings: they could not be erased: ${ffi.esp_err_to_name(result)}\n`);
+	if (result !== 0) trace(`erasing the NVS failed: ${ffi.esp_err_to_name(result)}\n`);
 }

@@ -48,7 +48,7 @@ export class WiFiStation extends SDKWiFi implements WiFi {
 		nativeFunctions().board_wifi_watch();
 		super(options);
 		const error = this.#ffi.esp_wifi_set_ps(powerSaveNone);
-		if (error !== 0) trace(`Wi-Fi: power saving stays on (${error})\n`);
+		if (error !== 0) trace(`disabling Wi-Fi power saving failed: ESP-IDF error 0x${error.toString(16)}\n`);
 	}
 
 	get reason(): WiFiReason | undefined {

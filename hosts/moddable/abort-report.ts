@@ -66,8 +66,8 @@ export function describe(exception: unknown): { message: string; stack: string }
 	return { message, stack: frames.replace(/^\n ?/, "").replaceAll("\n ", "\n") };
 }
 
-/** Only XS's debug build knows files and lines; otherwise a stack has names of functions. */
-export function placeIn(stack: string): { file: string; line: number } | undefined {
+/** Returns the source location. Only debug builds of XS provide it; release builds have function names only. */
+export function locationIn(stack: string): { file: string; line: number } | undefined {
 	const [, file, line] = /\(([^()\n]+):(\d+)\)/.exec(stack) ?? [];
 	return file === undefined ? undefined : { file: file.slice(-longestFile), line: Number(line) };
 }

@@ -23,8 +23,9 @@ export class UnchunkedHttpClient extends HTTPClient {
 			...options,
 			onHeaders: (status, headers) => {
 				options.onHeaders(status, headers);
-				// In a guarded callback of the socket.
-				if (!this.#isClosed && headers.has("transfer-encoding")) throw new Error("a body in chunks");
+				// Caught by the socket's guard, which closes the connection.
+				if (!this.#isClosed && headers.has("transfer-encoding"))
+					throw new Error("chunked response bodies are not supported");
 			},
 		});
 	}

@@ -5,7 +5,7 @@ import { requireModel } from "protocol/models";
 import { createHost } from "simulator/host";
 import { Log } from "simulator/log";
 import { Panel } from "simulator/panel";
-import { describeEndlessTurn, Watchdog } from "simulator/watchdog";
+import { describeHang, Watchdog } from "simulator/watchdog";
 import { TraceLines } from "virtual/trace-lines";
 
 export default function setup(done: () => void): void {
@@ -18,11 +18,11 @@ export default function setup(done: () => void): void {
 	const print = trace;
 	reportAborts({
 		note: (kind, message, stack) =>
-			panel.post({ abort: kind === "watchdog" ? describeEndlessTurn() : { kind, message, stack } }),
+			panel.post({ abort: kind === "watchdog" ? describeHang() : { kind, message, stack } }),
 		print,
 		drain: () => {},
 	});
-	keepTraces((text) => {
+	keepTrace((text) => {
 		panel.post({ trace: text });
 		lines.write(text);
 		log.traced(text);
@@ -36,8 +36,8 @@ export default function setup(done: () => void): void {
 	panel.post({ ready: true });
 }
 
-/** The debugger and the terminal get them as well. */
-function keepTraces(keep: (text: string) => void): void {
+/** Passes trace output to `keep`, in addition to the debugger and the terminal. */
+function keepTrace(keep: (text: string) => void): void {
 	const original = trace;
 	const value = (...texts: Parameters<typeof trace>) => {
 		original(...texts);

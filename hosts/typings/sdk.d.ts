@@ -139,7 +139,7 @@ declare module "embedded:network/http/client" {
 		host: string;
 		port?: number;
 		dns?: object;
-		/** `io` is the socket's class; the rest is passed to it. */
+		/** `io` is the socket class; the other properties are passed to it. */
 		socket?: object;
 		onError?: () => void;
 	}
@@ -175,7 +175,7 @@ declare module "embedded:network/websocket/client" {
 		path?: string;
 		headers?: Map<string, string>;
 		dns?: object;
-		/** `io` is the socket's class; the rest is passed to it. */
+		/** `io` is the socket class; the other properties are passed to it. */
 		socket?: object;
 		onReadable?: (
 			this: WebSocketClient,

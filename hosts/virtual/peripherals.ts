@@ -124,7 +124,7 @@ export interface Peripherals {
 			open(): void;
 			/** More bytes are readable. */
 			readable(byteCount: number): void;
-			/** "error" follows. */
+			/** Followed by "error". */
 			untrusted(reason: string): void;
 			error(): void;
 		};
@@ -142,9 +142,9 @@ export interface Peripherals {
 			message(type: "binary" | "text", payload?: Uint8Array): void;
 			control(opcode: number, payload?: Uint8Array): void;
 			close(): void;
-			/** "error" follows. */
-			refused(answer: { status: number; retryAfterSeconds?: number }): void;
-			/** "error" follows. */
+			/** Followed by "error". */
+			rejected(answer: { status: number; retryAfterSeconds?: number }): void;
+			/** Followed by "error". */
 			untrusted(reason: string): void;
 			error(reason: string | null): void;
 		};

@@ -3,7 +3,7 @@
 import { stringify } from "yaml";
 import { chips, commands, features, uplinks } from "../../device/protocol/messages.js";
 import { keysOf, oneOf } from "../../device/protocol/schema.js";
-import { asks } from "../../gateway/api/command.js";
+import { confirmableCommands } from "../../gateway/api/command.js";
 import { commandDocuments } from "../../gateway/api/commands.js";
 import { frames, type MonitorErrorCode } from "../../gateway/api/frames.js";
 import { deviceSummary, session } from "../../gateway/api/session.js";
@@ -103,7 +103,7 @@ function asyncApi(): JsonObject {
 			schemas: {
 				session: jsonSchemaOf(session),
 				device_summary: jsonSchemaOf(deviceSummary),
-				ask: { oneOf: Object.values(asks).map(jsonSchemaOf) },
+				ask: { oneOf: Object.values(confirmableCommands).map(jsonSchemaOf) },
 				...Object.fromEntries(schemas),
 			},
 			securitySchemes: {
@@ -134,7 +134,7 @@ function deviceChannel(): JsonObject {
 						"Device-Chip": { type: "string", enum: [...chips] },
 						"Device-Features": {
 							type: "string",
-							description: `The features that the firmware supports, separated by commas: ${features.join(", ")}.`,
+							description: `Features of the firmware, separated by commas: ${features.join(", ")}.`,
 						},
 					},
 				},

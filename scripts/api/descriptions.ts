@@ -6,18 +6,18 @@ import { labelFields } from "../../gateway/api/label.js";
 import type { MonitorMessageType } from "../../gateway/sockets/monitor-commands.js";
 
 export const uplinkDescriptions: Readonly<Record<UplinkType, string>> = {
-	state_report: "The device's whole state: every 5 s, after each change, and on request.",
-	ota_progress: "The progress of an update, at most four times a second.",
+	state_report: "Full state of the device: every 5 s, after each change, and on request.",
+	ota_progress: "Progress of an update, at most four times a second.",
 	ota_complete: "The new firmware is verified; the device restarts into it in about 500 ms.",
-	ota_error: "An update has failed; the previous firmware continues to run.",
+	ota_error: "An update failed; the previous firmware continues to run.",
 	settings_result:
-		"How a trial of new settings ended, on the connection that then stands: kept, or returned to the previous ones for a reason.",
+		"Result of a settings trial, sent on the resulting connection: kept, or returned to the previous ones with a reason.",
 	sound_update:
 		"How a sound of play_sound goes: ready (where that was asked for), playing, and one end: played (the last sample has left the output), stopped (reason: button, chime, another sound, update, restart, command or quiet hours) or failed (reason: a sentence), with underruns and heard_ms.",
-	command_error: "A command was refused; the state is unchanged.",
+	command_error: "A command was rejected; the state is unchanged.",
 	crash_report:
-		"Answers query_crash: the last end of the firmware that it did not ask for, if it was not cleared. Secret settings are masked.",
-	log: "While the live log is on, at most once a second: what was traced since the previous one. Secret settings are masked.",
+		"Response to query_crash: the last unexpected end of the firmware, unless it was cleared. Secret settings are masked.",
+	log: "Trace output since the previous message, at most once a second while the live log is on. Secret settings are masked.",
 };
 
 export const commandErrorDescriptions: Readonly<Record<CommandErrorCode, string>> = {
@@ -28,10 +28,10 @@ export const commandErrorDescriptions: Readonly<Record<CommandErrorCode, string>
 };
 
 export const monitorDescriptions: Readonly<Record<MonitorMessageType, string>> = {
-	boot_device: "Closes the device's connection with 1000; the device connects again by itself.",
+	boot_device: "Closes the device's connection with 1000; the device reconnects.",
 	control_device: "Forwards a command to the device, if its model supports it.",
 	trigger_ota:
-		"Starts an update to `latest`, `custom` (the upload) or a version; without a version, to latest, or to custom where no release fits the model.",
+		"Starts an update to `latest`, `custom` (the upload) or a version; without a version, to latest, or to custom if no release fits the model.",
 };
 
 /** Error codes of all messages of a monitor. */

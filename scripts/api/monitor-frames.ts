@@ -27,7 +27,7 @@ const head = {
 
 export const monitorFrames: Frames = {
 	status_update: {
-		description: `The sessions that changed, and the reason:\n${listOf(keysOf(reasonDescriptions), reasonDescriptions)}`,
+		description: `Changed sessions, and the reason:\n${listOf(keysOf(reasonDescriptions), reasonDescriptions)}`,
 		example: {
 			type: "status_update",
 			reason: "identified",
@@ -63,7 +63,7 @@ export const monitorFrames: Frames = {
 	},
 	rollout_update: {
 		description:
-			"How a rollout stands, at most once a second each; only to a monitor that connects to /monitor?rollouts, which also gets each active one after its snapshot. Counts are devices by status.",
+			"Progress of a rollout, at most once a second each; only for monitors of /monitor?rollouts, which also receive each active rollout after their snapshot. Counts are devices by status.",
 		example: {
 			type: "rollout_update",
 			id: "autumn",
@@ -76,7 +76,7 @@ export const monitorFrames: Frames = {
 	},
 	announcement_update: {
 		description:
-			"How an announcement goes, at most 4 a second, for a monitor whose address has the query parameter `announcements`. It gets the announcements that play first, with all their devices.",
+			"Progress of an announcement, at most 4 a second; only for monitors with the query parameter `announcements`, which first receive the active announcements with all their devices.",
 		example: {
 			type: "announcement_update",
 			id: "9f3c0a51b2d4e687",
@@ -100,7 +100,7 @@ export const monitorFrames: Frames = {
 	},
 	command_update: {
 		description:
-			"How a command to many devices goes, at most 4 a second, for a monitor whose address has the query parameter `commands`. It gets the commands that run first, with all their devices that do not wait.",
+			"Progress of a command to many devices, at most 4 a second; only for monitors with the query parameter `commands`, which first receive the running commands with all their devices that are not waiting.",
 		example: {
 			type: "command_update",
 			id: "9f3c0a51b2d4e687",
@@ -114,12 +114,12 @@ export const monitorFrames: Frames = {
 	},
 	list_update: {
 		description:
-			"A list has changed, at most once a second each; only to a monitor that connects to /monitor?lists. firmware: one of GET /ota/catalog, /ota/status and /ota/history; refusals: GET /api/refusals; crashes: GET /api/crashes.",
+			"Change of a list, at most once a second each; only for monitors of /monitor?lists. firmware: one of GET /ota/catalog, /ota/status and /ota/history; refusals: GET /api/refusals; crashes: GET /api/crashes.",
 		example: { type: "list_update", list: "refusals" },
 	},
 	cluster_update: {
 		description:
-			"How many gateways act as one, this one included; only where there are several, to a monitor that connects to /monitor?cluster: once after its snapshot, then at each change.",
+			"Number of gateways in the cluster, including this one; only in a cluster, for monitors of /monitor?cluster: after the snapshot and at each change.",
 		example: {
 			type: "cluster_update",
 			gateway: "hall-1:8080",
@@ -129,11 +129,11 @@ export const monitorFrames: Frames = {
 		},
 	},
 	ack: {
-		description: "The command was accepted and is being sent to the device, if it is for one.",
+		description: "The message was accepted and, if it is for a device, is being sent to it.",
 		example: { type: "ack", requestId: "2", command: "control_device", sessionId },
 	},
 	error: {
-		description: `The message was not carried out:\n${listOf(keysOf(monitorErrorDescriptions), monitorErrorDescriptions)}`,
+		description: `The message was rejected:\n${listOf(keysOf(monitorErrorDescriptions), monitorErrorDescriptions)}`,
 		example: {
 			type: "error",
 			requestId: "2",

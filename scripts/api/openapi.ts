@@ -227,11 +227,11 @@ const standardResponses = {
 		content: problem,
 	},
 	otherOrigin: {
-		description: "Sent by a page of another web site, or not permitted for the token's role.",
+		description: "Sent by a page of another website, or not permitted for the token's role.",
 		content: problem,
 	},
-	invalidJson: { description: "The body is not JSON, or it is too long.", content: problem },
-	invalidField: { description: "A field is missing or not valid; `detail` names it.", content: problem },
+	invalidJson: { description: "The body is not JSON, or too long.", content: problem },
+	invalidField: { description: "A field is missing or invalid; `detail` names it.", content: problem },
 };
 
 /** Responses of RFC 9110, sections 13 and 14. */
@@ -295,12 +295,12 @@ const problemSchema = {
 };
 
 const securitySchemes = {
-	deviceToken: { type: "http", scheme: "bearer", description: "The token of devices." },
+	deviceToken: { type: "http", scheme: "bearer", description: "Token of devices." },
 	monitorToken: {
 		type: "http",
 		scheme: "bearer",
 		description:
-			"The token of dashboards and programs, or of a person (`npm run token -- --add <role> <name>`). Each operation names its " +
+			"Token of dashboards and programs, or of a person (`npm run token -- --add <role> <name>`). Each operation names its " +
 			"roles in the security requirement; a token of another role gets 403.",
 	},
 	login: {
@@ -308,7 +308,7 @@ const securitySchemes = {
 		in: "cookie",
 		name: "gateway_login",
 		description:
-			"The cookie that /login sets, instead of the monitor token. Its name differs for each gateway and token: `gateway_` and 12 " +
+			"Cookie set by /login, instead of the monitor token. Its name differs for each gateway and token: `gateway_` and 12 " +
 			"characters, since browsers send the cookies of all ports of a host.",
 	},
 };

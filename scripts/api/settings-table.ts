@@ -11,7 +11,7 @@ const end = "<!-- The end of the generated table. -->\n";
 export function settingsDocument(): { readonly file: URL; readonly text: string } {
 	const text = readFileSync(file, "utf8");
 	const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-	if (from < 0 || to < from) throw new Error("gateway/README.md lacks the marks of the table of settings.");
+	if (from < 0 || to < from) throw new Error("Markers of the settings table not found in gateway/README.md.");
 	return { file, text: text.slice(0, from + begin.length) + settingsTable() + text.slice(to) };
 }
 
@@ -19,5 +19,5 @@ function settingsTable(): string {
 	const rows = settingsOf().map(
 		([name, { byDefault = "", description }]) => `| \`${name}\` | ${byDefault} | ${description} |\n`,
 	);
-	return `\n| variable | default | what it is |\n| --- | --- | --- |\n${rows.join("")}\n`;
+	return `\n| variable | default | description |\n| --- | --- | --- |\n${rows.join("")}\n`;
 }

@@ -63,7 +63,7 @@ export async function restore(options: RestoreOptions): Promise<About> {
 			if (file.name.endsWith(encryptedSuffix)) encrypted.push(file);
 			else await write(file);
 		const { about } = reader;
-		if (!about) throw new TypeError("about is there once all files were read");
+		if (!about) throw new TypeError("archive without a description");
 		for (const file of decrypted(encrypted, about, passphrase)) await write(file);
 		// The data folder comes last, since a gateway starts only with it.
 		for (const [folder, origin] of [...written].sort(([each]) => (each === dataDir ? 1 : -1))) {
@@ -72,7 +72,7 @@ export async function restore(options: RestoreOptions): Promise<About> {
 			const { owner } = origin;
 			if (why && owner)
 				options.onProblem(
-					`${folder} cannot be given to its owner (${why}). Run as root: chown -R ${owner.uid}:${owner.gid} ${folder}`,
+					`The owner of ${folder} cannot be restored (${why}). Run as root: chown -R ${owner.uid}:${owner.gid} ${folder}`,
 				);
 			placed.push(folder);
 		}
@@ -92,7 +92,7 @@ async function emptyFolder(disk: Disk, path: string, variable: string): Promise<
 	if (names === undefined) return path;
 	if (names.length === 0) return disk.realpath(path);
 	throw new Error(
-		`${variable} is "${path}", which is not empty, and a restore replaces nothing: set ${variable} to a folder that is missing or empty.`,
+		`${variable} is "${path}", which is not empty. Set ${variable} to a folder that is missing or empty.`,
 	);
 }
 
@@ -153,11 +153,10 @@ async function writeDurably(disk: Disk, path: string, content: Buffer): Promise<
 /** @throws {ArchiveError} */
 function decrypted(files: readonly ArchiveFile[], { scrypt }: About, passphrase: string | undefined) {
 	if (files.length === 0) return [];
-	if (!scrypt)
-		throw new ArchiveError("The archive is damaged: it does not say how its secrets are encrypted.");
+	if (!scrypt) throw new ArchiveError("Damaged archive: encryption parameters are missing.");
 	if (passphrase === undefined)
 		throw new ArchiveError(
-			"The tokens in this backup are encrypted: give its passphrase with --passphrase-file.",
+			"The tokens in this backup are encrypted. Specify the passphrase with --passphrase-file.",
 		);
 	for (const spelling of spellingsOf(passphrase)) {
 		const key = keyOf(spelling, scrypt);
@@ -168,7 +167,7 @@ function decrypted(files: readonly ArchiveFile[], { scrypt }: About, passphrase:
 		});
 		if (opened.length === files.length) return opened;
 	}
-	throw new ArchiveError("The passphrase is not that with which the backup was made.");
+	throw new ArchiveError("Wrong passphrase.");
 }
 
 /** @throws {Error} if the folder cannot be replaced, such as a mount point */
@@ -178,7 +177,7 @@ async function replace(disk: RestoreOptions["disk"], from: string, folder: strin
 		await disk.rename(from, folder);
 	} catch (error) {
 		throw new Error(
-			`${folder} cannot be replaced (${errorCode(error)}): restore to a folder in it that is missing, and run the gateway with that.`,
+			`${folder} cannot be replaced (${errorCode(error)}). Restore to a new folder inside it, and run the gateway with that folder.`,
 		);
 	}
 }

@@ -61,9 +61,9 @@ export function readPassphrase(file: string | undefined): string | undefined {
 	try {
 		text = readFileSync(file, "utf8");
 	} catch (error) {
-		throw new UsageError(`The passphrase cannot be read: ${error instanceof Error ? error.message : error}.`);
+		throw new UsageError(`Reading the passphrase failed: ${error instanceof Error ? error.message : error}.`);
 	}
 	const [passphrase = ""] = text.split(/[\r\n]/);
 	if (passphrase.length >= shortest) return passphrase;
-	throw new UsageError(`The passphrase, the first line of ${file}, has fewer than ${shortest} characters.`);
+	throw new UsageError(`The passphrase in the first line of ${file} has fewer than ${shortest} characters.`);
 }

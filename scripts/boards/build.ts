@@ -74,11 +74,11 @@ export async function buildBoard(options: BoardBuildOptions): Promise<string> {
 	const made = readDescriptor(image);
 	if (made.model !== model || made.version !== version)
 		throw new Error(
-			`the build produced an image of ${made.model} ${made.version}, not of ${model} ${version}`,
+			`Build produced an image of ${made.model} ${made.version} instead of ${model} ${version}.`,
 		);
 	if (!readFileSync(image).includes(releaseKeys))
 		throw new Error(
-			"the build produced an image without the release keys; remove its folder, and build again",
+			"Build produced an image without the release keys. Delete the output folder and build again.",
 		);
 	requireAllLinked(join(workFolder(outputFolder, host), "makefile"), map);
 	return image;
@@ -86,11 +86,11 @@ export async function buildBoard(options: BoardBuildOptions): Promise<string> {
 
 /** @throws Error that names C sources which are missing in the image */
 function requireAllLinked(makefile: string, map: string): void {
-	if (!existsSync(map)) throw new Error("the build produced no link map; see its output");
+	if (!existsSync(map)) throw new Error("Build produced no link map. Check its output.");
 	const unlinked = findUnlinkedSources(readFileSync(makefile, "utf8"), readFileSync(map, "utf8"));
 	if (unlinked.length > 0)
 		throw new Error(
-			`nothing of ${unlinked.join(" and ")} is in the image: no other file uses its symbols. Call a function of it, or remove it from its manifest.`,
+			`${unlinked.join(" and ")} not linked, since no other file uses its symbols. Call a function of it, or remove it from its manifest.`,
 		);
 }
 
@@ -102,11 +102,11 @@ function requireAllLinked(makefile: string, map: string): void {
  */
 export function writeSdkconfig(version: string, folder: string, host = "esp32"): string {
 	if (!/^[0-9A-Za-z.+-]{1,31}$/.test(version))
-		throw new Error(`the version must be 1 to 31 of letters, digits, ".", "+" and "-", not "${version}"`);
+		throw new Error(`Invalid version "${version}": use 1 to 31 letters, digits, ".", "+" and "-".`);
 	const fileOf = (name: string) => join(projectFolder, "hosts", name, "sdkconfig", "sdkconfig.defaults");
 	const file = existsSync(fileOf(host)) ? fileOf(host) : fileOf("esp32");
 	const committed = readFileSync(file, "utf8");
-	if (!versionLine.test(committed)) throw new Error(`${file} has no CONFIG_APP_PROJECT_VER`);
+	if (!versionLine.test(committed)) throw new Error(`CONFIG_APP_PROJECT_VER not found in ${file}.`);
 	mkdirSync(folder, { recursive: true });
 	writeFileSync(
 		join(folder, "sdkconfig.defaults"),
@@ -121,9 +121,9 @@ export function readDescriptor(image: string): { readonly model: string; readonl
 	try {
 		bytes = readFileSync(image);
 	} catch {
-		throw new Error("the build produced no image; see its output");
+		throw new Error("Build produced no image. Check its output.");
 	}
 	if (bytes.length < headBytes || bytes.readUInt32LE(ownDescriptor.offset) !== ownDescriptor.magic)
-		throw new Error("the image lacks the firmware's descriptor (hosts/esp32/board-descriptor.c)");
+		throw new Error("Image without firmware descriptor (hosts/esp32/board-descriptor.c).");
 	return { model: readText(bytes, ownDescriptor.model), version: readText(bytes, ownDescriptor.version) };
 }

@@ -7,8 +7,8 @@ import { setTimeout } from "node:timers/promises";
 import { SerialPort } from "./serial.js";
 
 export interface Outcome {
-	readonly isJoined: boolean;
-	/** State of the start, and what to do. */
+	readonly isConnected: boolean;
+	/** Message for the user: result and what to do. */
 	readonly text: string;
 }
 
@@ -22,54 +22,54 @@ interface Step {
 /** Trace messages of the firmware; the first match applies. */
 const steps: readonly Step[] = [
 	{
-		line: /^this device has no settings/,
+		line: /^no settings/,
 		isFinal: true,
 		outcome: () =>
-			"It has no settings: flash it with ssid=, password=, gateway= and token=, not with keep; or set it up from the dashboard: Add device.",
+			"No settings on the board. Flash it with ssid=, password=, gateway= and token= instead of keep, or set it up on the dashboard (Add device).",
 	},
 	{
 		line: /^Wi-Fi: the access point "(.+)" refused the password/,
 		outcome: ([, ssid]) =>
-			`Wi-Fi: "${ssid}" refused the password. Flash it again with the right password=; a weak signal looks the same.`,
+			`Wi-Fi: "${ssid}" rejected the password, or the signal is weak. Flash the board again with the right password=.`,
 	},
 	{
 		line: /^Wi-Fi: there is no access point "(.+)" in reach/,
 		outcome: ([, ssid]) =>
-			`Wi-Fi: there is no "${ssid}" in reach. Look at how ssid= is written; the chip knows 2.4 GHz only, not 5 GHz.`,
+			`Wi-Fi: "${ssid}" not in range. Check the spelling of ssid=; the chip supports 2.4 GHz only, not 5 GHz.`,
 	},
 	{
 		line: /^Wi-Fi: (no connection to "(.+)")/,
 		outcome: ([, , ssid]) =>
-			`Wi-Fi: it gets no address from "${ssid}": its DHCP server does not answer, or the signal is weak.`,
+			`Wi-Fi: no address from "${ssid}". Its DHCP server does not respond, or the signal is weak.`,
 	},
-	{ line: /^Wi-Fi: (.+)/, outcome: ([, reason]) => `Wi-Fi: ${reason}. It tries again.` },
-	{ line: /^Wi-Fi connecting/, outcome: () => "Wi-Fi: it looks for its network, and has not joined it yet." },
+	{ line: /^Wi-Fi: (.+)/, outcome: ([, reason]) => `Wi-Fi: ${reason}. Retrying.` },
+	{ line: /^Wi-Fi connecting/, outcome: () => "Wi-Fi: connecting." },
 	{
 		line: /^gateway: (the gateway refused the token.*)/,
 		isFinal: true,
 		outcome: ([, reason]) =>
-			`${sentence(reason)}. Flash it again with token= of data/tokens.json ("device"), or what npm run token prints for it.`,
+			`${sentence(reason)}. Flash the board again with the token= of data/tokens.json ("device") or of npm run token.`,
 	},
 	{
 		line: /^gateway: (the gateway's address has the wrong path.*)/,
 		isFinal: true,
 		outcome: ([, reason]) =>
-			`${sentence(reason)}. Flash it again with gateway= as npm start prints it: …/device.`,
+			`${sentence(reason)}. Flash the board again with the gateway= that npm start prints: …/device.`,
 	},
 	{
-		line: /^gateway: none in this network/,
+		line: /^discovery: no gateway in this network/,
 		outcome: () =>
-			"It is in the Wi-Fi and finds no gateway: does one with this token run with HOST=0.0.0.0 in the same network? Otherwise flash it again with gateway=.",
+			"Wi-Fi connected, but no gateway found. Start a gateway with this token and HOST=0.0.0.0 in the same network, or flash the board again with gateway=.",
 	},
 	{
 		line: /^gateway: (.+)/,
 		outcome: ([, reason]) =>
-			`It is in the Wi-Fi and does not reach its gateway: ${reason}. Does the gateway run with HOST=0.0.0.0, at the address that was given as gateway=, and does no firewall stop it?`,
+			`Wi-Fi connected, but gateway unreachable: ${reason}. Check that the gateway runs with HOST=0.0.0.0 at the address in gateway=, and check the firewall.`,
 	},
 	{
 		line: /^(Wi-Fi connected|gateway connecting)/,
 		outcome: () =>
-			"It is in the Wi-Fi, and the gateway does not answer: does it run with HOST=0.0.0.0, at the address that was given as gateway=?",
+			"Wi-Fi connected, but the gateway does not respond. Check that it runs with HOST=0.0.0.0 at the address in gateway=.",
 	},
 ];
 const joined = /^gateway connected/;
@@ -81,7 +81,7 @@ const mostStarts = 4;
 /** State of the first start, derived from the lines of a board. */
 export class FirstStart {
 	readonly #path: string;
-	#standing: string | undefined;
+	#message: string | undefined;
 	#lines = 0;
 	#starts = 0;
 	#last = "";
@@ -91,39 +91,39 @@ export class FirstStart {
 		this.#path = path;
 	}
 
-	/** @returns undefined while it may still change */
-	take(line: string): Outcome | undefined {
+	/** Processes a line. @returns the final outcome; undefined while it may still change */
+	addLine(line: string): Outcome | undefined {
 		if (line.trim() === "") return undefined;
 		this.#lines += 1;
-		if (joined.test(line)) return { isJoined: true, text: "It has joined the gateway." };
+		if (joined.test(line)) return { isConnected: true, text: "Connected to the gateway." };
 		if (line.startsWith("ESP-ROM:")) {
 			this.#starts += 1;
-			if (this.#starts >= mostStarts) return this.standing;
+			if (this.#starts >= mostStarts) return this.outcome;
 		}
 		for (const { line: pattern, isFinal = false, outcome } of steps) {
 			const found = pattern.exec(line);
 			if (!found) continue;
 			this.#starts = 0;
-			this.#standing = outcome(found);
-			return isFinal ? this.standing : undefined;
+			this.#message = outcome(found);
+			return isFinal ? this.outcome : undefined;
 		}
 		if (!startOfRom.test(line)) this.#last = line;
 		return undefined;
 	}
 
-	/** When the time is over. */
-	get standing(): Outcome {
-		return { isJoined: false, text: this.#describe() };
+	/** Outcome so far, for a timeout. */
+	get outcome(): Outcome {
+		return { isConnected: false, text: this.#describe() };
 	}
 
 	#describe(): string {
-		if (this.#standing !== undefined) return this.#standing;
+		if (this.#message !== undefined) return this.#message;
 		if (this.#lines === 0)
-			return `It prints nothing on ${this.#path}: press its reset button. If nothing comes then either, use the board's other USB socket, or another cable, and see its ring.`;
-		const last = this.#last === "" ? "" : ` Its last line: ${this.#last}`;
+			return `No output on ${this.#path}. Press the reset button. If there is still no output, use the other USB socket of the board or another cable, and check the ring.`;
+		const last = this.#last === "" ? "" : ` Last line: ${this.#last}`;
 		if (this.#starts >= mostStarts)
-			return `It restarts again and again before the firmware speaks. Is its module an ESP32-S3-WROOM-1-N16R8 (16 MB of flash, 8 MB of octal PSRAM)?${last}`;
-		return `It has started, and says nothing of the Wi-Fi yet.${last}`;
+			return `Boot loop before the firmware starts. Check that the module is an ESP32-S3-WROOM-1-N16R8 (16 MB flash, 8 MB octal PSRAM).${last}`;
+		return `Started, but no Wi-Fi output yet.${last}`;
 	}
 }
 
@@ -144,7 +144,7 @@ export async function watchFirstStart({ path, timeoutMs, onLine }: WatchOptions)
 		isAwaited: true,
 		onLine: (line) => {
 			onLine(line);
-			ended ??= start.take(line);
+			ended ??= start.addLine(line);
 			if (ended) over.abort();
 		},
 	});
@@ -155,7 +155,7 @@ export async function watchFirstStart({ path, timeoutMs, onLine }: WatchOptions)
 	} finally {
 		port.close();
 	}
-	return ended ?? start.standing;
+	return ended ?? start.outcome;
 }
 
 function sentence(text = ""): string {

@@ -2,7 +2,7 @@
 
 import { installedSettings } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
-import { isThisComputer, passwordProblem, ssidProblem } from "../../hosts/esp32/nvs-settings.js";
+import { isLoopback, passwordProblem, ssidProblem } from "../../hosts/esp32/nvs-settings.js";
 import {
 	type DeviceSettings,
 	findModel,
@@ -20,17 +20,16 @@ import { anyVersionFlag, type FindOptions } from "../moddable/sdk.js";
 export const usage = `Usage: npm run flash -- ${modelNames.join("|")} ssid=… password=… [gateway=ws://192.168.1.20:8080/device] [token=…]
        npm run flash -- ${modelNames.join("|")} keep [port=…]
 
-Builds the firmware and writes it to a board by USB, with this board's settings; with keep, the board keeps the ones it has.
-Then it shows what the board prints, until it has joined its gateway, or says what it waits for.
-An open network has an empty password=. Without gateway=, the board finds the gateway itself, if that is in the same network and
-its settings allow it (HOST=0.0.0.0, MDNS not off). Without token=, the device token is DEVICE_TOKEN, or that in the data folder
-(DATA_DIR, or data) of the gateway on this computer.
+Builds the firmware and writes it to a board over USB with the given settings, or with keep, without changing its settings. Then
+it prints the output of the board until it connects to its gateway. Use an empty password= for an open network. Without
+gateway=, the board discovers the gateway in the same network (requires HOST=0.0.0.0 and MDNS not off). Without token=, the
+device token is read from DEVICE_TOKEN, or from the data folder (DATA_DIR, default data) of the gateway on this computer.
 
-  ssid2=… password2=…  a second network: the stronger is tried first, then both in turns
-  ca=ca.pem           for wss, and for updates by https: the authority that signed the server's certificate
-  sntp=pool.ntp.org   the time server
-  port=/dev/ttyACM0   the board's serial port, where more than one is connected
-  --any-version       also with another Moddable SDK or ESP-IDF than npm run doctor asks for`;
+  ssid2=… password2=…  second network; the stronger one is tried first, then both in turns
+  ca=ca.pem           CA certificate for wss and for updates over https
+  sntp=pool.ntp.org   time server
+  port=/dev/ttyACM0   serial port, if more than one board is connected
+  --any-version       allow other versions of the Moddable SDK and ESP-IDF than npm run doctor requires`;
 
 const names = [...installedSettings, "port"] as const;
 const flags = ["keep", anyVersionFlag] as const;
@@ -55,8 +54,8 @@ export function readArguments([first, ...others]: readonly string[], problems: P
 	const isKept = given.includes("keep");
 	const settings = isKept ? undefined : readSettings(values, problems);
 	if (isKept && names.some((name) => name !== "port" && values[name] !== undefined))
-		problems.add("keep leaves the board's settings as they are: write it without other settings.");
-	problems.endOfUsage();
+		problems.add("keep cannot be combined with settings, since it does not change them.");
+	problems.markUsageErrors();
 	return { model, settings, port: values.port || undefined, isAnyVersion: given.includes(anyVersionFlag) };
 }
 
@@ -69,22 +68,21 @@ function readSettings(values: Values, problems: Problems): DeviceSettings {
 }
 
 function checkNetwork({ ssid, password, ssid2, password2 }: Values, problems: Problems): void {
-	if (!ssid) problems.add("ssid=… is missing: the name of the Wi-Fi network.");
+	if (!ssid) problems.add("Specify ssid=…, the name of the Wi-Fi network.");
 	else problems.add(ssidProblem(ssid));
-	if (password === undefined)
-		problems.add("password=… is missing; for an open network write password= with nothing after it.");
+	if (password === undefined) problems.add("Specify password=…, or an empty password= for an open network.");
 	else problems.add(passwordProblem(password));
 	if (ssid2) problems.add(ssidProblem(ssid2, "second Wi-Fi network"));
-	else if (password2) problems.add("password2=… needs ssid2=…: the name of the second Wi-Fi network.");
+	else if (password2) problems.add("password2=… requires ssid2=…, the name of the second Wi-Fi network.");
 	problems.add(passwordProblem(password2 ?? ""));
 }
 
 /** @returns CA certificate of the gateway, if any */
 function checkGateway({ gateway, ca }: Values, problems: Problems): string | undefined {
 	const url = gateway ? problems.attempt(() => parseGateway(gateway)) : undefined;
-	if (url && isThisComputer(url.host))
+	if (url && isLoopback(url.host))
 		problems.add(
-			`A board cannot reach ${url.host}: give the gateway's address in your network, and start it with HOST=0.0.0.0.`,
+			`A board cannot reach ${url.host}. Specify the address of the gateway in your network, and start it with HOST=0.0.0.0.`,
 		);
 	return url?.isSecure || ca ? problems.attempt(() => readAuthority(ca)) : undefined;
 }

@@ -46,7 +46,7 @@ export async function flashBoard(options: BoardFlashOptions): Promise<void> {
 		});
 		const code = await exitCodeOf(child);
 		if (code !== 0)
-			throw new Error(`esptool ended with ${code}: the board is not fully written; flash it again`);
+			throw new Error(`esptool exited with ${code}. Flashing is incomplete: flash the board again.`);
 	} finally {
 		rmSync(settingsFile, { force: true });
 		process.off("SIGINT", ignore);

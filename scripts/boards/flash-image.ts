@@ -24,7 +24,7 @@ export interface Partition {
 	readonly name: string;
 	readonly type: string;
 	readonly subtype: string;
-	/** Bytes. */
+	/** Offset and size in bytes. */
 	readonly offset: number;
 	readonly size: number;
 }
@@ -44,7 +44,7 @@ export function readPartitions(csv: string): readonly Partition[] {
 
 export interface FlashFile {
 	readonly file: string;
-	/** Bytes. */
+	/** Offset in bytes. */
 	readonly offset: number;
 }
 
@@ -73,9 +73,9 @@ export function firmwareFiles({ chip, folder, partitionsFile }: BuiltFirmware): 
 	];
 	return places.map(({ name, offset, size }) => {
 		const file = join(folder, name);
-		if (!existsSync(file)) throw new Error(`the build produced no ${name}; see its output`);
+		if (!existsSync(file)) throw new Error(`Build produced no ${name}. Check its output.`);
 		const { size: byteLength } = statSync(file);
-		if (byteLength > size) throw new Error(`${name} has ${byteLength} bytes; there is room for ${size}`);
+		if (byteLength > size) throw new Error(`${name} has ${byteLength} bytes, at most ${size} are available.`);
 		return { file, offset };
 	});
 }
@@ -112,7 +112,9 @@ export function withSettings(
 ): Uint8Array {
 	const table = readFileSync(join(folder, "partition-table.bin"));
 	if (!table.equals(flash.subarray(partitionTableOffset, partitionTableOffset + table.byteLength)))
-		throw new Error("the kept flash has other partitions than this version; start again without keep");
+		throw new Error(
+			"The partition table of the kept flash differs from this version. Start again without keep.",
+		);
 	const changed = Uint8Array.from(flash);
 	changed.set(settings.bytes, settings.offset);
 	return changed;
@@ -120,6 +122,6 @@ export function withSettings(
 
 function partitionNamed(partitionsFile: string, name: string): Partition {
 	const partition = readPartitions(readFileSync(partitionsFile, "utf8")).find((one) => one.name === name);
-	if (!partition) throw new Error(`${partitionsFile} has no partition ${name}`);
+	if (!partition) throw new Error(`Partition ${name} not found in ${partitionsFile}.`);
 	return partition;
 }

@@ -25,6 +25,6 @@ export function findUnlinkedSources(makefile: string, map: string): readonly str
 	const placed = map.slice(map.indexOf(memoryMap) + 1).matchAll(placedSection);
 	const linked = new Set(Array.from(placed, ([, object]) => object));
 	if (own.length === 0 || linked.size === 0)
-		throw new Error("the build's makefile and link map cannot be compared: one of them names no C source");
+		throw new Error("Makefile and link map cannot be compared: one of them contains no C sources.");
 	return own.filter(({ object }) => !linked.has(object)).map(({ file }) => file);
 }

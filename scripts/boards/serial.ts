@@ -38,9 +38,7 @@ export class SerialPort {
 	/** @throws Error if the port does not exist or cannot be opened */
 	static open(options: SerialPortOptions): SerialPort {
 		if (process.platform === "win32")
-			throw new Error(
-				"A serial port can be read here on Linux and macOS only; on Windows use idf.py monitor.",
-			);
+			throw new Error("Serial ports are supported on Linux and macOS only. On Windows, use idf.py monitor.");
 		const port = new SerialPort(options);
 		if (options.isAwaited && !existsSync(options.path)) void port.#reopen();
 		else port.#open();
@@ -65,7 +63,7 @@ export class SerialPort {
 
 	#open(): void {
 		const { path } = this.#options;
-		// O_NONBLOCK is required: the call would wait for a carrier signal.
+		// Without O_NONBLOCK the call would wait for a carrier signal.
 		const fd = openSync(path, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK);
 		try {
 			setUp(fd, path);
@@ -121,6 +119,6 @@ function setUp(fd: number, path: string): void {
 		stdio: [fd, "ignore", "pipe"],
 		encoding: "utf8",
 	});
-	if (error) throw new Error(`${path} cannot be set up: stty was not found.`);
-	if (status !== 0) throw new Error(`${path} cannot be set up as a serial port: ${stderr.trim()}`);
+	if (error) throw new Error(`${path} cannot be configured: stty not found.`);
+	if (status !== 0) throw new Error(`${path} cannot be configured as a serial port: ${stderr.trim()}`);
 }

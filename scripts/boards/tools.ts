@@ -40,18 +40,18 @@ export function findIdf(machine: Machine, { isAnyVersion = false }: FindOptions 
 	const fix = installed
 		? `in ${folder ? "a new" : "this"} terminal: ${installed.command}`
 		: isWindows
-			? `${installIdfByEim}, then work in the shell whose shortcut it makes`
+			? `${installIdfByEim}, then use the shell of the shortcut that it creates`
 			: `${installIdf}, then in each terminal: ${activateIdf}`;
-	if (!folder) return { problem: "IDF_PATH is not set: no ESP-IDF is ready in this terminal.", fix };
+	if (!folder) return { problem: "IDF_PATH is not set: ESP-IDF is not active in this terminal.", fix };
 	if (!machine.exists(join(folder, "tools", "idf.py")))
-		return { problem: `IDF_PATH is ${folder}, but there is no ESP-IDF.`, fix };
+		return { problem: `No ESP-IDF in IDF_PATH (${folder}).`, fix };
 	const ofPath = findPathProblem(machine, "ESP-IDF", folder);
 	if (ofPath) return ofPath;
 	const version = idfVersionOf(machine.read(join(folder, "tools", "cmake", "version.cmake")) ?? "");
 	if (!isIdfFitting(version ?? "") && !isAnyVersion)
 		return {
 			isWrong: true,
-			problem: `The ESP-IDF in ${folder} is ${version ? `v${version}` : "not whole"}; this project is built with v${idfSeries}.`,
+			problem: `ESP-IDF in ${folder} is ${version ? `v${version}` : "incomplete"}; this project requires v${idfSeries}.`,
 			fix,
 		};
 	if (!foldersOnPath(machine).some((one) => machine.exists(join(one, "idf.py"))))
@@ -92,25 +92,25 @@ export function findPort(machine: Machine, given?: string): Found | ToolProblem 
 	if (given && machine.platform === "win32") return { what: given };
 	if (given && !machine.exists(given))
 		return {
-			problem: `There is no serial port ${given}.`,
-			fix: "connect the board by USB, or choose another port.",
+			problem: `Serial port ${given} not found.`,
+			fix: "connect the board by USB, or specify another port.",
 		};
 	const ports = given ? [given] : findPorts(machine);
 	const [port, ...others] = ports;
 	if (!port)
 		return {
-			problem: "No board is connected by USB.",
-			fix: "connect it with a cable that carries data, or give its serial port: port=….",
+			problem: "No board connected by USB.",
+			fix: "connect it with a data cable, or specify its serial port: port=….",
 		};
 	if (others.length > 0)
 		return {
-			problem: "There are several serial ports.",
-			fix: `choose one: port=${ports.join(" or port=")}.`,
+			problem: "Several serial ports found.",
+			fix: `specify one: port=${ports.join(" or port=")}.`,
 		};
 	if (machine.isOpen(port)) return { what: port };
 	return {
 		isWrong: true,
-		problem: `You have no permission to open ${port}.`,
+		problem: `No permission to open ${port}.`,
 		fix: `sudo usermod -aG $(stat -c %G ${port}) $USER, and log in again.`,
 	};
 }

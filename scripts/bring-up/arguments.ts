@@ -10,13 +10,12 @@ const hosts = targets.map(({ host }) => host);
 
 export const usage = `Usage: npm run bring-up -- ${hosts.join("|")} [keep] [port=…] [step …]
 
-Writes a small program to a board by USB, in place of its firmware, and asks you at the terminal what you see, hear and press: it
-names each part that does not work, and what to change in hosts/<board>/pins.ts. The board's settings stay. In QEMU, which has no
-parts, the steps for them fail.
+Replaces the firmware of a board by a test program over USB, and tests each part interactively: it reports faulty parts, and the
+required changes of hosts/<board>/pins.ts. The settings of the board are kept. QEMU has no peripherals, so their steps fail.
 
-  keep                the program is on the board already: it is neither built nor written again
-  port=/dev/ttyACM0   the board's serial port, where more than one is connected
-  --any-version       also with another Moddable SDK or ESP-IDF than npm run doctor asks for
+  keep                use the test program on the board without building and flashing it again
+  port=/dev/ttyACM0   serial port, if more than one board is connected
+  --any-version       allow other versions of the Moddable SDK and ESP-IDF than npm run doctor requires
   step …              only these steps: ${steps.map(({ name }) => name).join(", ")}`;
 
 const names = ["port"] as const;
@@ -37,9 +36,10 @@ export interface BringUpArguments extends FindOptions {
 export function readArguments([first, ...others]: readonly string[]): BringUpArguments {
 	const problems = new Problems();
 	const target = targets.find(({ host }) => host === first?.toLowerCase());
-	if (!target) problems.add(`The board comes first, ${hosts.join(" or ")}${first ? `, not ${first}` : ""}.`);
+	if (!target)
+		problems.add(`Specify the board first: ${hosts.join(" or ")}${first ? `, not ${first}` : ""}.`);
 	const { values, flags: given } = parseSettingWords({ words: others, names, flags, position: 2 }, problems);
-	problems.endOfUsage();
+	problems.markUsageErrors();
 	if (problems.areFound || !target) throw problems.asError();
 	return {
 		target,

@@ -4,9 +4,9 @@ import { EventEmitter, once } from "node:events";
 import { describeProblem, findProblem, isRecord, matches } from "../../device/protocol/schema.js";
 import {
 	type Answer,
-	type Ask,
 	answerMark,
 	type RequestName,
+	type RequestParams,
 	requests,
 } from "../../hosts/esp32/bring-up/requests.js";
 
@@ -23,10 +23,10 @@ interface BoardOptions {
 }
 
 const silent =
-	"the bring-up program does not answer on the serial port: press the board's reset button; if it stays silent, hold BOOT, press and release RESET, let go of BOOT, and begin again without keep";
+	"The bring-up program does not respond on the serial port. Press the reset button. If it still does not respond, hold BOOT, press and release RESET, release BOOT, and start again without keep";
 
-/** Longer than the longest request takes: Wi-Fi with a wrong password, or a TLS handshake. */
-const longestAnswerMs = 30_000;
+/** Timeout, longer than Wi-Fi with a wrong password or a TLS handshake. */
+const requestTimeoutMs = 30_000;
 const retryMs = 2_000;
 
 export class BringUpBoard {
@@ -55,16 +55,16 @@ export class BringUpBoard {
 		this.#events.emit("end");
 	}
 
-	/** Settles when the program starts the next time. @throws Error where it does not within 30 s */
-	async started(): Promise<void> {
-		await this.#next("start", longestAnswerMs, silent);
+	/** Waits for the next start of the program. @throws Error after 30 s */
+	async nextStart(): Promise<void> {
+		await this.#next("start", requestTimeoutMs, silent);
 	}
 
-	/** Settles when the program answers: what is asked before it has started is lost. @throws Error */
-	async reach(): Promise<void> {
-		for (let waitedMs = 0; waitedMs < longestAnswerMs; waitedMs += retryMs) {
+	/** Polls until the program responds, since requests before its start are lost. @throws Error */
+	async waitUntilReady(): Promise<void> {
+		for (let waitedMs = 0; waitedMs < requestTimeoutMs; waitedMs += retryMs) {
 			try {
-				await this.#request("about", {}, retryMs);
+				await this.#send("about", {}, retryMs);
 				return;
 			} catch (error) {
 				if (this.#end !== undefined) throw error;
@@ -73,20 +73,20 @@ export class BringUpBoard {
 		throw new Error(silent);
 	}
 
-	/** @throws Error that says what the device could not do, or that it did not answer */
-	async ask<N extends RequestName>(name: N, ask: Ask<N>): Promise<Answer<N>> {
-		const answer = await this.#request(name, ask, longestAnswerMs);
+	/** @throws Error with the failure of the device, or after a timeout */
+	async request<N extends RequestName>(name: N, ask: RequestParams<N>): Promise<Answer<N>> {
+		const answer = await this.#send(name, ask, requestTimeoutMs);
 		const schema: (typeof requests)[N]["answer"] = requests[name].answer;
 		if (matches(schema, answer)) return answer;
 		throw new Error(
-			`the board's answer to "${name}" is not understood: ${describeProblem(findProblem(schema, answer))}`,
+			`Invalid response of the board to "${name}": ${describeProblem(findProblem(schema, answer))}`,
 		);
 	}
 
-	async #request(request: RequestName, ask: object, limitMs: number): Promise<unknown> {
+	async #send(request: RequestName, ask: object, limitMs: number): Promise<unknown> {
 		this.#lastId += 1;
 		const id = this.#lastId;
-		const late = `the board did not answer "${request}" within ${limitMs / 1000} s: press its reset button, and repeat the step`;
+		const late = `No response to "${request}" within ${limitMs / 1000} s. Press the reset button and repeat the step`;
 		const answered = this.#next(`answer ${id}`, limitMs, late);
 		this.#options.line.write(JSON.stringify({ id, request, ask }));
 		const { error, answer } = await answered;

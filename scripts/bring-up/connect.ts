@@ -39,7 +39,7 @@ async function openBoard(given: BringUpArguments, { onLine }: ConnectOptions): P
 	if (problems.areFound || !found) throw problems.asError();
 	const { what: port } = found;
 	if (sdk) {
-		console.log(`Building the bring-up program of ${target.model}; the first time takes several minutes.`);
+		console.log(`Building the bring-up program for ${target.model}. The first build takes several minutes.`);
 		const onBuilt = () => console.log(`Writing it to the board at ${port}.`);
 		await flashBoard({ ...build(target), sdk, port, settings: undefined, onBuilt });
 	}
@@ -64,8 +64,8 @@ async function openQemu(given: BringUpArguments, { onLine, onEnd }: ConnectOptio
 	writeFileSync(flashFile, flash);
 	const child = startQemu(found.what, flashFile);
 	createInterface(child.stdout).on("line", onLine);
-	child.on("error", (error) => onEnd(`QEMU does not start: ${error.message}`));
-	child.on("close", (code) => onEnd(`QEMU ended with ${code}`));
+	child.on("error", (error) => onEnd(`QEMU failed to start: ${error.message}`));
+	child.on("close", (code) => onEnd(`QEMU exited with ${code}`));
 	return { write: (line) => void child.stdin.write(`${line}\n`), close: () => child.kill() };
 }
 

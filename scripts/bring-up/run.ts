@@ -45,17 +45,17 @@ export async function runSteps(
 	);
 	const results = own.map(({ name, title }): StepResult => ({ name, title, outcome: "skipped", notes: [] }));
 	for (const [index, step] of own.entries()) {
-		person.tell(`\n${index + 1} of ${own.length}: ${step.title}`);
-		const choice = await person.choose("Begin?", ["begin", "skip", "quit"]);
+		person.print(`\n${index + 1} of ${own.length}: ${step.title}`);
+		const choice = await person.choose("Start?", ["start", "skip", "quit"]);
 		if (choice === "quit") break;
-		for (let isWanted = choice === "begin"; isWanted; ) {
+		for (let isWanted = choice === "start"; isWanted; ) {
 			const { isPassed, ...finding } = await attempt(step, context);
 			const outcome = isPassed ? "passed" : "failed";
 			results[index] = { name: step.name, title: step.title, outcome, ...finding };
 			onResult(results);
-			for (const note of finding.notes) person.tell(`  ${note}`);
-			person.tell(`  ${outcome}`);
-			isWanted = !isPassed && (await person.choose("Go on?", ["go on", "repeat"])) === "repeat";
+			for (const note of finding.notes) person.print(`  ${note}`);
+			person.print(`  ${outcome}`);
+			isWanted = !isPassed && (await person.choose("Continue?", ["continue", "repeat"])) === "repeat";
 		}
 	}
 	return results;

@@ -7,10 +7,10 @@ import type { Target } from "./targets.js";
 
 /** Interaction with the person at the terminal. */
 export interface Person {
-	tell(text: string): void;
+	print(text: string): void;
 	choose<const C extends readonly string[]>(question: string, choices: C): Promise<C[number]>;
-	/** @returns what was typed, without the spaces around it; may be empty */
-	type(question: string, options?: { readonly isSecret: boolean }): Promise<string>;
+	/** @returns the trimmed input; may be empty */
+	prompt(question: string, options?: { readonly isSecret: boolean }): Promise<string>;
 	/**
 	 * Shows readings until one has a result or the person presses Enter.
 	 * @returns the result; undefined after Enter
@@ -34,7 +34,7 @@ export interface AllPins extends BoardPins {
 }
 
 export interface Context {
-	readonly board: Pick<BringUpBoard, "ask" | "started">;
+	readonly board: Pick<BringUpBoard, "request" | "nextStart">;
 	readonly person: Person;
 	readonly target: Target;
 	readonly model: Model;

@@ -19,7 +19,7 @@ export class Terminal implements Person {
 		this.#readline = createInterface({ input: process.stdin, output, terminal: process.stdin.isTTY });
 	}
 
-	tell(text: string): void {
+	print(text: string): void {
 		console.log(printableLines(text));
 	}
 
@@ -35,11 +35,11 @@ export class Terminal implements Person {
 					(typed !== "" && choice.startsWith(typed)),
 			);
 			if (chosen !== undefined) return chosen;
-			this.tell(`Type a number from 1 to ${choices.length}, or the beginning of a word.`);
+			this.print(`Type a number from 1 to ${choices.length}, or the beginning of a word.`);
 		}
 	}
 
-	async type(
+	async prompt(
 		question: string,
 		{ isSecret }: { readonly isSecret: boolean } = { isSecret: false },
 	): Promise<string> {
@@ -54,7 +54,7 @@ export class Terminal implements Person {
 	}
 
 	async watch<T>(question: string, read: () => Promise<Reading<T>>): Promise<T | undefined> {
-		this.tell(question);
+		this.print(question);
 		const stop = new AbortController();
 		let isPressed = false;
 		const pressed = this.#readline.question("", { signal: stop.signal }).then(

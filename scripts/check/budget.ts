@@ -3,8 +3,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-export interface Room {
-	/** A folder, without the rooms inside of it. */
+export interface BudgetFolder {
+	/** Path of the folder, without nested budget folders. */
 	readonly name: string;
 	readonly lines: number;
 	/** Limit in package.json. */
@@ -15,25 +15,28 @@ export interface Room {
 const headroom = 0.02;
 const isCode = /\.([cm]?[jt]sx?|css|c|h)$/;
 
-/**
- * @param budget the most lines of each room @param root of the project
- * @throws NodeJS.ErrnoException if a room is no folder
- */
-export function roomsOf(budget: Readonly<Record<string, number>>, root: string): readonly Room[] {
+/** Counts lines. @param budget limits by folder @param root project folder @throws NodeJS.ErrnoException for a missing folder */
+export function measureFolders(
+	budget: Readonly<Record<string, number>>,
+	root: string,
+): readonly BudgetFolder[] {
 	const names = Object.keys(budget);
 	return Object.entries(budget).map(([name, most]) => ({ name, lines: linesBelow(root, name, names), most }));
 }
 
-/** @returns a line for each room, and whether one fails: beyond the headroom, and in CI only */
-export function checkBudget(rooms: readonly Room[], isCi: boolean): { text: string; isFailed: boolean } {
-	const isFailing = ({ lines, most }: Room) => isCi && lines > most * (1 + headroom);
-	const texts = rooms.map((room) => {
-		const [lines, most] = [room.lines, room.most].map((count) => count.toLocaleString("en"));
-		const counts = `${room.name}: ${lines} lines of code, of at most ${most}`;
-		if (room.lines <= room.most) return counts;
-		return `${isFailing(room) ? "✘" : "⚠"} ${counts}. Remove duplicated or unused code. "budget" in package.json is raised only for a new capability. CI fails from ${headroom * 100} % above it.`;
+/** @returns a line per folder, and whether one exceeds its limit by more than the headroom, in CI only */
+export function checkBudget(
+	folders: readonly BudgetFolder[],
+	isCi: boolean,
+): { text: string; isFailed: boolean } {
+	const isFailing = ({ lines, most }: BudgetFolder) => isCi && lines > most * (1 + headroom);
+	const texts = folders.map((folder) => {
+		const [lines, most] = [folder.lines, folder.most].map((count) => count.toLocaleString("en"));
+		const counts = `${folder.name}: ${lines} lines of code, limit ${most}`;
+		if (folder.lines <= folder.most) return counts;
+		return `${isFailing(folder) ? "✘" : "⚠"} ${counts}. Remove duplicated or unused code. Raise "budget" in package.json only for a new feature. CI fails from ${headroom * 100} % above the limit.`;
 	});
-	return { text: texts.join("\n"), isFailed: rooms.some(isFailing) };
+	return { text: texts.join("\n"), isFailed: folders.some(isFailing) };
 }
 
 /** Counts lines that are neither blank nor only a comment. */
@@ -48,12 +51,12 @@ export function countLines(text: string): number {
 	return count;
 }
 
-function linesBelow(root: string, folder: string, rooms: readonly string[]): number {
+function linesBelow(root: string, folder: string, nested: readonly string[]): number {
 	let lines = 0;
 	for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
 		const path = `${folder}/${entry.name}`;
-		if (entry.name.startsWith(".") || entry.name === "node_modules" || rooms.includes(path)) continue;
-		if (entry.isDirectory()) lines += linesBelow(root, path, rooms);
+		if (entry.name.startsWith(".") || entry.name === "node_modules" || nested.includes(path)) continue;
+		if (entry.isDirectory()) lines += linesBelow(root, path, nested);
 		else if (isCode.test(entry.name)) lines += countLines(readFileSync(join(root, path), "utf8"));
 	}
 	return lines;

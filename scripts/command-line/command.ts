@@ -25,7 +25,7 @@ export async function runCommand({ name, usage, options = [], run }: Command): P
 	const words = process.argv.slice(2);
 	if (words.includes("--help") || words.includes("-h")) return console.log(usage);
 	try {
-		refuseOptionsOfNpm(name, options);
+		rejectNpmOptions(name, options);
 		await run(words);
 	} catch (error) {
 		process.exitCode = 1;
@@ -46,25 +46,25 @@ export function wholeNumber(option: string, text: string, least: number, most: n
 	throw new UsageError(`${option} must be a whole number from ${least} to ${most}.`);
 }
 
-/** @throws UsageError if there is a word */
-export function refuseWords([word]: readonly string[]): void {
+/** @throws UsageError if there is an argument */
+export function requireNoArguments([word]: readonly string[]): void {
 	if (word !== undefined)
-		throw new UsageError(`"${word}" is not understood: the command takes no arguments.`);
+		throw new UsageError(`Unexpected argument "${word}": this command takes no arguments.`);
 }
 
 export function messageOf(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
 }
 
-/** Rejects options that npm has consumed because `--` is missing (npm_config_<name>). @throws UsageError */
-function refuseOptionsOfNpm(name: string, options: readonly string[]): void {
+/** Detects options that npm consumed because of a missing `--`; it sets npm_config_<name>. @throws UsageError */
+function rejectNpmOptions(name: string, options: readonly string[]): void {
 	if (process.env.npm_lifecycle_event !== name) return;
 	const option = options
 		.filter((one) => !npmOptions.includes(one))
 		.find((one) => process.env[`npm_config_${one.replaceAll("-", "_")}`] !== undefined);
 	if (option)
 		throw new UsageError(
-			`npm took --${option} for its own option. Write -- before the arguments: npm run ${name} -- --${option} …`,
+			`npm consumed --${option}. Write -- before the arguments: npm run ${name} -- --${option} …`,
 		);
 }
 

@@ -19,8 +19,8 @@ export function findModel(word: string | undefined): Model | undefined {
 
 export function modelProblem(word: string | undefined): string {
 	const list = modelNames.join(" or ");
-	if (word === undefined) return `The model is missing: write ${list} first.`;
-	return `The model comes first, ${list}${word.includes("=") ? "." : `, not ${word}.`}`;
+	if (word === undefined) return `Specify the model first: ${list}.`;
+	return `Specify the model first: ${list}${word.includes("=") ? "." : `, not ${word}.`}`;
 }
 
 /** Removes settings without a value. */
@@ -39,14 +39,14 @@ export function parseGateway(gateway: string): ReturnType<typeof parseGatewayUrl
 }
 
 export const authorityMissing =
-	"wss needs ca=…: the PEM file of the certificate authority that signed the gateway's certificate.";
+	"wss requires ca=…, the PEM file of the authority that signed the gateway's certificate.";
 
 /** Reads a certificate in PEM or DER. @returns its DER in base64 @throws Error */
 export function readAuthority(file: string | undefined): string {
 	if (!file) throw new Error(authorityMissing);
 	const base64 = readCertificate(file).raw.toString("base64");
 	if (base64.length > longestAuthority)
-		throw new Error(`${file} is too long: a device has room for a certificate of 2997 bytes in DER.`);
+		throw new Error(`${file} is too long: a device stores a certificate of at most 2997 bytes in DER.`);
 	return base64;
 }
 
@@ -54,7 +54,7 @@ function readCertificate(file: string): X509Certificate {
 	try {
 		return new X509Certificate(readFileSync(file));
 	} catch {
-		throw new Error(`${file} cannot be read as a certificate: ca=… takes a PEM file.`);
+		throw new Error(`${file} is not a certificate. ca=… requires a PEM file.`);
 	}
 }
 
@@ -68,6 +68,6 @@ export function tokenByDefault(): string {
 	try {
 		return findToken();
 	} catch (error) {
-		throw new Error(`token=… is missing: ${messageOf(error).replace(/\.$/, "")}.`);
+		throw new Error(`Specify token=…, since ${messageOf(error).replace(/\.$/, "")}.`);
 	}
 }

@@ -39,7 +39,7 @@ export class GatewayClient {
 			if (body) yield* body;
 		} catch (error) {
 			if (error instanceof Rejection) throw this.rejection(error.status, error);
-			throw new Rejection(0, `The download broke off (${causeOf(error)}); the gateway's log may say why.`);
+			throw new Rejection(0, `Download interrupted: ${causeOf(error)}. Check the log of the gateway.`);
 		}
 	}
 
@@ -61,11 +61,11 @@ export class GatewayClient {
 
 	#sentenceOf(status: number, error: unknown): string {
 		const address = `${this.#address}`.replace(/\/$/, "");
-		if (status === 0) return `${address} cannot be reached: ${causeOf(error)}.`;
+		if (status === 0) return `Gateway unreachable at ${address}: ${causeOf(error)}.`;
 		if (status === 401)
-			return `${address} refuses the monitor token; set MONITOR_TOKEN, or DATA_DIR to the data folder of that gateway.`;
-		if (status === 403) return "This token may look, and change nothing; set MONITOR_TOKEN to a monitor's.";
-		// The path that it names is for programs.
+			return `Monitor token rejected by ${address}. Set MONITOR_TOKEN, or set DATA_DIR to the data folder of that gateway.`;
+		if (status === 403) return "Not permitted for this token. Set MONITOR_TOKEN to a monitor token.";
+		// Removes the API path, which is for programs.
 		return messageOf(error).replace(/; see \/\S+\.$/, ".");
 	}
 

@@ -21,6 +21,6 @@ export function findGatewayToken(role: "device" | "monitor"): string {
 		// No gateway was started with this data folder.
 	}
 	throw new Error(
-		`there is no ${role} token: set ${variable}, or DATA_DIR to the data folder of a gateway, or start one (npm start), which makes ${file}`,
+		`no ${role} token was found. Set ${variable}, or set DATA_DIR to the data folder of a gateway, or start one (npm start), which creates ${file}`,
 	);
 }

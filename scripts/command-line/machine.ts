@@ -56,7 +56,7 @@ export function isProblem(found: Found | ToolProblem): found is ToolProblem {
 
 /** Formats a problem as an error or a warning. */
 export function describeProblem({ problem, fix }: ToolProblem): string {
-	return `${problem} Fix it: ${fix}`;
+	return `${problem} Fix: ${fix}`;
 }
 
 /** Returns the computer of this process. */
@@ -136,7 +136,7 @@ export function findPathProblem(
 	return {
 		isWrong: true,
 		problem: `${what} is in ${folder}; the Moddable SDK and ESP-IDF cannot build with ${listed} in a path.`,
-		fix: 'move it to a folder whose path has only letters, digits, ".", "_" and "-".',
+		fix: 'move it to a folder whose path contains only letters, digits, ".", "_" and "-".',
 	};
 }
 

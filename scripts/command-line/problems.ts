@@ -33,8 +33,8 @@ export class Problems {
 		return undefined;
 	}
 
-	/** To be called after the command line was read: what was found so far is a wrong use of the command. */
-	endOfUsage(): void {
+	/** Marks the problems so far as usage errors; called after the command line was parsed. */
+	markUsageErrors(): void {
 		this.#isUsageWrong = this.areFound;
 	}
 

@@ -10,5 +10,5 @@ export const projectFolder = resolve(fileURLToPath(new URL("../..", import.meta.
 export function packageVersion(): string {
 	const value: unknown = JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8"));
 	if (isRecord(value) && typeof value.version === "string") return value.version;
-	throw new Error("package.json has no version");
+	throw new Error("No version in package.json.");
 }

@@ -29,7 +29,7 @@ export function parseSettingWords<Name extends string, Flag extends string>(
 		strict: false,
 		tokens: true,
 	});
-	const known = `There are ${[...names.map((name) => `${name}=`), ...flags].join(", ")}; a value with a space needs quotes.`;
+	const known = `Available: ${[...names.map((name) => `${name}=`), ...flags].join(", ")}. Quote values with spaces.`;
 	const values: { [N in Name]?: string } = {};
 	const found: Flag[] = [];
 	for (const token of tokens) {
@@ -40,8 +40,8 @@ export function parseSettingWords<Name extends string, Flag extends string>(
 		else if (name && token.kind === "option" && token.value !== undefined)
 			Object.assign(values, { [name]: trimmedSetting(name, token.value) });
 		else if (name) problems.add(`${name}= has no value.`);
-		// The word is not printed, since it may be part of a password.
-		else problems.add(`Word ${token.index + position} is not understood. ${known}`);
+		// The word is not printed, since it may be a part of a password.
+		else problems.add(`Unknown argument ${token.index + position}. ${known}`);
 	}
 	return { values, flags: found };
 }

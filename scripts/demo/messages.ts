@@ -7,11 +7,11 @@ import { defineRoutes, json } from "../../gateway/api/route.js";
 import { array, closed, text } from "../../gateway/api/shapes.js";
 
 const events = { type: "raw", content: { "text/event-stream": text } } as const;
-const unknownDevice = "The demo runs no such device.";
+const unknownDevice = "Unknown device of the demo.";
 
 export const demoRoutes = defineRoutes(null, {
 	"GET /api/demo": {
-		summary: "Ids of the devices that the demo runs",
+		summary: "Ids of the demo's devices",
 		roles: everyone,
 		returns: "The ids.",
 		reply: closed({ devices: array(text) }),
@@ -28,20 +28,20 @@ export const demoRoutes = defineRoutes(null, {
 			"Presses a button, or sets the light, the touch sensor or the signal, as hosts/virtual/node/input.ts reads it",
 		roles: monitors,
 		body: json(anyObject, { light: 2000 }),
-		returns: "It is set.",
+		returns: "The input was applied.",
 		problems: { 404: unknownDevice, 422: "The input is not valid." },
 	},
 	"POST /api/demo/devices/:id/power-cut": {
-		summary: "Cuts the power of a device for a moment",
+		summary: "Cuts the power of a device briefly",
 		roles: monitors,
-		returns: "The device has started again.",
+		returns: "The device restarted.",
 		problems: { 404: unknownDevice },
 	},
 	"POST /api/demo/releases": {
 		summary: "Builds the next release from the sources",
 		roles: monitors,
 		status: 201,
-		returns: "Its version.",
+		returns: "Version of the release.",
 		reply: closed({ version: text }),
 	},
 });

@@ -3,14 +3,14 @@
 import { inc, rcompare } from "semver";
 import { parseVersion } from "../../gateway/api/channels.js";
 import type { ReleaseKeys } from "../../gateway/firmware/release-keys.js";
-import { HttpProblem } from "../../gateway/problem.js";
+import { RequestError } from "../../gateway/problem.js";
 import { messageOf } from "../command-line/command.js";
 import { packageVersion } from "../command-line/project.js";
 import { formatReleaseKeys } from "../command-line/release-keys.js";
 import { addRelease, readCatalog } from "../release/folder.js";
 import { makeVirtualImages } from "../release/images.js";
 
-const notes = "Of this checkout, made by npm run demo.";
+const notes = "Built from this checkout by npm run demo.";
 
 export interface DemoReleasesOptions {
 	readonly releasesDir: string;
@@ -57,12 +57,12 @@ export class DemoReleases {
 			const version = await this.next();
 			if (this.#options.releaseKeys.length > 0)
 				throw new Error(
-					`RELEASE_KEYS is set, so devices take only what is signed: npm run release -- ${version} --allow-dirty --key …`,
+					`RELEASE_KEYS is set, so devices require signed firmware. Use npm run release -- ${version} --allow-dirty --key …`,
 				);
 			await this.#add(version);
 			return version;
 		} catch (error) {
-			throw new HttpProblem(422, `No release was made: ${messageOf(error)}`);
+			throw new RequestError(422, `Building the release failed: ${messageOf(error)}`);
 		}
 	}
 

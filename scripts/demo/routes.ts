@@ -1,7 +1,7 @@
 /** Routes of the demo page: board inputs and outputs, power cuts, and releases. */
 
 import { type Route, serve, streamed } from "../../gateway/http/routes.js";
-import { HttpProblem } from "../../gateway/problem.js";
+import { RequestError } from "../../gateway/problem.js";
 import { applyInput } from "../../hosts/virtual/node/input.js";
 import type { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { messageOf } from "../command-line/command.js";
@@ -61,7 +61,7 @@ export class DemoApi {
 				try {
 					applyInput(device.board, JSON.stringify(body));
 				} catch (error) {
-					throw new HttpProblem(422, `${messageOf(error)}.`);
+					throw new RequestError(422, `${messageOf(error)}.`);
 				}
 			},
 			"POST /api/demo/devices/:id/power-cut": async ({ params: { id } }) => {
@@ -90,7 +90,7 @@ export class DemoApi {
 	async #find(deviceId: string): Promise<Served> {
 		await this.#ready;
 		const served = this.#served.get(deviceId);
-		if (!served) throw new HttpProblem(404, "This demo runs no such device.");
+		if (!served) throw new RequestError(404, "Unknown device of the demo.");
 		return served;
 	}
 }

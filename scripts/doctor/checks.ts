@@ -26,7 +26,7 @@ interface Check {
 	readonly purposes: readonly Purpose[];
 	/** Whether the purpose works without it. Default: false. */
 	readonly isOptional?: boolean;
-	look(machine: Machine): Finding | Promise<Finding>;
+	run(machine: Machine): Finding | Promise<Finding>;
 }
 
 const oldestNode = 20;
@@ -35,36 +35,36 @@ const oldestMaintainedNode = 22;
 const megabyte = 1024 * 1024;
 
 export const checks: readonly Check[] = [
-	{ name: "Node", purposes, look: lookForNode },
-	{ name: "packages", purposes, look: findTypeScript },
-	{ name: "C compiler", purposes: ["demo", "simulator"], look: systemProgram("cc") },
-	{ name: "make", purposes, look: systemProgram("make") },
-	{ name: "XS engine", purposes: ["demo"], isOptional: true, look: lookForEngine },
-	{ name: "port", purposes: ["demo"], look: lookForPort },
-	{ name: "gateway", purposes: ["simulator", "board"], isOptional: true, look: lookForGateway },
-	{ name: "project", purposes: ["simulator", "board"], look: findProject },
-	{ name: "Moddable SDK", purposes: ["simulator", "board"], look: (machine) => findSdk(machine) },
-	{ name: "its simulator", purposes: ["simulator"], look: lookForSimulator },
-	{ name: "window", purposes: ["simulator"], look: findWindow },
-	{ name: "ALSA", purposes: ["simulator"], look: lookForSoundHeaders },
-	{ name: "ESP-IDF", purposes: ["board"], look: (machine) => findIdf(machine) },
-	{ name: "its Python", purposes: ["board"], look: lookForPython },
-	{ name: "Xtensa compiler", purposes: ["board"], look: lookForXtensa },
-	{ name: "CMake", purposes: ["board"], look: builder("cmake", "cmake") },
-	{ name: "Ninja", purposes: ["board"], look: builder("ninja", "ninja-build") },
-	{ name: "serial port", purposes: ["board"], look: lookForSerialPort },
-	{ name: "disk", purposes, look: lookForSpace },
-	{ name: "QEMU", purposes: [], isOptional: true, look: findQemu },
-	{ name: "Chromium", purposes: [], isOptional: true, look: lookForChromium },
+	{ name: "Node", purposes, run: checkNode },
+	{ name: "packages", purposes, run: findTypeScript },
+	{ name: "C compiler", purposes: ["demo", "simulator"], run: systemProgram("cc") },
+	{ name: "make", purposes, run: systemProgram("make") },
+	{ name: "XS engine", purposes: ["demo"], isOptional: true, run: checkEngine },
+	{ name: "port", purposes: ["demo"], run: checkPort },
+	{ name: "gateway", purposes: ["simulator", "board"], isOptional: true, run: checkGateway },
+	{ name: "project", purposes: ["simulator", "board"], run: findProject },
+	{ name: "Moddable SDK", purposes: ["simulator", "board"], run: (machine) => findSdk(machine) },
+	{ name: "its simulator", purposes: ["simulator"], run: checkSimulator },
+	{ name: "window", purposes: ["simulator"], run: findWindow },
+	{ name: "ALSA", purposes: ["simulator"], run: checkSoundHeaders },
+	{ name: "ESP-IDF", purposes: ["board"], run: (machine) => findIdf(machine) },
+	{ name: "its Python", purposes: ["board"], run: checkPython },
+	{ name: "Xtensa compiler", purposes: ["board"], run: checkXtensa },
+	{ name: "CMake", purposes: ["board"], run: builder("cmake", "cmake") },
+	{ name: "Ninja", purposes: ["board"], run: builder("ninja", "ninja-build") },
+	{ name: "serial port", purposes: ["board"], run: checkSerialPort },
+	{ name: "disk", purposes, run: checkSpace },
+	{ name: "QEMU", purposes: [], isOptional: true, run: findQemu },
+	{ name: "Chromium", purposes: [], isOptional: true, run: checkChromium },
 ];
 
-function lookForNode({ nodeVersion }: Machine): Finding {
+function checkNode({ nodeVersion }: Machine): Finding {
 	const major = Number.parseInt(nodeVersion, 10);
 	if (major >= oldestMaintainedNode) return { what: nodeVersion };
-	if (major >= oldestNode) return { what: `${nodeVersion}, which gets no fixes any more: 22 and 24 do` };
+	if (major >= oldestNode) return { what: `${nodeVersion}, which is no longer maintained; use 22 or 24` };
 	return {
 		isWrong: true,
-		problem: `Node is ${nodeVersion}; the project needs ${oldestNode} or newer.`,
+		problem: `Node ${nodeVersion} is too old; version ${oldestNode} or later is required.`,
 		fix: "install Node 22 or 24 from https://nodejs.org.",
 	};
 }
@@ -81,8 +81,8 @@ function systemProgram(name: string): (machine: Machine) => Finding {
 	const find = program(name, ({ platform }) => {
 		if (platform === "darwin") return "xcode-select --install";
 		if (platform === "win32")
-			return "use WSL (https://learn.microsoft.com/windows/wsl): the virtual devices need a Unix.";
-		return "sudo apt-get install build-essential, or your system's name for it.";
+			return "use WSL (https://learn.microsoft.com/windows/wsl): virtual devices require a Unix system.";
+		return "sudo apt-get install build-essential, or the equivalent of your system.";
 	});
 	return (machine) => {
 		const found = find(machine);
@@ -90,7 +90,7 @@ function systemProgram(name: string): (machine: Machine) => Finding {
 		const { what: file } = found;
 		const [version = ""] = (machine.run(file, ["--version"]) ?? "").split(/\r?\n/);
 		if (version !== "") return { what: `${version}, ${file}` };
-		const fix = `see what this prints: ${quoted(file)} --version`;
+		const fix = `check the output of: ${quoted(file)} --version`;
 		return { isWrong: true, problem: `${file} does not start.`, fix };
 	};
 }
@@ -100,15 +100,15 @@ function builder(name: string, debianName: string): (machine: Machine) => Findin
 	return program(name, (machine) => {
 		if (machine.platform === "win32") return notActive(machine);
 		if (machine.platform === "darwin") return `brew install ${name}`;
-		return `sudo apt-get install ${debianName}, or your system's name for it.`;
+		return `sudo apt-get install ${debianName}, or the equivalent of your system.`;
 	});
 }
 
-function lookForEngine(machine: Machine): Finding {
+function checkEngine(machine: Machine): Finding {
 	const folder = pathsOf(machine).join(machine.project, ".cache", "virtual");
 	if (machine.list(folder).some((name) => /^machine-[0-9a-f]+$/.test(name)))
 		return { what: `compiled, ${folder}` };
-	return { problem: "It is not compiled yet.", fix: "the first npm run demo does it, in 10 to 30 seconds." };
+	return { problem: "Not compiled yet.", fix: "the first npm run demo compiles it in 10 to 30 seconds." };
 }
 
 const portOf = ({ environment }: Machine) => Number(environment.PORT || 8080);
@@ -118,39 +118,38 @@ async function isGatewayAt(machine: Machine): Promise<boolean> {
 	return (await machine.fetch(`http://127.0.0.1:${portOf(machine)}/healthz`)) === '{"status":"ok"}';
 }
 
-async function lookForPort(machine: Machine): Promise<Finding> {
+async function checkPort(machine: Machine): Promise<Finding> {
 	const port = portOf(machine);
 	if (!(await machine.isListening(port))) return { what: `${port} is free` };
 	if (await isGatewayAt(machine))
-		return { what: `${port} is a gateway's; a second one needs PORT=${port + 1}` };
+		return { what: `${port} is used by a gateway; start a second one with PORT=${port + 1}` };
 	return {
 		isWrong: true,
 		problem: `Another program listens on port ${port}.`,
-		fix: `stop it, or set another port: PORT=${port + 1} npm run demo`,
+		fix: `stop it, or use another port: PORT=${port + 1} npm run demo`,
 	};
 }
 
-async function lookForGateway(machine: Machine): Promise<Finding> {
+async function checkGateway(machine: Machine): Promise<Finding> {
 	const port = portOf(machine);
-	if (await isGatewayAt(machine)) return { what: `answers at http://127.0.0.1:${port}` };
-	return { problem: `No gateway answers at http://127.0.0.1:${port}.`, fix: "HOST=0.0.0.0 npm start" };
+	if (await isGatewayAt(machine)) return { what: `running at http://127.0.0.1:${port}` };
+	return { problem: `No gateway at http://127.0.0.1:${port}.`, fix: "HOST=0.0.0.0 npm start" };
 }
 
-function lookForSimulator(machine: Machine): Finding {
+function checkSimulator(machine: Machine): Finding {
 	const sdk = findSdk(machine, { isAnyVersion: true });
-	if (isProblem(sdk))
-		return { problem: "It comes with the Moddable SDK.", fix: "first fix the Moddable SDK." };
+	if (isProblem(sdk)) return { problem: "Part of the Moddable SDK.", fix: "fix the Moddable SDK first." };
 	return findApp(sdk, "mcsim", machine);
 }
 
-function lookForSoundHeaders({ platform, exists }: Machine): Finding {
+function checkSoundHeaders({ platform, exists }: Machine): Finding {
 	const header = "/usr/include/alsa/asoundlib.h";
 	if (platform !== "linux") return { what: "not needed on this system" };
 	if (exists(header)) return { what: header };
-	return { problem: "The headers of ALSA are missing.", fix: "sudo apt-get install libasound2-dev" };
+	return { problem: "ALSA headers not found.", fix: "sudo apt-get install libasound2-dev" };
 }
 
-const withoutIdf: ToolProblem = { problem: "It comes with ESP-IDF.", fix: "first fix ESP-IDF." };
+const withoutIdf: ToolProblem = { problem: "Part of ESP-IDF.", fix: "fix ESP-IDF first." };
 
 /** Instructions to activate ESP-IDF. */
 function notActive({ platform, environment: { IDF_PATH } }: Machine): string {
@@ -158,14 +157,14 @@ function notActive({ platform, environment: { IDF_PATH } }: Machine): string {
 	return `in this terminal: ${IDF_PATH ? `. ${quoted(`${IDF_PATH}/export.sh`)}` : activateIdf}`;
 }
 
-/** Espressif's scripts set its folder, and put it first on the PATH. */
-function lookForPython(machine: Machine): Finding {
+/** Python environment of ESP-IDF, set by its activation script. */
+function checkPython(machine: Machine): Finding {
 	if (isProblem(findIdf(machine, { isAnyVersion: true }))) return withoutIdf;
 	const { IDF_PYTHON_ENV_PATH: folder } = machine.environment;
 	const { join } = pathsOf(machine);
 	if (!folder)
 		return {
-			problem: "IDF_PYTHON_ENV_PATH is not set: ESP-IDF's Python is not ready.",
+			problem: "IDF_PYTHON_ENV_PATH is not set: the Python of ESP-IDF is not active.",
 			fix: notActive(machine),
 		};
 	const names = [join("bin", "python"), join("Scripts", "python.exe")];
@@ -173,35 +172,35 @@ function lookForPython(machine: Machine): Finding {
 	if (python) return { what: python };
 	return {
 		isWrong: true,
-		problem: `IDF_PYTHON_ENV_PATH is ${folder}, but there is no Python.`,
-		fix: `install it again: ${quoted(join(machine.environment.IDF_PATH ?? "$IDF_PATH", machine.platform === "win32" ? "install.bat" : "install.sh"))} esp32,esp32s3`,
+		problem: `No Python in IDF_PYTHON_ENV_PATH (${folder}).`,
+		fix: `reinstall it:  ${quoted(join(machine.environment.IDF_PATH ?? "$IDF_PATH", machine.platform === "win32" ? "install.bat" : "install.sh"))} esp32,esp32s3`,
 	};
 }
 
-function lookForXtensa(machine: Machine): Finding {
+function checkXtensa(machine: Machine): Finding {
 	if (isProblem(findIdf(machine, { isAnyVersion: true }))) return withoutIdf;
 	return program("xtensa-esp32s3-elf-gcc", notActive)(machine);
 }
 
-function lookForSerialPort(machine: Machine): Finding {
+function checkSerialPort(machine: Machine): Finding {
 	if (machine.platform === "win32")
-		return { what: "not looked for on Windows: see the Device Manager, and give port=COM3" };
+		return { what: "not checked on Windows: see the Device Manager and specify port=COM3" };
 	const ports = findPorts(machine);
 	const wrong = ports.map((port) => findPort(machine, port)).find(isProblem);
 	const found = wrong ?? findPort(machine, ports[0]);
 	return isProblem(found) ? found : { what: ports.join(", ") };
 }
 
-function lookForSpace(machine: Machine): Finding {
+function checkSpace(machine: Machine): Finding {
 	const free = machine.freeBytes(machine.project);
 	const needed = 500 * megabyte;
-	if (free === undefined) return { what: "not known" };
-	const what = `${Math.floor(free / megabyte)} MB are free`;
+	if (free === undefined) return { what: "unknown" };
+	const what = `${Math.floor(free / megabyte)} MB free`;
 	if (free >= needed) return { what };
-	return { isWrong: true, problem: `Only ${what}.`, fix: "free 500 MB: a build for a board needs that." };
+	return { isWrong: true, problem: `Only ${what}.`, fix: "free at least 500 MB for the build of a board." };
 }
 
-function lookForChromium({ environment, isProgram, platform }: Machine): Finding {
+function checkChromium({ environment, isProgram, platform }: Machine): Finding {
 	const places =
 		platform === "darwin"
 			? ["Google Chrome", "Chromium"].map((name) => `/Applications/${name}.app/Contents/MacOS/${name}`)
@@ -209,7 +208,7 @@ function lookForChromium({ environment, isProgram, platform }: Machine): Finding
 	const found = [environment.CHROMIUM ?? "", ...places].find((file) => file !== "" && isProgram(file));
 	if (found) return { what: found };
 	return {
-		problem: "It is not here: tests of the page are skipped.",
+		problem: "Not found: browser tests are skipped.",
 		fix: "sudo apt-get install chromium, or set CHROMIUM.",
 	};
 }

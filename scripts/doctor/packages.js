@@ -1,8 +1,8 @@
-/** Loads tsx, as `--import tsx` does, and says what to do where it is not installed: doctor is what people run then. JavaScript, since it runs before tsx. */
+/** Loads tsx like `--import tsx`, with a hint if it is not installed. JavaScript, since it runs before tsx. */
 
 try {
 	await import("tsx");
 } catch {
-	console.error("The packages of this project are not installed. In its folder: npm ci");
+	console.error("Packages not installed. Run npm ci in the project folder.");
 	process.exit(1);
 }

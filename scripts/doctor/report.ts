@@ -5,18 +5,18 @@ import { checks, type Purpose, purposes } from "./checks.js";
 
 export interface Report {
 	readonly lines: readonly string[];
-	/** Whether all that is needed is there. */
-	readonly isWell: boolean;
+	/** Whether all required checks passed. */
+	readonly isComplete: boolean;
 }
 
-/** @param asked undefined: for everything */
-export async function examine(machine: Machine, asked?: Purpose): Promise<Report> {
-	const meant = checks.filter((check) => asked === undefined || check.purposes.includes(asked));
-	const width = Math.max(...meant.map(({ name }) => name.length));
+/** Runs the checks. @param requested default: all purposes */
+export async function runChecks(machine: Machine, requested?: Purpose): Promise<Report> {
+	const selected = checks.filter((check) => requested === undefined || check.purposes.includes(requested));
+	const width = Math.max(...selected.map(({ name }) => name.length));
 	const lines: string[] = [];
-	const lacking = new Set<Purpose>();
-	for (const check of meant) {
-		const finding = await check.look(machine);
+	const incomplete = new Set<Purpose>();
+	for (const check of selected) {
+		const finding = await check.run(machine);
 		const name = check.name.padEnd(width);
 		if (!isProblem(finding)) {
 			lines.push(`✔ ${name}  ${finding.what}`);
@@ -25,14 +25,14 @@ export async function examine(machine: Machine, asked?: Purpose): Promise<Report
 		const mark = check.isOptional ? "–" : "✘";
 		const state = check.isOptional ? "" : finding.isWrong ? "wrong: " : "missing: ";
 		lines.push(`${mark} ${name}  ${state}${finding.problem}`, `${" ".repeat(width + 4)}→ ${finding.fix}`);
-		if (!check.isOptional) for (const purpose of check.purposes) lacking.add(purpose);
+		if (!check.isOptional) for (const purpose of check.purposes) incomplete.add(purpose);
 	}
-	const shown = asked === undefined ? purposes : [asked];
+	const shown = requested === undefined ? purposes : [requested];
 	lines.push(
 		"",
-		...shown.map((purpose) => `${sentences[purpose]}: ${lacking.has(purpose) ? "not yet" : "ready"}`),
+		...shown.map((purpose) => `${sentences[purpose]}: ${incomplete.has(purpose) ? "not ready" : "ready"}`),
 	);
-	return { lines, isWell: !shown.some((purpose) => lacking.has(purpose)) };
+	return { lines, isComplete: !shown.some((purpose) => incomplete.has(purpose)) };
 }
 
 const sentences: Readonly<Record<Purpose, string>> = {

@@ -63,9 +63,9 @@ export function findSdk(
 	if (!machine.exists(join(folder, "tools", "mcconfig.js")))
 		return {
 			problem: given
-				? `MODDABLE is ${given}, but there is no Moddable SDK.`
-				: `There is no Moddable SDK in ${folder}, and MODDABLE is not set.`,
-			fix: `${given ? "set MODDABLE to the SDK's folder, or without MODDABLE: " : ""}${installSdk}`,
+				? `MODDABLE is ${given}, which contains no Moddable SDK.`
+				: `No Moddable SDK in ${folder}, and MODDABLE is not set.`,
+			fix: `${given ? "set MODDABLE to the folder of the SDK, or unset it and run: " : ""}${installSdk}`,
 		};
 	const ofSdk = findPathProblem(machine, "The Moddable SDK", folder);
 	if (ofSdk) return ofSdk;
@@ -75,21 +75,21 @@ export function findSdk(
 	if (version !== sdkVersion && !isAnyVersion)
 		return {
 			isWrong: true,
-			problem: `The Moddable SDK in ${folder} is ${version}; this project is built with ${sdkVersion}.`,
+			problem: `The Moddable SDK in ${folder} is ${version}; this project requires ${sdkVersion}.`,
 			fix: reinstall,
 		};
 	const lacking = isAnyVersion ? undefined : findLackingPath(machine, folder);
 	if (lacking !== undefined)
 		return {
 			isWrong: true,
-			problem: `The Moddable SDK in ${folder} is not whole: it lacks ${lacking}.`,
+			problem: `The Moddable SDK in ${folder} is incomplete: ${lacking} is missing.`,
 			fix: reinstall,
 		};
 	const tools = join(folder, "build", "bin", desktop, "release");
 	if (!["mcconfig", "mcconfig.exe"].some((name) => machine.isProgram(join(tools, name))))
 		return {
 			isWrong: true,
-			problem: `The tools of the Moddable SDK in ${folder} are not built.`,
+			problem: `Tools of the Moddable SDK in ${folder} not built.`,
 			fix: makeTools({ folder, desktop, tools }),
 		};
 	const path = [join(machine.project, "node_modules", ".bin"), tools, machine.environment.PATH ?? ""];
@@ -106,7 +106,7 @@ export function findApp(
 ): Found | ToolProblem {
 	const endings = { lin: "", mac: ".app", win: ".exe" };
 	const app = pathsOf(machine).join(sdk.tools, `${name}${endings[sdk.desktop]}`);
-	return machine.exists(app) ? { what: app } : { problem: `There is no ${app}.`, fix: makeTools(sdk) };
+	return machine.exists(app) ? { what: app } : { problem: `${app} not found.`, fix: makeTools(sdk) };
 }
 
 /** @returns command that builds the programs of the SDK */
@@ -121,11 +121,11 @@ export function findTypeScript(machine: Machine): Found | ToolProblem {
 	const file = pathsOf(machine).join(machine.project, "node_modules", "typescript", "package.json");
 	const version = /"version":\s*"([^"]+)"/.exec(machine.read(file) ?? "")?.[1];
 	const fix = "npm ci";
-	if (version === undefined) return { problem: "The packages of this project are not installed.", fix };
+	if (version === undefined) return { problem: "Packages not installed.", fix };
 	if (Number.parseInt(version, 10) >= oldestTypeScript) return { what: `TypeScript ${version}` };
 	return {
 		isWrong: true,
-		problem: `TypeScript in node_modules is ${version}; the Moddable SDK needs ${oldestTypeScript} or newer.`,
+		problem: `TypeScript in node_modules is ${version}; the Moddable SDK requires ${oldestTypeScript} or later.`,
 		fix,
 	};
 }
@@ -180,5 +180,5 @@ export async function build(options: BuildOptions): Promise<void> {
 	for (const stream of [child.stdout, child.stderr])
 		stream.setEncoding("utf8").on("data", (text: string) => onOutput(text));
 	const code = await exitCodeOf(child);
-	if (code !== 0) throw new Error(`mcconfig ended with ${code}`);
+	if (code !== 0) throw new Error(`mcconfig exited with ${code}`);
 }

@@ -1,7 +1,7 @@
 /** Parses and checks the command line of `npm run qemu`. */
 
 import { type InstalledSetting, installedSettings } from "../../device/protocol/messages.js";
-import { isThisComputer } from "../../hosts/esp32/nvs-settings.js";
+import { isLoopback } from "../../hosts/esp32/nvs-settings.js";
 import { qemuBoard } from "../boards/build.js";
 import {
 	authorityMissing,
@@ -61,13 +61,13 @@ export function readArguments(words: readonly string[], problems: Problems): Qem
 	const { version, ...settingValues } = values;
 	const hasSettings = Object.keys(settingValues).length > 0;
 	if (mode === "keep" && version !== undefined)
-		problems.add("keep does not build, so version= has no effect: leave one of the two out.");
+		problems.add("keep and version= cannot be combined, since keep does not build.");
 	if (mode === "build" && hasSettings)
-		problems.add("An image has no settings: build takes version= only; the device keeps its settings.");
+		problems.add("build accepts version= only, since an image contains no settings.");
 	const remarks: string[] = [];
 	const isSet = mode === "run" || (mode === "keep" && hasSettings);
 	const settings = isSet ? readSettings(settingValues, remarks, problems) : undefined;
-	problems.endOfUsage();
+	problems.markUsageErrors();
 	return { settings, remarks, mode, version, isAnyVersion: given.includes(anyVersionFlag) };
 }
 
@@ -82,18 +82,18 @@ function readSettings(values: Values, remarks: string[], problems: Problems): De
 function gatewayFor({ gateway, ca }: Values, remarks: string[]): string {
 	if (!gateway)
 		throw new Error(
-			"The gateway is missing: --gateway and the address that npm start prints, e.g. ws://127.0.0.1:8080/device.",
+			"Specify --gateway with the address that npm start prints, such as ws://127.0.0.1:8080/device.",
 		);
 	const { isSecure, host } = parseGateway(gateway);
 	if (isSecure && !ca) throw new Error(authorityMissing);
 	const qemuHost = hostInQemu(host);
 	if (qemuHost === host) return gateway;
 	const url = gateway.replace(/^(wss?:\/\/)[^/:]+/i, `$1${qemuHost}`);
-	remarks.push(`In QEMU, ${qemuHost} is this computer: the device connects to ${url}.`);
-	if (isSecure) remarks.push(`The gateway's certificate must be for ${qemuHost}, too.`);
+	remarks.push(`In QEMU, this computer is ${qemuHost}: the device connects to ${url}.`);
+	if (isSecure) remarks.push(`The certificate of the gateway must include ${qemuHost}.`);
 	return url;
 }
 
 function hostInQemu(host: string): string {
-	return isThisComputer(host) ? hostAddress : host;
+	return isLoopback(host) ? hostAddress : host;
 }

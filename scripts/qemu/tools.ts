@@ -38,9 +38,13 @@ export function findQemu(machine: Machine): Found | ToolProblem {
 						problem: `${qemu} does not start.`,
 						fix: `see what this prints: ${quoted(qemu)} -machine help`,
 					}
-				: { isWrong: true, problem: `${qemu} has no machine ${board}: it is not Espressif's.`, fix: install };
+				: {
+						isWrong: true,
+						problem: `${qemu} does not support ${board}: it is not Espressif's QEMU.`,
+						fix: install,
+					};
 	}
-	return problem ?? { problem: "Espressif's QEMU was not found.", fix: install };
+	return problem ?? { problem: "Espressif's QEMU not found.", fix: install };
 }
 
 /** @param flash flash image, which QEMU modifies @returns process whose standard input and output are the serial port */

@@ -24,9 +24,9 @@ const publicMode = 0o644;
 /** Maximum length in ESP-IDF's application descriptor, without the terminating zero. */
 const longestVersion = 31;
 
-/** A release was not made; the message says why. */
-export class ReleaseRefused extends Error {
-	override name = "ReleaseRefused";
+/** Rejected or failed release. */
+export class ReleaseError extends Error {
+	override name = "ReleaseError";
 }
 
 export interface NewRelease {
@@ -68,7 +68,7 @@ export async function addRelease(releasesDir: string, release: NewRelease): Prom
 	const files = made.flatMap((each) => each.files);
 	const paths = files.map(({ path }) => path);
 	const twice = paths.find((path, index) => paths.indexOf(path) !== index);
-	if (twice) throw new ReleaseRefused(`two images of this release would both be ${twice}`);
+	if (twice) throw new ReleaseError(`two images of this release would both be ${twice}`);
 	const entries: ReleaseImage[] = [];
 	for (const { entry, image } of made) {
 		const { onSkipped = () => {} } = release;
@@ -114,7 +114,7 @@ export async function readCatalog(releasesDir: string): Promise<Catalog> {
 		return parseCatalog(await disk.readFile(file, "utf8"));
 	} catch (error) {
 		if (errorCode(error) === "ENOENT") return { schema: 1, latest: null, releases: [] };
-		throw new ReleaseRefused(`${file} cannot be read, repair it first: ${messageOf(error)}`);
+		throw new ReleaseError(`Invalid catalog ${file}. Repair it first: ${messageOf(error)}`);
 	}
 }
 
@@ -124,16 +124,16 @@ export function requireNew(
 	{ version, channel }: Pick<NewRelease, "version" | "channel">,
 ): void {
 	if (!/^\d/.test(version) || parse(version)?.raw !== version)
-		throw new ReleaseRefused(`"${version}" is not a semantic version such as 1.4.0 or 1.5.0-rc.1`);
+		throw new ReleaseError(`"${version}" is not a semantic version such as 1.4.0 or 1.5.0-rc.1`);
 	if (version.length > longestVersion)
-		throw new ReleaseRefused(
+		throw new ReleaseError(
 			`"${version}" has ${version.length} characters; shorten it to ${longestVersion}, which an image has room for`,
 		);
 	const same = catalog.releases.find((release) => compare(release.version, version) === 0)?.version;
 	const why = same === version ? "" : `, and the build in ${version} does not make it newer`;
-	if (same) throw new ReleaseRefused(`release ${same} exists already${why}; use a new version`);
+	if (same) throw new ReleaseError(`release ${same} exists already${why}; use a new version`);
 	if (channel !== undefined && !matches(channelName, channel))
-		throw new ReleaseRefused(
+		throw new ReleaseError(
 			`"${channel}" is no channel: use at most 32 lower-case letters, digits, '_' and '-', as in beta`,
 		);
 }
@@ -149,7 +149,7 @@ function describeFiles(given: Uint8Array | InstallableImage, { version, sign }: 
 	const image = given instanceof Uint8Array ? given : given.image;
 	const info = inspect(image);
 	if (info.version !== version)
-		throw new ReleaseRefused(`the image for ${info.model} is of version ${info.version}, not ${version}`);
+		throw new ReleaseError(`the image for ${info.model} is of version ${info.version}, not ${version}`);
 	const imageFile = { path: `/releases/${folderOf(info)}/firmware-v${version}.bin`, bytes: image };
 	const signature = sign?.(image.subarray(0, info.byteLength));
 	const flash = given instanceof Uint8Array ? [] : describeFlash(given, info);
@@ -205,7 +205,7 @@ function inspect(image: Uint8Array): ImageInfo {
 	try {
 		return parseImage(Buffer.from(image.buffer, image.byteOffset, image.byteLength));
 	} catch (error) {
-		throw new ReleaseRefused(`the gateway would refuse the image: ${messageOf(error)}`);
+		throw new ReleaseError(`the gateway would refuse the image: ${messageOf(error)}`);
 	}
 }
 

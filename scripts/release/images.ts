@@ -37,7 +37,7 @@ export async function buildReleaseImages(
 ): Promise<readonly (Buffer | InstallableImage)[]> {
 	const images: (Buffer | InstallableImage)[] = [];
 	for (const { model, host, output } of releaseHosts) {
-		console.log(`Building ${model} ${options.version} for ${host}; the first time takes several minutes.`);
+		console.log(`Building ${model} ${options.version} for ${host}. The first build takes several minutes.`);
 		const outputFolder = join(folder, output);
 		const image = await buildBoard({ ...options, model, host, outputFolder });
 		const isBoard = host === boardOf(model);
@@ -72,6 +72,6 @@ export async function makeVirtualImages(
 /** @param files files of a new board; the last one is the image */
 function installable(files: readonly FlashPart[]): InstallableImage {
 	const app = files.at(-1);
-	if (!app) throw new Error("there is no image among the parts");
+	if (!app) throw new Error("No image among the files.");
 	return { image: app.bytes, offset: app.offset, parts: files.slice(0, -1) };
 }

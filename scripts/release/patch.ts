@@ -2,11 +2,11 @@
 
 import { createHash } from "node:crypto";
 import {
-	longestMatch,
-	mostCount,
+	maxCount,
+	maxMatch,
+	minMatch,
 	patchHead,
 	patchOperations,
-	shortestMatch,
 	windowBytes,
 } from "../../device/protocol/patch-format.js";
 import { sortSuffixes } from "./suffixes.js";
@@ -179,7 +179,7 @@ class Operations {
 	}
 
 	#write(kind: number, count: number, bytes: Uint8Array = new Uint8Array()): void {
-		if (count > mostCount) throw new Error("The firmware is too large for a patch.");
+		if (count > maxCount) throw new Error("The firmware is too large for a patch.");
 		const number: number[] = [];
 		let rest = count * 4 + kind;
 		for (; rest > 127; rest >>>= 7) number.push((rest & 127) | 128);
@@ -205,7 +205,7 @@ function compress(bytes: Uint8Array): Uint8Array {
 		let place = before[at] ?? -1;
 		for (let tried = 0; place >= 0 && at - place <= windowBytes && tried < mostCandidates; tried++) {
 			let equal = 0;
-			while (equal < longestMatch && at + equal < bytes.length && bytes[place + equal] === bytes[at + equal])
+			while (equal < maxMatch && at + equal < bytes.length && bytes[place + equal] === bytes[at + equal])
 				equal++;
 			if (equal > length) [length, distance] = [equal, at - place];
 			place = before[place] ?? -1;
@@ -216,12 +216,12 @@ function compress(bytes: Uint8Array): Uint8Array {
 	for (let at = 0; at < bytes.length; ) {
 		for (; noted <= at + 1 && noted < bytes.length; noted++) note(noted);
 		let { length, distance } = find(at);
-		// A longer one from the next byte on is worth a byte as it is.
-		if (length >= shortestMatch && length < longestMatch && find(at + 1).length > length) length = 0;
+		// Lazy matching: a literal byte is worth a longer match at the next byte.
+		if (length >= minMatch && length < maxMatch && find(at + 1).length > length) length = 0;
 		if (items % 8 === 0) flagsAt = out.push(0) - 1;
-		if (length >= shortestMatch) {
+		if (length >= minMatch) {
 			out[flagsAt] = (out[flagsAt] ?? 0) | (1 << (items % 8));
-			const item = ((length - shortestMatch) * windowBytes) | (distance - 1);
+			const item = ((length - minMatch) * windowBytes) | (distance - 1);
 			out.push(item & 255, item >> 8);
 		} else {
 			length = 1;

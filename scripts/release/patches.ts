@@ -45,7 +45,7 @@ export async function makePatches(
 		.slice(0, patchesAtMost);
 	const patches: { entry: ReleasePatch; bytes: Buffer }[] = [];
 	for (const { version, source } of earlier) {
-		const skip = (why: string) => onSkipped(`No patch to ${image.path} from ${version}: ${why}.`);
+		const skip = (why: string) => onSkipped(`Skipped the patch of ${image.path} from ${version}: ${why}.`);
 		const from = await readImage(releasesDir, source);
 		if (typeof from === "string") {
 			skip(`${source.path} ${from}`);
@@ -53,7 +53,7 @@ export async function makePatches(
 		}
 		const patch = makePatch(from, bytes);
 		if (patch.length >= bytes.length * largestPart) {
-			skip(`it would have ${patch.length} bytes, the image has ${bytes.length}`);
+			skip(`${patch.length} bytes is too large compared to ${bytes.length} bytes of the image`);
 			continue;
 		}
 		const entry = {
@@ -72,7 +72,7 @@ export async function makePatches(
 async function readImage(releasesDir: string, { path, sha256 }: ReleaseImage): Promise<Buffer | string> {
 	try {
 		const bytes = await disk.readFile(join(releasesDir, path.slice("/releases/".length)));
-		return digestOf(bytes) === sha256 ? bytes : "is not the one in the catalog";
+		return digestOf(bytes) === sha256 ? bytes : "differs from the catalog";
 	} catch (error) {
 		const code = errorCode(error);
 		return code === "ENOENT" ? "is missing" : `cannot be read (${code})`;

@@ -4,7 +4,7 @@ import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } f
 import { readFileSync } from "node:fs";
 import { findSignatureProblem, type ReleaseKeys, releaseKeyOf } from "../../gateway/firmware/release-keys.js";
 import { errorCode } from "../../gateway/problem.js";
-import { ReleaseRefused } from "./folder.js";
+import { ReleaseError } from "./folder.js";
 
 export interface Signing {
 	/** Public keys in the firmware; without keys it accepts any firmware. */
@@ -21,8 +21,8 @@ export interface Signing {
 export function prepareSigning(keyFile: string | undefined, given: ReleaseKeys): Signing {
 	if (keyFile === undefined) {
 		if (given.length === 0) return { releaseKeys: [] };
-		throw new ReleaseRefused(
-			"RELEASE_KEYS is set, so devices take only signed firmware; give --key with the private key, or unset RELEASE_KEYS",
+		throw new ReleaseError(
+			"RELEASE_KEYS is set, so devices require signed firmware. Specify the private key with --key, or unset RELEASE_KEYS.",
 		);
 	}
 	const key = readPrivateKey(keyFile);
@@ -32,8 +32,8 @@ export function prepareSigning(keyFile: string | undefined, given: ReleaseKeys):
 	const sample = Buffer.from("a sample");
 	const sha256 = createHash("sha256").update(sample).digest("hex");
 	if (findSignatureProblem(releaseKeys, sha256, signed(sample)))
-		throw new ReleaseRefused(
-			`the public half of ${keyFile} is not in RELEASE_KEYS; while a key is replaced, both are there, and the old one signs`,
+		throw new ReleaseError(
+			`The public key of ${keyFile} is not in RELEASE_KEYS. During a key rotation, RELEASE_KEYS contains both keys, and the old one signs.`,
 		);
 	return { releaseKeys, sign: signed };
 }
@@ -43,17 +43,19 @@ function readPrivateKey(file: string): KeyObject {
 	try {
 		pem = readFileSync(file, "utf8");
 	} catch (error) {
-		throw new ReleaseRefused(`${file} cannot be read (${errorCode(error)}); npm run keygen makes a key`);
+		throw new ReleaseError(
+			`${file} cannot be read (${errorCode(error)}). Generate a key with npm run keygen.`,
+		);
 	}
 	let key: KeyObject;
 	try {
 		key = createPrivateKey(pem);
 	} catch {
-		throw new ReleaseRefused(
-			`${file} is not a private key in PEM without a password; npm run keygen makes one`,
+		throw new ReleaseError(
+			`${file} is not an unencrypted private key in PEM. Generate a key with npm run keygen.`,
 		);
 	}
 	if (key.asymmetricKeyDetails?.namedCurve !== "prime256v1")
-		throw new ReleaseRefused(`${file} is not a key of ECDSA P-256; npm run keygen makes one`);
+		throw new ReleaseError(`${file} is not an ECDSA P-256 key. Generate a key with npm run keygen.`);
 	return key;
 }

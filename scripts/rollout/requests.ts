@@ -2,16 +2,16 @@
 
 import { Rejection } from "../../gateway/api/client/request.js";
 import type { Preview, Rollout, RolloutAction } from "../../gateway/api/client/rollout.js";
-import type { AskedPlan } from "../../gateway/api/client/rollout-plan.js";
+import type { RequestedPlan } from "../../gateway/api/client/rollout-plan.js";
 import type { GatewayClient } from "../command-line/gateway-client.js";
 
 /** Option that sets a field of the plan, by the beginning of the gateway's message about it. */
 const options: readonly (readonly [RegExp, string])[] = [
-	[/^firmware\.version: /, "The version: "],
+	[/^firmware\.version: /, "Version: "],
 	[/^firmware\.channel: /, "--channel: "],
 	[/^firmware\.channel/, "--channel"],
 	[/^target\.tags/, "--tags"],
-	[/^standing does not go with target\.devices/, "--standing does not go with --devices"],
+	[/^standing cannot be combined with target\.devices/, "--standing cannot be combined with --devices"],
 	[/^target\.devices(\.\d+)?/, "--devices"],
 	[/^groups\.\d+\.size/, "--canary"],
 	[/^groups\.\d+\.errorThreshold(\.\w+)?/, "--canary-failures, or --max-failures,"],
@@ -24,7 +24,7 @@ const options: readonly (readonly [RegExp, string])[] = [
 	[/^window\.days(\.\d+)?/, "--days"],
 ];
 
-export async function previewOf(gateway: GatewayClient, plan: AskedPlan): Promise<Preview> {
+export async function previewOf(gateway: GatewayClient, plan: RequestedPlan): Promise<Preview> {
 	try {
 		return await gateway.request("POST /api/rollouts/preview", { body: plan });
 	} catch (error) {

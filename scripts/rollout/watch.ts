@@ -19,11 +19,11 @@ import { printable } from "../../gateway/telemetry/printable.js";
 import type { GatewayClient } from "../command-line/gateway-client.js";
 
 export const exitCodes = {
-	done: [0, "it ended well for all devices"],
-	stopped: [1, "it was stopped by failures, or the command is wrong or the gateway refused it"],
-	partly: [2, "it ended, but not well for all devices"],
-	cancelled: [3, "it was cancelled"],
-	interrupted: [130, "Ctrl-C, and it goes on"],
+	done: [0, "all devices updated"],
+	stopped: [1, "paused by failures, usage error, or rejected by the gateway"],
+	partly: [2, "finished with failures"],
+	cancelled: [3, "canceled"],
+	interrupted: [130, "interrupted by Ctrl-C; the rollout continues"],
 } as const;
 
 const intervalMs = 1_000;
@@ -44,10 +44,10 @@ export async function watch(gateway: GatewayClient, id: string): Promise<number>
 		const code = exitCodeOf(rollout);
 		if (code !== undefined) {
 			line.end();
-			if (code === exitCodes.stopped[0]) console.log(howToContinue(rollout));
+			if (code === exitCodes.stopped[0]) console.log(continueHint(rollout));
 			return code;
 		}
-		rollout = await readAgain(gateway, id, line);
+		rollout = await reload(gateway, id, line);
 	}
 }
 
@@ -66,22 +66,22 @@ async function problemsOf(gateway: GatewayClient, { id, counts }: Rollout): Prom
 
 function approvalOf({ id, pausedBecause, group }: Rollout): readonly string[] {
 	if (pausedBecause !== "approval") return [];
-	return [`Group ${group + 1} waits for npm run rollout -- --approve ${id}`];
+	return [`Group ${group + 1} waits for approval: npm run rollout -- --approve ${id}`];
 }
 
 function read(gateway: GatewayClient, id: string): Promise<Rollout> {
 	return gateway.request("GET /api/rollouts/:id", { params: { id } });
 }
 
-/** Reads the rollout again, also after the gateway was away: it may be restarting. */
-async function readAgain(gateway: GatewayClient, id: string, line: ProgressLine): Promise<Rollout> {
+/** Reloads the rollout, and retries while the gateway is unreachable, since it may be restarting. */
+async function reload(gateway: GatewayClient, id: string, line: ProgressLine): Promise<Rollout> {
 	for (;;) {
 		await setTimeout(intervalMs);
 		try {
 			return await read(gateway, id);
 		} catch (error) {
 			if (!(error instanceof Rejection && error.status === 0)) throw error;
-			line.show(`${error.message} Trying again.`, "away");
+			line.show(`${error.message} Retrying.`, "away");
 		}
 	}
 }
@@ -127,13 +127,13 @@ function exitCodeOf(rollout: Rollout): number | undefined {
 	return sum(counts, problems) === 0 ? exitCodes.done[0] : exitCodes.partly[0];
 }
 
-function howToContinue({ id }: Rollout): string {
+function continueHint({ id }: Rollout): string {
 	const command = (option: string) => `npm run rollout -- --${option} ${id}`;
-	return `Too many updates failed, so no other begins. To continue all the same: ${command("resume")}; to update the failed again: ${command("retry")}`;
+	return `Paused: too many failures. Continue with ${command("resume")}; retry the failed devices with ${command("retry")}`;
 }
 
-export function howToComeBack(id: string): string {
-	return `Come back with npm run rollout -- --watch ${id}, or change it with --pause, --resume, --approve, --cancel or --retry.`;
+export function resumeHint(id: string): string {
+	return `Show it with npm run rollout -- --watch ${id}, or change it with --pause, --resume, --approve, --cancel or --retry.`;
 }
 
 /** Updating last line of a terminal; in a file, a line per step. */

@@ -9,7 +9,7 @@ import {
 	placeText,
 	whenText,
 } from "../../gateway/api/client/times.js";
-import type { AskedSchedule, Schedule } from "../../gateway/api/schedule.js";
+import type { Schedule, ScheduleRequest } from "../../gateway/api/schedule.js";
 import { print, UsageError } from "../command-line/command.js";
 import type { GatewayClient } from "../command-line/gateway-client.js";
 
@@ -22,12 +22,12 @@ export type Later = { readonly in: number } | { readonly at: string };
 
 /** @throws {UsageError} */
 export function readLater(after: string | undefined, at: string | undefined): Later | undefined {
-	if (after !== undefined && at !== undefined) throw new UsageError("Say when: one of --in and --at.");
+	if (after !== undefined && at !== undefined) throw new UsageError("Specify one of --in and --at.");
 	if (after !== undefined) {
 		const [, count = "", unit = ""] = /^(\d+)([smh])$/.exec(after) ?? [];
 		const seconds = Number(count) * (unitSeconds[unit] ?? 0);
 		if (seconds >= 1 && seconds <= mostSeconds) return { in: seconds };
-		throw new UsageError("--in must be a time such as 90s, 12m or 2h, of at most 168h.");
+		throw new UsageError("--in must be a duration such as 90s, 12m or 2h, at most 168h.");
 	}
 	if (at === undefined) return undefined;
 	if (/^(\d{4}-\d\d-\d\dT)?([01]\d|2[0-3]):[0-5]\d$/.test(at)) return { at };
@@ -50,24 +50,24 @@ export async function schedule(
 	announcement: RequestBody<"POST /api/announcements">,
 ): Promise<void> {
 	const { zone } = await gateway.request("GET /api/schedules");
-	const at: AskedSchedule["at"] = "in" in later ? later : { once: nextTime(later.at, Date.now(), zone) };
+	const at: ScheduleRequest["at"] = "in" in later ? later : { once: nextTime(later.at, Date.now(), zone) };
 	const body = { at, do: { announcement } };
 	const made = await gateway.request("POST /api/schedules", { body });
 	print(describe(made));
-	print(`npm run say -- --cancel ${made.id} takes it back.`);
+	print(`Cancel it with npm run say -- --cancel ${made.id}`);
 }
 
 /** @throws {Rejection} */
 export async function printTimes(gateway: GatewayClient): Promise<void> {
 	const { zone, schedules } = await gateway.request("GET /api/schedules");
 	for (const each of schedules) print(describe(each));
-	print(schedules.length === 0 ? "There are no schedules." : `Times are those of ${zone}.`);
+	print(schedules.length === 0 ? "No schedules." : `Time zone: ${zone}.`);
 }
 
 /** @throws {Rejection} */
 export async function cancel(gateway: GatewayClient, id: string): Promise<void> {
 	await gateway.request("DELETE /api/schedules/:id", { params: { id } });
-	print(`${id} is cancelled.`);
+	print(`Canceled ${id}.`);
 }
 
 function describe(of: Schedule): string {

@@ -56,12 +56,12 @@ export interface SimulatorOptions {
 
 /** Finds the display for the window. */
 export function findWindow({ platform, environment }: Machine): Found | ToolProblem {
-	if (platform !== "linux") return { what: "the system's" };
+	if (platform !== "linux") return { what: "system display" };
 	const what = environment.DISPLAY || environment.WAYLAND_DISPLAY;
 	if (what) return { what };
 	return {
-		problem: "There is no desktop for the simulator's window: DISPLAY is not set.",
-		fix: "run it in a terminal of a desktop, or with xvfb-run.",
+		problem: "No display for the simulator window: DISPLAY is not set.",
+		fix: "run it in a desktop session, or with xvfb-run.",
 	};
 }
 
@@ -96,7 +96,7 @@ function simulatorProgram(sdk: ModdableSdk): [string, ...string[]] {
 	const mcsim = join(sdk.tools, "mcsim");
 	switch (sdk.desktop) {
 		case "lin":
-			// stdbuf is required: output to a pipe is buffered in blocks of 4 KB.
+			// Without stdbuf, output to a pipe is buffered in blocks of 4 KB.
 			return existsSync("/usr/bin/stdbuf") ? ["/usr/bin/stdbuf", "-oL", "-eL", mcsim] : [mcsim];
 		case "mac":
 			return ["open", "-W", "-n", "-a", `${mcsim}.app`];

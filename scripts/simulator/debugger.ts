@@ -23,7 +23,7 @@ export async function startDebugger(
 	if (await machine.isListening(debuggerPort)) return undefined;
 	const command: [string, string[]] = desktop === "mac" ? ["open", ["-W", "-a", app]] : [app, []];
 	const child = spawn(...command, { env: environment, stdio: "ignore" });
-	const failed = once(child, "exit").then(([code]) => Promise.reject(new Error(`xsbug ended with ${code}`)));
+	const failed = once(child, "exit").then(([code]) => Promise.reject(new Error(`xsbug exited with ${code}`)));
 	const deadline = AbortSignal.timeout(startTimeoutMs);
 	const listening = async () => {
 		while (!(await machine.isListening(debuggerPort))) {

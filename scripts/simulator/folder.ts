@@ -6,7 +6,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Model } from "../../device/protocol/schema.js";
-import { releaseLock, takeLock } from "../../hosts/virtual/node/process-lock.js";
+import { acquireLock, releaseLock } from "../../hosts/virtual/node/process-lock.js";
 import type { Desktop } from "../moddable/sdk.js";
 
 const mostOfOneModel = 100;
@@ -32,11 +32,11 @@ export function claimFolder({ parent, model, desktop }: FolderOptions): Simulato
 		const path = join(parent, `${model.toLowerCase()}${number === 1 ? "" : `-${number}`}`);
 		mkdirSync(path, { recursive: true });
 		const lock = join(path, "pid");
-		if (takeLock(lock)) return { path, close: () => releaseLock(lock) };
+		if (acquireLock(lock)) return { path, close: () => releaseLock(lock) };
 	}
 	throw new Error(
 		desktop === "lin"
-			? `${most} simulated ${model} run already. End one of them first.`
-			: `A simulated ${model} runs already, and another one would share its settings on this system. End it first; npm run device runs as many as you like.`,
+			? `${most} simulated ${model} devices are already running. Stop one of them first.`
+			: `A simulated ${model} is already running, and another one would share its settings on this system. Stop it first, or use npm run device for more devices.`,
 	);
 }

@@ -8,7 +8,7 @@ export function rotate(file: TokenFile, which: readonly Role[]): TokenFile {
 	const unfinished = which.find((role) => file.previous?.[role] !== undefined);
 	if (unfinished)
 		throw new StartError(
-			`The previous ${unfinished} token is still valid; retire it first: npm run token -- --retire ${unfinished}`,
+			`The previous ${unfinished} token is still valid. Retire it first:  npm run token -- --retire ${unfinished}`,
 		);
 	const pick = (from: TokenFile) => Object.fromEntries(which.map((role) => [role, from[role]]));
 	return changed({ ...file, ...pick(makeTokens()), previous: { ...file.previous, ...pick(file) } });

@@ -79,14 +79,14 @@ export class Child<H extends Handlers> {
 			this.#waiting.clear();
 		};
 		this.#process.once("exit", (code, signal) => {
-			rejectAll(`ended with ${signal ?? code}; BENCH_VERBOSE=1 shows what it said`);
+			rejectAll(`exited with ${signal ?? code}; BENCH_VERBOSE=1 shows its output`);
 			if (this.#isClosed) return;
 			if (code !== 0) process.exitCode = 1;
 			onEnd?.(String(signal ?? code));
 		});
 		this.#process.on("error", ({ message }) => {
-			// Otherwise it is e.g. a question to a process that has just been killed.
-			if (this.#process.pid === undefined) rejectAll(`cannot be started: ${message}`);
+			// Otherwise it is e.g. a request to a process that has just been killed.
+			if (this.#process.pid === undefined) rejectAll(`failed to start: ${message}`);
 		});
 	}
 
@@ -106,7 +106,7 @@ export class Child<H extends Handlers> {
 	): Promise<Awaited<ReturnType<H[N]>>> {
 		const id = ++this.#count;
 		return new Promise((resolve, reject) => {
-			const timer = setTimeout(() => reject(new Error(`no answer to ${name}`)), answerMs);
+			const timer = setTimeout(() => reject(new Error(`no response to ${name}`)), answerMs);
 			this.#waiting.set(id, {
 				resolve: (json) => {
 					clearTimeout(timer);

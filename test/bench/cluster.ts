@@ -34,7 +34,7 @@ const idleMicros = 5;
 
 export async function run(): Promise<readonly Row[]> {
 	if (!hasNatsServer) {
-		console.error("cluster: nats-server is not here: on Debian `apt-get install nats-server`");
+		console.error("cluster: nats-server is not installed (apt-get install nats-server)");
 		return [];
 	}
 	return [...(await runRelay()), ...(process.env.CLUSTER_DEVICES === "0" ? [] : await runScale())];

@@ -130,7 +130,7 @@ interface Round {
 
 export async function run(): Promise<readonly Row[]> {
 	if (skip) {
-		console.error(`dashboard is left out: ${skip}`);
+		console.error(`dashboard is skipped: ${skip}`);
 		return [];
 	}
 	const rows = [...(await scriptRows())];
@@ -178,7 +178,7 @@ function pageScripts(assets: Bundle["assets"]): readonly Asset[] {
 	for (const { content } of found)
 		for (const [, name = ""] of content.toString().matchAll(/"\.\/(?:assets\/)?([\w.-]+\.js)"/g)) {
 			const script = assets.get(`assets/${name}`);
-			if (script && !name.startsWith("installation-")) found.add(script);
+			if (script && !name.startsWith("install-view-")) found.add(script);
 		}
 	return [...found];
 }

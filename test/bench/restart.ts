@@ -149,7 +149,7 @@ function all<T, R>(list: readonly T[], request: (each: T, index: number) => Prom
 
 async function until(isTrue: () => Promise<boolean>): Promise<void> {
 	for (const giveUpAt = performance.now() + patienceMs; !(await isTrue()); await setTimeout(250))
-		if (performance.now() > giveUpAt) throw new Error(`not all were connected within ${patienceMs / 1000} s`);
+		if (performance.now() > giveUpAt) throw new Error(`not all connected within ${patienceMs / 1000} s`);
 }
 
 /** `npm start` with a constant port and data folder, restarted immediately as by a supervisor. */

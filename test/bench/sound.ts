@@ -4,7 +4,7 @@
  */
 
 import { setTimeout } from "node:timers/promises";
-import type { AskedAnnouncement } from "../../gateway/api/announcement.js";
+import type { AnnouncementRequest } from "../../gateway/api/announcement.js";
 import { createClient } from "../../gateway/api/client/request.js";
 import { bytesPerSecond, noise, wav } from "../support/sounds.js";
 import { Child } from "./child.js";
@@ -79,8 +79,10 @@ async function measureBeginnings(url: string, tokens: Tokens): Promise<readonly 
 		while (!(await areKnown())) await setTimeout(50);
 		// The startup chime must not be mistaken for the sound.
 		await setTimeout(3_000);
-		/** @returns when the devices begin, in milliseconds after the request */
-		const begin = async (body: AskedAnnouncement & { readonly targets: { devices: readonly string[] } }) => {
+		/** @returns start times of the devices, in milliseconds after the request */
+		const begin = async (
+			body: AnnouncementRequest & { readonly targets: { devices: readonly string[] } },
+		) => {
 			await Promise.all(all.map((child) => child.request("forget")));
 			const began = performance.timeOrigin + performance.now();
 			const { id: announced } = await request("POST /api/announcements", { body });

@@ -28,7 +28,7 @@ const target = { of: "ratio", atMost: 20 } as const;
 
 export async function run(): Promise<readonly Row[]> {
 	if (!existsSync(new URL("../../device/update", import.meta.url))) {
-		console.log("\nupdate: left out. The firmware cannot update itself yet (device/update)");
+		console.log("\nupdate: skipped, because the firmware cannot update itself (device/update)");
 		return [];
 	}
 	const gateway = startGateway();

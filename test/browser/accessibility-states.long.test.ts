@@ -57,7 +57,7 @@ describe("axe reports no violations for", { skip }, () => {
 		const silent = new WebSocket(`${url.replace("http", "ws")}/device`, { headers });
 		t.after(() => silent.terminate());
 		await page.goto(`${url}/#/device/dev-1-silent`);
-		await page.getByText("It has not reported yet").waitFor();
+		await page.getByText("No report yet").waitFor();
 		await isClean(page);
 	});
 
@@ -71,15 +71,15 @@ describe("axe reports no violations for", { skip }, () => {
 		const panel = page.getByRole("region", { name: "Settings", exact: true });
 		await panel.getByText("Advanced").click();
 		await panel.getByLabel("Time server").fill("time.example");
-		await panel.getByRole("button", { name: "Try these settings" }).click();
+		await panel.getByRole("button", { name: "Apply" }).click();
 		await panel.getByText("trying new settings").waitFor();
 		await isClean(page);
 		fleet[0]?.endTrial();
-		await panel.getByText("Set since").waitFor();
+		await panel.getByText("Saved").waitFor();
 		await isClean(page);
 		await page.goto(`${url}/#/devices/dev-1-000001/settings`);
 		await panel.getByLabel("Token").fill("wrong-token");
-		await panel.getByRole("button", { name: "Try these settings" }).click();
+		await panel.getByRole("button", { name: "Apply" }).click();
 		await panel.getByText("The gateway refused the token (401).").waitFor();
 		await isClean(page);
 		await page.goto(`${url}/#/settings`);
@@ -88,7 +88,7 @@ describe("axe reports no violations for", { skip }, () => {
 		await isClean(page);
 		await page.getByRole("dialog").getByRole("button", { name: "Replace the tokens of 2 devices" }).click();
 		const progress = page.getByRole("region", { name: "New tokens" });
-		await progress.getByText("1 asked, 1 to come").waitFor();
+		await progress.getByText("1 sent, 1 queued").waitFor();
 		await isClean(page);
 		fleet[0]?.endTrial();
 		await progress.getByText("1 failed, 1 done").waitFor();
@@ -103,7 +103,7 @@ describe("axe reports no violations for", { skip }, () => {
 		await page.getByRole("alert").filter({ hasText: "was refused" }).waitFor();
 		await isClean(page);
 		await input.setInputFiles({ ...file, buffer: makeImage({ version: "1.2.4" }) });
-		await page.getByText("device.bin is in place.").waitFor();
+		await page.getByText("device.bin uploaded.").waitFor();
 		await isClean(page);
 	});
 
@@ -123,7 +123,7 @@ describe("axe reports no violations for", { skip }, () => {
 		await putRollout(url, "later", quickPlan(later));
 		await fleet[0]?.offered;
 		await fleet[0]?.finish("updates");
-		await page.getByText("Group 2 begins once it is approved.").waitFor();
+		await page.getByText("Waiting for approval of group 2.").waitFor();
 		await page.getByText("Scheduled").waitFor();
 		const running = page
 			.locator(".rollout")
@@ -174,7 +174,7 @@ describe("axe reports no violations for", { skip }, () => {
 		await isClean(page);
 		await page.getByRole("button", { name: "Restart" }).click();
 		await page.getByText("1 not supported, 1 done").waitFor();
-		await page.getByRole("button", { name: "Identify dev-1-000001" }).click();
+		await page.getByRole("button", { name: "Flash light of dev-1-000001" }).click();
 		await page.locator(".identify.problem").waitFor();
 		await isClean(page);
 	});
@@ -182,7 +182,7 @@ describe("axe reports no violations for", { skip }, () => {
 	test("a paused log and a login with a wrong token", async (t) => {
 		const { page, fleet, url } = await setUp(t, [{}], "#/devices/dev-1-000000/log");
 		const log = page.getByRole("region", { name: "Log" });
-		await log.getByText("Nothing yet").waitFor();
+		await log.getByText("No messages since").waitFor();
 		// The report is shown, so the page has subscribed to messages.
 		await page.getByRole("slider", { name: "Volume" }).and(page.locator(":enabled")).waitFor();
 		fleet[0]?.report({ "network.wifi_rssi": -63 });
@@ -193,7 +193,7 @@ describe("axe reports no violations for", { skip }, () => {
 		await isClean(page);
 		await page.context().clearCookies();
 		await page.goto(`${url}/login`);
-		await page.getByLabel("Monitor token").fill("wrong");
+		await page.getByLabel("Access token").fill("wrong");
 		await page.getByRole("button", { name: "Log in" }).click();
 		await page.getByText("That is not this gateway's monitor token.").waitFor();
 		await isClean(page);

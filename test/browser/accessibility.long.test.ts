@@ -74,7 +74,7 @@ const views = [
 	["the fleet as a table", "#/?view=table", ".table-body .problem"],
 	["the devices without a room", "#/rooms/", ".room-bar"],
 	["what needs attention", "#/attention", ".issue"],
-	["the fleet, of which nothing is found", "#/?search=nowhere", "text=No device is like that."],
+	["the fleet, of which nothing is found", "#/?search=nowhere", "text=No devices match."],
 	["a device", "#/devices/proto-1-5c02fe", ".facts-panel"],
 	["the history of a device", "#/devices/proto-1-5c02fe/history", ".plot svg"],
 	["the settings of a device", "#/devices/proto-1-5c02fe/settings", ".settings form"],
@@ -112,7 +112,7 @@ describe("axe reports no violations for", { skip }, () => {
 		await page.locator(".facts-panel").waitFor();
 		// Real time is needed: Playwright's clock would delay axe's timers.
 		await page.getByRole("slider").first().fill("80");
-		await page.getByText("The device did not confirm it in time.").waitFor();
+		await page.getByText("The device did not confirm the command in time.").waitFor();
 		await page.getByRole("slider").nth(1).fill("80");
 		await page.getByText("sending").waitFor();
 		assert.deepEqual(await violations(page), []);
@@ -128,7 +128,7 @@ describe("axe reports no violations for", { skip }, () => {
 		await page.getByRole("button", { name: "Update 21 devices" }).click();
 		await page.getByRole("dialog").waitFor();
 		assert.deepEqual(await violations(page), []);
-		await page.getByRole("button", { name: "Not now" }).click();
+		await page.getByRole("button", { name: "Cancel" }).click();
 		await page.goto(`${url}/#/firmware?devices=dev-1-000000,dev-1-000001`);
 		await page.getByRole("button", { name: "Update 2 devices" }).waitFor();
 		assert.deepEqual(await violations(page), []);
@@ -141,25 +141,25 @@ describe("axe reports no violations for", { skip }, () => {
 		let chosen: UsbBoard | undefined;
 		const prepare = withSerialPort(() => chosen);
 		const page = await open(t, url, { view: "#/add?virtual", prepare });
-		await page.getByLabel("Address of the gateway").fill("wss://192.168.1.10/device");
+		await page.getByLabel("Gateway address").fill("wss://192.168.1.10/device");
 		await page.getByRole("button", { name: "Install" }).click();
-		await page.getByText("For wss the device needs").waitFor();
+		await page.getByText("wss requires the CA certificate").waitFor();
 		assert.deepEqual(await violations(page), []);
-		await page.getByLabel("Address of the gateway").fill("ws://127.0.0.1:1/device");
+		await page.getByLabel("Gateway address").fill("ws://127.0.0.1:1/device");
 		await page.getByLabel("Wi-Fi name", { exact: true }).fill("home");
 		await page.getByText("A board cannot reach this address").waitFor();
 		assert.deepEqual(await violations(page), []);
 		await page.getByRole("button", { name: "Install" }).click();
-		await page.getByText("No port was chosen.").waitFor();
+		await page.getByText("No port selected.").waitFor();
 		assert.deepEqual(await violations(page), []);
-		await page.getByLabel("Without installing").check();
+		await page.getByLabel("Set up the installed firmware").check();
 		await page.getByRole("button", { name: "Find networks" }).waitFor();
 		assert.deepEqual(await violations(page), []);
-		await page.getByLabel("New ones").check();
+		await page.getByLabel("New settings").check();
 		chosen = board;
 		await board.pressBootAndReset();
 		await page.getByRole("button", { name: "Install" }).click();
-		await page.getByText("Its ring stays dark:").waitFor();
+		await page.getByText("Ring stays dark:").waitFor();
 		assert.deepEqual(await violations(page), []);
 	});
 
@@ -167,7 +167,7 @@ describe("axe reports no violations for", { skip }, () => {
 		const { url } = await runGateway(t);
 		const prepare = withoutSerialPort(true);
 		const page = await open(t, url, { view: "#/add", prepare });
-		await page.getByText("This browser has no Web Serial").waitFor();
+		await page.getByText("This browser does not support Web Serial").waitFor();
 		assert.deepEqual(await violations(page), []);
 	});
 
@@ -177,7 +177,7 @@ describe("axe reports no violations for", { skip }, () => {
 			await page.getByRole("button", { name: /^Select all/ }).click();
 			const more = page.locator(".selection summary", { hasText: "More" });
 			await more.click();
-			await page.getByRole("button", { name: "Identify", exact: true }).click();
+			await page.getByRole("button", { name: "Flash light", exact: true }).click();
 			await page.getByText(/^\d+ asked/).waitFor();
 			assert.deepEqual(await violations(page), []);
 			await more.click();
@@ -229,7 +229,7 @@ describe("axe reports no violations for", { skip }, () => {
 	test("an empty fleet, an outage and the login", async (t) => {
 		const { url, gateway } = await runGateway(t);
 		const page = await open(t, url, { expected: /401/ });
-		await page.getByText("No device yet").waitFor();
+		await page.getByText("No devices yet").waitFor();
 		assert.deepEqual(await violations(page), []);
 		await page.setViewportSize({ width: 320, height: 740 });
 		assert.deepEqual(await widerThan(page, 320), []);
@@ -240,7 +240,7 @@ describe("axe reports no violations for", { skip }, () => {
 		await page.getByText("This link was used before").waitFor();
 		assert.deepEqual(await violations(page), []);
 		const second = await open(t, url);
-		await second.getByText("No device yet").waitFor();
+		await second.getByText("No devices yet").waitFor();
 		await gateway.close();
 		await gatewayAway(second).waitFor();
 		assert.deepEqual(await violations(second), []);
@@ -270,7 +270,7 @@ test("has no axe violations at 320 pixels, and no overflow up to 1920", {
 test("reaches everything by keyboard in order, and a new view from its top", { skip }, async (t) => {
 	const page = await open(t, await everyState(t));
 	await page.locator(".device-row").first().waitFor();
-	await page.getByRole("link", { name: "Times" }).waitFor();
+	await page.getByRole("link", { name: "Schedules" }).waitFor();
 	const focused = (): Promise<string> =>
 		page.evaluate(
 			"document.activeElement.getAttribute('aria-label') || document.activeElement.textContent || document.activeElement.type",
@@ -281,12 +281,12 @@ test("reaches everything by keyboard in order, and a new view from its top", { s
 		order.push((await focused()).replace(/:? \d+$/, "").trim());
 	}
 	const header = [
-		"Skip to the content",
+		"Skip to content",
 		"Device gateway",
 		"Home",
 		"Announce",
 		"Attention",
-		"Times",
+		"Issues",
 		"Firmware",
 		"Add device",
 		"Settings",

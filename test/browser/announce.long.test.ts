@@ -77,7 +77,7 @@ test("announcing", { skip }, async (t) => {
 		assert.deepEqual(await violations(page), []);
 		await page.getByRole("button", { name: "Stop recording" }).click();
 		await page.getByText(/^Recording, .* [\d.]+ s/).waitFor();
-		const hear = page.getByRole("button", { name: "Hear it" });
+		const hear = page.getByRole("button", { name: "Preview" });
 		await hear.click();
 		await page.getByRole("button", { name: "Stop", pressed: true }).waitFor();
 		await hear.waitFor();
@@ -99,7 +99,7 @@ test("announcing", { skip }, async (t) => {
 		);
 		await chooseFile(page, file("dinner.wav", wav(stereo, { rate: 44_100, channels: 2 })));
 		await page.getByText(/^1\.0 s, made \d+ dB louder$/).waitFor();
-		await page.getByLabel("Keep it for later as").fill("Dinner");
+		await page.getByLabel("Save as (optional)").fill("Dinner");
 		await announce(page, "Oven");
 		await page.getByText("1 played").waitFor();
 		await answered(page, "Dinner", ["Ovenplayed"]);
@@ -116,15 +116,15 @@ test("announcing", { skip }, async (t) => {
 			const device = await new ScriptedDevice({ url, deviceId: plain, features: ["identify"] }).connect();
 			t.after(() => device.close());
 			const page = await open(t, url, { view });
-			await page.getByText("1 whose firmware plays no sounds.").first().waitFor();
-			await page.getByRole("button", { name: "Kept", exact: true }).click();
+			await page.getByText("1 without support for sounds. Update the firmware.").first().waitFor();
+			await page.getByRole("button", { name: "Saved", exact: true }).click();
 			await page.getByRole("radio", { name: "Dinner" }).check();
-			await page.getByLabel("At a volume of its own").check();
-			await page.getByLabel("Volume of this sound").fill("30");
+			await page.getByLabel("Set announcement volume").check();
+			await page.getByLabel("Announcement volume").fill("30");
 			await announce(page, "3 devices");
-			await page.getByText("1 cannot play it, 2 played").waitFor();
+			await page.getByText("1 not supported, 2 played").waitFor();
 			await answered(page, "Dinner", [
-				`${plain}cannot play it: The device's firmware plays no sounds; update it.`,
+				`${plain}not supported: The firmware does not support sounds. Update it.`,
 				`${dev}played`,
 				"Ovenplayed",
 			]);
@@ -138,11 +138,11 @@ test("announcing", { skip }, async (t) => {
 			payload: { command: "set_volume", value: 0 },
 		});
 		const page = await open(t, url, { view: "#/announce?room=Kitchen" });
-		await page.getByText("1 muted: only an urgent announcement is heard there.").waitFor();
+		await page.getByText("1 muted. Only urgent announcements are audible.").waitFor();
 		await page.getByLabel(/^Urgent/).check();
 		await page.getByLabel("Chime first").check();
 		await page.getByText("only an urgent announcement is heard there.").waitFor({ state: "detached" });
-		await page.getByRole("button", { name: "Kept", exact: true }).click();
+		await page.getByRole("button", { name: "Saved", exact: true }).click();
 		await page.getByRole("radio", { name: "Dinner" }).check();
 		await announce(page, "Oven");
 		// The list contains earlier announcements.
@@ -168,7 +168,7 @@ test("announcing", { skip }, async (t) => {
 		const shown = other.getByRole("article", { name: "long" });
 		await shown.getByText("1 playing").waitFor();
 		await shown.getByRole("button", { name: "Stop" }).click();
-		await page.getByText(/^stopped, heard for \d\.\d s/).waitFor();
+		await page.getByText(/^stopped, stopped after \d\.\d s/).waitFor();
 		await shown.getByText("1 stopped").waitFor();
 	});
 
@@ -177,10 +177,10 @@ test("announcing", { skip }, async (t) => {
 		await page.getByRole("button", { name: "Microphone" }).click();
 		await page.getByRole("button", { name: "Record", exact: true }).click();
 		const says = (text: RegExp) => page.getByRole("alert").filter({ hasText: text }).waitFor();
-		await says(/^This page may not use the microphone: allow it/);
+		await says(/^Microphone access denied\. Allow it/);
 		for (const [content, problem] of [
 			[Buffer.from("no sound at all"), /cannot decode it\.wav: choose an audio file/],
-			[wav(Buffer.alloc(bytesPerSecond)), /Nothing can be heard in it\.wav/],
+			[wav(Buffer.alloc(bytesPerSecond)), /it\.wav is silent/],
 			[wav(tone(bytesPerSecond), { rate: 16_000 }).subarray(0, 44), /it\.wav/],
 			[wav(Buffer.alloc(125 * bytesPerSecond, 1)), /it\.wav is 2 min 5 s long: shorten it to 2 min\./],
 		] as const) {
@@ -191,12 +191,12 @@ test("announcing", { skip }, async (t) => {
 			await page.getByRole("button", { name: "Announce on 3 devices" }).isDisabled(),
 			"the button is enabled",
 		);
-		await page.getByRole("button", { name: "Kept", exact: true }).click();
+		await page.getByRole("button", { name: "Saved", exact: true }).click();
 		await page.getByRole("radio", { name: "Dinner" }).check();
 		for (const { id } of await kept()) await call("DELETE", `/api/sounds/${id}`);
 		await announce(page, "3 devices");
 		await says(/^Dinner was deleted meanwhile: choose another sound\.$/);
-		await page.getByText("None is kept yet").waitFor();
+		await page.getByText("No saved sounds.").waitFor();
 		assert.deepEqual(await violations(page), []);
 	});
 });
@@ -230,13 +230,13 @@ describe("announcement source", { skip }, () => {
 
 	test("defaults to text if the gateway has a voice, otherwise to a file; offers recording", async (t) => {
 		const { page } = await setUp(t);
-		const offered = (on: Page) => on.getByRole("group", { name: "What is played" }).getByRole("button");
-		await page.getByRole("textbox", { name: "What the gateway says" }).waitFor();
-		assert.deepEqual(await offered(page).allTextContents(), ["Text", "File", "Microphone", "Kept"]);
+		const offered = (on: Page) => on.getByRole("group", { name: "Source" }).getByRole("button");
+		await page.getByRole("textbox", { name: "Message" }).waitFor();
+		assert.deepEqual(await offered(page).allTextContents(), ["Text", "File", "Microphone", "Saved"]);
 		const { url } = await runGateway(t);
 		const mute = await open(t, url, { view: "#/announce" });
 		await mute.getByText("Drop an audio file").waitFor();
-		assert.deepEqual(await offered(mute).allTextContents(), ["File", "Microphone", "Kept"]);
+		assert.deepEqual(await offered(mute).allTextContents(), ["File", "Microphone", "Saved"]);
 	});
 
 	test("explains why recording is unavailable", async (t) => {
@@ -247,7 +247,7 @@ describe("announcement source", { skip }, () => {
 			expected: /Cross-Origin-Opener-Policy|Origin-Agent-Cluster/,
 		});
 		const { port } = new URL(url);
-		const words = `The microphone needs https: start the gateway with TLS_CERT and TLS_KEY, or open http://localhost:${port}/ on its computer.`;
+		const words = `Recording requires https. Start the gateway with TLS_CERT and TLS_KEY, or open http://localhost:${port}/ on its computer.`;
 		await page.getByText(words, { exact: true }).waitFor();
 		assert.equal(await page.getByRole("button", { name: "Microphone" }).count(), 0);
 		assert.deepEqual(await violations(page), []);
@@ -272,7 +272,7 @@ describe("announcement source", { skip }, () => {
 
 	test("can be repeated from the latest five, and keeps a draft", async (t) => {
 		const { url, page, played } = await setUp(t);
-		const text = page.getByRole("textbox", { name: "What the gateway says" });
+		const text = page.getByRole("textbox", { name: "Message" });
 		const first = page.getByRole("article", { name: "Dinner is ready" });
 		await text.fill("Dinner is ready");
 		await announce(page, dev);
@@ -309,7 +309,7 @@ describe("announcement source", { skip }, () => {
 		).announcements;
 		await fetch(`${url}/api/sounds/${again.sound}`, { method: "DELETE", headers: bearer(monitorToken) });
 		await page.reload();
-		await door.getByText("Its sound is gone.").first().waitFor();
+		await door.getByText("The sound was deleted.").first().waitFor();
 		assert.equal(await page.getByRole("button", { name: "Play again: door.wav" }).count(), 0);
 		await page.getByRole("button", { name: "Play again: gong.wav" }).waitFor();
 		assert.deepEqual(await violations(page), []);
@@ -348,7 +348,7 @@ test("microphone", { skip }, async (t) => {
 		const { page, says, isLetGo } = await record();
 		await page.getByText("0:01 of 2:00").waitFor();
 		await page.evaluate("track.stop()");
-		await says(/^The microphone was disconnected: what was recorded until then is kept\.$/);
+		await says(/^Microphone disconnected\. The recording until then is kept\.$/);
 		await page.getByText(/^Recording, .* [\d.]+ s/).waitFor();
 		await isLetGo();
 	});
@@ -359,9 +359,9 @@ test("microphone", { skip }, async (t) => {
 			Object.defineProperty(MediaStreamTrack.prototype, "muted", { get: () => true });
 			Object.defineProperty(BlobEvent.prototype, "data", { get: () => new Blob() });
 		`);
-		await page.getByText("The microphone is muted: switch it on").waitFor();
+		await page.getByText("Microphone muted. Unmute it").waitFor();
 		await page.getByRole("button", { name: "Stop recording" }).click();
-		await says(/^Nothing can be heard in the recording: check .* whether it is muted/);
+		await says(/^The recording is silent\. Check .* whether it is muted/);
 		await isLetGo();
 	});
 
@@ -369,12 +369,12 @@ test("microphone", { skip }, async (t) => {
 		[
 			"that no recorder takes",
 			"delete window.MediaRecorder;",
-			/^This browser cannot record: use another one/,
+			/^This browser cannot record\. Use another one/,
 		],
 		[
 			"whose recorder fails",
 			"MediaRecorder.prototype.start = () => { throw new DOMException('No codec', 'NotSupportedError'); };",
-			/^The microphone cannot be used: No codec$/,
+			/^Microphone unavailable: No codec$/,
 		],
 	] as const)
 		await t.test(`${name} is let go`, async () => {

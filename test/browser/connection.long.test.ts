@@ -23,12 +23,12 @@ describe("gateway restart", { skip }, () => {
 
 		await first.gateway.close();
 		await page.getByText("The gateway is restarting.").waitFor();
-		await page.getByText(/What is shown is from (just now|\d+ s ago)/).waitFor();
+		await page.getByText(/Data from (just now|\d+ s ago)/).waitFor();
 		await page.getByText("Reconnecting…").waitFor();
 		assert.equal(await page.locator(".device-row").count(), 2, "what was known is still shown");
 		await page.getByText("2 of 2 were connected").waitFor();
 		await page.getByRole("button", { name: "Table" }).click();
-		await page.getByRole("row", { name: "dev-1-aaaaaa" }).getByText("Not known").waitFor();
+		await page.getByRole("row", { name: "dev-1-aaaaaa" }).getByText("Unknown").waitFor();
 		assert.equal(
 			await page
 				.locator("main")
@@ -92,13 +92,13 @@ describe("gateway restart", { skip }, () => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir });
 		const page = await open(t, first.url);
-		await page.getByText("No device yet").waitFor();
+		await page.getByText("No devices yet").waitFor();
 		await page.clock.install();
 		await first.gateway.close();
 		await gatewayAway(page).waitFor();
 		await page.clock.pauseAt(Date.now() + 60_000);
 		await runGateway(t, { dataDir, port: Number(new URL(first.url).port) });
-		await page.getByRole("button", { name: "Try now" }).click();
+		await page.getByRole("button", { name: "Retry now" }).click();
 		await page.clock.resume();
 		await page.getByText("Live").waitFor();
 	});
@@ -111,7 +111,7 @@ describe("gateway restart", { skip }, () => {
 		await first.gateway.close();
 		const port = Number(new URL(first.url).port);
 		await runGateway(t, { dataDir, port, monitorToken: "another-token-of-the-tests" });
-		await page.getByLabel("Monitor token").waitFor();
+		await page.getByLabel("Access token").waitFor();
 	});
 });
 

@@ -42,10 +42,10 @@ for (const model of models)
 			const ring = page.getByRole("group", { name: "LED ring" });
 			for (const [name, state, look] of [
 				["Off", "idle", "off"],
-				["Failed", "failed", "red, 80 %"],
-				["Connecting", "connecting", "flashing orange, 80 %"],
-				["Updating", "updating", "pulsing blue, 80 %"],
-				["Rainbow", "rainbow", "rainbow, 80 %"],
+				["Failed", "failed", "red, 80%"],
+				["Connecting", "connecting", "flashing orange, 80%"],
+				["Updating", "updating", "pulsing blue, 80%"],
+				["Rainbow", "rainbow", "rainbow, 80%"],
 			] as const) {
 				await ring.getByRole("button", { name }).click();
 				await report(({ peripherals }) => peripherals.led_ring.state_name === state);
@@ -62,14 +62,14 @@ for (const model of models)
 			const page = await open(t, url, { view: `#/device/${deviceId}` });
 			await page.getByLabel("Light color").fill("#ff8800");
 			await report(({ peripherals }) => peripherals.led_ring.light?.color === "#ff8800");
-			await page.getByRole("img", { name: "LED ring: light #ff8800, solid, 50 %" }).waitFor();
+			await page.getByRole("img", { name: "LED ring: light #ff8800, solid, 50%" }).waitFor();
 			await page.getByLabel("Effect").selectOption("Blink");
 			await report(({ peripherals }) => peripherals.led_ring.light?.effect === "blink");
 			const light = page.locator(".control", { has: page.getByLabel("Effect") });
 			await light.getByRole("button", { name: "Clear" }).click();
 			await report(({ peripherals }) => peripherals.led_ring.light === undefined);
-			await page.getByRole("img", { name: "LED ring: rainbow, 50 %" }).waitFor();
-			const follows = page.getByLabel("Darker in a dark room");
+			await page.getByRole("img", { name: "LED ring: rainbow, 50%" }).waitFor();
+			const follows = page.getByLabel("Adapt to room light");
 			if (model === "DEV-1") return assert.equal(await follows.count(), 0);
 			await follows.check();
 			await report(({ peripherals }) => peripherals.led_ring.auto_brightness === true);
@@ -146,7 +146,7 @@ for (const model of models)
 			await page.getByRole("link", { name: "Log", exact: true }).click();
 			const log = page.getByRole("region", { name: "Log" });
 			await overview.getByText("More", { exact: true }).click();
-			await overview.getByRole("button", { name: "Ask for a report" }).click();
+			await overview.getByRole("button", { name: "Refresh" }).click();
 			await log.locator("summary", { hasText: "Report" }).nth(1).waitFor();
 		});
 
@@ -210,7 +210,7 @@ describe("control", { skip }, () => {
 
 	test("is reverted with the reason when the device disconnects, and disabled until it reconnects", async (t) => {
 		const { device, volume } = await setUp(t, { executesCommands: false });
-		const reason = volume.control.getByText("The device disconnected before it confirmed it.");
+		const reason = volume.control.getByText("The device disconnected before confirming the command.");
 		await volume.input.fill("80");
 		await volume.control.getByText("sending").waitFor();
 		device.close();
@@ -297,7 +297,7 @@ describe("device log", { skip }, () => {
 		t.after(() => device.close());
 		const page = await open(t, url, { view: "#/devices/dev-1-a1b2c3/log" });
 		const log = page.getByRole("region", { name: "Log" });
-		await log.getByText("Nothing yet").waitFor();
+		await log.getByText("No messages since").waitFor();
 		// The report is shown, so the page has subscribed to messages.
 		await page.getByRole("slider", { name: "Volume" }).and(page.locator(":enabled")).waitFor();
 		device.refuse("set_led", "busy with 42");
@@ -330,7 +330,7 @@ describe("device log", { skip }, () => {
 			permissions: ["clipboard-read", "clipboard-write"],
 		});
 		const log = page.getByRole("region", { name: "Log" });
-		await log.getByText("Nothing yet").waitFor();
+		await log.getByText("No messages since").waitFor();
 		await page.getByRole("slider", { name: "Volume" }).and(page.locator(":enabled")).waitFor();
 		device.send({ type: "ota_error", reason: 'a "message": in it', extra: [1, { deep: null }] });
 		await log.getByText('a "message": in it').first().waitFor();
@@ -348,7 +348,7 @@ describe("device log", { skip }, () => {
 		const device = await new ScriptedDevice({ url, deviceId: "proto-1-a1b2c3", model: "PROTO-1" }).connect();
 		t.after(() => device.close());
 		const page = await open(t, url, { view: "#/devices/proto-1-a1b2c3/history" });
-		const plots = page.getByRole("region", { name: "The last 24 hours" });
+		const plots = page.getByRole("region", { name: "Last 24 hours" });
 		await plots.locator(".plot svg").nth(2).waitFor();
 		device.report({
 			"network.wifi_rssi": -71,

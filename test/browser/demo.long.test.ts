@@ -25,7 +25,7 @@ async function openBoard(
 ): Promise<{ readonly page: Page; readonly board: Locator }> {
 	const page = await open(t, url, { view: `#/device/${proto}`, ...options });
 	const board = page.getByRole("region", { name: "Board" });
-	await board.getByRole("button", { name: /^Make and install 1\./ }).waitFor();
+	await board.getByRole("button", { name: /^Build and install 1\./ }).waitFor();
 	return { page, board };
 }
 
@@ -113,24 +113,24 @@ describe("the board of a demo's device", { skip }, () => {
 		await page.mouse.up();
 		await reported(page, "Touch not touched");
 
-		await board.getByLabel("Light on it").fill("4000");
+		await board.getByLabel("Ambient light").fill("4000");
 		await reported(page, "4000");
 		await board.getByLabel("Wi-Fi signal").fill("-83");
-		await page.getByRole("region", { name: "About it" }).getByText("−83 dBm").waitFor();
+		await page.getByRole("region", { name: "Details" }).getByText("−83 dBm").waitFor();
 		await board.getByLabel("Wi-Fi in range").click();
 		await page.getByText(/^Away/).waitFor();
 		assert.equal(await board.getByLabel("Wi-Fi signal").isDisabled(), true);
 		await board.getByLabel("Wi-Fi in range").click();
 		await page.getByText(/^Connected/).waitFor();
-		await page.getByRole("region", { name: "About it" }).getByText("−83 dBm").waitFor();
+		await page.getByRole("region", { name: "Details" }).getByText("−83 dBm").waitFor();
 	});
 
 	test("can be power-cycled", async (t) => {
 		const { page, board } = await openBoard(t, await startDemo(t));
-		const restarts = page.getByRole("region", { name: "What happened" }).getByText("Restart: switched on");
+		const restarts = page.getByRole("region", { name: "History" }).getByText("Restart: power-on");
 		// Uptime is in whole seconds: a restart within the first second is not detected.
 		await page
-			.getByRole("region", { name: "About it" })
+			.getByRole("region", { name: "Details" })
 			.getByText(/^([2-9]|\d\d) s$/)
 			.waitFor();
 		await board.getByRole("button", { name: /^Cut its power/ }).click();
@@ -146,7 +146,7 @@ describe("the board of a demo's device", { skip }, () => {
 		await button(first.board, "Mute").hover();
 		await first.page.mouse.down();
 		await second.board.getByRole("button", { name: "Mute", pressed: true }).waitFor();
-		await first.board.getByLabel("Light on it").fill("77");
+		await first.board.getByLabel("Ambient light").fill("77");
 		await second.board.getByText("77", { exact: true }).waitFor();
 		// The page sends no release; the demo detects the closed connection.
 		await second.page.goto("about:blank");
@@ -168,8 +168,8 @@ describe("the board of a demo's device", { skip }, () => {
 		await waitUntil(() => existsSync(record));
 		demo.command.process.kill("SIGKILL");
 		await demo.command.processesGone();
-		await board.getByText("off while the demo cannot be reached").waitFor();
-		for (const control of [button(board, "Play"), board.getByLabel("Light on it")])
+		await board.getByText("off while the demo is unreachable").waitFor();
+		for (const control of [button(board, "Play"), board.getByLabel("Ambient light")])
 			assert.equal(await control.isDisabled(), true);
 		await page.mouse.up();
 		const again = await runDemo(t, folder, { PORT: new URL(demo.url).port });
@@ -187,14 +187,14 @@ describe("the board of a demo's device", { skip }, () => {
 	test("has no axe violations while it plays", async (t) => {
 		const { page, board } = await openBoard(t, await startDemo(t));
 		await page.locator(".facts-panel").waitFor();
-		await board.getByRole("button", { name: "Hear it in this browser" }).click();
+		await board.getByRole("button", { name: "Listen in this browser" }).click();
 		await button(board, "Play").hover();
-		const playing = board.getByText("Plays at volume 50").waitFor();
+		const playing = board.getByText("Playing at volume 50").waitFor();
 		await page.mouse.down();
 		await playing;
 		assert.deepEqual(await violations(page), []);
 		await page.mouse.up();
-		await board.getByRole("button", { name: /^Make and install/ }).click();
+		await board.getByRole("button", { name: /^Build and install/ }).click();
 		await board.getByText("Updated to 1.1.0").waitFor();
 		assert.deepEqual(await violations(page), []);
 	});
@@ -232,11 +232,11 @@ describe("the speaker of a demo's device", { skip }, () => {
 			await page.evaluate("loudest = 0");
 			return loudest;
 		};
-		assert.equal(await playOnce("Plays at volume 50"), 0);
+		assert.equal(await playOnce("Playing at volume 50"), 0);
 		assert.deepEqual(await page.evaluate("played"), [], "browsers want a click before a page makes a sound");
 
-		await board.getByRole("button", { name: "Hear it in this browser", pressed: false }).click();
-		const at50 = await playOnce("Plays at volume 50");
+		await board.getByRole("button", { name: "Listen in this browser", pressed: false }).click();
+		const at50 = await playOnce("Playing at volume 50");
 		const [played]: Played[] = await page.evaluate("played");
 		const chime = chimeSamples("startup");
 		assert.equal(played?.sampleRate, 16_000);
@@ -246,7 +246,7 @@ describe("the speaker of a demo's device", { skip }, () => {
 
 		await head.getByLabel("Volume", { exact: true }).fill("80");
 		await page.locator(".hero .value").getByText("80").waitFor();
-		assertNear(await playOnce("Plays at volume 80"), peak * 10 ** (-10 / 20));
+		assertNear(await playOnce("Playing at volume 80"), peak * 10 ** (-10 / 20));
 
 		const mute = async (shown: string) => {
 			const value = page.locator(".hero .value").getByText(shown, { exact: true });
@@ -262,13 +262,13 @@ describe("the speaker of a demo's device", { skip }, () => {
 			while (!(await isShown())) assert.ok(++attempts <= 5, `the volume ${shown} was never shown`);
 		};
 		await mute("0");
-		const muted = await playOnce("Plays, but its volume is 0");
+		const muted = await playOnce("Playing at volume 0");
 		assert.ok(muted < 0.001, `loudest sample of ${muted}`);
 
 		await mute("80");
-		await board.getByRole("button", { name: "Hear it in this browser", pressed: true }).click();
+		await board.getByRole("button", { name: "Listen in this browser", pressed: true }).click();
 		const count = await page.evaluate("played.length");
-		await playOnce("Plays at volume 80");
+		await playOnce("Playing at volume 80");
 		assert.equal(await page.evaluate("played.length"), count, "it is off again");
 	});
 });
@@ -278,7 +278,7 @@ describe("an announcement in the demo", { skip }, () => {
 		const { url } = await startDemo(t);
 		const page = await open(t, url, { view: "#/announce", prepare: listenIn });
 		const speakers = page.getByRole("region", { name: "Speakers" });
-		await speakers.getByRole("button", { name: "Hear it in this browser", pressed: false }).click();
+		await speakers.getByRole("button", { name: "Listen in this browser", pressed: false }).click();
 		await page.getByRole("button", { name: "File", exact: true }).click();
 		const tone = wav(
 			Buffer.from(Int16Array.from({ length: 16_000 }, (_, at) => 9_000 * Math.sin(at / 5)).buffer),
@@ -304,11 +304,11 @@ function assertNear(value: number, expected: number): void {
 describe("making and installing a release in the demo", { skip }, () => {
 	test("takes one click, and suggests the next free version", async (t) => {
 		const { page, board } = await openBoard(t, await startDemo(t));
-		await board.getByRole("button", { name: "Make and install 1.1.0" }).click();
+		await board.getByRole("button", { name: "Build and install 1.1.0" }).click();
 		await board.getByText("Updated to 1.1.0").waitFor();
-		const facts = page.getByRole("region", { name: "About it" });
+		const facts = page.getByRole("region", { name: "Details" });
 		await facts.getByText("1.1.0", { exact: true }).waitFor();
-		await board.getByRole("button", { name: "Make and install 1.2.0" }).click();
+		await board.getByRole("button", { name: "Build and install 1.2.0" }).click();
 		await board.getByText("Updated to 1.2.0").waitFor();
 		await facts.getByText("1.2.0", { exact: true }).waitFor();
 	});
@@ -318,7 +318,7 @@ describe("making and installing a release in the demo", { skip }, () => {
 		const pages = await Promise.all(
 			[demo.dev, demo.proto].map((id) => open(t, demo.url, { view: `#/device/${id}` })),
 		);
-		const make = /^Make and install 1\./;
+		const make = /^Build and install 1\./;
 		for (const page of pages) await page.getByRole("button", { name: make }).waitFor();
 		await Promise.all(pages.map((page) => page.getByRole("button", { name: make }).click()));
 		for (const page of pages)
@@ -332,8 +332,10 @@ describe("making and installing a release in the demo", { skip }, () => {
 		const folder = await temporaryDirectory(t);
 		const { board } = await openBoard(t, await runDemo(t, folder), { expected: /422/ });
 		await writeFile(join(folder, "releases", "catalog.json"), "{");
-		await board.getByRole("button", { name: "Make and install 1.1.0" }).click();
-		await board.getByText(/^No release was made: .*catalog\.json cannot be read, repair it first/).waitFor();
+		await board.getByRole("button", { name: "Build and install 1.1.0" }).click();
+		await board
+			.getByText(/^Building the release failed: Invalid catalog .*catalog\.json\. Repair it first/)
+			.waitFor();
 	});
 });
 
@@ -367,9 +369,9 @@ test("loads at most 60 KB of gzipped script for the first view of a demo", {
 		const text = String(await fetched(name)).replace(/<style>.*<\/style>/s, "");
 		size += gzipSync(text, { level: 9 }).length;
 		for (const [, next = ""] of text.matchAll(/"\.\/(?:assets\/)?([\w.-]+\.js)"/g))
-			if (/^(install-view|later|board|listening)-/.test(next)) apart.add(next.replace(/-[^-]+$/, ""));
+			if (/^(install-view|later|board|listening)-/.test(next)) apart.add(next.split("-")[0] ?? "");
 			else names.add(`assets/${next}`);
 	}
-	assert.deepEqual([...apart].sort(), ["board", "install-view", "later", "listening"]);
+	assert.deepEqual([...apart].sort(), ["board", "install", "later", "listening"]);
 	assert.ok(size <= 60 * 1024, `${size} bytes`);
 });

@@ -52,7 +52,7 @@ test("device page", { skip }, async (t) => {
 	await t.test("describes the ring state without a cause that contradicts the connection", async (t) => {
 		const preset = { "peripherals.led_ring.state_id": 2, "peripherals.led_ring.state_name": "failed" };
 		const { page } = await look(t, "", { report: preset });
-		await page.getByRole("img", { name: "LED ring: red, 50 %" }).waitFor();
+		await page.getByRole("img", { name: "LED ring: red, 50%" }).waitFor();
 		assert.equal(await page.getByText("no Wi-Fi").count(), 0);
 	});
 
@@ -60,7 +60,7 @@ test("device page", { skip }, async (t) => {
 		"shows a notice only during a fault, and does not move when the label is edited",
 		async (t) => {
 			const { device, page } = await look(t, "");
-			await page.getByRole("region", { name: "About it" }).getByText("Running for").waitFor();
+			await page.getByRole("region", { name: "Details" }).getByText("Uptime").waitFor();
 			assert.equal(await notice(page).count(), 0);
 			const before = await tabsAt(page);
 			await page.getByRole("button", { name: "Edit name, room, note and tags" }).click();
@@ -88,7 +88,7 @@ test("device page", { skip }, async (t) => {
 		assert.ok(roomTop < nameTop, `the room is at ${roomTop} pixels, the name at ${nameTop}`);
 		assert.ok((await tabsAt(page)) < 422, `the parts begin at ${await tabsAt(page)} pixels`);
 		await hero.getByRole("slider", { name: "Volume" }).waitFor();
-		const identify = hero.getByRole("button", { name: "Identify", exact: true });
+		const identify = hero.getByRole("button", { name: "Flash light", exact: true });
 		assert.equal(await identify.textContent(), "", "an icon");
 		await identify.click();
 		await device.receives({ command: "identify" });
@@ -110,7 +110,7 @@ test("device page", { skip }, async (t) => {
 	await t.test("ignores changes that are displayed the same", async (t) => {
 		const { device, page } = await look(t, "/log", { report: { "health.free_heap_bytes": 112 * 1024 } });
 		device.report({ "health.free_heap_bytes": 112 * 1024 + 100 });
-		await page.locator(".log summary", { hasText: "as before" }).waitFor();
+		await page.locator(".log summary", { hasText: "no change" }).waitFor();
 		assert.equal(await page.getByText("112 KB → 112 KB").count(), 0);
 	});
 
@@ -118,7 +118,7 @@ test("device page", { skip }, async (t) => {
 		const { device, page } = await look(t, "/settings", { executesCommands: false });
 		await page.getByText("Advanced").click();
 		await page.getByLabel("Time server", { exact: true }).fill("time.example");
-		await page.getByRole("button", { name: "Try these settings" }).click();
+		await page.getByRole("button", { name: "Apply" }).click();
 		const left = notice(page).getByText(/left to reach a gateway$/);
 		await left.waitFor();
 		device.close();
@@ -171,7 +171,7 @@ test("device page", { skip }, async (t) => {
 
 	await t.test("has rare actions under More, which closes on Escape and on selection", async (t) => {
 		const { device, page } = await look(t, "");
-		const report = page.getByRole("button", { name: "Ask for a report" });
+		const report = page.getByRole("button", { name: "Refresh" });
 		assert.equal(await report.isVisible(), false);
 		await page.locator(".hero").getByText("More", { exact: true }).click();
 		await page.keyboard.press("Escape");
@@ -233,12 +233,12 @@ test("device page", { skip }, async (t) => {
 			.waitFor();
 		const box = await notice(page).boundingBox();
 		assert.ok(box && box.y < 300, `at ${box?.y} pixels`);
-		await notice(page).getByRole("link", { name: "What happened" }).click();
-		await page.getByRole("region", { name: "What happened" }).getByText("Stack and last lines").waitFor();
+		await notice(page).getByRole("link", { name: "History" }).click();
+		await page.getByRole("region", { name: "History" }).getByText("Stack and last lines").waitFor();
 		await notice(page).getByRole("button", { name: "Seen" }).click();
 		await notice(page).waitFor({ state: "detached" });
 		await page.reload();
-		await page.getByRole("region", { name: "What happened" }).getByText("Stack and last lines").waitFor();
+		await page.getByRole("region", { name: "History" }).getByText("Stack and last lines").waitFor();
 		assert.equal(await notice(page).count(), 0);
 	});
 

@@ -63,7 +63,7 @@ describe("the label of a device", { skip }, () => {
 		const overview = region(page, "Overview");
 		for (const text of ["Lobby", "Mains behind the plant."])
 			await overview.getByText(text, { exact: true }).waitFor();
-		await region(page, "About it").getByText(deviceId, { exact: true }).waitFor();
+		await region(page, "Details").getByText(deviceId, { exact: true }).waitFor();
 
 		const other = await open(t, url, { view });
 		await other.getByRole("heading", { level: 1, name: "Lobby speaker" }).waitFor();
@@ -117,8 +117,8 @@ describe("history of a device", { skip }, () => {
 		});
 		behindMs = 0;
 		const page = await open(t, url, { view: `${view}/history` });
-		const panel = region(page, "The last 24 hours");
-		await region(page, "What happened").getByText("Restart: crashed").waitFor();
+		const panel = region(page, "Last 24 hours");
+		await region(page, "History").getByText("Restart: crashed").waitFor();
 		assert.equal((await drawn(page)).match(/M/g)?.length, 2, "a run, a gap, a dot");
 		assert.equal(
 			await panel.locator(".plot-row .plot-mark.restart").count(),
@@ -126,7 +126,7 @@ describe("history of a device", { skip }, () => {
 			"on each of the three plots",
 		);
 		await panel.getByText(/% of the time since \d\d:\d\d$/).waitFor();
-		await panel.getByText(/^Nothing since/).waitFor();
+		await panel.getByText(/^No reports since/).waitFor();
 
 		const signal = panel.locator("figcaption", { hasText: "Signal" });
 		await panel.getByLabel("Time").focus();
@@ -154,13 +154,13 @@ describe("history of a device", { skip }, () => {
 		device.close();
 		device.set({ "health.uptime_seconds": 1, "health.reset_reason": "TASK_WDT_RESET" });
 		await device.connect();
-		await region(page, "What happened").getByText("Restart: hung (watchdog)").waitFor();
+		await region(page, "History").getByText("Restart: hung (watchdog)").waitFor();
 		await plot.locator(".plot-mark.restart").first().waitFor({ state: "attached" });
 	});
 
 	test("lists events in order, at most eight at once", async (t) => {
 		const { device, page } = await setUp(t, { page: { view: `${view}/history` } });
-		const past = page.getByRole("list", { name: "What happened, the latest first" });
+		const past = page.getByRole("list", { name: "History, the latest first" });
 		for (let start = 1; start < 8; start++) {
 			device.close();
 			device.set({ "health.uptime_seconds": 0, "health.reset_reason": `KIND_${start}_RESET` });
@@ -169,10 +169,10 @@ describe("history of a device", { skip }, () => {
 			device.report({ "health.uptime_seconds": 60 });
 		}
 		assert.equal(await past.first().locator("li").count(), 8);
-		await region(page, "What happened").getByText("1 more").click();
+		await region(page, "History").getByText("1 more").click();
 		const texts = await past.locator("li > span").allTextContents();
 		assert.deepEqual(texts.slice(0, 2), ["Restart: kind 7 reset", "Restart: kind 6 reset"]);
-		assert.deepEqual(texts.slice(7).sort(), ["First start of 1.2.3", "Restart: switched on"]);
+		assert.deepEqual(texts.slice(7).sort(), ["First start of 1.2.3", "Restart: power-on"]);
 	});
 });
 
@@ -180,16 +180,16 @@ test("shows when a device was first seen and its versions, and identifies it", {
 	skip,
 }, async (t) => {
 	const { device, page } = await setUp(t);
-	await region(page, "About it").getByText("First seen").waitFor();
+	await region(page, "Details").getByText("First seen").waitFor();
 	await page.getByRole("link", { name: "History" }).click();
-	const versions = region(page, "What happened").getByText("First start of");
+	const versions = region(page, "History").getByText("First start of");
 	await versions.waitFor();
 	device.close();
 	device.set({ "system.firmware_version": "1.3.0", "health.uptime_seconds": 1 });
 	await device.connect();
 	await versions.nth(1).waitFor();
 	assert.deepEqual(await versions.allTextContents(), ["First start of 1.3.0", "First start of 1.2.3"]);
-	await page.getByRole("button", { name: "Identify" }).click();
+	await page.getByRole("button", { name: "Flash light" }).click();
 	await region(page, "Overview").locator(".sending").waitFor();
 	device.report({
 		"peripherals.audio.player_state": "playing",
@@ -215,19 +215,19 @@ test("names a faulty part with bring-up steps, and lists it as an issue until it
 		.getByText("The codec does not answer. The light sensor may not be connected.", { exact: true })
 		.waitFor();
 	await overview.getByText("npm run bring-up -- proto-1 codec sound light", { exact: true }).waitFor();
-	await overview.getByRole("button", { name: "Copy the command" }).waitFor();
-	const link = page.getByRole("link", { name: "Attention" });
+	await overview.getByRole("button", { name: "Copy command" }).waitFor();
+	const link = page.getByRole("link", { name: "Issues" });
 	await link.getByText("1").waitFor();
 	await link.click();
-	const faulty = region(page, "A part does not work");
+	const faulty = region(page, "Hardware fault");
 	await faulty.getByText("The codec does not answer.", { exact: true }).waitFor();
 	await faulty.getByRole("link", { name: deviceId }).click();
-	await overview.getByText("To find out why").waitFor();
+	await overview.getByText("To diagnose it").waitFor();
 
 	device.set({ "peripherals.audio.fault": undefined, "peripherals.ambient_light_fault": undefined });
 	device.report();
 	await overview.locator(".device-notice").waitFor({ state: "detached" });
-	await page.getByRole("link", { name: "Attention", exact: true }).waitFor();
+	await page.getByRole("link", { name: "Issues", exact: true }).waitFor();
 });
 
 describe("stale values", { skip }, () => {
@@ -245,7 +245,7 @@ describe("stale values", { skip }, () => {
 		assert.equal(await styleOf(page, ".segments", "opacity"), "0.5");
 		assert.equal(await styleOf(page, ".segments button", "opacity"), "1", "no fainter than the group");
 		assert.equal(await page.locator(".keys .on").count(), 0);
-		await page.getByRole("img", { name: "LED ring: not known" }).waitFor();
+		await page.getByRole("img", { name: "LED ring: unknown" }).waitFor();
 		const gray = await styleOf(page, ".control .value", "color");
 		assert.equal(await styleOf(page, ".about dd", "color"), gray);
 		await device.connect();
@@ -258,7 +258,7 @@ describe("stale values", { skip }, () => {
 		await page.getByRole("img", { name: /^LED ring: rainbow/ }).waitFor();
 		await gateway.close();
 		await page.getByText("The gateway is restarting: all values are from").waitFor();
-		await page.getByRole("img", { name: "LED ring: not known" }).waitFor();
+		await page.getByRole("img", { name: "LED ring: unknown" }).waitFor();
 		// The icon may be painted after the text.
 		await page.waitForFunction(`(async () => {
 			const picture = () => document.querySelector("canvas").toDataURL();
@@ -317,7 +317,7 @@ test("keeps the layout stable when a button is pressed and while its command is 
 	await page.getByRole("slider", { name: "Volume" }).fill("80");
 	await page.locator(".sending").nth(1).waitFor();
 	await page.locator(".hero").getByText("More", { exact: true }).click();
-	await page.getByRole("button", { name: "Ask for a report" }).click();
+	await page.getByRole("button", { name: "Refresh" }).click();
 	await page.locator(".sending").nth(2).waitFor();
 	assert.deepEqual(await places(), before);
 	device.report({ "peripherals.buttons.btn_play": true, "peripherals.audio.volume": 80 });
@@ -328,8 +328,8 @@ test("keeps the layout stable when a button is pressed and while its command is 
 test("describes a message in words, and shows its JSON on demand", { skip }, async (t) => {
 	const { device, page } = await setUp(t);
 	device.report({ "network.wifi_rssi": -63, "health.uptime_seconds": 3605 });
-	const facts = region(page, "About it");
-	for (const text of ["1 h 0 min", "last start: switched on", "fine", "good signal, −63 dBm"])
+	const facts = region(page, "Details");
+	for (const text of ["1 h 0 min", "last start: power-on", "fine", "good signal, −63 dBm"])
 		await facts.getByText(text, { exact: true }).waitFor();
 	await facts.getByText("186 KB free, never less than 146 KB").waitFor();
 	assert.equal(await facts.getByText("POWERON_RESET").isVisible(), false);
@@ -380,10 +380,10 @@ test("redirects to the linked view after the login, also after a wrong token", {
 	await page.context().clearCookies();
 	await page.goto(`${url}/${view}`);
 	await page.reload();
-	await page.getByLabel("Monitor token").fill("wrong");
+	await page.getByLabel("Access token").fill("wrong");
 	await page.getByRole("button", { name: "Log in" }).click();
 	await page.getByText("That is not this gateway's monitor token.").waitFor();
-	await page.getByLabel("Monitor token").fill(monitorToken);
+	await page.getByLabel("Access token").fill(monitorToken);
 	await page.getByRole("button", { name: "Log in" }).click();
 	await page.getByRole("heading", { level: 1, name: deviceId }).waitFor();
 	assert.equal(page.url(), `${url}/${view}`);

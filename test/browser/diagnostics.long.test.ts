@@ -31,7 +31,7 @@ async function setUp(
 describe("crashes on the page", { skip }, () => {
 	test("show kind, location, version and last log lines as soon as they are reported", async (t) => {
 		const { device, page } = await setUp(t);
-		const panel = page.getByRole("region", { name: "What happened" });
+		const panel = page.getByRole("region", { name: "History" });
 		await panel.getByText("First start of 1.2.3").waitFor();
 		assert.doesNotMatch(await panel.innerText(), /Crash/);
 		device.close();
@@ -68,7 +68,7 @@ describe("the live log on the page", { skip }, () => {
 	test("starts with stored lines, continues, and can be paused, filtered and stopped", async (t) => {
 		const { device, page } = await setUp(t, { logLines: "Wi-Fi connected\ngateway connected\n" }, log);
 		const panel = page.getByRole("region", { name: "Log" });
-		await panel.getByText("Nothing yet").waitFor();
+		await panel.getByText("No messages since").waitFor();
 		await panel.getByLabel("Show").selectOption("Live log");
 		await panel.getByRole("button", { name: "Start the live log" }).click();
 		await panel.getByText("2 lines").waitFor();

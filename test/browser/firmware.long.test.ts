@@ -46,7 +46,7 @@ describe("upload", { skip }, () => {
 		const buffer = makeImage({ version: "1.2.3" });
 		await page.getByLabel(/Drop a .bin file/).setInputFiles({ ...image, buffer });
 		const upload = page.getByRole("region", { name: "Upload" });
-		await upload.getByText("device.bin is in place.").waitFor();
+		await upload.getByText("device.bin uploaded.").waitFor();
 		await upload.getByText(/1\.2\.3 · DEV-1 · esp32s3/).waitFor();
 		const form = page.getByRole("region", { name: "New rollout" });
 		await form.getByRole("status").filter({ hasText: "1 device, 1 already has it" }).waitFor();
@@ -57,7 +57,7 @@ describe("upload", { skip }, () => {
 	test("is accepted by drag and drop", async (t) => {
 		const { page } = await setUp(t, []);
 		await drop(page, makeImage({ segments: [] }));
-		await page.getByText("dropped.bin is in place.").waitFor();
+		await page.getByText("dropped.bin uploaded.").waitFor();
 	});
 
 	test("is sent after an outage if dropped or chosen during it", async (t) => {
@@ -67,11 +67,11 @@ describe("upload", { skip }, () => {
 		const startAgain = await stopGateway();
 		await gatewayAway(page).waitFor();
 		await upload.getByLabel(/Drop a .bin file/).setInputFiles({ ...image, buffer: makeImage() });
-		await upload.getByText("device.bin is sent once the gateway can be reached.").waitFor();
+		await upload.getByText("device.bin is uploaded once the gateway can be reached.").waitFor();
 		await drop(page, makeImage({ segments: [] }));
-		await upload.getByText("dropped.bin is sent once the gateway can be reached.").waitFor();
+		await upload.getByText("dropped.bin is uploaded once the gateway can be reached.").waitFor();
 		await startAgain();
-		await upload.getByText("dropped.bin is in place.").waitFor();
+		await upload.getByText("dropped.bin uploaded.").waitFor();
 	});
 
 	test("explains which files to choose if only a signature was given", async (t) => {
@@ -80,21 +80,23 @@ describe("upload", { skip }, () => {
 		const file = { name: "device.bin.sig", mimeType: "text/plain", buffer: Buffer.from("x") };
 		await page.getByText("Live").waitFor();
 		await page.getByLabel(/Drop a .bin file/).setInputFiles(file);
-		await upload.getByText("device.bin.sig was refused: choose the .bin together with its .sig.").waitFor();
+		await upload
+			.getByText("device.bin.sig was rejected: select the .bin file together with its .sig file.")
+			.waitFor();
 	});
 
 	for (const [what, buffer, reason] of [
 		[
 			"that is no image",
 			Buffer.from("<!doctype html>".padEnd(4000)),
-			/was refused: This is (an? .+, )?no firmware image/,
+			/was rejected: This is (an? .+, )?no firmware image/,
 		],
-		["that is damaged", damaged(makeImage(), 70_000, "x"), /was refused: .*checksum|SHA-256/],
-		["that is empty", Buffer.alloc(0), /was refused: The file is empty\./],
+		["that is damaged", damaged(makeImage(), 70_000, "x"), /was rejected: .*checksum|SHA-256/],
+		["that is empty", Buffer.alloc(0), /was rejected: The file is empty\./],
 		[
 			"that is too large",
 			Buffer.alloc(17 * 1024 * 1024, 0xe9),
-			/was refused: .*(larger|MAX_UPLOAD|0xE9|segment)/,
+			/was rejected: .*(larger|MAX_UPLOAD|0xE9|segment)/,
 		],
 	] as const)
 		test(`${what} is refused with a reason`, async (t) => {
@@ -102,7 +104,7 @@ describe("upload", { skip }, () => {
 			const name = `${"x".repeat(120)}.bin`;
 			await page.getByLabel(/Drop a .bin file/).setInputFiles({ ...image, name, buffer });
 			await page.getByRole("alert").filter({ hasText: reason }).waitFor();
-			assert.equal(await page.getByText("is in place").count(), 0);
+			assert.equal(await page.getByText("uploaded").count(), 0);
 			assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 1280, "a long name wraps");
 		});
 });
@@ -186,7 +188,7 @@ describe("update", { skip }, () => {
 			"#/devices/dev-1-000000/firmware",
 		);
 		const panel = page.getByRole("region", { name: "Firmware" });
-		await panel.getByText("1.4.0 is what it runs").waitFor();
+		await panel.getByText("1.4.0 is already installed").waitFor();
 		assert.equal(await panel.getByRole("button").count(), 0);
 		await page.goto(`${url}/#/devices/dev-1-000001/firmware`);
 		await panel.getByRole("button", { name: "Downgrade" }).click();
@@ -212,7 +214,7 @@ test("shows a new release without a reload", { skip }, async (t) => {
 test("does not offer a release without an image for the device's chip", { skip }, async (t) => {
 	const { page, url } = await setUp(t, [{ chip: "esp32" }, {}], "#/devices/dev-1-000000/firmware");
 	const panel = page.getByRole("region", { name: "Firmware" });
-	await panel.getByText("There is no firmware for it at this gateway.").waitFor();
+	await panel.getByText("No firmware for this device.").waitFor();
 	assert.equal(await panel.getByRole("button").count(), 0);
 	await page.goto(`${url}/#/firmware?devices=dev-1-000000,dev-1-000001`);
 	await page.getByText("2 devices, 1 without an image").waitFor();

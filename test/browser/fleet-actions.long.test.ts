@@ -56,10 +56,10 @@ describe("a selection", { skip }, () => {
 		await bar.getByRole("spinbutton", { name: "Volume" }).fill("12");
 		await bar.getByRole("button", { name: "Set volume" }).click();
 		const results = page.getByRole("region", { name: "Volume 12" });
-		await results.getByText("1 asked, 2 done").waitFor();
+		await results.getByText("1 sent, 2 done").waitFor();
 		devices[2]?.refuse("set_volume", "the codec does not answer");
 		await results.getByText("1 failed, 2 done").waitFor();
-		await results.getByRole("button", { name: "Answers" }).click();
+		await results.getByRole("button", { name: "Details" }).click();
 		const answers = await results.getByRole("listitem").allTextContents();
 		assert.deepEqual(answers, [
 			`${idOf(2)}failed: The codec does not answer.`,
@@ -88,8 +88,8 @@ describe("a selection", { skip }, () => {
 		await page.getByText("Ring: Off: 3 devices").waitFor();
 		assert.equal(await ring.count(), 0, "nothing is left of what was done");
 		await panel(page, "More");
-		await bar.getByRole("button", { name: "Identify" }).click();
-		await page.getByRole("region", { name: "Identify" }).getByText("3 asked").waitFor();
+		await bar.getByRole("button", { name: "Flash light" }).click();
+		await page.getByRole("region", { name: "Flash light" }).getByText("3 sent").waitFor();
 		assert.deepEqual(devices[3]?.commands[2], { command: "identify" });
 	});
 
@@ -104,7 +104,7 @@ describe("a selection", { skip }, () => {
 		await panel(page, "Volume");
 		await page.getByRole("button", { name: "Set volume" }).click();
 		const dialog = page.getByRole("dialog", { name: "Volume 50: 280 devices?" });
-		await dialog.getByRole("button", { name: "Not now" }).click();
+		await dialog.getByRole("button", { name: "Cancel" }).click();
 		assert.equal(await page.getByRole("heading", { name: "Volume 50" }).count(), 0);
 		await page.getByRole("spinbutton", { name: "Volume" }).fill("33");
 		await page.getByRole("button", { name: "Set volume" }).click();
@@ -171,9 +171,9 @@ describe("a selection", { skip }, () => {
 		await page.getByRole("button", { name: "Set volume" }).click();
 		await page.getByRole("dialog").getByRole("button", { name: "Set volume" }).click();
 		const results = page.getByRole("region", { name: "Volume 50" });
-		await results.getByText("20 asked, 2 to come").waitFor();
+		await results.getByText("20 sent, 2 queued").waitFor();
 		devices[0]?.refuse("set_volume", "the codec does not answer");
-		await results.getByText("1 failed, 20 asked, 1 to come").waitFor();
+		await results.getByText("1 failed, 20 sent, 1 queued").waitFor();
 		for (const device of devices.slice(1, -1)) device.report({ "peripherals.audio.volume": 50 });
 		// Its turn comes once another device has responded.
 		await waitUntil(() => devices.at(-1)?.commands.length !== 0);
@@ -206,7 +206,7 @@ describe("a selection", { skip }, () => {
 		const payload = { command: "set_volume", value: 30 };
 		await post("/api/commands", token, { targets: { all: true }, payload });
 		const results = page.getByRole("region", { name: "Volume 30" });
-		await results.getByText("1 asked, 1 done").waitFor();
+		await results.getByText("1 sent, 1 done").waitFor();
 		devices[1]?.refuse("set_volume", "the codec does not answer");
 		await results.waitFor({ state: "detached" });
 		await page.reload();
@@ -222,14 +222,14 @@ describe("a selection", { skip }, () => {
 		await page.getByRole("button", { name: "Set volume" }).click();
 		await page.getByRole("dialog").getByRole("button", { name: "Set volume" }).click();
 		const results = page.getByRole("region", { name: "Volume 50" });
-		await results.getByText("20 asked, 2 to come").waitFor();
+		await results.getByText("20 sent, 2 queued").waitFor();
 		let isAsked = false;
 		page.on("dialog", (dialog) => {
 			isAsked = true;
 			void dialog.accept();
 		});
 		await page.reload();
-		await results.getByText("20 asked, 2 to come").waitFor();
+		await results.getByText("20 sent, 2 queued").waitFor();
 		assert.equal(isAsked, false, "nothing is lost with the page");
 		await page.goto("about:blank");
 		for (const device of devices) {
@@ -263,7 +263,7 @@ describe("a selection", { skip }, () => {
 		await bar.getByRole("combobox", { name: "Room" }).fill("Attic");
 		await bar.getByRole("button", { name: "Set room" }).click();
 		const results = page.getByRole("region", { name: "Room Attic" });
-		await results.getByText("4 asked, 2 to come").waitFor();
+		await results.getByText("4 sent, 2 queued").waitFor();
 		await results.getByText("Keep this page open.").waitFor();
 		const [dialog] = await Promise.all([page.waitForEvent("dialog"), page.close({ runBeforeUnload: true })]);
 		assert.equal(dialog.type(), "beforeunload");
@@ -318,7 +318,7 @@ describe("a selection", { skip }, () => {
 		await page.getByRole("button", { name: "Update 3 devices" }).waitFor();
 		await page
 			.getByRole("combobox", { name: "For" })
-			.getByText("3 chosen devices")
+			.getByText("3 selected devices")
 			.waitFor({ state: "attached" });
 		await page.getByRole("link", { name: "Home" }).click();
 		await page.getByRole("button", { name: "Select all 50" }).click();
@@ -349,9 +349,9 @@ describe("a selection", { skip }, () => {
 		await page.getByRole("button", { name: "Reconnect" }).click();
 		const results = page.getByRole("region", { name: "Reconnect" });
 		await page.getByText("1 of 3 connected").waitFor();
-		assert.equal(await results.getByRole("status").textContent(), "2 asked");
+		assert.equal(await results.getByRole("status").textContent(), "2 sent");
 		await devices[1]?.connect();
-		await results.getByText("1 asked, 1 done").waitFor();
+		await results.getByText("1 sent, 1 done").waitFor();
 		await devices[2]?.connect();
 		await page.getByText("Reconnect: 2 devices").waitFor();
 		await page.getByText("3 of 3 connected").waitFor();
@@ -367,7 +367,7 @@ describe("a selection", { skip }, () => {
 		await gatewayAway(page).waitFor();
 		await bar.getByText("2 selected").waitFor();
 		await panel(page, "More");
-		for (const name of ["Set ring", "Identify", "Reconnect"])
+		for (const name of ["Set ring", "Flash light", "Reconnect"])
 			assert.equal(await bar.getByRole("button", { name }).isDisabled(), true, name);
 		await runGateway(t, { ...noRateLimits, dataDir, port: Number(new URL(url).port) });
 		for (const device of devices) await device.connect();
@@ -389,14 +389,14 @@ describe("a selection", { skip }, () => {
 		await panel(page, "More");
 		await page.getByRole("button", { name: "Restart" }).click();
 		const results = page.getByRole("region", { name: "Restart" });
-		await results.getByText("1 asked, 1 done").waitFor();
+		await results.getByText("1 sent, 1 done").waitFor();
 		// Response of a gateway that does not know the job.
 		await page.route("**/api/commands", (route) => route.fulfill({ json: { commands: [] } }));
 		await page.context().setOffline(true);
 		await gatewayAway(page).waitFor();
 		await page.context().setOffline(false);
-		await results.getByText("The gateway was restarted meanwhile").waitFor();
-		await results.getByText("1 asked, 1 done").waitFor();
+		await results.getByText("Gateway restarted").waitFor();
+		await results.getByText("1 sent, 1 done").waitFor();
 		await results.getByRole("button", { name: "Close" }).click();
 		await results.waitFor({ state: "detached" });
 	});
@@ -412,15 +412,15 @@ describe("a selection", { skip }, () => {
 		await panel(page, "More");
 		await page.getByRole("button", { name: "Restart" }).click();
 		const results = page.getByRole("region", { name: "Restart" });
-		await results.getByText("1 not supported, 1 asked, 2 done").waitFor();
+		await results.getByText("1 not supported, 1 sent, 2 done").waitFor();
 		devices[2]?.close();
 		await page.getByText("3 of 4 connected").waitFor();
 		await devices[2]?.connect();
 		await page.getByText("4 of 4 connected").waitFor();
-		await results.getByText("1 not supported, 1 asked, 2 done").waitFor();
+		await results.getByText("1 not supported, 1 sent, 2 done").waitFor();
 		await devices[2]?.restart();
 		await results.getByText("1 not supported, 3 done").waitFor();
-		await results.getByRole("button", { name: "Answers" }).click();
+		await results.getByRole("button", { name: "Details" }).click();
 		const [first] = await results.getByRole("listitem").allTextContents();
 		assert.match(first ?? "", new RegExp(`^${idOf(1)}not supported: .* does not know restart; update it`));
 		assert.deepEqual(
@@ -449,14 +449,14 @@ describe("a selection", { skip }, () => {
 test("a device is identified from its row, and says why it is not", { skip }, async (t) => {
 	const { url, devices } = await runMany(t, 2, (index) => (index === 1 ? { features: [] } : {}));
 	const page = await open(t, url, { view: "#/?view=table" });
-	await page.getByRole("button", { name: `Identify ${idOf(0)}` }).click();
+	await page.getByRole("button", { name: `Flash light of ${idOf(0)}` }).click();
 	await page.locator(".identify.sending").waitFor();
 	devices[0]?.report({
 		"peripherals.audio.player_state": "playing",
 		"peripherals.audio.current_track": "/audio/startup",
 	});
 	await page.locator(".identify:not(.sending)").nth(1).waitFor();
-	const button = page.getByRole("button", { name: `Identify ${idOf(1)}` });
+	const button = page.getByRole("button", { name: `Flash light of ${idOf(1)}` });
 	await button.click();
 	await button.getByText("Failed").waitFor();
 	assert.match((await button.getAttribute("title")) ?? "", /does not know identify; update it/);

@@ -164,7 +164,7 @@ describe("table", { skip }, () => {
 		await page.getByText("2 of 4 connected").waitFor();
 		await page.getByText("safe mode", { exact: true }).waitFor();
 		assert.deepEqual(await sorted(page, "State"), ["3012", "2013"]);
-		assert.deepEqual(await sorted(page, "Heard"), ["0123", "2310"]);
+		assert.deepEqual(await sorted(page, "Last seen"), ["0123", "2310"]);
 	});
 
 	test("sorts by every other column, in both directions", async (t) => {
@@ -304,7 +304,7 @@ describe("fleet URL", { skip }, () => {
 	test("shows active filters without matching devices, so that they can be cleared", async (t) => {
 		const { url } = await runMany(t, 1);
 		const page = await open(t, url, { view: "#/?version=9.9.9&state=rolled_back" });
-		await page.getByText("No device is like that.").waitFor();
+		await page.getByText("No devices match.").waitFor();
 		const pressed = await page.locator(".tallies [aria-pressed=true]").allTextContents();
 		assert.deepEqual(pressed, ["Rolled back: 0"]);
 		await page.getByRole("button", { name: "Filter: 2" }).click();
@@ -450,12 +450,12 @@ describe("device without a report", { skip }, () => {
 			const before = await device();
 			const page = await open(t, url, { view: `#/?view=${view}` });
 			await page.getByText("3 of 3 connected").waitFor();
-			const silent = page.getByText(/has not reported yet/i);
-			const names = page.locator(`:is(.device-row, tr):has-text("has not reported yet") a`);
+			const silent = page.getByText(/no report yet/i);
+			const names = page.locator(`:is(.device-row, tr):has-text("no report yet") a`);
 			await silent.nth(1).waitFor();
 			assert.equal(
 				(await names.allTextContents()).join(" ").replace(/[0-9a-f-]{36}/, "…"),
-				`${idOf(1)} Not named yet (…)`,
+				`${idOf(1)} Unnamed (…)`,
 			);
 			const after = await device();
 			await page.getByText("4 of 4 connected").waitFor();

@@ -18,11 +18,11 @@ describe("fleet", { skip }, () => {
 	test("shows virtual devices as they connect, change and disconnect", async (t) => {
 		const { url, powerOn } = await runFleet(t);
 		const page = await open(t, url);
-		await page.getByText("No device yet").waitFor();
+		await page.getByText("No devices yet").waitFor();
 		const { device, control } = await powerOn("DEV-1");
 		await powerOn("PROTO-1", { serial: "00beef" });
 		const card = page.locator(".device-row", { hasText: "dev-1-a1b2c3" });
-		await card.getByRole("img", { name: "LED ring: rainbow, 50 %" }).waitFor();
+		await card.getByRole("img", { name: "LED ring: rainbow, 50%" }).waitFor();
 		await card.getByText("50", { exact: true }).waitFor();
 		await page.getByText("2 of 2 connected").waitFor();
 		await control({ command: "set_volume", value: 12 });
@@ -31,7 +31,7 @@ describe("fleet", { skip }, () => {
 		await card.getByRole("img", { name: "LED ring: off" }).waitFor();
 		await device.close();
 		await card.getByText(/^Away since \d\d:\d\d$/).waitFor();
-		await card.getByRole("img", { name: "LED ring: not known" }).waitFor();
+		await card.getByRole("img", { name: "LED ring: unknown" }).waitFor();
 		await page.getByText("1 of 2 connected").waitFor();
 		await card.getByRole("link").click();
 		await page.getByRole("heading", { name: "dev-1-a1b2c3" }).waitFor();
@@ -73,13 +73,13 @@ describe("fleet", { skip }, () => {
 				return [...canvas.getContext("2d").getImageData(x, y, 1, 1).data];
 			})()`);
 		};
-		const [red = 0, green = 0, blue = 0] = await pixel(2, "red, 100 %", 1);
+		const [red = 0, green = 0, blue = 0] = await pixel(2, "red, 100%", 1);
 		assert.ok(red > 200 && green < 60 && blue < 60, `solid red, not ${[red, green, blue]}`);
-		const [dimRed = 0] = await pixel(2, "red, 20 %", 0.2);
+		const [dimRed = 0] = await pixel(2, "red, 20%", 0.2);
 		assert.ok(dimRed < red - 50, "darker at a lower brightness");
 		const blues = await pixel(6, "pulsing blue", 0.9);
 		assert.ok((blues[2] ?? 0) > 180 && (blues[0] ?? 255) < 60, `blue, not ${blues}`);
-		const orange = await pixel(4, "orange, 90 %", 0.9);
+		const orange = await pixel(4, "orange, 90%", 0.9);
 		assert.ok(
 			(orange[0] ?? 0) > 200 && (orange[1] ?? 0) > 80 && (orange[2] ?? 255) < 60,
 			`orange, not ${orange}`,
@@ -108,7 +108,7 @@ describe("fleet", { skip }, () => {
 			["reduce", 1, 1],
 		] as const) {
 			const page = await open(t, url, { reducedMotion });
-			await page.getByRole("img", { name: "LED ring: rainbow, 50 %" }).waitFor();
+			await page.getByRole("img", { name: "LED ring: rainbow, 50%" }).waitFor();
 			await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
 			const count: number = await page.evaluate(changes);
 			assert.ok(count >= least && count <= most, `${reducedMotion}: ${count} different frames`);
@@ -149,7 +149,7 @@ describe("fleet", { skip }, () => {
 		await page.getByRole("combobox", { name: "Model" }).selectOption("PROTO-1");
 		await page.getByText("1 of 3 devices").waitFor();
 		await page.getByRole("searchbox", { name: "Search" }).fill("nowhere");
-		await page.getByText("No device is like that.").waitFor();
+		await page.getByText("No devices match.").waitFor();
 		await page.getByRole("button", { name: "Show all" }).click();
 		await page.getByText("3 of 3 connected").waitFor();
 		await page.getByRole("combobox", { name: "Version" }).selectOption("1.2.0");
@@ -179,7 +179,7 @@ describe("fleet", { skip }, () => {
 		assert.equal(status, 204);
 		await list.getByText("1 of 1 connected").waitFor();
 		assert.deepEqual(await names(list), ["dev-1-aaaaaa"]);
-		await looked.getByText("No device is called dev-1-bbbbbb").waitFor();
+		await looked.getByText("Device not found: dev-1-bbbbbb").waitFor();
 		stays.report({ "peripherals.audio.volume": 7 });
 		await other.locator(".hero .value").getByText("7", { exact: true }).waitFor();
 		const search = other.getByRole("searchbox", { name: "Search the log" });
@@ -317,7 +317,7 @@ describe("empty fleet", { skip }, () => {
 		const { url } = await runGateway(t, noRateLimits);
 		const page = await open(t, url);
 		for (const [hash, words] of [
-			["#/device/%E0%A4%A", "No device is called %E0%A4%A"],
+			["#/device/%E0%A4%A", "Device not found: %E0%A4%A"],
 			["#/firmware?devices=%E0%A4%A", "Drop a .bin file"],
 			["#/?search=%E0%A4%A", "npm run device"],
 		] as const) {
@@ -331,7 +331,7 @@ describe("empty fleet", { skip }, () => {
 	test("reports a URL without a device", async (t) => {
 		const { url } = await runGateway(t, noRateLimits);
 		const page = await open(t, url, { view: "#/device/dev-1-unknown" });
-		await page.getByText("No device is called dev-1-unknown").waitFor();
+		await page.getByText("Device not found: dev-1-unknown").waitFor();
 	});
 });
 
@@ -344,18 +344,18 @@ describe("login", { skip }, () => {
 		await page.getByRole("heading", { name: "Device gateway" }).waitFor();
 		// The fragment is kept for deep links.
 		assert.match(page.url(), /\/login(#|$)/);
-		await page.getByLabel("Monitor token").fill("wrong-token-wrong-token");
+		await page.getByLabel("Access token").fill("wrong-token-wrong-token");
 		await page.getByRole("button", { name: "Log in" }).click();
 		await page.getByText("That is not this gateway's monitor token.").waitFor();
-		await page.getByLabel("Monitor token").fill(monitorToken);
+		await page.getByLabel("Access token").fill(monitorToken);
 		await page.getByRole("button", { name: "Log in" }).click();
 		await page.getByText("Live").waitFor();
 		const otherTab = await page.context().newPage();
 		await otherTab.goto(`${url}/`);
 		await otherTab.getByText("Live").waitFor();
 		await page.getByRole("button", { name: "Log out" }).click();
-		await page.getByLabel("Monitor token").waitFor();
-		await otherTab.getByLabel("Monitor token").waitFor();
+		await page.getByLabel("Access token").waitFor();
+		await otherTab.getByLabel("Access token").waitFor();
 	});
 
 	test("rejects a used link, and explains what to do", async (t) => {

@@ -59,7 +59,7 @@ async function joined(page: Page): Promise<void> {
 
 /** Failure message of the view. */
 async function failure(page: Page): Promise<string> {
-	const panel = page.getByRole("region", { name: "What went wrong" });
+	const panel = page.getByRole("region", { name: "Installation failed" });
 	await panel.waitFor();
 	return panel.innerText();
 }
@@ -115,12 +115,12 @@ describe("installing from the dashboard", { skip }, () => {
 		await password.fill("staple battery");
 		await page.getByText("Second network").click();
 		await install(page);
-		await page.getByText("The name of the second Wi-Fi network is missing.").waitFor();
+		await page.getByText("Enter the name of the second Wi-Fi network.").waitFor();
 		const name = page.getByLabel("Second Wi-Fi name");
 		await name.and(page.locator(":focus")).fill("workshop");
 		await password.fill("staple");
 		await install(page);
-		await page.getByText("The password must have 8 to 63 characters").waitFor();
+		await page.getByText("The Wi-Fi password must have 8 to 63 characters").waitFor();
 		assert.ok(board.isFlashEmpty, "the flash was written");
 		await password.fill("staple battery");
 		await install(page);
@@ -186,7 +186,7 @@ describe("installing from the dashboard", { skip }, () => {
 		await page.getByRole("button", { name: "Add another device" }).click();
 		await page.reload();
 		await page.getByText("Firmware 1.2.0").waitFor();
-		await page.getByLabel("Keep those on the board").check();
+		await page.getByLabel("Keep the settings on the board").check();
 		assert.equal(await page.getByLabel("Wi-Fi name", { exact: true }).count(), 0);
 		await install(page);
 		await joined(page);
@@ -195,7 +195,7 @@ describe("installing from the dashboard", { skip }, () => {
 		assert.equal(readSettings(board.flash).get("token"), before);
 
 		await page.getByRole("button", { name: "Add another device" }).click();
-		await page.getByLabel("New ones").check();
+		await page.getByLabel("New settings").check();
 		await fillIn(page);
 		await install(page);
 		await joined(page);
@@ -204,7 +204,7 @@ describe("installing from the dashboard", { skip }, () => {
 
 	test("reports invalid fields before connecting", async (t) => {
 		const { page, url } = await openView(t, plugIn(t));
-		await page.getByLabel("Address of the gateway").fill("http://192.168.1.10");
+		await page.getByLabel("Gateway address").fill("http://192.168.1.10");
 		await page.getByLabel("Wi-Fi password", { exact: true }).fill("short");
 		await install(page);
 		const ssid = page.getByLabel("Wi-Fi name", { exact: true });
@@ -214,12 +214,12 @@ describe("installing from the dashboard", { skip }, () => {
 		assert.equal(await password.getAttribute("type"), "password");
 		await page.getByRole("button", { name: "Show" }).click();
 		assert.equal(await password.getAttribute("type"), "text");
-		await page.getByText("The name of the Wi-Fi network is missing.").waitFor();
-		await page.getByText("The password must have 8 to 63 characters").waitFor();
+		await page.getByText("Enter the name of the Wi-Fi network.").waitFor();
+		await page.getByText("The Wi-Fi password must have 8 to 63 characters").waitFor();
 		await page.getByText(/^gateway must be ws:/).waitFor();
-		await page.getByLabel("Address of the gateway").fill("wss://gateway.example/device");
-		await page.getByText("For wss the device needs the certificate").waitFor();
-		await page.getByLabel("Address of the gateway").fill(`${url.replace("http", "ws")}/device`);
+		await page.getByLabel("Gateway address").fill("wss://gateway.example/device");
+		await page.getByText("wss requires the CA certificate").waitFor();
+		await page.getByLabel("Gateway address").fill(`${url.replace("http", "ws")}/device`);
 		await fillIn(page);
 		await install(page);
 		await joined(page);
@@ -233,7 +233,7 @@ describe("setting up a board that has the firmware, by its serial port", { skip 
 		flashFactoryImage(board.flash, makeVirtualImage((await buildFirmware()).bytes, "DEV-1", "1.0.0"));
 		await board.pressReset();
 		const view = await openView(t, board, expected);
-		await view.page.getByLabel("Without installing").check();
+		await view.page.getByLabel("Set up the installed firmware").check();
 		return { ...view, board };
 	}
 	const setUp = (page: Page) => page.getByRole("button", { name: "Set up" }).click();
@@ -241,7 +241,7 @@ describe("setting up a board that has the firmware, by its serial port", { skip 
 	test("offers the networks in range, and provisions the board with its own token", async (t) => {
 		const { page, url, board } = await openSetUp(t);
 		await page.getByRole("button", { name: "Find networks" }).click();
-		await page.getByText("In the board's range: home.").waitFor();
+		await page.getByText("In range of the board: home.").waitFor();
 		assert.deepEqual(
 			await page.locator("datalist option").evaluateAll((all) => all.map((one) => one.getAttribute("value"))),
 			["home"],
@@ -271,7 +271,7 @@ describe("setting up a board that has the firmware, by its serial port", { skip 
 		await page.getByRole("button", { name: "Add another device" }).click();
 		await setUp(page);
 		await page.clock.install();
-		await page.getByText("Asking the board…").waitFor();
+		await page.getByText("Connecting to the board…").waitFor();
 		await page.clock.fastForward(10_000);
 		assert.match(await failure(page), /does not answer\.\s+If it shows the rainbow it has reached a gateway/);
 	});
@@ -282,8 +282,8 @@ describe("setting up a board that has the firmware, by its serial port", { skip 
 		await fillIn(page, { ...network, password: "wrong horse" });
 		await install(page);
 		await page.getByText("Waiting for it to connect…").waitFor();
-		await page.getByRole("button", { name: "Back to the settings" }).click();
-		await page.getByLabel("Without installing").check();
+		await page.getByRole("button", { name: "Back to settings" }).click();
+		await page.getByLabel("Set up the installed firmware").check();
 		await fillIn(page);
 		await setUp(page);
 		await joined(page);
@@ -294,7 +294,7 @@ describe("setting up a board that has the firmware, by its serial port", { skip 
 		await fillIn(page, { ...network, password: "pässword" });
 		await setUp(page);
 		assert.match(await failure(page), /could not join the Wi-Fi network/);
-		await page.getByLabel("Address of the gateway").fill(`ws://${"a".repeat(300)}/device`);
+		await page.getByLabel("Gateway address").fill(`ws://${"a".repeat(300)}/device`);
 		await fillIn(page);
 		await setUp(page);
 		await page
@@ -340,7 +340,7 @@ describe("explains a failed installation:", { skip }, () => {
 		);
 		await board.pressBootAndReset();
 		await install(page);
-		await page.getByText("Its ring stays dark:").waitFor();
+		await page.getByText("Ring stays dark:").waitFor();
 		await board.pressReset();
 		await joined(page);
 	});
@@ -355,9 +355,9 @@ describe("explains a failed installation:", { skip }, () => {
 		await page.clock.fastForward(61_000);
 		await page
 			.getByRole("alert")
-			.getByText("It has not connected for 1 min. Most often the Wi-Fi password")
+			.getByText("No connection after 1 min. The most common cause is a wrong Wi-Fi password")
 			.waitFor();
-		await page.getByRole("button", { name: "Back to the settings" }).click();
+		await page.getByRole("button", { name: "Back to settings" }).click();
 		assert.equal(await page.getByLabel("Wi-Fi name", { exact: true }).inputValue(), "home");
 	});
 
@@ -381,7 +381,7 @@ describe("explains a failed installation:", { skip }, () => {
 		const said = await failure(page);
 		assert.match(
 			said,
-			/chip is ESP32-C6, but the firmware for DEV-1 is for virtual devices; nothing was written\./,
+			/Firmware for DEV-1 supports virtual devices, but this board has an ESP32-C6\. Nothing was written\./,
 		);
 		assert.ok(board.isFlashEmpty, "the flash was written");
 	});
@@ -392,7 +392,7 @@ describe("explains a failed installation:", { skip }, () => {
 		await install(page);
 		assert.match(
 			await failure(page),
-			/This board has another chip than the firmware is for; nothing was written\./,
+			/The firmware does not support the chip of this board\. Nothing was written\./,
 		);
 	});
 
@@ -410,9 +410,12 @@ describe("explains a failed installation:", { skip }, () => {
 	test("there are no settings to keep on the board", async (t) => {
 		const board = plugIn(t);
 		const { page } = await openView(t, board);
-		await page.getByLabel("Keep those on the board").check();
+		await page.getByLabel("Keep the settings on the board").check();
 		await install(page);
-		assert.match(await failure(page), /other partitions than the firmware, so its settings cannot be kept/);
+		assert.match(
+			await failure(page),
+			/partition table of this board differs, so its settings cannot be kept/,
+		);
 		assert.ok(board.isFlashEmpty, "the flash was written");
 	});
 
@@ -422,19 +425,15 @@ describe("explains a failed installation:", { skip }, () => {
 		await page.route("**/flash.json", (route) => route.fulfill({ status: 503 }));
 		await fillIn(page);
 		await install(page);
-		assert.match(await failure(page), /The gateway did not give the firmware: it answered 503\./);
+		assert.match(await failure(page), /Firmware download failed: HTTP status 503\./);
 		assert.ok(board.isFlashEmpty, "the flash was written");
 	});
 });
 
 describe("explains missing Web Serial, and shows the command line:", { skip }, () => {
 	for (const [name, isSecure, reason] of [
-		["in a browser that lacks it", true, "This browser has no Web Serial, by which a page reaches a board."],
-		[
-			"on plain http from another computer",
-			false,
-			"Browsers give USB ports only to pages that came by https",
-		],
+		["in a browser that lacks it", true, "This browser does not support Web Serial."],
+		["on plain http from another computer", false, "Browsers allow access to USB ports only over https"],
 	] as const)
 		test(name, async (t) => {
 			const { url } = await runFleet(t);
@@ -452,7 +451,7 @@ describe("explains missing Web Serial, and shows the command line:", { skip }, (
 		const { url, release } = await runFleet(t);
 		await release("1.1.0", ...(await makeVirtualImages("1.1.0", 0)));
 		const page = await open(t, url, { view: "#/add", prepare: withSerialPort(() => undefined) });
-		await page.getByText("This gateway has no release for DEV-1 boards yet.").waitFor();
+		await page.getByText("No release for DEV-1 boards yet.").waitFor();
 		assert.equal(await page.getByRole("button", { name: "Install" }).isDisabled(), true);
 		assert.equal(await page.getByText("1.1.0").count(), 0);
 	});
@@ -461,7 +460,7 @@ describe("explains missing Web Serial, and shows the command line:", { skip }, (
 		const { url, release } = await runFleet(t);
 		await release("1.1.0", makeVirtualImage(Buffer.from("a program"), "DEV-1", "1.1.0"));
 		const page = await open(t, url, { view: "#/add", prepare: withSerialPort(() => undefined) });
-		await page.getByText("This gateway has no release for DEV-1 boards yet.").waitFor();
+		await page.getByText("No release for DEV-1 boards yet.").waitFor();
 		assert.equal(await page.getByRole("button", { name: "Install" }).isDisabled(), true);
 	});
 });

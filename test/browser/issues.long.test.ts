@@ -17,7 +17,7 @@ const refused = "dev-1-bbbbbb";
 /** Issue count in the header; empty: none. */
 async function shows(page: Page, number: string): Promise<void> {
 	const link = page.getByRole("navigation", { name: "Views" }).getByRole("link", {
-		name: number === "" ? "Attention" : `Attention ${number}`,
+		name: number === "" ? "Issues" : `Issues ${number}`,
 		exact: true,
 	});
 	await link.waitFor();
@@ -46,7 +46,7 @@ test("issues", { skip }, async (t) => {
 	const regionOf = (page: Page, name: string) => page.getByRole("region", { name });
 	const isSeen = async (name: string, label: string) => {
 		await regionOf(one, name)
-			.getByRole("button", { name: `Seen: ${name}, ${label}` })
+			.getByRole("button", { name: `Dismiss: ${name}, ${label}` })
 			.click();
 		for (const page of [one, other]) await regionOf(page, name).waitFor({ state: "detached" });
 	};
@@ -68,7 +68,9 @@ test("issues", { skip }, async (t) => {
 	});
 
 	await t.test("dismisses a rejection for everyone", async () => {
-		await regionOf(one, "Rejected").getByRole("button", { name: /^Seen/ }).click();
+		await regionOf(one, "Rejected")
+			.getByRole("button", { name: /^Dismiss/ })
+			.click();
 		for (const page of [one, other]) await regionOf(page, "Rejected").waitFor({ state: "detached" });
 		await beRefused();
 		for (const page of [one, other]) await regionOf(page, "Rejected").getByText(refused).waitFor();
@@ -86,12 +88,12 @@ test("issues", { skip }, async (t) => {
 
 	await t.test("is empty once all issues are dismissed, and can show dismissed ones", async () => {
 		await isSeen("Crashed", "Kitchen speaker");
-		await isSeen("New cause of crashes", "Kitchen speaker");
-		await other.getByRole("heading", { level: 1 }).getByText("Nothing needs you").waitFor();
+		await isSeen("New crash", "Kitchen speaker");
+		await other.getByRole("heading", { level: 1 }).getByText("All good").waitFor();
 		await shows(other, "");
-		await other.getByText("1 seen", { exact: true }).click();
+		await other.getByText("1 dismissed", { exact: true }).click();
 		await regionOf(other, "Crashed").getByRole("link", { name: "Kitchen speaker" }).waitFor();
-		assert.equal(await other.getByRole("button", { name: /^Seen/ }).count(), 0);
+		assert.equal(await other.getByRole("button", { name: /^Dismiss/ }).count(), 0);
 	});
 });
 
@@ -118,9 +120,9 @@ describe("issue of many devices", { skip }, () => {
 
 	test("is one entry with names and rooms, expandable; a weak signal is a hint", async (t) => {
 		const { page } = await setUp(t);
-		await page.getByRole("heading", { level: 1 }).getByText("1 thing to look at").waitFor();
+		await page.getByRole("heading", { level: 1 }).getByText("1 issue").waitFor();
 		await shows(page, "1");
-		const faulty = page.getByRole("region", { name: "A part does not work" });
+		const faulty = page.getByRole("region", { name: "Hardware fault" });
 		assert.equal(await faulty.count(), 1);
 		assert.equal(await faulty.getByText(fault).count(), 1);
 		const names = faulty.getByRole("listitem");
@@ -142,36 +144,32 @@ describe("issue of many devices", { skip }, () => {
 	test("is dismissed for all devices, counted alike in the fleet, and returns with a later event", async (t) => {
 		const { page, url, devices } = await setUp(t);
 		const fleet = await open(t, url);
-		const chip = (count: number) => fleet.getByRole("button", { name: `A part does not work: ${count}` });
+		const chip = (count: number) => fleet.getByRole("button", { name: `Hardware fault: ${count}` });
 		await chip(11).click();
 		await fleet.getByText("11 of 12 devices").waitFor();
-		await page.getByRole("button", { name: "Seen: A part does not work, 11 devices" }).click();
-		await page.getByRole("heading", { level: 1 }).getByText("Nothing needs you").waitFor();
+		await page.getByRole("button", { name: "Dismiss: Hardware fault, 11 devices" }).click();
+		await page.getByRole("heading", { level: 1 }).getByText("All good").waitFor();
 		await fleet.getByText("0 of 12 devices").waitFor();
 		await chip(0).click();
 		await chip(0).waitFor({ state: "detached" });
 		devices[3]?.set({ "peripherals.audio.fault": "No clock." });
 		devices[3]?.report();
 		await chip(1).waitFor();
-		await page.getByRole("region", { name: "A part does not work: No clock." }).waitFor();
+		await page.getByRole("region", { name: "Hardware fault: No clock." }).waitFor();
 		await shows(page, "1");
-		await page.getByRole("button", { name: "Seen: A part does not work, dev-1-000003" }).waitFor();
+		await page.getByRole("button", { name: "Dismiss: Hardware fault, dev-1-000003" }).waitFor();
 	});
 });
 
 test("shows that all is good without issues, whether devices are connected or not", { skip }, async (t) => {
 	const { url } = await runGateway(t, noRateLimits);
-	const [first, second] = [crashed, refused].map((deviceId) => new ScriptedDevice({ url, deviceId }));
-	await first?.connect();
+	const device = new ScriptedDevice({ url, deviceId: crashed });
+	await device.connect();
 	const page = await open(t, url, { view: "#/attention" });
-	const says = (text: string) =>
-		page.getByRole("heading", { level: 1 }).getByText(text, { exact: true }).waitFor();
-	await says("The device is fine");
-	await second?.connect();
-	await says("All 2 devices are fine");
-	second?.close();
-	await says("Nothing needs you");
-	first?.close();
+	const says = () => page.getByRole("heading", { level: 1 }).getByText("All good", { exact: true }).waitFor();
+	await says();
+	device.close();
+	await says();
 });
 
 test("computes ages by the gateway's clock although the browser's is two days ahead", { skip }, async (t) => {
@@ -186,8 +184,8 @@ test("computes ages by the gateway's clock although the browser's is two days ah
 		.locator(".device-row")
 		.getByText(/^Away since \d\d:\d\d$/)
 		.waitFor();
-	await page.getByRole("link", { name: "Attention" }).click();
-	await page.getByRole("heading", { level: 1 }).getByText("Nothing needs you").waitFor();
+	await page.getByRole("link", { name: "Issues" }).click();
+	await page.getByRole("heading", { level: 1 }).getByText("All good").waitFor();
 	await shows(page, "");
 });
 
@@ -212,12 +210,12 @@ test("reports a gateway with a full disk as an issue until it is ready", { skip 
 	const page = await open(t, url, { expected: /503/ });
 	await page.clock.install();
 	await shows(page, "1");
-	await page.getByRole("link", { name: "Attention" }).click();
+	await page.getByRole("link", { name: "Issues" }).click();
 	await page.getByRole("region", { name: "Gateway" }).getByText("The data folder's disk is full.").waitFor();
-	await page.getByRole("heading", { level: 1 }).getByText("1 thing to look at").waitFor();
+	await page.getByRole("heading", { level: 1 }).getByText("1 issue").waitFor();
 	isFull = false;
 	await page.reload();
-	await page.getByRole("heading", { level: 1 }).getByText("Nothing needs you").waitFor();
+	await page.getByRole("heading", { level: 1 }).getByText("All good").waitFor();
 	isFull = true;
 	await page.clock.fastForward(31_000);
 	await shows(page, "1");
@@ -234,13 +232,13 @@ test("crashes of one cause", { skip }, async (t) => {
 	};
 	await crashOnce("dev-1-aaaaaa", "c1", "TypeError: no face 7");
 	const page = await open(t, url, { view: "#/attention" });
-	const news = page.getByRole("region", { name: /^New cause of crashes/ });
+	const news = page.getByRole("region", { name: /^New crash/ });
 	const why = "TypeError: no face #, in onButton (device/rules.ts).";
 
 	await t.test("report a new cause once for all devices", async () => {
 		await news.getByText(why).waitFor();
 		await news.getByRole("link", { name: "dev-1-aaaaaa" }).waitFor();
-		await news.getByRole("button", { name: "Seen: New cause of crashes, dev-1-aaaaaa" }).click();
+		await news.getByRole("button", { name: "Dismiss: New crash, dev-1-aaaaaa" }).click();
 		await news.waitFor({ state: "detached" });
 		await page.reload();
 		await page.getByText("Crashes by cause: 1").waitFor();

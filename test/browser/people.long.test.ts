@@ -35,12 +35,12 @@ describe("logging in another device", { skip }, () => {
 		const { url, page } = await openAs(t, "user", "");
 		await page.locator("nav summary", { hasText: "More" }).press("Enter");
 		await page.getByRole("link", { name: "Settings" }).press("Enter");
-		await page.getByText("As ben, who may play,").waitFor();
+		await page.getByText("Logs in as ben (user: may play").waitFor();
 		assert.equal(await page.getByRole("link", { name: "Wi-Fi" }).count(), 0, "a user has this part alone");
-		await page.getByRole("button", { name: "Make a link" }).press("Enter");
+		await page.getByRole("button", { name: "Create link" }).press("Enter");
 		const link = (await page.locator(".command code").innerText()).trim();
 		assert.ok(link.startsWith(`${url}/login?code=`), link);
-		const code = page.getByRole("img", { name: "The link as a QR code" });
+		const code = page.getByRole("img", { name: "QR code of the link" });
 		await code.waitFor();
 		const dark = encode(link, { border: 4 }).data.flat().filter(Boolean).length;
 		assert.equal((await code.locator("path").getAttribute("d"))?.split("M").length, dark + 1);
@@ -65,10 +65,10 @@ describe("the tokens of people", { skip }, () => {
 		const { url, page } = await openAs(t, "monitor");
 		const list = page.getByRole("list", { name: "Tokens" });
 		await list
-			.getByText(/^monitor · used|^monitor · not used lately/)
+			.getByText(/^monitor · used|^monitor · no recent activity/)
 			.first()
 			.waitFor();
-		const make = page.getByRole("button", { name: "Make a token" });
+		const make = page.getByRole("button", { name: "Invite person" });
 		await page.getByLabel("Name", { exact: true }).fill("Anna");
 		await make.press("Enter");
 		await page
@@ -78,9 +78,9 @@ describe("the tokens of people", { skip }, () => {
 		await page.getByLabel("Name", { exact: true }).fill("anna");
 		await page.getByLabel("Role").selectOption("viewer");
 		await make.press("Enter");
-		await page.getByText("The token of anna, which is shown this once:").waitFor();
+		await page.getByText("Token of anna. It is shown only once:").waitFor();
 		const token = (await page.locator(".command code").innerText()).trim();
-		await list.getByText(/^viewer · made .* · not used lately$/).waitFor();
+		await list.getByText(/^viewer · created .* · no recent activity$/).waitFor();
 		assert.deepEqual(await violations(page), []);
 		assert.deepEqual(await widerThan(page, phone.width), []);
 		const other = await open(t, url, {
@@ -94,7 +94,7 @@ describe("the tokens of people", { skip }, () => {
 		await other.getByText("anna may look, and change nothing.").waitFor();
 		assert.equal(await other.getByRole("heading", { name: "Tokens" }).count(), 0);
 		await page.reload();
-		await list.getByText(/^viewer · made .* · used/).waitFor();
+		await list.getByText(/^viewer · created .* · used/).waitFor();
 		assert.equal(await page.getByText(token).count(), 0);
 		await page.getByRole("button", { name: "Revoke anna" }).press("Enter");
 		await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).press("Enter");
@@ -116,7 +116,7 @@ test("switches between parts of the settings, also by keyboard, and keeps the fo
 	assert.equal(await tabs.locator("[aria-current=page]").innerText(), "Wi-Fi");
 	await page.keyboard.press("Tab");
 	await page.keyboard.press("Enter");
-	await page.getByRole("heading", { name: "Log in another device" }).waitFor();
+	await page.getByRole("heading", { name: "Add phone or computer" }).waitFor();
 	assert.equal(await page.title(), "Settings · Device gateway");
 	assert.deepEqual(await widerThan(page, phone.width), []);
 });

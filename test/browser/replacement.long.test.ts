@@ -31,16 +31,16 @@ test("replaces a broken speaker on its page: the new one gets name and room, the
 	await call(url, "PATCH", `devices/${old}`, { name: "Lobby speaker", room: "Lobby" });
 	broken.close();
 	await replace.click();
-	const dialog = page.getByRole("dialog", { name: "Replace Lobby speaker by another device" });
+	const dialog = page.getByRole("dialog", { name: "Replace Lobby speaker" });
 	const field = dialog.getByLabel("New device");
 	const yes = dialog.getByRole("button", { name: "Replace", exact: true });
 	assert.equal(await field.inputValue(), next, "the only new one");
 	await field.fill("dev-1-ffffff");
-	await dialog.getByText("No device is called that.").waitFor();
+	await dialog.getByText("Device not found.").waitFor();
 	assert.equal(await yes.isDisabled(), true);
 	await field.fill(next);
 	await dialog.getByText("DEV-1, connected.").waitFor();
-	await dialog.getByText(`${old} is no longer let in`).waitFor();
+	await dialog.getByText(`${old} is rejected from now on`).waitFor();
 	assert.deepEqual(await violations(page), []);
 	await yes.click();
 	await page.waitForURL(`**/#/devices/${next}`);
@@ -57,16 +57,16 @@ test("replaces a broken speaker on its page: the new one gets name and room, the
 		.getByRole("link", { name: /^Attention/ })
 		.first()
 		.click();
-	await page.getByText(`Another device, ${next}, has replaced ${old}`).waitFor();
+	await page.getByText(`${old} was replaced by ${next}`).waitFor();
 	assert.equal(await page.getByRole("main").getByRole("link", { name: "Add device" }).count(), 0);
-	await page.getByRole("link", { name: "See the new device" }).click();
+	await page.getByRole("link", { name: "Show new device" }).click();
 	await page.waitForURL(`**/#/devices/${next}`);
 	await page.goto(`${url}/#/devices/${next}/history`);
-	const before = page.getByRole("region", { name: `Before: ${old}` });
+	const before = page.getByRole("region", { name: `Replaced board: ${old}` });
 	await before.getByText("First start of 1.2.3").waitFor();
 	assert.deepEqual(await violations(page), []);
-	await before.getByRole("button", { name: "Let it in again" }).click();
-	await page.getByRole("button", { name: "Let it in", exact: true }).click();
+	await before.getByRole("button", { name: "Allow again" }).click();
+	await page.getByRole("button", { name: "Allow", exact: true }).click();
 	await before.waitFor({ state: "detached" });
 	await broken.connect();
 	t.after(() => broken.close());

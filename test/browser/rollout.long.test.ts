@@ -72,7 +72,7 @@ function rolloutIs(url: string, status: string) {
 /** Starts a rollout from the form to devices that succeed once they reconnect. */
 async function start(page: Page, button: string): Promise<void> {
 	await form(page).getByText("Options", { exact: true }).click();
-	await form(page).getByLabel("Watch each for").fill("0");
+	await form(page).getByLabel("Soak time").fill("0");
 	await form(page).getByRole("button", { name: button }).click();
 }
 
@@ -88,7 +88,7 @@ describe("new rollout", { skip }, () => {
 		await start(page, "Update 3 devices");
 		await rollouts(page).getByText("Done, except for 1 device 5 of 5 devices").waitFor();
 		await rollouts(page).getByRole("button", { name: "3 updated" }).waitFor();
-		await rollouts(page).getByRole("button", { name: "1 had it already" }).waitFor();
+		await rollouts(page).getByRole("button", { name: "1 already up to date" }).waitFor();
 		assert.deepEqual(
 			fleet.map(({ commands }) => commands.length),
 			[1, 1, 1, 0, 0, 0],
@@ -118,7 +118,7 @@ describe("new rollout", { skip }, () => {
 		await form(page).getByText("Options", { exact: true }).click();
 		await form(page).getByLabel("Allow downgrades").check();
 		await preview(page, "1 would be downgraded").waitFor();
-		await form(page).getByLabel("Watch each for").fill("0");
+		await form(page).getByLabel("Soak time").fill("0");
 		await form(page).getByRole("button", { name: "Update 2 devices" }).click();
 		await rollouts(page).getByText("Done, except for 1 device 4 of 4 devices").waitFor();
 		assert.deepEqual(
@@ -137,7 +137,7 @@ describe("new rollout", { skip }, () => {
 		await form(page).getByRole("button", { name: "Update 21 devices" }).click();
 		const dialog = page.getByRole("dialog", { name: "Update 21 devices to 1.4.0?" });
 		await dialog.getByText("first 5 devices, 5 at a time, stopped by 2 failures; then the rest").waitFor();
-		await dialog.getByRole("button", { name: "Not now" }).click();
+		await dialog.getByRole("button", { name: "Cancel" }).click();
 		await dialog.waitFor({ state: "hidden" });
 		assert.deepEqual(await rolloutIds(url), []);
 		await form(page).getByRole("button", { name: "Update 21 devices" }).click();
@@ -184,10 +184,10 @@ describe("new rollout", { skip }, () => {
 		await preview(page, "each is watched for 3 min before it counts as updated").waitFor();
 		for (const [label, value] of [
 			["First group", "5"],
-			["Stop it after", "2"],
+			["Pause after", "2"],
 			["Then at a time", "20"],
-			["Stop the rest after", "10%"],
-			["Watch each for", "180"],
+			["Pause the rest after", "10%"],
+			["Soak time", "180"],
 			["Attempts", "2"],
 		] as const)
 			assert.equal(await form(page).getByLabel(label, { exact: true }).getAttribute("placeholder"), value);
@@ -215,20 +215,20 @@ describe("new rollout", { skip }, () => {
 		await form(page).getByText("Options", { exact: true }).click();
 		for (const [label, value] of [
 			["First group", "10%"],
-			["Stop it after", "3"],
+			["Pause after", "3"],
 			["Then at a time", "7"],
-			["Stop the rest after", "25%"],
-			["Watch each for", "60"],
+			["Pause the rest after", "25%"],
+			["Soak time", "60"],
 			["Attempts", "4"],
-			["Begin at", "2036-11-22T20:00"],
-			["Begin none after", "2036-11-30T20:00"],
+			["Start at", "2036-11-22T20:00"],
+			["Don't start after", "2036-11-30T20:00"],
 			["Daily from", "22:00"],
 			["Daily to", "05:30"],
 		] as const)
 			await form(page).getByLabel(label, { exact: true }).fill(value);
-		for (const label of ["Wait for an approval after the first group", "Mon", "Sat"])
+		for (const label of ["Approve before continuing", "Mon", "Sat"])
 			await form(page).getByLabel(label).check();
-		await form(page).getByLabel("Standing").check();
+		await form(page).getByLabel("Include new devices").check();
 		await form(page).getByRole("button", { name: "Update 1 device" }).click();
 		await rollouts(page).getByText("Scheduled").waitFor();
 		const [id = ""] = await rolloutIds(url);
@@ -283,13 +283,11 @@ describe("new rollout", { skip }, () => {
 		await form(page).getByText("There are lab, shop.").waitFor();
 		await tags.fill("shop and");
 		await form(page)
-			.getByText(/Tags is no expression of tags\. At the end: write a tag/)
+			.getByText(/Tags is not a valid tag expression\. At the end: write a tag/)
 			.waitFor();
 		assert.equal(await tags.getAttribute("aria-invalid"), "true");
 		await tags.fill("shop and not test");
-		await form(page)
-			.getByLabel("Standing: also devices that join later, and each later release of beta")
-			.check();
+		await form(page).getByLabel("Include new devices and new releases of beta").check();
 		await preview(page, "each later release of beta").waitFor();
 		await start(page, "Update 2 devices");
 		await rollouts(page).getByText("1.5.0 of beta to all with shop and not test").waitFor();
@@ -332,9 +330,9 @@ describe("available update", { skip }, () => {
 		await link.nth(1).waitFor();
 		assert.equal(await link.count(), 2);
 		await page.getByRole("button", { name: "Filter" }).click();
-		await page.getByRole("combobox", { name: "State" }).selectOption("Can be updated");
+		await page.getByRole("combobox", { name: "State" }).selectOption("Update available");
 		await page.getByText("2 of 3 devices").waitFor();
-		await page.getByRole("button", { name: "Can be updated: 2" }).waitFor();
+		await page.getByRole("button", { name: "Update available: 2" }).waitFor();
 		await page.getByRole("button", { name: "Table" }).click();
 		await link.nth(1).waitFor();
 		await page.getByRole("link", { name: "proto-1-000001" }).click();
@@ -350,8 +348,8 @@ describe("available update", { skip }, () => {
 		]);
 		// A standing rollout for other devices does not replace the button.
 		await putRollout(url, "lab", { ...quickPlan(), target: { tags: "lab" }, standing: true });
-		await page.getByRole("link", { name: "Attention", exact: true }).click();
-		await page.getByText("All 3 devices are fine").waitFor();
+		await page.getByRole("link", { name: "Issues", exact: true }).click();
+		await page.getByText("All good").waitFor();
 		await due(page).getByText("2 of 3 devices can be updated to 1.4.0").waitFor();
 		await due(page).getByText("Fewer drop-outs.").waitFor();
 		await due(page).getByText("One after another; stops at the first failure.").waitFor();
@@ -377,7 +375,7 @@ describe("available update", { skip }, () => {
 
 	test("starts with a first group, after confirmation, above 20 devices", async (t) => {
 		const { page, url } = await setUpBoth(t, some(21, "waits"));
-		await page.getByRole("link", { name: "Attention", exact: true }).click();
+		await page.getByRole("link", { name: "Issues", exact: true }).click();
 		await due(page).getByRole("button", { name: "Update 21 devices" }).click();
 		const dialog = page.getByRole("dialog", { name: "Update 21 devices to 1.4.0?" });
 		await dialog.getByText("First 5 devices, 5 at a time, stopped by 2 failures; then the rest").waitFor();
@@ -443,8 +441,8 @@ describe("rollout", { skip }, () => {
 		];
 		await putRollout(url, "autumn", quickPlan({ groups }));
 		await rollouts(page).getByText("Stopped by failures").waitFor();
-		await rollouts(page).getByText("Too many updates failed").waitFor();
-		const reasons = rollouts(page).getByRole("list", { name: "What went wrong" });
+		await rollouts(page).getByText("Paused: too many failures.").waitFor();
+		const reasons = rollouts(page).getByRole("list", { name: "Failed devices" });
 		await reasons
 			.getByText("rolled back: The device went back to 1.2.3; the new firmware ended: crashed")
 			.first()
@@ -465,7 +463,7 @@ describe("rollout", { skip }, () => {
 		const [red2 = 0, green2 = 255] = await pixelOf(page, bar, 0.6);
 		assert.ok(red2 - green2 > 60, `what failed is red: ${[red2, green2]}`);
 		assert.equal(fleet.filter(({ commands }) => commands.length > 0).length, 3);
-		await rollouts(page).getByRole("button", { name: "Retry the 2 failed" }).click();
+		await rollouts(page).getByRole("button", { name: "Retry 2 failed" }).click();
 		await eventually(
 			() => fleet.map(({ commands }) => commands.length),
 			(offers) => String(offers) === "1,2,2,0",
@@ -482,9 +480,9 @@ describe("rollout", { skip }, () => {
 			{ size: "rest", soakSeconds: 0, approval: true },
 		];
 		await putRollout(url, "autumn", quickPlan({ groups }));
-		await rollouts(page).getByText("Group 2 begins once it is approved.").waitFor();
-		await rollouts(page).getByRole("button", { name: "Approve the next group" }).click();
-		await rollouts(page).getByText("Group 3 begins once it is approved.").waitFor();
+		await rollouts(page).getByText("Waiting for approval of group 2.").waitFor();
+		await rollouts(page).getByRole("button", { name: "Approve next group" }).click();
+		await rollouts(page).getByText("Waiting for approval of group 3.").waitFor();
 		await rollouts(page).getByRole("button", { name: "Cancel" }).click();
 		const dialog = page.getByRole("dialog", { name: "Cancel the rollout of 1.4.0?" });
 		await dialog.getByText("1 device will not be updated.").waitFor();
@@ -495,7 +493,7 @@ describe("rollout", { skip }, () => {
 		assert.equal(new Set(await page.evaluate<string[]>(colors)).size, 2);
 		await dialog.getByRole("button", { name: "Cancel rollout" }).click();
 		await rollouts(page).getByText("Cancelled 3 of 3 devices").waitFor();
-		await rollouts(page).getByRole("button", { name: "1 not begun" }).click();
+		await rollouts(page).getByRole("button", { name: "1 not started" }).click();
 		await rollouts(page).getByRole("list", { name: "Not begun devices" }).getByRole("link").waitFor();
 		assert.equal(fleet.filter(({ commands }) => commands.length > 0).length, 2);
 		await rollouts(page).getByRole("button", { name: "Delete" }).click();
@@ -515,7 +513,7 @@ describe("rollout", { skip }, () => {
 			await route.continue();
 		});
 		await rollouts(page).getByRole("button", { name: "Pause" }).click();
-		await rollouts(page).getByRole("alert").getByText("It has changed at the same moment").waitFor();
+		await rollouts(page).getByRole("alert").getByText("The rollout was changed concurrently").waitFor();
 		assert.equal((await getRollout(url, "autumn")).status, "running");
 	});
 

@@ -84,7 +84,7 @@ test("room", { skip }, async (t) => {
 			"dev-1-bbbbbb",
 		]);
 		await page.getByRole("link", { name: "Announce in Kitchen" }).click();
-		const where = page.getByRole("combobox", { name: "Play it on" });
+		const where = page.getByRole("combobox", { name: "Play on" });
 		assert.equal(await where.locator("option:checked").textContent(), "Kitchen (2)");
 	});
 
@@ -121,7 +121,7 @@ test("sets a large room at the gateway's rate, and names the devices that failed
 	const shop = page.getByRole("region", { name: "Shop" });
 	await shop.getByText("100", { exact: true }).waitFor();
 	await shop.getByRole("button", { name: "Mute Shop" }).click();
-	await page.getByText("Not set on 1 of 200: ").waitFor();
+	await page.getByText("Failed on 1 of 200 devices: ").waitFor();
 	assert.deepEqual(
 		devices.map(({ commands }) => commands),
 		devices.map(() => [{ command: "set_volume", value: 0 }]),

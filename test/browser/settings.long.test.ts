@@ -24,8 +24,8 @@ describe("the settings of a device", { skip }, () => {
 		await field(panel, "Wi-Fi name").fill("workshop");
 		await field(panel, "Wi-Fi password").fill("correct horse");
 		await panel.getByText("Advanced").click();
-		await field(panel, "Its default one").check();
-		await panel.getByRole("button", { name: "Try these settings" }).click();
+		await field(panel, "Default server").check();
+		await panel.getByRole("button", { name: "Apply" }).click();
 		await panel.getByRole("status").getByText("trying new settings").waitFor();
 		await page.getByText(/^(2 min|1 min \d+ s) left to reach a gateway$/).waitFor();
 		await device.receives({
@@ -33,24 +33,24 @@ describe("the settings of a device", { skip }, () => {
 			value: { ssid: "workshop", password: "correct horse", sntp: "" },
 		});
 		assert.equal(await field(panel, "Wi-Fi password").inputValue(), "");
-		assert.equal(await panel.getByRole("button", { name: "Try these settings" }).isDisabled(), true);
+		assert.equal(await panel.getByRole("button", { name: "Apply" }).isDisabled(), true);
 		device.close();
 		await device.connect();
 		device.endTrial();
-		await panel.getByText(/^Set since \d/).waitFor();
-		await panel.getByRole("button", { name: "Try these settings" }).click();
+		await panel.getByText(/^Saved \d/).waitFor();
+		await panel.getByRole("button", { name: "Apply" }).click();
 		assert.equal(await field(panel, "Wi-Fi name").inputValue(), "", "the page forgets them");
 		assert.equal(device.commands.length, 1, "nothing filled in, nothing sent");
 		await page.reload();
-		await panel.getByText(/^Set since \d/).waitFor();
+		await panel.getByText(/^Saved \d/).waitFor();
 	});
 
 	test("show the reason if the device reverts them", async (t) => {
 		const { panel } = await setUp(t, { settingsProblem: "the gateway refused the token (401)" });
 		await field(panel, "Token").fill("wrong-token");
-		await panel.getByRole("button", { name: "Try these settings" }).click();
+		await panel.getByRole("button", { name: "Apply" }).click();
 		await panel.getByRole("alert").getByText("The gateway refused the token (401).").waitFor();
-		assert.equal(await panel.getByText("Set since").count(), 0);
+		assert.equal(await panel.getByText("Saved").count(), 0);
 	});
 
 	test("are rejected by the gateway with a message if invalid", async (t) => {
@@ -58,19 +58,22 @@ describe("the settings of a device", { skip }, () => {
 		await field(panel, "Wi-Fi password").fill("correct horse");
 		await panel.getByText("Advanced").click();
 		await field(panel, "Certificate authority (PEM)").fill("x".repeat(100_000));
-		await panel.getByRole("button", { name: "Try these settings" }).click();
+		await panel.getByRole("button", { name: "Apply" }).click();
 		await panel.getByRole("alert").getByText("Certificate authority (PEM) must be").waitFor();
 		assert.equal(await field(panel, "Wi-Fi password").inputValue(), "");
 		await field(panel, "Certificate authority (PEM)").fill("");
-		await panel.getByLabel("Gateway's address").fill("http://gateway");
-		await panel.getByRole("button", { name: "Try these settings" }).click();
+		await panel.getByLabel("Gateway address").fill("http://gateway");
+		await panel.getByRole("button", { name: "Apply" }).click();
 		const answer = panel.getByRole("alert");
-		await answer.getByText(/^Gateway's address must be an address like ws/).waitFor();
+		await answer.getByText(/^Gateway address must be an address like ws/).waitFor();
 		const wrong = panel.locator("input[aria-invalid=true]");
 		assert.equal(await wrong.getAttribute("aria-describedby"), await answer.getAttribute("id"));
 		assert.equal(await wrong.inputValue(), "http://gateway", "to be corrected");
 		await page.getByRole("link", { name: "Log", exact: true }).click();
-		await page.locator(".device-notice").getByText("New settings were not kept.").waitFor();
+		await page
+			.locator(".device-notice")
+			.getByText("New settings failed. Previous settings restored.")
+			.waitFor();
 		await page.locator(".device-notice").getByRole("link", { name: "Settings" }).click();
 		await wrong.fill("ws://gateway");
 		await wrong.waitFor({ state: "detached" });
@@ -84,22 +87,22 @@ describe("the settings of a device", { skip }, () => {
 		await page.clock.install();
 		await panel.getByText("Advanced").click();
 		await field(panel, "Time server").fill("time.example");
-		await panel.getByRole("button", { name: "Try these settings" }).click();
+		await panel.getByRole("button", { name: "Apply" }).click();
 		await panel.getByText("trying new settings").waitFor();
 		await page.clock.fastForward(6 * 60_000);
-		await panel.getByRole("alert").getByText("It has not said how it ended.").waitFor();
+		await panel.getByRole("alert").getByText("No result received.").waitFor();
 	});
 
 	test("are hidden if the firmware does not support them", async (t) => {
 		const { page, panel } = await setUp(t, { features: ["identify"] });
-		await page.getByText("Its firmware takes no new settings").waitFor();
+		await page.getByText("This firmware does not support new settings.").waitFor();
 		assert.equal(await panel.count(), 0);
 	});
 
 	test("can create a token for the device alone", async (t) => {
 		const { device, panel } = await setUp(t);
-		await panel.getByRole("button", { name: "Replace its token" }).click();
-		await panel.getByText("Set since").waitFor();
+		await panel.getByRole("button", { name: "Replace token" }).click();
+		await panel.getByText("Saved").waitFor();
 		const { command, value } = device.commands.at(-1) ?? {};
 		assert.equal(command, "set_settings");
 		assert.match(JSON.stringify(value), /^\{"token":"dev-1-a1b2c3\.[\w-]+"\}$/);
@@ -108,7 +111,7 @@ describe("the settings of a device", { skip }, () => {
 
 test("marks a device in safe mode in the list and on its page", { skip }, async (t) => {
 	const { page } = await setUp(t, { report: { "health.safe_mode": true } });
-	await page.getByText("Its last three starts failed").waitFor();
+	await page.getByText("Three starts failed.").waitFor();
 	await page.goto(page.url().replace(/#.*/, "#/"));
 	await page.locator(".device-row").getByText("safe mode").waitFor();
 });
@@ -126,7 +129,7 @@ describe("one setting of all devices", { skip }, () => {
 		const old = await new ScriptedDevice({ url, deviceId: "dev-1-older0", features: [] }).connect();
 		t.after(() => old.close());
 		const page = await open(t, url, { view: "#/settings" });
-		await page.getByText(`${problems.length} devices of ${problems.length + 1} can take`).waitFor();
+		await page.getByText(`${problems.length} of ${problems.length + 1} devices can receive`).waitFor();
 		const confirm = async (name: string) => {
 			await page.getByRole("button", { name }).click();
 			await page.getByRole("dialog").getByRole("button", { name }).click();
@@ -141,7 +144,7 @@ describe("one setting of all devices", { skip }, () => {
 		);
 		await page.getByLabel("At a time").selectOption("2");
 		await page.getByRole("button", { name: "Replace the tokens of 7 devices" }).click();
-		await page.getByRole("dialog").getByRole("button", { name: "Not now" }).click();
+		await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
 		assert.deepEqual(
 			devices.flatMap(({ commands }) => commands),
 			[],
@@ -165,8 +168,8 @@ describe("one setting of all devices", { skip }, () => {
 		await page.getByLabel("New address").fill("wss://moved.example/device");
 		await confirm("Move 4 devices");
 		const progress = page.getByRole("region", { name: "To wss://moved.example/device" });
-		await progress.getByText("1 failed, 2 not begun, 1 done").waitFor();
-		await progress.getByRole("button", { name: "Answers" }).click();
+		await progress.getByText("1 failed, 2 canceled, 1 done").waitFor();
+		await progress.getByRole("button", { name: "Details" }).click();
 		await progress.getByText("failed: The gateway refused the token (401).").waitFor();
 		assert.deepEqual(
 			devices.map(({ commands }) => commands.length),

@@ -50,7 +50,7 @@ test("adds tags in the label dialog, reports invalid ones, and links each tag to
 	const page = await open(t, url, { view: `#/devices/${ids[0]}` });
 	await page.getByRole("button", { name: "Edit name, room, note and tags" }).click();
 	const dialog = page.getByRole("dialog");
-	await dialog.getByText("Separate them by spaces. There is beta.").waitFor();
+	await dialog.getByText("Separate tags with spaces. Tags in use: beta.").waitFor();
 	await field(page).fill("Shop-Berlin, büro");
 	await dialog.getByRole("button", { name: "Save" }).click();
 	await problems(page)
@@ -124,9 +124,9 @@ test("announces to, and schedules for, the devices that match a tag expression",
 		viewport: { width: 390, height: 844 },
 		expected: /422/,
 	});
-	await page.getByRole("button", { name: "Kept", exact: true }).click();
+	await page.getByRole("button", { name: "Saved", exact: true }).click();
 	await page.getByRole("radio", { name: "Dinner" }).check();
-	await page.getByRole("combobox", { name: "Play it on" }).selectOption({ label: "Devices with tags…" });
+	await page.getByRole("combobox", { name: "Play on" }).selectOption({ label: "Devices with tags…" });
 	await field(page).fill("shop and");
 	await page.getByText("At the end: write a tag.", { exact: true }).waitFor();
 	assert.ok(
@@ -152,8 +152,8 @@ test("announces to, and schedules for, the devices that match a tag expression",
 	);
 
 	await page.goto(`${url}/#/times`);
-	await page.getByRole("button", { name: "Start a timer…" }).click();
-	await page.getByRole("combobox", { name: "What" }).selectOption({ label: "Set the volume" });
+	await page.getByRole("button", { name: "New timer…" }).click();
+	await page.getByRole("combobox", { name: "Action" }).selectOption({ label: "Set the volume" });
 	await page.getByRole("combobox", { name: "Where" }).selectOption({ label: "Devices with tags…" });
 	await field(page).fill("shop or (");
 	await page.getByText("At the end: write a tag.", { exact: true }).waitFor();

@@ -54,12 +54,12 @@ test("schedules", { skip }, async (t) => {
 	const save = () => dialog.getByRole("button", { name: "Save" }).click();
 
 	await t.test("creates a weekly schedule", async () => {
-		await page.getByText("Announcements, chimes and commands at times of days").waitFor();
+		await page.getByText("No schedules yet").waitFor();
 		assert.equal(await page.getByText("Times are those of").count(), 0);
-		await page.getByRole("button", { name: "Add a schedule…" }).click();
+		await page.getByRole("button", { name: "New schedule…" }).click();
 		await dialog.getByRole("button", { name: "Save", disabled: true }).waitFor();
 		assert.deepEqual(await violations(page), []);
-		await dialog.getByLabel("What the gateway says").fill("We close in ten minutes");
+		await dialog.getByLabel("Message").fill("We close in ten minutes");
 		for (const day of ["Sat", "Sun"]) await dialog.getByLabel(day).uncheck();
 		await dialog.getByRole("combobox", { name: "Where" }).selectOption("Kitchen (1)");
 		await dialog.getByLabel("Chime first").check();
@@ -88,16 +88,16 @@ test("schedules", { skip }, async (t) => {
 	});
 
 	await t.test("creates one-time schedules and timers, and cancels a timer", async () => {
-		await page.getByRole("button", { name: "Add a schedule…" }).click();
+		await page.getByRole("button", { name: "New schedule…" }).click();
 		await dialog.getByRole("button", { name: "Once" }).click();
 		await dialog.getByLabel("Date and time").fill("2037-11-28T07:30");
-		await dialog.getByRole("combobox", { name: "What" }).selectOption("Play a chime");
+		await dialog.getByRole("combobox", { name: "Action" }).selectOption("Play a chime");
 		await save();
 		await listed("Chime: Attention").waitFor();
 		await listed("Sat 28 Nov 07:30 · All devices").waitFor();
-		await page.getByRole("button", { name: "Start a timer…" }).click();
+		await page.getByRole("button", { name: "New timer…" }).click();
 		await dialog.getByLabel("Minutes").fill("20");
-		await dialog.getByRole("combobox", { name: "What" }).selectOption("Set the volume");
+		await dialog.getByRole("combobox", { name: "Action" }).selectOption("Set the volume");
 		await save();
 		await listed(/^Timer: 20 min · All devices · in (20|19) minutes$/).waitFor();
 		await page.getByRole("button", { name: "Cancel Volume 30" }).click();
@@ -116,7 +116,7 @@ test("schedules", { skip }, async (t) => {
 		await page.getByRole("button", { name: "On: Volume 33", pressed: false }).waitFor();
 		await listed(/^Done at \d\d:\d\d$/).waitFor();
 		await listed(/^Played at \d\d:\d\d/).waitFor();
-		await list.getByRole("link", { name: "Its answers" }).click();
+		await list.getByRole("link", { name: "Results" }).click();
 		const article = page.getByRole("article", { name: "Pizza" });
 		await article.getByText("1 played").waitFor();
 		assert.ok(captured().includes(tone(bytesPerSecond).subarray(0, 1000)), "the announcement was not played");
@@ -199,18 +199,18 @@ async function openAs(t: TestContext, role: PersonRole) {
 		},
 	});
 	await page.getByText(/^lobby-screen may /).waitFor();
-	await page.getByText("1 device cannot keep them before an update.").waitFor();
+	await page.getByText("1 device must be updated to support quiet hours.").waitFor();
 	return (name: string, disabled: boolean) => page.getByRole("button", { name, disabled }).waitFor();
 }
 
 test("shows schedules to a viewer without controls", { skip }, async (t) => {
 	const hasButton = await openAs(t, "viewer");
-	for (const name of ["Add a schedule…", "Start a timer…", "Set quiet hours…"]) await hasButton(name, true);
+	for (const name of ["New schedule…", "New timer…", "Set quiet hours…"]) await hasButton(name, true);
 });
 
 test("lets a user create schedules and see quiet hours", { skip }, async (t) => {
 	const hasButton = await openAs(t, "user");
-	await hasButton("Add a schedule…", false);
+	await hasButton("New schedule…", false);
 	await hasButton("Set quiet hours…", true);
 });
 
@@ -221,6 +221,6 @@ test("hides the schedules view if the gateway has no schedules, and explains it 
 		extensions: extensions.filter((each) => each !== createSchedules),
 	});
 	const page = await open(t, url, { view, expected: /404/ });
-	await page.getByText("This gateway has no schedules.").waitFor();
-	assert.equal(await page.getByRole("link", { name: "Times" }).count(), 0);
+	await page.getByText("Schedules are disabled on this gateway.").waitFor();
+	assert.equal(await page.getByRole("link", { name: "Schedules" }).count(), 0);
 });

@@ -28,7 +28,7 @@ describe("update of virtual devices in XS", { skip }, () => {
 		const form = page.getByRole("region", { name: "New rollout" });
 		await form.getByText("One after another; stops at the first failure.").waitFor();
 		await form.getByText("Options").click();
-		await form.getByLabel("Watch each for").fill("0");
+		await form.getByLabel("Soak time").fill("0");
 		await form.getByRole("button", { name: "Update 2 devices" }).click();
 		await page.getByRole("region", { name: "Rollouts" }).getByText("Done 2 of 2 devices").waitFor();
 		assert.equal((await rolloutIds(fleet.url)).length, 1);

@@ -37,17 +37,17 @@ describe("webhooks under Settings", { skip }, () => {
 		assert.doesNotMatch(await page.content(), /secret-path|secret-of-the-receiver/);
 
 		await panel.getByRole("button", { name: "Test webhook 1" }).click();
-		await panel.getByRole("status").getByText("The test was taken (204).").waitFor();
+		await panel.getByRole("status").getByText("Test delivered (204).").waitFor();
 		assert.deepEqual(
 			takes.received.map(({ event }) => event),
 			["test"],
 		);
 		await panel.getByRole("button", { name: "Test webhook 2" }).click();
-		await panel.getByRole("alert").getByText("The test was refused (500).").waitFor();
+		await panel.getByRole("alert").getByText("Test rejected (500).").waitFor();
 		await panel.getByRole("button", { name: "Test webhook 3" }).click();
 		await panel
 			.getByRole("alert")
-			.getByText(/^The test was not answered: /)
+			.getByText(/^Test failed: /)
 			.waitFor();
 		assert.deepEqual(await violations(page), []);
 
@@ -70,17 +70,17 @@ describe("webhooks under Settings", { skip }, () => {
 		const page = await open(t, url, { view: "#/settings" });
 		const panel = page.getByRole("region", { name: "Webhooks" });
 		await panel.getByRole("button", { name: "Test webhook 1" }).click();
-		await panel.getByRole("alert").getByText("The test was refused (410).").waitFor();
-		await page.getByRole("link", { name: "Attention 1" }).click();
-		const ended = page.getByRole("region", { name: "A webhook has ended" });
-		await ended.getByText(/^Its receiver answered 410, so it gets nothing more/).waitFor();
+		await panel.getByRole("alert").getByText("Test rejected (410).").waitFor();
+		await page.getByRole("link", { name: "Issues 1" }).click();
+		const ended = page.getByRole("region", { name: "Webhook disabled" });
+		await ended.getByText(/^Its receiver responded with 410, so delivery stopped/).waitFor();
 		const { origin } = new URL(receiver.url);
 		await ended.getByText(origin, { exact: true }).waitFor();
 		assert.deepEqual(await violations(page), []);
-		await ended.getByRole("button", { name: `Seen: A webhook has ended, ${origin}` }).click();
+		await ended.getByRole("button", { name: `Dismiss: Webhook disabled, ${origin}` }).click();
 		await ended.waitFor({ state: "detached" });
 		await page.goto(`${url}/#/settings`);
-		await panel.getByText(/ended, as it answered 410/).waitFor();
+		await panel.getByText(/disabled by response 410/).waitFor();
 	});
 
 	test("hides webhooks if the gateway has none", async (t) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { longestCommandBytes } from "../../device/protocol/messages.js";
+import { maxCommandBytes } from "../../device/protocol/messages.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { passUntil, powerOnInVirtualTime } from "../support/virtual-time.js";
 
@@ -34,7 +34,7 @@ test("closes the connection after a frame that is not JSON, is binary or is too 
 		"{",
 		"\u0000",
 		Buffer.from('{"command":"query_state"}'),
-		`"${"x".repeat(longestCommandBytes)}"`,
+		`"${"x".repeat(maxCommandBytes)}"`,
 	]) {
 		const connection = await passUntil(device, gateway.connection());
 		await connection.next("state_report");

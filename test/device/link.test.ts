@@ -12,7 +12,7 @@ test("a device sends its id, firmware version and the gateway's host when it con
 	assert.equal(headers["device-model"], "PROTO-1");
 	assert.equal(headers["device-chip"], "virtual");
 	assert.equal(headers["protocol-version"], "1");
-	assert.equal(headers.host, new URL(gateway.url).host, "with its port");
+	assert.equal(headers.host, new URL(gateway.url).host, "includes the port");
 });
 
 test("a device reconnects after a close, a lost connection and a lost access point", async (t) => {
@@ -29,7 +29,7 @@ test("a device reconnects after a close, a lost connection and a lost access poi
 			assert.equal(
 				await passUntil(device, connection.closed),
 				1000,
-				"a normal end, where it can still be sent",
+				"normal closure, where it can still be sent",
 			);
 			device.board.accessPoint = { ssid: "virtual", rssi: -60 };
 		},
@@ -64,8 +64,8 @@ test("drops rejections that the gateway does not read, so that they never fill t
 	});
 	for (let index = 0; index < 200; index++) connection.send({ command: "x".repeat(64) });
 	await connection.query();
-	// Fills the write window, and queues 16 KiB.
-	assert.ok(bytes > 16_000 && bytes < 5744 + 16_384, `${bytes} bytes of refusals`);
+	// The write window, and 16 KiB in the queue.
+	assert.ok(bytes > 16_000 && bytes < 5744 + 16_384, `${bytes} bytes of rejections`);
 });
 
 test("fragments a report that is longer than the write window", async (t) => {

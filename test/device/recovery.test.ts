@@ -49,7 +49,7 @@ describe("play and mute held for 10 s", () => {
 		for (const name of ["ssid", "password", "gateway", "token", "ca", "sntp", "volume", "quiet"])
 			assert.equal(device.setting(name), undefined, name);
 		await pass(1000);
-		assert.equal(pixelsOf(timed).filter((pixel) => pixel === "2f2f2f").length, 1, "waits to be installed");
+		assert.equal(pixelsOf(timed).filter((pixel) => pixel === "2f2f2f").length, 1, "waits for provisioning");
 	});
 
 	test("have no other effect: the first press is undone, whichever button it was", async (t) => {
@@ -135,7 +135,7 @@ test("an unprovisioned device shows one turning white pixel and no error", async
 		assert.equal(places.size, 12);
 		device.board.setButton("play", true);
 		await pass(device, 20);
-		assert.ok(device.board.isSounding, "its buttons work without a network");
+		assert.ok(device.board.isSounding, "buttons work without a network");
 		await device.close();
 	}
 });

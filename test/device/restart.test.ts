@@ -16,13 +16,13 @@ test("closes its connection, restarts and returns with its settings, without a c
 		`uptime of ${before.health.uptime_seconds} s before the restart`,
 	);
 	connection.send(restart);
-	assert.equal(await passUntil(device, connection.closed), 1000, "in order, before it restarts");
+	assert.equal(await passUntil(device, connection.closed), 1000, "closes in order before it restarts");
 	const back = await passUntil(device, gateway.connection());
 	const { health, peripherals } = await back.next("state_report");
 	assert.equal(health.reset_reason, "SW_RESET");
 	assert.ok(health.uptime_seconds < 60, `uptime of ${health.uptime_seconds} s after the restart`);
 	assert.equal(health.safe_mode, undefined);
-	assert.equal(peripherals.audio.volume, 7, "changed just before, and not lost");
+	assert.equal(peripherals.audio.volume, 7, "changed just before the restart");
 	back.send({ command: "query_crash" });
 	assert.equal((await back.next("crash_report")).crash, undefined);
 	assert.match(String(back.headers["device-features"]), /\brestart\b/);

@@ -45,7 +45,7 @@ test("starts a confirmed image that crashes at each start in safe mode, and upda
 	device.board.accessPoint = { ssid: "virtual", rssi: -50 };
 	const connection = await passUntil(device, gateway.connection());
 	const report = await connection.next("state_report");
-	assert.equal(starts.length, 4, "three crashes before it");
+	assert.equal(starts.length, 4, "three crashes before safe mode");
 	assert.equal(report.health.safe_mode, true);
 	const { audio, haptic_intensity, touch_active } = report.peripherals;
 	assert.deepEqual([audio.player_state, haptic_intensity, touch_active], ["idle", 0, false]);

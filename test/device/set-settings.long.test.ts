@@ -75,6 +75,6 @@ test("a power cut in a trial of the whole firmware leaves complete settings and 
 		if (!isNew) returned += 1;
 		assert.deepEqual([...new Set(outcomes)], isNew ? ["kept"] : [], `cut at ${number}`);
 	}
-	assert.ok(returned > 0 && returned < cuts.length, "some cuts come before the settings count");
-	t.diagnostic(`${cuts.length} power cuts, ${returned} of them before the new settings counted`);
+	assert.ok(returned > 0 && returned < cuts.length, "some cuts happen before the settings are active");
+	t.diagnostic(`${cuts.length} power cuts, ${returned} of them before the new settings were active`);
 });

@@ -38,7 +38,7 @@ test("follows a gateway to its new address and stays there", async (t) => {
 	const moved = await runScriptedGateway(t);
 	connection.send(setSettings({ gateway: moved.url, token: "next-token" }));
 	const closed = await passUntil(device, connection.closed);
-	assert.equal(closed, 1000, "in order, before it restarts");
+	assert.equal(closed, 1000, "closes in order before it restarts");
 	const there = await connected(device, moved);
 	assert.equal(there.headers.authorization, "Bearer next-token");
 	const { outcome, reason } = await there.next("settings_result");
@@ -71,15 +71,23 @@ describe("reverts wrong settings after 120 s and reports the reason:", () => {
 			() => ({ password: "wrong password" }),
 			'the access point "virtual" refused the password',
 		],
-		["no gateway there", () => ({ gateway: "ws://127.0.0.1:1/device" }), "no connection to 127.0.0.1:1"],
-		["no TLS there", () => ({ gateway: "wss://127.0.0.1:1/device" }), "no connection to 127.0.0.1:1"],
 		[
-			"a name that is not found",
+			"no gateway at the address",
+			() => ({ gateway: "ws://127.0.0.1:1/device" }),
+			"no connection to 127.0.0.1:1",
+		],
+		[
+			"no TLS at the address",
+			() => ({ gateway: "wss://127.0.0.1:1/device" }),
+			"no connection to 127.0.0.1:1",
+		],
+		[
+			"unknown host name",
 			() => ({ gateway: "ws://nowhere.invalid/device" }),
 			"the name nowhere.invalid was not found",
 		],
 		[
-			"a refused token",
+			"rejected token",
 			async (t) => ({ gateway: await runRefusing(t) }),
 			"the gateway refused the token (401)",
 		],
@@ -98,7 +106,7 @@ describe("reverts wrong settings after 120 s and reports the reason:", () => {
 			assert.deepEqual([result.outcome, result.reason], ["returned", reason]);
 			const { health } = await back.query();
 			assert.equal(health.reset_reason, "SW_RESET");
-			assert.ok(health.uptime_seconds < 120, "of the start after the trial");
+			assert.ok(health.uptime_seconds < 120, "uptime since the trial");
 		});
 });
 
@@ -108,23 +116,23 @@ describe("reverts settings with an untrusted TLS gateway and reports the reason:
 	for (const [name, issue, isGiven, reason, clock] of [
 		["an expired certificate", (from: Authority) => from.issue(address, -1), true, /: TLS: .* has expired$/],
 		[
-			"a clock that is not set",
+			"unset clock",
 			(from: Authority) => from.issue(address),
 			true,
-			/: TLS: .* is valid from 20\d\d-.*, and the device's clock shows 1970-/,
+			/: TLS: .* is valid from 20\d\d-.*, but the device's clock shows 1970-/,
 			{ buildTime: 0, wallClock: undefined },
 		],
 		[
-			"another name",
+			"certificate for another name",
 			(from: Authority) => from.issue("DNS:gateway.lan"),
 			true,
-			/: TLS: the server's certificate is for gateway\.lan, and not for 127\.0\.0\.1/,
+			/: TLS: the server's certificate is for gateway\.lan, not for 127\.0\.0\.1/,
 		],
 		[
-			"an authority that the device was not given",
+			"unknown authority",
 			(from: Authority) => from.issue(address),
 			false,
-			/: TLS: the server's certificate was not issued by the authority that the device was given/,
+			/: TLS: the server's certificate was not issued by the device's authority/,
 		],
 	] as const)
 		test(name, async (t) => {
@@ -151,7 +159,7 @@ test("rejects new settings while an update runs", async (t) => {
 	connection.send(setSettings({ token: "next-token" }));
 	const { command, code, message } = await connection.next("command_error");
 	assert.deepEqual([command, code], ["set_settings", "busy"]);
-	assert.match(message, /update is under way/);
+	assert.match(message, /update is running/);
 });
 
 test("rejects unusable settings immediately without a restart", async (t) => {
@@ -169,7 +177,7 @@ test("rejects unusable settings immediately without a restart", async (t) => {
 		[{ password: "short" }, /value\.password must be empty, or a WPA password/],
 		[{ ssid2: "a\n" }, /value\.ssid2 must be empty, or the name of a Wi-Fi network/],
 		[{ ssid2: "é".repeat(17) }, /ssid2 must be at most 32 bytes long/],
-		[{ password2: "long enough" }, /password2 needs ssid2/],
+		[{ password2: "long enough" }, /password2 requires ssid2/],
 		[{ ca: "none" }, /ca must be a certificate in PEM/],
 	] as const) {
 		connection.send({ command: "set_settings", value });

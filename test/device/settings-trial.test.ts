@@ -74,20 +74,20 @@ class Bench {
 
 	/** Connects the gateway and sends a report. */
 	report(): void {
-		this.trial.onDrained();
+		this.trial.onReported();
 	}
 
 	#start(): SettingsTrial {
 		const { store } = this;
 		return new SettingsTrial({
 			store,
-			findObstacle: () => this.obstacle,
+			getFailureReason: () => this.obstacle,
 			restart: () => this.restarts.push("restart"),
 			log: () => {},
 			send: (result) => {
 				this.sent.push(result);
-				// The socket takes it at once.
-				this.trial.onDrained();
+				// The socket accepts it immediately.
+				this.trial.onReported();
 			},
 		});
 	}
@@ -103,7 +103,7 @@ describe("new settings", () => {
 		const bench = new Bench();
 		assert.equal(bench.trial.begin(changed), undefined);
 		assert.equal(bench.trial.isOn, true);
-		assert.deepEqual(bench.used, previous, "not before the restart");
+		assert.deepEqual(bench.used, previous, "unchanged before the restart");
 		bench.powerCycle();
 		assert.deepEqual(bench.used, afterwards);
 		assert.equal(bench.store.read("ssid"), "previous");
@@ -115,7 +115,7 @@ describe("new settings", () => {
 		assert.deepEqual(bench.restarts, []);
 		bench.powerCycle();
 		assert.deepEqual(bench.used, afterwards);
-		assert.deepEqual(bench.keys, [], "nothing of the trial is left");
+		assert.deepEqual(bench.keys, [], "nothing of the trial remains");
 		bench.report();
 		assert.equal(bench.sent.length, 1, "reported once");
 		assert.equal(bench.store.read("volume"), "7");
@@ -141,7 +141,7 @@ describe("new settings", () => {
 		assert.deepEqual(bench.restarts, ["restart"]);
 		bench.powerCycle();
 		assert.deepEqual(bench.used, previous);
-		assert.deepEqual(bench.sent, [], "there was no connection");
+		assert.deepEqual(bench.sent, [], "no connection");
 		bench.powerCycle();
 		bench.report();
 		assert.deepEqual(bench.sent, [{ outcome: "returned", reason: bench.obstacle }]);
@@ -166,7 +166,7 @@ describe("new settings", () => {
 		assert.deepEqual(bench.sent, [
 			{
 				outcome: "returned",
-				reason: "the device restarted in the middle of the trial, and again when it was repeated",
+				reason: "the device restarted during the trial, and again when it was repeated",
 			},
 		]);
 	});
@@ -272,7 +272,7 @@ function runWithCut(
 		const { used } = bench;
 		assert.ok(
 			[previous, afterwards].some((values) => isSame(values, used)),
-			`a mixture: ${JSON.stringify(used)}`,
+			`mixed settings: ${JSON.stringify(used)}`,
 		);
 		const isReached = isRight || isSame(previous, used);
 		if (isCut(bench, () => (isReached ? bench.report() : clock.pass(120_000)))) {
@@ -309,12 +309,12 @@ function isSame(one: unknown, other: unknown): boolean {
 }
 
 for (const [name, trial] of [
-	["that are right", { isRight: true, isRepeated: false }],
-	["that are wrong", { isRight: false, isRepeated: false }],
-	["that are right, when it is repeated,", { isRight: true, isRepeated: true }],
-	["that are wrong, when it is repeated,", { isRight: false, isRepeated: true }],
+	["with valid settings", { isRight: true, isRepeated: false }],
+	["with invalid settings", { isRight: false, isRepeated: false }],
+	["with valid settings, repeated", { isRight: true, isRepeated: true }],
+	["with invalid settings, repeated", { isRight: false, isRepeated: true }],
 ] as const)
-	test(`power cut before, in the middle of and after each flash operation of a trial of settings ${name} leaves the previous ones or the new ones`, (t) => {
+	test(`a trial ${name} leaves the previous or the new settings after a power cut before, during or after any flash operation`, (t) => {
 		let cuts = 0;
 		for (let operation = 1; ; operation++) {
 			const outcomes = cutMoments.map((moment) => {

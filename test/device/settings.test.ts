@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { commands, type StateReport } from "../../device/protocol/messages.js";
 import { keysOf } from "../../device/protocol/schema.js";
-import { commandDocuments, commandEntries, isAskName, isConfirmedBy } from "../../gateway/api/commands.js";
+import {
+	commandDocuments,
+	commandEntries,
+	isConfirmable,
+	isConfirmedBy,
+} from "../../gateway/api/commands.js";
 import { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../hosts/virtual/node/boot/partitions.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
@@ -38,11 +43,11 @@ test("reports each value set by a command, and keeps it across a power cut exact
 	const { device, gateway, connection, pass } = await powerOnInVirtualTime(t, "PROTO-1");
 	// At the start the ring shows the connection state.
 	const names = keysOf(commandDocuments).filter(
-		(name) => isAskName(name) && commandEntries[name].reported && name !== "set_led",
+		(name) => isConfirmable(name) && commandEntries[name].reported && name !== "set_led",
 	);
 	const shown = (report: StateReport) =>
-		names.filter((name) => isAskName(name) && isConfirmedBy(commandDocuments[name].example, report, 0));
-	assert.deepEqual(shown(await connection.query()), [], "the examples are not the values of a new device");
+		names.filter((name) => isConfirmable(name) && isConfirmedBy(commandDocuments[name].example, report, 0));
+	assert.deepEqual(shown(await connection.query()), [], "the examples equal the defaults of a new device");
 	for (const name of names) connection.send(commandDocuments[name].example);
 	await connection.next("state_report", (report) => shown(report).length === names.length);
 	await pass(5000);
@@ -100,7 +105,7 @@ test("shows an invalid gateway address on the ring and continues without a conne
 	assert.equal(Buffer.from(device.board.pixels).toString("hex"), "2f1200".repeat(12));
 	device.board.setButton("play", true);
 	await pass(device, 20);
-	assert.ok(device.board.isSounding, "its buttons work without a network");
+	assert.ok(device.board.isSounding, "buttons work without a network");
 });
 
 test("stores compiled-in settings once; later settings take precedence until the next image", async (t) => {

@@ -72,5 +72,5 @@ test("every report is valid in 24 hours of a PROTO-1 with darkness, touches and 
 	assert.equal(connection.socket.readyState, connection.socket.OPEN);
 	const { health } = await connection.query();
 	assert.equal(health.uptime_seconds, 86_400);
-	t.diagnostic(`${periodic} periodic reports and ${others} others, none invalid`);
+	t.diagnostic(`${periodic} periodic reports and ${others} others, all valid`);
 });

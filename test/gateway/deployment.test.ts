@@ -112,7 +112,7 @@ test("sets the variables of README.md in compose.yaml, with gateways that differ
 		for (const variable of Object.keys(environment))
 			assert.match(described, new RegExp(`^\\|.*\`${variable}\``, "m"));
 		assert.equal(environment.GATEWAY_NAME, name);
-		assert.equal(environment.DATA_DIR, undefined, "the image's");
+		assert.equal(environment.DATA_DIR, undefined, "set by the image");
 	}
 });
 

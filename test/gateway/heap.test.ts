@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as ws from "ws";
-import { makeFragmentListsLate } from "../../gateway/heap.js";
+import { createFragmentListsLazily } from "../../gateway/heap.js";
 import { onEnd } from "../support/cleanup.js";
 import { nextEvent } from "../support/eventually.js";
 import { portOf } from "../support/ports.js";
 
 const { WebSocket, WebSocketServer } = ws;
 
-test("ws makes no list of fragments before a message, and joins fragments as before", async (t) => {
-	makeFragmentListsLate();
+test("allocates no fragment list in ws before a message, and joins fragments", async (t) => {
+	createFragmentListsLazily();
 	const receiver: unknown = Reflect.construct(Reflect.get(ws, "Receiver"), []);
 	assert.ok(typeof receiver === "object" && receiver !== null, "ws has no Receiver");
 	assert.equal(Object.hasOwn(receiver, "_fragments"), false);

@@ -27,7 +27,7 @@ const answerMs = 20_000;
 async function run(t: TestContext, options: RunOptions = {}) {
 	const errors: string[] = [];
 	const limits = { commandBurst: 1e6, uplinkBurst: 1e6, invalidUplinksAMinute: 1e6 };
-	const write = (line: string) => void (line.includes('"type":"HttpProblem"') || errors.push(line));
+	const write = (line: string) => void (line.includes('"type":"RequestError"') || errors.push(line));
 	return {
 		errors,
 		...(await runWholeGateway(t, { log: createLog("error", { write }), limits, ...options })),

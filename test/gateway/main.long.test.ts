@@ -114,35 +114,35 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 	});
 
 	for (const [what, environment, sentence] of [
-		["a wrong setting", { PORT: "eighty" }, /^PORT is "eighty"; set it to a whole number/],
-		["AUTH=off for everyone", { AUTH: "off", HOST: "0.0.0.0" }, /^AUTH=off is for loopback alone/],
+		["a wrong setting", { PORT: "eighty" }, /^Invalid PORT "eighty"\. Set it to a whole number/],
+		["AUTH=off on all interfaces", { AUTH: "off", HOST: "0.0.0.0" }, /^AUTH=off requires a loopback HOST/],
 		[
-			"an address that is not ours",
+			"an address of another computer",
 			{ HOST: "192.0.2.1" },
 			/^HOST is 192\.0\.2\.1, which is no address of this/,
 		],
 		[
-			"an address without its interface",
+			"a link-local address without an interface",
 			{ HOST: "fe80::1", PUBLIC_URL: "http://localhost" },
 			/^HOST is fe80::1, which is no address of this/,
 		],
 		[
 			"a data folder that is a file",
 			{ DATA_DIR: "package.json" },
-			/^DATA_DIR is "\S*package\.json", which cannot be used \(EEXIST\); set it to a folder of its own\./,
+			/^Cannot use DATA_DIR "\S*package\.json" \(EEXIST\)\. Set it to a folder of its own\./,
 		],
 		[
-			"a data folder where none can be made",
+			"a data folder that cannot be created",
 			{ DATA_DIR: "/proc/x" },
-			/^DATA_DIR is "\/proc\/x", which cannot be used \(ENOENT\); set it to a folder of its own\./,
+			/^Cannot use DATA_DIR "\/proc\/x" \(ENOENT\)\. Set it to a folder of its own\./,
 		],
 		[
-			"no certificate",
+			"an invalid certificate file",
 			{ TLS_CERT: "package.json", TLS_KEY: "package.json" },
 			/^TLS_CERT and TLS_KEY cannot be/,
 		],
 	] as const)
-		test(`${what} ends it with one sentence and exit code 1`, async (t) => {
+		test(`exits with code 1 and a one-line message for ${what}`, async (t) => {
 			const environmentOfTest = { DATA_DIR: await temporaryDirectory(t), ...environment };
 			const { code, said } = await ended(startProcess(t, environmentOfTest));
 			assert.equal(code, 1);
@@ -197,13 +197,21 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		[
 			"tokens.json",
 			{},
-			/tokens\.json cannot be read or written \(tokens\.json is not a regular file\); set DATA_DIR/,
+			/Cannot read or write \S+tokens\.json \(tokens\.json is not a regular file\)\. Set DATA_DIR/,
 		],
-		["gateway.lock", {}, /which cannot be used \(gateway\.lock is not a regular file\); set it to a folder/],
-		["key.pem", { TLS_CERT: "package.json", TLS_KEY: "" }, /^TLS_KEY is "\S+key\.pem", which cannot be read/],
-		["keys.pem", { RELEASE_KEYS: "" }, /^RELEASE_KEYS is "\S+keys\.pem", which cannot be read/],
+		[
+			"gateway.lock",
+			{},
+			/^Cannot use DATA_DIR "\S+" \(gateway\.lock is not a regular file\)\. Set it to a folder/,
+		],
+		[
+			"key.pem",
+			{ TLS_CERT: "package.json", TLS_KEY: "" },
+			/^Cannot read "\S+key\.pem" \(.+\)\. Set TLS_KEY to a PEM file/,
+		],
+		["keys.pem", { RELEASE_KEYS: "" }, /^Cannot read "\S+keys\.pem" \(.+\)\. Set RELEASE_KEYS to a PEM file/],
 	] as const)
-		test(`a named pipe as ${name} ends it with one sentence and exit code 1`, {
+		test(`exits with code 1 and a one-line message if ${name} is a named pipe`, {
 			timeout: 60_000,
 		}, async (t) => {
 			const DATA_DIR = await temporaryDirectory(t);
@@ -258,6 +266,6 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 			startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, { words: ["--port", "1"] }),
 		);
 		assert.equal(code, 1);
-		assert.match(said, /^"--port" is not understood here: settings come from the environment, such as PORT=/);
+		assert.match(said, /^Unknown argument "--port"\. Settings come from the environment, such as PORT=/);
 	});
 });

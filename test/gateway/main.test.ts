@@ -36,7 +36,10 @@ describe("npm start", () => {
 		assert.match(loginUrl, /^http:\/\/127\.0\.0\.1:\d+\/login\?code=\d+\.[\w-]{36}\.[\w-]{43}$/);
 		assert.equal((await fetch(loginUrl, { method: "POST", redirect: "manual" })).status, 303);
 		assert.equal(lines.Tokens, join(dataDir, "tokens.json"));
-		assert.match(lines.Firmware ?? "", /^need not be signed: anyone with the monitor token can put any/);
+		assert.match(
+			lines.Firmware ?? "",
+			/^unsigned firmware allowed: anyone with the monitor token can install arbitrary code/,
+		);
 		const tokens = JSON.parse(await readFile(join(dataDir, "tokens.json"), "utf8"));
 		const device = new WebSocket(lines.Devices ?? "", { headers: bearer(tokens.device) });
 		await nextEvent(device, "open");
@@ -44,7 +47,7 @@ describe("npm start", () => {
 	});
 
 	for (const signal of ["SIGINT", "SIGTERM"] as const)
-		test(`${signal} closes devices with 1012 and ends with exit code 0, even if sent twice in a row`, async (t) => {
+		test(`closes devices with 1012 and exits with code 0 on ${signal}, even if sent twice`, async (t) => {
 			const dataDir = await temporaryDirectory(t);
 			const child = startProcess(t, {
 				DATA_DIR: dataDir,
@@ -59,7 +62,7 @@ describe("npm start", () => {
 			assert.equal((await device.closed).code, 1012);
 			assert.equal((await ended(child)).code, 0);
 			const written = await readdir(dataDir);
-			assert.ok(!written.some((name) => name.includes("token")), "given tokens are not written down");
+			assert.ok(!written.some((name) => name.includes("token")), "tokens from the environment are stored");
 		});
 
 	test("stops the gateway when npm receives SIGTERM, and npm waits for it", async (t) => {
@@ -85,7 +88,7 @@ describe("npm start", () => {
 		npm.kill("SIGTERM");
 		assert.deepEqual(await exit, [0, null]);
 		assert.equal((await device.closed).code, 1012);
-		assert.ok(!(await readdir(DATA_DIR)).includes("gateway.lock"), "the folder is still held");
+		assert.ok(!(await readdir(DATA_DIR)).includes("gateway.lock"), "folder still locked");
 		const next = createServer().listen(Number(new URL(Devices).port), "127.0.0.1");
 		t.after(() => next.close());
 		await nextEvent(next, "listening");
@@ -99,10 +102,10 @@ describe("npm start", () => {
 		await writeFile(draft, "what the gateway that has the port is just receiving");
 		const { code, said } = await ended(startProcess(t, { DATA_DIR, PORT }));
 		assert.equal(code, 1);
-		assert.equal((await stat(draft)).isFile(), true, "another gateway's data was touched");
+		assert.equal((await stat(draft)).isFile(), true, "data of another gateway changed");
 		assert.equal(
 			said,
-			`127.0.0.1:${PORT} is in use by another program; stop that, or set PORT to a free port.\n`,
+			`127.0.0.1:${PORT} is in use by another program. Stop it, or set PORT to a free port.\n`,
 		);
 	});
 });
@@ -142,7 +145,7 @@ describe("tokens", () => {
 		const dataDir = await temporaryDirectory(t);
 		for (const text of ["", "{", '{"device":"short","monitor":"short"}', "null"]) {
 			await writeFile(join(dataDir, "tokens.json"), text);
-			await assert.rejects(runGateway(t, { ...made, dataDir }), /tokens\.json does not hold the tokens/);
+			await assert.rejects(runGateway(t, { ...made, dataDir }), /tokens\.json does not contain the tokens/);
 		}
 	});
 });

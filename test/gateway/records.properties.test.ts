@@ -199,7 +199,7 @@ test("reads tokens back unchanged, and rejects any other content with a remedy u
 					assert.match(each ?? "", /^[!-+\--~]{16,512}$/);
 			} catch (error) {
 				assert.ok(error instanceof StartError, String(error));
-				assert.match(error.message, /delete it to have new ones made/);
+				assert.match(error.message, /Delete it to generate new ones/);
 			}
 		}),
 		{ numRuns: runs(200) },
@@ -276,7 +276,7 @@ test("finds a stored upload, and reports it lost if its record or binary has cha
 			assert.equal(problems.length, current ? 0 : 1);
 			if (!current) return;
 			assert.equal(current.sha256, digest);
-			assert.equal(current.size, bytes.length, "a size that is not the binary's");
+			assert.equal(current.size, bytes.length, "size differs from the binary");
 		}),
 		{ numRuns: runs(150) },
 	);

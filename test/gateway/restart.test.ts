@@ -7,11 +7,11 @@ import { inspect } from "node:util";
 import fc from "fast-check";
 import { uplinks } from "../../device/protocol/messages.js";
 import { isRecord, models } from "../../device/protocol/schema.js";
-import { askedSeen, attentionKinds } from "../../gateway/api/attention.js";
+import { deviceIssueKinds, seenRequest } from "../../gateway/api/issues.js";
 import { labelChange } from "../../gateway/api/label.js";
 import { personRoles } from "../../gateway/api/person.js";
-import { askedQuietHours } from "../../gateway/api/quiet-hours.js";
-import { askedSchedule } from "../../gateway/api/schedule.js";
+import { quietHoursRequest } from "../../gateway/api/quiet-hours.js";
+import { scheduleRequest } from "../../gateway/api/schedule.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { inheritedNames, oddText, valid } from "../support/arbitraries.js";
 import { filePart, form, formHeaders } from "../support/firmware-server.js";
@@ -64,7 +64,7 @@ const plays = fc.record({ url: fc.webUrl(), targets: someDevices, volume: fc.nat
 const identifies = someDevices.map((targets) => ({ targets, payload: { command: "identify" } }));
 const action = fc.oneof(fc.record({ announcement: plays }), fc.record({ command: identifies }));
 const dueAt = fc.oneof(
-	fc.record({ weekly: valid(askedSchedule.fields.at.fields.weekly) }),
+	fc.record({ weekly: valid(scheduleRequest.fields.at.fields.weekly) }),
 	fc.constantFrom("2096-02-29T00:00", "9999-12-31T23:59", "2100-02-30T00:00").map((once) => ({ once })),
 	fc.constant({ in: 604_800 }),
 );
@@ -72,7 +72,7 @@ const place = fc.oneof(
 	fc.constantFrom({ all: true }, { room: "constructor" }, { room: "Küche" }),
 	deviceId.map((device) => ({ device })),
 );
-const seen = fc.record({ kind: fc.constantFrom(...attentionKinds), id: deviceId });
+const seen = fc.record({ kind: fc.constantFrom(...deviceIssueKinds), id: deviceId });
 const token = fc.record({
 	name: fc.constantFrom("constructor", "9._-", "x".repeat(64), "__proto__"),
 	role: fc.constantFrom(...personRoles),
@@ -87,14 +87,14 @@ const requests: fc.Arbitrary<readonly Request[]> = fc.oneof(
 		)
 		.map(([id, body]) => [{ method: "PATCH", path: `/api/devices/${id}`, body }]),
 	fc
-		.oneof(valid(askedSeen), fc.record({ items: fc.array(seen) }))
+		.oneof(valid(seenRequest), fc.record({ items: fc.array(seen) }))
 		.map((body) => [post("/api/attention/seen", body)]),
 	token.map((body) => [post("/api/tokens", body)]),
 	fc
-		.tuple(valid(askedSchedule), dueAt, action)
+		.tuple(valid(scheduleRequest), dueAt, action)
 		.map(([value, at, what]) => [post("/api/schedules", { ...Object(value), at, do: what })]),
 	fc
-		.tuple(valid(askedQuietHours), place)
+		.tuple(valid(quietHoursRequest), place)
 		.map(([value, targets]) => [
 			{ method: "PUT", path: "/api/quiet-hours", body: { ...Object(value), targets } },
 		]),

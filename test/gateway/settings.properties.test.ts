@@ -26,7 +26,7 @@ function read(name: string, text: string): ReturnType<typeof readSettings> | und
 		return readSettings({ [name]: text });
 	} catch (error) {
 		assert.ok(error instanceof StartError, String(error));
-		assert.match(error.message, new RegExp(`^${name}[^]*(set|correct)`));
+		assert.match(error.message, new RegExp(`${name}[^]*([Ss]et|correct|Remove|requires|Write)`));
 		return undefined;
 	}
 }

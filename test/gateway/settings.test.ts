@@ -106,7 +106,7 @@ test("treats a blank variable as unset, and trims whitespace and quotes of env f
 		for (const quoted of [`"${value}"`, `'${value}'\r\n`])
 			assert.throws(() => readEvery({ ...variables, [name]: quoted }), {
 				name: "StartError",
-				message: `${name} is in quotes; set it to the same without them.`,
+				message: `${name} is in quotes. Remove them.`,
 			});
 	}
 });
@@ -193,7 +193,7 @@ test("accepts one or two ECDSA P-256 public keys as release keys, and no private
 		[first.privatePem, /it holds a private key; put only the public half there/],
 		[first.publicPem + first.privatePem, /it holds a private key/],
 		[make("P-384").publicPem, /not one of ECDSA P-256/],
-		["-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", /which cannot be used/],
+		["-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", /^Invalid RELEASE_KEYS/],
 	] as const)
 		await assert.rejects(read(pem), { name: "StartError", message: reason });
 });
@@ -241,7 +241,7 @@ describe("invalid value is rejected with a remedy", () => {
 			for (const value of values)
 				assert.throws(() => readEvery({ [name]: value }), {
 					name: "StartError",
-					message: new RegExp(`${name}.*(set|correct)`),
+					message: new RegExp(`${name}.*([Ss]et|correct|requires|Write|install)|Set ${name}`),
 				});
 		});
 
@@ -258,11 +258,14 @@ describe("invalid value is rejected with a remedy", () => {
 			for (const name of ["DEVICE_TOKEN", "MONITOR_TOKEN"])
 				assert.throws(
 					() => readSettings({ [name]: value }),
-					({ message }) => message.startsWith(name) && !message.includes(value),
+					({ message }) => message.startsWith(`Invalid ${name}.`) && !message.includes(value),
 				);
 	});
 
-	test("a file that cannot be read", () => {
-		assert.throws(() => readSettings({ RELEASE_KEYS: "/nowhere/a.pem" }), /RELEASE_KEYS is .*ENOENT/);
+	test("for an unreadable file", () => {
+		assert.throws(
+			() => readSettings({ RELEASE_KEYS: "/nowhere/a.pem" }),
+			/^StartError: Cannot read "\/nowhere\/a\.pem" \(ENOENT\)\. Set RELEASE_KEYS/,
+		);
 	});
 });

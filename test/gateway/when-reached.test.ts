@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { BusError } from "../../gateway/bus.js";
-import { whenReached } from "../../gateway/when-reached.js";
+import { retryUntilConnected } from "../../gateway/when-reached.js";
 
 /** Advances the timers by `ms` in steps of 250 ms. */
 async function pass(t: TestContext, ms: number): Promise<void> {
@@ -16,7 +16,7 @@ function wait(failures: number) {
 	const problems: string[] = [];
 	let tries = 0;
 	const isClosed = () => false;
-	const done = whenReached({ isClosed, onProblem: (problem) => problems.push(problem) }, async () => {
+	const done = retryUntilConnected({ isClosed, onProblem: (problem) => problems.push(problem) }, async () => {
 		tries += 1;
 		if (tries <= failures) throw new BusError("away", "no leader");
 	});
@@ -30,7 +30,7 @@ test("reports once, with the reason, that NATS is unreachable for 10 s", async (
 	assert.deepEqual(problems, []);
 	await pass(t, 10_500);
 	await done;
-	assert.deepEqual(problems, ["NATS is not reached yet (no leader)."]);
+	assert.deepEqual(problems, ["NATS is not connected yet (no leader)."]);
 });
 
 test("reports nothing for a shorter wait", async (t) => {

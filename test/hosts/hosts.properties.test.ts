@@ -321,7 +321,7 @@ test("a typed line sets the input that it names or is rejected with the valid in
 			try {
 				applyInput(board, text);
 			} catch (error) {
-				assert.match(String(error), /^Error: .+; try one of /s);
+				assert.match(String(error), /^Error: .+\. Examples: /s);
 			}
 			const { light = 0 } = board;
 			assert.ok(Number.isInteger(light) && light >= 0 && light <= 4095, `light of ${light}`);

@@ -14,21 +14,21 @@ import { projectFolder } from "../../scripts/command-line/project.js";
 const read = (file: string) => readFileSync(join(projectFolder, file), "utf8");
 
 for (const model of models)
-	describe(`a ${model}`, () => {
+	describe(`model ${model}`, () => {
 		const folder = `hosts/${boardOf(model)}`;
 
 		for (const name of ["pins.ts", "host/provider.ts"])
 			test(`has ${folder}/${name}`, () =>
 				assert.ok(existsSync(join(projectFolder, folder, name)), "copy another board's"));
 
-		test(`is named in ${folder}/manifest.json, and so in its images`, () => {
+		test(`is named in ${folder}/manifest.json and thus in its images`, () => {
 			const { defines } = JSON.parse(read(`${folder}/manifest.json`));
 			assert.equal(defines.firmware.model, `#${model}`);
 			assert.ok(model.length < 16, "an image has room for 15 characters");
 		});
 
 		const panel = `hosts/simulator/panels/${boardOf(model)}.js`;
-		test(`has the simulator's panel ${panel}, with its pixels and sensors`, () => {
+		test(`has the simulator panel ${panel} with its pixels and sensors`, () => {
 			const { pixels, parts } = boardModels[model];
 			const expected = `model: "${model}", pixels: ${pixels}, hasSensors: ${parts.length > 0}`;
 			assert.ok(read(panel).includes(expected), `it must say ${expected}`);
@@ -65,6 +65,6 @@ test("a virtual host with an unknown model exits with a message that lists the k
 		const machine = new Machine({ executable, program: program.bytes, clock: "virtual", config });
 		const { kind, message } = await machine.exited;
 		assert.equal(kind, "exception");
-		assert.match(message, /there is no model (DEV-9|undefined); .* has DEV-1, /);
+		assert.match(message, /unknown model (DEV-9|undefined); .* has DEV-1, /);
 	}
 });

@@ -10,33 +10,42 @@ import { sdkOrReason } from "./esp32/generated.js";
 
 const hosts = join(projectFolder, "hosts");
 const text = readFileSync(join(hosts, "upstream.md"), "utf8");
-const entries = text.split(/^## /m).slice(1);
+const rows = text.split("\n").filter((line) => /^\| (?!symptom|---)/.test(line));
+const patches = Array.from(text.matchAll(/^```diff\n([\s\S]*?)^```$/gm), ([, block = ""]) => block).flatMap(
+	(block) => block.split(/^# /m).slice(1),
+);
 const { sdk, reason } = sdkOrReason();
 
-describe("the patches to offer to the SDK", () => {
-	test("each work-around that an entry names is a file or a folder of the project", () => {
-		for (const entry of entries) {
-			const [, workAround = ""] = /Here: ([\s\S]*?)(?:\n\n|$)/.exec(entry) ?? [];
+describe("patches for the SDK", () => {
+	test("exist for the files that the table marks", () => {
+		assert.ok(rows.length > 20 && patches.length > 5, `${rows.length} rows, ${patches.length} patches`);
+		const patched = patches.map((patch) => /^--- a\/(.+)$/m.exec(patch)?.[1]);
+		for (const row of rows.filter((each) => each.endsWith(" | yes |")))
+			assert.ok(
+				patched.some((file) => file && row.includes(file.replace(/[^/]*$/, ""))),
+				row,
+			);
+	});
+
+	test("belong to work-arounds that exist in the project", () => {
+		for (const row of rows) {
+			const [, , workAround = ""] = row.split(" | ");
 			for (const [, path = ""] of workAround.matchAll(/`((?:\.\.\/)?[\w./-]+\/[\w.-]*)`/g))
 				assert.ok(existsSync(join(hosts, path)), path);
 		}
 	});
 
-	for (const entry of entries) {
-		const patches = Array.from(entry.matchAll(/^```diff\n([\s\S]*?)^```$/gm), ([, patch = ""]) => patch);
-		const title = entry.slice(0, entry.indexOf("\n"));
-		if (patches.length > 0)
-			test(`applies to the SDK by itself: ${title}`, { skip: reason }, () => {
-				for (const patch of patches) {
-					const apply = spawnSync("git", ["apply", "--check", "--verbose", "-"], {
-						cwd: sdk?.folder,
-						input: patch,
-						encoding: "utf8",
-					});
-					assert.equal(apply.status, 0, apply.stderr);
-					// Not by way of another folder's repository, where nothing would be checked.
-					assert.doesNotMatch(apply.stderr, /Skipped/);
-				}
+	for (const patch of patches) {
+		const title = patch.slice(0, patch.indexOf("\n"));
+		test(`apply to the SDK separately: ${title}`, { skip: reason }, () => {
+			const apply = spawnSync("git", ["apply", "--check", "--verbose", "-"], {
+				cwd: sdk?.folder,
+				input: patch,
+				encoding: "utf8",
 			});
+			assert.equal(apply.status, 0, apply.stderr);
+			// Skipped patches belong to another repository and are not checked.
+			assert.doesNotMatch(apply.stderr, /Skipped/);
+		});
 	}
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { checkBudget, countLines, roomsOf } from "../../scripts/check/budget.js";
+import { checkBudget, countLines, measureFolders } from "../../scripts/check/budget.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 
 test("a line of code is neither blank nor only a comment", () => {
@@ -27,7 +27,7 @@ test("counts a folder without the folders that have their own budget", async (t)
 	await writeFile(join(root, "gateway/api/api.ts"), "three();\n");
 	await writeFile(join(root, "gateway/node_modules/theirs.ts"), "theirs();\n");
 	await writeFile(join(root, "gateway/page/page.css"), "a {\n}\n");
-	const rooms = roomsOf({ gateway: 2, "gateway/page": 2 }, root);
+	const rooms = measureFolders({ gateway: 2, "gateway/page": 2 }, root);
 	assert.deepEqual(
 		rooms.map(({ name, lines }) => [name, lines]),
 		[
@@ -42,7 +42,7 @@ test("warns above the budget, and fails only in CI above 102 %", () => {
 		const { text, isFailed } = checkBudget([{ name: "hosts", lines, most: 12_000 }], isCi);
 		return [text.replace(/\. .*/, ""), isFailed];
 	};
-	const counts = (lines: string) => `hosts: ${lines} lines of code, of at most 12,000`;
+	const counts = (lines: string) => `hosts: ${lines} lines of code, limit 12,000`;
 	assert.deepEqual(check(12_000, true), [counts("12,000"), false]);
 	assert.deepEqual(check(12_240, true), [`⚠ ${counts("12,240")}`, false]);
 	assert.deepEqual(check(12_241, true), [`✘ ${counts("12,241")}`, true]);

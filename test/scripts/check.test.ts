@@ -39,7 +39,7 @@ const refused: readonly (readonly [code: string, problem: RegExp])[] = [
 ];
 
 for (const [code, problem] of refused)
-	test(`device/ and hosts/ are refused: ${code}`, async (t) => {
+	test(`rejects in device/ and hosts/: ${code}`, async (t) => {
 		for (const path of ["device/example.ts", "hosts/esp32/example.ts"])
 			assert.match(await lint(t, path, code), problem);
 		assert.doesNotMatch(await lint(t, "gateway/example.ts", code), problem, "Node is not XS");

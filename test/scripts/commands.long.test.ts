@@ -17,7 +17,7 @@ describe("npm command", { concurrency: availableParallelism() }, () => {
 				assert.equal(output.split("Usage:").length, 2, output);
 			});
 
-		test(`${npmLine(name)} refuses an unknown option in a sentence`, async (t) => {
+		test(`${npmLine(name)} rejects an unknown option with a message`, async (t) => {
 			const { code, output } = await run(t, file, [...given, "--no-such-option"]);
 			assert.equal(code, 1, output);
 			assert.match(output, /not understood|Unknown option '--no-such-option'|(?:model|board) comes first/);

@@ -68,7 +68,7 @@ test("makes the next release after one that failed", async (t) => {
 	const { releases, releasesDir } = await setUp(t);
 	const catalog = join(releasesDir, "catalog.json");
 	await writeFile(catalog, "{");
-	await assert.rejects(releases.make(), /No release was made: .*catalog\.json cannot be read/);
+	await assert.rejects(releases.make(), /Building the release failed: Invalid catalog .*catalog\.json/);
 	await writeFile(catalog, '{"schema":1,"latest":null,"releases":[]}');
 	assert.equal(await releases.make(), "1.1.0");
 });

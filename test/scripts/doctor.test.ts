@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { findIdf } from "../../scripts/boards/tools.js";
 import { findPathProblem, isProblem, type Machine, thisMachine } from "../../scripts/command-line/machine.js";
-import { examine } from "../../scripts/doctor/report.js";
+import { runChecks } from "../../scripts/doctor/report.js";
 import { type FindOptions, findSdk } from "../../scripts/moddable/sdk.js";
 import {
 	activateIdf,
@@ -58,14 +58,14 @@ const inFolder = (folder: string) => ({
 });
 
 async function reportOf(given: FakeMachineOptions, asked?: "demo" | "simulator" | "board") {
-	const { lines, isWell } = await examine(fakeMachine(given), asked);
-	return { isWell, text: lines.join("\n") };
+	const { lines, isComplete } = await runChecks(fakeMachine(given), asked);
+	return { isComplete, text: lines.join("\n") };
 }
 
 describe("npm run doctor", () => {
 	test("lists found tools with version and path, and reports that all is ready", async () => {
-		const { isWell, text } = await reportOf(complete);
-		assert.equal(isWell, true, text);
+		const { isComplete, text } = await reportOf(complete);
+		assert.equal(isComplete, true, text);
 		assert.doesNotMatch(text, /✘/);
 		assert.match(text, new RegExp(`✔ Moddable SDK +${sdkVersion}, ${sdk}\n`));
 		assert.match(text, new RegExp(`✔ ESP-IDF +v${idfVersion}, ${idf}\n`));
@@ -73,26 +73,26 @@ describe("npm run doctor", () => {
 	});
 
 	test("lists everything on an empty computer, and only a compiler for the demo", async () => {
-		const { isWell, text } = await reportOf({});
-		assert.equal(isWell, false);
+		const { isComplete, text } = await reportOf({});
+		assert.equal(isComplete, false);
 		for (const command of ["npm ci", "apt-get install build-essential", installSdk, installIdf, activateIdf])
 			assert.ok(text.includes(command), `${command} in ${text}`);
-		assert.equal(text.split(activateIdf).length, 2, "what comes with ESP-IDF is fixed with it");
+		assert.equal(text.split(activateIdf).length, 2, "requirements included in ESP-IDF are fixed with it");
 		const demo = await reportOf({}, "demo");
 		assert.doesNotMatch(demo.text, /Moddable|ESP-IDF|serial/);
-		assert.match(demo.text, /npm run demo: not yet$/);
+		assert.match(demo.text, /npm run demo: not ready$/);
 		const ready = await reportOf({ ...complete, environment: { PATH: "/usr/bin" } });
-		assert.match(ready.text, /npm run demo: ready\nnpm run simulator: not yet\nnpm run flash: not yet$/);
+		assert.match(ready.text, /npm run demo: ready\nnpm run simulator: not ready\nnpm run flash: not ready$/);
 	});
 
 	for (const [what, given, sentence] of [
-		["an old Node", { nodeVersion: "18.19.1" }, /Node is 18\.19\.1.*20 or newer[\s\S]*nodejs\.org/],
+		["an old Node", { nodeVersion: "18.19.1" }, /Node 18\.19\.1 is too old.*20 or later[\s\S]*nodejs\.org/],
 		[
 			"another program on the port",
 			{ listening: { 8080: "nginx" } },
 			/Another program.*8080[\s\S]*PORT=8081/,
 		],
-		["little space", { freeBytes: 4e6 }, /Only 3 MB are free/],
+		["little space", { freeBytes: 4e6 }, /Only 3 MB free/],
 		["no sound headers", { files: without("/usr/include/alsa/asoundlib.h") }, /libasound2-dev/],
 		[
 			"no compiler for the chip",
@@ -109,7 +109,7 @@ describe("npm run doctor", () => {
 		[
 			"a port without permission",
 			{ files: { ...without("/dev/ttyACM0"), "/dev/ttyACM0!": "" } },
-			/no permission to open \/dev\/ttyACM0[\s\S]*usermod/,
+			/No permission to open \/dev\/ttyACM0[\s\S]*usermod/,
 		],
 		[
 			"an ESP-IDF without its Python",
@@ -117,9 +117,9 @@ describe("npm run doctor", () => {
 			/there is no Python[\s\S]*install\.sh"? esp32/,
 		],
 	] as const)
-		test(`names ${what}, and what to do`, async () => {
-			const { isWell, text } = await reportOf({ ...complete, ...given });
-			assert.equal(isWell, false);
+		test(`reports ${what} with a fix`, async () => {
+			const { isComplete, text } = await reportOf({ ...complete, ...given });
+			assert.equal(isComplete, false);
 			assert.match(text, sentence);
 			assert.equal(text.match(/✘/g)?.length, 1, text);
 		});
@@ -131,7 +131,7 @@ describe("npm run doctor", () => {
 	] as const)
 		test(`rejects the path ${folder} of the ${name} for builds with the SDK, but not for the demo`, async () => {
 			const { files, environment } = complete;
-			const { isWell, text } = await reportOf({
+			const { isComplete, text } = await reportOf({
 				files: { ...files, ...sdkFiles(folder), ...idfFiles(folder), ...inFolder(folder) },
 				environment: {
 					...environment,
@@ -140,8 +140,8 @@ describe("npm run doctor", () => {
 				},
 				...(name === "project" && { project: folder }),
 			});
-			assert.equal(isWell, false);
-			assert.match(text, /npm run demo: ready\n.*\nnpm run flash: not yet$/);
+			assert.equal(isComplete, false);
+			assert.match(text, /npm run demo: ready\n.*\nnpm run flash: not ready$/);
 			assert.ok(text.includes(`is in ${folder}; the Moddable SDK and ESP-IDF cannot build with`), text);
 		});
 
@@ -170,19 +170,19 @@ describe("npm run doctor", () => {
 			encoding: "utf8",
 		});
 		assert.equal(status, 1);
-		assert.equal(stderr, "The packages of this project are not installed. In its folder: npm ci\n");
+		assert.equal(stderr, "Packages not installed. Run npm ci in the project folder.\n");
 	});
 
 	test("accepts a Node version without further fixes, and warns about it", async () => {
-		const { isWell, text } = await reportOf({ ...complete, nodeVersion: "20.19.0" });
-		assert.equal(isWell, true, text);
-		assert.match(text, /✔ Node +20\.19\.0, which gets no fixes any more: 22 and 24 do/);
+		const { isComplete, text } = await reportOf({ ...complete, nodeVersion: "20.19.0" });
+		assert.equal(isComplete, true, text);
+		assert.match(text, /✔ Node +20\.19\.0, which is no longer maintained; use 22 or 24/);
 	});
 
 	test("reports a running gateway and does not require one", async () => {
 		const listening = { 8080: '{"status":"ok"}' };
-		const { isWell, text } = await reportOf({ ...complete, listening });
-		assert.equal(isWell, true, text);
+		const { isComplete, text } = await reportOf({ ...complete, listening });
+		assert.equal(isComplete, true, text);
 		assert.match(text, /✔ gateway +answers at http:\/\/127\.0\.0\.1:8080/);
 	});
 
@@ -190,10 +190,10 @@ describe("npm run doctor", () => {
 		const folder = await temporaryDirectory(t);
 		const doctor = runCommand(t, "scripts/doctor.ts", ["board"], { MODDABLE: folder, IDF_PATH: "" });
 		assert.equal(await doctor.exitCode, 1);
-		assert.match(doctor.output(), new RegExp(`MODDABLE is ${folder}, but there is no Moddable SDK\\.`));
+		assert.match(doctor.output(), new RegExp(`MODDABLE is ${folder}, which contains no Moddable SDK\\.`));
 		const wrong = runCommand(t, "scripts/doctor.ts", ["boards"]);
 		assert.equal(await wrong.exitCode, 1);
-		assert.match(wrong.output(), /"boards" is not understood: write one of demo, simulator, board/);
+		assert.match(wrong.output(), /Unknown argument "boards"\. Use one of demo, simulator, board/);
 	});
 });
 
@@ -210,7 +210,7 @@ describe("Moddable SDK", () => {
 	test("of another version is reported with both versions, and moved away first, because xs-dev keeps an existing one", () => {
 		assert.deepEqual(find(fakeMachine({ files: sdkFiles(sdk, "10.0.2") })), {
 			isWrong: true,
-			problem: `The Moddable SDK in ${sdk} is 10.0.2; this project is built with 8.2.3.`,
+			problem: `The Moddable SDK in ${sdk} is 10.0.2; this project requires 8.2.3.`,
 			fix: `mv ${sdk} ${sdk}-previous && npx xs-dev@0.30.3 setup --target-branch 8.2.3`,
 		});
 		const machine = fakeMachine({ files: sdkFiles(sdk, "10.0.2") });
@@ -227,7 +227,7 @@ describe("Moddable SDK", () => {
 		const { problem, fix } = JSON.parse(found(fakeMachine({ files })));
 		assert.equal(
 			problem,
-			`The Moddable SDK in ${sdk} is not whole: it lacks examples/io/tcp/httpclient/httpclient.`,
+			`The Moddable SDK in ${sdk} is incomplete: examples/io/tcp/httpclient/httpclient is missing.`,
 		);
 		assert.equal(fix, `mv ${sdk} ${sdk}-previous && ${installSdk}`);
 	});
@@ -236,7 +236,7 @@ describe("Moddable SDK", () => {
 		const { [`${sdk}/build/bin/lin/release/mcconfig`]: _, ...files } = sdkFiles(sdk);
 		assert.match(
 			found(fakeMachine({ files })),
-			/are not built.*cd \/home\/ann\/.local\/share\/moddable\/build\/makefiles\/lin && MODDABLE=/,
+			/not built.*cd \/home\/ann\/.local\/share\/moddable\/build\/makefiles\/lin && MODDABLE=/,
 		);
 	});
 
@@ -251,7 +251,7 @@ describe("Moddable SDK", () => {
 		});
 		const wrong = JSON.parse(found(windows(sdkFiles(folder, "10.0.2", "win"))));
 		assert.equal(wrong.fix, `move ${folder} ${folder}-previous && ${installSdk}`);
-		assert.match(found(windows({})), /There is no Moddable SDK in C:.*xs-dev.*moddable/);
+		assert.match(found(windows({})), /No Moddable SDK in C:.*xs-dev.*moddable/);
 	});
 
 	test("without a version in its files is not accepted", () => {
@@ -272,13 +272,13 @@ describe("ESP-IDF", () => {
 		for (const version of ["5.1.2", "6.1.0", "5.5.60"])
 			assert.deepEqual(found(idfFiles(idf, version)), {
 				isWrong: true,
-				problem: `The ESP-IDF in ${idf} is v${version}; this project is built with v6.0.`,
+				problem: `ESP-IDF in ${idf} is v${version}; this project requires v6.0.`,
 				fix: `${installIdf}, then in each terminal: ${activateIdf}`,
 			});
 	});
 
 	test("that is incompletely cloned or not active in this terminal is not accepted", () => {
-		assert.match(JSON.stringify(found({ [`${idf}/tools/idf.py`]: "" })), /is not whole/);
+		assert.match(JSON.stringify(found({ [`${idf}/tools/idf.py`]: "" })), /is incomplete/);
 		assert.match(JSON.stringify(found({})), /there is no ESP-IDF/);
 		assert.match(JSON.stringify(found(idfFiles(idf), "/usr/bin")), /idf\.py is not on the PATH.*export\.sh/);
 	});
@@ -293,7 +293,7 @@ describe("ESP-IDF", () => {
 		] as const) {
 			const files = { [file]: "" };
 			assert.deepEqual(findIdf(fakeMachine({ files })), {
-				problem: "IDF_PATH is not set: no ESP-IDF is ready in this terminal.",
+				problem: "IDF_PATH is not set: ESP-IDF is not active in this terminal.",
 				fix,
 			});
 			assert.match(
@@ -337,8 +337,8 @@ test("flash, qemu, simulator and release reject SDK 10.0.2 and ESP-IDF 5.1.2 wit
 	const machine = thisMachine({ ...process.env, ...environment });
 	const sentenceOf = (found: object) => ("problem" in found ? String(found.problem) : "none");
 	const [ofSdk, ofIdf] = [sentenceOf(findSdk(machine)), sentenceOf(findIdf(machine))];
-	assert.match(ofSdk, /is 10\.0\.2; this project is built with/);
-	assert.match(ofIdf, /is v5\.1\.2; this project is built with/);
+	assert.match(ofSdk, /is 10\.0\.2; this project requires/);
+	assert.match(ofIdf, /is v5\.1\.2; this project requires/);
 	const gateway = "gateway=ws://10.0.0.9:8080/device";
 	const releasesDir = join(folder, "releases");
 	await Promise.all(

@@ -6,6 +6,12 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { installedSettings } from "../../device/protocol/messages.js";
+import { describeProblem, findProblem, type Schema } from "../../device/protocol/schema.js";
+import { announcementRequest } from "../../gateway/api/announcement.js";
+import { commandRequest } from "../../gateway/api/command.js";
+import { quietHoursRequest } from "../../gateway/api/quiet-hours.js";
+import { planOptions } from "../../gateway/api/rollout.js";
+import { scheduleRequest } from "../../gateway/api/schedule.js";
 import { settingsOf } from "../../gateway/extensions.js";
 import { settingsDocument } from "../../scripts/api/settings-table.js";
 import { scripts, usageOf } from "./npm-commands.js";
@@ -84,12 +90,12 @@ test("README.md names existing files, folders and tests", () => {
 	for (const [, path = ""] of named) assert.ok(existsSync(path) || existsSync(`${path}.test.ts`), path);
 });
 
-describe("the examples parse:", () => {
-	const blocksOf = (file: string, language: string) =>
-		[...read(file).matchAll(new RegExp(`^\\x60{3}${language}\\n(.+?)^\\x60{3}$`, "gms"))].map(
-			([, block = ""]) => block,
-		);
+const blocksOf = (file: string, language: string) =>
+	[...read(file).matchAll(new RegExp(`^\\x60{3}${language}\\n(.+?)^\\x60{3}$`, "gms"))].map(
+		([, block = ""]) => block,
+	);
 
+describe("the examples parse:", () => {
 	for (const file of documents)
 		test(file, () => {
 			for (const block of blocksOf(file, "json")) JSON.parse(block);
@@ -98,4 +104,22 @@ describe("the examples parse:", () => {
 				assert.equal(status, 0, stderr);
 			}
 		});
+});
+
+describe("the examples match their schema:", () => {
+	const schemas: Readonly<Record<string, readonly Schema[]>> = {
+		announcements: [announcementRequest],
+		commands: [commandRequest],
+		rollouts: [planOptions],
+		schedules: [scheduleRequest, quietHoursRequest],
+	};
+	for (const [name, expected] of Object.entries(schemas)) {
+		const file = `gateway/${name}/README.md`;
+		test(file, { skip: existsSync(file) ? false : "deleted with its extension" }, () => {
+			for (const [index, schema] of expected.entries()) {
+				const value: unknown = JSON.parse(blocksOf(file, "json")[index] ?? "");
+				assert.equal(describeProblem(findProblem(schema, value)), describeProblem(undefined));
+			}
+		});
+	}
 });

@@ -20,7 +20,7 @@ async function isSaid(
 	const onTrace = (text: string) => {
 		const lines = (rest + text).split("\n");
 		rest = lines.pop() ?? "";
-		for (const line of lines) outcomes.push(start.take(line) ?? start.standing);
+		for (const line of lines) outcomes.push(start.addLine(line) ?? start.outcome);
 	};
 	const device = await VirtualDevice.start({ model: "DEV-1", serial: "a1b2c3", onTrace, ...options });
 	onEnd(t, () => device.close());
@@ -34,7 +34,11 @@ describe("interprets the trace of a first start where", () => {
 	test("it joins the gateway", async (t) => {
 		const { url } = await runGateway(t);
 		const settings = { gateway: `${url.replace("http", "ws")}/device`, token: deviceToken };
-		await isSaid(t, { settings }, ({ isJoined, text }) => isJoined && text === "It has joined the gateway.");
+		await isSaid(
+			t,
+			{ settings },
+			({ isConnected, text }) => isConnected && text === "Connected to the gateway.",
+		);
 	});
 
 	const cases: readonly (readonly [
@@ -42,15 +46,19 @@ describe("interprets the trace of a first start where", () => {
 		(url: string, noUrl: string) => Record<string, string>,
 		RegExp,
 	])[] = [
-		["it has no settings", () => ({ ssid: "", gateway: "" }), /^It has no settings: flash it with ssid=/],
 		[
-			"the password is refused",
+			"it has no settings",
+			() => ({ ssid: "", gateway: "" }),
+			/^No settings on the board\. Flash it with ssid=/,
+		],
+		[
+			"the password is rejected",
 			() => ({ ssid: "home", password: "wrong-password" }),
 			/^Wi-Fi: "home" refused the password/,
 		],
-		["there is no such network", () => ({ ssid: "elsewhere" }), /^Wi-Fi: there is no "elsewhere" in reach/],
+		["there is no such network", () => ({ ssid: "elsewhere" }), /^Wi-Fi: "elsewhere" not in range/],
 		[
-			"the gateway refuses the token",
+			"the gateway rejects the token",
 			() => ({ token: "another-device-token" }),
 			/^The gateway refused the token \(401\)\. Flash/,
 		],
@@ -62,7 +70,7 @@ describe("interprets the trace of a first start where", () => {
 		[
 			"no gateway listens there",
 			(_, noUrl) => ({ gateway: noUrl }),
-			/^It is in the Wi-Fi and does not reach its gateway: .+HOST=0\.0\.0\.0/,
+			/^Wi-Fi connected, but gateway unreachable: .+HOST=0\.0\.0\.0/,
 		],
 	];
 	for (const [what, change, sentence] of cases)
@@ -74,7 +82,7 @@ describe("interprets the trace of a first start where", () => {
 				{ ssid: "virtual", rssi: -50 },
 				{ ssid: "home", password: "the right one", rssi: -50 },
 			];
-			const predicate = ({ isJoined, text }: Outcome) => !isJoined && sentence.test(text);
+			const predicate = ({ isConnected, text }: Outcome) => !isConnected && sentence.test(text);
 			await isSaid(t, { settings, accessPoints }, predicate);
 		});
 });
@@ -83,14 +91,14 @@ describe("interprets a board that prints", () => {
 	const standing = (...lines: readonly string[]) => {
 		const start = new FirstStart("/dev/ttyACM0");
 		for (const line of lines) {
-			const ended = start.take(line);
+			const ended = start.addLine(line);
 			if (ended) return ended.text;
 		}
-		return start.standing.text;
+		return start.outcome.text;
 	};
 
 	test("nothing: suggests its reset button", () => {
-		assert.match(standing(), /^It prints nothing on \/dev\/ttyACM0: press its reset button/);
+		assert.match(standing(), /^No output on \/dev\/ttyACM0\. Press the reset button/);
 		assert.match(standing("", "  "), /^It prints nothing/);
 	});
 
@@ -104,7 +112,7 @@ describe("interprets a board that prints", () => {
 			standing(...start, ...start, ...start, ...start),
 			/restarts again and again.*N16R8.*last line: E \(421\) quad_psram: PSRAM chip not found$/,
 		);
-		assert.match(standing(...start), /^It has started, and says nothing of the Wi-Fi yet/);
+		assert.match(standing(...start), /^Started, but no Wi-Fi output yet/);
 	});
 });
 
@@ -122,7 +130,7 @@ test("follows a board on a serial port until it has joined, and shows its lines"
 		},
 	});
 	board.print("Wi-Fi connecting\r\nWi-Fi connected\r\n");
-	assert.deepEqual(await watched, { isJoined: true, text: "It has joined the gateway." });
+	assert.deepEqual(await watched, { isConnected: true, text: "Connected to the gateway." });
 	assert.deepEqual(seen, ["Wi-Fi connecting", "Wi-Fi connected", "gateway connected"]);
 	const path = `${await temporaryDirectory(t)}/ttyACM0`;
 	const none = await watchFirstStart({ path, timeoutMs: 1, onLine: () => {} });

@@ -23,7 +23,7 @@ describe("error of a command for a gateway", () => {
 		for (const host of ["127.0.0.1", "localhost"]) {
 			const client = clientWith(monitorToken, `http://${host}:${port}/`);
 			const expected = new RegExp(
-				`^http://${host}:${port} cannot be reached: connect ECONNREFUSED \\S+:${port}(, connect .*)?\\.$`,
+				`^Gateway unreachable at http://${host}:${port}: connect ECONNREFUSED \\S+:${port}(, connect .*)?\\.$`,
 			);
 			await assert.rejects(client.request("GET /api/devices"), { status: 0, message: expected });
 			const [error] = await nextEvent(client.openMonitor(), "error");
@@ -31,7 +31,7 @@ describe("error of a command for a gateway", () => {
 		}
 		const unknown = clientWith(monitorToken, "ws://no-such-host.invalid/gw");
 		await assert.rejects(unknown.request("GET /api/devices"), {
-			message: /^ws:\/\/no-such-host\.invalid\/gw cannot be reached: .*no-such-host/,
+			message: /^Gateway unreachable at ws:\/\/no-such-host\.invalid\/gw: {2}.*no-such-host/,
 		});
 	});
 
@@ -41,7 +41,7 @@ describe("error of a command for a gateway", () => {
 		await writeTokenFile(fs, tokenPath(dataDir), { device: deviceToken, monitor: monitorToken, named });
 		const { url } = await runGateway(t, { dataDir, deviceToken: undefined, monitorToken: undefined });
 		const stranger = clientWith("not-the-monitor-token", url);
-		const refused = /refuses the monitor token; set MONITOR_TOKEN, or DATA_DIR to the data folder/;
+		const refused = /Monitor token rejected by .*\. Set MONITOR_TOKEN, or set DATA_DIR to the data folder/;
 		await assert.rejects(stranger.request("GET /api/devices"), { status: 401, message: refused });
 		const [error] = await nextEvent(stranger.openMonitor(), "error");
 		assert.match(stranger.connectionError(error).message, refused);
@@ -49,7 +49,7 @@ describe("error of a command for a gateway", () => {
 			clientWith(viewerToken, url).request("POST /api/device-tokens", { body: { deviceId: "" } }),
 			{
 				status: 403,
-				message: "This token may look, and change nothing; set MONITOR_TOKEN to a monitor's.",
+				message: "Not permitted for this token. Set MONITOR_TOKEN to a monitor token.",
 			},
 		);
 		await assert.rejects(
@@ -57,7 +57,7 @@ describe("error of a command for a gateway", () => {
 				params: { deviceId: "kitchen" },
 			}),
 			{
-				message: "No device is called kitchen.",
+				message: "Device kitchen not found. GET /api/devices lists all.",
 			},
 		);
 	});

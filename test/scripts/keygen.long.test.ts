@@ -12,7 +12,7 @@ import { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../hosts/virtual/node/boot/partitions.js";
 import { projectFolder } from "../../scripts/command-line/project.js";
 import { formatReleaseKeys } from "../../scripts/command-line/release-keys.js";
-import { ReleaseRefused, readCatalog } from "../../scripts/release/folder.js";
+import { ReleaseError, readCatalog } from "../../scripts/release/folder.js";
 import { prepareSigning } from "../../scripts/release/signing.js";
 import { runCommand } from "../support/command-line.js";
 import { temporaryDirectory } from "../support/running.js";
@@ -88,7 +88,7 @@ describe("npm run keygen", () => {
 
 	test("requires a file in an existing folder", async (t) => {
 		assert.match((await keygen(t)).output, /The file of the key is missing\.\n\nUsage:/);
-		assert.match((await keygen(t, "/nowhere/key.pem")).output, /The folder \/nowhere is missing/);
+		assert.match((await keygen(t, "/nowhere/key.pem")).output, /Folder \/nowhere not found/);
 	});
 });
 
@@ -128,7 +128,7 @@ describe("signed release", () => {
 		const { file: key, publicFile } = await makeKey(t, "release-key");
 		const { code, output } = await release(t, releasesDir, ["1.4.0", "--key", key]);
 		assert.equal(code, 0, output);
-		assert.match(output, /It is signed, and carries one public key\./);
+		assert.match(output, /Signed; contains one public key\./);
 		const keys = parseReleaseKeys(await readFile(publicFile, "utf8"));
 		const { entry, file, image, releaseKeys } = await inspect(releasesDir, "1.4.0");
 		assert.equal(findSignatureProblem(keys, sha256(image), entry.signature), undefined);
@@ -164,7 +164,7 @@ describe("signed release", () => {
 	test("is not made if devices would reject it", async (t) => {
 		const [first, second] = [await makeKey(t, "first"), await makeKey(t, "second")];
 		const keys = readSettings({ RELEASE_KEYS: first.publicFile }).releaseKeys;
-		assert.throws(() => prepareSigning(undefined, keys), ReleaseRefused);
+		assert.throws(() => prepareSigning(undefined, keys), ReleaseError);
 		assert.throws(() => prepareSigning(second.file, keys), /is not in RELEASE_KEYS/);
 		assert.throws(() => prepareSigning(first.publicFile, []), /is not a private key in PEM/);
 		assert.throws(() => prepareSigning("/nowhere/key.pem", []), /cannot be read \(ENOENT\)/);

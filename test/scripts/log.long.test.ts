@@ -9,12 +9,17 @@ describe("npm run log", { concurrency: availableParallelism() }, () => {
 	for (const [what, words, env, message] of [
 		["no device", [], {}, /The device id is missing/],
 		["two devices", [deviceId, "dev-1-000000"], {}, /One device at a time/],
-		["what is no device id", ["a b"], {}, /"a b" is not a device id/],
+		["an invalid device id", ["a b"], {}, /"a b" is not a device id/],
 		["too long a time", [deviceId, "--seconds", "601"], {}, /--seconds must be a whole number from 1 to 600/],
-		["what is no address", [deviceId, "--gateway", "here"], {}, /--gateway must be an address/],
-		["no token", [deviceId], { DATA_DIR: "/no/such/folder" }, /there is no monitor token: set MONITOR_TOKEN/],
+		["an invalid address", [deviceId, "--gateway", "here"], {}, /--gateway must be an address/],
+		[
+			"no token",
+			[deviceId],
+			{ DATA_DIR: "/no/such/folder" },
+			/no monitor token was found\. Set MONITOR_TOKEN/,
+		],
 	] as const)
-		test(`refuses ${what}`, async (t) => {
+		test(`rejects ${what}`, async (t) => {
 			const log = runCommand(t, "scripts/log.ts", words, env);
 			assert.equal(await log.exitCode, 1);
 			assert.match(log.output(), message);

@@ -61,7 +61,7 @@ describe("npm run log", () => {
 		const token = { MONITOR_TOKEN: "not-the-monitor-token" };
 		const log = runCommand(t, "scripts/log.ts", [deviceId, "--gateway", url], token);
 		assert.equal(await log.exitCode, 1);
-		assert.match(log.output(), /refuses the monitor token; set MONITOR_TOKEN, or DATA_DIR/);
+		assert.match(log.output(), /Monitor token rejected by .*\. Set MONITOR_TOKEN, or set DATA_DIR/);
 	});
 
 	test("lists the devices if the gateway does not know this one", async (t) => {
@@ -72,6 +72,6 @@ describe("npm run log", () => {
 			MONITOR_TOKEN: monitorToken,
 		});
 		assert.equal(await log.exitCode, 1);
-		assert.match(log.output(), /^No device is called dev-1-a1b2c3; there is dev-1-000002\.$/m);
+		assert.match(log.output(), /^Device dev-1-a1b2c3 not found; there is dev-1-000002\.$/m);
 	});
 });

@@ -24,8 +24,8 @@ describe("npm run release", () => {
 		const startedAt = Math.floor(Date.now() / 1000);
 		const command = runRelease(t, folder, "1.4.0", "--allow-dirty", "--notes", "Louder.");
 		assert.equal(await command.exitCode, 0, command.output());
-		assert.match(command.output(), /Without images for boards and QEMU: MODDABLE is \/nowhere/);
-		assert.match(command.output(), /Release 1\.4\.0 is in .*; the latest is 1\.4\.0\./);
+		assert.match(command.output(), /Skipping images for boards and QEMU: MODDABLE is \/nowhere/);
+		assert.match(command.output(), /Added release 1\.4\.0 to .*\. Latest release: 1\.4\.0\./);
 		const { releases } = await readCatalog(folder);
 		assert.deepEqual(
 			releases.map(({ version, notes, images }) => [version, notes, images.map(({ model }) => model)]),
@@ -44,11 +44,11 @@ describe("npm run release", () => {
 		assert.equal(await next.exitCode, 0, next.output());
 		assert.match(
 			next.output(),
-			/^No patch to \S+\/proto-1\/firmware-v1\.4\.1\.bin from 1\.4\.0: \S+ is missing\.$/m,
+			/^Skipped the patch of \S+\/proto-1\/firmware-v1\.4\.1\.bin from 1\.4\.0: \S+ is missing\.$/m,
 		);
 		assert.match(
 			next.output(),
-			/^DEV-1 \(virtual\) .+\n {2}for devices that run 1\.4\.0: \d+ bytes \(0\.\d %\)\nPROTO/m,
+			/^DEV-1 \(virtual\) .+\n {2}patch from 1\.4\.0: \d+ bytes \(0\.\d %\)\nPROTO/m,
 		);
 	});
 
@@ -57,7 +57,7 @@ describe("npm run release", () => {
 		const git = join(folder, "git");
 		execFileSync("git", ["init", "--quiet", "--bare", git]);
 		for (const [GIT_DIR, reason] of [
-			[git, /^there are changes that are not committed; commit them, or use --allow-dirty:/],
+			[git, /^Uncommitted changes\. Commit them, or use --allow-dirty:/],
 			[join(folder, "nothing"), /^this is not a git checkout/],
 		] as const) {
 			const env = { ...withoutSdk, RELEASES_DIR: join(folder, "releases"), GIT_DIR, GIT_WORK_TREE: "." };

@@ -9,7 +9,7 @@ import { flashFactoryImage, makeVirtualImage } from "../../hosts/virtual/node/bo
 import { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../hosts/virtual/node/boot/partitions.js";
 import type { ModdableSdk } from "../../scripts/moddable/sdk.js";
-import { addRelease, type NewRelease, ReleaseRefused, readCatalog } from "../../scripts/release/folder.js";
+import { addRelease, type NewRelease, ReleaseError, readCatalog } from "../../scripts/release/folder.js";
 import { buildReleaseImages, makeVirtualImages } from "../../scripts/release/images.js";
 import { assertSameBytes } from "../support/bytes.js";
 import { damaged, makeImage } from "../support/images.js";
@@ -159,13 +159,13 @@ describe("release", () => {
 			/two images/,
 		],
 	] as const)
-		test(`${name} is refused, and the folder is unchanged`, async (t) => {
+		test(`${name} is rejected, and the folder is unchanged`, async (t) => {
 			const folder = await temporaryDirectory(t);
 			await addRelease(folder, release("1.0.0"));
 			const before = await everything(folder);
 			await assert.rejects(
 				addRelease(folder, refused),
-				(error) => error instanceof ReleaseRefused && reason.test(error.message),
+				(error) => error instanceof ReleaseError && reason.test(error.message),
 			);
 			assert.deepEqual(await everything(folder), before);
 		});
@@ -261,11 +261,11 @@ describe("patches of a release", () => {
 		const said: string[] = [];
 		const catalog = await add(folder, "1.3.0", { onSkipped: (sentence) => said.push(sentence) });
 		assert.deepEqual(patchesOf(catalog, "1.3.0"), []);
-		const no = "No patch to /releases/virtual/dev-1/firmware-v1.3.0.bin from";
+		const no = "Skipped the patch of /releases/virtual/dev-1/firmware-v1.3.0.bin from";
 		const path = (version: string) => `/releases/virtual/dev-1/firmware-v${version}.bin`;
 		assert.deepEqual(said, [
 			`${no} 1.2.0: ${path("1.2.0")} cannot be read (EISDIR).`,
-			`${no} 1.1.0: ${path("1.1.0")} is not the one in the catalog.`,
+			`${no} 1.1.0: ${path("1.1.0")} differs from the catalog.`,
 			`${no} 1.0.0: ${path("1.0.0")} is missing.`,
 		]);
 	});
@@ -281,8 +281,14 @@ describe("patches of a release", () => {
 		const images = [image("1.2.0", same, other, program("new", 4_000))];
 		const catalog = await add(folder, "1.2.0", { images, onSkipped: (sentence) => said.push(sentence) });
 		assert.deepEqual(patchesOf(catalog, "1.2.0"), []);
-		assert.match(String(said), /from 1\.1\.0: it would have 2\d{4} bytes, the image has 4\d{4}\./);
-		assert.match(String(said), /from 1\.0\.0: it would have 2\d{4} bytes, the image has 4\d{4}\./);
+		assert.match(
+			String(said),
+			/from 1\.1\.0: 2\d{4} bytes is too large compared to 4\d{4} bytes of the image\./,
+		);
+		assert.match(
+			String(said),
+			/from 1\.0\.0: 2\d{4} bytes is too large compared to 4\d{4} bytes of the image\./,
+		);
 	});
 
 	test("are deleted with a release that fails", async (t) => {

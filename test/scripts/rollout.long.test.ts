@@ -37,7 +37,7 @@ describe("npm run rollout", () => {
 		assert.match(printed, /^5 devices, 1 already has it\.\nPlan: first 1 device, 3 at a time/);
 		assert.match(printed, /then the rest, 3 at a time, stopped by 10 % of failures\.\n/);
 		assert.match(printed, /Rollout 1\.4\.0-[0-9a-f]{6} is kept by the gateway\./);
-		assert.match(printed, /\nDone {2}\[#{24}\] {2}100 % {2}4 updated, 1 had it already\n$/);
+		assert.match(printed, /\nDone {2}\[#{24}\] {2}100 % {2}4 updated, 1 already up to date\n$/);
 		assert.deepEqual(
 			fleet.map(({ commands }) => commands.length),
 			[1, 1, 1, 1, 0],
@@ -116,7 +116,7 @@ describe("npm run rollout", () => {
 		assert.match(await steer("--resume"), /Running: /);
 		const watching = rollout("--watch", id);
 		await fleet[0]?.finish("updates");
-		await watching.printed(new RegExp(`Group 2 waits for npm run rollout -- --approve ${id}`));
+		await watching.printed(new RegExp(`Group 2 waits for approval: npm run rollout -- --approve ${id}`));
 		await steer("--approve");
 		await watching.printed(/Running, group 2 of 2/);
 		await fleet[1]?.offered;
@@ -124,7 +124,7 @@ describe("npm run rollout", () => {
 		assert.equal(await watching.exitCode, 0);
 		assert.match(await rolloutList(rollout), new RegExp(`^${id}  1\\.4\\.0  Done: 2 updated\\n$`));
 		await steer("--delete");
-		assert.equal(await rolloutList(rollout), "There is no rollout.\n");
+		assert.equal(await rolloutList(rollout), "No rollouts.\n");
 	});
 
 	test("waits while the gateway is away and continues when it is back", async (t) => {
@@ -134,7 +134,7 @@ describe("npm run rollout", () => {
 		await watching.printed(/Running/);
 		await fleet[0]?.offered;
 		const startAgain = await stopGateway();
-		await watching.printed(/^http:\/\/127\.0\.0\.1:\d+ cannot be reached: .+\. Trying again\.$/m);
+		await watching.printed(/^Gateway unreachable at http:\/\/127\.0\.0\.1:\d+: .+\. Retrying\.$/m);
 		await startAgain();
 		await fleet[0]?.connect();
 		await fleet[0]?.finish("updates");
@@ -174,7 +174,7 @@ describe("npm run rollout", () => {
 	test("reports which option the gateway rejects", async (t) => {
 		const { url, rollout } = await setUp(t, some(1, "waits"));
 		for (const [words, message] of [
-			[["9.9.9", ...quick], /^The version: .*9\.9\.9/],
+			[["9.9.9", ...quick], /^Version: .*9\.9\.9/],
 			[["1.4.0", ...quick, "--concurrency", "many"], /^--concurrency must be/],
 			[["1.4.0", ...quick, "--deadline", "soon"], /^--deadline must be a time/],
 			[["1.4.0", ...quick, "--window", "22-05"], /^--window must be a time of day/],
@@ -182,10 +182,13 @@ describe("npm run rollout", () => {
 				["--channel", "beta", ...quick],
 				/^--channel: There is no release of the channel "beta"; there are releases of stable\./,
 			],
-			[["1.4.0", "--tags", "shop,", "--yes"], /^--tags is no expression of tags\. At character 1: write /],
+			[
+				["1.4.0", "--tags", "shop,", "--yes"],
+				/^--tags is not a valid tag expression\. At character 1: write /,
+			],
 			[
 				["1.4.0", "--devices", "dev-1-000000", "--standing", "--yes"],
-				/^--standing does not go with --devices/,
+				/^--standing cannot be combined with --devices/,
 			],
 			[["--watch", "unknown"], /unknown/],
 		] as const) {
@@ -201,19 +204,19 @@ describe("npm run rollout", () => {
 		const { url, rollout } = await setUp(t, some(1, "waits"));
 		const command = rollout("1.4.0", "--model", "dev-1");
 		assert.equal(await command.exitCode, 1);
-		assert.match(command.output(), /There is no terminal to ask at: confirm with --yes\./);
+		assert.match(command.output(), /No terminal for the confirmation\. Confirm with --yes\./);
 		assert.deepEqual(await rolloutIds(url), []);
 	});
 
 	for (const [what, words, message] of [
-		["nothing to do", [], /Give one version, --channel, or one of/],
-		["two things to do", ["1.4.0", "--list"], /Give one version, --channel, or one of/],
-		["a version and a channel", ["1.4.0", "--channel", "beta"], /Give one version, --channel, or one of/],
+		["nothing to do", [], /Specify one version, --channel, or one of/],
+		["two things to do", ["1.4.0", "--list"], /Specify one version, --channel, or one of/],
+		["a version and a channel", ["1.4.0", "--channel", "beta"], /Specify one version, --channel, or one of/],
 		["a version without devices", ["1.4.0"], /Which devices\? Give --model, --tags, --all or --devices\./],
-		["an unknown model", ["1.4.0", "--model", "dev-9"], /--model is dev-1 or proto-1, not "dev-9"/],
-		["what is no address", ["--list", "--gateway", "here"], /--gateway must be an address/],
+		["an unknown model", ["1.4.0", "--model", "dev-9"], /--model must be dev-1 or proto-1, not "dev-9"/],
+		["an invalid address", ["--list", "--gateway", "here"], /--gateway must be an address/],
 	] as const)
-		test(`refuses ${what}`, async (t) => {
+		test(`rejects ${what}`, async (t) => {
 			const command = runCommand(t, "scripts/rollout.ts", words, { MONITOR_TOKEN: monitorToken });
 			assert.equal(await command.exitCode, 1);
 			assert.match(command.output(), message);

@@ -11,7 +11,7 @@ test("npm run say parses a delay or a time", () => {
 	for (const text of ["", "12", "0m", "1.5h", "169h", "12 m", "-5m"])
 		assert.throws(
 			() => readLater(text, undefined),
-			/^UsageError: --in must be a time such as 90s, 12m or 2h/,
+			/^UsageError: --in must be a duration such as 90s, 12m or 2h/,
 		);
 	assert.deepEqual(readLater(undefined, "17:50"), { at: "17:50" });
 	assert.deepEqual(readLater(undefined, "2026-11-28T07:30"), { at: "2026-11-28T07:30" });

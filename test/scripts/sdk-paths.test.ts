@@ -30,11 +30,11 @@ test("the SDK has all paths that the manifests name", { skip }, () => {
 
 test("the SDK has each file in which hosts/upstream.md locates a defect", { skip }, () => {
 	assert.ok(!isProblem(sdk), `no SDK: ${JSON.stringify(sdk)}`);
-	const [, defects = ""] = readFileSync("hosts/README.md", "utf8").split("# Defects of the Moddable SDK");
-	const paths = [...defects.matchAll(/SDK((?:[\s,]+(?:and )?`[\w./-]+\/[\w.-]*`)+)/g)].flatMap(
-		([, list = ""]) => [...list.matchAll(/`([^`]+\/[^`]*)`/g)].map(([, path = ""]) => path),
+	const rows = readFileSync("hosts/upstream.md", "utf8").match(/^\| .+$/gm) ?? [];
+	const paths = rows.flatMap((row) =>
+		Array.from(row.split(" | ")[1]?.matchAll(/`([^`]+\/[^`]*)`/g) ?? [], ([, path = ""]) => path),
 	);
-	assert.ok(paths.length > 20, "the paragraphs name their files");
+	assert.ok(paths.length > 20, "the table names its files");
 	assert.deepEqual(
 		paths.filter((path) => !existsSync(join(sdk.folder, path))),
 		[],

@@ -74,7 +74,9 @@ test("reopens a port that disappears while its board restarts", {
 	assert.equal(second.heard(), "");
 });
 
-test("what is no serial port is refused with its name", { skip: process.platform === "win32" }, async (t) => {
+test("rejects a path that is no serial port and names it", {
+	skip: process.platform === "win32",
+}, async (t) => {
 	const path = join(await temporaryDirectory(t), "file");
 	await writeFile(path, "");
 	assert.throws(

@@ -27,21 +27,18 @@ test("npm run simulator -- dev-1 --debug names what to build if the SDK has no x
 		const command = runCommand(t, "scripts/simulator.ts", ["dev-1", flag], environment);
 		assert.equal(await command.exitCode, 1);
 		const output = command.output();
-		assert.match(output, /There is no .*xsbug\S*\. Fix it: cd .* make release/);
+		assert.match(output, /xsbug\S* not found\. Fix: cd .* make release/);
 	}
 });
 
 for (const name of ["token", "ssid", "gateway"])
-	test(`npm run simulator refuses an empty ${name}=`, async (t) => {
+	test(`npm run simulator rejects an empty ${name}=`, async (t) => {
 		const command = runCommand(t, "scripts/simulator.ts", ["dev-1", `${name}=`], {
 			DEVICE_TOKEN: "device-token-of-the-tests",
 			DISPLAY: "",
 		});
 		assert.equal(await command.exitCode, 1);
-		assert.match(
-			command.output(),
-			new RegExp(`^${name}= has no value: leave it out, or write what it should be`),
-		);
+		assert.match(command.output(), new RegExp(`^${name}= has no value\\. Omit it, or specify a value`));
 	});
 
 test("reports a missing or outdated TypeScript before the build", () => {
@@ -49,10 +46,10 @@ test("reports a missing or outdated TypeScript before the build", () => {
 	const found = (files: Record<string, string>) => findTypeScript(fakeMachine({ project, files }));
 	const installed = (version: string) =>
 		found({ [`${project}/node_modules/typescript/package.json`]: JSON.stringify({ version }) });
-	assert.deepEqual(found({}), { problem: "The packages of this project are not installed.", fix: "npm ci" });
+	assert.deepEqual(found({}), { problem: "Packages not installed.", fix: "npm ci" });
 	assert.deepEqual(found({ [`${project}/node_modules/typescript/package.json`]: '{"version": "5.9.3"}' }), {
 		isWrong: true,
-		problem: "TypeScript in node_modules is 5.9.3; the Moddable SDK needs 6 or newer.",
+		problem: "TypeScript in node_modules is 5.9.3; the Moddable SDK requires 6 or later.",
 		fix: "npm ci",
 	});
 	for (const version of ["6.0.0-beta", "7.0.2", "10.1.0"])
@@ -70,7 +67,7 @@ test("two simulators of one model are two devices, and the first is the same the
 	first.close();
 	assert.throws(
 		() => claim("PROTO-1", "mac"),
-		/^Error: A simulated PROTO-1 runs already, and another one would/,
+		/^Error: A simulated PROTO-1 is already running, and another one would/,
 	);
 	const again = claim("DEV-1", "mac");
 	assert.equal(nameOf(again), "dev-1");

@@ -37,14 +37,14 @@ describe("end of the firmware in the Moddable simulator", {
 		[
 			"watchdog",
 			"watchdog",
-			"a turn does not end",
+			"task watchdog timeout",
 			/^at runOnPurpose \(test\/simulator\/xs\/ending\/ending\.ts:\d+\)\nat /,
 			"TASK_WDT_RESET",
 		],
 		["memory", "out_of_memory", "memory full", /^/],
 		["slots", "out_of_memory", "memory full", /^/],
-		// XS has no room to call the abort hook, and calls it again for that.
-		["texts", "out_of_memory", "JavaScript stack overflow, or a heap that was full to the last byte", /^/],
+		// XS has no memory left to call the abort hook, and calls it again for that.
+		["texts", "out_of_memory", "JavaScript stack overflow, or heap completely full", /^/],
 	] as const)
 		test(`${end}: is reported after the next start, until the gateway has stored it`, async (t) => {
 			if (!sdk) return;

@@ -101,7 +101,7 @@ test("shows rejected commands and the end of a settings trial with their reasons
 	log.sent('{"type":"command_error","command":"sing","code":"unknown_command","message":"there is no sing"}');
 	log.sent('{"type":"settings_result","outcome":"returned","reason":"no access point"}');
 	assert.deepEqual(shown(lines), [
-		"> sing refused: there is no sing",
+		"> sing rejected: there is no sing",
 		"> settings returned. no access point",
 	]);
 	assert.equal(lines[0]?.kind, "problem");
@@ -128,7 +128,7 @@ test("limits the line length for invalid and long messages", () => {
 	log.received("{");
 	log.sent("[");
 	log.received(JSON.stringify({ command: "set_led", value: "x".repeat(5000) }));
-	assert.deepEqual(shown(lines).slice(0, 2), ["< not a message: null", "< not a message: {"]);
+	assert.deepEqual(shown(lines).slice(0, 2), ["< invalid message: null", "< invalid message: {"]);
 	assert.equal(lines.length, 4);
 	assert.equal(lines[3]?.text.length, 301);
 });

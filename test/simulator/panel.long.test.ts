@@ -95,7 +95,7 @@ describe("panel in the Moddable simulator", { skip, timeout: 560_000, concurrenc
 	});
 
 	function start(t: TestContext, gateway: string) {
-		if (!sdk || !apps) throw new Error("there is no SDK");
+		if (!sdk || !apps) throw new Error("the Moddable SDK is not installed");
 		return SimulatedDevice.start(t, { sdk, model: "DEV-1", app: apps.firmware, settings: { gateway } });
 	}
 
@@ -239,9 +239,9 @@ describe("panel in the Moddable simulator", { skip, timeout: 560_000, concurrenc
 
 		device.screen.input("click", "1");
 		for (const key of [playKey, muteKey]) device.screen.input("mousemove", ...key, "click", "1");
-		await device.traced(/^play and mute were held: all settings are erased$/);
+		await device.traced(/^factory reset: play and mute were held, all settings are erased$/);
 		await connection.closed;
-		await device.traced(/^this device has no settings/);
+		await device.traced(/^no settings/);
 		assert.equal(device.kept.settings.token, undefined);
 		assert.equal(gateway.server.clients.size, 0);
 	});

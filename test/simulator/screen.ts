@@ -29,7 +29,7 @@ export class Screen {
 			stdio: ["ignore", "ignore", "ignore", "pipe"],
 		});
 		const numbers = server.stdio[3];
-		if (!numbers) throw new Error("Xvfb cannot say which display it is");
+		if (!numbers) throw new Error("Xvfb reported no display number");
 		const [number] = await nextEvent(numbers, "data");
 		return new Screen(`:${String(number).trim()}`, server, folder);
 	}

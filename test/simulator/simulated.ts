@@ -93,7 +93,7 @@ export class SimulatedDevice {
 	async traced(pattern: RegExp): Promise<void> {
 		const deadline = AbortSignal.timeout(30_000);
 		while (!this.trace.some((line) => pattern.test(line))) {
-			if (deadline.aborted) throw new Error(`nothing like ${pattern} in\n${this.trace.join("\n")}`);
+			if (deadline.aborted) throw new Error(`no line matches ${pattern} in\n${this.trace.join("\n")}`);
 			await setTimeout(50);
 		}
 	}

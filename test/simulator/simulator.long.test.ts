@@ -51,14 +51,14 @@ describe("firmware in the Moddable simulator", { skip, timeout: 560_000 }, () =>
 		return build;
 	};
 	const start = (t: TestContext, model: Model, gateway: string): Promise<SimulatedDevice> => {
-		if (!sdk) throw new Error("there is no SDK");
+		if (!sdk) throw new Error("the Moddable SDK is not installed");
 		return SimulatedDevice.start(t, { sdk, model, app: buildOf(model).firmware, settings: { gateway } });
 	};
 
 	for (const model of models) {
 		const hasSensors = model === "PROTO-1";
 
-		test(`${model}: the linker warns of no module of ours`, () => {
+		test(`${model}: the linker prints no warning for the project's modules`, () => {
 			const { output } = buildOf(model);
 			assert.match(output, /# xsl modules/);
 			const { preload } = JSON.parse(readFileSync(join(projectFolder, "manifest.json"), "utf8"));
@@ -67,7 +67,7 @@ describe("firmware in the Moddable simulator", { skip, timeout: 560_000 }, () =>
 			assert.deepEqual([ours, others], [[], null]);
 		});
 
-		test(`${model}: identifies itself, and reports its state`, async (t) => {
+		test(`${model}: identifies itself and reports its state`, async (t) => {
 			const gateway = await runScriptedGateway(t);
 			const device = await start(t, model, gateway.url);
 			const connection = await gateway.connection();
@@ -91,7 +91,7 @@ describe("firmware in the Moddable simulator", { skip, timeout: 560_000 }, () =>
 			assert.ok(Math.abs(Date.now() - Date.parse(report.timestamp)) < 60_000, report.timestamp);
 		});
 
-		test(`${model}: executes commands, refuses wrong ones with a reason, and stores settings`, async (t) => {
+		test(`${model}: executes commands, rejects invalid ones with a reason, and stores settings`, async (t) => {
 			const gateway = await runScriptedGateway(t);
 			const device = await start(t, model, gateway.url);
 			const connection = await gateway.connection();
@@ -145,7 +145,7 @@ describe("firmware in the Moddable simulator", { skip, timeout: 560_000 }, () =>
 				await setTimeout(100, undefined, { signal: t.signal });
 		});
 
-		test(`${model}: reconnects after a boot_device, through the gateway`, async (t) => {
+		test(`${model}: reconnects after a boot_device through the gateway`, async (t) => {
 			const { url, monitor: openMonitor } = await runGateway(t, { deviceToken: testToken });
 			failOnDroppedUplinks(t, url);
 			const monitor = await openMonitor();
@@ -157,7 +157,7 @@ describe("firmware in the Moddable simulator", { skip, timeout: 560_000 }, () =>
 			assert.notEqual(back.sessionId, sessionId);
 		});
 
-		test(`${model}: takes a release's own image up to the restart, which a desktop does not have, twice`, async (t) => {
+		test(`${model}: installs the image of a release twice, up to the restart, which a desktop lacks`, async (t) => {
 			const releasesDir = await temporaryDirectory(t);
 			const images = await makeVirtualImages("2.0.0", 0);
 			await addRelease(releasesDir, { version: "2.0.0", date: "2026-01-02", notes: "", images });
@@ -175,15 +175,15 @@ describe("firmware in the Moddable simulator", { skip, timeout: 560_000 }, () =>
 					assert.notEqual(frame.reason, "disconnected", device.trace.join("\n"));
 					return isOver(frame);
 				});
-				assert.match(JSON.stringify(message), /the Moddable simulator runs what it was built with/);
+				assert.match(JSON.stringify(message), /the Moddable simulator cannot start an updated image/);
 				assert.equal(percents.at(-1), 100);
 			}
 			assert.ok(!device.files.some((file) => file.endsWith(".slot")), device.files.join());
 		});
 	}
 
-	test("a password that the access point refuses is named", async (t) => {
-		if (!sdk) throw new Error("there is no SDK");
+	test("reports a password that the access point rejected", async (t) => {
+		if (!sdk) throw new Error("the Moddable SDK is not installed");
 		const settings = { gateway: "ws://127.0.0.1:9/device", password: "wrong-password" };
 		const app = buildOf("DEV-1").firmware;
 		const device = await SimulatedDevice.start(t, { sdk, model: "DEV-1", app, settings });
@@ -233,8 +233,8 @@ describe("firmware in the Moddable simulator", { skip, timeout: 560_000 }, () =>
 		for (const [path, expected] of [
 			["/404", /answered 404: there is no firmware at this address/],
 			["/page", /is no firmware image/],
-			["/chunks", /in chunks/],
-			["/firmware", /does not accept the firmware: the Moddable simulator runs what it was built with/],
+			["/chunks", /chunked encoding/],
+			["/firmware", /does not accept the firmware: the Moddable simulator cannot start an updated image/],
 		] as const) {
 			connection.send({ command: "start_ota", url: `http://127.0.0.1:${port}${path}` });
 			const { reason: why } = await connection.next("ota_error");
@@ -276,7 +276,7 @@ describe("firmware in the Moddable simulator", { skip, timeout: 560_000 }, () =>
 		skip: skipMouse,
 	}, async (t) => {
 		const device = await start(t, "DEV-1", "");
-		await device.traced(/^this device has no settings/);
+		await device.traced(/^no settings/);
 		device.screen.input("mousemove", ...places.play, "mousedown", "1");
 		// Longer than a contact bounces. An exception would be in the trace at the end of the test.
 		await setTimeout(300);

@@ -5,7 +5,8 @@ import { bearer, monitorToken } from "./gateway-settings.js";
 
 /**
  * @param path below `/api/`
- * @param body JSON, or the bytes of a WAV file * @returns the parsed body; the status must be 200 to 299
+ * @param body JSON, or the bytes of a WAV file
+ * @returns the parsed body; the status must be 200 to 299
  */
 export async function call<T>(url: string, method: string, path: string, body?: object | Buffer): Promise<T> {
 	const isFile = Buffer.isBuffer(body);

@@ -29,8 +29,9 @@ export class Authority {
 	readonly certificate: string;
 
 	/**
-	 * @param folder output folder * @param kind type of its key and of the keys it signs * @param
-	 * hasKeyIdentifiers whether it names its own and its issuer's key, which is optional in a self-signed
+	 * @param folder output folder
+	 * @param kind type of its key and of the keys it signs
+	 * @param hasKeyIdentifiers whether it names its own and its issuer's key, which is optional in a self-signed
 	 * certificate (RFC 5280, 4.2.1.1)
 	 */
 	constructor(folder: string, name: string, kind: KeyKind = "ec", hasKeyIdentifiers = true) {
@@ -132,7 +133,7 @@ export function opensslMissing(): string | undefined {
 		openssl("version");
 		return undefined;
 	} catch {
-		return "there is no openssl on this computer";
+		return "openssl is not installed";
 	}
 }
 

@@ -68,7 +68,7 @@ export function runCommand(
 					resolve();
 				};
 				waiting.add(look);
-				exitCode.then((code) => reject(new Error(`it ended with ${code} and printed: ${output}`)));
+				exitCode.then((code) => reject(new Error(`exited with ${code} and printed: ${output}`)));
 				look();
 			});
 			return within(found, () => `${pattern} of ${script}, which printed: ${output}`);

@@ -12,9 +12,9 @@ after(() => clearInterval(alive));
 
 const limited: readonly (readonly [string, () => Promise<unknown>, RegExp])[] = [
 	["a promise", () => within(never, "the first report", 10), /the first report/],
-	["a promise that is described late", () => within(never, () => `volume ${30}`, 10), /volume 30/],
+	["a promise with a lazy description", () => within(never, () => `volume ${30}`, 10), /volume 30/],
 	["a condition", () => waitUntil(() => limited.length === 0, undefined, 10), /limited.length ?=== ?0/],
-	["a condition that never answers", () => waitUntil(() => never, undefined, 10), /never/],
+	["a condition that never settles", () => waitUntil(() => never, undefined, 10), /never/],
 	[
 		"a value",
 		() =>
@@ -33,7 +33,7 @@ const limited: readonly (readonly [string, () => Promise<unknown>, RegExp])[] = 
 ];
 
 for (const [name, wait, expected] of limited)
-	test(`reports what was waited for: ${name}`, async () => {
+	test(`times out with a description of ${name}`, async () => {
 		await assert.rejects(wait, ({ message, stack }: Error) => {
 			assert.match(message, new RegExp(`^Timed out after 0.01 s waiting for .*${expected.source}`));
 			assert.match(String(stack), /^Error: Timed out .*eventually\.test\.ts/s);

@@ -17,7 +17,7 @@ import { createFirmwareRoutes } from "../../gateway/firmware/routes.js";
 import { Selection } from "../../gateway/firmware/selection.js";
 import { UploadStore, type UploadStoreOptions } from "../../gateway/firmware/upload-store.js";
 import { createRouter } from "../../gateway/http/routes.js";
-import { createAnswerError } from "../../gateway/problem.js";
+import { createSendError } from "../../gateway/problem.js";
 import type { Disk } from "../../gateway/storage/atomic-file.js";
 import { Blobs } from "../../gateway/storage/blobs.js";
 import { fileRecords } from "../../gateway/storage/file-records.js";
@@ -100,7 +100,7 @@ export async function runFirmwareServer(
 	});
 	const selection = new Selection({ catalog, uploads: store, repository, onProblem });
 	await store.open();
-	const answerError = createAnswerError(onProblem);
+	const answerError = createSendError(onProblem);
 	const access = { check: async () => ({}), authorize: async () => undefined, reportChange: () => {} };
 	const binaries = createBinaries(repository, access, answerError);
 	const routes = createFirmwareRoutes({

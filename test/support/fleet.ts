@@ -88,7 +88,7 @@ export async function runFleet(
 	const monitorClient = await running.monitor();
 	const exits: Exit[] = [];
 	onEnd(t, () => {
-		if (exits.length > 0) throw new Error(`a device ended: ${JSON.stringify(exits)}`);
+		if (exits.length > 0) throw new Error(`a device exited: ${JSON.stringify(exits)}`);
 	});
 	return {
 		...running,

@@ -65,7 +65,7 @@ export async function readStartupOutput(child: ChildProcess): Promise<Readonly<R
 		lines[name] = value;
 		if (name === "Tokens") return lines;
 	}
-	throw new Error(signal.aborted ? `it was not ready within ${startMs} ms` : "it ended before it was ready");
+	throw new Error(signal.aborted ? `not ready within ${startMs} ms` : "exited before it was ready");
 }
 
 /** @returns descriptor of a full pipe without a reader */

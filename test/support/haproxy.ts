@@ -21,7 +21,7 @@ export function haproxyMissing(): string | false {
 		execFileSync("haproxy", ["-v"], { stdio: "ignore", env: haproxyEnvironment });
 		return false;
 	} catch {
-		return "haproxy is not here: on Debian `apt-get install haproxy`";
+		return "haproxy is not installed (apt-get install haproxy)";
 	}
 }
 

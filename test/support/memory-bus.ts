@@ -112,9 +112,10 @@ export class MemoryBus implements Bus {
 		await this.requireConnected();
 		const services = [...this.#server.services].filter((each) => each.subject === subject);
 		const service = services.find(({ bus }) => bus.isConnected);
-		if (!service) throw new BusError("noResponders", `No one serves ${subject}.`);
+		if (!service) throw new BusError("noResponders", `No responders on ${subject}.`);
 		return new Promise((resolve, reject) => {
-			const giveUp = () => reject(new BusError("timeout", `${subject} was not answered in ${timeoutMs} ms.`));
+			const giveUp = () =>
+				reject(new BusError("timeout", `No response on ${subject} within ${timeoutMs} ms.`));
 			const timer = setTimeout(giveUp, timeoutMs);
 			const onAnswer = async (answer: string) => {
 				await turn();
@@ -175,7 +176,7 @@ export class MemoryBus implements Bus {
 	/** Takes a turn of the event loop, like each exchange with a server. @throws {BusError} `away` */
 	async requireConnected(): Promise<void> {
 		await turn();
-		if (!this.#isConnected) throw new BusError("away", "The bus is cut off.");
+		if (!this.#isConnected) throw new BusError("away", "The bus is disconnected.");
 	}
 
 	#setConnected(isConnected: boolean): void {
@@ -228,7 +229,7 @@ class MemoryBucket implements Bucket {
 		for (const watch of this.#content.watches)
 			later(() => this.#content.watches.has(watch) && notify(watch, key, entry, written));
 		await turn();
-		if (!this.#bus.isConnected) throw new BusError("timeout", "The bus was cut off during the write.");
+		if (!this.#bus.isConnected) throw new BusError("timeout", "The bus was disconnected during the write.");
 		return written;
 	}
 }
@@ -252,7 +253,7 @@ class MemoryLog implements Log {
 		for (const reader of readers)
 			later(() => reader.bus.isConnected && readers.has(reader) && reader.onEntry(key, entry));
 		await turn();
-		if (!this.#bus.isConnected) throw new BusError("timeout", "The bus was cut off during the write.");
+		if (!this.#bus.isConnected) throw new BusError("timeout", "The bus was disconnected during the write.");
 		return entry.revision;
 	}
 

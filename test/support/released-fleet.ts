@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Rollout } from "../../gateway/api/client/rollout.js";
-import type { AskedPlan } from "../../gateway/api/client/rollout-plan.js";
+import type { RequestedPlan } from "../../gateway/api/client/rollout-plan.js";
 import type { CrashList } from "../../gateway/api/crash-causes.js";
 import type { DeviceStatus } from "../../gateway/api/statuses.js";
 import type { GatewayOptions } from "../../gateway/gateway.js";
@@ -54,8 +54,8 @@ export async function runReleasedFleet(
 	};
 }
 
-/** A plan for all of DEV-1 that does not wait for devices to prove themselves. */
-export function quickPlan(change: Partial<AskedPlan> = {}): AskedPlan {
+/** Plan for all of DEV-1 without soak time. */
+export function quickPlan(change: Partial<RequestedPlan> = {}): RequestedPlan {
 	const groups = [{ size: "rest", soakSeconds: 0 }];
 	return { firmware: { version: "1.4.0" }, target: { model: "DEV-1" }, groups, ...change };
 }

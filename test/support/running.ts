@@ -67,7 +67,7 @@ export class Client {
 
 	/** Close code and reason, once the socket is closed. */
 	get closed(): Promise<{ code: number; reason: string }> {
-		return within(this.#closed, "the end of the connection");
+		return within(this.#closed, "the close of the connection");
 	}
 
 	/** Next unread frame, as text. */
@@ -80,7 +80,7 @@ export class Client {
 			const text = this.#texts.shift();
 			if (text !== undefined) return text;
 			if (this.socket.readyState === WebSocket.CLOSED)
-				throw new Error(`closed by ${JSON.stringify(await this.#closed)}, and no frame is left`);
+				throw new Error(`closed by ${JSON.stringify(await this.#closed)} without another frame`);
 			await new Promise<void>((resolve) => {
 				this.#arrived = resolve;
 			});

@@ -49,7 +49,7 @@ export class Connection {
 
 	/** Close code, once the connection is closed; 1006 without a close frame. */
 	get closed(): Promise<number> {
-		return within(this.#closed, "the end of the device's connection");
+		return within(this.#closed, "the close of the device's connection");
 	}
 
 	send(message: unknown): void {
@@ -159,7 +159,7 @@ export async function powerOn(
 ): Promise<VirtualDevice> {
 	const exits: Exit[] = [];
 	onEnd(t, () => {
-		if (exits.length > 0) throw new Error(`the device ended: ${JSON.stringify(exits)}`);
+		if (exits.length > 0) throw new Error(`the device exited: ${JSON.stringify(exits)}`);
 	});
 	const device = await VirtualDevice.start({
 		model,

@@ -14,7 +14,7 @@ function findScript(): string | false {
 	} catch {
 		// Reported below.
 	}
-	return "there is no `script` of util-linux, whose pseudo-terminal stands for a serial port";
+	return "util-linux's `script`, which simulates a serial port, is not installed";
 }
 
 export interface SerialLine {

@@ -66,9 +66,9 @@ export function decodeSignature(signature: string): [bigint, bigint] {
 export function badSignatures(key: ReleaseKey, image: Uint8Array, other: Uint8Array) {
 	const [r, s] = decodeSignature(key.sign(image));
 	return {
-		"of another key": makeReleaseKey().sign(image),
-		"of another image": key.sign(other),
-		"with r and s exchanged": encodeSignature(s, r),
+		"by another key": makeReleaseKey().sign(image),
+		"for another image": key.sign(other),
+		"with r and s swapped": encodeSignature(s, r),
 		"with r = 0": encodeSignature(0n, s),
 		"with s = 0": encodeSignature(r, 0n),
 		"with r = s = 0": encodeSignature(0n, 0n),

@@ -37,19 +37,19 @@ async function refuses(t: TestContext): Promise<void> {
 
 	const first = await restore("one");
 	assert.equal(first.code, 0, first.output);
-	assert.match(first.output, /Start the gateway of this folder before any other/);
+	assert.match(first.output, /Start the gateway with this folder before any other/);
 	const { bus } = natsBus(t, [server.url]);
 	await bus.open();
 	const dataDir = join(folder, "one");
 	const { gateway } = await runGateway(t, { dataDir, ...joinGateways(bus, dataDir, extensions) });
 	const second = await restore("two");
 	assert.equal(second.code, 1);
-	assert.match(second.output, /^The servers of NATS_URL have data of gateways \(gw-.* and \d+ more\)/);
+	assert.match(second.output, /^The servers of NATS_URL contain data of gateways \(gw-.* and \d+ more\)/);
 	await gateway.close();
 	assert.equal((await restore("two")).code, 1);
 	await server.kill();
 	const third = await restore("two");
 	assert.equal(third.code, 1);
-	assert.match(third.output, /^The servers of NATS_URL cannot be reached/);
+	assert.match(third.output, /^The servers of NATS_URL are unreachable/);
 	await assert.rejects(stat(join(folder, "two")), { code: "ENOENT" });
 }

@@ -22,7 +22,7 @@ const { limits } = noRateLimits;
 const sound = wav(tone(16_000));
 
 export function testBackupOn(name: string, make: (t: TestContext) => Promise<Buses>): void {
-	test(`a backup by any of two gateways on ${name} has what both were told, and a gateway that is alone, or two on other servers, go on from it`, async (t) => {
+	test(`a backup by either of two gateways on ${name} contains the data of both, and restores a single gateway or two on other servers`, async (t) => {
 		const buses = await make(t);
 		const folder = await temporaryDirectory(t);
 		const releasesDir = join(folder, "releases");

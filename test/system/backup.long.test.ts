@@ -73,7 +73,7 @@ test("300 devices return without a second update after kill -9, and a rollout co
 	 * update.
 	 */
 	const once = fleet.filter((device) => offeredBefore.includes(device) || device.version === "1.4.0");
-	assert.ok(once.length < count, "the rollout is not over");
+	assert.ok(once.length < count, "the rollout is not complete");
 
 	const restore = runCommand(t, "scripts/restore.ts", [file], environment);
 	assert.equal(await restore.exitCode, 0, restore.output());
@@ -93,5 +93,5 @@ test("300 devices return without a second update after kill -9, and a rollout co
 		once.filter(({ offers }) => offers !== 1).map(({ deviceId, offers }) => `${deviceId}: ${offers}`),
 		[],
 	);
-	t.diagnostic(`${fleet.filter(({ offers }) => offers > 1).length} of ${count} were offered it twice`);
+	t.diagnostic(`${fleet.filter(({ offers }) => offers > 1).length} of ${count} received two offers`);
 });

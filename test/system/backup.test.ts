@@ -137,7 +137,7 @@ test("a gateway restored from a backup during changes continues: devices return,
 	assert.deepEqual(
 		fleet.map((device) => startsOf(device)),
 		fleet.map(() => 1),
-		"each device is told to update once",
+		"each device received one update command",
 	);
 	for (const [deviceId, count] of before) {
 		const { name } = await call<{ name: string }>(url, "GET", `devices/${deviceId}`);

@@ -17,7 +17,7 @@ describe("new firmware", () => {
 		["that never connects", { "network/link": `${faulty}/unconnected-link.ts` }, "SW_RESET"],
 		["whose codec is dead", { "board/es8311": `${faulty}/dead-codec.ts` }, "SW_RESET"],
 	] as const)
-		test(`${name} is rolled back, and the gateway says why`, async (t) => {
+		test(`${name} is rolled back, and the gateway reports the reason`, async (t) => {
 			const fleet = await runFleet(t);
 			const { bytes } = await buildFirmware(replacements);
 			await fleet.release("2.0.0", makeVirtualImage(bytes, "DEV-1", "2.0.0"));

@@ -20,7 +20,7 @@ function whyNoCaddy(): string | false {
 		execFileSync("caddy", ["version"], { stdio: "ignore" });
 		return false;
 	} catch {
-		return "caddy is not here: on Debian `apt-get install caddy`";
+		return "caddy is not installed (apt-get install caddy)";
 	}
 }
 

@@ -148,10 +148,10 @@ function startDevices(t: TestContext, { url }: GatewayCluster, random: Random, c
 		device.onStep = (step) => {
 			if (step !== "offered") return;
 			const { deviceId, isUpdating, offers } = device;
-			if (isUpdating) problems.push(`${deviceId} was sent an update while it updates`);
+			if (isUpdating) problems.push(`${deviceId} received an update during an update`);
 			const updating = devices.filter((each) => each.isUpdating).length;
 			if (updating >= concurrency) problems.push(`${deviceId} is offer ${updating + 1} at a time`);
-			if (offers >= maxAttempts) problems.push(`${deviceId} was sent it ${offers + 1} times`);
+			if (offers >= maxAttempts) problems.push(`${deviceId} received it ${offers + 1} times`);
 		};
 		devices.push(device);
 	}

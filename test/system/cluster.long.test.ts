@@ -87,8 +87,8 @@ test("executes a command for a device of another gateway and relays its report",
 });
 
 for (const [what, at] of [
-	["a device of another gateway is updated", "first"],
-	["a device is updated to a release of another gateway", "second"],
+	["updates a device of another gateway", "first"],
+	["updates a device to a release of another gateway", "second"],
 ] as const)
 	test(what, { skip: clusterMissing }, async (t) => {
 		const cluster = await run(t);

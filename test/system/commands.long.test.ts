@@ -11,7 +11,7 @@ function steadyParts({ system, network, peripherals }: StateReport) {
 }
 
 for (const model of models)
-	describe(`a ${model} in XS, commanded through /monitor`, () => {
+	describe(`a ${model} in XS, controlled through /monitor`, () => {
 		test("reports its actual state when it connects", async (t) => {
 			const { powerOn, monitorClient } = await runFleet(t);
 			const { device, report } = await powerOn(model);

@@ -6,8 +6,8 @@ import { runFleet } from "../support/fleet.js";
 import { pass, passUntil } from "../support/virtual-time.js";
 
 for (const [name, answeredBefore] of [
-	["whose codec has died since its last start", true],
-	["whose codec has never answered", false],
+	["whose codec has failed since its last start", true],
+	["whose codec has never responded", false],
 ] as const)
 	test(`a device ${name} accepts each further update`, async (t) => {
 		const fleet = await runFleet(t);
@@ -39,7 +39,7 @@ for (const [name, answeredBefore] of [
 		device.board.codec.isAnswering = true;
 		await restart();
 		await pass(device, 10_000);
-		assert.equal(device.setting("codec"), "1", "a codec that is back is asked for again");
+		assert.equal(device.setting("codec"), "1", "a working codec is required again");
 	});
 
 test("a device whose codec fails at run time accepts the next update", async (t) => {

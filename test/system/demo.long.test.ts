@@ -65,7 +65,7 @@ test("the demo starts a device of each model, and ends cleanly after one or more
 	await demo.processesGone();
 	assert.doesNotMatch(demo.output(), /uplink dropped/);
 	for (const id of ids) {
-		assert.match(await record(id), /brightness_coef\\":0\.125/, "what the gateway knew last is on disk");
+		assert.match(await record(id), /brightness_coef\\":0\.125/, "the last known state is on disk");
 		const kept = await readdir(join(dataDir, "virtual", id));
 		assert.equal(kept.includes("pid"), false, "another process may run this device now");
 	}
@@ -150,7 +150,7 @@ describe("the demo's boards over HTTP", () => {
 		const [machine] = machinesOf(command.process.pid);
 		assert.ok(machine, "no XS machine runs");
 		process.kill(machine, "SIGSEGV");
-		await command.printed(new RegExp(`^${dev} crashed, and restarts: panic: .+$`, "m"));
+		await command.printed(new RegExp(`^${dev} crashed, restarting: panic: .+$`, "m"));
 		for (;;) {
 			const [crash] = await crashes();
 			if (crash) return assert.equal(crash.kind, "panic");
@@ -169,7 +169,7 @@ describe("the demo's boards over HTTP", () => {
 test("the demo rejects options", async (t) => {
 	const demo = runCommand(t, "scripts/demo.ts", ["--port", "1"], folders(await temporaryDirectory(t)));
 	assert.equal(await demo.exitCode, 1);
-	assert.match(demo.output(), /"--port" is not understood here/);
+	assert.match(demo.output(), /Unknown argument "--port"/);
 });
 
 test("the demo names the setting to change if its port is in use", async (t) => {
@@ -180,6 +180,6 @@ test("the demo names the setting to change if its port is in use", async (t) => 
 	const other = await temporaryDirectory(t);
 	const second = runCommand(t, "scripts/demo.ts", [], { PORT: port, ...folders(other) });
 	assert.equal(await second.exitCode, 1);
-	assert.match(second.output(), /is in use by another program; stop that, or set PORT/);
+	assert.match(second.output(), /is in use by another program\. Stop it, or set PORT/);
 	await second.processesGone();
 });

@@ -24,9 +24,7 @@ function inNetworks(command: string) {
 
 test("a device discovers the gateway that knows its token, and no other", {
 	skip:
-		inNetworks("").status === 0
-			? false
-			: "this computer does not let its users make networks (unshare -rn, ip)",
+		inNetworks("").status === 0 ? false : "users of this computer cannot create networks (unshare -rn, ip)",
 }, () => {
 	const { status, stdout, stderr } = inNetworks(
 		`exec "${process.execPath}" --import tsx --test --test-reporter=tap test/system/found-gateway.ts`,

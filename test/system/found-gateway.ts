@@ -94,7 +94,7 @@ test("a device without an address connects to the gateway that knows its token, 
 	);
 	assert.match(traced.join(""), /^gateway connected/m);
 	assert.match(traced.join(""), /does not know this device's token/);
-	assert.equal(connections, 0, "the other one never got the token");
+	assert.equal(connections, 0, "the other gateway never got the token");
 });
 
 test("npm run device -- --discover connects to the gateway of its network", async (t) => {
@@ -110,7 +110,7 @@ test("npm run device -- --discover connects to the gateway of its network", asyn
 		() => output,
 		(text) => text.includes("gateway connected"),
 	);
-	assert.ok(output.includes(`found gateway ws://10.99.1.1:${port}/device`), output);
+	assert.ok(output.includes(`discovered gateway ws://10.99.1.1:${port}/device`), output);
 });
 
 test("a gateway announces itself, responds in each network with its address there, and says goodbye at its end", async (t) => {
@@ -151,7 +151,7 @@ test("a gateway announces itself, responds in each network with its address ther
 		);
 		assert.deepEqual(Object.fromEntries(named)[service], `hall-1.${service}`);
 		assert.equal(Object.fromEntries(named)[target?.data.target ?? ""], own);
-		assert.deepEqual(textsOf(answers), ["path=/device", "tls=0"], "no proof for everyone");
+		assert.deepEqual(textsOf(answers), ["path=/device", "tls=0"], "no proof without a question");
 	}
 
 	process.kill("SIGTERM");
@@ -187,7 +187,7 @@ test("a gateway whose mDNS port is in use logs it once and works otherwise", asy
 	await nextEvent(taken, "listening");
 	onEnd(t, () => taken.close());
 	const { process, port, readLog } = await startGateway(t);
-	await eventually(readLog, (log) => log.includes("devices cannot find this gateway"));
+	await eventually(readLog, (log) => log.includes("devices cannot discover this gateway"));
 	assert.equal((await fetch(`http://10.99.1.1:${port}/readyz`)).status, 200);
 	process.kill("SIGTERM");
 	assert.deepEqual(await nextEvent(process, "exit"), [0, null]);

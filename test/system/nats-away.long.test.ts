@@ -64,7 +64,7 @@ test("started updates end without NATS, persistent changes are rejected meanwhil
 	await eventually(offered, (some) => some >= count / 2);
 	assert.ok(
 		devices.some(({ isUpdating }) => isUpdating),
-		"no update is under way",
+		"no update is running",
 	);
 	for (const gateway of gateways) gateway.cut();
 	const isUpdated = ({ version }: ReconnectingDevice) => version === "1.4.0";

@@ -127,7 +127,7 @@ test("gateway/nginx.conf forwards devices, monitors, an image of 3 MB and a soun
 	assert.equal(uploaded.status, 201, uploaded.body);
 	const refused = await ask("/ota/upload", upload, form(filePart(largeImage.subarray(7))));
 	assert.equal(refused.status, 422);
-	assert.match(problemDetail(422, refused.body), /image/, "the gateway's own sentence");
+	assert.match(problemDetail(422, refused.body), /image/, "message of the gateway");
 
 	const samples = noise(bytesPerSecond);
 	const heard = capture(device.board);
@@ -151,7 +151,7 @@ test("attributes an image rejected by nginx's own limit to the proxy", { skip },
 });
 
 for (const scheme of ["http", "https"] as const) {
-	test(`behind ${scheme} at a path, addresses lead through the proxy again`, { skip }, async (t) => {
+	test(`behind ${scheme} under a path, addresses lead through the proxy again`, { skip }, async (t) => {
 		const { url, ask, open } = await runProxied(t, scheme, "/gw/");
 		const { bytes } = await buildFirmware();
 		const image = makeVirtualImage(bytes, "DEV-1", "1.1.0");
@@ -176,7 +176,11 @@ for (const scheme of ["http", "https"] as const) {
 
 		const named = { "Device-Id": "dev-1-a1b2c3", "Device-Model": "DEV-1", "Device-Chip": "virtual" };
 		const device = await open("/device", { ...bearer(deviceToken), ...named }, "127.0.0.2");
-		assert.equal((await monitor.change("connected")).remoteAddress, "127.0.0.2", "the client's, not nginx's");
+		assert.equal(
+			(await monitor.change("connected")).remoteAddress,
+			"127.0.0.2",
+			"the client's address, not nginx's",
+		);
 		assert.equal((await monitor.request({ type: "trigger_ota", targetId: "dev-1-a1b2c3" })).type, "ack");
 		const command = JSON.parse(await device.nextText());
 		assert.deepEqual(command, { command: "start_ota", url: `${url}/ota/firmware.bin` });
@@ -186,7 +190,7 @@ for (const scheme of ["http", "https"] as const) {
 		assert.deepEqual([block.status, block.headers["content-range"]], [206, `bytes 0-15/${image.length}`]);
 	});
 
-	test(`behind ${scheme} at a path, devices in XS are updated, and so is one that connects directly`, {
+	test(`behind ${scheme} under a path, devices in XS are updated, as is one that connects directly`, {
 		skip,
 	}, async (t) => {
 		const { fleet, url, authority } = await runProxied(t, scheme, "/gw/");

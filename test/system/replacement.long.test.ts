@@ -43,7 +43,7 @@ test("the other gateway completes each started replacement once, and both reject
 		else if (!answered.has(id)) await other.call("POST", `devices/${from}/replace`, { by });
 		await goesOver(other.url, pair, id);
 	}
-	t.diagnostic(`${answered.size} of ${count} were answered before the end, ${continued} had begun`);
+	t.diagnostic(`${answered.size} of ${count} were acknowledged before the end, ${continued} had started`);
 	await one.start();
 	for (const gateway of gateways) {
 		for (const { pair, id } of pairs) await goesOver(gateway.url, pair, id);

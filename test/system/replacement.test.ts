@@ -47,7 +47,7 @@ test("a gateway killed during replacements has completed or not started each one
 	t.diagnostic(`${answered.size} of ${count} were answered, ${begun.length} had begun`);
 	await gateway.start();
 	for (const each of pairs) {
-		if (answered.has(each.id)) assert.ok(begun.includes(each), "what was answered is kept");
+		if (answered.has(each.id)) assert.ok(begun.includes(each), "acknowledged replacements persist");
 		if (begun.includes(each)) await goesOver(gateway.url, each.pair, each.id);
 		else await isAsBefore(gateway.url, each.pair, each.id);
 	}

@@ -57,8 +57,8 @@ test("npm run say schedules a file, lists it and cancels it", async (t) => {
 	const times = await say("--times");
 	assert.match(times.output, listed);
 	assert.match(times.output, /, over, Played at \d\d:\d\d$/m);
-	assert.match(times.output, /^Times are those of \S+\.$/m);
-	assert.deepEqual(await say("--cancel", id), { code: 0, output: `${id} is cancelled.\n` });
+	assert.match(times.output, /^Time zone: \S+\.$/m);
+	assert.deepEqual(await say("--cancel", id), { code: 0, output: `Canceled ${id}.\n` });
 	assert.doesNotMatch((await say("--times")).output, listed);
 	const again = await say("--cancel", id);
 	assert.equal(again.code, 1);

@@ -62,7 +62,7 @@ test("a timer announces on all devices after its chime; then quiet hours apply e
 		assert.equal(found.indexOf(samples, at + 1), -1, "once");
 		assert.ok(
 			found.subarray(0, at).some((byte) => byte !== 0),
-			"the chime is heard",
+			"the chime is audible",
 		);
 	}
 

@@ -78,6 +78,6 @@ test(`a wss fleet with its own authority installs ${releases} releases in a row,
 		const read = ({ flash }: { flash: Flash }, { offset, byteLength }: (typeof slots)[0]) =>
 			flash.read(offset, byteLength);
 		for (const slot of slots) assert.deepEqual(holds(read(device, slot)), []);
-		assert.equal(holds(read(device, partitions.nvs)).length, 3, "they lie in its settings");
+		assert.equal(holds(read(device, partitions.nvs)).length, 3, "they are in its settings");
 	}
 });

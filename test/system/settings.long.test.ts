@@ -39,7 +39,7 @@ async function passAllUntil<T>(all: readonly VirtualDevice[], awaited: Promise<T
 	return awaited;
 }
 
-test(`wrong settings sent to ${devices} devices at once: all return to the previous ones by themselves`, async (t) => {
+test(`${devices} devices revert wrong settings sent to all at once`, async (t) => {
 	const fleet = await runFleet(t);
 	const program = await buildFirmware();
 	const all: VirtualDevice[] = [];
@@ -66,7 +66,7 @@ test(`wrong settings sent to ${devices} devices at once: all return to the previ
 		for (const name of ["trial", "new_gateway", "new_token"]) assert.equal(device.setting(name), undefined);
 });
 
-test(`settings that came without a cable survive ${updates} updates`, async (t) => {
+test(`settings received without a cable survive ${updates} updates`, async (t) => {
 	const fleet = await runFleet(t);
 	const program = await buildFirmware();
 	const versions = ["1.1.0", "1.2.0"] as const;

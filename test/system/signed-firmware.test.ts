@@ -64,7 +64,7 @@ describe("device with a release key", () => {
 		await device.report();
 		const good = image("2.0.0", { releaseKeys: key.text });
 		const reason = await startOta(fleet, device, await serve(t, good), makeReleaseKey().sign(good));
-		assert.match(reason, /signature is wrong/);
+		assert.match(reason, /signature is invalid/);
 		const { system } = await device.report();
 		assert.equal(system.firmware_version, "1.0.0");
 		await device.device.powerCycle();
@@ -138,13 +138,13 @@ test("replaces keys over the air: old, both, new; then rejects the old key", asy
 	const both = `${oldKey.text},${newKey.text}`;
 	assert.match(
 		(await update("2.0.0", { by: newKey, releaseKeys: newKey.text })).reason,
-		/signature is wrong/,
+		/signature is invalid/,
 	);
 	assert.deepEqual(await update("2.1.0", { by: oldKey, releaseKeys: both }), updated);
 	assert.deepEqual(await update("3.0.0", { by: newKey, releaseKeys: newKey.text }), updated);
 	assert.match(
 		(await update("4.0.0", { by: oldKey, releaseKeys: oldKey.text })).reason,
-		/signature is wrong/,
+		/signature is invalid/,
 	);
 	assert.deepEqual(await update("5.0.0", { by: newKey, releaseKeys: newKey.text }), updated);
 });

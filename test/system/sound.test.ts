@@ -60,7 +60,7 @@ test("two devices prepare, start together and play the same samples to the end; 
 		assertSameBytes(captured().subarray(0, samples.length), samples, deviceId);
 	}
 	for (const { authorization } of server.requests)
-		assert.equal(authorization, undefined, "the token is for the gateway");
+		assert.equal(authorization, undefined, "the token is for the gateway only");
 });
 
 test("sends the device token to its own gateway only, by its address", async (t) => {
@@ -73,7 +73,7 @@ test("sends the device token to its own gateway only, by its address", async (t)
 	const other = fleet.url.replace("127.0.0.1", "localhost");
 	assert.notEqual(other, fleet.url);
 	for (const [id, url, reason] of [
-		["own", `${fleet.url}/${file}`, "The file is no WAV; it must be a WAV of 16000 Hz, mono, 16 bit PCM."],
+		["own", `${fleet.url}/${file}`, "The file is not a WAV; it must be a WAV of 16000 Hz, mono, 16 bit PCM."],
 		["other", `${other}/${file}`, "The server answered 401: it does not give the sound to this device."],
 	] as const) {
 		await control({ command: "play_sound", value: { id, url } });
@@ -94,6 +94,6 @@ test("loads a sound over TLS from a server certified by the device's authority",
 	const frame = await fleet.monitorClient.until((each) => updateIn(each)?.id === "secure");
 	assert.equal(
 		updateIn(frame)?.reason,
-		"The file is no WAV; it must be a WAV of 16000 Hz, mono, 16 bit PCM.",
+		"The file is not a WAV; it must be a WAV of 16000 Hz, mono, 16 bit PCM.",
 	);
 });

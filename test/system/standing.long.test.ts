@@ -91,8 +91,8 @@ test("a standing rollout continues with each release although its leading gatewa
 	t.diagnostic(`${lost.size} offers were lost with a gateway`);
 	for (const { deviceId, sent } of devices) {
 		const expected = versions.filter((version) => !lost.has(`${deviceId} ${version}`));
-		// A release may have come before the one before it had reached all.
-		assert.deepEqual([...new Set(sent)], sent, `${deviceId} was sent one twice`);
+		// A release may arrive before the previous one has reached all devices.
+		assert.deepEqual([...new Set(sent)], sent, `${deviceId} received one twice`);
 		assert.deepEqual(sent, expected, deviceId);
 	}
 });

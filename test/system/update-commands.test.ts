@@ -68,13 +68,9 @@ test("during an update the ring shows 6, the player stops, commands work, and a 
 	const after = await again.next("state_report");
 	assert.equal(after.system.firmware_version, "2.0.0");
 	assert.equal(after.peripherals.led_ring.state_id, 5);
-	assert.equal(after.peripherals.audio.volume, 7, "settings outlive the restart");
+	assert.equal(after.peripherals.audio.volume, 7, "settings survive the restart");
 	assert.equal(device.started.slot, 1);
-	assert.deepEqual(
-		server.authorizations,
-		[undefined],
-		"another server than the gateway is not shown the token",
-	);
+	assert.deepEqual(server.authorizations, [undefined], "other servers than the gateway do not get the token");
 });
 
 test("a failed update releases ring and player, and its reason says what to do", async (t) => {
@@ -86,7 +82,7 @@ test("a failed update releases ring and player, and its reason says what to do",
 	server.release();
 	connection.send({ command: "start_ota", url: server.url });
 	const { reason } = await connection.next("ota_error");
-	assert.equal(reason, "What the server sends is no firmware image.");
+	assert.equal(reason, "The file is not a firmware image.");
 	const { peripherals } = await connection.next(
 		"state_report",
 		(report) => report.peripherals.led_ring.state_id === 5,

@@ -10,7 +10,7 @@ import { powerOn, ScriptedGateway } from "../support/scripted-gateway.js";
 import { pass, passUntil } from "../support/virtual-time.js";
 
 for (const seconds of [45, 300])
-	test(`an update continues after the gateway was away for ${seconds} s in the middle of it`, async (t) => {
+	test(`resumes an update after the gateway was away for ${seconds} s in the middle`, async (t) => {
 		const { bytes } = await buildFirmware();
 		const image = makeVirtualImage(bytes, "DEV-1", "2.0.0");
 		let requests = 0;
@@ -43,7 +43,7 @@ for (const seconds of [45, 300])
 		disconnect();
 		await nextEvent(server, "close");
 		await pass(device, seconds * 1000);
-		assert.equal(requests, 4, "nothing was asked for meanwhile");
+		assert.equal(requests, 4, "no requests meanwhile");
 		server.listen(Number(port), "127.0.0.1");
 
 		const again = await passUntil(device, gateway.connection());

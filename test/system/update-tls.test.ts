@@ -32,28 +32,28 @@ test("update over https", { skip }, async (t) => {
 
 	for (const [name, certificate, cert_pem, why] of [
 		[
-			"whose certificate has expired is refused",
+			"with an expired certificate is rejected",
 			authority.issue("DNS:localhost", -1),
 			authority.certificate,
 			/: TLS: a certificate of the server or its authority has expired, in each/,
 		],
 		[
-			"whose certificate is for another name is refused",
+			"with a certificate for another name is rejected",
 			authority.issue("DNS:elsewhere.lan"),
 			authority.certificate,
-			/: TLS: the server's certificate is for elsewhere\.lan, and not for localhost/,
+			/: TLS: the server's certificate is for elsewhere\.lan, not for localhost/,
 		],
 		[
-			"whose certificate is another authority's is refused",
+			"with a certificate of another authority is rejected",
 			other.issue("DNS:localhost"),
 			authority.certificate,
-			/: TLS: the server's certificate was not issued by the authority that the device was given/,
+			/: TLS: the server's certificate was not issued by the device's authority/,
 		],
 		[
-			"whose authority was not given is refused",
+			"without a given authority is rejected",
 			authority.issue("DNS:localhost"),
 			undefined,
-			/: TLS: the server's certificate was not issued by the authority that the device was given/,
+			/: TLS: the server's certificate was not issued by the device's authority/,
 		],
 	] as const)
 		await t.test(`by a server ${name}`, async (t) => {
@@ -71,9 +71,9 @@ test("update over https", { skip }, async (t) => {
 			await connection.next("state_report");
 			connection.send({ command: "start_ota", url: server.url, ...(cert_pem && { cert_pem }) });
 			const { reason } = await passUntil(device, connection.next("ota_error"));
-			assert.match(reason, /^localhost:\d+ cannot be reached: TLS: .*, in each of 6 attempts\.$/);
+			assert.match(reason, /^localhost:\d+ is unreachable: TLS: .*, in each of 6 attempts\.$/);
 			assert.match(reason, why);
-			assert.equal(server.requests(), 0, "nothing was asked for");
+			assert.equal(server.requests(), 0, "no requests");
 			assert.equal(isImageTouched, false, "no slot was written");
 			assert.equal(device.started.version, "1.0.0");
 		});

@@ -15,7 +15,7 @@ import { pass, passUntil } from "../support/virtual-time.js";
 const updatesInARow = runs(20) < 20 ? 4 : 20;
 
 for (const model of models)
-	test(`a ${model} in XS is updated through /monitor and runs the new version`, async (t) => {
+	test(`updates a ${model} in XS through /monitor, which then runs the new version`, async (t) => {
 		const fleet = await runFleet(t);
 		const program = await buildFirmware();
 		await fleet.release("1.1.0", makeVirtualImage(program.bytes, model, "1.1.0"));
@@ -45,11 +45,11 @@ test("installs an upload with trailing data after an image without SHA-256", asy
 	await report((state) => state.system.firmware_version === "1.1.0");
 	assert.equal((await fleet.updateResult(deviceId)).otaStatus, "updated");
 	const { offset } = slots[device.started.slot];
-	assert.deepEqual(device.flash.read(offset, file.length), file, "what follows is in flash too");
+	assert.deepEqual(device.flash.read(offset, file.length), file, "trailing data is in flash too");
 });
 
-test(`${updatesInARow} updates in a row end each with the next version, in the other slot, confirmed`, async (t) => {
-	// In the clock of this test it returns 20 times in a few seconds.
+test(`installs ${updatesInARow} updates in a row, each into the other slot and confirmed`, async (t) => {
+	// In virtual time it returns 20 times in a few seconds.
 	const fleet = await runFleet(t, undefined, { limits: { returnsInTenSeconds: 100 } });
 	const program = await buildFirmware();
 	const versions = Array.from({ length: updatesInARow }, (_, index) => `1.${index + 1}.0`);

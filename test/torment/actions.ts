@@ -101,10 +101,10 @@ export class Actions {
 		await pause(steps * stepMs);
 		await gateway.load(false);
 		const lost = gateway.pauses === pauses ? silent() : 0;
-		journal.note(`load: ${lost} devices gave their connection up`);
+		journal.note(`load: ${lost} devices closed their connections`);
 		// A busy computer may cost a few connections.
 		if (lost > places.length / 5)
-			journal.break(`${lost} of ${places.length} devices heard nothing of a gateway that was under load`);
+			journal.break(`${lost} of ${places.length} devices timed out during a gateway overload`);
 	}
 
 	async #failDisk({ fault, steps }: Of<"disk">): Promise<void> {
@@ -137,7 +137,7 @@ export class Actions {
 		const payload = payloads[kind - 3] ?? { command: "set_brightness", value: this.#brightness / 1_000_000 };
 		const { code } = await world.monitor(monitor).request({ type: "control_device", targetId, payload });
 		const isWrong = kind === 4 || kind === 5 ? code === "ack" : code === "invalid_command";
-		if (isWrong) world.journal.break(`${JSON.stringify(payload)} to ${targetId} was answered with ${code}`);
+		if (isWrong) world.journal.break(`${JSON.stringify(payload)} to ${targetId} got ${code}`);
 	}
 
 	async #update({ monitor, device, version }: Of<"update">): Promise<void> {

@@ -169,7 +169,7 @@ export class SimulatedTormentDevice extends SimulatedDevice implements TormentDe
 		if (command.command === "set_brightness") {
 			const value = Number(command.value);
 			if (record.executed.has(value))
-				journal.break(`${record.deviceId} got the same brightness twice: ${value}`);
+				journal.break(`${record.deviceId} received the same brightness twice: ${value}`);
 			record.executed.add(value);
 			this.set({ "peripherals.led_ring.brightness_coef": value });
 		}
@@ -190,7 +190,7 @@ export class SimulatedTormentDevice extends SimulatedDevice implements TormentDe
 		const { record, draw, images, journal } = this.#options;
 		const busy = { type: "command_error", deviceId: record.deviceId, command: "start_ota", code: "busy" };
 		if (this.#isUpdating || this.#isOnProbation)
-			return this.send({ ...busy, message: "an update is under way" });
+			return this.send({ ...busy, message: "an update is running" });
 		const ending = draw.byWeight(endings);
 		const pauses = [draw.between(0, 3000), draw.between(0, 3000), draw.between(200, 2500)];
 		const start = this.#starts;

@@ -95,7 +95,7 @@ async function agree(world: World): Promise<void> {
 				const problem = shown ? findDifference(shown.session, reported) : "no session";
 				if (problem) return `${name} shows ${record.deviceId} with ${problem}`;
 				if (!isDeepStrictEqual(shown?.state, reported.state))
-					return `${name} shows an old state of ${record.deviceId}`;
+					return `${name} shows a stale state of ${record.deviceId}`;
 			}
 		}
 		const surplus = monitors.find(({ fleet }) => fleet.size !== places.length);
@@ -116,7 +116,7 @@ async function replaceUpload(world: World): Promise<void> {
 	const { bytes, version } = images.upload("DEV-1");
 	await world.until(async () => {
 		const { status, text } = await gateway.upload(bytes, version);
-		if (status !== 201 && status !== 429) journal.break(`an upload was refused: ${status} ${text}`);
+		if (status !== 201 && status !== 429) journal.break(`an upload was rejected: ${status} ${text}`);
 		return status === 201 ? undefined : text;
 	}, uploadMs);
 	ledger.uploads.push(version);
@@ -138,8 +138,8 @@ async function findDiskProblem({ gateway, places, damaged }: World): Promise<str
 		const read = (folder: string) => readFile(pathOf(folder), "utf8");
 		const { firmwareVersion } = JSON.parse(await read("devices"));
 		if (firmwareVersion !== reported.firmwareVersion)
-			return `the record of ${deviceId} is old: ${firmwareVersion}`;
-		// A damaged file stays until there is something to be written.
+			return `the record of ${deviceId} is stale: ${firmwareVersion}`;
+		// A damaged file stays until something is written.
 		if (reported.updates.length === 0 && damaged.has(pathOf("updates"))) continue;
 		const content = await read("updates").catch(() => '{"jobs":[]}');
 		const { jobs }: { jobs: readonly { status: string }[] } = JSON.parse(content);
@@ -201,6 +201,6 @@ async function checkRestart(world: World): Promise<void> {
 		if (after.get(deviceId) !== was) journal.break(`${deviceId} was ${was}, but is ${after.get(deviceId)}`);
 	await gateway.stop();
 	const left = (await readdir(gateway.dataDir)).filter((name) => name === "gateway.lock");
-	if (left.length > 0) journal.break("the gateway has ended, but its lock is still there");
+	if (left.length > 0) journal.break("the gateway has ended, but its lock remains");
 	journal.check();
 }

@@ -19,7 +19,7 @@ let load: NodeJS.Timeout | undefined;
 const loadEveryMs = 250;
 setClock();
 process.on("uncaughtException", (error) => {
-	log.fatal({ err: error }, "the gateway ends: a defect");
+	log.fatal({ err: error }, "fatal error, exiting");
 	process.exit(1);
 });
 

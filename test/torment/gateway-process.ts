@@ -48,7 +48,7 @@ export class GatewayProcess {
 		this.#child = new Child<GatewayChild>("../torment/gateway-child.ts", {
 			nodeOptions: ["--v8-pool-size=1", "--no-warnings"],
 			stderr: log,
-			onEnd: (why) => this.#journal.break(`the gateway ended by itself (${why}): ${this.#lastLogLine()}`),
+			onEnd: (why) => this.#journal.break(`the gateway exited (${why}): ${this.#lastLogLine()}`),
 		});
 		closeSync(log);
 		const { dataDir, releasesDir } = this;

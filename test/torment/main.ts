@@ -36,7 +36,7 @@ async function run(words: readonly string[]): Promise<void> {
 		await rm(folder, { recursive: true });
 		process.exit(process.exitCode ?? 0);
 	} catch (error) {
-		console.error(printableLines(`What was done last:\n${journal.lastLines}\n`));
+		console.error(printableLines(`Last steps:\n${journal.lastLines}\n`));
 		if (error instanceof BrokenInvariant) console.error(printableLines(`BROKEN INVARIANT: ${error.message}`));
 		else console.error(error);
 		console.error(

@@ -98,7 +98,7 @@ export class Monitor {
 		for (const request of this.#requests.values()) {
 			request.patience -= 1;
 			if (request.patience === 0)
-				this.#options.journal.break(`${this.name} got no answer to ${request.text.slice(0, 200)}`);
+				this.#options.journal.break(`${this.name} got no response to ${request.text.slice(0, 200)}`);
 		}
 	}
 
@@ -151,9 +151,7 @@ export class Monitor {
 		const id = requestId ?? [...this.#requests.keys()].find((each) => each.startsWith("garbage"));
 		const request = this.#requests.get(id ?? "");
 		if (!request)
-			return this.#options.journal.break(
-				`${this.name} got an answer that it does not wait for: ${outcome.message}`,
-			);
+			return this.#options.journal.break(`${this.name} got an unexpected response: ${outcome.message}`);
 		this.#requests.delete(id ?? "");
 		request.resolve(outcome);
 	}

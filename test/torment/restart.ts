@@ -99,7 +99,7 @@ function checkLog({ gateway, journal, damaged }: World, damagedPath: string | un
 	const other = lost.find((line) => ![...damaged].some((path) => line.includes(path)));
 	if (other !== undefined) journal.break(`an undamaged file was lost: ${other}`);
 	if (damagedPath !== undefined && !damaged.has(damagedPath))
-		journal.break(`${damagedPath} was damaged, but the log does not say so`);
+		journal.break(`${damagedPath} was damaged, but the log does not name it`);
 }
 
 /** Compares the gateway's state with its disk before any device reconnects. */

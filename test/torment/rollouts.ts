@@ -74,7 +74,7 @@ export class Rollouts {
 			if (!rollout) return `${id} cannot be read`;
 			const held = sum(rollout.counts, slotStatuses);
 			if (!isOver(rollout) || held > 0)
-				return `${id} is ${rollout.status}, and ${held} of its devices hold slots`;
+				return `${id} is ${rollout.status}, and ${held} of its devices occupy slots`;
 		}
 		return undefined;
 	}
@@ -83,15 +83,15 @@ export class Rollouts {
 	async #read(id: string): Promise<Rollout | undefined> {
 		const { gateway, journal } = this.#world;
 		const { status, text } = await gateway.request(`/api/rollouts/${id}`);
-		if (status === 404) journal.break(`the rollout ${id} was acknowledged, and is lost`);
+		if (status === 404) journal.break(`the acknowledged rollout ${id} is lost`);
 		if (status !== 200) return undefined;
 		const rollout: Rollout = JSON.parse(text);
 		const held = sum(rollout.counts, slotStatuses);
 		const failed = sum(rollout.counts, failureStatuses);
-		if (held > concurrency) journal.break(`${id}: ${held} devices hold slots, of ${concurrency}`);
-		// It is paused with the step in which the limit is reached.
+		if (held > concurrency) journal.break(`${id}: ${held} devices occupy slots, of ${concurrency}`);
+		// It pauses with the step in which the limit is reached.
 		if (rollout.status === "running" && failed >= failuresAtMost && rollout.counts.queued > 0)
-			journal.break(`${id} goes on after ${failed} failures, of ${failuresAtMost}`);
+			journal.break(`${id} continues after ${failed} failures, of ${failuresAtMost}`);
 		return rollout;
 	}
 }

@@ -63,7 +63,7 @@ export class VirtualTormentDevice implements TormentDevice {
 				program,
 				version: firstVersion,
 				onBoot: (started) => this.#onBoot(started),
-				onExit: (exit) => journal.break(`the firmware of ${record.deviceId} ended: ${describeExit(exit)}`),
+				onExit: (exit) => journal.break(`the firmware of ${record.deviceId} exited: ${describeExit(exit)}`),
 			});
 		});
 	}
@@ -88,7 +88,7 @@ export class VirtualTormentDevice implements TormentDevice {
 		const { record, journal } = this.#options;
 		this.#turn = this.#turn
 			.then(task)
-			.catch((error: unknown) => journal.break(`${record.deviceId} could not be switched: ${error}`));
+			.catch((error: unknown) => journal.break(`${record.deviceId} failed to switch: ${error}`));
 		return this.#turn;
 	}
 

@@ -112,7 +112,7 @@ export class World {
 	/** Runs a task beside the steps. An exception is a bug of this program. */
 	start(task: () => Promise<void>): void {
 		const running = task().catch((error: unknown) =>
-			this.journal.break(`the torment itself failed: ${error instanceof Error ? error.stack : error}`),
+			this.journal.break(`internal error of the torment: ${error instanceof Error ? error.stack : error}`),
 		);
 		this.#tasks.add(running);
 		void running.finally(() => this.#tasks.delete(running));

@@ -26,7 +26,7 @@ export class GatewayClock {
 	 * @param isFirst whether it begins a snapshot; later frames may be read late, as in a tab that was not run, and count only
 	 * where they say more
 	 */
-	hear(timestamp: string, isFirst: boolean): void {
+	sync(timestamp: string, isFirst: boolean): void {
 		const aheadMs = Date.parse(timestamp) - this.#own();
 		this.#aheadMs = isFirst ? aheadMs : Math.max(this.#aheadMs, aheadMs);
 	}

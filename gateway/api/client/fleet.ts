@@ -5,8 +5,8 @@
  */
 
 import type { StateReport } from "../../../device/protocol/messages.js";
-import type { Attention } from "../attention.js";
 import type { ChangeReason, FrameOf } from "../frames.js";
+import type { DeviceIssue } from "../issues.js";
 import { labelFields } from "../label.js";
 import type { DeviceSummary, SessionRecord } from "../session.js";
 import { otaStatuses } from "../statuses.js";
@@ -25,8 +25,8 @@ export interface Entry {
 	/** Its latest report that came here, which may be old where `isFollowed` is false. */
 	readonly state: StateReport | null;
 	readonly vitals: Vitals;
-	/** Issues of the device. */
-	readonly attention: readonly Attention[];
+	/** Open issues. */
+	readonly attention: readonly DeviceIssue[];
 	/** Whether each of its reports comes here. */
 	readonly isFollowed: boolean;
 	/** When the device was last heard, in milliseconds of the gateway's clock; may be old where it is connected and not followed. */
@@ -194,9 +194,9 @@ function listedBy({ session, vitals, attention }: Entry): string {
 	// The resolution of the summary; with every dBm, each report would sort the lists again.
 	const signal = vitals.rssi === null ? 0 : Math.round(vitals.rssi / 4);
 	const { ssid, volume, safeMode } = vitals;
-	const attentionText = attention.length === 0 ? "" : JSON.stringify(attention);
+	const issuesText = attention.length === 0 ? "" : JSON.stringify(attention);
 	const label = labelFields.map((field) => session[field]).join("\n");
-	return `${model} ${connected} ${firmwareVersion} ${metadata.otaStatus} ${crashCount} ${signal} ${volume} ${safeMode} ${remoteAddress} ${label}\n${ssid}${attentionText}`;
+	return `${model} ${connected} ${firmwareVersion} ${metadata.otaStatus} ${crashCount} ${signal} ${volume} ${safeMode} ${remoteAddress} ${label}\n${ssid}${issuesText}`;
 }
 
 const nothing: readonly never[] = [];

@@ -5,16 +5,16 @@ import { ownZone } from "../time-zone.js";
 
 type Partly<T> = { readonly [K in keyof T]?: T[K] };
 
-interface AskedGroup extends Partly<Omit<Group, "size" | "errorThreshold">> {
+interface RequestedGroup extends Partly<Omit<Group, "size" | "errorThreshold">> {
 	readonly size: Group["size"];
 	readonly errorThreshold?: Partly<Group["errorThreshold"]>;
 }
 
-/** Plan as requested. The gateway fills in the rest. */
-export interface AskedPlan extends Partly<Omit<Plan, "firmware" | "target" | "groups" | "window">> {
+/** Plan of a request; the gateway adds defaults. */
+export interface RequestedPlan extends Partly<Omit<Plan, "firmware" | "target" | "groups" | "window">> {
 	readonly firmware: { readonly version: string } | { readonly channel: string };
 	readonly target: Target;
-	readonly groups?: readonly AskedGroup[];
+	readonly groups?: readonly RequestedGroup[];
 	readonly window?: Pick<Window, "from" | "to"> &
 		Partly<Pick<Window, "timeZone"> & { days: readonly string[] }>;
 }
@@ -78,11 +78,11 @@ export const oneByOne = { concurrency: 1, errorThreshold: { count: 1 }, soakSeco
  * @param size devices of the target now; undefined: not known
  */
 export function makePlan(
-	firmware: AskedPlan["firmware"],
+	firmware: RequestedPlan["firmware"],
 	target: Target,
 	options: PlanOptions,
 	size = "devices" in target ? target.devices.length : undefined,
-): AskedPlan {
+): RequestedPlan {
 	const { attempts, allowDowngrade, startsAt, deadline, from, to, days, standing } = options;
 	const groups = groupsOf(options, size !== undefined && size <= smallTarget && !standing);
 	const timeZone = ownZone();
@@ -102,17 +102,17 @@ export function makePlan(
 }
 
 /** @returns undefined where the gateway chooses all of it */
-function groupsOf(options: PlanOptions, isSmall: boolean): AskedPlan["groups"] {
+function groupsOf(options: PlanOptions, isSmall: boolean): RequestedPlan["groups"] {
 	const { canary, canaryFailures, maxFailures, concurrency, soakSeconds, approval } = options;
 	const isOneByOne = isSmall && [canary, canaryFailures].every((text) => text === "") && !approval;
 	const typed = [canary, canaryFailures, maxFailures, concurrency, soakSeconds];
 	if (!isOneByOne && typed.every((text) => text === "") && !approval) return undefined;
 	const soak = soakSeconds === "" ? {} : { soakSeconds: Number(soakSeconds) };
 	const atATime = concurrency === "" ? {} : { concurrency: Number(concurrency) };
-	const rest: AskedGroup = { size: "rest", ...soak, ...atATime, ...thresholdOf(maxFailures) };
+	const rest: RequestedGroup = { size: "rest", ...soak, ...atATime, ...thresholdOf(maxFailures) };
 	if (isOneByOne) return [{ ...oneByOne, ...rest }];
 	if (canary === "0") return [rest];
-	const first: AskedGroup = {
+	const first: RequestedGroup = {
 		size: canary.endsWith("%") ? canary : Number(canary || canarySize),
 		...soak,
 		concurrency: Math.min(canarySize, atATime.concurrency ?? canarySize),
@@ -121,7 +121,7 @@ function groupsOf(options: PlanOptions, isSmall: boolean): AskedPlan["groups"] {
 	return [first, { ...rest, approval }];
 }
 
-function thresholdOf(text: string): Pick<AskedGroup, "errorThreshold"> {
+function thresholdOf(text: string): Pick<RequestedGroup, "errorThreshold"> {
 	if (text === "") return {};
 	const isPart = text.endsWith("%");
 	return { errorThreshold: isPart ? { percent: Number.parseInt(text, 10) } : { count: Number(text) } };

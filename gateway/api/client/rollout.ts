@@ -84,7 +84,7 @@ export function stateText({ status, standing, pausedBecause, counts }: RolloutHe
 }
 
 /** How many devices a plan would update, now or when they are back. */
-export function beginsOf({ total, alreadyInstalled, downgrades, doNotFit, plan }: Preview): number {
+export function updatableCount({ total, alreadyInstalled, downgrades, doNotFit, plan }: Preview): number {
 	return total - alreadyInstalled - doNotFit - (plan.allowDowngrade ? 0 : downgrades);
 }
 

@@ -1,7 +1,7 @@
 /** Display texts of schedules and quiet hours: time, action, targets and last run. */
 
 import { titleOf } from "../commands.js";
-import type { AskedQuietHours, QuietHours } from "../quiet-hours.js";
+import type { QuietHours, QuietHoursRequest } from "../quiet-hours.js";
 import type { LastRun, Schedule } from "../schedule.js";
 import type { Targets } from "../targets.js";
 import { weekdays } from "./rollout-plan.js";
@@ -75,7 +75,7 @@ export function asTargets({ device, ...others }: QuietHours["targets"]): Targets
 }
 
 /** "Mon–Fri 22:00–07:00: volume at most 20, only urgent announcements" */
-export function quietText(hours: AskedQuietHours): string {
+export function quietText(hours: QuietHoursRequest): string {
 	const { from, until, days, volume, brightness, onlyUrgent } = hours;
 	const limits = [
 		volume !== undefined && `volume at most ${volume}`,

@@ -41,7 +41,7 @@ export function plural(count: number, noun: string): string {
 const namedAtMost = 10;
 
 /** "there are Hall, Kitchen and 12 more", "there is no room" */
-export function thereAre(noun: string, names: readonly string[]): string {
+export function listNames(noun: string, names: readonly string[]): string {
 	if (names.length === 0) return `there is no ${noun}`;
 	const more = names.length - namedAtMost;
 	const shown = names.slice(0, namedAtMost).join(", ");

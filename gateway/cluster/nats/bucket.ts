@@ -21,7 +21,7 @@ export class NatsBucket implements Bucket {
 	}
 
 	get(key: string): Promise<Entry | undefined> {
-		return this.#link.ask(async () => {
+		return this.#link.run(async () => {
 			const entry = await this.#kv.get(encodeName(key));
 			return entry?.operation === "PUT" ? { text: entry.string(), revision: entry.revision } : undefined;
 		});
@@ -31,12 +31,12 @@ export class NatsBucket implements Bucket {
 		const name = encodeName(key);
 		const write = () =>
 			revision === 0 ? this.#kv.create(name, text) : this.#kv.update(name, text, revision);
-		return this.#link.ask(() => unlessOverwritten(write));
+		return this.#link.run(() => unlessOverwritten(write));
 	}
 
 	async remove(key: string, revision: number): Promise<boolean> {
 		const remove = () => this.#kv.delete(encodeName(key), { previousSeq: revision }).then(() => true);
-		return (await this.#link.ask(() => unlessOverwritten(remove))) ?? false;
+		return (await this.#link.run(() => unlessOverwritten(remove))) ?? false;
 	}
 
 	watch(onChange: (key: string, entry: Entry | undefined) => void): Promise<Unsubscribe> {

@@ -37,7 +37,7 @@ export class NatsBus implements Bus {
 			onConnected: (connection) => {
 				for (const subscribed of this.#subscribed) this.#activate(connection, subscribed);
 			},
-			onReconnected: () => void this.#makeAgain(),
+			onReconnected: () => void this.#recreateStores(),
 		});
 	}
 
@@ -73,7 +73,7 @@ export class NatsBus implements Bus {
 	}
 
 	request(subject: string, text: string, timeoutMs: number): Promise<string> {
-		return this.#link.ask(async (connection) => {
+		return this.#link.run(async (connection) => {
 			const answer = await connection.request(subject, text, { timeout: timeoutMs });
 			return answer.string();
 		});
@@ -90,7 +90,7 @@ export class NatsBus implements Bus {
 	}
 
 	buckets(): Promise<readonly string[]> {
-		return this.#link.ask(async (connection) => {
+		return this.#link.run(async (connection) => {
 			const names: string[] = [];
 			const client = jetstream(connection, { timeout: answerMs });
 			for await (const { bucket } of new Kvm(client).list()) names.push(bucket);
@@ -124,7 +124,7 @@ export class NatsBus implements Bus {
 
 	/** Replicates to as many servers as there are, up to three. */
 	#make<T>(make: (connection: NatsConnection, replicas: number) => Promise<T>): Promise<T> {
-		return this.#link.ask(async (connection) => {
+		return this.#link.run(async (connection) => {
 			const { connect_urls: known = [] } = connection.info ?? {};
 			const isCluster = Math.max(known.length, this.#options.servers.length) >= 3;
 			try {
@@ -164,8 +164,8 @@ export class NatsBus implements Bus {
 		});
 	}
 
-	/** Makes what is missing: a server may have come back without its data. */
-	async #makeAgain(): Promise<void> {
+	/** Creates missing stores, as a server may have lost its data. */
+	async #recreateStores(): Promise<void> {
 		while (this.isConnected)
 			try {
 				for (const open of this.#stores.values()) await open();

@@ -18,7 +18,7 @@ export class NatsFiles implements Files {
 	}
 
 	async put(name: string, content: AsyncIterable<Uint8Array>): Promise<void> {
-		await this.#link.ask(async () => {
+		await this.#link.run(async () => {
 			const known = await this.#store.info(name);
 			if (known && !known.deleted) return;
 			// One of two concurrent uploads fails and removes its parts.
@@ -28,18 +28,18 @@ export class NatsFiles implements Files {
 	}
 
 	async get(name: string): Promise<AsyncIterable<Uint8Array> | undefined> {
-		const found = await this.#link.ask(() => this.#store.get(name));
-		// `data` fails too.
+		const found = await this.#link.run(() => this.#store.get(name));
+		// `data` rejects too.
 		found?.error.catch(() => {});
 		return found ? read(found.data) : undefined;
 	}
 
 	async remove(name: string): Promise<void> {
-		await this.#link.ask(() => this.#store.delete(name));
+		await this.#link.run(() => this.#store.delete(name));
 	}
 
 	names(): Promise<readonly string[]> {
-		return this.#link.ask(async () => (await this.#store.list()).map(({ name }) => name));
+		return this.#link.run(async () => (await this.#store.list()).map(({ name }) => name));
 	}
 }
 
@@ -50,7 +50,7 @@ async function* read(stream: ReadableStream<Uint8Array>): AsyncIterable<Uint8Arr
 		for (;;) {
 			let timer: NodeJS.Timeout | undefined;
 			const stalled = new Promise<never>((_resolve, reject) => {
-				const give = () => reject(new BusError("timeout", "A file's next part did not come from NATS."));
+				const give = () => reject(new BusError("timeout", "NATS sent no further part of a file."));
 				timer = setTimeout(give, stalledMs);
 			});
 			const { done, value } = await Promise.race([reader.read(), stalled]).finally(() => clearTimeout(timer));

@@ -68,7 +68,7 @@ export class NatsLink {
 		const first = this.#connect();
 		await Promise.race([first, isLong]);
 		clearTimeout(timer);
-		const rejection = this.#connection && this.#findRejection(this.#connection);
+		const rejection = this.#connection && this.#findVersionProblem(this.#connection);
 		if (!rejection) return;
 		await this.close();
 		throw new StartError(rejection);
@@ -105,9 +105,12 @@ export class NatsLink {
 		return this.#connection;
 	}
 
-	/** @throws {BusError} `away`, `timeout`; other errors as they are */
-	async ask<T>(work: (connection: NatsConnection) => Promise<T>): Promise<T> {
-		if (!this.#connection || !this.#isConnected) throw new BusError("away", "NATS cannot be reached.");
+	/**
+	 * Runs an operation on the connection.
+	 * @throws {BusError} `away`, `timeout`; other errors unchanged
+	 */
+	async run<T>(work: (connection: NatsConnection) => Promise<T>): Promise<T> {
+		if (!this.#connection || !this.#isConnected) throw new BusError("away", "NATS is unreachable.");
 		try {
 			return await work(this.#connection);
 		} catch (error) {
@@ -125,7 +128,7 @@ export class NatsLink {
 	/** Waits for a random time between two attempts; less if the connection is closed. */
 	pause(): Promise<void> {
 		return new Promise((resolve) => {
-			const timer = setTimeout(resolve, drawDelay()).unref();
+			const timer = setTimeout(resolve, randomDelay()).unref();
 			this.#stopWaiting = () => {
 				clearTimeout(timer);
 				resolve();
@@ -144,7 +147,7 @@ export class NatsLink {
 					maxPingOut: 2,
 					maxReconnectAttempts: -1,
 					ignoreAuthErrorAbort: true,
-					reconnectDelayHandler: drawDelay,
+					reconnectDelayHandler: randomDelay,
 				});
 				this.#connection = connection;
 				if (this.#isClosed) return await connection.close();
@@ -153,7 +156,7 @@ export class NatsLink {
 				return this.#accept(connection);
 			} catch (error) {
 				const why = error instanceof Error ? error.message : String(error);
-				this.report(`NATS cannot be reached (${why}); it is tried again.`);
+				this.report(`NATS is unreachable (${why}); retrying.`);
 				await this.pause();
 			}
 	}
@@ -171,15 +174,15 @@ export class NatsLink {
 
 	/** Accepts a connection unless the server is too old. */
 	#accept(connection: NatsConnection): void {
-		const rejection = this.#findRejection(connection);
+		const rejection = this.#findVersionProblem(connection);
 		if (rejection) this.report(rejection);
 		else this.#set(true);
 	}
 
-	#findRejection({ info }: NatsConnection): string | undefined {
+	#findVersionProblem({ info }: NatsConnection): string | undefined {
 		const { version = "", host = "", port = 0 } = info ?? {};
 		if (this.#options.allowOld || !lt(coerce(version) ?? "0.0.0", oldest)) return undefined;
-		return `The nats-server at ${host}:${port} is ${version || "of an unknown version"}, but older ones than 2.11 can lose what was written when they are killed; install a newer one, or set NATS_ALLOW_OLD=1.`;
+		return `The nats-server at ${host}:${port} has version ${version || "unknown"}; versions below 2.11 may lose acknowledged writes when killed. Upgrade it or set NATS_ALLOW_OLD=1.`;
 	}
 
 	#set(isConnected: boolean): void {
@@ -198,8 +201,7 @@ export class NatsLink {
 		const isUnserved = error instanceof errors.RequestError && error.isNoResponders();
 		if (isUnserved) return new BusError("noResponders", message);
 		const isWithoutJetStream = name === "JetStreamNotEnabled";
-		if (isWithoutJetStream)
-			this.report("NATS answers without JetStream; start nats-server with --jetstream.");
+		if (isWithoutJetStream) this.report("JetStream is disabled. Start nats-server with --jetstream.");
 		const isAway =
 			isWithoutJetStream ||
 			error instanceof JetStreamApiError ||
@@ -224,6 +226,6 @@ function credentialsOf({ servers, credentials, authority }: NatsOptions): Connec
 	};
 }
 
-function drawDelay(): number {
+function randomDelay(): number {
 	return leastDelayMs + Math.random() * (mostDelayMs - leastDelayMs);
 }

@@ -44,12 +44,12 @@ export class NatsLog implements Log {
 	append(key: string, text: string, after: number): Promise<number | undefined> {
 		const options = { expect: { lastSubjectSequence: after } };
 		const append = async () => (await this.#client.publish(this.#subjectOf(key), text, options)).seq;
-		return this.#link.ask(() => unlessOverwritten(append));
+		return this.#link.run(() => unlessOverwritten(append));
 	}
 
 	async removeBefore(key: string, seq: number): Promise<void> {
 		const filter = this.#subjectOf(key);
-		await this.#link.ask(() => this.#manager.streams.purge(streamOf(this.#name), { filter, seq }));
+		await this.#link.run(() => this.#manager.streams.purge(streamOf(this.#name), { filter, seq }));
 	}
 
 	read({ onAll, onEntry }: LogReader): Promise<Unsubscribe> {

@@ -61,7 +61,7 @@ export class NatsReader {
 		this.#options = options;
 		this.#stopListening = options.link.onStatus((isConnected) => {
 			if (!isConnected) this.#stop();
-			else if (!this.#isOpening) this.#readAgain();
+			else if (!this.#isOpening) this.#restart();
 		});
 	}
 
@@ -71,7 +71,7 @@ export class NatsReader {
 	 */
 	async open(): Promise<Unsubscribe> {
 		try {
-			await this.#options.link.ask(() => this.#consume());
+			await this.#options.link.run(() => this.#consume());
 			this.#isOpening = false;
 			return () => this.#close();
 		} catch (error) {
@@ -92,18 +92,18 @@ export class NatsReader {
 		clearTimeout(this.#stalled);
 		this.#messages?.stop();
 		this.#messages = undefined;
-		this.#fail(new BusError("away", "NATS cannot be reached."));
+		this.#fail(new BusError("away", "NATS is unreachable."));
 	}
 
-	#readAgain(): void {
+	#restart(): void {
 		const { link } = this.#options;
 		if (this.#isClosed || !link.isConnected) return;
 		this.#stop();
 		const reading = this.#reading + 1;
 		link
-			.ask(() => this.#consume())
+			.run(() => this.#consume())
 			.catch(() => {
-				if (reading === this.#reading) this.#timer = setTimeout(() => this.#readAgain(), retryMs).unref();
+				if (reading === this.#reading) this.#timer = setTimeout(() => this.#restart(), retryMs).unref();
 			});
 	}
 
@@ -114,14 +114,14 @@ export class NatsReader {
 		// A copy, as the client modifies it to track its position.
 		const consumer = await client.consumers.get(stream, { ...config });
 		const { num_pending: count } = await consumer.info(true);
-		if (reading !== this.#reading) throw new BusError("away", "NATS cannot be reached.");
+		if (reading !== this.#reading) throw new BusError("away", "NATS is unreachable.");
 		onBegin();
 		let isWhole = false;
 		let received = 0;
 		await new Promise<void>((resolve, reject) => {
 			this.#fail = reject;
 			this.#stalled = setTimeout(() => {
-				reject(new BusError("timeout", `What ${stream} holds did not come from NATS.`));
+				reject(new BusError("timeout", `NATS did not send all messages of ${stream}.`));
 			}, stalledMs);
 			const end = () => {
 				isWhole = true;
@@ -150,7 +150,7 @@ export class NatsReader {
 	/** Restarts the read if the server of the consumer failed while another one keeps the connection. */
 	async #follow(messages: ConsumerMessages, reading: number): Promise<void> {
 		for await (const { type } of messages.status()) if (type === "heartbeats_missed") break;
-		if (reading === this.#reading) this.#readAgain();
+		if (reading === this.#reading) this.#restart();
 	}
 }
 

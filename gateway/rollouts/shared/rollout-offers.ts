@@ -47,11 +47,11 @@ const retryMs = 500;
 
 const isElsewhere: UpdateRejection = Object.freeze({
 	code: "target_offline",
-	message: "The device's gateway could not be reached, or has it no more; it was not sent.",
+	message: "The device's gateway is unreachable or no longer has the device. The offer was not sent.",
 });
 const isRecalled: UpdateRejection = Object.freeze({
 	code: "ota_in_progress",
-	message: "Another gateway drives the rollout by now.",
+	message: "Another gateway has taken over the rollout.",
 });
 
 export class RolloutOffers implements Offers {

@@ -73,7 +73,7 @@ export class SharedRollouts extends Rollouts {
 	}
 
 	override async replaceDevice(from: string, by: string): Promise<void> {
-		if (!this.#lease) throw new Error("the rollouts are not known yet");
+		if (!this.#lease) throw new Error("rollouts are not loaded yet");
 		return super.replaceDevice(from, by);
 	}
 
@@ -83,7 +83,7 @@ export class SharedRollouts extends Rollouts {
 		if (this.#lease || this.#joining || this.#isClosed || !bus.isConnected) return;
 		this.#joining = this.#openLog()
 			.catch((error: unknown) => {
-				log.error({ err: error }, "rollouts: not yet joined");
+				log.error({ err: error }, "rollouts: joining failed, retrying");
 				void setTimeout(retryMs, undefined, { ref: false }).then(() => this.#join());
 			})
 			.finally(() => {
@@ -107,7 +107,7 @@ export class SharedRollouts extends Rollouts {
 		for (const rollout of earlier.list()) {
 			const { id } = rollout;
 			if (await this.#store.create(rollout)) await earlier.remove(id);
-			else log.error({ rollout: id }, "rollout: stays on this gateway's disk, as another has its id");
+			else log.error({ rollout: id }, "rollout: not moved to the cluster, as its id exists there");
 		}
 	}
 
@@ -120,12 +120,12 @@ export class SharedRollouts extends Rollouts {
 			this.#hasClaimed = term === this.#term && !this.#isClosed;
 			return this.#hasClaimed;
 		});
-		if (this.#hasClaimed) log.info("rollouts: driven by this gateway");
+		if (this.#hasClaimed) log.info("rollouts: this gateway drives now");
 	}
 
 	#stepDown(): void {
 		this.#term += 1;
-		if (this.#hasClaimed) this.#options.log.info("rollouts: no longer driven by this gateway");
+		if (this.#hasClaimed) this.#options.log.info("rollouts: this gateway no longer drives");
 		this.#hasClaimed = false;
 	}
 }

@@ -146,7 +146,7 @@ static int open_bus(int data, int clock)
 	esp_rom_delay_us(10 * QUARTER_US);
 	if (!gpio_get_level(clock))
 		return -2;
-	/* A transfer that a restart has cut off leaves a chip that holds data low: nine clocks end it (UM10204, 3.1.16). */
+	/* Bus clear: after an interrupted transfer a chip may hold data low; nine clocks release it (UM10204, 3.1.16). */
 	for (int i = 0; (i < 9) && !gpio_get_level(data); i++) {
 		pull(clock_pin);
 		raise_clock();

@@ -1,14 +1,14 @@
 /** Request handlers of the bring-up program. Each opens its peripherals for that request only, so that requests can be repeated. */
 
-import { askTime, reachGateway, resolveName, Station } from "bring-up/network";
+import { queryTime, reachGateway, resolveName, Station } from "bring-up/network";
 import { pause } from "bring-up/pause";
-import type { Answer, Ask, Probes, RequestName } from "bring-up/requests";
+import type { Answer, Probes, RequestName, RequestParams } from "bring-up/requests";
 import { measureClocks, playTone } from "bring-up/speaker";
 import Timer from "timer";
 import type { Host, System } from "../../../device/host.js";
 
 export type Handlers = {
-	readonly [N in RequestName]: (ask: Ask<N>) => Answer<N> | Promise<Answer<N>>;
+	readonly [N in RequestName]: (ask: RequestParams<N>) => Answer<N> | Promise<Answer<N>>;
 };
 
 export interface HandlersOptions {
@@ -52,7 +52,7 @@ export function createHandlers({ device, system, probes }: HandlersOptions): Han
 			const answering: number[] = [];
 			for (const address of addresses) {
 				const result = probes.probe(data, clock, address);
-				if (result === -3) throw new Error(`GPIO ${data} or ${clock} cannot be used`);
+				if (result === -3) throw new Error(`GPIO ${data} or ${clock} is not usable as an output.`);
 				if (result < 0) return { answering, low: result === -1 ? "data" : "clock" };
 				if (result === 1) answering.push(address);
 			}
@@ -69,7 +69,7 @@ export function createHandlers({ device, system, probes }: HandlersOptions): Han
 			measureClocks(peripheral, () => pins.map((pin) => (probes.countEdges(pin, countMs) * 1000) / countMs)),
 		motor: async ({ percent }) => {
 			const { haptics: Motor } = peripheral;
-			if (!Motor) return { problem: "this model has no motor" };
+			if (!Motor) return { problem: "this model has no haptic motor" };
 			const motor = new Motor({});
 			motor.write(Math.round((percent / 100) * (2 ** motor.resolution - 1)));
 			await pause(motorMs);
@@ -91,7 +91,7 @@ export function createHandlers({ device, system, probes }: HandlersOptions): Han
 		wifi_join: (ask) => wifi().join(ask),
 		resolve: ({ host }) => resolveName(network, host),
 		gateway: (ask) => reachGateway(device, system.macAddress, ask),
-		time: ({ server }) => askTime(network, server),
+		time: ({ server }) => queryTime(network, server),
 		setting_write: ({ key, value }) => outcomeOf(() => store.write(key, value)),
 		setting_read: ({ key }) => defined({ value: store.read(key) }),
 		setting_delete: ({ key }) => outcomeOf(() => store.delete(key)),

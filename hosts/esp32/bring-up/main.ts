@@ -31,7 +31,7 @@ async function receive(line: string, handlers: Handlers, print: (answer: object)
 	let id: unknown;
 	try {
 		const message: unknown = JSON.parse(line);
-		if (!isRecord(message)) throw new Error("a request is an object with id, request and ask");
+		if (!isRecord(message)) throw new Error("A request must be an object with id, request and ask.");
 		id = message.id;
 		print({ id, answer: await answerTo(message.request, message.ask, handlers) });
 	} catch (error) {
@@ -42,7 +42,7 @@ async function receive(line: string, handlers: Handlers, print: (answer: object)
 /** @throws Error if the request is unknown or invalid */
 function answerTo(request: unknown, ask: unknown, handlers: Handlers): object | Promise<object> {
 	const name = Object.keys(requests).find((each): each is RequestName => each === request);
-	if (name === undefined) throw new Error(`there is no request "${String(request)}"`);
+	if (name === undefined) throw new Error(`Unknown request "${String(request)}".`);
 	return execute(name, ask, handlers);
 }
 

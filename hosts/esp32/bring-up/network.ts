@@ -1,7 +1,7 @@
 /** Connection steps from the access point to the gateway, run one at a time to find the one that fails. */
 
 import { pause } from "bring-up/pause";
-import type { Answer, Ask } from "bring-up/requests";
+import type { Answer, RequestParams } from "bring-up/requests";
 import { GatewaySocket } from "network/gateway-socket";
 import { parseGatewayUrl } from "network/gateway-url";
 import { idOf } from "protocol/models";
@@ -33,7 +33,7 @@ export class Station {
 		const found: { ssid: string; rssi: number }[] = [];
 		return new Promise((resolve) => {
 			const timer = Timer.set(
-				() => resolve({ networks: found, problem: "the scan did not end" }),
+				() => resolve({ networks: found, problem: "the scan timed out after 6 s" }),
 				scanTimeoutMs,
 			);
 			wifi.scan?.({
@@ -48,7 +48,7 @@ export class Station {
 		});
 	}
 
-	async join({ ssid, password }: Ask<"wifi_join">): Promise<Answer<"wifi_join">> {
+	async join({ ssid, password }: RequestParams<"wifi_join">): Promise<Answer<"wifi_join">> {
 		const wifi = this.#wifi;
 		wifi.disconnect();
 		wifi.connect(password === "" ? { SSID: ssid } : { SSID: ssid, password });
@@ -58,14 +58,14 @@ export class Station {
 			if (connection >= usable && address) return { address };
 			if (reason) return { problem: reasons[reason] };
 		}
-		return { problem: "the access point did not answer, or gave no address, within 20 s" };
+		return { problem: "no answer from the access point, or no address from DHCP, within 20 s" };
 	}
 }
 
 const reasons = Object.freeze({
-	wrong_password: "the access point refused the password",
-	no_access_point: "there is no access point of this name in range",
-	signal_lost: "the signal was lost",
+	wrong_password: "the access point rejected the password",
+	no_access_point: "no access point with this name in range",
+	signal_lost: "signal lost",
 	ended_by_access_point: "the access point ended the connection",
 });
 
@@ -79,7 +79,7 @@ export function resolveName({ dns: Part }: Network, host: string): Promise<Answe
 		resolver.resolve({
 			host,
 			onResolved: (_host, address) => end({ address }),
-			onError: () => end({ problem: "the name was not found" }),
+			onError: () => end({ problem: "name not found" }),
 		});
 	});
 }
@@ -88,7 +88,7 @@ export function resolveName({ dns: Part }: Network, host: string): Promise<Answe
 export function reachGateway(
 	{ network, model, chip }: Host,
 	macAddress: string,
-	{ url: text, token, ca }: Ask<"gateway">,
+	{ url: text, token, ca }: RequestParams<"gateway">,
 ): Promise<Answer<"gateway">> {
 	const url = parseGatewayUrl(text);
 	return new Promise((resolve) => {
@@ -115,7 +115,7 @@ export function reachGateway(
 	});
 }
 
-export function askTime({ time: Part }: Network, server: string | undefined): Promise<Answer<"time">> {
+export function queryTime({ time: Part }: Network, server: string | undefined): Promise<Answer<"time">> {
 	return new Promise((resolve) => {
 		const query = new Part({
 			server,

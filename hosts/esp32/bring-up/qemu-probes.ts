@@ -7,10 +7,10 @@ export function createProbes(): Probes {
 	return {
 		...nativeProbes(),
 		showPixels: () => {
-			throw new Error("QEMU has no ring");
+			throw new Error("QEMU emulates no LED ring");
 		},
 		readAnalog: () => {
-			throw new Error("QEMU has no analog inputs");
+			throw new Error("QEMU emulates no analog inputs");
 		},
 	};
 }

@@ -24,8 +24,8 @@ const uint32 = integer(0, 4_294_967_295);
 const byte = integer(0, 255);
 const percent = integer(0, 100);
 const text = string(256);
-const nothing = object({});
-/** Why it did not work; absent: it did. */
+const empty = object({});
+/** Result of an action; `problem` is absent on success. */
 const outcome = object({ problem: optional(text) });
 
 const partition = object({
@@ -43,7 +43,7 @@ function request<const A extends Schema, const B extends Schema>(ask: A, answer:
 
 export const requests = Object.freeze({
 	about: request(
-		nothing,
+		empty,
 		object({
 			model: text,
 			chip: text,
@@ -81,12 +81,12 @@ export const requests = Object.freeze({
 	/** Measures I2S clocks in hertz while the output plays silence. */
 	clocks: request(object({ pins: list(pin, 3) }), object({ hz: list(uint32, 3), problem: optional(text) })),
 	motor: request(object({ percent }), outcome),
-	/** Absent: the model has no such sensor, or nothing was measured. */
-	sensors: request(nothing, object({ light: optional(integer(0, 4095)), touch: optional(uint32) })),
-	/** 12 bits each, of pins of ADC1. */
+	/** Reads the sensors. A value is absent if the model lacks the sensor or there is no measurement. */
+	sensors: request(empty, object({ light: optional(integer(0, 4095)), touch: optional(uint32) })),
+	/** Reads pins of ADC1 as 12-bit values. */
 	analog: request(object({ pins: list(pin, 10) }), object({ values: list(integer(0, 4095), 10) })),
 	wifi_scan: request(
-		nothing,
+		empty,
 		object({
 			networks: list(object({ ssid: text, rssi: integer(-128, 0) }), 32),
 			problem: optional(text),
@@ -104,12 +104,12 @@ export const requests = Object.freeze({
 	setting_write: request(object({ key: string(15), value: string(256) }), outcome),
 	setting_read: request(object({ key: string(15) }), object({ value: optional(string(256)) })),
 	setting_delete: request(object({ key: string(15) }), outcome),
-	/** Answered before it restarts. */
-	restart: request(nothing, nothing),
+	/** Restarts after the answer. */
+	restart: request(empty, empty),
 });
 
 export type RequestName = keyof typeof requests;
-export type Ask<N extends RequestName> = Infer<(typeof requests)[N]["ask"]>;
+export type RequestParams<N extends RequestName> = Infer<(typeof requests)[N]["ask"]>;
 export type Answer<N extends RequestName> = Infer<(typeof requests)[N]["answer"]>;
 
 /** Measurements beyond the firmware's drivers (device/host.ts). */

@@ -1,4 +1,4 @@
-/* The natives of `embedded:io/socket/tcp` (tcp.ts), over tcp-connection.c. An open socket stays alive without a reference to it. */
+/* XS bindings of tcp-connection.c for `embedded:io/socket/tcp` (tcp.ts). An open socket stays alive without a reference to it. */
 
 #include <arpa/inet.h>
 
@@ -11,7 +11,7 @@
 #include "tcp-port.h"
 
 struct tcp_socket {
-	struct tcp_connection connection; /* first: events get a pointer to it */
+	struct tcp_connection connection; /* must be first: events receive a pointer to it */
 	xsSlot object;
 	xsSlot *on_readable;
 	xsSlot *on_writable;
@@ -19,7 +19,7 @@ struct tcp_socket {
 	bool reads_numbers;
 };
 
-/* Set once, before the watcher's task starts, which reads it. Workers have no sockets. */
+/* Set once, before the watcher's task, which reads it, starts. Workers cannot open sockets. */
 static xsMachine *machine;
 
 static void deliver_message(void *the, void *deliver, uint8_t *message, uint16_t length)
@@ -28,7 +28,7 @@ static void deliver_message(void *the, void *deliver, uint8_t *message, uint16_t
 	((void (*)(void))deliver)();
 }
 
-/* A release build waits for room in XS's queue: the watcher's task may, since XS never waits for it. */
+/* Blocks in a release build while XS's queue is full. The watcher's task may block, since XS never waits for it. */
 bool tcp_port_post(void (*deliver)(void))
 {
 	return modMessagePostToMachine(machine, NULL, 0, deliver_message, (void *)deliver) == 0;
@@ -99,7 +99,7 @@ static bool is_number_format(xsMachine *the, xsSlot *slot)
 	if (c_strcmp(format, "number") == 0)
 		return true;
 	if (c_strcmp(format, "buffer") != 0)
-		xsRangeError("format is number or buffer");
+		xsRangeError("format must be number or buffer");
 	return false;
 }
 
@@ -111,17 +111,17 @@ void xs_board_tcp(xsMachine *the)
 	if (!tcp_port_has_network())
 		xsUnknownError("no network");
 	if (machine && machine != the)
-		xsUnknownError("no sockets in a Worker");
+		xsUnknownError("sockets are not available in a Worker");
 
 	xsmcVars(1);
 	xsmcGet(xsVar(0), xsArg(0), xsID_address);
 	xsmcToStringBuffer(xsVar(0), address, sizeof(address));
 	if (inet_pton(AF_INET, address, &peer) != 1)
-		xsRangeError("address is not IPv4");
+		xsRangeError("address must be IPv4");
 	xsmcGet(xsVar(0), xsArg(0), xsID_port);
 	xsIntegerValue port = xsmcToInteger(xsVar(0));
 	if (port < 1 || port > 65535)
-		xsRangeError("port is 1 to 65535");
+		xsRangeError("port must be 1 to 65535");
 	xsmcGet(xsVar(0), xsArg(0), xsID_nodelay);
 	bool is_without_delay = xsmcTest(xsVar(0));
 	xsmcGet(xsVar(0), xsArg(0), xsID_format);
@@ -133,12 +133,12 @@ void xs_board_tcp(xsMachine *the)
 
 	struct tcp_socket *record = c_malloc(sizeof(*record));
 	if (!record)
-		xsUnknownError("no memory");
+		xsUnknownError("out of memory");
 	if (!machine)
 		machine = the;
 	if (!tcp_connection_open(&record->connection, &events, peer.s_addr, (uint16_t)port, is_without_delay)) {
 		c_free(record);
-		xsUnknownError("no socket left");
+		xsUnknownError("no free socket");
 	}
 	record->object = xsThis;
 	record->on_readable = onReadable;
@@ -221,7 +221,7 @@ void xs_board_tcp_write(xsMachine *the)
 	else
 		byte = (uint8_t)xsmcToInteger(xsArg(0));
 	if (!tcp_connection_write(connection, bytes, count))
-		xsUnknownError("would block");
+		xsUnknownError("write exceeds the writable bytes");
 	xsmcSetInteger(xsResult, (xsIntegerValue)tcp_connection_writable(connection));
 }
 

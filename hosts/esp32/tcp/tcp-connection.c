@@ -39,8 +39,8 @@ static void drop_unsent(struct tcp_connection *connection)
 	connection->unsent_count = 0;
 }
 
-/** Frees all but the connection's own memory. */
-static void hand_over(struct tcp_connection *connection, enum state state)
+/** Releases descriptor and buffers. */
+static void dispose(struct tcp_connection *connection, enum state state)
 {
 	tcp_watcher_close(connection->slot);
 	drop_unsent(connection);
@@ -50,7 +50,7 @@ static void hand_over(struct tcp_connection *connection, enum state state)
 
 static void fail(struct tcp_connection *connection)
 {
-	hand_over(connection, HAS_FAILED);
+	dispose(connection, HAS_FAILED);
 	connection->events->on_error(connection);
 }
 
@@ -145,7 +145,7 @@ uint32_t tcp_connection_read(struct tcp_connection *connection, void *bytes, uin
 	while (left > 0) {
 		ssize_t done = receive_some(connection, to, left);
 		if (done <= 0) {
-			/* Counted bytes are gone: a reset by the peer may do that on POSIX systems. */
+			/* Announced bytes are gone, e.g. after a reset by the peer on POSIX systems. */
 			connection->is_broken = true;
 			connection->offered = 0;
 			break;
@@ -215,7 +215,7 @@ void tcp_connection_close(struct tcp_connection *connection)
 	if (connection->state == HAS_FAILED)
 		connection->state = IS_CLOSED;
 	else
-		hand_over(connection, IS_CLOSED);
+		dispose(connection, IS_CLOSED);
 	release(connection);
 }
 
@@ -263,7 +263,7 @@ static void send_unsent(struct tcp_connection *connection)
 
 void tcp_connection_ready(struct tcp_connection *connection, uint8_t conditions)
 {
-	/* Events may close the connection; its memory must last until they return. */
+	/* Events may close the connection; keep its memory until they return. */
 	connection->use_count++;
 	connection->is_in_event = true;
 	if (connection->state == IS_CONNECTING)

@@ -12,7 +12,7 @@
 #include "freertos/task.h"
 #include "lwip/sockets.h"
 
-/* In bytes. lwip_select() and lwip_close() need less than half of it. */
+/* lwip_select() and lwip_close() need less than half of it. */
 #define STACK_BYTES 2560
 /* Above the script's task (4), far below lwIP's (18). */
 #define PRIORITY 5
@@ -62,7 +62,7 @@ bool tcp_port_set_nonblocking(int descriptor)
 	return lwip_ioctl(descriptor, FIONBIO, &one) == 0;
 }
 
-/* lwIP knows only with CONFIG_LWIP_SO_RCVBUF. */
+/* Requires CONFIG_LWIP_SO_RCVBUF. */
 uint32_t tcp_port_unread(int descriptor)
 {
 	int count = 0;

@@ -8,9 +8,9 @@
 
 #define NONE (-1)
 #define LATER_MS 20
-/* After a post that found the queue full. */
+/* Retry interval after a post that found the queue full. */
 #define RETRY_MS 10
-/* lwIP may drop the datagram that ends select() early when memory is short. */
+/* Limit, since lwIP may drop the datagram that wakes select() when memory is short. */
 #define LONGEST_WAIT_MS 1000
 
 struct slot {
@@ -40,7 +40,7 @@ static bool is_waiting;
 static bool is_woken;
 static bool is_posted;
 
-/* A UDP socket connected to itself: a datagram ends select(). Set before the task starts. */
+/* UDP socket connected to itself; a datagram wakes select(). Set before the task starts. */
 static int wake_descriptor = NONE;
 
 static bool open_wake_socket(void)
@@ -140,8 +140,8 @@ static void prepare(struct round *round)
 	round->timeout.tv_usec = (wait % 1000) * 1000;
 }
 
-/** The lock must be held. Returns whether to post to the script's task. */
-static bool note(const struct round *round)
+/** Records the met conditions. Returns whether to post to the script's task. The lock must be held. */
+static bool record_conditions(const struct round *round)
 {
 	uint32_t now = tcp_port_milliseconds();
 	bool is_any_ready = false;
@@ -184,7 +184,7 @@ static void watch_once(void)
 	tcp_port_lock();
 	is_waiting = false;
 	is_woken = false;
-	bool must_post = note(&round);
+	bool must_post = record_conditions(&round);
 	tcp_port_unlock();
 
 	for (char byte; recv(wake_descriptor, &byte, 1, 0) >= 0;)

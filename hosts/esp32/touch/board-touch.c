@@ -8,13 +8,13 @@
 
 #include "driver/touch_sens.h"
 
-/* Charge cycles of one measurement and its voltage limits, as in ESP-IDF's examples for this chip. */
+/* Charge cycles and voltage limits of a measurement, from ESP-IDF's examples for this chip. */
 #define CHARGE_TIMES 500
 #define LOW_LIMIT TOUCH_VOLT_LIM_L_0V5
 #define HIGH_LIMIT TOUCH_VOLT_LIM_H_2V2
-/* Required, but not used: the firmware tracks its own baseline. */
+/* Required by the driver but unused: the firmware tracks its own baseline. */
 #define ACTIVE_THRESHOLD 2000
-/* The filter needs some measurements before its value is valid. */
+/* Measurements after which the filter's value is valid. */
 #define FIRST_SCANS 3
 #define SCAN_TIMEOUT_MS 100
 

@@ -17,7 +17,7 @@ export class TouchPad implements Interface {
 	constructor(options: TouchPadOptions) {
 		this.threshold = options.threshold;
 		const error = this.#ffi.board_touch_open(options.pin);
-		if (error !== 0) trace(`touch: ESP-IDF error 0x${error.toString(16)}\n`);
+		if (error !== 0) trace(`touch pad not started: ESP-IDF error 0x${error.toString(16)}\n`);
 	}
 
 	read(): number {

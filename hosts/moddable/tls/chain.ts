@@ -54,11 +54,11 @@ export class ChainCertificates extends CertificateManager {
 			if (!issuer) break;
 			if (!this._verify(X509.decodeSPKI(issuer), X509.decode(certificate)))
 				throw new Error(
-					`TLS: the server's certificate ${index + 1} is not signed by the next one; it has to send its own, followed by those of its authorities in order`,
+					`TLS: the server's certificate ${index + 1} is not signed by the next one. Configure the server to send its own certificate, followed by those of its authorities in order.`,
 				);
 			if (!mayIssue(issuer))
 				throw new Error(
-					`TLS: the server's certificate ${index + 2} is no authority's; it lacks the basic constraint CA:TRUE`,
+					`TLS: the server's certificate ${index + 2} is not that of an authority: it lacks the basic constraint CA:TRUE.`,
 				);
 		}
 		throw new Error(unknownAuthority);

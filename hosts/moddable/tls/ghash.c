@@ -12,7 +12,7 @@ typedef struct {
 	uint32_t word[4];
 } block_t;
 
-_Static_assert(sizeof(block_t) == sizeof(uint128_t), "the SDK's type has 128 bits");
+_Static_assert(sizeof(block_t) == sizeof(uint128_t), "the SDK's type must have 128 bits");
 
 /** Polynomial 1 + x + x^2 + x^7, with the lowest power in the most significant bit. */
 #define POLYNOMIAL 0xe1000000u

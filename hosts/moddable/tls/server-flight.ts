@@ -44,10 +44,10 @@ export class ServerFlight {
 		if (type === handshake) this.#checkMessages(content);
 		else if (type === alert)
 			throw new Error(
-				`TLS: the server refused with alert ${content[1]} (RFC 5246, 7.2); it has to speak TLS 1.2 with ECDHE-RSA-AES128-GCM-SHA256 or ECDHE-ECDSA-AES128-GCM-SHA256`,
+				`TLS: the server rejected the handshake with alert ${content[1]} (RFC 5246, 7.2). Enable TLS 1.2 with ECDHE-RSA-AES128-GCM-SHA256 or ECDHE-ECDSA-AES128-GCM-SHA256 on the server.`,
 			);
 		else if (type !== changeCipherSpec || !this.isWhole || !isKeySent)
-			throw new Error(`TLS: the server sent a record of type ${type} before its handshake was over`);
+			throw new Error(`TLS: the server sent a record of type ${type} before the end of its handshake`);
 	}
 
 	#checkMessages(content: Uint8Array): void {
@@ -56,7 +56,7 @@ export class ServerFlight {
 			const end = at + 4 + ((high << 16) | (middle << 8) | low);
 			if (end > content.byteLength)
 				throw new Error(
-					`TLS: the server split its handshake message ${type} over records, which cannot be read`,
+					`TLS: the server split handshake message ${type} across records, which is not supported`,
 				);
 			if (!followers[this.#last]?.includes(type))
 				throw new Error(`TLS: the server sent handshake message ${type} after ${this.#last}, out of order`);
@@ -77,10 +77,10 @@ function checkKeyExchange(body: Uint8Array): void {
 	const length = (high << 8) | low;
 	if (hash !== 4 || (kind !== 1 && kind !== 3))
 		throw new Error(
-			`TLS: the server's key is signed with hash ${hash} and signature ${kind}; it has to be SHA-256 (4) with RSA (1) or ECDSA (3)`,
+			`TLS: the server's key is signed with hash ${hash} and signature algorithm ${kind}. Only SHA-256 (4) with RSA (1) or ECDSA (3) is supported.`,
 		);
 	if (length === 0 || signed + 4 + length !== body.byteLength)
-		throw new Error("TLS: the server's key and its signature are not as long as they say");
+		throw new Error("TLS: inconsistent lengths in the server's key exchange");
 	if (kind === 3 && !isEcdsaSignature(body.subarray(signed + 4)))
-		throw new Error("TLS: the server's key is signed with no signature of ECDSA");
+		throw new Error("TLS: invalid ECDSA signature format in the server's key exchange");
 }

@@ -28,7 +28,7 @@ export default class Session extends SSLSession {
 	}
 
 	override handshake(socket: SessionSocket): boolean | undefined {
-		return this.#orRefuse(() => {
+		return this.#rejectOnError(() => {
 			if (!super.handshake(socket)) return false;
 			if (this.alert)
 				throw new Error(`TLS: alert ${this.alert.description} before the connection was established`);
@@ -40,7 +40,7 @@ export default class Session extends SSLSession {
 	}
 
 	override read(socket: SessionSocket): Uint8Array | null | undefined {
-		if (!this.#isEstablished) return this.#orRefuse(() => super.read(socket));
+		if (!this.#isEstablished) return this.#rejectOnError(() => super.read(socket));
 		try {
 			return super.read(socket);
 		} catch (error) {
@@ -55,8 +55,8 @@ export default class Session extends SSLSession {
 		return record;
 	}
 
-	#orRefuse<Result>(step: () => Result): Result {
-		if (this.#isRejected) throw new Error("TLS: refused");
+	#rejectOnError<Result>(step: () => Result): Result {
+		if (this.#isRejected) throw new Error("TLS: connection already rejected");
 		try {
 			return step();
 		} catch (error) {

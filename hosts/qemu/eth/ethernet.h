@@ -5,14 +5,14 @@
 
 #pragma once
 
-/* ESP-IDF's esp_eth_mac.h needs it, and does not include it. */
+/* Required, but not included, by ESP-IDF's esp_eth_mac.h. */
 #include <stdarg.h>
 
 #include "driver/spi_master.h"
 #include "esp_eth.h"
 
 #define QEMU_PHY_ADDRESS 1
-/* There is nothing to negotiate with; the default is 4 s. */
+/* QEMU does not negotiate. ESP-IDF's default is 4 s. */
 #define QEMU_NEGOTIATION_MS 100
 
 static inline esp_eth_mac_t *mod_ethernet_get_mac(spi_device_interface_config_t bus, int interrupt_pin)

@@ -12,8 +12,8 @@ import type { AudioOutputOptions, Codec } from "../../../device/host.js";
 const bytesPerMs = 32;
 /** Header size of Moddable's MAUD resources. */
 const headerBytes = 12;
-/** More than this is left of a sound that is stopped before its end. */
-const restMs = 60;
+/** A sound stopped with more than this remaining counts as held. */
+const endToleranceMs = 60;
 
 export interface AudioOptions {
 	readonly panel: Panel;
@@ -48,7 +48,7 @@ export class AudioOut extends SilentOutput {
 		super.stop();
 		if (this.#startedAt !== undefined) {
 			this.#speaker.stop();
-			const isHeld = this.#endByte - Time.delta(this.#startedAt) * bytesPerMs > restMs * bytesPerMs;
+			const isHeld = this.#endByte - Time.delta(this.#startedAt) * bytesPerMs > endToleranceMs * bytesPerMs;
 			this.#panel.post({ sound: this.#name !== undefined && isHeld ? { name: this.#name, isHeld } : null });
 		}
 		this.#startedAt = undefined;

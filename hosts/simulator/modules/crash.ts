@@ -1,7 +1,7 @@
 /** Last crash, kept by the panel across the restart, and last traced lines. */
 
 import config from "mc/config";
-import { crashKind, placeIn, stackOverflow } from "moddable/abort-report";
+import { crashKind, locationIn, stackOverflow } from "moddable/abort-report";
 import type { Boot, Panel } from "simulator/panel";
 import { asPlainText, TraceLines } from "virtual/trace-lines";
 import type { CrashMemory as CrashInterface, TraceMemory as TraceInterface } from "../../../device/host.js";
@@ -58,8 +58,8 @@ export class CrashMemory implements CrashInterface {
 function crashOf({ id, reason, note, trace, uptimeMs }: EndedRun): Crash {
 	const { kind, message, stack } = note ?? {
 		kind: crashKind(reason),
-		// XS calls the abort hook endlessly if there is no room to call it.
-		message: reason === stackOverflow ? `${reason}, or a heap that was full to the last byte` : reason,
+		// If the heap has no room for the hook call, XS recurses until the stack overflows.
+		message: reason === stackOverflow ? `${reason}, or heap completely full` : reason,
 		stack: "",
 	};
 	const lines = new TraceLines();
@@ -68,7 +68,7 @@ function crashOf({ id, reason, note, trace, uptimeMs }: EndedRun): Crash {
 		id,
 		kind,
 		message: asPlainText(message).slice(0, longestMessage),
-		...placeIn(stack),
+		...locationIn(stack),
 		stack: asPlainText(stack).slice(0, longestStack),
 		firmware_version: String(config.version ?? "0.0.0"),
 		uptime_seconds: Math.floor(uptimeMs / 1000),

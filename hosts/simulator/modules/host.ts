@@ -28,8 +28,8 @@ export interface HostOptions {
 
 export function createHost({ model, panel, boot, log, lines }: HostOptions): Host {
 	const speaker = new Speaker();
-	/** For classes that need it: each is bound to its options. */
-	const given = { panel, boot };
+	/** Options to which the classes below are bound. */
+	const shared = { panel, boot };
 	const button = (name: ButtonName): ButtonPart =>
 		class extends Button {
 			constructor(options: { onReadable: () => void }) {
@@ -39,14 +39,14 @@ export function createHost({ model, panel, boot, log, lines }: HostOptions): Hos
 	return {
 		model,
 		chip: "virtual",
-		system: SimulatedSystem.bind(undefined, given),
+		system: SimulatedSystem.bind(undefined, shared),
 		network: createNetwork({ panel, boot, log }),
-		update: { slot: FileSlot.bind(undefined, given), running: NoImage, boot: AlwaysConfirmed },
-		crash: CrashMemory.bind(undefined, given),
+		update: { slot: FileSlot.bind(undefined, shared), running: NoImage, boot: AlwaysConfirmed },
+		crash: CrashMemory.bind(undefined, shared),
 		trace: TraceMemory.bind(undefined, { lines }),
 		digest: { sha256: Sha256 },
 		soundBufferBytes: 65_536,
-		storage: { settings: SettingsStore.bind(undefined, given) },
+		storage: { settings: SettingsStore.bind(undefined, shared) },
 		peripheral: {
 			button: {
 				play: button("play"),
@@ -61,9 +61,9 @@ export function createHost({ model, panel, boot, log, lines }: HostOptions): Hos
 				}
 			},
 			codec: AudioCodec.bind(undefined, { panel, speaker }),
-			...(hasPart(model, "haptics") && { haptics: HapticMotor.bind(undefined, given) }),
-			...(hasPart(model, "ambientLight") && { ambientLight: LightSensor.bind(undefined, given) }),
-			...(hasPart(model, "touch") && { touch: TouchSensor.bind(undefined, given) }),
+			...(hasPart(model, "haptics") && { haptics: HapticMotor.bind(undefined, shared) }),
+			...(hasPart(model, "ambientLight") && { ambientLight: LightSensor.bind(undefined, shared) }),
+			...(hasPart(model, "touch") && { touch: TouchSensor.bind(undefined, shared) }),
 		},
 	};
 }

@@ -6,8 +6,8 @@ export interface LogLine {
 	readonly isReplacing: boolean;
 }
 
-/** Fields that differ in each state report. */
-const unshown: readonly string[] = Object.freeze([
+/** Fields of a state report that differ in each one. */
+const hiddenFields: readonly string[] = Object.freeze([
 	"timestamp",
 	"health.uptime_seconds",
 	"health.free_heap_bytes",
@@ -43,13 +43,13 @@ export class Log {
 
 	/** @param text command from the gateway in JSON */
 	received(text: string): void {
-		this.#add("command", `< ${read(text, describeCommand)}`);
+		this.#add("command", `< ${parse(text, describeCommand)}`);
 	}
 
 	/** @param text message to the gateway in JSON */
 	sent(text: string): void {
-		const type = read(text, (fields) => String(fields.get("type")));
-		const describeSent = (describe: (fields: Fields) => string) => `> ${read(text, describe)}`;
+		const type = parse(text, (fields) => String(fields.get("type")));
+		const describeSent = (describe: (fields: Fields) => string) => `> ${parse(text, describe)}`;
 		switch (type) {
 			case "state_report":
 				return this.#addReport(text);
@@ -65,7 +65,7 @@ export class Log {
 			case "command_error":
 				return this.#add(
 					"problem",
-					describeSent((fields) => `${fields.get("command")} refused: ${fields.get("message")}`),
+					describeSent((fields) => `${fields.get("command")} rejected: ${fields.get("message")}`),
 				);
 			case "settings_result":
 				return this.#add(
@@ -95,7 +95,7 @@ export class Log {
 		this.#options.onSound(soundOf(report));
 		if (!previous) return this.#add("message", "> state_report, the first");
 		const changes = [...report]
-			.filter(([path, value]) => !unshown.includes(path) && previous.get(path) !== value)
+			.filter(([path, value]) => !hiddenFields.includes(path) && previous.get(path) !== value)
 			.map(([path, value]) => `${path.replace("peripherals.", "")} ${value}`);
 		if (changes.length > 0) return this.#add("message", `> state_report: ${changes.join(", ")}`);
 		this.#unchanged = this.#topic === "unchanged" ? this.#unchanged + 1 : 1;
@@ -121,11 +121,11 @@ function soundOf(report: ReadonlyMap<string, string>): PlayedSound | null {
 
 type Fields = ReadonlyMap<string, unknown>;
 
-function read(text: string, describe: (fields: Fields) => string): string {
+function parse(text: string, describe: (fields: Fields) => string): string {
 	try {
 		return describe(new Map(Object.entries(JSON.parse(text))));
 	} catch {
-		return `not a message: ${text}`;
+		return `invalid message: ${text}`;
 	}
 }
 

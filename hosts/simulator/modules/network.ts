@@ -31,7 +31,7 @@ export function createNetwork({ panel, boot, log }: NetworkOptions): Host["netwo
 	const path = new GatewayPath({ panel, boot });
 	const tcp = (options: SocketOptions) => new RadioTCP({ ...options, radio });
 	const tls = (options: SocketOptions, trust: TrustOptions) =>
-		new TLSSocket({ ...options, radio, secure: trusting(trust), TCP: { io: RadioTCP } });
+		new TLSSocket({ ...options, radio, secure: securityOf(trust), TCP: { io: RadioTCP } });
 	return {
 		wifi: class extends SimulatedWiFi {
 			constructor(options: { onChanged: (property: string) => void }) {
@@ -55,8 +55,8 @@ export function createNetwork({ panel, boot, log }: NetworkOptions): Host["netwo
 	};
 }
 
-/** TLS options that trust `certificate` only, or the SDK's authorities if it is absent. */
-function trusting({ certificate, onUntrusted }: TrustOptions) {
+/** Trusts the SDK's authorities if no certificate is given. */
+function securityOf({ certificate, onUntrusted }: TrustOptions) {
 	const isGiven = certificate !== undefined;
 	return { cache: false, onUntrusted, ...(isGiven && { certificate: Uint8Array.fromBase64(certificate) }) };
 }
@@ -80,7 +80,7 @@ class RadioTCP extends TCP {
 			try {
 				action();
 			} catch (error) {
-				trace(`socket: ${error}\n`);
+				trace(`exception in a socket callback: ${error}\n`);
 				onError?.call(socket);
 			}
 		};

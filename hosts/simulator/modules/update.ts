@@ -40,7 +40,7 @@ export class FileSlot implements UpdateSlot {
 
 	complete(): void {
 		throw new Error(
-			"the Moddable simulator runs what it was built with; update a virtual device, or a board",
+			"the Moddable simulator cannot start an updated image; update a virtual device or a board",
 		);
 	}
 

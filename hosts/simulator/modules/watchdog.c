@@ -36,7 +36,7 @@ static void end_turns(txMachine *the)
 static txBoolean end_turn(txMachine *the, txU8 index)
 {
 	(void)index;
-	/* XS switched the meter off for this call. */
+	/* XS has disabled the meter for this call. */
 	end_turns(the);
 	fxExitToHost(the);
 	return 0;

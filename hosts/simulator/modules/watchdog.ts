@@ -22,9 +22,9 @@ export class Watchdog {
 	}
 }
 
-/** To be called in the abort hook, which XS calls in the turn that it ends. */
-export function describeEndlessTurn(): AbortNote {
+/** Describes the hanging code. Must be called in the abort hook, which XS calls on the stack of that code. */
+export function describeHang(): AbortNote {
 	const { stack } = describe(new Error());
 	const frames = stack.slice(stack.indexOf("\n", stack.indexOf("at abort ")) + 1);
-	return { kind: "watchdog", message: "a turn does not end", stack: frames };
+	return { kind: "watchdog", message: "task watchdog timeout", stack: frames };
 }

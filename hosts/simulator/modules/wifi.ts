@@ -9,7 +9,7 @@ import Timer from "timer";
 import type { WiFi, WiFiReason } from "../../../device/host.js";
 
 const attemptMs = 500;
-const refusedPassword = "wrong-password";
+const rejectedPassword = "wrong-password";
 const status = Object.freeze({ down: 200, connecting: 300, usable: 500 });
 
 /** Radio shared by all network clients. */
@@ -111,7 +111,7 @@ export class SimulatedWiFi implements WiFi {
 	/** @returns undefined if the access point accepts the connection */
 	#failureReason(password: string | undefined): WiFiReason | undefined {
 		if (!this.#radio.isAccessPointOn) return "no_access_point";
-		return password === refusedPassword ? "wrong_password" : undefined;
+		return password === rejectedPassword ? "wrong_password" : undefined;
 	}
 
 	#change(connection: number): void {

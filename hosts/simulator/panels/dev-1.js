@@ -1,4 +1,4 @@
-/** The DEV-1 as mcsim shows it. */
+/** Panel of a DEV-1 for mcsim. */
 
 import { createPanel } from "./parts/panel.js";
 

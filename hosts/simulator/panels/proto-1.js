@@ -1,4 +1,4 @@
-/** The PROTO-1 as mcsim shows it. */
+/** Panel of a PROTO-1 for mcsim. */
 
 import { createPanel } from "./parts/panel.js";
 

@@ -107,7 +107,7 @@ void channel_send(enum frame_kind kind, uint32_t channel, const char* header, si
 	append(&prefix, sizeof(prefix));
 	append(header, header_length);
 	append(payload, payload_length);
-	/* The last traces of a machine that crashes say why. */
+	/* Trace output must not be lost in a crash. */
 	if (kind == FRAME_TRACE)
 		channel_flush();
 	sending = 0;
@@ -115,7 +115,7 @@ void channel_send(enum frame_kind kind, uint32_t channel, const char* header, si
 
 void channel_end(void)
 {
-	/* To exit with unread input would reset the stream, and Node might lose the last frame with it. */
+	/* Exiting with unread input would reset the stream, and Node could lose the last frame. */
 	uint8_t rest[1024];
 	channel_flush();
 	shutdown(stream, SHUT_WR);
@@ -150,7 +150,7 @@ static struct frame* read_frame(double timeout_ms)
 	read_all(&prefix, sizeof(prefix));
 	size_t length = prefix.length - REST_OF_PREFIX;
 	if (prefix.length < REST_OF_PREFIX || prefix.header_length > length)
-		report_end(NULL, REASON_BAD_PROGRAM, "a frame from the host contradicts itself");
+		report_end(NULL, REASON_BAD_PROGRAM, "invalid frame from the host");
 	struct frame* frame = malloc(sizeof(struct frame) + length + 1);
 	if (!frame)
 		abort();
@@ -195,7 +195,7 @@ void channel_dispatch(txMachine* the, const struct frame* frame)
 /** Sends the arguments (channel, header, payload). The payload is undefined, an ArrayBuffer or a typed array. */
 static void send_arguments(txMachine* the, enum frame_kind kind)
 {
-	refuse_while_loading(the, "a Channel");
+	forbid_while_loading(the, "a Channel");
 	uint32_t id = fxToUnsigned(the, mxArgv(0));
 	fxToString(the, mxArgv(1));
 	txSlot* bytes = mxArgv(2)->kind == XS_REFERENCE_KIND ? mxArgv(2)->value.reference->next : NULL;
@@ -208,7 +208,7 @@ static void send_arguments(txMachine* the, enum frame_kind kind)
 	}
 	else if (bytes)
 		length = fxGetArrayBufferLength(the, mxArgv(2));
-	/* An empty ArrayBuffer has no memory. */
+	/* An empty ArrayBuffer has no address. */
 	const uint8_t* payload = length > 0 ? (const uint8_t*)bytes->value.arrayBuffer.address + offset : NULL;
 	const char* header = mxArgv(1)->value.string;
 	channel_send(kind, id, header, strlen(header), payload, (size_t)length);
@@ -217,10 +217,10 @@ static void send_arguments(txMachine* the, enum frame_kind kind)
 /** open(header, onFrame) → channel number */
 void native_open(txMachine* the)
 {
-	refuse_while_loading(the, "a Channel");
+	forbid_while_loading(the, "a Channel");
 	const char* header = fxToString(the, mxArgv(0));
 	if (!fxIsCallable(the, mxArgv(1)))
-		mxTypeError("callback is no function");
+		mxTypeError("callback is not a function");
 	struct channel* channel = calloc(1, sizeof(struct channel));
 	if (!channel)
 		fxAbort(the, XS_NOT_ENOUGH_MEMORY_EXIT);

@@ -69,14 +69,14 @@ void native_set_wall_clock(txMachine* the)
 {
 	double seconds = mxArgc > 0 ? fxToNumber(the, mxArgv(0)) : NAN;
 	if (!isfinite(seconds))
-		mxRangeError("seconds since 1970 wanted");
+		mxRangeError("seconds must be a finite number");
 	wall_offset = seconds * 1e3 - clock_now();
 }
 
 void native_delay(txMachine* the)
 {
 	double ms = mxArgc > 0 ? fxToNumber(the, mxArgv(0)) : 0;
-	refuse_while_loading(the, "Timer.delay");
+	forbid_while_loading(the, "Timer.delay");
 	if (!(ms > 0))
 		return;
 	watchdog_add(ms);

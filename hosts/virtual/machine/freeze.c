@@ -62,7 +62,7 @@ static void freeze_instance(txSlot* instance)
 			freeze_property(property);
 		else {
 			switch (property->kind) {
-			/* Their methods look at this flag before they write. */
+			/* Their methods check this flag before they write. */
 			case XS_ARRAY_BUFFER_KIND:
 			case XS_DATE_KIND:
 			case XS_FINALIZATION_REGISTRY_KIND:
@@ -121,7 +121,7 @@ void freeze_builtins(txMachine* root)
 	visit_heap(root, freeze, root);
 }
 
-/* Memory that the clone's collector must leave alone. */
+/* Marks memory that the clone's collector must not move. */
 
 static void pin(txSlot* slot)
 {
@@ -139,7 +139,7 @@ static void pin_values(txMachine* the, txSlot* slot, void* context)
 	(void)the;
 	(void)context;
 	pin(slot);
-	/* An alias could be changed. */
+	/* Without an alias it cannot be changed. */
 	if (slot->kind == XS_INSTANCE_KIND && !is_scope(slot) && is_rom_kind(slot))
 		slot->ID = XS_NO_ID;
 	if (is_array(slot)) {

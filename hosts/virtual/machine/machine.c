@@ -23,10 +23,10 @@ bool machine_is_loading(void)
 	return loading;
 }
 
-void refuse_while_loading(txMachine* the, const char* what)
+void forbid_while_loading(txMachine* the, const char* what)
 {
 	if (loading)
-		report_end(the, REASON_BAD_PROGRAM, "a module uses %s while it loads", what);
+		report_end(the, REASON_BAD_PROGRAM, "a module uses %s while loading", what);
 }
 
 static txMachine* create_root(void)
@@ -41,8 +41,8 @@ static txMachine* create_root(void)
 	};
 	txMachine* root = fxCreateMachine(&creation, "root", NULL, XS_NO_ID);
 	if (!root)
-		report_end(NULL, REASON_OUT_OF_MEMORY, "this computer has no memory for a machine");
-	return root;
+		report_end(NULL, REASON_OUT_OF_MEMORY, "not enough memory on this computer for an XS machine");
+		return root;
 }
 
 /** Functions of the global object `natives`. Callers must pass all arguments; types are in hosts/virtual/modules/globals.d.ts. */
@@ -137,18 +137,18 @@ txMachine* machine_start(const struct frame* start)
 	txMachine* root = prepare_root(start);
 	txCreation creation = {
 		.initialChunkSize = limits.chunk_bytes, .incrementalChunkSize = 0,
-		/* XS uses the first slot of its heap itself. */
+		/* XS reserves the first slot of its heap. */
 		.initialHeapCount = limits.slots + 1, .incrementalHeapCount = 0,
 		.stackCount = limits.stack_slots,
 		.initialKeyCount = limits.keys, .incrementalKeyCount = 0,
-		/* The name tables are copied: their sizes must be the root's. */
+		/* The name tables are copied from the root and must have the same sizes. */
 		.nameModulo = root->nameModulo, .symbolModulo = root->symbolModulo,
 		.parserBufferSize = 1024, .parserTableModulo = 127,
 	};
 	txMachine* the = fxCloneMachine(&creation, root, "device", NULL);
 	if (!the)
-		report_end(NULL, REASON_OUT_OF_MEMORY, "this computer has no memory for a machine");
-	watchdog_start(the, watchdog_ms);
+		report_end(NULL, REASON_OUT_OF_MEMORY, "not enough memory on this computer for an XS machine");
+		watchdog_start(the, watchdog_ms);
 #if mxStress
 	gxStress = 1;
 #endif
@@ -204,10 +204,10 @@ void machine_run_main(txMachine* the)
 	mxPushStringC((txString)(uintptr_t)modules_name(0));
 	fxAwaitImport(the, XS_IMPORT_DEFAULT);
 	if (!fxIsCallable(the, the->stack))
-		report_end(NULL, REASON_BAD_PROGRAM, "module %s has no function as its default export", modules_name(0));
+		report_end(NULL, REASON_BAD_PROGRAM, "the default export of module %s is not a function", modules_name(0));
 	function = *the->stack;
 	fxEndHost(the);
-	/* It is in ROM: no collection moves or frees it. */
+	/* The function is in ROM, so garbage collection does not move or free it. */
 	machine_turn(the, &function, push_nothing, NULL);
 }
 

@@ -11,7 +11,7 @@
 #define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
 #define NO_RETURN __attribute__((noreturn))
 
-/* channel.c: frames to and from Node; see hosts/virtual/node/frames.ts for the same list. */
+/* channel.c: frames to and from Node. Must match hosts/virtual/node/frames.ts. */
 enum frame_kind {
 	/* from Node */
 	FRAME_START = 1, FRAME_EVENT, FRAME_ANSWER, FRAME_STEP, FRAME_INSPECT,
@@ -56,7 +56,7 @@ extern void native_post(txMachine* the);
 extern void native_call(txMachine* the);
 extern void native_close(txMachine* the);
 
-/* clock.c: the device's clocks. Milliseconds are doubles, which do not wrap. */
+/* clock.c: clocks of the device. Milliseconds are doubles, which do not wrap around. */
 extern void clock_start(bool is_virtual, uint32_t seed);
 extern bool clock_is_virtual(void);
 /** Milliseconds since the device started. */
@@ -76,8 +76,8 @@ extern void native_timer_set(txMachine* the);
 extern void native_timer_schedule(txMachine* the);
 extern void native_timer_clear(txMachine* the);
 
-/* modules.c: the program and its modules. */
-/** The bytes stay until modules_close(). */
+/* modules.c: program and modules. */
+/** Opens a program, whose memory must remain valid until modules_close(). */
 extern void modules_open(const void* program, size_t length);
 /** Releases the program; only names remain available. */
 extern void modules_close(void);
@@ -85,10 +85,10 @@ extern size_t modules_count(void);
 /** Returns the name of a module; the first one is main. */
 extern const char* modules_name(size_t index);
 
-/* machine.c: the root, the clone and the turns of the clone. */
+/* machine.c: root machine, clone, and turns of the clone. */
 extern bool machine_is_loading(void);
-/** Ends the process, with the place, while modules load. */
-extern void refuse_while_loading(txMachine* the, const char* what);
+/** Ends the process with the source location if modules are still loading. */
+extern void forbid_while_loading(txMachine* the, const char* what);
 extern txMachine* machine_start(const struct frame* start);
 /** Calls the default export of main. */
 extern void machine_run_main(txMachine* the);
@@ -99,20 +99,20 @@ extern void machine_report_statistics(txMachine* the, bool collect);
 extern void native_heap(txMachine* the);
 extern void native_trace(txMachine* the);
 
-/* freeze.c: what preloading into ROM does to the heap of a machine. */
-/** Freezes all that exists before the first module is loaded. */
+/* freeze.c: effects of preloading into ROM. */
+/** Freezes all built-ins; called before the first module is loaded. */
 extern void freeze_builtins(txMachine* root);
 /** Freezes the root's heap like the SDK's linker and shares it. XS functions must not use the root afterwards. */
 extern void freeze_share(txMachine* root);
 
-/* watchdog.c: a turn that does not end. */
+/* watchdog.c: detection of hanging turns. */
 extern void watchdog_start(txMachine* the, double limit_ms);
 extern void watchdog_begin_turn(void);
 extern void watchdog_end_turn(void);
 /** Adds time spent in Timer.delay, which uses no processor time. */
 extern void watchdog_add(double ms);
 
-/* report.c: how the process ends. The reason is the exit status, and the channel of the exit frame; see hosts/virtual/node/exit.ts. */
+/* report.c: end of the process. The reason is the exit status and the channel of the exit frame; see hosts/virtual/node/exit.ts. */
 enum reason {
 	REASON_QUIT = 0, REASON_EXCEPTION = 10, REASON_REJECTION, REASON_OUT_OF_MEMORY, REASON_WATCHDOG, REASON_RESTART,
 	REASON_BAD_PROGRAM, REASON_HOST_GONE
@@ -120,8 +120,8 @@ enum reason {
 extern NO_RETURN void report_end(txMachine* the, enum reason reason, const char* format, ...) PRINTF_LIKE(3, 4);
 /** Ends with message, stack and location of a thrown value. */
 extern NO_RETURN void report_thrown(txMachine* the, enum reason reason, txSlot* thrown);
-/** Whether a function that runs has a file and a line. */
-extern bool report_has_place(txMachine* the);
+/** Whether a running function has a source location. */
+extern bool report_has_location(txMachine* the);
 extern void native_exit(txMachine* the);
 
 #endif

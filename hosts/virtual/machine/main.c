@@ -37,7 +37,7 @@ static void handle(txMachine* the, const struct frame* frame)
 		machine_report_statistics(the, frame->header[0] == '1');
 		break;
 	default:
-		report_end(NULL, REASON_BAD_PROGRAM, "the host sent a frame of kind %d", (int)frame->kind);
+		report_end(NULL, REASON_BAD_PROGRAM, "unexpected frame of kind %d from the host", (int)frame->kind);
 	}
 }
 
@@ -48,7 +48,7 @@ int main(void)
 	channel_start(STREAM);
 	const struct frame* frame = channel_receive(-1);
 	if (frame->kind != FRAME_START)
-		report_end(NULL, REASON_BAD_PROGRAM, "the host did not start with its options");
+		report_end(NULL, REASON_BAD_PROGRAM, "the first frame from the host must be a start frame");
 	txMachine* the = machine_start(frame);
 	machine_run_main(the);
 	send_times();

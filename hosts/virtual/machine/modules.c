@@ -21,29 +21,29 @@ static NO_RETURN void bad_program(const char* why)
 	report_end(NULL, REASON_BAD_PROGRAM, "the program %s", why);
 }
 
-/** Cuts `length` bytes off the front of the rest of the program. */
-static const char* take(struct stream* rest, size_t length)
+/** Consumes `length` bytes. */
+static const char* read_bytes(struct stream* rest, size_t length)
 {
 	if ((size_t)(rest->end - rest->next) < length)
-		bad_program("is cut short");
+		bad_program("is truncated");
 	const char* bytes = rest->next;
 	rest->next += length;
 	return bytes;
 }
 
-static uint32_t take_u32(struct stream* rest)
+static uint32_t read_u32(struct stream* rest)
 {
 	uint32_t value;
-	memcpy(&value, take(rest, sizeof(value)), sizeof(value));
+	memcpy(&value, read_bytes(rest, sizeof(value)), sizeof(value));
 	return value;
 }
 
 void modules_open(const void* program, size_t length)
 {
 	struct stream rest = { program, (const char*)program + length };
-	if (memcmp(take(&rest, 8), MAGIC, 8) != 0)
-		bad_program("has another format");
-	module_count = take_u32(&rest);
+	if (memcmp(read_bytes(&rest, 8), MAGIC, 8) != 0)
+		bad_program("has an unknown format");
+	module_count = read_u32(&rest);
 	if (module_count == 0 || module_count > length / 12)
 		bad_program("has no modules");
 	modules = calloc(module_count, sizeof(struct module));
@@ -51,12 +51,12 @@ void modules_open(const void* program, size_t length)
 		abort();
 	for (size_t i = 0; i < module_count; i++) {
 		struct module* module = &modules[i];
-		size_t name_length = take_u32(&rest);
-		module->source.length = take_u32(&rest);
-		module->map.length = take_u32(&rest);
-		module->name = strndup(take(&rest, name_length), name_length);
-		module->source.bytes = take(&rest, module->source.length);
-		module->map.bytes = take(&rest, module->map.length);
+		size_t name_length = read_u32(&rest);
+		module->source.length = read_u32(&rest);
+		module->map.length = read_u32(&rest);
+		module->name = strndup(read_bytes(&rest, name_length), name_length);
+		module->source.bytes = read_bytes(&rest, module->source.length);
+		module->map.bytes = read_bytes(&rest, module->map.length);
 	}
 }
 

@@ -46,7 +46,7 @@
 #define mxUseDefaultParseScript 1
 #define mxUseDefaultSharedChunks 1
 
-/* A board counts keys and aliases in 16 bits; 32 cost nothing here, since a 64-bit slot has them to spare. */
+/* Boards have 16-bit keys and aliases. 32 bits cost no memory in a 64-bit slot. */
 #if INTPTR_MAX == INT64_MAX
 	#define mx32bitID 1
 #endif
@@ -57,7 +57,7 @@ struct c_timezone;
 extern int virtual_gettimeofday(c_timeval* tp, struct c_timezone* tzp);
 #define c_gettimeofday virtual_gettimeofday
 
-/* Math.random: seeded by the host, so that a run can be repeated. */
+/* Math.random is seeded by the host, which makes runs reproducible. */
 extern uint32_t virtual_random(void);
 #define c_rand virtual_random
 #define C_RAND_MAX UINT32_MAX

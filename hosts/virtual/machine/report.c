@@ -22,14 +22,14 @@ static void append(struct text* text, const char* format, ...)
 		text->length += (size_t)count < rest ? (size_t)count : rest - 1;
 }
 
-static void append_place(const char* name, const char* path, txInteger line)
+static void append_location(const char* name, const char* path, txInteger line)
 {
 	bool is_named = name && name[0];
 	append(&stack, "%sat %s%s%s:%d%s", stack.length > 0 ? "\n" : "", is_named ? name : "", is_named ? " (" : "", path,
 		(int)line, is_named ? ")" : "");
 }
 
-bool report_has_place(txMachine* the)
+bool report_has_location(txMachine* the)
 {
 	for (txSlot* frame = the->frame; frame; frame = frame->next) {
 		if (mxFrameToEnvironment(frame)->ID != XS_NO_ID)
@@ -53,7 +53,7 @@ static void append_frames(txMachine* the)
 			txID id = mxFunctionInstanceCode(function->value.reference)->ID;
 			name = id == XS_NO_ID ? NULL : fxGetKeyName(the, id);
 		}
-		append_place(name, fxGetKeyName(the, environment->ID), environment->value.environment.line);
+		append_location(name, fxGetKeyName(the, environment->ID), environment->value.environment.line);
 	}
 }
 
@@ -89,7 +89,7 @@ static void describe_error(txMachine* the, txSlot* error)
 	txSlot* info = error->next->value.error.info;
 	for (txSlot* place = info ? info->next : NULL; place; place = place->next) {
 		if (place->ID != XS_NO_ID)
-			append_place(place->value.key.string, fxGetKeyName(the, place->ID), (txInteger)place->value.key.sum);
+			append_location(place->value.key.string, fxGetKeyName(the, place->ID), (txInteger)place->value.key.sum);
 	}
 }
 
@@ -106,7 +106,7 @@ void report_thrown(txMachine* the, enum reason reason, txSlot* thrown)
 	if (is_error(thrown))
 		describe_error(the, thrown->value.reference);
 	else
-		append(&message, "a value that is no Error");
+		append(&message, "thrown value is not an Error");
 	end(reason);
 }
 
@@ -117,34 +117,34 @@ void native_exit(txMachine* the)
 	report_end(NULL, restart ? REASON_RESTART : REASON_QUIT, "%s", restart ? "restart" : "quit");
 }
 
-/* Called by XS when it cannot continue. */
+/* Called by XS on a fatal error. */
 
 void fxAbort(txMachine* the, int status)
 {
 	switch (status) {
 	case XS_NOT_ENOUGH_MEMORY_EXIT:
-		/* XS gives no other detail; a chunk that did not fit leaves free slots. */
+		/* XS provides no details. Free slots mean that a chunk allocation failed. */
 		if (the->freeHeap)
-			report_end(the, REASON_OUT_OF_MEMORY, "no chunk memory is left: %d of %d bytes are in use",
+			report_end(the, REASON_OUT_OF_MEMORY, "out of chunk memory: %d of %d bytes in use",
 				(int)the->currentChunksSize, (int)the->maximumChunksSize);
-		report_end(the, REASON_OUT_OF_MEMORY, "no slot is left: %d of %d are in use",
+		report_end(the, REASON_OUT_OF_MEMORY, "out of slots: %d of %d in use",
 			(int)the->currentHeapCount, (int)the->maximumHeapCount);
 	case XS_STACK_OVERFLOW_EXIT:
-		report_end(the, REASON_OUT_OF_MEMORY, "the stack overflows");
+		report_end(the, REASON_OUT_OF_MEMORY, "stack overflow");
 	case XS_NO_MORE_KEYS_EXIT:
-		report_end(the, REASON_OUT_OF_MEMORY, "no key is left for a new property name");
+		report_end(the, REASON_OUT_OF_MEMORY, "out of keys for property names");
 	case XS_UNHANDLED_EXCEPTION_EXIT:
 		report_thrown(the, REASON_EXCEPTION, &mxException);
 	case XS_UNHANDLED_REJECTION_EXIT:
 		report_thrown(the, REASON_REJECTION, &mxException);
 	case XS_TOO_MUCH_COMPUTATION_EXIT:
-		report_end(the, REASON_WATCHDOG, "a turn does not end");
+		report_end(the, REASON_WATCHDOG, "task watchdog timeout");
 	default:
-		report_end(the, REASON_EXCEPTION, "XS ends with its status %d", status);
+		report_end(the, REASON_EXCEPTION, "XS aborted with status %d", status);
 	}
 }
 
-/* XS keeps lines only in its debug build, which expects a debugger: there is none. */
+/* Stubs for the debugger that XS's debug build expects; only that build keeps line numbers. */
 
 txBoolean fxIsConnected(txMachine* the) { (void)the; return 0; }
 void fxConnect(txMachine* the) { (void)the; }

@@ -102,7 +102,7 @@ void timers_run(txMachine* the)
 		timer->running = false;
 		if (timer->cleared || timer->repeat == 0)
 			timer_remove(the, timer);
-		/* The callback may have changed the list anywhere; the flags say what is left to do. */
+		/* The callback may have changed the list; the flags mark the remaining timers. */
 		timer = first_timer;
 	}
 }
@@ -110,9 +110,9 @@ void timers_run(txMachine* the)
 /** set(callback, interval, repeat) → timer */
 void native_timer_set(txMachine* the)
 {
-	refuse_while_loading(the, "Timer");
+	forbid_while_loading(the, "Timer");
 	if (mxArgc < 1 || !fxIsCallable(the, mxArgv(0)))
-		mxTypeError("callback is no function");
+		mxTypeError("callback is not a function");
 	double interval = interval_argument(the, 1);
 	double repeat = interval_argument(the, 2);
 	struct timer* timer = calloc(1, sizeof(struct timer));
@@ -141,7 +141,7 @@ void native_timer_schedule(txMachine* the)
 {
 	struct timer* timer = timer_argument(the, 0);
 	if (!timer)
-		mxTypeError("no timer");
+		mxTypeError("not a timer");
 	if (mxArgc < 2 || mxArgv(1)->kind == XS_UNDEFINED_KIND) {
 		timer->scheduled = false;
 		timer->firing = false;

@@ -36,8 +36,8 @@ static txBoolean on_instructions(txMachine* the, txU4 index)
 	double over = now - turn_started + delayed - limit;
 	if (limit <= 0 || !in_turn || over <= 0)
 		return 1;
-	/* A function that has just been entered has no line yet: the next check will find one. */
-	return !report_has_place(the) && over < BUILTIN_GRACE_MS;
+	/* Retries at the next check if the current function has no line number yet. */
+	return !report_has_location(the) && over < BUILTIN_GRACE_MS;
 }
 
 /** Signal handler for the processor time timer, which never interrupts an idle device. */
@@ -48,7 +48,7 @@ static void on_processor_time(int signal_number)
 		return;
 	channel_check_host();
 	if (limit > 0 && processor_now() - turn_started + delayed > limit + BUILTIN_GRACE_MS)
-		report_end(watched, REASON_WATCHDOG, "a turn does not end: a built-in function does not return");
+		report_end(watched, REASON_WATCHDOG, "task watchdog timeout: a built-in function does not return");
 }
 
 void watchdog_start(txMachine* the, double limit_ms)

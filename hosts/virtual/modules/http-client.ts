@@ -72,7 +72,7 @@ export class HttpClient implements Interface {
 	}
 
 	request(options: HttpRequestOptions): HttpRequest {
-		if (this.#isInDone) throw new Error("a request from within onDone is lost");
+		if (this.#isInDone) throw new Error("a request within onDone would be lost");
 		this.#requests.push(options);
 		if (this.#state === "idle") this.#timer = Timer.set(() => this.#next());
 		return { read: (buffer) => this.#readBody(buffer) };
@@ -133,7 +133,7 @@ export class HttpClient implements Interface {
 		if (this.#state !== "status" || reason === undefined) throw new Error();
 		this.#status = Number.parseInt(status, 10);
 		this.#headers = new Map();
-		// A body without length would end with the connection, which is an error.
+		// Without a length the body ends with the connection, which is an error.
 		this.#remaining = Number.POSITIVE_INFINITY;
 		this.#state = "headers";
 	}
@@ -153,7 +153,8 @@ export class HttpClient implements Interface {
 		}
 		this.#state = "body";
 		this.#current?.onHeaders(this.#status, this.#headers);
-		if (this.#headers.has("transfer-encoding") && this.#socket) throw new Error("a body in chunks");
+		if (this.#headers.has("transfer-encoding") && this.#socket)
+			throw new Error("chunked response bodies are not supported");
 	}
 
 	#readBody(buffer: Uint8Array): number | undefined {

@@ -128,7 +128,7 @@ export class HapticMotor implements PulseWidth {
 	}
 
 	write(value: number): void {
-		if (value < 0 || value > 1023) throw new RangeError("invalid value");
+		if (value < 0 || value > 1023) throw new RangeError("value must be 0 to 1023");
 		this.#channel.post("duty", value);
 	}
 

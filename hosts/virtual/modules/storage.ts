@@ -32,7 +32,8 @@ export class KeyValueStore implements Interface {
 }
 
 function checked(key: string): string {
-	if (key.length > longestKey) throw new RangeError(`the key ${key} is longer than ${longestKey} characters`);
+	if (key.length > longestKey)
+		throw new RangeError(`The key ${key} must have at most ${longestKey} characters.`);
 	return key;
 }
 

@@ -55,7 +55,7 @@ export class TcpSocket {
 	/** Fills `buffer`. @throws Error if fewer bytes are available */
 	read(buffer: Uint8Array): number {
 		const { byteLength } = buffer;
-		if (byteLength > this.#unread) throw new Error("nothing to read");
+		if (byteLength > this.#unread) throw new Error("not enough bytes to read");
 		this.#unread -= byteLength;
 		if (byteLength > 0) buffer.set(this.#channel.call("read", byteLength));
 		return byteLength;
@@ -75,7 +75,7 @@ export class TcpSocket {
 		try {
 			action();
 		} catch (error) {
-			trace(`socket: ${error}\n`);
+			trace(`exception in a socket callback: ${error}\n`);
 			this.#fail();
 		}
 	}
@@ -86,7 +86,7 @@ export class TcpSocket {
 		try {
 			this.#onError();
 		} catch (error) {
-			trace(`socket: ${error}\n`);
+			trace(`exception in a socket callback: ${error}\n`);
 		}
 	}
 }

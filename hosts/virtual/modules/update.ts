@@ -85,7 +85,7 @@ export class BootState implements BootStateInterface {
 			this.#channel.call("confirm");
 			return true;
 		} catch (error) {
-			trace(`the image cannot be confirmed: ${error}\n`);
+			trace(`confirming the image failed: ${error}\n`);
 			return false;
 		}
 	}

@@ -93,7 +93,7 @@ export class WebSocketClient implements Interface {
 			control: (opcode, payload) =>
 				this.#options.onControl(opcode, payload?.slice().buffer ?? new ArrayBuffer(0)),
 			close: () => this.#onClose(),
-			refused: (answer) => this.#options.onRejected?.(answer.status, answer.retryAfterSeconds),
+			rejected: (answer) => this.#options.onRejected?.(answer.status, answer.retryAfterSeconds),
 			untrusted: (reason) => this.#onUntrusted?.(reason),
 			error: (reason) => this.#onError(reason),
 		};
@@ -129,7 +129,7 @@ export class WebSocketClient implements Interface {
 	}
 
 	#onError(reason: string | null = null): void {
-		if (reason !== null) trace(`socket: ${reason}\n`);
+		if (reason !== null) trace(`WebSocket error: ${reason}\n`);
 		this.close();
 		this.#options.onError();
 		this.#options.onError();

@@ -97,8 +97,8 @@ export class Board {
 		for (const listener of this.#listeners) listener.onPlayed?.(samples);
 	}
 
-	/** A register of the codec was written. */
-	tellGain(): void {
+	/** Reports the gain after a change of the codec's registers. */
+	notifyGain(): void {
 		for (const listener of this.#listeners) listener.onGain?.(this.gain);
 	}
 

@@ -190,7 +190,7 @@ async function writeAtomically(file: string, content: string | Buffer): Promise<
 function showProgress({ isTTY }: NodeJS.WriteStream): (output: string) => void {
 	let shown = -1;
 	const show = (done: number, total: number) => {
-		const text = `compiling the XS engine, once: ${done} of ${total} files`;
+		const text = `compiling the XS engine (first run only): ${done} of ${total} files`;
 		process.stderr.write(isTTY ? `\r${text}${done === total ? "\n" : ""}` : `${text}\n`);
 	};
 	return (output) => {
@@ -230,5 +230,5 @@ function run(command: string, args: readonly string[], onOutput = (_output: stri
 }
 
 const missingCompiler =
-	"cc and make are needed to build the virtual device: on Debian `apt-get install build-essential`, " +
-	"on macOS `xcode-select --install`";
+	"Building the virtual device requires cc and make. Install them with `apt-get install build-essential` (Debian) " +
+	"or `xcode-select --install` (macOS).";

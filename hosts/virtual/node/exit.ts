@@ -41,7 +41,7 @@ export interface Exit {
 	stack: string;
 }
 
-export const noPlace = {
+export const noLocation = {
 	status: undefined,
 	file: undefined,
 	line: undefined,
@@ -50,8 +50,8 @@ export const noPlace = {
 
 /** Formats an exit as one line. */
 export function describeExit(exit: Exit): string {
-	const place = exit.file === undefined ? "" : ` (${exit.file}:${exit.line})`;
-	return `${exit.kind}: ${exit.message}${place}`;
+	const location = exit.file === undefined ? "" : ` (${exit.file}:${exit.line})`;
+	return `${exit.kind}: ${exit.message}${location}`;
 }
 
 /**
@@ -60,15 +60,15 @@ export function describeExit(exit: Exit): string {
  * @param reason channel of the frame @param message header of the frame @param stack payload of the frame
  */
 export function exitFrom(reason: number, message: string, stack: string): Exit {
-	// In the firmware, rather than in a module of the host that it called.
-	const places = [...stack.matchAll(/([^\s()]+):(\d+)\)?$/gm)];
-	const place = places.find(([, file]) => !file?.startsWith("hosts/virtual/modules/")) ?? places[0];
+	// Prefers a location in the firmware to one in a host module that it called.
+	const locations = [...stack.matchAll(/([^\s()]+):(\d+)\)?$/gm)];
+	const location = locations.find(([, file]) => !file?.startsWith("hosts/virtual/modules/")) ?? locations[0];
 	return {
 		kind: kinds[reason] ?? "killed",
 		message,
 		status: reason,
-		file: place?.[1],
-		line: place ? Number(place[2]) : undefined,
+		file: location?.[1],
+		line: location ? Number(location[2]) : undefined,
 		stack,
 	};
 }
@@ -77,7 +77,7 @@ const faults: readonly (string | null)[] = ["SIGSEGV", "SIGBUS", "SIGILL", "SIGF
 
 /** Creates the exit of a process that sent no exit frame. */
 export function exitWithoutReport(status: number | null, signal: string | null): Exit {
-	const message = `the process ended with ${signal ?? `status ${status}`}`;
-	if (faults.includes(signal)) return { ...noPlace, kind: "panic", message, status: 17 };
-	return { ...noPlace, kind: "killed", message, status: status ?? undefined };
+	const message = `the process exited with ${signal ?? `status ${status}`}`;
+	if (faults.includes(signal)) return { ...noLocation, kind: "panic", message, status: 17 };
+	return { ...noLocation, kind: "killed", message, status: status ?? undefined };
 }

@@ -8,7 +8,7 @@ import { mkdirSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Model } from "../../../device/protocol/schema.js";
-import { releaseLock, takeLock } from "./process-lock.js";
+import { acquireLock, releaseLock } from "./process-lock.js";
 
 export interface IdentityOptions {
 	readonly dataDir: string;
@@ -40,7 +40,9 @@ export class Identity {
 		if (serial !== undefined) {
 			const identity = Identity.#tryClaim(dataDir, model, serial.toLowerCase());
 			if (!identity)
-				throw new Error(`a virtual ${model} with serial ${serial} runs already; choose another one`);
+				throw new Error(
+					`A virtual ${model} with serial ${serial} is already running. Choose another --serial.`,
+				);
 			return identity;
 		}
 		const first = createHash("sha256").update(`${hostname()} ${model}`).digest().readUIntBE(0, 3);
@@ -49,14 +51,14 @@ export class Identity {
 			const identity = Identity.#tryClaim(dataDir, model, next);
 			if (identity) return identity;
 		}
-		throw new Error(`a thousand virtual ${model} run already; give this one a free --serial`);
+		throw new Error(`1,000 virtual ${model} devices are already running. Choose a free --serial.`);
 	}
 
 	static #tryClaim(dataDir: string, model: Model, serial: string): Identity | undefined {
 		const deviceId = deviceIdOf(model, serial);
 		const folder = join(dataDir, "virtual", deviceId);
 		mkdirSync(folder, { recursive: true, mode: 0o700 });
-		if (!takeLock(lockIn(folder))) return undefined;
+		if (!acquireLock(lockIn(folder))) return undefined;
 		return new Identity(folder, deviceId, serial);
 	}
 

@@ -32,7 +32,7 @@ export function applyInput(board: Board, line: string): void {
 	try {
 		input = JSON.parse(line);
 	} catch {
-		throw new Error(`that is not JSON; try one of ${inputExamples}`);
+		throw new Error(`Invalid JSON. Examples: ${inputExamples}`);
 	}
 	if (matches(buttonInput, input)) board.setButton(input.button, input.pressed);
 	else if (matches(lightInput, input)) board.light = input.light;
@@ -40,7 +40,7 @@ export function applyInput(board: Board, line: string): void {
 	else if (matches(wifiInput, input))
 		board.accessPoint = input.wifi ? { ssid: "virtual", rssi: -48 } : undefined;
 	else if (matches(rssiInput, input)) board.accessPoint = { ssid: "virtual", rssi: input.rssi };
-	else throw new Error(`${problemOf(input)}; try one of ${inputExamples}`);
+	else throw new Error(`${problemOf(input)}. Examples: ${inputExamples}`);
 }
 
 /** Describes the problem relative to the input kind with the same first field. */
@@ -49,5 +49,5 @@ function problemOf(input: unknown): string {
 		const name = Object.keys(schema.fields)[0];
 		return typeof input === "object" && input !== null && name !== undefined && name in input;
 	});
-	return nearest ? describeProblem(findProblem(nearest, input)) : "that is no input of this device";
+	return nearest ? describeProblem(findProblem(nearest, input)) : "Unknown input";
 }

@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";
 import type { Channel, ChannelHandler } from "./channel.js";
-import { describeExit, type Exit, exitFrom, exitWithoutReport, noPlace } from "./exit.js";
+import { describeExit, type Exit, exitFrom, exitWithoutReport, noLocation } from "./exit.js";
 import { encodeFrame, type Frame, FrameDecoder, frameKind } from "./frames.js";
 
 /** Limits of the XS heap, which cannot grow. The process ends when a limit is exceeded. */
@@ -95,7 +95,7 @@ export class Machine {
 			stdio: ["ignore", "ignore", "inherit", "pipe"],
 		});
 		const stream = this.#process.stdio[3];
-		if (!(stream instanceof Socket)) throw new Error("the machine has no stream");
+		if (!(stream instanceof Socket)) throw new Error("The machine process has no stream.");
 		this.#stream = stream;
 		const decoder = new FrameDecoder({ onFrame: (frame) => this.#onFrame(frame) });
 		stream.on("data", (chunk) => decoder.write(chunk));
@@ -103,7 +103,7 @@ export class Machine {
 		stream.on("error", () => {});
 		this.exited = new Promise((resolve) => {
 			this.#process.on("error", ({ message }) =>
-				resolve(this.#onEnd({ ...noPlace, kind: "killed", message })),
+				resolve(this.#onEnd({ ...noLocation, kind: "killed", message })),
 			);
 			this.#process.on("close", (status, signal) => resolve(this.#onEnd(exitWithoutReport(status, signal))));
 		});
@@ -132,7 +132,7 @@ export class Machine {
 	 * @throws Error if the clock is real, or the process ends
 	 */
 	async advance(ms: number, settle: () => void | Promise<void> = nextRound): Promise<void> {
-		if (this.#options.clock !== "virtual") throw new Error("only a virtual clock can be advanced");
+		if (this.#options.clock !== "virtual") throw new Error("Only a virtual clock can be advanced.");
 		const target = this.#now + ms;
 		for (;;) {
 			await settle();
@@ -161,7 +161,7 @@ export class Machine {
 	close(): Promise<Exit> {
 		this.#isClosed = true;
 		if (!this.#hasEnded) {
-			this.#exit ??= { ...noPlace, kind: "quit", message: "quit" };
+			this.#exit ??= { ...noLocation, kind: "quit", message: "quit" };
 			this.#closeHandlers();
 			this.#process.kill("SIGKILL");
 			this.#stream.destroy();
@@ -243,9 +243,8 @@ export class Machine {
 
 	#onOpen(id: number, header: string): void {
 		const [kind, options]: [string, unknown] = JSON.parse(header);
-		if (!this.#options.onOpen)
-			throw new Error(`the firmware opened "${kind}", but the machine has no onOpen`);
-		// Registered first, so that the handler can send from its constructor.
+		if (!this.#options.onOpen) throw new Error(`The firmware opened "${kind}", but onOpen is not set.`);
+		// Registered first, so that the handler's constructor can send events.
 		this.#handlers.set(id, {});
 		const send = (name: string, detail?: unknown, payload?: Uint8Array) => {
 			if (this.#handlers.has(id))
@@ -258,7 +257,7 @@ export class Machine {
 		const [request, detail]: [string, unknown] = JSON.parse(header);
 		try {
 			const handler = this.#handlers.get(channel);
-			if (!handler?.onCall) throw new Error(`no one answers "${request}"`);
+			if (!handler?.onCall) throw new Error(`no handler for "${request}"`);
 			const answered = handler.onCall(request, detail, payload);
 			// Awaiting a synchronous answer would cost a turn of the event loop.
 			const answer = answered instanceof Promise ? await answered : answered;

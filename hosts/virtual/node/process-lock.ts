@@ -3,7 +3,7 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 
 /** @returns false if another process holds the lock */
-export function takeLock(file: string): boolean {
+export function acquireLock(file: string): boolean {
 	if (isHeld(file)) return false;
 	rmSync(file, { force: true });
 	try {

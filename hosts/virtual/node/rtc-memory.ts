@@ -64,7 +64,7 @@ export class RtcMemory {
 
 	/** Stores a brown-out: the supply voltage fell too low for the firmware, but not low enough to lose this memory. */
 	onBrownOut(run: EndedRun): void {
-		this.#keep("brown_out", { message: "the supply voltage was too low", stack: "" }, run);
+		this.#keep("brown_out", { message: "supply voltage too low", stack: "" }, run);
 		this.#restart();
 	}
 

@@ -21,7 +21,7 @@ import { imageState } from "./boot/ota-data.js";
 import { flashBytes, type SlotIndex } from "./boot/partitions.js";
 import { buildMachine, type Program } from "./build.js";
 import type { Channel, ChannelHandler } from "./channel.js";
-import { describeExit, type Exit, noPlace } from "./exit.js";
+import { describeExit, type Exit, noLocation } from "./exit.js";
 import { buildFirmware } from "./firmware.js";
 import { deviceIdOf } from "./identity.js";
 import { type Limits, Machine } from "./machine.js";
@@ -257,7 +257,7 @@ export class VirtualDevice {
 			this.#run = this.#powerOn(resetReason);
 		} catch (error) {
 			const message = error instanceof Error ? error.message : String(error);
-			this.#options.onExit?.({ ...noPlace, kind: "bad_program", message, status: 14 });
+			this.#options.onExit?.({ ...noLocation, kind: "bad_program", message, status: 14 });
 		}
 	}
 
@@ -268,7 +268,7 @@ export class VirtualDevice {
 			return this.#options.onExit?.(exit);
 		this.#rtc.onEnd(exit, this.#endedRun);
 		if (exit.kind !== "restart") this.#options.onCrash?.(exit);
-		this.#options.onTrace?.(`${describeExit(exit)}; the device restarts\n`);
+		this.#options.onTrace?.(`${describeExit(exit)}; restarting\n`);
 		this.#restart(resetReasons[exit.kind] ?? "SW_RESET");
 	}
 

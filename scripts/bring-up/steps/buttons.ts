@@ -21,7 +21,7 @@ export async function checkButtons({ board, person, pins, target }: Context): Pr
 		pins.codec.clock,
 	];
 	const watched = [...new Set([...own, ...target.freePins.filter((pin) => !outputs.includes(pin))])];
-	const low = async () => (await board.ask("levels", { pins: watched })).low;
+	const low = async () => (await board.request("levels", { pins: watched })).low;
 	const notes: string[] = [];
 	const found: Record<ButtonName, number> = { ...pins.button };
 	let isPassed = true;
@@ -30,12 +30,12 @@ export async function checkButtons({ board, person, pins, target }: Context): Pr
 		if (idle.includes(pins.button[name])) {
 			isPassed = false;
 			notes.push(
-				`${words[name]}, GPIO ${pins.button[name]}, reads as pressed while no one presses it: it hangs, or that pin is not a button's.`,
+				`${words[name]}, GPIO ${pins.button[name]}, reads as pressed while it is released: the button is stuck, or this is not its pin.`,
 			);
 		}
 	for (const name of buttonNames) {
 		const pressed = await person.watch(
-			`Press ${words[name]} and hold it (Enter: nothing happens).`,
+			`Press ${words[name]} and hold it (press Enter if nothing happens).`,
 			async () => {
 				const changed = (await low()).filter((pin) => !idle.includes(pin));
 				return {
@@ -46,20 +46,23 @@ export async function checkButtons({ board, person, pins, target }: Context): Pr
 		);
 		if (pressed === undefined) {
 			isPassed = false;
-			notes.push(`${words[name]} pulls no pin to ground.`);
+			notes.push(`${words[name]} does not pull any pin to ground.`);
 			continue;
 		}
 		found[name] = pressed;
 		const isHere = pressed === pins.button[name];
 		isPassed &&= isHere;
 		notes.push(`${words[name]} is at GPIO ${pressed}${isHere ? "" : `, not at ${pins.button[name]}`}.`);
-		const released = await person.watch(`Let go of ${words[name]} (Enter: it is released).`, async () => {
-			const isLow = (await low()).includes(pressed);
-			return { text: isLow ? "still low" : "released", ...(!isLow && { result: true }) };
-		});
+		const released = await person.watch(
+			`Release ${words[name]}  (press Enter once it is released).`,
+			async () => {
+				const isLow = (await low()).includes(pressed);
+				return { text: isLow ? "still low" : "released", ...(!isLow && { result: true }) };
+			},
+		);
 		if (released) continue;
 		isPassed = false;
-		notes.push(`${words[name]}, GPIO ${pressed}, stays low after it was released: it hangs.`);
+		notes.push(`${words[name]}, GPIO ${pressed}, stays low after its release: the button is stuck.`);
 	}
 	const isMoved = buttonNames.some((name) => found[name] !== pins.button[name]);
 	return { isPassed, notes, ...(isMoved && { pins: { button: found } }) };

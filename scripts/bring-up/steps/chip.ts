@@ -5,22 +5,22 @@ import { readPartitions } from "../../boards/flash-image.js";
 import { type Context, type Finding, failed, passed } from "../step.js";
 
 export async function checkChip({ board, target, model }: Context): Promise<Finding> {
-	const found = await board.ask("about", {});
+	const found = await board.request("about", {});
 	const revision = `v${Math.floor(found.revision / 100)}.${found.revision % 100}`;
 	const heap = Math.round(found.free_heap_bytes / 1024);
 	const facts = `${found.chip} ${revision}, ${found.flash_mb} MB flash, ${found.psram_mb} MB PSRAM, ${heap} KB heap free, MAC ${found.mac_address}, ESP-IDF ${found.idf_version}, last restart ${found.reset_reason}`;
 	const problems: string[] = [];
 	if (found.model !== model)
-		problems.push(`The program was built for ${found.model}, not for ${model}: flash it again.`);
+		problems.push(`The program was built for ${found.model}, not for ${model}. Flash it again.`);
 	if (found.chip !== target.chip)
-		problems.push(`The chip is an ${found.chip}; the firmware of this board is for an ${target.chip}.`);
+		problems.push(`The chip is an ${found.chip}; the firmware of this board requires an ${target.chip}.`);
 	if (found.flash_mb < target.flashMB)
 		problems.push(
-			`The flash has ${found.flash_mb} MB, and ${target.partitionsFile} needs ${target.flashMB} MB: the module is no ${target.module}.`,
+			`The flash has ${found.flash_mb} MB; ${target.partitionsFile} requires ${target.flashMB} MB. The module is not an ${target.module}.`,
 		);
 	if (found.psram_mb < target.psramMB)
 		problems.push(
-			`${found.psram_mb === 0 ? "There is no PSRAM that answers" : `PSRAM has ${found.psram_mb} MB`}; the firmware is built for ${target.psramMB} MB of octal PSRAM: the module is no ${target.module}.`,
+			`${found.psram_mb === 0 ? "No PSRAM detected" : `PSRAM has ${found.psram_mb} MB`}; the firmware requires ${target.psramMB} MB of octal PSRAM. The module is not an ${target.module}.`,
 		);
 	problems.push(...partitionProblems(found.partitions, target.partitionsFile));
 	return problems.length > 0 ? failed(facts, ...problems) : passed(facts);
@@ -37,11 +37,11 @@ function partitionProblems(found: readonly Place[], file: string): readonly stri
 	return wanted.flatMap((partition) => {
 		const there = found.find(({ name }) => name === partition.name);
 		const place = ({ offset, size }: Place) => `0x${offset.toString(16)} with ${size / 1024} KB`;
-		if (!there) return [`The flash has no partition ${partition.name}: flash the board again by USB.`];
+		if (!there) return [`Partition ${partition.name} not found. Flash the board again over USB.`];
 		return place(there) === place(partition)
 			? []
 			: [
-					`Partition ${partition.name} is at ${place(there)}, and should be at ${place(partition)}: flash the board again by USB.`,
+					`Partition ${partition.name} is at ${place(there)} instead of ${place(partition)}. Flash the board again over USB.`,
 				];
 	});
 }

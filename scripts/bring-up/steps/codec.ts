@@ -32,23 +32,23 @@ interface Bus {
 export async function checkCodec(context: Context): Promise<Finding> {
 	const { board, person, pins } = context;
 	const { data, clock, address: expected = defaultAddress } = pins.codec;
-	const { answering, low } = await board.ask("i2c_probe", { data, clock, addresses: allAddresses });
+	const { answering, low } = await board.request("i2c_probe", { data, clock, addresses: allAddresses });
 	if (low)
-		person.tell(
-			`The ${low} line, GPIO ${low === "data" ? data : clock}, stays low: a short to ground, or a chip without power.`,
+		person.print(
+			`The ${low} line, GPIO ${low === "data" ? data : clock}, stays low: short circuit to ground, or a chip without power.`,
 		);
-	for (const address of answering) person.tell(`  ${named(address)}`);
+	for (const address of answering) person.print(`  ${named(address)}`);
 	const found = await findCodec(context, { data, clock }, answering);
 	if (found === expected)
-		return passed(`ES8311 answers at GPIO ${data} (data) and ${clock} (clock), address ${hex(found)}.`);
+		return passed(`ES8311 responds at GPIO ${data} (data) and ${clock} (clock), address ${hex(found)}.`);
 	if (found !== undefined)
 		return {
 			...failed(
-				`The ES8311 answers at address ${hex(found)}, not ${hex(expected)}: its pin CE is ${found === 0x19 ? "high" : "low"}.`,
+				`The ES8311 responds at address ${hex(found)}, not ${hex(expected)}: its pin CE is ${found === 0x19 ? "high" : "low"}.`,
 			),
 			pins: { codec: { data, clock, address: found } },
 		};
-	const others = answering.length > 0 ? ` What answers there: ${answering.map(named).join("; ")}.` : "";
+	const others = answering.length > 0 ? ` Other responses: ${answering.map(named).join("; ")}.` : "";
 	const elsewhere = await searchPins(context);
 	if (elsewhere) {
 		const { bus, address } = elsewhere;
@@ -56,14 +56,14 @@ export async function checkCodec(context: Context): Promise<Finding> {
 		return {
 			...failed(
 				isSwapped
-					? `Data and clock are swapped: the ES8311 answers with data at GPIO ${bus.data} and clock at ${bus.clock}.`
-					: `The ES8311 answers at GPIO ${bus.data} (data) and ${bus.clock} (clock), not at ${data} and ${clock}.`,
+					? `Data and clock are swapped: the ES8311 responds with data at GPIO ${bus.data} and clock at ${bus.clock}.`
+					: `The ES8311 responds at GPIO ${bus.data} (data) and ${bus.clock} (clock), not at ${data} and ${clock}.`,
 			),
 			pins: { codec: { ...bus, ...(address !== defaultAddress && { address }) } },
 		};
 	}
 	return failed(
-		`No ES8311 answers, neither at GPIO ${data} (data) and ${clock} (clock) nor at any other pair of free pins.${others}`,
+		`No ES8311 responds at GPIO ${data} (data) and ${clock} (clock) or any other pair of free pins.${others}`,
 		...(low ? [`The ${low} line, GPIO ${low === "data" ? data : clock}, stays low.`] : []),
 		"Check its supply (3.3 V), its ground, and the pull-ups of both lines.",
 	);
@@ -78,7 +78,7 @@ async function findCodec(
 	for (const address of codecAddresses.filter((each) => answering.includes(each))) {
 		const values: (number | undefined)[] = [];
 		for (const { register } of chipIds)
-			values.push((await board.ask("i2c_read", { ...bus, address, register })).value);
+			values.push((await board.request("i2c_read", { ...bus, address, register })).value);
 		if (chipIds.every(({ value }, index) => value === values[index])) return address;
 	}
 	return undefined;
@@ -88,14 +88,14 @@ async function findCodec(
 async function searchPins(context: Context): Promise<{ bus: Bus; address: number } | undefined> {
 	const { board, person, pins, target } = context;
 	const { data, clock } = pins.codec;
-	person.tell("Nothing is known there. Trying other pins, which may move or light something for a moment …");
+	person.print("Not found. Trying other pins, which may briefly activate other parts …");
 	const free = target.freePins;
 	const pairs = free.flatMap((one) =>
 		free.filter((other) => other !== one).map((other) => ({ data: one, clock: other })),
 	);
 	for (const bus of [{ data: clock, clock: data }, ...pairs]) {
 		const { answering } = await board
-			.ask("i2c_probe", { ...bus, addresses: codecAddresses })
+			.request("i2c_probe", { ...bus, addresses: codecAddresses })
 			.catch(() => ({ answering: [] }));
 		const address = await findCodec(context, bus, answering);
 		if (address !== undefined) return { bus, address };
@@ -104,7 +104,7 @@ async function searchPins(context: Context): Promise<{ bus: Bus; address: number
 }
 
 function named(address: number): string {
-	return `${hex(address)}: ${knownChips[address] ?? "not known"}`;
+	return `${hex(address)}: ${knownChips[address] ?? "unknown"}`;
 }
 
 function hex(address: number): string {

@@ -7,17 +7,17 @@ const strengths = [25, 50, 100];
 export async function checkMotor({ board, person, pins }: Context): Promise<Finding> {
 	const felt: number[] = [];
 	for (const percent of strengths) {
-		const { problem } = await board.ask("motor", { percent });
-		if (problem) return failed(`The motor cannot be driven: ${problem}.`);
+		const { problem } = await board.request("motor", { percent });
+		if (problem) return failed(`Driving the motor failed: ${problem}.`);
 		if (await isYes(person, `The motor ran for a second at ${percent} %. Did you feel it?`))
 			felt.push(percent);
 	}
 	if (felt.length === strengths.length) return passed("Felt at 25, 50 and 100 %.");
 	if (felt.length > 0)
 		return passed(
-			`Felt at ${felt.join(" and ")} %: below that it does not start, which a coin motor at rest may not do.`,
+			`Felt at ${felt.join(" and ")} %. It does not start below that, which is normal for a coin motor.`,
 		);
 	return failed(
-		`The motor does not run, also at 100 %: check the gate of its transistor at GPIO ${pins.haptics ?? "?"}, its supply, and its two wires.`,
+		`The motor does not run at 100 %. Check the gate of its transistor at GPIO ${pins.haptics ?? "?"}, its supply, and its two wires.`,
 	);
 }

@@ -9,7 +9,7 @@ export async function checkLight({ board, person, pins, target }: Context): Prom
 	const pin = pins.ambientLight ?? -1;
 	const taken = [pins.codec.data, pins.codec.clock, pins.haptics, pins.touch];
 	const candidates = [...new Set([pin, ...target.analogPins])].filter((each) => !taken.includes(each));
-	const measure = async () => (await board.ask("analog", { pins: candidates })).values;
+	const measure = async () => (await board.request("analog", { pins: candidates })).values;
 	const bright = await watchLight("Leave the sensor in the light, then press Enter.");
 	const brightAll = await measure();
 	const dark = await watchLight("Cover the sensor with your hand, keep it there, and press Enter.");
@@ -24,19 +24,23 @@ export async function checkLight({ board, person, pins, target }: Context): Prom
 		pin,
 		change: 0,
 	});
-	const same = `The value at GPIO ${pin} does not follow a hand (light ${bright ?? "none"}, covered ${dark ?? "none"} of 4095)`;
+	const same = `The value at GPIO ${pin} does not respond to a hand (light ${bright ?? "none"}, covered ${dark ?? "none"} of 4095)`;
 	if (largest.pin !== pin && largest.change >= smallestChange)
 		return {
-			...failed(`${same}; that at GPIO ${largest.pin} does, by ${largest.change}: the sensor is there.`),
+			...failed(
+				`${same}; that at GPIO ${largest.pin} does, by ${largest.change}. The sensor is connected there.`,
+			),
 			pins: { ambientLight: largest.pin },
 		};
-	return failed(`${same}, nor does another analog pin: check the sensor's supply and its resistor.`);
+	return failed(
+		`${same}, and neither does any other analog pin. Check the supply and the resistor of the sensor.`,
+	);
 
 	async function watchLight(question: string): Promise<number | undefined> {
 		let last: number | undefined;
 		await person.watch<never>(question, async () => {
-			last = (await board.ask("sensors", {})).light;
-			return { text: last === undefined ? "nothing measured" : `light ${bar(last, 4095)} ${last} of 4095` };
+			last = (await board.request("sensors", {})).light;
+			return { text: last === undefined ? "no reading" : `light ${bar(last, 4095)} ${last} of 4095` };
 		});
 		return last;
 	}

@@ -6,23 +6,25 @@ import { readAuthority } from "../../command-line/device-settings.js";
 import { type Context, type Finding, failed, passed } from "../step.js";
 
 export async function checkNetwork({ board, person }: Context): Promise<Finding> {
-	const { networks, problem } = await board.ask("wifi_scan", {});
-	if (problem) person.tell(`The scan failed: ${problem}.`);
+	const { networks, problem } = await board.request("wifi_scan", {});
+	if (problem) person.print(`Scan failed: ${problem}.`);
 	for (const { ssid, rssi } of [...networks].sort((one, other) => other.rssi - one.rssi))
-		person.tell(`  ${String(rssi).padStart(4)} dBm  ${ssid}`);
-	const ssid = await person.type("Name of the network to join (Enter: leave it out):");
+		person.print(`  ${String(rssi).padStart(4)} dBm  ${ssid}`);
+	const ssid = await person.prompt("Name of the network to join (press Enter to skip):");
 	if (ssid === "")
 		return networks.length > 0
-			? passed(`${networks.length} access points found; none was joined.`)
-			: failed("No access point was found: check the antenna.");
-	const password = await person.type("Its password (not shown, not kept; Enter: an open network):", {
+			? passed(`${networks.length} access points found, none joined.`)
+			: failed("No access points found. Check the antenna.");
+	const password = await person.prompt("Password (hidden, not stored; press Enter for an open network):", {
 		isSecret: true,
 	});
-	const joined = await board.ask("wifi_join", { ssid, password });
+	const joined = await board.request("wifi_join", { ssid, password });
 	if (joined.problem) return failed(`${ssid}: ${joined.problem}.`);
 	const notes = [`Joined ${ssid} as ${joined.address}.`];
 
-	const address = await person.type("Address of the gateway, as npm start prints it (Enter: leave it out):");
+	const address = await person.prompt(
+		"Address of the gateway, as printed by npm start (press Enter to skip):",
+	);
 	if (address === "") return passed(...notes);
 	let host: string;
 	let isSecure: boolean;
@@ -31,26 +33,24 @@ export async function checkNetwork({ board, person }: Context): Promise<Finding>
 	} catch (error) {
 		return failed(...notes, `${messageOf(error)}.`);
 	}
-	const resolved = await board.ask("resolve", { host });
+	const resolved = await board.request("resolve", { host });
 	if (resolved.problem) return failed(...notes, `${host}: ${resolved.problem}.`);
 	if (resolved.address !== host) notes.push(`${host} is ${resolved.address}.`);
-	const { seconds } = await board.ask("time", {});
+	const { seconds } = await board.request("time", {});
 	notes.push(
 		seconds === undefined
-			? "No time server answered; the firmware goes on with the time of its image."
+			? "No response of a time server. The firmware uses the build time of its image."
 			: `Time: ${new Date(1000 * seconds).toISOString()}.`,
 	);
-	const token = await person.type("The device token (not shown, not kept):", { isSecret: true });
-	const file = isSecure
-		? await person.type("PEM file of the authority that signed the gateway's certificate:")
-		: "";
+	const token = await person.prompt("Device token (hidden, not stored):", { isSecret: true });
+	const file = isSecure ? await person.prompt("CA certificate of the gateway (PEM file):") : "";
 	let ca: string | undefined;
 	try {
 		ca = file === "" ? undefined : readAuthority(file);
 	} catch (error) {
 		return failed(...notes, messageOf(error));
 	}
-	const reached = await board.ask("gateway", { url: address, token, ...(ca && { ca }) });
-	if (reached.problem) return failed(...notes, `The gateway was not reached: ${reached.problem}.`);
+	const reached = await board.request("gateway", { url: address, token, ...(ca && { ca }) });
+	if (reached.problem) return failed(...notes, `Gateway unreachable: ${reached.problem}.`);
 	return passed(...notes, "The gateway accepted the connection and the token.");
 }

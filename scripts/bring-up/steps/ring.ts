@@ -14,48 +14,45 @@ const defaultOrder = "GRB";
 export async function checkRing({ board, person, pins, model }: Context): Promise<Finding> {
 	const first: Partial<Record<Color, Color>> = {};
 	for (const color of colors) {
-		const { problem } = await board.ask("ring", { pixels: [pixelOf(color)] });
-		if (problem) return failed(`The ring cannot be driven: ${problem}.`);
-		const seen = await person.choose("One LED is lit, the first of the ring. Which color is it?", [
+		const { problem } = await board.request("ring", { pixels: [pixelOf(color)] });
+		if (problem) return failed(`Driving the ring failed: ${problem}.`);
+		const seen = await person.choose("The first LED of the ring is lit. Which color is it?", [
 			...colors,
 			"another",
 			"no LED is lit",
 		]);
 		if (seen === "no LED is lit")
 			return failed(
-				`No LED is lit: check that data goes to GPIO ${pins.ledRing} and into the ring's DIN (not DOUT), its supply of 5 V, and that both have one ground.`,
+				`No LED is lit. Check that DIN (not DOUT) of the ring is connected to GPIO ${pins.ledRing}, its 5 V supply, and the common ground.`,
 			);
 		if (seen === "another")
 			return failed(
-				"The first LED has a mixed color: the LEDs are of another kind than WS2812 (such as SK6812 RGBW).",
+				"The first LED shows a mixed color: the LEDs are not WS2812 (but for example SK6812 RGBW).",
 			);
 		first[color] = seen;
 	}
-	await board.ask("ring", { pixels: Array.from({ length: mostPixels }, () => [dim, dim, dim]) });
-	const count = Number(await person.type("All LEDs are lit now, up to 64. How many are there?"));
+	await board.request("ring", { pixels: Array.from({ length: mostPixels }, () => [dim, dim, dim]) });
+	const count = Number(await person.prompt("All LEDs are lit, up to 64. How many are there?"));
 	const { pixels } = boardModels[model];
 	for (let at = 0; at < Math.min(mostPixels, count); at += 1)
-		await board.ask("ring", {
+		await board.request("ring", {
 			pixels: Array.from({ length: count }, (_, index) => (index === at ? [dim, dim, dim] : [0, 0, 0])),
 		});
-	const isRound = await isYes(
-		person,
-		"One light has gone round, LED by LED. Was each lit, one after the other?",
-	);
-	await board.ask("ring", { pixels: Array.from({ length: mostPixels }, () => [0, 0, 0]) });
+	const isRound = await isYes(person, "A light moved around the ring. Was each LED lit in turn?");
+	await board.request("ring", { pixels: Array.from({ length: mostPixels }, () => [0, 0, 0]) });
 
 	const sentOrder = pins.ledOrder ?? defaultOrder;
 	const order = orderOf(first, sentOrder);
-	const notes = [`${count} LEDs, colors in the order ${order ?? "not clear"}.`];
-	if (!Number.isInteger(count) || count < 1) return failed("The number of LEDs is needed: repeat the step.");
-	if (!isRound) notes.push("Some LEDs stay dark: the data line breaks at the first of them.");
+	const notes = [`${count} LEDs, colors in the order ${order ?? "unknown"}.`];
+	if (!Number.isInteger(count) || count < 1) return failed("Invalid number of LEDs. Repeat the step.");
+	if (!isRound) notes.push("Some LEDs stay dark: the data line is interrupted at the first of them.");
 	if (count !== pixels) notes.push(`The firmware drives ${pixels} LEDs; this ring has ${count}.`);
 	const isOrder = order === sentOrder;
 	if (!isOrder)
 		notes.push(
 			order
-				? `The colors are sent in the wrong order: this ring takes ${order}.`
-				: "The answers about the colors contradict each other: repeat the step.",
+				? `Wrong color order: this ring uses ${order}.`
+				: "The answers about the colors are contradictory. Repeat the step.",
 		);
 	return {
 		isPassed: isRound && count === pixels && isOrder,

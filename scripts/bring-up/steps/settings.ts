@@ -9,18 +9,18 @@ const wantedReason = "SW_RESET";
 
 export async function checkSettings({ board }: Context): Promise<Finding> {
 	const value = randomUUID();
-	const written = await board.ask("setting_write", { key, value });
-	if (written.problem) return failed(`Nothing can be written to the partition nvs: ${written.problem}.`);
-	if ((await board.ask("setting_read", { key })).value !== value)
+	const written = await board.request("setting_write", { key, value });
+	if (written.problem) return failed(`Writing to partition nvs failed: ${written.problem}.`);
+	if ((await board.request("setting_read", { key })).value !== value)
 		return failed(
-			"What was written to the partition nvs is not read back: the flash is damaged, or its supply fails while it is written.",
+			"Reading back from partition nvs failed: the flash is damaged, or its supply fails during writes.",
 		);
-	await Promise.all([board.started(), board.ask("restart", {})]);
-	const { reset_reason: reason } = await board.ask("about", {});
-	const kept = (await board.ask("setting_read", { key })).value;
-	await board.ask("setting_delete", { key });
-	if (kept !== value) return failed("What was written to the partition nvs is gone after a restart.");
+	await Promise.all([board.nextStart(), board.request("restart", {})]);
+	const { reset_reason: reason } = await board.request("about", {});
+	const kept = (await board.request("setting_read", { key })).value;
+	await board.request("setting_delete", { key });
+	if (kept !== value) return failed("Data in partition nvs was lost by a restart.");
 	if (reason !== wantedReason)
-		return failed(`The board restarted by ${reason} instead of ${wantedReason}: check its supply.`);
-	return passed("Written, read back, and kept over a restart.");
+		return failed(`The board restarted by ${reason} instead of ${wantedReason}. Check its supply.`);
+	return passed("Written, read back, and kept after a restart.");
 }

@@ -10,7 +10,7 @@ export async function checkTouch({ board, person, pins }: Context): Promise<Find
 	const free = await sample("Do not touch the pad; press Enter after two seconds.", 0);
 	if (free.length === 0)
 		return failed(
-			`Nothing is measured at the pad, GPIO ${pins.touch ?? "?"}: it must be a touch channel, GPIO 1 to 14.`,
+			`No reading of the pad at GPIO ${pins.touch ?? "?"}, which must be a touch channel (GPIO 1 to 14).`,
 		);
 	const baseline = median(free);
 	const noise = (Math.max(...free) - Math.min(...free)) / baseline;
@@ -23,15 +23,15 @@ export async function checkTouch({ board, person, pins }: Context): Promise<Find
 	if (rise < timesNoise * noise || rise <= 0)
 		return failed(
 			facts,
-			"A finger does not stand out of the noise: the pad is not connected, too small, or behind too thick a cover.",
+			"A finger is not distinguishable from noise: the pad is not connected, too small, or its cover is too thick.",
 		);
 	const { touchThreshold = 0 } = pins;
-	if (rise > touchThreshold) return passed(facts, `The threshold of ${percent(touchThreshold)} fits.`);
+	if (rise > touchThreshold) return passed(facts, `The threshold of ${percent(touchThreshold)} is suitable.`);
 	const fitting = Math.round((rise / 2) * 1000) / 1000;
 	return {
 		...failed(
 			facts,
-			`The threshold of ${percent(touchThreshold)} is above that, so that a touch is not noticed; half of the rise is ${percent(fitting)}.`,
+			`The threshold of ${percent(touchThreshold)} is above that, so touches are not detected; half of the rise is ${percent(fitting)}.`,
 		),
 		pins: { touchThreshold: fitting },
 	};
@@ -39,7 +39,7 @@ export async function checkTouch({ board, person, pins }: Context): Promise<Find
 	async function sample(question: string, baseline: number): Promise<readonly number[]> {
 		const values: number[] = [];
 		await person.watch<never>(question, async () => {
-			const { touch } = await board.ask("sensors", {});
+			const { touch } = await board.request("sensors", {});
 			if (touch !== undefined) values.push(touch);
 			return {
 				text:

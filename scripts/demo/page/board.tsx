@@ -26,7 +26,7 @@ const buttons: readonly (readonly [ButtonName, string])[] = [
 
 /** Initial signal of a virtual device. */
 const usualRssi = -48;
-const nothingYet: BoardState = {
+const initialState: BoardState = {
 	inputs: { pressed: [], light: 0, isTouched: false, rssi: usualRssi },
 	gain: 0,
 	next: "",
@@ -41,7 +41,7 @@ const speakers = [speaker];
 export function Board({ entry }: { entry: Entry }) {
 	const path = `api/demo/devices/${encodeURIComponent(entry.key)}`;
 	const state = useBoard(path, speaker);
-	const { inputs, gain, sound, next, expect } = state ?? nothingYet;
+	const { inputs, gain, sound, next, expect } = state ?? initialState;
 	const isOn = state !== undefined;
 	const { send, problem } = useInputs(entry.key, isOn);
 	const changeLight = (light: number) => {
@@ -65,7 +65,7 @@ export function Board({ entry }: { entry: Entry }) {
 			<h2>
 				Board{" "}
 				<span class="hint">
-					{isOn ? "a virtual one, worked from this page" : "off while the demo cannot be reached"}
+					{isOn ? "virtual, operated on this page" : "off while the demo is unreachable"}
 				</span>
 			</h2>
 			<fieldset class="board-parts" disabled={!isOn}>
@@ -89,9 +89,9 @@ export function Board({ entry }: { entry: Entry }) {
 					</div>
 				</div>
 				<div class="board-part">
-					<h3>Around it</h3>
+					<h3>Environment</h3>
 					{has("ambientLight") && (
-						<Slider label="Light on it" range={[0, 4095]} value={inputs.light} onChange={changeLight} />
+						<Slider label="Ambient light" range={[0, 4095]} value={inputs.light} onChange={changeLight} />
 					)}
 					<Check
 						label="Wi-Fi in range"
@@ -112,7 +112,7 @@ export function Board({ entry }: { entry: Entry }) {
 								demo.request("POST /api/demo/devices/:id/power-cut", { params: { id: entry.key } })
 							}
 						>
-							Cut its power for a moment
+							Cut power briefly
 						</Button>
 					</div>
 				</div>
@@ -130,6 +130,6 @@ export function Board({ entry }: { entry: Entry }) {
 }
 
 function SpeakerText({ isPlaying, volume }: { isPlaying: boolean; volume: number }) {
-	const words = volume === 0 ? "Plays, but its volume is 0" : `Plays at volume ${volume}`;
+	const words = volume === 0 ? "Playing at volume 0" : `Playing at volume ${volume}`;
 	return <p role="status">{isPlaying ? words : "Silent"}</p>;
 }

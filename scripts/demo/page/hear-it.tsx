@@ -14,7 +14,7 @@ export function HearIt({ speakers }: { readonly speakers: readonly Speaker[] }) 
 				else if (!speaker.isOn) await speaker.turnOn();
 		} catch (error) {
 			for (const speaker of speakers) speaker.turnOff();
-			throw new Error(`This browser plays no sound: ${messageOf(error)}`);
+			throw new Error(`Playback failed: ${messageOf(error)}`);
 		} finally {
 			setOn(speakers.some((speaker) => speaker.isOn));
 		}
@@ -22,7 +22,7 @@ export function HearIt({ speakers }: { readonly speakers: readonly Speaker[] }) 
 	return (
 		<div class="actions">
 			<Button isPressed={isOn} onClick={toggle}>
-				Hear it in this browser
+				Listen in this browser
 			</Button>
 		</div>
 	);

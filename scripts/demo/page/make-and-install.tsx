@@ -22,7 +22,7 @@ export function MakeAndInstall({ entry, next }: { entry: Entry; next: string }) 
 			const { version } = await demo.request("POST /api/demo/releases");
 			void app.firmware.refresh();
 			await app.update(key, version).catch((error: unknown) => {
-				throw new Error(`${version} is made, but not installed. ${messageOf(error)}`);
+				throw new Error(`${version} was built but not installed. ${messageOf(error)}`);
 			});
 			setMade(version);
 		} finally {
@@ -38,10 +38,10 @@ export function MakeAndInstall({ entry, next }: { entry: Entry; next: string }) 
 					disabled={isMaking || !session.connected || isUpdating(session.metadata)}
 					onClick={run}
 				>
-					Make and install {next}
+					Build and install {next}
 				</Button>
 			</div>
-			<p role="status">{isMaking ? "Making a release of this checkout…" : made && `${made} is made.`}</p>
+			<p role="status">{isMaking ? "Building a release of this checkout…" : made && `Built ${made}.`}</p>
 			{made !== undefined && <UpdateState metadata={session.metadata} withReason />}
 		</div>
 	);

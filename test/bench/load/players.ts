@@ -61,8 +61,8 @@ const handlers = {
 		}
 	},
 	/**
-	 * @param seconds duration of the sound that was interrupted last by another one * @returns skipped part of it
-	 * at its resumption in ms; negative: repeated part
+	 * @param seconds duration of the sound that was interrupted last by another one
+	 * @returns skipped part of it at its resumption in ms; negative: repeated part
 	 */
 	leftOutMs: ({ deviceId, seconds }: { readonly deviceId: string; readonly seconds: number }) => {
 		const sound = noise(seconds * bytesPerSecond);

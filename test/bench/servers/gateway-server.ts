@@ -4,21 +4,21 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
-import type { Joined } from "../../../gateway/extension.js";
+import type { LoadedExtensions } from "../../../gateway/extension.js";
 import { extensions, loadExtensions } from "../../../gateway/extensions.js";
 import { Gateway } from "../../../gateway/gateway.js";
-import { makeFragmentListsLate } from "../../../gateway/heap.js";
+import { createFragmentListsLazily } from "../../../gateway/heap.js";
 import type { SocketLimits } from "../../../gateway/limits.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { deviceToken, monitorToken, noRateLimits } from "../../support/gateway-settings.js";
 import { serve } from "../child.js";
 import { usage } from "./usage.js";
 
-makeFragmentListsLate();
+createFragmentListsLazily();
 const dataDir = mkdtempSync(join(tmpdir(), "gateway-bench-"));
 process.on("exit", () => rmSync(dataDir, { recursive: true, force: true }));
 
-let joined: Joined = { extensions };
+let joined: LoadedExtensions = { extensions };
 const registry = new Registry();
 
 const handlers = {

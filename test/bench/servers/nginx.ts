@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { freePort } from "../../support/ports.js";
 
-export const howToInstall = "nginx is not here: on Debian `apt-get install nginx-light`";
+export const howToInstall = "nginx is not installed (apt-get install nginx-light)";
 const path = `${process.env.PATH}:/usr/sbin:/usr/local/sbin:/opt/homebrew/bin`;
 
 export function hasNginx(): boolean {
@@ -39,7 +39,8 @@ export class Nginx {
 	}
 
 	/**
-	 * @param blocks contents of its `http` block * @param files content by name, in the folder `www`
+	 * @param blocks contents of its `http` block
+	 * @param files content by name, in the folder `www`
 	 */
 	static async serve(
 		port: number,

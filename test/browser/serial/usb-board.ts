@@ -194,7 +194,7 @@ export class UsbBoard {
 			this.#device.board.listen({ onSerialOutput: (bytes) => this.#print(bytes) });
 		} catch (error) {
 			// A board without firmware restarts endlessly.
-			if (!(error instanceof Error && error.message.startsWith("nothing can be started"))) throw error;
+			if (!(error instanceof Error && error.message.startsWith("no bootable image"))) throw error;
 		}
 	}
 }

@@ -207,7 +207,8 @@ describe("a device with settings", () => {
 		await answers(() => client.join("elsewhere", ""));
 		await pass(device, 25_000);
 		assert.equal(client.heard.at(-1), "state 2");
-		for (const text of said) assert.doesNotMatch(text, /"home"/, "Wi-Fi has one user");
+		for (const text of said)
+			assert.doesNotMatch(text, /"home"/, "the second Wi-Fi client must not appear in the log");
 		device.board.accessPoint = home;
 		await passUntil(device, gateway.connection());
 		assert.equal(device.setting("ssid"), home.ssid);

@@ -100,7 +100,7 @@ describe("time server", () => {
 		["forward", built + 1000 * hour],
 		["back", built - 1000 * hour],
 	] as const)
-		test(`sets the clock ${direction}, and so does what is stored`, async (t) => {
+		test(`sets the clock ${direction} and updates the stored time`, async (t) => {
 			const { device, connection } = await start(t, () => timeMs);
 			await pass(device, 6000);
 			assertNear(await read(connection), timeMs, 10_000);
@@ -125,7 +125,7 @@ describe("Date header of the gateway's response", () => {
 	});
 
 	for (const date of [new Date(built - 1000).toUTCString(), "Thu, 01 Jan 2150 00:00:00 GMT", "soon"])
-		test(`is ignored where it cannot be right: ${date}`, async (t) => {
+		test(`is ignored when it is implausible: ${date}`, async (t) => {
 			const { connection } = await start(t, undefined, {}, date);
 			assertNear(await read(connection), built);
 		});

@@ -108,7 +108,7 @@ describe("restart of the gateway", () => {
 			const pauseMs = device.machine.now - closedAt;
 			// The SDK reports a close after 1 s.
 			assert.ok(pauseMs >= 21_000 && pauseMs <= 23_000, `restart ${restart}: ${pauseMs} ms`);
-			assert.ok(looks.size > 1, "flashing, which is connecting");
+			assert.ok(looks.size > 1, "flashing: connecting");
 			await current.next("state_report");
 		}
 	});
@@ -143,7 +143,7 @@ describe("orderly close by the gateway", () => {
 		current.socket.terminate();
 		await current.closed;
 		await passUntil(device, gateway.connection());
-		assert.ok(device.machine.now - lostAt <= 2000, "the first delay of a round");
+		assert.ok(device.machine.now - lostAt <= 2000, "first delay of a round");
 	});
 
 	test("reconnects quickly again after a connection of 30 s", async (t) => {
@@ -173,9 +173,9 @@ describe("orderly close by the gateway", () => {
 		device.board.setButton("mute", true);
 		await passUntil(device, gateway.connection());
 		const pauseMs = device.machine.now - closedAt;
-		assert.ok(pauseMs >= 1500, `${pauseMs} ms: the SDK's second and half of the first delay`);
+		assert.ok(pauseMs >= 1500, `${pauseMs} ms: one second of the SDK and half of the first delay`);
 		assert.deepEqual(
-			traced.filter((text) => text.startsWith("gateway: ")),
+			traced.filter((text) => /^gateway: (?!next attempt)/.test(text)),
 			["gateway: the gateway closed the connection with 1000\n"],
 		);
 	});
@@ -233,7 +233,7 @@ async function refuse(t: TestContext, status: string, ...fields: string[]) {
 
 describe("rejected upgrade", () => {
 	for (const status of ["401 Unauthorized", "403 Forbidden"])
-		test(`with ${status}: the ring shows orange and red in turns, not that there is no gateway, and the token is tried once a minute`, async (t) => {
+		test(`with ${status}: alternates orange and red on the ring and retries the token once a minute`, async (t) => {
 			const { device, gateway, said, states, letPass } = await refuse(t, status);
 			assert.match(said.join(""), new RegExp(`refused the token \\(${status.slice(0, 3)}\\)`));
 			const looks = new Map<string, number>();
@@ -244,10 +244,10 @@ describe("rejected upgrade", () => {
 			assert.deepEqual([...looks.keys()].sort(), [red, orange].sort());
 			assert.ok(
 				[...looks.values()].every((count) => count >= 200),
-				"both as often",
+				"equally often",
 			);
 			const count = gateway.count();
-			assert.ok(count >= 3 && count <= 5, `${count} in two minutes`);
+			assert.ok(count >= 3 && count <= 5, `${count} attempts in two minutes`);
 			assert.deepEqual(states, ["connecting", "refused"]);
 		});
 
@@ -279,20 +279,20 @@ describe("rejected upgrade", () => {
 	});
 
 	for (const status of ["503 Service Unavailable", "429 Too Many Requests"])
-		test(`with ${status} and Retry-After is tried again after that time, and that is no failure`, async (t) => {
+		test(`with ${status} and Retry-After is retried after that time and counts as no failure`, async (t) => {
 			const { device, gateway, letPass } = await refuse(t, status, "Retry-After: 40");
 			for (let rejection = 1; rejection <= 7; rejection++) {
 				await letPass(38_500);
-				assert.equal(gateway.count(), rejection, "not before the time is over");
+				assert.equal(gateway.count(), rejection, "no attempt before Retry-After has passed");
 				let laterMs = 0;
 				for (; gateway.count() === rejection; laterMs += 250) await letPass(250);
-				assert.ok(laterMs <= 22_000, `${laterMs} ms more than asked`);
+				assert.ok(laterMs <= 22_000, `retried ${laterMs} ms after the requested time`);
 				const looks = new Set<string>();
 				for (let look = 0; look < 4; look++) {
 					looks.add(ring(device));
 					await letPass(250);
 				}
-				assert.ok(looks.size > 1, "flashing, which is connecting");
+				assert.ok(looks.size > 1, "flashing: connecting");
 			}
 		});
 

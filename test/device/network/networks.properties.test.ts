@@ -75,7 +75,7 @@ class Radio implements WiFi {
 	configure(): void {}
 
 	connect({ SSID, password = "" }: { SSID: string; password?: string }): void {
-		assert.ok(this.connection === 200 && !this.#isScanning, "an attempt at a time");
+		assert.ok(this.connection === 200 && !this.#isScanning, "overlapping attempts");
 		Radio.attempts.push(SSID);
 		this.#wanted = { SSID, password };
 		this.reason = undefined;
@@ -84,7 +84,7 @@ class Radio implements WiFi {
 	}
 
 	scan({ onFound, onComplete }: ScanOptions): void {
-		assert.ok(this.connection === 200 && !this.#isScanning, "a scan at a time");
+		assert.ok(this.connection === 200 && !this.#isScanning, "overlapping scans");
 		this.#isScanning = true;
 		Timer.set(() => {
 			this.#isScanning = false;
@@ -160,14 +160,14 @@ class Device {
 		};
 		const trial = new SettingsTrial({
 			store,
-			findObstacle: () => station.problem ?? "no gateway",
+			getFailureReason: () => station.problem ?? "no gateway",
 			restart: () => {
 				this.#isEnding = true;
 			},
 			log: assert.fail,
 			send: ({ outcome }) => {
 				this.results.push(outcome);
-				trial.onDrained();
+				trial.onReported();
 			},
 		});
 		const station = new WiFiStation({
@@ -186,7 +186,7 @@ class Device {
 
 	#report(): void {
 		const name = names.find((one) => one === this.station.ssid);
-		if (name && Radio.world[name]?.leadsToGateway) this.trial.onDrained();
+		if (name && Radio.world[name]?.leadsToGateway) this.trial.onReported();
 	}
 }
 
@@ -267,7 +267,7 @@ test("joins a known network whenever one is available, and tries each of them ot
 			}
 			const { reconnects } = device.station;
 			checkConnected(device, JSON.stringify(Radio.world));
-			assert.ok(device.station.reconnects - reconnects <= 1, "a network that stays is joined once");
+			assert.ok(device.station.reconnects - reconnects <= 1, "a stable network is joined once");
 			if (device.station.state === "connected") joined += 1;
 		}),
 		{ numRuns: runs(4000) },

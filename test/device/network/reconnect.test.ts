@@ -45,8 +45,8 @@ describe("unreachable gateway", () => {
 			await pass(device, 1000);
 			if (gateway.connections() > before) triesAt.push(second);
 		}
-		assert.equal(gateway.connections(), 6, "one, and five retries");
-		assert.equal(ring(device), orange, "solid, however long one looks");
+		assert.equal(gateway.connections(), 6, "the first attempt and five retries");
+		assert.equal(ring(device), orange, "orange does not flash");
 		// Each delay is drawn from the upper half of 1, 2, 4, 8, 16 s.
 		let earliest = 0;
 		let latest = 0;
@@ -56,7 +56,7 @@ describe("unreachable gateway", () => {
 			assert.ok(at >= earliest && at <= latest + 1, `retry ${index + 1} in second ${at}`);
 		}
 		await pass(device, 60_000);
-		assert.ok(gateway.connections() > 6, "a new round");
+		assert.ok(gateway.connections() > 6, "no second round");
 	});
 
 	test("is retried immediately when a button is pressed", async (t) => {
@@ -117,8 +117,11 @@ test("devices that lose their gateway together do not reconnect in step", async 
 	assert.ok(Math.max(...delays) - Math.min(...delays) > 100, delays.join(", "));
 });
 
-describe("a gateway that stays connected", () => {
-	/** Seven connections one after the other, each lost after `heldMs`. @returns after how many the device was back soon */
+describe("gateway that stays connected", () => {
+	/**
+	 * Loses seven connections in a row, each after `heldMs`. @returns number of connections until the device was back
+	 * soon
+	 */
 	async function loseSeveral(t: TestContext, heldMs: number): Promise<number> {
 		const { device, gateway, connection, pass: advance, command } = await powerOnInVirtualTime(t, "DEV-1");
 		await command(darkRing, isDark);
@@ -222,7 +225,7 @@ describe("heartbeat", () => {
 		// From now on the gateway reads and sends nothing, not even a pong.
 		connection.socket.pause();
 		await advance(44_900);
-		assert.notEqual(ring(device), orange, "connected, for all that it knows");
+		assert.notEqual(ring(device), orange, "the device cannot know yet");
 		await advance(100);
 		assert.equal(ring(device), orange, "connecting");
 		let isBack = false;

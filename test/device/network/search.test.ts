@@ -57,7 +57,7 @@ async function search(
 							null,
 							encode({ type: "response", answers: [{ name: "x", type: "TXT", data: [...facts] }] }),
 						);
-					if (questions > 20) fail("it has found no gateway");
+					if (questions > 20) fail("found no gateway");
 					onQuestion({ nonce, deviceId: id, proof, answer }, ++questions);
 				},
 			};
@@ -98,7 +98,7 @@ describe("device without a gateway address", () => {
 
 		await device.powerCycle();
 		await passUntil(device, gateway.connection());
-		assert.equal(asked.length, 1, "it has the address");
+		assert.equal(asked.length, 1, "a known address needs no discovery");
 	});
 
 	test("ignores gateways that do not know the token, and never sends it to them", async (t) => {
@@ -116,7 +116,7 @@ describe("device without a gateway address", () => {
 			answer(factsOf({ ...question, nonce: `${nonce}0` }, url));
 			if (count === 2) answer(factsOf(question, gateway.url));
 		});
-		other.on("connection", () => fail("it has connected to one that does not know its token"));
+		other.on("connection", () => fail("connected to a gateway that does not know its token"));
 		await connectionTo(gateway);
 		assert.match(traced.join(""), /does not know this device's token/);
 	});
@@ -131,8 +131,8 @@ describe("device without a gateway address", () => {
 		const pauses = sentAt.slice(1).map((at, index) => at - (sentAt[index] ?? 0));
 		assert.deepEqual(pauses.slice(1), [2, 4, 8, 16, 32, 60, 60]);
 		const first = new FirstStart("/dev/ttyACM0");
-		for (const line of traced.join("").split("\n")) first.take(line);
-		assert.match(first.standing.text, /^It is in the Wi-Fi and finds no gateway: /);
+		for (const line of traced.join("").split("\n")) first.addLine(line);
+		assert.match(first.outcome.text, /^Wi-Fi connected, but no gateway found\. /);
 		assert.equal(device.setting("gateway"), undefined);
 	});
 
@@ -167,8 +167,8 @@ describe("device without a gateway address", () => {
 			{ ca: "AAAA" },
 		);
 		await pass(device, 10_000);
-		assert.match(traced.join(""), /has no TLS, and this device has a ca/);
-		assert.doesNotMatch(traced.join(""), /found gateway/);
+		assert.match(traced.join(""), /has no TLS, which the setting ca requires/);
+		assert.doesNotMatch(traced.join(""), /discovered gateway/);
 	});
 
 	test("switches to another gateway when its own is unreachable, and returns later", async (t) => {
@@ -179,7 +179,8 @@ describe("device without a gateway address", () => {
 			question.answer(factsOf(question, away));
 			if (isThere) question.answer(factsOf(question, gateway.url));
 		});
-		const found = () => [...traced.join("").matchAll(/^found gateway (.+)$/gm)].map(([, address]) => address);
+		const found = () =>
+			[...traced.join("").matchAll(/^discovered gateway (.+)$/gm)].map(([, address]) => address);
 		await waitUntil(
 			() => found().length >= 2,
 			async () => {
@@ -187,7 +188,7 @@ describe("device without a gateway address", () => {
 				await pass(device, 250);
 			},
 		);
-		assert.deepEqual(found(), [away, away], "where it is the only one");
+		assert.deepEqual(found(), [away, away], "no other gateway available");
 		isThere = true;
 		await connectionTo(gateway);
 		await pass(device, 5_000);
@@ -198,7 +199,7 @@ describe("device without a gateway address", () => {
 		const { device, traced, countQuestions } = await search(t, () => {}, { token: "" });
 		await pass(device, 10_000);
 		assert.equal(countQuestions(), 0);
-		assert.match(traced.join(""), /^this device has no settings/m);
+		assert.match(traced.join(""), /^no settings/m);
 	});
 });
 

@@ -109,7 +109,7 @@ test("rejects a certificate that is invalid by its clock until a time server res
 	);
 	assert.match(
 		traced.join(""),
-		/: TLS: a certificate .* is valid from .* the device's clock shows 1970-01-01T00:00:\d\dZ; if that is wrong, it needs a time server/,
+		/: TLS: a certificate .* is valid from .* the device's clock shows 1970-01-01T00:00:\d\dZ\. If the clock is wrong, set a reachable time server/,
 	);
 	device.board.wallClock = Date.now;
 	const connection = await passUntil(device, gateway.connection());

@@ -62,7 +62,7 @@ describe("with two networks", () => {
 		[home, guest],
 		[guest, home],
 	] as const)
-		test(`the stronger is joined, which is ${near.ssid}, and it is the report's access point`, async (t) => {
+		test(`joins the stronger one, ${near.ssid}, and reports its access point`, async (t) => {
 			const { device, gateway } = await start(t, [
 				{ ...far, rssi: -80 },
 				{ ...near, rssi: -40 },
@@ -153,17 +153,17 @@ describe("trial of a second network", () => {
 		outcome: string,
 		joined: string,
 	][] = [
-		["that is right goes through it, although the first is stronger", [home, guest], second, "kept", "guest"],
+		["connects through it although the first one is stronger", [home, guest], second, "kept", "guest"],
 		[
-			"with a wrong password returns, although the first is there",
+			"returns to the first network after a wrong password",
 			[home, guest],
 			{ ...second, password2: "wrong password" },
 			'returned: the access point "guest" refused the password',
 			"home",
 		],
-		["that is not in reach is kept through the first", [home], second, "kept", "home"],
+		["keeps a network that is out of range, connected through the first one", [home], second, "kept", "home"],
 		[
-			"that does not lead to the gateway returns",
+			"returns to the first network when the second does not reach the gateway",
 			[home, guest],
 			{ ...second, gateway: "ws://127.0.0.1:1/device" },
 			"returned: no connection to 127.0.0.1:1",

@@ -37,7 +37,7 @@ describe("wrong password", () => {
 			assert.equal(ring(device), red, `look ${look}`);
 			await pass(device, 250);
 		}
-		assert.ok(said.length >= 3 && said.length <= 5, `${said.length} tries in two minutes`);
+		assert.ok(said.length >= 3 && said.length <= 5, `${said.length} attempts in two minutes`);
 		for (const text of said) assert.match(text, /"home" refused the password/);
 		assert.deepEqual(states, ["connecting", "failed"]);
 	});
@@ -58,7 +58,7 @@ describe("wrong password", () => {
 		await (await gateway.connection()).next("state_report");
 		device.board.accessPoint = accessPoint;
 		await pass(device, 10_000);
-		assert.ok(said.length >= 4, `${said.length} tries in ten seconds`);
+		assert.ok(said.length >= 4, `${said.length} attempts in ten seconds`);
 		assert.equal(states.at(-1), "connecting");
 	});
 });

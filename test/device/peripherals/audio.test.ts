@@ -27,7 +27,7 @@ const samplesOf = (chime: string) => readFileSync(chimePath(chime)).subarray(44)
 const msOf = (chime: string) => Math.ceil(samplesOf(chime).length / 32);
 
 for (const chime of chimes)
-	test(`${chime} is queued whole before it starts, padded with silence, and idle follows when it has been played`, async (t) => {
+	test(`queues ${chime} whole before it starts, pads it with silence, and reports idle when it has been played`, async (t) => {
 		const { device, connection, pass, command } = await powerOnInVirtualTime(t, "DEV-1");
 		const { board } = device;
 		const heard: (Sound | undefined)[] = [];
@@ -36,7 +36,7 @@ for (const chime of chimes)
 		assert.equal(board.isSounding, true);
 		assert.equal(codecGain(board), 0xbf - 50, "-25 dB: volume 50");
 		const queued = Buffer.concat(board.sound);
-		assert.equal(queued.length, longestChimeBytes, "all of the blocks that fit: nothing old can sound");
+		assert.equal(queued.length, longestChimeBytes, "all blocks are filled: no stale samples can sound");
 		const samples = samplesOf(chime);
 		assertSameBytes(queued.subarray(0, samples.length), samples);
 		assertSameBytes(
@@ -44,7 +44,7 @@ for (const chime of chimes)
 			Buffer.alloc(queued.length - samples.length),
 			"silence after the chime",
 		);
-		assert.deepEqual(heard, [{ samples: queued, sampleRate: 16_000 }], "what the demo's page plays");
+		assert.deepEqual(heard, [{ samples: queued, sampleRate: 16_000 }], "samples for the demo's page");
 		assert.ok(Math.abs(board.gain - 10 ** (-25 / 20)) < 1e-9, `gain of ${board.gain}`);
 		await pass(msOf(chime) - 1);
 		assert.equal((await connection.query()).peripherals.audio.player_state, "playing");
@@ -55,7 +55,7 @@ for (const chime of chimes)
 			["idle", "none"],
 		);
 		assert.equal(codecGain(board), 0, "fades");
-		assert.equal(board.isSounding, true, "until the codec has ramped down: no click");
+		assert.equal(board.isSounding, true, "until the codec has ramped down");
 		await pass(40);
 		assert.equal(board.isSounding, false);
 	});

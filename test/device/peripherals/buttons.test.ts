@@ -25,7 +25,7 @@ test("debounces a contact, and reports one press after 20 ms of a stable level",
 	await pass(20);
 	const released = await connection.next("state_report");
 	assert.equal(released.peripherals.buttons.btn_vol_up, false);
-	assert.equal(released.peripherals.audio.volume, 55, "a release does nothing");
+	assert.equal(released.peripherals.audio.volume, 55, "a release has no effect");
 });
 
 test("ignores a spike shorter than 20 ms", async (t) => {
@@ -111,7 +111,7 @@ describe("volume while muted", () => {
 		assert.equal(await press("volumeDown"), 0);
 		assert.equal(await press("volumeUp"), 5);
 		assert.equal(await press("volumeDown"), 0);
-		assert.equal(await press("mute"), 5, "the last that was heard");
+		assert.equal(await press("mute"), 5, "last audible volume");
 	});
 
 	test("stays within the range", async (t) => {
@@ -134,7 +134,7 @@ test("reports a button held during the start, and triggers nothing until it is p
 	const connection = await gateway.connection();
 	await pass(19);
 	const { btn_play } = (await connection.next("state_report")).peripherals.buttons;
-	assert.equal(btn_play, false, "not for certain yet");
+	assert.equal(btn_play, false, "not debounced yet");
 	await pass(1);
 	const started = await connection.next(
 		"state_report",

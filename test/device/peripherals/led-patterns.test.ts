@@ -73,7 +73,7 @@ describe("ring patterns", () => {
 			for (const [index, color] of actual.entries())
 				for (const [channel, value] of color.entries()) {
 					const difference = value - (expected[index]?.[channel] ?? Number.NaN);
-					assert.ok(Math.abs(difference) <= 1, `pixel ${index}: ${color}, not ${expected[index]}`);
+					assert.ok(Math.abs(difference) <= 1, `pixel ${index}: ${color} instead of ${expected[index]}`);
 				}
 		};
 		near(frame(ledState.connected, 0), start);

@@ -36,7 +36,7 @@ test("draws pixels by state, time and brightness", async (t) => {
 		{ command: "set_brightness", value: 0.5 },
 		({ led_ring }) => led_ring.brightness_coef === 0.5,
 	);
-	assert.equal(hex(device.board.pixels), all("2f1200"), "at once, not with the next frame");
+	assert.equal(hex(device.board.pixels), all("2f1200"), "immediately, not with the next frame");
 	await command({ command: "set_led", value: "updating" }, ({ led_ring }) => led_ring.state_id === 6);
 	const blues = new Set<number>();
 	for (let frame = 0; frame < 91; frame++) {
@@ -96,7 +96,7 @@ test("identify flashes white for three seconds, even at brightness 0, and restor
 		{ command: "identify" },
 		({ audio }) => audio.current_track === "file:///chimes/startup",
 	);
-	assert.equal(peripherals.led_ring.state_id, 2, "what it goes back to");
+	assert.equal(peripherals.led_ring.state_id, 2, "state to restore");
 	for (let flash = 0; flash < 6; flash++) {
 		assert.equal(hex(device.board.pixels), all("2f2f2f"), `flash ${flash}`);
 		await pass(250);

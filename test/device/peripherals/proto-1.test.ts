@@ -35,7 +35,7 @@ describe("haptics", () => {
 		device.board.isTouched = false;
 		for (let time = 0; time < 1000; time += 10) {
 			await pass(10);
-			assert.equal(device.board.hapticDuty, 10, "none when the finger goes");
+			assert.equal(device.board.hapticDuty, 10, "no tap when the finger is lifted");
 		}
 	});
 
@@ -116,7 +116,7 @@ describe("ambient light", () => {
 		const { peripherals } = await connection.query();
 		assert.match(
 			peripherals.ambient_light_fault ?? "",
-			/^The light sensor .* may not be connected, or it is very dark/,
+			/^The light sensor .* may be disconnected, or the room is very dark/,
 		);
 	});
 
@@ -186,7 +186,7 @@ describe("touch", () => {
 		assert.equal(await isActive(), false);
 		device.board.touchCount = 28_000;
 		await pass(50);
-		assert.equal(await isActive(), true, "a finger still counts on the drifted pad");
+		assert.equal(await isActive(), true, "a finger is still detected on the drifted pad");
 	});
 
 	test("is not detected from a count after a failed measurement", async (t) => {
@@ -202,7 +202,7 @@ describe("touch", () => {
 		await pass(1_000);
 		device.board.touchCount = 0;
 		await pass(1_000);
-		assert.equal(await isActive(), true, "the finger is still there, as far as is known");
+		assert.equal(await isActive(), true, "the finger may still be there");
 	});
 
 	test("becomes the new baseline when it never ends, and is a fault until it ends", async (t) => {
@@ -214,15 +214,15 @@ describe("touch", () => {
 		assert.equal(await faultOf(), undefined);
 		await pass(2_000);
 		assert.equal(await isActive(), false);
-		assert.match((await faultOf()) ?? "", /^The touch pad is touched without end/);
+		assert.match((await faultOf()) ?? "", /^The touch pad is touched permanently/);
 		await pass(60_000);
-		assert.match((await faultOf()) ?? "", /^The touch pad is touched without end/);
+		assert.match((await faultOf()) ?? "", /^The touch pad is touched permanently/);
 		device.board.isTouched = false;
 		await pass(100);
 		assert.equal(await faultOf(), undefined);
 		device.board.isTouched = true;
 		await pass(100);
-		assert.equal(await isActive(), true, "the next touch is noticed");
+		assert.equal(await isActive(), true, "the next touch is detected");
 		assert.equal(await faultOf(), undefined);
 	});
 

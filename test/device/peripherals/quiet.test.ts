@@ -105,7 +105,11 @@ test("leave a volume below the limit unchanged, and play an urgent sound at its 
 	assert.equal(await gainWhile("a", {}), gainOf(10));
 	assert.equal(await gainWhile("b", { volume: 90 }), gainOf(20));
 	assert.equal(await gainWhile("c", { volume: 90, priority: "urgent" }), gainOf(90));
-	assert.equal(await gainWhile("d", { volume: 90, priority: "normal" }), gainOf(20), "the limit is back");
+	assert.equal(
+		await gainWhile("d", { volume: 90, priority: "normal" }),
+		gainOf(20),
+		"the limit applies again",
+	);
 });
 
 test("with only_urgent end other sounds, reject chimes and mute the device's own sounds", async (t) => {
@@ -140,10 +144,7 @@ test("with only_urgent end other sounds, reject chimes and mute the device's own
 	assert.deepEqual([reason, heard_ms], ["quiet hours", 0], "it waited");
 	connection.send({ command: "play_audio", value: "startup" });
 	const { code, message } = await connection.next("command_error");
-	assert.deepEqual(
-		[code, message],
-		["busy", "in these quiet hours only urgent sounds are played; try again after them"],
-	);
+	assert.deepEqual([code, message], ["busy", "quiet hours allow only urgent sounds; try again afterwards"]);
 	connection.send({ command: "identify" });
 	device.board.setButton("play", true);
 	await pass(50);
@@ -255,7 +256,7 @@ describe("set_quiet", () => {
 		[{ id: "n1", periods, only_urgent: 1 }, "set_quiet: value.only_urgent must be true or false"],
 	];
 	for (const [value, sentence] of sentences)
-		test(`with ${JSON.stringify(value).slice(0, 60)} is refused with a sentence`, () => {
+		test(`rejects ${JSON.stringify(value).slice(0, 60)} with a message`, () => {
 			assert.equal(checkCommand({ command: "set_quiet", value }).rejection?.message, sentence);
 		});
 });

@@ -32,7 +32,7 @@ test("shows the volume for a second and a half as an arc whose last LED is dim f
 	await pass(1490);
 	assert.equal(litOf(device), 7);
 	await pass(20);
-	assert.equal(litOf(device), 0, "the state, as before");
+	assert.equal(litOf(device), 0, "previous state");
 	device.board.setButton("volumeUp", true);
 	await pass(100);
 	assert.equal(litOf(device), 8, "by button: 60 of 100 is 7.2 of 12");
@@ -102,7 +102,7 @@ test("draws light effects: progress is an arc, blink is dark half of each second
 		assert.ok(litOf(device) >= 3 && litOf(device) <= 5, `${pixels}`);
 		heads.add(pixels.indexOf([...pixels].sort().at(-1) ?? ""));
 	}
-	assert.equal(heads.size, 12, "it goes round");
+	assert.equal(heads.size, 12, "completes a turn");
 	await show({ color: "#00ff00", effect: "breathe" });
 	const greens = new Set<string | undefined>();
 	for (let frame = 0; frame < 91; frame++) {
@@ -179,7 +179,7 @@ test("follows the room brightness smoothly on a PROTO-1, never above the set bri
 	assert.equal(peripherals.led_ring.brightness_coef, 1, "as set");
 	device.board.light = 4095;
 	await pass(20_000);
-	assert.ok(level() >= 250, `${level()}: a bright room`);
+	assert.ok(level() >= 250, `${level()} in a bright room`);
 	device.board.light = 0;
 	let previous = level();
 	for (let step = 0; step < 200; step++) {
@@ -188,7 +188,7 @@ test("follows the room brightness smoothly on a PROTO-1, never above the set bri
 		assert.ok(previous - level() <= 12, `${previous} to ${level()}`);
 		previous = level();
 	}
-	assert.ok(previous > 0 && previous < 12, `${previous}: a dark room`);
+	assert.ok(previous > 0 && previous < 12, `${previous} in a dark room`);
 	assert.equal(device.setting("auto_bright"), "1");
 	await command(
 		{ command: "set_auto_brightness", value: false },

@@ -16,7 +16,7 @@ describe("end of an image", () => {
 				scanner.minimumBytes >= estimate && scanner.minimumBytes <= image.length,
 				`estimate of ${scanner.minimumBytes} bytes at byte ${at}, after ${estimate}`,
 			);
-			assert.ok(scanner.minimumBytes > at, "a file of what was read is cut off");
+			assert.ok(scanner.minimumBytes > at, "a file of the bytes read so far is truncated");
 			estimate = scanner.minimumBytes;
 			assert.equal(scanner.write(image.subarray(at, at + 1)), undefined);
 			const expected = at + 1 < lastHeaderEnd ? undefined : image.length - 32;
@@ -48,7 +48,7 @@ describe("end of an image", () => {
 		assert.equal(scanner.minimumBytes, image.length);
 		const broken = new ImageScanner();
 		const problem = broken.write(Buffer.alloc(24));
-		assert.match(problem ?? "", /names 0 segments/);
+		assert.match(problem ?? "", /has 0 segments/);
 		assert.equal(broken.write(image), problem);
 	});
 });

@@ -94,7 +94,7 @@ test("every check accepts a complete image, in chunks of any size and with any t
 			const described = { chip, model, version, idfVersion, securityVersion: 0, byteLength, sha256 };
 			assert.deepEqual(gatewayVerdict(file), described);
 			assert.equal(deviceProblem(file, given, sizes), undefined);
-			assert.equal(bootProblem(file), chip === "virtual" ? undefined : "an image for another chip");
+			assert.equal(bootProblem(file), chip === "virtual" ? undefined : "image for another chip");
 			for (const other of models)
 				if (other !== model)
 					assert.match(deviceProblem(file, { chip, model: other }, sizes) ?? "", /^The firmware is for a/);
@@ -118,7 +118,7 @@ test("the gateway rejects a damaged or truncated image, and it does not start", 
 		.filter((file) => file[hashAppendedOffset] !== 0);
 	fc.assert(
 		fc.property(broken, (file) => {
-			assert.ok(gatewayVerdict(file) instanceof ImageError, "the gateway accepts a broken image");
+			assert.ok(gatewayVerdict(file) instanceof ImageError, "the gateway accepts a damaged image");
 			assert.notEqual(bootProblem(file), undefined);
 		}),
 		{ numRuns: runs(500) },
@@ -185,7 +185,7 @@ function scanSlowly(file: Buffer): Found {
 	if (file.length < 24) return cut;
 	const count = file.readUInt8(1);
 	if (count === 0 || count > 16)
-		return { ...cut, problem: `The image names ${count} segments; 1 to 16 are possible.` };
+		return { ...cut, problem: `The image has ${count} segments; 1 to 16 are allowed.` };
 	let end = 24;
 	let checksum = 0xef;
 	for (let segment = 1; segment <= count; segment++) {
@@ -194,7 +194,7 @@ function scanSlowly(file: Buffer): Found {
 		if (length % 4 !== 0 || length >= 2 ** 24)
 			return {
 				...cut,
-				problem: `Segment ${segment} of the image has an impossible length, ${length} bytes.`,
+				problem: `Segment ${segment} of the image has an invalid length, ${length} bytes.`,
 			};
 		end += 8;
 		for (const byte of file.subarray(end, end + length)) checksum ^= byte;
@@ -263,7 +263,7 @@ test("the scanner finds the same segments, checksum and end as the reference, in
 		// Enough runs for the rare outcomes; takes a third of a second.
 		{ numRuns: 2000 },
 	);
-	assert.equal(kinds.size, 5, "each outcome was seen");
+	assert.equal(kinds.size, 5, "missed an outcome");
 });
 
 test("the checksum is the exclusive or of all bytes at any offset, even in parts", () => {

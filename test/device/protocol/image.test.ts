@@ -12,7 +12,7 @@ import { encodeImage } from "../../../hosts/virtual/node/boot/encode-image.js";
 const chipIds = { esp32: 0x0000, esp32s3: 0x0009, virtual: 0xfff0 };
 
 for (const chip of chips)
-	test(`an image for ${chip} is laid out as ESP-IDF's boot loader and this project's devices expect it`, () => {
+	test(`the layout of an image for ${chip} is the one that ESP-IDF's boot loader and the firmware expect`, () => {
 		const bytes = Buffer.alloc(0x180);
 		const text = (offset: number, value: string) => bytes.write(value, offset, "latin1");
 		bytes.set([0xe9, 2], 0);

@@ -116,16 +116,16 @@ function checkField(message: { [name: string]: Json }, field: FieldCase): void {
 
 describe("state report", () => {
 	for (const model of ["DEV-1", "PROTO-1"] as const)
-		test(`of a ${model} is accepted as it is`, () => {
+		test(`accepts the sample of a ${model}`, () => {
 			assert.deepEqual(checkUplink(sampleReport(model)), { uplink: sampleReport(model) });
 		});
 
 	for (const field of reportFields)
-		test(`limits ${field.path} to its range and names it`, () => checkField(sampleReport("DEV-1"), field));
+		test(`clamps ${field.path} and names it`, () => checkField(sampleReport("DEV-1"), field));
 
 	for (const field of protoFields) {
-		test(`of a PROTO-1 limits ${field.path} to its range`, () => checkField(sampleReport("PROTO-1"), field));
-		test(`of a DEV-1 may not have ${field.path}`, () => {
+		test(`of a PROTO-1: clamps ${field.path}`, () => checkField(sampleReport("PROTO-1"), field));
+		test(`of a DEV-1: rejects ${field.path}`, () => {
 			const value = field.accepted[0] ?? null;
 			assert.match(
 				problemOf(withField(sampleReport("DEV-1"), field.path, value)) ?? "",
@@ -135,7 +135,7 @@ describe("state report", () => {
 	}
 
 	for (const path of [...groups, ...inner])
-		test(`needs ${path} to be an object`, () => {
+		test(`requires ${path} to be an object`, () => {
 			for (const value of [undefined, null, [], "x", 1]) {
 				const problem = problemOf(withField(sampleReport("PROTO-1"), path, value));
 				assert.ok(problem?.includes(path), `${JSON.stringify(value)} gave: ${problem}`);
@@ -256,9 +256,8 @@ test("accepts a crash report without a crash, and a crash without a location", (
 
 for (const { message, fields } of otherMessages)
 	describe(`${message.type}`, () => {
-		test("is accepted as it is", () => assert.equal(problemOf(message), undefined));
-		for (const field of fields)
-			test(`limits ${field.path} to its range and names it`, () => checkField(message, field));
+		test("accepts the sample", () => assert.equal(problemOf(message), undefined));
+		for (const field of fields) test(`clamps ${field.path} and names it`, () => checkField(message, field));
 	});
 
 test("rejects an unknown uplink by its type", () => {

@@ -28,7 +28,7 @@ const modules = [
 	main,
 	"device/commands",
 	"device/component",
-	"device/network/json-bounds",
+	"device/network/json-limits",
 	"device/network/connection-end",
 	"device/network/gateway-socket",
 	"device/network/gateway-url",
@@ -93,7 +93,7 @@ export async function startXsParsers(t: TestContext) {
 		});
 		channel?.send(name, detail, payload);
 		const ended = machine?.exited.then((exit) => {
-			throw new Error(`the device ended: ${JSON.stringify(exit)}`);
+			throw new Error(`device exited: ${JSON.stringify(exit)}`);
 		});
 		return Promise.race([answered, ended]);
 	};

@@ -35,8 +35,8 @@ interface Asked {
 	readonly states: State[];
 	/** Whether its latest playback began with its chime. */
 	isChimeFirst: boolean;
-	/** A person has set a volume while it played. */
-	isOverruled: boolean;
+	/** Whether the volume was set by hand during playback. */
+	isVolumeOverridden: boolean;
 	end?: SoundUpdate;
 }
 
@@ -104,7 +104,7 @@ class World {
 	setVolume(volume: number): void {
 		this.volume = volume;
 		if (volume > 0) this.audible = volume;
-		if (this.current) this.current.isOverruled = true;
+		if (this.current) this.current.isVolumeOverridden = true;
 	}
 
 	/** Sounds that have not ended. */
@@ -120,7 +120,7 @@ class World {
 	/** Possible volumes of the current sound. In the silence after its chime both apply. */
 	get ownVolumes(): readonly (number | undefined)[] {
 		const { current } = this;
-		if (!current || current.isOverruled) return [undefined];
+		if (!current || current.isVolumeOverridden) return [undefined];
 		const { volume, chime_volume = volume, priority } = current.request;
 		const own = [chime_volume, volume].map((asked) => {
 			if (priority === undefined || this.volume > 0) return asked;
@@ -154,11 +154,11 @@ class World {
 
 	#onUpdate(update: SoundUpdate): void {
 		const sound = this.asked.get(update.id);
-		assert.ok(sound, `an update of ${update.id}, which was not asked for`);
+		assert.ok(sound, `update of the unknown sound ${update.id}`);
 		const { states, request, end } = sound;
 		if (update.id === this.#repeatedId && (end ?? update.state === states.at(-1)))
 			return assert.deepEqual(update, end ?? { id: update.id, state: update.state });
-		assert.equal(end, undefined, `${update.id} has ended, and is ${update.state}`);
+		assert.equal(end, undefined, `${update.id} has ended and is ${update.state}`);
 		const wasHeard = states.includes("playing");
 		const expected = following[states.at(-1) ?? "none"]?.filter((state) => {
 			if (state === "resumed") return wasHeard;
@@ -176,7 +176,10 @@ class World {
 				return;
 			case "playing":
 			case "resumed":
-				assert.ok(!this.quiet?.only_urgent || request.priority === "urgent", "in quiet hours");
+				assert.ok(
+					!this.quiet?.only_urgent || request.priority === "urgent",
+					"non-urgent sound in quiet hours",
+				);
 				sound.isChimeFirst = request.chime !== undefined && this.#rig.audio.heardBytes === 0;
 				this.#last = update.id;
 				return;
@@ -194,10 +197,10 @@ class World {
 	check(): void {
 		const { audio, codec, sounds } = this.#rig;
 		sounds.flush();
-		assert.equal(audio.lastingVolume, this.volume);
+		assert.equal(audio.baseVolume, this.volume);
 		const { volume, player_state, current_track } = audio.report;
 		const volumes = this.ownVolumes.map((own) => own ?? this.volume);
-		assert.ok(volumes.includes(volume), `${volume}, not ${volumes.join(" or ")}`);
+		assert.ok(volumes.includes(volume), `${volume} instead of ${volumes.join(" or ")}`);
 		const { current, pending } = this;
 		const isUrgent = current?.request.priority === "urgent";
 		assert.equal(codec.volume, Math.min(volume, isUrgent ? 100 : (this.quiet?.volume ?? 100)));
@@ -210,7 +213,7 @@ class World {
 		const isUrgentWaiting = pending.some(
 			({ request, states }) => request.priority === "urgent" && states.at(-1) === "waiting",
 		);
-		assert.ok(!isUrgentWaiting || !current || isUrgent, "an urgent one waits for another");
+		assert.ok(!isUrgentWaiting || !current || isUrgent, "an urgent sound waits for another one");
 	}
 
 	/** Checks that each sound was heard from its start, without lost or repeated samples, up to its reported end. */
@@ -220,7 +223,7 @@ class World {
 			const { request, end } = this.asked.get(name) ?? assert.fail(name);
 			const positions = positionsAfter(parts, request.chime !== undefined);
 			const heardMs = positions.map((position) => Math.floor((Math.max(0, position) * 1000) / rate));
-			assert.ok(heardMs.includes(end?.heard_ms ?? -1), `${name}: ${heardMs}, said to be ${end?.heard_ms}`);
+			assert.ok(heardMs.includes(end?.heard_ms ?? -1), `${name}: ${heardMs}, reported as ${end?.heard_ms}`);
 		}
 	}
 }
@@ -272,14 +275,14 @@ const play = (world: World, given: Omit<Request, "id" | "url">) => {
 	const before = world.pending.length;
 	const isBarred = world.quiet?.only_urgent === true && priority !== "urgent";
 	const isFull = priority !== undefined && before >= 3 + Number(priority === "urgent");
-	const asked: Asked = { request, states: [], isChimeFirst: false, isOverruled: false };
+	const asked: Asked = { request, states: [], isChimeFirst: false, isVolumeOverridden: false };
 	world.asked.set(id, asked);
 	const isAccepted = world.execute({ command: "play_sound", value: request });
 	assert.equal(isAccepted, !world.isUpdating && (isBarred || !isFull));
 	if (!isAccepted) world.asked.delete(id);
 	else if (isBarred) {
 		assert.deepEqual([asked.end?.state, asked.end?.reason], ["stopped", "quiet hours"]);
-		assert.equal(world.pending.length, before, "the others go on");
+		assert.equal(world.pending.length, before, "other sounds continue");
 	}
 };
 const plays = wanted.map((request): Step => {
@@ -331,7 +334,7 @@ const startsLast: fc.Arbitrary<Step> = fc.constant((world) => {
 });
 const stops: fc.Arbitrary<Step> = fc.constant((world) => {
 	world.execute({ command: "stop_sound" });
-	assert.deepEqual(world.pending, [], "nothing goes on");
+	assert.deepEqual(world.pending, [], "pending sounds after the update");
 });
 const stopsOne = fc.nat({ max: 3 }).map((index): Step => {
 	return (world) => {
@@ -389,13 +392,13 @@ const quietHours = fc
 			const { current } = world;
 			world.quiet = limits && { id: "n1", periods: [{ from: 0, until: 1 }], ...limits };
 			assert.equal(world.execute({ command: "set_quiet", value: world.quiet }), true);
-			assert.equal(world.current, current, "what plays goes on");
+			assert.equal(world.current, current, "the current sound continues");
 		};
 	});
 const updates: fc.Arbitrary<Step> = fc.constant((world) => {
 	world.isUpdating = !world.isUpdating;
 	world.rig.isUpdating = world.isUpdating;
-	if (world.isUpdating) assert.deepEqual(world.pending, [], "nothing goes on");
+	if (world.isUpdating) assert.deepEqual(world.pending, [], "pending sounds after the update");
 });
 const cuts = fc.boolean().map((isDown): Step => {
 	return (world) => {
@@ -405,7 +408,7 @@ const cuts = fc.boolean().map((isDown): Step => {
 });
 const restarts: fc.Arbitrary<Step> = fc.constant((world) => {
 	world.restart();
-	assert.deepEqual(world.pending, [], "nothing goes on");
+	assert.deepEqual(world.pending, [], "pending sounds after the restart");
 });
 const passes = fc.oneof(fc.nat({ max: 300 }), fc.nat({ max: 8_000 })).map((ms): Step => {
 	return (world) => {
@@ -458,7 +461,7 @@ test("each sound ends once without lost or repeated samples, and the volume set 
 				// A paused sound ends after ten minutes, which is the longest duration.
 				clock.pass(800_000);
 				world.check();
-				assert.deepEqual(world.pending, [], "each has an end");
+				assert.deepEqual(world.pending, [], "pending sounds");
 				world.checkHeard();
 				assert.equal(world.server.open, 0, "connections");
 				assert.equal(clock.pending, 0, "timers");

@@ -37,14 +37,14 @@ test("plays a sound from its first sample after the output's initial silence, an
 	rig.press("play");
 	const resumed = played().subarray(pausedAt);
 	assertSameBytes(resumed.subarray(0, silentBytes), silence);
-	assert.equal(Math.abs(resumed.readInt16LE(silentBytes)), 0, "the first sample of the fade");
+	assert.equal(Math.abs(resumed.readInt16LE(silentBytes)), 0, "first sample of the fade");
 	clock.pass(5_000);
 	const end = updates.at(-1);
 	assert.deepEqual([end?.state, end?.heard_ms, end?.underruns], ["played", 2_000, 0]);
 });
 
 for (const fault of faults)
-	test(`a sound fails where the output ${fault}, and the next one plays`, () => {
+	test(`fails a sound when the output ${fault}, and plays the next one`, () => {
 		clock.clear();
 		const server = new MemoryServer({ file: wav(noise(4 * bytesPerSecond)) });
 		const updates: SoundUpdate[] = [];
@@ -54,7 +54,7 @@ for (const fault of faults)
 			clock.pass(20_000);
 			return updates.at(-1);
 		};
-		assert.equal(rig.audio.isReady, fault !== "does not open", "what the confirmation of an image needs");
+		assert.equal(rig.audio.isReady, fault !== "does not open", "condition for confirming an image");
 		const failed = play("a");
 		assert.deepEqual(
 			[failed?.id, failed?.state, failed?.reason],

@@ -38,7 +38,7 @@ test("plays sounds in the order of arrival, queues two and rejects a third", asy
 	const refused = await connection.next("command_error");
 	assert.deepEqual(
 		[refused.code, refused.message],
-		["busy", "2 sounds wait already; try again after one of them"],
+		["busy", "2 sounds are queued; try again after one of them"],
 	);
 	for (const id of ["a", "b", "c"]) {
 		await says(id, "playing");
@@ -51,7 +51,7 @@ test("plays sounds in the order of arrival, queues two and rejects a third", asy
 	let at = 0;
 	for (const id of ["a", "b", "c"]) {
 		at = heard.indexOf(samplesOf(id), at);
-		assert.ok(at >= 0, `all samples of ${id}, after those before`);
+		assert.ok(at >= 0, `all samples of ${id}, after the previous ones`);
 	}
 });
 
@@ -64,7 +64,7 @@ test("plays an urgent sound immediately when the queue is full", async (t) => {
 	await says("a", "waiting");
 	play("d", { priority: "urgent" });
 	const { message } = await connection.next("command_error");
-	assert.equal(message, "3 sounds wait already; try again after one of them");
+	assert.equal(message, "3 sounds are queued; try again after one of them");
 	await says("u", "played");
 	await says("a", "resumed");
 	for (const id of ["a", "b", "c"]) await says(id, "played");
@@ -94,16 +94,16 @@ test("interrupts a sound for an urgent one and resumes it at the sample that was
 	const after = heard.subarray(urgent + short * bytesPerSecond);
 	const rest = after.subarray(after.findIndex((byte) => byte !== 0) & ~1);
 	const goesOnAt = samples.indexOf(rest.subarray(0, 64));
-	assert.ok(goesOnAt > bytesPerSecond / 2, `it goes on at ${goesOnAt}`);
-	assert.ok(rest.subarray(0, samples.length - goesOnAt).equals(samples.subarray(goesOnAt)), "to its end");
+	assert.ok(goesOnAt > bytesPerSecond / 2, `resumes at ${goesOnAt}`);
+	assert.ok(rest.subarray(0, samples.length - goesOnAt).equals(samples.subarray(goesOnAt)), "plays the rest");
 	const before = heard.subarray(0, urgent);
 	const start = before.indexOf(samples.subarray(0, 64));
-	assert.ok(before.subarray(start, start + goesOnAt).equals(samples.subarray(0, goesOnAt)), "none is lost");
+	assert.ok(before.subarray(start, start + goesOnAt).equals(samples.subarray(0, goesOnAt)), "lost samples");
 	const fadeBytes = 0.05 * bytesPerSecond;
 	const again = before.subarray(start + goesOnAt + fadeBytes);
 	assert.ok(
 		again.every((byte) => byte === 0),
-		"none comes twice but those that fade out",
+		"repeats only the samples of the fade-out",
 	);
 });
 
@@ -113,7 +113,7 @@ test("rejects a chime while an urgent sound plays; otherwise the chime ends the 
 	await says("u", "playing");
 	connection.send({ command: "play_audio", value: "startup" });
 	const { code, message } = await connection.next("command_error");
-	assert.deepEqual([code, message], ["busy", "an urgent sound plays; try again after it"]);
+	assert.deepEqual([code, message], ["busy", "an urgent sound is playing; try again afterwards"]);
 	await says("u", "played");
 	play("a");
 	await says("a", "playing");
@@ -169,5 +169,5 @@ test("a muted device plays only urgent sounds, at their volume, and is muted aga
 	assert.equal(await volumeNow(), 0);
 	play("b", { priority: "urgent" });
 	await says("b", "playing");
-	assert.equal(await volumeNow(), 60, "the last that was not 0");
+	assert.equal(await volumeNow(), 60, "last volume above 0");
 });

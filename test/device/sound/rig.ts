@@ -3,7 +3,7 @@
  * time, so that hundreds of sounds can be interrupted in a second.
  */
 
-import type { Component, Objection } from "../../../device/component.js";
+import type { CommandRejection, Component } from "../../../device/component.js";
 import type {
 	AudioOutput,
 	AudioOutputOptions,
@@ -252,8 +252,8 @@ export class Rig {
 		return this.#outputs[0];
 	}
 
-	/** To the end of its turn. @returns why it is refused */
-	execute(command: Command): Objection | undefined {
+	/** Executes a command to the end of its turn. @returns the reason of a rejection */
+	execute(command: Command): CommandRejection | undefined {
 		const executing: readonly Component[] = [new Controls(this.#peripherals), this.sounds];
 		const answers = executing.map((component) => component.execute?.(command));
 		this.sounds.flush();

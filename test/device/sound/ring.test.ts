@@ -28,19 +28,19 @@ test("returns bytes in order, repeats them after a rewind and overwrites none be
 			for (const { do: what, count } of steps) {
 				switch (what) {
 					case "add": {
-						const space = ring.space(count);
+						const space = ring.reserve(count);
 						for (let index = 0; index < space.length; index++) space[index] = byteAt(added + index);
 						ring.add(space.length);
 						added += space.length;
 						break;
 					}
 					case "take": {
-						const bytes = ring.take(count);
+						const bytes = ring.consume(count);
 						assert.equal(bytes.length % 2, 0, "whole samples");
-						assert.ok(bytes.length <= count, `took ${bytes.length} bytes, asked for ${count}`);
+						assert.ok(bytes.length <= count, `returned ${bytes.length} bytes, requested ${count}`);
 						assert.ok(
 							bytes.length > 0 || count < 2 || added - taken < 2,
-							`took nothing of ${added - taken} bytes`,
+							`returned none of ${added - taken} bytes`,
 						);
 						assert.deepEqual(
 							[...bytes],
@@ -62,7 +62,7 @@ test("returns bytes in order, repeats them after a rewind and overwrites none be
 						[added, taken, released] = [0, 0, 0];
 				}
 				assert.deepEqual(
-					[ring.available, ring.taken, ring.free],
+					[ring.available, ring.consumed, ring.free],
 					[added - taken, taken, byteLength - (added - released)],
 				);
 				assert.ok(ring.free >= 0, `${ring.free} bytes free`);

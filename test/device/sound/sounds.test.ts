@@ -82,7 +82,7 @@ describe("a sound", () => {
 		assertSameBytes(heard(captured, samples.length), samples);
 		assert.ok(
 			Buffer.concat(queued).subarray(0, samples.length).equals(samples),
-			"what the demo's page plays",
+			"samples for the demo's page",
 		);
 		assert.equal(server.requests.length, 1);
 		assert.equal(server.connections, 0);
@@ -105,7 +105,7 @@ describe("a sound", () => {
 	});
 
 	for (const dataBytes of [0, 0xffff_ffff])
-		test(`from a pipe, which announces ${dataBytes} bytes of samples, is played to its end`, async (t) => {
+		test(`from a pipe that announces ${dataBytes} bytes of samples is played to its end`, async (t) => {
 			const samples = noise(2 * bytesPerSecond);
 			const server = await SoundServer.run(t, { file: wav(samples, { dataBytes }) });
 			const timed = await powerOnInVirtualTime(t, "DEV-1");
@@ -143,10 +143,7 @@ describe("a sound", () => {
 		const step = largestStep(captured());
 		assert.ok(step <= 519 + 12_000 / 320 + 1, `a step of ${step}`);
 		assertSameBytes(captured().subarray(0, 4 * bytesPerSecond), samples.subarray(0, 4 * bytesPerSecond));
-		assert.ok(
-			captured().includes(samples.subarray(-20 * bytesPerSecond)),
-			"not a sample is missing after the cut",
-		);
+		assert.ok(captured().includes(samples.subarray(-20 * bytesPerSecond)), "lost samples after the outage");
 		assert.ok(
 			server.requests.length >= 2 && server.requests.length <= 4,
 			`${server.requests.length} requests`,
@@ -217,7 +214,7 @@ describe("a sound", () => {
 		for (const value of [11, 22, 33]) {
 			connection.send({ command: "set_volume", value });
 			const heard = connection.next("state_report", (report) => {
-				assert.ok(report.health.uptime_seconds < 30, "no command was heard");
+				assert.ok(report.health.uptime_seconds < 30, "the device received no command");
 				return report.peripherals.audio.volume === value;
 			});
 			const { peripherals } = await run(timed, heard);
@@ -243,7 +240,7 @@ describe("a sound", () => {
 		const refused = await connection.next("command_error");
 		assert.deepEqual(
 			[refused.code, refused.message],
-			["invalid_value", "there is no sound b; play it first"],
+			["invalid_value", "unknown sound b; send play_sound first"],
 		);
 		connection.send({ command: "start_sound", value: { id: "a" } });
 		await connection.next("sound_update", ({ state }) => state === "playing");
@@ -252,7 +249,7 @@ describe("a sound", () => {
 		const late = await run(timed, endOf(timed, "c"));
 		assert.deepEqual(
 			[late.state, late.reason, late.heard_ms],
-			["failed", "No start_sound came within 10 s.", 0],
+			["failed", "No start_sound was received within 10 s.", 0],
 		);
 	});
 
@@ -383,7 +380,7 @@ describe("a sound", () => {
 	});
 
 	for (const isPlayed of [true, false])
-		test(`that was ${isPlayed ? "played" : "cut off"} before a power failure is not heard again`, async (t) => {
+		test(`that was ${isPlayed ? "played" : "cut off"} before a power failure is not played again`, async (t) => {
 			const server = await SoundServer.run(t, { file: wav(noise(3 * bytesPerSecond)) });
 			const timed = await powerOnInVirtualTime(t, "DEV-1");
 			const { device, gateway } = timed;
@@ -440,7 +437,7 @@ test("keeps only the ring buffer in the heap, which an update receives", async (
 		({ peripherals }) => peripherals.led_ring.state_name === "updating",
 	);
 	const updating = await machine.statistics(true);
-	assert.ok(updating.chunkBytesUsed < before.chunkBytesUsed + 24_576, "the update's own buffer");
+	assert.ok(updating.chunkBytesUsed < before.chunkBytesUsed + 24_576, "buffer of the update");
 });
 
 test("fails with the reason reported for a codec that does not respond", async (t) => {
@@ -503,7 +500,11 @@ describe("unplayable sound fails with a reason:", () => {
 			/^The file is HTML; it must be a WAV of 16000 Hz, mono, 16 bit PCM\.$/,
 			{ file: Buffer.from("<!doctype html><title>Sign in</title>") },
 		],
-		["a few bytes", /^The file ends before its first sample; it is no WAV\.$/, { file: Buffer.from("RIFF") }],
+		[
+			"a few bytes",
+			/^The file ends before its first sample; it is not a WAV\.$/,
+			{ file: Buffer.from("RIFF") },
+		],
 		["nothing", /^The sound on the server is empty\.$/, { file: Buffer.alloc(0) }],
 		[
 			"an endless header",
@@ -518,12 +519,12 @@ describe("unplayable sound fails with a reason:", () => {
 		],
 		[
 			"a redirect",
-			/^The server answered 302, a redirect; give the sound's final address\.$/,
+			/^The server answered 302, a redirect; use the sound's final address\.$/,
 			{ file: samples, answer: (response) => text(response, 302, "", { Location: "http://127.0.0.1:1/" }) },
 		],
 		[
 			"chunks",
-			/^The server sends the sound in chunks, without its length\.$/,
+			/^The server sends the sound with chunked encoding, without its length\.$/,
 			{
 				file: samples,
 				answer: (response) => Boolean(response.write("RIFF") && response.end()),
@@ -531,7 +532,7 @@ describe("unplayable sound fails with a reason:", () => {
 		],
 		[
 			"a body that stops",
-			/^The connection was lost: nothing came for 5 s\.$/,
+			/^The connection was lost: nothing was received for 5 s\.$/,
 			{
 				file: samples,
 				hasRanges: false,
@@ -544,7 +545,7 @@ describe("unplayable sound fails with a reason:", () => {
 			},
 		],
 		[
-			"a server that ends each connection",
+			"a server that closes each connection",
 			/^The sound cannot be loaded from 127\.0\.0\.1:\d+: the connection broke off\.$/,
 			{ file: samples, answer: (response) => Boolean(response.destroy()) },
 		],

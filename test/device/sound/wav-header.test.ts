@@ -11,8 +11,8 @@ function read(header: WavHeader, file: Uint8Array, pieces: readonly number[] = [
 	let at = 0;
 	for (let index = 0; at < file.length && !header.isWhole; index++) {
 		const most = Math.max(1, pieces[index % pieces.length] ?? 1);
-		const count = Math.min(most, header.wantedBytes, file.length - at);
-		assert.ok(count > 0, "it always takes something");
+		const count = Math.min(most, header.neededBytes, file.length - at);
+		assert.ok(count > 0, "the reader always consumes bytes");
 		header.write(file.subarray(at, at + count));
 		at += count;
 	}
@@ -40,7 +40,7 @@ test("reads a header in chunks of any size, with any chunks before the samples",
 				assert.ok(start !== undefined, "the header has no end");
 				assert.equal(header.sampleBytes(file.length - start), samples.length);
 				assertSameBytes(file.subarray(start, start + samples.length), samples);
-				assert.equal(header.wantedBytes, 0);
+				assert.equal(header.neededBytes, 0);
 			},
 		),
 		{ numRuns: runs(2000) },
@@ -92,7 +92,7 @@ test("names a format other than WAV of 16 kHz, mono, 16 bit PCM", () => {
 				["\xff\xf3\x38\xc4", "an MP3"],
 				["\xff\xf5\xe8\xc4", "an MP2"],
 				["\xff\xf1\x60\x40", "an AAC"],
-				["\xff\xfeh\0i\0", "no WAV"],
+				["\xff\xfeh\0i\0", "not a WAV"],
 				["OggS", "an Ogg"],
 				["fLaC", "a FLAC"],
 				["FORM\0\0\x3e\xaeAIFFCOMM", "an AIFF"],
@@ -105,7 +105,7 @@ test("names a format other than WAV of 16 kHz, mono, 16 bit PCM", () => {
 				["RF64\xff\xff\xff\xffWAVE", "an RF64, a WAV of the 64-bit kind"],
 				["RIFX", "a RIFX, a WAV with its bytes in the other order"],
 				["RIFF1234AVI LIST", "an AVI"],
-				["RIFF1234WEBPVP8 ", "no WAV"],
+				["RIFF1234WEBPVP8 ", "not a WAV"],
 			] as const
 		).map(([start, kind]) => [padded(start), `The file is ${kind}; ${wanted}`] as const),
 		[wav(samples, { rate: 96_000, channels: 2 }), `The sound is 96000 Hz, stereo, 16 bit; ${wanted}`],

@@ -9,7 +9,7 @@ import { clock } from "../update/timer.js";
 import { Rig } from "./rig.js";
 
 for (const hasRanges of [true, false])
-	test(`a turn reads at most 8 KB and writes at most six blocks, where a whole window is there at once, ${hasRanges ? "with" : "without"} ranges`, () => {
+	test(`a turn reads at most 8 KB and writes at most six blocks with a full receive window, ${hasRanges ? "with" : "without"} ranges`, () => {
 		clock.clear();
 		const server = new MemoryServer({
 			file: wav(noise(5 * bytesPerSecond)),
@@ -24,7 +24,7 @@ for (const hasRanges of [true, false])
 		// A turn that lasts longer than the queued samples.
 		clock.spend(1_500);
 		clock.pass(20_000);
-		assert.equal(server.connections, 2, "the first one was cut");
+		assert.equal(server.connections, 2, "the first connection was cut");
 		assert.deepEqual(updates.at(-1)?.state, "played");
 		assert.ok(rig.reading.most > 0 && rig.reading.most <= 8 * 1024, `${rig.reading.most} bytes read`);
 		const written = rig.output?.work.most ?? 0;

@@ -15,13 +15,13 @@ describe("certificate authority of a command", () => {
 	for (const [what, pem] of [
 		["without a certificate", ""],
 		["with a key only", "-----BEGIN PRIVATE KEY-----\nMAMCAQU=\n-----END PRIVATE KEY-----\n"],
-		["that is cut short", block("MAMCAQU=").slice(0, -8)],
+		["that is truncated", block("MAMCAQU=").slice(0, -8)],
 		["with an empty block", block("")],
-		["with what is not base64", block("MAM?AQU=")],
-		["with base64 that lacks its end", block("MAMCAQU")],
-		["whose end comes first", `-----END CERTIFICATE-----${block("").slice(0, 30)}MAMC`],
+		["with invalid base64", block("MAM?AQU=")],
+		["with truncated base64", block("MAMCAQU")],
+		["whose end precedes its start", `-----END CERTIFICATE-----${block("").slice(0, 30)}MAMC`],
 	] as const)
-		test(`a text ${what} is refused with what to change`, () => {
+		test(`rejects a text ${what} and names what to change`, () => {
 			assert.throws(() => readAuthority(pem), /^Error: cert_pem must be a certificate in PEM/);
 		});
 });

@@ -30,7 +30,7 @@ function assertUpdated({ rig, reason }: { rig: Rig; reason: string | undefined }
 function assertUnharmed(rig: Rig): void {
 	assert.equal(rig.restarts, 0);
 	assert.equal(rig.updater?.isRunning, false);
-	assert.equal(clock.pending, 0, "nothing goes on");
+	assert.equal(clock.pending, 0, "pending timers");
 	rig.restart();
 	assert.equal(rig.boot.image.version, "1.0.0");
 	assertSameBytes(rig.boot.image.bytes, oldFirmware);
@@ -66,8 +66,12 @@ test("fetches a firmware once, in blocks of 16 KiB, on one connection", () => {
 	);
 	const etags = server.requests.map(({ headers }) => headers.get("if-range"));
 	assert.equal(etags[0], undefined);
-	assert.equal(new Set(etags.slice(1)).size, 1, "from the second block on only the same firmware will do");
-	assert.equal(server.requests[0]?.headers.get("host"), "gateway.lan:8080", "with its port");
+	assert.equal(
+		new Set(etags.slice(1)).size,
+		1,
+		"from the second block on, requests require the same firmware",
+	);
+	assert.equal(server.requests[0]?.headers.get("host"), "gateway.lan:8080", "includes the port");
 	assertUpdated({ rig, reason });
 });
 
@@ -77,8 +81,8 @@ test("receives the next block while flash writes the previous one", () => {
 	const note = () => void written.push(rig.flash.operations);
 	const reason = rig.update(new MemoryServer({ file: newFirmware, answer: note }));
 	assertUpdated({ rig, reason });
-	assert.equal(written[1], written[0], "the second is asked for before the first is written");
-	assert.equal(new Set(written).size, blocks - 1, "and each further one after one more was");
+	assert.equal(written[1], written[0], "the second block is requested before the first is written");
+	assert.equal(new Set(written).size, blocks - 1, "each further block is requested one block ahead");
 });
 
 test("holds a block that arrives before flash has written the previous one", () => {
@@ -154,7 +158,7 @@ describe("lost connection", () => {
 		const reason = rig.update(server);
 		assert.match(
 			reason ?? "",
-			/^gateway\.lan:8080 cannot be reached: the connection broke off, in each of 6 attempts\.$/,
+			/^gateway\.lan:8080 is unreachable: the connection broke off, in each of 6 attempts\.$/,
 		);
 		assert.ok(clock.now - start >= 15_500, `${clock.now - start} ms`);
 		assertUnharmed(rig);
@@ -164,7 +168,7 @@ describe("lost connection", () => {
 		const rig = new Rig({ firmware: oldFirmware, lookUpMs: [45_000] });
 		const server = new MemoryServer({ file: newFirmware, answer: () => ({ head: "", ending: "stall" }) });
 		const reason = rig.update(server);
-		assert.match(reason ?? "", /nothing came for 30 s/);
+		assert.match(reason ?? "", /nothing was received for 30 s/);
 		assert.equal(server.connections, 5, "six attempts, the first of which found no address in time");
 	});
 
@@ -186,7 +190,7 @@ describe("lost connection", () => {
 		assert.equal(outcome.server.connections, 2);
 		assertUpdated(outcome);
 		const { rig, reason } = run({ answer: () => ({ head: "", ending: "stall" }) });
-		assert.match(reason ?? "", /nothing came for 30 s/);
+		assert.match(reason ?? "", /nothing was received for 30 s/);
 		assertUnharmed(rig);
 	});
 });
@@ -260,7 +264,7 @@ describe("update while the gateway is disconnected", () => {
 		const { rig, server, updater, isOver } = interrupted();
 		clock.pass(500_000);
 		assert.equal(isOver(), false);
-		assert.equal(server.connections, 1, "nothing is tried meanwhile");
+		assert.equal(server.connections, 1, "no attempt while disconnected");
 		rig.isOnline = true;
 		server.isDown = false;
 		updater.resume();
@@ -358,7 +362,7 @@ describe("flash", () => {
 
 describe("corruption in transit", () => {
 	for (const kind of ["lose", "double", "flip"] as const)
-		test(`by one that is ${{ lose: "lost", double: "doubled", flip: "flipped" }[kind]}, at 50 random places, are mended at their block`, () => {
+		test(`of a ${{ lose: "lost", double: "doubled", flip: "flipped" }[kind]} byte at 50 random positions is repaired within its block`, () => {
 			for (const at of spread(50, wireBytes, kind.length)) {
 				const outcome = run({ faults: [{ at, kind }] });
 				assert.equal(outcome.server.faultsLeft, 0);
@@ -425,11 +429,7 @@ describe("corruption in transit", () => {
 	test("is repaired in each of five blocks", () => {
 		const times = new Map([1, 3, 5, 7, 9].map((block) => [block * blockBytes, 1]));
 		const outcome = run({ answer: damage(times) });
-		assert.equal(
-			outcome.server.connections,
-			6,
-			"where bytes were lost, a connection cannot be trusted any more",
-		);
+		assert.equal(outcome.server.connections, 6, "a connection that lost bytes is not reused");
 		assertUpdated(outcome);
 	});
 
@@ -437,7 +437,7 @@ describe("corruption in transit", () => {
 		const first = 2 * blockBytes;
 		assertUpdated(run({ answer: damage(new Map([[first, 3]])) }));
 		const { rig, server, reason } = run({ answer: damage(new Map([[first, 4]])) });
-		assert.match(reason ?? "", /^The firmware arrives damaged, 4 times at byte 32768 of \d+\.$/);
+		assert.match(reason ?? "", /^The firmware was received damaged 4 times at byte 32768 of \d+\.$/);
 		const again = `bytes=${first}-${first + blockBytes - 1}`;
 		assert.equal(server.requests.filter(({ headers }) => headers.get("range") === again).length, 4);
 		assertUnharmed(rig);
@@ -480,34 +480,34 @@ describe("server that", () => {
 		requests: number | undefined,
 		answer: NonNullable<ServerOptions["answer"]>,
 	])[] = [
-		["answers 404", /answered 404: there is no firmware at this address/, 1, () => ({ head: head(404, {}) })],
-		["answers 401", /answered 401: it does not give the firmware/, 1, () => ({ head: head(401, {}) })],
+		["sends 404", /answered 404: there is no firmware at this address/, 1, () => ({ head: head(404, {}) })],
+		["sends 401", /answered 401: it does not give the firmware/, 1, () => ({ head: head(401, {}) })],
 		[
-			"answers 404 in the middle",
+			"sends 404 in the middle",
 			/answered 404/,
 			2,
 			(r) => (otherPart(r) ? { head: head(404, {}) } : undefined),
 		],
-		["answers 500 twice", /answered 500: it failed/, 2, () => ({ head: head(500, {}) })],
-		["answers 408 twice", /answered 408/, 2, () => ({ head: head(408, {}) })],
-		["answers 429 twice", /answered 429: it has too much to do/, 2, () => ({ head: head(429, {}) })],
+		["sends 500 twice", /answered 500: it failed/, 2, () => ({ head: head(500, {}) })],
+		["sends 408 twice", /answered 408/, 2, () => ({ head: head(408, {}) })],
+		["sends 429 twice", /answered 429: it has too much to do/, 2, () => ({ head: head(429, {}) })],
 		[
 			"redirects",
 			/answered 302, a redirect/,
 			1,
 			() => ({ head: head(302, { Location: "http://elsewhere/" }) }),
 		],
-		["answers 204", /answered 204/, 2, () => ({ head: head(204, {}) })],
+		["sends 204", /answered 204/, 2, () => ({ head: head(204, {}) })],
 		[
 			"sends garbage",
-			/cannot be reached: the connection broke off/,
+			/is unreachable: the connection broke off/,
 			6,
 			() => ({ head: "\x00\xffnonsense\r\n\r\n" }),
 		],
-		["has no reason phrase", /cannot be reached/, 6, () => ({ head: "HTTP/1.1 200\r\n\r\n" })],
+		["has no reason phrase", /is unreachable/, 6, () => ({ head: "HTTP/1.1 200\r\n\r\n" })],
 		[
-			"sends a page",
-			/is no firmware image/,
+			"sends an HTML page",
+			/is not a firmware image/,
 			1,
 			() => ({
 				head: head(200, { "Content-Length": "600" }),
@@ -515,8 +515,8 @@ describe("server that", () => {
 			}),
 		],
 		[
-			"sends it in chunks",
-			/in chunks, without its length/,
+			"sends a chunked response",
+			/with chunked encoding, without its length/,
 			2,
 			() => ({
 				head: head(200, { "Transfer-Encoding": "chunked" }),
@@ -524,8 +524,8 @@ describe("server that", () => {
 			}),
 		],
 		[
-			"ends with its connection",
-			/does not say how long/,
+			"closes the connection at the end of the body",
+			/does not send the length/,
 			1,
 			() => ({ head: head(200, {}), body: newFirmware, ending: "cut" }),
 		],
@@ -536,48 +536,53 @@ describe("server that", () => {
 			1,
 			() => ({ head: head(416, { "Content-Range": "bytes */0" }) }),
 		],
-		["names no range in a 206", /does not say which part/, 2, () => part({ "Content-Range": "" })],
 		[
-			"names an impossible range",
-			/does not say which part/,
+			"sends a 206 without Content-Range",
+			/sends no valid Content-Range/,
+			2,
+			() => part({ "Content-Range": "" }),
+		],
+		[
+			"sends an invalid Content-Range",
+			/sends no valid Content-Range/,
 			2,
 			() => part({ "Content-Range": "bytes 9-3/5" }),
 		],
 		[
-			"sends another part",
-			/another part/,
+			"sends another range",
+			/a different range/,
 			2,
 			() => part({ "Content-Range": `bytes 1-${blockBytes}/${total}` }),
 		],
 		[
-			"sends crumbs without end",
+			"sends endless tiny chunks",
 			/sends less of the firmware/,
 			2,
 			() => part({ "Content-Range": `bytes 0-0/${total}` }, newFirmware.subarray(0, 1)),
 		],
 		[
-			"announces more than it sends",
-			/failed at byte 0 of \d+: nothing came for 30 s/,
+			"sends less than it announced",
+			/failed at byte 0 of \d+: nothing was received for 30 s/,
 			6,
 			() => ({
 				...part({ "Content-Length": String(blockBytes) }, newFirmware.subarray(0, 100)),
 			}),
 		],
 		[
-			"has a firmware longer than the slot",
-			/has 9000000 bytes; the device has room for 2097152/,
+			"has a firmware larger than the slot",
+			/has 9000000 bytes; the slot holds 2097152/,
 			2,
 			() => part({ "Content-Range": `bytes 0-${blockBytes - 1}/9000000` }),
 		],
 		[
-			"shrinks the firmware in the middle",
-			/replaced by another/,
+			"truncates the firmware in the middle",
+			/was replaced during the download/,
 			3,
 			(r) => (otherPart(r) ? { head: head(416, { "Content-Range": "bytes */5" }) } : undefined),
 		],
 		[
-			"forgets about ranges in the middle",
-			/replaced by another/,
+			"stops supporting ranges in the middle",
+			/was replaced during the download/,
 			3,
 			(r) =>
 				otherPart(r) ? { head: head(200, { "Content-Length": "5" }), body: Buffer.from("hello") } : undefined,
@@ -627,7 +632,7 @@ describe("server that", () => {
 					return undefined;
 				},
 			});
-			assert.match(rig.update(server) ?? "", /was replaced by another while it was fetched/);
+			assert.match(rig.update(server) ?? "", /was replaced during the download/);
 			assertUnharmed(rig);
 		}
 	});

@@ -8,9 +8,9 @@ import { endOfClose, endOfRejection } from "../../../device/network/connection-e
 import { parseGatewayUrl } from "../../../device/network/gateway-url.js";
 import { readContentLength, readContentRange, readSha256 } from "../../../device/network/http-fields.js";
 import { parseHttpUrl } from "../../../device/network/http-url.js";
-import { judge } from "../../../device/update/answer.js";
 import { readAuthority } from "../../../device/update/authority.js";
 import { isBase64Of } from "../../../device/update/base64.js";
+import { evaluateResponse } from "../../../device/update/response.js";
 import { damaged, mutatedText, oddText } from "../../support/arbitraries.js";
 import { runs } from "../../support/property-runs.js";
 import { startXsParsers } from "../protocol/xs-parsers.js";
@@ -204,11 +204,11 @@ const headers = fc.dictionary(
 	fc.constantFrom("content-range", "content-length", "content-digest", "etag", "transfer-encoding"),
 	fieldText,
 );
-const known = fc.option(
+const file = fc.option(
 	fc.record({ total: fc.nat(1000), etag: fc.constantFrom(undefined, '"a"'), isInParts: fc.boolean() }),
 	{ nil: undefined },
 );
-const asked = fc.record({ offset: fc.nat(200), byteLength: fc.integer({ min: 1, max: 100 }), known });
+const asked = fc.record({ offset: fc.nat(200), byteLength: fc.integer({ min: 1, max: 100 }), file });
 
 test("accepts a response only if it contains the requested bytes, and otherwise gives a reason", () => {
 	fc.assert(
@@ -217,15 +217,15 @@ test("accepts a response only if it contains the requested bytes, and otherwise 
 			headers,
 			asked,
 			(status, fields, question) => {
-				const { offset, byteLength, known } = question;
-				const verdict = judge(status, new Map(Object.entries(fields)), question);
+				const { offset, byteLength, file } = question;
+				const verdict = evaluateResponse(status, new Map(Object.entries(fields)), question);
 				if (verdict.kind !== "bytes") return void assert.match(verdict.reason, /^The .+\.$/);
 				assert.ok(status === 200 || status === 206, `accepted status ${status}`);
-				const { total, isInParts } = verdict.known;
+				const { total, isInParts } = verdict.file;
 				const [, first, last] = /^bytes (\d+)-(\d+)/.exec(fields["content-range"] ?? "") ?? [];
 				if (isInParts) assert.equal(Number(first), offset);
 				if (isInParts) assert.equal(Number(last) + 1, Math.min(offset + byteLength, total));
-				assert.ok(total > 0 && (!known || known.total === total), `${total} bytes, known: ${known?.total}`);
+				assert.ok(total > 0 && (!file || file.total === total), `${total} bytes, file: ${file?.total}`);
 			},
 		),
 		{ numRuns: runs(2000) },
@@ -248,10 +248,10 @@ test("accepts the requested part with its digest, whatever other fields the resp
 				["content-length", String(byteLength)],
 				["content-digest", `sha-512=:AAAA:, sha-256=:${sha256}:`],
 			]);
-			const verdict = judge(206, fields, { offset, byteLength, known: undefined });
+			const verdict = evaluateResponse(206, fields, { offset, byteLength, file: undefined });
 			assert.deepEqual(verdict, {
 				kind: "bytes",
-				known: { total, etag: undefined, isInParts: true },
+				file: { total, etag: undefined, isInParts: true },
 				sha256,
 			});
 		}),

@@ -87,6 +87,9 @@ test("does not count its own processing time as silence of the server", () => {
 	assert.equal(server.connections, 1);
 });
 
-test("a server without ranges is refused", () => {
-	assert.equal(fetchSlowly({ hasRanges: false }).reason, "The server does not send the patch in parts.");
+test("rejects a server without ranges", () => {
+	assert.equal(
+		fetchSlowly({ hasRanges: false }).reason,
+		"The server does not support range requests for the patch.",
+	);
 });

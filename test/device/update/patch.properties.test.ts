@@ -86,7 +86,7 @@ test("rejects a damaged or truncated patch, or makes the right firmware", () => 
 			try {
 				made = apply({ patch, from, to });
 			} catch (error) {
-				assert.match(String(error), /^Error: (The patch |What the server sends is no patch)/);
+				assert.match(String(error), /^Error: (The patch |The file is not a patch)/);
 				refused += 1;
 				return;
 			}
@@ -103,8 +103,8 @@ test("makes nothing from a patch for other firmware than the running one", () =>
 	const running = Buffer.from(from);
 	running[9_999] = 0;
 	const patch = makePatch(from, to);
-	assert.throws(() => apply({ patch, from, to, running }), /for other firmware than the one that runs/);
-	assert.throws(() => apply({ patch, from: to, to }), /for other firmware than was announced/);
+	assert.throws(() => apply({ patch, from, to, running }), /for different firmware than the running one/);
+	assert.throws(() => apply({ patch, from: to, to }), /does not match the announced SHA-256/);
 });
 
 test("makes a small patch for firmware with few differences, even if its parts have moved", () => {

@@ -146,29 +146,29 @@ describe("falls back to the full image in the same update when", () => {
 	const other = makeFirmware("1.0.0", 390_000);
 	for (const [name, server, options, why] of [
 		["the server has no patch", { patch: Buffer.alloc(0) }, {}, /The firmware on the server is empty/],
-		["the patch is none", { patch: newFirmware }, {}, /is no patch/],
+		["the patch is not a patch", { patch: newFirmware }, {}, /is not a patch/],
 		[
 			"the patch is damaged",
 			{ patch: damaged(patch, 9_000, [1, 2, 3, 4, 5, 6, 7, 8]) },
 			{},
 			/The patch is damaged/,
 		],
-		["the patch is cut off", { patch: patch.subarray(0, -100) }, {}, /cut off/],
+		["the patch is truncated", { patch: patch.subarray(0, -100) }, {}, /truncated/],
 		[
 			"the patch is for other firmware",
 			{ patch: Buffer.from(makePatch(other, newFirmware)) },
 			{},
-			/than was announced/,
+			/does not match the announced/,
 		],
 		[
 			"other firmware runs",
 			{ patch: Buffer.from(makePatch(other, newFirmware)) },
 			{ patch: { ...named, from: digestOf(other) } },
-			/other firmware than the one that runs/,
+			/different firmware than the running one/,
 		],
-		["the server sends no parts", { hasRanges: false }, {}, /does not send the patch in parts/],
+		["the server does not support ranges", { hasRanges: false }, {}, /does not support range requests/],
 		[
-			"the patch's address is none",
+			"the patch's URL is invalid",
 			{},
 			{ patch: { ...named, url: "http://gateway.lan:99999/a.patch" } },
 			/The patch's address must be/,
@@ -177,7 +177,7 @@ describe("falls back to the full image in the same update when", () => {
 		test(name, () => {
 			const result = update(server, options);
 			assertInstalled(result);
-			assert.match(result.log, /^update: without the patch, by the whole firmware: /);
+			assert.match(result.log, /^update: patch failed, downloading the whole firmware: /);
 			assert.match(result.log, why);
 			assert.deepEqual(
 				result.rig.messages.filter(({ type }) => type !== "ota_progress").map(({ type }) => type),
@@ -256,9 +256,9 @@ test("requires a signature of patched firmware as of any other", () => {
 	const releaseKeys = key.text;
 	assertInstalled(update({}, { releaseKeys, signature: key.sign(newFirmware) }));
 	const { reason, server } = update({}, { releaseKeys, signature: key.sign(oldFirmware) });
-	assert.match(reason ?? "", /^The firmware's signature is wrong/);
+	assert.match(reason ?? "", /^The firmware's signature is invalid/);
 	assert.ok(
 		server.requests.some(({ path }) => path !== "/a.patch"),
-		"it was tried by the whole firmware too",
+		"the full image was tried as well",
 	);
 });

@@ -70,7 +70,7 @@ describe("new image on probation", () => {
 	] as const) {
 		const before = codec === undefined ? "unknown" : codec ? "alive" : "dead";
 		const now = isReady ? "alive" : "dead";
-		test(`is ${isConfirmed ? "" : "not "}confirmed with a codec that was ${before} and is ${now}`, () => {
+		test(`is ${isConfirmed ? "" : "not "}confirmed when the codec was ${before} and is ${now}`, () => {
 			const { calls, kept, report } = begin({
 				isPendingVerify: true,
 				...(codec !== undefined && { codec }),

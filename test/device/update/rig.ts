@@ -47,9 +47,9 @@ export interface RigOptions {
 	readonly lookUpMs?: number[];
 	/** Compiled-in release keys. */
 	readonly releaseKeys?: string;
-	/** Field of start_ota. */
+	/** Signature in start_ota. */
 	readonly signature?: string | undefined;
-	/** Field of start_ota. */
+	/** Patch in start_ota. */
 	readonly patch?: CommandOf<"start_ota">["patch"];
 	/** Security version of the running firmware. */
 	readonly securityVersion?: number;

@@ -15,65 +15,61 @@ function rigOf(url?: string): Rig {
 
 describe("rejects before erasing anything:", () => {
 	for (const [name, file, reason] of [
+		["a firmware for another chip", makeImage(), /for another chip \(0x9\) than this device's, virtual/],
 		[
-			"a firmware for another chip is refused",
-			makeImage(),
-			/for another chip \(0x9\) than this device's, virtual/,
-		],
-		[
-			"a firmware for another model is refused",
+			"a firmware for another model",
 			makeFirmware("2.0.0", 9_000, "PROTO-1"),
 			/for a PROTO-1; this device is a DEV-1/,
 		],
 		[
-			"a firmware that is not ours is refused",
+			"a firmware of another project",
 			rewritten(newFirmware, 0x120, [0, 0, 0, 0]),
-			/does not say for which model/,
+			/has no descriptor with its model/,
 		],
 		[
-			"an image without ESP-IDF's descriptor is refused",
+			"an image without ESP-IDF's descriptor",
 			damaged(newFirmware, 0x20, [0]),
-			/does not say for which model/,
+			/has no descriptor with its model/,
 		],
-		["what is no image is refused", damaged(newFirmware, 0, [0x7f]), /is no firmware image/],
-		["an image of a few bytes is refused", newFirmware.subarray(0, 200), /cut off in its head/],
+		["a file that is no image", damaged(newFirmware, 0, [0x7f]), /is not a firmware image/],
+		["an image of a few bytes", newFirmware.subarray(0, 200), /truncated in its header/],
 		[
-			"an image that is shorter than its segments say is refused",
+			"an image that is shorter than its segments say",
 			newFirmware.subarray(0, 300_000),
-			/^The image is cut off: the file ends after 300000 bytes, its segments need 400\d{3}\.$/,
+			/^The image is truncated: the file has 300000 bytes, its segments need 400\d{3}\.$/,
 		],
 		[
-			"an image that is cut off behind its checksum is refused",
+			"an image that is truncated after its checksum",
 			newFirmware.subarray(0, -32),
-			/^The image is cut off/,
+			/^The image is truncated/,
 		],
 		[
-			"an image without a SHA-256 that is cut off is refused",
+			"a truncated image without a SHA-256",
 			withoutHash(newFirmware).subarray(0, -1),
-			/^The image is cut off/,
+			/^The image is truncated/,
 		],
 		[
-			"an image with a segment of 2 GiB is refused",
+			"an image with a segment of 2 GiB",
 			damaged(newFirmware, 0x164, [0, 0, 0, 0x80]),
-			/^Segment 2 of the image has an impossible length, 2147483648 bytes\.$/,
+			/^Segment 2 of the image has an invalid length, 2147483648 bytes\.$/,
 		],
-		["an image with 17 segments is refused", damaged(newFirmware, 1, [17]), /names 17 segments/],
+		["an image with 17 segments", damaged(newFirmware, 1, [17]), /has 17 segments/],
 		[
-			"an image that does not fit with what follows it is refused",
+			"an image that does not fit with its trailing data",
 			Buffer.concat([newFirmware, Buffer.alloc(2_000_000)]),
-			/has 2400\d{3} bytes; the device has room for 2097152/,
+			/has 2400\d{3} bytes; the slot holds 2097152/,
 		],
 		[
-			"a firmware that does not fit is refused",
+			"a firmware that does not fit",
 			makeFirmware("2.0.0", 3_000_000),
-			/has 3000\d{3} bytes; the device has room for 2097152/,
+			/has 3000\d{3} bytes; the slot holds 2097152/,
 		],
 	] as const)
 		test(name, () => {
 			const rig = rigOf();
 			const { operations } = rig.flash;
 			assert.match(rig.update(new MemoryServer({ file })) ?? "", reason);
-			assert.equal(rig.flash.operations, operations, "the flash was not touched");
+			assert.equal(rig.flash.operations, operations, "flash is unchanged");
 		});
 
 	test("an invalid address", () => {
@@ -199,7 +195,7 @@ describe("progress", () => {
 		rig.update(new MemoryServer({ file: newFirmware }));
 		assert.equal(clock.now - completedAt, 500);
 		assert.equal(rig.restarts, 1);
-		assert.equal(rig.updater?.isRunning, true, "until it has restarted no other update begins");
+		assert.equal(rig.updater?.isRunning, true, "no other update starts before the restart");
 	});
 });
 
@@ -251,7 +247,7 @@ describe("slot that", () => {
 					throw new Error("begin failed");
 				}
 			},
-			/^The slot for new firmware cannot be opened: begin failed$/,
+			/^The update slot cannot be opened: begin failed$/,
 		],
 		[
 			"cannot be written",
@@ -287,7 +283,7 @@ describe("slot that", () => {
 					throw new Error("end failed");
 				}
 			},
-			/^The device does not accept the firmware: end failed$/,
+			/^The device rejected the firmware: end failed$/,
 		],
 	];
 	for (const [name, slot, reason] of cases)
@@ -303,7 +299,7 @@ describe("slot that", () => {
 			const server = new MemoryServer({ file: newFirmware });
 			assert.match(rig.update(server) ?? "", reason);
 			assert.equal(rig.restarts, 0);
-			assert.equal(closed, 1, "the slot was let go");
+			assert.equal(closed, 1, "the slot was closed");
 			rig.slot = FlashSlot;
 			assert.equal(rig.update(server), undefined);
 			rig.restart();

@@ -306,8 +306,8 @@ test("detects same-origin requests by scheme, host and port, or Sec-Fetch-Site",
 		assert.equal((await posted(gateway.url, "/logout", headers)).status, status, JSON.stringify(headers));
 });
 
-test("the same value for both tokens stops the start", async (t) => {
-	const sentence = /^StartError: DEVICE_TOKEN and MONITOR_TOKEN are the same; set one/;
+test("rejects identical device and monitor tokens at the start", async (t) => {
+	const sentence = /^StartError: DEVICE_TOKEN and MONITOR_TOKEN must differ/;
 	const previousToken = "the-previous-monitor-token";
 	const previous = `${monitorToken},${previousToken}`;
 	const dataDir = await temporaryDirectory(t);
@@ -367,15 +367,15 @@ test("accepts any Origin with a bearer token, and ignores a cookie sent with it"
 	// Origin of a Python client behind a TLS proxy.
 	const origin = `${gateway.url.replace("http:", "https:")}`;
 	const cookie = cookieOf(await fetch(gateway.loginUrl, press));
-	const askForLink = (headers: Readonly<Record<string, string>>) =>
+	const requestLink = (headers: Readonly<Record<string, string>>) =>
 		fetch(`${gateway.url}/login/link`, { method: "POST", headers });
 	await gateway.open("/monitor", { headers: { ...bearer(monitorToken), origin } });
 	await gateway.open("/device", { headers: { ...bearer(deviceToken), origin } });
-	assert.equal((await askForLink({ ...bearer(monitorToken), origin })).status, 201);
+	assert.equal((await requestLink({ ...bearer(monitorToken), origin })).status, 201);
 	for (const token of ["wrong", deviceToken]) {
 		const { status } = await gateway.refused("/monitor", { ...bearer(token), cookie, origin });
 		assert.equal(status, 401);
-		assert.equal((await askForLink({ ...bearer(token), cookie, origin })).status, 401);
+		assert.equal((await requestLink({ ...bearer(token), cookie, origin })).status, 401);
 	}
 });
 
@@ -485,8 +485,11 @@ describe("AUTH=off", () => {
 		}
 	});
 
-	test("refuses to listen on any other address", async (t) => {
-		await assert.rejects(runGateway(t, { auth: false, host: "0.0.0.0" }), /AUTH=off is for loopback alone/);
+	test("prevents the start on any other address", async (t) => {
+		await assert.rejects(
+			runGateway(t, { auth: false, host: "0.0.0.0" }),
+			/AUTH=off requires a loopback HOST/,
+		);
 	});
 });
 

@@ -9,7 +9,7 @@ import { commands } from "../../../device/protocol/messages.js";
 import { entryOf, keysOf } from "../../../device/protocol/schema.js";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
-import { commandDocuments, commandEntries, isAskName } from "../../../gateway/api/commands.js";
+import { commandDocuments, commandEntries, isConfirmable } from "../../../gateway/api/commands.js";
 import type { PersonRole } from "../../../gateway/api/person.js";
 import { routeTables } from "../../../gateway/api/routes.js";
 import { addedMessages } from "../../../gateway/extensions.js";
@@ -73,8 +73,8 @@ const others: Readonly<Record<string, Headers>> = {
 };
 
 const refusals: Readonly<Record<PersonRole, RegExp>> = {
-	viewer: /this token may look, and change nothing; show a monitor's token/i,
-	user: /this token may play, [a-z, ]+, and nothing else; show a monitor's token/i,
+	viewer: /this token may look, and change nothing. Use a token with the role monitor/i,
+	user: /this token may play, [a-z, ]+, and nothing else. Use a token with the role monitor/i,
 	monitor: /^$/,
 };
 
@@ -85,8 +85,8 @@ describe("access without a token, with device tokens, and with tokens and cookie
 		for (const { extension, routes } of routeTables) {
 			if (extension !== null && !existsSync(`gateway/${extension}`)) continue;
 			for (const [route, { roles, devices = false }] of Object.entries(routes)) {
-				assert.equal(roles === null, open.includes(route), `${route}: who needs no token?`);
-				assert.equal(devices, ofDevices.includes(route), `${route}: is it for devices?`);
+				assert.equal(roles === null, open.includes(route), `${route}: access without a token`);
+				assert.equal(devices, ofDevices.includes(route), `${route}: access with a device token`);
 				if (roles === null) continue;
 				const [method = "", path = ""] = route.replaceAll(/:(\w+)/g, "{$1}").split(" ");
 				const found: Record<string, string> = {};
@@ -174,7 +174,7 @@ describe("access without a token, with device tokens, and with tokens and cookie
 			});
 		const targets = { all: true };
 		for (const { name, role, headers } of await peopleOf(gateway))
-			for (const command of keysOf(commandEntries).filter(isAskName)) {
+			for (const command of keysOf(commandEntries).filter(isConfirmable)) {
 				const payload = command === "boot_device" ? { command } : commandDocuments[command].example;
 				const isAllowed = commandEntries[command].roles.includes(role);
 				const sent = await ask(headers, "POST", "", { targets, payload });
@@ -182,7 +182,7 @@ describe("access without a token, with device tokens, and with tokens and cookie
 				const { headers: answered } = await ask(bearer(monitorToken), "POST", "", { targets, payload });
 				const id = answered.get("location")?.replace("/api/commands", "");
 				const stopped = await ask(headers, "DELETE", id);
-				assert.equal(stopped.status, isAllowed ? 204 : 403, `${command} called off by the ${name}`);
+				assert.equal(stopped.status, isAllowed ? 204 : 403, `${command} canceled by the ${name}`);
 			}
 	});
 });

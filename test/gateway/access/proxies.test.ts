@@ -121,7 +121,7 @@ describe("client address and base URL for devices behind", () => {
 			{ host: "gw.example", "x-forwarded-for": client, "x-forwarded-proto": "https", "x-real-ip": client },
 			client,
 		],
-		"a proxy that only passes on a Host without the port": [{ host: "gw.example" }, "127.0.0.1"],
+		"a proxy that only forwards a Host without the port": [{ host: "gw.example" }, "127.0.0.1"],
 		"a proxy at the gateway's own port": [{ host: "gw.example:8080" }, "127.0.0.1", "http://gw.example:8080"],
 		Caddy: [
 			{
@@ -161,7 +161,7 @@ describe("client address and base URL for devices behind", () => {
 			},
 			client,
 		],
-		"Cloudflare, with an address that the client has made up": [
+		"Cloudflare, with an address forged by the client": [
 			{
 				host: "gw.example:8443",
 				"x-forwarded-for": `192.0.2.1,${client}`,
@@ -182,7 +182,7 @@ describe("client address and base URL for devices behind", () => {
 			},
 			client,
 		],
-		"a proxy that passes on the client's own Forwarded": [
+		"a proxy that forwards the client's own Forwarded": [
 			{ host: "gw.example:8443", "x-forwarded-for": client, forwarded: "for=192.0.2.1;host=evil.example" },
 			client,
 		],
@@ -207,7 +207,7 @@ describe("client address and base URL for devices behind", () => {
 		["unix:", "198.51.100.1"],
 		["999.0.0.1", "198.51.100.1"],
 	] as const)
-		test(`two proxies, of which the first calls the client ${node}`, () => {
+		test(`two proxies, the first with the client ${node}`, () => {
 			for (const headers of [
 				{ "x-forwarded-for": `192.0.2.1, ${node}, 198.51.100.1` },
 				{
@@ -236,7 +236,7 @@ describe("client address and base URL for devices behind", () => {
 
 describe("TRUST_PROXY", () => {
 	for (const text of ["0", "proxy.example", "127.0.0.1,,", "10.0.0.0/33", "-1"])
-		test(`is refused as "${text}"`, () => {
+		test(`is rejected as "${text}"`, () => {
 			assert.throws(
 				() => trusting(text),
 				(error) => error instanceof StartError && /TRUST_PROXY/.test(error.message),
@@ -246,7 +246,7 @@ describe("TRUST_PROXY", () => {
 	test("is rejected with AUTH=off, which would accept every client of the proxy", async (t) => {
 		await assert.rejects(
 			runGateway(t, { auth: false, ...trusting("1") }),
-			/AUTH=off is for this machine alone/,
+			/AUTH=off and TRUST_PROXY are mutually exclusive/,
 		);
 	});
 });

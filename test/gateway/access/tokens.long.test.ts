@@ -21,7 +21,7 @@ async function token(environment: Readonly<Record<string, string>>, ...words: re
 
 describe("npm run token", { concurrency: availableParallelism() }, () => {
 	for (const words of [[], ["--turn"], ["a", "b"], ["../a"], ["--rotate", "page"], ["--rotate", "--retire"]])
-		test(`npm run token -- ${words.join(" ")} prints its usage`, async (t) => {
+		test(`prints its usage for npm run token -- ${words.join(" ")}`, async (t) => {
 			const dataDir = await temporaryDirectory(t);
 			const { code, error } = await token({ DATA_DIR: dataDir }, ...words);
 			assert.equal(code, 1);

@@ -115,12 +115,12 @@ describe("own token of a device", () => {
 		assert.equal(given.error, "");
 		const none = await token({ DATA_DIR: dataDir }, "kitchen");
 		assert.deepEqual([none.output, none.code], ["", 1]);
-		assert.match(none.error, /^No device is called "kitchen": its id is its model and/);
+		assert.match(none.error, /^"kitchen" is not a default device id/);
 		const anyId = await token({ DATA_DIR: dataDir }, "--any-id", "kitchen");
 		assert.equal(anyId.output, deviceTokenOf(gateway.gateway.tokens.device, "kitchen"));
 		const other = await temporaryDirectory(t);
 		const { error } = await token({ DATA_DIR: other }, "dev-1-a1b2c3");
-		assert.match(error, /tokens\.json was made: only a gateway that is started with this folder/);
+		assert.match(error, /Created .*tokens\.json\. Only a gateway that uses this folder/);
 	});
 });
 
@@ -145,7 +145,7 @@ test("creates a named read-only token for a viewer, which is revoked with its lo
 		tokenPath(dataDir),
 		retire(rotate(file, ["device", "monitor"]), ["device", "monitor"]),
 	);
-	assert.deepEqual(await answers(), [200, 200, 403], "a rotation does not concern it");
+	assert.deepEqual(await answers(), [200, 200, 403], "affected by a rotation");
 	assert.match((await named("--add", "monitor", "lobby-screen")).error, /There is a token lobby-screen/);
 	assert.equal((await named("--remove", "lobby-screen")).code, 0);
 	assert.deepEqual(await answers(), [401, 401, 401]);
@@ -180,12 +180,12 @@ describe("missing tokens in a used folder prevent the start", () => {
 	});
 
 	for (const name of ["devices/dev-1-a1b2c3.json", "rollouts/autumn.jsonl", "audit/changes.jsonl"])
-		test(`where there is ${name}; npm run token -- --new begins again`, async (t) => {
+		test(`if ${name} exists; npm run token -- --new creates new ones`, async (t) => {
 			const dataDir = await temporaryDirectory(t);
 			await mkdir(dirname(join(dataDir, name)));
 			await writeFile(join(dataDir, name), "");
 			const expected = new RegExp(
-				`^${tokenPath(dataDir)} is missing, although there is something in \\S+${dirname(name)}; .* npm run token -- --new `,
+				`^${tokenPath(dataDir)} is missing, but \\S+${dirname(name)} is not empty\\. .* npm run token -- --new `,
 			);
 			assert.match(await rejection(t, dataDir), expected);
 			assert.match((await token({ DATA_DIR: dataDir }, "dev-1-a1b2c3")).error, expected);
@@ -248,7 +248,7 @@ describe("token rotation", () => {
 		const path = tokenPath(dataDir);
 		const fetchBlock = async (shown: string) =>
 			(await fetch(`${gateway.url}/ota/firmware.bin`, { headers: bearer(shown) })).status;
-		// A valid token gets 404, as there is no upload.
+		// Without an upload a valid token gets 404.
 		assert.equal(await fetchBlock(old.device), 404);
 		const rotated = rotate({ ...old }, ["device"]);
 		await writeTokenFile(disk, path, rotated);
@@ -289,7 +289,7 @@ describe("token rotation", () => {
 		assert.equal(gateway.gateway.tokens.device, "the-new-device-token");
 		const { code, error } = await token({ DEVICE_TOKEN: both }, "--rotate", "device");
 		assert.deepEqual(
-			[code, /^DEVICE_TOKEN is set: put a new token before the old one/.test(error)],
+			[code, /^DEVICE_TOKEN is set\. Change it to the new token, a comma and the old token/.test(error)],
 			[1, true],
 		);
 	});

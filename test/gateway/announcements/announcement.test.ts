@@ -10,13 +10,13 @@ const at = (ms: number) => ({ now: ms, monotonic: ms });
 function begin(...ids: readonly string[]) {
 	const about = { id: "a1", name: null, by: null, createdAt: 0, again: () => null, asked: {} };
 	const announcement = new Announcement(about);
-	announcement.ask("/sounds/1.wav", 2_000, at(0));
+	announcement.request("/sounds/1.wav", 2_000, at(0));
 	for (const id of ids) {
 		announcement.parts.set(id, "waiting", at(0));
 		announcement.send(id, ["sound"], at(0));
 	}
 	const says = (id: string, state: "ready" | "playing" | "played" | "stopped" | "failed", ms = 0) =>
-		announcement.hear(id, { type: "sound_update", deviceId: id, id: "a1", state }, at(ms));
+		announcement.onUpdate(id, { type: "sound_update", deviceId: id, id: "a1", state }, at(ms));
 	const partOf = (id: string) => announcement.describe().devices.find(({ deviceId }) => deviceId === id);
 	return { announcement, says, partOf };
 }
@@ -31,7 +31,7 @@ describe("announcement", () => {
 		assert.deepEqual(announcement.starts(250), []);
 		announcement.parts.set("a", "away", at(300));
 		says("a", "ready", 350);
-		assert.deepEqual(announcement.starts(350), ["a"], "start_sound was lost");
+		assert.deepEqual(announcement.starts(350), ["a"], "lost start_sound");
 	});
 
 	test("waits at most 3 s, for no failed device, and reports the delay of late ones", () => {
@@ -54,7 +54,7 @@ describe("announcement", () => {
 		assert.equal(announcement.parts.endedAt, 2_500);
 		says("b", "playing", 2_600);
 		assert.equal(announcement.parts.endedAt, null);
-		announcement.hear(
+		announcement.onUpdate(
 			"b",
 			{
 				type: "sound_update",
@@ -92,7 +92,7 @@ describe("announcement", () => {
 		for (const id of ["a", "b"]) announcement.parts.set(id, "preparing", at(0));
 		announcement.expire(at(300_000));
 		assert.deepEqual([announcement.parts.stateOf("a"), announcement.parts.endedAt], ["preparing", null]);
-		announcement.ask("/sounds/1.wav", 2_000, at(300_000));
+		announcement.request("/sounds/1.wav", 2_000, at(300_000));
 		for (const id of ["a", "b"]) announcement.parts.set(id, "waiting", at(300_000));
 		says("a", "ready", 300_100);
 		assert.deepEqual(announcement.starts(300_100), []);

@@ -33,44 +33,40 @@ async function shows({ api }: Clustered, id: string, states: object): Promise<vo
 	await eventually(read, (found) => JSON.stringify(found) === JSON.stringify(states));
 }
 
-test(
-	"a sound of one gateway is played by devices of another one, which loads it from its own; any shows and stops it",
-	ofFleet,
-	async (t) => {
-		const [a, b] = await runGateways(t, await memoryBuses(), 2);
-		const here = await connect(t, a, "1");
-		const there = await connect(t, b, "2");
-		for (const each of [a, b])
-			await waitUntil(async () => {
-				const { devices } = Object(await each.api("GET", "/api/devices")).body;
-				return devices.filter((one: { connected: boolean }) => one.connected).length === 2;
-			});
-		const headers = { ...bearer(monitorToken), "Content-Type": "audio/wav" };
-		const uploaded = await fetch(`${a.url}/api/sounds?name=Dinner`, { method: "POST", headers, body: wav });
-		assert.equal(uploaded.status, 201);
-		const frames = await b.open("/monitor?announcements", { headers: bearer(monitorToken) });
-
-		const { status, body } = await a.api("POST", "/api/announcements", {
-			sound: sha256,
-			targets: { all: true },
+test("plays a sound of one gateway on devices of another; any shows and stops it", ofFleet, async (t) => {
+	const [a, b] = await runGateways(t, await memoryBuses(), 2);
+	const here = await connect(t, a, "1");
+	const there = await connect(t, b, "2");
+	for (const each of [a, b])
+		await waitUntil(async () => {
+			const { devices } = Object(await each.api("GET", "/api/devices")).body;
+			return devices.filter((one: { connected: boolean }) => one.connected).length === 2;
 		});
-		assert.equal(status, 202);
-		const id = String(body.id);
-		await shows(b, id, { "dev-1-000001": "playing", "dev-1-000002": "playing" });
-		assert.deepEqual(there.urls, [`${b.url}/sounds/${sha256}.wav`]);
-		const served = await fetch(there.urls[0] ?? "", { headers: bearer(deviceToken) });
-		assertSameBytes(Buffer.from(await served.arrayBuffer()), wav);
-		here.update(id, "played", { heard_ms: 500 });
-		await shows(b, id, { "dev-1-000001": "played", "dev-1-000002": "playing" });
-		assert.equal((await b.api("DELETE", `/api/announcements/${id}`)).status, 204);
-		await shows(a, id, { "dev-1-000001": "played", "dev-1-000002": "stopped" });
-		await frames.until((frame) => frame.type === "announcement_update" && Object(frame).isOver);
-		const { body: list } = await b.api("GET", "/api/announcements");
-		assert.equal(Object(list.announcements).length, 1);
-		assert.equal((await b.api("DELETE", `/api/sounds/${sha256}`)).status, 204);
-		await waitUntil(async () => Object(await a.api("GET", "/api/sounds")).body.sounds.length === 0);
-	},
-);
+	const headers = { ...bearer(monitorToken), "Content-Type": "audio/wav" };
+	const uploaded = await fetch(`${a.url}/api/sounds?name=Dinner`, { method: "POST", headers, body: wav });
+	assert.equal(uploaded.status, 201);
+	const frames = await b.open("/monitor?announcements", { headers: bearer(monitorToken) });
+
+	const { status, body } = await a.api("POST", "/api/announcements", {
+		sound: sha256,
+		targets: { all: true },
+	});
+	assert.equal(status, 202);
+	const id = String(body.id);
+	await shows(b, id, { "dev-1-000001": "playing", "dev-1-000002": "playing" });
+	assert.deepEqual(there.urls, [`${b.url}/sounds/${sha256}.wav`]);
+	const served = await fetch(there.urls[0] ?? "", { headers: bearer(deviceToken) });
+	assertSameBytes(Buffer.from(await served.arrayBuffer()), wav);
+	here.update(id, "played", { heard_ms: 500 });
+	await shows(b, id, { "dev-1-000001": "played", "dev-1-000002": "playing" });
+	assert.equal((await b.api("DELETE", `/api/announcements/${id}`)).status, 204);
+	await shows(a, id, { "dev-1-000001": "played", "dev-1-000002": "stopped" });
+	await frames.until((frame) => frame.type === "announcement_update" && Object(frame).isOver);
+	const { body: list } = await b.api("GET", "/api/announcements");
+	assert.equal(Object(list.announcements).length, 1);
+	assert.equal((await b.api("DELETE", `/api/sounds/${sha256}`)).status, 204);
+	await waitUntil(async () => Object(await a.api("GET", "/api/sounds")).body.sounds.length === 0);
+});
 
 test("shows 4,500 devices at any gateway, and reports a forgotten announcement or unreachable gateway", async (t) => {
 	const buses = await memoryBuses();

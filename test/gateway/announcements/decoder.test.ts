@@ -96,14 +96,10 @@ describe("upload other than WAV", () => {
 	test("is rejected with a reason if it cannot be decoded, and leaves nothing", async (t) => {
 		const { ask, upload } = await run(t, withoutLimit);
 		for (const [body, status, detail] of [
-			["no tone", 422, "The program of DECODE_COMMAND cannot read this file. It ended with code 1."],
-			["tone 1920016", 422, "The sound is longer than 120 s; shorten it."],
-			[
-				"tone 9000000",
-				422,
-				"The program of DECODE_COMMAND cannot read this file. Its output is larger than 4 MB.",
-			],
-			[Buffer.alloc(8 * 2 ** 20 + 1), 413, "The file is larger than 8 MB; shorten it."],
+			["no tone", 422, "DECODE_COMMAND failed to decode this file. The program exited with code 1."],
+			["tone 1920016", 422, "The sound is longer than 120 s. Shorten it."],
+			["tone 9000000", 422, "DECODE_COMMAND failed to decode this file. The output is larger than 4 MB."],
+			[Buffer.alloc(8 * 2 ** 20 + 1), 413, "The file is larger than 8 MB. Shorten it."],
 		] as const) {
 			const answer = await upload(body);
 			assert.deepEqual([answer.status, answer.body.detail], [status, detail]);
@@ -116,7 +112,7 @@ describe("upload other than WAV", () => {
 		const { upload } = await run(t, { limits: { decodeProgramMs: 50 } });
 		const { status, body } = await upload("endless");
 		assert.equal(status, 422);
-		assert.match(body.detail, /cannot read this file\. It took longer than 0\.05 s\.$/);
+		assert.match(body.detail, /failed to decode this file\. The program took longer than 0\.05 s\.$/);
 	});
 
 	test("waits in a queue of at most four", async (t) => {
@@ -124,7 +120,10 @@ describe("upload other than WAV", () => {
 		const ending = new AbortController();
 		const uploads = Array.from({ length: 5 }, () => upload("endless", "audio/mpeg", ending.signal));
 		const first = await Promise.race(uploads);
-		assert.deepEqual([first.status, first.body.detail], [503, "4 files wait to be decoded; try again."]);
+		assert.deepEqual(
+			[first.status, first.body.detail],
+			[503, "4 files are queued for decoding. Try again later."],
+		);
 		ending.abort();
 		const others = await Promise.allSettled(uploads);
 		assert.equal(others.filter(({ status }) => status === "rejected").length, 4);
@@ -161,7 +160,7 @@ describe("upload other than WAV", () => {
 		const announced = await ask("/api/announcements", { method: "POST", body });
 		for (const { status, body } of [uploaded, announced]) {
 			assert.equal(status, 501);
-			assert.match(body.detail, /^Without DECODE_COMMAND this gateway takes WAV files alone: set it/);
+			assert.match(body.detail, /^Formats other than WAV require DECODE_COMMAND/);
 		}
 	});
 });
@@ -174,7 +173,7 @@ describe("URL other than WAV", () => {
 		const served = await fetch(device.urls[0] ?? "", { headers: bearer(deviceToken) });
 		assert.equal((await served.arrayBuffer()).byteLength, 16_044);
 		await announce(`${server}/sound.wav`, ({ state }) => state !== "preparing");
-		assert.equal(device.urls.at(-1), `${server}/sound.wav`, "devices fetch a WAV themselves");
+		assert.equal(device.urls.at(-1), `${server}/sound.wav`, "WAV not fetched by the device");
 	});
 
 	test("fails with a reason if it is missing or not a sound", async (t) => {
@@ -182,9 +181,9 @@ describe("URL other than WAV", () => {
 		const missing = await serve(t, (_request, response) => response.writeHead(404).end());
 		const other = await serve(t, (_request, response) => response.end("<html>"));
 		for (const [server, reason] of [
-			[missing, /^127\.0\.0\.1:\d+ answers 404 for this sound\.$/],
-			["http://127.0.0.1:1", /^The sound cannot be fetched from 127\.0\.0\.1:1; look whether it is there\.$/],
-			[other, /cannot read this file/],
+			[missing, /^127\.0\.0\.1:\d+ responded with status 404 for this sound\.$/],
+			["http://127.0.0.1:1", /^Fetching the sound from 127\.0\.0\.1:1 failed\. Check its URL\.$/],
+			[other, /failed to decode this file/],
 		] as const)
 			assert.match(
 				String((await announce(`${server}/a.ogg`, ({ state }) => state === "failed")).reason),
@@ -196,16 +195,13 @@ describe("URL other than WAV", () => {
 		const { announce } = await run(t, { limits: { decodeFetchMs: 50 } });
 		const silent = await serve(t, () => {});
 		const { reason } = await announce(`${silent}/a.ogg`, ({ state }) => state === "failed");
-		assert.match(
-			String(reason),
-			/^The sound cannot be fetched from 127\.0\.0\.1:\d+; look whether it is there\.$/,
-		);
+		assert.match(String(reason), /^Fetching the sound from 127\.0\.0\.1:\d+ failed\. Check its URL\.$/);
 	});
 });
 
 const ffmpeg = spawnSync("ffmpeg", ["-version"]).status === 0;
 
-describe("the README's command with ffmpeg", { skip: ffmpeg ? false : "ffmpeg is not here" }, () => {
+describe("ffmpeg command of the README", { skip: ffmpeg ? false : "requires ffmpeg" }, () => {
 	const readme = readFileSync("gateway/announcements/README.md", "utf8");
 	const [, command = ""] = /`(ffmpeg [^`]+)`/.exec(readme) ?? [];
 

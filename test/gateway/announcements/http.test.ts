@@ -9,7 +9,7 @@ import { describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
 import { bodyOf } from "../../../gateway/announcements/sounds.js";
-import { HttpProblem } from "../../../gateway/problem.js";
+import { RequestError } from "../../../gateway/problem.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { assertSameBytes } from "../../support/bytes.js";
 import { Authority, tlsFiles } from "../../support/certificates.js";
@@ -106,7 +106,7 @@ describe("sound", () => {
 		assertSameBytes(Buffer.from(await served.arrayBuffer()), wav);
 		const names = [...served.headers.keys()].filter((name) => !["connection", "keep-alive"].includes(name));
 		const read = ["accept-ranges", "cache-control", "content-length", "content-type", "date", "etag"];
-		assert.deepEqual(names, read, "a device reads a head byte by byte");
+		assert.deepEqual(names, read, "header read byte by byte");
 		const part = await fetch(`${url}/sounds/${sha256}.wav`, {
 			headers: { ...bearer(deviceToken), Range: "bytes=100-199" },
 		});
@@ -248,7 +248,7 @@ describe("sound", () => {
 		await second.gateway.close();
 		const { url } = await run(t, { dataDir });
 		const served = await fetch(`${url}/sounds/${sha256}.wav`, { headers: bearer(deviceToken) });
-		assert.ok(Buffer.from(await served.arrayBuffer()).equals(wav), "the sound is lost");
+		assert.ok(Buffer.from(await served.arrayBuffer()).equals(wav), "sound is missing");
 	});
 
 	test("returns 507 on a full disk, and leaves nothing", async (t) => {
@@ -286,14 +286,14 @@ test("rejects a stalled upload and an incomplete one", async (t) => {
 		end(socket);
 		await assert.rejects(
 			chunks.next(),
-			(error) => error instanceof HttpProblem && error.rejection.status === status,
+			(error) => error instanceof RequestError && error.rejection.status === status,
 		);
 	}
 });
 
 describe("announcement", () => {
 	test(
-		"plays on the devices of a room at once; each says how it ended, and monitors that ask see it",
+		"plays in a room at once, with a result for each device, visible to subscribed monitors",
 		ofFleet,
 		async (t) => {
 			const { call, upload, device, announce, ended, watcher, url } = await run(t);
@@ -431,7 +431,7 @@ describe("announcement", () => {
 		assert.deepEqual([await files(), await again(second)], [5, asked]);
 		await send(16_000, "");
 		await send(16_005);
-		assert.deepEqual([await files(), await again(second)], [6, asked], "it is kept now");
+		assert.deepEqual([await files(), await again(second)], [6, asked], "sound not stored");
 		assert.equal((await call("DELETE", `/api/sounds/${sound}`)).status, 204);
 		await waitUntil(async () => (await files()) <= 5);
 		assert.equal(await again(second), null);
@@ -439,7 +439,7 @@ describe("announcement", () => {
 		await send(16_006);
 		assert.equal(await files(), 5);
 		assert.equal((await call("DELETE", `/api/sounds/${latest}`)).status, 204);
-		assert.equal(await files(), 4, "a person's word counts more");
+		assert.equal(await files(), 4, "not deleted");
 	});
 
 	test("sends a URL to the device unchanged", async (t) => {
@@ -461,7 +461,7 @@ describe("announcement", () => {
 			[{ url: "http://x/", targets: { room: " " } }, 422, /targets is one of/],
 			[{ url: "http://smart_home.lan/a.wav", targets: all }, 422, /sound's address must be/],
 			[{ url: "http://[2001:db8::1]/a.wav", targets: all }, 422, /sound's address must be/],
-			[{ sound: "x", targets: all }, 422, /No sound is called x/],
+			[{ sound: "x", targets: all }, 422, /Sound x not found/],
 			[{ url: "file:///etc/passwd", targets: all }, 422, /http:\/\/ or https:\/\//],
 			[
 				{ url: "http://x/", targets: {} },

@@ -39,7 +39,7 @@ const decibels = (ratio: number) => 20 * Math.log10(ratio);
 
 describe("WAV file", () => {
 	for (const rate of [8_000, 11_025, 22_050, 22_051, 44_100, 48_000, 192_000])
-		test(`with a tone of 1 kHz at ${rate} Hz is the same tone at 16 kHz, without a click between two pieces`, () => {
+		test(`keeps a 1 kHz tone from ${rate} Hz at 16 kHz, without clicks between chunks`, () => {
 			const output = samplesOf(convert(fileOf(tone(1_000, rate, 2), { rate })));
 			assert.equal(output.length, 32_000);
 			const meant = tone(1_000, 16_000, 2);
@@ -103,7 +103,7 @@ describe("WAV file", () => {
 	});
 
 	for (const dataBytes of [0, 0x7fff_f000, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff])
-		test(`from a pipe, which announces 0x${dataBytes.toString(16)} bytes of samples, goes to its end`, () => {
+		test(`is read to its end if its header declares 0x${dataBytes.toString(16)} bytes, as from a pipe`, () => {
 			const samples = fileOf(tone(440, 16_000, 1)).subarray(44);
 			assertSameBytes(convert(Buffer.concat([wav(samples, { dataBytes }), Buffer.alloc(1)])), wav(samples));
 		});

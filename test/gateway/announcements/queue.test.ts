@@ -121,7 +121,7 @@ test("queues at the gateway for older firmware, and replaces the current sound b
 	await becomes(first, "playing");
 	const urgent = await announce({ priority: "urgent" });
 	await isSent(first, urgent);
-	assert.deepEqual(Object.keys(sent()[1]), ["id", "url"], "what it knows");
+	assert.deepEqual(Object.keys(sent()[1]), ["id", "url"], "only supported fields");
 	device.update(first, "stopped", { reason: "another sound" });
 	await becomes(first, "stopped");
 	await isSent(first, urgent);
@@ -145,7 +145,7 @@ test("queues eight, rejects a ninth, never sends a stopped one, and times out la
 	device.update(second, "waiting");
 	pass(601_000);
 	await becomes(fourth, "expired");
-	assert.equal(await stateOf(second), "waiting", "its device says so");
+	assert.equal(await stateOf(second), "waiting", "reported by the device");
 	device.update(second, "expired");
 	await becomes(second, "expired");
 });

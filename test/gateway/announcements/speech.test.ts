@@ -149,15 +149,18 @@ describe("text", () => {
 			"-e",
 			`process.stdin.setEncoding("utf8").once("data", (text) => process.exit(text === "Dinner is ready. Come!\\n" ? 7 : 8))`,
 		]);
-		await assert.rejects(speak("\n\r\n Dinner is\tready.\u2028Come!\u0085\n"), /It ended with code 7\./);
+		await assert.rejects(
+			speak("\n\r\n Dinner is\tready.\u2028Come!\u0085\n"),
+			/The program exited with code 7\./,
+		);
 		assert.throws(() => speak(" \n\t"), /The text is blank/);
 	});
 
 	for (const [child, detached] of [
-		["child, which ends too", false],
-		["child in a session of its own", true],
+		["child that exits too", false],
+		["child in its own session", true],
 	] as const)
-		test(`is spoken by a program that has ended and whose output is held by a ${child}`, async (t) => {
+		test(`is read completely if the program has exited but its output is held by a ${child}`, async (t) => {
 			const { port, connected } = await runHolders(t);
 			const hold = `
 				const socket = require("node:net").connect(${port}, "127.0.0.1", () => process.send("connected"));
@@ -233,7 +236,7 @@ describe("text", () => {
 		const { status, body } = await failing.call("/api/speech", { text: "hello" });
 		assert.deepEqual(
 			[status, body.detail],
-			[502, "The program of SPEECH_COMMAND gave no sound. It ended with code 3."],
+			[502, "SPEECH_COMMAND produced no sound. The program exited with code 3."],
 		);
 		assert.ok(
 			speechLimits.speechMs < socketLimits.stalledMs,
@@ -242,18 +245,18 @@ describe("text", () => {
 		const endless = await run(t, slowVoice, { limits: { speechProgramMs: 50 } });
 		assert.match(
 			(await endless.call("/api/speech", { text: "hello" })).body.detail,
-			/It took longer than 0\.05 s\./,
+			/The program took longer than 0\.05 s\./,
 		);
 		const slow = await run(t, slowVoice, { limits: { ...withoutLimit, speechMs: 50 } });
 		const late = await slow.call("/api/speech", { text: "hello" });
 		assert.equal(late.status, 503);
-		assert.match(late.body.detail, /^The text was not spoken within 0\.05 s; shorten it/);
+		assert.match(late.body.detail, /^Speech synthesis took longer than 0\.05 s\. Shorten/);
 	});
 
 	test("fails on each device with a reason if the program fails, is silent or too long", async (t) => {
 		for (const [program, reason] of [
-			["process.exit(3)", /It ended with code 3/],
-			["process.stdout.write('hello, world')", /no WAV; it must be a WAV of 16 bit PCM/],
+			["process.exit(3)", /The program exited with code 3/],
+			["process.stdout.write('hello, world')", /not a WAV; it must be a WAV of 16 bit PCM/],
 			["", /The file ends before the first sample/],
 			[
 				"process.stdout.write(Buffer.from('UklGRiQAAABXQVZFZm10IBAAAAABAAEAgD4AAAB9AAACABAAZGF0YQAAAAA=', 'base64'))",
@@ -279,7 +282,7 @@ describe("text", () => {
 		const speak = voiceOf([process.execPath, "-e", "setInterval(() => {}, 1000)"]);
 		const stops = Array.from({ length: 10 }, () => new AbortController());
 		const waiting = stops.map(({ signal }) => speak("hello", signal));
-		assert.throws(() => speak("one more"), /10 texts wait to be spoken/);
+		assert.throws(() => speak("one more"), /10 texts are queued for speech synthesis/);
 		stops[9]?.abort();
 		await assert.rejects(waiting[9] ?? Promise.resolve(), { name: "AbortError" });
 		const last = new AbortController();
@@ -299,10 +302,7 @@ describe("text", () => {
 			"--output_file",
 			"-",
 		]);
-		assert.throws(
-			() => speechCommand.read({ SPEECH_COMMAND: 'sh "voice' }),
-			/SPEECH_COMMAND is not a program/,
-		);
+		assert.throws(() => speechCommand.read({ SPEECH_COMMAND: 'sh "voice' }), /SPEECH_COMMAND is invalid/);
 		assert.equal(speechCommand.read({}), undefined);
 	});
 });

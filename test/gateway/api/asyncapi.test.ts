@@ -62,7 +62,7 @@ test("accepts by schema exactly what the gateway accepts from devices", () => {
 			assert.equal(problemOf(uplink, String(sample.type)) === undefined, isAccepted, JSON.stringify(uplink));
 		}
 	const report = { ...sampleReport("DEV-1"), peripherals: sampleReport("PROTO-1").peripherals ?? null };
-	assert.ok(problemOf(report, "state_report"), "a DEV-1 with a PROTO-1's fields");
+	assert.ok(problemOf(report, "state_report"), "accepted PROTO-1 fields of a DEV-1");
 });
 
 test("accepts by schema exactly what the gateway accepts from monitors", () => {

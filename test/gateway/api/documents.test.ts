@@ -32,7 +32,7 @@ const openApi = new ApiDocument("openapi.yaml");
 const pathOf = (name: string) => resolve("gateway/api", name);
 
 for (const { file, text } of [asyncApiDocument(), openApiDocument()])
-	test(`the committed ${basename(file.pathname)} is what \`npm run api\` generates`, () => {
+	test(`matches the committed ${basename(file.pathname)} with the output of \`npm run api\``, () => {
 		const [committed, generated] = [readFileSync(file, "utf8"), text].map((all) => all.split("\n"));
 		// Compares by line, because a failure would otherwise print a thousand lines.
 		const at = generated?.findIndex((line, index) => line !== committed?.[index]) ?? -1;

@@ -114,7 +114,7 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"POST /api/attention/seen 204": seeing('{"items":[{"kind":"away","id":"dev-1-a1b2c3"}]}'),
 	"POST /api/attention/seen 400": seeing("no JSON"),
 	"POST /api/attention/seen 422": seeing('{"items":[{"kind":"lost","id":"dev-1-a1b2c3"}]}'),
-	"POST /api/attention/seen 507": { testedIn: "test/gateway/fleet/attention.test.ts" },
+	"POST /api/attention/seen 507": { testedIn: "test/gateway/fleet/issues.test.ts" },
 	"GET /api/devices 200": { path: "/api/devices", headers: monitor },
 	"DELETE /api/devices 200": { path: "/api/devices?awayDays=1", headers: monitor },
 	"DELETE /api/devices 422": { path: "/api/devices?awayDays=0", headers: monitor },

@@ -3,8 +3,8 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { matches } from "../../../device/protocol/schema.js";
 import {
-	longestExpression,
 	matchesTags,
+	maxExpressionLength,
 	parseTags,
 	type TagExpression,
 	tag,
@@ -58,7 +58,7 @@ describe("tag expression", () => {
 		fc.assert(
 			fc.property(expressions, fc.constantFrom(" ", "\n\t"), fc.boolean(), (expression, space, isWrapped) => {
 				const text = print(expression).replaceAll(" ", space);
-				fc.pre(text.length <= longestExpression - 2);
+				fc.pre(text.length <= maxExpressionLength - 2);
 				assert.deepEqual(parseTags(isWrapped ? `(${text})` : text), expression);
 			}),
 			{ numRuns: runs(2_000) },
@@ -69,7 +69,7 @@ describe("tag expression", () => {
 		fc.assert(
 			fc.property(expressions, fc.uniqueArray(few), (expression, tags) => {
 				const text = print(expression);
-				fc.pre(text.length <= longestExpression);
+				fc.pre(text.length <= maxExpressionLength);
 				const meant: unknown = new Function("tags", `return ${asCode(text)}`)(new Set(tags));
 				assert.equal(matchesTags(parseTags(text), tags), meant, text);
 			}),

@@ -36,7 +36,7 @@ async function contentsOf(url: string, query = "") {
 
 describe("GET /api/backup", () => {
 	for (const withImages of [false, true])
-		test(`has the data folder's files ${withImages ? "and" : "without"} images, and of a log whole lines`, async (t) => {
+		test(`contains the data files ${withImages ? "and" : "without"} images, with complete log lines`, async (t) => {
 			const folder = await temporaryDirectory(t);
 			const [dataDir, releasesDir] = [join(folder, "data"), join(folder, "releases")];
 			const images = {
@@ -126,7 +126,7 @@ describe("GET /api/backup", () => {
 		["the folder of images", "releases", "?releases=1"],
 		["the file of webhooks", "webhooks.json", ""],
 	] as const)
-		test(`fails where a volume with ${what} is not mounted, and says so`, async (t) => {
+		test(`fails with a message if a volume with ${what} is not mounted`, async (t) => {
 			const folder = await temporaryDirectory(t);
 			const options = {
 				dataDir: join(folder, "data"),

@@ -131,7 +131,7 @@ describe("restore", () => {
 			const onProblem = (sentence: string) => void problems.push(sentence);
 			await set.restore(archiveOf(), { disk: { ...fs, chown: refuse }, onProblem });
 			assert.deepEqual(problems, [
-				`${dataDir} cannot be given to its owner (EPERM). Run as root: chown -R ${uid}:${gid} ${dataDir}`,
+				`The owner of ${dataDir} cannot be restored (EPERM). Run as root: chown -R ${uid}:${gid} ${dataDir}`,
 			]);
 		});
 	});
@@ -140,7 +140,7 @@ describe("restore", () => {
 		["data", "releases"],
 		["releases", "data"],
 	] as const)
-		test(`replaces nothing in ${variable}`, async (t) => {
+		test(`overwrites nothing in ${variable}`, async (t) => {
 			const { folder, ...set } = await setUp(t);
 			await mkdir(join(folder, variable));
 			await writeFile(join(folder, variable, "mine"), "1");
@@ -221,13 +221,13 @@ describe("restore", () => {
 	});
 
 	for (const failing of ["data", "releases"])
-		test(`leaves nothing where ${failing} cannot be replaced, as a mount point`, async (t) => {
+		test(`leaves nothing if ${failing} cannot be replaced, as a mount point`, async (t) => {
 			const { folder, ...set } = await setUp(t);
 			const rename: typeof fs.rename = async (from, to) => {
 				if (String(to).endsWith(failing)) throw Object.assign(new Error("EXDEV"), { code: "EXDEV" });
 				return fs.rename(from, to);
 			};
-			const message = /cannot be replaced \(EXDEV\): restore to a folder in it/;
+			const message = /cannot be replaced \(EXDEV\)\. Restore to a new folder inside it/;
 			await assert.rejects(set.restore(archiveOf(), { disk: { ...fs, rename } }), { message });
 			assert.deepEqual(await readdir(folder), []);
 		});

@@ -122,8 +122,8 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 		});
 	});
 
-	describe(`${name}: a request`, () => {
-		test("is answered by one that serves its subject", async (t) => {
+	describe(`${name}: request`, () => {
+		test("is answered by a server of its subject", async (t) => {
 			const buses = await make(t);
 			const [a, b, c] = [await buses.connect(), await buses.connect(), await buses.connect()];
 			let count = 0;
@@ -147,7 +147,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			const buses = await make(t);
 			const [a, b] = [await buses.connect(), await buses.connect()];
 			const stop = b.serve("gone", async () => "here");
-			b.serve("throws", () => Promise.reject(new Error("on purpose")));
+			b.serve("throws", () => Promise.reject(new Error("planted")));
 			b.serve("never", () => new Promise(() => {}));
 			await meet(a, b);
 			assert.equal(await a.request("gone", "", 5000), "here");
@@ -160,8 +160,8 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 		});
 	});
 
-	describe(`${name}: a bucket`, () => {
-		test("is written by compare and set", async (t) => {
+	describe(`${name}: bucket`, () => {
+		test("is written by compare-and-set", async (t) => {
 			const buses = await make(t);
 			const [a, b] = [await buses.connect(), await buses.connect()];
 			const [ours, theirs] = [await a.bucket("gw-test"), await b.bucket("gw-test")];
@@ -269,7 +269,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			await ours.set("lost", "0", 0);
 			for (let round = 1; round <= 4; round += 1) {
 				await buses.pass(400);
-				revision = (await ours.set("kept", String(round), revision)) ?? assert.fail("it was lost");
+				revision = (await ours.set("kept", String(round), revision)) ?? assert.fail("value expired");
 			}
 			assert.equal(await theirs.get("lost"), undefined);
 			assert.equal((await theirs.get("kept"))?.text, "4");
@@ -287,8 +287,8 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 		return [await a.log("gw-test-log"), await b.log("gw-test-log")];
 	});
 
-	describe(`${name}: a log of several processes`, () => {
-		test("is read again from its beginning after a time without the server", async (t) => {
+	describe(`${name}: log of several processes`, () => {
+		test("is replayed from its beginning after an outage of the server", async (t) => {
 			const buses = await make(t);
 			const [a, b] = [await buses.connect(), await buses.connect()];
 			const [ours, theirs] = [await a.log("gw-test-log"), await b.log("gw-test-log")];
@@ -333,17 +333,17 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			const files = await a.files("gw-files");
 			async function* broken() {
 				yield randomBytes(200_000);
-				throw new Error("on purpose");
+				throw new Error("planted");
 			}
-			await assert.rejects(files.put("x", broken()), /on purpose/);
+			await assert.rejects(files.put("x", broken()), /planted/);
 			assert.equal(await files.get("x"), undefined);
 			await files.put("x", inChunks(Buffer.from("whole")));
 			assert.equal(String(await contentOf(await files.get("x"))), "whole");
 		});
 	});
 
-	describe(`${name}: a bus that is cut off`, () => {
-		test("says so, loses messages and fails requests, and goes on once it is connected again", async (t) => {
+	describe(`${name}: disconnected bus`, () => {
+		test("reports its state, drops messages, fails requests, and resumes after reconnecting", async (t) => {
 			const buses = await make(t);
 			const [a, b] = [await buses.connect(), await buses.connect()];
 			const [status, told] = [new Told<boolean>(), new Told<string>()];

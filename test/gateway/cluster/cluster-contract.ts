@@ -31,26 +31,22 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 		return { a, b, c, buses };
 	};
 
-	describe(`${name}: a device of another gateway`, () => {
-		test(
-			"is in the snapshot of a new monitor, and in lists, as its own gateway has it",
-			ofFleet,
-			async (t) => {
-				const { a, b } = await two(t);
-				const device = await a.join(id);
-				const here = await a.watch();
-				device.report({ "peripherals.audio.volume": 33 });
-				await here.until(isReport(33));
-				const [there, known] = [await b.watch(), await a.watch()];
-				assert.deepEqual(there.snapshot.sessions, known.snapshot.sessions);
-				assert.equal(volumeOf(there.snapshot.sessions[0]?.state), 33);
-				for (const each of [there, known]) each.client.socket.terminate();
-				assert.deepEqual(
-					(await b.api("GET", `/api/devices/${id}`)).body,
-					(await a.api("GET", `/api/devices/${id}`)).body,
-				);
-			},
-		);
+	describe(`${name}: device of another gateway`, () => {
+		test("appears in snapshots and lists as at its own gateway", ofFleet, async (t) => {
+			const { a, b } = await two(t);
+			const device = await a.join(id);
+			const here = await a.watch();
+			device.report({ "peripherals.audio.volume": 33 });
+			await here.until(isReport(33));
+			const [there, known] = [await b.watch(), await a.watch()];
+			assert.deepEqual(there.snapshot.sessions, known.snapshot.sessions);
+			assert.equal(volumeOf(there.snapshot.sessions[0]?.state), 33);
+			for (const each of [there, known]) each.client.socket.terminate();
+			assert.deepEqual(
+				(await b.api("GET", `/api/devices/${id}`)).body,
+				(await a.api("GET", `/api/devices/${id}`)).body,
+			);
+		});
 
 		test("is relayed like a local one: changes and uplinks, in order and unchanged", async (t) => {
 			const { a, b } = await two(t);
@@ -194,8 +190,8 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 		});
 	});
 
-	describe(`${name}: a device that moves to another gateway`, () => {
-		test("is replaced there, then connected, for the monitors of all; its previous connection ends with 4001", async (t) => {
+	describe(`${name}: device that moves to another gateway`, () => {
+		test("is replaced, then connected, for all monitors; the previous connection closes with 4001", async (t) => {
 			const { a, b, c } = await three(t);
 			const watches = await Promise.all([a, b, c].map((each) => each.watch()));
 			const first = await a.device({ "Device-Id": id });
@@ -292,7 +288,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 		});
 
 		test(
-			"of named devices begin with the latest one, which no gateway keeps for another after that",
+			"of subscribed devices start with the latest one, which other gateways no longer keep",
 			ofFleet,
 			async (t) => {
 				const { a, b } = await two(t);

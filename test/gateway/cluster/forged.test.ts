@@ -107,40 +107,36 @@ describe("gateway whose messages lack fields", { timeout: 60_000 }, () => {
 	});
 });
 
-describe("a key of a bucket", { timeout: 60_000 }, () => {
-	test(
-		"that no device can have is left out, and one that is not understood is reported and left out",
-		ofFleet,
-		async (t) => {
-			const { gateway, bus, dataDir, taken, devices, write } = await runForged(t);
-			const times = { firstSeenAt: at, connectedAt: at, lastSeenAt: at, lastReportAt: at };
-			const record = JSON.stringify({ sessionId: "a", remoteAddress: "192.0.2.1", ...times });
-			for (const [name, text] of [
-				["devices", record],
-				["labels", '{"name":"x"}'],
-				["crashes", '{"crashes":[]}'],
-				["updates", '{"jobs":[]}'],
-			] as const) {
-				const bucket = await bus.bucket(`gw-record-${name}`);
-				for (const key of ["../../outside", "a/b", "..", ".", "", "a\0b"]) await bucket.set(key, text, 0);
-				for (const wrong of ["", "null", "[]", '{"removedAt":1}', "{"]) {
-					await bucket.set("dev-1-000002", wrong, (await bucket.get("dev-1-000002"))?.revision ?? 0);
-					await taken(`after ${name}`);
-				}
-				await bucket.set("dev-1-000001", text, 0);
+describe("key of a bucket", { timeout: 60_000 }, () => {
+	test("is ignored if no valid device id, and reported if its value is invalid", ofFleet, async (t) => {
+		const { gateway, bus, dataDir, taken, devices, write } = await runForged(t);
+		const times = { firstSeenAt: at, connectedAt: at, lastSeenAt: at, lastReportAt: at };
+		const record = JSON.stringify({ sessionId: "a", remoteAddress: "192.0.2.1", ...times });
+		for (const [name, text] of [
+			["devices", record],
+			["labels", '{"name":"x"}'],
+			["crashes", '{"crashes":[]}'],
+			["updates", '{"jobs":[]}'],
+		] as const) {
+			const bucket = await bus.bucket(`gw-record-${name}`);
+			for (const key of ["../../outside", "a/b", "..", ".", "", "a\0b"]) await bucket.set(key, text, 0);
+			for (const wrong of ["", "null", "[]", '{"removedAt":1}', "{"]) {
+				await bucket.set("dev-1-000002", wrong, (await bucket.get("dev-1-000002"))?.revision ?? 0);
+				await taken(`after ${name}`);
 			}
-			const named = { ...device, deviceId: "dev-1-000001" };
-			await write(named.deviceId, { ...entry, sessionId: entry.sessionId.replace(/f/g, "e"), device: named });
-			await waitUntil(
-				async () => JSON.stringify(await devices()).includes('"name":"x"'),
-				() => taken("again"),
-			);
-			const listed: readonly { readonly deviceId: string }[] = JSON.parse(JSON.stringify(await devices()));
-			assert.deepEqual(listed.map(({ deviceId }) => deviceId).sort(), ["dev-1-000001", deviceId]);
-			await gateway.gateway.close();
-			assert.deepEqual((await readdir(join(dataDir, ".."))).sort(), ["data"]);
-		},
-	);
+			await bucket.set("dev-1-000001", text, 0);
+		}
+		const named = { ...device, deviceId: "dev-1-000001" };
+		await write(named.deviceId, { ...entry, sessionId: entry.sessionId.replace(/f/g, "e"), device: named });
+		await waitUntil(
+			async () => JSON.stringify(await devices()).includes('"name":"x"'),
+			() => taken("again"),
+		);
+		const listed: readonly { readonly deviceId: string }[] = JSON.parse(JSON.stringify(await devices()));
+		assert.deepEqual(listed.map(({ deviceId }) => deviceId).sort(), ["dev-1-000001", deviceId]);
+		await gateway.gateway.close();
+		assert.deepEqual((await readdir(join(dataDir, ".."))).sort(), ["data"]);
+	});
 });
 
 test("evicts forged gateways, and accepts real ones after those are silent", () => {
@@ -154,24 +150,24 @@ test("evicts forged gateways, and accepts real ones after those are silent", () 
 		silenceMs: 6000,
 	});
 	const beatOf = (gateway: string) => ({ gateway, name: gateway, interest: noInterest });
-	assert.ok(members.hear(beatOf("real")), "real is heard");
+	assert.ok(members.onHeartbeat(beatOf("real")), "real gateway rejected");
 	const ids = Array.from({ length: 20_000 }, (_, index) => `forged-${index}`);
 	const kept = () => ids.filter((id) => members.find(id)).length;
-	for (const id of ids) members.hear(beatOf(id));
+	for (const id of ids) members.onHeartbeat(beatOf(id));
 	assert.equal(kept(), membersAtMost - 1);
-	assert.ok(members.hear(beatOf("real")), "real is heard");
+	assert.ok(members.onHeartbeat(beatOf("real")), "real gateway rejected");
 	now += 7000;
-	members.hear(beatOf("real"));
+	members.onHeartbeat(beatOf("real"));
 	members.check();
 	assert.deepEqual(
 		members.up.map(({ id }) => id),
 		["real"],
 	);
-	assert.ok(members.hear(beatOf("another")), "another is heard");
+	assert.ok(members.onHeartbeat(beatOf("another")), "another gateway rejected");
 	for (const id of ids) {
 		now += 7000;
-		members.hear(beatOf("real"));
-		members.hear(beatOf(id));
+		members.onHeartbeat(beatOf("real"));
+		members.onHeartbeat(beatOf(id));
 		members.check();
 	}
 	assert.ok(kept() < membersAtMost, `${kept()} forged members`);

@@ -119,7 +119,7 @@ else {
 			const opening = bus.open();
 			bus.publish("s", "lost");
 			await waitUntil(() => problems.length > 0);
-			assert.match(String(problems), /cannot be reached \(.*refused.*\); it is tried again/);
+			assert.match(String(problems), /is unreachable \(.*refused.*\); retrying/);
 			await server.start();
 			await opening;
 			await status(bus, true);
@@ -147,7 +147,7 @@ else {
 				await told.until((list) => list.includes(`round ${round} 1`));
 			}
 			assert.deepEqual(await bucket.get("k"), { text: "1", revision });
-			assert.equal(told.list.filter((each) => each === "k 1").length, 1, "what is the same is told once");
+			assert.equal(told.list.filter((each) => each === "k 1").length, 1, "repeated without a change");
 		});
 
 		test("may count values that expire before the read, which still completes", async (t) => {
@@ -193,7 +193,7 @@ else {
 			const { bus, problems } = natsBus(t, [server.url]);
 			await bus.open();
 			await assert.rejects(bus.bucket("gw-test"), { problem: "away" });
-			assert.match(String(problems), /start nats-server with --jetstream/);
+			assert.match(String(problems), /Start nats-server with --jetstream/);
 		});
 
 		test("may require user, password and TLS", async (t) => {

@@ -191,10 +191,14 @@ class World {
 		}))) {
 			assert.deepEqual(connected, truth);
 			for (const { sessionId, connected: isConnected } of sessions.list())
-				assert.equal(shown.get(sessionId), isConnected, "what monitors were told");
+				assert.equal(shown.get(sessionId), isConnected, "state sent to monitors");
 		}
 		for (const { problems } of this.nodes) assert.deepEqual(problems, []);
-		assert.equal(new Set(truth.map((each) => each.split(" ")[0])).size, truth.length, "one for each device");
+		assert.equal(
+			new Set(truth.map((each) => each.split(" ")[0])).size,
+			truth.length,
+			"several sessions of a device",
+		);
 	}
 }
 
@@ -342,7 +346,7 @@ for (const [who, cut, beats] of [
 		["all devices", undefined],
 		["this device", new Set([ids[0] ?? ""])],
 	] as const)
-		test(`a monitor of ${needed} has the latest report after ${who} was cut off for ${beats} heartbeats`, async (t) => {
+		test(`shows a monitor of ${needed} the latest report after ${who} was cut off for ${beats} heartbeats`, async (t) => {
 			const { world, id, ...gateways } = await runTwo(t);
 			const { a, b } = gateways;
 			b.monitor.devices = devices;
@@ -380,7 +384,7 @@ test("omits a device forgotten without a bus from the directory", async (t) => {
 	a.bus.cut();
 	await world.turns(4);
 	const device = a.sessions.devices.get(id);
-	assert.ok(device && a.sessions.forget(device), "it is forgotten");
+	assert.ok(device && a.sessions.forget(device), "not forgotten");
 	await world.pass(2);
 	a.bus.heal();
 	await world.pass(2);

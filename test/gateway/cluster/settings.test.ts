@@ -34,6 +34,6 @@ test("names an unreadable file", () => {
 	for (const name of ["NATS_CREDS", "NATS_CA"])
 		assert.throws(() => nats.read({ NATS_URL: "nats://a", [name]: "/nowhere" }), {
 			name: "StartError",
-			message: new RegExp(`${name} is "/nowhere".*set`),
+			message: new RegExp(`^Cannot read "/nowhere".*Set ${name} to`),
 		});
 });

@@ -295,7 +295,7 @@ test("continues at another gateway when the driver stops", async (t) => {
 });
 
 for (const moment of ["before", "after"] as const)
-	test(`a driver that is cut off just ${moment} a later release begins is followed by another, and no device gets an image twice`, async (t) => {
+	test(`replaces a driver cut off just ${moment} a later release begins, and sends no image twice`, async (t) => {
 		const server = new MemoryServer();
 		const releasesDir = join(await temporaryDirectory(t), "releases");
 		const release = (version: string) => ({ version, model: "DEV-1", chip: "esp32s3" }) as const;

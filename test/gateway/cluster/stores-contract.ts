@@ -69,8 +69,8 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 		return { a, b, buses };
 	};
 
-	describe(`${name}: gateways keep together`, { timeout: 300_000 }, () => {
-		test("an upload: each serves it, a new one too; without the bus none is accepted, and the previous one stays", async (t) => {
+	describe(`${name}: shared storage`, { timeout: 300_000 }, () => {
+		test("serves uploads at each gateway, and rejects new ones without the bus", async (t) => {
 			const { a, b, buses } = await two(t);
 			const [first, second] = [makeImage({ version: "1.5.0" }), makeImage({ version: "1.6.0" })];
 			await upload(a, first);
@@ -111,7 +111,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 		});
 
 		test(
-			"names, crashes and updates: a new gateway knows them when all others have stopped",
+			"keeps names, crashes and updates for a new gateway after all others have stopped",
 			ofFleet,
 			async (t) => {
 				const { a, b, buses } = await two(t);
@@ -122,7 +122,10 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 				await watch.request({ type: "trigger_ota", targetId: id, version: "custom", requestId: "u" });
 				const isWhole = async (each: Clustered) => {
 					const { crashes, updates, versions, firmwareVersion, ...rest } = await details(each);
-					assert.ok(Array.isArray(crashes) && Array.isArray(updates) && Array.isArray(versions), "not whole");
+					assert.ok(
+						Array.isArray(crashes) && Array.isArray(updates) && Array.isArray(versions),
+						"incomplete details",
+					);
 					assert.deepEqual(
 						[
 							rest.name,
@@ -147,54 +150,46 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			},
 		);
 
-		test(
-			"a name that was given without the bus, once it is back, unless another one was given meanwhile",
-			ofFleet,
-			async (t) => {
-				const { a, b, buses } = await two(t);
-				const device = await a.join(id);
-				await eventually(() => details(b));
-				device.close();
-				const name = async (where: Clustered, text: string) =>
-					(await where.api("PATCH", `/api/devices/${id}`, { name: text })).status;
-				const shows = async (text: string) => {
-					for (const each of [a, b])
-						await eventually(async () => assert.equal((await details(each)).name ?? "", text));
-				};
-				await buses.cut(a.bus);
-				assert.equal(await name(a, "first"), 503);
-				await buses.heal(a.bus);
+		test("stores a name set without the bus on reconnect, unless changed meanwhile", ofFleet, async (t) => {
+			const { a, b, buses } = await two(t);
+			const device = await a.join(id);
+			await eventually(() => details(b));
+			device.close();
+			const name = async (where: Clustered, text: string) =>
+				(await where.api("PATCH", `/api/devices/${id}`, { name: text })).status;
+			const shows = async (text: string) => {
+				for (const each of [a, b])
+					await eventually(async () => assert.equal((await details(each)).name ?? "", text));
+			};
+			await buses.cut(a.bus);
+			assert.equal(await name(a, "first"), 503);
+			await buses.heal(a.bus);
 
-				await shows("first");
-				await buses.cut(a.bus);
-				assert.equal(await name(a, "second"), 503);
-				assert.equal(await name(b, "third"), 200);
-				await buses.heal(a.bus);
-				await shows("third");
-				assert.equal(await name(a, "fourth"), 200);
-				await shows("fourth");
-				assert.equal(await name(b, ""), 200);
-				await shows("");
-			},
-		);
+			await shows("first");
+			await buses.cut(a.bus);
+			assert.equal(await name(a, "second"), 503);
+			assert.equal(await name(b, "third"), 200);
+			await buses.heal(a.bus);
+			await shows("third");
+			assert.equal(await name(a, "fourth"), 200);
+			await shows("fourth");
+			assert.equal(await name(b, ""), 200);
+			await shows("");
+		});
 
-		test(
-			"a device that came without the bus: it is known to all, and after a restart, once the bus is back",
-			ofFleet,
-			async (t) => {
-				const { a, b, buses } = await two(t);
-				await buses.cut(a.bus);
-				const device = await a.join(id);
-				await buses.heal(a.bus);
-				await eventually(async () => assert.equal((await details(b)).connected, true));
-				device.close();
-				await eventually(async () => assert.equal((await details(b)).connected, false));
-				await a.gateway.close();
-				await b.gateway.close();
-				const c = await runClustered(t, await buses.connect());
-				assert.equal((await details(c)).firmwareVersion, "1.2.3");
-			},
-		);
+		test("stores a device first seen without the bus on reconnect", ofFleet, async (t) => {
+			const { a, b, buses } = await two(t);
+			await buses.cut(a.bus);
+			const device = await a.join(id);
+			await buses.heal(a.bus);
+			await eventually(async () => assert.equal((await details(b)).connected, true));
+			device.close();
+			await eventually(async () => assert.equal((await details(b)).connected, false));
+			await a.gateway.close();
+			await b.gateway.close();
+			const c = await runClustered(t, await buses.connect());
+			assert.equal((await details(c)).firmwareVersion, "1.2.3");
+		});
 
 		test("forgets devices at all gateways, or at none without the bus", ofFleet, async (t) => {
 			const { a, b, buses } = await two(t);
@@ -348,6 +343,6 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 }
 
 function same(one: Buffer, other: Buffer): Buffer {
-	assert.ok(one.equals(other), "other bytes");
+	assert.ok(one.equals(other), "different content");
 	return one;
 }

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type CommandError, uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
-import type { Ask } from "../../../gateway/api/commands.js";
+import type { ConfirmableCommand } from "../../../gateway/api/commands.js";
 import { Command } from "../../../gateway/commands/command.js";
 import { sampleReport, withField } from "../../support/sample-report.js";
 
 const at = (ms: number) => ({ now: ms, monotonic: ms });
-const volume: Ask = { command: "set_volume", value: 40 };
+const volume: ConfirmableCommand = { command: "set_volume", value: 40 };
 
 function begin(count: number, ask = volume) {
 	const devices = Array.from({ length: count }, (_, index) => `dev-${index}`);
@@ -53,7 +53,7 @@ describe("job", () => {
 		);
 		assert.deepEqual(
 			[partOf("dev-0")?.reason, partOf("dev-4")?.reason],
-			["An update is under way.", "The device did not confirm it in time."],
+			["An update is under way.", "The device did not confirm the command in time."],
 		);
 		assert.equal(command.parts.endedAt, 11_001);
 	});

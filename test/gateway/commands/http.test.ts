@@ -109,35 +109,31 @@ describe("job", () => {
 		assert.deepEqual(outside.commands, []);
 	});
 
-	test(
-		"to devices with tags reaches those that match, as their tags are when it begins",
-		ofFleet,
-		async (t) => {
-			const { device, send, ended, call } = await run(t);
-			const [stable, beta, untagged] = [await device(), await device(), await device()];
-			const give = (deviceId: string, tags: readonly string[]) =>
-				call("PATCH", `/api/devices/${deviceId}`, { tags });
-			await give(stable.deviceId, ["shop"]);
-			await give(beta.deviceId, ["shop", "beta"]);
-			const reached = async (tags: string) =>
-				states(await ended(await send({ tags }, { command: "set_volume", value: 5 })));
-			assert.deepEqual(await reached("shop and not beta"), { [stable.deviceId]: "done" });
-			assert.deepEqual(await reached(" not ( shop ) "), { [untagged.deviceId]: "done" });
-			await give(beta.deviceId, ["shop"]);
-			const both = { [stable.deviceId]: "done", [beta.deviceId]: "done" };
-			assert.deepEqual(await reached("shop and not beta"), both);
-			const rejectionOf = async (tags: string) => {
-				const payload = { command: "restart" };
-				const { status, body } = await call("POST", "/api/commands", { targets: { tags }, payload });
-				return [status, body.detail];
-			};
-			assert.deepEqual(await rejectionOf("beta"), [422, "No device has the tags beta; there is shop."]);
-			assert.deepEqual(await rejectionOf("shop AND beta"), [
-				422,
-				"tags: At character 6: write and in place of AND.",
-			]);
-		},
-	);
+	test("reaches devices that match a tag expression at the start", ofFleet, async (t) => {
+		const { device, send, ended, call } = await run(t);
+		const [stable, beta, untagged] = [await device(), await device(), await device()];
+		const give = (deviceId: string, tags: readonly string[]) =>
+			call("PATCH", `/api/devices/${deviceId}`, { tags });
+		await give(stable.deviceId, ["shop"]);
+		await give(beta.deviceId, ["shop", "beta"]);
+		const reached = async (tags: string) =>
+			states(await ended(await send({ tags }, { command: "set_volume", value: 5 })));
+		assert.deepEqual(await reached("shop and not beta"), { [stable.deviceId]: "done" });
+		assert.deepEqual(await reached(" not ( shop ) "), { [untagged.deviceId]: "done" });
+		await give(beta.deviceId, ["shop"]);
+		const both = { [stable.deviceId]: "done", [beta.deviceId]: "done" };
+		assert.deepEqual(await reached("shop and not beta"), both);
+		const rejectionOf = async (tags: string) => {
+			const payload = { command: "restart" };
+			const { status, body } = await call("POST", "/api/commands", { targets: { tags }, payload });
+			return [status, body.detail];
+		};
+		assert.deepEqual(await rejectionOf("beta"), [422, "No device has the tags beta; there is shop."]);
+		assert.deepEqual(await rejectionOf("shop AND beta"), [
+			422,
+			"tags: At character 6: write and in place of AND.",
+		]);
+	});
 
 	test("is visible to subscribed monitors, even those that connect while it runs", async (t) => {
 		const { device, send, ended, watcher, open } = await run(t);
@@ -165,14 +161,14 @@ describe("job", () => {
 		const ids = [old.deviceId, busy.deviceId, "dev-1-unknown"];
 		const id = await send({ devices: ids }, { command: "identify" });
 		await busy.receives({ command: "identify" });
-		busy.refuse("identify", "an update is under way");
+		busy.refuse("identify", "an update is in progress");
 		const command = await ended(id);
 		assert.deepEqual(states(command), {
 			[old.deviceId]: "unsupported",
 			[busy.deviceId]: "failed",
 			"dev-1-unknown": "away",
 		});
-		assert.equal(command.devices[0].reason, "An update is under way.");
+		assert.equal(command.devices[0].reason, "An update is in progress.");
 	});
 
 	test("is not sent to waiting devices when canceled", async (t) => {

@@ -5,7 +5,7 @@ import { WavHeader } from "../../../device/sound/wav-header.js";
 import type { Play } from "../../../gateway/api/announcement.js";
 import { playStates } from "../../../gateway/api/announcement.js";
 import { writeWav } from "../../../gateway/api/wav.js";
-import { level, loudnessOf, targetLoudness } from "../../../gateway/dashboard/page/announce/loudness.js";
+import { loudnessOf, normalize, targetLoudness } from "../../../gateway/dashboard/page/announce/loudness.js";
 import { Job } from "../../../gateway/dashboard/page/model/job.js";
 import { playKind, playText } from "../../../gateway/dashboard/page/model/plays.js";
 
@@ -26,7 +26,7 @@ test("writes a WAV file with a valid header and each sample", () => {
 	const header = new WavHeader();
 	let at = 0;
 	while (!header.isWhole) {
-		const end = at + header.wantedBytes;
+		const end = at + header.neededBytes;
 		header.write(file.subarray(at, end));
 		at = end;
 	}
@@ -57,19 +57,19 @@ describe("loudness", () => {
 	test("is normalized to the target from above and below", () => {
 		for (const amplitude of [1, 0.02]) {
 			const before = sine(1, amplitude);
-			const { samples, gainDb } = level(before, loudnessOf(before));
+			const { samples, gainDb } = normalize(before, loudnessOf(before));
 			near(loudnessOf(samples), targetLoudness);
 			near(gainDb, targetLoudness - (decibels(amplitude) - 3.7));
 		}
 		const right = sine(1, 10 ** ((targetLoudness + 3.7 + 0.5) / 20));
-		assert.deepEqual(level(right, loudnessOf(right)), { samples: right, gainDb: 0 });
+		assert.deepEqual(normalize(right, loudnessOf(right)), { samples: right, gainDb: 0 });
 	});
 
 	test("is raised without clipping by limiting peaks", () => {
 		const before = sine(1, 0.05);
 		// Clicks away from chunk boundaries.
 		for (const at of [2_345, 10_001]) before.fill(0.9, at, at + 30);
-		const { samples, gainDb } = level(before, loudnessOf(before));
+		const { samples, gainDb } = normalize(before, loudnessOf(before));
 		assert.ok(gainDb > 8, `${gainDb} dB`);
 		assert.ok(peakOf(samples) <= 10 ** (-1 / 20) + 1e-6, `${peakOf(samples)}`);
 		const quiet = samples.subarray(4_000, 8_000);
@@ -78,7 +78,7 @@ describe("loudness", () => {
 			Math.abs(before[at] ?? 0) > 0.01 ? one / (before[at] ?? 1) : [],
 		);
 		const steps = gains.slice(1).map((gain, at) => Math.abs(gain - (gains[at] ?? gain)));
-		assert.ok(Math.max(...steps) < 0.2, `the gain has no step: ${Math.max(...steps)}`);
+		assert.ok(Math.max(...steps) < 0.2, `gain step of ${Math.max(...steps)}`);
 	});
 });
 
@@ -96,28 +96,28 @@ describe("announcement results", () => {
 
 	test("are listed by latest state, failures first", () => {
 		const plays = new Job<Play>({ title: "Dinner", kind: playKind, createdAt: "", cancel: () => {} });
-		plays.take([play("a", "playing"), play("b", "waiting"), play("c", "ready")]);
-		plays.take([play("c", "failed"), play("b", "played")]);
+		plays.merge([play("a", "playing"), play("b", "waiting"), play("c", "ready")]);
+		plays.merge([play("c", "failed"), play("b", "played")]);
 		assert.deepEqual(
 			plays.parts.map(({ deviceId }) => deviceId),
 			["c", "a", "b"],
 		);
 		assert.equal(plays.text, "1 failed, 1 playing, 1 played");
 		assert.equal(plays.isRunning, true);
-		plays.take([play("a", "stopped")]);
-		plays.take([play("a", "playing", { at: "2026-11-23T17:59:59.999Z" })]);
+		plays.merge([play("a", "stopped")]);
+		plays.merge([play("a", "playing", { at: "2026-11-23T17:59:59.999Z" })]);
 		assert.equal(plays.isRunning, false);
-		assert.deepEqual(Object.keys(playKind.words), [...playStates], "the gateway's order");
+		assert.deepEqual(Object.keys(playKind.words), [...playStates], "order of the gateway");
 	});
 
 	test("are described in words", () => {
 		assert.equal(
 			playText(play("a", "played", { heardMs: 1000, lateMs: 1250, underruns: 1 })),
-			"played, began 1.3 s after the others, waited for the network once",
+			"played, started 1.3 s late, buffered once",
 		);
 		assert.equal(
 			playText(play("a", "failed", { reason: "404 Not Found", heardMs: 700, underruns: 2 })),
-			"failed, heard for 0.7 s, waited for the network 2 times: 404 Not Found",
+			"failed, stopped after 0.7 s, buffered 2 times: 404 Not Found",
 		);
 	});
 });

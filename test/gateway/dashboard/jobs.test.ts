@@ -17,10 +17,10 @@ const part = (deviceId: string, state: CommandPart["state"], reason: string | nu
 test("counts all devices of a job, including those without a frame", () => {
 	const job = new Job({ title: "Identify", kind: commandKind, createdAt: at, cancel: () => {} });
 	const none = { failed: 0, unsupported: 0, away: 0, cancelled: 0, asked: 0, waiting: 0, done: 0 };
-	job.take([part("a", "asked")], { ...none, asked: 1, waiting: 2 });
-	assert.equal(job.text, "1 asked, 2 to come");
+	job.merge([part("a", "asked")], { ...none, asked: 1, waiting: 2 });
+	assert.equal(job.text, "1 sent, 2 queued");
 	assert.deepEqual([job.count(), job.count("asked", "waiting"), job.isRunning], [3, 3, true]);
-	job.take([part("c", "done"), part("b", "failed", "No."), part("a", "done")], {
+	job.merge([part("c", "done"), part("b", "failed", "No."), part("a", "done")], {
 		...none,
 		failed: 1,
 		done: 2,
@@ -31,7 +31,7 @@ test("counts all devices of a job, including those without a frame", () => {
 		job.parts.map(({ deviceId }) => deviceId),
 		["b", "a", "c"],
 	);
-	assert.deepEqual(Object.keys(commandKind.words), [...commandStates], "the gateway's order");
+	assert.deepEqual(Object.keys(commandKind.words), [...commandStates], "order of the gateway");
 });
 
 test("does not reopen a dismissed job on a late message", () => {
@@ -85,9 +85,9 @@ describe("change of each device", () => {
 
 	test("runs on a few devices at a time, to the end", async () => {
 		const { job, asked, end } = begin();
-		assert.deepEqual([asked, job.text], [["a", "b"], "2 asked, 2 to come"]);
+		assert.deepEqual([asked, job.text], [["a", "b"], "2 sent, 2 queued"]);
 		await end(null);
-		assert.deepEqual([asked, job.text], [["a", "b", "c"], "2 asked, 1 to come, 1 done"]);
+		assert.deepEqual([asked, job.text], [["a", "b", "c"], "2 sent, 1 queued, 1 done"]);
 		for (const reason of ["It is away.", null, null]) await end(reason);
 		assert.equal(job.text, "1 failed, 3 done");
 		assert.equal(job.isRunning, false);
@@ -96,12 +96,12 @@ describe("change of each device", () => {
 	test("stops after a failure on request, or when canceled", async () => {
 		const stopped = begin({ stopsAtFailure: true });
 		await stopped.end("It does not answer.");
-		assert.deepEqual([stopped.asked, stopped.job.text], [["a", "b"], "1 failed, 2 not begun, 1 asked"]);
+		assert.deepEqual([stopped.asked, stopped.job.text], [["a", "b"], "1 failed, 2 canceled, 1 sent"]);
 		const cancelled = begin();
 		cancelled.job.cancel();
 		await cancelled.end(null);
 		assert.deepEqual(cancelled.asked, ["a", "b"]);
-		assert.equal(cancelled.job.text, "2 not begun, 1 asked, 1 done");
+		assert.equal(cancelled.job.text, "2 canceled, 1 sent, 1 done");
 	});
 
 	test("reports an error by its message", async () => {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
-import type { AttentionKind } from "../../../gateway/api/attention.js";
 import type { Entry } from "../../../gateway/api/client/fleet.js";
+import type { DeviceIssueKind } from "../../../gateway/api/issues.js";
 import type { SessionRecord } from "../../../gateway/api/session.js";
 import type { OtaStatus } from "../../../gateway/api/statuses.js";
 import {
@@ -22,7 +22,7 @@ import {
 	updatesOf,
 } from "../../../gateway/dashboard/page/model/outdated.js";
 import { devicesIn } from "../../../gateway/dashboard/page/model/rooms.js";
-import { readTags, tagsOf } from "../../../gateway/dashboard/page/model/tags.js";
+import { parseTagList, tagsOf } from "../../../gateway/dashboard/page/model/tags.js";
 import { UplinkLog } from "../../../gateway/dashboard/page/model/uplink-log.js";
 import { sampleReport, withField } from "../../support/sample-report.js";
 
@@ -72,7 +72,7 @@ function entry(key: string, like: Like = {}): Entry {
 	return { key, session, chip, state: reportWith(rssi), vitals, attention, isFollowed: true, heardAt };
 }
 
-function concern(kind: AttentionKind, seen = false): Entry["attention"] {
+function concern(kind: DeviceIssueKind, seen = false): Entry["attention"] {
 	return [{ kind, since: null, seen }];
 }
 
@@ -120,11 +120,11 @@ describe("device list", () => {
 		assert.equal(keys({ state: "updating" }), "b");
 		assert.equal(keys({ state: "rolled_back" }), "d");
 		assert.equal(keys({ state: "update_failed" }), "");
-		assert.equal(keys({ state: "crashed" }), "c", "which no one has seen");
+		assert.equal(keys({ state: "crashed" }), "c", "not dismissed");
 	});
 
-	test("is sorted by urgency, semantic version and signal, then by name, and the other way round", () => {
-		assert.equal(keys({ sort: "state" }), "cdab", "a download needs no person");
+	test("is sorted by urgency, semantic version and signal, then by name, in either direction", () => {
+		assert.equal(keys({ sort: "state" }), "cdab", "a download needs no attention");
 		assert.equal(keys({ sort: "version" }), "dabc");
 		assert.equal(keys({ sort: "version", isDescending: true }), "cbad");
 		assert.equal(keys({ sort: "signal" }), "cbda", "one without a signal comes last");
@@ -214,7 +214,7 @@ describe("device list", () => {
 			state: "rolled_back",
 			sort: "heard",
 			isDescending: true,
-			look: "table",
+			layout: "table",
 		};
 		assert.deepEqual(queryOf(queryText(query)), query);
 		assert.equal(queryText(noQuery), "");
@@ -292,7 +292,7 @@ describe("update targets of a device", () => {
 		];
 		const findUpdate = updatesOf({ schema: 1, latest: "1.10.0", releases });
 		const update = (like: Like) => findUpdate(entry("x", like))?.selector;
-		assert.equal(update({ version: "1.8.0" }), "1.10.0", "neither a pre-release nor one without images");
+		assert.equal(update({ version: "1.8.0" }), "1.10.0", "offered a pre-release or one without images");
 		assert.equal(update({ version: "1.10.0-rc.1" }), "1.10.0");
 		assert.equal(update({ version: "1.10.0" }), undefined);
 		assert.equal(update({ version: "2.0.0-rc.1" }), undefined);
@@ -349,19 +349,19 @@ test("keeps the last 500 log lines, and numbers all", () => {
 		log.add({ type: "state_report", text: String(count), at: 0, words: "" });
 	assert.equal(log.lines.length, 500);
 	assert.equal(log.lines.at(-1)?.number, 600);
-	assert.deepEqual(lines, [], "what was taken from it before stays as it was");
+	assert.deepEqual(lines, [], "earlier result modified");
 });
 
-test("tags that are typed are words with spaces or commas between, and what is no tag is named", () => {
-	assert.deepEqual(readTags(" Shop-Berlin, beta\n"), ["shop-berlin", "beta"]);
-	assert.deepEqual(readTags(" , "), []);
+test("splits tags at spaces and commas, and names invalid ones", () => {
+	assert.deepEqual(parseTagList(" Shop-Berlin, beta\n"), ["shop-berlin", "beta"]);
+	assert.deepEqual(parseTagList(" , "), []);
 	for (const [text, word] of [
 		["shop not", "not"],
 		["beta büro", "büro"],
 		[`a ${"x".repeat(33)}`, "x".repeat(33)],
 	] as const)
-		assert.throws(() => readTags(text), {
-			message: new RegExp(`^“${word}” is no tag: .* up to 32 of a to z`),
+		assert.throws(() => parseTagList(text), {
+			message: new RegExp(`^“${word}” is not a valid tag\\. Use up to 32 of a to z`),
 		});
 });
 

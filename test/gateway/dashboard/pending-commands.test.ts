@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { type StateReport, uplinks } from "../../../device/protocol/messages.js";
 import { keysOf, matches } from "../../../device/protocol/schema.js";
-import { type Ask, commandEntries, isAskName } from "../../../gateway/api/commands.js";
+import { type ConfirmableCommand, commandEntries, isConfirmable } from "../../../gateway/api/commands.js";
 import { endOf } from "../../../gateway/api/confirmation.js";
 import {
-	type Answer,
+	type GatewayResponse,
 	newSettings,
 	PendingCommands,
 } from "../../../gateway/dashboard/page/model/pending-commands.js";
@@ -26,48 +26,48 @@ function report(changes: Readonly<Record<string, Json>> = {}): StateReport {
 
 /** Pending commands with a response and a clock that the test controls. */
 function setUp() {
-	const sent: Ask[] = [];
-	const answers: ((answer: Answer) => void)[] = [];
+	const sent: ConfirmableCommand[] = [];
+	const answers: ((answer: GatewayResponse) => void)[] = [];
 	const timers = new Set<() => void>();
 	const clock = { now: 0 };
-	const asks = new PendingCommands({
-		later: (action) => {
+	const pending = new PendingCommands({
+		schedule: (action) => {
 			timers.add(action);
 			return () => timers.delete(action);
 		},
 		now: () => clock.now,
 		onChanged: () => {},
 	});
-	const answer = async (given: Answer) => {
+	const answer = async (given: GatewayResponse) => {
 		answers.shift()?.(given);
 		await new Promise(setImmediate);
 	};
-	const ask = (asked: Ask) =>
-		asks.ask(deviceId, asked, () => {
+	const ask = (asked: ConfirmableCommand) =>
+		pending.start(deviceId, asked, () => {
 			sent.push(asked);
 			return new Promise((resolve) => answers.push(resolve));
 		});
-	const volume = () => asks.get(deviceId, "set_volume");
+	const volume = () => pending.get(deviceId, "set_volume");
 	const setVolume = (value: number) => void ask({ command: "set_volume", value });
-	const trySettings = (send = () => new Promise<Answer>((resolve) => answers.push(resolve))) =>
-		asks.ask(deviceId, newSettings, send);
-	const settings = () => asks.get(deviceId, "set_settings");
-	return { asks, ask, trySettings, settings, sent, answer, timers, clock, volume, setVolume };
+	const trySettings = (send = () => new Promise<GatewayResponse>((resolve) => answers.push(resolve))) =>
+		pending.start(deviceId, newSettings, send);
+	const settings = () => pending.get(deviceId, "set_settings");
+	return { pending, ask, trySettings, settings, sent, answer, timers, clock, volume, setVolume };
 }
 
-const taken: Answer = { isAccepted: true };
+const taken: GatewayResponse = { isAccepted: true };
 
 describe("command to a device", () => {
 	test("is pending until the device's report confirms it", async () => {
-		const { asks, answer, volume, setVolume, timers } = setUp();
+		const { pending, answer, volume, setVolume, timers } = setUp();
 		setVolume(30);
-		asks.hear(deviceId, report());
+		pending.onEvent(deviceId, report());
 		await answer(taken);
 		assert.deepEqual(volume()?.ask, { command: "set_volume", value: 30 });
 		assert.equal(volume()?.reason, null);
-		asks.hear("another", report({ "peripherals.audio.volume": 30 }));
-		assert.notEqual(volume(), undefined, "another device says nothing about it");
-		asks.hear(deviceId, report({ "peripherals.audio.volume": 30 }));
+		pending.onEvent("another", report({ "peripherals.audio.volume": 30 }));
+		assert.notEqual(volume(), undefined, "affected by another device");
+		pending.onEvent(deviceId, report({ "peripherals.audio.volume": 30 }));
 		assert.equal(volume(), undefined);
 		assert.equal(timers.size, 0);
 	});
@@ -79,18 +79,18 @@ describe("command to a device", () => {
 		assert.equal(volume()?.reason, "It is not connected.");
 	});
 
-	test("is reverted with the device's reason, and only the field that it names", async () => {
-		const { asks, answer, volume, setVolume } = setUp();
+	test("is reverted with the reason of the device, only for the named field", async () => {
+		const { pending, answer, volume, setVolume } = setUp();
 		setVolume(30);
 		await answer(taken);
 		const error = { type: "command_error", deviceId, code: "busy" } as const;
-		asks.hear(deviceId, { ...error, command: "set_led", message: "an update runs" });
+		pending.onEvent(deviceId, { ...error, command: "set_led", message: "an update runs" });
 		assert.equal(volume()?.reason, null);
-		asks.hear(deviceId, { ...error, command: "set_volume", message: "an update runs" });
+		pending.onEvent(deviceId, { ...error, command: "set_volume", message: "an update runs" });
 		assert.equal(volume()?.reason, "An update runs.");
-		asks.hear(deviceId, report({ "peripherals.audio.volume": 30 }));
-		assert.equal(volume()?.reason, "An update runs.", "a rejection stays until it is read");
-		asks.dismiss(deviceId, "set_volume");
+		pending.onEvent(deviceId, report({ "peripherals.audio.volume": 30 }));
+		assert.equal(volume()?.reason, "An update runs.", "rejection hidden before it is dismissed");
+		pending.dismiss(deviceId, "set_volume");
 		assert.equal(volume(), undefined);
 	});
 
@@ -99,45 +99,45 @@ describe("command to a device", () => {
 		setVolume(30);
 		await answer(taken);
 		for (const expire of timers) expire();
-		assert.equal(volume()?.reason, "The device did not confirm it in time.");
+		assert.equal(volume()?.reason, "The device did not confirm the command in time.");
 	});
 
-	test("is reverted when the device disconnects, except for a restart of its connection", async () => {
-		const { asks, ask, volume, setVolume } = setUp();
+	test("is reverted on a disconnect, except for a reconnect command", async () => {
+		const { pending, ask, volume, setVolume } = setUp();
 		setVolume(30);
 		void ask({ command: "boot_device" });
-		asks.hear(deviceId, { type: "gone" });
+		pending.onEvent(deviceId, { type: "gone" });
 		assert.match(volume()?.reason ?? "", /disconnected/);
-		assert.equal(asks.get(deviceId, "boot_device")?.reason, null);
-		asks.hear(deviceId, { type: "connected" });
-		assert.equal(asks.get(deviceId, "boot_device"), undefined);
+		assert.equal(pending.get(deviceId, "boot_device")?.reason, null);
+		pending.onEvent(deviceId, { type: "connected" });
+		assert.equal(pending.get(deviceId, "boot_device"), undefined);
 	});
 
-	test("to restart is confirmed by a report of a start after it, and by nothing less", async () => {
-		const { asks, ask, answer, clock } = setUp();
-		const restart = () => asks.get(deviceId, "restart");
+	test("is confirmed for a restart only by a report of a later start", async () => {
+		const { pending, ask, answer, clock } = setUp();
+		const restart = () => pending.get(deviceId, "restart");
 		const reportAt = (now: number, uptimeSeconds: number) => {
 			clock.now = now;
-			asks.hear(deviceId, report({ "health.uptime_seconds": uptimeSeconds }));
+			pending.onEvent(deviceId, report({ "health.uptime_seconds": uptimeSeconds }));
 		};
 		const ended = ask({ command: "restart" });
 		await answer(taken);
 		reportAt(400, 3);
-		asks.hear(deviceId, { type: "gone" });
-		asks.hear(deviceId, { type: "connected" });
+		pending.onEvent(deviceId, { type: "gone" });
+		pending.onEvent(deviceId, { type: "connected" });
 		reportAt(9_000, 12);
-		assert.equal(restart()?.reason, null, "it has only connected again");
+		assert.equal(restart()?.reason, null, "only reconnected");
 		reportAt(12_000, 9);
 		assert.equal(restart(), undefined);
 		assert.equal((await ended).status, "done");
 	});
 
-	test("to restart is given up when the device does not come back", async () => {
-		const { asks, ask, timers } = setUp();
+	test("times out for a restart if the device does not return", async () => {
+		const { pending, ask, timers } = setUp();
 		void ask({ command: "restart" });
-		asks.hear(deviceId, { type: "gone" });
+		pending.onEvent(deviceId, { type: "gone" });
 		for (const expire of timers) expire();
-		assert.equal(asks.get(deviceId, "restart")?.reason, "The device did not restart in time.");
+		assert.equal(pending.get(deviceId, "restart")?.reason, "The device did not restart in time.");
 	});
 
 	test("is not reverted by a failure of an earlier one", async () => {
@@ -152,21 +152,21 @@ describe("command to a device", () => {
 describe("new settings", () => {
 	const result = { type: "settings_result", deviceId } as const;
 
-	test("are tried from the gateway's answer on, through a restart, until the device says that it keeps them", async () => {
-		const { asks, trySettings, settings, answer, clock, timers } = setUp();
+	test("are on trial from the response, across a restart, until the device keeps them", async () => {
+		const { pending, trySettings, settings, answer, clock, timers } = setUp();
 		const ended = trySettings();
 		assert.deepEqual([settings()?.status, settings()?.endsAt], ["pending", undefined]);
 		clock.now = 1000;
 		await answer(taken);
 		assert.deepEqual([settings()?.status, settings()?.endsAt], ["pending", 121_000]);
-		asks.hear(deviceId, { type: "gone" });
-		asks.hear(deviceId, { type: "connected" });
-		asks.hear(deviceId, report());
-		assert.deepEqual(asks.pending(), [deviceId]);
-		asks.hear(deviceId, { ...result, outcome: "kept" });
+		pending.onEvent(deviceId, { type: "gone" });
+		pending.onEvent(deviceId, { type: "connected" });
+		pending.onEvent(deviceId, report());
+		assert.deepEqual(pending.pending(), [deviceId]);
+		pending.onEvent(deviceId, { ...result, outcome: "kept" });
 		assert.equal((await ended).status, "done");
 		assert.equal(settings(), undefined);
-		assert.deepEqual([asks.pending(), timers.size], [[], 0]);
+		assert.deepEqual([pending.pending(), timers.size], [[], 0]);
 	});
 
 	test("are named by their labels if invalid", async () => {
@@ -180,13 +180,13 @@ describe("new settings", () => {
 		assert.equal(settings()?.reason, "Wi-Fi name must be a string.");
 	});
 
-	test("are not sent while others are tried", async () => {
-		const { asks, trySettings, answer } = setUp();
+	test("are not sent while others are on trial", async () => {
+		const { pending, trySettings, answer } = setUp();
 		const first = trySettings();
 		await answer(taken);
 		const never = () => assert.fail("sent");
 		assert.equal((await trySettings(never)).reason, "Other settings are being tried.");
-		asks.hear(deviceId, { ...result, outcome: "returned", reason: "no gateway answered" });
+		pending.onEvent(deviceId, { ...result, outcome: "returned", reason: "no gateway answered" });
 		assert.deepEqual(await first, { ask: newSettings, status: "failed", reason: "No gateway answered." });
 	});
 
@@ -197,12 +197,12 @@ describe("new settings", () => {
 		const ended = trySettings();
 		await answer(taken);
 		for (const expire of timers) expire();
-		assert.match((await ended).reason ?? "", /^It has not said how it ended/);
+		assert.match((await ended).reason ?? "", /^No result received\./);
 	});
 });
 
-test("a report confirms each command by the field that it changes", () => {
-	const cases: readonly (readonly [Ask, Readonly<Record<string, Json>>])[] = [
+test("confirms each command by its changed report field", () => {
+	const cases: readonly (readonly [ConfirmableCommand, Readonly<Record<string, Json>>])[] = [
 		[{ command: "set_volume", value: 7 }, { "peripherals.audio.volume": 7 }],
 		[{ command: "set_brightness", value: 0.7 }, { "peripherals.led_ring.brightness_coef": 0.7 }],
 		[{ command: "set_led", value: "idle" }, { "peripherals.led_ring.state_name": "idle" }],
@@ -229,7 +229,7 @@ test("provides a control for each command confirmed by a report or connection", 
 		.map((name) => readFileSync(join(folder, name), "utf8"))
 		.join();
 	assert.deepEqual(
-		keysOf(commandEntries).filter((name) => isAskName(name) && !sources.includes(`"${name}"`)),
+		keysOf(commandEntries).filter((name) => isConfirmable(name) && !sources.includes(`"${name}"`)),
 		[],
 	);
 });

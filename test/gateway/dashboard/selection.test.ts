@@ -10,7 +10,7 @@ test("selects devices individually, and with Shift by ranges in display order", 
 	const order = ["e", "d", "c", "b", "a"];
 	const selected = () => [...selection.keys].sort().join("");
 	selection.toggle("c", order);
-	assert.equal(selected(), "c", "a range without a beginning is one device");
+	assert.equal(selected(), "c", "a range without a start is one device");
 	selection.toggle("d");
 	selection.toggle("a", order);
 	assert.equal(selected(), "abcd");
@@ -24,7 +24,7 @@ test("selects devices individually, and with Shift by ranges in display order", 
 	selection.set([]);
 	selection.toggle("gone");
 	selection.toggle("a", order);
-	assert.equal(selected(), "agone", "where the first one is not shown any more, only this one is added");
+	assert.equal(selected(), "agone", "start of the range is hidden");
 	changes = 0;
 	selection.drop("gone");
 	selection.drop("gone");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { subscribedDevicesAtMost } from "../../../gateway/api/subscription.js";
+import { maxSubscribedDevices } from "../../../gateway/api/subscription.js";
 import { restMs, Subscription } from "../../../gateway/dashboard/page/app/subscription.js";
 
 function setUp() {
@@ -17,7 +17,7 @@ function setUp() {
 			return isAccepted ? { isAccepted } : { isAccepted, code: "rate_limited", message: "" };
 		},
 		onChanged: (ids) => followed.push(ids.size),
-		later: (action, delayMs) => {
+		schedule: (action, delayMs) => {
 			timers.set(action, now + delayMs);
 			return () => timers.delete(action);
 		},
@@ -49,7 +49,7 @@ describe("subscription", () => {
 		const { subscription, sent, advance } = setUp();
 		subscription.show("a");
 		advance(restMs);
-		assert.deepEqual(sent, [], "there is no connection yet");
+		assert.deepEqual(sent, [], "sent before the connection");
 		subscription.onOpen();
 		assert.deepEqual(sent, ["a"]);
 		subscription.onLost();
@@ -72,7 +72,7 @@ describe("subscription", () => {
 		assert.deepEqual(sent, ["", "a b"]);
 		subscription.show("a")();
 		advance(restMs);
-		assert.deepEqual(sent, ["", "a b"], "another view still shows it");
+		assert.deepEqual(sent, ["", "a b"], "still visible in another view");
 	});
 
 	test("is throttled while the view changes constantly", () => {
@@ -92,7 +92,7 @@ describe("subscription", () => {
 		for (let index = 0; index < 300; index++) subscription.show(`d${index}`);
 		subscription.onOpen();
 		const ids = sent[0]?.split(" ") ?? [];
-		assert.equal(ids.length, subscribedDevicesAtMost);
+		assert.equal(ids.length, maxSubscribedDevices);
 		assert.deepEqual(ids.slice(0, 3), ["needed", "d3", "d0"]);
 	});
 

@@ -15,7 +15,7 @@ test("shows a toast for 4 s, replaced by a newer one of the same kind and target
 	toasts.show("volume kitchen", "Kitchen: Volume 41");
 	assert.deepEqual(texts(), ["Hall: Volume 5", "Kitchen: Volume 41"]);
 	t.mock.timers.tick(1_000);
-	assert.deepEqual(texts(), ["Kitchen: Volume 41"], "the newer one has its own 4 s");
+	assert.deepEqual(texts(), ["Kitchen: Volume 41"], "newer toast hidden too early");
 	t.mock.timers.tick(3_000);
 	assert.deepEqual(texts(), []);
 	assert.equal(changes, 5);

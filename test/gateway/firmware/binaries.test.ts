@@ -154,7 +154,7 @@ describe("partial content", () => {
 		"bytes=--5",
 		"bytes=1.0-2",
 	])
-		test(`${range} is ignored: all of it is sent`, async (t) => {
+		test(`ignores ${range} and sends everything`, async (t) => {
 			const request = await serveUpload(t);
 			const { status, headers, body } = await request({ Range: range });
 			assert.deepEqual([status, body.length, headers["content-range"]], [200, size, undefined]);
@@ -165,7 +165,7 @@ describe("partial content", () => {
 		"bytes=99999999999999999999-",
 		"bytes=-0",
 	])
-		test(`${range} lies beyond the end: 416 with the length`, async (t) => {
+		test(`answers ${range} beyond the end with 416 and the length`, async (t) => {
 			const request = await serveUpload(t);
 			const { status, headers, json } = await request({ Range: range });
 			assert.equal(status, 416);
@@ -480,7 +480,7 @@ describe("image cache", () => {
 		for (const path of [a, b, a, b, a]) await get(path);
 		assert.equal(reads(), 2);
 		for (const path of [c, a]) await get(path);
-		assert.equal(reads(), 3, "b was used longest ago");
+		assert.equal(reads(), 3, "b is the least recently used");
 		await get(b);
 		assert.equal(reads(), 4);
 		const tiny = await serveCounted(t, { maxCachedBytes: 1 });

@@ -112,7 +112,7 @@ describe("catalog", () => {
 			/not named for version 1\.4\.0/,
 		],
 	] as const)
-		test(`is refused with ${what}`, () => {
+		test(`is rejected with ${what}`, () => {
 			const content = typeof catalog === "string" ? catalog : JSON.stringify(catalog);
 			assert.throws(() => parseCatalog(content), { message: problem });
 		});

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
-import { judge } from "../../../device/update/answer.js";
 import { isBase64Of } from "../../../device/update/base64.js";
+import { evaluateResponse } from "../../../device/update/response.js";
 import { cleanFilename } from "../../../gateway/firmware/upload.js";
 import { mutatedText, oddText } from "../../support/arbitraries.js";
 import { assertSameBytes } from "../../support/bytes.js";
@@ -58,13 +58,13 @@ test("answers ranges as RFC 9110 requires, with a digest accepted by devices", a
 			assertSameBytes(body, image.subarray(first, last + 1));
 			if (!span) return;
 			const fields = new Map(Object.entries(headers).map(([name, value]) => [name, String(value)]));
-			const verdict = judge(status, fields, {
+			const verdict = evaluateResponse(status, fields, {
 				offset: first,
 				byteLength: last + 1 - first,
-				known: undefined,
+				file: undefined,
 			});
 			assert.ok(verdict.kind === "bytes", JSON.stringify(verdict));
-			assert.equal(verdict.known.total, size);
+			assert.equal(verdict.file.total, size);
 			if (verdict.sha256 !== undefined)
 				assert.ok(
 					isBase64Of(verdict.sha256, createHash("sha256").update(body).digest()),

@@ -84,7 +84,7 @@ describe("selection of a release", () => {
 		[s3, "custom", /^no_firmware: No firmware was uploaded yet/],
 		[esp32, undefined, /^no_firmware: There is no release for DEV-1 \(esp32\) and no uploaded firmware/],
 	] as const satisfies readonly (readonly [Fit, string | undefined, RegExp])[])
-		test(`${JSON.stringify(device)} ${version} is refused: ${expected.source}`, async (t) => {
+		test(`rejects ${version} for ${JSON.stringify(device)}: ${expected.source}`, async (t) => {
 			assert.match(await outcome(await serveReleases(t), device, version), expected);
 		});
 	test("rejects a release with a missing, changed or invalid file with a reason", async (t) => {
@@ -130,7 +130,7 @@ test("pins the highest version of a channel, and offers only the latest stable o
 		[{ channel: undefined, version: "latest" }, "1.4.0"],
 	] as const) {
 		const pinned = await selection.pin(asked);
-		assert.ok(!("rejection" in pinned), `refused: ${JSON.stringify(pinned)}`);
+		assert.ok(!("rejection" in pinned), `rejected: ${JSON.stringify(pinned)}`);
 		assert.deepEqual([pinned.version, pinned.channel, pinned.images.length], [version, asked.channel, 1]);
 	}
 	assert.match(await outcome(serving, s3), /^1\.4\.0 /);
@@ -187,7 +187,7 @@ describe("selection of a patch", () => {
 		["runs a later version", { ...s3, patchable: version }, "1.3.0"],
 		["does not say its chip", { model: "DEV-1", patchable: "1.3.0" }, "latest"],
 	] as const satisfies readonly (readonly [string, DeviceFit, string])[])
-		test(`is none for one that ${what}`, async (t) => {
+		test(`finds none for a device that ${what}`, async (t) => {
 			const { patchFor } = await servePatches(t);
 			assert.equal(await patchFor(device, asked), undefined);
 		});

@@ -40,7 +40,7 @@ describe("upload to a gateway with release keys", () => {
 			assert.equal(json.signature_required, true);
 			assert.equal((await chosen(serving, "custom")).signature, signature);
 			const next = await runFirmwareServer(t, { releaseKeys, directory: serving.directory });
-			assert.equal((await chosen(next, "custom")).signature, signature, "in the next run, too");
+			assert.equal((await chosen(next, "custom")).signature, signature, "lost across a restart");
 		});
 
 	test("may have trailing data, which the signature does not cover", async (t) => {
@@ -55,7 +55,7 @@ describe("upload to a gateway with release keys", () => {
 	});
 
 	for (const [fault, wrong] of Object.entries(badSignatures(key, image, makeImage({ version: "1.5.0" }))))
-		test(`is refused with a signature ${fault}, and the previous one stays`, async (t) => {
+		test(`is rejected with a signature ${fault}, and the previous one is kept`, async (t) => {
 			const serving = await runFirmwareServer(t, { releaseKeys });
 			await serving.post(form(filePart(image, "good.bin"), textPart("signature", signature)));
 			const parts = wrong === undefined ? [] : [textPart("signature", wrong)];
@@ -78,7 +78,7 @@ describe("upload to a gateway with release keys", () => {
 		"A".repeat(88),
 		"A".repeat(5000),
 	])
-		test(`is refused with the text "${text.slice(0, 20)}" of ${text.length} letters for a signature`, async (t) => {
+		test(`is rejected with a signature of ${text.length} characters "${text.slice(0, 20)}"`, async (t) => {
 			const serving = await runFirmwareServer(t, { releaseKeys });
 			for (const part of [textPart("signature", text), filePart(Buffer.from(text), "a.sig", "signature")]) {
 				const { status } = await serving.post(form(filePart(image), part));

@@ -157,46 +157,50 @@ describe("update started before the first report", () => {
 
 describe("failure reason", () => {
 	for (const [what, steps, reason] of [
-		["what the device says", [progress(9), uplink({ type: "ota_error", reason: "HTTP 404" })], "HTTP 404"],
-		["that it says none", [uplink({ type: "ota_error", reason: "" })], "The device gave no reason."],
-		["that it refused", [rejection("start_ota")], "The device refused it (busy): updating already"],
 		[
-			"how the new firmware ended",
+			"the reason of the device",
+			[progress(9), uplink({ type: "ota_error", reason: "HTTP 404" })],
+			"HTTP 404",
+		],
+		["that the device gave none", [uplink({ type: "ota_error", reason: "" })], "The device gave no reason."],
+		["a rejection", [rejection("start_ota")], "The device refused it (busy): updating already"],
+		[
+			"the crash of the new firmware",
 			[complete, "reconnects", report("1.3.0", 1, "TASK_WDT_RESET")],
 			"The device went back to 1.3.0; the new firmware ended: hung (watchdog).",
 		],
 		[
-			"where it restarted",
+			"the progress at a restart",
 			[progress(40), "reconnects", restartedOld],
 			"The device restarted in the middle of the update, at 40 %.",
 		],
 		[
-			"that the power went before the update was complete",
+			"a power loss before completion",
 			[progress(100), "reconnects", report("1.3.0", 0, "POWERON_RESET")],
 			"The device restarted (POWERON_RESET) after 100 % and before it said that the update was complete; it still runs 1.3.0.",
 		],
 		[
-			"what came back",
+			"an unexpected version",
 			[complete, "reconnects", other],
 			"The device came back with 1.2.0, which this gateway did not send.",
 		],
 		[
-			"that it never began",
+			"that the download never started",
 			["falls silent"],
 			"The device did not begin: nothing was heard of the update for 5 minutes.",
 		],
 		[
-			"where it stopped",
+			"the progress at a timeout",
 			[progress(43), "falls silent"],
 			"The download stopped at 43 %: nothing was heard of the update for 5 minutes.",
 		],
 		[
-			"that it did not come back",
+			"that the device did not reconnect",
 			[complete, "falls silent"],
 			"The device did not come back: nothing was heard of the update for 5 minutes.",
 		],
 	] as const satisfies readonly (readonly [string, readonly Step[], string])[])
-		test(`is ${what}`, () => {
+		test(`states ${what}`, () => {
 			const job = after("1.4.0", steps);
 			assert.equal(metadataOf(job).otaReason, reason);
 			assert.equal(isActive(job), false);

@@ -331,7 +331,7 @@ describe("update timeout", () => {
 		updates.onUplink(device, progress(10));
 		assert.equal(passes(5 * minute - 1), "downloading");
 		updates.onUplink(device, progress(10));
-		assert.equal(passes(5 * minute - 1), "downloading", "the same percent is news too");
+		assert.equal(passes(5 * minute - 1), "downloading", "timeout not extended by an equal percentage");
 		assert.equal(passes(1), "failed");
 		assert.match(String(device.metadata.otaReason), /stopped at 10 %/);
 		updates.onUplink(device, progress(11));
@@ -526,7 +526,7 @@ describe("update records", () => {
 describe("clock change during an update", () => {
 	const hour = 60 * minute;
 	for (const step of [hour, -hour])
-		test(`by ${step / hour} hour: a lost connection is no restart, a restart is one`, async (t) => {
+		test(`by ${step / hour} hour distinguishes a lost connection from a restart`, async (t) => {
 			const { updates, clock } = await run(t);
 			const device = connect();
 			await updates.trigger(device, "latest");
@@ -539,7 +539,7 @@ describe("clock change during an update", () => {
 			assert.match(String(device.metadata.otaReason), /restarted in the middle/);
 		});
 	for (const step of [hour, -hour])
-		test(`by ${step / hour} hour: a rollback is one, and a version flashed long after is none`, async (t) => {
+		test(`by ${step / hour} hour distinguishes a rollback from a version flashed long after`, async (t) => {
 			for (const [passed, expected] of [
 				[minute, "rolled_back"],
 				[6 * minute, "updated"],

@@ -41,7 +41,7 @@ describe("kill -9 at any step of an upload", () => {
 			const store = await openStore(folder, problems);
 			assert.deepEqual(problems, []);
 			const { current } = store;
-			assert.ok(current, `step ${step}: the firmware is gone`);
+			assert.ok(current, `step ${step}: no firmware`);
 			const isNew = current.filename === "new.bin";
 			const expected = isNew ? next : previous;
 			assert.deepEqual([current.sha256, current.size], [sha256(expected), expected.length]);
@@ -66,7 +66,7 @@ describe("kill -9 at any step of an upload", () => {
 			`${outcomes.length} steps, the new firmware counts after ${outcomes.filter(Boolean).length} of them`,
 		);
 		assert.ok(outcomes.length >= 12, `only ${outcomes.length} steps`);
-		assert.deepEqual(outcomes, [...outcomes].sort(), "once the new one counts, it does at every later step");
+		assert.deepEqual(outcomes, [...outcomes].sort(), "new firmware lost at a later step");
 		assert.equal(new Set(outcomes).size, 2);
 	});
 });

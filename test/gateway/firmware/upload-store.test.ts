@@ -78,11 +78,11 @@ test("syncs each file before its rename, and the folder after, against power los
 
 describe("damaged folder", () => {
 	for (const [what, name, content] of [
-		["its description is no JSON", "upload.json", "{"],
+		["its description is not JSON", "upload.json", "{"],
 		["its description lacks a field", "upload.json", '{"filename":"x.bin","size":5}'],
-		["its binary has been changed", `${sha256(previous)}.bin`, "something else"],
+		["its binary has changed", `${sha256(previous)}.bin`, "something else"],
 	] as const)
-		test(`${what}: it is reported, there is no firmware, and the next upload is accepted`, async (t) => {
+		test(`is reported if ${what}, has no firmware, and accepts the next upload`, async (t) => {
 			const folder = await temporaryDirectory(t);
 			await keep(folder, previous, "previous.bin");
 			await writeFile(join(folder, name), content);
@@ -104,7 +104,7 @@ describe("damaged folder", () => {
 		assert.equal(problems.length, 2);
 		assert.match(String(problems[0]), /upload\.json is not a regular file; remove it/);
 		assert.match(String(problems[1]), /stays on disk: .*x\.tmp/);
-		assert.equal((await readdir(folder)).length, 3, "a binary is gone");
+		assert.equal((await readdir(folder)).length, 3, "missing binary");
 	});
 	test("reports an unreadable binary once, and uses it when readable", async (t) => {
 		t.mock.timers.enable({ apis: ["setTimeout"] });

@@ -151,7 +151,7 @@ describe("upload", () => {
 	});
 	test("is stored with any content and without details if images are not checked", async (t) => {
 		const serving = await runFirmwareServer(t, { checkImages: false });
-		const content = Buffer.from("firmware of another kind");
+		const content = Buffer.from("firmware of another type");
 		const { status, json } = await serving.upload(content);
 		assert.equal(status, 201);
 		assert.deepEqual([json.version, json.model, json.chip], [null, null, null]);
@@ -194,9 +194,9 @@ const bad: readonly BadUpload[] = [
 	["a boot loader", 422, /boot loader/, (to) => to.upload(makeBootLoader())],
 	["another chip", 422, /ESP32-C3/, (to) => to.upload(rewritten(image, 12, [5, 0]))],
 	["too many segments", 422, /17 segments/, (to) => to.upload(damaged(image, 1, [17]))],
-	["a senseless segment", 422, /Segment 2/, (to) => to.upload(damaged(image, 0x164, [13]))],
-	["half an image", 422, /cut off/, (to) => to.upload(image.subarray(0, image.length / 2))],
-	["all but a byte", 422, /cut off/, (to) => to.upload(image.subarray(0, -1))],
+	["an invalid segment", 422, /Segment 2/, (to) => to.upload(damaged(image, 0x164, [13]))],
+	["half an image", 422, /truncated/, (to) => to.upload(image.subarray(0, image.length / 2))],
+	["all but a byte", 422, /truncated/, (to) => to.upload(image.subarray(0, -1))],
 	["settings compiled in", 422, /may be compiled in/, (to) => to.upload(makeImage({ hasSettings: true }))],
 	["a flipped bit", 422, /checksum/, (to) => to.upload(damaged(image, 50_000, [0]))],
 	["a wrong SHA-256", 422, /SHA-256/, (to) => to.upload(damaged(image, image.length - 9, [1, 2]))],
@@ -224,7 +224,7 @@ const bad: readonly BadUpload[] = [
 		(to) => to.post(Buffer.concat([filePart(image), filePart(image, "b.bin", "other").subarray(0, 5000)])),
 	],
 	["a form without its last line", 400, /breaks off/, (to) => to.post(filePart(image))],
-	["a body that is no form", 400, /malformed|no file field/, (to) => to.post(image)],
+	["a body that is not a form", 400, /malformed|no file field/, (to) => to.post(image)],
 	["a form without a boundary", 400, /boundary/, (to) => to.post(form(filePart(image)), sized)],
 	["a bare image", 415, /multipart/, (to) => to.post(image, { "Content-Type": "application/octet-stream" })],
 	[
@@ -274,7 +274,7 @@ describe("upload is rejected with a reason, and the previous firmware served unc
 				`problem: ${JSON.stringify(answer.json)}`,
 			);
 			assert.match(String(answer.json.detail), detail);
-			assert.match(String(answer.json.detail), /^[A-Z].*\.$/, "a sentence");
+			assert.match(String(answer.json.detail), /^[A-Z].*\.$/, "not a sentence");
 			assert.match(JSON.stringify(answer.headers), /"content-type":"application\/problem\+json/);
 			assert.deepEqual((await serving.request("/ota/status")).json, previous);
 			await assertStored(serving, other);
@@ -342,7 +342,7 @@ describe("concurrent upload", () => {
 		{ step: "before its file is found", isLook: (options?: StatOptions) => !options?.bigint },
 		{ step: "before its file is read", isLook: (options?: StatOptions) => options?.bigint },
 	])
-		test(`one that is replaced ${step} is read as its successor`, async (t) => {
+		test(`is served as its successor if replaced ${step}`, async (t) => {
 			const stat = new Proxy(fs.stat, {
 				apply: async (target, self, words: [path: string, options?: StatOptions]) => {
 					const [path, options] = words;

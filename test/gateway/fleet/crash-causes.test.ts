@@ -34,7 +34,7 @@ test("counts crashes by cause over devices and versions, across a restart", asyn
 	]);
 	assert.equal(list.dropped, 0);
 	const [first, second] = told;
-	assert.equal(told.length, 2, "each cause is new once");
+	assert.equal(told.length, 2, "new cause reported repeatedly");
 	assert.deepEqual([first?.device.deviceId, first?.cause.version], ["dev-1-a1b2c3", "1.3.2"]);
 	assert.deepEqual(second?.cause.frames, ["play (device/sound/player.ts)"]);
 	const response = await fetch(`${gateway.url}/api/attention/seen`, {

@@ -169,7 +169,7 @@ describe("label", () => {
 		await gateway.namedDevice(monitor);
 		isFull = true;
 		const refused = await ask(gateway, "PATCH", `/${id}`, { name: "Lobby" });
-		assert.deepEqual([refused.status, /tried again/.test(refused.json.detail)], [507, true]);
+		assert.deepEqual([refused.status, /retried/.test(refused.json.detail)], [507, true]);
 		assert.equal((await monitor.change("labelled")).name, "Lobby");
 		isFull = false;
 		await gateway.gateway.close();

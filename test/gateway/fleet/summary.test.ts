@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import { subscribedDevicesAtMost } from "../../../gateway/api/subscription.js";
+import { maxSubscribedDevices } from "../../../gateway/api/subscription.js";
 import { Summary, summaryText } from "../../../gateway/fleet/summary.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { frameCharacters } from "../../../gateway/sessions/view.js";
@@ -165,7 +165,7 @@ describe("subscribed monitor", () => {
 		const { type, code, message } = await switchOn("too often");
 		assert.deepEqual(
 			[type, code, message],
-			["error", "rate_limited", "switch the summary on at most 1 time a second"],
+			["error", "rate_limited", "summary limited to 1 a second; try again later"],
 		);
 		const wholes = picture.frames.filter((frame) => frame.type === "summary" && frame.reason === "snapshot");
 		assert.equal(wholes.length, 20);
@@ -234,7 +234,7 @@ describe("subscribed monitor", () => {
 	test("is rejected without a list of at most 200 ids", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
-		const ids = Array.from({ length: subscribedDevicesAtMost + 1 }, (_, index) => `d${index}`);
+		const ids = Array.from({ length: maxSubscribedDevices + 1 }, (_, index) => `d${index}`);
 		for (const devices of [null, "d", {}, [1], ["x".repeat(65)], ids]) {
 			const answer = await monitor.request({ type: "subscribe", summary: true, devices });
 			assert.equal(answer.code, "invalid_message", JSON.stringify(devices));

@@ -259,7 +259,7 @@ for (const isTls of [false, true])
 				["GET", "/ota/firmware.bin", 401],
 				["GET", "/login", 200],
 			] as const) {
-				test(`without end is answered ${status} to ${method} ${path}, not read, and disconnected`, async (t) => {
+				test(`is answered with ${status} for ${method} ${path}, not read, and disconnected`, async (t) => {
 					const gateway = await run(t);
 					const socket = dial(t, gateway.url);
 					const answer = readAll(socket);

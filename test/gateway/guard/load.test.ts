@@ -89,14 +89,14 @@ describe("simultaneous reconnects", () => {
 		now += 4000;
 		await gateway.device();
 		assert.deepEqual(logged, [[2, 5]]);
-		assert.deepEqual(refusals, [], "each device comes back in its turn");
+		assert.deepEqual(refusals, [], "reconnected out of turn");
 	});
 
 	for (const [where, given] of [
 		["given at the start", { deviceToken, monitorToken }],
 		["in the data folder", { deviceToken: undefined, monitorToken: undefined }],
 	] as const) {
-		test(`connect and disconnect one per turn of the event loop, with tokens ${where}: others' reports pass between`, async (t) => {
+		test(`are handled one per turn of the event loop, with tokens ${where}`, async (t) => {
 			const { gateway, connectMany, all } = await counted(t, given, /^device: (dis)?connected$/);
 			const sockets = await connectMany(20);
 			const request = upgradeRequest("/device", gateway.gateway.tokens.device);
@@ -105,7 +105,7 @@ describe("simultaneous reconnects", () => {
 			await all(sockets, (socket) => socket.destroy());
 		});
 
-		test(`are refused one per turn too, with tokens ${where}`, async (t) => {
+		test(`are rejected one per turn, with tokens ${where}`, async (t) => {
 			const { connectMany, all } = await counted(t, given, /^upgrade refused$/);
 			// After ten wrong tokens an address gets Retry-After, which is not logged.
 			for (const path of ["/nothing", "/device"])

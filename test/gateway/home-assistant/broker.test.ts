@@ -27,7 +27,7 @@ async function run(t: TestContext, { settings }: Mosquitto, username?: string) {
 	const refused: string[] = [];
 	const write = (line: string) => {
 		const { msg, what, topic, problem } = JSON.parse(line);
-		if (msg.startsWith("MQTT: refused")) refused.push(`${what} ${topic}: ${problem}`);
+		if (msg.startsWith("MQTT: rejected")) refused.push(`${what} ${topic}: ${problem}`);
 	};
 	const { url } = await runGateway(t, {
 		gatewayName: "hall",

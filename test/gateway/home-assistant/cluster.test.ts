@@ -59,7 +59,11 @@ test("keeps a device available that moves to another gateway, which alone execut
 		await call(a.url, "POST", "announcements", asked);
 		const announced = () => home.topics.filter((topic) => topic.endsWith(`/${deviceId}/announcement`));
 		await home.until(() => announced().length > 0);
-		assert.deepEqual(announced(), [`device-gateway/b/${deviceId}/announcement`], "where the device is");
+		assert.deepEqual(
+			announced(),
+			[`device-gateway/b/${deviceId}/announcement`],
+			"announced by another gateway",
+		);
 	}
 
 	// The previous gateway leaves nothing at the broker.
@@ -67,7 +71,7 @@ test("keeps a device available that moves to another gateway, which alone execut
 
 	await a.gateway.close();
 	await home.until(() => home.states.get("device-gateway/a/status") === "offline");
-	assert.ok(home.isAvailable(deviceId), "its previous gateway is of no importance");
+	assert.ok(home.isAvailable(deviceId), "affected by its previous gateway");
 	await b.gateway.close();
 	await home.until(() => !home.isAvailable(deviceId));
 });

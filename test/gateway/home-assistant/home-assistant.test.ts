@@ -21,134 +21,118 @@ import { ScriptedDevice } from "../../support/scripted-device.js";
 import { tone, wav } from "../../support/sounds.js";
 import { dev, proto, skip, skipWithout, startHome, voice } from "./start-home.js";
 
-test(
-	"each device appears with its entities, its states and its name; what does not change is not published again",
-	skip,
-	async (t) => {
-		const { home, add } = await startHome(t);
-		const device = await add(dev);
-		await add(proto);
-		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
-		const used = [...home.devices.values()].flatMap(({ components }) =>
-			Object.values(components).map(({ platform }) => platform),
-		);
-		// Nothing is spoken without a voice; the texts are those of quiet hours.
-		const absent = ["notify", ...(existsSync("gateway/schedules") ? [] : ["text"])];
-		const expected = Object.keys(platforms).filter((name) => !absent.includes(name));
-		assert.deepEqual([...new Set(used)].sort(), expected.sort());
-		const keys = (id: string) => Object.keys(home.devices.get(id)?.components ?? {});
-		assert.deepEqual(
-			keys(proto).filter((key) => !keys(dev).includes(key)),
-			["auto_brightness", "haptics", "touch", "light"],
-		);
-		device.report({ "peripherals.audio.volume": 31, "peripherals.led_ring.brightness_coef": 0.5 });
-		await home.shows(dev, "volume", "31");
-		await home.until(() => home.find(dev, "ring").brightness === 128);
-		assert.equal(home.state(dev, "ring"), "ON");
-		assert.equal(JSON.parse(home.state(dev, "firmware") ?? "").latest_version, "1.4.0");
+test("publishes each device with entities, states and name, and nothing unchanged again", skip, async (t) => {
+	const { home, add } = await startHome(t);
+	const device = await add(dev);
+	await add(proto);
+	await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
+	const used = [...home.devices.values()].flatMap(({ components }) =>
+		Object.values(components).map(({ platform }) => platform),
+	);
+	// Without text-to-speech the only text entities are those of quiet hours.
+	const absent = ["notify", ...(existsSync("gateway/schedules") ? [] : ["text"])];
+	const expected = Object.keys(platforms).filter((name) => !absent.includes(name));
+	assert.deepEqual([...new Set(used)].sort(), expected.sort());
+	const keys = (id: string) => Object.keys(home.devices.get(id)?.components ?? {});
+	assert.deepEqual(
+		keys(proto).filter((key) => !keys(dev).includes(key)),
+		["auto_brightness", "haptics", "touch", "light"],
+	);
+	device.report({ "peripherals.audio.volume": 31, "peripherals.led_ring.brightness_coef": 0.5 });
+	await home.shows(dev, "volume", "31");
+	await home.until(() => home.find(dev, "ring").brightness === 128);
+	assert.equal(home.state(dev, "ring"), "ON");
+	assert.equal(JSON.parse(home.state(dev, "firmware") ?? "").latest_version, "1.4.0");
 
-		await home.until(() => home.state(proto, "firmware") !== undefined);
-		const until = home.heard.length;
-		for (let index = 0; index < 5; index++) device.report();
-		device.report({ "peripherals.audio.volume": 32 });
-		await home.shows(dev, "volume", "32");
-		assert.deepEqual(
-			home.heard.slice(until).map(({ topic }) => topic),
-			[`device-gateway/hall/${dev}/state`],
-		);
-	},
-);
+	await home.until(() => home.state(proto, "firmware") !== undefined);
+	const until = home.heard.length;
+	for (let index = 0; index < 5; index++) device.report();
+	device.report({ "peripherals.audio.volume": 32 });
+	await home.shows(dev, "volume", "32");
+	assert.deepEqual(
+		home.heard.slice(until).map(({ topic }) => topic),
+		[`device-gateway/hall/${dev}/state`],
+	);
+});
 
-test(
-	"the gateway is a device through which the others come, with its version and address; a device has its maker and MAC address",
-	skip,
-	async (t) => {
-		const { home, add, run, gateway } = await startHome(t);
-		await add(dev, { report: { "system.mac_address": "A0:B7:65:A1:B2:C3" } });
-		await add(proto);
-		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
-		const base = "device-gateway/hall";
-		const { connections, via_device: through, manufacturer } = home.devices.get(dev)?.device ?? {};
-		assert.deepEqual(
-			[connections, through, manufacturer],
-			[[["mac", "A0:B7:65:A1:B2:C3"]], base, "device-gateway"],
-		);
-		assert.equal(
-			home.devices.get(proto)?.device.connections,
-			undefined,
-			"simulated devices may have the same",
-		);
-		assert.equal(home.state(base, "status"), "online");
-		const { origin, device: gatewayDevice } = home.devices.get(base) ?? {};
-		assert.deepEqual(origin, { name: "device-gateway", sw_version: packageVersion() });
-		assert.equal(gatewayDevice?.sw_version, packageVersion());
-		const firstOf = (topic: RegExp) => home.heard.findIndex((heard) => topic.test(heard.topic));
-		assert.ok(
-			firstOf(/\/device-gateway\/hall\/config$/) < firstOf(/\/dev-1-a1b2c3\/config$/),
-			"before it is referred to",
-		);
-		const optional = Object.entries(home.devices.get(proto)?.components ?? {})
-			.filter(([, { enabled_by_default: isEnabled }]) => isEnabled === false)
-			.map(([key]) => key);
-		assert.deepEqual(optional, ["progress", "memory", "reset_reason"]);
-		const sent = JSON.parse(
-			home.heard.find(({ topic }) => topic.endsWith(`/${proto}/config`))?.payload ?? "{}",
-		);
-		assert.deepEqual(
-			sent.components.brightness,
-			{ platform: "number" },
-			"the one of earlier releases is removed",
-		);
-		await gateway.close();
-		await home.shows(base, "status", "offline");
-		await run({ publicUrl: new URL("https://devices.example/hall/") });
-		await home.shows(base, "status", "online");
-		const url = "https://devices.example/hall";
-		const { origin: named, device: linked } = home.devices.get(base) ?? {};
-		assert.deepEqual([named?.support_url, linked?.configuration_url], [url, url]);
-		assert.equal(home.devices.get(proto)?.device.configuration_url, `${url}/#/devices/${proto}`);
-	},
-);
+test("publishes the gateway as parent device, and devices with vendor and MAC address", skip, async (t) => {
+	const { home, add, run, gateway } = await startHome(t);
+	await add(dev, { report: { "system.mac_address": "A0:B7:65:A1:B2:C3" } });
+	await add(proto);
+	await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
+	const base = "device-gateway/hall";
+	const { connections, via_device: through, manufacturer } = home.devices.get(dev)?.device ?? {};
+	assert.deepEqual(
+		[connections, through, manufacturer],
+		[[["mac", "A0:B7:65:A1:B2:C3"]], base, "device-gateway"],
+	);
+	assert.equal(home.devices.get(proto)?.device.connections, undefined, "simulated devices may have the same");
+	assert.equal(home.state(base, "status"), "online");
+	const { origin, device: gatewayDevice } = home.devices.get(base) ?? {};
+	assert.deepEqual(origin, { name: "device-gateway", sw_version: packageVersion() });
+	assert.equal(gatewayDevice?.sw_version, packageVersion());
+	const firstOf = (topic: RegExp) => home.heard.findIndex((heard) => topic.test(heard.topic));
+	assert.ok(
+		firstOf(/\/device-gateway\/hall\/config$/) < firstOf(/\/dev-1-a1b2c3\/config$/),
+		"before it is referred to",
+	);
+	const optional = Object.entries(home.devices.get(proto)?.components ?? {})
+		.filter(([, { enabled_by_default: isEnabled }]) => isEnabled === false)
+		.map(([key]) => key);
+	assert.deepEqual(optional, ["progress", "memory", "reset_reason"]);
+	const sent = JSON.parse(
+		home.heard.find(({ topic }) => topic.endsWith(`/${proto}/config`))?.payload ?? "{}",
+	);
+	assert.deepEqual(
+		sent.components.brightness,
+		{ platform: "number" },
+		"the one of earlier releases is removed",
+	);
+	await gateway.close();
+	await home.shows(base, "status", "offline");
+	await run({ publicUrl: new URL("https://devices.example/hall/") });
+	await home.shows(base, "status", "online");
+	const url = "https://devices.example/hall";
+	const { origin: named, device: linked } = home.devices.get(base) ?? {};
+	assert.deepEqual([named?.support_url, linked?.configuration_url], [url, url]);
+	assert.equal(home.devices.get(proto)?.device.configuration_url, `${url}/#/devices/${proto}`);
+});
 
-test(
-	"these tests refuse a message that Home Assistant would refuse, or leave a part of it out",
-	skip,
-	async (t) => {
-		const { home, add } = await startHome(t);
-		await add(dev);
-		await add(proto);
-		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
-		const config = home.heard.find(({ topic }) => topic === `homeassistant/device/${proto}/config`);
-		assert.ok(config, `no discovery message for ${proto}`);
-		const { topic, payload } = config;
-		checkDiscovery(topic, payload);
-		const refuses = (what: string, change: (message: Discovery & Record<string, unknown>) => void) => {
-			const message = JSON.parse(payload);
-			change(message);
-			assert.throws(() => checkDiscovery(topic, JSON.stringify(message)), assert.AssertionError, what);
-		};
-		const refusesChanges = (
-			what: string,
-			partOf: (message: Discovery) => object,
-			required: readonly string[],
-		) => {
-			refuses(`${what} with an unknown option`, (message) => Object.assign(partOf(message), { obj_id: "x" }));
-			for (const name of Object.keys(partOf(JSON.parse(payload))))
-				refuses(`${what} with a wrong ${name}`, (message) =>
-					Object.assign(partOf(message), { [name]: { is: "wrong" } }),
-				);
-			for (const name of required)
-				refuses(`${what} without ${name}`, (message) => Reflect.deleteProperty(partOf(message), name));
-		};
-		refusesChanges("a message", (message) => message, ["device", "origin", "components"]);
-		refusesChanges("a device", ({ device }) => device, ["identifiers"]);
-		refusesChanges("an availability", ({ availability: [first] }) => first ?? {}, ["topic"]);
-		for (const [key, { platform }] of Object.entries(home.devices.get(proto)?.components ?? {})) {
-			const required = platforms[String(platform)]?.required ?? [];
-			refusesChanges(key, ({ components }) => components[key] ?? {}, [...required, "unique_id"]);
-		}
-	},
-);
+test("rejects messages in tests that Home Assistant would reject", skip, async (t) => {
+	const { home, add } = await startHome(t);
+	await add(dev);
+	await add(proto);
+	await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
+	const config = home.heard.find(({ topic }) => topic === `homeassistant/device/${proto}/config`);
+	assert.ok(config, `no discovery message for ${proto}`);
+	const { topic, payload } = config;
+	checkDiscovery(topic, payload);
+	const refuses = (what: string, change: (message: Discovery & Record<string, unknown>) => void) => {
+		const message = JSON.parse(payload);
+		change(message);
+		assert.throws(() => checkDiscovery(topic, JSON.stringify(message)), assert.AssertionError, what);
+	};
+	const refusesChanges = (
+		what: string,
+		partOf: (message: Discovery) => object,
+		required: readonly string[],
+	) => {
+		refuses(`${what} with an unknown option`, (message) => Object.assign(partOf(message), { obj_id: "x" }));
+		for (const name of Object.keys(partOf(JSON.parse(payload))))
+			refuses(`${what} with a wrong ${name}`, (message) =>
+				Object.assign(partOf(message), { [name]: { is: "wrong" } }),
+			);
+		for (const name of required)
+			refuses(`${what} without ${name}`, (message) => Reflect.deleteProperty(partOf(message), name));
+	};
+	refusesChanges("a message", (message) => message, ["device", "origin", "components"]);
+	refusesChanges("a device", ({ device }) => device, ["identifiers"]);
+	refusesChanges("an availability", ({ availability: [first] }) => first ?? {}, ["topic"]);
+	for (const [key, { platform }] of Object.entries(home.devices.get(proto)?.components ?? {})) {
+		const required = platforms[String(platform)]?.required ?? [];
+		refusesChanges(key, ({ components }) => components[key] ?? {}, [...required, "unique_id"]);
+	}
+});
 
 test("plays a stored sound as a tone with volume and duration", skipWithout("announcements"), async (t) => {
 	const { home, add, url, lines } = await startHome(t);
@@ -172,110 +156,106 @@ test("plays a stored sound as a tone with volume and duration", skipWithout("ann
 	assert.equal(device.commands.at(-1)?.command, "play_sound", "it is stopped by its end alone");
 });
 
-test(
-	"what its user interface sends reaches the device, and a hostile payload is refused as a monitor's",
-	skip,
-	async (t) => {
-		const { home, add, lines, changes } = await startHome(t);
-		const device = await add(proto);
-		await home.until(() => home.isAvailable(proto));
-		const sends = async (key: string, payload: string, command: Record<string, unknown>) => {
-			await home.publish(`device-gateway/hall/${proto}/${key}/set`, payload);
-			await device.receives(command);
-		};
-		await sends("volume", "30", { command: "set_volume", value: 30 });
-		await sends("brightness", "40", { command: "set_brightness", value: 0.4 });
-		await home.until(() => home.find(proto, "ring").brightness === 102);
-		await sends("effect", "rainbow", { command: "set_led", value: "rainbow" });
-		await home.turnOn(proto, { rgb: [255, 136, 0], effect: "breathe" });
-		await device.receives({ command: "set_light", value: { color: [255, 136, 0], effect: "breathe" } });
-		assert.deepEqual(
-			device.commands.at(-3),
-			{ command: "set_light", value: { color: [255, 136, 0], effect: "solid" } },
-			"color, brightness and effect come one by one",
-		);
-		device.report({ "peripherals.led_ring.light": { color: "#ff8800", effect: "breathe" } });
-		await home.until(
-			() =>
-				home.state(proto, "ring", "rgb_state") === "255,136,0" &&
-				home.state(proto, "ring", "effect_state") === "breathe",
-		);
-		await sends("progress", "40", {
-			command: "set_light",
-			value: { color: [255, 136, 0], effect: "progress", progress: 0.4 },
-		});
-		await sends("effect", "off", { command: "set_light", value: null });
-		await sends("color", "1,2,3", { command: "set_light", value: { color: [1, 2, 3], effect: "solid" } });
-		await sends("auto_brightness", "ON", { command: "set_auto_brightness", value: true });
-		await sends("auto_brightness", "OFF", { command: "set_auto_brightness", value: false });
-		await sends("haptics", "70", { command: "set_haptics", value: 70 });
-		await sends("siren", '{"state":"ON","tone":"startup"}', { command: "play_audio", value: "startup" });
-		await sends("siren", '{"state":"ON","tone":"wifi_connected","volume_level":0.5,"duration":300}', {
-			command: "play_audio",
-			value: "wifi_connected",
-		});
-		await sends("siren", '{"state":"ON","volume_level":1}', { command: "play_audio", value: "startup" });
-		await sends("siren", '{"state":"OFF","note":"hush-hush"}', { command: "stop_sound" });
-		await sends("volume", "33.5", { command: "set_volume", value: 34 });
-		await sends("haptics", "70.4", { command: "set_haptics", value: 70 });
-		await sends("brightness", "0.4", { command: "set_brightness", value: 0.01 });
-		device.report({ "peripherals.led_ring.brightness_coef": 0.004 });
-		await home.until(() => home.find(proto, "ring").brightness === 3);
-		assert.equal(home.state(proto, "ring"), "ON");
-		await sends("identify", "PRESS", { command: "identify" });
+test("delivers commands of the UI, and rejects invalid payloads", skip, async (t) => {
+	const { home, add, lines, changes } = await startHome(t);
+	const device = await add(proto);
+	await home.until(() => home.isAvailable(proto));
+	const sends = async (key: string, payload: string, command: Record<string, unknown>) => {
+		await home.publish(`device-gateway/hall/${proto}/${key}/set`, payload);
+		await device.receives(command);
+	};
+	await sends("volume", "30", { command: "set_volume", value: 30 });
+	await sends("brightness", "40", { command: "set_brightness", value: 0.4 });
+	await home.until(() => home.find(proto, "ring").brightness === 102);
+	await sends("effect", "rainbow", { command: "set_led", value: "rainbow" });
+	await home.turnOn(proto, { rgb: [255, 136, 0], effect: "breathe" });
+	await device.receives({ command: "set_light", value: { color: [255, 136, 0], effect: "breathe" } });
+	assert.deepEqual(
+		device.commands.at(-3),
+		{ command: "set_light", value: { color: [255, 136, 0], effect: "solid" } },
+		"color, brightness and effect come one by one",
+	);
+	device.report({ "peripherals.led_ring.light": { color: "#ff8800", effect: "breathe" } });
+	await home.until(
+		() =>
+			home.state(proto, "ring", "rgb_state") === "255,136,0" &&
+			home.state(proto, "ring", "effect_state") === "breathe",
+	);
+	await sends("progress", "40", {
+		command: "set_light",
+		value: { color: [255, 136, 0], effect: "progress", progress: 0.4 },
+	});
+	await sends("effect", "off", { command: "set_light", value: null });
+	await sends("color", "1,2,3", { command: "set_light", value: { color: [1, 2, 3], effect: "solid" } });
+	await sends("auto_brightness", "ON", { command: "set_auto_brightness", value: true });
+	await sends("auto_brightness", "OFF", { command: "set_auto_brightness", value: false });
+	await sends("haptics", "70", { command: "set_haptics", value: 70 });
+	await sends("siren", '{"state":"ON","tone":"startup"}', { command: "play_audio", value: "startup" });
+	await sends("siren", '{"state":"ON","tone":"wifi_connected","volume_level":0.5,"duration":300}', {
+		command: "play_audio",
+		value: "wifi_connected",
+	});
+	await sends("siren", '{"state":"ON","volume_level":1}', { command: "play_audio", value: "startup" });
+	await sends("siren", '{"state":"OFF","note":"hush-hush"}', { command: "stop_sound" });
+	await sends("volume", "33.5", { command: "set_volume", value: 34 });
+	await sends("haptics", "70.4", { command: "set_haptics", value: 70 });
+	await sends("brightness", "0.4", { command: "set_brightness", value: 0.01 });
+	device.report({ "peripherals.led_ring.brightness_coef": 0.004 });
+	await home.until(() => home.find(proto, "ring").brightness === 3);
+	assert.equal(home.state(proto, "ring"), "ON");
+	await sends("identify", "PRESS", { command: "identify" });
 
-		const [first] = changes;
-		assert.deepEqual(
-			[first?.person.name, first?.deviceId, first?.what, first?.body],
-			[
-				"Home Assistant",
-				proto,
-				"volume",
-				{ type: "control_device", payload: { command: "set_volume", value: 30 } },
-			],
-		);
-		assert.doesNotMatch(JSON.stringify(changes), /hush-hush/, "a field that no entity defines");
-		const changesBefore = changes.length;
-		const before = device.commands.length;
-		const hostile: readonly (readonly [key: string, payload: string, code: string])[] = [
-			["volume", "101", "invalid_command"],
-			["volume", "", "invalid_command"],
-			["volume", '{"__proto__":1}', "invalid_command"],
-			["brightness", "NaN", "invalid_command"],
-			["ring", "ON", "invalid_command"],
-			["effect", "disco", "invalid_command"],
-			["effect", "constructor", "invalid_command"],
-			["color", "255,136", "invalid_command"],
-			["color", "256,0,0", "invalid_command"],
-			["color", "orange", "invalid_command"],
-			["progress", "101", "invalid_command"],
-			["auto_brightness", "maybe", "invalid_command"],
-			["siren", '{"state":"ON","tone":"__proto__"}', "invalid_command"],
-			["siren", '{"state":"ON","tone":{"toString":null}}', "invalid_command"],
-			["siren", "[".repeat(30_000), "invalid_command"],
-			["siren", `{"state":"ON","tone":${"[".repeat(20_000)}${"]".repeat(20_000)}}`, "invalid_command"],
-			["restart", "\u0000", "invalid_command"],
-			["firmware", "1.0.0", "invalid_command"],
-		];
-		const topic = (id: string, key: string) => `device-gateway/hall/${id}/${key}/set`;
-		for (const [key, payload] of hostile) await home.publish(topic(proto, key), payload);
-		for (const key of inheritedNames) await home.publish(topic(proto, key), "x");
-		for (const id of inheritedNames) await home.publish(topic(id, "volume"), "30");
-		await home.until(() => lines.length >= hostile.length + 2 * inheritedNames.length);
-		assert.deepEqual(
-			lines.map(({ entity, code }) => [entity, code]),
-			[
-				...hostile.map(([key, , code]) => [key, code]),
-				...inheritedNames.map((key) => [key, "unsupported_command"]),
-				...inheritedNames.map(() => ["volume", "unknown_target"]),
-			],
-		);
-		assert.equal(device.commands.length, before);
-		assert.equal(changes.length, changesBefore);
-		await home.command(proto, "restart", "PRESS");
-		await home.shows(proto, "reset_reason", "SW_RESET");
-	},
-);
+	const [first] = changes;
+	assert.deepEqual(
+		[first?.person.name, first?.deviceId, first?.what, first?.body],
+		[
+			"Home Assistant",
+			proto,
+			"volume",
+			{ type: "control_device", payload: { command: "set_volume", value: 30 } },
+		],
+	);
+	assert.doesNotMatch(JSON.stringify(changes), /hush-hush/, "a field that no entity defines");
+	const changesBefore = changes.length;
+	const before = device.commands.length;
+	const hostile: readonly (readonly [key: string, payload: string, code: string])[] = [
+		["volume", "101", "invalid_command"],
+		["volume", "", "invalid_command"],
+		["volume", '{"__proto__":1}', "invalid_command"],
+		["brightness", "NaN", "invalid_command"],
+		["ring", "ON", "invalid_command"],
+		["effect", "disco", "invalid_command"],
+		["effect", "constructor", "invalid_command"],
+		["color", "255,136", "invalid_command"],
+		["color", "256,0,0", "invalid_command"],
+		["color", "orange", "invalid_command"],
+		["progress", "101", "invalid_command"],
+		["auto_brightness", "maybe", "invalid_command"],
+		["siren", '{"state":"ON","tone":"__proto__"}', "invalid_command"],
+		["siren", '{"state":"ON","tone":{"toString":null}}', "invalid_command"],
+		["siren", "[".repeat(30_000), "invalid_command"],
+		["siren", `{"state":"ON","tone":${"[".repeat(20_000)}${"]".repeat(20_000)}}`, "invalid_command"],
+		["restart", "\u0000", "invalid_command"],
+		["firmware", "1.0.0", "invalid_command"],
+	];
+	const topic = (id: string, key: string) => `device-gateway/hall/${id}/${key}/set`;
+	for (const [key, payload] of hostile) await home.publish(topic(proto, key), payload);
+	for (const key of inheritedNames) await home.publish(topic(proto, key), "x");
+	for (const id of inheritedNames) await home.publish(topic(id, "volume"), "30");
+	await home.until(() => lines.length >= hostile.length + 2 * inheritedNames.length);
+	assert.deepEqual(
+		lines.map(({ entity, code }) => [entity, code]),
+		[
+			...hostile.map(([key, , code]) => [key, code]),
+			...inheritedNames.map((key) => [key, "unsupported_command"]),
+			...inheritedNames.map(() => ["volume", "unknown_target"]),
+		],
+	);
+	assert.equal(device.commands.length, before);
+	assert.equal(changes.length, changesBefore);
+	await home.command(proto, "restart", "PRESS");
+	await home.shows(proto, "reset_reason", "SW_RESET");
+});
 
 test("applies a scene to 80 lights, even if changed immediately", skip, async (t) => {
 	const { home, add } = await startHome(t);
@@ -296,57 +276,49 @@ test("applies a scene to 80 lights, even if changed immediately", skip, async (t
 		assert.deepEqual(commands, [...scene(0.2, "rainbow"), ...scene(0.8, "idle")]);
 });
 
-test(
-	"of commands that are too many for a device the newest of each entity waits, and the others are counted",
-	skip,
-	async (t) => {
-		let time = 0;
-		const { home, add, url, lines, replaced } = await startHome(t, { monotonic: () => time });
-		const device = await add(dev);
-		const other = await add(proto);
-		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
-		await home.publish(`device-gateway/hall/${dev}/effect/set`, "idle");
-		for (let volume = 1; volume <= 100; volume++) await home.command(dev, "volume", String(volume));
-		await home.publish(`device-gateway/hall/${dev}/effect/set`, "rainbow");
-		await home.command(proto, "volume", "7");
-		await other.receives({ command: "set_volume", value: 7 });
-		const values = () => device.commands.map(({ value }) => value);
-		const first = ["idle", ...Array.from({ length: 19 }, (_, index) => index + 1)];
-		await home.until(() => values().length === first.length);
-		assert.deepEqual(values(), first);
-		assert.deepEqual(replaced, []);
-		time += 60_000;
-		await home.until(() => replaced.length > 0 && values().length === first.length + 2);
-		assert.deepEqual(values(), [...first, 100, "rainbow"]);
-		assert.deepEqual([replaced, lines], [[80], []]);
-		const metrics = await (await fetch(`${url}/metrics`, { headers: bearer(monitorToken) })).text();
-		assert.match(metrics, /gateway_refused_commands_total\{code="rate_limited"\} 80\n/);
-	},
-);
+test("queues the latest command of each entity above the rate, and counts the others", skip, async (t) => {
+	let time = 0;
+	const { home, add, url, lines, replaced } = await startHome(t, { monotonic: () => time });
+	const device = await add(dev);
+	const other = await add(proto);
+	await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
+	await home.publish(`device-gateway/hall/${dev}/effect/set`, "idle");
+	for (let volume = 1; volume <= 100; volume++) await home.command(dev, "volume", String(volume));
+	await home.publish(`device-gateway/hall/${dev}/effect/set`, "rainbow");
+	await home.command(proto, "volume", "7");
+	await other.receives({ command: "set_volume", value: 7 });
+	const values = () => device.commands.map(({ value }) => value);
+	const first = ["idle", ...Array.from({ length: 19 }, (_, index) => index + 1)];
+	await home.until(() => values().length === first.length);
+	assert.deepEqual(values(), first);
+	assert.deepEqual(replaced, []);
+	time += 60_000;
+	await home.until(() => replaced.length > 0 && values().length === first.length + 2);
+	assert.deepEqual(values(), [...first, 100, "rainbow"]);
+	assert.deepEqual([replaced, lines], [[80], []]);
+	const metrics = await (await fetch(`${url}/metrics`, { headers: bearer(monitorToken) })).text();
+	assert.match(metrics, /gateway_refused_commands_total\{code="rate_limited"\} 80\n/);
+});
 
-test(
-	"after a restart of Home Assistant and of the gateway a light turns on as bright as it was before it was off",
-	skip,
-	async (t) => {
-		const { home, add, run, gateway } = await startHome(t);
-		const device = await add(dev);
-		await home.until(() => home.isAvailable(dev));
-		await home.turnOn(dev, { brightness: 105 });
-		await device.receives({ command: "set_brightness", value: 0.41 });
-		await home.until(() => home.find(dev, "ring").brightness === 105);
-		await home.command(dev, "ring", "OFF");
-		await home.shows(dev, "ring", "OFF");
-		await gateway.close();
-		const { url } = await run();
-		const later = await add(dev, { url, report: { "peripherals.led_ring.brightness_coef": 0 } });
-		await home.restart();
-		await home.until(() => home.isAvailable(dev));
-		await home.shows(dev, "ring", "OFF");
-		await home.turnOn(dev);
-		await later.receives({ command: "set_brightness", value: 0.41 });
-		await home.shows(dev, "ring", "ON");
-	},
-);
+test("restores the brightness of a light across restarts", skip, async (t) => {
+	const { home, add, run, gateway } = await startHome(t);
+	const device = await add(dev);
+	await home.until(() => home.isAvailable(dev));
+	await home.turnOn(dev, { brightness: 105 });
+	await device.receives({ command: "set_brightness", value: 0.41 });
+	await home.until(() => home.find(dev, "ring").brightness === 105);
+	await home.command(dev, "ring", "OFF");
+	await home.shows(dev, "ring", "OFF");
+	await gateway.close();
+	const { url } = await run();
+	const later = await add(dev, { url, report: { "peripherals.led_ring.brightness_coef": 0 } });
+	await home.restart();
+	await home.until(() => home.isAvailable(dev));
+	await home.shows(dev, "ring", "OFF");
+	await home.turnOn(dev);
+	await later.receives({ command: "set_brightness", value: 0.41 });
+	await home.shows(dev, "ring", "ON");
+});
 
 test("republishes a lost retained message", skip, async (t) => {
 	const { home, add } = await startHome(t);
@@ -399,7 +371,7 @@ test("offers no update for an equal version in another notation", async (t) => {
 });
 
 test(
-	"an update is offered, installed and followed, but not past a rollout that holds the device",
+	"offers and installs an update with progress, unless a rollout holds the device",
 	skipWithout("rollouts"),
 	async (t) => {
 		const { home, add, url, lines } = await startHome(t);
@@ -458,7 +430,7 @@ test("publishes a crash as an event with its type", skipWithout("fleet"), async 
 });
 
 test(
-	"texts are spoken, urgently too, and what becomes of announcements on a device are events",
+	"speaks texts, even urgently, and publishes announcement results as events",
 	skipWithout("announcements"),
 	async (t) => {
 		const { home, add } = await startHome(t, await voice(t));
@@ -509,14 +481,14 @@ test(
 );
 
 test(
-	"quiet hours of a device are a switch and two times, as they count for it",
+	"publishes the effective quiet hours of a device as a switch and two times",
 	skipWithout("schedules"),
 	async (t) => {
 		const { home, add, lines, changes, url } = await startHome(t);
 		const device = await add(dev);
 		await add(proto, { features: features.filter((name) => name !== "quiet") });
 		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
-		assert.equal(home.devices.get(proto)?.components.quiet, undefined, "its firmware knows none");
+		assert.equal(home.devices.get(proto)?.components.quiet, undefined, "not supported by its firmware");
 		const shows = (...states: readonly string[]) =>
 			home.until(() => {
 				const keys = ["quiet", "quiet_from", "quiet_until"];
@@ -610,75 +582,67 @@ test("publishes at most once a second per entity, ending with the latest state",
 	assert.ok(count <= seconds + 2, `${count} in ${seconds} s`);
 });
 
-test(
-	"after a time without the broker all is there again, as it is then, and after one without the gateway no ghost",
-	skip,
-	async (t) => {
-		const { home, add, broker, run, gateway, lines } = await startHome(t);
-		const device = await add(dev);
-		await add(proto);
-		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
-		await broker.kill();
-		device.report({ "peripherals.audio.volume": 77 });
-		await broker.start();
-		await home.shows(dev, "volume", "77");
-		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
-		await home.publish(`homeassistant/device/dev-1-gone/config`, "", true);
-		await home.publish(`device-gateway/hall/dev-1-gone/availability`, "online", true);
-		await home.publish(`device-gateway/another/dev-1-of-another/availability`, "online", true);
-		await gateway.close();
-		await home.until(() => !home.isAvailable(dev) && !home.isAvailable(proto));
-		await home.publish(`device-gateway/hall/${dev}/restart/set`, "PRESS", true);
-		const second = await run();
-		await home.until(() => home.topics.includes("device-gateway/hall/status"));
-		await home.until(() => !home.topics.some((topic) => topic.includes("dev-1-gone")));
-		assert.ok(
-			home.topics.some((topic) => topic.includes("dev-1-of-another")),
-			"a gateway of another house",
-		);
-		assert.ok(!home.isAvailable(dev), "it has not connected again");
-		await home.until(() => lines.length === 1);
-		assert.match(String(lines[0]?.problem), /retained/, "it would be executed at each connection");
-		await new ScriptedDevice({ url: second.url, deviceId: dev })
-			.connect()
-			.then((again) => t.after(() => again.close()));
-		await home.until(() => home.isAvailable(dev));
-		assert.ok(!home.isAvailable(proto), `${proto} is available`);
-	},
-);
+test("restores the current state after an outage of the broker or gateway", skip, async (t) => {
+	const { home, add, broker, run, gateway, lines } = await startHome(t);
+	const device = await add(dev);
+	await add(proto);
+	await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
+	await broker.kill();
+	device.report({ "peripherals.audio.volume": 77 });
+	await broker.start();
+	await home.shows(dev, "volume", "77");
+	await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
+	await home.publish(`homeassistant/device/dev-1-gone/config`, "", true);
+	await home.publish(`device-gateway/hall/dev-1-gone/availability`, "online", true);
+	await home.publish(`device-gateway/another/dev-1-of-another/availability`, "online", true);
+	await gateway.close();
+	await home.until(() => !home.isAvailable(dev) && !home.isAvailable(proto));
+	await home.publish(`device-gateway/hall/${dev}/restart/set`, "PRESS", true);
+	const second = await run();
+	await home.until(() => home.topics.includes("device-gateway/hall/status"));
+	await home.until(() => !home.topics.some((topic) => topic.includes("dev-1-gone")));
+	assert.ok(
+		home.topics.some((topic) => topic.includes("dev-1-of-another")),
+		"a gateway of another house",
+	);
+	assert.ok(!home.isAvailable(dev), "it has not connected again");
+	await home.until(() => lines.length === 1);
+	assert.match(String(lines[0]?.problem), /retained/, "it would be executed at each connection");
+	await new ScriptedDevice({ url: second.url, deviceId: dev })
+		.connect()
+		.then((again) => t.after(() => again.close()));
+	await home.until(() => home.isAvailable(dev));
+	assert.ok(!home.isAvailable(proto), `${proto} is available`);
+});
 
-test(
-	"a broker that is killed while commands flow: the last one counts, in their order, and the device is steered on",
-	skip,
-	async (t) => {
-		const { home, add, broker } = await startHome(t);
-		const device = await add(dev);
-		await home.until(() => home.isAvailable(dev));
-		let count = 0;
-		const sent: Promise<void>[] = [];
-		const timer = setInterval(() => {
-			count = Math.min(count + 1, 100);
-			sent.push(home.command(dev, "volume", String(count)));
-		}, 100);
-		t.after(() => clearInterval(timer));
-		const executed = () => device.commands.map(({ value }) => Number(value));
-		const executes = async (more: number) => {
-			const until = device.commands.length + more;
-			await waitUntil(() => device.commands.length >= until);
-		};
-		await executes(5);
-		await broker.kill();
-		await broker.start();
-		await executes(5);
-		clearInterval(timer);
-		await Promise.all(sent);
-		await waitUntil(() => executed().at(-1) === count);
-		// Unacknowledged messages are sent again (MQTT, QoS 1).
-		const counts = executed().filter((each, index, all) => all.indexOf(each) === index);
-		assert.deepEqual(
-			counts,
-			counts.toSorted((a, b) => a - b),
-		);
-		await home.shows(dev, "volume", String(count));
-	},
-);
+test("keeps the order of commands when the broker is killed, and control after", skip, async (t) => {
+	const { home, add, broker } = await startHome(t);
+	const device = await add(dev);
+	await home.until(() => home.isAvailable(dev));
+	let count = 0;
+	const sent: Promise<void>[] = [];
+	const timer = setInterval(() => {
+		count = Math.min(count + 1, 100);
+		sent.push(home.command(dev, "volume", String(count)));
+	}, 100);
+	t.after(() => clearInterval(timer));
+	const executed = () => device.commands.map(({ value }) => Number(value));
+	const executes = async (more: number) => {
+		const until = device.commands.length + more;
+		await waitUntil(() => device.commands.length >= until);
+	};
+	await executes(5);
+	await broker.kill();
+	await broker.start();
+	await executes(5);
+	clearInterval(timer);
+	await Promise.all(sent);
+	await waitUntil(() => executed().at(-1) === count);
+	// Unacknowledged messages are resent with QoS 1.
+	const counts = executed().filter((each, index, all) => all.indexOf(each) === index);
+	assert.deepEqual(
+		counts,
+		counts.toSorted((a, b) => a - b),
+	);
+	await home.shows(dev, "volume", String(count));
+});

@@ -91,8 +91,8 @@ export async function startHome(t: TestContext, options: GatewayOptions = {}) {
 	};
 	const write = (line: string) => {
 		const entry = JSON.parse(line);
-		if (entry.msg === "Home Assistant: command refused") lines.push(entry);
-		if (entry.msg.startsWith("Home Assistant: commands were replaced")) replaced.push(entry.count);
+		if (entry.msg === "Home Assistant: command rejected") lines.push(entry);
+		if (entry.msg.startsWith("Home Assistant: rate limit exceeded")) replaced.push(entry.count);
 	};
 	const run = (more: GatewayOptions = {}) =>
 		runGateway(t, {

@@ -190,7 +190,7 @@ describe("replacement board", () => {
 		const installed = ["already_installed", null];
 		await eventually(steps, (all) => isDeepStrictEqual(all, { [old]: ["queued", null], [next]: installed }));
 		await ask("POST", old, next);
-		assert.deepEqual(await steps(), { [old]: ["removed", `${next} has replaced it.`], [next]: installed });
+		assert.deepEqual(await steps(), { [old]: ["removed", `Replaced by ${next}.`], [next]: installed });
 	});
 
 	test("keeps its own label if the old board has none", async (t) => {
@@ -224,7 +224,7 @@ describe("replaced board", () => {
 		await furnish(url);
 		await ask("POST", old, next);
 		const { status, body } = await refused(old);
-		const reason = `Another device, ${next}, has replaced ${old}; History on its page can let that in again.`;
+		const reason = `${old} was replaced by ${next}. It can be readmitted in the history on the page of ${next}.`;
 		assert.deepEqual([status, JSON.parse(body).detail], [410, reason]);
 		const nameless = new ScriptedDevice({ url, deviceId: old, isNamedByHeader: false });
 		t.after(() => nameless.close());
@@ -283,7 +283,7 @@ test("rejects an invalid replacement with a message, and changes nothing", async
 		assert.equal(answer.status, status, JSON.stringify(answer.body));
 		return answer.body.detail;
 	};
-	const unknown = "No device is called dev-1-ffffff; see /api/devices.";
+	const unknown = "Device dev-1-ffffff not found. GET /api/devices lists all.";
 	assert.equal(await sentence(404, "dev-1-ffffff", next), unknown);
 	assert.equal(await sentence(404, old, "dev-1-ffffff"), unknown);
 	assert.equal(await sentence(409, old, old), "A device cannot replace itself.");
@@ -306,7 +306,7 @@ test("rejects an invalid replacement with a message, and changes nothing", async
 	);
 	await isAsBefore(url);
 	assert.equal((await ask("POST", old, next)).status, 200);
-	const retired = `Another device, ${next}, has replaced ${old}; History on its page can let that in again.`;
+	const retired = `${old} was replaced by ${next}. It can be readmitted in the history on the page of ${next}.`;
 	assert.equal(await sentence(409, old, third), retired);
 	assert.equal(await sentence(409, third, old), retired);
 	await goesOver(url);
@@ -404,7 +404,7 @@ test("reports write errors, and completes later", async (t) => {
 	await goesOver(url);
 	broken.add("/replacements/");
 	assert.match(await ask("DELETE"), /^507 .*could not be removed/);
-	assert.match(await ask("POST"), /^200 /, "it is still replaced");
+	assert.match(await ask("POST"), /^200 /, "replacement undone");
 	broken.clear();
 	assert.match(await ask("DELETE"), /^204 /);
 });

@@ -28,14 +28,14 @@ function attempts() {
 
 test("resets attempts, offer and delay of a device removed and added again", async () => {
 	const { made, devices, device } = attempts();
-	const first = made.look(deviceId);
+	const first = made.snapshotOf(deviceId);
 	assert.deepEqual([first?.isInherited, first?.offer, first?.isAvailable], [true, undefined, true]);
 	await made.begin(sampleRollout(deviceId), deviceId);
 	made.delay(deviceId);
-	const begun = made.look(deviceId);
+	const begun = made.snapshotOf(deviceId);
 	assert.deepEqual([begun?.isInherited, begun?.offer, begun?.isAvailable], [false, "sent", false]);
 	devices.clear();
-	assert.equal(made.look(deviceId), undefined);
+	assert.equal(made.snapshotOf(deviceId), undefined);
 	devices.set(deviceId, device);
-	assert.deepEqual(made.look(deviceId), first);
+	assert.deepEqual(made.snapshotOf(deviceId), first);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { matches } from "../../../device/protocol/schema.js";
 import type { DeviceStep, Rollout } from "../../../gateway/api/rollout.js";
-import { type Moment, queued, type Seen } from "../../../gateway/rollouts/device-step.js";
+import { type DeviceSnapshot, queued, type Timing } from "../../../gateway/rollouts/device-step.js";
 import { stepsEntry, withoutCrashRate } from "../../../gateway/rollouts/entries.js";
 import { advance, apply, firstHead } from "../../../gateway/rollouts/machine.js";
 import { parsePlan, storedPlan } from "../../../gateway/rollouts/plan.js";
@@ -17,8 +17,8 @@ function soaking(crashes: ReadonlyMap<string, LatestCrash>) {
 	const groups = [{ size: 2, errorThreshold: { count: 2 } }, { size: "rest" }];
 	const asked = parsePlan({ firmware, target: { devices: ids }, groups }, () => ids.length, Date.now());
 	let version = "1.0.0";
-	const moment: Moment = { now: 1, isDue: true, isOpen: true, isLate: false };
-	const seen = (id: string): Seen => ({
+	const timing: Timing = { now: 1, isDue: true, isOpen: true, isLate: false };
+	const seen = (id: string): DeviceSnapshot => ({
 		model: "DEV-1",
 		chip: "esp32s3",
 		version: id === "c" ? "1.0.0" : version,
@@ -38,7 +38,7 @@ function soaking(crashes: ReadonlyMap<string, LatestCrash>) {
 		devices: new Map(ids.map((id): [string, DeviceStep] => [id, queued(id, 0)])),
 	};
 	const step = () => {
-		rollout = apply(rollout, advance(rollout, seen, moment));
+		rollout = apply(rollout, advance(rollout, seen, timing));
 		return { head: rollout.head, statuses: [...rollout.devices.values()].map(({ status }) => status) };
 	};
 	assert.deepEqual(step().statuses, ["offered", "offered", "queued"]);

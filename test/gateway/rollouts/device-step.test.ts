@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DeviceStep, Rollout } from "../../../gateway/api/rollout.js";
-import { observe, type Seen } from "../../../gateway/rollouts/device-step.js";
+import { type DeviceSnapshot, observe } from "../../../gateway/rollouts/device-step.js";
 import { firstHead } from "../../../gateway/rollouts/machine.js";
 import { parsePlan } from "../../../gateway/rollouts/plan.js";
 
@@ -16,9 +16,9 @@ const rollout: Rollout = {
 	head: firstHead,
 	devices: new Map([[step.deviceId, step]]),
 };
-const moment = { now: 400_000, isDue: true, isOpen: true, isLate: false };
-/** Its update was begun by the gateway's last run, and nothing was heard of it. */
-const away: Seen = {
+const timing = { now: 400_000, isDue: true, isOpen: true, isLate: false };
+/** Silent update started by the gateway's previous run. */
+const away: DeviceSnapshot = {
 	model: "DEV-1",
 	chip: "esp32s3",
 	version: "1.0.0",
@@ -29,18 +29,18 @@ const away: Seen = {
 	isReturning: true,
 };
 
-test("a silent update of the gateway's last run is decided once its device had time to connect again", () => {
-	const statusOf = (seen: Seen) => observe(rollout, step, () => seen, moment).status;
+test("decides a silent update of the previous run after time to reconnect", () => {
+	const statusOf = (seen: DeviceSnapshot) => observe(rollout, step, () => seen, timing).status;
 	assert.equal(statusOf(away), "offered");
-	assert.equal(statusOf({ ...away, isConnected: true, isReturning: false }), "queued", "it was not sent");
+	assert.equal(statusOf({ ...away, isConnected: true, isReturning: false }), "queued", "treated as sent");
 	assert.equal(statusOf({ ...away, isReturning: false }), "timed_out");
 });
 
-test("a device is not silent while it may be about to connect to a gateway that has just started", () => {
-	const lost: Seen = { ...away, job: undefined };
+test("waits for reconnects after a gateway start before a timeout", () => {
+	const lost: DeviceSnapshot = { ...away, job: undefined };
 	for (const status of ["downloading", "soaking"] as const) {
-		const statusOf = (seen: Seen, version: string) =>
-			observe(rollout, { ...step, status }, () => ({ ...seen, version }), { ...moment, now: 3_600_000 })
+		const statusOf = (seen: DeviceSnapshot, version: string) =>
+			observe(rollout, { ...step, status }, () => ({ ...seen, version }), { ...timing, now: 3_600_000 })
 				.status;
 		const version = status === "soaking" ? "2.0.0" : "1.0.0";
 		assert.equal(statusOf(lost, version), status);
@@ -51,18 +51,24 @@ test("a device is not silent while it may be about to connect to a gateway that 
 test("marks a soaking device that reverts as rolled back, even after an apparent failure", () => {
 	const job = { status: "rolled_back", startedAt: 1, version: "2.0.0", reason: "It went back." } as const;
 	const soaking: DeviceStep = { ...step, status: "soaking", previousJob: job.startedAt };
-	const statusOf = (seen: Partial<Seen>) =>
-		observe(rollout, soaking, () => ({ ...away, job, ...seen }), { ...moment, now: 60_000 }).status;
-	assert.equal(statusOf({}), "soaking", "it may be about to connect");
+	const statusOf = (seen: Partial<DeviceSnapshot>) =>
+		observe(rollout, soaking, () => ({ ...away, job, ...seen }), { ...timing, now: 60_000 }).status;
+	assert.equal(statusOf({}), "soaking", "may be about to connect");
 	assert.equal(statusOf({ isConnected: true, version: "2.0.0" }), "soaking");
 	assert.equal(statusOf({ isConnected: true }), "rolled_back");
 });
 
-test("an offer that counts as sent, but of which a connected device's gateway has no record, is made again", () => {
-	const marked: Seen = { ...away, isConnected: true, isReturning: false, job: undefined, offer: "sent" };
-	const stepAt = (now: number, seen: Partial<Seen> = {}) =>
-		observe(rollout, step, () => ({ ...marked, ...seen }), { ...moment, now });
-	assert.equal(stepAt(29_999), step, "its record may be on its way");
+test("repeats an offer of which the device's gateway has no record", () => {
+	const marked: DeviceSnapshot = {
+		...away,
+		isConnected: true,
+		isReturning: false,
+		job: undefined,
+		offer: "sent",
+	};
+	const stepAt = (now: number, seen: Partial<DeviceSnapshot> = {}) =>
+		observe(rollout, step, () => ({ ...marked, ...seen }), { ...timing, now });
+	assert.equal(stepAt(29_999), step, "record may be in flight");
 	const again = stepAt(30_000);
 	assert.deepEqual([again.status, again.attempts], ["queued", 0]);
 	assert.equal(stepAt(30_000, { isConnected: false }), step);
@@ -80,13 +86,13 @@ test("does not downgrade a device updated by a person after an attempt", () => {
 		plan: { ...rollout.plan, firmware: { ...firmware, images: [{ sha256: "" }] }, allowDowngrade },
 	});
 	const statusOf = (version: string, allowDowngrade = false) =>
-		observe(planned(allowDowngrade), waiting, () => ({ ...away, isConnected: true, version }), moment).status;
+		observe(planned(allowDowngrade), waiting, () => ({ ...away, isConnected: true, version }), timing).status;
 	assert.equal(statusOf("3.0.0"), "rejected");
 	assert.equal(statusOf("3.0.0", true), "queued");
 	assert.equal(statusOf("2.0.0"), "queued", "it is watched first");
 	const isAway = { ...away, version: "3.0.0" };
 	assert.equal(
-		observe(planned(), waiting, () => isAway, moment).status,
+		observe(planned(), waiting, () => isAway, timing).status,
 		"queued",
 		"it may return with another",
 	);
@@ -98,12 +104,12 @@ test("compares versions of other vendors by precedence", () => {
 		...rollout,
 		plan: { ...plan, firmware: { ...firmware, version: "1.10.0", images } },
 	};
-	const statusOf = (version: string, status: DeviceStep["status"], seen: Partial<Seen> = {}) =>
+	const statusOf = (version: string, status: DeviceStep["status"], seen: Partial<DeviceSnapshot> = {}) =>
 		observe(
 			next,
 			{ ...step, status, attempts: status === "queued" ? 0 : 1 },
 			() => ({ ...away, isConnected: true, isReturning: false, job: undefined, ...seen, version }),
-			moment,
+			timing,
 		).status;
 	for (const version of ["v1.10.0", "1.10", "1.10.0+7"]) {
 		assert.equal(statusOf(version, "queued"), "already_installed", version);
@@ -116,14 +122,20 @@ test("compares versions of other vendors by precedence", () => {
 	assert.equal(statusOf("1.9", "soaking"), "rolled_back");
 });
 
-test("the record of another version's update, which may become known late, says nothing of this one", () => {
-	const seen: Seen = { ...away, isConnected: true, isReturning: false, job: undefined, offer: "sent" };
+test("ignores a late record of another version's update", () => {
+	const seen: DeviceSnapshot = {
+		...away,
+		isConnected: true,
+		isReturning: false,
+		job: undefined,
+		offer: "sent",
+	};
 	const stepOf = (version: string | undefined) =>
 		observe(
 			rollout,
 			step,
 			() => ({ ...seen, job: { status: "updated", startedAt: 2, ...(version && { version }) } }),
-			{ ...moment, now: 1_000 },
+			{ ...timing, now: 1_000 },
 		).status;
 	assert.equal(stepOf("1.9.0"), "offered");
 	assert.equal(stepOf("2.0.0"), "soaking");
@@ -133,9 +145,9 @@ test("the record of another version's update, which may become known late, says 
 test("marks another gateway's device as rolled back by its record, or by its version after a delay", () => {
 	const soaking: DeviceStep = { ...step, status: "soaking" };
 	const job = { status: "updated", startedAt: 2, version: "2.0.0" } as const;
-	const seen: Seen = { ...away, isConnected: true, isReturning: false, job };
-	const statusAt = (now: number, change: Partial<Seen> = {}) =>
-		observe(rollout, soaking, () => ({ ...seen, ...change }), { ...moment, now }).status;
+	const seen: DeviceSnapshot = { ...away, isConnected: true, isReturning: false, job };
+	const statusAt = (now: number, change: Partial<DeviceSnapshot> = {}) =>
+		observe(rollout, soaking, () => ({ ...seen, ...change }), { ...timing, now }).status;
 	assert.equal(statusAt(29_999), "soaking");
 	assert.equal(statusAt(30_000), "rolled_back");
 	assert.equal(statusAt(1, { job: { ...job, status: "rolled_back" } }), "rolled_back");

@@ -168,7 +168,7 @@ for (const [kills, isClockWrong] of [
 	[50, false],
 	[50, true],
 ] as const)
-	test(`a rollout of ${total} devices ends as their updates do, with ${kills} kills of the gateway${isClockWrong ? ", whose clock is set back" : ""}`, async (t) => {
+	test(`completes a rollout of ${total} devices with ${kills} kills of the gateway${isClockWrong ? ", whose clock is set back" : ""}`, async (t) => {
 		t.diagnostic(seedNote);
 		t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
 		const { counts, expected, rollout, problems, killed } = await run(t, kills, isClockWrong);

@@ -118,7 +118,7 @@ describe("PUT /api/rollouts/<id>", () => {
 		assert.equal(other.status, 409);
 		const second = await gateway.call("PUT", "/winter", smallest);
 		assert.equal(second.status, 409);
-		assert.match(second.body.detail, /dev-1-a1b2c3 is in the rollout autumn/);
+		assert.match(second.body.detail, /dev-1-a1b2c3 is in rollout autumn/);
 		assert.equal((await gateway.call("GET", "")).body.rollouts.length, 1);
 	});
 
@@ -244,7 +244,7 @@ describe("running rollout", () => {
 		assert.equal(JSON.parse(await gateway.first.nextText()).command, "start_ota");
 		const answer = await gateway.monitor.request({ type: "trigger_ota", targetId: deviceId });
 		assert.equal(answer.code, "ota_in_progress");
-		assert.match(String(answer.message), /rollout autumn/);
+		assert.match(String(answer.message), /Rollout autumn/);
 	});
 
 	test("is sent to subscribed monitors after their snapshot, and to no other", async (t) => {
@@ -338,7 +338,7 @@ test("rejects what cannot be stored, and changes nothing", async (t) => {
 	}
 	const ready = await fetch(`${gateway.url}/readyz`);
 	assert.equal(ready.status, 503);
-	assert.match(await ready.text(), /Rollouts cannot be written \(ENOSPC\)/);
+	assert.match(await ready.text(), /Writing rollouts failed: ENOSPC/);
 	isBroken = false;
 	await call("POST", "/autumn/cancel");
 	isBroken = true;

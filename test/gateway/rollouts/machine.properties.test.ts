@@ -13,11 +13,11 @@ import { failureStatuses, isOneOf } from "../../../gateway/api/statuses.js";
 import { silenceMs, type UpdateJob } from "../../../gateway/firmware/update-job.js";
 import { executeCommand, rolloutCommands } from "../../../gateway/rollouts/commands.js";
 import {
+	type DeviceSnapshot,
+	type GetSnapshot,
 	holdsSlot,
-	type Look,
-	type Moment,
 	queued,
-	type Seen,
+	type Timing,
 } from "../../../gateway/rollouts/device-step.js";
 import { advance, apply, firstHead, isActive, sizeOf } from "../../../gateway/rollouts/machine.js";
 import {
@@ -25,15 +25,15 @@ import {
 	isBehind,
 	isLater,
 	isStanding,
-	regroup,
+	updateMembers,
 	withRelease,
 } from "../../../gateway/rollouts/standing.js";
 import { runs } from "../../support/property-runs.js";
 
 const target = "2.0.0";
 
-/** Events of a device in any state. */
-const happenings = [
+/** Events of a device, in any state. */
+const deviceEvents = [
 	"leaves",
 	"returns",
 	"progresses",
@@ -49,7 +49,7 @@ const happenings = [
 	"loses its tags",
 	"gets its tags",
 ] as const;
-type Happening = (typeof happenings)[number];
+type DeviceEvent = (typeof deviceEvents)[number];
 
 const group: fc.Arbitrary<Omit<Group, "size">> = fc.record({
 	concurrency: fc.integer({ min: 1, max: 4 }),
@@ -97,7 +97,7 @@ const fleet = fc.array(
 );
 const actions = fc.array(
 	fc.oneof(
-		{ weight: 6, arbitrary: fc.tuple(fc.constantFrom(...happenings), fc.nat(11)) },
+		{ weight: 6, arbitrary: fc.tuple(fc.constantFrom(...deviceEvents), fc.nat(11)) },
 		{ weight: 4, arbitrary: fc.constantFrom(1, 30, 181, silenceMs / 1000) },
 		{ weight: 2, arbitrary: fc.constantFrom(...rolloutCommands) },
 		{ weight: 1, arbitrary: fc.constantFrom("closes or opens the window", "releases", "adds a device") },
@@ -108,8 +108,8 @@ const actions = fc.array(
 /** A few devices with test-controlled updates, and the invariants of their rollout. */
 class World {
 	rollout: Rollout;
-	readonly devices = new Map<string, { seen: Seen; from: string | null; predicate: boolean }>();
-	/** Since it was queued by a person, joined again, or a later release has begun. */
+	readonly devices = new Map<string, { seen: DeviceSnapshot; from: string | null; predicate: boolean }>();
+	/** Counted since the device was queued by a person, rejoined, or a later release started. */
 	readonly offers = new Map<string, number>();
 	/** Latest release of the channel of a standing rollout. */
 	latest = target;
@@ -118,15 +118,15 @@ class World {
 	#jobs = 0;
 	#added = 0;
 
-	constructor(plan: Plan, fleet: readonly Pick<Seen, "version" | "model" | "isConnected">[]) {
+	constructor(plan: Plan, fleet: readonly Pick<DeviceSnapshot, "version" | "model" | "isConnected">[]) {
 		for (const device of fleet) this.add(device);
 		const devices = new Map([...this.devices.keys()].map((id) => [id, queued(id, this.now)]));
 		this.rollout = { id: "x", createdAt: 0, asked: undefined, plan, head: firstHead, devices };
 	}
 
-	add(device: Pick<Seen, "version" | "model" | "isConnected">): void {
+	add(device: Pick<DeviceSnapshot, "version" | "model" | "isConnected">): void {
 		const isAvailable = device.isConnected && device.version !== null;
-		const seen: Seen = {
+		const seen: DeviceSnapshot = {
 			...device,
 			isConnected: isAvailable,
 			chip: undefined,
@@ -138,7 +138,7 @@ class World {
 		this.devices.set(`dev-1-${this.#added}`, { seen, from: device.version, predicate: true });
 	}
 
-	get moment(): Moment {
+	get timing(): Timing {
 		return { now: this.now, isDue: true, isOpen: this.isOpen, isLate: false };
 	}
 
@@ -148,10 +148,10 @@ class World {
 
 	/** @param answer result of an offer: sent, lost with a kill, or rejected */
 	advance(answer: (offer: number) => "sent" | "lost" | "refused" = () => "sent"): void {
-		const look: Look = (id) => this.devices.get(id)?.seen;
-		const isHeld = isStanding(this.rollout, this.moment) && this.#follow(look);
+		const snapshotOf: GetSnapshot = (id) => this.devices.get(id)?.seen;
+		const isHeld = isStanding(this.rollout, this.timing) && this.#follow(snapshotOf);
 		const before = this.rollout;
-		const change = advance(before, look, { ...this.moment, isOpen: this.isOpen && !isHeld });
+		const change = advance(before, snapshotOf, { ...this.timing, isOpen: this.isOpen && !isHeld });
 		this.rollout = apply(before, change);
 		const { version } = this.rollout.plan.firmware;
 		const moved = change.devices.map(({ deviceId }) => deviceId);
@@ -187,8 +187,8 @@ class World {
 		this.check(before);
 	}
 
-	/** Advances a standing rollout to the next release. @returns whether it waits until a later release can begin */
-	#follow(look: Look): boolean {
+	/** Advances a standing rollout. @returns whether it waits for a later release to start */
+	#follow(snapshotOf: GetSnapshot): boolean {
 		const { plan } = this.rollout;
 		const isWaiting = isLater(plan, this.latest);
 		if (isWaiting && !hasUpdates(this.rollout, this.now)) {
@@ -200,8 +200,8 @@ class World {
 			assert.equal(head.pausedBecause, before.head.pausedBecause === "operator" ? "operator" : undefined);
 		}
 		const ids = [...this.devices].filter(([, { predicate }]) => predicate).map(([id]) => id);
-		const isBack = (step: DeviceStep) => isBehind(this.rollout, step, look);
-		const steps = regroup(this.rollout, ids, isBack, look, this.now);
+		const rejoins = (step: DeviceStep) => isBehind(this.rollout, step, snapshotOf);
+		const steps = updateMembers(this.rollout, ids, rejoins, snapshotOf, this.now);
 		for (const { deviceId, status } of steps) {
 			const { status: was = "absent" } = this.rollout.devices.get(deviceId) ?? {};
 			const allowed =
@@ -229,23 +229,23 @@ class World {
 	}
 
 	command(command: (typeof rolloutCommands)[number]): void {
-		const change = executeCommand(this.rollout, command, this.moment);
+		const change = executeCommand(this.rollout, command, this.timing);
 		if (typeof change === "string") return;
 		const before = this.rollout;
 		this.rollout = apply(before, change);
 		if (command === "retry") for (const { deviceId } of change.devices) this.offers.delete(deviceId);
 		else this.check(before);
-		const again = executeCommand(this.rollout, command, this.moment);
+		const again = executeCommand(this.rollout, command, this.timing);
 		if (typeof again !== "string") assert.deepEqual(again, { devices: [] }, `${command} twice`);
 		if (command === "pause") assert.notEqual(this.rollout.head.status, "running");
 	}
 
-	happen(what: Happening, index: number): void {
+	happen(what: DeviceEvent, index: number): void {
 		const id = [...this.devices.keys()][index % Math.max(1, this.devices.size)];
 		if (id !== undefined) this.happenTo(id, what);
 	}
 
-	happenTo(id: string, what: Happening): void {
+	happenTo(id: string, what: DeviceEvent): void {
 		const device = this.devices.get(id);
 		if (!device) return;
 		const { seen, from } = device;

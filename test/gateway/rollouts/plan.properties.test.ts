@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import { days } from "../../../gateway/api/times.js";
-import { HttpProblem } from "../../../gateway/problem.js";
+import { RequestError } from "../../../gateway/problem.js";
 import { RolloutStore } from "../../../gateway/rollouts/store.js";
 import { FileLog } from "../../../gateway/storage/file-log.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
@@ -110,7 +110,7 @@ test("loads each accepted plan, at any clock", async (t) => {
 			try {
 				await gateway.rollouts.put("x", JSON.parse(JSON.stringify(drawn)));
 			} catch (error) {
-				if (!(error instanceof HttpProblem)) throw error;
+				if (!(error instanceof RequestError)) throw error;
 				assert.equal(error.rejection.status, 422, error.rejection.detail);
 				return;
 			}

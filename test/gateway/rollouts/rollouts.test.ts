@@ -97,7 +97,7 @@ for (const [when, ...skews] of [
 	["after a restart with an earlier clock", 0, -60 * minute],
 	["after a restart with the right clock, which was behind in the run before", -60 * minute, 0],
 ] as const)
-	test(`a device soaks as long as the plan says ${when}`, async (t) => {
+	test(`keeps the planned soak time ${when}`, async (t) => {
 		const { gateway, time, pass, restart } = await run(t, "fine");
 		await gateway.rollouts.put("x", inOneGroup);
 		time.skewMs = skews[0];
@@ -137,7 +137,7 @@ for (const [fate, end] of [
 	["fine", "succeeded"],
 	["goes back", "rolled_back"],
 ] as const)
-	test(`a device that soaked when the gateway stopped for an hour is watched as long as the plan says: ${fate}`, async (t) => {
+	test(`completes the soak time after an hour of downtime: ${fate}`, async (t) => {
 		const { gateway, pass, statuses, restart } = await run(t, fate);
 		await gateway.rollouts.put("x", inOneGroup);
 		await pass(20 * second);
@@ -257,7 +257,7 @@ test("starts nothing before the start, outside the window or after the deadline"
 	assert.deepEqual([statuses(), headOf().status], [["succeeded", "timed_out"], "finished"]);
 	assert.equal(
 		await gateway.rollouts.execute("x", "retry", undefined).catch(({ message }) => message),
-		"The deadline of the rollout has passed.",
+		"The deadline of the rollout has passed. Create a new rollout.",
 	);
 });
 
@@ -265,7 +265,7 @@ test("starts nothing after a cancel, and completes updates in progress", async (
 	const { gateway, pass, statuses, headOf } = await run(t, "fine", "restarts once", "fine");
 	await gateway.rollouts.put("x", { ...smallest, groups: [{ size: "rest", concurrency: 2 }] });
 	await gateway.rollouts.execute("x", "cancel", undefined);
-	await assert.rejects(gateway.rollouts.put("y", inOneGroup), /dev-1-0 is in the rollout x/);
+	await assert.rejects(gateway.rollouts.put("y", inOneGroup), /dev-1-0 is in rollout x/);
 	await pass(10 * minute);
 	assert.deepEqual([statuses(), headOf().status], [["succeeded", "failed", "cancelled"], "cancelled"]);
 	const { isNew } = await gateway.rollouts.put("y", inOneGroup);

@@ -165,7 +165,7 @@ export class SimulatedDevice {
 		const [first, later] = fates[this.fate];
 		const outcome = this.offers === 1 ? first : later;
 		if (this.offers <= this.refusals) {
-			const [code, message] = ["busy", "the firmware is new and not confirmed yet; try again in a minute"];
+			const [code, message] = ["busy", "the new firmware is not confirmed yet; try again in a minute"];
 			return this.#send({ type: "command_error", deviceId: this.id, command, code, message });
 		}
 		this.isUpdating = true;

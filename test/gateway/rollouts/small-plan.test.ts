@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { planWords } from "../../../gateway/api/client/rollout.js";
-import { type AskedPlan, defaultOptions, makePlan } from "../../../gateway/api/client/rollout-plan.js";
+import { defaultOptions, makePlan, type RequestedPlan } from "../../../gateway/api/client/rollout-plan.js";
 import { parsePlan, storedPlan } from "../../../gateway/rollouts/plan.js";
 import { eventually } from "../../support/eventually.js";
 import { getRollout, postRolloutAction, putRollout, runReleasedFleet } from "../../support/released-fleet.js";
@@ -12,8 +12,8 @@ const target = (size: number) => ({
 	devices: Array.from({ length: size }, (_, index) => `dev-1-${String(index).padStart(6, "0")}`),
 });
 
-/** Completes a plan like the gateway. */
-function wordsOf(asked: AskedPlan, size: number): string {
+/** Plan as completed by the gateway. */
+function wordsOf(asked: RequestedPlan, size: number): string {
 	const firmware = { version: "1.4.0", source: "release", images: [] };
 	const plan = storedPlan({ ...parsePlan(asked, () => size, Date.now()), firmware });
 	return planWords(plan, Date.now());

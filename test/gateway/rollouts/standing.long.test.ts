@@ -35,7 +35,7 @@ interface Member {
 	returns: number;
 }
 
-test(`a standing rollout sends no image twice and none that is older, with ${kills} kills of the gateway`, async (t) => {
+test(`sends no image twice and no older one in a standing rollout, with ${kills} kills of the gateway`, async (t) => {
 	t.diagnostic(seedNote);
 	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
 	const random = new Random(seed);

@@ -55,7 +55,7 @@ describe("standing rollout", () => {
 		["is cancelled", {}, "cancel"],
 		["is past its deadline", { deadline: at(minute) }, undefined],
 	] as const)
-		test(`takes no more devices once it ${what}, although it still watches one`, async (t) => {
+		test(`accepts no more devices once it ${what}, even while one soaks`, async (t) => {
 			const { gateway, addDevice, pass, statuses } = await run(t, "fine");
 			await gateway.rollouts.put("x", {
 				...channel,
@@ -145,7 +145,7 @@ describe("standing rollout", () => {
 		});
 		await assert.rejects(
 			gateway.rollouts.put("x", { ...channel, target: { tags: "beta and not shop" } }),
-			/is in the rollout other/,
+			/is in rollout other/,
 		);
 		tag(gateway, device);
 		await gateway.rollouts.put("x", { ...channel, target: { tags: "beta" } });
@@ -329,17 +329,20 @@ test("loads an older stored plan as standing, with its version and deadline", ()
 });
 
 for (const [change, sentence] of [
-	[{ target: { model: "DEV-1", joinLater: true } }, /^target\.joinLater .* write "standing": true beside/],
-	[{ target: { devices: ["dev-1-0"] } }, /^standing does not go with target\.devices/],
+	[{ target: { model: "DEV-1", joinLater: true } }, /^target\.joinLater was replaced by "standing": true/],
+	[{ target: { devices: ["dev-1-0"] } }, /^standing cannot be combined with target\.devices/],
 	[{ target: {} }, /^target must be \{"devices"\}, \{"all": true\}, or model, tags or both\.$/],
 	[{ target: { all: false } }, /^target must be /],
 	[{ target: { all: true, tags: "beta" } }, /^target must be /],
-	[{ target: { tags: "beta," } }, /^target\.tags is no expression of tags\. At character 1: write /],
+	[{ target: { tags: "beta," } }, /^target\.tags is not a valid tag expression\. At character 1: write /],
 	[{ firmware: {} }, /^firmware must have version or channel\.$/],
 	[{ firmware: { channel: "Beta" } }, /^firmware\.channel must be a channel such as beta/],
-	[{ firmware: { channel: "beta", version: "1.0.0" } }, /^firmware\.version must be 2\.0\.0, the latest of/],
+	[
+		{ firmware: { channel: "beta", version: "1.0.0" } },
+		/^firmware\.version must be 2\.0\.0, the latest release of/,
+	],
 ] as const)
-	test(`a plan with ${JSON.stringify(change)} is refused`, async (t) => {
+	test(`rejects a plan with ${JSON.stringify(change)}`, async (t) => {
 		const { gateway } = await run(t, "fine");
 		await assert.rejects(gateway.rollouts.put("x", { ...channel, ...change }), { message: sentence });
 	});

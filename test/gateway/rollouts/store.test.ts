@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { Rollout } from "../../../gateway/api/rollout.js";
 import { BusError } from "../../../gateway/bus.js";
-import { move, queued } from "../../../gateway/rollouts/device-step.js";
-import { apply, type Change, firstHead, turn } from "../../../gateway/rollouts/machine.js";
+import { queued, withStatus } from "../../../gateway/rollouts/device-step.js";
+import { apply, type Change, firstHead, updateHead } from "../../../gateway/rollouts/machine.js";
 import { RolloutStore } from "../../../gateway/rollouts/store.js";
 import type { Log } from "../../../gateway/storage/log.js";
 import { MemoryServer } from "../../support/memory-bus.js";
@@ -45,11 +45,11 @@ function rolloutOf(count: number, id = "autumn"): Rollout {
 /** Offers the rollout to devices. */
 function offering(rollout: Rollout, ...deviceIds: readonly string[]): Change {
 	const devices = deviceIds.map((id) => ({
-		...move(rollout.devices.get(id) ?? queued(id, at), "offered", at + 1, "x".repeat(1300)),
+		...withStatus(rollout.devices.get(id) ?? queued(id, at), "offered", at + 1, "x".repeat(1300)),
 		attempts: 1,
 		group: 0,
 	}));
-	return { head: turn(rollout.head, { status: "running" }), devices };
+	return { head: updateHead(rollout.head, { status: "running" }), devices };
 }
 
 const server = () => {

@@ -19,7 +19,7 @@ for (const [time, isOpen] of [
 	["2026-07-03T19:59:00Z", false],
 	["2026-07-03T20:00:00Z", true],
 ] as const)
-	test(`a window of Friday night in Berlin is ${isOpen ? "open" : "closed"} at ${time}`, () => {
+	test(`is ${isOpen ? "open" : "closed"} at ${time} for a window of Friday night in Berlin`, () => {
 		assert.equal(isInWindow(night, Date.parse(time)), isOpen);
 	});
 
@@ -36,7 +36,7 @@ for (const [time, isOpen] of [
 	["2026-11-20T17:00:00Z", false],
 	["2026-11-21T12:00:00Z", false],
 ] as const)
-	test(`a window within Friday is ${isOpen ? "open" : "closed"} at ${time}`, () => {
+	test(`is ${isOpen ? "open" : "closed"} at ${time} for a window within Friday`, () => {
 		assert.equal(isInWindow(day, Date.parse(time)), isOpen);
 	});
 

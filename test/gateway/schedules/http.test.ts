@@ -96,11 +96,11 @@ describe("schedule is rejected with a message", ofActions, () => {
 			],
 			"with two sounds": [
 				{ at: daily, do: announced({ text: "Dinner" }) },
-				"Say what to play: one of sound, url and text.",
+				"Specify exactly one of sound, url and text.",
 			],
 			"with a sound that is not kept": [
 				{ at: daily, do: { announcement: { sound: "5f2a", targets } } },
-				"No sound is called 5f2a; see /api/sounds.",
+				"Sound 5f2a not found. GET /api/sounds lists all.",
 			],
 			"with two targets": [
 				{ at: daily, do: announced({ targets: { all: true, room: "Kitchen" } }) },
@@ -120,7 +120,7 @@ describe("schedule is rejected with a message", ofActions, () => {
 			],
 			"with a text that no one speaks": [
 				{ at: daily, do: { announcement: { text: "Dinner", targets } } },
-				/^This gateway has no voice: /,
+				/^Speech requires SPEECH_COMMAND/,
 				501,
 			],
 		};
@@ -171,7 +171,7 @@ describe("schedule is rejected with a message", ofActions, () => {
 		] as const) {
 			const { status, body: problem } = await ask(url, method, path, body, token);
 			assert.equal(status, 403, `${method} ${path}`);
-			assert.match(String(problem.detail), /^This token may play, .* show a monitor's token\.$/);
+			assert.match(String(problem.detail), /^This token may play, .* Use a token with the role monitor\.$/);
 		}
 		assert.equal((await ask(url, "PUT", `schedules/${own.id}`, schedule, token)).status, 200);
 		assert.equal((await ask(url, "DELETE", `schedules/${own.id}`, undefined, token)).status, 204);
@@ -182,7 +182,7 @@ describe("schedule is rejected with a message", ofActions, () => {
 		for (let count = 0; count < 200; count += 1)
 			assert.equal((await ask(url, "POST", "schedules", schedule)).status, 201);
 		const { status, body } = await ask(url, "POST", "schedules", schedule);
-		assert.deepEqual([status, body.detail], [409, "There are 200 schedules; delete one first."]);
+		assert.deepEqual([status, body.detail], [409, "200 schedules exist, the maximum. Delete one first."]);
 	});
 });
 
@@ -194,7 +194,7 @@ describe("quiet hours are rejected with a message", () => {
 		"for no one": [{ ...quiet, targets: { all: false } }, oneOf],
 		"for a device that is not known": [
 			{ ...quiet, targets: { device: "dev-1-000009" } },
-			"targets: no device is called dev-1-000009; see /api/devices.",
+			"targets: device dev-1-000009 not found. GET /api/devices lists all.",
 		],
 		"for a room without a device": [
 			{ ...quiet, targets: { room: "Kitchen" } },

@@ -179,7 +179,7 @@ describe("schedule", ofActions, () => {
 		await fetch(`${url}/api/sounds/${soundId}`, { method: "DELETE", headers });
 		clock.set("2026-11-27T17:00:00Z");
 		const { last, nextAt } = await ended(url, id);
-		const reason = `No sound is called ${soundId}; see /api/sounds.`;
+		const reason = `Sound ${soundId} not found. GET /api/sounds lists all.`;
 		assert.deepEqual([last?.outcome, last?.reason, last?.job], ["failed", reason, null]);
 		assert.equal(nextAt, "2026-11-28T17:00:00.000Z");
 		const dueAt = "2026-11-27T17:00:00.000Z";
@@ -198,7 +198,7 @@ describe("schedule", ofActions, () => {
 		const id = await make(url, { name: "Dinner", at: { in: 1 }, do: { announcement } });
 		const { last } = await ended(url, id);
 		assert.equal(last?.outcome, "failed");
-		assert.match(last?.reason ?? "", /^The program of SPEECH_COMMAND gave no sound\./);
+		assert.match(last?.reason ?? "", /^SPEECH_COMMAND produced no sound\./);
 		await isTold(told);
 		if (ofFleet.skip) return;
 		const listed = async () => Object((await ask(url, "GET", "refusals")).body).refusals[0];

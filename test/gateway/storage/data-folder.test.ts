@@ -41,7 +41,7 @@ describe("lock of a data folder", () => {
 			const who = `process ${process.pid} on ${hostname()}`;
 			assert.equal(
 				error.message,
-				`DATA_DIR is "${directory}", which is in use by ${who}; stop that, or set DATA_DIR to another folder. If no gateway uses it any more, remove ${join(directory, "gateway.lock")}.`,
+				`DATA_DIR "${directory}" is in use by ${who}. Stop it, or set DATA_DIR to another folder. If no gateway uses it any more, remove ${join(directory, "gateway.lock")}.`,
 			);
 			return true;
 		});
@@ -99,7 +99,7 @@ describe("lock of a data folder", () => {
 		let seconds = 1_000_000;
 		const beat = setInterval(() => void utimes(path, seconds, seconds++).catch(() => {}), 10);
 		t.after(() => clearInterval(beat));
-		await assert.rejects(makeLock().take(), /in use by process 1 on box-2; stop that/);
+		await assert.rejects(makeLock().take(), /in use by process 1 on box-2. Stop it/);
 		clearInterval(beat);
 		await makeLock().take();
 		assert.equal((await content()).pid, process.pid);
@@ -149,10 +149,7 @@ describe("second gateway on the same folder", () => {
 		});
 		const [code] = await nextEvent(second, "close");
 		assert.equal(code, 1);
-		assert.match(
-			said,
-			new RegExp(`^DATA_DIR is "[^"]+", which is in use by process ${first.pid} on [^\\n]+\\n$`),
-		);
+		assert.match(said, new RegExp(`^DATA_DIR "[^"]+" is in use by process ${first.pid} on [^\\n]+\\n$`));
 		assert.equal((await fetch(new URL("/healthz", Devices.replace("ws", "http")))).status, 200);
 		first.kill("SIGKILL");
 		await nextEvent(first, "exit");

@@ -422,7 +422,7 @@ test("stops sending after 410 until the gateway restarts, and reports it", async
 			({ what }: { what: string }) => what === "webhook",
 		);
 		assert.deepEqual([remoteAddress, others], [new URL(gone.url).origin, []]);
-		assert.match(reason, /answered 410, so it gets nothing more until the gateway is started again/);
+		assert.match(reason, /responded with 410, so delivery stopped/);
 	}
 	const metrics = await fetch(`${first.url}/metrics`, { headers: bearer(monitorToken) });
 	assert.match(await metrics.text(), /^gateway_ended_webhooks 1$/m);

@@ -12,7 +12,7 @@ async function proto1(): Promise<{ bench: Bench; device: Host }> {
 }
 
 for (const model of models)
-	describe(`the device of a ${model}`, () => {
+	describe(`device of a ${model}`, () => {
 		test("uses no hardware while its modules load", async () => {
 			const bench = new Bench();
 			const device = await loadBoard(model.toLowerCase(), bench);
@@ -83,7 +83,7 @@ describe("parts of a board", () => {
 		const { bench, device } = await proto1();
 		bench.natives.board_ring_open = 0x105;
 		new device.peripheral.ledRing({});
-		assert.deepEqual(bench.traced, ["LED ring: ESP-IDF error 0x105\n"]);
+		assert.deepEqual(bench.traced, ["LED ring not started: ESP-IDF error 0x105\n"]);
 	});
 
 	test("drive the motor with an inaudible PWM frequency", async () => {
@@ -393,7 +393,7 @@ describe("inactive slot", () => {
 		[0, undefined],
 		[0x1503, "ESP_ERR_OTA_VALIDATE_FAILED"],
 	] as const)
-		test(`is selected by a task of its own, whose end is looked for until it comes: ${result}`, async () => {
+		test(`is selected by a separate task, which is polled until it ends: ${result}`, async () => {
 			const { bench, device } = await proto1();
 			const ends: unknown[] = [];
 			const slot = new device.update.slot({});

@@ -119,7 +119,7 @@ function buildTests({ host, model, subclass, configuration }: Built): void {
 }
 
 for (const { host, model, manifest, chip } of targets)
-	test(`the bring-up program of ${host} passes the type checker and is linked into ROM`, {
+	test(`the bring-up program of ${host} passes the type check and is linked into ROM`, {
 		skip: reason,
 	}, () => {
 		if (!sdk) return;
@@ -151,7 +151,7 @@ test("mcconfig alone compiles in the settings of its command line, with a versio
 });
 
 for (const model of models)
-	test(`a simulated ${model} has the settings of its command line alone`, { skip: reason }, () => {
+	test(`a simulated ${model} has only the settings of its command line`, { skip: reason }, () => {
 		if (!sdk) return;
 		for (const settings of [{}, { sntp: "time.lan" }]) {
 			const words = Object.entries(settings).map(([name, value]) => `${name}=${value}`);

@@ -28,7 +28,7 @@ function gpios(pins: object): number[] {
 for (const model of models) {
 	const name = boardOf(model);
 	const { pins }: { readonly pins: BoardPins } = await import(`../../../hosts/${name}/pins.js`);
-	describe(`the pins of ${name}`, () => {
+	describe(`pins of ${name}`, () => {
 		test("are used once each", () => {
 			const used = gpios(pins);
 			assert.equal(new Set(used).size, used.length);
@@ -76,7 +76,7 @@ describe("pins of PROTO-1 only", () => {
 const flashes = { esp32: 16, qemu: 4 } as const;
 
 for (const [host, flashMB] of Object.entries(flashes))
-	describe(`the partitions of ${host}`, () => {
+	describe(`partitions of ${host}`, () => {
 		const partitions = readPartitions(read(`${host}/sdkconfig/partitions.csv`));
 		const named = (subtype: string) => partitions.filter((partition) => partition.subtype === subtype);
 
@@ -182,7 +182,7 @@ function settingsOf(host: string): ReadonlyMap<string, string> {
 }
 
 for (const host of Object.keys(flashes))
-	describe(`ESP-IDF's settings for ${host}`, () => {
+	describe(`ESP-IDF settings for ${host}`, () => {
 		const lines = read(`${host}/sdkconfig/sdkconfig.defaults`).split("\n");
 		const settings = settingsOf(host);
 
@@ -248,7 +248,8 @@ describe("SDK settings for every host", () => {
 		assert.equal(defines.task.queueLength, 64);
 	});
 
-	test("have XS call our report before it restarts the chip", () => assert.equal(defines.xs.abortHook, 1));
+	test("make XS call the crash report before it restarts the chip", () =>
+		assert.equal(defines.xs.abortHook, 1));
 });
 
 describe("ESP-IDF settings for the boards only", () => {
@@ -365,7 +366,7 @@ describe("XS heap, which cannot grow", () => {
 		["boards", "esp32/manifest.json", 2],
 		["QEMU", "qemu/manifest.json", 1.25],
 	] as const)
-		test(`has room in ${name}, ${times} times what was live, and the sizes that README.md names`, () => {
+		test(`has ${times} times the live size in ${name}, and the sizes in README.md`, () => {
 			const sizes = sizesOf(path);
 			for (const part of ["chunks", "slots", "stack"] as const)
 				assert.ok(sizes[part] >= times * mostLive[part], `${part}: ${sizes[part]}`);

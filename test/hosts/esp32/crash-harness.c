@@ -50,7 +50,7 @@ static void access_dump(void)
 		longjmp(restart, 1);
 }
 
-/* Limits the write to `written` bytes: a power cut, or a crash of the panic handler. */
+/* Truncates the dump to `written` bytes, as after a power cut or a crash of the panic handler. */
 static void make_dump(int seed, size_t written)
 {
 	dump_size = sizeof(dump);
@@ -134,7 +134,7 @@ int main(void)
 			reason = (esp_reset_reason_t)atoi(text);
 			now_us = 0;
 			has_started = false;
-			/* A restart frees nothing. */
+			/* A restart does not free memory. */
 			__lsan_disable();
 			if (!setjmp(restart))
 				board_crash_start();

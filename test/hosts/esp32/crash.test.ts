@@ -189,7 +189,7 @@ describe("RTC memory of a board", { skip: compiler ? undefined : "no C compiler"
 			const crash = crashAfter(...broken, `start ${reset.taskWatchdog}`);
 			const { id, ...rest } = crash;
 			assert.match(id, /^[0-9a-f]{8}$/);
-			const message = "a fault in C, without a core dump";
+			const message = "panic in native code without a core dump";
 			const expected = { kind: "panic", message, stack: "", version: "1.4.0", trace: "one\ntwo\n" };
 			assert.deepEqual(rest, expected, `restart at access ${access}`);
 			assert.deepEqual(
@@ -204,7 +204,7 @@ describe("RTC memory of a board", { skip: compiler ? undefined : "no C compiler"
 			const crashed = [...begin, `half-dump ${seed}`, `start ${reset.panic}`];
 			const { id, kind, message } = crashAfter(...crashed);
 			assert.equal(kind, "panic");
-			assert.equal(message, "a fault in C, without a core dump");
+			assert.equal(message, "panic in native code without a core dump");
 			assert.equal(crashAfter(...crashed, "power 165", `start ${reset.powerOn}`).id, id);
 			return id;
 		});

@@ -70,7 +70,10 @@ describe("arguments of npm run flash", () => {
 		assert.deepEqual([settings?.ssid2, settings?.password2], ["garden shed", "battery staple"]);
 		assert.match(problemsOf(withWords("password2=battery staple")).join(), /password2=… needs ssid2=…/);
 		assert.match(problemsOf(withWords("ssid2=shed", "password2=short")).join(), /8 to 63 characters/);
-		assert.match(problemsOf(withWords(`ssid2=${"é".repeat(17)}`)).join(), /second Wi-Fi network is longer/);
+		assert.match(
+			problemsOf(withWords(`ssid2=${"é".repeat(17)}`)).join(),
+			/second Wi-Fi network must have at most 32 bytes/,
+		);
 	});
 
 	test("may have leading dashes", () => {
@@ -146,11 +149,11 @@ describe("arguments of npm run flash", () => {
 		assert.match(problemsOf(secure).join(), /wss needs ca=/);
 		const file = join(work, "no.pem");
 		writeFileSync(file, "no certificate");
-		assert.match(problemsOf([...secure, `ca=${file}`]).join(), /cannot be read as a certificate/);
+		assert.match(problemsOf([...secure, `ca=${file}`]).join(), /is not a certificate/);
 	});
 
-	test("refuse names and passwords that Wi-Fi cannot have", () => {
-		assert.match(problemsOf(withWords(`ssid=${"ä".repeat(17)}`)).join(), /longer than 32 bytes/);
+	test("are rejected for names and passwords that Wi-Fi cannot have", () => {
+		assert.match(problemsOf(withWords(`ssid=${"ä".repeat(17)}`)).join(), /at most 32 bytes/);
 		assert.match(problemsOf(withWords("password=short")).join(), /8 to 63/);
 	});
 
@@ -159,7 +162,7 @@ describe("arguments of npm run flash", () => {
 		assert.match(problem, /Word 6 is not understood/);
 		assert.doesNotMatch(problemsOf([...complete, "h0rse", "passwd=battery"]).join(), /h0rse|battery/);
 		const short = problemsOf([...complete, "-h0rse"]);
-		assert.equal(short.length, 1, "one problem for one word");
+		assert.equal(short.length, 1, "one problem per word");
 		assert.doesNotMatch(short.join(), /h0rse/);
 	});
 });
@@ -176,11 +179,11 @@ describe("requirements of flashing", () => {
 			isProblem(found) ? describeProblem(found) : "";
 		assert.match(
 			problemOf(findPort(several)),
-			/several serial ports.*port=\/dev\/ttyACM0 or port=\/dev\/ttyUSB1/,
+			/Several serial ports found.*port=\/dev\/ttyACM0 or port=\/dev\/ttyUSB1/,
 		);
-		assert.match(problemOf(findPort(machineWith())), /No board is connected by USB.*port=/);
+		assert.match(problemOf(findPort(machineWith())), /No board connected by USB.*port=/);
 		assert.match(problemOf(findPort(several, "/dev/ttyACM9")), /no serial port \/dev\/ttyACM9/);
-		assert.match(problemOf(findPort(machineWith("ttyACM0!"))), /no permission to open \/dev\/ttyACM0/);
+		assert.match(problemOf(findPort(machineWith("ttyACM0!"))), /No permission to open \/dev\/ttyACM0/);
 		assert.deepEqual(findPort(fakeMachine({ platform: "win32" }), "COM3"), { what: "COM3" });
 	});
 
@@ -281,10 +284,7 @@ describe("build for a board", posix, () => {
 			imageOf("DEV-1", "1.2.3"),
 			`echo '$(TMP_DIR)/orphan.c.o: ${source} $(HEADERS)' >> "$out/tmp/esp32/$host/release/device/makefile"`,
 		);
-		await assert.rejects(
-			buildBoard({ ...common, sdk }),
-			/nothing of hosts\/esp32\/orphan\.c is in the image/,
-		);
+		await assert.rejects(buildBoard({ ...common, sdk }), /hosts\/esp32\/orphan\.c not linked/);
 		const { sdk: withoutMap } = fakeSdk(imageOf("DEV-1", "1.2.3"), 'rm "$out/$bin/xs_esp32.map"');
 		await assert.rejects(buildBoard({ ...common, sdk: withoutMap }), /produced no link map/);
 	});

@@ -43,8 +43,9 @@ export function generateSimulated(
 }
 
 /**
- * @param host folder under hosts/ * @param version undefined: default of mcconfig * @param settings `key=value` for
- * mcconfig's command line, preceded by the manifest if it is not the firmware's
+ * @param host folder under hosts/
+ * @param version undefined: default of mcconfig
+ * @param settings `key=value` for mcconfig's command line, preceded by the manifest if it is not the firmware's
  */
 export function generate(
 	sdk: ModdableSdk,
@@ -129,8 +130,9 @@ const known = [
 /**
  * Compiles all modules and links them into ROM, which runs each of them once.
  *
- * @param subclass the SDK's name of the chip * @returns the linker's warnings, except for known ones * @throws
- * Error with the output of make
+ * @param subclass the SDK's name of the chip
+ * @returns the linker's warnings, except for known ones
+ * @throws Error with the output of make
  */
 export function linkIntoRom(sdk: ModdableSdk, { folder }: Generated, subclass: string): readonly string[] {
 	const idf = fakeIdf();

@@ -168,7 +168,7 @@ int main(void)
 		const said = spawnSync(compiler ?? "cc", ["-std=c11", "-fsyntax-only", "-I", folder, "-I", work, file], {
 			encoding: "utf8",
 		});
-		assert.match(said.stderr, /the version has at most 31 characters/);
+		assert.match(said.stderr, /the version must have at most 31 characters/);
 	});
 });
 
@@ -193,7 +193,7 @@ describe("C files for a chip", { skip: withoutHeaders() }, () => {
 	for (const file of files)
 		for (const subclass of ["esp32s3", "esp32"] as const)
 			if (subclass === "esp32s3" || !file.startsWith("touch"))
-				test(`${file} compiles for ${subclass} without a warning against ESP-IDF's headers`, () => {
+				test(`${file} compiles for ${subclass} without warnings against ESP-IDF's headers`, () => {
 					const words = [...target, ...own, ...xsFor(file), ...headerFolders(subclass), join(source, file)];
 					assert.equal(compile(subclass, ...words), "");
 				});

@@ -83,7 +83,7 @@ describe("WebSocket", () => {
 		["ws", tcp],
 		["wss", tls],
 	] as const)
-		test(`${part}: keeps the format in which a frame's header is read during writes`, async () => {
+		test(`${part}: keeps the format for reading a frame header during writes`, async () => {
 			const { bench, device } = await board();
 			open(device, part);
 			const socket = makeSocket(bench.optionsOf(webSocketClient));
@@ -97,7 +97,7 @@ describe("WebSocket", () => {
 		["ws", tcp],
 		["wss", tls],
 	] as const)
-		test(`${part}: reports the status of a refused upgrade before the SDK's error`, async () => {
+		test(`${part}: reports the status of a rejected upgrade before the SDK's error`, async () => {
 			const { bench, device } = await board();
 			const heard: unknown[] = [];
 			open(device, part, { onRejected: (status, seconds) => heard.push(status, seconds) });
@@ -303,7 +303,7 @@ describe("HTTP client", () => {
 		const client = new device.network.http(common(device));
 		client.request({ ...request, onHeaders: () => {} });
 		const chunked = new Map([["transfer-encoding", "chunked"]]);
-		assert.throws(() => call(asked(bench), "onHeaders", 200, chunked), /chunks/);
+		assert.throws(() => call(asked(bench), "onHeaders", 200, chunked), /chunked/);
 	});
 
 	test("can be closed in onHeaders, even for a chunked body", async () => {
@@ -347,7 +347,7 @@ describe("TLS session", () => {
 		assert.throws(() => call(made, "read", {}), /auth err/);
 		assert.deepEqual(bench.calls, ["untrusted certificate: auth err"]);
 		bench.answers.set("sdk/ssl/session handshake", true);
-		assert.throws(() => call(made, "handshake", {}), /refused/);
+		assert.throws(() => call(made, "handshake", {}), /already rejected/);
 	});
 
 	test("ends at a record that does not decrypt", async () => {
@@ -369,7 +369,7 @@ describe("TLS session", () => {
 		["only the server encrypting", { serverCipher: {} }],
 		["only the client encrypting", { clientCipher: {} }],
 	] as const)
-		test(`that ends with ${what} is not established, although the SDK says so`, async () => {
+		test(`is not established after ending with ${what}, although the SDK says so`, async () => {
 			const { bench, session: made } = await session();
 			hearServer(bench, made);
 			Object.assign(made, state);

@@ -68,7 +68,7 @@ describe("NVS image", () => {
 		assert.equal(readNvs(makeNvsImage({ byteLength: 0x4000, namespace, values }), namespace).size, 3);
 		assert.throws(
 			() => makeNvsImage({ byteLength: 0x3000, namespace, values }),
-			/too long for an NVS partition/,
+			/do not fit into an NVS partition/,
 		);
 	});
 
@@ -82,14 +82,14 @@ describe("NVS image", () => {
 		const make = (values: Record<string, string>, length = byteLength) =>
 			makeNvsImage({ byteLength: length, namespace, values });
 		assert.equal(readNvs(make({ ca: "x".repeat(3999) }), namespace).get("ca")?.length, 3999);
-		assert.throws(() => make({ ca: "x".repeat(4000) }), /ca has 4000 bytes, and NVS takes at most 3999/);
-		assert.throws(() => make({ ca: "é".repeat(2000) }), /at most 3999/);
+		assert.throws(() => make({ ca: "x".repeat(4000) }), /ca has 4000 bytes; the maximum is 3999/);
+		assert.throws(() => make({ ca: "é".repeat(2000) }), /maximum is 3999/);
 		assert.throws(() => make({ token: "a\0b" }), /NUL/);
 		assert.throws(() => make({ sixteenletters16: "" }), /15/);
 		assert.throws(() => make({ "": "" }), /15/);
 		assert.throws(() => make({ é: "" }), /ASCII/);
-		assert.throws(() => make({}, 0x2000), /3 or more pages/);
-		assert.throws(() => make({}, 0x10001), /3 or more pages/);
+		assert.throws(() => make({}, 0x2000), /at least 3 pages/);
+		assert.throws(() => make({}, 0x10001), /at least 3 pages/);
 	});
 });
 
@@ -140,7 +140,7 @@ describe("NVS written by ESP-IDF's library", () => {
 		later.writeUInt8(0xfd, 8);
 		assert.equal(readNvs(later, namespace).size, 0, "its CRC is wrong");
 		later.writeUInt32LE(crc32(later.subarray(4, 28), 0xffff_ffff), 28);
-		assert.throws(() => readNvs(later, namespace), /later version/);
+		assert.throws(() => readNvs(later, namespace), /Unsupported NVS version/);
 	});
 
 	test("is empty if it is blank or random", () => {

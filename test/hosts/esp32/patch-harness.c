@@ -37,7 +37,7 @@ static void write_buffer(const void *bytes, uint32_t length)
 
 bool patch_source_read(uint32_t position, uint8_t *buffer, uint32_t count)
 {
-	/* Offset from which reading flash fails, set by the test. */
+	/* First byte of flash that cannot be read, as in the test. */
 	if (255 == source[position])
 		return false;
 	memcpy(buffer, source + position, count);

@@ -192,19 +192,19 @@ describe("patch decoder of the boards", { skip: compiler ? undefined : "no C com
 	const source = Buffer.alloc(100, "source");
 	for (const [problem, resultBytes, stream] of [
 		["", 150, literally(operation("copy", 100), operation("insert", 49, Buffer.alloc(48)))],
-		["an operation does nothing", 9, literally(operation("copy", 0))],
-		["it seeks twice", 9, literally(operation("seek", 2), operation("seek", 1), operation("copy", 9))],
-		["a number is too long", 9, literally(Buffer.alloc(4, 128))],
-		["it makes more than it announces", 9, literally(operation("copy", 10))],
-		["it reads outside of the firmware", 900, literally(operation("copy", 101))],
-		["it reads outside of the firmware", 900, literally(operation("seek", 4), operation("add", 99))],
-		["it reads outside of the firmware", 9, literally(operation("seek", 202))],
-		["it reads outside of the firmware", 9, literally(operation("seek", 1))],
-		["it repeats what was not there", 9, Buffer.of(1, 0, 0)],
-		["bytes follow its end", 9, literally(operation("copy", 9), Buffer.of(0))],
+		["an operation has length 0", 9, literally(operation("copy", 0))],
+		["two seeks in a row", 9, literally(operation("seek", 2), operation("seek", 1), operation("copy", 9))],
+		["a number has more than 4 bytes", 9, literally(Buffer.alloc(4, 128))],
+		["the result exceeds the announced length", 9, literally(operation("copy", 10))],
+		["an operation reads outside the firmware", 900, literally(operation("copy", 101))],
+		["an operation reads outside the firmware", 900, literally(operation("seek", 4), operation("add", 99))],
+		["an operation reads outside the firmware", 9, literally(operation("seek", 202))],
+		["an operation reads outside the firmware", 9, literally(operation("seek", 1))],
+		["a match refers to data before the start", 9, Buffer.of(1, 0, 0)],
+		["trailing data", 9, literally(operation("copy", 9), Buffer.of(0))],
 		["unreadable", 9, literally(operation("seek", 198), operation("copy", 1))],
 	] as const)
-		test(`reports of a stream, byte by byte and whole: ${problem || "it is cut off"}`, () => {
+		test(`reports for a stream, byte by byte and whole: ${problem || "truncated"}`, () => {
 			const readable = problem === "unreadable" ? source.fill(255, 99) : source;
 			for (const partBytes of [1, 1000]) {
 				const [outcome] = runBoth([{ source: readable, resultBytes, stream, partBytes }]);

@@ -192,7 +192,7 @@ describe("natives of the boards' TCP socket", { skip: reason }, () => {
 				output += text;
 			});
 		const status = await new Promise((resolve) => child.on("close", resolve));
-		assert.equal(output, "socket: Error: mine\n11 steps\n");
+		assert.equal(output, "exception in a socket callback: Error: mine\n11 steps\n");
 		assert.equal(status, 0);
 	});
 });

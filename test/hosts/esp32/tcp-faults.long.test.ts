@@ -28,7 +28,7 @@ const faults: readonly Fault[] = [
 		found: /ThreadSanitizer: data race/,
 	},
 	{
-		name: "the descriptor is closed before it is handed over",
+		name: "closes the descriptor before handing it over",
 		file: "tcp-watcher.c",
 		replacements: [
 			[
@@ -40,7 +40,7 @@ const faults: readonly Fault[] = [
 		found: /a descriptor is closed that select\(\) waits for|select: Bad file descriptor/,
 	},
 	{
-		name: "the memory is freed before the table forgets it",
+		name: "frees the memory before the table forgets it",
 		file: "tcp-watcher.c",
 		replacements: [
 			["	slots[slot].owner = NULL;\n", ""],
@@ -51,7 +51,7 @@ const faults: readonly Fault[] = [
 		found: /AddressSanitizer: heap-use-after-free|an event after the error/,
 	},
 	{
-		name: "a close in a callback frees what the callback's caller still uses",
+		name: "frees memory in a callback that its caller still uses",
 		file: "tcp-connection.c",
 		replacements: [
 			["	connection->use_count++;\n", ""],
@@ -61,7 +61,7 @@ const faults: readonly Fault[] = [
 		found: /AddressSanitizer: heap-use-after-free/,
 	},
 	{
-		name: "a close in a callback does not end the connection's events",
+		name: "continues a connection's events after a close in a callback",
 		file: "tcp-connection.c",
 		replacements: [
 			[
@@ -73,7 +73,7 @@ const faults: readonly Fault[] = [
 		found: /FAILED at step/,
 	},
 	{
-		name: "a message that found the queue full is lost",
+		name: "loses a message if the queue is full",
 		file: "tcp-watcher.c",
 		replacements: [
 			[
@@ -82,28 +82,28 @@ const faults: readonly Fault[] = [
 			],
 		],
 		sanitizer: "address",
-		found: /stands still/,
+		found: /stalls/,
 	},
 	{
-		name: "a condition that was met is not set again",
+		name: "does not set a condition again",
 		file: "tcp-connection.c",
 		replacements: [
 			["	connection->is_in_event = false;\n	watch(connection);\n", "	connection->is_in_event = false;\n"],
 		],
 		sanitizer: "address",
-		found: /stands still|nothing is announced/,
+		found: /stalls|nothing is announced/,
 	},
 	{
-		name: "bytes are staged that no event announced",
+		name: "stages bytes that no event announced",
 		file: "tcp-connection.c",
 		replacements: [
 			["stage(connection, connection->offered)", "stage(connection, sizeof connection->staged)"],
 		],
 		sanitizer: "address",
-		found: /stands still/,
+		found: /stalls/,
 	},
 	{
-		name: "the peer's close comes before its bytes",
+		name: "reports the peer's close before its bytes",
 		file: "tcp-connection.c",
 		replacements: [
 			[
@@ -120,13 +120,13 @@ describe("random test of the TCP socket", { skip: reason }, () => {
 	before(() => prepareThreadSanitizer(work));
 
 	for (const [index, fault] of faults.entries())
-		test(`is found: ${fault.name}`, async () => {
+		test(`finds an injected fault: ${fault.name}`, async () => {
 			const program = compile(work, `fault-${index}`, fault.sanitizer, fault);
 			let { status, output } = await run(program, steps, String(seed));
 			// Some faults show up only in few schedules.
 			for (let more = 1; status === 0 && more <= moreSeeds; more++)
 				({ status, output } = await run(program, steps, String(seed + more)));
-			assert.notEqual(status, 0, "no one noticed");
+			assert.notEqual(status, 0, "fault not detected");
 			assert.match(output, fault.found);
 		});
 });

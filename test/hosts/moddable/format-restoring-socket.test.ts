@@ -101,7 +101,7 @@ function inChunks(socket: FakeSocket, text: string, length: number): void {
 
 describe("socket below a WebSocket", () => {
 	for (const length of [1, 2, 7, 1000]) {
-		test(`passes on every byte of an accepted upgrade and of what follows, and its date, in pieces of ${length}`, async () => {
+		test(`forwards every byte of an accepted upgrade and of the bytes after it, with its date, in chunks of ${length}`, async () => {
 			const { below, events, text } = await connect();
 			const frames = `\x81\x28\r\nDate: Sat, 28 Nov 2026 12:00:00 GMT\r\n\r\n`;
 			inChunks(below, `${accepted}${frames}`, length);
@@ -109,7 +109,7 @@ describe("socket below a WebSocket", () => {
 			assert.deepEqual(events, [["date", date]]);
 		});
 
-		test(`reports a rejection once and then an error, and passes nothing on, in pieces of ${length}`, async () => {
+		test(`reports a rejection once and then an error, and forwards nothing, in chunks of ${length}`, async () => {
 			const { below, events, text } = await connect();
 			inChunks(below, refused, length);
 			assert.deepEqual(events, [["refused", 401, 5], "error"]);

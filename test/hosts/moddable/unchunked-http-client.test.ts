@@ -143,7 +143,7 @@ describe("HTTP response", () => {
 	}
 
 	for (const length of [1, 9, 1000])
-		test(`is the one after 102 and 103, in pieces of ${length}`, () => {
+		test(`is the one after 102 and 103, in chunks of ${length}`, () => {
 			const body = "\r\nHTTP/";
 			for (const informational of ["", early, "HTTP/1.1 102 Processing\r\n\r\n", early + early])
 				assert.equal(respond(informational + final + body, length), final + body);

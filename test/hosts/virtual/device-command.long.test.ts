@@ -51,7 +51,7 @@ test("stores its settings in its own folder and finds them at the next start", a
 	assert.deepEqual([deviceId, peripherals.audio.volume], ["dev-1-a1b2c3", 7]);
 	device.process.kill("SIGINT");
 	assert.equal(await device.exitCode, 0);
-	assert.deepEqual(await readdir(folder), ["flash.bin"], "and it holds no lock");
+	assert.deepEqual(await readdir(folder), ["flash.bin"], "the lock is released");
 });
 
 test("flashes again with its settings if the flash has another layout", async (t) => {
@@ -79,15 +79,15 @@ test("rejects a wrong argument with a message", async (t) => {
 	for (const [args, sentence, code] of [
 		[[], /--model must be dev-1 or proto-1/, 1],
 		[["--model", "dev-2"], /--model must be dev-1 or proto-1/, 1],
-		[["--model", "dev-1", "--serial", "xyz"], /--serial must be six hex digits/, 1],
+		[["--model", "dev-1", "--serial", "xyz"], /--serial must be six hexadecimal digits/, 1],
 		[["--model", "dev-1", "--gateway", "http://a"], /gateway must be ws:\/\//, 1],
 		[["--color", "red"], /--color/, 1],
-		[["--model", "dev-1"], /there is no device token: set DEVICE_TOKEN/, 2],
+		[["--model", "dev-1"], /no device token was found\. Set DEVICE_TOKEN/, 2],
 	] as const) {
 		const device = runCommand(t, script, args, { DATA_DIR });
 		assert.equal(await device.exitCode, code, args.join(" "));
 		assert.match(device.output(), sentence);
-		assert.doesNotMatch(device.output(), /^ +at /m, "no stack trace");
+		assert.doesNotMatch(device.output(), /^ +at /m, "contains a stack trace");
 	}
 });
 
@@ -102,5 +102,5 @@ test("prints why and where its firmware ended, and sets the exit code", async (t
 	// XS keeps each property name that it has parsed, so that a foreign gateway can fill its table of names.
 	for (let name = 0; name < 4000; name++) connection.send({ command: "query_state", [`name${name}`]: 0 });
 	assert.equal(await device.exitCode, 12, device.output());
-	assert.match(device.output(), /out_of_memory: no key is left/);
+	assert.match(device.output(), /out_of_memory: out of keys/);
 });

@@ -33,13 +33,13 @@ test("connects, is controlled by JSON lines, and rejects invalid ones with a rea
 	await connection.next("state_report", (report) => report.network.wifi_rssi === -77);
 
 	device.type("press play");
-	await device.printed(/that is not JSON; try one of/);
+	await device.printed(/Invalid JSON\. Examples: /);
 	device.type('{"light":5000}');
 	await device.printed(/light must be an integer from 0 to 4095/);
 	device.type('{"button":"stop","pressed":true}');
 	await device.printed(/button must be one of play, mute, volumeUp, volumeDown/);
 	device.type('{"moon":1}');
-	await device.printed(/that is no input of this device/);
+	await device.printed(/Unknown input\. Examples: /);
 
 	device.type('{"wifi":false}');
 	await connection.closed;

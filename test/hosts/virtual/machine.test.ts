@@ -61,7 +61,7 @@ describe("20,000 exits out of a switch in a loop", () => {
 				}),
 			});
 			if (isRight) await machine.ready;
-			else await assert.rejects(machine.ready, /out_of_memory: the stack overflows/);
+			else await assert.rejects(machine.ready, /out_of_memory: stack overflow/);
 			await machine.close();
 			assert.equal(sum, isRight ? 133_346_667 : undefined);
 		});
@@ -103,7 +103,7 @@ describe("objects created while modules load are in ROM", () => {
 		"frozen array",
 		"JSON of a preloaded object",
 	]) {
-		test(`refused: ${name}`, () => assert.equal(results.get(name), "TypeError"));
+		test(`rejects a change of: ${name}`, () => assert.equal(results.get(name), "TypeError"));
 	}
 
 	for (const [name, value] of [
@@ -118,10 +118,11 @@ describe("objects created while modules load are in ROM", () => {
 		["bigint", "123456789012345678901234567891"],
 		["prototype of an own class", 9],
 	] as const) {
-		test(`allowed: ${name}`, () => assert.equal(results.get(name), value));
+		test(`allows a change of: ${name}`, () => assert.equal(results.get(name), value));
 	}
 
-	test("the fixture ran to its end", () => assert.ok(results.has("done"), `results: ${[...results.keys()]}`));
+	test("runs the fixture to its end", () =>
+		assert.ok(results.has("done"), `results: ${[...results.keys()]}`));
 });
 
 describe("program that cannot be preloaded ends with the name of its module", () => {
@@ -135,14 +136,14 @@ describe("program that cannot be preloaded ends with the name of its module", ()
 	test("a timer set while a module loads", async () => {
 		const exit = await withCulprit("timer");
 		assert.equal(exit.kind, "bad_program");
-		assert.match(exit.message, /a module uses Timer while it loads/);
+		assert.match(exit.message, /a module uses Timer while loading/);
 		assert.match(exit.stack, new RegExp(`${fixtures}/bad/timer.ts:3`));
 	});
 
 	test("a channel opened while a module loads", async () => {
 		const exit = await withCulprit("channel");
 		assert.equal(exit.kind, "bad_program");
-		assert.match(exit.message, /a module uses a Channel while it loads/);
+		assert.match(exit.message, /a module uses a Channel while loading/);
 		assert.equal(exit.file, `${fixtures}/bad/channel.ts`);
 	});
 
@@ -163,15 +164,15 @@ describe("program that cannot be preloaded ends with the name of its module", ()
 	test("a main without a default function", async () => {
 		const exit = await end({ main: `${fixtures}/bad/no-main.ts` });
 		assert.equal(exit.kind, "bad_program");
-		assert.match(exit.message, /module main has no function/);
+		assert.match(exit.message, /the default export of module main is not a function/);
 	});
 
 	test("an invalid or incomplete program", async () => {
 		const { bytes } = await fixture("channels");
 		for (const [program, message] of [
-			[Buffer.from("no program at all"), /the program has another format/],
-			[bytes.subarray(0, bytes.length - 1), /the program is cut short/],
-			[Buffer.alloc(0), /the program is cut short/],
+			[Buffer.from("no program at all"), /the program has an unknown format/],
+			[bytes.subarray(0, bytes.length - 1), /the program is truncated/],
+			[Buffer.alloc(0), /the program is truncated/],
 		] as const) {
 			const exit = await start({ changedAt: 0, bytes: program }).exited;
 			assert.equal(exit.kind, "bad_program");
@@ -271,11 +272,11 @@ describe("end of a process", () => {
 	});
 
 	for (const [way, message, text] of [
-		["chunk memory", /^no chunk memory is left/, "repeat(1000"],
-		["one large chunk", /^no chunk memory is left/, "new ArrayBuffer(150_000)"],
-		["slots", /^no slot is left/, "kept = { kept }"],
-		["stack", /^the stack overflows/, "deeper(depth + 1)"],
-		["keys", /^no key is left/, "key$"],
+		["chunk memory", /^out of chunk memory/, "repeat(1000"],
+		["one large chunk", /^out of chunk memory/, "new ArrayBuffer(150_000)"],
+		["slots", /^out of slots/, "kept = { kept }"],
+		["stack", /^stack overflow/, "deeper(depth + 1)"],
+		["keys", /^out of keys/, "key$"],
 	] as const) {
 		test(`out of memory: ${way}`, async () => {
 			const exit = await end(way);
@@ -350,7 +351,7 @@ describe("end of a process", () => {
 		["SIGKILL", "killed", undefined],
 		["SIGSEGV", "panic", 17],
 	] as const)
-		test(`a process that ends by ${signal}`, async () => {
+		test(`reports ${signal}`, async () => {
 			const machine = start(await fixture("ending"));
 			await machine.ready;
 			process.kill(machine.pid ?? 0, signal);
@@ -529,7 +530,7 @@ describe("channels", () => {
 	test("a call without a handler throws", async () => {
 		const { channel, next, machine } = await startEcho();
 		channel.send("ask");
-		assert.equal((await next()).detail, 'Error: no one answers "question"');
+		assert.equal((await next()).detail, 'Error: no handler for "question"');
 		await machine.close();
 	});
 
@@ -652,7 +653,7 @@ describe("clocks and timers", () => {
 
 	test("a real clock cannot be advanced", async () => {
 		const machine = start(await fixture("clocks"), { clock: "real" });
-		await assert.rejects(machine.advance(1), /only a virtual clock/);
+		await assert.rejects(machine.advance(1), /Only a virtual clock/);
 		await machine.close();
 	});
 

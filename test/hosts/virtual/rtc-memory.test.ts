@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { noPlace } from "../../../hosts/virtual/node/exit.js";
+import { noLocation } from "../../../hosts/virtual/node/exit.js";
 import { RtcMemory } from "../../../hosts/virtual/node/rtc-memory.js";
 
 const run = { version: "1.4.0", uptimeMs: 61_999 };
@@ -41,7 +41,7 @@ describe("trace in RTC memory", () => {
 		const memory = new RtcMemory();
 		memory.write("before\nhalf");
 		memory.onEnd(
-			{ ...noPlace, kind: "exception", message: "x".repeat(600), file: "device/main.ts", line: 7 },
+			{ ...noLocation, kind: "exception", message: "x".repeat(600), file: "device/main.ts", line: 7 },
 			run,
 		);
 		const { crash } = memory;
@@ -67,13 +67,13 @@ describe("trace in RTC memory", () => {
 
 	test("a requested restart keeps an earlier crash and is none itself", () => {
 		const memory = new RtcMemory();
-		memory.onEnd({ ...noPlace, kind: "restart", message: "restart" }, run);
+		memory.onEnd({ ...noLocation, kind: "restart", message: "restart" }, run);
 		const { crash: none } = memory;
 		assert.equal(none, undefined);
-		memory.onEnd({ ...noPlace, kind: "killed", message: "gone" }, run);
+		memory.onEnd({ ...noLocation, kind: "killed", message: "gone" }, run);
 		const { crash } = memory;
 		assert.equal(crash?.kind, "panic");
-		memory.onEnd({ ...noPlace, kind: "restart", message: "restart" }, run);
+		memory.onEnd({ ...noLocation, kind: "restart", message: "restart" }, run);
 		assert.deepEqual(memory.crash, crash);
 	});
 });

@@ -22,7 +22,7 @@ for (const [name, ms] of [
 	["garbage", 50],
 	["rom", 0],
 ] as const)
-	test(`no memory error under the sanitizers: ${name}`, { skip }, async () => {
+	test(`has no memory error under the sanitizers: ${name}`, { skip }, async () => {
 		let exit: Exit | undefined;
 		const { bytes: program } = await buildProgram({ modules: { main: `test/hosts/virtual/xs/${name}.ts` } });
 		const machine = new Machine({

@@ -12,7 +12,7 @@ export type Action = (entity: SimulatedEntity) => readonly (readonly [topic: str
 /** number/__init__.py, async_set_value; mqtt/number.py, async_set_native_value: no fraction for whole numbers. */
 export function setValue(value: number): Action {
 	return ({ entityId, config: { min, max, command_topic: topic } }) => {
-		assert.ok(value >= Number(min) && value <= Number(max), `${entityId}: ${value} is out of its range`);
+		assert.ok(value >= Number(min) && value <= Number(max), `${entityId}: ${value} is out of range`);
 		return [[String(topic), String(value)]];
 	};
 }

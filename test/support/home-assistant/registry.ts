@@ -30,7 +30,7 @@ export class Registry {
 
 	/** @param identifier of its discovery */
 	device(identifier: string): RegisteredDevice {
-		return this.#devices.get(identifier) ?? assert.fail(`there is no device ${identifier}`);
+		return this.#devices.get(identifier) ?? assert.fail(`no device ${identifier}`);
 	}
 
 	/** @param device identifier */
@@ -53,7 +53,8 @@ export class Registry {
 
 	/**
 	 * EntityRegistry.async_get_or_create: an entity id is derived from the names at the time of its creation, and
-	 * stays. * @param info of its device, which is known @returns its entity id
+	 * stays.
+	 * @param info of its device, which is known @returns its entity id
 	 */
 	takeEntity(info: Component, config: Component): string {
 		const key = keyOf(config);
@@ -69,7 +70,7 @@ export class Registry {
 	/** mqtt/entity.py, cleanup_device_registry: a device without entities is removed. */
 	removeEntity(config: Component): void {
 		const key = keyOf(config);
-		const entity = this.#entities.get(key) ?? assert.fail(`there is no entity ${key}`);
+		const entity = this.#entities.get(key) ?? assert.fail(`no entity ${key}`);
 		this.#entities.delete(key);
 		this.#deletedEntities.set(key, entity);
 		if (this.entityIds(entity.device).length > 0) return;

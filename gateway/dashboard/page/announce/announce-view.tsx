@@ -26,22 +26,22 @@ export function AnnounceView({ search }: { readonly search: string }) {
 		<div class="announce">
 			<h1>Announce</h1>
 			<Problem>{!sounds.value && sounds.problem}</Problem>
-			{/* The initial source depends on whether the gateway has a voice. */}
+			{/* The initial source depends on whether the gateway can speak. */}
 			{(sounds.value || sounds.problem !== "") && <SourcePanel sounds={sounds} onSource={setSource} />}
-			<Where sounds={sounds} search={search} source={source} />
+			<TargetPanel sounds={sounds} search={search} source={source} />
 			<Latest />
 			{Section && <Section />}
 		</div>
 	);
 }
 
-interface WhereProps {
+interface TargetPanelProps {
 	readonly sounds: Resource<SoundList>;
 	readonly search: string;
 	readonly source: Source | undefined;
 }
 
-function Where({ sounds, search, source }: WhereProps) {
+function TargetPanel({ sounds, search, source }: TargetPanelProps) {
 	const app = useTopic("list");
 	const { listVersion } = app.fleet;
 	const entries = useMemo(
@@ -66,7 +66,7 @@ function Where({ sounds, search, source }: WhereProps) {
 	};
 	return (
 		<Panel title="Where" look="stack">
-			<TargetChoice withTags label="Play it on" targets={targets} onChange={setTargets} />
+			<TargetChoice withTags label="Play on" targets={targets} onChange={setTargets} />
 			<p class="hint">{obstacles(devices, options)}</p>
 			<AnnouncementOptions options={options} onChange={(changed) => setOptions({ ...options, ...changed })} />
 			<div class="actions">
@@ -78,14 +78,14 @@ function Where({ sounds, search, source }: WhereProps) {
 					question={
 						devices.length > fewDevices && {
 							title: `Announce on ${count}?`,
-							text: <p>{obstacles(devices, options) || "Each device's answer is shown."}</p>,
+							text: <p>{obstacles(devices, options) || "The result of each device is shown."}</p>,
 						}
 					}
 					onClick={announce}
 				>
 					Announce on {count}
 				</Button>
-				{!source && <p class="hint">Choose first what is played.</p>}
+				{!source && <p class="hint">Choose a sound first.</p>}
 			</div>
 		</Panel>
 	);
@@ -111,8 +111,8 @@ function obstacles(devices: readonly Entry[], { volume, priority }: PlayOptions)
 	const muted = able.filter((entry) => entry.vitals.volume === 0 && !isHeard(entry)).length;
 	return [
 		[devices.length - here.length, "away."],
-		[here.length - able.length, "whose firmware plays no sounds."],
-		[muted, "muted: only an urgent announcement is heard there."],
+		[here.length - able.length, "without support for sounds. Update the firmware."],
+		[muted, "muted. Only urgent announcements are audible."],
 	]
 		.flatMap(([count, words]) => (count ? `${count.toLocaleString("en")} ${words}` : []))
 		.join(" ");

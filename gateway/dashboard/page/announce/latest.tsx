@@ -39,7 +39,7 @@ function Plays({ id, job, isLatest }: PlaysProps) {
 		if (isUnread) void announcements.read(id);
 	}, [announcements, id, isUnread]);
 	const again = head?.again;
-	const question = { title: `Play ${title} again?`, text: <p>It is for {devices}.</p> };
+	const question = { title: `Play ${title} again?`, text: <p>It plays on {devices}.</p> };
 	return (
 		<article class="panel results" aria-labelledby={headingId}>
 			<div class="results-head">
@@ -55,7 +55,7 @@ function Plays({ id, job, isLatest }: PlaysProps) {
 						<p class="hint">
 							{again ? placeText(again.targets, (id) => nameIn(fleet, id)) : devices},{" "}
 							<time dateTime={head.createdAt}>{age(now - Date.parse(head.createdAt))}</time>
-							{!again && ". Its sound is gone."}
+							{!again && ". The sound was deleted."}
 						</p>
 						{again && (
 							<Button

@@ -25,7 +25,7 @@ export function loudnessOf(weighted: Float32Array): number {
 	return toLoudness(mean(loud.filter((power) => toLoudness(power) > threshold)));
 }
 
-export interface Levelled {
+export interface NormalizedSound {
 	readonly samples: Float32Array<ArrayBuffer>;
 	/** Applied gain in dB; 0 if the loudness was within tolerance. */
 	readonly gainDb: number;
@@ -35,7 +35,7 @@ export interface Levelled {
  * Normalizes samples to `targetLoudness` and limits peaks that would clip.
  * @param loudness of the samples in LUFS, finite
  */
-export function level(samples: Float32Array<ArrayBuffer>, loudness: number): Levelled {
+export function normalize(samples: Float32Array<ArrayBuffer>, loudness: number): NormalizedSound {
 	const wantedDb = targetLoudness - loudness;
 	const gainDb = Math.abs(wantedDb) < toleranceDb ? 0 : wantedDb;
 	return { samples: limit(samples, 10 ** (gainDb / 20)), gainDb };

@@ -1,19 +1,18 @@
 /** Recording with the microphone of this computer. */
 
 const problems: Readonly<Record<string, string>> = {
-	NotAllowedError:
-		"This page may not use the microphone: allow it in the browser's settings for this site, and record again.",
-	NotFoundError: "This computer has no microphone: connect one, or choose a file.",
-	NotReadableError: "The microphone cannot be opened, perhaps because another program uses it: close that.",
-	ReferenceError: "This browser cannot record: use another one, or choose a file.",
+	NotAllowedError: "Microphone access denied. Allow it in the browser's site settings and record again.",
+	NotFoundError: "No microphone found. Connect one, or choose a file.",
+	NotReadableError: "Microphone unavailable. Close other programs that may use it.",
+	ReferenceError: "This browser cannot record. Use another one, or choose a file.",
 };
 
 /** Reason why this page cannot record; empty if it can. */
 export function recordingProblem(): string {
 	const local = `http://localhost:${location.port || "80"}${location.pathname}`;
 	if (!isSecureContext)
-		return `The microphone needs https: start the gateway with TLS_CERT and TLS_KEY, or open ${local} on its computer.`;
-	return navigator.mediaDevices ? "" : "This browser has no microphone for pages: use another one.";
+		return `Recording requires https. Start the gateway with TLS_CERT and TLS_KEY, or open ${local} on its computer.`;
+	return navigator.mediaDevices ? "" : "This browser cannot record. Use another one, or choose a file.";
 }
 
 export class Microphone {
@@ -32,9 +31,9 @@ export class Microphone {
 			stream = await navigator.mediaDevices.getUserMedia({ audio: true });
 			return new Microphone(stream);
 		} catch (error) {
-			if (stream) letGo(stream);
+			if (stream) stopTracks(stream);
 			const { name = "", message = "" } = error instanceof Error ? error : {};
-			throw new Error(problems[name] ?? `The microphone cannot be used: ${message}`);
+			throw new Error(problems[name] ?? `Microphone unavailable: ${message}`);
 		}
 	}
 
@@ -65,8 +64,8 @@ export class Microphone {
 	get problem(): string | undefined {
 		if (this.#recorder.state === "recording") return undefined;
 		const isGone = this.#stream.getTracks().every(({ readyState }) => readyState === "ended");
-		const what = isGone ? "The microphone was disconnected" : "The browser stopped recording";
-		return `${what}: what was recorded until then is kept.`;
+		const what = isGone ? "Microphone disconnected" : "Recording stopped by the browser";
+		return `${what}. The recording until then is kept.`;
 	}
 
 	/** Stops recording and releases the microphone. @returns the recording in a format that this browser decodes */
@@ -79,11 +78,11 @@ export class Microphone {
 
 	/** Releases the microphone. */
 	close(): void {
-		letGo(this.#stream);
+		stopTracks(this.#stream);
 		if (this.#context.state !== "closed") void this.#context.close();
 	}
 }
 
-function letGo(stream: MediaStream): void {
+function stopTracks(stream: MediaStream): void {
 	for (const track of stream.getTracks()) track.stop();
 }

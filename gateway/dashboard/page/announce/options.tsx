@@ -1,12 +1,12 @@
 /** Options of an announcement: volume, urgency and a chime before it. */
 
-import type { AskedAnnouncement } from "../../../api/announcement.js";
+import type { AnnouncementRequest } from "../../../api/announcement.js";
 import { Check } from "../parts/field.js";
 import { Limit } from "../parts/limit.js";
 
 /** Announcement without targets. Undefined equals absent. */
 export type PlayOptions = {
-	readonly [F in Exclude<keyof AskedAnnouncement, "targets">]?: AskedAnnouncement[F] | undefined;
+	readonly [F in Exclude<keyof AnnouncementRequest, "targets">]?: AnnouncementRequest[F] | undefined;
 };
 
 interface AnnouncementOptionsProps {
@@ -24,14 +24,14 @@ export function AnnouncementOptions({ options, onChange }: AnnouncementOptionsPr
 				onToggle={(checked) => onChange({ chime: checked ? "attention" : undefined })}
 			/>
 			<Limit
-				text="At a volume of its own"
-				label="Volume of this sound"
+				text="Set announcement volume"
+				label="Announcement volume"
 				value={volume}
 				usual={60}
 				onChange={(value) => onChange({ volume: value })}
 			/>
 			<Check
-				label="Urgent: interrupts what plays, and is heard where it is muted"
+				label="Urgent: interrupts and overrides mute"
 				checked={priority === "urgent"}
 				onToggle={(checked) => onChange({ priority: checked ? "urgent" : undefined })}
 			/>

@@ -1,7 +1,7 @@
 /** Recorder with level meter and elapsed time. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { longestSeconds } from "../../../api/announcement.js";
+import { maxSoundSeconds } from "../../../api/announcement.js";
 import { Button } from "../parts/button.js";
 import { Problem } from "../parts/problem.js";
 import { useRequest } from "../parts/use-request.js";
@@ -42,7 +42,7 @@ export function Recording({ hasDraft, onRecorded }: RecordingProps) {
 			<Button disabled={isBusy} onClick={start}>
 				{hasDraft ? "Record again" : "Record"}
 			</Button>
-			{isBusy && <p class="hint">Allow the microphone where the browser asks.</p>}
+			{isBusy && <p class="hint">Allow access to the microphone in the browser's prompt.</p>}
 			<Problem>{problem}</Problem>
 		</div>
 	);
@@ -65,7 +65,7 @@ function Running({ microphone, onStop }: RunningProps) {
 			microphone.close();
 		};
 	}, [microphone]);
-	const isOver = problem !== undefined || seconds >= longestSeconds;
+	const isOver = problem !== undefined || seconds >= maxSoundSeconds;
 	useEffect(() => {
 		if (isOver) onStop(problem);
 	}, [isOver]);
@@ -76,10 +76,10 @@ function Running({ microphone, onStop }: RunningProps) {
 			</Button>
 			<meter aria-label="Level" min={0} max={1} value={Math.sqrt(level)} />
 			<output aria-label="Recorded">
-				{clock(seconds)} of {clock(longestSeconds)}
+				{clock(seconds)} of {clock(maxSoundSeconds)}
 			</output>
 			<p class="problem" role="status">
-				{isMuted && "The microphone is muted: switch it on in the system's settings, or at the microphone."}
+				{isMuted && "Microphone muted. Unmute it in the system settings or at the microphone."}
 			</p>
 		</div>
 	);

@@ -2,9 +2,9 @@
 
 import { sampleRate } from "../../../../device/peripherals/track.js";
 import { magicBytes, nameFormat } from "../../../../device/sound/file-format.js";
-import { longestSeconds } from "../../../api/announcement.js";
+import { maxSoundSeconds } from "../../../api/announcement.js";
 import { duration, timeLeft } from "../../../api/client/words.js";
-import { level, loudnessOf } from "./loudness.js";
+import { loudnessOf, normalize } from "./loudness.js";
 
 type Samples = Float32Array<ArrayBuffer>;
 
@@ -29,25 +29,25 @@ const weighting: readonly BiquadFilterOptions[] = [
 /** Tolerance for a recorder that stops late. */
 const lateSeconds = 1;
 const nothingRecorded =
-	"Nothing can be heard in the recording: check which microphone the browser uses and whether it is muted, and record again.";
+	"The recording is silent. Check which microphone the browser uses and whether it is muted, and record again.";
 
 /** @param name used in errors @throws Error with a message to show */
 export async function draftOf(content: Blob, name: string, isRecording: boolean): Promise<Draft> {
 	if (content.size > largestBytes)
-		throw new Error(`${name} is larger than ${largestBytes >> 20} MB: choose a shorter one.`);
+		throw new Error(`${name} is larger than ${largestBytes >> 20} MB. Choose a shorter one.`);
 	const decoded = await decode(await content.arrayBuffer(), name).catch((error: unknown) => {
 		// A recording without samples cannot be decoded.
 		throw isRecording ? new Error(nothingRecorded) : error;
 	});
-	if (decoded.duration > longestSeconds + (isRecording ? lateSeconds : 0))
+	if (decoded.duration > maxSoundSeconds + (isRecording ? lateSeconds : 0))
 		throw new Error(
-			`${name} is ${timeLeft(Math.ceil(decoded.duration))} long: shorten it to ${duration(longestSeconds)}.`,
+			`${name} is ${timeLeft(Math.ceil(decoded.duration))} long. Shorten it to ${duration(maxSoundSeconds)}.`,
 		);
 	const samples = await render(decoded);
 	const loudness = loudnessOf(await render(decoded, weighting));
 	if (loudness < quietest)
-		throw new Error(isRecording ? nothingRecorded : `Nothing can be heard in ${name}: choose another file.`);
-	return { name, seconds: samples.length / sampleRate, ...level(samples, loudness) };
+		throw new Error(isRecording ? nothingRecorded : `${name} is silent. Choose another file.`);
+	return { name, seconds: samples.length / sampleRate, ...normalize(samples, loudness) };
 }
 
 /** Decodes and resamples to `sampleRate`. @throws Error with a message to show */
@@ -57,13 +57,13 @@ async function decode(content: ArrayBuffer, name: string): Promise<AudioBuffer> 
 		return await new OfflineAudioContext(1, 1, sampleRate).decodeAudioData(content);
 	} catch {
 		const what = kind === undefined ? name : `${name}, which is ${kind}`;
-		throw new Error(`This browser cannot decode ${what}: choose an audio file, such as a WAV, MP3 or Ogg.`);
+		throw new Error(`This browser cannot decode ${what}. Choose an audio file, such as WAV, MP3 or Ogg.`);
 	}
 }
 
 /** Mixes at most `maxSoundSeconds` down to one channel by the rules of the Web Audio API. @param filters applied in order */
 async function render(buffer: AudioBuffer, filters: readonly BiquadFilterOptions[] = []): Promise<Samples> {
-	const length = Math.min(buffer.length, longestSeconds * sampleRate);
+	const length = Math.min(buffer.length, maxSoundSeconds * sampleRate);
 	const context = new OfflineAudioContext(1, length, sampleRate);
 	const source = new AudioBufferSourceNode(context, { buffer });
 	const nodes = filters.map((options) => new BiquadFilterNode(context, options));

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { longestName, type Sound, type SoundList } from "../../../api/announcement.js";
+import { maxNameLength, type Sound, type SoundList } from "../../../api/announcement.js";
 import { messageOf } from "../../../api/client/request.js";
 import { duration } from "../../../api/client/words.js";
 import { cleanText } from "../../../api/text.js";
@@ -28,48 +28,48 @@ type Kind = "text" | "file" | "recording" | "sound";
 const longestText = 1000;
 
 export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
-	const { sounds: kept = [], canSpeak = false } = sounds.value ?? {};
+	const { sounds: saved = [], canSpeak = false } = sounds.value ?? {};
 	const noRecording = recordingProblem();
 	const kinds: readonly (readonly [Kind, string, isOffered: boolean])[] = [
 		["text", "Text", canSpeak],
 		["file", "File", true],
 		["recording", "Microphone", noRecording === ""],
-		["sound", "Kept", true],
+		["sound", "Saved", true],
 	];
 	const [chosen, setChosen] = useState<Kind>();
 	const kind = chosen ?? (canSpeak ? "text" : "file");
 	const [drafts, setDrafts] = useState<Partial<Record<Kind, Draft>>>({});
-	/** Empty: it is not kept. */
-	const [keptAs, setKeptAs] = useState("");
+	/** Name for saving; empty does not save the sound. */
+	const [saveAs, setSaveAs] = useState("");
 	const [soundId, setSoundId] = useState("");
 	const [text, setText] = useState("");
 	const [problem, setProblem] = useState("");
 	const [isReading, setReading] = useState(false);
 	const toSpeak = cleanText(text);
 	const draft = drafts[kind];
-	const sound = kept.find(({ id }) => id === soundId);
-	useEffect(() => onSource(sourceOf()), [kind, draft, keptAs, sound, text]);
+	const sound = saved.find(({ id }) => id === soundId);
+	useEffect(() => onSource(sourceOf()), [kind, draft, saveAs, sound, text]);
 
 	function sourceOf(): Source | undefined {
 		if (kind === "text") return toSpeak === "" ? undefined : { prepare: async () => ({ text: toSpeak }) };
-		if (kind === "sound") return sound && { prepare: () => prepareKept(sound) };
-		return draft && { prepare: async () => ({ sound: await upload(draft, keptAs) }) };
+		if (kind === "sound") return sound && { prepare: () => prepareSaved(sound) };
+		return draft && { prepare: async () => ({ sound: await upload(draft, saveAs) }) };
 	}
 
-	async function prepareKept({ id, name }: Sound) {
+	async function prepareSaved({ id, name }: Sound) {
 		await sounds.refresh();
 		if (sounds.value?.sounds.some((each) => each.id === id)) return { sound: id };
-		throw new Error(`${name} was deleted meanwhile: choose another sound.`);
+		throw new Error(`${name} was deleted. Choose another sound.`);
 	}
 
 	const choose = (next: Kind) => {
 		setChosen(next);
 		setProblem("");
 	};
-	const take = async (of: Kind, content: Blob, name: string) => {
+	const addDraft = async (of: Kind, content: Blob, name: string) => {
 		choose(of);
 		setReading(true);
-		setKeptAs("");
+		setSaveAs("");
 		try {
 			const made = await draftOf(content, name, of === "recording");
 			setDrafts((before) => ({ ...before, [of]: made }));
@@ -82,7 +82,7 @@ export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
 	return (
 		<Panel title="Sound" look="stack">
 			<Toggles
-				label="What is played"
+				label="Source"
 				options={kinds.flatMap(([one, words, isOffered]) => (isOffered ? [[one, words] as const] : []))}
 				value={kind}
 				onChange={choose}
@@ -91,39 +91,38 @@ export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
 				<Recording
 					hasDraft={draft !== undefined}
 					onRecorded={(content) =>
-						take(kind, content, `Recording, ${new Date().toLocaleString("en-GB", shortTime)}`)
+						addDraft(kind, content, `Recording, ${new Date().toLocaleString("en-GB", shortTime)}`)
 					}
 				/>
 			)}
 			{kind === "file" && (
-				<FileDrop accept="audio/*" onFiles={([file]) => file && take(kind, file, file.name)}>
+				<FileDrop accept="audio/*" onFiles={([file]) => file && addDraft(kind, file, file.name)}>
 					<span>
 						Drop an audio file, or <u>choose one</u>
 					</span>
-					<span class="hint">At most 2 minutes; its loudness is evened out.</span>
+					<span class="hint">At most 2 minutes. The loudness is normalized.</span>
 				</FileDrop>
 			)}
 			{kind === "sound" && sounds.value && (
-				<KeptSounds sounds={kept} chosen={soundId} onChosen={setSoundId} onRemoved={() => sounds.refresh()} />
+				<SavedSounds
+					sounds={saved}
+					chosen={soundId}
+					onChosen={setSoundId}
+					onRemoved={() => sounds.refresh()}
+				/>
 			)}
 			{kind === "text" && (
-				<Field
-					label="What the gateway says"
-					type="lines"
-					maxLength={longestText}
-					value={text}
-					onInput={setText}
-				/>
+				<Field label="Message" type="lines" maxLength={longestText} value={text} onInput={setText} />
 			)}
 			{kind === "text" && toSpeak !== "" && (
 				<SoundLine key={text} load={() => requestFile("POST /api/speech", { body: { text: toSpeak } })}>
-					<span class="hint">As the gateway speaks it</span>
+					<span class="hint">Preview voice</span>
 				</SoundLine>
 			)}
 			<p class="hint" role="status">
-				{isReading && "Reading it…"}
+				{isReading && "Loading…"}
 			</p>
-			{draft && !isReading && <DraftLine draft={draft} keptAs={keptAs} onKeptAs={setKeptAs} />}
+			{draft && !isReading && <DraftLine draft={draft} saveAs={saveAs} onSaveAs={setSaveAs} />}
 			<Problem>{problem}</Problem>
 			{noRecording && <p class="hint">{noRecording}</p>}
 		</Panel>
@@ -134,11 +133,11 @@ const shortTime = { day: "numeric", month: "short", hour: "2-digit", minute: "2-
 
 interface DraftLineProps {
 	readonly draft: Draft;
-	readonly keptAs: string;
-	readonly onKeptAs: (name: string) => void;
+	readonly saveAs: string;
+	readonly onSaveAs: (name: string) => void;
 }
 
-function DraftLine({ draft, keptAs, onKeptAs }: DraftLineProps) {
+function DraftLine({ draft, saveAs, onSaveAs }: DraftLineProps) {
 	const gain = Math.round(draft.gainDb);
 	const change = gain === 0 ? "" : `, made ${Math.abs(gain)} dB ${gain > 0 ? "louder" : "quieter"}`;
 	return (
@@ -153,17 +152,17 @@ function DraftLine({ draft, keptAs, onKeptAs }: DraftLineProps) {
 				</span>
 			</SoundLine>
 			<Field
-				label="Keep it for later as"
-				placeholder="It is not kept"
-				maxLength={longestName}
-				value={keptAs}
-				onInput={onKeptAs}
+				label="Save as (optional)"
+				placeholder="Not saved"
+				maxLength={maxNameLength}
+				value={saveAs}
+				onInput={onSaveAs}
 			/>
 		</>
 	);
 }
 
-interface KeptSoundsProps {
+interface SavedSoundsProps {
 	readonly sounds: readonly Sound[];
 	/** Id of the selected sound. */
 	readonly chosen: string;
@@ -171,11 +170,10 @@ interface KeptSoundsProps {
 	readonly onRemoved: () => Promise<void>;
 }
 
-function KeptSounds({ sounds, chosen, onChosen, onRemoved }: KeptSoundsProps) {
-	if (sounds.length === 0)
-		return <p class="hint">None is kept yet: record one or choose a file, and keep it.</p>;
+function SavedSounds({ sounds, chosen, onChosen, onRemoved }: SavedSoundsProps) {
+	if (sounds.length === 0) return <p class="hint">No saved sounds.</p>;
 	return (
-		<ul class="sounds" aria-label="Kept sounds">
+		<ul class="sounds" aria-label="Saved sounds">
 			{sounds.map((sound) => (
 				<li key={sound.id}>
 					<SoundLine load={() => requestFile("GET /sounds/:file", { params: { file: `${sound.id}.wav` } })}>
@@ -193,7 +191,7 @@ function KeptSounds({ sounds, chosen, onChosen, onRemoved }: KeptSoundsProps) {
 						<Button
 							question={{
 								title: `Delete ${sound.name}?`,
-								text: <p>It is deleted for everyone. Devices that play it now do so to its end.</p>,
+								text: <p>It is deleted for everyone. Devices that are playing it finish.</p>,
 								loss: { do: "Delete sound", keep: "Keep it" },
 							}}
 							onClick={async () => {
@@ -237,7 +235,7 @@ function SoundLine({ load, children }: SoundLineProps) {
 		<div class="sound">
 			{children}
 			<Button look="small" isPressed={isPlaying} onClick={() => (isPlaying ? audio.pause() : play())}>
-				{isPlaying ? "Stop" : "Hear it"}
+				{isPlaying ? "Stop" : "Preview"}
 			</Button>
 		</div>
 	);

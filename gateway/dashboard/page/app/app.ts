@@ -13,15 +13,20 @@ import { type Entry, Fleet } from "../../../api/client/fleet.js";
 import { problemDetail, type RequestBody } from "../../../api/client/request.js";
 import { plural, sentence } from "../../../api/client/words.js";
 import type { CommandPart, SentCommand } from "../../../api/command.js";
-import { type Ask, titleOf } from "../../../api/commands.js";
+import { type ConfirmableCommand, titleOf } from "../../../api/commands.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
 import type { Person } from "../../../api/person.js";
 import { noQuery, type Query, queryOf, queryText } from "../model/filter.js";
 import { commandKind } from "../model/job.js";
-import { type Answer, type Attempt, newSettings, PendingCommands } from "../model/pending-commands.js";
+import {
+	type Attempt,
+	type GatewayResponse,
+	newSettings,
+	PendingCommands,
+} from "../model/pending-commands.js";
 import { playKind } from "../model/plays.js";
 import { Selection } from "../model/selection.js";
-import { type KnownPast, readPast } from "./device-history.js";
+import { type DeviceHistory, readHistory } from "./device-history.js";
 import { FirmwareStore } from "./firmware.js";
 import { request, requestIfFound } from "./gateway.js";
 import { Jobs } from "./jobs.js";
@@ -45,8 +50,8 @@ export class App {
 		() => this.painter.mark("firmware"),
 		() => this.linkState.name === "live",
 	);
-	/** History of the devices shown so far, by id. */
-	readonly #pasts = new Map<string, Resource<KnownPast>>();
+	/** Records of the devices that were shown, by id. */
+	readonly #histories = new Map<string, Resource<DeviceHistory>>();
 	readonly fleet = new Fleet((key, isListed, previous, entry) => {
 		this.painter.mark(`device ${key}`);
 		if (isListed) this.painter.mark("list");
@@ -96,24 +101,24 @@ export class App {
 		now: () => this.clock.now(),
 		onChanged: () => this.painter.mark("announcements"),
 	});
-	readonly refusals = new Resource(
+	readonly rejections = new Resource(
 		() => request("GET /api/refusals"),
-		() => this.painter.mark("refusals"),
+		() => this.painter.mark("issues"),
 	);
-	/** Null: this gateway has none. */
+	/** Null if this gateway does not record crashes. */
 	readonly crashes = new Resource(
 		() => requestIfFound("GET /api/crashes"),
-		() => this.painter.mark("refusals"),
+		() => this.painter.mark("issues"),
 	);
-	/** Why the gateway is not ready, such as a full disk, or what will need a person, such as an expiring certificate. */
-	readonly readiness = new Resource(readReadiness, () => this.painter.mark("refusals"));
-	/** Null: this gateway has none. */
+	/** Problems of the gateway, such as a full disk, and warnings, such as an expiring certificate. */
+	readonly readiness = new Resource(readReadiness, () => this.painter.mark("issues"));
+	/** Null if this gateway has no quiet hours. */
 	readonly quietHours = new Resource(
 		() => requestIfFound("GET /api/quiet-hours"),
 		() => this.painter.mark("quiet"),
 	);
 	readonly pendingCommands = new PendingCommands({
-		later,
+		schedule,
 		now: () => this.clock.now(),
 		onChanged: (deviceId) => {
 			this.painter.mark(`device ${deviceId}`);
@@ -145,7 +150,7 @@ export class App {
 		needed: () => this.#needed(),
 		send: (devices) => this.#link.request({ type: "subscribe", summary: true, devices }),
 		onChanged: (ids) => this.fleet.follow(ids),
-		later,
+		schedule,
 	});
 	readonly #link = new Link({
 		now: () => this.clock.now(),
@@ -162,8 +167,8 @@ export class App {
 					void this.jobs.onLive();
 					void this.announcements.onLive();
 				});
-				this.#readList("refusals");
-				this.#readList("crashes");
+				this.#refreshList("refusals");
+				this.#refreshList("crashes");
 				void this.readiness.refresh();
 				void this.quietHours.refresh();
 			}
@@ -200,18 +205,18 @@ export class App {
 		this.query = search === "" ? this.query : queryOf(search);
 	}
 
-	/** Recorded history of a device. */
-	past(deviceId: string): Resource<KnownPast> {
-		const known = this.#pasts.get(deviceId);
+	/** Returns the gateway's records of a device. */
+	history(deviceId: string): Resource<DeviceHistory> {
+		const known = this.#histories.get(deviceId);
 		if (known) return known;
 		const past = new Resource(
-			() => readPast(deviceId),
+			() => readHistory(deviceId),
 			(read) => {
 				if (read) this.recorder.watch(deviceId).series.setPast(read.past, this.clock.now());
 				this.painter.mark(`record ${deviceId}`);
 			},
 		);
-		this.#pasts.set(deviceId, past);
+		this.#histories.set(deviceId, past);
 		return past;
 	}
 
@@ -236,14 +241,14 @@ export class App {
 		this.#link.retryNow();
 	}
 
-	/** PendingCommands a device for something that its report confirms. @returns how it ended */
-	ask(deviceId: string, ask: Ask): Promise<Attempt> {
-		return this.pendingCommands.ask(deviceId, ask, () => this.#control(deviceId, ask));
+	/** Sends a command to a device. @returns the attempt once it has succeeded or failed */
+	sendCommand(deviceId: string, ask: ConfirmableCommand): Promise<Attempt> {
+		return this.pendingCommands.start(deviceId, ask, () => this.#control(deviceId, ask));
 	}
 
 	/** Starts a trial of new settings. @param make creates them; may throw an error whose message is shown */
 	changeSettings(deviceId: string, make: () => Promise<ChangedSettings>): Promise<Attempt> {
-		return this.pendingCommands.ask(deviceId, newSettings, async () =>
+		return this.pendingCommands.start(deviceId, newSettings, async () =>
 			this.#control(deviceId, { ...newSettings, value: await make() }),
 		);
 	}
@@ -261,8 +266,11 @@ export class App {
 		});
 	}
 
-	async #control(deviceId: string, payload: Ask | CommandOf<"set_settings">): Promise<Answer> {
-		// Others may be asked in the same turn: one message then asks for the reports of all.
+	async #control(
+		deviceId: string,
+		payload: ConfirmableCommand | CommandOf<"set_settings">,
+	): Promise<GatewayResponse> {
+		// Commands to several devices in one turn share a single subscription request.
 		await Promise.resolve();
 		this.#subscription.ensure(deviceId);
 		return this.#link.request(
@@ -274,16 +282,16 @@ export class App {
 
 	#receive(frame: MonitorFrame, text: string): void {
 		if (frame.type === "status_update" || frame.type === "summary")
-			this.clock.hear(frame.timestamp, frame.reason === "snapshot");
+			this.clock.sync(frame.timestamp, frame.reason === "snapshot");
 		const now = this.clock.now();
 		this.heardAt = now;
 		if (frame.type === "status_update") this.#update(frame);
 		else if (frame.type === "summary") this.#onSnapshot(this.fleet.summarize(frame));
-		else if (frame.type === "device_message") this.#hear(frame, text, now);
+		else if (frame.type === "device_message") this.#onDeviceMessage(frame, text, now);
 		else if (frame.type === "rollout_update") this.rollouts.onUpdate(frame);
 		else if (frame.type === "announcement_update") this.announcements.onUpdate(frame);
 		else if (frame.type === "command_update") this.jobs.onUpdate(frame);
-		else if (frame.type === "list_update") this.#readList(frame.list);
+		else if (frame.type === "list_update") this.#refreshList(frame.list);
 		else if (frame.type === "cluster_update") {
 			this.cluster = frame;
 			this.painter.mark("link");
@@ -294,8 +302,8 @@ export class App {
 		const isSnapshotComplete = this.fleet.update(frame);
 		for (const { deviceId, connected, state } of frame.sessions) {
 			if (deviceId === null) continue;
-			if (frame.reason === "crash") void this.#pasts.get(deviceId)?.refresh();
-			if (connected && state && frame.reason !== "connected") this.pendingCommands.hear(deviceId, state);
+			if (frame.reason === "crash") void this.#histories.get(deviceId)?.refresh();
+			if (connected && state && frame.reason !== "connected") this.pendingCommands.onEvent(deviceId, state);
 		}
 		this.#onSnapshot(isSnapshotComplete);
 	}
@@ -303,7 +311,7 @@ export class App {
 	#onSnapshot(isComplete: boolean): void {
 		if (!isComplete) return;
 		void this.rollouts.refresh();
-		this.#readList("firmware");
+		this.#refreshList("firmware");
 	}
 
 	/** Whether this person started a job; true for all jobs while the person is unknown. */
@@ -325,8 +333,8 @@ export class App {
 		this.painter.mark("link");
 	}
 
-	#readList(list: FrameOf<"list_update">["list"]): void {
-		if (list === "refusals") void this.refusals.refresh();
+	#refreshList(list: FrameOf<"list_update">["list"]): void {
+		if (list === "refusals") void this.rejections.refresh();
 		else if (list === "crashes") void this.crashes.refresh();
 		else void this.firmware.refresh();
 	}
@@ -334,8 +342,8 @@ export class App {
 	/** Reports reconnects and disconnects, from the summary or from the device's own record. */
 	#compare({ session: before }: Entry, { key, session }: Entry): void {
 		if (session.connected && session.sessionId !== before.sessionId)
-			this.pendingCommands.hear(key, { type: "connected" });
-		if (!session.connected && before.connected) this.pendingCommands.hear(key, { type: "gone" });
+			this.pendingCommands.onEvent(key, { type: "connected" });
+		if (!session.connected && before.connected) this.pendingCommands.onEvent(key, { type: "gone" });
 	}
 
 	/** Ids of devices whose reports are needed even if they are not shown. */
@@ -344,17 +352,17 @@ export class App {
 		yield* this.recorder.keys();
 	}
 
-	#hear(frame: FrameOf<"device_message">, text: string, now: number): void {
+	#onDeviceMessage(frame: FrameOf<"device_message">, text: string, now: number): void {
 		const before = this.fleet.get(frame.deviceId ?? frame.sessionId)?.state ?? null;
 		const key = this.fleet.receive(frame, now);
 		if (key === undefined) return;
 		const { message } = frame;
-		this.pendingCommands.hear(key, message);
+		this.pendingCommands.onEvent(key, message);
 		if (message.type === "settings_result" || isRestart(message, before))
-			void this.#pasts.get(key)?.refresh();
-		// The names before it can hold no quotation mark, so the first one is the field itself.
+			void this.#histories.get(key)?.refresh();
+		// The fields before it contain no quotation mark, so the first match is the field itself.
 		const uplink = text.slice(text.indexOf(`"message":`) + `"message":`.length, -1);
-		if (this.recorder.take(key, message, uplink, now, before)) this.painter.mark(`record ${key}`);
+		if (this.recorder.record(key, message, uplink, now, before)) this.painter.mark(`record ${key}`);
 	}
 }
 
@@ -369,10 +377,10 @@ const doneShownMs = 60_000;
 
 /** Poll interval and timeout of the readiness check. */
 const readinessMs = 20_000;
-const answerMs = 5_000;
+const readinessTimeoutMs = 5_000;
 
 async function readReadiness(): Promise<readonly string[]> {
-	const signal = AbortSignal.timeout(answerMs);
+	const signal = AbortSignal.timeout(readinessTimeoutMs);
 	const response = await fetch("readyz", { cache: "no-store", signal });
 	// An unread body would keep its connection open.
 	const text = await response.text();
@@ -395,11 +403,11 @@ export interface Place {
 	readonly key: string | undefined;
 }
 
-function requireAccepted(answer: Answer): void {
-	if (!answer.isAccepted) throw new Error(sentence(answer.message));
+function requireAccepted(response: GatewayResponse): void {
+	if (!response.isAccepted) throw new Error(sentence(response.message));
 }
 
-function later(action: () => void, delayMs: number): () => void {
+function schedule(action: () => void, delayMs: number): () => void {
 	const timer = setTimeout(action, delayMs);
 	return () => clearTimeout(timer);
 }

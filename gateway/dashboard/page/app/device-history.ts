@@ -3,13 +3,13 @@
 import type { DeviceDetails, Past } from "../../../api/device.js";
 import { request } from "./gateway.js";
 
-export interface KnownPast {
+export interface DeviceHistory {
 	readonly details: DeviceDetails;
 	readonly past: Past;
 }
 
 /** @throws Rejection */
-export async function readPast(deviceId: string): Promise<KnownPast> {
+export async function readHistory(deviceId: string): Promise<DeviceHistory> {
 	const device = { params: { deviceId } };
 	const [details, past] = await Promise.all([
 		request("GET /api/devices/:deviceId", device),

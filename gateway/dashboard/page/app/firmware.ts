@@ -7,8 +7,8 @@ import { request } from "./gateway.js";
 import { Resource } from "./resource.js";
 
 export interface Upload {
-	/** It waits for the gateway to be reached. */
-	readonly name: "waiting" | "sending" | "checking" | "refused" | "taken";
+	/** `waiting` until the gateway can be reached. */
+	readonly name: "waiting" | "sending" | "checking" | "rejected" | "accepted";
 	readonly filename: string;
 	/** Percentage of the file that was sent. */
 	readonly percent?: number;
@@ -74,8 +74,8 @@ export class FirmwareStore {
 		return this.choices.find(({ selector }) => selector === latest);
 	}
 
-	/** Uploads the chosen file, with its signature if there is one. While the gateway is away the file waits. */
-	take(files: readonly File[]): void {
+	/** Uploads the chosen file with its signature, if any, once the gateway can be reached. */
+	selectFiles(files: readonly File[]): void {
 		const isSignature = ({ name }: File) => name.endsWith(".sig");
 		const [file, signature] = [files.find((each) => !isSignature(each)), files.find(isSignature)];
 		const { name: filename } = file ?? signature ?? {};
@@ -83,11 +83,16 @@ export class FirmwareStore {
 		this.#sending?.abort();
 		this.#sending = undefined;
 		this.#resume = () => {};
-		if (!file) this.upload = { name: "refused", filename, reason: "choose the .bin together with its .sig." };
+		if (!file)
+			this.upload = {
+				name: "rejected",
+				filename,
+				reason: "select the .bin file together with its .sig file.",
+			};
 		else if (this.#isLive()) return this.#upload(file, signature);
 		else {
 			this.upload = { name: "waiting", filename };
-			this.#resume = () => this.take(files);
+			this.#resume = () => this.selectFiles(files);
 		}
 		this.#onChanged();
 	}
@@ -109,12 +114,12 @@ export class FirmwareStore {
 		});
 		request.upload.addEventListener("load", () => show({ name: "checking", filename }));
 		request.addEventListener("load", () => {
-			if (request.status === 201) show({ name: "taken", filename });
-			else show({ name: "refused", filename, reason: problemDetail(request.status, request.responseText) });
+			if (request.status === 201) show({ name: "accepted", filename });
+			else show({ name: "rejected", filename, reason: problemDetail(request.status, request.responseText) });
 			void this.refresh();
 		});
 		request.addEventListener("error", () => {
-			show({ name: "refused", filename, reason: "The connection to the gateway broke off." });
+			show({ name: "rejected", filename, reason: "Connection to the gateway lost. Upload the file again." });
 		});
 		this.#sending = request;
 		show({ name: "sending", filename, percent: 0 });

@@ -6,7 +6,7 @@ import type { Entry } from "../../../api/client/fleet.js";
 import { type Action, mayDo } from "../../../api/commands.js";
 import { cleanText, percentDecoded } from "../../../api/text.js";
 import type { App } from "./app.js";
-import type { KnownPast } from "./device-history.js";
+import type { DeviceHistory } from "./device-history.js";
 import type { FirmwareStore } from "./firmware.js";
 import { respond } from "./gateway.js";
 import type { Topic } from "./painter.js";
@@ -16,7 +16,7 @@ export const AppContext = createContext<App | undefined>(undefined);
 
 export function useApp(): App {
 	const app = useContext(AppContext);
-	if (!app) throw new Error("there is no app around this view");
+	if (!app) throw new Error("useApp requires an AppContext.Provider");
 	return app;
 }
 
@@ -47,9 +47,9 @@ export function useFollowedDevice(key: string): Entry | undefined {
 	return useDevice(key);
 }
 
-/** Recorded history of a device; undefined until loaded. */
-export function usePast(key: string): KnownPast | undefined {
-	return useTopic(`record ${key}`).past(key).value;
+/** Gateway's records of a device; undefined until loaded. */
+export function useHistory(key: string): DeviceHistory | undefined {
+	return useTopic(`record ${key}`).history(key).value;
 }
 
 /** Whether the page is connected to the gateway. */
@@ -60,14 +60,14 @@ export function useIsLive(): boolean {
 /** Time within which a stopped gateway is assumed to be restarting. */
 const gatewayRestartMs = 60_000;
 
-/** How the gateway is while it does not answer; undefined: the page is connected to it. */
-export function useGatewayAbsence(): "is restarting" | "cannot be reached" | undefined {
+/** Describes a gateway that does not respond; undefined while connected. */
+export function useGatewayAbsence(): "is restarting" | "is unreachable" | undefined {
 	const { linkState: state } = useTopic("link");
 	const now = useNow(1000);
 	if (state.name === "live") return undefined;
 	return state.name === "lost" && state.isExpected && now - state.since < gatewayRestartMs
 		? "is restarting"
-		: "cannot be reached";
+		: "is unreachable";
 }
 
 /** Whether the person may perform an action now. @param action default: any action reserved for monitors */
@@ -219,6 +219,7 @@ export function listedDevices(devices: string, selected: ReadonlySet<string>): R
 	return devices === "selected" ? selected : new Set(devices.split(",").filter(Boolean));
 }
 
+/** Ids separated by commas; `selected` for more than 40 devices. */
 function deviceList(keys: ReadonlySet<string>): string {
 	return keys.size > 40 ? "selected" : [...keys].join(",");
 }

@@ -94,7 +94,7 @@ export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
 		const { kind, titleOf, isShown } = this.#options;
 		const cancel = () => this.#options.requests.stop(id);
 		const job = this.#jobs.get(id) ?? new Job<P>({ title: titleOf(change), kind, createdAt, cancel });
-		job.take(devices, counts);
+		job.merge(devices, counts);
 		if (isOver && !isShown(change, agoMs)) this.#jobs.delete(id);
 		else this.#jobs.set(id, job);
 		this.settle();
@@ -124,7 +124,7 @@ export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
 		const isListed = (id: string) => heads.some((head) => head.id === id);
 		for (const [id, job] of this.#jobs)
 			if (!job.isOfPage && job.isRunning && !isListed(id))
-				job.problem = "The gateway was restarted meanwhile: what the other devices did is not known.";
+				job.problem = "Gateway restarted. Results of the remaining devices are unknown.";
 		this.#options.onChanged();
 	}
 

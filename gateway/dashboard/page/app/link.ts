@@ -1,7 +1,7 @@
 /** WebSocket of the page. It reconnects automatically, reports its state and resolves each request exactly once. */
 
 import type { MonitorFrame } from "../../../api/frames.js";
-import type { Answer } from "../model/pending-commands.js";
+import type { GatewayResponse } from "../model/pending-commands.js";
 import { claimSocket } from "./socket.js";
 
 export type LinkState =
@@ -34,22 +34,26 @@ type Request =
 
 const firstRetryMs = 1_000;
 const lastRetryMs = 15_000;
-const answerMs = 10_000;
-const loginMs = 5_000;
-/** Close codes: RFC 6455, section 7.4.1. */
+const requestTimeoutMs = 10_000;
+const loginTimeoutMs = 5_000;
+/** Close codes of RFC 6455, section 7.4.1. */
 const goingAway = 1001;
 const policyViolation = 1008;
 
-const lost: Answer = {
+const lost: GatewayResponse = {
 	isAccepted: false,
 	code: "lost",
-	message: "The connection to the gateway was lost before it answered.",
+	message: "Connection to the gateway lost before it responded.",
 };
-const late: Answer = { isAccepted: false, code: "late", message: "The gateway did not answer in time." };
+const late: GatewayResponse = {
+	isAccepted: false,
+	code: "late",
+	message: "The gateway did not respond in time.",
+};
 
 export class Link {
 	readonly #options: LinkOptions;
-	readonly #requests = new Map<string, (answer: Answer) => void>();
+	readonly #requests = new Map<string, (response: GatewayResponse) => void>();
 	#socket: WebSocket | undefined;
 	#retryMs = firstRetryMs;
 	#retryTimer: number | undefined;
@@ -80,18 +84,18 @@ export class Link {
 		if (this.#socket) this.#drop(this.#socket);
 	}
 
-	/** Sends a request. @returns its answer; the promise never fails */
-	request(message: Request): Promise<Answer> {
+	/** Sends a request. @returns its response; never rejects */
+	request(message: Request): Promise<GatewayResponse> {
 		const socket = this.#socket;
 		if (socket?.readyState !== WebSocket.OPEN) return Promise.resolve(lost);
 		this.#requestCount += 1;
 		const requestId = String(this.#requestCount);
 		socket.send(JSON.stringify({ ...message, requestId }));
 		return new Promise((resolve) => {
-			const timer = window.setTimeout(() => this.#answer(requestId, late), answerMs);
-			this.#requests.set(requestId, (answer) => {
+			const timer = window.setTimeout(() => this.#resolve(requestId, late), requestTimeoutMs);
+			this.#requests.set(requestId, (response) => {
 				window.clearTimeout(timer);
-				resolve(answer);
+				resolve(response);
 			});
 		});
 	}
@@ -127,9 +131,9 @@ export class Link {
 
 	#receive(text: string): void {
 		const frame: MonitorFrame = JSON.parse(text);
-		if (frame.type === "ack") return this.#answer(frame.requestId, { isAccepted: true });
+		if (frame.type === "ack") return this.#resolve(frame.requestId, { isAccepted: true });
 		if (frame.type === "error")
-			return this.#answer(frame.requestId, { isAccepted: false, code: frame.code, message: frame.message });
+			return this.#resolve(frame.requestId, { isAccepted: false, code: frame.code, message: frame.message });
 		this.#options.onFrame(frame, text);
 		// The page shows the previous state until all devices are received.
 		if (!completesSnapshot(frame)) return this.#onPart(frame);
@@ -147,11 +151,11 @@ export class Link {
 		this.#options.onState({ name: "connecting", loaded: this.#loaded, total });
 	}
 
-	#answer(requestId: string | undefined, answer: Answer): void {
+	#resolve(requestId: string | undefined, response: GatewayResponse): void {
 		if (requestId === undefined) return;
 		const resolve = this.#requests.get(requestId);
 		this.#requests.delete(requestId);
-		resolve?.(answer);
+		resolve?.(response);
 	}
 
 	/** Schedules a reconnect; has no effect on an abandoned socket. */
@@ -159,7 +163,7 @@ export class Link {
 		if (this.#socket !== socket) return;
 		this.#socket = undefined;
 		socket.close();
-		for (const requestId of [...this.#requests.keys()]) this.#answer(requestId, lost);
+		for (const requestId of [...this.#requests.keys()]) this.#resolve(requestId, lost);
 		const delayMs = this.#retryMs * (0.5 + Math.random() / 2);
 		this.#retryMs = Math.min(this.#retryMs * 2, lastRetryMs);
 		this.#retryTimer = window.setTimeout(() => this.retryNow(), delayMs);
@@ -172,9 +176,9 @@ export class Link {
 
 /** Whether the gateway rejects the login of this page. */
 async function isLoginNeeded(): Promise<boolean> {
-	const signal = AbortSignal.timeout(loginMs);
-	const answer = await fetch("login/state", { cache: "no-store", signal }).catch(() => undefined);
-	return answer?.status === 401;
+	const signal = AbortSignal.timeout(loginTimeoutMs);
+	const response = await fetch("login/state", { cache: "no-store", signal }).catch(() => undefined);
+	return response?.status === 401;
 }
 
 /** Whether this frame is the last one of a snapshot. */

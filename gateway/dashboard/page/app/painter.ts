@@ -17,7 +17,7 @@ export type Topic =
 	/** Keys of the listed devices. */
 	| "shown"
 	| "jobs"
-	| "refusals"
+	| "issues"
 	/** Once a second. */
 	| "second"
 	| "install"

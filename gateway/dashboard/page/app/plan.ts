@@ -21,14 +21,14 @@ export function runPlan(plan: Plan, onChanged: () => void): Job {
 	const waiting = keys[Symbol.iterator]();
 	const put = (some: Iterable<string>, state: CommandState, reason: string | null = null) => {
 		const at = new Date().toISOString();
-		job.take(Array.from(some, (deviceId) => ({ deviceId, state, reason, at })));
+		job.merge(Array.from(some, (deviceId) => ({ deviceId, state, reason, at })));
 		onChanged();
 	};
 	const job: Job = new Job({
 		title,
 		kind: commandKind,
 		createdAt: new Date().toISOString(),
-		cancel: () => put(waiting, "cancelled", "Cancelled."),
+		cancel: () => put(waiting, "cancelled", "Canceled."),
 		isOfPage: true,
 	});
 	put(keys, "waiting");
@@ -38,7 +38,7 @@ export function runPlan(plan: Plan, onChanged: () => void): Job {
 			const reason = await plan.change(key).then(() => null, messageOf);
 			put([key], reason === null ? "done" : "failed", reason);
 			if (reason !== null && plan.stopsAtFailure)
-				put(waiting, "cancelled", "Another device did not take it.");
+				put(waiting, "cancelled", "Skipped: another device failed.");
 		}
 	};
 	for (let place = 0; place < atATime; place++) void work();

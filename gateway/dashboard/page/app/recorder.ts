@@ -29,8 +29,8 @@ export class Recorder {
 		};
 		this.#records.delete(key);
 		this.#records.set(key, record);
-		const [longestAgo] = this.#records.keys();
-		if (this.#records.size > recordsKept && longestAgo !== undefined) this.#records.delete(longestAgo);
+		const [oldest] = this.#records.keys();
+		if (this.#records.size > recordsKept && oldest !== undefined) this.#records.delete(oldest);
 		return record;
 	}
 
@@ -39,8 +39,8 @@ export class Recorder {
 		return this.#records.keys();
 	}
 
-	/** @param before the report before this uplink. @returns whether that device is recorded */
-	take(key: string, uplink: Uplink, text: string, now: number, before: StateReport | null): boolean {
+	/** @param before previous report. @returns whether the device is recorded */
+	record(key: string, uplink: Uplink, text: string, now: number, before: StateReport | null): boolean {
 		const record = this.#records.get(key);
 		if (!record) return false;
 		if (uplink.type === "log") {

@@ -8,7 +8,7 @@ export class Resource<T> {
 	#value: T | undefined;
 	#problem = "";
 	#reading: Promise<void> | undefined;
-	#isAskedAgain = false;
+	#isStale = false;
 
 	/** @param onChanged called with the loaded value; undefined after a failure */
 	constructor(read: () => Promise<T>, onChanged: (value: T | undefined) => void) {
@@ -38,16 +38,16 @@ export class Resource<T> {
 
 	/** Reloads the value. At most one request runs; calls meanwhile repeat it once. */
 	refresh(): Promise<void> {
-		this.#isAskedAgain = this.isReading;
+		this.#isStale = this.isReading;
 		this.#reading ??= this.#readAll();
 		return this.#reading;
 	}
 
 	async #readAll(): Promise<void> {
 		do {
-			this.#isAskedAgain = false;
+			this.#isStale = false;
 			this.#onChanged(await this.#try());
-		} while (this.#isAskedAgain);
+		} while (this.#isStale);
 		this.#reading = undefined;
 	}
 

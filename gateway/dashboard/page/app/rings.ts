@@ -13,8 +13,7 @@ import {
 	type ShownLight,
 } from "../../../../device/peripherals/led-patterns.js";
 
-/** State of a ring; undefined: unknown. */
-export interface Look {
+export interface RingAppearance {
 	readonly state: LedState;
 	/** 0 to 1. */
 	readonly brightness: number;
@@ -31,7 +30,7 @@ const glowRadius = 0.113;
 
 interface Ring {
 	pixels: number;
-	look: Look | undefined;
+	appearance: RingAppearance | undefined;
 	isVisible: boolean;
 	/** Number of the drawn frame; undefined before the first. */
 	frame: number | undefined;
@@ -39,7 +38,7 @@ interface Ring {
 
 export class Rings {
 	readonly #rings = new Map<HTMLCanvasElement, Ring>();
-	readonly #stillness = matchMedia("(prefers-reduced-motion: reduce)");
+	readonly #reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 	readonly #observer = new IntersectionObserver((entries) => {
 		for (const { target, isIntersecting } of entries) {
 			const ring = target instanceof HTMLCanvasElement && this.#rings.get(target);
@@ -51,16 +50,16 @@ export class Rings {
 	#timer: number | undefined;
 
 	constructor() {
-		this.#stillness.addEventListener("change", () => {
+		this.#reducedMotion.addEventListener("change", () => {
 			for (const ring of this.#rings.values()) ring.frame = undefined;
 			this.#wake();
 		});
 	}
 
-	/** A canvas shows another look, or is new. */
-	show(canvas: HTMLCanvasElement, pixels: number, look: Look | undefined): void {
+	/** Adds a canvas or changes its ring. @param appearance undefined if unknown */
+	show(canvas: HTMLCanvasElement, pixels: number, appearance: RingAppearance | undefined): void {
 		const { isVisible = false } = this.#rings.get(canvas) ?? {};
-		this.#rings.set(canvas, { pixels, look, isVisible, frame: undefined });
+		this.#rings.set(canvas, { pixels, appearance, isVisible, frame: undefined });
 		this.#observer.observe(canvas);
 		this.#wake();
 	}
@@ -88,9 +87,9 @@ export class Rings {
 		const drawn = new Map<string, HTMLCanvasElement>();
 		let nextMs = Number.POSITIVE_INFINITY;
 		for (const [canvas, ring] of this.#rings) {
-			const { pixels, look, isVisible } = ring;
+			const { pixels, appearance, isVisible } = ring;
 			if (!isVisible) continue;
-			const intervalMs = look && !this.#stillness.matches ? intervalOf(look) : 0;
+			const intervalMs = appearance && !this.#reducedMotion.matches ? intervalOf(appearance) : 0;
 			const frame = intervalMs === 0 ? 0 : Math.floor(now / intervalMs);
 			if (intervalMs > 0) nextMs = Math.min(nextMs, (frame + 1) * intervalMs - now);
 			if (frame === ring.frame) continue;
@@ -101,30 +100,34 @@ export class Rings {
 			// Setting the size clears the canvas.
 			canvas.width = size;
 			canvas.height = size;
-			const name = `${size} ${pixels} ${JSON.stringify(look)}`;
+			const name = `${size} ${pixels} ${JSON.stringify(appearance)}`;
 			const same = drawn.get(name);
 			drawn.set(name, same ?? canvas);
 			if (same) context.drawImage(same, 0, 0);
 			else {
 				context.scale(size, size);
-				drawRing(context, pixels, look, intervalMs === 0 ? stillTimeMs(look) : now);
+				drawRing(context, pixels, appearance, intervalMs === 0 ? stillTimeMs(appearance) : now);
 			}
 		}
 		if (Number.isFinite(nextMs)) this.#wake(Math.max(1, nextMs));
 	}
 }
 
-function intervalOf({ state, light }: Look): number {
+function intervalOf({ state, light }: RingAppearance): number {
 	return light ? lightOverlay(light).frameMs : frameIntervalMs(state);
 }
 
-/** The moment at which the pattern is brightest, for a still picture. */
-function stillTimeMs(look: Look | undefined): number {
-	return look?.state === ledState.updating || look?.light?.effect === "breathe" ? 1500 : 0;
+/** Time at which the pattern is brightest, for a still ring. */
+function stillTimeMs(appearance: RingAppearance | undefined): number {
+	return appearance?.state === ledState.updating || appearance?.light?.effect === "breathe" ? 1500 : 0;
 }
 
-/** The colors of the LEDs, as the firmware would set them. */
-function colorsOf(length: number, { state, brightness, light }: Look, timeMs: number): readonly number[] {
+/** Colors that the firmware would set. */
+function colorsOf(
+	length: number,
+	{ state, brightness, light }: RingAppearance,
+	timeMs: number,
+): readonly number[] {
 	const colors = new Array<number>(length).fill(0);
 	const strip: PixelStrip = {
 		length,
@@ -144,33 +147,33 @@ function colorsOf(length: number, { state, brightness, light }: Look, timeMs: nu
 function drawRing(
 	context: CanvasRenderingContext2D,
 	pixels: number,
-	look: Look | undefined,
+	appearance: RingAppearance | undefined,
 	timeMs: number,
 ): void {
-	drawBody(context, look !== undefined);
-	// More than 12 would not fit beside one another.
+	drawBody(context, appearance !== undefined);
+	// More than 12 pixels need smaller ones.
 	const scale = Math.min(1, 12 / pixels);
-	/** The first pixel is at the top, the others follow clockwise. */
-	const centreOf = (index: number) => {
+	/** Center of a pixel; the first is at the top, the others follow clockwise. */
+	const centerOf = (index: number) => {
 		const angle = (index / pixels) * 2 * Math.PI - Math.PI / 2;
 		return [0.5 + radius * Math.cos(angle), 0.5 + radius * Math.sin(angle)] as const;
 	};
 	const disc = (index: number, size: number, fill: string | CanvasGradient) => {
 		context.beginPath();
-		context.arc(...centreOf(index), size * scale, 0, 2 * Math.PI);
+		context.arc(...centerOf(index), size * scale, 0, 2 * Math.PI);
 		context.fillStyle = fill;
 		context.fill();
 	};
-	for (let index = 0; index < pixels; index++) disc(index, pixelRadius, look ? "#333936" : "#8a918d3d");
-	if (!look) return;
-	// A lit pixel has a glow; the strip is driven in light, which a screen and an eye take for brightness.
-	for (const [index, color] of colorsOf(pixels, look, timeMs).entries()) {
+	for (let index = 0; index < pixels; index++) disc(index, pixelRadius, appearance ? "#333936" : "#8a918d3d");
+	if (!appearance) return;
+	// Strip values are linear in light; the exponents map them to perceived brightness.
+	for (const [index, color] of colorsOf(pixels, appearance, timeMs).entries()) {
 		const channels = [(color >> 16) & 255, (color >> 8) & 255, color & 255];
 		const strongest = Math.max(...channels);
 		if (strongest === 0) continue;
 		const hue = channels.map((channel) => 255 * (channel / strongest) ** 0.7);
 		const brightness = 0.22 + 0.78 * (strongest / 255) ** 0.45;
-		const [x, y] = centreOf(index);
+		const [x, y] = centerOf(index);
 		const glow = context.createRadialGradient(x, y, 0, x, y, glowRadius * scale);
 		glow.addColorStop(0, rgb(hue, 0.75 * brightness));
 		glow.addColorStop(0.45, rgb(hue, 0.38 * brightness));

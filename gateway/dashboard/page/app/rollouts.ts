@@ -8,21 +8,21 @@ import type {
 	RolloutHead,
 	RolloutUpdate,
 } from "../../../api/client/rollout.js";
-import type { AskedPlan } from "../../../api/client/rollout-plan.js";
+import type { RequestedPlan } from "../../../api/client/rollout-plan.js";
 import { isOver } from "../../../api/statuses.js";
 import { request } from "./gateway.js";
 import { Resource } from "./resource.js";
 
-/** Rollout with the time of its retrieval by the gateway's clock. */
-export interface ReadRollout extends Rollout {
-	readonly readAt: number;
+export interface LoadedRollout extends Rollout {
+	/** Time of the gateway's clock, in ms. */
+	readonly loadedAt: number;
 }
 
 export class Rollouts {
 	readonly #onChanged: () => void;
 	readonly #now: () => number;
 	readonly #list: Resource<{ readonly rollouts: readonly RolloutHead[] }>;
-	readonly #details = new Map<string, Resource<ReadRollout>>();
+	readonly #details = new Map<string, Resource<LoadedRollout>>();
 
 	constructor(onChanged: () => void, now: () => number) {
 		this.#onChanged = onChanged;
@@ -35,8 +35,8 @@ export class Rollouts {
 		return this.#list.value?.rollouts ?? [];
 	}
 
-	/** Rollout with plan and groups; undefined until `read` has loaded it. */
-	get(id: string): ReadRollout | undefined {
+	/** Rollout with plan and groups; undefined until loaded by `load`. */
+	get(id: string): LoadedRollout | undefined {
 		return this.#details.get(id)?.value;
 	}
 
@@ -46,14 +46,14 @@ export class Rollouts {
 		await this.#list.refresh();
 	}
 
-	/** Reads one with its plan and groups. */
-	async read(id: string): Promise<void> {
+	/** Loads one rollout with its plan and groups. */
+	async load(id: string): Promise<void> {
 		const details =
 			this.#details.get(id) ??
 			new Resource(
 				async () => ({
 					...(await request("GET /api/rollouts/:id", { params: { id } })),
-					readAt: this.#now(),
+					loadedAt: this.#now(),
 				}),
 				this.#onChanged,
 			);
@@ -74,20 +74,20 @@ export class Rollouts {
 		this.#list.value = { rollouts: this.all.map((one) => (one === head ? next : one)) };
 		// A pending list may be older than this update.
 		if (isOver(next) !== isOver(head) || this.#list.isReading) void this.refresh();
-		else if (this.#details.has(id)) void this.read(id);
+		else if (this.#details.has(id)) void this.load(id);
 	}
 
-	/** Which devices a plan would update. @throws Rejection that names a wrong field */
-	preview(plan: AskedPlan): Promise<Preview> {
+	/** Returns the devices that a plan would update. @throws Rejection that names an invalid field */
+	preview(plan: RequestedPlan): Promise<Preview> {
 		return request("POST /api/rollouts/preview", { body: plan });
 	}
 
-	/** Repeated with the same id and plan, it changes nothing. @throws Error that says why it was refused */
-	start(id: string, plan: AskedPlan): Promise<void> {
+	/** Starts a rollout; idempotent for the same id and plan. @throws Rejection */
+	start(id: string, plan: RequestedPlan): Promise<void> {
 		return this.#change(() => request("PUT /api/rollouts/:id", { params: { id }, body: plan }));
 	}
 
-	/** @throws Error that says why it was refused */
+	/** @throws Rejection */
 	act({ id, revision }: RolloutHead, action: RolloutAction): Promise<void> {
 		return this.#change(async () => {
 			const params = { id };
@@ -98,7 +98,7 @@ export class Rollouts {
 		});
 	}
 
-	/** @throws Error that says why it was refused */
+	/** @throws Rejection */
 	remove({ id }: RolloutHead): Promise<void> {
 		return this.#change(async () => {
 			await request("DELETE /api/rollouts/:id", { params: { id } });

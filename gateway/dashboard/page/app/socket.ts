@@ -30,8 +30,8 @@ export function openSocket(): OpenedSocket {
 
 /** Returns the early socket on the first call, then new ones, and stops buffering. */
 export function claimSocket(): OpenedSocket {
-	const taken = window.earlySocket ?? openSocket();
+	const opened = window.earlySocket ?? openSocket();
 	delete window.earlySocket;
-	taken.socket.onmessage = null;
-	return taken;
+	opened.socket.onmessage = null;
+	return opened;
 }

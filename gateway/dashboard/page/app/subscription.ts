@@ -3,19 +3,19 @@
  * reports of a large fleet would overload the browser.
  */
 
-import { subscribedDevicesAtMost } from "../../../api/subscription.js";
+import { maxSubscribedDevices } from "../../../api/subscription.js";
 
-import type { Answer } from "../model/pending-commands.js";
+import type { GatewayResponse } from "../model/pending-commands.js";
 
 export interface SubscriptionOptions {
 	/** Ids of devices whose reports are needed even if not shown; they take precedence over shown ones. */
 	readonly needed: () => Iterable<string>;
-	/** The promise never fails. */
-	readonly send: (ids: readonly string[]) => Promise<Answer>;
-	/** From now on only these devices' reports come. */
+	/** Sends the subscription; never rejects. */
+	readonly send: (ids: readonly string[]) => Promise<GatewayResponse>;
+	/** Called with the devices whose reports will arrive. */
 	readonly onChanged: (ids: ReadonlySet<string>) => void;
-	/** Calls `action` once, later. @returns a function that takes that back */
-	readonly later: (action: () => void, delayMs: number) => () => void;
+	/** Calls `action` once after `delayMs`. @returns a function that cancels the call */
+	readonly schedule: (action: () => void, delayMs: number) => () => void;
 }
 
 /** Debounce time, which skips rows that are scrolled past. */
@@ -48,7 +48,7 @@ export class Subscription {
 
 	/** Schedules an update of the subscription. */
 	plan(): void {
-		if (this.#sent) this.#cancel ??= this.#options.later(() => this.#renew(), restMs);
+		if (this.#sent) this.#cancel ??= this.#options.schedule(() => this.#renew(), restMs);
 	}
 
 	/** Subscribes to a device immediately, before a command is sent to it. */
@@ -79,9 +79,9 @@ export class Subscription {
 	async #subscribe(ids: ReadonlySet<string>): Promise<void> {
 		this.#sent = ids;
 		this.#options.onChanged(ids);
-		const answer = await this.#options.send([...ids]);
-		if (answer.isAccepted || this.#sent !== ids) return;
-		this.#options.later(() => {
+		const response = await this.#options.send([...ids]);
+		if (response.isAccepted || this.#sent !== ids) return;
+		this.#options.schedule(() => {
 			if (this.#sent === ids) void this.#subscribe(this.#wanted());
 		}, retryMs);
 	}
@@ -89,7 +89,7 @@ export class Subscription {
 	#wanted(): ReadonlySet<string> {
 		const ids = new Set<string>();
 		for (const some of [this.#options.needed(), this.#shown.keys()])
-			for (const id of some) if (ids.size < subscribedDevicesAtMost) ids.add(id);
+			for (const id of some) if (ids.size < maxSubscribedDevices) ids.add(id);
 		return ids;
 	}
 }

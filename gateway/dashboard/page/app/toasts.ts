@@ -10,20 +10,20 @@ export class Toasts {
 		this.#onChanged = onChanged;
 	}
 
-	/** The latest last. */
-	get all(): readonly (readonly [about: string, text: string])[] {
-		return [...this.#shown].map(([about, { text }]) => [about, text]);
+	/** Toasts, the latest last. */
+	get all(): readonly (readonly [key: string, text: string])[] {
+		return [...this.#shown].map(([key, { text }]) => [key, text]);
 	}
 
-	/** @param about the kind and the target: a newer one of both takes its place */
-	show(about: string, text: string): void {
+	/** @param key action and target; a newer toast with the same key replaces the older one */
+	show(key: string, text: string): void {
 		const toast = { text };
-		this.#shown.delete(about);
-		this.#shown.set(about, toast);
+		this.#shown.delete(key);
+		this.#shown.set(key, toast);
 		this.#onChanged();
 		setTimeout(() => {
-			if (this.#shown.get(about) !== toast) return;
-			this.#shown.delete(about);
+			if (this.#shown.get(key) !== toast) return;
+			this.#shown.delete(key);
 			this.#onChanged();
 		}, shownMs);
 	}

@@ -98,10 +98,10 @@ export class Board {
 	 * starts the firmware
 	 */
 	async restart(): Promise<boolean> {
-		const isStuck = await this.#isStuck().catch(() => false);
-		// The port may be gone while the board restarts, which is as it should be.
+		const needsResetButton = await this.#needsResetButton().catch(() => false);
+		// The port may disappear while the board restarts.
 		await this.#loader.after("hard_reset").catch(() => {});
-		return !isStuck;
+		return !needsResetButton;
 	}
 
 	/** Frees the port for other programs. */
@@ -109,8 +109,8 @@ export class Board {
 		return close(this.#loader.transport);
 	}
 
-	async #isStuck(): Promise<boolean> {
-		// The chip's own USB port, without a converter.
+	async #needsResetButton(): Promise<boolean> {
+		// Native USB port of the chip.
 		const isNative = this.#port.getInfo().usbVendorId === ESPRESSIF_VID;
 		if (!isNative || this.#loader.chip.CHIP_NAME !== "ESP32-S3") return false;
 		return ((await this.#do(this.#loader.readReg(strapRegister))) & gpio0) === 0;
@@ -150,8 +150,8 @@ const silent = { clean() {}, write() {}, writeLine() {} };
 
 /** Disconnects with a timeout, since esptool-js waits forever for a closed stream. */
 async function close(transport: Transport): Promise<void> {
-	const late = new Promise((resolve) => setTimeout(resolve, closeMs));
-	await Promise.race([transport.disconnect().catch(() => {}), late]);
+	const timeout = new Promise((resolve) => setTimeout(resolve, closeMs));
+	await Promise.race([transport.disconnect().catch(() => {}), timeout]);
 }
 
 function asInstallError(error: unknown, otherwise: "no_answer" | "write_failed"): InstallError {

@@ -1,82 +1,82 @@
 /** Errors of an installation with steps to resolve them. */
 
 const downloadMode =
-	"Bring it into download mode by hand: hold its BOOT button, press and release its reset button (EN or RST), then release BOOT.";
-const dataCable = "Use a USB cable that carries data: many only charge.";
+	"Enter download mode manually: hold the BOOT button, press and release the reset button (EN or RST), then release BOOT.";
+const dataCable = "Use a USB cable that carries data. Many only charge.";
 
 const texts = {
 	no_port: {
-		sentence: "No port was chosen.",
-		ways: [
-			"Connect the board by USB, start again, and choose it in the browser's list.",
-			`If it is not in the list: ${dataCable.charAt(0).toLowerCase()}${dataCable.slice(1)}`,
-			"If it still is not: its USB converter (CP210x, CH340) may need a driver, or its port a permission (on Linux, the group dialout).",
+		sentence: "No port selected.",
+		steps: [
+			"Connect the board by USB, try again, and select it in the browser's list.",
+			`If it is not listed: ${dataCable.charAt(0).toLowerCase()}${dataCable.slice(1)}`,
+			"If it is still not listed, install the driver of its USB bridge (CP210x, CH340), or on Linux join the group dialout.",
 		],
 	},
 	port_busy: {
 		sentence: "The port cannot be opened.",
-		ways: [
-			"Close what else uses it: a serial monitor, another tab, npm run flash.",
-			"On Linux, your user needs permission for it: join the port's group (often dialout) and log in again.",
+		steps: [
+			"Close other programs that use it, such as a serial monitor, another tab or npm run flash.",
+			"On Linux, join the group of the port (often dialout) and log in again.",
 			"Unplug the board and plug it in again.",
 		],
 	},
 	no_answer: {
-		sentence: "The board does not answer.",
-		ways: [downloadMode, dataCable, "Check that you chose the board's port and not another one."],
+		sentence: "The board does not respond.",
+		steps: [downloadMode, dataCable, "Check that you selected the right port."],
 	},
 	wrong_chip: {
-		sentence: "This board has another chip than the firmware is for; nothing was written.",
-		ways: ["Choose the board that you have, or the port of the right board."],
+		sentence: "The firmware does not support the chip of this board. Nothing was written.",
+		steps: ["Select the right board model or port."],
 	},
 	other_partitions: {
 		sentence:
-			"This board has other partitions than the firmware, so its settings cannot be kept; nothing was written.",
-		ways: ["Install with new settings."],
+			"The partition table of this board differs, so its settings cannot be kept. Nothing was written.",
+		steps: ["Install with new settings."],
 	},
-	no_download: { sentence: "", ways: ["Nothing was written. Try again; the log of the gateway says more."] },
-	setting: { sentence: "", ways: ["Nothing was written. Change the setting and install again."] },
+	no_download: {
+		sentence: "",
+		steps: ["Nothing was written. Try again. If it fails, check the gateway log."],
+	},
+	setting: { sentence: "", steps: ["Nothing was written. Change the setting and install again."] },
 	not_set_up: {
-		sentence: "The firmware on the board does not answer.",
-		ways: [
-			"If it shows the rainbow it has reached a gateway, and takes other settings only from there: open its page.",
-			"It may have no firmware, or an older one, which cannot be set up like this: install this one.",
-			"Press its reset button (EN or RST), and try again.",
+		sentence: "The firmware on the board does not respond.",
+		steps: [
+			"If the ring shows a rainbow, the device is connected to a gateway. Change its settings on its page there.",
+			"Install this firmware: the board may have none, or an older version without this feature.",
+			"Press the reset button (EN or RST) and try again.",
 		],
 	},
 	no_network: {
 		sentence: "The board could not join the Wi-Fi network.",
-		ways: [
-			"Check the network's name and password.",
-			"It must be a network of 2.4 GHz, and in range of the board.",
+		steps: [
+			"Check the network name and password.",
+			"Check that the network uses 2.4 GHz and is in range of the board.",
 		],
 	},
-	refused: { sentence: "The board did not take the settings.", ways: ["Change them and set it up again."] },
+	rejected: { sentence: "The board rejected the settings.", steps: ["Correct the settings and try again."] },
 	write_failed: {
-		sentence: "The board stopped answering while it was written, and does not start as it is.",
-		ways: [
-			"Install again, which repairs it.",
-			"Connect it to the computer itself, not through a hub, with a short cable.",
+		sentence: "The board stopped responding during the installation and will not start.",
+		steps: [
+			"Install again to repair it.",
+			"Connect it directly, without a hub, with a short cable.",
 			downloadMode,
 		],
 	},
 	lost: {
-		sentence: "The board was unplugged, and does not start if it was being written.",
-		ways: [
-			"Plug it in and install again, which repairs it.",
-			"If you did not unplug it: the cable or its plug has a loose contact; use another one.",
-		],
+		sentence: "The board was unplugged. It will not start if it was being written.",
+		steps: ["Plug it in and install again to repair it.", "If you did not unplug it, replace the cable."],
 	},
 } as const;
 
 export class InstallError extends Error {
 	override name = "InstallError";
-	/** Each on its own may help; the likeliest first. */
-	readonly ways: readonly string[];
+	/** Alternative steps, the most likely first. */
+	readonly steps: readonly string[];
 
 	/** @param sentence overrides the default of the code; `options.cause` is the error of a library */
 	constructor(code: keyof typeof texts, sentence: string = texts[code].sentence, options?: ErrorOptions) {
 		super(sentence, options);
-		this.ways = texts[code].ways;
+		this.steps = texts[code].steps;
 	}
 }

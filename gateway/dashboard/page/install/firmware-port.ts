@@ -17,8 +17,8 @@ const firmwareName = "device-gateway";
 /** Opening the port may reset the board. */
 const startMs = 10_000;
 const repeatMs = 1_000;
-/** The device tries a network for 25 s. */
-const answerMs = 30_000;
+/** Longer than the 25 s for which the device tries a network. */
+const responseTimeoutMs = 30_000;
 const pieceBytes = 200;
 const closeMs = 2_000;
 
@@ -27,8 +27,8 @@ export class FirmwarePort {
 	readonly #source: ReadableStreamDefaultReader<Uint8Array>;
 	readonly #sink: WritableStreamDefaultWriter<Uint8Array>;
 	readonly #listening: Promise<void>;
-	/** A command that waits for its answer. */
-	#waiting:
+	/** Command that waits for its result. */
+	#pending:
 		| { id: number; onResult(fields: readonly string[]): void; onFailed(error: InstallError): void }
 		| undefined;
 
@@ -62,14 +62,14 @@ export class FirmwarePort {
 		return results.flatMap(([name = ""]) => (name === "" ? [] : [name]));
 	}
 
-	/** @param settings as of set_settings @throws InstallError */
-	async give(settings: object): Promise<void> {
+	/** @param settings payload of set_settings @throws InstallError */
+	async sendSettings(settings: object): Promise<void> {
 		const inAscii = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 		const json = new TextEncoder().encode(JSON.stringify(settings).replace(/[^ -~]/g, inAscii));
 		for (let at = 0; at < json.length; at += pieceBytes)
 			await this.#request(command.settings, json.subarray(at, at + pieceBytes));
 		const [[problem] = []] = await this.#request(command.settings);
-		if (problem !== undefined) throw new InstallError("refused", `${problem}.`);
+		if (problem !== undefined) throw new InstallError("rejected", `${problem}.`);
 	}
 
 	/** @throws InstallError */
@@ -89,7 +89,7 @@ export class FirmwarePort {
 				startMs,
 			);
 			if (firmware === firmwareName) return deviceId;
-			throw new InstallError("not_set_up", `The board runs another firmware, ${firmware}.`);
+			throw new InstallError("not_set_up", `The board runs different firmware: ${firmware}.`);
 		} finally {
 			clearInterval(again);
 		}
@@ -100,23 +100,23 @@ export class FirmwarePort {
 		id: number,
 		data: Uint8Array = new Uint8Array(),
 		isLast: (fields: readonly string[]) => boolean = () => true,
-		limitMs: number = answerMs,
+		limitMs: number = responseTimeoutMs,
 	): Promise<readonly (readonly string[])[]> {
 		const results: (readonly string[])[] = [];
 		let timer: ReturnType<typeof setTimeout> | undefined;
-		const answered = new Promise<void>((resolve, onFailed) => {
+		const completed = new Promise<void>((resolve, onFailed) => {
 			timer = setTimeout(() => onFailed(new InstallError("not_set_up")), limitMs);
 			const onResult = (fields: readonly string[]) => {
 				results.push(fields);
 				if (isLast(fields)) resolve();
 			};
-			this.#waiting = { id, onResult, onFailed };
+			this.#pending = { id, onResult, onFailed };
 		});
 		try {
-			await Promise.all([answered, this.#writeCommand(id, data)]);
+			await Promise.all([completed, this.#writeCommand(id, data)]);
 		} finally {
 			clearTimeout(timer);
-			this.#waiting = undefined;
+			this.#pending = undefined;
 		}
 		return results;
 	}
@@ -138,7 +138,7 @@ export class FirmwarePort {
 				packets.read(value);
 			}
 		} catch (cause) {
-			this.#waiting?.onFailed(new InstallError("lost", undefined, { cause }));
+			this.#pending?.onFailed(new InstallError("lost", undefined, { cause }));
 		} finally {
 			this.#source.releaseLock();
 		}
@@ -146,23 +146,23 @@ export class FirmwarePort {
 
 	#onPacket(type: number, data: Uint8Array): void {
 		const [first = 0] = data;
-		if (type === packetType.result && first === this.#waiting?.id) {
+		if (type === packetType.result && first === this.#pending?.id) {
 			const fields = splitFields(data.subarray(2));
-			this.#waiting.onResult(fields.map((field) => new TextDecoder().decode(field)));
+			this.#pending.onResult(fields.map((field) => new TextDecoder().decode(field)));
 		}
 		if (type !== packetType.errorState || first === improvError.none) return;
 		const isNetwork = first === improvError.unableToConnect;
-		this.#waiting?.onFailed(new InstallError(isNetwork ? "no_network" : "refused"));
+		this.#pending?.onFailed(new InstallError(isNetwork ? "no_network" : "rejected"));
 	}
 
 	/** Closes the port with a timeout, since writes block forever if the firmware does not read. */
 	async #close(): Promise<void> {
-		const late = new Promise<void>((resolve) => setTimeout(resolve, closeMs));
+		const timeout = new Promise<void>((resolve) => setTimeout(resolve, closeMs));
 		const close = async () => {
 			await Promise.all([this.#sink.abort(), this.#source.cancel(), this.#listening]);
 			this.#sink.releaseLock();
 			await this.#port.close();
 		};
-		await Promise.race([close().catch(() => {}), late]);
+		await Promise.race([close().catch(() => {}), timeout]);
 	}
 }

@@ -45,11 +45,11 @@ function WithSerial({ serial, withVirtual }: { serial: Serial; withVirtual: bool
 			{(state.name === "waiting" || state.name === "done") && (
 				<p>
 					<Button onClick={() => installer.reset()}>
-						{state.name === "done" ? "Add another device" : "Back to the settings"}
+						{state.name === "done" ? "Add another device" : "Back to settings"}
 					</Button>
 				</p>
 			)}
-			{/* Kept while it is hidden: what was filled in must not be lost by a failure. */}
+			{/* Hidden, not removed, so that a failure keeps the input. */}
 			<div hidden={state.name !== "idle" && state.name !== "failed"}>
 				<InstallForm withVirtual={withVirtual} installer={installer} />
 			</div>
@@ -95,9 +95,9 @@ function Done({ deviceId }: { deviceId: string }) {
 }
 
 const ringMeanings = [
-	["Its ring stays dark", "press its reset button (EN or RST); some boards do not restart by themselves."],
-	["Red", "it does not find the Wi-Fi, or the password is wrong."],
-	["Orange", "it does not reach the gateway at the address that was given."],
+	["Ring stays dark", "press the reset button (EN or RST); some boards do not restart automatically."],
+	["Red", "Wi-Fi network not found, or wrong password."],
+	["Orange", "gateway unreachable at the configured address."],
 ] as const;
 
 /** Time within which a device connects. */
@@ -109,7 +109,7 @@ function Waiting({ words, since }: { words: string; since: number }) {
 		<Step percent={null} status={words}>
 			<Problem>
 				{waitedMs > patienceMs &&
-					`It has not connected for ${duration(patienceMs / 1000)}. Most often the Wi-Fi password is wrong: go back to the settings, which are kept, and give them again without installing.`}
+					`No connection after ${duration(patienceMs / 1000)}. The most common cause is a wrong Wi-Fi password. Go back to the settings, correct it, and set up the device without reinstalling.`}
 			</Problem>
 			<ul class="ways">
 				{ringMeanings.map(([ring, meaning]) => (
@@ -122,13 +122,13 @@ function Waiting({ words, since }: { words: string; since: number }) {
 	);
 }
 
-function Failed({ problem: { message, ways } }: { problem: InstallError }) {
+function Failed({ problem: { message, steps } }: { problem: InstallError }) {
 	return (
-		<section class="panel stack failed" aria-label="What went wrong">
+		<section class="panel stack failed" aria-label="Installation failed">
 			<Problem>{message}</Problem>
 			<ul class="ways">
-				{ways.map((way) => (
-					<li key={way}>{way}</li>
+				{steps.map((step) => (
+					<li key={step}>{step}</li>
 				))}
 			</ul>
 		</section>
@@ -142,26 +142,26 @@ function WithoutSerial() {
 			<Panel title="This browser cannot reach USB ports" look="stack">
 				{isSecureContext ? (
 					<p>
-						This browser has no Web Serial, by which a page reaches a board. Open this page in a browser on a
-						computer that has it, or use the command line.
+						This browser does not support Web Serial. Open this page in Chrome or Edge on a computer, or use
+						the command line.
 					</p>
 				) : (
 					<p>
-						Browsers give USB ports only to pages that came by https, or from the computer itself. Open this
-						page by https, or, on the computer that the gateway runs on, by{" "}
-						<code>http://localhost:{location.port || 80}</code>.
+						Browsers allow access to USB ports only over https or on localhost. Open this page over https, or,
+						on the computer that runs the gateway, at <code>http://localhost:{location.port || 80}</code>.
 					</p>
 				)}
 			</Panel>
-			<Panel title="By command line" look="stack">
+			<Panel title="Command line" look="stack">
 				<p>
-					In the project's folder, with the board connected; <ModelNames /> comes first:
+					In the project folder, with the board connected (<ModelNames />
+					):
 				</p>
 				<FlashCommand />
 				<p class="hint">
-					Copy fills in the device token, which is a secret. On the gateway's computer leave out{" "}
-					<code>token=</code>: it is found there. <code>npm run token -- &lt;device id&gt;</code> makes one
-					for a single device.
+					Copy inserts the device token, which is a secret. On the computer of the gateway, omit{" "}
+					<code>token=</code>. <code>npm run token -- &lt;device id&gt;</code> creates one for a single
+					device.
 				</p>
 			</Panel>
 		</>

@@ -13,7 +13,7 @@ import { Board, type FlashFile } from "./board.js";
 import { InstallError } from "./errors.js";
 import { FirmwarePort } from "./firmware-port.js";
 import { chipOf, installableRelease, loadFiles } from "./release.js";
-import { changedSettings, type GivenSettings, storedSettings } from "./settings.js";
+import { changedSettings, type SettingsInput, storedSettings } from "./settings.js";
 
 export interface Installation {
 	readonly catalog: Catalog;
@@ -22,8 +22,8 @@ export interface Installation {
 	readonly model: Model;
 	/** Treats an ESP32-S3 on the port as a virtual device. */
 	readonly isVirtual: boolean;
-	/** Undefined: the board keeps those that it has. */
-	readonly settings: GivenSettings | undefined;
+	/** Undefined keeps the settings on the board. */
+	readonly settings: SettingsInput | undefined;
 }
 
 export type InstallState =
@@ -86,15 +86,15 @@ export class Installer {
 		});
 	}
 
-	/** Gives settings to the firmware that is on a board. */
-	setUp(settings: GivenSettings): Promise<void> {
+	/** Sends settings to the firmware on a board. */
+	setUp(settings: SettingsInput): Promise<void> {
 		return this.#attempt(() =>
 			this.#useFirmware(async (firmware, deviceId) => {
-				const begunAt = this.#page.clock.now();
-				await firmware.give(changedSettings(settings, await readToken(deviceId)));
-				this.#work(`${deviceId} joins the network. Leave the board connected.`);
+				const startedAt = this.#page.clock.now();
+				await firmware.sendSettings(changedSettings(settings, await createToken(deviceId)));
+				this.#work(`${deviceId} is joining the network. Keep the board connected.`);
 				await firmware.join(settings.ssid, settings.password);
-				this.#waitFor(deviceId, begunAt, `${deviceId} has joined the network. Waiting for it to connect…`);
+				this.#waitFor(deviceId, startedAt, `${deviceId} joined the network. Waiting for it to connect…`);
 			}),
 		);
 	}
@@ -122,7 +122,7 @@ export class Installer {
 
 	async #useFirmware<T>(use: Parameters<typeof FirmwarePort.use<T>>[1]): Promise<T> {
 		this.#port ??= await this.#choosePort();
-		this.#work("Asking the board…");
+		this.#work("Connecting to the board…");
 		return FirmwarePort.use(this.#port, use);
 	}
 
@@ -144,27 +144,27 @@ export class Installer {
 		const fitting = installableRelease(catalog, model, (chip) => chip === chipOf(chipFamily));
 		const files = await loadFiles(fitting ?? release, model, chipFamily);
 		const table = files.find(({ address }) => address === partitionTableOffset)?.data ?? new Uint8Array();
-		if (settings) files.push(settingsFile(table, storedSettings(settings, await readToken(deviceId))));
+		if (settings) files.push(settingsFile(table, storedSettings(settings, await createToken(deviceId))));
 		else await requireSamePartitions(board, table);
-		const begunAt = this.#page.clock.now();
-		const words = `Writing the firmware to ${deviceId}. Leave the board connected.`;
+		const startedAt = this.#page.clock.now();
+		const words = `Writing firmware to ${deviceId}. Keep the board connected.`;
 		const onProgress = (part: number) =>
 			this.#set({ name: "working", words, percent: Math.floor(100 * part) });
 		onProgress(0);
 		await board.write(files, onProgress);
 		const next = (await board.restart())
 			? "Waiting for it to connect…"
-			: "Press its reset button (EN or RST) now: it cannot start by itself after its BOOT button was used.";
-		this.#waitFor(deviceId, begunAt, `${deviceId} is installed. ${next}`);
+			: "Press its reset button (EN or RST): it cannot restart automatically after the BOOT button was used.";
+		this.#waitFor(deviceId, startedAt, `${deviceId} is installed. ${next}`);
 	}
 
-	/** @param begunAt when it was begun to be written: its connection then does not count */
-	#waitFor(deviceId: string, begunAt: number, words: string): void {
+	/** Waits for a device to connect. @param startedAt start of the installation; earlier connections are ignored */
+	#waitFor(deviceId: string, startedAt: number, words: string): void {
 		const { clock, fleet, painter } = this.#page;
 		this.#set({ name: "waiting", words, since: clock.now() });
 		const check = () => {
 			const { connected = false, connectedAt = "" } = fleet.get(deviceId)?.session ?? {};
-			if (!connected || !(Date.parse(connectedAt) > begunAt)) return;
+			if (!connected || !(Date.parse(connectedAt) > startedAt)) return;
 			this.#stopWaiting();
 			this.#set({ name: "done", deviceId });
 		};
@@ -185,7 +185,7 @@ export class Installer {
 /** @throws InstallError if a setting does not fit */
 function settingsFile(table: Uint8Array, values: Readonly<Record<string, string>>): FlashFile {
 	const partition = readPartitionTable(table).get("nvs");
-	if (!partition) throw new InstallError("no_download", "This release has no partition for settings.");
+	if (!partition) throw new InstallError("no_download", "This release has no settings partition.");
 	const { offset: address, byteLength } = partition;
 	try {
 		return { address, data: makeNvsImage({ byteLength, namespace: settingsNamespace, values }) };
@@ -202,14 +202,14 @@ async function requireSamePartitions(board: Board, table: Uint8Array): Promise<v
 		throw new InstallError("other_partitions");
 }
 
-/** The token of this device alone, made now. @throws InstallError */
-async function readToken(deviceId: string): Promise<string> {
+/** Creates a token for a device. @throws InstallError */
+async function createToken(deviceId: string): Promise<string> {
 	try {
 		return (await request("POST /api/device-tokens", { body: { deviceId } })).token;
 	} catch (error) {
 		throw new InstallError(
 			"no_download",
-			`The gateway did not make a token for ${deviceId}: ${messageOf(error)}`,
+			`The gateway did not create a token for ${deviceId}: ${messageOf(error)}`,
 		);
 	}
 }

@@ -23,10 +23,10 @@ interface Manifest {
 export function installableRelease(
 	catalog: Catalog | undefined,
 	model: Model,
-	isMeant: (chip: string) => boolean,
+	matchesChip: (chip: string) => boolean,
 ): Release | undefined {
 	const fitting = (catalog?.releases ?? []).filter(
-		(release) => manifestsOf(release, model, isMeant).length > 0,
+		(release) => manifestsOf(release, model, matchesChip).length > 0,
 	);
 	return fitting.find((release) => channelOf(release) === stable) ?? fitting[0];
 }
@@ -50,7 +50,7 @@ export async function loadFiles(release: Release, model: Model, chipFamily: stri
 	}
 	throw new InstallError(
 		"wrong_chip",
-		`This board's chip is ${chipFamily}, but the firmware for ${model} is for ${families.map(familyText).join(" and ")}; nothing was written.`,
+		`Firmware for ${model} supports ${families.map(familyText).join(" and ")}, but this board has an ${chipFamily}. Nothing was written.`,
 	);
 }
 
@@ -72,10 +72,10 @@ export function chipOf(chipFamily: string): string {
 function manifestsOf(
 	{ images }: Release,
 	model: Model,
-	isMeant: (chip: string) => boolean = () => true,
+	matchesChip: (chip: string) => boolean = () => true,
 ): readonly string[] {
 	return images
-		.filter((image) => image.model === model && isMeant(image.chip))
+		.filter((image) => image.model === model && matchesChip(image.chip))
 		.flatMap(({ flash = [] }) => flash.map(({ path }) => path))
 		.filter((path) => path.endsWith("/flash.json"));
 }
@@ -84,6 +84,6 @@ async function load(address: URL): Promise<Response> {
 	// A release of the same version may have been replaced.
 	const response = await fetch(address, { cache: "no-cache" }).catch(() => undefined);
 	if (response?.ok) return response;
-	const why = response ? `it answered ${response.status}` : "it cannot be reached";
-	throw new InstallError("no_download", `The gateway did not give the firmware: ${why}.`);
+	const why = response ? `HTTP status ${response.status}` : "gateway unreachable";
+	throw new InstallError("no_download", `Firmware download failed: ${why}.`);
 }

@@ -4,13 +4,13 @@ import { parseGatewayUrl } from "../../../../device/network/gateway-url.js";
 import type { ChangedSettings } from "../../../../device/protocol/messages.js";
 import {
 	gatewayProblem,
-	isThisComputer,
+	isLoopback,
 	longestAuthority,
 	passwordProblem,
 	ssidProblem,
 } from "../../../../hosts/esp32/nvs-settings.js";
 
-export interface GivenSettings {
+export interface SettingsInput {
 	readonly ssid: string;
 	/** Empty for an open network. */
 	readonly password: string;
@@ -24,8 +24,8 @@ export interface GivenSettings {
 
 /** Validation errors by field; undefined for valid ones. */
 export function settingsProblems(
-	given: GivenSettings,
-): Readonly<Record<keyof GivenSettings, string | undefined>> {
+	given: SettingsInput,
+): Readonly<Record<keyof SettingsInput, string | undefined>> {
 	return {
 		ssid: ssidProblem(given.ssid),
 		password: passwordProblem(given.password),
@@ -36,14 +36,14 @@ export function settingsProblems(
 	};
 }
 
-/** All but the first network, as of set_settings. @param token for this device */
-export function changedSettings(given: GivenSettings, token: string): ChangedSettings {
+/** Payload of set_settings without the first network. */
+export function changedSettings(given: SettingsInput, token: string): ChangedSettings {
 	const { ssid2, password2, gateway, authority } = given;
 	return { gateway, token, ssid2, password2, ca: isSecure(gateway) ? authority : "" };
 }
 
-/** @param token for this device */
-export function storedSettings(given: GivenSettings, token: string): Readonly<Record<string, string>> {
+/** Settings by their names in NVS, without empty ones. */
+export function storedSettings(given: SettingsInput, token: string): Readonly<Record<string, string>> {
 	const { ssid, password, ssid2, password2, gateway } = given;
 	const ca = isSecure(gateway) ? derOf(given.authority) : "";
 	const values = { ssid, password, ssid2, password2, gateway, token, ca };
@@ -56,19 +56,18 @@ export function isSecure(gateway: string): boolean {
 
 /** Whether the address is local to the gateway's computer, so that a board cannot reach it. */
 export function isForThisComputer(gateway: string): boolean {
-	return gatewayProblem(gateway) === undefined && isThisComputer(parseGatewayUrl(gateway).host);
+	return gatewayProblem(gateway) === undefined && isLoopback(parseGatewayUrl(gateway).host);
 }
 
-function secondNetworkProblem({ ssid2, password2 }: GivenSettings): string | undefined {
+function secondNetworkProblem({ ssid2, password2 }: SettingsInput): string | undefined {
 	return ssid2 === "" && password2 === "" ? undefined : ssidProblem(ssid2, "second Wi-Fi network");
 }
 
 function authorityProblem(pem: string): string | undefined {
 	const der = derOf(pem);
-	if (der === "")
-		return "For wss the device needs the certificate of the authority that signed the gateway's, in PEM.";
+	if (der === "") return "wss requires the CA certificate of the gateway in PEM.";
 	if (der.length > longestAuthority)
-		return "This certificate is too long: a device has room for one of 2997 bytes in DER.";
+		return "Certificate too long: a device stores at most 2997 bytes in DER.";
 	return undefined;
 }
 

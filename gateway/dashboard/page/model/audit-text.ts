@@ -5,26 +5,26 @@ import type { ListedChange } from "../../../api/audit.js";
 import { commandEntries } from "../../../api/commands.js";
 import type { AuditedRoute } from "../../../api/routes.js";
 
-/** In braces a field of the path, of the query or of what was sent. */
-const requestWords: Readonly<Record<AuditedRoute, string>> = {
+/** Templates with fields of the path, the query or the body in braces. */
+const routeTexts: Readonly<Record<AuditedRoute, string>> = {
 	"GET /api/backup": "Backup downloaded",
-	"POST /api/attention/seen": "Marked as seen",
-	"DELETE /api/devices": "Devices forgotten that were away for {awayDays} days",
+	"POST /api/attention/seen": "Issue dismissed",
+	"DELETE /api/devices": "Forgot devices away for {awayDays} days",
 	"PATCH /api/devices/:deviceId": "Name, room, note or tags changed",
 	"DELETE /api/devices/:deviceId": "Device forgotten",
 	"POST /api/devices/:deviceId/replace": "Replaced by {by}",
-	"DELETE /api/devices/:deviceId/replace": "Replaced device let in again",
-	"POST /api/device-tokens": "Token made for {deviceId}",
-	"POST /api/tokens": "Token made for {name}, who is a {role}",
+	"DELETE /api/devices/:deviceId/replace": "Replaced device allowed again",
+	"POST /api/device-tokens": "Device token created for {deviceId}",
+	"POST /api/tokens": "Token created for {name} ({role})",
 	"DELETE /api/tokens/:name": "Token of {name} revoked",
-	"POST /api/sounds": "Sound sent: {name}",
+	"POST /api/sounds": "Sound uploaded: {name}",
 	"DELETE /api/sounds/:id": "Sound deleted",
-	"POST /api/speech": "Text heard before it is announced",
-	"POST /api/announcements": "Announced",
+	"POST /api/speech": "Voice previewed",
+	"POST /api/announcements": "Announcement started",
 	"DELETE /api/announcements/:id": "Announcement stopped",
-	"POST /api/commands": "Devices asked",
-	"DELETE /api/commands/:id": "Command called off",
-	"POST /api/schedules": "Schedule made",
+	"POST /api/commands": "Command sent",
+	"DELETE /api/commands/:id": "Command canceled",
+	"POST /api/schedules": "Schedule created",
 	"PUT /api/schedules/:id": "Schedule changed",
 	"DELETE /api/schedules/:id": "Schedule {id} deleted",
 	"PUT /api/quiet-hours": "Quiet hours set",
@@ -34,16 +34,16 @@ const requestWords: Readonly<Record<AuditedRoute, string>> = {
 	"POST /api/rollouts/:id/pause": "Rollout {id} paused",
 	"POST /api/rollouts/:id/resume": "Rollout {id} resumed",
 	"POST /api/rollouts/:id/approve": "Next group of rollout {id} approved",
-	"POST /api/rollouts/:id/cancel": "Rollout {id} cancelled",
-	"POST /api/rollouts/:id/retry": "Failed devices of rollout {id} tried again",
+	"POST /api/rollouts/:id/cancel": "Rollout {id} canceled",
+	"POST /api/rollouts/:id/retry": "Failed devices of rollout {id} retried",
 	"POST /api/webhooks/:number/test": "Webhook {number} tested",
 	"POST /ota/upload": "Firmware {version} for {model} uploaded",
-	"POST /login/link": "Login link made",
+	"POST /login/link": "Login link created",
 };
 
-const routes = Object.entries(requestWords).map(([route, words]) => {
+const routes = Object.entries(routeTexts).map(([route, template]) => {
 	const pattern = route.replaceAll(/:(\w+)/g, "(?<$1>[^/]+)");
-	return { pattern: new RegExp(`^${pattern}$`), words };
+	return { pattern: new RegExp(`^${pattern}$`), template };
 });
 
 /** Describes a change and the values that were sent; an unknown route, such as one of a later version, is shown as is. */
@@ -56,18 +56,18 @@ export function auditText({ what, detail }: Pick<ListedChange, "what" | "detail"
 	const place = room ? ` in ${room}` : tags ? ` on devices with ${tags}` : "";
 	const sent: Readonly<Record<string, unknown>> = { ...others, ...values, ...devices };
 	const route = routes.find(({ pattern }) => pattern.test(request));
-	const inAddress: Readonly<Record<string, string>> = {
+	const parameters: Readonly<Record<string, string>> = {
 		...Object.fromEntries(new URLSearchParams(query)),
 		...route?.pattern.exec(request)?.groups,
 	};
-	const template = entryOf(commandEntries, textOf(command))?.audit ?? route?.words ?? what;
-	const words = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-		return textOf(entryOf(inAddress, name) ?? entryOf(sent, name) ?? "…");
+	const template = entryOf(commandEntries, textOf(command))?.audit ?? route?.template ?? what;
+	const text = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+		return textOf(entryOf(parameters, name) ?? entryOf(sent, name) ?? "…");
 	});
 	const rest = Object.entries(sent).filter(([name]) => !template.includes(`{${name}}`));
 	return {
-		words: `${words}${all ? " on all devices" : place}`,
-		/** Details that the text omits. */
+		text: `${text}${all ? " on all devices" : place}`,
+		/** Values that the text does not contain. */
 		rest: body === undefined ? detail : rest.map(([name, value]) => `${name}: ${textOf(value)}`).join(", "),
 	};
 }

@@ -1,10 +1,10 @@
 /** Filter, search and sort order of device lists, stored in the URL. */
 
 import { keysOf } from "../../../../device/protocol/schema.js";
-import type { AttentionKind } from "../../../api/attention.js";
 import { compareVersions, parseVersion } from "../../../api/channels.js";
 import type { Entry, Fleet } from "../../../api/client/fleet.js";
 import { isUpdating } from "../../../api/client/words.js";
+import type { DeviceIssueKind } from "../../../api/issues.js";
 import { labelFields } from "../../../api/label.js";
 import { cleanText } from "../../../api/text.js";
 import { issueLabels, isUnseen } from "./issues.js";
@@ -13,33 +13,33 @@ import { tagMatcher } from "./tags.js";
 
 interface StateKind {
 	readonly words: string;
-	/** The look of the number of such devices, which is shown without being asked for. */
-	readonly look?: "problem" | "hint";
+	/** Style of the count of such devices in the header; without it the state is shown in the filters only. */
+	readonly severity?: "problem" | "hint";
 	readonly isIn: (entry: Entry, findUpdate: FindUpdate) => boolean;
 }
 
-export type State = "connected" | "updating" | "outdated" | AttentionKind;
+export type State = "connected" | "updating" | "outdated" | DeviceIssueKind;
 
 /** In display order. Faults count until their issue is dismissed. */
 export const stateKinds: Readonly<Record<State, StateKind>> = {
 	connected: { words: "Connected", isIn: ({ session }) => session.connected },
-	away: { words: "Away", look: "hint", isIn: ({ session }) => !session.connected },
+	away: { words: "Away", severity: "hint", isIn: ({ session }) => !session.connected },
 	updating: { words: "Updating", isIn: ({ session }) => isUpdating(session.metadata) },
-	crashed: wrong("crashed"),
-	rolled_back: wrong("rolled_back"),
-	update_failed: wrong("update_failed"),
-	safe_mode: wrong("safe_mode"),
-	often_restarted: wrong("often_restarted"),
-	faulty: wrong("faulty"),
+	crashed: fault("crashed"),
+	rolled_back: fault("rolled_back"),
+	update_failed: fault("update_failed"),
+	safe_mode: fault("safe_mode"),
+	often_restarted: fault("often_restarted"),
+	faulty: fault("faulty"),
 	weak_signal: { words: issueLabels.weak_signal, isIn: (entry) => isUnseen(entry, "weak_signal") },
-	outdated: { words: "Can be updated", isIn: (entry, findUpdate) => findUpdate(entry) !== undefined },
+	outdated: { words: "Update available", isIn: (entry, findUpdate) => findUpdate(entry) !== undefined },
 };
 export const states = keysOf(stateKinds);
 
 const noUpdate: FindUpdate = () => undefined;
 
-function wrong(kind: AttentionKind): StateKind {
-	return { words: issueLabels[kind], look: "problem", isIn: (entry) => isUnseen(entry, kind) };
+function fault(kind: DeviceIssueKind): StateKind {
+	return { words: issueLabels[kind], severity: "problem", isIn: (entry) => isUnseen(entry, kind) };
 }
 
 interface SortKind {
@@ -54,7 +54,7 @@ export const sortKinds = {
 	room: {
 		words: "Room",
 		order: ({ session: a }, { session: b }) =>
-			Number(a.room === undefined) - Number(b.room === undefined) || inOrder(a.room ?? "", b.room ?? ""),
+			Number(a.room === undefined) - Number(b.room === undefined) || naturalOrder(a.room ?? "", b.room ?? ""),
 	},
 	model: { words: "Model", order: (a, b) => byText(a.session.model ?? "", b.session.model ?? "") },
 	version: {
@@ -62,12 +62,11 @@ export const sortKinds = {
 		order: ({ session: { firmwareVersion: a } }, { session: { firmwareVersion: b } }) =>
 			a === b ? 0 : byVersion(a ?? "", b ?? ""),
 	},
-	state: { words: "Needs a person first", order: by(urgency) },
-	// Devices without a signal come last.
+	state: { words: "Issues first", order: by(urgency) },
+	// Devices without a signal last.
 	signal: { words: "Weakest signal first", order: by(signalOf) },
 	volume: { words: "Volume", order: by(({ vitals }) => vitals.volume ?? -1) },
-	// Connected ones are heard all the time.
-	heard: { words: "Away longest first", order: by(awaySince) },
+	heard: { words: "Last seen", order: by(awaySince) },
 } as const satisfies Readonly<Record<string, SortKind>>;
 export type Sort = keyof typeof sortKinds;
 export const sorts = keysOf(sortKinds);
@@ -76,10 +75,9 @@ function by(numberOf: (entry: Entry) => number): SortKind["order"] {
 	return (a, b) => numberOf(a) - numberOf(b);
 }
 
-/** In the order in which they are offered. */
-export const lookWords = { list: "List", table: "Table" } as const;
-export type Look = keyof typeof lookWords;
-export const looks = keysOf(lookWords);
+export const layoutLabels = { list: "List", table: "Table" } as const;
+export type Layout = keyof typeof layoutLabels;
+export const layouts = keysOf(layoutLabels);
 
 /** Fields of a query that exclude devices. */
 const filters = ["search", "model", "room", "tags", "version", "state"] as const;
@@ -96,8 +94,8 @@ export interface Query {
 	readonly state: State | "";
 	readonly sort: Sort;
 	readonly isDescending: boolean;
-	/** Empty: by the number of devices. */
-	readonly look: Look | "";
+	/** Empty selects the layout by the number of devices. */
+	readonly layout: Layout | "";
 }
 
 /** Parses the query of a URL, such as "?state=away&sort=version". Unknown fields and values are ignored. */
@@ -113,7 +111,7 @@ export function queryOf(search: string): Query {
 		state: states.find((state) => state === text("state")) ?? "",
 		sort: sorts.find((sort) => sort === text("sort")) ?? "name",
 		isDescending: text("order") === "descending",
-		look: looks.find((look) => look === text("view")) ?? "",
+		layout: layouts.find((layout) => layout === text("view")) ?? "",
 	};
 }
 
@@ -125,7 +123,7 @@ export function queryText(query: Query): string {
 	for (const name of filters) if (query[name] !== "") fields.set(name, query[name]);
 	if (query.sort !== noQuery.sort) fields.set("sort", query.sort);
 	if (query.isDescending) fields.set("order", "descending");
-	if (query.look !== "") fields.set("view", query.look);
+	if (query.layout !== "") fields.set("view", query.layout);
 	const text = fields.toString();
 	return text && `?${text}`;
 }
@@ -135,9 +133,9 @@ export function isFiltered(query: Query): boolean {
 	return filters.some((name) => query[name].trim() !== "");
 }
 
-/** The same order and look, for all devices. */
-export function unfiltered({ sort, isDescending, look }: Query): Query {
-	return { ...noQuery, sort, isDescending, look };
+/** Query with the same order and layout that matches all devices. */
+export function unfiltered({ sort, isDescending, layout }: Query): Query {
+	return { ...noQuery, sort, isDescending, layout };
 }
 
 /** Entries that match `query`, in its order. */
@@ -149,19 +147,19 @@ export function select(
 	const { order } = sortKinds[query.sort];
 	const sign = query.isDescending ? -1 : 1;
 	const isByName = query.sort === "name";
-	const fitOf = matcher(query.search);
-	const isMeant = filterOf(query, findUpdate);
+	const scoreOf = matcher(query.search);
+	const matches = filterOf(query, findUpdate);
 	const rank = ranks(entries);
 	return (
 		entries
 			.flatMap((entry) => {
-				const fit = isMeant(entry) ? fitOf(entry) : undefined;
-				return fit === undefined ? [] : { entry, fit, rank: rank.get(nameOf(entry)) ?? 0 };
+				const score = matches(entry) ? scoreOf(entry) : undefined;
+				return score === undefined ? [] : { entry, score, rank: rank.get(nameOf(entry)) ?? 0 };
 			})
 			// A chosen sort order takes precedence over the score of the match.
 			.sort(
 				(a, b) =>
-					(isByName ? a.fit - b.fit : sign * order(a.entry, b.entry)) ||
+					(isByName ? a.score - b.score : sign * order(a.entry, b.entry)) ||
 					(isByName ? sign : 1) * (a.rank - b.rank || byText(a.entry.key, b.entry.key)),
 			)
 			.map(({ entry }) => entry)
@@ -170,14 +168,14 @@ export function select(
 
 /** Natural order: "Lobby 2" before "Lobby 10", and "Äpfel" before "Zoo". */
 const collator = new Intl.Collator("en", { numeric: true });
-export const inOrder = collator.compare;
+export const naturalOrder = collator.compare;
 
 let knownRanks: ReadonlyMap<string, number> = new Map();
 
 /** Rank of each name in natural order, cached because the collator is slow for thousands of names. */
 function ranks(entries: readonly Entry[]): ReadonlyMap<string, number> {
 	if (entries.some((entry) => !knownRanks.has(nameOf(entry)))) {
-		const names = [...new Set(entries.map(nameOf))].sort(inOrder);
+		const names = [...new Set(entries.map(nameOf))].sort(naturalOrder);
 		knownRanks = new Map(names.map((name, rank) => [name, rank]));
 	}
 	return knownRanks;
@@ -188,11 +186,11 @@ function ranks(entries: readonly Entry[]): ReadonlyMap<string, number> {
  * value is included even without devices, so that it can be deselected.
  */
 export function tally(entries: readonly Entry[], query: Query, findUpdate: FindUpdate = noUpdate) {
-	const fitOf = matcher(query.search);
-	const found = entries.filter((entry) => fitOf(entry) !== undefined);
+	const scoreOf = matcher(query.search);
+	const found = entries.filter((entry) => scoreOf(entry) !== undefined);
 	const countOf = (without: Query, isCounted: (entry: Entry) => boolean) => {
-		const isMeant = filterOf(without, findUpdate);
-		return found.filter((entry) => isCounted(entry) && isMeant(entry)).length;
+		const matches = filterOf(without, findUpdate);
+		return found.filter((entry) => isCounted(entry) && matches(entry)).length;
 	};
 	const versions = new Set(entries.flatMap(({ session }) => session.firmwareVersion ?? []));
 	if (query.version !== "") versions.add(query.version);
@@ -213,7 +211,7 @@ export function tally(entries: readonly Entry[], query: Query, findUpdate: FindU
 
 /** All rooms, in natural order. */
 export function roomsOf(entries: readonly Entry[]): readonly string[] {
-	return [...new Set(entries.flatMap(({ session }) => session.room ?? []))].sort(inOrder);
+	return [...new Set(entries.flatMap(({ session }) => session.room ?? []))].sort(naturalOrder);
 }
 
 /** Compares by semantic version; other versions come first, in alphabetical order. */
@@ -263,7 +261,7 @@ function textOf({ key, session, vitals }: Entry): string {
 
 /** Display name: the name of the label, or the id. */
 export function nameOf({ key, session }: Entry): string {
-	return session.name ?? session.deviceId ?? `Not named yet (${key})`;
+	return session.name ?? session.deviceId ?? `Unnamed (${key})`;
 }
 
 /** Display name by device id; the id itself for an unknown device, such as a forgotten one. */
@@ -277,7 +275,7 @@ function byText(a: string, b: string): number {
 }
 
 const urgent = [
-	...states.filter((state) => stateKinds[state].look === "problem"),
+	...states.filter((state) => stateKinds[state].severity === "problem"),
 	"away",
 	"updating",
 ] as const;

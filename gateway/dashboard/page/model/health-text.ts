@@ -13,7 +13,7 @@ export const crashWords: Readonly<Record<CrashKind, string>> = {
 	watchdog: "Watchdog",
 	panic: "Panic",
 	brown_out: "Brown-out",
-	unknown: "Unknown end",
+	unknown: "Unknown cause",
 };
 
 /** Describes an event of the history, such as "Update to 1.4.0: rolled back". */

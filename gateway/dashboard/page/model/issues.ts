@@ -1,28 +1,28 @@
 /** Issues of devices, and rejections of the gateway, grouped by cause. */
 
 import { keysOf } from "../../../../device/protocol/schema.js";
-import type { Attention, AttentionKind } from "../../../api/attention.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { sentence } from "../../../api/client/words.js";
 import type { CrashCause, CrashList } from "../../../api/crash-causes.js";
 import type { ListedRejection } from "../../../api/device.js";
+import type { DeviceIssue, DeviceIssueKind } from "../../../api/issues.js";
 import { resetText } from "../../../api/statuses.js";
 import { crashWords, lookUp } from "./health-text.js";
 
-export type IssueKind = AttentionKind | "refused" | "webhook_ended" | "schedule_failed" | "crash_new";
+export type IssueKind = DeviceIssueKind | "refused" | "webhook_ended" | "schedule_failed" | "crash_new";
 
 /** In display order. */
 export const issueLabels: Readonly<Record<IssueKind, string>> = {
 	crashed: "Crashed",
-	crash_new: "New cause of crashes",
+	crash_new: "New crash",
 	rolled_back: "Rolled back",
 	update_failed: "Update failed",
 	safe_mode: "Safe mode",
 	often_restarted: "Often restarted",
-	faulty: "A part does not work",
-	away: "Away for long",
+	faulty: "Hardware fault",
+	away: "Away for more than a day",
 	refused: "Rejected",
-	webhook_ended: "A webhook has ended",
+	webhook_ended: "Webhook disabled",
 	schedule_failed: "Schedule failed",
 	weak_signal: "Weak signal",
 };
@@ -54,8 +54,8 @@ export interface IssueGroup {
 	readonly isHint: boolean;
 }
 
-/** Whether no one has seen yet that a device needs a person for this: the fleet counts it so, as Attention does. */
-export function isUnseen({ attention }: Entry, kind: AttentionKind): boolean {
+/** Whether a device has an issue of this kind that was not dismissed. */
+export function isUnseen({ attention }: Entry, kind: DeviceIssueKind): boolean {
 	return attention.some((one) => one.kind === kind && !one.seen);
 }
 
@@ -111,8 +111,11 @@ export function groupIssues(
 	return [...groups.values()].sort((a, b) => rank(a) - rank(b));
 }
 
-/** A sentence, the same for all devices with this cause. */
-function whyOf({ kind, reason = "" }: Attention, { session: { firmwareVersion, metadata } }: Entry): string {
+/** Sentence, equal for all devices with this cause. */
+function whyOf(
+	{ kind, reason = "" }: DeviceIssue,
+	{ session: { firmwareVersion, metadata } }: Entry,
+): string {
 	switch (kind) {
 		case "crashed":
 			return `${lookUp(crashWords, reason)} on ${firmwareVersion}.`;
@@ -120,15 +123,15 @@ function whyOf({ kind, reason = "" }: Attention, { session: { firmwareVersion, m
 		case "update_failed":
 			return `Update to ${metadata.otaVersion ?? "an unknown version"}: ${sentence(metadata.otaReason ?? "no reason is known")}`;
 		case "safe_mode":
-			return "The last three starts failed, so there is no sound, haptics or sensor.";
+			return "Three failed starts. Running without sound, haptics and sensors.";
 		case "often_restarted":
-			return `Three times in a day or more, at last: ${resetText(reason)}.`;
+			return `Restarted at least 3× in 24 h. Last: ${resetText(reason)}.`;
 		case "faulty":
 			return sentence(reason);
 		case "away":
 			return "Not connected for more than a day.";
 		case "weak_signal":
-			return "Sounds may break off.";
+			return "Audio may drop out.";
 	}
 }
 

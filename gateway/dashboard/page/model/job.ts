@@ -27,9 +27,9 @@ export const commandKind: JobKind<CommandState> = {
 		failed: "failed",
 		unsupported: "not supported",
 		away: "away",
-		cancelled: "not begun",
-		asked: "asked",
-		waiting: "to come",
+		cancelled: "canceled",
+		asked: "sent",
+		waiting: "queued",
 		done: "done",
 	},
 	running: ["asked", "waiting"],
@@ -92,8 +92,8 @@ export class Job<P extends Part = CommandPart> {
 	/** Number of devices in any of these states; without arguments, of all devices. */
 	count(...states: readonly P["state"][]): number {
 		const counted = states.length === 0 ? this.#states : states;
-		const given = this.#counts;
-		if (given) return counted.reduce((sum, state: P["state"]) => sum + given[state], 0);
+		const counts = this.#counts;
+		if (counts) return counted.reduce((sum, state: P["state"]) => sum + counts[state], 0);
 		return [...this.#parts.values()].filter(({ state }) => counted.includes(state)).length;
 	}
 
@@ -102,7 +102,7 @@ export class Job<P extends Part = CommandPart> {
 	 *
 	 * @param counts of all devices, including those never listed in `parts`
 	 */
-	take(parts: readonly P[], counts?: Counts<P>): void {
+	merge(parts: readonly P[], counts?: Counts<P>): void {
 		for (const part of parts)
 			if ((this.#parts.get(part.deviceId)?.at ?? "") <= part.at) this.#parts.set(part.deviceId, part);
 		const total = counts ? this.#states.reduce((sum, state: P["state"]) => sum + counts[state], 0) : 0;

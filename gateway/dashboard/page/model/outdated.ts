@@ -48,7 +48,7 @@ export function channelsOf(catalog: Catalog | undefined): readonly Firmware[] {
 
 /** Display name: "1.4.0", "1.5.0 (beta)", "Upload (1.5.0-rc.1)". */
 export function firmwareText({ selector, version, channel = stable }: Firmware): string {
-	if (selector === "custom") return `The upload (${version ?? "version not known"})`;
+	if (selector === "custom") return `Upload (${version ?? "unknown version"})`;
 	return channel === stable ? selector : `${selector} (${channel})`;
 }
 
@@ -101,12 +101,12 @@ export function updatesOf(catalog: Catalog | undefined): FindUpdate {
 	return (entry) => {
 		const { model, firmwareVersion, connected, metadata } = entry.session;
 		if (!connected || isUpdating(metadata)) return undefined;
-		const like = `${model} ${entry.chip} ${firmwareVersion}`;
-		if (!known.has(like)) {
+		const key = `${model} ${entry.chip} ${firmwareVersion}`;
+		if (!known.has(key)) {
 			const newest = releases.find((release) => fits(release, entry));
-			known.set(like, newest && effectOn(entry, newest) === "update" ? newest : undefined);
+			known.set(key, newest && effectOn(entry, newest) === "update" ? newest : undefined);
 		}
-		const update = known.get(like);
+		const update = known.get(key);
 		const isRolledBack = metadata.otaStatus === "rolled_back" && metadata.otaVersion === update?.version;
 		return isRolledBack ? undefined : update;
 	};

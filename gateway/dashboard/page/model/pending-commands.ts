@@ -5,12 +5,12 @@
 
 import { messageOf } from "../../../api/client/request.js";
 import { sentence, withFieldName } from "../../../api/client/words.js";
-import type { Ask } from "../../../api/commands.js";
-import { confirmationMs, type DeviceEvent, endOf, unconfirmed } from "../../../api/confirmation.js";
+import type { ConfirmableCommand } from "../../../api/commands.js";
+import { confirmationMs, type DeviceEvent, endOf, unconfirmedReason } from "../../../api/confirmation.js";
 import { settingLabels } from "./setting-labels.js";
 
-/** A command; or new settings, of which nothing is kept here, since they may be secret. */
-export type RequestedCommand = Ask | typeof newSettings;
+/** Command, or new settings, whose values are not kept because they may be secret. */
+export type RequestedCommand = ConfirmableCommand | typeof newSettings;
 export type RequestedName = RequestedCommand["command"];
 export const newSettings = { command: "set_settings" } as const;
 
@@ -23,18 +23,18 @@ export interface Attempt {
 	readonly endsAt?: number;
 }
 
-/** How the gateway answered. */
-export type Answer =
+/** Response of the gateway to a request over the WebSocket. */
+export type GatewayResponse =
 	| { readonly isAccepted: true }
 	| { readonly isAccepted: false; readonly code: string; readonly message: string };
 
-/** Sends it to the gateway; fails with a sentence. */
-type Send = () => Promise<Answer>;
+/** Sends the request to the gateway. Rejects with an error whose message is shown. */
+type Send = () => Promise<GatewayResponse>;
 
 export interface PendingCommandsOptions {
-	/** Calls `action` once, later. @returns a function that takes that back */
-	readonly later: (action: () => void, delayMs: number) => () => void;
-	/** Milliseconds of the gateway's clock. */
+	/** Calls `action` once after `delayMs`. @returns a function that cancels the call */
+	readonly schedule: (action: () => void, delayMs: number) => () => void;
+	/** Time of the gateway's clock, in ms. */
 	readonly now: () => number;
 	readonly onChanged: (deviceId: string) => void;
 }
@@ -43,14 +43,14 @@ export interface PendingCommandsOptions {
 const trialMs = 120_000;
 /** Timeout of new settings: two trials, if the power fails during the first, plus a wait of a minute and the restart. */
 const settingsMs = 3 * trialMs;
-const notHeard =
-	"It has not said how it ended. If it was sent to another gateway, look there; otherwise look at its ring.";
+const noResult =
+	"No result received. If the device was moved to another gateway, look for it there. Otherwise check its ring.";
 
 interface Slot {
 	readonly deviceId: string;
 	attempt: Attempt;
-	readonly askedAt: number;
-	readonly stopWaiting: () => void;
+	readonly sentAt: number;
+	readonly cancelTimeout: () => void;
 	readonly onEnd: (attempt: Attempt) => void;
 }
 
@@ -82,20 +82,20 @@ export class PendingCommands {
 	 *
 	 * @returns the attempt once it has succeeded or failed
 	 */
-	ask(deviceId: string, ask: RequestedCommand, send: Send): Promise<Attempt> {
+	start(deviceId: string, ask: RequestedCommand, send: Send): Promise<Attempt> {
 		const name = slotName(deviceId, ask.command);
 		const previous = this.#slots.get(name);
 		if (isSettings(ask) && isPending(previous?.attempt))
 			return Promise.resolve({ ask, ...failed("Other settings are being tried.") });
-		previous?.stopWaiting();
+		previous?.cancelTimeout();
 		previous?.onEnd({ ask, ...failed("Replaced by a newer command.") });
 		return new Promise((onEnd) => {
-			const onLate = () => this.#end(slot, failed(isSettings(ask) ? notHeard : unconfirmed(ask)));
+			const onTimeout = () => this.#end(slot, failed(isSettings(ask) ? noResult : unconfirmedReason(ask)));
 			const slot: Slot = {
 				deviceId,
 				attempt: { ask, status: "pending", reason: null },
-				askedAt: this.#options.now(),
-				stopWaiting: this.#options.later(onLate, isSettings(ask) ? settingsMs : confirmationMs(ask)),
+				sentAt: this.#options.now(),
+				cancelTimeout: this.#options.schedule(onTimeout, isSettings(ask) ? settingsMs : confirmationMs(ask)),
 				onEnd,
 			};
 			this.#slots.set(name, slot);
@@ -111,35 +111,35 @@ export class PendingCommands {
 		this.#options.onChanged(deviceId);
 	}
 
-	/** Something has happened to a device, which may end what it was asked. */
-	hear(deviceId: string, event: DeviceEvent): void {
+	/** Completes the pending commands that an event of the device confirms or fails. */
+	onEvent(deviceId: string, event: DeviceEvent): void {
 		for (const slot of [...this.#slots.values()]) {
 			const { ask } = slot.attempt;
 			if (slot.deviceId !== deviceId || !isPending(slot.attempt)) continue;
-			const passedMs = this.#options.now() - slot.askedAt;
-			const end = isSettings(ask) ? endOfSettings(event) : endOf(ask, event, passedMs);
+			const elapsedMs = this.#options.now() - slot.sentAt;
+			const end = isSettings(ask) ? endOfSettings(event) : endOf(ask, event, elapsedMs);
 			if (end) this.#end(slot, end.reason === null ? done : failed(end.reason));
 		}
 	}
 
 	async #attempt(slot: Slot, send: Send): Promise<void> {
-		const answer = await send().catch(
+		const response = await send().catch(
 			(error: unknown) => ({ isAccepted: false, message: messageOf(error) }) as const,
 		);
 		const { deviceId, attempt } = slot;
 		if (this.get(deviceId, attempt.ask.command) !== attempt || attempt.status !== "pending") return;
-		if (!answer.isAccepted) return this.#end(slot, failed(answer.message));
+		if (!response.isAccepted) return this.#end(slot, failed(response.message));
 		if (!isSettings(attempt.ask)) return;
 		slot.attempt = { ...attempt, endsAt: this.#options.now() + trialMs };
 		this.#options.onChanged(deviceId);
 	}
 
-	#end(slot: Slot, how: End): void {
+	#end(slot: Slot, end: End): void {
 		const { deviceId, attempt } = slot;
-		slot.stopWaiting();
-		slot.attempt = { ask: attempt.ask, ...how };
+		slot.cancelTimeout();
+		slot.attempt = { ask: attempt.ask, ...end };
 		slot.onEnd(slot.attempt);
-		if (how === done) this.#slots.delete(slotName(deviceId, attempt.ask.command));
+		if (end === done) this.#slots.delete(slotName(deviceId, attempt.ask.command));
 		this.#options.onChanged(deviceId);
 	}
 }
@@ -155,7 +155,7 @@ function failed(reason: string): End {
 /** Result of a settings trial, which only the device reports. */
 function endOfSettings(event: DeviceEvent): { readonly reason: string | null } | undefined {
 	if (event.type === "settings_result")
-		return { reason: event.outcome === "kept" ? null : (event.reason ?? "it did not say why") };
+		return { reason: event.outcome === "kept" ? null : (event.reason ?? "no reason reported") };
 	const isRejection = event.type === "command_error" && event.command === newSettings.command;
 	return isRejection ? { reason: event.message } : undefined;
 }

@@ -6,16 +6,16 @@ import type { JobKind } from "./job.js";
 export const playKind: JobKind<PlayState> = {
 	words: {
 		failed: "failed",
-		unsupported: "cannot play it",
+		unsupported: "not supported",
 		busy: "busy",
 		away: "away",
-		expired: "not begun in time",
+		expired: "expired",
 		stopped: "stopped",
-		preparing: "waiting for the spoken text",
+		preparing: "preparing speech",
 		waiting: "waiting",
 		ready: "ready",
 		playing: "playing",
-		resumed: "playing on",
+		resumed: "resumed",
 		played: "played",
 	},
 	running: ["preparing", "waiting", "ready", "playing", "resumed"],
@@ -25,9 +25,9 @@ export const playKind: JobKind<PlayState> = {
 export function playText({ state, reason, lateMs, heardMs, underruns }: Play): string {
 	const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 	const facts = [
-		lateMs !== null && `began ${seconds(lateMs)} after the others`,
-		heardMs !== null && state !== "played" && `heard for ${seconds(heardMs)}`,
-		underruns > 0 && `waited for the network ${underruns === 1 ? "once" : `${underruns} times`}`,
+		lateMs !== null && `started ${seconds(lateMs)} late`,
+		heardMs !== null && state !== "played" && `stopped after ${seconds(heardMs)}`,
+		underruns > 0 && `buffered ${underruns === 1 ? "once" : `${underruns} times`}`,
 	].filter((fact) => fact !== false);
 	const words = [playKind.words[state], ...facts].join(", ");
 	return reason === null ? words : `${words}: ${reason}`;

@@ -35,7 +35,7 @@ const fields: Readonly<Record<string, Field>> = {
 	"network.wifi_ssid": { name: "Wi-Fi" },
 	"network.wifi_rssi": { name: "signal", text: (value) => `${value} dBm`.replace("-", "−") },
 	"peripherals.led_ring.state_name": { name: "ring" },
-	"peripherals.led_ring.state_id": { name: "ring's state" },
+	"peripherals.led_ring.state_id": { name: "ring state" },
 	"peripherals.led_ring.brightness_coef": {
 		name: "brightness",
 		text: (value) => `${Math.round(Number(value) * 100)} %`,
@@ -44,7 +44,7 @@ const fields: Readonly<Record<string, Field>> = {
 	"peripherals.buttons.btn_mute": { name: "mute", text: press },
 	"peripherals.buttons.btn_vol_up": { name: "volume +", text: press },
 	"peripherals.buttons.btn_vol_down": { name: "volume −", text: press },
-	"peripherals.audio.fault": { name: "sound's fault" },
+	"peripherals.audio.fault": { name: "sound fault" },
 };
 
 type Change = readonly [path: string, from: unknown, to: unknown];
@@ -61,21 +61,21 @@ function changesIn(before: unknown, after: unknown, path = ""): readonly Change[
 export function uplinkText(uplink: Uplink, before: StateReport | null): string {
 	switch (uplink.type) {
 		case "state_report":
-			return before ? changesText(before, uplink) : "the first one";
+			return before ? changesText(before, uplink) : "first report";
 		case "ota_progress":
 			return `${uplink.percent} %`;
 		case "ota_complete":
-			return "written and checked; it restarts";
+			return "installed, restarting";
 		case "ota_error":
 			return uplink.reason;
 		case "settings_result":
-			return uplink.outcome === "kept" ? "kept" : `returned to the previous ones: ${uplink.reason ?? "?"}`;
+			return uplink.outcome === "kept" ? "saved" : `previous settings restored: ${uplink.reason ?? "?"}`;
 		case "sound_update":
 			return `${uplink.id}: ${uplink.state}${uplink.reason ? `, ${uplink.reason}` : ""}`;
 		case "command_error":
 			return `${uplink.command}: ${uplink.message}`;
 		case "crash_report":
-			return uplink.crash?.message ?? "none to report";
+			return uplink.crash?.message ?? "no crash";
 		case "log":
 			return uplink.lines.trimEnd();
 	}
@@ -90,7 +90,7 @@ function changesText(before: StateReport, after: StateReport): string {
 		})
 		// Equal after rounding.
 		.filter(({ from, to }) => from !== to);
-	if (news.length === 0) return "as before";
+	if (news.length === 0) return "no change";
 	const texts = news.slice(0, shownAtMost).map(({ name, from, to }) => `${name} ${from} → ${to}`);
 	const rest = news.length - texts.length;
 	return rest > 0 ? `${texts.join(", ")} and ${rest} more` : texts.join(", ");

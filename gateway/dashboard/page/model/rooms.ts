@@ -4,7 +4,7 @@ import { entryOf } from "../../../../device/protocol/schema.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import type { QuietHours } from "../../../api/quiet-hours.js";
 import type { Targets } from "../../../api/targets.js";
-import { inOrder } from "./filter.js";
+import { naturalOrder } from "./filter.js";
 import { tagMatcher } from "./tags.js";
 
 export interface Room {
@@ -16,7 +16,7 @@ export interface Room {
 /** Groups devices by room, in natural order; those without a room come last. */
 export function roomsIn(entries: readonly Entry[]): readonly Room[] {
 	return [...grouped(entries, ({ session }) => session.room)]
-		.sort(([a], [b]) => Number(a === undefined) - Number(b === undefined) || inOrder(a ?? "", b ?? ""))
+		.sort(([a], [b]) => Number(a === undefined) - Number(b === undefined) || naturalOrder(a ?? "", b ?? ""))
 		.map(([name, inRoom]) => ({ name, entries: inRoom }));
 }
 
@@ -26,9 +26,9 @@ export function devicesIn(
 	entries: readonly Entry[],
 ): readonly Entry[] {
 	if (tags !== undefined) return entries.filter(tagMatcher(tags));
-	const isMeant = ({ key, session }: Entry) =>
+	const isTargeted = ({ key, session }: Entry) =>
 		room === undefined ? devices.includes(key) : session.room === room;
-	return all ? entries : entries.filter(isMeant);
+	return all ? entries : entries.filter(isTargeted);
 }
 
 export function grouped<K, V>(values: readonly V[], keyOf: (value: V) => K): Map<K, V[]> {

@@ -7,7 +7,7 @@ export const settingLabels: Readonly<Record<keyof ChangedSettings, string>> = {
 	password: "Wi-Fi password",
 	ssid2: "Second Wi-Fi name",
 	password2: "Second Wi-Fi password",
-	gateway: "Gateway's address",
+	gateway: "Gateway address",
 	token: "Token",
 	sntp: "Time server",
 	ca: "Certificate authority (PEM)",

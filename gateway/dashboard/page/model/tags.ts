@@ -12,28 +12,28 @@ export function tagsOf(entries: readonly Entry[]): readonly string[] {
 /** @returns syntax error of a tag expression; empty for a valid or blank one */
 export function problemOf(text: string): string {
 	if (text.trim() === "") return "";
-	const read = readExpression(text);
-	return typeof read === "string" ? read : "";
+	const parsed = parseExpression(text);
+	return typeof parsed === "string" ? parsed : "";
 }
 
 /** @returns function that tells whether a device matches the expression; none matches an invalid one */
 export function tagMatcher(text: string): (entry: Entry) => boolean {
-	const read = readExpression(text);
-	return ({ session }) => typeof read !== "string" && matchesTags(read, session.tags);
+	const parsed = parseExpression(text);
+	return ({ session }) => typeof parsed !== "string" && matchesTags(parsed, session.tags);
 }
 
-/** @param text with spaces or commas between @throws {Error} that names what is no tag */
-export function readTags(text: string): readonly string[] {
+/** Parses tags separated by spaces or commas. @throws {Error} that names an invalid tag */
+export function parseTagList(text: string): readonly string[] {
 	const words = text.toLowerCase().match(/[^\s,]+/g) ?? [];
-	const wrong = words.find((word) => !isTag(word));
-	if (wrong === undefined) return words;
+	const invalid = words.find((word) => !isTag(word));
+	if (invalid === undefined) return words;
 	throw new Error(
-		`“${wrong}” is no tag: it begins with a letter or digit, has up to ${tag.maxLength} of a to z, 0 to 9, - and _, and is none of and, or, not.`,
+		`“${invalid}” is not a valid tag. Use up to ${tag.maxLength} of a to z, 0 to 9, - and _, starting with a letter or digit; not “and”, “or” or “not”.`,
 	);
 }
 
-/** @returns the expression, or why it is none */
-function readExpression(text: string): TagExpression | string {
+/** @returns the expression, or its syntax error */
+function parseExpression(text: string): TagExpression | string {
 	try {
 		return parseTags(text);
 	} catch (error) {

@@ -1,7 +1,7 @@
 /** Connected devices by Wi-Fi network and access point. */
 
 import type { WiFiDevice } from "../../../api/wifi.js";
-import { inOrder } from "./filter.js";
+import { naturalOrder } from "./filter.js";
 import { grouped } from "./rooms.js";
 
 export interface AccessPoint {
@@ -25,7 +25,7 @@ export interface Network {
 /** Groups devices by network, in natural order of the names. */
 export function networksIn(devices: readonly WiFiDevice[]): readonly Network[] {
 	return [...grouped(devices, ({ ssid }) => ssid)]
-		.sort(([a], [b]) => inOrder(a, b))
+		.sort(([a], [b]) => naturalOrder(a, b))
 		.map(([ssid, ofNetwork]) => ({
 			ssid,
 			accessPoints: [...grouped(ofNetwork, ({ bssid }) => bssid).values()]

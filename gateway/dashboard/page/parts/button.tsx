@@ -76,7 +76,7 @@ export function Button(props: ButtonProps) {
 						<h2 id={id}>{question.title}</h2>
 						{question.text}
 						<div class="actions">
-							<button type="submit">{question.loss?.keep ?? "Not now"}</button>
+							<button type="submit">{question.loss?.keep ?? "Cancel"}</button>
 							<button
 								type="submit"
 								id={`${id}-yes`}

@@ -4,7 +4,13 @@
  */
 
 import type { ComponentChildren } from "preact";
-import { type Ask, commandEntries, type SliderName, sliderOf, titleOf } from "../../../api/commands.js";
+import {
+	type ConfirmableCommand,
+	commandEntries,
+	type SliderName,
+	sliderOf,
+	titleOf,
+} from "../../../api/commands.js";
 import { endsConnection } from "../../../api/confirmation.js";
 import { useApp, useDevice, useMayChange } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
@@ -17,11 +23,11 @@ interface Control {
 	readonly attempt: Attempt | undefined;
 	/** Whether a command is not confirmed yet. */
 	readonly isSending: boolean;
-	/** The value that is asked for and not confirmed yet. */
-	readonly asked: unknown;
-	/** Why nothing can be asked now. */
+	/** Requested value that is not confirmed yet. */
+	readonly requested: unknown;
+	/** Whether commands are disabled now. */
 	readonly isOff: boolean;
-	readonly ask: (ask: Ask) => unknown;
+	readonly send: (ask: ConfirmableCommand) => unknown;
 }
 
 /** @param deviceKey a device's id */
@@ -34,10 +40,10 @@ export function useControl(deviceKey: string, name: RequestedName): Control {
 	return {
 		attempt,
 		isSending,
-		asked: isSending && attempt && "value" in attempt.ask ? attempt.ask.value : undefined,
+		requested: isSending && attempt && "value" in attempt.ask ? attempt.ask.value : undefined,
 		isOff: !mayChange || !entry?.session.connected,
-		ask: async (ask) => {
-			const { status } = await app.ask(deviceKey, ask);
+		send: async (ask) => {
+			const { status } = await app.sendCommand(deviceKey, ask);
 			if (status === "done" && entry)
 				app.toasts.show(`${name} ${deviceKey}`, `${nameOf(entry)}: ${titleOf(ask)}`);
 		},
@@ -49,7 +55,7 @@ export function Outcome({ deviceKey, name }: { deviceKey: string; name: Requeste
 	const { pendingCommands } = useApp();
 	const { attempt, isSending } = useControl(deviceKey, name);
 	return (
-		<div class={`outcome ${attempt?.reason ? "refused" : ""}`}>
+		<div class={`outcome ${attempt?.reason ? "failed" : ""}`}>
 			<span role="status" class={isSending ? "sending" : ""}>
 				{isSending && (commandEntries[name].sending ?? "sending")}
 			</span>
@@ -73,9 +79,9 @@ interface ControlSliderProps {
 }
 
 export function ControlSlider({ deviceKey, name, value, deviceName }: ControlSliderProps) {
-	const { asked, isOff, ask } = useControl(deviceKey, name);
+	const { requested, isOff, send } = useControl(deviceKey, name);
 	const { label, scale } = sliderOf(name);
-	const shown = asked === undefined ? value : Number(asked);
+	const shown = requested === undefined ? value : Number(requested);
 	const isInline = deviceName !== undefined;
 	return (
 		<Slider
@@ -83,7 +89,7 @@ export function ControlSlider({ deviceKey, name, value, deviceName }: ControlSli
 			value={shown === null ? null : Math.round(shown * scale)}
 			isInline={isInline}
 			isOff={isOff}
-			onChange={(percent) => ask({ command: name, value: percent / scale })}
+			onChange={(percent) => send({ command: name, value: percent / scale })}
 		>
 			{!isInline && <Outcome deviceKey={deviceKey} name={name} />}
 		</Slider>
@@ -92,28 +98,28 @@ export function ControlSlider({ deviceKey, name, value, deviceName }: ControlSli
 
 interface ActionProps {
 	readonly deviceKey: string;
-	readonly ask: Ask;
+	readonly ask: ConfirmableCommand;
 	/** Classes. */
 	readonly look?: string;
 	/** Accessible name of a button without text. */
 	readonly label?: string;
-	/** It would change nothing. */
-	readonly isNeedless?: boolean;
-	readonly onAsk?: () => void;
+	/** Disables an action without effect. */
+	readonly hasNoEffect?: boolean;
+	readonly onSent?: () => void;
 	readonly children?: ComponentChildren;
 }
 
-/** Something to be done once. */
-export function Action({ deviceKey, ask, look = "", label, isNeedless, onAsk, children }: ActionProps) {
-	const { isSending, isOff, ask: send } = useControl(deviceKey, ask.command);
+/** Button that sends a command. */
+export function Action({ deviceKey, ask, look = "", label, hasNoEffect, onSent, children }: ActionProps) {
+	const { isSending, isOff, send } = useControl(deviceKey, ask.command);
 	return (
 		<Button
 			look={look}
 			label={label}
-			disabled={isOff || isNeedless || (isSending && endsConnection(ask))}
+			disabled={isOff || hasNoEffect || (isSending && endsConnection(ask))}
 			onClick={() => {
 				send(ask);
-				onAsk?.();
+				onSent?.();
 			}}
 		>
 			{children}

@@ -13,7 +13,8 @@ export function CopyButton({ text, label = "Copy" }: CopyButtonProps) {
 	const { toasts } = useApp();
 	const onClick = async () => {
 		const whole = await text();
-		if (!(await copy(whole)) && !copyByElement(whole)) throw new Error("Not copied: select the text.");
+		if (!(await copy(whole)) && !copyByElement(whole))
+			throw new Error("Copying failed. Select the text and copy it.");
 		toasts.show("copied", "Copied");
 	};
 	return (

@@ -2,17 +2,17 @@
 
 import type { ComponentChildren } from "preact";
 
-export type Fact = readonly [name: string, value: ComponentChildren, number?: string];
+export type Fact = readonly [name: string, value: ComponentChildren, detail?: string];
 
 export function FactList({ facts }: { facts: readonly Fact[] }) {
 	return (
 		<dl class="about">
-			{facts.map(([name, value, number]) => (
+			{facts.map(([name, value, detail]) => (
 				<div key={name}>
 					<dt>{name}</dt>
 					<dd>
 						<span>{value}</span>
-						{number !== undefined && <small>{number}</small>}
+						{detail !== undefined && <small>{detail}</small>}
 					</dd>
 				</div>
 			))}

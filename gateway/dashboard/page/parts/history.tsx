@@ -29,7 +29,7 @@ export function History({ label, items, shownAtMost = 5 }: HistoryProps) {
 			{rest.length > 0 && (
 				<details class="rest">
 					<summary>{rest.length} more</summary>
-					<PastEvents label={`${label}, the others`} items={rest} />
+					<PastEvents label={`${label}, older`} items={rest} />
 				</details>
 			)}
 		</>

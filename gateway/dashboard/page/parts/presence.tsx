@@ -24,9 +24,8 @@ export function Presence({ entry }: { entry: Entry }) {
 	const isKnown = isFollowed || !session.connected;
 	const heard = age(app.clock.now() - (isKnown ? entry.heardAt : (app.heardAt ?? entry.heardAt)));
 	if (!isLive) return <span class="presence stale">As of {heard}</span>;
-	if (!session.connected) return <span class="presence away">Away · heard {heard}</span>;
-	if (session.firmwareVersion === null)
-		return <span class="presence here">Connected · has not reported yet</span>;
+	if (!session.connected) return <span class="presence away">Away · last seen {heard}</span>;
+	if (session.firmwareVersion === null) return <span class="presence here">Connected · no report yet</span>;
 	return <span class="presence here">{isKnown ? `Connected · ${heard}` : "Connected"}</span>;
 }
 
@@ -34,7 +33,7 @@ export function Strength({ rssi }: { rssi: number | null }) {
 	if (rssi === null) return null;
 	return (
 		<span class={`signal bars-${signalBars(rssi)}`}>
-			{/* A minus sign, which is as wide as a digit. */}
+			{/* A minus sign is as wide as a digit. */}
 			{`${rssi} dBm`.replace("-", "−")}
 		</span>
 	);
@@ -61,7 +60,7 @@ export function DeviceState({ entry, tabIndex, children = null }: DeviceStatePro
 		return <span class="problem">{capital(crashText(crashCount, firmwareVersion))}</span>;
 	if (vitals.safeMode) return <span class="tag warn">safe mode</span>;
 	if (state?.peripherals.audio.fault) return <span class="problem">No sound</span>;
-	if (firmwareVersion === null) return <span>Has not reported yet</span>;
+	if (firmwareVersion === null) return <span>No report yet</span>;
 	if (state?.peripherals.audio.player_state === "playing") return <>Playing</>;
 	const update = mayUpdate && firmware.findUpdate(entry);
 	if (!update) return <>{children}</>;

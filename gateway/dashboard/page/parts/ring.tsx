@@ -6,8 +6,8 @@ import { boardModels } from "../../../../device/protocol/models.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { useApp, useIsLive } from "../app/hooks.js";
 
-/** State names without a cause, as the preset may have been chosen by hand. */
-const looks: readonly string[] = [
+/** Descriptions of the states by id. They name no cause, since a user may have chosen the preset. */
+const stateTexts: readonly string[] = [
 	"off",
 	"flashing red",
 	"red",
@@ -20,10 +20,10 @@ const looks: readonly string[] = [
 /** Describes what a ring shows. */
 function ringText({ session, state }: Entry): string {
 	const ring = state?.peripherals.led_ring;
-	if (!session.connected || !ring) return "not known";
+	if (!session.connected || !ring) return "unknown";
 	const { light, state_id: id } = ring;
-	const look = light ? `light ${light.color}, ${light.effect}` : (looks[id] ?? ring.state_name);
-	return id === 0 && !light ? look : `${look}, ${Math.round(ring.brightness_coef * 100)} %`;
+	const text = light ? `light ${light.color}, ${light.effect}` : (stateTexts[id] ?? ring.state_name);
+	return id === 0 && !light ? text : `${text}, ${Math.round(ring.brightness_coef * 100)}%`;
 }
 
 export function Ring({ entry, size }: { entry: Entry; size: "tiny" | "small" }) {
@@ -38,8 +38,9 @@ export function Ring({ entry, size }: { entry: Entry; size: "tiny" | "small" }) 
 	const { color, effect, progress } = shown?.light ?? {};
 	useEffect(() => {
 		const light = color !== undefined && effect ? { color, effect, progress } : undefined;
-		const look = id === undefined || brightness === undefined ? undefined : { state: id, brightness, light };
-		if (canvas.current) rings.show(canvas.current, pixels, look);
+		const isUnknown = id === undefined || brightness === undefined;
+		const appearance = isUnknown ? undefined : { state: id, brightness, light };
+		if (canvas.current) rings.show(canvas.current, pixels, appearance);
 	}, [rings, pixels, id, brightness, color, effect, progress]);
 	useEffect(() => {
 		const { current } = canvas;
@@ -47,7 +48,7 @@ export function Ring({ entry, size }: { entry: Entry; size: "tiny" | "small" }) 
 	}, [rings]);
 	return (
 		<div class={`ring ${size}`}>
-			<canvas ref={canvas} role="img" aria-label={`LED ring: ${isLive ? ringText(entry) : "not known"}`} />
+			<canvas ref={canvas} role="img" aria-label={`LED ring: ${isLive ? ringText(entry) : "unknown"}`} />
 		</div>
 	);
 }

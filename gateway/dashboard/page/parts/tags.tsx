@@ -1,8 +1,7 @@
 /** Tags of a device, and a field for tag expressions. */
 
 import type { Entry } from "../../../api/client/fleet.js";
-import { sentence, thereAre } from "../../../api/client/words.js";
-import { longestExpression } from "../../../api/tags.js";
+import { maxExpressionLength } from "../../../api/tags.js";
 import { tagAddress } from "../app/hooks.js";
 import { problemOf, tagsOf } from "../model/tags.js";
 import { Field } from "./field.js";
@@ -48,7 +47,7 @@ export function TagsField({ value, entries, onInput }: TagsFieldProps) {
 		<Field
 			label="Tags"
 			placeholder="shop and not beta"
-			maxLength={longestExpression}
+			maxLength={maxExpressionLength}
 			value={value}
 			problem={problemOf(value)}
 			hint={inUse(entries)}
@@ -59,5 +58,6 @@ export function TagsField({ value, entries, onInput }: TagsFieldProps) {
 
 /** Lists the tags of devices: "Tags in use: beta, shop-berlin." */
 export function inUse(entries: readonly Entry[]): string {
-	return sentence(thereAre("tag", tagsOf(entries)));
+	const tags = tagsOf(entries);
+	return tags.length === 0 ? "No tags in use." : `Tags in use: ${tags.join(", ")}.`;
 }

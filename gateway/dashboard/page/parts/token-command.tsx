@@ -22,8 +22,8 @@ export function TokenCommand({ text, token }: TokenCommandProps) {
 
 /** Command that installs the firmware on a board. */
 export function FlashCommand({ token }: Pick<TokenCommandProps, "token">) {
-	const given = `ssid=<name> password=<password> gateway=${ownDeviceAddress()}`;
-	return <TokenCommand token={token} text={(shown) => `npm run flash -- dev-1 ${given} token=${shown}`} />;
+	const settings = `ssid=<name> password=<password> gateway=${ownDeviceAddress()}`;
+	return <TokenCommand token={token} text={(shown) => `npm run flash -- dev-1 ${settings} token=${shown}`} />;
 }
 
 /** Model names of command lines: "dev-1 or proto-1". */

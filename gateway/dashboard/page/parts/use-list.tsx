@@ -108,17 +108,17 @@ function useFrame(list: { readonly current: HTMLElement | null }, minWidth: numb
 	};
 	const latest = useRef(measure);
 	latest.current = measure;
-	const [{ ask, observer }] = useState(() => {
-		let isAsked = false;
-		const ask = () => {
-			if (isAsked) return;
-			isAsked = true;
+	const [{ requestMeasure, observer }] = useState(() => {
+		let isRequested = false;
+		const requestMeasure = () => {
+			if (isRequested) return;
+			isRequested = true;
 			requestAnimationFrame(() => {
-				isAsked = false;
+				isRequested = false;
 				latest.current();
 			});
 		};
-		return { ask, observer: new ResizeObserver(ask) };
+		return { requestMeasure, observer: new ResizeObserver(requestMeasure) };
 	});
 	useLayoutEffect(() => {
 		measure();
@@ -126,12 +126,12 @@ function useFrame(list: { readonly current: HTMLElement | null }, minWidth: numb
 		for (const row of list.current?.children ?? []) observer.observe(row);
 	});
 	useEffect(() => {
-		// Captured: the list may lie in a box that scrolls.
-		addEventListener("scroll", ask, { passive: true, capture: true });
-		addEventListener("resize", ask);
+		// The capture phase also covers a scrolling ancestor.
+		addEventListener("scroll", requestMeasure, { passive: true, capture: true });
+		addEventListener("resize", requestMeasure);
 		return () => {
-			removeEventListener("scroll", ask, { capture: true });
-			removeEventListener("resize", ask);
+			removeEventListener("scroll", requestMeasure, { capture: true });
+			removeEventListener("resize", requestMeasure);
 			observer.disconnect();
 		};
 	}, []);

@@ -20,7 +20,7 @@ export function AuditLog() {
 	const [shown, setShown] = useState(shownAtFirst);
 	const all = value?.changes ?? [];
 	const textOf = (change: ListedChange) =>
-		[...Object.values(change), auditText(change).words, change.deviceId && nameIn(fleet, change.deviceId)]
+		[...Object.values(change), auditText(change).text, change.deviceId && nameIn(fleet, change.deviceId)]
 			.join(" ")
 			.toLowerCase();
 	const words = search.toLowerCase().split(/\s+/);
@@ -36,11 +36,11 @@ export function AuditLog() {
 			</search>
 			<ul class={found.length > 0 ? "listed panel" : ""} aria-label="Audit log">
 				{found.slice(0, shown).map((change) => {
-					const { words, rest } = auditText(change);
+					const { text, rest } = auditText(change);
 					return (
 						<li key={all.length - all.indexOf(change)}>
 							<div>
-								<strong>{words}</strong>
+								<strong>{text}</strong>
 								{change.deviceId !== null && (
 									<>
 										: <DeviceLink deviceKey={change.deviceId} />

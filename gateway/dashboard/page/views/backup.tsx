@@ -9,8 +9,8 @@ export function Backup() {
 	return (
 		<Panel title="Backup">
 			<p class="hint">
-				Tokens, devices, labels, rollouts, schedules and sounds, as they are now; not the images of releases.
-				Keep it safe: who has it can use the tokens. <code>npm run restore</code> brings it back.
+				Contains tokens, devices, labels, rollouts, schedules and sounds, but no firmware images. Keep it
+				safe, since it contains the tokens. Restore it with <code>npm run restore</code>.
 			</p>
 			<div class="actions">
 				<a class="button" href="api/backup" download>

@@ -12,7 +12,7 @@ const shownAtMost = 50;
 const samplesAtMost = 5;
 
 export function CrashCauses() {
-	const { crashes } = useTopic("refusals");
+	const { crashes } = useTopic("issues");
 	const now = useNow(refreshMs);
 	const causes = crashes.value?.causes ?? [];
 	if (causes.length === 0) return null;
@@ -22,7 +22,7 @@ export function CrashCauses() {
 			{causes.slice(0, shownAtMost).map((cause) => (
 				<OneCause key={cause.id} cause={cause} now={now} />
 			))}
-			{causes.length > shownAtMost && <p class="hint">The latest {shownAtMost} are shown.</p>}
+			{causes.length > shownAtMost && <p class="hint">Showing the latest {shownAtMost}.</p>}
 		</details>
 	);
 }

@@ -20,10 +20,10 @@ const white = "#ffffff";
 /** Controls of the ring as a light; choosing a color switches it on. */
 function RingLight({ entry: { key }, state: { peripherals } }: ControlsProps) {
 	const { light } = peripherals.led_ring;
-	const { isOff, ask } = useControl(key, "set_light");
+	const { isOff, send } = useControl(key, "set_light");
 	const { color = white, effect = "solid" } = light ?? {};
 	const show = (change: Partial<Pick<Light, "color" | "effect">>) =>
-		ask({ command: "set_light", value: { color, effect, ...change } });
+		send({ command: "set_light", value: { color, effect, ...change } });
 	return (
 		<div class="control">
 			<label for={`${key}-light`}>Light color</label>
@@ -44,7 +44,7 @@ function RingLight({ entry: { key }, state: { peripherals } }: ControlsProps) {
 				<Button
 					look="small"
 					disabled={isOff || !light}
-					onClick={() => ask({ command: "set_light", value: null })}
+					onClick={() => send({ command: "set_light", value: null })}
 				>
 					Clear
 				</Button>
@@ -55,14 +55,16 @@ function RingLight({ entry: { key }, state: { peripherals } }: ControlsProps) {
 }
 
 function RoomBrightness({ entry: { key }, state: { peripherals } }: ControlsProps) {
-	const { asked, isOff, ask } = useControl(key, "set_auto_brightness");
+	const { requested, isOff, send } = useControl(key, "set_auto_brightness");
 	return (
 		<div>
 			<Check
-				label="Darker in a dark room"
+				label="Adapt to room light"
 				disabled={isOff}
-				checked={asked === undefined ? (peripherals.led_ring.auto_brightness ?? false) : asked === true}
-				onToggle={(value) => ask({ command: "set_auto_brightness", value })}
+				checked={
+					requested === undefined ? (peripherals.led_ring.auto_brightness ?? false) : requested === true
+				}
+				onToggle={(value) => send({ command: "set_auto_brightness", value })}
 			/>
 			<Outcome deviceKey={key} name="set_auto_brightness" />
 		</div>
@@ -73,7 +75,7 @@ export function RingControls({ entry, state }: ControlsProps) {
 	const { key, session } = entry;
 	const { peripherals } = state;
 	const { led_ring: ring, haptic_intensity: haptics } = peripherals;
-	const { asked, isOff, ask } = useControl(key, "set_led");
+	const { requested, isOff, send } = useControl(key, "set_led");
 	return (
 		<Panel title={haptics === undefined ? "Ring" : "Ring and haptics"} label="Ring" look="stack">
 			<div class="control">
@@ -86,9 +88,9 @@ export function RingControls({ entry, state }: ControlsProps) {
 							{text}
 						</span>,
 					])}
-					value={presetWords.find(([preset]) => preset === (asked ?? ring.state_name))?.[0]}
+					value={presetWords.find(([preset]) => preset === (requested ?? ring.state_name))?.[0]}
 					disabled={isOff}
-					onChange={(value) => ask({ command: "set_led", value })}
+					onChange={(value) => send({ command: "set_led", value })}
 				/>
 				<Outcome deviceKey={key} name="set_led" />
 			</div>
@@ -125,8 +127,7 @@ export function Inputs({ entry: { session }, state: { peripherals } }: ControlsP
 					const verb = name === "touch_active" ? "touched" : "pressed";
 					return (
 						<li key={name} class={isKnown && isOn ? "on" : ""}>
-							{text}{" "}
-							<span class="visually-hidden">{!isKnown ? "not known" : isOn ? verb : `not ${verb}`}</span>
+							{text} <span class="visually-hidden">{!isKnown ? "unknown" : isOn ? verb : `not ${verb}`}</span>
 						</li>
 					);
 				})}

@@ -3,7 +3,7 @@
 import { duration } from "../../../api/client/words.js";
 import type { DeviceDetails, OwnUpdate, PastCrash } from "../../../api/device.js";
 import { updateWords } from "../../../api/statuses.js";
-import { usePast } from "../app/hooks.js";
+import { useHistory } from "../app/hooks.js";
 import { markText } from "../model/health-text.js";
 import { CopyButton } from "../parts/copy-button.js";
 import { History, type PastEvent } from "../parts/history.js";
@@ -12,12 +12,12 @@ import { Panel } from "../parts/panel.js";
 const shownAtMost = 8;
 
 export function DeviceEvents({ deviceKey }: { deviceKey: string }) {
-	const past = usePast(deviceKey);
+	const past = useHistory(deviceKey);
 	const items = past ? eventsOf(past.details) : [];
 	return (
-		<Panel title="What happened" look="past-panel">
-			{items.length === 0 && <p class="hint">{past ? "Nothing is recorded yet." : "Looking for it…"}</p>}
-			<History label="What happened, the latest first" items={items} shownAtMost={shownAtMost} />
+		<Panel title="History" look="past-panel">
+			{items.length === 0 && <p class="hint">{past ? "No events recorded yet." : "Loading…"}</p>}
+			<History label="History, the latest first" items={items} shownAtMost={shownAtMost} />
 		</Panel>
 	);
 }
@@ -30,14 +30,14 @@ export function eventsOf({
 	updates = [],
 }: Partial<DeviceDetails>): readonly PastEvent[] {
 	return [
-		...crashes.map(ofCrash),
-		...resets.map(ofRestart),
+		...crashes.map(crashEvent),
+		...resets.map(restartEvent),
 		...versions.map(({ at, version }) => ({ at, text: `First start of ${version}` })),
-		...updates.map(ofUpdate),
+		...updates.map(updateEvent),
 	].sort((a, b) => new Date(b.at).getTime() - new Date(a.at).getTime());
 }
 
-function ofRestart({ at, reason }: DeviceDetails["resets"][number]): PastEvent {
+function restartEvent({ at, reason }: DeviceDetails["resets"][number]): PastEvent {
 	const isFailure = /PANIC|WDT|BROWNOUT|GLITCH|LOCKUP/.test(reason);
 	return {
 		at,
@@ -46,8 +46,8 @@ function ofRestart({ at, reason }: DeviceDetails["resets"][number]): PastEvent {
 	};
 }
 
-/** How it ended, with the reason of a rollback. */
-export function ofUpdate({ status, version, from, reason, startedAt }: OwnUpdate): PastEvent {
+/** Outcome of an update, with the reason of a rollback. */
+export function updateEvent({ status, version, from, reason, startedAt }: OwnUpdate): PastEvent {
 	return {
 		at: startedAt,
 		look: status,
@@ -60,8 +60,8 @@ export function ofUpdate({ status, version, from, reason, startedAt }: OwnUpdate
 	};
 }
 
-/** Kind, place in the firmware, and the trace before it. */
-function ofCrash(crash: PastCrash): PastEvent {
+/** Kind and location of a crash, with stack and trace. */
+function crashEvent(crash: PastCrash): PastEvent {
 	const { kind, message, file, line, stack, version, uptimeSeconds, trace, at } = crash;
 	return {
 		at,

@@ -4,7 +4,7 @@ import type { StateReport } from "../../../../device/protocol/messages.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { bytes, duration, when } from "../../../api/client/words.js";
 import { resetText } from "../../../api/statuses.js";
-import { usePast } from "../app/hooks.js";
+import { useHistory } from "../app/hooks.js";
 import { memoryText, signalText } from "../model/health-text.js";
 import { type Fact, FactList } from "../parts/fact-list.js";
 import { Panel } from "../parts/panel.js";
@@ -12,35 +12,35 @@ import { Presence } from "../parts/presence.js";
 
 export function Facts({ entry, state }: { entry: Entry; state: StateReport }) {
 	const { key, session } = entry;
-	const past = usePast(key);
+	const past = useHistory(key);
 	const { system, health, network } = state;
 	const { min_free_heap_bytes: least, free_heap_bytes: free } = health;
 	const { wifi_rssi: rssi } = network;
 	const facts: readonly Fact[] = [
 		["Connection", <Presence key="" entry={entry} />],
-		["Running for", duration(health.uptime_seconds), `last start: ${resetText(health.reset_reason)}`],
+		["Uptime", duration(health.uptime_seconds), `last start: ${resetText(health.reset_reason)}`],
 		network.wifi_connected
 			? ["Wi-Fi", network.wifi_ssid, `${signalText(rssi)} signal, ${rssi} dBm`.replace("-", "−")]
 			: ["Wi-Fi", "not connected"],
-		["Memory", memoryText(least), `${bytes(free)} free, never less than ${bytes(least)}`],
+		["Memory", memoryText(least), `${bytes(free)} free, lowest ${bytes(least)}`],
 		["Firmware", system.firmware_version],
 		["Model", system.model],
-		["Id", key],
+		["ID", key],
 		["Address", network.ip_address],
 		...(past ? [["First seen", when(past.details.firstSeenAt)] as const] : []),
 	];
 	const technical: readonly Fact[] = [
 		["MAC", system.mac_address],
-		["Seen from", session.remoteAddress],
+		["Remote address", session.remoteAddress],
 		["Framework", system.idf_version],
 		["Processor", `${system.cpu_freq_mhz} MHz`],
 		["Flash", `${system.flash_size_mb} MB, PSRAM ${system.psram_size_mb} MB`],
-		["Its clock", when(state.timestamp)],
+		["Device clock", when(state.timestamp)],
 		["Reset reason", health.reset_reason],
 		["Session", session.sessionId],
 	];
 	return (
-		<Panel title="About it" look="facts-panel">
+		<Panel title="Details" look="facts-panel">
 			<FactList facts={facts} />
 			<details class="rest">
 				<summary>Technical details</summary>

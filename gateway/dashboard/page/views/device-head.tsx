@@ -3,7 +3,7 @@
 import { chimes, featureFor } from "../../../../device/protocol/messages.js";
 import { chimeWords } from "../../../api/client/command-words.js";
 import type { Entry } from "../../../api/client/fleet.js";
-import type { Ask } from "../../../api/commands.js";
+import type { ConfirmableCommand } from "../../../api/commands.js";
 import {
 	announceAddress,
 	type DeviceTab,
@@ -19,9 +19,9 @@ import { DeviceLabel } from "./device-label.js";
 import { DeviceNotice } from "./device-notice.js";
 import { DeviceQuiet } from "./quiet-link.js";
 
-/** Menu of rare actions. The start-up chime has its own button. */
-const more: readonly (readonly [text: string, ask: Ask])[] = [
-	["Ask for a report", { command: "query_state" }],
+/** Less frequent commands. The startup chime has its own button. */
+const more: readonly (readonly [text: string, ask: ConfirmableCommand])[] = [
+	["Refresh", { command: "query_state" }],
 	["Reconnect", { command: "boot_device" }],
 	["Restart", { command: "restart" }],
 	...chimes
@@ -30,8 +30,8 @@ const more: readonly (readonly [text: string, ask: Ask])[] = [
 ];
 const outcomes = ["play_audio", "stop_sound", "identify", "query_state", "boot_device", "restart"] as const;
 
-/** Whether firmware with these features knows it. */
-function isKnown(ask: Ask, features: readonly string[]): boolean {
+/** Whether firmware with these features supports a command. */
+function isSupported(ask: ConfirmableCommand, features: readonly string[]): boolean {
 	const feature = ask.command === "boot_device" ? undefined : featureFor(ask);
 	return feature === undefined || features.includes(feature);
 }
@@ -55,15 +55,15 @@ export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 					Announce…
 				</a>
 				{session.features.includes("identify") && (
-					<Action deviceKey={key} ask={{ command: "identify" }} look="identify" label="Identify" />
+					<Action deviceKey={key} ask={{ command: "identify" }} look="identify" label="Flash light" />
 				)}
 				<Menu label="More">
 					{(close) => (
 						<>
 							{more.map(
 								([text, ask]) =>
-									isKnown(ask, session.features) && (
-										<Action key={text} deviceKey={key} ask={ask} onAsk={close}>
+									isSupported(ask, session.features) && (
+										<Action key={text} deviceKey={key} ask={ask} onSent={close}>
 											{text}
 										</Action>
 									),
@@ -97,7 +97,7 @@ function PlayOrStop({ entry: { key, session, state } }: { entry: Entry }) {
 		<Action
 			deviceKey={key}
 			ask={isSound ? { command: "stop_sound" } : { command: "play_audio", value: "startup" }}
-			isNeedless={isPlaying && !isSound}
+			hasNoEffect={isPlaying && !isSound}
 		>
 			{isSound ? "Stop" : isPlaying ? "Playing" : "Play"}
 		</Action>

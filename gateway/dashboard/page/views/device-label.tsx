@@ -6,7 +6,7 @@ import { type Label, type LabelChange, label, labelFields, labelTexts } from "..
 import { request } from "../app/gateway.js";
 import { roomAddress, useApp } from "../app/hooks.js";
 import { roomsOf } from "../model/filter.js";
-import { readTags } from "../model/tags.js";
+import { parseTagList } from "../model/tags.js";
 import { Field, textOf } from "../parts/field.js";
 import { FormDialog } from "../parts/save-form.js";
 import { inUse, TagLinks } from "../parts/tags.js";
@@ -33,7 +33,7 @@ export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
 				</a>
 			)}
 			<div class="title">
-				<h1>{name ?? deviceId ?? "Not named yet"}</h1>
+				<h1>{name ?? deviceId ?? "Unnamed"}</h1>
 				{deviceId !== null && (
 					<button
 						type="button"
@@ -50,7 +50,7 @@ export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
 			{tags && <TagLinks tags={tags} />}
 			{deviceId !== null && isOpen && (
 				<FormDialog
-					title={`The ${allTitles} of ${name ?? deviceId}`}
+					title={`Edit ${name ?? deviceId}`}
 					onSave={(form) => saveLabel(deviceId, form)}
 					onClosed={() => setIsOpen(false)}
 				>
@@ -88,7 +88,7 @@ export function LabelFields({ deviceId, given }: LabelFieldsProps) {
 				label={titles.tags}
 				initial={given.tags?.join(" ")}
 				placeholder="shop-berlin beta"
-				hint={`Separate them by spaces. ${inUse(fleet.all())}`}
+				hint={`Separate tags with spaces. ${inUse(fleet.all())}`}
 			/>
 		</>
 	);
@@ -97,6 +97,6 @@ export function LabelFields({ deviceId, given }: LabelFieldsProps) {
 /** Saves the label of a form. @throws {Error} with a message to show */
 export async function saveLabel(deviceId: string, form: FormData): Promise<void> {
 	const texts = Object.fromEntries(labelTexts.map((field) => [field, textOf(form, field)]));
-	const body = { ...texts, tags: readTags(textOf(form, "tags")) } satisfies LabelChange;
+	const body = { ...texts, tags: parseTagList(textOf(form, "tags")) } satisfies LabelChange;
 	await request("PATCH /api/devices/:deviceId", { params: { deviceId }, body });
 }

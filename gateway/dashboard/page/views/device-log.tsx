@@ -47,7 +47,7 @@ export function DeviceLog({ entry }: { entry: Entry }) {
 			</div>
 			{lines.length === 0 ? (
 				<p class="empty">
-					{search || type ? "Nothing like that." : "Nothing yet since this page was opened."}
+					{search || type ? "No matching lines." : "No messages since this page was opened."}
 				</p>
 			) : (
 				<ol class="lines" reversed>
@@ -61,7 +61,7 @@ export function DeviceLog({ entry }: { entry: Entry }) {
 										<time>{timeOf(line)}</time> <span class="trace-text">{line.text}</span>
 									</p>
 								) : (
-									<Said line={line} />
+									<MessageLine line={line} />
 								)}
 							</li>
 						))}
@@ -77,27 +77,27 @@ const logSeconds = 300;
 /** Button that starts and stops the live log, which belongs to a session. */
 function LiveLog({ entry: { key, session } }: { entry: Entry }) {
 	const app = useApp();
-	const [askedOf, setAskedOf] = useState<string>();
-	const isOn = askedOf === session.sessionId && session.connected;
+	const [logSession, setLogSession] = useState<string>();
+	const isOn = logSession === session.sessionId && session.connected;
 	useEffect(() => {
 		if (!isOn) return;
-		const timer = setTimeout(() => setAskedOf(undefined), logSeconds * 1000);
+		const timer = setTimeout(() => setLogSession(undefined), logSeconds * 1000);
 		return () => clearTimeout(timer);
 	}, [isOn]);
 	const toggle = async () => {
 		await app.setLog(key, isOn ? "off" : "info", logSeconds);
-		setAskedOf(isOn ? undefined : session.sessionId);
+		setLogSession(isOn ? undefined : session.sessionId);
 	};
 	return (
 		<Button look="small" isChange disabled={!session.connected} onClick={toggle}>
-			<span title="What the firmware traces: the last 2 KB first, for 5 minutes">
-				{isOn ? "Stop" : "Start"} the live log
+			<span title="Trace output of the firmware: the last 2 KB, then live for 5 minutes">
+				{isOn ? "Stop" : "Start"} live log
 			</span>
 		</Button>
 	);
 }
 
-function Said({ line }: { line: Line }) {
+function MessageLine({ line }: { line: Line }) {
 	const [isOpen, setIsOpen] = useState(false);
 	return (
 		<details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>

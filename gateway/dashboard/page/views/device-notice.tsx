@@ -4,13 +4,20 @@ import type { ComponentChildren } from "preact";
 import type { Entry } from "../../../api/client/fleet.js";
 import { isUpdating, timeLeft, when } from "../../../api/client/words.js";
 import { faultsOf } from "../../../api/faults.js";
-import { type DeviceTab, deviceAddress, useApp, useGatewayAbsence, useNow, usePast } from "../app/hooks.js";
+import {
+	type DeviceTab,
+	deviceAddress,
+	useApp,
+	useGatewayAbsence,
+	useHistory,
+	useNow,
+} from "../app/hooks.js";
 import { crashWords } from "../model/health-text.js";
 import { type Attempt, newSettings } from "../model/pending-commands.js";
 import { Button } from "../parts/button.js";
 import { CopyButton } from "../parts/copy-button.js";
 import { UpdateState } from "../parts/presence.js";
-import { markSeen } from "./issues.js";
+import { dismiss } from "./issues.js";
 import { ReplaceButton } from "./replace-device.js";
 
 /** @param tab tab below, which shows updates or settings errors itself */
@@ -19,19 +26,19 @@ export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 	const absence = useGatewayAbsence();
 	const { key, session, state, vitals, heardAt, attention } = entry;
 	const { metadata, connected } = session;
-	const past = usePast(key);
+	const past = useHistory(key);
 	const change = pendingCommands.get(key, newSettings.command);
 	const isTrying = pendingCommands.isPending(key, newSettings.command);
 	const unseen = (kind: "crashed" | "rolled_back") => attention.find((one) => one.kind === kind && !one.seen);
 	const [crashed, rolledBack] = [unseen("crashed"), unseen("rolled_back")];
 	const crash = crashed && past?.details.crashes.at(-1);
-	/** @param issue it stays until a person says that it was seen; what comes later stays unseen */
-	const to = (tab: DeviceTab, text: string, issue?: typeof crashed) => (
+	/** @param issue adds a button that dismisses the issue */
+	const link = (tab: DeviceTab, text: string, issue?: typeof crashed) => (
 		<>
 			<a href={deviceAddress(key, tab)}>{text}</a>
 			{issue && (
-				<Button look="small" onClick={() => markSeen([{ ...issue, id: key }])}>
-					Seen
+				<Button look="small" onClick={() => dismiss([{ ...issue, id: key }])}>
+					Dismiss
 				</Button>
 			)}
 		</>
@@ -40,20 +47,21 @@ export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 	if (absence || (!connected && !isTrying && !crash && metadata.otaStatus !== "rebooting"))
 		return (
 			<Notice tone="warn as-of" actions={replace}>
-				{absence ? `The gateway ${absence}` : "The device is away"}: all values are from{" "}
+				{absence ? `Gateway ${absence}. Showing values from` : "Offline since"}{" "}
 				<time dateTime={new Date(heardAt).toISOString()}>{when(heardAt)}</time>.
+				{!absence && " Showing last known values."}
 			</Notice>
 		);
 	if (isTrying)
 		return (
-			<Notice tone="busy" actions={to("settings", "Settings")}>
-				<strong role="status">Trying new settings</strong> It restarts with them, and may be away for a
-				moment. {change?.endsAt !== undefined && <TrialTime change={change} />}
+			<Notice tone="busy" actions={link("settings", "Settings")}>
+				<strong role="status">Trying new settings</strong> The device restarts and may be offline briefly.{" "}
+				{change?.endsAt !== undefined && <TrialTime change={change} />}
 			</Notice>
 		);
 	if (isUpdating(metadata))
 		return tab === "firmware" ? null : (
-			<Notice tone="busy" actions={to("firmware", "Firmware")}>
+			<Notice tone="busy" actions={link("firmware", "Firmware")}>
 				<UpdateState metadata={metadata} />
 			</Notice>
 		);
@@ -63,7 +71,7 @@ export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 				tone="bad"
 				actions={
 					<>
-						{to("history", "What happened", crashed)}
+						{link("history", "History", crashed)}
 						{replace}
 					</>
 				}
@@ -76,21 +84,21 @@ export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 		);
 	if (change?.reason && tab !== "settings")
 		return (
-			<Notice tone="warn" actions={to("settings", "Settings")}>
-				<strong>New settings were not kept.</strong>
+			<Notice tone="warn" actions={link("settings", "Settings")}>
+				<strong>New settings failed. Previous settings restored.</strong>
 			</Notice>
 		);
 	if (metadata.otaStatus === "failed" || rolledBack)
 		return (
-			<Notice tone="bad" actions={to("firmware", "Firmware", rolledBack)}>
+			<Notice tone="bad" actions={link("firmware", "Firmware", rolledBack)}>
 				<UpdateState metadata={metadata} withReason />
 			</Notice>
 		);
 	if (vitals.safeMode)
 		return (
-			<Notice tone="warn safe-mode" actions={to("firmware", "Firmware")}>
-				<strong>Safe mode.</strong> Its last three starts failed, so it runs without sound, haptics and
-				sensors. Update it, or restart it to try again.
+			<Notice tone="warn safe-mode" actions={link("firmware", "Firmware")}>
+				<strong>Safe mode.</strong> Three starts failed. The device runs without sound, haptics and sensors.
+				Update it, or restart it to try again.
 			</Notice>
 		);
 	const faults = state ? faultsOf(state.peripherals) : [];
@@ -98,9 +106,9 @@ export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 	const steps = faults.flatMap((fault) => fault.steps).join(" ");
 	const command = `npm run bring-up -- ${session.model?.toLowerCase()} ${steps}`;
 	return (
-		<Notice tone="warn" actions={<CopyButton text={() => command} label="Copy the command" />}>
-			<strong>{faults.map(({ sentence }) => sentence).join(" ")}</strong> To find out why, connect the board
-			by USB and run <code>{command}</code> in the project's folder.
+		<Notice tone="warn" actions={<CopyButton text={() => command} label="Copy command" />}>
+			<strong>{faults.map(({ sentence }) => sentence).join(" ")}</strong> To diagnose it, connect the board by
+			USB and run <code>{command}</code> in the project folder.
 		</Notice>
 	);
 }
@@ -129,7 +137,7 @@ function TrialTime({ change: { endsAt = 0 } }: { change: Attempt }) {
 		<span class="hint">
 			{secondsLeft > 0
 				? `${timeLeft(secondsLeft)} left to reach a gateway`
-				: "its time is over: it returns to its previous settings"}
+				: "time is up, restoring previous settings"}
 		</span>
 	);
 }

@@ -3,8 +3,8 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { clock, when } from "../../../api/client/words.js";
-import type { KnownPast } from "../app/device-history.js";
-import { useIsLive, usePast, useTopic } from "../app/hooks.js";
+import type { DeviceHistory } from "../app/device-history.js";
+import { useHistory, useIsLive, useTopic } from "../app/hooks.js";
 import { markText } from "../model/health-text.js";
 import { quantitiesOf, type Range } from "../model/series.js";
 import { Panel } from "../parts/panel.js";
@@ -17,7 +17,7 @@ const kinds: readonly PlotKind[] = [
 ];
 
 export function DevicePlots({ entry }: { entry: Entry }) {
-	const known = usePast(entry.key);
+	const known = useHistory(entry.key);
 	const { recorder, clock: gatewayClock } = useTopic(`record ${entry.key}`);
 	const { series } = recorder.watch(entry.key);
 	const isNow = useIsLive() && entry.session.connected;
@@ -42,16 +42,16 @@ export function DevicePlots({ entry }: { entry: Entry }) {
 	const steps = Math.floor((now - since) / stepSeconds);
 	return (
 		<Panel
-			title="The last 24 hours"
+			title="Last 24 hours"
 			look="plots"
-			hint={known && `reported ${reported} % of the time${isWholeDay ? "" : ` since ${clock(since)}`}`}
+			hint={known && `reported ${reported}% of the time${isWholeDay ? "" : ` since ${clock(since)}`}`}
 		>
 			<p>
 				{shownAt !== undefined
 					? [clock(shownAt), ...near.map(({ text }) => text)].join(" · ")
 					: isNow
 						? "Now"
-						: `Nothing since ${when(entry.heardAt)}`}
+						: `No reports since ${when(entry.heardAt)}`}
 			</p>
 			<input
 				type="range"
@@ -86,7 +86,7 @@ const stepSeconds = 60;
 /** Half a step of the history; events within it belong to the selected time. */
 const sameSeconds = 150;
 
-function marksOf(known: KnownPast | undefined, now: number): readonly Mark[] {
+function marksOf(known: DeviceHistory | undefined, now: number): readonly Mark[] {
 	if (!known) return [];
 	return known.past.marks.map((mark) => ({
 		kind: mark.kind,

@@ -6,7 +6,7 @@ import { keysOf } from "../../../../device/protocol/schema.js";
 import { trimmedSetting } from "../../../../hosts/esp32/nvs-settings.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { when } from "../../../api/client/words.js";
-import { useApp, useMayChange, usePast } from "../app/hooks.js";
+import { useApp, useHistory, useMayChange } from "../app/hooks.js";
 import { newSettings } from "../model/pending-commands.js";
 import { settingLabels } from "../model/setting-labels.js";
 import { Button } from "../parts/button.js";
@@ -16,30 +16,29 @@ import { Check, Field, type FieldProps } from "../parts/field.js";
 const groups = ["Wi-Fi", "Second network", "Gateway"] as const;
 type Group = (typeof groups)[number] | "Advanced";
 
-interface SettingLook extends Pick<FieldProps, "type" | "placeholder" | "maxLength"> {
+interface SettingField extends Pick<FieldProps, "type" | "placeholder" | "maxLength"> {
 	readonly group: Group;
 	/** Label of the option that removes the setting; absent for a required one. */
 	readonly removal?: string;
 }
 
-/** A new setting does not compile until it is here. */
-const looks: Readonly<Record<keyof ChangedSettings, SettingLook>> = {
+const settingFields: Readonly<Record<keyof ChangedSettings, SettingField>> = {
 	ssid: { group: "Wi-Fi", maxLength: 32 },
-	password: { group: "Wi-Fi", type: "password", maxLength: 63, removal: "None: an open network" },
+	password: { group: "Wi-Fi", type: "password", maxLength: 63, removal: "No password (open network)" },
 	ssid2: { group: "Second network", maxLength: 32, removal: "No second network" },
 	password2: {
 		group: "Second network",
 		type: "password",
 		maxLength: 63,
-		removal: "None: the second network is open",
+		removal: "No password (open network)",
 	},
 	gateway: { group: "Gateway", placeholder: "wss://gateway.example/device" },
 	token: { group: "Gateway", type: "password" },
-	sntp: { group: "Advanced", removal: "Its default one" },
+	sntp: { group: "Advanced", removal: "Default server" },
 	ca: { group: "Advanced", type: "lines", removal: "No authority" },
 };
-const settingNames = keysOf(looks);
-/** More than any setting takes, so that the gateway names the problem; a longer frame would end the connection. */
+const settingNames = keysOf(settingFields);
+/** Above the limit of every setting, so that the gateway reports the error; a longer frame would close the connection. */
 const longestText = 8192;
 
 export function DeviceSettings({ entry, state }: { entry: Entry; state: StateReport }) {
@@ -47,13 +46,13 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 	const mayChange = useMayChange();
 	const form = useRef<HTMLFormElement>(null);
 	const { key, session } = entry;
-	const keptAt = usePast(key)?.details.settingsKeptAt;
+	const keptAt = useHistory(key)?.details.settingsKeptAt;
 	const attempt = app.pendingCommands.get(key, newSettings.command);
 	const isOff = !mayChange || !session.connected || app.pendingCommands.isPending(key, newSettings.command);
 	if (!session.features.includes("settings"))
-		return <p class="empty">Its firmware takes no new settings: update it first.</p>;
+		return <p class="empty">This firmware does not support new settings. Update it first.</p>;
 	const reason = attempt?.reason ?? "";
-	const wrong = settingNames.find((name) => reason.startsWith(`${settingLabels[name]} `));
+	const invalid = settingNames.find((name) => reason.startsWith(`${settingLabels[name]} `));
 	const onSubmit = async (event: SubmitEvent) => {
 		event.preventDefault();
 		if (!form.current) return;
@@ -67,20 +66,20 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 	};
 	const fieldsOf = (group: Group) =>
 		settingNames
-			.filter((name) => looks[name].group === group)
+			.filter((name) => settingFields[name].group === group)
 			.map((name) => {
-				const { group: _, removal, ...look } = looks[name];
+				const { group: _, removal, ...field } = settingFields[name];
 				return (
 					<Field
 						key={name}
 						label={settingLabels[name]}
 						maxLength={longestText}
-						placeholder="not changed"
-						{...look}
+						placeholder="unchanged"
+						{...field}
 						name={name}
 						hint={name === "ssid" && state.network.wifi_connected && `Now: ${state.network.wifi_ssid}`}
-						problem={name === wrong ? reason : undefined}
-						onInput={() => name === wrong && app.pendingCommands.dismiss(key, newSettings.command)}
+						problem={name === invalid ? reason : undefined}
+						onInput={() => name === invalid && app.pendingCommands.dismiss(key, newSettings.command)}
 					>
 						{removal !== undefined && <Check name={removed(name)} label={removal} />}
 					</Field>
@@ -89,7 +88,7 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 	return (
 		<section class="panel settings" aria-label="Settings">
 			<p class="hint">
-				Only what is filled in is sent. The device restarts to try it, and returns to its previous settings if
+				Blank fields stay unchanged. The device restarts to apply them, and restores its previous settings if
 				it does not reach a gateway within 120 s. <a href="#/settings">Settings of all devices</a>
 			</p>
 			<form ref={form} autocomplete="off" onSubmit={onSubmit}>
@@ -101,19 +100,19 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 						</fieldset>
 					))}
 					<Button look="small" onClick={() => void app.replaceToken(key)}>
-						Replace its token
+						Replace token
 					</Button>
-					<details open={wrong && looks[wrong].group === "Advanced"}>
+					<details open={invalid && settingFields[invalid].group === "Advanced"}>
 						<summary>Advanced</summary>
 						{fieldsOf("Advanced")}
 					</details>
 				</fieldset>
 				<div class="actions">
 					<button type="submit" class="primary" disabled={isOff}>
-						Try these settings
+						Apply
 					</button>
-					{!wrong && <Outcome deviceKey={key} name={newSettings.command} />}
-					{keptAt && <p class="hint">Set since {when(keptAt)}</p>}
+					{!invalid && <Outcome deviceKey={key} name={newSettings.command} />}
+					{keptAt && <p class="hint">Saved {when(keptAt)}</p>}
 				</div>
 			</form>
 		</section>

@@ -3,40 +3,40 @@
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { isUpdating } from "../../../api/client/words.js";
-import { useApp, useFirmware, usePast } from "../app/hooks.js";
+import { useApp, useFirmware, useHistory } from "../app/hooks.js";
 import { effectOn, firmwareText, fits } from "../model/outdated.js";
 import { Button } from "../parts/button.js";
 import { Choice } from "../parts/field.js";
 import { History } from "../parts/history.js";
 import { Panel } from "../parts/panel.js";
 import { UpdateState } from "../parts/presence.js";
-import { ofUpdate } from "./device-events.js";
+import { updateEvent } from "./device-events.js";
 
 export function DeviceUpdate({ entry }: { entry: Entry }) {
 	const app = useApp();
 	const firmware = useFirmware();
 	const { key, session } = entry;
-	const past = usePast(key);
+	const past = useHistory(key);
 	const ended = past?.details.updates.filter(({ endedAt }) => endedAt !== null) ?? [];
 	const [chosen, setChosen] = useState<string>();
 	const choices = firmware.choices.filter((one) => fits(one, entry));
 	const best = choices.find(({ selector }) => selector === firmware.latest?.selector) ?? choices[0];
 	const choice = choices.find(({ selector }) => selector === chosen) ?? best;
-	const { verb, says } = words[choice ? effectOn(entry, choice) : "unfit"];
+	const { verb, text } = words[choice ? effectOn(entry, choice) : "unfit"];
 	const release = firmware.catalog?.releases.find(({ version }) => version === choice?.selector);
 	return (
 		<Panel title="Firmware" look="update stack">
 			<p>
-				Runs <b>{session.firmwareVersion ?? "a version that it has not reported yet"}</b>
+				Runs <b>{session.firmwareVersion ?? "an unknown version"}</b>
 			</p>
 			<UpdateState metadata={session.metadata} withReason />
 			{choice ? (
 				<>
 					<h3>
-						{firmwareText(choice)} {says}
+						{firmwareText(choice)} {text}
 					</h3>
 					{release?.notes && <p class="notes">{release.notes}</p>}
-					{/* An upload may be another one of the same version. */}
+					{/* An upload may be a different build of the same version. */}
 					{(verb !== words.none.verb || choice.selector === "custom") && (
 						<div class="actions" key={choice.selector}>
 							<Button
@@ -52,7 +52,7 @@ export function DeviceUpdate({ entry }: { entry: Entry }) {
 				</>
 			) : (
 				<p class="hint">
-					There is no firmware for it at this gateway. <a href="#/firmware">Upload one</a>
+					No firmware for this device. <a href="#/firmware">Upload firmware</a>
 				</p>
 			)}
 			{choices.length > 1 && (
@@ -66,15 +66,15 @@ export function DeviceUpdate({ entry }: { entry: Entry }) {
 					/>
 				</details>
 			)}
-			<History label="Previous updates" items={ended.reverse().map(ofUpdate)} />
+			<History label="Previous updates" items={ended.reverse().map(updateEvent)} />
 		</Panel>
 	);
 }
 
 const words = {
-	update: { verb: "Update to", says: "is newer" },
-	downgrade: { verb: "Downgrade to", says: "is older" },
-	none: { verb: "Install again", says: "is what it runs" },
-	unknown: { verb: "Install", says: "can be installed" },
-	unfit: { verb: "Install", says: "is for other devices" },
+	update: { verb: "Update to", text: "is newer" },
+	downgrade: { verb: "Downgrade to", text: "is older" },
+	none: { verb: "Install again", text: "is already installed" },
+	unknown: { verb: "Install", text: "can be installed" },
+	unfit: { verb: "Install", text: "is for other devices" },
 } as const;

@@ -17,7 +17,7 @@ import { BeforePanels } from "./replace-device.js";
 export function DeviceView({ deviceKey, tab }: { deviceKey: string; tab: DeviceTab }) {
 	const isLive = useIsLive();
 	const entry = useDevice(deviceKey);
-	useReading(deviceKey, entry);
+	useHistoryReload(deviceKey, entry);
 	const title = entry?.session.name ?? deviceKey;
 	useEffect(() => {
 		document.title = `${title} · Device gateway`;
@@ -34,18 +34,18 @@ export function DeviceView({ deviceKey, tab }: { deviceKey: string; tab: DeviceT
 				))}
 			</nav>
 			<div key={tab} class={`tab of-${tab}`}>
-				<Part tab={tab} entry={entry} />
+				<TabContent tab={tab} entry={entry} />
 			</div>
 		</div>
 	);
 }
 
-function Part({ tab, entry }: { tab: DeviceTab; entry: Entry }) {
+function TabContent({ tab, entry }: { tab: DeviceTab; entry: Entry }) {
 	const { deviceSection: Section } = useApp();
 	const { state } = entry;
 	if (tab === "log") return <DeviceLog entry={entry} />;
 	if (!state || entry.session.deviceId === null)
-		return <p class="empty">It has not reported yet; a device does so within seconds of connecting.</p>;
+		return <p class="empty">No report yet. A device reports within seconds of connecting.</p>;
 	switch (tab) {
 		case "overview":
 			return (
@@ -74,9 +74,9 @@ function Part({ tab, entry }: { tab: DeviceTab; entry: Entry }) {
 /** Interval of the gateway's history. */
 const pastEveryMs = 5 * 60_000;
 
-/** Reads the gateway's records of a device, again when something may have been added. */
-function useReading(key: string, entry: Entry | undefined) {
-	const known = useApp().past(key);
+/** Loads the gateway's records of a device, and reloads them when events may have been added. */
+function useHistoryReload(key: string, entry: Entry | undefined) {
+	const known = useApp().history(key);
 	const isLive = useIsLive();
 	const isReported = Boolean(entry?.state);
 	const { sessionId, connected, metadata } = entry?.session ?? {};
@@ -94,13 +94,13 @@ function Unknown({ deviceKey }: { deviceKey: string }) {
 	if (linkState.name !== "live")
 		return (
 			<p class="empty" role="status">
-				Looking for {deviceKey}…
+				Loading {deviceKey}…
 			</p>
 		);
 	return (
 		<div class="empty">
-			<h1>No device is called {deviceKey}</h1>
-			<p>It has never reached this gateway, was forgotten or replaced, or goes by another name now.</p>
+			<h1>Device not found: {deviceKey}</h1>
+			<p>It never connected to this gateway, was forgotten or replaced, or was renamed.</p>
 			<p>
 				<a href="#/">All devices</a> or <a href="#/add">Add device</a>
 			</p>

@@ -38,7 +38,7 @@ function OneRelease({ due: { firmware, keys, fitting } }: { due: DueUpdate }) {
 		<Panel
 			title={`${keys.length.toLocaleString("en")} of ${plural(fitting, "device")} can be updated to ${selector}`}
 			label={`Update to ${selector}`}
-			hint={<a href="#/?state=outdated">Show them</a>}
+			hint={<a href="#/?state=outdated">Show devices</a>}
 		>
 			{notes && <p class="notes">{notes}</p>}
 			{active ? (

@@ -41,7 +41,7 @@ function Releases() {
 		<Panel title="Releases">
 			{catalog && catalog.releases.length === 0 && (
 				<p class="hint">
-					None yet. A release lies in the gateway's <code>releases/</code> folder, named in its{" "}
+					No releases yet. Add one to the gateway's <code>releases/</code> folder and its{" "}
 					<code>catalog.json</code>.
 				</p>
 			)}
@@ -72,7 +72,7 @@ function UploadPanel() {
 	const { firmware } = useTopic("firmware");
 	return (
 		<Panel title="Upload">
-			<FileDrop accept=".bin,.sig" multiple onFiles={(files) => firmware.take(files)}>
+			<FileDrop accept=".bin,.sig" multiple onFiles={(files) => firmware.selectFiles(files)}>
 				<span>
 					Drop a <b>.bin</b> file, or <u>choose one</u>
 				</span>
@@ -80,8 +80,8 @@ function UploadPanel() {
 			{firmware.status && (
 				<p class="hint">
 					{firmware.status.signature_required
-						? "Firmware must be signed: choose the .bin and its .sig together."
-						: "Firmware need not be signed: anyone who can log in can put any on every device (RELEASE_KEYS)."}
+						? "Firmware must be signed: select the .bin and its .sig together."
+						: "Unsigned firmware is allowed: anyone with the monitor token can install arbitrary code. Set RELEASE_KEYS."}
 				</p>
 			)}
 			{firmware.upload && <Sending upload={firmware.upload} />}
@@ -92,15 +92,15 @@ function UploadPanel() {
 
 function Sending({ upload: { name, filename, percent, reason } }: { upload: Upload }) {
 	const words = {
-		waiting: `${filename} is sent once the gateway can be reached.`,
-		sending: `Sending ${filename}`,
+		waiting: `${filename} is uploaded once the gateway can be reached.`,
+		sending: `Uploading ${filename}`,
 		checking: `Checking ${filename}…`,
-		refused: `${filename} was refused: ${reason}`,
-		taken: `${filename} is in place.`,
+		rejected: `${filename} was rejected: ${reason}`,
+		accepted: `${filename} uploaded.`,
 	}[name];
-	if (name === "refused") return <Problem>{words}</Problem>;
+	if (name === "rejected") return <Problem>{words}</Problem>;
 	return (
-		<div class={`sending-file ${name === "taken" ? "good" : "hint"}`} role="status">
+		<div class={`sending-file ${name === "accepted" ? "good" : "hint"}`} role="status">
 			<span>{words}</span>
 			{percent !== undefined && <Progress percent={percent} label={words} />}
 		</div>
@@ -115,7 +115,7 @@ function Uploaded({ status }: { status: UploadStatus }) {
 		<FactList
 			facts={[
 				["Uploaded", `${filename}${time}`],
-				["Is", [version, model, chip, bytes(size)].filter((fact) => fact !== null).join(" · ")],
+				["Firmware", [version, model, chip, bytes(size)].filter((fact) => fact !== null).join(" · ")],
 				["SHA-256", sha256 ?? ""],
 			]}
 		/>

@@ -36,17 +36,17 @@ export function Identify({
 	readonly tabIndex?: number;
 }) {
 	const entry = useDevice(deviceKey);
-	const { attempt, isSending, isOff, ask: send } = useControl(deviceKey, "identify");
+	const { attempt, isSending, isOff, send } = useControl(deviceKey, "identify");
 	const reason = attempt?.reason;
-	const text = isSending ? "sending" : reason ? "Failed" : "Identify";
+	const text = isSending ? "sending" : reason ? "Failed" : "Flash light";
 	return (
 		<button
 			type="button"
 			class={`identify quiet small ${reason ? "problem" : isSending ? "sending" : ""}`}
 			tabIndex={tabIndex}
 			disabled={isOff}
-			title={reason ?? "Identify"}
-			aria-label={`${text === "Identify" ? "" : `${text}: `}Identify ${entry ? nameOf(entry) : deviceKey}`}
+			title={reason ?? "Flash light"}
+			aria-label={`${text === "Flash light" ? "" : `${text}: `}Flash light of ${entry ? nameOf(entry) : deviceKey}`}
 			onClick={() => send({ command: "identify" })}
 		>
 			<span>{text}</span>

@@ -30,7 +30,7 @@ export function FleetSettings() {
 			stopsAtFailure: true,
 			change: async (key) => {
 				const { status, reason } = await change(key);
-				if (status !== "done") throw new Error(reason ?? "It has not said how it ended.");
+				if (status !== "done") throw new Error(reason ?? "No result received.");
 			},
 		});
 	const devices = plural(keys.length, "device");
@@ -40,7 +40,7 @@ export function FleetSettings() {
 			disabled={isOff || !isReady}
 			question={{
 				title: `${question}?`,
-				text: <p>Each restarts to try {trial}, and is away meanwhile. This page must stay open.</p>,
+				text: <p>Each device restarts to apply {trial} and is offline meanwhile. Keep this page open.</p>,
 			}}
 			onClick={onClick}
 		>
@@ -52,9 +52,9 @@ export function FleetSettings() {
 			<h1 class="visually-hidden">Settings</h1>
 			<Panel title="Settings of all devices">
 				<p class="hint">
-					{plural(keys.length, "device")} of {named.length} can take new settings
-					{keys.length < named.length && ": the others are away, or their firmware is older"}. Each restarts
-					to try them. After the first that does not keep them, no other begins.
+					{keys.length} of {plural(named.length, "device")} can receive new settings
+					{keys.length < named.length && " (the others are offline or need an update)"}. Each device restarts
+					to apply them. After the first failure, the remaining devices are skipped.
 				</p>
 				<div class="toolbar">
 					<Choice
@@ -64,9 +64,9 @@ export function FleetSettings() {
 						options={counts.map((one) => [one, one])}
 					/>
 				</div>
-				<h3>A token of its own for each</h3>
+				<h3>Separate token per device</h3>
 				<p class="hint">
-					Made from the gateway's current device token, so that the previous one can be retired afterwards.
+					Derived from the current device token, so that the previous one can be revoked afterwards.
 				</p>
 				<div class="actions">
 					{button(
@@ -77,8 +77,8 @@ export function FleetSettings() {
 						() => run("New tokens", (key) => app.replaceToken(key)),
 					)}
 				</div>
-				<h3>A gateway that has moved</h3>
-				<p class="hint">Keep this gateway running at its present address until all have followed.</p>
+				<h3>New gateway address</h3>
+				<p class="hint">Keep this gateway running at its current address until all devices have moved.</p>
 				<div class="actions of-fields">
 					<Field
 						label="New address"
@@ -87,7 +87,7 @@ export function FleetSettings() {
 						onInput={(text) => setGateway(text.trim())}
 					/>
 					{button(`Move ${devices}`, `Move ${devices} to ${gateway}`, "the new address", gateway !== "", () =>
-						run(`To ${gateway}`, (key) => app.changeSettings(key, async () => ({ gateway }))),
+						run(`Move to ${gateway}`, (key) => app.changeSettings(key, async () => ({ gateway }))),
 					)}
 				</div>
 			</Panel>

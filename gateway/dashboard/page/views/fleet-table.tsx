@@ -20,7 +20,7 @@ const columns: readonly (readonly [Sort, title: string])[] = [
 	["state", "State"],
 	["signal", "Signal"],
 	["volume", "Volume"],
-	["heard", "Heard"],
+	["heard", "Last seen"],
 ];
 
 export function FleetTable({ keys }: { keys: readonly string[] }) {
@@ -150,7 +150,7 @@ function Row({ deviceKey, isActive }: { deviceKey: string; isActive: boolean }) 
 			<td class="of-version">{session.firmwareVersion}</td>
 			<td class="of-state">
 				<DeviceState entry={entry} tabIndex={tabIndex}>
-					<span class="presence here">{isLive ? "Connected" : "Not known"}</span>
+					<span class="presence here">{isLive ? "Connected" : "Unknown"}</span>
 				</DeviceState>
 			</td>
 			<td class="of-signal">

@@ -7,9 +7,9 @@ import { plural } from "../../../api/client/words.js";
 import { useApp } from "../app/hooks.js";
 import {
 	isFiltered,
-	type Look,
-	looks,
-	lookWords,
+	type Layout,
+	layoutLabels,
+	layouts,
 	type Query,
 	roomsOf,
 	sortKinds,
@@ -31,10 +31,10 @@ interface ToolbarProps {
 	/** Keys of the listed devices. */
 	readonly keys: readonly string[];
 	readonly tallies: ReturnType<typeof tally>;
-	readonly look: Look;
+	readonly layout: Layout;
 }
 
-export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
+export function Toolbar({ room, entries, keys, tallies, layout }: ToolbarProps) {
 	const app = useApp();
 	const { query, selection, linkState } = app;
 	const isPart = isFiltered(query);
@@ -59,7 +59,7 @@ export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
 		lost: `${here} of ${all} were connected`,
 	};
 	const marked = tallies.states.filter(
-		({ value, count }) => value === query.state || (count > 0 && stateKinds[value].look),
+		({ value, count }) => value === query.state || (count > 0 && stateKinds[value].severity),
 	);
 	return (
 		<search class={`head ${isOpen ? "open" : ""}`}>
@@ -77,7 +77,7 @@ export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
 						value,
 						<span key={value}>
 							{stateKinds[value].words}:{" "}
-							<b class={count > 0 ? stateKinds[value].look : ""}>{count.toLocaleString("en")}</b>
+							<b class={count > 0 ? stateKinds[value].severity : ""}>{count.toLocaleString("en")}</b>
 						</span>,
 					])}
 					value={query.state}
@@ -110,9 +110,9 @@ export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
 				<Toggles
 					label="View"
 					look="looks"
-					options={looks.map((one) => [one, lookWords[one]])}
-					value={look}
-					onChange={(one) => set({ look: one })}
+					options={layouts.map((one) => [one, layoutLabels[one]])}
+					value={layout}
+					onChange={(one) => set({ layout: one })}
 				/>
 			</div>
 			{isOpen && <Filters room={room} entries={entries} tallies={tallies} set={set} />}

@@ -42,7 +42,7 @@ export function FleetView({ search, room }: FleetProps) {
 	const hasRooms = room === undefined && entries.some(({ session }) => session.room !== undefined);
 	// A search or sort order requires one list.
 	const isByRooms = hasRooms && !isFiltered(query) && query.sort === "name";
-	const look = query.look || (entries.length > listedAtMost ? "table" : "list");
+	const layout = query.layout || (entries.length > listedAtMost ? "table" : "list");
 	return (
 		<>
 			{room !== undefined && (
@@ -50,17 +50,17 @@ export function FleetView({ search, room }: FleetProps) {
 					<a href="#/">Fleet</a>
 				</p>
 			)}
-			<Toolbar room={room} entries={entries} keys={keys} tallies={tallies} look={look} />
+			<Toolbar room={room} entries={entries} keys={keys} tallies={tallies} layout={layout} />
 			{room !== undefined && entries.length > 0 && <RoomBar room={{ name: room || undefined, entries }} />}
-			{keys.length === 0 && <p class="empty">No device is like that.</p>}
+			{keys.length === 0 && <p class="empty">No devices match.</p>}
 			{keys.length > 0 &&
-				look === "list" &&
+				layout === "list" &&
 				(isByRooms ? (
 					<Rooms rooms={rooms} withDevices={entries.length <= listedAtMost} />
 				) : (
 					<DeviceList label="Devices" keys={keys} withRoom={room === undefined} />
 				))}
-			{keys.length > 0 && look === "table" && <FleetTable keys={keys} />}
+			{keys.length > 0 && layout === "table" && <FleetTable keys={keys} />}
 		</>
 	);
 }
@@ -92,7 +92,7 @@ function Waiting() {
 	return (
 		<div class="empty">
 			<h1 class="visually-hidden">Fleet</h1>
-			<p role="status">{isFirst ? "Looking for devices…" : "Devices are shown once the gateway is back."}</p>
+			<p role="status">{isFirst ? "Loading devices…" : "Waiting for the gateway…"}</p>
 		</div>
 	);
 }

@@ -9,18 +9,18 @@ const noCrashes = { causes: [], versions: [] };
 
 /** Issues by cause, problems of the gateway, and the number of those that are not dismissed. */
 export function useIssues() {
-	const { fleet, refusals, crashes, readiness } = useTopic("list", "refusals");
+	const { fleet, rejections, crashes, readiness } = useTopic("list", "issues");
 	const { listVersion } = fleet;
-	const refused = refusals.value?.refusals;
+	const refused = rejections.value?.refusals;
 	const crashList = crashes.value ?? noCrashes;
 	const now = useNow(refreshMs);
 	const groups = useMemo(
 		() => groupIssues(fleet.all(), refused ?? [], crashList, now),
 		[fleet, listVersion, refused, crashList, now],
 	);
-	const ofGateway = readiness.value ?? [];
-	const count = groups.filter(({ seen, isHint }) => !seen && !isHint).length + ofGateway.length;
-	return { groups, ofGateway, count };
+	const gatewayProblems = readiness.value ?? [];
+	const count = groups.filter(({ seen, isHint }) => !seen && !isHint).length + gatewayProblems.length;
+	return { groups, gatewayProblems, count };
 }
 
 /** Link in the header with the number of issues. */
@@ -28,7 +28,7 @@ export function IssuesLink({ isCurrent }: { isCurrent: boolean }) {
 	const { count } = useIssues();
 	return (
 		<a href="#/attention" aria-current={isCurrent ? "page" : undefined}>
-			Attention
+			Issues
 			{count > 0 && (
 				<>
 					{" "}

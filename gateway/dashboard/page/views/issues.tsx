@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { age, plural } from "../../../api/client/words.js";
 import { request } from "../app/gateway.js";
 import { deviceAddress, updateAddress, useApp, useNow } from "../app/hooks.js";
-import { inOrder, nameOf } from "../model/filter.js";
+import { nameOf, naturalOrder } from "../model/filter.js";
 import { type Issue, type IssueGroup, type IssueKind, issueLabels } from "../model/issues.js";
 import { Button } from "../parts/button.js";
 import { Panel } from "../parts/panel.js";
@@ -15,17 +15,15 @@ import { refreshMs, useIssues } from "./issues-link.js";
 const namedAtMost = 8;
 
 export function IssuesView() {
-	const { groups, ofGateway, count } = useIssues();
+	const { groups, gatewayProblems, count } = useIssues();
 	const seen = groups.filter((group) => group.seen);
 	return (
 		<div class="issues">
 			{count === 0 && <div class="quiet-ring" />}
 			<h1 class="here">
-				<span role="status">
-					{count > 0 ? `${plural(count, "thing")} to look at` : <Calm isSeen={seen.length > 0} />}
-				</span>
+				<span role="status">{count > 0 ? plural(count, "issue") : <AllGood />}</span>
 			</h1>
-			{ofGateway.map((problem) => (
+			{gatewayProblems.map((problem) => (
 				<Panel key={problem} title="Gateway" label={`Gateway: ${problem}`} look="issue bad">
 					<p>{problem}</p>
 				</Panel>
@@ -35,7 +33,7 @@ export function IssuesView() {
 			<CrashCauses />
 			{seen.length > 0 && (
 				<details class="housekeeping">
-					<summary>{seen.length.toLocaleString("en")} seen</summary>
+					<summary>{seen.length.toLocaleString("en")} dismissed</summary>
 					<IssueGroups groups={seen} />
 				</details>
 			)}
@@ -49,13 +47,13 @@ export function RejectedDevices() {
 	return <IssueGroups groups={groups.filter(({ kind, seen }) => kind === "refused" && !seen)} />;
 }
 
-interface SeenItem extends Pick<Issue, "id" | "mark" | "since"> {
+interface DismissedItem extends Pick<Issue, "id" | "mark" | "since"> {
 	readonly kind: IssueKind;
 }
 
-/** For all people; the next such event of a device shows it again. */
-export function markSeen(seen: readonly SeenItem[]): Promise<void> {
-	const items = seen.map(({ kind, id, mark = id, since }) => ({
+/** Dismisses issues for all people until their next occurrence. */
+export function dismiss(dismissed: readonly DismissedItem[]): Promise<void> {
+	const items = dismissed.map(({ kind, id, mark = id, since }) => ({
 		kind: kind === "webhook_ended" || kind === "schedule_failed" ? "refused" : kind,
 		id: mark,
 		...(since !== null && { since }),
@@ -63,18 +61,15 @@ export function markSeen(seen: readonly SeenItem[]): Promise<void> {
 	return request("POST /api/attention/seen", { body: { items } });
 }
 
-/** Empty state of the list. */
-function Calm({ isSeen }: { readonly isSeen: boolean }) {
+function AllGood() {
 	const { fleet, linkState } = useApp();
 	const all = fleet.all();
 	if (all.length === 0 && linkState.name !== "live") return <>Loading…</>;
-	if (all.length === 0 || isSeen || all.some(({ session }) => !session.connected))
-		return <>Nothing needs you</>;
-	return <>{all.length === 1 ? "The device is fine" : `All ${plural(all.length, "device")} are fine`}</>;
+	return <>All good</>;
 }
 
 function IssueGroups({ groups }: { readonly groups: readonly IssueGroup[] }) {
-	const { refusals } = useApp();
+	const { rejections } = useApp();
 	const now = useNow(refreshMs);
 	return groups.map(({ kind, why, issues, seen, isHint }) => {
 		const since = issues[0]?.since;
@@ -102,13 +97,13 @@ function IssueGroups({ groups }: { readonly groups: readonly IssueGroup[] }) {
 						<Button
 							look="small"
 							isChange
-							label={`Seen: ${title}, ${others.length > 0 ? plural(issues.length, "device") : first}`}
+							label={`Dismiss: ${title}, ${others.length > 0 ? plural(issues.length, "device") : first}`}
 							onClick={async () => {
-								await markSeen(issues.map((issue) => ({ kind, ...issue })));
-								await refusals.refresh();
+								await dismiss(issues.map((issue) => ({ kind, ...issue })));
+								await rejections.refresh();
 							}}
 						>
-							Seen
+							Dismiss
 						</Button>
 					)}
 				</div>
@@ -120,7 +115,7 @@ function IssueGroups({ groups }: { readonly groups: readonly IssueGroup[] }) {
 function Names({ issues }: { readonly issues: readonly Issue[] }) {
 	const [isOpen, setIsOpen] = useState(false);
 	const more = issues.length - namedAtMost;
-	const sorted = [...issues].sort((a, b) => inOrder(issueName(a), issueName(b)));
+	const sorted = [...issues].sort((a, b) => naturalOrder(issueName(a), issueName(b)));
 	return (
 		<ul class="names">
 			{sorted.slice(0, isOpen ? undefined : namedAtMost).map((issue) => {
@@ -149,7 +144,7 @@ function issueName({ id, mark, entry, rejection }: Issue): string {
 	if (entry) return nameOf(entry);
 	if (mark !== undefined) return id;
 	if (rejection?.what === "webhook" || rejection?.what === "schedule") return rejection.remoteAddress;
-	return rejection?.deviceId ?? "A device without a name";
+	return rejection?.deviceId ?? "Unnamed device";
 }
 
 /** Action that resolves an issue, beyond a look at the devices. */
@@ -166,17 +161,17 @@ function IssueAction({ kind, issues }: Pick<IssueGroup, "kind" | "issues">) {
 				</a>
 			);
 		case "away":
-			return <a href="#/?state=away&sort=heard">Show all that are away</a>;
+			return <a href="#/?state=away&sort=heard">Show devices that are away</a>;
 		case "weak_signal":
-			return <a href="#/settings/wifi">See the Wi-Fi</a>;
+			return <a href="#/settings/wifi">Show Wi-Fi</a>;
 		case "webhook_ended":
-			return <a href="#/settings">See the webhooks</a>;
+			return <a href="#/settings">Show webhooks</a>;
 		case "schedule_failed":
-			return <a href="#/times">See the schedules</a>;
+			return <a href="#/times">Show schedules</a>;
 		case "refused": {
 			// Equal for all issues of the group.
 			const { what, replacedBy: by } = issues[0]?.rejection ?? {};
-			if (by !== undefined) return <a href={deviceAddress(by)}>See the new device</a>;
+			if (by !== undefined) return <a href={deviceAddress(by)}>Show new device</a>;
 			return keys.size === 0 && what === "connection" ? <a href="#/add">Add device</a> : null;
 		}
 		default:

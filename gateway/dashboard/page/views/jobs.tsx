@@ -19,13 +19,13 @@ export function JobBars() {
 	return (
 		<>
 			<ul class="toasts" aria-live="polite">
-				{toasts.all.map(([about, text]) => (
-					<li key={about}>{text}</li>
+				{toasts.all.map(([key, text]) => (
+					<li key={key}>{text}</li>
 				))}
 			</ul>
 			{(isOpen || bars.length === 1) && bars}
 			{bars.length > 1 && (
-				<section class="selection" aria-label="What was asked for">
+				<section class="selection" aria-label="Jobs">
 					<p role="status">
 						{[running > 0 && `${running} running`, ended > 0 && `${ended} ended`].filter(Boolean).join(", ")}
 					</p>
@@ -52,14 +52,14 @@ function JobBar({ id, job }: { id: string; job: Job }) {
 	};
 	return (
 		<section class="job" aria-labelledby={titleId}>
-			{isOpen && <Answers job={job} />}
+			{isOpen && <JobDetails job={job} />}
 			<div class="job-head">
 				<h2 id={titleId}>{title}</h2>
 				<p role="status">{text}</p>
 				{isRunning && isOfPage && <p class="hint">Keep this page open.</p>}
 				<Problem>{job.problem}</Problem>
 				<Button look="quiet small" isOpen={isOpen} onClick={toggle}>
-					Answers
+					Details
 				</Button>
 				{isRunning && job.count("waiting") > 0 && (
 					<Button look="small" onClick={job.cancel}>
@@ -77,10 +77,10 @@ function JobBar({ id, job }: { id: string; job: Job }) {
 	);
 }
 
-function Answers({ job }: { job: Job }) {
+function JobDetails({ job }: { job: Job }) {
 	return (
 		<div class="results-list">
-			<Rows label="Answers" items={job.parts}>
+			<Rows label="Devices" items={job.parts}>
 				{({ state, reason }) => (
 					<span class={state === "failed" || state === "unsupported" ? "problem" : "hint"}>
 						{job.kind.words[state]}

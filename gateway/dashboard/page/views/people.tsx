@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { QrCodeGenerateResult } from "uqr";
-import { isThisComputer } from "../../../../hosts/esp32/nvs-settings.js";
+import { isLoopback } from "../../../../hosts/esp32/nvs-settings.js";
 import type { LoginLink } from "../../../api/login.js";
 import { roleWords } from "../../../api/permissions.js";
 import { request } from "../app/gateway.js";
@@ -17,10 +17,10 @@ export function People() {
 	return (
 		<>
 			<h1 class="visually-hidden">People</h1>
-			<Panel title="Log in another device" look="stack">
+			<Panel title="Add phone or computer" look="stack">
 				{person && (
 					<p class="hint">
-						As {person.name}, who may {roleWords[person.role]}.
+						Logs in as {person.name} ({person.role}: may {roleWords[person.role]}).
 					</p>
 				)}
 				<OtherDevice />
@@ -36,17 +36,19 @@ function OtherDevice() {
 		<>
 			<div class="actions">
 				<Button onClick={async () => setLink(await request("POST /login/link"))}>
-					{link ? "Make another link" : "Make a link"}
+					{link ? "Create another link" : "Create link"}
 				</Button>
 			</div>
 			{link && (
 				<>
-					<p role="status">Open this link on the other device. It works once, within ten minutes.</p>
+					<p role="status">
+						Open this link on the other device. It works once and expires after ten minutes.
+					</p>
 					<QrCode text={link.url} />
 					<CopyLine text={link.url} />
-					{isThisComputer(new URL(link.url).hostname) && (
+					{isLoopback(new URL(link.url).hostname) && (
 						<p class="hint">
-							Other devices cannot reach <code>{location.hostname}</code>: open this page by the computer's
+							Other devices cannot reach <code>{location.hostname}</code>. Open this page at the computer's
 							address on your network first.
 						</p>
 					)}
@@ -66,7 +68,7 @@ function QrCode({ text }: { text: string }) {
 	if (!code) return null;
 	const squares = code.data.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : "")));
 	return (
-		<svg class="qr" viewBox={`0 0 ${code.size} ${code.size}`} role="img" aria-label="The link as a QR code">
+		<svg class="qr" viewBox={`0 0 ${code.size} ${code.size}`} role="img" aria-label="QR code of the link">
 			<path d={squares.join("")} />
 		</svg>
 	);

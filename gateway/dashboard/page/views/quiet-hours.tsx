@@ -5,7 +5,7 @@ import type { RequestBody } from "../../../api/client/request.js";
 import { weekdays } from "../../../api/client/rollout-plan.js";
 import { asTargets, placeText, quietText, usualQuietHours } from "../../../api/client/times.js";
 import { clock, plural } from "../../../api/client/words.js";
-import type { AskedQuietHours, QuietHours } from "../../../api/quiet-hours.js";
+import type { QuietHours, QuietHoursRequest } from "../../../api/quiet-hours.js";
 import type { Targets } from "../../../api/targets.js";
 import { request } from "../app/gateway.js";
 import { useTopic } from "../app/hooks.js";
@@ -20,8 +20,8 @@ import { FormDialog } from "../parts/save-form.js";
 import { TargetChoice } from "../parts/target-choice.js";
 import { ScheduleRow } from "./schedule-row.js";
 
-/** Undefined is as absent. */
-type Draft = Omit<AskedQuietHours, "volume" | "brightness"> & {
+/** Undefined equals absent. */
+type Draft = Omit<QuietHoursRequest, "volume" | "brightness"> & {
 	readonly [F in "volume" | "brightness"]?: number | undefined;
 };
 
@@ -45,8 +45,8 @@ export function QuietHoursPanel({ search }: { readonly search: string }) {
 		<Panel title="Quiet hours" look="stack">
 			<Problem>{problem}</Problem>
 			<p class="hint">
-				A device keeps its own quiet hours, or else its room's, or else those of all devices.
-				{old > 0 && ` ${plural(old, "device")} cannot keep them before an update.`}
+				Device settings override room and home.
+				{old > 0 && ` ${plural(old, "device")} must be updated to support quiet hours.`}
 			</p>
 			<ul class="listed" aria-label="Quiet hours">
 				{value?.quietHours.map((hours) => {
@@ -59,7 +59,7 @@ export function QuietHoursPanel({ search }: { readonly search: string }) {
 								quietText(hours),
 								zone !== value.zone && zone,
 								!on && "off",
-								holdsUntil !== null && `now, until ${clock(Date.parse(holdsUntil) / 1000, zone)}`,
+								holdsUntil !== null && `active until ${clock(Date.parse(holdsUntil) / 1000, zone)}`,
 							]}
 							action="set_quiet"
 							isOn={on}
@@ -122,14 +122,14 @@ function QuietForm({ given, all, onSave, onClosed }: QuietFormProps) {
 			<Days days={days} onChange={(next) => change({ days: next })} />
 			<Limit
 				text="Limit the volume"
-				label="Volume at most"
+				label="Maximum volume"
 				value={volume}
 				usual={usualQuietHours.volume}
 				onChange={(next) => change({ volume: next })}
 			/>
 			<Limit
 				text="Limit the ring's brightness"
-				label="Brightness at most"
+				label="Maximum brightness"
 				value={brightness === undefined ? undefined : Math.round(brightness * 100)}
 				usual={usualQuietHours.brightness * 100}
 				onChange={(next) => change({ brightness: next === undefined ? undefined : next / 100 })}
@@ -143,7 +143,7 @@ function QuietForm({ given, all, onSave, onClosed }: QuietFormProps) {
 	);
 }
 
-function bodyOf({ id, zone, by, changedAt, holdsUntil, ...body }: QuietHours): AskedQuietHours {
+function bodyOf({ id, zone, by, changedAt, holdsUntil, ...body }: QuietHours): QuietHoursRequest {
 	return body;
 }
 

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { when } from "../../../api/client/words.js";
 import { request } from "../app/gateway.js";
-import { deviceAddress, useApp, useMayChange, usePast } from "../app/hooks.js";
+import { deviceAddress, useApp, useHistory, useMayChange } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
 import { Button } from "../parts/button.js";
 import { Field } from "../parts/field.js";
@@ -17,7 +17,7 @@ import { eventsOf } from "./device-events.js";
 export function ReplaceButton({ entry }: { readonly entry: Entry }) {
 	const [isOpen, setIsOpen] = useState(false);
 	const mayChange = useMayChange();
-	if (!usePast(entry.key)?.details.before || !mayChange) return null;
+	if (!useHistory(entry.key)?.details.before || !mayChange) return null;
 	return (
 		<>
 			<button type="button" class="small" aria-haspopup="dialog" onClick={() => setIsOpen(true)}>
@@ -36,7 +36,7 @@ function ReplaceDialog({ entry, onClosed }: { readonly entry: Entry; readonly on
 	const chosen = candidates.find((one) => [one.key, one.session.name].includes(typed.trim()));
 	return (
 		<FormDialog
-			title={`Replace ${nameOf(entry)} by another device`}
+			title={`Replace ${nameOf(entry)}`}
 			verb="Replace"
 			isComplete={chosen !== undefined}
 			onSave={async () => {
@@ -54,13 +54,13 @@ function ReplaceDialog({ entry, onClosed }: { readonly entry: Entry; readonly on
 				value={typed}
 				onInput={setTyped}
 				known={candidates.filter(isNew).map((one) => one.key)}
-				problem={typed && !chosen ? "No device is called that. A new one has to connect first." : undefined}
-				hint={chosen ? describe(chosen, session.model) : "Its id, or its name."}
+				problem={typed && !chosen ? "Device not found. A new device must connect first." : undefined}
+				hint={chosen ? describe(chosen, session.model) : "ID or name."}
 			/>
 			<p>
-				The new device gets the old one's name, room, tags, note, volume, brightness and haptics, its quiet
-				hours, and its places in times and rollouts. {key} is no longer let in; its history is kept with the
-				new one, where this can be undone.
+				The new device takes over name, room, tags, note, volume, brightness, haptics, quiet hours, schedules
+				and rollouts. {key} is rejected from now on. Its history moves to the new device, where you can undo
+				this.
 			</p>
 		</FormDialog>
 	);
@@ -83,33 +83,29 @@ function describe(
 ): string {
 	const facts = [`${model ?? "Unknown model"}, ${connected ? "connected" : "away"}`];
 	if (name !== undefined) facts.push(`now called ${name}`);
-	if (model !== oldModel) facts.push(`the old one is ${oldModel}: what does not fit is left out`);
+	if (model !== oldModel) facts.push(`the old device is ${oldModel}: unsupported settings are omitted`);
 	return `${facts.join(", ")}.`;
 }
 
 /** Boards that a device replaced, each with its history. */
 export function BeforePanels({ deviceKey }: { readonly deviceKey: string }) {
 	const app = useApp();
-	const before = usePast(deviceKey)?.details.before ?? [];
-	const past = app.past(deviceKey);
+	const before = useHistory(deviceKey)?.details.before ?? [];
+	const past = app.history(deviceKey);
 	return before.map((board) => (
-		<Panel key={board.deviceId} title={`Before: ${board.deviceId}`} look="past-panel stack">
+		<Panel key={board.deviceId} title={`Replaced board: ${board.deviceId}`} look="past-panel stack">
 			<p>
 				{board.model} with {board.firmwareVersion}, replaced by {board.who}, {when(board.at)}.
 			</p>
-			<History label={`What happened to ${board.deviceId}, the latest first`} items={eventsOf(board)} />
+			<History label={`History of ${board.deviceId}, the latest first`} items={eventsOf(board)} />
 			<div class="actions">
 				<Button
 					isChange
 					look="small"
 					question={{
-						title: `Let ${board.deviceId} in again?`,
-						text: (
-							<p>
-								It then is a new device, and this history of it is deleted. What has gone over stays here.
-							</p>
-						),
-						loss: { do: "Let it in", keep: "Keep it out" },
+						title: `Allow ${board.deviceId} again?`,
+						text: <p>It becomes a new device and this history is deleted. Transferred settings stay here.</p>,
+						loss: { do: "Allow", keep: "Keep rejecting" },
 					}}
 					onClick={async () => {
 						await request("DELETE /api/devices/:deviceId/replace", {
@@ -118,7 +114,7 @@ export function BeforePanels({ deviceKey }: { readonly deviceKey: string }) {
 						await past.refresh();
 					}}
 				>
-					Let it in again
+					Allow again
 				</Button>
 			</div>
 		</Panel>

@@ -24,7 +24,7 @@ export function RolloutForm({ devices: given }: { devices: ReadonlySet<string> }
 	const [tags, setTags] = useState("");
 	const [options, setOptions] = useState(defaultOptions);
 	useEffect(() => {
-		if (upload?.name === "taken") setChosen("custom");
+		if (upload?.name === "accepted") setChosen("custom");
 	}, [upload?.name]);
 	const channels = channelsOf(catalog);
 	const channel = channels.find(({ selector }) => selector === chosen);
@@ -33,7 +33,7 @@ export function RolloutForm({ devices: given }: { devices: ReadonlySet<string> }
 	if (!choice)
 		return (
 			<Panel title="New rollout">
-				<p class="hint">There is no firmware to update to yet: upload one, or make a release.</p>
+				<p class="hint">No firmware yet. Upload firmware or create a release.</p>
 			</Panel>
 		);
 	const { selector, images } = choice;
@@ -82,7 +82,7 @@ export function RolloutForm({ devices: given }: { devices: ReadonlySet<string> }
 					value={kind}
 					onChange={setTarget}
 					options={[
-						...(given.size > 0 ? [[chosenDevices, plural(given.size, "chosen device")] as const] : []),
+						...(given.size > 0 ? [[chosenDevices, plural(given.size, "selected device")] as const] : []),
 						...fitting.map((one) => [one, `All ${one} (${sizeOf(one).toLocaleString("en")})`] as const),
 						[allDevices, `All devices (${fleet.all().length.toLocaleString("en")})`] as const,
 					]}
@@ -91,14 +91,14 @@ export function RolloutForm({ devices: given }: { devices: ReadonlySet<string> }
 			</div>
 			{isOfKind && (
 				<Check
-					label={`Standing: also devices that join later${channel ? `, and each later release of ${channel.channel}` : ""}`}
+					label={`Include new devices${channel ? ` and new releases of ${channel.channel}` : ""}`}
 					checked={options.standing}
 					onToggle={(standing) => setOptions((before) => ({ ...before, standing }))}
 				/>
 			)}
 			{given.size === 0 && (
 				<p class="hint">
-					For some devices alone: select them in the <a href="#/">fleet</a>, and choose Update there.
+					To update specific devices, select them in the <a href="#/">fleet</a> and choose Update.
 				</p>
 			)}
 			<StartRollout firmware={choice} plan={plan} onStarted={reset}>

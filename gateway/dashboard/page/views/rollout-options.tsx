@@ -27,23 +27,18 @@ const firstOf = ({ groups }: Plan) => (groups.length > 1 ? groups[0] : undefined
 const restOf = ({ groups }: Plan) => groups.at(-1);
 
 const groupLooks: readonly TextLook[] = [
-	["canary", "First group", "devices, or 5%; 0: none", (plan) => String(firstOf(plan)?.size ?? 0)],
-	["canaryFailures", "Stop it after", "failures, or 10%", (plan) => thresholdOf(firstOf(plan))],
+	["canary", "First group", "devices, or 5%; 0 for none", (plan) => String(firstOf(plan)?.size ?? 0)],
+	["canaryFailures", "Pause after", "failures, or 10%", (plan) => thresholdOf(firstOf(plan))],
 	["concurrency", "Then at a time", "devices", (plan) => restOf(plan)?.concurrency.toString()],
-	["maxFailures", "Stop the rest after", "failures, or 10%", (plan) => thresholdOf(restOf(plan))],
-	[
-		"soakSeconds",
-		"Watch each for",
-		"seconds after its update",
-		(plan) => restOf(plan)?.soakSeconds.toString(),
-	],
-	["attempts", "Attempts", "where the connection is lost", ({ maxAttempts }) => String(maxAttempts)],
+	["maxFailures", "Pause the rest after", "failures, or 10%", (plan) => thresholdOf(restOf(plan))],
+	["soakSeconds", "Soak time", "seconds after its update", (plan) => restOf(plan)?.soakSeconds.toString()],
+	["attempts", "Attempts", "after lost connections", ({ maxAttempts }) => String(maxAttempts)],
 ];
 const timeLooks: readonly TextLook[] = [
-	["startsAt", "Begin at", "empty: at once", undefined, "datetime-local"],
-	["deadline", "Begin none after", "empty: no end", undefined, "datetime-local"],
+	["startsAt", "Start at", "empty: now", undefined, "datetime-local"],
+	["deadline", "Don't start after", "empty: no deadline", undefined, "datetime-local"],
 	["from", "Daily from", "empty: at any time", undefined, "time"],
-	["to", "Daily to", "by this computer's clock", undefined, "time"],
+	["to", "Daily to", "time zone of this computer", undefined, "time"],
 ];
 
 const labels = Object.fromEntries([...groupLooks, ...timeLooks].map(([name, label]) => [name, label]));
@@ -77,7 +72,7 @@ export function RolloutOptions({ options, onChange, plan }: OptionsProps) {
 			<fieldset class="fields">
 				<legend>Groups</legend>
 				{fields(groupLooks)}
-				<Check label="Wait for an approval after the first group" {...flag("approval")} />
+				<Check label="Approve before continuing" {...flag("approval")} />
 			</fieldset>
 			<fieldset class="fields">
 				<legend>Time</legend>

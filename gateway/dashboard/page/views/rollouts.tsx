@@ -27,7 +27,7 @@ import {
 	isOver,
 } from "../../../api/statuses.js";
 import { useApp, useNow, useTopic } from "../app/hooks.js";
-import type { ReadRollout } from "../app/rollouts.js";
+import type { LoadedRollout } from "../app/rollouts.js";
 import { Button, type Question } from "../parts/button.js";
 import { Toggles } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
@@ -54,7 +54,7 @@ function OneRollout({ head }: { head: RolloutHead }) {
 	const [isOpen, setIsOpen] = useState(() => !isOver(head) || isFresh(head, clock.now()));
 	const rollout = rollouts.get(head.id);
 	useEffect(() => {
-		if (isOpen) void rollouts.read(head.id);
+		if (isOpen) void rollouts.load(head.id);
 	}, [rollouts, head.id, isOpen]);
 	return (
 		<details
@@ -77,7 +77,7 @@ function OneRollout({ head }: { head: RolloutHead }) {
 					{rollout && <Groups head={head} rollout={rollout} />}
 					<RolloutDevices head={head} />
 					<p class="hint small">
-						Begun {when(head.createdAt)} · <code>{head.id}</code>
+						Started {when(head.createdAt)} · <code>{head.id}</code>
 					</p>
 				</>
 			)}
@@ -91,11 +91,11 @@ function Actions({ head }: { head: RolloutHead }) {
 	const { run, problem } = useRequest();
 	const { status, standing, pausedBecause, counts, version } = head;
 	const failed = sum(counts, failureStatuses);
-	const begun = when(head.createdAt);
+	const started = when(head.createdAt);
 	const question: Question = isOver(head)
 		? {
-				title: `Delete the record of ${version}, begun ${begun}?`,
-				text: <p>No device changes.</p>,
+				title: `Delete the record of ${version}, started ${started}?`,
+				text: <p>Devices are not affected.</p>,
 				loss: { do: "Delete record", keep: "Keep it" },
 			}
 		: {
@@ -103,9 +103,9 @@ function Actions({ head }: { head: RolloutHead }) {
 				text: (
 					<p>
 						{standing
-							? "No other device joins it."
+							? "No more devices join it."
 							: `${plural(counts.queued, "device")} will not be updated.`}{" "}
-						Updates that have begun are not interrupted.
+						Running updates continue.
 					</p>
 				),
 				loss: { do: "Cancel rollout", keep: "Keep it running" },
@@ -120,9 +120,9 @@ function Actions({ head }: { head: RolloutHead }) {
 			{(status === "running" || status === "scheduled") && button("Pause", "pause")}
 			{status === "paused" &&
 				(pausedBecause === "approval"
-					? button("Approve the next group", "approve", "primary")
+					? button("Approve next group", "approve", "primary")
 					: button("Resume", "resume"))}
-			{failed > 0 && status !== "cancelled" && button(`Retry the ${failed} failed`, "retry")}
+			{failed > 0 && status !== "cancelled" && button(`Retry ${failed} failed`, "retry")}
 			<Button
 				isChange
 				question={question}
@@ -135,24 +135,24 @@ function Actions({ head }: { head: RolloutHead }) {
 	);
 }
 
-/** Why the rollout does not proceed, and what a person can do. Updated devices are watched, so minutes without a result are no fault. */
-function Explanation({ head, rollout }: { head: RolloutHead; rollout: ReadRollout }) {
+/** Explains why a rollout waits, such as during the soak time, and how to continue. */
+function Explanation({ head, rollout }: { head: RolloutHead; rollout: LoadedRollout }) {
 	const { status, pausedBecause, version } = head;
-	const { plan, group, counts, soakSecondsLeft, readAt } = rollout;
+	const { plan, group, counts, soakSecondsLeft, loadedAt } = rollout;
 	const now = useNow(1000);
 	const watched = (secondsLeft: number) => {
-		const left = Math.max(0, Math.ceil(secondsLeft - Math.max(0, now - readAt) / 1000));
+		const left = Math.max(0, Math.ceil(secondsLeft - Math.max(0, now - loadedAt) / 1000));
 		const who = `${plural(counts.soaking, "device")} ${counts.soaking === 1 ? "runs" : "run"}`;
 		return `${who} ${version}, ${watchWords(left, counts.soaking)}.`;
 	};
 	const sentences = [
-		status === "scheduled" && `Begins ${when(plan.startsAt)}.`,
+		status === "scheduled" && `Starts ${when(plan.startsAt)}.`,
 		status === "paused" &&
 			{
-				approval: `Group ${group + 1} begins once it is approved.`,
-				operator: "No other update begins. Those that have begun go on.",
+				approval: `Waiting for approval of group ${group + 1}.`,
+				operator: "No new updates start. Running updates continue.",
 				failures:
-					"Too many updates failed, so no other begins. Resume continues without counting these failures; Retry updates the failed devices again.",
+					"Paused: too many failures. Resume ignores these failures; Retry updates the failed devices again.",
 			}[pausedBecause ?? "operator"],
 		soakSecondsLeft !== null && watched(soakSecondsLeft),
 		plan.standing && !isOver(head) && sentence(standingWords(plan)),
@@ -221,7 +221,7 @@ function RolloutDevices({ head }: { head: RolloutHead }) {
 			{statuses.length > 0 && (
 				<Devices
 					key={statuses.join()}
-					label={shown ? `${capital(deviceWords[shown])} devices` : "What went wrong"}
+					label={shown ? `${capital(deviceWords[shown])} devices` : "Failed devices"}
 					head={head}
 					statuses={statuses}
 				/>
@@ -249,7 +249,7 @@ function Devices({ label, head: { id, counts }, statuses }: DevicesProps) {
 			isShown = false;
 		};
 	}, [rollouts, id, counts]);
-	if (!devices) return <p class="hint">Reading…</p>;
+	if (!devices) return <p class="hint">Loading…</p>;
 	return (
 		<div class="device-list">
 			<Rows label={label} items={devices}>

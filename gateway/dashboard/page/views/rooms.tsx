@@ -1,6 +1,7 @@
 /** Fleet by rooms, each with a common volume and its devices. */
 
 import { useRef } from "preact/hooks";
+import { plural } from "../../../api/client/words.js";
 import { titleOf } from "../../../api/commands.js";
 import { announceAddress, roomAddress, useApp, useMayChange } from "../app/hooks.js";
 import type { Attempt } from "../model/pending-commands.js";
@@ -108,7 +109,7 @@ export function RoomBar({ room, isLink = false }: { room: Room; isLink?: boolean
 				label={`Volume of ${title}`}
 				value={most}
 				isOff={isOff}
-				sentEveryMs={Math.max(sentEveryMs, (count * pauseMs) / askedAtOnce)}
+				sentEveryMs={Math.max(sentEveryMs, (count * pauseMs) / batchSize)}
 				onChange={(value) => run(() => setVolume(value))}
 			/>
 			<Problem>{problem}</Problem>
@@ -117,8 +118,8 @@ export function RoomBar({ room, isLink = false }: { room: Room; isLink?: boolean
 }
 
 const sentEveryMs = 200;
-/** The gateway takes 50 commands a second of one page. */
-const askedAtOnce = 20;
+/** Batch size and pause, below the gateway's limit of 50 commands per second and page. */
+const batchSize = 20;
 const pauseMs = 500;
 
 /**
@@ -141,12 +142,13 @@ function useSetVolume(title: string, volumes: Volumes): (to: number | undefined)
 		while (attempts.length < next.length) {
 			if (attempts.length > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
 			if (latest.current !== moves) return;
-			for (const [key, value] of next.slice(attempts.length, attempts.length + askedAtOnce))
-				attempts.push(app.ask(key, { command: "set_volume", value }));
+			for (const [key, value] of next.slice(attempts.length, attempts.length + batchSize))
+				attempts.push(app.sendCommand(key, { command: "set_volume", value }));
 		}
 		const failed = (await Promise.all(attempts)).filter(({ status }) => status !== "done");
 		if (latest.current !== moves) return;
-		if (failed[0]) throw new Error(`Not set on ${failed.length} of ${next.length}: ${failed[0].reason}`);
+		if (failed[0])
+			throw new Error(`Failed on ${failed.length} of ${plural(next.length, "device")}: ${failed[0].reason}`);
 		const loudest = Math.max(...next.map(([, value]) => value));
 		app.toasts.show(storageKey, `${title}: ${titleOf({ command: "set_volume", value: loudest })}`);
 	};

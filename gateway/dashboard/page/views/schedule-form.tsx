@@ -8,7 +8,7 @@ import { chimeWords } from "../../../api/client/command-words.js";
 import type { RequestBody } from "../../../api/client/request.js";
 import { weekdays } from "../../../api/client/rollout-plan.js";
 import { actionText, localTime, zoneText } from "../../../api/client/times.js";
-import type { Ask } from "../../../api/commands.js";
+import type { ConfirmableCommand } from "../../../api/commands.js";
 import type { Schedule } from "../../../api/schedule.js";
 import type { Targets } from "../../../api/targets.js";
 import { AnnouncementOptions, type PlayOptions } from "../announce/options.js";
@@ -27,8 +27,8 @@ const hourMs = 3_600_000;
 /** A week. */
 const mostMinutes = 10_080;
 
-/** An announcement, or a command. */
-type Action = PlayOptions & { readonly payload?: Ask };
+/** Announcement or command. */
+type Action = PlayOptions & { readonly payload?: ConfirmableCommand };
 type Offer = readonly [kind: string, words: string, action: Action];
 
 interface ScheduleFormProps {
@@ -67,7 +67,7 @@ export function ScheduleForm({ given, zone, sounds, onSave, onClosed }: Schedule
 	};
 	return (
 		<FormDialog
-			title={id === undefined ? "New schedule" : "Change a schedule"}
+			title={id === undefined ? (at.in === undefined ? "New schedule" : "New timer") : "Edit schedule"}
 			action="play_sound"
 			isComplete={hasTime && text?.trim() !== ""}
 			onSave={save}
@@ -75,14 +75,14 @@ export function ScheduleForm({ given, zone, sounds, onSave, onClosed }: Schedule
 		>
 			<When at={at} zone={zone} onChange={setAt} />
 			<Choice
-				label="What"
+				label="Action"
 				value={kind}
 				options={kinds}
 				onChange={(next) => setAction({ targets, ...offers.find(([each]) => each === next)?.[2] })}
 			/>
 			{text !== undefined && (
 				<Field
-					label="What the gateway says"
+					label="Message"
 					type="lines"
 					maxLength={longestText}
 					value={text}
@@ -91,7 +91,7 @@ export function ScheduleForm({ given, zone, sounds, onSave, onClosed }: Schedule
 			)}
 			{sound !== undefined && (
 				<Choice
-					label="Kept sound"
+					label="Saved sound"
 					value={sound}
 					options={sounds.sounds.map((each) => [each.id, each.name])}
 					onChange={(next) => change({ sound: next })}
@@ -191,10 +191,10 @@ function kindOf({ payload, ...announcement }: Action): string {
 function offersOf({ sounds: [sound], canSpeak }: SoundList): readonly Offer[] {
 	const offers: readonly (Offer | false | undefined)[] = [
 		canSpeak && ["text", "Say a text", { text: "" }],
-		sound && ["sound", "Play a kept sound", { sound: sound.id }],
+		sound && ["sound", "Play a saved sound", { sound: sound.id }],
 		["play_audio", "Play a chime", { payload: { command: "play_audio", value: "attention" } }],
 		["set_volume", "Set the volume", { payload: { command: "set_volume", value: 30 } }],
-		["stop_sound", "Stop what plays", { payload: { command: "stop_sound" } }],
+		["stop_sound", "Stop playback", { payload: { command: "stop_sound" } }],
 	];
 	return offers.filter((offer) => offer !== false && offer !== undefined);
 }

@@ -24,8 +24,8 @@ export function SchedulesView({ search }: { readonly search: string }) {
 	}, readEveryMs);
 	return (
 		<div class="column times">
-			<h1>Times</h1>
-			{list.value === null && <p class="empty">This gateway has no schedules.</p>}
+			<h1>Schedules</h1>
+			{list.value === null && <p class="empty">Schedules are disabled on this gateway.</p>}
 			<Problem>{list.problem}</Problem>
 			{list.value && (
 				<>
@@ -62,7 +62,9 @@ function Schedules({ list: { zone, schedules }, onChanged }: SchedulesProps) {
 	return (
 		<Panel title="Schedules" look="stack">
 			{schedules.length === 0 && (
-				<p class="hint">Announcements, chimes and commands at times of days, once, or after a time.</p>
+				<p class="hint">
+					No schedules yet. Create one to announce, play chimes or send commands at a given time.
+				</p>
 			)}
 			<ul class="listed" aria-label="Schedules">
 				{schedules.map((schedule) => {
@@ -92,7 +94,7 @@ function Schedules({ list: { zone, schedules }, onChanged }: SchedulesProps) {
 									{action.announcement && last.job && (
 										<>
 											{" "}
-											<a href={announceAddress()}>Its answers</a>
+											<a href={announceAddress()}>Results</a>
 										</>
 									)}
 								</p>
@@ -103,10 +105,10 @@ function Schedules({ list: { zone, schedules }, onChanged }: SchedulesProps) {
 			</ul>
 			<div class="actions">
 				<Button action="play_sound" onClick={() => setEdited({ at: { weekly: { time: "08:00" } }, do: {} })}>
-					Add a schedule…
+					New schedule…
 				</Button>
 				<Button action="play_sound" onClick={() => setEdited({ at: { in: 12 * 60 }, do: {} })}>
-					Start a timer…
+					New timer…
 				</Button>
 			</div>
 			{edited && (

@@ -5,13 +5,13 @@ import type { LedPreset } from "../../../../device/protocol/messages.js";
 import { presetWords } from "../../../api/client/command-words.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
-import { type Ask, titleOf } from "../../../api/commands.js";
+import { type ConfirmableCommand, titleOf } from "../../../api/commands.js";
 import { type LabelChange, label } from "../../../api/label.js";
 import { cleanText } from "../../../api/text.js";
 import { request } from "../app/gateway.js";
 import { announceAddress, updateAddress, useTopic } from "../app/hooks.js";
 import { roomsOf } from "../model/filter.js";
-import { readTags } from "../model/tags.js";
+import { parseTagList } from "../model/tags.js";
 import { Button, fewDevices } from "../parts/button.js";
 import { Choice, Field } from "../parts/field.js";
 import { Menu } from "../parts/menu.js";
@@ -37,7 +37,7 @@ export function SelectionBar() {
 	const others = shownKeys.filter((key) => !selection.keys.has(key)).length;
 	const room = cleanText(typed);
 	const counted = (count: number, text: string) => count > 0 && `, ${count.toLocaleString("en")} ${text}`;
-	const button = (text: string, payload: Ask, close: () => void) => (
+	const button = (text: string, payload: ConfirmableCommand, close: () => void) => (
 		<Button
 			action={payload.command}
 			disabled={here.length === 0}
@@ -46,9 +46,9 @@ export function SelectionBar() {
 					title: `${titleOf(payload)}: ${plural(here.length, "device")}?`,
 					text: (
 						<p>
-							Each device's answer is shown.
+							The result of each device is shown.
 							{away.length > 0 &&
-								` ${plural(away.length, "device")} of the selection ${away.length === 1 ? "is" : "are"} away and not asked.`}
+								` ${plural(away.length, "device")} of the selection ${away.length === 1 ? "is" : "are"} away and skipped.`}
 						</p>
 					),
 				}
@@ -66,7 +66,7 @@ export function SelectionBar() {
 	const changeLabel = (deviceId: string, body: LabelChange) =>
 		request("PATCH /api/devices/:deviceId", { params: { deviceId }, body });
 	const changeTags = (isAdded: boolean) => {
-		const tags = readTags(typedTags);
+		const tags = parseTagList(typedTags);
 		run(`${isAdded ? "Add" : "Remove"} ${tags.join(", ")}`, keysOf(chosen), (key) => {
 			const others = (fleet.get(key)?.session.tags ?? []).filter((each) => !tags.includes(each));
 			return changeLabel(key, { tags: isAdded ? [...others, ...tags] : others });
@@ -127,7 +127,7 @@ export function SelectionBar() {
 									question={
 										(room === "" || chosen.length > fewDevices) && {
 											title: `${roomTitle}: ${plural(chosen.length, "device")}?`,
-											text: <p>The rooms that they are in now are {room === "" ? "removed" : "replaced"}.</p>,
+											text: <p>Their current rooms are {room === "" ? "removed" : "replaced"}.</p>,
 											...(room === "" && { loss: { do: "Remove rooms", keep: "Keep them" } }),
 										}
 									}
@@ -155,7 +155,7 @@ export function SelectionBar() {
 									</Button>
 								))}
 							</div>
-							{button("Identify", { command: "identify" }, close)}
+							{button("Flash light", { command: "identify" }, close)}
 							{button("Restart", { command: "restart" }, close)}
 							{button("Reconnect", { command: "boot_device" }, close)}
 							{away.length > 0 && (
@@ -165,8 +165,7 @@ export function SelectionBar() {
 										title: `Forget ${plural(away.length, "device")}?`,
 										text: (
 											<p>
-												Their names, rooms, notes and tags, crashes and updates are deleted. A device that
-												connects again is new.
+												Their labels and history are deleted. A device that reconnects is added as a new one.
 											</p>
 										),
 										loss: {

@@ -37,7 +37,7 @@ export function Shell() {
 	const others = (
 		<>
 			{app.quietHours.value && link("times")}
-			{/* Management views, hidden from users who may only play. */}
+			{/* The role user cannot use these views. */}
 			{person?.role !== "user" && [link("firmware"), link("add")]}
 			{link("settings")}
 		</>
@@ -68,7 +68,7 @@ export function Shell() {
 	return (
 		<>
 			<Button look="skip" onClick={() => main.current?.focus()}>
-				Skip to the content
+				Skip to content
 			</Button>
 			<header class="top">
 				<a class="name" href="#/">
@@ -129,10 +129,10 @@ interface LaterProps {
 
 /** Lazily loaded views by route. */
 const later = {
-	attention: onDemand<LaterProps>("Attention", async () => (await load()).IssuesView),
+	attention: onDemand<LaterProps>("Issues", async () => (await load()).IssuesView),
 	firmware: onDemand<LaterProps>("Firmware", async () => (await load()).FirmwareView),
 	announce: onDemand<LaterProps>("Announce", async () => (await load()).AnnounceView),
-	times: onDemand<LaterProps>("Times", async () => (await load()).SchedulesView),
+	times: onDemand<LaterProps>("Schedules", async () => (await load()).SchedulesView),
 	settings: onDemand<LaterProps>("Settings", async () => (await load()).SettingsView),
 	/** Separate script, since the code for boards is larger than the rest of the page. */
 	add: onDemand<LaterProps>(
@@ -200,34 +200,32 @@ function Banners() {
 	return (
 		<>
 			{cluster?.alone && (
-				<Banner label="Gateways" title={`The gateway ${cluster.gateway} alone: others cannot be reached.`}>
+				<Banner label="Gateways" title={`Other gateways unreachable from ${cluster.gateway}.`}>
 					Their devices are shown as disconnected.
 				</Banner>
 			)}
 			{state.name === "lost" && (
 				<Banner
 					label="Connection"
-					title={`The gateway ${absence}.`}
+					title={`Gateway ${absence}.`}
 					action={
 						<Button look="small" onClick={() => app.connect()}>
-							Try now
+							Retry now
 						</Button>
 					}
 				>
-					{heardAt === undefined
-						? "Nothing has been heard of it yet."
-						: `What is shown is from ${age(now - heardAt)}.`}{" "}
-					{seconds > 0 ? `Trying again in ${duration(seconds)}.` : "Trying again…"}
+					{heardAt === undefined ? "No data received yet." : `Data from ${age(now - heardAt)}.`}{" "}
+					{seconds > 0 ? `Retrying in ${duration(seconds)}.` : "Retrying…"}
 				</Banner>
 			)}
 			{cluster?.releasesDiffer && !cluster.alone && (
-				<Banner label="Releases" title="Not all gateways have the same releases.">
-					Give each the same RELEASES_DIR; the log names those that differ.
+				<Banner label="Releases" title="Releases differ between gateways.">
+					Use the same RELEASES_DIR for all; the log lists the differences.
 				</Banner>
 			)}
 			{person && person.role !== "monitor" && (
 				<Banner label="Login" title={`${person.name} may ${roleWords[person.role]}.`}>
-					Log in with another token to do more.
+					Log in with another token for more permissions.
 				</Banner>
 			)}
 		</>

@@ -3,8 +3,14 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { messageOf } from "../../../api/client/request.js";
-import { beginsOf, type Plan, type Preview, planWords, previewWords } from "../../../api/client/rollout.js";
-import { type AskedPlan, makeRolloutId } from "../../../api/client/rollout-plan.js";
+import {
+	type Plan,
+	type Preview,
+	planWords,
+	previewWords,
+	updatableCount,
+} from "../../../api/client/rollout.js";
+import { makeRolloutId, type RequestedPlan } from "../../../api/client/rollout-plan.js";
 import { plural, sentence, withFieldName } from "../../../api/client/words.js";
 import { isOver } from "../../../api/statuses.js";
 import { useIsLive, useNow, useTopic } from "../app/hooks.js";
@@ -15,7 +21,7 @@ import { optionLabels } from "./rollout-options.js";
 
 interface StartProps {
 	readonly firmware: Firmware;
-	readonly plan: AskedPlan;
+	readonly plan: RequestedPlan;
 	readonly onStarted?: () => void;
 	/** Options. @param plan plan with the gateway's defaults; undefined until known */
 	readonly children?: (plan: Plan | undefined) => ComponentChildren;
@@ -28,26 +34,26 @@ export function StartRollout({ firmware, plan, onStarted, children }: StartProps
 	const { rollouts, fleet, clock } = useTopic("rollouts");
 	const isLive = useIsLive();
 	const text = JSON.stringify(plan);
-	/** The latest; it may be of an earlier plan. */
-	const [answer, setAnswer] = useState<{ text: string; preview?: Preview; problem?: string }>();
-	const isCurrent = answer?.text === text;
-	// Read again when the plan, a rollout or the list of devices changes, that at most every few seconds.
+	/** Latest preview, which may belong to an earlier plan. */
+	const [result, setResult] = useState<{ text: string; preview?: Preview; problem?: string }>();
+	const isCurrent = result?.text === text;
+	// Reloaded when the plan, a rollout or, at most every few seconds, the list of devices changes.
 	const tick = useNow(ageMs);
 	const list = useMemo(() => fleet.listVersion, [fleet, tick]);
 	const active = rollouts.all.filter((head) => !isOver(head)).length;
 	useEffect(() => {
 		if (!isLive) return;
-		let isMeant = true;
+		let isCurrentEffect = true;
 		const read = async () => {
 			const next = await rollouts.preview(plan).then(
 				(preview) => ({ text, preview }),
 				(error: unknown) => ({ text, problem: withFieldName(messageOf(error), optionLabels) }),
 			);
-			if (isMeant) setAnswer(next);
+			if (isCurrentEffect) setResult(next);
 		};
 		const timer = setTimeout(read, isCurrent ? 0 : typingMs);
 		return () => {
-			isMeant = false;
+			isCurrentEffect = false;
 			clearTimeout(timer);
 		};
 	}, [rollouts, text, isLive, list, active]);
@@ -62,13 +68,13 @@ export function StartRollout({ firmware, plan, onStarted, children }: StartProps
 		setStarted(started + 1);
 		onStarted?.();
 	};
-	const { preview, problem } = answer ?? {};
-	const count = preview ? beginsOf(preview) : 0;
+	const { preview, problem } = result ?? {};
+	const count = preview ? updatableCount(preview) : 0;
 	const isReady = isCurrent && preview?.busy === 0 && (count > 0 || standing);
 	const words = preview ? previewWords(preview) : problem === undefined && "Counting the devices…";
 	const planned = preview && sentence(planWords(preview.plan, clock.now()));
 	const what = plural(count, "device");
-	const none = standing ? "Begin, for devices that join" : "Nothing to update";
+	const none = standing ? "Start for new devices" : "Nothing to update";
 	return (
 		<div class="start-rollout">
 			{children?.(preview?.plan)}
@@ -98,7 +104,9 @@ export function StartRollout({ firmware, plan, onStarted, children }: StartProps
 				</Button>
 				<Problem>{problem}</Problem>
 				{preview && preview.busy > 0 && (
-					<p class="hint">A device can be in one rollout at a time: wait for the other one, or cancel it.</p>
+					<p class="hint">
+						Devices can be in one rollout at a time. Wait for the other rollout, or cancel it.
+					</p>
 				)}
 			</div>
 		</div>

@@ -32,8 +32,8 @@ export function Tokens() {
 							<strong>{name}</strong>
 							<p class="hint">
 								{role}
-								{since && ` · made ${ago(since)}`}
-								{usedAt ? ` · used ${ago(usedAt)}` : " · not used lately"}
+								{since && ` · created ${ago(since)}`}
+								{usedAt ? ` · used ${ago(usedAt)}` : " · no recent activity"}
 							</p>
 						</div>
 						{name !== "monitor" && (
@@ -43,7 +43,7 @@ export function Tokens() {
 								isChange
 								question={{
 									title: `Revoke the token of ${name}?`,
-									text: <p>Its logins and connections end now.</p>,
+									text: <p>Its logins and connections end immediately.</p>,
 									loss: { do: "Revoke", keep: "Keep it" },
 								}}
 								onClick={() => revoke(name)}
@@ -56,7 +56,7 @@ export function Tokens() {
 			</ul>
 			{made && (
 				<>
-					<p role="status">The token of {made.name}, which is shown this once:</p>
+					<p role="status">Token of {made.name}. It is shown only once:</p>
 					<CopyLine text={made.token} />
 				</>
 			)}
@@ -89,9 +89,9 @@ function NewToken({ onMade }: NewTokenProps) {
 					setName("");
 				}}
 			>
-				Make a token
+				Invite person
 			</Button>
-			<p class="hint">Its owner may {roleWords[role]}.</p>
+			<p class="hint">May {roleWords[role]}.</p>
 		</div>
 	);
 }

@@ -31,23 +31,23 @@ function WebhookRow({
 }: {
 	webhook: Webhook;
 }) {
-	const [taken, setTaken] = useState("");
+	const [result, setResult] = useState("");
 	const test = async () => {
-		setTaken("");
+		setResult("");
 		const attempt = await request("POST /api/webhooks/:number/test", {
 			params: { number: String(number) },
 		});
-		const text = `The test was ${attemptText(attempt)}.`;
+		const text = `Test ${attemptText(attempt)}.`;
 		if (!isDelivered(attempt)) throw new Error(text);
-		setTaken(text);
+		setResult(text);
 	};
 	const facts = [
 		events
 			.map((event) => (event === "away" ? `away for ${after} min` : event.replaceAll("_", " ")))
 			.join(", "),
 		tags !== null && `devices with ${tags}`,
-		ended && "ended, as it answered 410",
-		waiting > 0 && `${plural(waiting, "event")} not delivered yet`,
+		ended && "disabled by response 410",
+		waiting > 0 && `${plural(waiting, "event")} pending`,
 		latest && `latest ${attemptText(latest)}`,
 	];
 	return (
@@ -56,7 +56,7 @@ function WebhookRow({
 				<strong>{origin}</strong>
 				<p class="hint">{facts.filter(Boolean).join(" · ")}</p>
 				<p class="good" role="status">
-					{taken}
+					{result}
 				</p>
 			</div>
 			<Button look="small" label={`Test webhook ${number}, ${origin}`} isChange onClick={test}>
@@ -72,6 +72,6 @@ function isDelivered({ status }: WebhookAttempt): boolean {
 
 function attemptText(attempt: WebhookAttempt): string {
 	const { status, problem } = attempt;
-	if (status === null) return `not answered: ${problem}`;
-	return isDelivered(attempt) ? `taken (${status})` : `refused (${status})`;
+	if (status === null) return `failed: ${problem}`;
+	return isDelivered(attempt) ? `delivered (${status})` : `rejected (${status})`;
 }

@@ -38,7 +38,7 @@ export function WiFi() {
 function AccessPointDevices({ accessPoint }: { accessPoint: AccessPoint }) {
 	const { bssid, channel, devices, weakest, reconnects } = accessPoint;
 	const [isOpen, setIsOpen] = useState(false);
-	const name = bssid ?? "Access point not reported";
+	const name = bssid ?? "Unknown access point";
 	return (
 		<details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
 			<summary>
@@ -56,7 +56,7 @@ function AccessPointDevices({ accessPoint }: { accessPoint: AccessPoint }) {
 							<Strength rssi={rssi} />
 							<span class="hint">
 								{reconnectText(count)}
-								{lastLoss !== null && `, last loss: ${lastLoss.replaceAll("_", " ")}`}
+								{lastLoss !== null && `, last disconnect: ${lastLoss.replaceAll("_", " ")}`}
 							</span>
 						</>
 					)}

@@ -1,2 +1,2 @@
-/* The SDK's include path lacks this folder of ESP-IDF's: without it lwIP's calls have no POSIX names. */
+/* Forwards to an ESP-IDF folder that is missing from the SDK's include path. Declares the POSIX names of lwIP's functions. */
 #include "lwip/include/lwip/sockets.h"

@@ -23,14 +23,14 @@ declare module "x509" {
 	const X509: {
 		decode(certificate: Uint8Array): DecodedCertificate;
 		decodeTBS(tbs: Uint8Array): DecodedBody;
-		/** Undefined if there is none. */
+		/** @returns undefined without the extension */
 		decodeSAN(
 			certificate: Uint8Array,
 		): readonly { readonly tag: number; readonly value: string | ArrayBuffer }[] | undefined;
 		/** @returns undefined without the extension or a key in it */
 		decodeAKI(certificate: Uint8Array): Uint8Array | ArrayBuffer | undefined;
 		decodeSPKI(certificate: Uint8Array): PublicKey;
-		/** Undefined if there is none. */
+		/** @returns undefined without the extension */
 		decodeExtension(certificate: Uint8Array, identifier: readonly number[]): ArrayBuffer | undefined;
 	};
 	export default X509;

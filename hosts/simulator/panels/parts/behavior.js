@@ -1,26 +1,26 @@
 /**
- * The panel's side of the messages (../../modules/panel.ts is the app's): a person's actions go to the app, its outputs to the
- * parts of the panel. It also restarts an app that asks for it, or that ended with an exception, as a board would.
+ * Panel side of the messages; ../../modules/panel.ts is the app side. Forwards user input to the app and outputs of the app to the parts of
+ * the panel. Restarts the app on request and after a crash, as a board would.
  */
 
 import { DeviceBehavior } from "DevicePane";
-import { Kept } from "./kept.js";
+import { DeviceStore } from "./device-store.js";
 import { Log } from "./log.js";
 
-/** About a board's restart time; without a delay an app that fails at its start would spin. */
+/** Approximate restart time of a board. Without a delay an app that fails at startup would spin. */
 const restartDelayMs = 1000;
-/** Project folder with a trailing separator. XS stacks contain full paths. */
+/** Folder with a trailing separator, removed from the full paths in XS's stacks. */
 const projectFolder = import.meta.uri.slice(0, -"hosts/simulator/panels/parts/behavior.js".length);
-/** Abort reason that XS reports for ../../modules/watchdog.ts. */
+/** XS abort reason of ../../modules/watchdog.ts. */
 const watchdogReason = "too much computation";
-/** More than the 2,000 bytes of whole lines that a board keeps. */
+/** More than the 2,000 bytes of complete lines that a board keeps. */
 const traceBytes = 4000;
 
 export class PanelBehavior extends DeviceBehavior {
 	onCreate(container, device) {
 		super.onCreate(container, device);
 		this.model = device.model;
-		this.kept = new Kept(device.model.toLowerCase());
+		this.store = new DeviceStore(device.model.toLowerCase());
 		this.log = new Log();
 		this.resetReason = "POWERON_RESET";
 		this.startedAtMs = 0;
@@ -41,20 +41,20 @@ export class PanelBehavior extends DeviceBehavior {
 		if (output.abort)
 			this.abortNote = { ...output.abort, stack: output.abort.stack.replaceAll(projectFolder, "") };
 		if (output.isCrashCleared) this.ended = undefined;
-		if (output.setting) this.kept.keep(output.setting.name, output.setting.value);
+		if (output.setting) this.store.write(output.setting.name, output.setting.value);
 		if (output.restart) this.restart(container, "SW_RESET", 0);
 		container.distribute("onOutput", output);
 	}
 
-	/** The app asks for the device's settings, and starts the firmware when it has them. */
+	/** Sends the stored settings to the app, which then starts the firmware. */
 	onReady(container) {
 		this.startedAtMs = Date.now();
 		this.trace = "";
 		this.abortNote = undefined;
 		const { isWiFiOn, isGatewayCut, isTouched, light, resetReason, ended } = this;
 		const pressed = [...this.pressed];
-		const { macAddress, settings } = this.kept.read();
-		const { slotPath } = this.kept;
+		const { macAddress, settings } = this.store.read();
+		const { slotPath } = this.store;
 		const controls = { isWiFiOn, isGatewayCut, isTouched, light, pressed };
 		const boot = { model: this.model, macAddress, settings, slotPath, resetReason, ended, ...controls };
 		this.postJSON(container, { boot });
@@ -65,17 +65,17 @@ export class PanelBehavior extends DeviceBehavior {
 		container.distribute("onLight", light);
 	}
 
-	/** A row of the controls; there is none while they are closed. */
+	/** Updates a row of the controls, which do not exist while the pane is closed. */
 	show(name, text) {
 		if (this[name]) this[name].string = text;
 	}
 
-	/** The pane follows its heading; a content of the controls can be found by the name of a row alone. */
+	/** Finds the log pane as the successor of its heading, because only rows of the controls have names. */
 	addToLog(line) {
 		this.log.add(line, this.logLabel?.container?.next);
 	}
 
-	/** The firmware ended by a fault. mcsim lets it run on, so it is quit here; the record of a crash is ../../modules/crash.ts. */
+	/** Records a crash (../../modules/crash.ts) and quits the firmware, which mcsim would let continue. */
 	onAbort(container, _status, reason) {
 		application.delegate("quitScreen");
 		const now = Date.now();
@@ -86,7 +86,7 @@ export class PanelBehavior extends DeviceBehavior {
 			trace: this.trace,
 			uptimeMs: now - this.startedAtMs,
 		};
-		const text = `the firmware ended: ${this.abortNote?.message ?? reason}`;
+		const text = `the firmware crashed: ${this.abortNote?.message ?? reason}`;
 		this.addToLog({ kind: "problem", text, isReplacing: false });
 		container.distribute("onOutput", { aborted: reason });
 		const resetReason = reason === watchdogReason ? "TASK_WDT_RESET" : "SW_RESET";
@@ -94,7 +94,7 @@ export class PanelBehavior extends DeviceBehavior {
 		return true;
 	}
 
-	/** @param delayMs 0 is the next frame: in Piu a duration of 0 has no end */
+	/** @param delayMs 0 for the next frame; a duration of 0 never ends in Piu */
 	restart(container, resetReason, delayMs) {
 		this.resetReason = resetReason;
 		container.stop();
@@ -113,12 +113,12 @@ export class PanelBehavior extends DeviceBehavior {
 		this.postJSON(container, { button: { name, isPressed } });
 	}
 
-	/** A mouse holds one key at a time. */
+	/** Latches the keys, because a mouse can hold only one at a time. */
 	onLatchSwitched(container, { value }) {
 		container.distribute("onLatch", value);
 	}
 
-	/** Piu delivers keys on macOS alone. */
+	/** Piu delivers keyboard events on macOS only. */
 	onKeyDown(container, key) {
 		container.distribute("onKey", { key, isPressed: true });
 	}
@@ -127,7 +127,7 @@ export class PanelBehavior extends DeviceBehavior {
 		container.distribute("onKey", { key, isPressed: false });
 	}
 
-	/** The reset pin. */
+	/** Simulates the reset pin. */
 	onReset(container) {
 		this.restart(container, "EXT_RESET", 0);
 	}

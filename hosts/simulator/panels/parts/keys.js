@@ -1,9 +1,9 @@
 /**
- * The four buttons: pressed with the mouse; on macOS, where Piu delivers keys, also with P, M, + and -. While the panel's keys are
- * latched, a click presses one and the next click releases it.
+ * Buttons of the device, pressed with the mouse, or with P, M, + and - on macOS, where Piu delivers keyboard events. If the keys are
+ * latched, a click presses a button and the next click releases it.
  */
 
-import { colors, disc, drawSprite, sprites, styles } from "./look.js";
+import { colors, disc, drawSprite, sprites, styles } from "./theme.js";
 
 const diameter = 60;
 export const keyWidth = 84;

@@ -1,6 +1,6 @@
-/** The state of the device's two connections: to the access point, and to the gateway. */
+/** Indicators for the connections to the access point and to the gateway. */
 
-import { colors, plate, styles } from "./look.js";
+import { colors, plate, styles } from "./theme.js";
 
 const states = Object.freeze({
 	wifi: {

@@ -1,6 +1,6 @@
-/** The log pane, below the controls: the newest line first. */
+/** Log pane below the controls, newest line first. */
 
-import { colors } from "./look.js";
+import { colors } from "./theme.js";
 
 const mostLines = 200;
 const width = 300;
@@ -15,14 +15,14 @@ const lineStyles = Object.freeze({
 	trace: style(colors.text),
 });
 
-/** Its lines stay while the pane is closed, and when the firmware restarts. */
+/** Log lines, kept while the pane is closed and when the firmware restarts. */
 export class Log {
-	/** The newest first. */
+	/** Lines, newest first. */
 	#lines = [];
-	/** The pane that has these lines. */
+	/** Pane filled with these lines. */
 	#pane;
 
-	/** @param line of ../../modules/log.ts @param pane undefined: it is closed */
+	/** @param line line of ../../modules/log.ts @param pane undefined if the pane is closed */
 	add({ kind, text, isReplacing }, pane) {
 		const time = new Date().toTimeString().slice(0, 8);
 		const line = { style: lineStyles[kind], string: `${time} ${text}` };
@@ -44,7 +44,7 @@ export class Log {
 	}
 }
 
-/** A text each: mcsim was seen to end when the blocks of one text were replaced often. */
+/** Creates one text per line: mcsim crashes if the blocks of one text are replaced often. */
 function contentOf({ style, string }) {
 	return new Text(null, { left: 0, width, style, string });
 }

@@ -1,4 +1,4 @@
-/** A device as mcsim shows it: the body in the middle, and beside it its surroundings: network, light, a finger. */
+/** Panel of a device for mcsim: its body, and controls for its environment (network, light, touch). */
 
 import { ButtonsRow, ControlsColumn, InfoRow, SliderRow, SwitchRow } from "ControlsPane";
 import { DeviceContainer, DeviceScreen } from "DevicePane";
@@ -6,9 +6,9 @@ import { PanelBehavior } from "./behavior.js";
 import { Keys, keyWidth } from "./keys.js";
 import { LinkPill } from "./links.js";
 import { LogPane } from "./log.js";
-import { colors, plate, styles } from "./look.js";
 import { Ring } from "./ring.js";
 import { Sensors } from "./sensors.js";
+import { colors, plate, styles } from "./theme.js";
 
 const bodyWidth = 400;
 const margin = 24;
@@ -21,8 +21,8 @@ class NameBehavior extends Behavior {
 }
 
 /**
- * Lays the panel out at each frame, as running content does. Piu on Linux lays out only at an event (PiuViewReflow in its
- * lin/piuView.c is empty), so a change by a message would show once the mouse moves.
+ * Forces a layout at each frame. On Linux, Piu only does layout on an event (PiuViewReflow in lin/piuView.c is empty), so that a change
+ * by a message would show once the mouse moves.
  */
 class LayoutBehavior extends Behavior {
 	onDisplaying(content) {
@@ -31,9 +31,9 @@ class LayoutBehavior extends Behavior {
 }
 
 /**
- * A test compares each panel with device/protocol/models.ts, which mcsim cannot load.
+ * Creates a panel. A test compares each panel with device/protocol/models.ts, which mcsim cannot load.
  *
- * @param isDefault whether it also shows a build without a subplatform
+ * @param isDefault whether the panel is also used for builds without a subplatform
  */
 export function createPanel({ model, pixels, hasSensors, isDefault = false }) {
 	const name = model.toLowerCase();
@@ -50,9 +50,9 @@ export function createPanel({ model, pixels, hasSensors, isDefault = false }) {
 				SwitchRow({ event: "onWiFiSwitched", label: "Wi-Fi", on: "On", off: "Off", value: true }),
 				SwitchRow({
 					event: "onGatewaySwitched",
-					label: "Way to gateway",
+					label: "Gateway path",
 					on: "Open",
-					off: "Cut",
+					off: "Blocked",
 					value: true,
 				}),
 				...(hasSensors
@@ -79,8 +79,8 @@ export function createPanel({ model, pixels, hasSensors, isDefault = false }) {
 				SwitchRow({
 					event: "onLatchSwitched",
 					label: "Keys",
-					on: "Stay down",
-					off: "Spring back",
+					on: "Latch",
+					off: "Momentary",
 					value: false,
 				}),
 				InfoRow({ label: "Gateway", name: "gatewayLabel", value: "" }),

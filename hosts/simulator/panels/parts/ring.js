@@ -1,14 +1,14 @@
-/** The LED ring, drawn from each frame that the firmware shows. */
+/** LED ring, drawn from the frames of the firmware. */
 
-import { colors, disc, drawSprite, plate, sprites, styles } from "./look.js";
+import { colors, disc, drawSprite, plate, sprites, styles } from "./theme.js";
 
 const size = 344;
 const middle = size / 2;
 const radius = 122;
 
-/** The screen's value for a share of its light, both 0 to 1: IEC 61966-2-1 (sRGB). */
+/** Converts linear light to an sRGB value, both 0 to 1 (IEC 61966-2-1). */
 const screenValue = (light) => (light <= 0.0031308 ? 12.92 * light : 1.055 * light ** (1 / 2.4) - 0.055);
-/** The apparent brightness of an LED with this share of its light; a dim LED is still bright beside a screen. */
+/** Perceived brightness of an LED: even a dim LED is bright compared to a screen. */
 const visibility = (light) => 0.22 + 0.78 * light ** 0.45;
 
 class RingBehavior extends Behavior {
@@ -30,12 +30,12 @@ class RingBehavior extends Behavior {
 
 	onDraw(port) {
 		const pixels = Array.from({ length: this.pixels }, (_, index) => this.pixel(index));
-		// All glows first, so that none covers a neighbor.
+		// Draws all glows first, so that none covers a neighbor.
 		for (const pixel of pixels) this.drawGlow(port, pixel);
 		for (const pixel of pixels) this.drawCore(port, pixel);
 	}
 
-	/** Its position, its color at full brightness, and its brightness: 0 to 1. */
+	/** Returns position, color at full brightness, and brightness (0 to 1) of a pixel. */
 	pixel(index) {
 		const angle = (index / this.pixels) * 2 * Math.PI;
 		const hex = this.frame.slice(index * 6, index * 6 + 6);
@@ -56,19 +56,19 @@ class RingBehavior extends Behavior {
 	drawCore(port, { x, y, hue, brightness }) {
 		drawSprite(port, sprites.core, colors.raised, x, y);
 		drawSprite(port, sprites.core, rgba(...hue, brightness), x, y);
-		// The die, which is whiter than its light.
+		// Draws the die, which is whiter than its light.
 		drawSprite(port, sprites.spark, rgba(255, 255, 255, 0.8 * brightness), x, y);
 	}
 }
 
-/** In the ring's middle: the codec's volume, and the sound. */
+/** Volume of the codec, in the middle of the ring. */
 class VolumeBehavior extends Behavior {
 	onOutput(label, { codec }) {
 		if (codec) label.string = String(codec.volume);
 	}
 }
 
-/** Volume 0 is what the firmware makes of mute; the codec's mute bit is also set while nothing plays. */
+/** Mute icon, shown at volume 0, which the firmware sets while muted; the codec's mute bit is also set during silence. */
 class MuteBehavior extends Behavior {
 	onOutput(port, { codec, ready }) {
 		if (ready) port.visible = false;
@@ -93,7 +93,7 @@ class SoundBehavior extends Behavior {
 		this.isReported = false;
 	}
 
-	/** Without a gateway there are no reports; with one they are right, also where a sound was stopped before its end. */
+	/** Prefers reports, which are correct even if a sound was stopped early; without a gateway there are none. */
 	onOutput(label, { sound, reportedSound, gateway, ready, aborted }) {
 		if (ready || aborted || (gateway && gateway !== "connected")) this.isReported = false;
 		if (ready || aborted) label.string = "silent";

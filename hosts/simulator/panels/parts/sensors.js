@@ -1,11 +1,11 @@
 /** Additional parts of the PROTO-1: ambient light sensor, haptic motor and touch pad. */
 
-import { colors, disc, plate, styles } from "./look.js";
+import { colors, disc, plate, styles } from "./theme.js";
 
 const cellWidth = 108;
 const cellHeight = 92;
 
-/** A cell of the row, with its caption below. */
+/** Cell of the row with a caption below. */
 function Cell($, { left, caption, contents, ...rest }) {
 	return new Container($, {
 		left,

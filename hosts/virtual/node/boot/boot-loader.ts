@@ -28,7 +28,7 @@ export function boot(flash: Flash): Boot {
 	abortPending(flash);
 	const entries = readEntries(flash);
 	const order = startOrder(flash);
-	const complaints: string[] = [];
+	const problems: string[] = [];
 	for (const slot of order) {
 		try {
 			const image = verifyImage(flash, slots[slot]);
@@ -38,10 +38,10 @@ export function boot(flash: Flash): Boot {
 			return { slot, image };
 		} catch (error) {
 			if (!flash.isPowered) throw error;
-			complaints.push(`slot ${slot}: ${error instanceof Error ? error.message : error}`);
+			problems.push(`slot ${slot}: ${error instanceof Error ? error.message : error}`);
 		}
 	}
-	throw new Error(`nothing can be started: ${complaints.join("; ")}`);
+	throw new Error(`no bootable image: ${problems.join("; ")}`);
 }
 
 function abortPending(flash: Flash): void {

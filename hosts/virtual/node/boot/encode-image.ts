@@ -52,9 +52,9 @@ export function encodeImage(content: ImageContent): Buffer {
 /** Encodes everything before the second segment. */
 function encodeHead(content: ImageContent): Buffer {
 	const segmentCount = content.segments.length + 1;
-	if (segmentCount > imageLayout.mostSegments)
+	if (segmentCount > imageLayout.maxSegments)
 		throw new RangeError(
-			`an image has at most ${imageLayout.mostSegments - 1} segments beside its descriptors`,
+			`An image can have at most ${imageLayout.maxSegments - 1} segments in addition to its descriptors.`,
 		);
 	const head = Buffer.alloc(headBytes);
 	head[0] = imageLayout.magic;
@@ -80,7 +80,7 @@ function encodeHead(content: ImageContent): Buffer {
 
 function encodeSegmentHeader({ length }: Uint8Array): Buffer {
 	if (length >= imageLayout.segmentLimit)
-		throw new RangeError(`a segment is shorter than ${imageLayout.segmentLimit} bytes`);
+		throw new RangeError(`A segment must be shorter than ${imageLayout.segmentLimit} bytes.`);
 	const header = Buffer.alloc(imageLayout.segmentHeaderBytes);
 	header.writeUInt32LE(length, imageLayout.segmentLengthOffset);
 	return header;
@@ -98,6 +98,6 @@ function checksumOf(segments: readonly Uint8Array[]): number {
 
 function writeText(image: Buffer, { offset, byteLength }: TextField, text: string): void {
 	if (text.length >= byteLength || /[^ -~]/.test(text))
-		throw new RangeError(`"${text}" is not ASCII text of at most ${byteLength - 1} characters`);
+		throw new RangeError(`"${text}" must be ASCII text of at most ${byteLength - 1} characters.`);
 	image.write(text, offset, "latin1");
 }

@@ -55,9 +55,9 @@ export interface FlashPart {
 }
 
 const digestBytes = 32;
-/** Behind the two digests in place of the boot loader: that of the settings given last. */
-const givenMarkOffset = 2 * digestBytes;
-const layoutMark = sha256(JSON.stringify(partitions));
+/** Offset of the digest of the last given settings, after the two digests in place of the boot loader. */
+const settingsDigestOffset = 2 * digestBytes;
+const layoutDigest = sha256(JSON.stringify(partitions));
 
 /**
  * Returns all parts of a new device except its settings, with the names and offsets of ESP-IDF's build. In place of the boot loader, which
@@ -65,10 +65,10 @@ const layoutMark = sha256(JSON.stringify(partitions));
  */
 export function factoryParts(image: Buffer): readonly FlashPart[] {
 	const { otadata, ota_0: slot } = partitions;
-	if (image.length > slot.byteLength) throw new Error("the firmware is longer than its slot");
+	if (image.length > slot.byteLength) throw new Error("The firmware does not fit its slot.");
 	const name = "ota_data_initial.bin";
 	return [
-		{ name: "bootloader.bin", offset: 0, bytes: Buffer.concat([layoutMark, sha256(image)]) },
+		{ name: "bootloader.bin", offset: 0, bytes: Buffer.concat([layoutDigest, sha256(image)]) },
 		{ name: "partition-table.bin", offset: partitionTableOffset, bytes: makePartitionTable() },
 		{ name, offset: otadata.offset, bytes: Buffer.alloc(otadata.byteLength, 0xff) },
 		{ name: "firmware.bin", offset: slot.offset, bytes: image },
@@ -82,8 +82,8 @@ export function flashFactoryImage(flash: Flash, image: Buffer): void {
 	const found = flash.read(0, marks.length);
 	if (found.equals(marks)) return;
 	const { offset, byteLength } = partitions.nvs;
-	const isSameLayout = found.subarray(0, digestBytes).equals(layoutMark);
-	const kept = [offset, givenMarkOffset].map((at) => ({
+	const isSameLayout = found.subarray(0, digestBytes).equals(layoutDigest);
+	const kept = [offset, settingsDigestOffset].map((at) => ({
 		at,
 		bytes: flash.read(at, at === offset ? byteLength : digestBytes),
 	}));
@@ -106,8 +106,8 @@ export function flashSettings(
 ): void {
 	const stored = readSettings(flash);
 	const mark = sha256(JSON.stringify(given));
-	if (stored.has("gateway") && flash.read(givenMarkOffset, digestBytes).equals(mark)) return;
-	flash.load(givenMarkOffset, mark);
+	if (stored.has("gateway") && flash.read(settingsDigestOffset, digestBytes).equals(mark)) return;
+	flash.load(settingsDigestOffset, mark);
 	const values = new Map([...Object.entries(defaults), ...stored]);
 	for (const [name, value] of Object.entries(given)) {
 		if (value === "") values.delete(name);

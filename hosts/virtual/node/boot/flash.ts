@@ -102,7 +102,7 @@ export class Flash {
 	erase(offset: number, byteLength: number): void {
 		this.#requireInside(offset, byteLength);
 		if (offset % sectorBytes || byteLength % sectorBytes)
-			throw new RangeError("only whole sectors can be erased");
+			throw new RangeError("offset and length must be multiples of the sector size");
 		this.#change(offset, byteLength, () => {
 			for (let at = offset; at < offset + byteLength; at += sectorBytes)
 				this.#operate({ kind: "erase", offset: at, byteLength: sectorBytes }, (isWhole) => {
@@ -164,7 +164,7 @@ export class Flash {
 		if (moment !== "before") perform(moment !== "middle");
 		if (moment === undefined) return;
 		this.#isPowered = false;
-		throw new PowerCut(`power was cut ${moment} ${operation.kind} ${this.#operations}`);
+		throw new PowerCut(`power cut ${moment} ${operation.kind} ${this.#operations}`);
 	}
 
 	/** Performs a change and stores its result, even after a power cut. */
@@ -196,7 +196,9 @@ export class Flash {
 
 	#requireInside(offset: number, byteLength: number): void {
 		if (offset < 0 || byteLength < 0 || offset + byteLength > this.byteLength)
-			throw new RangeError(`${byteLength} bytes at ${offset} do not lie in a flash of ${this.byteLength}`);
+			throw new RangeError(
+				`${byteLength} bytes at offset ${offset} exceed the flash size of ${this.byteLength}`,
+			);
 	}
 }
 

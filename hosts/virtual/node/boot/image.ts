@@ -36,14 +36,14 @@ export function verifyImage(flash: Flash, slot: Partition): VerifiedImage {
 	const header = flash.read(slot.offset, imageLayout.headerBytes);
 	if (header.readUInt8(0) !== imageLayout.magic) throw new Error("no image");
 	if (header.readUInt16LE(imageLayout.chipIdOffset) !== chipIds.virtual)
-		throw new Error("an image for another chip");
+		throw new Error("image for another chip");
 	const { bytes, contentBytes, hasDigest } = readImage(flash, slot);
 	const digest = createHash("sha256").update(bytes.subarray(0, contentBytes)).digest();
-	if (hasDigest && !digest.equals(bytes.subarray(contentBytes))) throw new Error("a wrong SHA-256");
+	if (hasDigest && !digest.equals(bytes.subarray(contentBytes))) throw new Error("wrong SHA-256");
 	const segmentCount = header.readUInt8(imageLayout.segmentCountOffset);
 	const descriptorBytes = segmentBytes(bytes, imageLayout.headerBytes);
 	if (segmentCount < 2 || descriptorBytes < headBytes - appDescriptor.offset)
-		throw new Error("an image without a program");
+		throw new Error("image without a program");
 	const program = segmentAt(bytes, appDescriptor.offset + descriptorBytes);
 	const keysOffset = appDescriptor.offset + descriptorBytes + imageLayout.segmentHeaderBytes + program.length;
 	const releaseKeys = segmentCount > 2 ? segmentAt(bytes, keysOffset).toString("latin1").trimEnd() : "";
@@ -79,7 +79,7 @@ function readImage(flash: Flash, slot: Partition): ReadImage {
 	const scanner = new ImageScanner({ verifiesChecksum: true });
 	for (let at = 0; ; ) {
 		const end = scanner.minimumBytes;
-		if (end > slot.byteLength) throw new Error("an image longer than its slot");
+		if (end > slot.byteLength) throw new Error("image longer than its slot");
 		const problem = scanner.write(flash.read(slot.offset + at, end - at));
 		if (problem !== undefined) throw new Error(problem);
 		at = end;

@@ -36,8 +36,7 @@ const simulated: { readonly [K in Kind]: Simulate<K> } = {
 /** Request names are not checked, because the firmware's half is typed by the same table. @throws Error for an unknown kind */
 export function openPeripheral(channel: Channel, hardware: Hardware): ChannelHandler {
 	const { kind } = channel;
-	if (!Object.hasOwn(simulated, kind))
-		throw new Error(`the virtual host has no simulated peripheral "${kind}"`);
+	if (!Object.hasOwn(simulated, kind)) throw new Error(`unknown simulated peripheral "${kind}"`);
 	const peripheral = Reflect.get(simulated, kind)(channel, hardware);
 	return {
 		onPost: (request, detail, payload) => peripheral.posts[request](detail, payload),

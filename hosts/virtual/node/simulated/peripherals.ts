@@ -82,7 +82,7 @@ export const smbus: Simulate<"smbus"> = (_channel, { board }) => ({
 		read: (register) => registersOf(board)[register] ?? 0,
 		write: ({ register, value }) => {
 			registersOf(board)[register] = value;
-			board.tellGain();
+			board.notifyGain();
 		},
 	},
 });

@@ -29,14 +29,14 @@ export class ReceiveBuffers {
 		this.#occupied.set(connection, taken);
 		this.#waiting.delete(connection);
 		if (taken < needed) this.#waiting.set(connection, onFree);
-		if (taken < previous) this.#tellNext(connection);
+		if (taken < previous) this.#notifyWaiting(connection);
 		return taken * segmentBytes;
 	}
 
 	/** Releases the buffers of a closed connection. */
 	release(connection: object): void {
 		this.#waiting.delete(connection);
-		if (this.#occupied.delete(connection)) this.#tellNext(connection);
+		if (this.#occupied.delete(connection)) this.#notifyWaiting(connection);
 	}
 
 	get #count(): number {
@@ -45,8 +45,8 @@ export class ReceiveBuffers {
 		return count;
 	}
 
-	/** Others than the one that has freed it. */
-	#tellNext(connection: object): void {
+	/** Notifies connections other than the one that freed a buffer. */
+	#notifyWaiting(connection: object): void {
 		for (const [each, onFree] of [...this.#waiting])
 			if (each !== connection && this.#waiting.delete(each)) onFree();
 	}

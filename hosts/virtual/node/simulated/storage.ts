@@ -30,7 +30,7 @@ const maudHeader = [0x6d, 0x61, 1, 16, 0x80, 0x3e, 1, 0];
 /** Converts `device/chimes/<name>.wav` to `<name>.maud`, like the SDK's build. */
 export const resource: Simulate<"resource"> = ({ options: { path } }) => {
 	const name = /^(\w+)\.maud$/.exec(path)?.[1];
-	if (name === undefined) throw new Error(`there is no resource ${path}`);
+	if (name === undefined) throw new Error(`unknown resource ${path}`);
 	const wav = readFileSync(fileURLToPath(new URL(`../../../../device/chimes/${name}.wav`, import.meta.url)));
 	const samples = wav.subarray(wavHeaderBytes);
 	const sampleCount = Buffer.alloc(4);

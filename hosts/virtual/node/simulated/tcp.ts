@@ -22,8 +22,8 @@ export class TcpSocket implements Simulated<"tcp"> {
 	readonly #socket: Socket | undefined;
 	/** Bytes not read by the device, of which the first `#announcedBytes` are announced. */
 	#received: Buffer = Buffer.alloc(0);
-	#toldBytes = 0;
-	/** The peer has closed the connection; the device is told when it has read what was received, as by hosts/esp32/tcp. */
+	#announcedBytes = 0;
+	/** Whether the peer has closed the connection. Reported after all bytes are read, like by hosts/esp32/tcp. */
 	#hasEnded = false;
 	#isOver = false;
 
@@ -71,7 +71,7 @@ export class TcpSocket implements Simulated<"tcp"> {
 			this.#deliver();
 		});
 		socket.on("error", (error) => {
-			const reason = whyUntrusted(error);
+			const reason = untrustedReason(error);
 			if (reason !== undefined && !this.#isOver) this.#channel.send("untrusted", reason);
 			this.#fail();
 		});
@@ -84,7 +84,7 @@ export class TcpSocket implements Simulated<"tcp"> {
 	#shift(byteCount: number): Buffer {
 		const taken = this.#received.subarray(0, byteCount);
 		this.#received = this.#received.subarray(byteCount);
-		this.#toldBytes -= byteCount;
+		this.#announcedBytes -= byteCount;
 		this.#deliver();
 		return taken;
 	}
@@ -94,10 +94,10 @@ export class TcpSocket implements Simulated<"tcp"> {
 		// Bytes beyond the window are still at the sender.
 		const arrivedBytes = Math.min(windowBytes, this.#received.length);
 		const fittingBytes = this.#buffers.occupy(this, arrivedBytes, () => this.#deliver());
-		const untoldBytes = () => Math.min(arrivedBytes, fittingBytes) - this.#toldBytes;
-		while (untoldBytes() > 0) {
-			const byteCount = Math.min(pieceBytes, untoldBytes());
-			this.#toldBytes += byteCount;
+		const newBytes = () => Math.min(arrivedBytes, fittingBytes) - this.#announcedBytes;
+		while (newBytes() > 0) {
+			const byteCount = Math.min(pieceBytes, newBytes());
+			this.#announcedBytes += byteCount;
 			this.#channel.send("readable", byteCount);
 		}
 		if (this.#received.length > windowBytes) this.#socket?.pause();
@@ -118,7 +118,7 @@ function connect({ address: host, port, host: name, secure }: PeerOptions): Sock
 		host,
 		port,
 		ALPNProtocols: ["http/1.1"],
-		// The certificate must match the address if there is no name.
+		// Without a name, the certificate must match the address.
 		...(isIP(name) === 0 && { servername: name }),
 		...trustOf(secure),
 	});
@@ -151,7 +151,7 @@ class Untrusted extends Error {}
  * @param error error of a connection
  * @returns the reason why the server is not trusted; undefined for other errors
  */
-export function whyUntrusted(error: Error): string | undefined {
+export function untrustedReason(error: Error): string | undefined {
 	if (error instanceof Untrusted) return error.message;
 	const code = "code" in error ? String(error.code) : "";
 	if (/^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_SIGNATURE_|INVALID_CA)/.test(code)) return unknownAuthority;

@@ -75,7 +75,7 @@ export const runningImage: Simulate<"running-image"> = (_channel, hardware) => {
 
 function readSlot({ flash }: FlashHardware, slot: SlotIndex, start: number, byteLength: number): Buffer {
 	const { offset, byteLength: slotBytes } = slots[slot];
-	if (start < 0 || start + byteLength > slotBytes) throw new RangeError("outside of the slot");
+	if (start < 0 || start + byteLength > slotBytes) throw new RangeError("read outside of the slot");
 	return flash.read(offset + start, byteLength);
 }
 

@@ -4,7 +4,7 @@ import { WebSocket } from "ws";
 import type { Peripherals } from "../../peripherals.js";
 import type { Hardware, Opened, Simulated } from "./hardware.js";
 import type { ReceiveBuffers } from "./receive-buffers.js";
-import { trustOf, whyUntrusted } from "./tcp.js";
+import { trustOf, untrustedReason } from "./tcp.js";
 
 /** RFC 6455, section 5.2. */
 const opcode = { close: 8, ping: 9, pong: 10 };
@@ -46,7 +46,7 @@ export class WebSocketClient implements Simulated<"websocket"> {
 		this.#socket.on("unexpected-response", (_request, { statusCode = 0, headers }) => {
 			const retryAfter = headers["retry-after"];
 			const isSeconds = retryAfter !== undefined && /^\d{1,9}$/.test(retryAfter);
-			channel.send("refused", {
+			channel.send("rejected", {
 				status: statusCode,
 				...(isSeconds && { retryAfterSeconds: Number(retryAfter) }),
 			});
@@ -54,7 +54,7 @@ export class WebSocketClient implements Simulated<"websocket"> {
 		});
 		// "error" is always followed by "close".
 		this.#socket.on("error", (error) => {
-			const reason = whyUntrusted(error);
+			const reason = untrustedReason(error);
 			if (reason !== undefined) channel.send("untrusted", reason);
 			this.#failure = error.message;
 		});

@@ -8,15 +8,15 @@ test("estimates the gateway's clock from its frames, regardless of the local clo
 	for (const off of [-2 * hour, 0, 2 * hour]) {
 		let own = gateway + off;
 		const clock = new GatewayClock(() => own);
-		clock.hear("2026-11-20T12:00:00Z", true);
+		clock.sync("2026-11-20T12:00:00Z", true);
 		assert.equal(clock.now(), gateway);
 		own += hour;
 		assert.equal(clock.now(), gateway + hour);
-		clock.hear("2026-11-20T12:30:00Z", false);
-		assert.equal(clock.now(), gateway + hour, "a frame that was read late changes nothing");
-		clock.hear("2026-11-20T13:00:01Z", false);
-		assert.equal(clock.now(), gateway + hour + 1000, "the snapshot was read late");
-		clock.hear("2026-11-20T11:00:00Z", true);
-		assert.equal(clock.now(), gateway - hour, "the gateway's clock was set back");
+		clock.sync("2026-11-20T12:30:00Z", false);
+		assert.equal(clock.now(), gateway + hour, "changed by a delayed frame");
+		clock.sync("2026-11-20T13:00:01Z", false);
+		assert.equal(clock.now(), gateway + hour + 1000, "delayed snapshot");
+		clock.sync("2026-11-20T11:00:00Z", true);
+		assert.equal(clock.now(), gateway - hour, "clock of the gateway set back");
 	}
 });

@@ -103,7 +103,11 @@ describe("fleet", () => {
 		);
 		fleet.update(update("connected", session({ sessionId: "s2" })));
 		fleet.update(update("replaced", session({ sessionId: "s1", connected: false })));
-		assert.equal(fleet.get("dev-1-a1b2c3")?.session.connected, true, "the previous session's end is no news");
+		assert.equal(
+			fleet.get("dev-1-a1b2c3")?.session.connected,
+			true,
+			"affected by the end of the previous session",
+		);
 	});
 
 	test("forgets an ended unidentified session, and sessions missing from a snapshot", () => {
@@ -183,7 +187,7 @@ describe("fleet with a summary", () => {
 		assert.deepEqual([entry?.state, entry?.isFollowed], [null, false]);
 		const lastSeenAt = "2026-11-20T11:58:00Z";
 		fleet.summarize(summary("changed", { devices: [summarized({ connected: false, lastSeenAt })] }));
-		assert.equal(fleet.get("dev-1-a1b2c3")?.heardAt, sentAt - 120 * second, "away since then");
+		assert.equal(fleet.get("dev-1-a1b2c3")?.heardAt, sentAt - 120 * second, "time of disconnection");
 	});
 
 	test("prefers reports of a subscribed device to the summary", () => {
@@ -193,7 +197,7 @@ describe("fleet with a summary", () => {
 		fleet.summarize(summary("changed", { devices: [summarized({ room: "Hall" })] }));
 		const entry = fleet.get("dev-1-a1b2c3");
 		assert.deepEqual([entry?.vitals.rssi, entry?.isFollowed, entry?.session.room], [-66, true, "Hall"]);
-		assert.equal(entry?.state?.network.wifi_rssi, -66, "its report is kept");
+		assert.equal(entry?.state?.network.wifi_rssi, -66, "report was dropped");
 		assert.equal(entry?.heardAt, 10);
 		fleet.follow(new Set());
 		fleet.summarize(summary("changed", { devices: [summarized({ rssi: -80 })] }));
@@ -227,7 +231,7 @@ describe("fleet with a summary", () => {
 			otaReason: null,
 		};
 		fleet.summarize(summary("changed", { devices: [summarized({ metadata })] }));
-		assert.equal(fleet.listVersion, before + 1, "it updates now");
+		assert.equal(fleet.listVersion, before + 1, "now updating");
 		changes.length = 0;
 		fleet.summarize(
 			summary("changed", { devices: [summarized({ metadata: { ...metadata, otaPercent: 4 } })] }),

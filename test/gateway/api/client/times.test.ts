@@ -68,7 +68,7 @@ describe("schedule text", () => {
 		assert.equal(due(86_400), "next Fri 27 Nov");
 		assert.equal(due(17_400, { in: 20_000 }), "at 17:50");
 		assert.equal(due(86_400, { in: 90_000 }), "at Fri 27 Nov 13:00");
-		assert.equal(due(86_400, { once: "2026-11-27T13:00" }), "", "its time says it");
+		assert.equal(due(86_400, { once: "2026-11-27T13:00" }), "", "shown by its time");
 		assert.equal(dueText(schedule({ on: false }), now), "off");
 		assert.equal(dueText(schedule({}), now), "over");
 	});

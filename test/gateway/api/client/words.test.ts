@@ -23,10 +23,10 @@ test("formats numbers in common units", () => {
 	assert.deepEqual([-50, -60, -70, -85].map(signalBars), [4, 3, 2, 1]);
 });
 
-test("a rejection names a field as the page does, in place of its path in a message", () => {
-	const names = { gateway: "Gateway's address", concurrency: "Then at a time" };
+test("names a field in a rejection by its label instead of its path", () => {
+	const names = { gateway: "Gateway address", concurrency: "Then at a time" };
 	for (const [text, words] of [
-		["payload: set_settings: value.gateway must be an address.", "Gateway's address must be an address."],
+		["payload: set_settings: value.gateway must be an address.", "Gateway address must be an address."],
 		["groups.0.concurrency must be from 1 to 500.", "Then at a time must be from 1 to 500."],
 		["value.ca must be a certificate.", "value.ca must be a certificate."],
 		["The gateway is not ready.", "The gateway is not ready."],

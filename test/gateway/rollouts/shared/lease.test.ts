@@ -100,11 +100,11 @@ test("gives up an unrenewable lease after 6 s, taken over after 10 s", async () 
 	await first.lease.renew();
 	assert.deepEqual(holders(), [first]);
 	time.now += 1;
-	assert.deepEqual(holders(), [], "by the clock alone");
+	assert.deepEqual(holders(), [], "expired by the clock");
 	await first.lease.renew();
 	assert.deepEqual(first.changes, [true, false]);
 	await second_.lease.renew();
-	assert.deepEqual(holders(), [], "the key is still there");
+	assert.deepEqual(holders(), [], "key not expired yet");
 	time.now = ttlMs;
 	await second_.lease.renew();
 	assert.deepEqual(holders(), [second_]);
@@ -189,7 +189,7 @@ test("never has two holders under any faults, and recovers afterwards", async ()
 				await setImmediate();
 				const all = holders().map(({ name }) => name);
 				assert.ok(all.length <= 1, `${all.join(" and ")} hold it`);
-				for (const { changes } of holders()) assert.equal(changes.at(-1), true, "it was told");
+				for (const { changes } of holders()) assert.equal(changes.at(-1), true, "not notified");
 			}
 			for (const candidate of made) {
 				candidate.goOn();

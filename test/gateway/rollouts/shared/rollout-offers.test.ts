@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { UpdateRejection } from "../../../../gateway/firmware/rejections.js";
-import { move, queued } from "../../../../gateway/rollouts/device-step.js";
+import { queued, withStatus } from "../../../../gateway/rollouts/device-step.js";
 import { apply } from "../../../../gateway/rollouts/machine.js";
 import { RolloutOffers } from "../../../../gateway/rollouts/shared/rollout-offers.js";
 import { RolloutStore } from "../../../../gateway/rollouts/store.js";
@@ -48,7 +48,7 @@ async function run(answer: UpdateRejection | undefined = undefined) {
 	const [driver, owner] = [await join("driver"), await join("owner")];
 	const created = sampleRollout(deviceId);
 	assert.equal(await driver.store.create(created), true);
-	const offered = { ...move(queued(deviceId, 0), "offered", 1), attempts: 1, group: 0 };
+	const offered = { ...withStatus(queued(deviceId, 0), "offered", 1), attempts: 1, group: 0 };
 	const rollout = apply(created, { devices: [offered] });
 	assert.equal(await driver.store.append("autumn", { devices: [offered] }), true);
 	return { driver, owner, rollout, triggered, place };

@@ -61,7 +61,7 @@ async function start(t: TestContext, { model = "PROTO-1", change, facts }: Try) 
 		onExit: ({ message }) => board.end(message),
 	});
 	t.after(() => device.close());
-	await board.reach();
+	await board.waitUntilReady();
 	return { board, wired, target, pins };
 }
 
@@ -127,13 +127,13 @@ const faults: readonly Fault[] = [
 		changes: "hosts/proto-1/pins.ts:\n\tcodec: Object.freeze({ data: 8, clock: 9, address: 25 }),",
 	},
 	{
-		name: "a data line that stays low, and no codec",
+		name: "a stuck data line without a codec",
 		steps: ["codec", "sound"],
 		change: (wiring) => {
 			wiring.codec = undefined;
 			wiring.lowPin = 8;
 		},
-		says: /No ES8311 answers[\s\S]*data line, GPIO 8, stays low[\s\S]*Nothing can be played: the codec does not answer/,
+		says: /No ES8311 responds[\s\S]*data line, GPIO 8, stays low[\s\S]*Playback failed: the codec does not answer/,
 	},
 	{
 		name: "a silent amplifier",
@@ -161,7 +161,7 @@ const faults: readonly Fault[] = [
 		changes: "device/protocol/models.ts: board(16, …) for PROTO-1",
 	},
 	{
-		name: "a ring that takes its colors in another order",
+		name: "a ring with another color order",
 		steps: ["ring"],
 		change: (wiring) => {
 			wiring.ring.order = "RGB";
@@ -175,7 +175,7 @@ const faults: readonly Fault[] = [
 		change: (wiring) => {
 			wiring.ring.count = 0;
 		},
-		says: /No LED is lit: check that data goes to GPIO 21/,
+		says: /No LED is lit\. Check that DIN .* GPIO 21/,
 	},
 	{
 		name: "swapped buttons",
@@ -198,12 +198,12 @@ const faults: readonly Fault[] = [
 			"hosts/proto-1/pins.ts:\n\tbutton: Object.freeze({ play: 39, mute: 47, volumeUp: 41, volumeDown: 42 }),",
 	},
 	{
-		name: "a button that hangs",
+		name: "a stuck button",
 		steps: ["buttons"],
 		change: ({ stuckPins, button }) => {
 			stuckPins.push(button.play);
 		},
-		says: /play, GPIO 39, reads as pressed while no one presses it[\s\S]*play pulls no pin to ground/,
+		says: /play, GPIO 39, reads as pressed while it is released[\s\S]*play does not pull any pin to ground/,
 	},
 	{
 		name: "a dead motor",
@@ -223,12 +223,12 @@ const faults: readonly Fault[] = [
 		changes: "hosts/proto-1/pins.ts:\n\tambientLight: 6,",
 	},
 	{
-		name: "a light sensor that is not there",
+		name: "a missing light sensor",
 		steps: ["light"],
 		change: (wiring) => {
 			wiring.lightPin = -1;
 		},
-		says: /nor does another analog pin: check the sensor's supply/,
+		says: /neither does any other analog pin\. Check the supply/,
 	},
 	{
 		name: "a touch pad that is not connected",
@@ -236,10 +236,10 @@ const faults: readonly Fault[] = [
 		change: (wiring) => {
 			wiring.touchRise = 0;
 		},
-		says: /A finger does not stand out of the noise/,
+		says: /A finger is not distinguishable from noise/,
 	},
 	{
-		name: "a touch pad behind plastic, with a threshold that fits it",
+		name: "a touch pad behind plastic, with a matching threshold",
 		steps: ["touch"],
 		change: (wiring) => {
 			wiring.touchRise = 240;
@@ -268,7 +268,7 @@ describe("bring-up", { concurrency: 4 }, () => {
 	});
 
 	for (const fault of faults)
-		test(`names ${fault.name}`, async (t) => {
+		test(`diagnoses ${fault.name}`, async (t) => {
 			const { results, text, changes: changed } = await bringUp(t, fault);
 			assert.deepEqual(
 				outcomes(results),
@@ -292,11 +292,11 @@ describe("bring-up", { concurrency: 4 }, () => {
 		};
 		assert.match(
 			await tryWith({ "Name of the network": "elsewhere" }),
-			/elsewhere: there is no access point of this name in range/,
+			/elsewhere: no access point with this name in range/,
 		);
 		assert.match(
 			await tryWith({ "Its password": "wrong password" }),
-			/home: the access point refused the password/,
+			/home: the access point rejected the password/,
 		);
 		assert.match(await tryWith({ "Address of the gateway": "http://example" }), /gateway must be ws:/);
 		assert.match(
@@ -309,10 +309,10 @@ describe("bring-up", { concurrency: 4 }, () => {
 	test("reports an invalid request and executes the next one", async (t) => {
 		const { board } = await start(t, {});
 		await assert.rejects(
-			board.ask("motor", { percent: 101 }),
+			board.request("motor", { percent: 101 }),
 			/motor: percent must be an integer from 0 to 100/,
 		);
-		assert.equal((await board.ask("about", {})).model, "PROTO-1");
+		assert.equal((await board.request("about", {})).model, "PROTO-1");
 	});
 });
 
@@ -320,7 +320,7 @@ test("times out on a silent board or a closed port and suggests a fix", async (t
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	const board = new BringUpBoard({ line: { write: () => {} }, onLog: () => {} });
 	const silent = assert.rejects(
-		board.reach(),
+		board.waitUntilReady(),
 		/does not answer on the serial port: press the board's reset button/,
 	);
 	for (let waitedMs = 0; waitedMs < 30_000; waitedMs += 2_000) {
@@ -328,8 +328,8 @@ test("times out on a silent board or a closed port and suggests a fix", async (t
 		await new Promise(setImmediate);
 	}
 	await silent;
-	const asked = assert.rejects(board.ask("about", {}), /QEMU ended with 1/);
+	const asked = assert.rejects(board.request("about", {}), /QEMU ended with 1/);
 	board.end("QEMU ended with 1");
 	await asked;
-	await assert.rejects(board.started(), /QEMU ended with 1/);
+	await assert.rejects(board.nextStart(), /QEMU ended with 1/);
 });

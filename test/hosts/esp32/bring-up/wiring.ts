@@ -190,7 +190,7 @@ export class SimulatedPerson implements Person {
 		this.#typed = typed;
 	}
 
-	tell(text: string): void {
+	print(text: string): void {
 		this.told.push(text);
 	}
 
@@ -201,7 +201,7 @@ export class SimulatedPerson implements Person {
 		return chosen;
 	}
 
-	async type(question: string): Promise<string> {
+	async prompt(question: string): Promise<string> {
 		if (question.includes("How many"))
 			return String(Math.min(this.#wired.pixels.length, this.#wired.wiring.ring.count));
 		const known = Object.keys(this.#typed).find((each) => question.startsWith(each));

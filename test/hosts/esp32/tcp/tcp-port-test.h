@@ -1,4 +1,4 @@
-/* Functions of the TCP port used only by the test. */
+/* Functions of the port for the TCP socket's test, in addition to those that the socket uses. */
 #ifndef TCP_PORT_TEST_H
 #define TCP_PORT_TEST_H
 

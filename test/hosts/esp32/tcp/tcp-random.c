@@ -125,7 +125,7 @@ static void script_reads(struct pair *pair, uint32_t most)
 	CHECK(count == (most < readable ? most : readable) || pair->may_lose, "too few bytes of connection %u", pair->id);
 	check_bytes(pair, TO_SCRIPT, pair->received, bytes, count);
 	pair->received += count;
-	CHECK(pair->received <= pair->peer_sent, "bytes that no one sent");
+	CHECK(pair->received <= pair->peer_sent, "received bytes that were not sent");
 }
 
 static void script_writes(struct pair *pair, uint32_t count)
@@ -135,13 +135,13 @@ static void script_writes(struct pair *pair, uint32_t count)
 	make_bytes(pair, TO_PEER, pair->written, bytes, count);
 	bool is_taken = tcp_connection_write(&pair->script->connection, bytes, count);
 	if (count <= writable) {
-		CHECK(is_taken, "a write within the limit is refused");
+		CHECK(is_taken, "a write within the limit is rejected");
 		pair->written += count;
 		if (pair->peer < 0 && pair->is_peer_shut)
 			pair->may_lose = true;
 	} else if (is_taken)
 		CHECK(writable == 0 && (pair->may_lose || pair->has_failed || pair->is_refused || pair->is_closed ||
-			pair->script->connection.is_broken), "a write beyond the limit is taken");
+			pair->script->connection.is_broken), "a write beyond the limit is accepted");
 }
 
 static void check_event(struct pair *pair)
@@ -172,8 +172,8 @@ static void on_writable(struct tcp_connection *connection, uint32_t byte_count)
 {
 	struct pair *pair = ((struct script *)connection)->pair;
 	check_event(pair);
-	CHECK(!pair->is_refused, "connected to where no one listens");
-	CHECK(byte_count == tcp_connection_writable(connection), "not as much is writable as announced");
+	CHECK(!pair->is_refused, "connected without a listener");
+	CHECK(byte_count == tcp_connection_writable(connection), "fewer bytes are writable than announced");
 	pair->is_connected = true;
 	act_in_event(connection);
 }
@@ -183,7 +183,7 @@ static void on_readable(struct tcp_connection *connection, uint32_t byte_count)
 	struct pair *pair = ((struct script *)connection)->pair;
 	check_event(pair);
 	CHECK(pair->is_connected, "readable before it is connected");
-	CHECK(byte_count > 0 && byte_count == tcp_connection_readable(connection), "not as much is readable as announced");
+	CHECK(byte_count > 0 && byte_count == tcp_connection_readable(connection), "fewer bytes are readable than announced");
 	CHECK(byte_count <= pair->peer_sent - pair->received, "%u bytes are announced, %u were sent (shut %d, %u received)",
 		byte_count, pair->peer_sent - pair->received, pair->is_peer_shut, pair->received);
 	if (mode == READS_ALL || (mode == RANDOM && chance(60)))
@@ -359,7 +359,7 @@ static void peer_acts(void)
 		peer_closes(pair, dice == 92);
 }
 
-/* The whole. */
+/* Test loop. */
 
 static bool is_settled(const struct pair *pair)
 {
@@ -391,7 +391,7 @@ static void settle(void)
 				script_reads(pair, LONGEST);
 			is_done &= is_settled(pair);
 			CHECK(is_settled(pair) || tcp_port_milliseconds() - start < STALL_MS,
-				"connection %u stands still: %u of %u received, %u of %u arrived, connected %d, shut %d, refused %d",
+				"connection %u stalls: %u of %u received, %u of %u arrived, connected %d, shut %d, refused %d",
 				pair->id, pair->received, pair->peer_sent, pair->peer_received, pair->written, pair->is_connected,
 				pair->is_peer_shut, pair->is_refused);
 		}
@@ -460,7 +460,7 @@ static void check_flow_control(void)
 		peer_sends(pair, LONGEST);
 		if (pair->peer_sent != before)
 			since = tcp_port_milliseconds();
-		CHECK(pair->peer_sent < 50 * BUFFER_BYTES, "a script that does not read does not hold the sender back");
+		CHECK(pair->peer_sent < 50 * BUFFER_BYTES, "no back-pressure from a script that does not read");
 	}
 	deliver_for(50);
 	CHECK(tcp_connection_readable(&pair->script->connection) > 0, "nothing is announced");

@@ -51,8 +51,8 @@ describe("settings in flash", () => {
 		const flash = flashWith({});
 		const store = new NvsStore({ flash });
 		for (let index = 0; index < 15; index++) store.write(`key${index}`, "x".repeat(3900));
-		assert.throws(() => store.write("more", "x".repeat(3900)), /too long for an NVS partition/);
-		assert.throws(() => store.write("key0", "z".repeat(4000)), /at most 3999/);
+		assert.throws(() => store.write("more", "x".repeat(3900)), /do not fit into an NVS partition/);
+		assert.throws(() => store.write("key0", "z".repeat(4000)), /maximum is 3999/);
 		assert.throws(() => store.write("sixteenletters16", ""), /15/);
 		for (const opened of [store, new NvsStore({ flash })]) {
 			assert.equal(opened.read("key0"), "x".repeat(3900));
@@ -65,7 +65,7 @@ describe("settings in flash", () => {
 		["middle", "old"],
 		["after", "new"],
 	] as const)
-		test(`are whole after a power cut ${moment} a change`, () => {
+		test(`are complete after a power cut ${moment} a change`, () => {
 			const flash = flashWith({ token: "old", ssid: "network" });
 			flash.cutAt(1, moment);
 			assert.throws(() => new NvsStore({ flash }).write("token", "new"), PowerCut);

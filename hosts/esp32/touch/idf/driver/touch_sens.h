@@ -1,2 +1,2 @@
-/* The SDK's include path lacks this folder of ESP-IDF's. */
+/* Forwards to an ESP-IDF folder that is missing from the SDK's include path. */
 #include "esp_driver_touch_sens/include/driver/touch_sens.h"

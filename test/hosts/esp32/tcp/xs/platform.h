@@ -1,4 +1,4 @@
-/* XS platform of the computer that runs the test of the TCP natives. */
+/* Platform definitions for XS on the computer that runs the test of the TCP socket's natives. */
 #ifndef TCP_TEST_PLATFORM_H
 #define TCP_TEST_PLATFORM_H
 

@@ -54,7 +54,7 @@ function isPatterned(bytes: Uint8Array, received: number): boolean {
 
 const steps: readonly (readonly [string, (next: () => void) => void])[] = [
 	[
-		"options out of range are refused",
+		"rejects options out of range",
 		(next) => {
 			const wrong: Partial<Record<keyof Options, unknown>>[] = [
 				{ address: "localhost" },
@@ -73,7 +73,7 @@ const steps: readonly (readonly [string, (next: () => void) => void])[] = [
 		},
 	],
 	[
-		"a rejection is one error",
+		"reports a rejected connection as one error",
 		(next) => {
 			new TCP({
 				address,
@@ -88,7 +88,7 @@ const steps: readonly (readonly [string, (next: () => void) => void])[] = [
 		},
 	],
 	[
-		"bytes that came before a close are read first",
+		"delivers bytes received before a close",
 		(next) => {
 			let text = "";
 			new TCP({
@@ -114,7 +114,7 @@ const steps: readonly (readonly [string, (next: () => void) => void])[] = [
 		},
 	],
 	[
-		"all forms of read",
+		"reads in all forms",
 		(next) => {
 			new TCP({
 				address,
@@ -137,7 +137,7 @@ const steps: readonly (readonly [string, (next: () => void) => void])[] = [
 		},
 	],
 	[
-		"a reset is one error, and a closed socket is no more",
+		"reports a reset as one error and stays closed",
 		(next) => {
 			new TCP({
 				address,
@@ -156,7 +156,7 @@ const steps: readonly (readonly [string, (next: () => void) => void])[] = [
 		},
 	],
 	[
-		"an exception in a callback is an error of the socket",
+		"turns an exception in a callback into a socket error",
 		(next) => {
 			new TCP({
 				address,
@@ -172,7 +172,7 @@ const steps: readonly (readonly [string, (next: () => void) => void])[] = [
 		},
 	],
 	[
-		"more than may be written is refused",
+		"rejects a write beyond the limit",
 		(next) => {
 			const socket = new TCP({
 				address,
@@ -190,7 +190,7 @@ const steps: readonly (readonly [string, (next: () => void) => void])[] = [
 		},
 	],
 	[
-		"bytes may be left, and read in another turn",
+		"allows bytes to be left and read in another turn",
 		(next) => {
 			let received = 0;
 			const socket = new TCP({
@@ -215,7 +215,7 @@ const steps: readonly (readonly [string, (next: () => void) => void])[] = [
 		},
 	],
 	[
-		"a million bytes go out and come back",
+		"sends a million bytes and receives them back",
 		(next) => {
 			let sent = 0;
 			let received = 0;
@@ -244,7 +244,7 @@ const steps: readonly (readonly [string, (next: () => void) => void])[] = [
 		},
 	],
 	[
-		"a closed socket is garbage",
+		"collects a closed socket as garbage",
 		(next) => {
 			const closed = new WeakRef(new TCP({ address, port: ports.echoing }));
 			closed.deref()?.close();
@@ -256,7 +256,7 @@ const steps: readonly (readonly [string, (next: () => void) => void])[] = [
 		},
 	],
 	[
-		"six at a time, without a reference",
+		"runs six sockets at a time, without a reference",
 		(next) => {
 			const sockets = Array.from({ length: 6 }, () => new TCP({ address, port: ports.echoing }));
 			check(thrownBy(() => new TCP({ address, port: ports.echoing })) !== "nothing", "a seventh");

@@ -7,7 +7,7 @@ export class ChimeTrack implements Track {
 	readonly volume = undefined;
 	readonly isWhole = true;
 	readonly isReady = true;
-	readonly taken = 0;
+	readonly consumed = 0;
 
 	constructor(chime: string) {
 		this.uri = `file:///chimes/${chime}`;
@@ -17,7 +17,7 @@ export class ChimeTrack implements Track {
 		throw new Error("there are no chimes");
 	}
 
-	take(): Uint8Array {
+	consume(): Uint8Array {
 		throw new Error("there are no chimes");
 	}
 

@@ -1,4 +1,4 @@
-/* Subset of the Moddable SDK's header used by the natives of the TCP socket. */
+/* Subset of the Moddable SDK's header that the TCP socket's natives use. */
 #ifndef TCP_TEST_BUILTIN_COMMON_H
 #define TCP_TEST_BUILTIN_COMMON_H
 

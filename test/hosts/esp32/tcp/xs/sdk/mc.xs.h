@@ -1,4 +1,4 @@
-/* Identifiers by their names, in place of the SDK's generated numbers. */
+/* Identifiers by name, instead of the SDK's generated numbers. */
 #define xsID_address xsID("address")
 #define xsID_format xsID("format")
 #define xsID_nodelay xsID("nodelay")

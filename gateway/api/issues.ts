@@ -5,8 +5,8 @@ import { monitors } from "./permissions.js";
 import { defineRoutes, json, notWrittenYet } from "./route.js";
 import { closed, dateTime, described, type InferShape, nullable, text } from "./shapes.js";
 
-/** Issues of a device in display order. */
-export const attentionKinds = [
+/** Types of issues, in display order. */
+export const deviceIssueKinds = [
 	"crashed",
 	"rolled_back",
 	"update_failed",
@@ -16,28 +16,25 @@ export const attentionKinds = [
 	"away",
 	"weak_signal",
 ] as const;
-export type AttentionKind = (typeof attentionKinds)[number];
+export type DeviceIssueKind = (typeof deviceIssueKinds)[number];
 
-export const attention = closed({
-	kind: oneOf(...attentionKinds),
+export const deviceIssue = closed({
+	kind: oneOf(...deviceIssueKinds),
 	since: described(
 		nullable(dateTime),
-		"of the latest crash, update or restart, or since when it lasts; null: it is not known, as since before this gateway started",
+		"time of the latest crash, update or restart, or start of the condition; null: unknown, such as before this gateway's start",
 	),
-	seen: described(
-		{ type: "boolean" } as const,
-		"a person has seen it, and nothing of the kind has happened since",
-	),
+	seen: described({ type: "boolean" } as const, "marked as seen, and not repeated since"),
 	count: {
 		type: "integer",
 		minimum: 1,
 		maximum: 20,
 		optional: true,
-		description: "crashes, or restarts",
+		description: "number of crashes or restarts",
 	} as const,
-	reason: described(optional(text), "of the latest crash (its kind) or restart; of a fault a sentence"),
+	reason: described(optional(text), "kind of the latest crash, reset reason, or description of the fault"),
 });
-export type Attention = InferShape<typeof attention>;
+export type DeviceIssue = InferShape<typeof deviceIssue>;
 
 const isoTime = pattern(
 	30,
@@ -45,31 +42,31 @@ const isoTime = pattern(
 	"a UTC time in ISO 8601",
 );
 
-const seenAtMost = 10_000;
-export const askedSeen = object({
+const maxSeenItems = 10_000;
+export const seenRequest = object({
 	items: list(
 		object({
-			kind: oneOf(...attentionKinds, "refused", "crash_new"),
+			kind: oneOf(...deviceIssueKinds, "refused", "crash_new"),
 			/** Id of the device, of the rejection (`refused`) or of the cause (`crash_new`). */
 			id: string(64),
 			/** Value of `since` as shown; absent: null. */
 			since: optional(isoTime),
 		}),
-		seenAtMost,
+		maxSeenItems,
 	),
 });
 
-export const attentionRoutes = defineRoutes("fleet", {
+export const issueRoutes = defineRoutes("fleet", {
 	"POST /api/attention/seen": {
-		summary: "Marks issues as seen, for all people; what happens after `since` is not marked",
+		summary: "Marks issues as seen, for all people, up to `since`",
 		roles: monitors,
 		body: json(
-			askedSeen,
+			seenRequest,
 			{ items: [{ kind: "crashed", id: "dev-1-a1b2c3", since: "2026-11-20T12:00:00.000Z" }] },
 			// Fits the maximum number of items.
 			{ maxBytes: 2 << 20 },
 		),
-		returns: "They are marked; unknown devices are ignored.",
+		returns: "The issues are marked; unknown devices are ignored.",
 		problems: { 507: notWrittenYet },
 	},
 });

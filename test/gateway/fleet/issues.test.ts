@@ -4,7 +4,7 @@ import { describe, type TestContext, test } from "node:test";
 import type { Crash } from "../../../device/protocol/messages.js";
 import { createYield } from "../../../gateway/event-loop.js";
 import type { UpdateJob } from "../../../gateway/firmware/update-job.js";
-import { Attentions, type Seen, seenFile } from "../../../gateway/fleet/attention.js";
+import { Issues, type SeenMarks, seenFile } from "../../../gateway/fleet/issues.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { isoTime } from "../../../gateway/sessions/view.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
@@ -31,14 +31,14 @@ async function fleet(t: TestContext) {
 	const sessions = new Sessions({ now, monotonic: now, maxDevices: 10 });
 	const jobs: UpdateJob[] = [];
 	const directory = await temporaryDirectory(t);
-	const records = fileRecords<Seen>({ ...seenFile, directory, disk: fs, onProblem: () => {} });
+	const records = fileRecords<SeenMarks>({ ...seenFile, directory, disk: fs, onProblem: () => {} });
 	const updates = { historyOf: () => jobs };
-	const attentions = new Attentions({
+	const issues = new Issues({
 		core: { sessions, now, yieldToLoop: createYield(), firmware: { updates } },
 		crashes: { headsOf: () => [] },
 		records,
 	});
-	sessions.listen(attentions.sessions);
+	sessions.listen(issues.sessions);
 	const connect = () => {
 		const handshake = { deviceId, isBound: false, model: "DEV-1", chip: undefined } as const;
 		return sessions.open({ ...handshake, features: [], remoteAddress: "10.0.0.1", baseUrl: "" }, link);
@@ -55,24 +55,24 @@ async function fleet(t: TestContext) {
 		const uplink = Object(text);
 		sessions.receive(device().session, uplink, Buffer.from(JSON.stringify(text)));
 	};
-	const shown = () => (attentions.of(device()).attention ?? []).map(({ kind, seen }) => [kind, seen]);
-	/** A person marks all that is shown. */
+	const shown = () => (issues.of(device()).attention ?? []).map(({ kind, seen }) => [kind, seen]);
+	/** Dismisses all shown issues. */
 	const seeAll = () =>
-		attentions.see(
-			(attentions.of(device()).attention ?? []).map(({ kind, since }) => {
+		issues.see(
+			(issues.of(device()).attention ?? []).map(({ kind, since }) => {
 				return { kind, id: deviceId, ...(since !== null && { since }) };
 			}),
 		);
-	return { clock, sessions, jobs, attentions, connect, device, report, shown, seeAll };
+	return { clock, sessions, jobs, issues, connect, device, report, shown, seeAll };
 }
 
-describe("what people should look at", () => {
-	test("is a device that is away, until it is back; once seen, only when it goes again", async (t) => {
-		const { clock, sessions, connect, attentions, device, shown, seeAll } = await fleet(t);
+describe("issue", () => {
+	test("is an offline device; once dismissed, only when it disconnects again", async (t) => {
+		const { clock, sessions, connect, issues, device, shown, seeAll } = await fleet(t);
 		const first = connect();
 		assert.deepEqual(shown(), []);
 		sessions.end(first, "disconnected");
-		assert.equal(attentions.of(device()).attention?.[0]?.since, isoTime(clock.now));
+		assert.equal(issues.of(device()).attention?.[0]?.since, isoTime(clock.now));
 		assert.deepEqual(shown(), [["away", false]]);
 		clock.now += minute;
 		await seeAll();
@@ -84,8 +84,8 @@ describe("what people should look at", () => {
 		assert.deepEqual(shown(), [["away", false]]);
 	});
 
-	test("is a weak signal, since it is weak", async (t) => {
-		const { clock, connect, report, attentions, device, shown, seeAll } = await fleet(t);
+	test("is a weak signal, with its start", async (t) => {
+		const { clock, connect, report, issues, device, shown, seeAll } = await fleet(t);
 		connect();
 		report({ "network.wifi_rssi": -60 });
 		assert.deepEqual(shown(), []);
@@ -93,7 +93,7 @@ describe("what people should look at", () => {
 		const since = isoTime(clock.now);
 		clock.now += minute;
 		report({ "network.wifi_rssi": -84 });
-		assert.equal(attentions.of(device()).attention?.[0]?.since, since);
+		assert.equal(issues.of(device()).attention?.[0]?.since, since);
 		await seeAll();
 		report({ "network.wifi_rssi": -95 });
 		assert.deepEqual(shown(), [["weak_signal", true]]);
@@ -103,8 +103,8 @@ describe("what people should look at", () => {
 		assert.deepEqual(shown(), [["weak_signal", false]]);
 	});
 
-	test("is a part or a clock that does not work, but no light sensor, which may be in the dark", async (t) => {
-		const { clock, sessions, connect, report, attentions, device, shown, seeAll } = await fleet(t);
+	test("is a faulty part or clock, but no light sensor, which may be in the dark", async (t) => {
+		const { clock, sessions, connect, report, issues, device, shown, seeAll } = await fleet(t);
 		const session = connect();
 		report({ "peripherals.ambient_light_fault": "It may be dark." });
 		assert.deepEqual(shown(), []);
@@ -113,9 +113,7 @@ describe("what people should look at", () => {
 		const since = isoTime(clock.now);
 		clock.now += minute;
 		report({ "peripherals.audio.fault": fault });
-		assert.deepEqual(attentions.of(device()).attention, [
-			{ kind: "faulty", since, seen: false, reason: fault },
-		]);
+		assert.deepEqual(issues.of(device()).attention, [{ kind: "faulty", since, seen: false, reason: fault }]);
 		await seeAll();
 		assert.deepEqual(shown(), [["faulty", true]]);
 		clock.now += minute;
@@ -128,7 +126,7 @@ describe("what people should look at", () => {
 			[-61_000, "behind"],
 		] as const) {
 			report({ timestamp: isoTime(clock.now + aheadMs) });
-			const [{ kind, reason } = {}] = attentions.of(device()).attention ?? [];
+			const [{ kind, reason } = {}] = issues.of(device()).attention ?? [];
 			assert.equal(kind, "faulty");
 			assert.match(reason ?? "", new RegExp(`clock is more than a minute ${where} the gateway's`));
 			report({ timestamp: isoTime(clock.now + Math.sign(aheadMs) * minute) });
@@ -139,8 +137,8 @@ describe("what people should look at", () => {
 		assert.deepEqual(shown(), [["away", false]]);
 	});
 
-	test("is a device that restarted three times in a day by itself; the next restart is not seen", async (t) => {
-		const { clock, device, attentions, connect, shown, seeAll } = await fleet(t);
+	test("is a device with three unrequested restarts a day; the next restart reopens it", async (t) => {
+		const { clock, device, issues, connect, shown, seeAll } = await fleet(t);
 		connect();
 		const restart = (reason: string) => {
 			clock.now += minute;
@@ -149,7 +147,7 @@ describe("what people should look at", () => {
 		for (const reason of ["PANIC_RESET", "SW_RESET", "SW_RESET", "POWERON_RESET"]) restart(reason);
 		assert.deepEqual(shown(), []);
 		restart("BROWNOUT_RESET");
-		const [item] = attentions.of(device()).attention ?? [];
+		const [item] = issues.of(device()).attention ?? [];
 		assert.deepEqual([item?.kind, item?.count, item?.reason], ["often_restarted", 3, "BROWNOUT_RESET"]);
 		await seeAll();
 		assert.deepEqual(shown(), [["often_restarted", true]]);
@@ -163,8 +161,8 @@ describe("what people should look at", () => {
 		["rolled_back", "rolled_back"],
 		["failed", "update_failed"],
 	] as const)
-		test(`is an update that ended so: ${status}, until another one begins`, async (t) => {
-			const { clock, jobs, sessions, connect, device, attentions, shown, seeAll } = await fleet(t);
+		test(`is an update with the result ${status}, until another one starts`, async (t) => {
+			const { clock, jobs, sessions, connect, device, issues, shown, seeAll } = await fleet(t);
 			connect();
 			jobs.push({ status, startedAt: clock.now, endedAt: clock.now });
 			const metadata = {
@@ -175,22 +173,22 @@ describe("what people should look at", () => {
 			} as const;
 			sessions.setOta(device(), metadata);
 			assert.deepEqual(shown(), [[kind, false]]);
-			assert.equal(attentions.of(device()).attention?.[0]?.since, isoTime(clock.now));
+			assert.equal(issues.of(device()).attention?.[0]?.since, isoTime(clock.now));
 			await seeAll();
 			assert.deepEqual(shown(), [[kind, true]]);
 			sessions.setOta(device(), { ...metadata, otaStatus: "pending" });
 			assert.deepEqual(shown(), []);
 		});
 
-	test("is safe mode, since it runs so, beside another condition", async (t) => {
-		const { clock, connect, report, attentions, device, shown, seeAll } = await fleet(t);
+	test("is safe mode, with its start, besides another condition", async (t) => {
+		const { clock, connect, report, issues, device, shown, seeAll } = await fleet(t);
 		connect();
 		report({ "health.safe_mode": true });
 		const since = isoTime(clock.now);
 		await seeAll();
 		clock.now += minute;
 		report({ "health.safe_mode": true, "network.wifi_rssi": -85 });
-		assert.deepEqual(attentions.of(device()).attention, [
+		assert.deepEqual(issues.of(device()).attention, [
 			{ kind: "safe_mode", since, seen: true },
 			{ kind: "weak_signal", since: isoTime(clock.now), seen: false },
 		]);
@@ -198,8 +196,8 @@ describe("what people should look at", () => {
 		assert.deepEqual(shown(), []);
 	});
 
-	test("is not hidden by a clock that was wrong for a while: what it marked as seen is shown again, a time ahead is not known", async (t) => {
-		const { clock, sessions, connect, attentions, device, shown, seeAll } = await fleet(t);
+	test("is reopened after a dismissal with a clock that was ahead", async (t) => {
+		const { clock, sessions, connect, issues, device, shown, seeAll } = await fleet(t);
 		const days = 3 * 24 * 60 * minute;
 		clock.now += days;
 		sessions.end(connect(), "disconnected");
@@ -211,24 +209,24 @@ describe("what people should look at", () => {
 		]);
 		clock.now -= days;
 		assert.deepEqual(shown(), [["away", false]]);
-		assert.equal(attentions.of(device()).attention?.[0]?.since, null);
+		assert.equal(issues.of(device()).attention?.[0]?.since, null);
 		await seeAll();
 		assert.deepEqual(shown(), [["away", true]]);
 		clock.now += minute;
 		sessions.end(connect(), "disconnected");
 		assert.deepEqual(shown(), [["away", false]]);
-		assert.equal(attentions.of(device()).attention?.[0]?.since, isoTime(clock.now));
+		assert.equal(issues.of(device()).attention?.[0]?.since, isoTime(clock.now));
 	});
 
-	test("that has happened after what a person saw is not marked", async (t) => {
-		const { clock, sessions, connect, attentions, shown } = await fleet(t);
+	test("is not dismissed if it occurred after the page was loaded", async (t) => {
+		const { clock, sessions, connect, issues, shown } = await fleet(t);
 		sessions.end(connect(), "disconnected");
 		const since = isoTime(clock.now);
 		clock.now += minute;
 		sessions.end(connect(), "disconnected");
-		await attentions.see([{ kind: "away", id: deviceId, since }]);
+		await issues.see([{ kind: "away", id: deviceId, since }]);
 		assert.deepEqual(shown(), [["away", false]]);
-		await attentions.see([{ kind: "away", id: "unknown", since }]);
+		await issues.see([{ kind: "away", id: "unknown", since }]);
 	});
 });
 

@@ -9,7 +9,7 @@ import { FileLog } from "../storage/file-log.js";
 import { FileEngine } from "../storage/file-records.js";
 import type { Entry, Log } from "../storage/log.js";
 
-export interface TakeOverOptions {
+export interface MigrationOptions {
 	readonly dataDir: string;
 	readonly disk: Disk;
 	/** Whether a record key is valid. Default: device ids. */
@@ -26,8 +26,8 @@ const writesAtOnce = 64;
  * @param name folder within the data folder
  * @throws {BusError} The next start retries.
  */
-export async function takeOverRecords(
-	{ dataDir, disk, isKey, files, onProblem }: TakeOverOptions,
+export async function migrateRecords(
+	{ dataDir, disk, isKey, files, onProblem }: MigrationOptions,
 	name: string,
 	bucket: Bucket,
 ): Promise<void> {
@@ -52,8 +52,8 @@ export async function takeOverRecords(
  * @param name folder within the data folder
  * @throws {BusError}
  */
-export async function takeOverLog(
-	{ dataDir, disk, onProblem }: Pick<TakeOverOptions, "dataDir" | "disk" | "onProblem">,
+export async function migrateLog(
+	{ dataDir, disk, onProblem }: Pick<MigrationOptions, "dataDir" | "disk" | "onProblem">,
 	name: string,
 	log: Log,
 ): Promise<void> {
@@ -86,10 +86,10 @@ async function isFolder(disk: Disk, path: string): Promise<boolean> {
 async function moveAway(
 	disk: Disk,
 	directory: string,
-	onProblem: TakeOverOptions["onProblem"],
+	onProblem: MigrationOptions["onProblem"],
 ): Promise<void> {
 	const moved = `${directory}-taken-over`;
 	await disk.rm(moved, { recursive: true, force: true });
 	await disk.rename(directory, moved);
-	onProblem(`${basename(directory)}: the gateways have them in common now; ${moved} can be deleted.`);
+	onProblem(`${basename(directory)} was moved to the cluster. You can delete ${moved}.`);
 }

@@ -5,8 +5,8 @@
  */
 
 import { type Infer, keysOf, matches, object, optional } from "../../device/protocol/schema.js";
-import { type Attention, type AttentionKind, type askedSeen, attentionKinds } from "../api/attention.js";
 import { hasFailed, signalBars } from "../api/client/words.js";
+import { type DeviceIssue, type DeviceIssueKind, deviceIssueKinds, type seenRequest } from "../api/issues.js";
 import { isAhead, time } from "../api/time.js";
 import type { Core } from "../extension.js";
 import type { Device } from "../sessions/device.js";
@@ -15,22 +15,22 @@ import { isoTime } from "../sessions/view.js";
 import type { Records } from "../storage/records.js";
 import type { CrashStore } from "./crash-store.js";
 
-/** When each kind was seen, in milliseconds since 1970. */
-export type Seen = Readonly<Partial<Record<AttentionKind, number>>>;
-const seenRecord = object(Object.fromEntries(attentionKinds.map((kind) => [kind, optional(time)])));
+/** Times at which each kind was marked as seen, in milliseconds since 1970. */
+export type SeenMarks = Readonly<Partial<Record<DeviceIssueKind, number>>>;
+const seenRecord = object(Object.fromEntries(deviceIssueKinds.map((kind) => [kind, optional(time)])));
 
 export const seenFile = Object.freeze({
-	what: "marks of what was seen",
-	format: (seen: Seen): string => `${JSON.stringify(seen, undefined, "\t")}\n`,
-	parse: (content: string): Seen | undefined => {
+	what: "seen marks of issues",
+	format: (seen: SeenMarks): string => `${JSON.stringify(seen, undefined, "\t")}\n`,
+	parse: (content: string): SeenMarks | undefined => {
 		const value: unknown = JSON.parse(content);
 		return matches(seenRecord, value) ? value : undefined;
 	},
 });
 
-/** A condition of a device. */
-interface Found extends Pick<Attention, "kind" | "count" | "reason"> {
-	/** Milliseconds since 1970; null: not known. */
+/** Current issue of a device. */
+interface KnownIssue extends Pick<DeviceIssue, "kind" | "count" | "reason"> {
+	/** Milliseconds since 1970; null: unknown. */
 	readonly since: number | null;
 }
 
@@ -43,7 +43,7 @@ const reported = {
 	faulty: ({ fault }) => fault,
 	safe_mode: ({ safeMode }) => (safeMode ? "" : undefined),
 } as const satisfies Readonly<
-	Partial<Record<AttentionKind, (vitals: Device["vitals"]) => string | undefined>>
+	Partial<Record<DeviceIssueKind, (vitals: Device["vitals"]) => string | undefined>>
 >;
 const reportedKinds = keysOf(reported);
 
@@ -54,55 +54,58 @@ const oftenMs = 24 * 60 * 60 * 1000;
 /** Reset reason after a restart command or an update. */
 const ownRestart = "SW_RESET";
 
-export interface AttentionsOptions {
+export interface IssuesOptions {
 	readonly core: Pick<Core, "sessions" | "now" | "yieldToLoop"> & {
 		readonly firmware: { readonly updates: Pick<Core["firmware"]["updates"], "historyOf"> };
 	};
 	readonly crashes: Pick<CrashStore, "headsOf">;
-	readonly records: Records<Seen>;
+	readonly records: Records<SeenMarks>;
 }
 
-export class Attentions {
-	readonly #options: AttentionsOptions;
-	readonly #seen = new Map<string, Seen>();
-	/** Issues that devices report, by device id; `since` is null if older than this process. */
-	readonly #reported = new Map<string, readonly Found[]>();
+export class Issues {
+	readonly #options: IssuesOptions;
+	readonly #seen = new Map<string, SeenMarks>();
+	/** Reported issues by device id. `since` is null if an issue began before this gateway's start. */
+	readonly #reported = new Map<string, readonly KnownIssue[]>();
 
 	readonly sessions: SessionListener = {
 		onUplink: ({ device }, { type }) => {
-			if (device && type === "state_report") this.#watch(device, this.#options.core.now());
+			if (device && type === "state_report") this.#trackReported(device, this.#options.core.now());
 		},
-		onTouched: (device) => this.#watch(device, this.#options.core.now()),
+		onTouched: (device) => this.#trackReported(device, this.#options.core.now()),
 		onForgotten: ({ deviceId }, why) => {
 			this.#reported.delete(deviceId);
 			if (this.#seen.delete(deviceId) && why !== "removed") void this.#options.records.remove(deviceId);
 		},
 	};
 
-	constructor(options: AttentionsOptions) {
+	constructor(options: IssuesOptions) {
 		this.#options = options;
 	}
 
 	/** @throws {NodeJS.ErrnoException} if its folder cannot be used */
 	async open(): Promise<void> {
 		await this.#options.records.each((deviceId, seen) => this.#seen.set(deviceId, seen));
-		for (const device of this.#options.core.sessions.devices.values()) this.#watch(device, null);
+		for (const device of this.#options.core.sessions.devices.values()) this.#trackReported(device, null);
 	}
 
 	close(): Promise<void> {
 		return this.#options.records.close();
 	}
 
-	/** Takes in what another process has written. @param seen undefined: it was removed */
-	take(deviceId: string, seen: Seen | undefined): void {
+	/**
+	 * Applies a record written by another process.
+	 * @param seen undefined: the record was removed
+	 */
+	applyRecord(deviceId: string, seen: SeenMarks | undefined): void {
 		if (seen) this.#seen.set(deviceId, seen);
 		else this.#seen.delete(deviceId);
 		const device = this.#options.core.sessions.devices.get(deviceId);
 		if (device) this.#options.core.sessions.touch(device);
 	}
 
-	/** @returns what a device's record has of it: nothing, or its field */
-	of(device: Device): { readonly attention?: readonly Attention[] } {
+	/** @returns the field `attention` of a device, or no field without issues */
+	of(device: Device): { readonly attention?: readonly DeviceIssue[] } {
 		const found = this.#find(device);
 		if (found.length === 0) return {};
 		const now = this.#options.core.now();
@@ -120,10 +123,13 @@ export class Attentions {
 		return { attention };
 	}
 
-	/** Marks what was shown as seen; unknown devices and what has ended are left out. @returns whether it is kept */
-	async see(items: Infer<typeof askedSeen>["items"]): Promise<boolean> {
+	/**
+	 * Marks issues as seen, ignoring unknown devices and ended issues.
+	 * @returns whether the marks are stored
+	 */
+	async see(items: Infer<typeof seenRequest>["items"]): Promise<boolean> {
 		const { core, records } = this.#options;
-		const changed = new Map<string, Seen>();
+		const changed = new Map<string, SeenMarks>();
 		for (const [index, { kind, id, since }] of items.entries()) {
 			if (index % itemsAtOnce === itemsAtOnce - 1) await core.yieldToLoop();
 			if (kind === "refused" || kind === "crash_new") continue;
@@ -138,16 +144,16 @@ export class Attentions {
 		const kept: Promise<boolean>[] = [];
 		for (const [id, seen] of changed) {
 			if (kept.length % itemsAtOnce === itemsAtOnce - 1) await core.yieldToLoop();
-			this.take(id, seen);
+			this.applyRecord(id, seen);
 			kept.push(records.save(id, seen));
 		}
 		return (await Promise.all(kept)).every(Boolean);
 	}
 
-	/** Notes since when it reports what. */
-	#watch({ deviceId, vitals }: Device, now: number | null): void {
+	/** Records since when a device reports its issues. */
+	#trackReported({ deviceId, vitals }: Device, now: number | null): void {
 		const before = this.#reported.get(deviceId);
-		const found = reportedKinds.flatMap((kind): readonly Found[] => {
+		const found = reportedKinds.flatMap((kind): readonly KnownIssue[] => {
 			const reason = reported[kind](vitals);
 			if (reason === undefined) return [];
 			const known = before?.find((each) => each.kind === kind && each.reason === reason);
@@ -157,11 +163,11 @@ export class Attentions {
 		else this.#reported.delete(deviceId);
 	}
 
-	#find(device: Device): readonly Found[] {
+	#find(device: Device): readonly KnownIssue[] {
 		const { core, crashes } = this.#options;
 		const { deviceId, session, firmwareVersion, resets, metadata } = device;
 		const now = core.now();
-		const found: Found[] = [];
+		const found: KnownIssue[] = [];
 		const ofThis = crashes.headsOf(device).filter(({ version }) => version === firmwareVersion);
 		const crash = ofThis.at(-1);
 		if (crash) found.push({ kind: "crashed", since: crash.at, count: ofThis.length, reason: crash.kind });
@@ -180,6 +186,6 @@ export class Attentions {
 			found.push({ kind: "often_restarted", since: reset.at, count: recent.length, reason: reset.reason });
 		return found
 			.map((each) => (each.since !== null && isAhead(each.since, now) ? { ...each, since: null } : each))
-			.sort((a, b) => attentionKinds.indexOf(a.kind) - attentionKinds.indexOf(b.kind));
+			.sort((a, b) => deviceIssueKinds.indexOf(a.kind) - deviceIssueKinds.indexOf(b.kind));
 	}
 }

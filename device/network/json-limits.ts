@@ -3,9 +3,9 @@
  * levels can cause. XS also ends a string at a NUL and would accept invalid JSON.
  */
 
-/** A command has one level and four fields; more are for later commands. */
-const mostLevels = 8;
-const mostValues = 64;
+/** Above what any command needs, with a reserve for later ones. */
+const maxLevels = 8;
+const maxValues = 64;
 
 const quote = 0x22;
 const comma = 0x2c;
@@ -15,8 +15,8 @@ const opening: readonly number[] = Object.freeze([0x5b, 0x7b]);
 const closing: readonly number[] = Object.freeze([0x5d, 0x7d]);
 
 /** @throws Error for a NUL, more than 8 levels or more than 64 values */
-export function requireReadable(bytes: Uint8Array): void {
-	if (bytes.includes(0)) throw new Error("a NUL");
+export function checkJsonLimits(bytes: Uint8Array): void {
+	if (bytes.includes(0)) throw new Error("invalid character NUL");
 	let levels = 0;
 	let values = 1;
 	for (let at = 0; at < bytes.byteLength; at++) {
@@ -25,8 +25,8 @@ export function requireReadable(bytes: Uint8Array): void {
 		else if (opening.includes(byte)) levels += 1;
 		else if (closing.includes(byte)) levels -= 1;
 		if (byte === comma || opening.includes(byte)) values += 1;
-		if (levels > mostLevels) throw new Error(`more than ${mostLevels} levels`);
-		if (values > mostValues) throw new Error(`more than ${mostValues} values`);
+		if (levels > maxLevels) throw new Error(`more than ${maxLevels} levels`);
+		if (values > maxValues) throw new Error(`more than ${maxValues} values`);
 	}
 }
 

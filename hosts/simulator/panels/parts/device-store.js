@@ -1,49 +1,49 @@
 /**
- * Persistent data of a device, MAC address and settings, in a JSON file beside mcsim's preferences. `npm run simulator`
- * writes the gateway's address and token into the same file, so that other ones need no rebuild.
+ * Persistent data of a device: MAC address and settings, in a JSON file next to mcsim's preferences. `npm run simulator` writes the
+ * gateway's address and token into this file, so that a change requires no rebuild.
  */
 
-export class Kept {
+export class DeviceStore {
 	#path;
-	/** For the image of an update. */
+	/** File for the image of an update. */
 	slotPath;
 
-	/** @param name the model in lower case */
+	/** @param name model in lower case */
 	constructor(name) {
 		this.#path = system.buildPath(system.localDirectory, name, "json");
 		this.slotPath = system.buildPath(system.localDirectory, name, "slot");
 	}
 
-	/** Reads the file each time, since another program may have written it: `{ macAddress, settings }`. */
+	/** Returns `{ macAddress, settings }`. Always reads the file, which another program may have changed. */
 	read() {
 		let values = {};
 		try {
 			values = JSON.parse(system.readFileString(this.#path));
 		} catch {
-			// The first time there is no file.
+			// The file does not exist yet.
 		}
 		const { macAddress = "", settings = {} } = values;
 		if (macAddress) return { macAddress, settings };
-		return this.#write({ macAddress: localAddress(this.#path), settings });
+		return this.#save({ macAddress: localAddress(this.#path), settings });
 	}
 
-	/** @param value a string; null: delete it */
-	keep(name, value) {
+	/** @param value a string, or null to delete the setting */
+	write(name, value) {
 		const { macAddress, settings } = this.read();
 		if (value === null) delete settings[name];
 		else settings[name] = value;
-		this.#write({ macAddress, settings });
+		this.#save({ macAddress, settings });
 	}
 
-	#write(values) {
+	#save(values) {
 		system.writeFileString(this.#path, JSON.stringify(values, null, "\t"));
 		return values;
 	}
 }
 
 /**
- * A locally administered address, which no real card has. mcsim's Math.random gives the same numbers in every run, so it is derived
- * from path and time (FNV-1a).
+ * Returns a locally administered address, which no real network card has. It is derived from path and time (FNV-1a), since mcsim's
+ * Math.random returns the same sequence in each run.
  */
 function localAddress(seed) {
 	let hash = 0x811c9dc5;

@@ -10,32 +10,32 @@ import type { Url } from "./url.js";
 
 /** Pause before the second question; doubled after each one (RFC 6762, 5.2). */
 const firstPauseMs = 1_000;
-const longestPauseMs = 60_000;
+const maxPauseMs = 60_000;
 
-export interface SearchOptions {
+export interface DiscoveryOptions {
 	readonly network: Pick<Host["network"], "udp">;
 	readonly sha256: Host["digest"]["sha256"];
 	readonly deviceId: string;
 	readonly token: string;
 	/** Whether only gateways with TLS are accepted. */
 	readonly isSecure: boolean;
-	/** An address that is not taken before onMissed. */
-	readonly except: string | undefined;
-	/** Called once, last. @param address in the form of the setting `gateway` */
+	/** Address that is not accepted before onNotFound. */
+	readonly excluded: string | undefined;
+	/** Called at most once, last. @param address in the form of the setting `gateway` */
 	readonly onFound: (address: string, url: Url) => void;
-	/** Half a minute is over, or another minute; the search goes on. */
-	readonly onMissed: () => void;
+	/** Called after half a minute, then every minute; discovery continues. */
+	readonly onNotFound: () => void;
 }
 
-export class GatewaySearch {
-	readonly #options: SearchOptions;
-	readonly #nonce = draw() + draw();
+export class GatewayDiscovery {
+	readonly #options: DiscoveryOptions;
+	readonly #nonce = randomHex() + randomHex();
 	readonly #question: Uint8Array;
 	#socket: DatagramSocket | undefined;
 	#timer: Timer | undefined;
 	#pauseMs = firstPauseMs;
 
-	constructor(options: SearchOptions) {
+	constructor(options: DiscoveryOptions) {
 		this.#options = options;
 		const subtype = `${this.#nonce}.${options.deviceId}`;
 		const proof = this.#proofOf(questionText(this.#nonce, options.deviceId));
@@ -50,20 +50,20 @@ export class GatewaySearch {
 	}
 
 	#query(): void {
-		const { network, onMissed } = this.#options;
+		const { network, onNotFound } = this.#options;
 		const onReadable = (count: number) => this.#onReadable(count);
 		try {
 			if (network.udp) this.#socket ??= new network.udp({ onReadable });
 			this.#socket?.write(this.#question, multicast.address, multicast.port);
 		} catch (error) {
-			// For example out of memory for a socket. An exception in a timer restarts the board.
-			trace(`gateway: it cannot be searched: ${error}\n`);
+			// E.g. no memory for a socket. An uncaught exception in a timer restarts the board.
+			trace(`discovery: the question could not be sent: ${error}\n`);
 		}
 		this.#timer = Timer.set(() => this.#query(), this.#pauseMs);
-		this.#pauseMs = Math.min(2 * this.#pauseMs, longestPauseMs);
-		if (this.#pauseMs < longestPauseMs) return;
-		trace("gateway: none in this network has shown that it knows this device's token\n");
-		onMissed();
+		this.#pauseMs = Math.min(2 * this.#pauseMs, maxPauseMs);
+		if (this.#pauseMs < maxPauseMs) return;
+		trace("discovery: no gateway in this network has proved that it knows this device's token\n");
+		onNotFound();
 	}
 
 	#onReadable(count: number): void {
@@ -72,22 +72,22 @@ export class GatewaySearch {
 				const datagram = this.#socket?.read();
 				if (datagram) this.#onAnswer(new Uint8Array(datagram));
 			} catch (error) {
-				trace(`gateway: an answer does not count: ${error}\n`);
+				trace(`discovery: ignoring invalid response: ${error}\n`);
 			}
 		}
 	}
 
 	/** @throws Error */
 	#onAnswer(bytes: Uint8Array): void {
-		const { deviceId, isSecure, except, onFound } = this.#options;
+		const { deviceId, isSecure, excluded, onFound } = this.#options;
 		const texts = readTexts(bytes);
-		const fact = (key: string) => texts.find((text) => text.startsWith(key))?.slice(key.length) ?? "";
-		const address = fact("address=");
-		if (fact("proof=") !== this.#proofOf(answerText(this.#nonce, deviceId, address)))
-			throw new Error("who sent it does not know this device's token");
+		const field = (key: string) => texts.find((text) => text.startsWith(key))?.slice(key.length) ?? "";
+		const address = field("address=");
+		if (field("proof=") !== this.#proofOf(answerText(this.#nonce, deviceId, address)))
+			throw new Error("the sender does not know this device's token");
 		const url = parseGatewayUrl(address);
-		if (isSecure && !url.isSecure) throw new Error(`${address} has no TLS, and this device has a ca`);
-		if (address === except && this.#pauseMs < longestPauseMs) return;
+		if (isSecure && !url.isSecure) throw new Error(`${address} has no TLS, which the setting ca requires`);
+		if (address === excluded && this.#pauseMs < maxPauseMs) return;
 		this.close();
 		onFound(address, url);
 	}
@@ -98,6 +98,6 @@ export class GatewaySearch {
 	}
 }
 
-function draw(): string {
+function randomHex(): string {
 	return Math.floor(Math.random() * 0x7fff_ffff).toString(16);
 }
