@@ -82,12 +82,6 @@ export function createFleet(given: Core): Extension {
 		messages: { subscribe: subscriptions.execute },
 		channels: {
 			summary: { sendPicture: (monitor) => subscriptions.sendShort(monitor) },
-			summary_start: {
-				sendPicture: (monitor) => {
-					monitor.hold();
-					subscriptions.sendShort(monitor);
-				},
-			},
 		},
 		services: [
 			deviceHistory.provide((device) => historyOf(device, core, crashes)),

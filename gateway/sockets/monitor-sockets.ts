@@ -93,7 +93,6 @@ export class MonitorSockets {
 			if (isTooMuch && !refusals.take())
 				return monitor.close(closeCodes.policyViolation, "too many messages");
 			this.#begin(monitor);
-			monitor.release();
 			this.cork();
 			this.#answer(monitor, data.toString(), isTooMuch)
 				.then((text) => monitor.send(Buffer.from(text)))

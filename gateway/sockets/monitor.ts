@@ -42,8 +42,6 @@ export class Monitor {
 	#snapshotFrames = 0;
 	/** When the snapshot began, on the monotonic clock; undefined: all of it has arrived. */
 	#loadingSince: number | undefined;
-	/** It gets no more than the first frame of a snapshot. */
-	#isHeld = false;
 	/** It missed a change of the summary, and gets the whole one again. */
 	#isBehind = false;
 
@@ -97,17 +95,6 @@ export class Monitor {
 		this.#sendNextOfSnapshot();
 	}
 
-	/** Keeps the rest of snapshots, and changes of the summary, until `release`. */
-	hold(): void {
-		this.#isHeld = true;
-	}
-
-	release(): void {
-		if (!this.#isHeld) return;
-		this.#isHeld = false;
-		void this.#continueSnapshot();
-	}
-
 	/**
 	 * Sends a text that must not be dropped.
 	 * @param compress if the monitor offers it; not for reports, of which many monitors get each: it would be compressed for each
@@ -141,7 +128,7 @@ export class Monitor {
 
 	/** A change of the summary. */
 	sendSummary(frame: Buffer): void {
-		if (this.#isHeld || this.#hasMoreThan(this.#options.limits.slowMonitorBytes)) this.#isBehind = true;
+		if (this.#hasMoreThan(this.#options.limits.slowMonitorBytes)) this.#isBehind = true;
 		else this.send(frame, true);
 	}
 
@@ -182,9 +169,7 @@ export class Monitor {
 
 	/** A snapshot must neither make a monitor slow nor overtake a waiting report. */
 	#mayTakeSnapshot(): boolean {
-		return (
-			!this.#isHeld && this.#waiting.size === 0 && this.unread <= this.#options.limits.slowMonitorBytes / 2
-		);
+		return this.#waiting.size === 0 && this.unread <= this.#options.limits.slowMonitorBytes / 2;
 	}
 
 	#sendNextOfSnapshot(): void {

@@ -82,31 +82,6 @@ test("sends a large fleet in parts, a small one first, by name", () => {
 	assert.equal(frames.at(-1).remaining, 0);
 });
 
-test("sends the rest of a partial summary after the first message", async (t) => {
-	const { open, device } = await runGateway(t, { limits });
-	const devices = await Promise.all(
-		Array.from({ length: 140 }, (_, index) =>
-			device({ "Device-Id": `dev-1-${String(index).padStart(50, "0")}`, "Device-Model": "DEV-1" }),
-		),
-	);
-	const client = await open("/monitor?summary_start", { headers });
-	const picture = new MonitorView(client);
-	const watcher = new MonitorView(await open("/monitor?summary", { headers }));
-	await picture.until(({ reason }) => reason === "snapshot");
-	await watcher.until(({ remaining }) => remaining === 0);
-	devices[0]?.socket.close();
-	await watcher.until(() => watcher.devices.get(`dev-1-${"0".repeat(50)}`)?.connected === false);
-	client.send({ type: "subscribe", summary: true, devices: [] });
-	await picture.until(({ remaining }) => remaining === 0);
-	const reasons = picture.frames.flatMap(({ type, reason }) => (type === "summary" ? [reason] : []));
-	assert.deepEqual(
-		reasons.slice(0, 2),
-		["snapshot", "snapshot"],
-		"nothing came in between, and a change was missed",
-	);
-	assert.deepEqual(picture.devicesById(), watcher.devicesById());
-});
-
 test("compresses the summary for a monitor that offers it", async (t) => {
 	const { open, device } = await runGateway(t, { limits });
 	await Promise.all(

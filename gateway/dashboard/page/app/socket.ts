@@ -16,10 +16,7 @@ declare global {
 }
 
 export function openSocket(): OpenedSocket {
-	const address = new URL(
-		"monitor?summary_start&lists&rollouts&announcements&cluster&commands",
-		document.baseURI,
-	);
+	const address = new URL("monitor?summary&lists&rollouts&announcements&cluster&commands", document.baseURI);
 	address.protocol = address.protocol.replace("http", "ws");
 	address.hash = "";
 	const socket = new WebSocket(address);
