@@ -17,7 +17,7 @@ import {
 	deviceAddresses,
 	end,
 	ignoreUpgrade,
-	isForWebSocket,
+	isWebSocketUpgrade,
 	limitBody,
 	listen,
 } from "./http/server.js";
@@ -174,7 +174,7 @@ export class Gateway {
 	#onUpgrade(request: IncomingMessage, socket: Duplex, received: Buffer): void {
 		const { settings, log } = this.#parts.core;
 		const head = this.#guard?.release(socket, received) ?? received;
-		if (!isForWebSocket(request)) return ignoreUpgrade(this.#server, request, socket, head);
+		if (!isWebSocketUpgrade(request)) return ignoreUpgrade(this.#server, request, socket, head);
 		if (settings.trustProxy) readForwarded(request, settings.trustProxy);
 		this.#upgrades.handle(request, socket, head, this.#opening).catch((error: unknown) => {
 			log.error({ err: error }, "upgrade failed");

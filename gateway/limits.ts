@@ -24,7 +24,7 @@ export const socketLimits = Object.freeze({
 	/** Minimum size of a compressed frame to a monitor with permessage-deflate; only snapshots and summaries are compressed. */
 	compressedFromBytes: 1024,
 	/** Time for a monitor to read its first snapshot, during which it need not answer pings. */
-	firstPictureMs: 120_000,
+	firstSnapshotMs: 120_000,
 	/** Unsent bytes above which a monitor gets only the newest reports. */
 	slowMonitorBytes: 1024 * 1024,
 	/** Unsent bytes at which a monitor's socket is closed with 1013. */
@@ -35,8 +35,8 @@ export const socketLimits = Object.freeze({
 	commandsASecond: 50,
 	commandBurst: 100,
 	/** Rate limit of `rate_limited` errors to a monitor; above it the socket is closed with 1008. */
-	refusalsASecond: 10,
-	refusalBurst: 400,
+	rejectionsASecond: 10,
+	rejectionBurst: 400,
 	/** Rate limit of a peer's control frames; above it the socket is closed with 1008. */
 	controlFramesASecond: 20,
 	controlFrameBurst: 100,

@@ -5,7 +5,7 @@ import { maxNameLength, soundRoutes } from "../api/announcement.js";
 import type { Core } from "../extension.js";
 import { forever, sendFile } from "../http/file.js";
 import { type Route, serve, streamed } from "../http/routes.js";
-import { mayTakeLong } from "../http/server.js";
+import { allowSlowBody } from "../http/server.js";
 import { RequestError } from "../problem.js";
 import type { Decoder } from "./decoder.js";
 import { bodyOf, type Sounds } from "./sounds.js";
@@ -30,7 +30,7 @@ export function createSoundRoutes(options: SoundRoutesOptions): readonly Route[]
 	return serve(soundRoutes, {
 		"GET /api/sounds": () => ({ sounds: sounds.list(), canSpeak }),
 		"POST /api/sounds": async ({ request, response, query: { name, temporary = false } }) => {
-			mayTakeLong(request);
+			allowSlowBody(request);
 			if (name === "")
 				throw new RequestError(422, `The query parameter name requires 1 to ${maxNameLength} characters.`);
 			const type = request.headers["content-type"] ?? "";

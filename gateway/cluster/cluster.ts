@@ -9,7 +9,7 @@ import type { Catalog } from "../api/firmware.js";
 import { frameText } from "../api/frames.js";
 import { type Bus, BusError, subjectOf } from "../bus.js";
 import type { SessionListener, Sessions } from "../sessions/sessions.js";
-import { type MonitorMessage, type Outcome, refuse } from "../sockets/monitor-commands.js";
+import { type MonitorMessage, type Outcome, rejectMessage } from "../sockets/monitor-commands.js";
 import type { MonitorSockets } from "../sockets/monitor-sockets.js";
 import type { Unsubscribe } from "../storage/log.js";
 import type { Metrics } from "../telemetry/metrics.js";
@@ -37,7 +37,7 @@ export interface ClusterOptions {
 	/** Returns the display name. */
 	readonly name: () => string;
 	readonly catalog: { read(): Promise<Catalog> };
-	readonly monitors: Pick<MonitorSockets, "needs">;
+	readonly monitors: Pick<MonitorSockets, "subscriptions">;
 	/** Sends a frame to monitors with the channel `cluster_update`. */
 	readonly announce: (frame: string) => void;
 	readonly metrics: Pick<Metrics, "counter" | "watch">;
@@ -203,7 +203,7 @@ export class Cluster {
 		} catch (error) {
 			if (!(error instanceof BusError)) throw error;
 			const what = error.problem === "timeout" ? "did not respond" : "is unreachable";
-			return refuse(
+			return rejectMessage(
 				"target_offline",
 				`${name}, the gateway of this device, ${what}; wait for its next status_update`,
 			);
@@ -230,7 +230,7 @@ export class Cluster {
 		const devices = new Set<string>();
 		let all = this.#gatheringFor > 0;
 		let summary = false;
-		for (const monitor of this.#options.monitors.needs()) {
+		for (const monitor of this.#options.monitors.subscriptions()) {
 			all ||= monitor.devices === undefined;
 			summary ||= monitor.summary !== undefined;
 			for (const id of monitor.devices ?? []) devices.add(id);
@@ -256,7 +256,7 @@ export class Cluster {
 		if (!session) return;
 		const { sessions } = this.#options;
 		sessions.relay(session, uplink.text, uplink.isStateReport);
-		if (session.device) sessions.touch(session.device);
+		if (session.device) sessions.notifyChanged(session.device);
 	}
 
 	#publish(kind: "beat" | "report", subject: readonly string[], message: object | string): void {

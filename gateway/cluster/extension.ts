@@ -3,7 +3,7 @@
 import { hostname } from "node:os";
 import type { Bus } from "../bus.js";
 import type { Core, Extension } from "../extension.js";
-import { refuse } from "../sockets/monitor-commands.js";
+import { rejectMessage } from "../sockets/monitor-commands.js";
 import { Cluster, clusterLimits } from "./cluster.js";
 import { MirrorLink } from "./mirror-link.js";
 
@@ -22,7 +22,7 @@ export function createCluster(core: Core, bus: Bus): Cluster {
 		execute: async (message) => {
 			const session = sessions.find(message.targetId);
 			if (!session?.link.isRemote) return core.execute(message);
-			return refuse(
+			return rejectMessage(
 				"target_offline",
 				`${message.targetId} is not connected; wait for its next status_update`,
 			);

@@ -52,7 +52,7 @@ export class Mirrors {
 				sessions.announce(session, "identified");
 			if (!isDeepStrictEqual(device.metadata, metadata)) sessions.announce(session, "ota");
 		}
-		sessions.touch(device);
+		sessions.notifyChanged(device);
 	}
 
 	/**

@@ -158,6 +158,6 @@ export class Reports {
 		session.lastSeenAt = Math.max(session.lastSeenAt, lastSeenAt);
 		applyFacts(device, facts, monotonic());
 		this.#keep(device, Buffer.from(text));
-		sessions.touch(device);
+		sessions.notifyChanged(device);
 	}
 }

@@ -6,7 +6,7 @@ import type { AddressLimit } from "../access/rates.js";
 import { firmwareRoutes, type PastUpdate, type UploadStatus } from "../api/firmware.js";
 import { setBody } from "../http/request-body.js";
 import { type Route, serve } from "../http/routes.js";
-import { mayTakeLong } from "../http/server.js";
+import { allowSlowBody } from "../http/server.js";
 import { RequestError } from "../problem.js";
 import type { Releases } from "./catalog.js";
 import { receiveUpload, type UploadOptions } from "./upload.js";
@@ -65,7 +65,7 @@ function uploadReceiver({ upload, uploadsByAddress, onUploaded }: FirmwareRoutes
 			throw new RequestError(429, detail, { "Retry-After": "5" });
 		running.push(address);
 		try {
-			mayTakeLong(request);
+			allowSlowBody(request);
 			const stored = await receiveUpload(request, upload);
 			onUploaded(stored);
 			return stored;

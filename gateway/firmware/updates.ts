@@ -75,7 +75,7 @@ export class Updates {
 	}
 
 	readonly sessions: SessionListener = {
-		onNamed: (device) => this.onConnected(device),
+		onIdentified: (device) => this.onConnected(device),
 		onUplink: ({ device }, uplink) => {
 			if (device) this.onUplink(device, uplink);
 		},

@@ -98,7 +98,7 @@ export class CrashStore {
 			// A crash may arrive from another gateway before its device.
 			if (device && !device.describeMore && this.#heads.has(device.deviceId)) this.#show(device);
 		},
-		onNamed: ({ session }) => this.requestCrash(session),
+		onIdentified: ({ session }) => this.requestCrash(session),
 		onUplink: (session, uplink) => {
 			if (uplink.type === "crash_report") void this.onReport(session, uplink);
 		},

@@ -81,7 +81,7 @@ export function createFleet(given: Core): Extension {
 		onReplaced: (from, by) => labels.move(from, by),
 		messages: { subscribe: subscriptions.execute },
 		channels: {
-			summary: { sendPicture: (monitor) => subscriptions.sendShort(monitor) },
+			summary: { sendSnapshot: (monitor) => subscriptions.sendShort(monitor) },
 		},
 		services: [
 			deviceHistory.provide((device) => historyOf(device, core, crashes)),

@@ -72,7 +72,7 @@ export class Issues {
 		onUplink: ({ device }, { type }) => {
 			if (device && type === "state_report") this.#trackReported(device, this.#options.core.now());
 		},
-		onTouched: (device) => this.#trackReported(device, this.#options.core.now()),
+		onDeviceChanged: (device) => this.#trackReported(device, this.#options.core.now()),
 		onForgotten: ({ deviceId }, why) => {
 			this.#reported.delete(deviceId);
 			if (this.#seen.delete(deviceId) && why !== "removed") void this.#options.records.remove(deviceId);
@@ -101,7 +101,7 @@ export class Issues {
 		if (seen) this.#seen.set(deviceId, seen);
 		else this.#seen.delete(deviceId);
 		const device = this.#options.core.sessions.devices.get(deviceId);
-		if (device) this.#options.core.sessions.touch(device);
+		if (device) this.#options.core.sessions.notifyChanged(device);
 	}
 
 	/** @returns the field `attention` of a device, or no field without issues */

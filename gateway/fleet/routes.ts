@@ -90,7 +90,7 @@ export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[]
 				forgotten += erased.filter((isGone) => isGone).length;
 				kept += erased.filter((isGone) => !isGone).length;
 			} while (away.length > 0 && monotonic() < until);
-			if (forgotten > 0) monitors.announceAll();
+			if (forgotten > 0) monitors.sendSnapshots();
 			return { forgotten, kept, left: away.length };
 		},
 		"GET /api/devices/:deviceId": async ({ params, response }) => {
@@ -118,7 +118,7 @@ export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[]
 				);
 			if (!sessions.forget(device))
 				throw new RequestError(409, `${deviceId} is connected. Remove it while it is offline.`);
-			monitors.announceAll();
+			monitors.sendSnapshots();
 		},
 		"GET /api/devices/:deviceId/history": async ({ params, response }) => {
 			const device = known(params);

@@ -10,7 +10,7 @@ import type { Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { statusUpdateText } from "../sessions/view.js";
 import type { Monitor } from "../sockets/monitor.js";
-import { messageKind, type Outcome, refuse } from "../sockets/monitor-commands.js";
+import { messageKind, type Outcome, rejectMessage } from "../sockets/monitor-commands.js";
 import { textFrame } from "../sockets/text-frame.js";
 import type { Issues } from "./issues.js";
 import type { FleetCore } from "./limits.js";
@@ -46,7 +46,7 @@ export class Subscriptions {
 	readonly sessions: SessionListener = {
 		onChanged: ({ device }) => this.#touch(device?.deviceId),
 		onUplink: ({ device }) => this.#touch(device?.deviceId),
-		onTouched: ({ deviceId }) => this.#touch(deviceId),
+		onDeviceChanged: ({ deviceId }) => this.#touch(deviceId),
 		onForgotten: ({ deviceId }) => this.#touch(deviceId),
 	};
 
@@ -65,7 +65,7 @@ export class Subscriptions {
 		const previous = monitor.devices;
 		const isOther = previous === undefined || summary !== (monitor.summary !== undefined);
 		if (isOther && summary && !this.#mayHaveSummary(monitor))
-			return refuse(
+			return rejectMessage(
 				"rate_limited",
 				`summary limited to ${limits.summariesASecond} a second; try again later`,
 			);
@@ -76,7 +76,7 @@ export class Subscriptions {
 			// Cancels the remainder of the previous snapshot.
 			monitor.sendSnapshot([].values());
 		}
-		monitors.changed();
+		monitors.onSubscriptionChanged();
 		if (isOther && summary) this.#sendNameless(monitor);
 		const added = [...monitor.devices].filter((id) => isOther || !previous.has(id));
 		await this.#core.peers.fetchReports(added);

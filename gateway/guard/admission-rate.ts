@@ -1,29 +1,30 @@
 /**
- * How many devices are admitted per second: as many as leave the event loop short delays, which are what reports of
- * the admitted ones wait for. Found by additive increase and multiplicative decrease, as TCP does (RFC 5681).
+ * Rate limit of connecting devices, adapted to the delay of the event loop, which delays the reports of connected devices.
+ * Additive increase and multiplicative decrease, as in TCP (RFC 5681).
  */
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { TokenBucket } from "../access/rates.js";
 
 /**
- * After a longer delay of the event loop the rate falls, to no less than `lowestRate` devices/s. Delays of some
- * milliseconds double the latency of reports, but a fleet has to return in half a minute too; and on a computer with
- * other work they may have other causes.
+ * Delays of the event loop above which the rate decreases, to at least `minRate` devices/s. Delays of a few milliseconds
+ * double the latency of reports, but a fleet must be able to reconnect within half a minute, and on a busy computer the
+ * delays may have other causes.
  */
-const bounds = [
-	{ mostDelayMs: 50, lowestRate: 100 },
-	{ mostDelayMs: 3, lowestRate: 400 },
+const delayLimits = [
+	{ maxDelayMs: 50, minRate: 100 },
+	{ maxDelayMs: 3, minRate: 400 },
 ] as const;
-/** Between two changes of the rate. */
+/** Interval of adapting the rate. */
 const stepMs = 250;
-/** Per step in which devices were refused and the delay was short: 200 devices/s in a second. */
+/** Devices/s added in each step in which devices were rejected and the delay was short; 200 devices/s per second. */
 const increase = 50;
+/** Factor by which the rate decreases. */
 const decrease = 0.7;
 const reportMs = 5_000;
-/** On average: firmware adds up to half to `Retry-After`. */
-const addedByFirmware = 1.25;
-const longestWaitSeconds = 60;
+/** Average factor of the delay before a retry: firmware adds up to half to `Retry-After`. */
+const firmwareDelayFactor = 1.25;
+const maxRetrySeconds = 60;
 const resolutionMs = 10;
 
 export interface AdmissionRateOptions {
@@ -32,18 +33,19 @@ export interface AdmissionRateOptions {
 	readonly burst: number;
 	/** Monotonic, in milliseconds. */
 	readonly monotonic: () => number;
-	/** Implemented by EventLoopDelay.take. */
-	readonly takeDelayMs: () => number;
-	/** Every 5 s while devices are refused. */
+	/** Returns the delay of the event loop since the last call, in ms; see EventLoopDelay. */
+	readonly readDelayMs: () => number;
+	/** Called every 5 s while devices are rejected. */
 	readonly onReport: (report: AdmissionReport) => void;
 }
 
 export interface AdmissionReport {
 	/** Devices/s. */
 	readonly perSecond: number;
-	/** Since the last report. */
+	/** Devices admitted since the last report. */
 	readonly admitted: number;
-	readonly refused: number;
+	/** Devices rejected since the last report. */
+	readonly rejected: number;
 }
 
 export class AdmissionRate {
@@ -51,12 +53,12 @@ export class AdmissionRate {
 	readonly #rate: { perSecond: number; readonly burst: number; readonly monotonic: () => number };
 	readonly #bucket: TokenBucket;
 	#steppedAt: number;
-	#isCrowded = false;
-	/** When the last refused device is admitted, if all return on time. */
+	#hasRejected = false;
+	/** Monotonic time at which the last rejected device will be admitted, if all retry on time. */
 	#queueEndsAt: number;
 	#reportedAt: number;
 	#admitted = 0;
-	#refused = 0;
+	#rejected = 0;
 
 	constructor(options: AdmissionRateOptions) {
 		const { perSecond, burst, monotonic } = options;
@@ -71,62 +73,66 @@ export class AdmissionRate {
 		return this.#rate.perSecond;
 	}
 
-	/** @returns undefined if a device is admitted; otherwise the seconds to wait */
-	take(): number | undefined {
-		const seconds = this.look();
+	/** Admits or rejects a device. @returns undefined if it is admitted; otherwise the seconds until it should retry */
+	tryAdmit(): number | undefined {
+		const seconds = this.check();
 		if (seconds !== undefined) return seconds;
 		this.#bucket.take();
 		this.#admitted += 1;
 		return undefined;
 	}
 
-	/** Returns the result of `take` without admitting a device. */
-	look(): number | undefined {
+	/** Returns the result of `tryAdmit` without admitting a device. */
+	check(): number | undefined {
 		this.#step();
 		if (this.#bucket.take(0)) return undefined;
-		this.#isCrowded = true;
-		this.#refused += 1;
-		return this.#nextPlace();
+		this.#hasRejected = true;
+		this.#rejected += 1;
+		return this.#retrySeconds();
 	}
 
+	/** Adapts the rate. */
 	#step(): void {
-		const { monotonic, perSecond, takeDelayMs } = this.#options;
+		const { monotonic, perSecond, readDelayMs } = this.#options;
 		const time = monotonic();
 		const passedMs = time - this.#steppedAt;
 		if (passedMs < stepMs) return;
-		const [isCrowded, delayMs] = [this.#isCrowded, takeDelayMs()];
+		const [hasRejected, delayMs] = [this.#hasRejected, readDelayMs()];
 		this.#steppedAt = time;
-		this.#isCrowded = false;
-		// The sample of a longer time does not show the present load.
+		this.#hasRejected = false;
+		// A sample of a longer period does not represent the current load.
 		if (passedMs < 2 * stepMs) {
-			const bound = bounds.find(({ mostDelayMs }) => delayMs > mostDelayMs);
-			if (bound) {
-				const lowest = Math.min(bound.lowestRate, perSecond, this.perSecond);
-				this.#rate.perSecond = Math.max(this.perSecond * decrease, lowest);
-			} else if (isCrowded) this.#rate.perSecond += increase;
+			const limit = delayLimits.find(({ maxDelayMs }) => delayMs > maxDelayMs);
+			if (limit) {
+				const minRate = Math.min(limit.minRate, perSecond, this.perSecond);
+				this.#rate.perSecond = Math.max(this.perSecond * decrease, minRate);
+			} else if (hasRejected) this.#rate.perSecond += increase;
 		}
 		if (time - this.#reportedAt >= reportMs) this.#report(time);
 	}
 
-	/** Spaces devices at the rate, at least at the first one, since the rate is lowest while a fleet is refused. */
-	#nextPlace(): number {
+	/**
+	 * Returns `Retry-After` of a rejected device. Spaces the retries at the current rate, but at least at the initial one, since the
+	 * rate is lowest while a fleet is rejected.
+	 */
+	#retrySeconds(): number {
 		const time = this.#options.monotonic();
 		const perSecond = Math.max(this.perSecond, this.#options.perSecond);
-		const latest = time + longestWaitSeconds * addedByFirmware * 1000;
+		const latest = time + maxRetrySeconds * firmwareDelayFactor * 1000;
 		this.#queueEndsAt = Math.min(Math.max(this.#queueEndsAt, time) + 1000 / perSecond, latest);
-		return Math.max(1, Math.ceil((this.#queueEndsAt - time) / 1000 / addedByFirmware));
+		return Math.max(1, Math.ceil((this.#queueEndsAt - time) / 1000 / firmwareDelayFactor));
 	}
 
 	#report(time: number): void {
 		const { perSecond } = this;
-		const [admitted, refused] = [this.#admitted, this.#refused];
+		const [admitted, rejected] = [this.#admitted, this.#rejected];
 		this.#reportedAt = time;
-		this.#admitted = this.#refused = 0;
-		if (refused > 0) this.#options.onReport({ perSecond: Math.round(perSecond), admitted, refused });
+		this.#admitted = this.#rejected = 0;
+		if (rejected > 0) this.#options.onReport({ perSecond: Math.round(perSecond), admitted, rejected });
 	}
 }
 
-/** Samples this process's event loop. */
+/** Measures the delay of this process's event loop. */
 export class EventLoopDelay {
 	readonly #histogram = monitorEventLoopDelay({ resolution: resolutionMs });
 
@@ -134,8 +140,8 @@ export class EventLoopDelay {
 		this.#histogram.enable();
 	}
 
-	/** @returns 90th percentile since the last call, in milliseconds: garbage collection does not count */
-	take(): number {
+	/** Returns the 90th percentile since the last call, in milliseconds, which excludes pauses for garbage collection. */
+	readMs(): number {
 		const delayMs = this.#histogram.percentile(90) / 1e6 - resolutionMs;
 		this.#histogram.reset();
 		return Math.max(0, delayMs);

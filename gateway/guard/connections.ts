@@ -1,9 +1,9 @@
 /**
- * Limits what a connection costs before its client has shown a token. Node parses all requests of one read, up to
- * 2,500 in 64 KiB, and keeps each response until it is read: a few connections could fill the memory.
- * maxRequestsPerSocket and Connection: close apply after that parse, and a Duplex in between would stay for each
- * WebSocket; so this class calls Node's own listeners with smaller pieces. While 20 connections sent requests without reading, a
- * device's report took 0.4 ms and the gateway 160 MB; with a limit of 8 requests that wait, in place of this, 47 ms and 560 MB.
+ * Limits the resources of connections whose client has not authenticated. Node parses all requests of one read, up to 2,500 in
+ * 64 KiB, and keeps each response until it is read, so a few connections could exhaust the memory. maxRequestsPerSocket and
+ * `Connection: close` take effect only after that parse, and a Duplex in between would remain in each WebSocket. Therefore this
+ * class passes data to Node's own listeners in smaller chunks. While 20 connections sent requests without reading, a device's
+ * report took 0.4 ms and the gateway 160 MB, instead of 47 ms and 560 MB with a limit of 8 pending requests.
  */
 
 import { readFileSync } from "node:fs";
@@ -13,20 +13,20 @@ import { networkOf } from "../access/origin.js";
 import { TokenBucket } from "../access/rates.js";
 import { createYield } from "../event-loop.js";
 
-/** A few requests without headers. */
-const pieceBytes = 256;
-/** Piece size of a client with a token: up to a hundred requests. */
-const admittedPieceBytes = 4096;
-const bodyPieceBytes = 16 * 1024;
+/** Chunk size before authentication; a few requests without headers. */
+const chunkBytes = 256;
+/** Chunk size after authentication; up to a hundred requests. */
+const admittedChunkBytes = 4096;
+const bodyChunkBytes = 16 * 1024;
 /**
- * Connections without a token that are parsed in one turn of the event loop. Node accepts any number in a turn: with
- * fewer, those of a returning fleet were cut before they were parsed.
+ * Unauthenticated connections parsed per turn of the event loop. Node accepts any number per turn; with fewer, connections of
+ * a reconnecting fleet were closed before they were parsed.
  */
 const parsedPerTurn = 4;
-/** Rate limit of all clients without a token. */
+/** Rate limit of all unauthenticated clients together. */
 const requestRate = { perSecond: 200, burst: 300 };
 const pauseMs = 1000 / requestRate.perSecond;
-/** Time to read a response sent before its request ended; random, to spread the clients' return. */
+/** Time for a client to read a response sent before the end of its request; random, to spread the retries. */
 const lingerMs = () => 2000 + Math.random() * 2000;
 
 export interface ConnectionsOptions {
@@ -34,7 +34,7 @@ export interface ConnectionsOptions {
 	readonly monotonic: () => number;
 }
 
-/** A TLS socket has no reference to its connection: addresses identify it. */
+/** Remote end of a connection. A TLS socket has no reference to its TCP socket, so both are matched by address. */
 interface Endpoint {
 	readonly network: string;
 	/** Address and port. */
@@ -48,14 +48,14 @@ function endpointOf({ remoteAddress = "", remotePort = 0 }: Socket): Endpoint {
 export class Connections {
 	readonly #maxUnauthenticated: number;
 	readonly #readers = new WeakMap<object, RequestReader>();
-	/** By network, then by address and port, oldest first. */
+	/** Unauthenticated connections by network, then by address and port, oldest first. */
 	readonly #unauthenticated = new Map<string, Map<string, Socket>>();
 	#count = 0;
-	/** Shared by all sockets, to save memory. */
+	/** Listener shared by all sockets, to save memory. */
 	readonly #onClose: (this: Socket) => void;
-	/** Node may read from a hundred sockets per turn. */
+	/** Spreads parsing over turns of the event loop, since Node may read from a hundred sockets per turn. */
 	readonly #yieldToParse = createYield(setImmediate, parsedPerTurn);
-	/** Not that of devices, which need not wait for these. */
+	/** Delays unauthenticated requests; separate from the gateway's own, so that devices do not wait for them. */
 	readonly #yieldToLoop: () => Promise<void>;
 
 	constructor({ maxUnauthenticated, monotonic }: ConnectionsOptions) {
@@ -73,7 +73,7 @@ export class Connections {
 		};
 	}
 
-	/** Call it before the server listens. */
+	/** Limits the connections of a server. Call it before the server listens. */
 	watch(server: Server, isTls: boolean): void {
 		server.on("connection", (socket) => this.#add(socket));
 		server.on(isTls ? "secureConnection" : "connection", (socket: Socket) =>
@@ -82,22 +82,23 @@ export class Connections {
 	}
 
 	/**
-	 * For each request. @param isKnown it shows a valid token and need not wait @returns await it before the response
+	 * Handles a request. @param isKnown whether it has a valid token, so that it is not delayed
+	 * @returns promise to await before the response; undefined: no delay
 	 */
-	take(request: IncomingMessage, response: ServerResponse, isKnown: boolean): Promise<void> | undefined {
+	onRequest(request: IncomingMessage, response: ServerResponse, isKnown: boolean): Promise<void> | undefined {
 		return this.#readers
 			.get(request.socket)
-			?.take(request, response, isKnown ? undefined : this.#yieldToLoop);
+			?.onRequest(request, response, isKnown ? undefined : this.#yieldToLoop);
 	}
 
-	/** For an upgrade. @returns the bytes after the request */
+	/** Stops limiting an upgraded connection. @returns all bytes received after the request */
 	release(socket: object, head: Buffer): Buffer {
 		const rest = this.#readers.get(socket)?.release() ?? [];
 		this.#readers.delete(socket);
 		return rest.length > 0 ? Buffer.concat([head, ...rest]) : head;
 	}
 
-	/** The client has shown a token: newer connections do not displace this one. */
+	/** Exempts the connection of an authenticated client from the limit. */
 	admit(socket: Socket): void {
 		if (this.#readers.get(socket)?.admit() === false) return;
 		this.#remove(endpointOf(socket));
@@ -111,7 +112,7 @@ export class Connections {
 		this.#unauthenticated.set(network, sockets.set(name, socket));
 		this.#count += 1;
 		socket.on("close", this.#onClose);
-		if (this.#count > this.#maxUnauthenticated) this.#cutOne();
+		if (this.#count > this.#maxUnauthenticated) this.#closeOldest();
 	}
 
 	#remove({ network, name }: Endpoint): void {
@@ -121,12 +122,12 @@ export class Connections {
 		if (sockets.size === 0) this.#unauthenticated.delete(network);
 	}
 
-	/** Closes the oldest connection of the network with the most. */
-	#cutOne(): void {
-		let [network, most] = ["", new Map<string, Socket>()];
+	/** Closes the oldest connection of the network with the most connections. */
+	#closeOldest(): void {
+		let [network, busiest] = ["", new Map<string, Socket>()];
 		for (const [each, sockets] of this.#unauthenticated)
-			if (sockets.size > most.size) [network, most] = [each, sockets];
-		const [oldest] = most;
+			if (sockets.size > busiest.size) [network, busiest] = [each, sockets];
+		const [oldest] = busiest;
 		if (!oldest) return;
 		const [name, socket] = oldest;
 		this.#remove({ network, name });
@@ -134,119 +135,120 @@ export class Connections {
 	}
 }
 
-/** Feeds Node's parser in pieces, each when all responses to the previous one are sent. */
+/** Passes received data to Node's parser in chunks, each after all responses to the previous one are sent. */
 class RequestReader {
 	#isAdmitted = false;
 	readonly #socket: Socket;
 	readonly #yieldToParse: () => Promise<void>;
-	/** Shared by all responses: a closure for each block of an image would cost time. */
+	/** Listener shared by all responses, since a closure for each block of an image would cost time. */
 	readonly #onClosed: (this: ServerResponse) => void;
-	/** Node's listeners. */
-	readonly #parse: readonly unknown[];
-	#waiting: Buffer[] = [];
-	#unanswered = 0;
+	/** Node's listeners of the socket's data. */
+	readonly #parsers: readonly unknown[];
+	#buffered: Buffer[] = [];
+	#pendingResponses = 0;
+	/** Resolves when the latest delayed request may be handled. */
 	#latestTurn: Promise<void> | undefined;
-	#latest: IncomingMessage | undefined;
+	#latestRequest: IncomingMessage | undefined;
 	#isFeeding = false;
 	#isReleased = false;
 
-	/** @param yieldToParse awaited before a read without a token is parsed */
+	/** @param yieldToParse awaited before data of an unauthenticated client is parsed */
 	constructor(socket: Socket, yieldToParse: () => Promise<void>) {
 		this.#socket = socket;
 		this.#yieldToParse = yieldToParse;
-		const answered = (request: IncomingMessage) => this.#answered(request);
+		const onResponseClosed = (request: IncomingMessage) => this.#onResponseClosed(request);
 		this.#onClosed = function () {
-			answered(this.req);
+			onResponseClosed(this.req);
 		};
-		this.#parse = socket.listeners("data");
+		this.#parsers = socket.listeners("data");
 		socket.removeAllListeners("data");
 		socket.on("data", this.#onData);
-		// Node emits it once a full body was read.
+		// Emitted by Node after a full body buffer was read.
 		socket.on("resume", this.#onResume);
 	}
 
-	/** @returns whether it is the first time */
+	/** Marks the client as authenticated. @returns false if it was already */
 	admit(): boolean {
 		const isFirst = !this.#isAdmitted;
 		this.#isAdmitted = true;
 		return isFirst;
 	}
 
-	/** @param yieldToLoop awaited by one request at a time */
-	take(
+	/** @param yieldToLoop awaited by one request at a time; undefined: no delay */
+	onRequest(
 		request: IncomingMessage,
 		response: ServerResponse,
 		yieldToLoop: (() => Promise<void>) | undefined,
 	): Promise<void> | undefined {
-		this.#latest = request;
-		this.#unanswered += 1;
+		this.#latestRequest = request;
+		this.#pendingResponses += 1;
 		response.on("close", this.#onClosed);
 		if (!yieldToLoop) return undefined;
 		this.#latestTurn = this.#latestTurn ? this.#latestTurn.then(yieldToLoop) : yieldToLoop();
 		return this.#latestTurn;
 	}
 
-	#answered(request: IncomingMessage): void {
-		this.#unanswered -= 1;
+	#onResponseClosed(request: IncomingMessage): void {
+		this.#pendingResponses -= 1;
 		if (request.complete) this.#feed();
 		else this.#linger();
 	}
 
-	/** @returns unparsed bytes */
+	/** Stops reading. @returns unparsed bytes */
 	release(): Buffer[] {
 		this.#isReleased = true;
 		this.#socket.off("data", this.#onData).off("resume", this.#onResume);
-		return this.#waiting.splice(0);
+		return this.#buffered.splice(0);
 	}
 
 	readonly #onResume = (): void => this.#feed();
 
 	readonly #onData = (bytes: Buffer): void => {
-		this.#waiting.push(bytes);
+		this.#buffered.push(bytes);
 		if (this.#isAdmitted) return this.#feed();
 		this.#socket.pause();
 		void this.#yieldToParse().then(() => this.#feed());
 	};
 
 	#feed(): void {
-		// A request may be answered while its piece is parsed.
+		// A response may be sent while the chunk with its request is parsed.
 		if (this.#isFeeding || this.#isReleased) return;
 		this.#isFeeding = true;
-		while (this.#mayParse()) {
-			const piece = this.#nextPiece();
-			if (!piece) break;
-			for (const parse of this.#parse)
-				if (typeof parse === "function") Reflect.apply(parse, this.#socket, [piece]);
+		while (this.#canParse()) {
+			const chunk = this.#nextChunk();
+			if (!chunk) break;
+			for (const parse of this.#parsers)
+				if (typeof parse === "function") Reflect.apply(parse, this.#socket, [chunk]);
 		}
 		this.#isFeeding = false;
 		if (this.#isReleased) return;
-		if (this.#waiting.length > 0 || this.#isBodyFull()) this.#socket.pause();
+		if (this.#buffered.length > 0 || this.#isBodyFull()) this.#socket.pause();
 		else if (this.#socket.isPaused()) this.#socket.resume();
 	}
 
-	#mayParse(): boolean {
+	#canParse(): boolean {
 		if (this.#isReleased || this.#socket.destroyed) return false;
-		return this.#latest?.complete === false ? !this.#isBodyFull() : this.#unanswered === 0;
+		return this.#latestRequest?.complete === false ? !this.#isBodyFull() : this.#pendingResponses === 0;
 	}
 
-	/** Whether Node's buffer for the body is full; Node would pause the socket. */
+	/** Whether Node's buffer for the body is full, at which point Node would pause the socket. */
 	#isBodyFull(): boolean {
-		const body = this.#latest;
+		const body = this.#latestRequest;
 		return body?.complete === false && body.readableLength >= body.readableHighWaterMark;
 	}
 
-	#nextPiece(): Buffer | undefined {
-		const bytes = this.#waiting.shift();
+	#nextChunk(): Buffer | undefined {
+		const bytes = this.#buffered.shift();
 		if (!bytes) return undefined;
-		const isBody = this.#latest?.complete === false;
+		const isBody = this.#latestRequest?.complete === false;
 		if (isBody && this.#isAdmitted) return bytes;
-		const length = isBody ? bodyPieceBytes : this.#isAdmitted ? admittedPieceBytes : pieceBytes;
+		const length = isBody ? bodyChunkBytes : this.#isAdmitted ? admittedChunkBytes : chunkBytes;
 		if (bytes.length <= length) return bytes;
-		this.#waiting.unshift(bytes.subarray(length));
+		this.#buffered.unshift(bytes.subarray(length));
 		return bytes.subarray(0, length);
 	}
 
-	/** Stops reading. Closing while bytes arrive would reset the connection before the response is read. */
+	/** Stops reading, and closes later. Closing while data arrives would reset the connection before the response is read. */
 	#linger(): void {
 		this.release();
 		this.#socket.pause();
@@ -254,7 +256,7 @@ class RequestReader {
 	}
 }
 
-/** @returns at most half of the files that may be open: the rest is for known clients */
+/** Returns `limit`, or half of the limit of open files if that is lower; the rest is for authenticated clients. */
 export function maxUnauthenticatedOf(limit: number): number {
 	try {
 		const [, openFiles] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];

@@ -1,21 +1,21 @@
-/** Protection against abusive clients, and against a fleet that reconnects at once. */
+/** Extension that limits abusive clients, and throttles a fleet that reconnects at once. */
 
 import type { IncomingMessage } from "node:http";
 import { AddressLimit } from "../access/rates.js";
 import type { Core, Extension } from "../extension.js";
 import type { HttpRejection } from "../problem.js";
-import { tryAgain } from "../sockets/upgrades.js";
+import { serviceUnavailable } from "../sockets/upgrades.js";
 import { AdmissionRate, EventLoopDelay } from "./admission-rate.js";
 import { Connections, maxUnauthenticatedOf } from "./connections.js";
 
 export const guardLimits = Object.freeze({
-	/** At most half of the files that may be open. */
+	/** Limited to half of the file descriptors. */
 	unauthenticatedConnections: 2000,
-	/** At the start, at once; then see admission-rate.ts. */
+	/** Devices admitted at once after the start; see admission-rate.ts. */
 	deviceBurst: 200,
 	/** Limit per device id, so that a device in a reconnect loop does not block others. */
 	returnsInTenSeconds: 20,
-	/** Limit per address, counting admitted upgrades by path, and rejected ones. */
+	/** Limit per address, counted separately for each path, and for rejected upgrades. */
 	upgradesInTwoSeconds: 150,
 });
 
@@ -37,14 +37,14 @@ export function createGuard(core: Core): Extension {
 		perSecond: limits.devicesASecond,
 		burst: limits.deviceBurst,
 		monotonic,
-		takeDelayMs: () => delay.take(),
-		onReport: (report) => log.info(report, "many devices connect"),
+		readDelayMs: () => delay.readMs(),
+		onReport: (report) => log.info(report, "throttling connecting devices"),
 	});
-	metrics.watch("gateway_admitted_devices_per_second", "That are let in at most, at present", () =>
+	metrics.watch("gateway_admitted_devices_per_second", "Current rate limit of connecting devices", () =>
 		Math.round(admissions.perSecond),
 	);
 
-	/** Counts refused and valid clients of an address separately. */
+	/** Counts an upgrade. Rejected and admitted ones of an address are counted separately. */
 	async function count(
 		request: IncomingMessage,
 		path: string | undefined,
@@ -52,26 +52,26 @@ export function createGuard(core: Core): Extension {
 	) {
 		const name = request.headers["device-id"];
 		const returned = rejection || name === undefined ? undefined : returns.count(request, String(name));
-		return returned ?? addresses.count(request, rejection ? "refused" : `admitted ${path}`);
+		return returned ?? addresses.count(request, rejection ? "rejected" : `admitted ${path}`);
 	}
 
 	return {
 		guard: {
 			watch: (server, isTls) => connections.watch(server, isTls),
-			onRequest: (request, response, isKnown) => connections.take(request, response, isKnown),
+			onRequest: (request, response, isKnown) => connections.onRequest(request, response, isKnown),
 			release: (stream, head) => connections.release(stream, head),
 			onAdmitted: ({ socket }) => connections.admit(socket),
-			look: () => crowded(admissions.look()),
+			checkRate: () => throttled(admissions.check()),
 			admit: async (request, path, rejection) =>
 				(await count(request, path, rejection)) ??
 				rejection ??
-				(path === "/device" ? crowded(admissions.take()) : undefined),
+				(path === "/device" ? throttled(admissions.tryAdmit()) : undefined),
 			close: () => delay.close(),
 		},
 	};
 }
 
-/** @param seconds undefined: not crowded */
-function crowded(seconds: number | undefined): HttpRejection | undefined {
-	return seconds === undefined ? undefined : tryAgain("Too many devices connect at this moment", seconds);
+/** @param seconds time until a retry; undefined: not throttled */
+function throttled(seconds: number | undefined): HttpRejection | undefined {
+	return seconds === undefined ? undefined : serviceUnavailable("Too many devices are connecting", seconds);
 }

@@ -15,7 +15,7 @@ import { RequestError } from "../problem.js";
 import { announcementJobs } from "../services/jobs.js";
 import { quietHours } from "../services/quiet-hours.js";
 import type { Device } from "../sessions/device.js";
-import { type Outcome, type Rejected, refuse } from "../sockets/monitor-commands.js";
+import { type Outcome, type Rejected, rejectMessage } from "../sockets/monitor-commands.js";
 import { type Facts, noEffect, wholeBrightness } from "./entities.js";
 
 /** Monitor message without its target, a sound, quiet hours, or a rejection. */
@@ -65,7 +65,7 @@ const commands: Readonly<Record<string, CommandKind>> = {
 	urgent_speech: (text) => ({ text, priority: "urgent" }),
 	siren: commandSiren,
 	firmware: (text, { release }) => {
-		const none = refuse("no_firmware", "there is no release for this device");
+		const none = rejectMessage("no_firmware", "there is no release for this device");
 		return onlyFor("install", text) ?? (release ? { type: "trigger_ota", version: release.version } : none);
 	},
 };
@@ -131,7 +131,8 @@ export class EntityCommands {
 			const done = this.#finish(deviceId, entity, work());
 			done.catch((error) => log.error({ err: error }, "Home Assistant"));
 		};
-		const no = (...rejection: Parameters<typeof refuse>) => run(async () => refuse(...rejection));
+		const no = (...rejection: Parameters<typeof rejectMessage>) =>
+			run(async () => rejectMessage(...rejection));
 		if (isRetained) no("invalid_message", "it is retained; send it without retain");
 		else if (!device) no("unknown_target", "no device has this name");
 		else if (!command) no("unsupported_command", "no entity of a device takes such a command");
@@ -194,8 +195,8 @@ export class EntityCommands {
 		{ seconds, ...what }: { readonly seconds?: number },
 	): Promise<Outcome> {
 		const announcements = this.#core.services.get(announcementJobs);
-		if (!announcements) return refuse("unsupported_command", "this gateway keeps no sounds");
-		if (!session.isReachable) return refuse("target_offline", "the device is not connected");
+		if (!announcements) return rejectMessage("unsupported_command", "this gateway keeps no sounds");
+		if (!session.isReachable) return rejectMessage("target_offline", "the device is not connected");
 		return attempt(async () => {
 			const asked = { ...what, targets: { devices: [deviceId] } };
 			const id = await announcements.begin(asked, { by: null });
@@ -219,7 +220,7 @@ async function attempt(work: () => Promise<unknown>): Promise<Outcome> {
 		return { command: "control_device" };
 	} catch (error) {
 		if (!(error instanceof RequestError)) throw error;
-		return refuse("invalid_command", error.rejection.detail);
+		return rejectMessage("invalid_command", error.rejection.detail);
 	}
 }
 
@@ -240,20 +241,20 @@ function numberOf(text: string): number {
 }
 
 function onlyFor(payload: string, text: string): Rejected | undefined {
-	return text === payload ? undefined : refuse("invalid_command", `the payload must be "${payload}"`);
+	return text === payload ? undefined : rejectMessage("invalid_command", `the payload must be "${payload}"`);
 }
 
 function commandSiren(text: string, { tones }: Facts): Ask {
 	const asked = parseJson(text);
 	if (!isRecord(asked) || (asked.state !== "ON" && asked.state !== "OFF"))
-		return refuse("invalid_command", 'the payload must be JSON with "state": "ON" or "OFF"');
+		return rejectMessage("invalid_command", 'the payload must be JSON with "state": "ON" or "OFF"');
 	if (asked.state === "OFF") return control("stop_sound");
 	const { tone = chimes[0], volume_level: level, duration } = asked;
 	const sound = typeof tone === "string" ? tones.get(tone) : undefined;
 	// Chimes are short and play at the device's volume, so other options are ignored.
 	if (sound === undefined) return control("play_audio", tone);
 	const seconds = Math.max(1, Math.round(Number(duration ?? maxSoundSeconds)));
-	if (Number.isNaN(seconds)) return refuse("invalid_command", "duration must be a number of seconds");
+	if (Number.isNaN(seconds)) return rejectMessage("invalid_command", "duration must be a number of seconds");
 	const volume = level !== undefined && { volume: Math.round(Number(level) * 100) };
 	return { sound, ...volume, ...(seconds < maxSoundSeconds && { seconds }) };
 }

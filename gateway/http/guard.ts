@@ -1,27 +1,27 @@
-/** Hooks that limit the cost of connections, from the first byte to the upgrade. */
+/** Hooks that limit the resources of connections, from the first byte to the upgrade. */
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { HttpRejection } from "../problem.js";
 
-/** At most one extension has one. */
+/** Provided by at most one extension. */
 export interface Guard {
-	/** Called before the server listens. */
+	/** Limits the connections of a server. Called before it listens. */
 	watch(server: Server, isTls: boolean): void;
-	/** @param isKnown whether the request shows a valid token @returns to be awaited before the response, if anything */
+	/** @param isKnown whether the request has a valid token @returns promise to await before the response; undefined: no delay */
 	onRequest(request: IncomingMessage, response: ServerResponse, isKnown: boolean): Promise<void> | undefined;
-	/** @returns all bytes after the request of an upgrade */
+	/** Stops limiting an upgraded connection. @returns all bytes received after the request */
 	release(stream: Duplex, head: Buffer): Buffer;
-	/** A request has shown a valid token or login. */
+	/** Called after a request was authenticated. */
 	onAdmitted(request: IncomingMessage): void;
-	/** @returns why a device with a valid token is refused before anything else is checked */
-	look(): HttpRejection | undefined;
-	/** @param rejection why an upgrade is refused, if it is @returns the rejection to send; undefined: it may enter */
+	/** Returns the rejection of an authenticated device above the rate limit; checked before everything else. */
+	checkRate(): HttpRejection | undefined;
+	/** Counts an upgrade. @param rejection its rejection so far @returns rejection to send; undefined: the upgrade is accepted */
 	admit(
 		request: IncomingMessage,
 		path: string | undefined,
 		rejection: HttpRejection | undefined,
 	): Promise<HttpRejection | undefined>;
-	/** The gateway stops. */
+	/** Called when the gateway stops. */
 	close(): void;
 }

@@ -49,7 +49,7 @@ export function limitBody(request: IncomingMessage, bodyMs: number): void {
 }
 
 /** For an upload, whose progress its route watches. */
-export function mayTakeLong(request: IncomingMessage): void {
+export function allowSlowBody(request: IncomingMessage): void {
 	clearTimeout(cuts.get(request));
 }
 
@@ -119,7 +119,7 @@ function hostsOf(host: string): readonly string[] {
 }
 
 /** RFC 6455, 4.2.1. */
-export function isForWebSocket({ headers }: IncomingMessage): boolean {
+export function isWebSocketUpgrade({ headers }: IncomingMessage): boolean {
 	return headers.upgrade?.toLowerCase() === "websocket";
 }
 

@@ -202,8 +202,8 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 	#follow(jobs: readonly J[]): void {
 		const { monitors } = this.options.core;
 		for (const { followed } of jobs) for (const id of followed) this.#followed.add(id);
-		this.#unfollow ??= monitors.need(this.#followed);
-		monitors.changed();
+		this.#unfollow ??= monitors.subscribe(this.#followed);
+		monitors.onSubscriptionChanged();
 	}
 
 	#isFollowed({ parts }: J): boolean {

@@ -242,7 +242,7 @@ export class Replacements implements ReplacementService {
 			await notifyReplaced(from, kept.by);
 			const device = sessions.devices.get(from);
 			if (device && !sessions.forget(device)) return false;
-			monitors.announceAll();
+			monitors.sendSnapshots();
 			log.info({ deviceId: kept.by, before: from }, "device: replaces another");
 			return await this.#change(from, ({ isPending: _, ...rest }) => rest);
 		} catch (error) {

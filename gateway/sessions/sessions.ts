@@ -37,9 +37,9 @@ export interface SessionListener {
 	/** Called before `onChanged`, only for sessions of devices connected to this process. */
 	onOwnChanged?(session: Session, reason: ChangeReason): void;
 	/** Called once per session of an identified device. */
-	onNamed?(device: Device): void;
+	onIdentified?(device: Device): void;
 	/** Another change of a device. */
-	onTouched?(device: Device): void;
+	onDeviceChanged?(device: Device): void;
 	/** @param isTemporary the answer says when to try again */
 	onRejected?(rejection: Rejection, isTemporary: boolean): void;
 	/** `text` is as received, in UTF-8; `session` is up to date. */
@@ -76,12 +76,12 @@ export class Sessions {
 		}
 	}
 
-	/** Calls `onTouched` of all listeners. */
-	touch(device: Device): void {
-		for (const listener of this.#listeners) listener.onTouched?.(device);
+	/** Calls `onDeviceChanged` of all listeners. */
+	notifyChanged(device: Device): void {
+		for (const listener of this.#listeners) listener.onDeviceChanged?.(device);
 	}
 
-	refuse(rejection: Rejection, isTemporary = false): void {
+	reportRejection(rejection: Rejection, isTemporary = false): void {
 		for (const listener of this.#listeners) listener.onRejected?.(rejection, isTemporary);
 	}
 
@@ -181,7 +181,7 @@ export class Sessions {
 	}
 
 	#named(device: Device): void {
-		for (const listener of this.#listeners) listener.onNamed?.(device);
+		for (const listener of this.#listeners) listener.onIdentified?.(device);
 	}
 
 	#assign(session: Session, deviceId: string): Device {

@@ -1,6 +1,6 @@
 /**
- * The gateway's end of `/device`. Invalid messages end here in a log line or a close code, so other parts receive
- * valid uplinks only.
+ * WebSocket endpoint `/device`. Validates and throttles uplinks: an invalid one is logged and dropped, and repeated
+ * ones close the socket, so the rest of the gateway receives valid uplinks only.
  */
 
 import { setTimeout } from "node:timers/promises";
@@ -13,13 +13,13 @@ import type { Drain } from "./drain.js";
 import type { DeviceSocketsOptions } from "./options.js";
 
 const drainStepMs = 20;
-/** Time for the sessions of terminated sockets to end. */
-const cutMs = 1000;
+/** Time for sockets to emit `close` after they were terminated. */
+const terminateMs = 1000;
 
 export class DeviceSockets {
 	readonly #options: DeviceSocketsOptions;
 	readonly #shared: Shared;
-	/** A closed socket stays until its session has ended. */
+	/** Sockets whose session has not ended yet, including closed ones. */
 	readonly #devices = new Map<WebSocket, DeviceSocket>();
 	readonly #listeners: ReturnType<typeof listenersOf>;
 
@@ -34,18 +34,18 @@ export class DeviceSockets {
 			controlFrames: { perSecond: controlFramesASecond, burst: controlFrameBurst, monotonic },
 		};
 		this.#listeners = listenersOf(this.#devices, options.yieldToLoop);
-		const unread = () =>
+		const unsentBytes = () =>
 			[...this.#devices.keys()].reduce((bytes, socket) => bytes + socket.bufferedAmount, 0);
-		metrics.watch("gateway_sessions", "Devices that are connected", () => this.#devices.size);
-		metrics.watch("gateway_device_queue_bytes", "Bytes that devices have not read yet", unread);
+		metrics.watch("gateway_sessions", "Connected devices", () => this.#devices.size);
+		metrics.watch("gateway_device_queue_bytes", "Bytes queued for devices", unsentBytes);
 	}
 
-	/** Adds a socket after its upgrade was checked. */
+	/** Opens the session of a device whose upgrade request was accepted. */
 	accept(socket: WebSocket, handshake: Handshake): Session {
 		const device = new DeviceSocket(this.#shared, socket, handshake);
 		this.#devices.set(socket, device);
-		// Called most: to look the device up takes longer.
-		socket.on("message", (data, isBinary) => device.take(data, isBinary));
+		// A closure of its own, since a lookup in the map for each message would take longer.
+		socket.on("message", (data, isBinary) => device.onFrame(data, isBinary));
 		const { onControlFrame, onError, onClose } = this.#listeners;
 		socket.on("ping", onControlFrame).on("pong", onControlFrame);
 		socket.on("error", onError).on("close", onClose);
@@ -56,31 +56,31 @@ export class DeviceSockets {
 		return this.#devices.size;
 	}
 
-	/** Closes all sockets with 1012, a few at a time. Resolves when all are closed; those that stay are terminated. */
+	/** Closes all sockets with 1012, a few at a time, and terminates those still open after a timeout. */
 	async drain(drain: Drain): Promise<void> {
 		let closed = 0;
 		for (const device of this.#devices.values()) {
-			device.close(closeCodes.serviceRestart, `retry in ${drain.drawSeconds()} s`);
+			device.close(closeCodes.serviceRestart, `retry in ${drain.retrySeconds()} s`);
 			closed += 1;
-			if (closed % drain.devicesIn(drainStepMs) === 0) await setTimeout(drainStepMs);
+			if (closed % drain.devicesPer(drainStepMs) === 0) await setTimeout(drainStepMs);
 		}
-		await this.#untilGone(this.#options.limits.devicesLeaveMs);
+		await this.#waitUntilClosed(this.#options.limits.devicesLeaveMs);
 		for (const socket of this.#devices.keys()) socket.terminate();
-		await this.#untilGone(cutMs);
+		await this.#waitUntilClosed(terminateMs);
 	}
 
-	async #untilGone(ms: number): Promise<void> {
-		for (let leftMs = ms; leftMs > 0 && this.#devices.size > 0; leftMs -= drainStepMs)
+	async #waitUntilClosed(timeoutMs: number): Promise<void> {
+		for (let leftMs = timeoutMs; leftMs > 0 && this.#devices.size > 0; leftMs -= drainStepMs)
 			await setTimeout(drainStepMs);
 	}
 
-	/** Ends every session; call it when all connections are closed. */
+	/** Ends all sessions. Called after all connections are closed. */
 	settle(): void {
 		for (const device of this.#devices.values()) device.end();
 	}
 }
 
-/** Shared by all sockets: a closure takes 0.1 KB for each device. */
+/** Creates event listeners that all sockets share, since a closure per device takes 0.1 KB. */
 function listenersOf(devices: Map<WebSocket, DeviceSocket>, yieldToLoop: () => Promise<void>) {
 	return {
 		onControlFrame(this: WebSocket): void {
@@ -99,7 +99,7 @@ function listenersOf(devices: Map<WebSocket, DeviceSocket>, yieldToLoop: () => P
 	};
 }
 
-/** By all devices. */
+/** State and options shared by all sockets. */
 interface Shared {
 	readonly options: DeviceSocketsOptions;
 	readonly reader: UplinkReader;
@@ -113,9 +113,9 @@ class DeviceSocket implements DeviceLink {
 	readonly session: Session;
 	readonly #uplinks: Throttle;
 	readonly #controlFrames: TokenBucket;
-	/** Undefined before the first invalid uplink. */
+	/** Counter of invalid uplinks; undefined before the first one. */
 	#countInvalid: ReturnType<typeof createMinuteCounter> | undefined;
-	#wasTooFast = false;
+	#wasThrottled = false;
 
 	constructor(shared: Shared, socket: WebSocket, handshake: Handshake) {
 		this.#shared = shared;
@@ -141,32 +141,32 @@ class DeviceSocket implements DeviceLink {
 		this.#socket.close(code, reason);
 	}
 
-	/** Ends the session; call it when the socket is closed. */
+	/** Ends the session. Called after the socket is closed. */
 	end(): void {
 		this.#shared.options.sessions.end(this.session, "disconnected");
 	}
 
-	take(data: RawData, isBinary: boolean): void {
+	onFrame(data: RawData, isBinary: boolean): void {
 		if (!this.session.connected) return;
 		if (isBinary || !(data instanceof Buffer))
-			return this.#refuse(closeCodes.unsupportedData, "text frames only");
+			return this.#reject(closeCodes.unsupportedData, "text frames only");
 		this.#uplinks.take(data);
 	}
 
 	countControlFrame(): void {
-		if (!this.#controlFrames.take()) this.#refuse(closeCodes.policyViolation, "too many ping or pong frames");
+		if (!this.#controlFrames.take()) this.#reject(closeCodes.policyViolation, "too many ping or pong frames");
 	}
 
 	onError(problem: string): void {
-		this.#shared.options.log.warn({ ...this.#names, problem }, "device socket failed");
+		this.#shared.options.log.warn({ ...this.#logFields, problem }, "device socket failed");
 	}
 
 	onClosed(code: number): void {
 		this.#uplinks.finish();
-		this.#shared.options.log.debug({ ...this.#names, code }, "device socket closed");
+		this.#shared.options.log.debug({ ...this.#logFields, code }, "device socket closed");
 	}
 
-	/** Called by the throttle. */
+	/** Handles an uplink that the throttle let through. */
 	onMessage(message: Buffer): void {
 		const session = this.session;
 		if (!session.connected) return;
@@ -176,50 +176,50 @@ class DeviceSocket implements DeviceLink {
 		metrics.droppedUplinks.inc();
 		const deviceId = session.device?.deviceId;
 		const { remoteAddress } = session.handshake;
-		sessions.refuse({ what: "report", deviceId, remoteAddress, reason: problem });
-		log.warn({ ...this.#names, problem }, "uplink dropped");
+		sessions.reportRejection({ what: "report", deviceId, remoteAddress, reason: problem });
+		log.warn({ ...this.#logFields, problem }, "uplink dropped");
 		this.#countInvalid ??= createMinuteCounter();
 		if (this.#countInvalid(monotonic()) >= limits.invalidUplinksAMinute)
-			this.#refuse(closeCodes.policyViolation, "too many invalid uplinks");
+			this.#reject(closeCodes.policyViolation, "too many invalid uplinks");
 	}
 
-	/** Called by the throttle. */
+	/** Logs the first time that the throttle pauses the socket. */
 	onPaused(): void {
 		this.#shared.options.metrics.pausedDevices.inc();
-		if (!this.#wasTooFast) this.#shared.options.log.warn(this.#names, "too many uplinks: they wait");
-		this.#wasTooFast = true;
+		if (!this.#wasThrottled)
+			this.#shared.options.log.warn(this.#logFields, "uplink rate limit exceeded, throttling device");
+		this.#wasThrottled = true;
 	}
 
-	/** @returns what is wrong with the uplink, or undefined */
+	/** Parses and delivers an uplink. @returns reason why it is invalid, or undefined */
 	#receive(message: Buffer): string | undefined {
 		const { reader, options } = this.#shared;
 		const { sessions, metrics, rejectionOf } = options;
-		const read = reader.read(message);
-		if (read.problem !== undefined) return read.problem;
-		const { uplink, leftOut } = read;
-		if (leftOut > 0) metrics.leftOutFields.inc(leftOut);
+		const result = reader.read(message);
+		if (result.problem !== undefined) return result.problem;
+		const { uplink, droppedFields } = result;
+		if (droppedFields > 0) metrics.leftOutFields.inc(droppedFields);
 		const { isBound, deviceId } = this.session.handshake;
 		if (isBound && "deviceId" in uplink && uplink.deviceId !== deviceId) {
-			this.#refuse(closeCodes.policyViolation, `this token is for ${deviceId} alone`);
-			return `${uplink.type}: deviceId must be ${deviceId}, whose token was shown`;
+			this.#reject(closeCodes.policyViolation, `this token is valid for ${deviceId} only`);
+			return `${uplink.type}: deviceId must be ${deviceId}, for which the token is valid`;
 		}
 		const rejection =
 			this.session.device || !("deviceId" in uplink) ? undefined : rejectionOf(uplink.deviceId);
 		if (rejection !== undefined) {
-			this.#refuse(closeCodes.policyViolation, "this device is not let in");
+			this.#reject(closeCodes.policyViolation, "device rejected");
 			return rejection;
 		}
-		const problem = sessions.receive(this.session, uplink, read.text);
+		const problem = sessions.receive(this.session, uplink, result.text);
 		if (problem === undefined) metrics.countUplink(uplink.type);
 		return problem;
 	}
 
-	#refuse(code: number, reason: string): void {
+	#reject(code: number, reason: string): void {
 		this.#shared.options.sessions.end(this.session, "disconnected", { code, reason });
 	}
 
-	/** For the log. */
-	get #names() {
+	get #logFields() {
 		const { sessionId, device } = this.session;
 		return { sessionId, deviceId: device?.deviceId };
 	}

@@ -1,7 +1,7 @@
 /**
  * Detects dead peers: a device that loses power or Wi-Fi does not close its connection, which TCP keeps open for hours.
- * Devices expect frames, too: each gets a ping regularly, or, if it has just reported, a pong, which it does not
- * answer (RFC 6455, section 5.5.3).
+ * Devices also detect a dead gateway by the absence of frames. Each socket is pinged regularly; a device that has just
+ * reported gets an unsolicited pong instead, which needs no response (RFC 6455, section 5.5.3).
  */
 
 import type { WebSocket } from "ws";
@@ -13,82 +13,83 @@ export interface Peer extends Pick<WebSocket, "OPEN" | "readyState" | "isPaused"
 	on(event: "pong" | "close", listener: () => void): unknown;
 }
 
-/** The peer as other parts know it. */
-export interface Watched {
-	/** Changes with each report. */
+/** Activity of a peer other than its pongs. */
+export interface PeerActivity {
+	/** Time of the latest report; changes with each one. */
 	readonly lastSeenAt?: number;
-	/** Unanswered pings do not count now: they wait behind what is being sent. */
+	/** Whether the peer is receiving a snapshot, which delays its pongs; unanswered pings are not counted meanwhile. */
 	readonly isLoading?: boolean;
 }
 
-/** Sockets are pinged in time slots: answers in one moment would delay reports. */
+/** Duration of a time slot. Sockets are pinged in slots, since simultaneous pongs would delay reports. */
 const slotMs = 25;
 
 export type Heartbeat = ReturnType<typeof startHeartbeat>;
 
-interface Pulse {
+interface WatchedPeer {
 	readonly socket: Peer;
-	readonly watched: Watched;
-	/** At the latest beat. */
+	readonly activity: PeerActivity;
+	/** `lastSeenAt` at the latest heartbeat. */
 	lastSeenAt: number | undefined;
-	/** Beats since it was heard. */
-	silent: number;
+	/** Heartbeats since the latest pong or report. */
+	unanswered: number;
 }
 
 /**
- * @param intervalMs between beats of one socket; under load up to a third more
- * @param allowed beats without a sign of life before the socket is destroyed
- * @param monotonic milliseconds; timers are late under load
+ * @param intervalMs interval between two heartbeats of one socket; up to a third longer under load
+ * @param maxUnanswered unanswered heartbeats after which the socket is terminated
+ * @param monotonic monotonic clock in milliseconds, since timers are late under load
  */
-export function startHeartbeat(intervalMs: number, allowed: number, monotonic: () => number) {
-	const count = Math.max(1, Math.floor(intervalMs / slotMs));
-	const stepMs = intervalMs / count;
+export function startHeartbeat(intervalMs: number, maxUnanswered: number, monotonic: () => number) {
+	const slotCount = Math.max(1, Math.floor(intervalMs / slotMs));
+	const stepMs = intervalMs / slotCount;
 	const startedAt = monotonic();
-	const slots = Array.from({ length: count }, () => ({
-		pulses: new Set<Pulse>(),
-		beatAt: Number.NEGATIVE_INFINITY,
+	const slots = Array.from({ length: slotCount }, () => ({
+		peers: new Set<WatchedPeer>(),
+		pingedAt: Number.NEGATIVE_INFINITY,
 	}));
-	let joined = 0;
-	let beats = 0;
+	let nextSlot = 0;
+	let step = 0;
 	const timer = setInterval(() => {
 		const now = monotonic();
 		const due = Math.floor((now - startedAt) / stepMs);
-		// After a long pause each socket is pinged only once.
-		for (beats = Math.max(beats, due - count); beats < due; beats++) {
-			const slot = slots[beats % count];
-			// After a late ping, a socket needs time to answer.
-			if (!slot || now - slot.beatAt < intervalMs / 3) continue;
-			slot.beatAt = now;
-			for (const pulse of slot.pulses) beat(pulse, allowed);
+		// Ping each socket only once after the timer was delayed by more than an interval.
+		for (step = Math.max(step, due - slotCount); step < due; step++) {
+			const slot = slots[step % slotCount];
+			// Sockets need time to answer a late ping.
+			if (!slot || now - slot.pingedAt < intervalMs / 3) continue;
+			slot.pingedAt = now;
+			for (const peer of slot.peers) ping(peer, maxUnanswered);
 		}
 	}, stepMs).unref();
 	return {
 		/** Pings the socket until it is closed. */
-		watch(socket: Peer, watched: Watched): void {
-			const pulses = slots[joined++ % count]?.pulses;
-			const pulse = { socket, watched, lastSeenAt: watched.lastSeenAt, silent: 0 };
-			pulses?.add(pulse);
+		watch(socket: Peer, activity: PeerActivity): void {
+			const peers = slots[nextSlot++ % slotCount]?.peers;
+			const peer = { socket, activity, lastSeenAt: activity.lastSeenAt, unanswered: 0 };
+			peers?.add(peer);
 			socket.on("pong", () => {
-				pulse.silent = 0;
+				peer.unanswered = 0;
 			});
-			socket.on("close", () => pulses?.delete(pulse));
+			socket.on("close", () => peers?.delete(peer));
 		},
 
 		close: (): void => clearInterval(timer),
 	};
 }
 
-function beat(pulse: Pulse, allowed: number): void {
-	const { socket, watched } = pulse;
+/** Sends a ping or pong, or terminates a peer that has not answered. */
+function ping(peer: WatchedPeer, maxUnanswered: number): void {
+	const { socket, activity } = peer;
 	const isOpen = socket.readyState === socket.OPEN;
-	// Its pongs are not read, but it expects pings.
-	if (socket.isPaused || (watched.isLoading && isOpen)) return socket.ping();
-	const hasReported = watched.lastSeenAt !== pulse.lastSeenAt;
-	if (hasReported) pulse.silent = 0;
-	pulse.lastSeenAt = watched.lastSeenAt;
-	if (pulse.silent >= allowed) return socket.terminate();
+	// Pongs are not read or are delayed now, but the peer expects pings.
+	if (socket.isPaused || (activity.isLoading && isOpen)) return socket.ping();
+	const hasReported = activity.lastSeenAt !== peer.lastSeenAt;
+	if (hasReported) peer.unanswered = 0;
+	peer.lastSeenAt = activity.lastSeenAt;
+	if (peer.unanswered >= maxUnanswered) return socket.terminate();
 	if (!isOpen) return;
-	pulse.silent += 1;
+	peer.unanswered += 1;
 	if (hasReported) socket.pong();
 	else socket.ping();
 }

@@ -1,6 +1,6 @@
 /**
- * The gateway's end of `/monitor`: a monitor gets every change and uplink, or those it subscribed to, and one answer
- * to each message. A frame is built once for all.
+ * WebSocket endpoint `/monitor`: sends each monitor a snapshot, then all changes and uplinks or those it subscribed to, and
+ * one response to each of its messages. A broadcast frame is built once for all monitors.
  */
 
 import type { Duplex } from "node:stream";
@@ -14,20 +14,23 @@ import type { Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { deviceMessageHead, snapshotTexts, statusUpdateText } from "../sessions/view.js";
 import { Monitor } from "./monitor.js";
-import { type Execute, refuse, requestIdOf } from "./monitor-commands.js";
+import { type Execute, rejectMessage, requestIdOf } from "./monitor-commands.js";
 import type { SocketsOptions } from "./options.js";
 import { textFrame } from "./text-frame.js";
 
 export interface MonitorHooks {
-	/** By the names by which monitors ask for them, as query parameters of their address. */
+	/** Channels by name. Monitors subscribe to them with query parameters such as `/monitor?lists`. */
 	readonly channels?: Readonly<Record<string, Channel>>;
 }
 
-/** Makes the first frames, and MonitorSockets.broadcast sends later ones; or what a monitor gets in place of all sessions. */
-export type Channel = (() => readonly string[]) | { readonly sendPicture: (monitor: Monitor) => void };
+/**
+ * Function that returns the first frames of a channel, whose later ones MonitorSockets.broadcast sends; or an object that sends
+ * a snapshot of its own instead of all sessions.
+ */
+export type Channel = (() => readonly string[]) | { readonly sendSnapshot: (monitor: Monitor) => void };
 
-/** Subscription of a monitor; see Monitor. */
-export type MonitorNeeds = Pick<Monitor, "devices" | "summary">;
+/** Devices and summary that a monitor, or another part of this gateway, receives. */
+export type Subscription = Pick<Monitor, "devices" | "summary">;
 
 export interface MonitorSocketsOptions extends SocketsOptions {
 	readonly execute: Execute;
@@ -37,15 +40,15 @@ export interface MonitorSocketsOptions extends SocketsOptions {
 
 export class MonitorSockets {
 	readonly #options: MonitorSocketsOptions;
-	/** Channels of each monitor. */
+	/** Monitors with the names of their channels. */
 	readonly #monitors = new Map<Monitor, ReadonlySet<string>>();
 	/** Subscriptions of other parts of this gateway. */
-	readonly #needs = new Set<MonitorNeeds>();
-	/** Monitors that wait for their snapshot. */
-	readonly #waiting = new Set<Monitor>();
-	#announcing: NodeJS.Timeout | undefined;
+	readonly #subscriptions = new Set<Subscription>();
+	/** Monitors whose snapshot is not sent yet. */
+	readonly #awaitingSnapshot = new Set<Monitor>();
+	#snapshotTimer: NodeJS.Timeout | undefined;
 	#isCorked = false;
-	/** On the clock of `performance`. */
+	/** Times in the clock of `performance.now()`. */
 	#corkedAt = 0;
 	#flushedAt = 0;
 
@@ -54,22 +57,23 @@ export class MonitorSockets {
 		onUplink: (session, { type }, text) => this.relay(session, text, type === "state_report"),
 		onRelayed: (...uplink) => this.relay(...uplink),
 		onForgotten: (_device, why) => {
-			if (why === "removed") this.announceAll();
+			if (why === "removed") this.sendSnapshots();
 		},
 	};
 
 	constructor(options: MonitorSocketsOptions) {
 		this.#options = options;
 		const { watch } = options.metrics;
-		const unread = () => [...this.#monitors.keys()].reduce((bytes, monitor) => bytes + monitor.unread, 0);
-		watch("gateway_monitors", "Monitors that are connected", () => this.#monitors.size);
-		watch("gateway_monitor_queue_bytes", "Bytes that monitors have not read yet", unread);
+		const unsentBytes = () =>
+			[...this.#monitors.keys()].reduce((bytes, monitor) => bytes + monitor.unsentBytes, 0);
+		watch("gateway_monitors", "Connected monitors", () => this.#monitors.size);
+		watch("gateway_monitor_queue_bytes", "Bytes queued for monitors", unsentBytes);
 	}
 
 	/**
-	 * Adds a socket after its upgrade was checked, and sends the snapshot.
-	 * @param stream the connection under the socket
-	 * @param channels see MonitorHooks; unknown ones have no effect
+	 * Adds a monitor whose upgrade request was accepted, and sends its snapshot.
+	 * @param stream underlying connection
+	 * @param channels names of channels; unknown ones have no effect
 	 */
 	accept(
 		socket: WebSocket,
@@ -79,24 +83,24 @@ export class MonitorSockets {
 	): Monitor {
 		const { remoteAddress } = client;
 		const { limits, log, monotonic, yieldToLoop } = this.#options;
-		const { commandsASecond, commandBurst, refusalsASecond, refusalBurst } = limits;
+		const { commandsASecond, commandBurst, rejectionsASecond, rejectionBurst } = limits;
 		const { controlFramesASecond, controlFrameBurst } = limits;
 		const bucket = new TokenBucket({ perSecond: commandsASecond, burst: commandBurst, monotonic });
-		const refusals = new TokenBucket({ perSecond: refusalsASecond, burst: refusalBurst, monotonic });
+		const rejections = new TokenBucket({ perSecond: rejectionsASecond, burst: rejectionBurst, monotonic });
 		const monitor = new Monitor({ socket, stream, client, limits, monotonic, yieldToLoop });
 		this.#monitors.set(monitor, channels);
 		log.info({ remoteAddress, monitors: this.#monitors.size }, "monitor connected");
 		socket.on("message", (data, isBinary) => {
 			if (socket.readyState !== socket.OPEN) return;
 			if (isBinary) return socket.close(closeCodes.unsupportedData, "text frames only");
-			const isTooMuch = !bucket.take();
-			if (isTooMuch && !refusals.take())
+			const isThrottled = !bucket.take();
+			if (isThrottled && !rejections.take())
 				return monitor.close(closeCodes.policyViolation, "too many messages");
-			this.#begin(monitor);
+			this.#sendFirstFrames(monitor);
 			this.cork();
-			this.#answer(monitor, data.toString(), isTooMuch)
+			this.#respond(monitor, data.toString(), isThrottled)
 				.then((text) => monitor.send(Buffer.from(text)))
-				.catch((error) => log.error({ err: error }, "a monitor's message could not be carried out"));
+				.catch((error) => log.error({ err: error }, "executing a monitor message failed"));
 		});
 		const controlRate = { perSecond: controlFramesASecond, burst: controlFrameBurst, monotonic };
 		const controlFrames = new TokenBucket(controlRate);
@@ -109,37 +113,36 @@ export class MonitorSockets {
 		);
 		socket.on("close", (code) => {
 			this.#monitors.delete(monitor);
-			this.#waiting.delete(monitor);
-			this.changed();
+			this.#awaitingSnapshot.delete(monitor);
+			this.onSubscriptionChanged();
 			log.info({ remoteAddress, code, monitors: this.#monitors.size }, "monitor disconnected");
 		});
-		this.#waiting.add(monitor);
+		this.#awaitingSnapshot.add(monitor);
 		const { fetchReportsFor } = this.#options.peers;
-		const hasPicture = this.#channelsOf(monitor).some((channel) => typeof channel === "object");
-		if (hasPicture || !fetchReportsFor) this.#begin(monitor);
+		const hasOwnSnapshot = this.#channelsOf(monitor).some((channel) => typeof channel === "object");
+		if (hasOwnSnapshot || !fetchReportsFor) this.#sendFirstFrames(monitor);
 		else {
 			monitor.devices = new Set();
-			const isWaiting = () => this.#waiting.has(monitor);
-			void fetchReportsFor(isWaiting, () => this.#begin(monitor));
+			const isWaiting = () => this.#awaitingSnapshot.has(monitor);
+			void fetchReportsFor(isWaiting, () => this.#sendFirstFrames(monitor));
 		}
 		return monitor;
 	}
 
-	/** Those that it has asked for. */
 	#channelsOf(monitor: Monitor): readonly Channel[] {
 		const names = this.#monitors.get(monitor);
 		const channels = this.#options.hooks.flatMap(({ channels = {} }) => Object.entries(channels));
 		return channels.flatMap(([name, channel]) => (names?.has(name) ? [channel] : []));
 	}
 
-	/** Sends the first frames, once. */
-	#begin(monitor: Monitor): void {
-		if (!this.#waiting.delete(monitor)) return;
+	/** Sends the snapshot and the first frames of the channels, once. */
+	#sendFirstFrames(monitor: Monitor): void {
+		if (!this.#awaitingSnapshot.delete(monitor)) return;
 		const channels = this.#channelsOf(monitor);
-		const picture = channels.find((channel) => typeof channel === "object");
-		if (picture) {
-			picture.sendPicture(monitor);
-			this.changed();
+		const snapshotChannel = channels.find((channel) => typeof channel === "object");
+		if (snapshotChannel) {
+			snapshotChannel.sendSnapshot(monitor);
+			this.onSubscriptionChanged();
 		} else {
 			monitor.devices = undefined;
 			monitor.sendSnapshot(this.#snapshot());
@@ -153,40 +156,41 @@ export class MonitorSockets {
 	}
 
 	/** Returns the subscriptions of all monitors and of other parts of this gateway. */
-	needs(): Iterable<MonitorNeeds> {
-		return [...this.#monitors.keys(), ...this.#needs];
+	subscriptions(): Iterable<Subscription> {
+		return [...this.#monitors.keys(), ...this.#subscriptions];
 	}
 
 	/**
-	 * Has the uplinks of these devices relayed to this gateway, whichever they are connected to. Call `changed` when others are needed.
-	 * @returns a function that ends it
+	 * Subscribes this gateway to the uplinks of these devices, even if they are connected to other gateways.
+	 * @param devices ids; call `onSubscriptionChanged` after changing the set
+	 * @returns a function that ends the subscription
 	 */
-	need(devices: ReadonlySet<string>): () => void {
-		const needs = { devices, summary: undefined };
-		this.#needs.add(needs);
-		this.changed();
+	subscribe(devices: ReadonlySet<string>): () => void {
+		const subscription = { devices, summary: undefined };
+		this.#subscriptions.add(subscription);
+		this.onSubscriptionChanged();
 		return () => {
-			if (this.#needs.delete(needs)) this.changed();
+			if (this.#subscriptions.delete(subscription)) this.onSubscriptionChanged();
 		};
 	}
 
-	/** Call it when a monitor changes its subscription. */
-	changed(): void {
+	/** Updates the subscriptions of this gateway at others. Call it when a subscription changes. */
+	onSubscriptionChanged(): void {
 		this.#options.peers.onInterestChanged();
 	}
 
-	/** Sends a frame to the monitors that asked for this channel. */
+	/** Sends a frame to all subscribers of a channel. */
 	broadcast(channel: string, text: string): void {
 		const frame = Buffer.from(text);
 		for (const [monitor, channels] of this.#monitors)
-			if (channels.has(channel) && !this.#waiting.has(monitor)) monitor.send(frame, true);
+			if (channels.has(channel) && !this.#awaitingSnapshot.has(monitor)) monitor.send(frame, true);
 	}
 
-	/** Sends all snapshots again, since only the summary reports forgotten devices. */
-	announceAll(): void {
+	/** Sends new snapshots to monitors of all devices, since only the summary reports forgotten devices. Debounced. */
+	sendSnapshots(): void {
 		const { limits, yieldToLoop } = this.#options;
-		this.#announcing ??= setTimeout(async () => {
-			this.#announcing = undefined;
+		this.#snapshotTimer ??= setTimeout(async () => {
+			this.#snapshotTimer = undefined;
 			for (const monitor of [...this.#monitors.keys()]) {
 				await yieldToLoop();
 				if (!monitor.devices) monitor.sendSnapshot(this.#snapshot());
@@ -194,17 +198,18 @@ export class MonitorSockets {
 		}, limits.snapshotPauseMs).unref();
 	}
 
+	/** Sends a `status_update` to the subscribers of a session's device. */
 	announce(session: Session, reason: ChangeReason): void {
-		this.#sendAbout(
+		this.#sendToSubscribers(
 			session,
 			() => textFrame(statusUpdateText(reason, session, this.#options.now())),
 			(monitor, frame) => monitor.sendChange(session.sessionId, frame),
 		);
 	}
 
-	/** @param text of an uplink, in UTF-8 */
+	/** Relays an uplink to the subscribers of its device. @param text uplink in UTF-8 */
 	relay(session: Session, text: Buffer, isStateReport: boolean): void {
-		this.#sendAbout(
+		this.#sendToSubscribers(
 			session,
 			() => textFrame(deviceMessageHead(session), text, "}"),
 			(monitor, frame) => monitor.relay(session.sessionId, frame, isStateReport),
@@ -213,14 +218,18 @@ export class MonitorSockets {
 
 	/** Closes every socket with 1001. */
 	close(): void {
-		clearTimeout(this.#announcing);
-		for (const monitor of this.#monitors.keys()) monitor.close(closeCodes.goingAway, "the gateway stops");
+		clearTimeout(this.#snapshotTimer);
+		for (const monitor of this.#monitors.keys()) monitor.close(closeCodes.goingAway, "gateway stopping");
 	}
 
-	#sendAbout(session: Session, make: () => Buffer, send: (monitor: Monitor, frame: Buffer) => void): void {
+	#sendToSubscribers(
+		session: Session,
+		make: () => Buffer,
+		send: (monitor: Monitor, frame: Buffer) => void,
+	): void {
 		let frame: Buffer | undefined;
 		for (const monitor of this.#monitors.keys()) {
-			if (!monitor.wants(session)) continue;
+			if (!monitor.isSubscribedTo(session)) continue;
 			this.cork();
 			frame ??= make();
 			send(monitor, frame);
@@ -232,14 +241,17 @@ export class MonitorSockets {
 		return snapshotTexts(sessions, now);
 	}
 
-	/** Call it before frames are sent to many monitors: those of a few milliseconds share a system call. */
+	/**
+	 * Batches the frames to each monitor for a few milliseconds, so that they share a system call. Call it before sending to many
+	 * monitors.
+	 */
 	cork(): void {
 		if (this.#isCorked) return;
 		this.#isCorked = true;
 		this.#corkedAt = performance.now();
 		for (const monitor of this.#monitors.keys()) monitor.cork();
-		const restMs = this.#flushedAt + this.#options.limits.gatherFramesMs - this.#corkedAt;
-		if (restMs > 0) setTimeout(this.#flush, restMs);
+		const remainingMs = this.#flushedAt + this.#options.limits.gatherFramesMs - this.#corkedAt;
+		if (remainingMs > 0) setTimeout(this.#flush, remainingMs);
 		else setImmediate(this.#flush);
 	}
 
@@ -250,19 +262,22 @@ export class MonitorSockets {
 		this.#options.metrics.relay.observe((performance.now() - this.#corkedAt) / 1000);
 	};
 
-	async #answer(monitor: Monitor, text: string, isTooMuch: boolean): Promise<string> {
+	async #respond(monitor: Monitor, text: string, isThrottled: boolean): Promise<string> {
 		const { limits, metrics, execute } = this.#options;
 		const value = parseJson(text);
-		const outcome = isTooMuch
-			? refuse("rate_limited", `send at most ${limits.commandsASecond} messages a second`)
+		const outcome = isThrottled
+			? rejectMessage(
+					"rate_limited",
+					`rate limit exceeded; send at most ${limits.commandsASecond} messages per second`,
+				)
 			: await execute(value, monitor);
 		const requestId = requestIdOf(value);
-		const about = requestId === undefined ? {} : { requestId };
+		const ids = requestId === undefined ? {} : { requestId };
 		if (outcome.rejection) {
 			metrics.refusedCommands.inc({ code: outcome.rejection.code });
-			return frameText<"error">({ type: "error", ...about, ...outcome.rejection });
+			return frameText<"error">({ type: "error", ...ids, ...outcome.rejection });
 		}
 		metrics.commands.inc({ type: outcome.command });
-		return frameText<"ack">({ type: "ack", ...about, ...outcome });
+		return frameText<"ack">({ type: "ack", ...ids, ...outcome });
 	}
 }

@@ -1,5 +1,5 @@
 /**
- * Socket of a monitor with back-pressure: a browser on a slow connection reads less than a fleet sends, and its backlog
+ * Monitor connection with back-pressure: a browser on a slow connection reads less than a fleet sends, and its backlog
  * must not exhaust the memory.
  */
 
@@ -10,40 +10,40 @@ import { closeCodes, type SocketLimits } from "../limits.js";
 import type { Session } from "../sessions/device.js";
 import { payloadOf } from "./text-frame.js";
 
-/** A ping whose answer says that the snapshot has arrived. */
+/** Payload of the ping whose pong confirms that the snapshot has arrived. */
 const afterSnapshot = Buffer.from("snapshot");
 
 export interface MonitorOptions {
 	readonly socket: WebSocket;
-	/** The connection under the socket. */
+	/** Underlying connection. */
 	readonly stream: Duplex;
 	/** Person and address of the client. */
 	readonly client: { readonly person: Person; readonly remoteAddress: string };
-	readonly limits: Pick<SocketLimits, "slowMonitorBytes" | "stuckMonitorBytes" | "firstPictureMs">;
+	readonly limits: Pick<SocketLimits, "slowMonitorBytes" | "stuckMonitorBytes" | "firstSnapshotMs">;
 	/** Monotonic, in milliseconds. */
 	readonly monotonic: () => number;
-	/** Awaited before further frames of a snapshot. */
+	/** Awaited between two frames of a snapshot. */
 	readonly yieldToLoop: () => Promise<void>;
 }
 
 export class Monitor {
-	/** Ids of devices whose changes and uplinks it gets; undefined: of all, named or not. */
+	/** Ids of the devices whose changes and uplinks the monitor receives; undefined: all devices, identified or not. */
 	devices: ReadonlySet<string> | undefined;
-	/** Set if it has subscribed to the summary in place of all sessions. */
+	/** Set if the monitor has subscribed to the summary instead of all sessions. */
 	summary: { snapshot(): Iterator<string> } | undefined;
 	readonly #options: MonitorOptions;
-	/** Reports that the monitor was too slow for, by session id. */
-	readonly #waiting = new Map<string, Buffer>();
-	/** Frames that `ws` compresses: it sends what it is given meanwhile after them. */
+	/** Latest reports that a slow monitor has not received yet, by session id. */
+	readonly #delayedReports = new Map<string, Buffer>();
+	/** Number of frames that `ws` is compressing; it sends later frames after them. */
 	#compressing = 0;
-	/** The rest of the snapshot. */
+	/** Remaining frames of the snapshot. */
 	#snapshot: Iterator<string> | undefined;
-	#isSnapshotPlanned = false;
+	#isSnapshotScheduled = false;
 	#snapshotFrames = 0;
-	/** When the snapshot began, on the monotonic clock; undefined: all of it has arrived. */
+	/** Monotonic time at which the snapshot began; undefined: it has arrived completely. */
 	#loadingSince: number | undefined;
-	/** It missed a change of the summary, and gets the whole one again. */
-	#isBehind = false;
+	/** Whether a change of the summary was dropped, so that the whole summary has to be sent again. */
+	#hasMissedSummary = false;
 
 	constructor(options: MonitorOptions) {
 		this.#options = options;
@@ -52,22 +52,22 @@ export class Monitor {
 		});
 	}
 
-	/** Whether its snapshot is still on its way, so that it cannot answer pings in time. */
+	/** Whether the snapshot is still in transit, so that pongs are delayed. */
 	get isLoading(): boolean {
 		const { monotonic, limits } = this.#options;
-		return this.#loadingSince !== undefined && monotonic() - this.#loadingSince < limits.firstPictureMs;
+		return this.#loadingSince !== undefined && monotonic() - this.#loadingSince < limits.firstSnapshotMs;
 	}
 
 	get client(): MonitorOptions["client"] {
 		return this.#options.client;
 	}
 
-	/** In bytes. */
-	get unread(): number {
+	/** Bytes queued for the monitor. */
+	get unsentBytes(): number {
 		return this.#options.socket.bufferedAmount;
 	}
 
-	/** Collects frames for one system call. */
+	/** Batches frames into one system call. */
 	cork(): void {
 		this.#options.stream.cork();
 	}
@@ -76,28 +76,28 @@ export class Monitor {
 		this.#options.stream.uncork();
 	}
 
-	wants({ device }: Session): boolean {
+	isSubscribedTo({ device }: Session): boolean {
 		if (!this.devices) return true;
-		// The summary lists only sessions of known devices.
+		// Sessions without a device are not in the summary, so each one is relayed.
 		return device ? this.devices.has(device.deviceId) : this.summary !== undefined;
 	}
 
 	/**
-	 * Sends all session records or the whole summary, each further frame when the monitor has read most of the
-	 * previous ones.
+	 * Sends all session records or the whole summary. Each frame is sent after the monitor has read most of the previous
+	 * ones.
 	 */
 	sendSnapshot(frames: Iterator<string>): void {
-		this.#waiting.clear();
-		this.#isBehind = false;
+		this.#delayedReports.clear();
+		this.#hasMissedSummary = false;
 		this.#snapshot = frames;
 		this.#snapshotFrames = 0;
 		this.#loadingSince = this.#options.monotonic();
-		this.#sendNextOfSnapshot();
+		this.#sendNextSnapshotFrame();
 	}
 
 	/**
-	 * Sends a text that must not be dropped.
-	 * @param compress if the monitor offers it; not for reports, of which many monitors get each: it would be compressed for each
+	 * Sends a frame that must not be dropped.
+	 * @param compress with permessage-deflate if negotiated; not for broadcast reports, which would be compressed once per monitor
 	 */
 	send(text: Buffer, compress = false): void {
 		const { socket } = this.#options;
@@ -108,27 +108,27 @@ export class Monitor {
 	}
 
 	/**
-	 * The record includes the newest state and replaces a waiting report.
-	 * @param frame see text-frame.ts
+	 * Sends a session record. It includes the newest state, so it replaces a delayed report.
+	 * @param frame made by `textFrame`
 	 */
 	sendChange(sessionId: string, frame: Buffer): void {
 		const { socket, stream } = this.#options;
-		this.#waiting.delete(sessionId);
+		this.#delayedReports.delete(sessionId);
 		if (this.#compressing > 0) return this.send(payloadOf(frame));
 		if (socket.readyState !== socket.OPEN) return;
 		stream.write(frame, this.#onSent);
 		this.#closeIfStuck();
 	}
 
-	/** A slow monitor gets only each session's newest state report, later. */
+	/** Sends an uplink. To a slow monitor, only the newest state report of each session is sent, later. */
 	relay(sessionId: string, frame: Buffer, isStateReport: boolean): void {
-		if (!this.#hasMoreThan(this.#options.limits.slowMonitorBytes)) this.sendChange(sessionId, frame);
-		else if (isStateReport) this.#waiting.set(sessionId, frame);
+		if (!this.#hasUnsentAbove(this.#options.limits.slowMonitorBytes)) this.sendChange(sessionId, frame);
+		else if (isStateReport) this.#delayedReports.set(sessionId, frame);
 	}
 
-	/** A change of the summary. */
+	/** Sends a change of the summary, or marks the summary as missed if the monitor is slow. */
 	sendSummary(frame: Buffer): void {
-		if (this.#hasMoreThan(this.#options.limits.slowMonitorBytes)) this.#isBehind = true;
+		if (this.#hasUnsentAbove(this.#options.limits.slowMonitorBytes)) this.#hasMissedSummary = true;
 		else this.send(frame, true);
 	}
 
@@ -137,9 +137,9 @@ export class Monitor {
 	}
 
 	#closeIfStuck(): void {
-		if (!this.#hasMoreThan(this.#options.limits.stuckMonitorBytes)) return;
-		this.#waiting.clear();
-		this.#options.socket.close(closeCodes.tryAgainLater, "reads too slowly");
+		if (!this.#hasUnsentAbove(this.#options.limits.stuckMonitorBytes)) return;
+		this.#delayedReports.clear();
+		this.#options.socket.close(closeCodes.tryAgainLater, "reading too slowly");
 	}
 
 	readonly #onCompressed = (): void => {
@@ -147,32 +147,32 @@ export class Monitor {
 		this.#onSent();
 	};
 
-	/** The monitor may have caught up. */
+	/** Sends delayed frames once the monitor has caught up. */
 	readonly #onSent = (): void => {
-		for (const [sessionId, frame] of this.#waiting) {
-			if (this.#hasMoreThan(this.#options.limits.slowMonitorBytes)) return;
+		for (const [sessionId, frame] of this.#delayedReports) {
+			if (this.#hasUnsentAbove(this.#options.limits.slowMonitorBytes)) return;
 			this.sendChange(sessionId, frame);
 		}
-		if (this.#snapshot || this.#isBehind) void this.#continueSnapshot();
+		if (this.#snapshot || this.#hasMissedSummary) void this.#continueSnapshot();
 	};
 
 	async #continueSnapshot(): Promise<void> {
-		if (this.#isSnapshotPlanned || !this.#mayTakeSnapshot()) return;
-		this.#isSnapshotPlanned = true;
+		if (this.#isSnapshotScheduled || !this.#canSendSnapshot()) return;
+		this.#isSnapshotScheduled = true;
 		await this.#options.yieldToLoop();
-		this.#isSnapshotPlanned = false;
-		// Otherwise #onSent calls this again.
-		if (!this.#mayTakeSnapshot()) return;
-		if (this.#isBehind && this.summary) this.sendSnapshot(this.summary.snapshot());
-		else this.#sendNextOfSnapshot();
+		this.#isSnapshotScheduled = false;
+		// If not, #onSent calls this function again.
+		if (!this.#canSendSnapshot()) return;
+		if (this.#hasMissedSummary && this.summary) this.sendSnapshot(this.summary.snapshot());
+		else this.#sendNextSnapshotFrame();
 	}
 
-	/** A snapshot must neither make a monitor slow nor overtake a waiting report. */
-	#mayTakeSnapshot(): boolean {
-		return this.#waiting.size === 0 && this.unread <= this.#options.limits.slowMonitorBytes / 2;
+	/** Whether a snapshot frame would neither make the monitor slow nor overtake a delayed report. */
+	#canSendSnapshot(): boolean {
+		return this.#delayedReports.size === 0 && this.unsentBytes <= this.#options.limits.slowMonitorBytes / 2;
 	}
 
-	#sendNextOfSnapshot(): void {
+	#sendNextSnapshotFrame(): void {
 		const { socket } = this.#options;
 		const next = socket.readyState === socket.OPEN ? this.#snapshot?.next() : undefined;
 		if (next && !next.done) {
@@ -180,19 +180,19 @@ export class Monitor {
 			return this.send(Buffer.from(next.value), true);
 		}
 		this.#snapshot = undefined;
-		// A single frame is soon read.
+		// A single frame is read soon, so it needs no confirmation.
 		if (this.#snapshotFrames <= 1) this.#loadingSince = undefined;
 		else if (socket.readyState === socket.OPEN) socket.ping(afterSnapshot);
 	}
 
-	/** Whether more bytes are unread, after sending what is corked. */
-	#hasMoreThan(limit: number): boolean {
+	/** Returns whether more than `limit` bytes are queued, after flushing corked frames. */
+	#hasUnsentAbove(limit: number): boolean {
 		const { stream } = this.#options;
-		if (this.unread <= limit) return false;
+		if (this.unsentBytes <= limit) return false;
 		if (stream.writableCorked > 0) {
 			stream.uncork();
 			stream.cork();
 		}
-		return this.unread > limit;
+		return this.unsentBytes > limit;
 	}
 }

@@ -1,5 +1,6 @@
 /**
- * Handles upgrade requests. Rejected ones get an HTTP response and are closed, as no other part handles their socket.
+ * Handles WebSocket upgrade requests: authentication, validation and throttling. A rejected request gets an HTTP response, and
+ * its connection is closed, since Node no longer handles it.
  */
 
 import { type IncomingMessage, STATUS_CODES } from "node:http";
@@ -25,12 +26,12 @@ import { type HttpRejection, problemOf } from "../problem.js";
 import { type Handshake, sharedList } from "../sessions/device.js";
 import type { DeviceSockets } from "./device-sockets.js";
 import type { Drain } from "./drain.js";
-import type { Heartbeat, Watched } from "./heartbeat.js";
+import type { Heartbeat, PeerActivity } from "./heartbeat.js";
 import type { MonitorSockets } from "./monitor-sockets.js";
 import type { DeviceSocketsOptions } from "./options.js";
 import { ServerSocket } from "./server-socket.js";
 
-/** An unknown chip is not refused. */
+/** Validated headers of a device. `Device-Chip` is not among them, since an unknown chip is accepted. */
 export const deviceHeaders = object({
 	"Protocol-Version": optional(oneOf("1")),
 	"Device-Id": optional(deviceId),
@@ -44,32 +45,33 @@ export interface UpgradesOptions extends DeviceSocketsOptions, Pick<Base, "setti
 	readonly devices: DeviceSockets;
 	readonly monitors: MonitorSockets;
 	readonly heartbeat: Heartbeat;
-	/** Undefined: connections are not bounded. */
+	/** Undefined: connections are not limited. */
 	readonly guard: Guard | undefined;
 }
 
-type Accept = (socket: ServerSocket) => Watched;
+/** Adds the socket of an accepted upgrade. */
+type Accept = (socket: ServerSocket) => PeerActivity;
 
 export class Upgrades {
 	readonly #options: UpgradesOptions;
 	readonly #deviceServer: Server<typeof ServerSocket>;
 	readonly #monitorServer: Server<typeof ServerSocket>;
-	readonly #revoking: NodeJS.Timeout;
+	readonly #revocationTimer: NodeJS.Timeout;
 	#drain: Drain | undefined;
 
 	constructor(options: UpgradesOptions) {
 		this.#options = options;
 		const { limits, access, now } = options;
-		const bounds = {
+		const frameLimits = {
 			maxPayload: limits.maxFrameBytes,
 			maxFragments: limits.maxFragments,
 			closeTimeout: limits.closeTimeoutMs,
 		};
-		const common = { WebSocket: ServerSocket, noServer: true, clientTracking: false, ...bounds };
+		const common = { WebSocket: ServerSocket, noServer: true, clientTracking: false, ...frameLimits };
 		this.#deviceServer = new WebSocketServer({ ...common, perMessageDeflate: false });
-		// Sets the clock of devices that no time server answers.
+		// Devices without a reachable time server set their clock from it.
 		this.#deviceServer.on("headers", (headers) => headers.push(`Date: ${new Date(now()).toUTCString()}`));
-		// A window of 8 KB: zlib keeps 100 KB for each monitor, with its default 256. Two at a time, as files share its threads.
+		// With a window of 8 KB, zlib keeps 100 KB per monitor instead of 256. It shares its threads with the file system.
 		this.#monitorServer = new WebSocketServer({
 			...common,
 			perMessageDeflate: {
@@ -81,11 +83,11 @@ export class Upgrades {
 				concurrencyLimit: 2,
 			},
 		});
-		// A token that was removed, and a login that expires, are no events.
-		this.#revoking = setInterval(() => void access.endRevoked(), limits.pingIntervalMs).unref();
+		// Removed tokens and expired logins are not reported by events.
+		this.#revocationTimer = setInterval(() => void access.endRevoked(), limits.pingIntervalMs).unref();
 	}
 
-	/** For each `upgrade` event of the HTTP server. @param opening awaited first @throws its error */
+	/** Handles an `upgrade` event of the HTTP server. @param opening awaited first @throws rejection of `opening` */
 	async handle(
 		request: IncomingMessage,
 		stream: Duplex,
@@ -97,18 +99,18 @@ export class Upgrades {
 		stream.on("error", onError);
 		await opening;
 		const url = targetOf(request);
-		// Checked first, at little cost: most devices of a returning fleet are refused.
+		// Cheap check, done first, since most devices of a reconnecting fleet are rejected.
 		const isDevice = !this.#drain && url?.pathname === "/device" && access.isKnown(request);
-		const crowded = isDevice ? guard?.look() : undefined;
-		if (!crowded) await yieldToLoop();
-		// A client that is gone does not count.
+		const throttled = isDevice ? guard?.checkRate() : undefined;
+		if (!throttled) await yieldToLoop();
+		// Disconnected clients are neither admitted nor counted.
 		if (stream.destroyed) return;
-		const admission = crowded ?? (await this.#admit(request, stream, url));
+		const admission = throttled ?? (await this.#admit(request, stream, url));
 		if ("status" in admission) {
 			metrics.rejectedUpgrades.inc({ status: admission.status });
-			// A fleet that returns at once is no fault of any device, and would displace the refusals of others.
-			if (admission.status !== 503) this.#report(request, admission, url?.pathname);
-			return refuse(stream, admission);
+			// A reconnecting fleet is not a fault, and would displace other rejections from the list.
+			if (admission.status !== 503) this.#reportRejection(request, admission, url?.pathname);
+			return sendRejection(stream, admission);
 		}
 		stream.off("error", onError);
 		const server = url?.pathname === "/device" ? this.#deviceServer : this.#monitorServer;
@@ -118,20 +120,25 @@ export class Upgrades {
 		});
 	}
 
-	/** Refuses all further upgrades. */
-	close(reason: Drain): void {
-		this.#drain = reason;
-		clearInterval(this.#revoking);
+	/** Rejects all further upgrades. @param drain when to retry */
+	close(drain: Drain): void {
+		this.#drain = drain;
+		clearInterval(this.#revocationTimer);
 	}
 
 	async #check(request: IncomingMessage, path: string | undefined): Promise<Admission> {
 		const { access } = this.#options;
 		if (path === undefined || !knownPaths.includes(path))
-			return { rejection: { status: 404, detail: "WebSockets are at /device and /monitor." } };
+			return {
+				rejection: {
+					status: 404,
+					detail: "No WebSocket endpoint at this path. Connect to /device or /monitor.",
+				},
+			};
 		if (request.headers.host === undefined)
 			return { rejection: { status: 400, detail: "The Host header is missing." } };
-		const foreign = access.checkOrigin(request);
-		if (foreign) return { rejection: foreign };
+		const foreignOrigin = access.checkOrigin(request);
+		if (foreignOrigin) return { rejection: foreignOrigin };
 		return access.check(request, path === "/device" ? ["device"] : personRoles);
 	}
 
@@ -143,68 +150,72 @@ export class Upgrades {
 		const { guard, yieldToLoop, access, monitors } = this.#options;
 		const path = url?.pathname;
 		const { rejection, deviceId, person } = await this.#check(request, path);
-		// Requests that share one read of the tokens resume in the same turn.
+		// Requests that waited for the same read of the tokens file resume in one turn of the event loop.
 		await yieldToLoop();
-		const refused = guard ? await guard.admit(request, path, rejection) : rejection;
-		if (refused) return refused;
-		// The gateway may have begun to stop meanwhile.
-		if (this.#drain) return tryAgain("The gateway is stopping", this.#drain.drawSeconds());
+		const finalRejection = guard ? await guard.admit(request, path, rejection) : rejection;
+		if (finalRejection) return finalRejection;
+		// The gateway may have started to stop meanwhile.
+		if (this.#drain) return serviceUnavailable("The gateway is stopping", this.#drain.retrySeconds());
 		if (path === "/device" || !person) return this.#acceptDevice(request, deviceId);
 		const channels = new Set(url?.searchParams.keys());
 		const client = { person, remoteAddress: remoteAddressOf(request) };
 		return (socket) => {
 			const monitor = monitors.accept(socket, stream, client, channels);
-			const onEnded = () => monitor.close(closeCodes.policyViolation, "its login has ended");
+			const onEnded = () => monitor.close(closeCodes.policyViolation, "login ended");
 			socket.once("close", access.watch(request, onEnded));
 			return monitor;
 		};
 	}
 
-	#acceptDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRejection {
+	#acceptDevice(request: IncomingMessage, tokenDeviceId: string | undefined): Accept | HttpRejection {
 		const { settings, devices, rejectionOf } = this.#options;
-		const handshake = readHandshake(request, settings.publicUrl, owner);
+		const handshake = readHandshake(request, settings.publicUrl, tokenDeviceId);
 		if ("status" in handshake) return handshake;
 		const detail = handshake.deviceId === undefined ? undefined : rejectionOf(handshake.deviceId);
 		if (detail !== undefined) return { status: 410, detail };
 		return (socket) => devices.accept(socket, handshake);
 	}
 
-	/** A device cannot show why it is refused. */
-	#report(request: IncomingMessage, rejection: HttpRejection, pathname: string | undefined): void {
+	/** Logs and lists a rejection, since a device cannot display its reason. */
+	#reportRejection(request: IncomingMessage, rejection: HttpRejection, pathname: string | undefined): void {
 		const { log, sessions } = this.#options;
 		const { status, detail: problem, headers } = rejection;
 		const remoteAddress = remoteAddressOf(request);
-		// Rejections with `Retry-After` would fill the log.
+		// Rejections with `Retry-After` are not logged, since they are frequent.
 		const isTemporary = headers?.["Retry-After"] !== undefined;
-		// Other paths may hold a token that a person pasted.
+		// Unknown paths may contain a pasted token.
 		const path = knownPaths.find((known) => known === pathname) ?? "(unknown path)";
-		if (!isTemporary) log.warn({ remoteAddress, path, status, problem }, "upgrade refused");
+		if (!isTemporary) log.warn({ remoteAddress, path, status, problem }, "upgrade rejected");
 		if (path !== pathname) return;
-		// A page without a login shows no token: its person logs in.
+		// A dashboard without a login sends no token, and its user is asked to log in.
 		if (path === "/monitor" && request.headers.authorization === undefined) return;
-		const named = request.headers["device-id"];
-		const id = matches(deviceId, named) ? named : undefined;
-		const reason = status === 401 ? "It shows no valid token." : problem;
-		sessions.refuse({ what: "connection", deviceId: id, remoteAddress, reason }, isTemporary);
+		const header = request.headers["device-id"];
+		const id = matches(deviceId, header) ? header : undefined;
+		const reason = status === 401 ? "Missing or invalid token." : problem;
+		sessions.reportRejection({ what: "connection", deviceId: id, remoteAddress, reason }, isTemporary);
 	}
 }
 
-/** @param owner the token's device */
-function readHandshake(request: IncomingMessage, publicUrl?: URL, owner?: string): Handshake | HttpRejection {
+/** @param tokenDeviceId device for which the token is valid; undefined: any */
+function readHandshake(
+	request: IncomingMessage,
+	publicUrl?: URL,
+	tokenDeviceId?: string,
+): Handshake | HttpRejection {
 	const { headers } = request;
-	const said = {
+	const fields = {
 		"Protocol-Version": headers["protocol-version"],
 		"Device-Id": headers["device-id"],
 		"Device-Model": headers["device-model"],
 	};
-	if (!matches(deviceHeaders, said))
-		return { status: 400, detail: `${describeProblem(findProblem(deviceHeaders, said))}.` };
-	const { "Device-Id": named = owner, "Device-Model": model } = said;
-	if (owner !== undefined && named !== owner)
-		return { status: 403, detail: `This token is for ${owner} alone; Device-Id must be that.` };
+	if (!matches(deviceHeaders, fields))
+		return { status: 400, detail: `${describeProblem(findProblem(deviceHeaders, fields))}.` };
+	const { "Device-Id": id = tokenDeviceId, "Device-Model": model } = fields;
+	if (tokenDeviceId !== undefined && id !== tokenDeviceId)
+		return { status: 403, detail: `This token is valid for ${tokenDeviceId} only. Set Device-Id to it.` };
 	return {
-		deviceId: named,
-		isBound: owner !== undefined,
+		deviceId: id,
+		isBound: tokenDeviceId !== undefined,
 		model,
 		chip: chips.find((chip) => chip === headers["device-chip"]),
 		features: sharedList(features.filter((feature) => listOf(headers["device-features"]).includes(feature))),
@@ -213,21 +224,21 @@ function readHandshake(request: IncomingMessage, publicUrl?: URL, owner?: string
 	};
 }
 
-/** Node joins headers of one name with commas. */
+/** Parses a comma-separated list; Node joins repeated headers with commas. */
 function listOf(header: string | string[] | undefined): readonly string[] {
 	return String(header ?? "")
 		.split(",")
 		.map((entry) => entry.trim());
 }
 
-/** @param why begins the sentence */
-export function tryAgain(why: string, seconds: number): HttpRejection {
+/** Returns a rejection with `Retry-After`. @param reason beginning of the sentence */
+export function serviceUnavailable(reason: string, seconds: number): HttpRejection {
 	const headers = { "Retry-After": String(seconds) };
-	return { status: 503, detail: `${why}; try again in ${seconds} s.`, headers };
+	return { status: 503, detail: `${reason}; try again in ${seconds} s.`, headers };
 }
 
-/** Responds and closes, even if the client does not read. */
-function refuse(stream: Duplex, rejection: HttpRejection): void {
+/** Sends the response and closes the connection, even if the client does not read. */
+function sendRejection(stream: Duplex, rejection: HttpRejection): void {
 	const { headers, body } = problemOf({
 		...rejection,
 		headers: { ...rejection.headers, Connection: "close" },

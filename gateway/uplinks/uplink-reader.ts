@@ -12,7 +12,7 @@ export type ReadUplink =
 			/** Received text in UTF-8, well-formed and without fields of other models. */
 			readonly text: Buffer;
 			/** How many fields were left out. */
-			readonly leftOut: number;
+			readonly droppedFields: number;
 			readonly problem?: undefined;
 	  }
 	| {
@@ -36,7 +36,7 @@ export class UplinkReader {
 			const report = shape.read(received);
 			if (!report) continue;
 			if (index > 0) this.#use(shape, index);
-			return { uplink: report, text: received, leftOut: 0 };
+			return { uplink: report, text: received, droppedFields: 0 };
 		}
 		const given = received.toString();
 		const json = wellFormedJson(given);
@@ -50,7 +50,7 @@ export class UplinkReader {
 			const shape = ReportShape.of(text, uplink.system.model);
 			if (shape) this.#use(shape, shapesAtMost - 1);
 		}
-		return { uplink, text, leftOut: 0 };
+		return { uplink, text, droppedFields: 0 };
 	}
 
 	/** @param index where it was */
@@ -65,20 +65,20 @@ function readOwnFields(report: unknown, problem: string): ReadUplink {
 	const system = isRecord(report) ? report.system : undefined;
 	const model = models.find((name) => isRecord(system) && system.model === name);
 	if (!model) return { problem };
-	let leftOut = 0;
+	let droppedFields = 0;
 	const own = (schema: Schema, value: unknown): unknown => {
 		if (schema.type !== "object" || !isRecord(value)) return value;
 		const fields = { ...value };
 		for (const [name, field] of Object.entries(schema.fields)) {
 			if (fields[name] === undefined) continue;
 			if (!field.part || hasPart(model, field.part)) fields[name] = own(field, fields[name]);
-			else if (delete fields[name]) leftOut += 1;
+			else if (delete fields[name]) droppedFields += 1;
 		}
 		return fields;
 	};
 	const rest = own(uplinks.state_report, report);
-	if (leftOut === 0) return { problem };
+	if (droppedFields === 0) return { problem };
 	const checked = checkUplink(rest);
 	if (checked.problem !== undefined) return checked;
-	return { uplink: checked.uplink, text: Buffer.from(JSON.stringify(rest)), leftOut };
+	return { uplink: checked.uplink, text: Buffer.from(JSON.stringify(rest)), droppedFields };
 }

@@ -221,7 +221,7 @@ export class Outbox {
 		this.#core.log.warn({ hook: this.hook.id, problem: endedReason }, "webhook ended");
 		// Listed in the dashboard like any other rejection.
 		const rejection = { what: "webhook", deviceId: undefined, remoteAddress, reason: endedReason } as const;
-		this.#core.sessions.refuse(rejection);
+		this.#core.sessions.reportRejection(rejection);
 	}
 
 	#bodyOf(id: string, event: WebhookEvent): string {

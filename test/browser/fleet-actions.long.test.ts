@@ -422,7 +422,7 @@ describe("a selection", { skip }, () => {
 		await results.getByText("1 not supported, 3 done").waitFor();
 		await results.getByRole("button", { name: "Details" }).click();
 		const [first] = await results.getByRole("listitem").allTextContents();
-		assert.match(first ?? "", new RegExp(`^${idOf(1)}not supported: .* does not know restart; update it`));
+		assert.match(first ?? "", new RegExp(`^${idOf(1)}not supported: .* does not support restart; update it`));
 		assert.deepEqual(
 			devices.map(({ commands }) => commands.length),
 			[1, 0, 1, 1],
@@ -459,7 +459,7 @@ test("a device is identified from its row, and says why it is not", { skip }, as
 	const button = page.getByRole("button", { name: `Flash light of ${idOf(1)}` });
 	await button.click();
 	await button.getByText("Failed").waitFor();
-	assert.match((await button.getAttribute("title")) ?? "", /does not know identify; update it/);
+	assert.match((await button.getAttribute("title")) ?? "", /does not support identify; update it/);
 	assert.deepEqual(devices[0]?.commands, [{ command: "identify" }]);
 });
 

@@ -46,7 +46,7 @@ describe("fleet", { skip }, () => {
 		await new Promise((resolve) => socket.once("error", resolve));
 		const page = await open(t, url);
 		const refused = page.getByRole("region", { name: "Rejected" });
-		await refused.getByText(/It shows no valid token/).waitFor();
+		await refused.getByText(/Missing or invalid token/).waitFor();
 		await refused
 			.getByRole("listitem")
 			.filter({ hasText: /^dev-1-0000aa 127\.0\.0\.1$/ })

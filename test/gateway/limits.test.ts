@@ -106,7 +106,7 @@ test("enforces the documented limits", () => {
 	const { slowMonitorBytes, stuckMonitorBytes, commandsASecond, commandBurst } = socketLimits;
 	assert.deepEqual([slowMonitorBytes, stuckMonitorBytes], [1 << 20, 8 << 20]);
 	assert.deepEqual([commandsASecond, commandBurst, socketLimits.closeTimeoutMs], [50, 100, 10_000]);
-	const { devicesASecond, refusalsASecond, refusalBurst, uplinksASecond, uplinkBurst } = socketLimits;
-	assert.deepEqual([refusalsASecond, refusalBurst, uplinksASecond, uplinkBurst], [10, 400, 100, 200]);
+	const { devicesASecond, rejectionsASecond, rejectionBurst, uplinksASecond, uplinkBurst } = socketLimits;
+	assert.deepEqual([rejectionsASecond, rejectionBurst, uplinksASecond, uplinkBurst], [10, 400, 100, 200]);
 	assert.equal(devicesASecond, 600);
 });

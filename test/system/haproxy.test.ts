@@ -20,7 +20,7 @@ async function runBalanced(t: TestContext, server: string, options: GatewayOptio
 	const refused: string[] = [];
 	const write = (line: string) => {
 		const { msg, problem } = JSON.parse(line);
-		if (msg === "connection refused") refused.push(problem);
+		if (msg === "upgrade rejected") refused.push(problem);
 	};
 	const running = await runGateway(t, { log: createLog("warn", { write }), ...options });
 	onEnd(t, () => assert.deepEqual(refused, []));

@@ -241,7 +241,7 @@ describe("socket of a monitor", () => {
 			monitorOf(gateway, { cookie: other }),
 		]);
 		await fetch(`${gateway.url}/logout`, { ...manual, method: "POST", headers: { cookie } });
-		const ended = { code: 1008, reason: "its login has ended" };
+		const ended = { code: 1008, reason: "login ended" };
 		assert.deepEqual([await first.closed, await second.closed], [ended, ended]);
 		stays.send({ type: "boot_device", targetId: "dev-1-a1b2c3" });
 		assert.equal((await stays.next()).code, "unknown_target");
@@ -634,7 +634,7 @@ test("never logs a token", async (t) => {
 	await fetch(`${gateway.url}/releases/nothing.bin`, { headers: bearer(own) });
 
 	await gateway.gateway.close();
-	for (const event of ["device: disconnected", "uplink dropped", "upgrade refused", "wrong token"])
+	for (const event of ["device: disconnected", "uplink dropped", "upgrade rejected", "wrong token"])
 		assert.ok(log.includes(event), event);
 	const code = new URL(gateway.loginUrl).searchParams.get("code") ?? "";
 	for (const secret of [deviceToken, monitorToken, code, "another-persons-token", signature])

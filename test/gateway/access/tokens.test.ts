@@ -65,7 +65,7 @@ describe("own token of a device", () => {
 		const gateway = await runGateway(t);
 		const { status, body } = await gateway.refused("/device", { ...own, "Device-Id": "dev-1-000002" });
 		assert.equal(status, 403);
-		assert.match(JSON.parse(body).detail, /for dev-1-a1b2c3 alone/);
+		assert.match(JSON.parse(body).detail, /for dev-1-a1b2c3 only/);
 	});
 
 	test("closes the connection of a device that reports another id", async (t) => {
@@ -77,7 +77,10 @@ describe("own token of a device", () => {
 		]) {
 			const device = await gateway.device(own);
 			device.send(message);
-			assert.deepEqual(await device.closed, { code: 1008, reason: "this token is for dev-1-a1b2c3 alone" });
+			assert.deepEqual(await device.closed, {
+				code: 1008,
+				reason: "this token is valid for dev-1-a1b2c3 only",
+			});
 			await monitor.change("connected");
 			assert.equal((await monitor.next()).reason, "disconnected");
 		}

@@ -9,8 +9,8 @@ import { Registry } from "prom-client";
 import { Cluster } from "../../../gateway/cluster/cluster.js";
 import type { DeviceLink, Session } from "../../../gateway/sessions/device.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
-import { refuse } from "../../../gateway/sockets/monitor-commands.js";
-import type { MonitorNeeds } from "../../../gateway/sockets/monitor-sockets.js";
+import { rejectMessage } from "../../../gateway/sockets/monitor-commands.js";
+import type { Subscription } from "../../../gateway/sockets/monitor-sockets.js";
 import { createMetrics } from "../../../gateway/telemetry/metrics.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { type MemoryBus, MemoryServer } from "../../support/memory-bus.js";
@@ -49,7 +49,7 @@ class Node {
 	/** Uplinks received from devices of other gateways. */
 	heard = 0;
 	/** Devices whose reports a monitor needs; undefined: all. */
-	readonly monitor: MonitorNeeds = { devices: new Set<string>(), summary: undefined };
+	readonly monitor: Subscription = { devices: new Set<string>(), summary: undefined };
 
 	constructor(server: MemoryServer, time: () => number) {
 		const clock = { now: () => 0, monotonic: time };
@@ -72,9 +72,9 @@ class Node {
 			id: randomUUID(),
 			name: () => "one",
 			catalog: { read: async () => ({ schema: 1, latest: null, releases: [] }) },
-			monitors: { needs: () => [this.monitor] },
+			monitors: { subscriptions: () => [this.monitor] },
 			announce: () => {},
-			execute: async () => refuse("unknown_target", "none"),
+			execute: async () => rejectMessage("unknown_target", "none"),
 			metrics: createMetrics(new Registry()),
 			log: { info: () => {}, warn: () => {}, error: (problem: unknown) => void this.problems.push(problem) },
 			limits: { gatewayBeatMs: beatMs, subscribeMs: 0 },

@@ -57,7 +57,7 @@ test("lists rejected devices by name, and dropped reports", async (t) => {
 	const url = `${gateway.url.replace("http", "ws")}/device`;
 	await refused(url, { "Device-Id": "dev-1-a1b2c3", ...bearer("a-token-that-is-not-the-right-one") });
 	await refused(url, { "Device-Id": "<script>", ...bearer("a-token-that-is-not-the-right-one") });
-	const unauthorized = "It shows no valid token.";
+	const unauthorized = "Missing or invalid token.";
 	assert.deepEqual(await list(gateway.url), [
 		["connection", null, unauthorized, 1],
 		["connection", "dev-1-a1b2c3", unauthorized, 1],
@@ -80,7 +80,7 @@ test("lists monitors with an invalid token, but not pages without a login", asyn
 	assert.equal((await gateway.refused("/monitor", { Cookie: "gateway_0123456789ab=1.old" })).status, 401);
 	assert.deepEqual(await list(gateway.url), []);
 	assert.equal((await gateway.refused("/monitor", bearer("a-token-of-yesterday"))).status, 401);
-	assert.deepEqual(await list(gateway.url), [["connection", null, "It shows no valid token.", 1]]);
+	assert.deepEqual(await list(gateway.url), [["connection", null, "Missing or invalid token.", 1]]);
 });
 
 test("lists no other paths, and no token in them", async (t) => {

@@ -14,14 +14,14 @@ function admissionOf(perSecond: number, burst = 10) {
 		perSecond,
 		burst,
 		monotonic: () => loop.now,
-		takeDelayMs: () => loop.delayMs,
+		readDelayMs: () => loop.delayMs,
 		onReport: (report) => reports.push(report),
 	});
 	/** Connects devices every millisecond. @returns number of admitted devices */
 	const crowd = (ms: number) => {
 		let admitted = 0;
 		for (const end = loop.now + ms; loop.now < end; loop.now += 1)
-			if (admission.take() === undefined) admitted += 1;
+			if (admission.tryAdmit() === undefined) admitted += 1;
 		return admitted;
 	};
 	return { loop, reports, admission, crowd };
@@ -95,7 +95,7 @@ describe("admission rate", () => {
 		assert.equal(crowd(5000) + crowd(1000), (reports[0]?.admitted ?? 0) + 100);
 		assert.equal(reports.length, 1);
 		assert.deepEqual(reports[0]?.perSecond, 100);
-		assert.equal((reports[0]?.admitted ?? 0) + (reports[0]?.refused ?? 0), 5000);
+		assert.equal((reports[0]?.admitted ?? 0) + (reports[0]?.rejected ?? 0), 5000);
 		const calm = admissionOf(2000);
 		calm.crowd(20_000);
 		assert.deepEqual(calm.reports, []);
@@ -105,7 +105,7 @@ describe("admission rate", () => {
 describe("rejected devices", () => {
 	test("are assigned consecutive slots, to which firmware adds a quarter on average", () => {
 		const { admission } = admissionOf(100, 0);
-		const seconds = Array.from({ length: 1000 }, () => admission.take());
+		const seconds = Array.from({ length: 1000 }, () => admission.tryAdmit());
 		assert.deepEqual([seconds[0], seconds[249], seconds[499], seconds[999]], [1, 2, 4, 8]);
 	});
 
@@ -114,23 +114,23 @@ describe("rejected devices", () => {
 		loop.delayMs = 1000;
 		crowd(2000);
 		loop.now += 100_000;
-		const seconds = Array.from({ length: 500 }, () => admission.take());
+		const seconds = Array.from({ length: 500 }, () => admission.tryAdmit());
 		assert.equal(seconds[499], 4);
 	});
 
 	test("wait a minute at most, and a second without others", () => {
 		const { loop, admission } = admissionOf(10, 1);
-		const seconds = Array.from({ length: 5000 }, () => admission.take() ?? 0);
+		const seconds = Array.from({ length: 5000 }, () => admission.tryAdmit() ?? 0);
 		assert.equal(Math.max(...seconds), 60);
 		loop.now += 75_000;
-		assert.equal(admission.take(), undefined);
-		assert.equal(admission.take(), 1);
+		assert.equal(admission.tryAdmit(), undefined);
+		assert.equal(admission.tryAdmit(), 1);
 	});
 
 	test("receive a delay even if no device is admitted", () => {
 		const { admission } = admissionOf(0, 0);
-		assert.equal(admission.take(), 60);
-		assert.equal(admission.take(), 60);
+		assert.equal(admission.tryAdmit(), 60);
+		assert.equal(admission.tryAdmit(), 60);
 	});
 });
 
@@ -144,14 +144,14 @@ test("measures the typical event loop delay, not a single longer one", async (t)
 		}
 	};
 	await turns(5, 100);
-	delay.take();
+	delay.readMs();
 	await turns(5, 100);
-	const busyMs = delay.take();
+	const busyMs = delay.readMs();
 	assert.ok(busyMs > 60, `${busyMs}`);
-	assert.equal(delay.take(), 0, "taken");
+	assert.equal(delay.readMs(), 0, "taken");
 	await turns(100, 1);
 	await turns(1, 1000);
 	await turns(100, 1);
-	const quietMs = delay.take();
+	const quietMs = delay.readMs();
 	assert.ok(quietMs < 500, `${quietMs}`);
 });

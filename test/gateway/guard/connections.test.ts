@@ -72,7 +72,7 @@ async function runHeldServer(t: TestContext, isTls: boolean) {
 	const answers: (() => void)[] = [];
 	const answerLater: RequestListener = (request, response) => {
 		const isKnown = request.url === "/known";
-		if (connections.take(request, response, isKnown)) delayed.push(request.url ?? "");
+		if (connections.onRequest(request, response, isKnown)) delayed.push(request.url ?? "");
 		if (isKnown) connections.admit(request.socket);
 		paths.push(request.url ?? "");
 		answers.push(() => response.end(request.url));

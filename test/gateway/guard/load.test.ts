@@ -62,7 +62,7 @@ describe("simultaneous reconnects", () => {
 		const logged: unknown[] = [];
 		const write = (line: string) => {
 			const { msg, perSecond, admitted } = JSON.parse(line);
-			if (msg === "many devices connect") logged.push([perSecond, admitted]);
+			if (msg === "throttling connecting devices") logged.push([perSecond, admitted]);
 		};
 		const refusals: unknown[] = [];
 		const listening: CreateExtension = () => ({ sessions: [{ onRejected: (each) => refusals.push(each) }] });
@@ -106,7 +106,7 @@ describe("simultaneous reconnects", () => {
 		});
 
 		test(`are rejected one per turn, with tokens ${where}`, async (t) => {
-			const { connectMany, all } = await counted(t, given, /^upgrade refused$/);
+			const { connectMany, all } = await counted(t, given, /^upgrade rejected$/);
 			// After ten wrong tokens an address gets Retry-After, which is not logged.
 			for (const path of ["/nothing", "/device"])
 				await all(await connectMany(8), (socket) => socket.write(upgradeRequest(path, "wrong")));
@@ -174,7 +174,7 @@ describe("simultaneous reconnects", () => {
 		const refusals: unknown[] = [];
 		const write = (line: string) => {
 			const { msg, status } = JSON.parse(line);
-			if (msg === "upgrade refused") refusals.push(status);
+			if (msg === "upgrade rejected") refusals.push(status);
 		};
 		const log = createLog("info", { write });
 		const gateway = await runGateway(t, { log, limits: { deviceBurst: 0, devicesASecond: 0 } });

@@ -466,6 +466,6 @@ describe("device that sends too many messages", () => {
 			busy(device);
 			await volumes(monitor, 20);
 		}
-		assert.equal(lines.filter((line) => line.includes("too many uplinks")).length, 1);
+		assert.equal(lines.filter((line) => line.includes("uplink rate limit exceeded")).length, 1);
 	});
 });

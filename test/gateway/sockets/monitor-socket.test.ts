@@ -110,7 +110,7 @@ describe("control_device", () => {
 			const answer = await monitor.request({ type: "control_device", targetId: deviceId, payload });
 			assert.equal(answer.code ?? answer.type, expected, deviceId);
 			if (expected === "ack") assert.deepEqual(await device.next(), payload);
-			else assert.match(String(answer.message), /does not know identify; update it/);
+			else assert.match(String(answer.message), /does not support identify; update it/);
 		}
 	});
 
@@ -298,7 +298,7 @@ describe("trigger_ota", () => {
 						return undefined;
 					},
 					sessions: {
-						onNamed: ({ deviceId }) => void heard.push(`connected ${deviceId}`),
+						onIdentified: ({ deviceId }) => void heard.push(`connected ${deviceId}`),
 						onUplink: ({ device }, { type }) => void heard.push(`${type} ${device?.firmwareVersion}`),
 					},
 				},
@@ -399,8 +399,8 @@ test("closes with 1008 a monitor that continues after many rejections", {
 }, async (t) => {
 	const gateway = await runGateway(t, { monotonic: () => 0 });
 	const [monitor, other] = [await gateway.monitor(), await gateway.monitor()];
-	const { commandBurst, refusalBurst } = socketLimits;
-	for (let count = 0; count < commandBurst + refusalBurst + 10; count += 1) monitor.send("x");
+	const { commandBurst, rejectionBurst } = socketLimits;
+	for (let count = 0; count < commandBurst + rejectionBurst + 10; count += 1) monitor.send("x");
 	assert.deepEqual(await monitor.closed, { code: 1008, reason: "too many messages" });
 	assert.equal((await other.request("x")).code, "invalid_json");
 });

@@ -118,7 +118,7 @@ test("sends a snapshot only as fast as it is read", { timeout: 30_000 }, async (
 		await setImmediate();
 	}
 	assert.ok(asked < count, "not all of it was made");
-	assert.ok(monitor.unread <= socketLimits.slowMonitorBytes, `${monitor.unread} bytes wait`);
+	assert.ok(monitor.unsentBytes <= socketLimits.slowMonitorBytes, `${monitor.unsentBytes} bytes wait`);
 	client.resume();
 	await received;
 	assert.deepEqual(
@@ -150,10 +150,10 @@ test("sends the whole summary to a monitor that missed a change, once it has cau
 	};
 	monitor.sendSummary(Buffer.from("in time"));
 	await read();
-	while (monitor.unread <= socketLimits.slowMonitorBytes) monitor.send(Buffer.alloc(64 * 1024, "x"));
-	const unread = monitor.unread;
+	while (monitor.unsentBytes <= socketLimits.slowMonitorBytes) monitor.send(Buffer.alloc(64 * 1024, "x"));
+	const unread = monitor.unsentBytes;
 	for (let count = 0; count < 100; count += 1) monitor.sendSummary(Buffer.alloc(64 * 1024, "late "));
-	assert.equal(monitor.unread, unread, "nothing waits for it");
+	assert.equal(monitor.unsentBytes, unread, "nothing waits for it");
 	await read();
 	monitor.sendSummary(Buffer.from("in time again"));
 	await read();
@@ -170,12 +170,12 @@ test("pauses a snapshot while the backlog is long", async (t) => {
 	const unreadWhenAsked: number[] = [];
 	function* frames() {
 		for (;;) {
-			unreadWhenAsked.push(monitor.unread);
+			unreadWhenAsked.push(monitor.unsentBytes);
 			yield "x".repeat(1024);
 		}
 	}
 	monitor.sendSnapshot(frames());
-	while (monitor.unread < 0.9 * socketLimits.slowMonitorBytes)
+	while (monitor.unsentBytes < 0.9 * socketLimits.slowMonitorBytes)
 		monitor.relay("one-session", textFrame("x".repeat(16 * 1024)), false);
 	while (unreadWhenAsked.length < 10) {
 		written.shift()?.();

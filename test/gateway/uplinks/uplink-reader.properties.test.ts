@@ -72,7 +72,7 @@ test("reads each text like JSON.parse with validation", () => {
 					assert.notEqual(expected, undefined, said.toString());
 					// Fields of another model are removed before validation, so something else is invalid too.
 					if (!expected?.endsWith(" only")) assert.equal(read.problem, expected);
-				} else if (read.leftOut === 0) {
+				} else if (read.droppedFields === 0) {
 					assert.equal(checked.problem, undefined, said.toString());
 					assert.deepEqual(read.uplink, parsed);
 					handedOut.push({ read: read.uplink, expected: parsed });

@@ -271,14 +271,14 @@ test("sends crashes, rollbacks and rejections, except throttled ones and repetit
 		[crashed?.event, crashed?.crash],
 		["crashed", { id: "c1", kind: "exception", version: "1.0.0" }],
 	);
-	const crowded = { remoteAddress: "127.0.0.1", reason: "Too many devices connect at this moment." };
-	core.sessions.refuse({ what: "connection", deviceId: "dev-1-eeeeee", ...crowded }, true);
+	const throttled = { remoteAddress: "127.0.0.1", reason: "Too many devices are connecting." };
+	core.sessions.reportRejection({ what: "connection", deviceId: "dev-1-eeeeee", ...throttled }, true);
 	for (let attempt = 0; attempt < 3; attempt += 1)
 		await gateway.refused("/device", { ...bearer("a-token-that-is-not-right"), "Device-Id": "dev-1-ffffff" });
 	const [, refused] = await receiver.until(2);
 	assert.deepEqual(
 		[refused?.event, refused?.deviceId, refused?.remoteAddress, refused?.reason],
-		["refused", "dev-1-ffffff", "127.0.0.1", "It shows no valid token."],
+		["refused", "dev-1-ffffff", "127.0.0.1", "Missing or invalid token."],
 	);
 	await shows(gateway.url, ({ waiting }) => waiting === 0);
 	assert.equal(receiver.received.length, 2);
