@@ -19,7 +19,7 @@ import { UploadStore } from "./upload-store.js";
 export interface FirmwareServiceOptions extends Base {
 	readonly access: Access;
 	readonly sessions: Sessions;
-	readonly deviceStore: Pick<DeviceStore, "keep">;
+	readonly deviceStore: Pick<DeviceStore, "save">;
 }
 
 export interface FirmwareService {
@@ -67,7 +67,7 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 		upload: () => uploads.current,
 		setOta: (device, metadata) => sessions.setOta(device, metadata),
 		onEnded: (outcome) => metrics.updates.inc({ outcome }),
-		keepDevice: (device) => options.deviceStore.keep(device),
+		keepDevice: (device) => options.deviceStore.save(device),
 		certPemFor: (baseUrl) =>
 			baseUrl.startsWith("https:") && baseUrl !== publicBase ? options.certificate?.authority : undefined,
 	});

@@ -62,7 +62,7 @@ export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[]
 			(await labels.forget(device)) &&
 			(await firmware.updates.forget(device.deviceId, removeCrashes));
 		if (!isGone) {
-			void deviceStore.keep(device);
+			void deviceStore.save(device);
 			void labels.keep(device);
 		}
 		return isGone;

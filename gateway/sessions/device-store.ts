@@ -1,6 +1,6 @@
 /**
- * The known devices, as they are kept. A new one is written at once, its changes within a second, and times (connected, last
- * seen) within 5 minutes: a fleet that reports every five seconds would wear out the disk otherwise.
+ * Persistent records of known devices. A new device is written at once, its changes within a second, and timestamps
+ * (connected, last seen) within 5 minutes, since a fleet that reports every five seconds would wear out the disk.
  */
 
 import { chips, type Feature, features, uplinks } from "../../device/protocol/messages.js";
@@ -23,17 +23,17 @@ import { Device, keptReport, Session, sharedList, vitalsOf } from "./device.js";
 import type { SessionListener, Sessions } from "./sessions.js";
 
 const changesSaveMs = 1_000;
-/** Upper limit; random, so that a fleet is not written at once. */
-const seenSaveMs = 5 * 60_000;
-/** Time to write, at a stop, the times that changed. */
-const lastTimesMs = 500;
-const settledAtOnce = 64;
+/** Maximum delay of writing timestamps; the actual one is random, so that a fleet is not written at once. */
+const timestampsSaveMs = 5 * 60_000;
+/** Time limit of writing changed timestamps when the gateway stops. */
+const lastTimestampsMs = 500;
+const concurrentWrites = 64;
 const notDue = Number.POSITIVE_INFINITY;
 
-interface Known {
-	/** Last known facts; replaced, never changed. */
-	facts: ReturnType<typeof factsOf>;
-	/** Monotonic time to write it, as it has changed. */
+interface WriteState {
+	/** Fields at the last change, except timestamps; replaced, never modified. */
+	fields: ReturnType<typeof fieldsOf>;
+	/** Monotonic time at which a changed device is written. */
 	dueAt: number;
 }
 
@@ -45,7 +45,7 @@ export interface DeviceStoreOptions extends Pick<Base, "records" | "monotonic"> 
 export class DeviceStore {
 	readonly #records: Records<Device>;
 	readonly #monotonic: () => number;
-	readonly #known = new Map<Device, Known>();
+	readonly #states = new Map<Device, WriteState>();
 	#timer: NodeJS.Timeout | undefined;
 
 	constructor({ records, sessions, monotonic, onProblem }: DeviceStoreOptions) {
@@ -55,8 +55,8 @@ export class DeviceStore {
 			name: "devices",
 			onProblem,
 			onRemoved: (deviceId) => {
-				const known = sessions.devices.get(deviceId);
-				if (known && !sessions.forget(known, "removed")) void this.keep(known);
+				const device = sessions.devices.get(deviceId);
+				if (device && !sessions.forget(device, "removed")) void this.save(device);
 			},
 		});
 	}
@@ -69,7 +69,7 @@ export class DeviceStore {
 			if (device && (type === "state_report" || type === "settings_result")) this.onSeen(device);
 		},
 		onForgotten: (device, why) => {
-			if (why === "removed") this.#known.delete(device);
+			if (why === "removed") this.#states.delete(device);
 			else void this.forget(device);
 		},
 	};
@@ -78,47 +78,47 @@ export class DeviceStore {
 		return this.#records.readinessProblem;
 	}
 
-	/** @returns the longest unseen first @throws {NodeJS.ErrnoException} */
+	/** Loads all devices. @returns least recently seen first @throws {NodeJS.ErrnoException} */
 	async open(): Promise<readonly Device[]> {
 		const devices = [...(await this.#records.load()).values()];
-		for (const device of devices) this.#known.set(device, knownOf(device));
-		this.#timer = setInterval(() => this.#save(this.#monotonic()), changesSaveMs).unref();
+		for (const device of devices) this.#states.set(device, stateOf(device));
+		this.#timer = setInterval(() => this.#saveDue(this.#monotonic()), changesSaveMs).unref();
 		return devices.sort((a, b) => a.session.lastSeenAt - b.session.lastSeenAt);
 	}
 
-	/** Call it when a device connects, disconnects or reports. */
+	/** Schedules writing a device that has connected, disconnected or reported. */
 	onSeen(device: Device): void {
-		const known = this.#known.get(device);
-		if (!known) {
-			this.#known.set(device, knownOf(device));
-			void this.keep(device);
-		} else if (!hasFacts(device, known.facts)) {
-			known.facts = factsOf(device);
-			known.dueAt = Number.NEGATIVE_INFINITY;
-		} else if (known.dueAt === notDue)
-			known.dueAt = this.#monotonic() + seenSaveMs * (0.5 + Math.random() / 2);
+		const state = this.#states.get(device);
+		if (!state) {
+			this.#states.set(device, stateOf(device));
+			void this.save(device);
+		} else if (!hasFields(device, state.fields)) {
+			state.fields = fieldsOf(device);
+			state.dueAt = Number.NEGATIVE_INFINITY;
+		} else if (state.dueAt === notDue)
+			state.dueAt = this.#monotonic() + timestampsSaveMs * (0.5 + Math.random() / 2);
 	}
 
-	/** @returns whether it is written; if not, it is tried again every second */
-	keep(device: Device): Promise<boolean> {
-		const known = this.#known.get(device);
-		if (known) known.dueAt = notDue;
+	/** Writes a device now. @returns whether it was written; if not, writing is retried every second */
+	save(device: Device): Promise<boolean> {
+		const state = this.#states.get(device);
+		if (state) state.dueAt = notDue;
 		return this.#records.save(device.deviceId, device);
 	}
 
-	/** @returns whether its record is gone */
+	/** Removes a device. @returns whether its record was removed */
 	forget(device: Device): Promise<boolean> {
-		this.#known.delete(device);
+		this.#states.delete(device);
 		return this.#records.remove(device.deviceId);
 	}
 
-	/** Writes all changes, those of times only until `isOver`: 10,000 take longer than a restart may. */
+	/** Writes all changes. Timestamps are written only until `isOver`, since 10,000 devices would delay a restart. */
 	async settle(isOver: () => boolean): Promise<void> {
-		this.#save(Number.NEGATIVE_INFINITY);
+		this.#saveDue(Number.NEGATIVE_INFINITY);
 		const writing: Promise<boolean>[] = [];
 		for (const device of isOver() ? [] : this.#due(Number.MAX_VALUE)) {
-			writing.push(this.keep(device));
-			if (writing.length === settledAtOnce) await Promise.all(writing.splice(0));
+			writing.push(this.save(device));
+			if (writing.length === concurrentWrites) await Promise.all(writing.splice(0));
 			if (isOver()) break;
 		}
 		await this.#records.settle();
@@ -126,42 +126,43 @@ export class DeviceStore {
 
 	async close(): Promise<void> {
 		clearInterval(this.#timer);
-		const endsAt = this.#monotonic() + lastTimesMs;
+		const endsAt = this.#monotonic() + lastTimestampsMs;
 		await this.settle(() => this.#monotonic() > endsAt);
 		await this.#records.close();
 	}
 
-	#save(latest: number): void {
-		for (const device of this.#due(latest)) void this.keep(device);
+	#saveDue(latest: number): void {
+		for (const device of this.#due(latest)) void this.save(device);
 	}
 
-	/** Yields due devices, except those that have since connected to another process, which stores them. */
+	/** Yields devices due for writing, except those now connected to another process, which writes them. */
 	*#due(latest: number): Generator<Device> {
-		for (const [device, known] of this.#known) {
-			if (known.dueAt > latest) continue;
-			known.dueAt = notDue;
+		for (const [device, state] of this.#states) {
+			if (state.dueAt > latest) continue;
+			state.dueAt = notDue;
 			if (!device.session.link.isRemote) yield device;
 		}
 	}
 }
 
-function knownOf(device: Device): Known {
-	return { facts: factsOf(device), dueAt: notDue };
+function stateOf(device: Device): WriteState {
+	return { fields: fieldsOf(device), dueAt: notDue };
 }
 
-function factsOf({ model, chip, versions, resets, settingsKeptAt, session }: Device) {
+function fieldsOf({ model, chip, versions, resets, settingsKeptAt, session }: Device) {
 	return { model, chip, features: session.handshake.features, versions, resets, settingsKeptAt };
 }
 
-/** Called with each report: it makes no object. */
-function hasFacts(
+/** Compares without allocating an object, since it is called for each report. */
+function hasFields(
 	{ model, chip, versions, resets, settingsKeptAt, session }: Device,
-	facts: ReturnType<typeof factsOf>,
+	fields: ReturnType<typeof fieldsOf>,
 ): boolean {
 	const { features } = session.handshake;
-	const hasSameLists = features === facts.features && versions === facts.versions && resets === facts.resets;
-	const isSameBoard = model === facts.model && chip === facts.chip;
-	return hasSameLists && isSameBoard && settingsKeptAt === facts.settingsKeptAt;
+	const hasSameLists =
+		features === fields.features && versions === fields.versions && resets === fields.resets;
+	const isSameBoard = model === fields.model && chip === fields.chip;
+	return hasSameLists && isSameBoard && settingsKeptAt === fields.settingsKeptAt;
 }
 
 const record = object({
@@ -174,28 +175,28 @@ const record = object({
 	connectedAt: time,
 	lastSeenAt: time,
 	lastReportAt: time,
-	/** Absent: it is not known. */
+	/** Absent: unknown. */
 	settingsKeptAt: optional(time),
-	/** The latest state report as received: a JSON object. */
+	/** Latest state report as received, a JSON object. */
 	report: optional(string(65_536)),
 });
 const reportHead = object({ health: object({ uptime_seconds: integer(0, 0xffff_ffff) }) });
 export const version = object({ version: string(32), at: time });
 export const reset = object({ reason: string(64), at: time });
 
-/** The record of a device; times in milliseconds since 1970. */
+/** Format of a stored device; times in milliseconds since 1970. */
 export const deviceRecord = Object.freeze({
-	what: "facts",
+	what: "details",
 	format: (device: Device): string => {
 		const { model, chip, firstSeenAt, lastReportAt, settingsKeptAt, versions, resets } = device;
 		const { sessionId, connectedAt, lastSeenAt, handshake } = device.session;
 		const report = device.state.text;
 		const firmwareVersion = device.firmwareVersion ?? undefined;
 		const { remoteAddress, features } = handshake;
-		const what = { sessionId, model, chip, firmwareVersion, features, remoteAddress };
+		const identity = { sessionId, model, chip, firmwareVersion, features, remoteAddress };
 		const seen = { firstSeenAt, connectedAt, lastSeenAt, lastReportAt };
-		const when = { ...seen, settingsKeptAt: settingsKeptAt || undefined };
-		return `${JSON.stringify({ ...what, ...when, report, versions, resets }, undefined, "\t")}\n`;
+		const times = { ...seen, settingsKeptAt: settingsKeptAt || undefined };
+		return `${JSON.stringify({ ...identity, ...times, report, versions, resets }, undefined, "\t")}\n`;
 	},
 	parse: (content: string, deviceId: string): Device | undefined => {
 		const value: unknown = JSON.parse(content);
@@ -222,8 +223,8 @@ export const deviceRecord = Object.freeze({
 	},
 });
 
-function sessionOf(deviceId: string, kept: Infer<typeof record>, features: readonly Feature[]): Session {
-	const { sessionId, model, chip, remoteAddress, connectedAt, lastSeenAt } = kept;
+function sessionOf(deviceId: string, stored: Infer<typeof record>, features: readonly Feature[]): Session {
+	const { sessionId, model, chip, remoteAddress, connectedAt, lastSeenAt } = stored;
 	const handshake = { deviceId, isBound: false, model, chip, features, remoteAddress, baseUrl: "" };
 	const link = { send: () => {}, isOpen: () => false, close: () => {} };
 	const session = new Session(handshake, link, connectedAt, sessionId);
@@ -232,7 +233,7 @@ function sessionOf(deviceId: string, kept: Infer<typeof record>, features: reado
 	return session;
 }
 
-/** Features that this gateway knows. */
+/** Returns the features in a list that this gateway supports. */
 export function featuresOf(value: unknown): readonly Feature[] {
 	const known = validItems(oneOf(...features), value);
 	return sharedList(features.filter((each) => known.includes(each)));

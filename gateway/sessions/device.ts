@@ -1,6 +1,5 @@
 /**
- * A device, kept until the gateway forgets it, and a session, one of its connections. An update belongs to the
- * device.
+ * Device, kept until the gateway forgets it, and session, one of its connections.
  */
 
 import { randomUUID } from "node:crypto";
@@ -13,32 +12,33 @@ import type { SessionRecord, Vitals } from "../api/session.js";
 import { noUpdate } from "../api/update.js";
 import { OffHeapText } from "./off-heap-text.js";
 
+/** Connection of a device. */
 export interface DeviceLink {
-	/** No effect once the socket is closing. */
+	/** No effect while the socket is closing or closed. */
 	send(text: string): void;
-	/** false once either side is closing. */
+	/** False if either side is closing the connection. */
 	isOpen(): boolean;
 	close(code: number, reason: string): void;
-	/** Connected to another process, which stores it and times out its updates. */
+	/** Whether the device is connected to another process, which stores it and times out its updates. */
 	readonly isRemote?: boolean;
 }
 
-/** From the headers of a device's upgrade request. */
+/** Data from a device's upgrade request. */
 export interface Handshake {
 	readonly deviceId: string | undefined;
-	/** The token is for this device alone. */
+	/** Whether the token is valid for this device only. */
 	readonly isBound: boolean;
 	readonly model: Model | undefined;
 	readonly chip: Chip | undefined;
 	readonly features: readonly Feature[];
 	readonly remoteAddress: string;
-	/** By which the device reached this gateway: with a proxy's path, without a final slash. */
+	/** URL at which the device reached this gateway, including a proxy's path, without a trailing slash. */
 	readonly baseUrl: string;
 }
 
 const featureLists = new Map<string, readonly Feature[]>();
 
-/** @returns the same list for the same features, to save memory */
+/** Returns one shared list for equal lists, to save memory. */
 export function sharedList(features: readonly Feature[]): readonly Feature[] {
 	const key = features.join();
 	const known = featureLists.get(key) ?? features;
@@ -46,48 +46,50 @@ export function sharedList(features: readonly Feature[]): readonly Feature[] {
 	return known;
 }
 
-/** In dBm, to change the summary less often. */
+/** Smallest reported change of the signal strength in dBm, which limits changes of the summary. */
 const rssiStep = 5;
-/** Quiet hours begin and end by the device's clock. */
+/** Deviation of the device's clock, which times quiet hours, above which it is reported as a fault. */
 const clockToleranceMs = 60_000;
 export const noVitals: Vitals = Object.freeze({ rssi: null, ssid: null, volume: null });
 const none: readonly never[] = Object.freeze([]);
 
-const listedAtMost = 10;
-/** For a report's fields that are not in the schema. */
+/** Maximum length of `versions` and `resets`. */
+const historyLength = 10;
+/** Maximum size of a report's fields that are not in the schema. */
 export const otherFieldsBytes = 4096;
 
 export class Device {
 	readonly deviceId: string;
-	/** Undefined until a header or a state report names it. */
+	/** Undefined until reported by a header or a state report. */
 	model: Model | undefined;
 	chip: Chip | undefined;
 	/** Null before the first state report. */
 	firmwareVersion: string | null = null;
 	/** Undefined before the first state report since the gateway's start. */
 	securityVersion: number | undefined;
-	/** Set by Sessions.setOta alone, which notifies monitors. */
+	/** Status of the update. Set only by Sessions.setOta, which notifies monitors. */
 	metadata = noUpdate;
-	/** The latest report as received: an object would take three times the memory. */
+	/** Latest report as received. A parsed object would take three times the memory. */
 	readonly state = new OffHeapText();
 	/** Milliseconds since 1970, like all times here. */
 	firstSeenAt: number;
 	/** 0 before the first state report. */
 	lastReportAt = 0;
-	/** When it last kept new settings; 0: this gateway does not know of it. */
+	/** Time at which the device last confirmed new settings; 0: unknown to this gateway. */
 	settingsKeptAt = 0;
 	uptimeSeconds: number | undefined;
-	/** At most 10, latest last. */
+	/** Firmware versions, at most 10, latest last. */
 	versions: readonly { readonly version: string; readonly at: number }[] = none;
-	/** Restarts; at most 10, latest last. */
+	/** Restarts, at most 10, latest last. */
 	resets: readonly { readonly reason: string; readonly at: number }[] = none;
 	/** Returns fields that an extension adds to the session record. */
 	describeMore: (() => Pick<SessionRecord, "crashCount">) | undefined;
 	label: Label = noLabel;
 	vitals = noVitals;
 	session: Session;
-	/** Session of the latest report since the gateway's start. */
+	/** Session of the latest report; undefined before the first one since the gateway's start. */
 	#reportedIn: Session | undefined;
+	/** Monotonic time of the latest report. */
 	#reportedAt = Number.POSITIVE_INFINITY;
 
 	constructor(deviceId: string, session: Session) {
@@ -97,64 +99,69 @@ export class Device {
 		this.firstSeenAt = session.connectedAt;
 	}
 
-	/** Whether it has reported on its latest connection; if not, `firmwareVersion` may be outdated. */
+	/** Whether the device has reported in its current session. If not, `firmwareVersion` may be outdated. */
 	get hasReported(): boolean {
 		return this.#reportedIn === this.session;
 	}
 
 	/**
-	 * @param text as received, in UTF-8 @param now milliseconds since 1970 @param monotonic in milliseconds
-	 * @returns whether model or version changed
+	 * Applies a state report.
+	 * @param text report as received, in UTF-8 @param now milliseconds since 1970 @param monotonic time in milliseconds
+	 * @returns whether model or firmware version changed
 	 */
 	report(report: StateReport, text: Buffer, now: number, monotonic: number): boolean {
 		const { system, health } = report;
 		const { model, firmware_version: version } = system;
 		const isNewVersion = this.firmwareVersion !== version;
-		const isNews = isNewVersion || this.model !== model;
-		if (isNewVersion) this.versions = [...this.versions, { version, at: now }].slice(-listedAtMost);
+		const hasChanged = isNewVersion || this.model !== model;
+		if (isNewVersion) this.versions = [...this.versions, { version, at: now }].slice(-historyLength);
 		if (this.#reportedIn !== this.session && this.#hasRestarted(health.uptime_seconds, monotonic)) {
 			const reset = { reason: health.reset_reason, at: now - health.uptime_seconds * 1000 };
-			this.resets = [...this.resets, reset].slice(-listedAtMost);
+			this.resets = [...this.resets, reset].slice(-historyLength);
 		}
 		this.securityVersion = system.security_version;
 		this.uptimeSeconds = health.uptime_seconds;
 		this.#reportedAt = monotonic;
 		this.#reportedIn = this.session;
-		if (isNews) {
+		if (hasChanged) {
 			this.model = model;
 			this.firmwareVersion = version;
 		}
 		this.state.set(keptReport(report, text));
 		this.vitals = vitalsOf(report, now, this.vitals);
 		this.lastReportAt = now;
-		return isNews;
+		return hasChanged;
 	}
 
-	/** Records a report without its content, as `report` does. @param monotonic as in `report` */
+	/** Records that the device has or has not reported, without a report. @param monotonic time in milliseconds */
 	setReported(hasReported: boolean, monotonic: number): void {
 		this.#reportedAt = monotonic;
 		this.#reportedIn = hasReported ? this.session : undefined;
 	}
 
 	/**
-	 * Compares the uptime with that of the latest report, and with the time that has passed since. Uptime is in whole
-	 * seconds, and reports may be late.
+	 * Detects a restart by comparing the uptime with the latest reported one and with the time elapsed since then. Uptime is in
+	 * whole seconds, and reports may be late.
 	 */
 	#hasRestarted(uptimeSeconds: number, monotonic: number): boolean {
 		if (this.resets.length === 0) return true;
-		const { uptimeSeconds: before = 0 } = this;
-		const passedSeconds = (monotonic - this.#reportedAt) / 1000;
-		const isYounger = passedSeconds > uptimeSeconds && before + passedSeconds > uptimeSeconds + 1;
-		return uptimeSeconds < before || isYounger;
+		const { uptimeSeconds: previousSeconds = 0 } = this;
+		const elapsedSeconds = (monotonic - this.#reportedAt) / 1000;
+		const startedSince =
+			elapsedSeconds > uptimeSeconds && previousSeconds + elapsedSeconds > uptimeSeconds + 1;
+		return uptimeSeconds < previousSeconds || startedSince;
 	}
 }
 
-/** @param now when it was received, in milliseconds since 1970 @param previous those of the previous report */
+/**
+ * Returns the part of a report that device lists show, or `previous` if it has not changed.
+ * @param now time of receipt, in milliseconds since 1970 @param previous vitals of the previous report
+ */
 export function vitalsOf(report: StateReport, now: number, previous = noVitals): Vitals {
 	const { health, network, peripherals } = report;
-	const { wifi_rssi: heard, wifi_ssid: ssid } = network;
-	const isNear = previous.rssi !== null && Math.abs(heard - previous.rssi) < rssiStep;
-	const rssi = isNear ? previous.rssi : heard;
+	const { wifi_rssi: reportedRssi, wifi_ssid: ssid } = network;
+	const isClose = previous.rssi !== null && Math.abs(reportedRssi - previous.rssi) < rssiStep;
+	const rssi = isClose ? previous.rssi : reportedRssi;
 	const { volume } = peripherals.audio;
 	const { safe_mode: safeMode = false } = health;
 	const fault = urgentFault(peripherals) ?? clockFault(Date.parse(report.timestamp) - now);
@@ -166,14 +173,14 @@ export function vitalsOf(report: StateReport, now: number, previous = noVitals):
 function clockFault(aheadMs: number): string | undefined {
 	if (Math.abs(aheadMs) <= clockToleranceMs) return undefined;
 	const where = aheadMs > 0 ? "ahead of" : "behind";
-	return `The device's clock is more than a minute ${where} the gateway's: check the time server of both.`;
+	return `The device's clock is more than a minute ${where} the gateway's. Check the time servers of both.`;
 }
 
-/** @returns the report, or only the schema's fields if the others take more than 4 KB */
+/** Returns the report as received, or with the schema's fields only if the others exceed 4 KB. */
 export function keptReport(report: StateReport, text: Buffer): Buffer {
 	if (text.length <= otherFieldsBytes) return text;
-	const checked = Buffer.from(JSON.stringify(pick(uplinks.state_report, report)));
-	return text.length - checked.length <= otherFieldsBytes ? text : checked;
+	const reduced = Buffer.from(JSON.stringify(pick(uplinks.state_report, report)));
+	return text.length - reduced.length <= otherFieldsBytes ? text : reduced;
 }
 
 export class Session {
@@ -183,9 +190,9 @@ export class Session {
 	/** Time of the latest valid uplink; milliseconds since 1970. */
 	lastSeenAt = 0;
 	connected = true;
-	/** Undefined until a header or the first state report names it. */
+	/** Undefined until identified by a header or the first state report. */
 	device: Device | undefined;
-	/** Closed by Sessions.end alone. */
+	/** Closed only by Sessions.end. */
 	readonly link: DeviceLink;
 
 	constructor(handshake: Handshake, link: DeviceLink, now: number, sessionId: string = randomUUID()) {
@@ -200,7 +207,7 @@ export class Session {
 		return this.connected && this.link.isOpen();
 	}
 
-	/** No effect once the session has ended. */
+	/** No effect after the session has ended. */
 	send(text: string): void {
 		if (this.connected) this.link.send(text);
 	}

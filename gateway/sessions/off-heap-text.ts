@@ -1,17 +1,17 @@
 /**
- * An off-heap text buffer, for text that is often replaced, such as a device's latest report: strings would become
- * garbage among V8's long-lived objects, and cause a mark of the whole heap every few seconds. At 10,000 devices
- * (`npm run bench -- relay`) a report costs 27 µs with it and 55 with strings.
+ * Off-heap buffer for text that is replaced often, such as a device's latest report. Strings would become garbage in V8's
+ * old generation, and cause a mark of the whole heap every few seconds. With 10,000 devices (`npm run bench -- relay`) a
+ * report costs 27 µs, instead of 55 with strings.
  */
 
-/** In bytes: texts of similar length reuse the memory. */
+/** Granularity of allocations, so that texts of similar length reuse the memory. */
 const stepBytes = 128;
 
 export class OffHeapText {
 	#memory: Buffer | undefined;
 	#length = 0;
 
-	/** Undefined before the first `set`. */
+	/** Current text; undefined before the first `set`. */
 	get text(): string | undefined {
 		return this.#memory?.toString("utf8", 0, this.#length);
 	}
@@ -20,7 +20,7 @@ export class OffHeapText {
 		this.#memory = undefined;
 	}
 
-	/** @param text in UTF-8; copied */
+	/** Copies a text. @param text UTF-8 */
 	set(text: Buffer): void {
 		const { length } = text;
 		const size = Math.ceil((length + 1) / stepBytes) * stepBytes;

@@ -1,6 +1,6 @@
 /**
- * All known devices and their sessions. Every change passes through this class, so all parts agree about a device's
- * current session.
+ * Registry of all known devices and their sessions. All changes pass through this class, so that all parts of the gateway
+ * agree on a device's current session.
  */
 
 import type { StateReport, Uplink } from "../../device/protocol/messages.js";
@@ -10,21 +10,21 @@ import type { Base } from "../base.js";
 import { Device, type DeviceLink, type Handshake, Session } from "./device.js";
 import type { EndReason } from "./view.js";
 
-/** The device has connected again. */
+/** Close code of a session whose device has connected again. */
 const replacedCloseCode = 4001;
 
 export interface SessionsOptions extends Pick<Base, "now" | "monotonic"> {
-	/** Beyond it, the devices longest away are forgotten. */
+	/** Limit above which the devices disconnected for the longest time are forgotten. */
 	readonly maxDevices: number;
 }
 
-/** A refused connection or uplink, or a failure beside devices that a person should know of. */
+/** Rejected connection or uplink, or a failure without a device that needs attention. */
 export interface Rejection {
-	/** `webhook`: a receiver wants no more events. `schedule`: it has failed, or was missed. */
+	/** `webhook`: the receiver rejects further events. `schedule`: it failed or was missed. */
 	readonly what: "connection" | "report" | "webhook" | "schedule";
-	/** From the header `Device-Id`, unverified. */
+	/** Unverified header `Device-Id`. */
 	readonly deviceId: string | undefined;
-	/** The origin of a webhook's address; the name of a schedule. */
+	/** Address of the client, origin of the webhook's URL, or name of the schedule. */
 	readonly remoteAddress: string;
 	/** One sentence. */
 	readonly reason: string;
@@ -32,30 +32,30 @@ export interface Rejection {
 
 /** Listeners are called in the order in which they were added. */
 export interface SessionListener {
-	/** A session was opened, named or ended, its device's update or label changed, or a crash was stored. */
+	/** A session was opened, identified or ended, its device's update or label changed, or a crash was stored. */
 	onChanged?(session: Session, reason: ChangeReason): void;
 	/** Called before `onChanged`, only for sessions of devices connected to this process. */
 	onOwnChanged?(session: Session, reason: ChangeReason): void;
 	/** Called once per session of an identified device. */
 	onIdentified?(device: Device): void;
-	/** Another change of a device. */
+	/** Data of a device other than its session record has changed. */
 	onDeviceChanged?(device: Device): void;
-	/** @param isTemporary the answer says when to try again */
+	/** @param isTemporary whether the response had `Retry-After` */
 	onRejected?(rejection: Rejection, isTemporary: boolean): void;
-	/** `text` is as received, in UTF-8; `session` is up to date. */
+	/** Called after the uplink was applied to the session. @param text uplink as received, in UTF-8 */
 	onUplink?(session: Session, uplink: Uplink, text: Buffer): void;
-	/** An uplink of a device that is connected to another process, which has checked it. `text` is in UTF-8. */
+	/** Called for an uplink of a device connected to another process, which has validated it. @param text UTF-8 */
 	onRelayed?(session: Session, text: Buffer, isStateReport: boolean): void;
-	/** @param why `surplus`: too many devices; `removed`: another process removed its record */
+	/** @param why `requested` by a person; `surplus`: too many devices; `removed`: another process removed its record */
 	onForgotten?(device: Device, why: ForgetReason): void;
 }
 
-export type ForgetReason = "asked" | "surplus" | "removed";
+export type ForgetReason = "requested" | "surplus" | "removed";
 
 export class Sessions {
 	readonly #options: SessionsOptions;
 	readonly #listeners: SessionListener[] = [];
-	/** In the order of the latest connect or disconnect. */
+	/** Devices by id, in the order of their latest connect or disconnect. */
 	readonly #devices = new Map<string, Device>();
 	/** Sessions by id, in the order of `list`. */
 	readonly #sessions = new Map<string, Session>();
@@ -68,7 +68,7 @@ export class Sessions {
 		this.#listeners.push(listener);
 	}
 
-	/** For a change made outside of this class. */
+	/** Notifies listeners of a change of a session record. */
 	announce(session: Session, reason: ChangeReason): void {
 		for (const listener of this.#listeners) {
 			if (!session.link.isRemote) listener.onOwnChanged?.(session, reason);
@@ -76,7 +76,7 @@ export class Sessions {
 		}
 	}
 
-	/** Calls `onDeviceChanged` of all listeners. */
+	/** Notifies listeners of another change of a device. */
 	notifyChanged(device: Device): void {
 		for (const listener of this.#listeners) listener.onDeviceChanged?.(device);
 	}
@@ -85,17 +85,17 @@ export class Sessions {
 		for (const listener of this.#listeners) listener.onRejected?.(rejection, isTemporary);
 	}
 
-	/** Connected sessions, and the latest session of each device that is away. */
+	/** Returns connected sessions, and the latest session of each disconnected device. */
 	list(): Iterable<Session> {
 		return this.#sessions.values();
 	}
 
-	/** By device id. */
+	/** Known devices by id. */
 	get devices(): ReadonlyMap<string, Device> {
 		return this.#devices;
 	}
 
-	/** @param devices from disk, longest away first */
+	/** Adds stored devices. @param devices least recently seen first */
 	restore(devices: Iterable<Device>): void {
 		for (const device of devices) {
 			this.#devices.set(device.deviceId, device);
@@ -104,8 +104,8 @@ export class Sessions {
 		this.#forgetSurplus();
 	}
 
-	/** @returns false if it is connected: it would soon be known again */
-	forget(device: Device, why: ForgetReason = "asked"): boolean {
+	/** Forgets a disconnected device. @returns false if it is connected, since its next report would add it again */
+	forget(device: Device, why: ForgetReason = "requested"): boolean {
 		if (device.session.connected) return false;
 		this.#devices.delete(device.deviceId);
 		this.#sessions.delete(device.session.sessionId);
@@ -113,19 +113,19 @@ export class Sessions {
 		return true;
 	}
 
-	/** An older session of the same device ends as `replaced`. */
+	/** Opens the session of a new connection. An older session of the same device ends as `replaced`. */
 	open(handshake: Handshake, link: DeviceLink): Session {
 		const session = new Session(handshake, link, this.#options.now());
 		this.#sessions.set(session.sessionId, session);
 		if (handshake.deviceId !== undefined) this.#assign(session, handshake.deviceId);
 		this.announce(session, "connected");
-		if (session.device) this.#named(session.device);
+		if (session.device) this.#notifyIdentified(session.device);
 		return session;
 	}
 
 	/**
-	 * Adds a session whose connection another part has; an older one of its device ends as `replaced`.
-	 * @param deviceId undefined: not named yet
+	 * Adds or updates a session of another process. An older session of its device ends as `replaced`.
+	 * @param deviceId undefined: not identified yet
 	 */
 	put(session: Session, deviceId: string | undefined): void {
 		if (deviceId !== undefined && !session.device) this.#assign(session, deviceId);
@@ -133,10 +133,14 @@ export class Sessions {
 		this.#sessions.set(session.sessionId, session);
 	}
 
-	/** @param uplink checked @param text as received, in UTF-8 @returns why it is not valid; undefined if it is */
+	/**
+	 * Applies a valid uplink.
+	 * @param text uplink as received, in UTF-8
+	 * @returns reason for which it is rejected; undefined if it is accepted
+	 */
 	receive(session: Session, uplink: Uplink, text: Buffer): string | undefined {
 		if ("deviceId" in uplink && session.device && uplink.deviceId !== session.device.deviceId)
-			return `${uplink.type}: deviceId must be ${session.device.deviceId}, as this connection was named`;
+			return `${uplink.type}: deviceId must be ${session.device.deviceId}, the device of this connection`;
 		session.lastSeenAt = this.#options.now();
 		if (uplink.type === "state_report") this.#report(session, uplink, text);
 		if (uplink.type === "settings_result" && uplink.outcome === "kept" && session.device)
@@ -145,12 +149,12 @@ export class Sessions {
 		return undefined;
 	}
 
-	/** Another process has received an uplink. */
+	/** Notifies listeners of an uplink that another process has received. */
 	relay(session: Session, text: Buffer, isStateReport: boolean): void {
 		for (const listener of this.#listeners) listener.onRelayed?.(session, text, isStateReport);
 	}
 
-	/** No effect if it has ended. @param close frame to send; absent if the socket is closed */
+	/** Ends a session that has not ended. @param close close frame to send; undefined: the socket is closed already */
 	end(session: Session, reason: EndReason, close?: { code: number; reason: string }): void {
 		if (!session.connected) return;
 		session.connected = false;
@@ -160,30 +164,31 @@ export class Sessions {
 		this.announce(session, reason);
 	}
 
-	/** @param targetId a session's id, or a device's for its latest session */
+	/** @param targetId id of a session, or of a device for its latest session */
 	find(targetId: string): Session | undefined {
 		return this.#sessions.get(targetId) ?? this.#devices.get(targetId)?.session;
 	}
 
-	/** Announces `ota`. */
+	/** Sets the status of a device's update, and announces it with the reason `ota`. */
 	setOta(device: Device, metadata: OtaMetadata): void {
 		device.metadata = metadata;
 		this.announce(device.session, "ota");
 	}
 
 	#report(session: Session, report: StateReport, text: Buffer): void {
-		const isNamed = session.device !== undefined;
+		const wasIdentified = session.device !== undefined;
 		const device = session.device ?? this.#assign(session, report.deviceId);
 		const { now, monotonic } = this.#options;
-		const isNews = device.report(report, text, now(), monotonic()) || !isNamed;
-		if (isNews) this.announce(session, "identified");
-		if (!isNamed) this.#named(device);
+		const hasChanged = device.report(report, text, now(), monotonic());
+		if (hasChanged || !wasIdentified) this.announce(session, "identified");
+		if (!wasIdentified) this.#notifyIdentified(device);
 	}
 
-	#named(device: Device): void {
+	#notifyIdentified(device: Device): void {
 		for (const listener of this.#listeners) listener.onIdentified?.(device);
 	}
 
+	/** Makes a session the current one of a device. */
 	#assign(session: Session, deviceId: string): Device {
 		const device = this.#devices.get(deviceId) ?? new Device(deviceId, session);
 		const previous = device.session;

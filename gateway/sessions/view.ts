@@ -1,6 +1,6 @@
 /**
- * The session record as JSON for monitors, with a state report's text as received: formatting a deeply nested one
- * could overflow the stack.
+ * Session records as JSON for monitors. State reports are inserted as received, since serializing a deeply nested one could
+ * overflow the stack.
  */
 
 import type { ChangeReason, FrameOf } from "../api/frames.js";
@@ -15,17 +15,18 @@ export function isEndReason(reason: string | undefined): reason is EndReason {
 	return endReasons.some((each) => each === reason);
 }
 
-/** @param now milliseconds since 1970 */
+/** Returns a `status_update` frame of one session. @param now milliseconds since 1970 */
 export function statusUpdateText(reason: ChangeReason, session: Session, now: number): string {
 	return statusUpdateOf({ reason, timestamp: isoTime(now) }, [sessionText(session)]);
 }
 
-/** Maximum number of characters of a frame: at 3 bytes each, below the limit of a slow monitor. */
+/** Approximate maximum length of a frame. At 3 bytes per character, it is below the limit of a slow monitor. */
 export const frameCharacters = 256 * 1024;
 
 /**
- * All sessions, in several frames, as one could exceed V8's longest string. The first has the reason `snapshot`,
- * later ones `identified`, or `connected` for sessions without a name. `remaining` counts those to come.
+ * Yields all sessions in several frames, since a single one could exceed V8's maximum string length. The first one has the
+ * reason `snapshot`, later ones `identified`, or `connected` for sessions that are not identified. `remaining` is the number
+ * of sessions in later frames.
  * @param now milliseconds since 1970
  */
 export function* snapshotTexts(
@@ -65,18 +66,18 @@ function statusUpdateOf(
 	return textWith({ type: "status_update", ...fields }, "sessions", `[${sessionTexts.join(",")}]`);
 }
 
-/** `{<head>,"<name>":<text>}` */
+/** Returns `{<head>,"<name>":<text>}`. @param text JSON */
 export function textWith(head: object, name: string, text: string): string {
 	return `${JSON.stringify(head).slice(0, -1)},"${name}":${text}}`;
 }
 
-/** @returns what is before the uplink's text; `}` comes after it */
+/** Returns a `device_message` frame up to the uplink, which is followed by `}`. */
 export function deviceMessageHead({ sessionId, device }: Session): string {
 	const deviceId = JSON.stringify(device?.deviceId ?? null);
 	return `{"type":"device_message","sessionId":"${sessionId}","deviceId":${deviceId},"message":`;
 }
 
-/** The session record without its state. */
+/** Returns the session record without its state. */
 export function sessionHead(session: Session): Omit<SessionRecord, "state"> {
 	const { device, handshake } = session;
 	return {
@@ -95,7 +96,7 @@ export function sessionHead(session: Session): Omit<SessionRecord, "state"> {
 	};
 }
 
-/** A known device without its state. */
+/** Returns a known device without its state. */
 export function deviceHead(device: Device): KnownDevice {
 	const { session, deviceId, chip, firstSeenAt, vitals } = device;
 	const head = { ...sessionHead(session), deviceId, chip: chip ?? null };
@@ -106,12 +107,12 @@ function sessionText(session: Session): string {
 	return textWithState(sessionHead(session), session.device);
 }
 
-/** `{<head>,"state":<latest report>}` */
+/** Returns `{<head>,"state":<latest report>}`. */
 export function textWithState(head: object, device: Device | undefined): string {
 	return textWith(head, "state", device?.state.text ?? "null");
 }
 
-/** @param ms since 1970 */
+/** @param ms milliseconds since 1970 @returns ISO 8601 in UTC */
 export function isoTime(ms: number): string {
 	return new Date(ms).toISOString();
 }

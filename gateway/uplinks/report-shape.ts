@@ -1,8 +1,8 @@
 /**
- * Reads a state report faster than JSON.parse. Reports of one firmware differ in some values only: the shape of a report that was
- * parsed and checked is its bytes between the values. A text of the same shape is compared with the latest one, and only values that
- * differ are parsed and checked. Any other text is left to JSON.parse. At 10,000 devices (`npm run bench -- relay`) a report
- * that no monitor reads costs 27 µs with it and 38 without, one for ten monitors 47 and 60 or more.
+ * Parser of state reports that is faster than JSON.parse. Reports of one firmware differ only in some values, so the shape of a
+ * valid report is defined by the bytes between its values. A report of the same shape is compared with the latest one, and
+ * only changed values are parsed and validated. Other texts are left to JSON.parse. With 10,000 devices
+ * (`npm run bench -- relay`) a report costs 27 µs without monitors, instead of 38, and 47 with ten monitors, instead of 60 or more.
  */
 
 import { type StateReport, uplinks } from "../../device/protocol/messages.js";
@@ -13,25 +13,26 @@ type Json = Record<string, unknown>;
 
 type Check = (value: unknown) => boolean;
 
+/** Position of a value in the report. */
 interface Slot {
-	/** Offset of the value in the latest text. */
+	/** Offset of the value in the latest report. */
 	from: number;
-	/** The first byte after it. */
+	/** Offset of the first byte after the value. */
 	end: number;
 	/** Object that contains the value. */
 	readonly object: JsonObject;
 	readonly name: string;
-	/** Stricter than the schema at most. */
+	/** Validates the value; may be stricter than the schema. */
 	readonly check: Check;
 }
 
 interface JsonObject {
-	/** Object that contains this one; undefined: the report itself. */
+	/** Containing object, and the field's name in it; undefined: the report itself. */
 	readonly outer: { readonly object: JsonObject; readonly name: string } | undefined;
 	readonly schema: Schema | undefined;
 	/** Fields with their latest values. */
 	fields: Json;
-	/** `fields` was handed out: it must not change. */
+	/** Whether `fields` was returned, and must not be modified. */
 	isShared: boolean;
 }
 
@@ -39,21 +40,21 @@ const quote = 0x22;
 const backslash = 0x5c;
 const space = 0x20;
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-/** In strings with these JSON.parse changes something, or refuses them. */
+/** Backslash and control characters, which JSON.parse replaces or rejects in strings. */
 const special = /[\\\p{Cc}]/u;
-/** Tokens of valid JSON without escapes. */
+/** Matches tokens of valid JSON without escapes. */
 const tokens = /"[^"]*"|[^\s"{}[\]:,]+|[{}[\]:,]/g;
-/** Names of fields that determine the other fields of a report. */
+/** Names of fields whose values determine the other fields, and belong to the shape. */
 const fixedNames = ["type", "model"];
-/** A board's report has about 1000. */
-const mostBytes = 4096;
+/** Maximum size of a report; a board's has about 1000 bytes. */
+const maxBytes = 4096;
 
 export class ReportShape {
 	readonly #slots: readonly Slot[];
-	/** The report itself first. */
+	/** Objects in the report, starting with the report itself. */
 	readonly #objects: readonly [JsonObject, ...JsonObject[]];
-	/** Latest value of each slot. */
-	readonly #latest = new Uint8Array(mostBytes);
+	/** Bytes of the latest report. */
+	readonly #latest = new Uint8Array(maxBytes);
 	readonly #view = new DataView(this.#latest.buffer);
 	#length: number;
 
@@ -69,12 +70,13 @@ export class ReportShape {
 	}
 
 	/**
-	 * @param bytes a valid state report of this model, in UTF-8
-	 * @returns undefined if it has a list, an escaped character, a name twice, or more than 4096 bytes
+	 * Derives the shape of a report.
+	 * @param bytes valid state report of this model, in UTF-8
+	 * @returns undefined if it has a list, an escaped character, a duplicate name, or more than 4096 bytes
 	 */
 	static of(bytes: Buffer, model: Model): ReportShape | undefined {
 		const text = bytes.toString();
-		if (bytes.length > mostBytes || special.test(text)) return undefined;
+		if (bytes.length > maxBytes || special.test(text)) return undefined;
 		const report: JsonObject = {
 			outer: undefined,
 			schema: uplinks.state_report,
@@ -119,16 +121,16 @@ export class ReportShape {
 		return new ReportShape(slots, objects, bytes);
 	}
 
-	/** @param text in UTF-8 @returns the valid report; undefined if it has another shape, or a value is not valid */
+	/** Parses a report. @param text UTF-8 @returns undefined if it has another shape or an invalid value */
 	read(text: Buffer): StateReport | undefined {
-		const isRead = this.#readValues(text);
+		const isValid = this.#readValues(text);
 		const [report] = this.#objects;
-		if (!isReport(report.fields, isRead)) return undefined;
+		if (!isReport(report.fields, isValid)) return undefined;
 		for (const object of this.#objects) object.isShared = true;
 		return report.fields;
 	}
 
-	/** @returns whether all of the text is as this shape, and valid */
+	/** Updates the latest values. @returns whether the whole text has this shape and is valid */
 	#readValues(text: Buffer): boolean {
 		const view = new DataView(text.buffer, text.byteOffset, text.length);
 		let index = 0;
@@ -136,7 +138,7 @@ export class ReportShape {
 			at = this.#firstDifference(view, at);
 			if (at === text.length && at === this.#length) return true;
 			let slot = this.#slots[index];
-			// A value may differ in its length alone.
+			// Values may differ only in their length.
 			while (slot && slot.end < at) slot = this.#slots[++index];
 			if (!slot || at < slot.from) return false;
 			at = this.#readValue(slot, text);
@@ -152,14 +154,14 @@ export class ReportShape {
 		return at;
 	}
 
-	/** Takes a valid value over. @returns the first byte after it; -1: it is not valid, or something else comes after it */
+	/** Updates a value. @returns offset after it; -1 if it is invalid, or the text after it differs */
 	#readValue(slot: Slot, text: Buffer): number {
 		const { from } = slot;
 		const next = this.#latest[slot.end];
 		const isString = text[from] === quote;
 		const end = isString ? endOfString(text, from) : text.indexOf(next ?? 0, from);
 		const shift = end - slot.end;
-		if (end <= from || text[end] !== next || this.#length + shift > mostBytes) return -1;
+		if (end <= from || text[end] !== next || this.#length + shift > maxBytes) return -1;
 		const token = text.toString("utf8", from, end);
 		if (!isString && !number.test(token) && token !== "true" && token !== "false") return -1;
 		const value: unknown = isString
@@ -172,7 +174,7 @@ export class ReportShape {
 		return end;
 	}
 
-	/** Makes the place for a value longer, or shorter. */
+	/** Moves later values after a change of a value's length. */
 	#shift(changed: Slot, by: number): void {
 		this.#latest.copyWithin(changed.end + by, changed.end, this.#length);
 		this.#length += by;
@@ -183,18 +185,18 @@ export class ReportShape {
 	}
 }
 
-/** @param schema undefined: of a field that the protocol does not know */
+/** @param schema undefined: field that is not in the protocol */
 function checkOf(schema: Schema | undefined, model: Model): Check {
 	if (!schema) return () => true;
 	if (schema.type !== "string" || schema.pattern === undefined)
 		return (value) => matches(schema, value, model);
-	// `matches` compiles it each time, since a board must not keep it.
+	// `matches` compiles the pattern at each call, to save memory on boards.
 	const pattern = new RegExp(schema.pattern);
 	const { maxLength = 0 } = schema;
 	return (value) => typeof value === "string" && value.length <= maxLength && pattern.test(value);
 }
 
-/** @returns the first byte after it; -1 if it does not end, or JSON.parse would change or refuse something in it */
+/** @returns offset after the string; -1 if it is unterminated, or has characters that JSON.parse replaces or rejects */
 function endOfString(text: Uint8Array, from: number): number {
 	for (let at = from + 1; at < text.length; at += 1) {
 		const byte = text[at] ?? 0;
@@ -204,7 +206,7 @@ function endOfString(text: Uint8Array, from: number): number {
 	return -1;
 }
 
-/** @returns the object's fields, to be changed */
+/** Returns the fields of an object for modification, copied if they are shared. */
 function ownFields(object: JsonObject): Json {
 	if (!object.isShared) return object.fields;
 	object.isShared = false;
@@ -214,7 +216,7 @@ function ownFields(object: JsonObject): Json {
 	return object.fields;
 }
 
-/** @param isValid whether every value is as the schema says */
+/** Type guard of validated fields. @param isValid whether all values match the schema */
 function isReport(_fields: Json | StateReport, isValid: boolean): _fields is StateReport {
 	return isValid;
 }
