@@ -13,9 +13,9 @@ import { createHealthRoutes } from "./http/health.js";
 import { createLoginRoutes } from "./http/login.js";
 import { createRouter } from "./http/routes.js";
 import {
+	closeServer,
 	createHttpServer,
 	deviceAddresses,
-	end,
 	ignoreUpgrade,
 	isWebSocketUpgrade,
 	limitBody,
@@ -215,7 +215,7 @@ export class Gateway {
 		// Monitors close before the devices, so that a page does not show all devices as disconnected.
 		monitors.close();
 		await this.#devices.drain(drain);
-		await end(this.#server, limits.closeTimeoutMs);
+		await closeServer(this.#server, limits.closeTimeoutMs);
 	}
 
 	async #closeParts(): Promise<void> {

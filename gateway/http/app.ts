@@ -1,4 +1,4 @@
-/** The Express app: security headers, all routes, and the responses for errors and unknown paths. */
+/** Express app with security headers, all routes, and the handlers of errors and unknown paths. */
 
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from "express";
 import helmet from "helmet";
@@ -22,7 +22,7 @@ export function createApp({ isTls, routers, answerError }: AppOptions): Express 
 					scriptSrc: ["'self'"],
 					styleSrc: ["'self'"],
 					imgSrc: ["'self'", "data:"],
-					// The page plays a sound to its person before it announces it.
+					// The dashboard previews a sound before announcing it.
 					mediaSrc: ["blob:"],
 					connectSrc: ["'self'"],
 					formAction: ["'self'"],
@@ -39,16 +39,16 @@ export function createApp({ isTls, routers, answerError }: AppOptions): Express 
 	const headers = { Upgrade: "websocket" };
 	app
 		.route(["/device", "/monitor"])
-		.get(answer({ status: 426, detail: "Connect by WebSocket.", headers }))
+		.get(respondWith({ status: 426, detail: "This endpoint requires a WebSocket connection.", headers }))
 		.all(rejectMethod("GET, HEAD"));
 	app.use(...routers);
-	app.use(answer({ status: 404, detail: "There is nothing at this address." }));
+	app.use(respondWith({ status: 404, detail: "No resource at this path." }));
 	const handleError: ErrorRequestHandler = (error: unknown, _request, response, _next) =>
 		answerError(error, response);
 	app.use(handleError);
 	return app;
 }
 
-function answer(rejection: HttpRejection): RequestHandler {
+function respondWith(rejection: HttpRejection): RequestHandler {
 	return (_request, response) => sendProblem(response, rejection);
 }

@@ -1,6 +1,6 @@
 /**
- * The certificate of https and wss: loaded from PEM files, checked for what boards can use, and applied again after a
- * renewal. An invalid renewal is reported, and the previous certificate stays in use.
+ * TLS certificate, loaded from PEM files, checked for compatibility with boards, and reloaded after a renewal. An invalid
+ * renewal is reported, and the previous certificate stays in use.
  */
 
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
@@ -20,11 +20,10 @@ export interface ServerCertificateOptions {
 	readonly metrics: Metrics;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
-	/** Interval between two reads of the files, in ms. */
+	/** Interval of reading the files, in ms. */
 	readonly checkMs: number;
 }
 
-/** An https server. */
 interface TlsServer {
 	setSecureContext(options: SecureContextOptions): void;
 }
@@ -36,16 +35,17 @@ interface Loaded {
 }
 
 const expiresSoonMs = 14 * 24 * 60 * 60 * 1000;
-/** `cert_pem` of `start_ota`; a longer authority must be among the device's settings. */
-const longestAuthority = commands.start_ota.fields.cert_pem.maxLength;
+/** Maximum length of a CA certificate in `start_ota`; a longer one must be in the device's settings. */
+const maxAuthorityLength = commands.start_ota.fields.cert_pem.maxLength;
 
 export class ServerCertificate {
 	readonly #options: ServerCertificateOptions;
 	#loaded: Loaded | undefined;
 	#server: TlsServer | undefined;
 	#timer: NodeJS.Timeout | undefined;
-	/** Why the files are not used as they are. */
+	/** Reason why the current files are not in use. */
 	#problem: string | undefined;
+	/** Warnings already logged. */
 	#logged: readonly string[] = [];
 
 	constructor(options: ServerCertificateOptions) {
@@ -57,13 +57,13 @@ export class ServerCertificate {
 		);
 	}
 
-	/** Loads it for a server, and from then on watches its files. @throws {StartError} if it cannot be used */
+	/** Loads the certificate for a server, and starts watching the files. @throws {StartError} if it is unusable */
 	async open(server: TlsServer): Promise<void> {
 		const loaded = await this.#load();
 		if (typeof loaded === "string") throw new StartError(loaded);
 		this.#server = server;
 		this.#apply(loaded);
-		// By reading: events of the file system do not cover symbolic links, mounts and network shares.
+		// Polling, since file system events do not cover symbolic links, mounts and network shares.
 		this.#timer = setInterval(() => void this.reload(), this.#options.checkMs).unref();
 	}
 
@@ -71,12 +71,12 @@ export class ServerCertificate {
 		clearInterval(this.#timer);
 	}
 
-	/** Serves the present content of the files to new connections, if it is valid. */
+	/** Reloads the files, and uses a valid certificate for new connections. */
 	async reload(): Promise<void> {
 		const loaded = await this.#load();
 		this.#problem =
 			typeof loaded === "string"
-				? `The TLS certificate was not reloaded, and the previous one stays in use: ${loaded}`
+				? `TLS certificate not reloaded, the previous one stays in use: ${loaded}`
 				: undefined;
 		const { cert, key } = this.#loaded ?? {};
 		if (typeof loaded === "string" || (cert?.equals(loaded.cert) && key?.equals(loaded.key)))
@@ -85,7 +85,7 @@ export class ServerCertificate {
 		this.#options.log.info({ subject: loaded.chain[0]?.subjectAltName }, "TLS certificate reloaded");
 	}
 
-	/** Sentences for a person; empty if all is well. */
+	/** Problems and remedies, as sentences. */
 	get warnings(): readonly string[] {
 		const now = this.#options.now();
 		const ofChain = this.#chain.flatMap(({ validFrom, validTo, subjectAltName }, index) => {
@@ -97,20 +97,20 @@ export class ServerCertificate {
 			if (from > now)
 				warnings.push(`${which} is not valid before ${isoTime(from)}. Check the clock of this computer.`);
 			if (index === 0 && !/\b(DNS|IP Address):/.test(subjectAltName ?? ""))
-				warnings.push(`${which} names no host, so clients reject it. Issue it with a subjectAltName.`);
+				warnings.push(`${which} has no host name, so clients reject it. Reissue it with a subjectAltName.`);
 			return warnings;
 		});
 		return this.#problem === undefined ? ofChain : [this.#problem, ...ofChain];
 	}
 
 	/**
-	 * CA certificate with which a device can check ours: the last of the chain, if it is self-signed; otherwise
-	 * undefined, as devices have the public ones.
+	 * CA certificate with which devices verify the server: the last one of the chain, if it is self-signed. Otherwise
+	 * undefined, since devices have the public CA certificates.
 	 */
 	get authority(): string | undefined {
 		const last = this.#chain.at(-1);
 		const pem = last?.checkIssued(last) ? last.toString() : undefined;
-		return pem !== undefined && pem.length <= longestAuthority ? pem : undefined;
+		return pem !== undefined && pem.length <= maxAuthorityLength ? pem : undefined;
 	}
 
 	get #chain(): readonly X509Certificate[] {
@@ -130,7 +130,7 @@ export class ServerCertificate {
 		this.#logged = warnings;
 	}
 
-	/** @returns a sentence if it cannot be used */
+	/** Reads and checks the files. @returns a sentence if they are unusable */
 	async #load(): Promise<Loaded | string> {
 		const { cert: certPath, key: keyPath } = this.#options.files;
 		try {
@@ -144,7 +144,7 @@ export class ServerCertificate {
 		} catch (error) {
 			if (error instanceof StartError) return error.message;
 			const why = error instanceof Error ? error.message : String(error);
-			return `TLS_CERT and TLS_KEY cannot be used (${why}); set them to a certificate and its key in PEM.`;
+			return `Cannot use TLS_CERT and TLS_KEY (${why}). Set them to a certificate and its key in PEM format.`;
 		}
 	}
 
@@ -172,15 +172,15 @@ function keyOf(pem: Buffer): KeyObject {
 
 function requirePair([own, ...authorities]: readonly X509Certificate[], key: KeyObject): void {
 	if (own?.checkPrivateKey(key)) return;
-	const isLater = authorities.some((each) => each.checkPrivateKey(key));
+	const isOfLaterCertificate = authorities.some((each) => each.checkPrivateKey(key));
 	throw new StartError(
-		isLater
+		isOfLaterCertificate
 			? "TLS_CERT is not in order. Put the server's certificate first, followed by those of its authorities."
 			: "TLS_KEY is not the key of the first certificate in TLS_CERT. Set both to files of the same certificate.",
 	);
 }
 
-/** @param issuer the next certificate of the chain @throws {StartError} if boards reject it (hosts/moddable/tls) */
+/** @param issuer next certificate of the chain @throws {StartError} if boards reject it (hosts/moddable/tls) */
 function requireUsable(certificate: X509Certificate, index: number, issuer: X509Certificate | undefined) {
 	const { asymmetricKeyType = "unknown", asymmetricKeyDetails: details } = certificate.publicKey;
 	const type = details?.namedCurve ?? asymmetricKeyType;
@@ -189,7 +189,7 @@ function requireUsable(certificate: X509Certificate, index: number, issuer: X509
 	// A P-384 authority, such as Let's Encrypt's, may issue a P-256 certificate.
 	if (kind !== "RSA" && kind !== "P-256" && (kind !== "P-384" || index === 0))
 		throw new StartError(
-			`${which}TLS_CERT has a key of type ${kind}, which boards cannot use. Issue it with a key of RSA or P-256.`,
+			`${which}TLS_CERT has a key of type ${kind}, which boards do not support. Use an RSA or P-256 key.`,
 		);
 	if (!issuer) return;
 	if (!certificate.checkIssued(issuer) || !certificate.verify(issuer.publicKey))
@@ -198,11 +198,11 @@ function requireUsable(certificate: X509Certificate, index: number, issuer: X509
 		);
 	if (!issuer.ca && !issuer.checkIssued(issuer))
 		throw new StartError(
-			`Certificate ${index + 2} of TLS_CERT may not issue others (basicConstraints), so boards reject it. Leave it out.`,
+			`Certificate ${index + 2} of TLS_CERT is not a CA certificate (basicConstraints), so boards reject it. Remove it.`,
 		);
 }
 
-/** By OpenSSL's names. */
+/** Display names of key types and curves, by OpenSSL's names. */
 const keyNames: ReadonlyMap<string, string> = new Map([
 	["rsa", "RSA"],
 	["rsa-pss", "RSA-PSS"],

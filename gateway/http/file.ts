@@ -1,7 +1,7 @@
 /**
- * Serves a file from memory, whole or by range (RFC 9110, sections 8, 13 and 14), with the digests of RFC 9530. A
- * device checks the digest of each block of an image, so a wrong range, digest or condition fails its update. It parses headers byte
- * by byte, so a block has only those that it needs.
+ * Serves a file from memory, with ranges and conditions (RFC 9110, sections 8, 13 and 14) and digests (RFC 9530). A device
+ * verifies the digest of each block of an image, so a wrong range, digest or condition fails its update. It parses headers byte
+ * by byte, so responses to devices have only the required ones.
  */
 
 import { createHash } from "node:crypto";
@@ -12,26 +12,26 @@ import { RequestError } from "../problem.js";
 export interface ServedFile {
 	readonly content: {
 		readonly bytes: Buffer;
-		/** In hex. */
+		/** Digest in hex. */
 		readonly sha256: string;
-		/** SHA-256 of a part, in base64; undefined: it is sent without. */
+		/** Returns the SHA-256 of a range in base64; undefined: the response has no Content-Digest. */
 		digestOf(first: number, last: number): string | undefined;
 	};
 	/** MIME type; default: application/octet-stream. */
 	readonly type?: string;
-	/** For a browser's download. */
+	/** Name of the file when a browser saves it. */
 	readonly filename: string;
 	readonly lastModified: string;
-	/** Part of Cache-Control: "no-cache" or "max-age=<seconds>, immutable". */
+	/** Directives of Cache-Control, `no-cache` or `max-age=<seconds>, immutable`. */
 	readonly caching: string;
-	/** For a device: without the fields that only browsers use. */
+	/** Whether to leave out headers that only browsers use. */
 	readonly isForDevice?: boolean;
 }
 
 export const forever = "max-age=31536000, immutable";
-const digestOfNothing = createHash("sha256").digest("base64");
+const emptyDigest = createHash("sha256").digest("base64");
 
-/** @throws {RequestError} 412, 416 */
+/** Responds with a file, a range of it, or 304. @throws {RequestError} 412, 416 */
 export function sendFile(
 	{ headers, method }: IncomingMessage,
 	response: ServerResponse,
@@ -41,15 +41,15 @@ export function sendFile(
 	const { bytes, sha256 } = content;
 	const etag = `"${sha256}"`;
 	const ifMatch = headers["if-match"];
-	if (ifMatch !== undefined && !names(ifMatch, etag))
-		throw new RequestError(412, "The file has been replaced.");
-	const isUnchanged = wasSeen(headers, etag, lastModified);
-	// A Range has no meaning in a HEAD.
-	const isWhole = isUnchanged || method === "HEAD" || headers.range === undefined;
-	const span = isWhole ? undefined : requestedSpan(headers, bytes.length, [etag, lastModified]);
+	if (ifMatch !== undefined && !matchesTag(ifMatch, etag))
+		throw new RequestError(412, "The file has been replaced. Download it again.");
+	const isUnchanged = isCached(headers, etag, lastModified);
+	// Range applies to GET only (RFC 9110, 14.2).
+	const isWholeFile = isUnchanged || method === "HEAD" || headers.range === undefined;
+	const span = isWholeFile ? undefined : requestedSpan(headers, bytes.length, [etag, lastModified]);
 	if (isForDevice) for (const name of response.getHeaderNames()) response.removeHeader(name);
 	const fields = ["Cache-Control", `private, ${caching}, no-transform`, "ETag", etag];
-	// A client that sends If-Range has the other headers already (RFC 9110, 15.3.7).
+	// With If-Range, the client already has the other headers (RFC 9110, 15.3.7).
 	if (span && headers["if-range"] !== undefined) response.removeHeader("Connection");
 	else if (isForDevice) fields.push("Accept-Ranges", "bytes", "Content-Type", type);
 	else {
@@ -64,27 +64,28 @@ export function sendFile(
 	const { first, last } = span ?? { first: 0, last: bytes.length - 1 };
 	fields.push("Content-Length", String(last - first + 1));
 	if (span) fields.push("Content-Range", `bytes ${first}-${last}/${bytes.length}`);
-	// For HEAD, the digest of no content (RFC 9530, appendix B.2).
-	const digest = method === "HEAD" ? digestOfNothing : content.digestOf(first, last);
+	// The response to HEAD has no content (RFC 9530, appendix B.2).
+	const digest = method === "HEAD" ? emptyDigest : content.digestOf(first, last);
 	if (digest) fields.push("Content-Digest", digestField(digest));
 	response.writeHead(span ? 206 : 200, fields).end(bytes.subarray(first, last + 1));
 }
 
-/** RFC 9110, 13.1.2 and 13.1.3: If-None-Match takes precedence. */
-function wasSeen(headers: IncomingHttpHeaders, etag: string, lastModified: string): boolean {
+/** Whether the client has the current version. If-None-Match takes precedence (RFC 9110, 13.1.2 and 13.1.3). */
+function isCached(headers: IncomingHttpHeaders, etag: string, lastModified: string): boolean {
 	const ifNoneMatch = headers["if-none-match"];
-	if (ifNoneMatch !== undefined) return names(ifNoneMatch.replaceAll("W/", ""), etag);
+	if (ifNoneMatch !== undefined) return matchesTag(ifNoneMatch.replaceAll("W/", ""), etag);
 	const since = headers["if-modified-since"];
 	return since !== undefined && Date.parse(lastModified) <= Date.parse(since);
 }
 
 /**
- * RFC 9110, 14.2. A Range that is malformed, has several parts or another unit, or is for a previous version, is
- * ignored. The package range-parser (1.3) has no range for the last 500 bytes of 400 and for 5-2, which 14.1.1 and 14.1.2 serve whole.
+ * Parses the Range header (RFC 9110, 14.2). A range that is malformed, has several parts or another unit, or is for a previous
+ * version, is ignored. The package range-parser (1.3) rejects the last 500 bytes of 400 and the range 5-2, for which sections
+ * 14.1.1 and 14.1.2 require the whole file.
  *
- * @param validators values that If-Range may have
- * @returns first and last byte, both included; undefined: the whole
- * @throws {RequestError} 416 if the range starts beyond the end
+ * @param validators accepted values of If-Range
+ * @returns first and last byte, inclusive; undefined: the whole file
+ * @throws {RequestError} 416 if the range starts after the end
  */
 function requestedSpan(headers: IncomingHttpHeaders, size: number, validators: readonly string[]) {
 	const { range = "", "if-range": ifRange } = headers;
@@ -96,15 +97,16 @@ function requestedSpan(headers: IncomingHttpHeaders, size: number, validators: r
 	const first = from === "" ? Math.max(0, size - Number(to)) : Number(from);
 	const last = from === "" || to === "" ? size - 1 : Math.min(Number(to), size - 1);
 	if (first < size) return { first, last };
-	const detail = `The file has ${size} bytes; the requested range starts after its end.`;
+	const detail = `The requested range starts after the end of the file, which has ${size} bytes.`;
 	throw new RequestError(416, detail, { "Content-Range": `bytes */${size}` });
 }
 
-function names(list: string, etag: string): boolean {
+/** Whether a list of entity tags contains this one or `*`. */
+function matchesTag(list: string, etag: string): boolean {
 	return list.split(",").some((tag) => tag.trim() === etag || tag.trim() === "*");
 }
 
-/** RFC 9530, section 2; RFC 8941, section 3.3.5. */
+/** Formats a digest header (RFC 9530, section 2; RFC 8941, section 3.3.5). */
 function digestField(base64: string): string {
 	return `sha-256=:${base64}:`;
 }

@@ -8,11 +8,11 @@ import { type Route, serve, streamed } from "./routes.js";
 
 export interface HealthOptions {
 	readonly metrics: Pick<Metrics, "registry">;
-	/** Undefined: plain http and ws. */
+	/** Undefined: HTTP without TLS. */
 	readonly certificate: Pick<ServerCertificate, "warnings"> | undefined;
 }
 
-/** @param findReadinessProblem resolves to a sentence, or undefined */
+/** @param findReadinessProblem resolves to the reason why the gateway is not ready, as a sentence, or undefined */
 export function createHealthRoutes(
 	{ metrics: { registry }, certificate }: HealthOptions,
 	findReadinessProblem: () => Promise<string | undefined>,
@@ -27,8 +27,8 @@ export function createHealthRoutes(
 			return { status: "ready", ...(warnings.length > 0 && { warnings }) };
 		},
 		"GET /metrics": async ({ response }) => {
-			const numbers = await registry.metrics();
-			response.set("Cache-Control", "no-store").type(registry.contentType).send(numbers);
+			const text = await registry.metrics();
+			response.set("Cache-Control", "no-store").type(registry.contentType).send(text);
 			return streamed;
 		},
 	});

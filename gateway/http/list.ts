@@ -1,14 +1,14 @@
-/** Streams a long list as JSON in pieces, to avoid blocking the event loop. */
+/** Streams a long list as JSON in chunks, to avoid blocking the event loop. */
 
 import type { Response } from "express";
 
-/** About 3 ms of work. */
-const pieceCharacters = 64 * 1024;
+/** Length of a chunk, which takes about 3 ms to serialize. */
+const chunkCharacters = 64 * 1024;
 
 /**
- * Sends `{"<name>":[…]}`. Ends early if the client has gone.
- * @param textOf an item as JSON; undefined: it is left out
- * @param yieldToLoop awaited after each piece
+ * Sends `{"<name>":[…]}`. Stops if the client disconnects.
+ * @param textOf serializes an item as JSON; undefined: the item is skipped
+ * @param yieldToLoop awaited after each chunk
  */
 export async function sendList<T>(
 	response: Response,
@@ -18,23 +18,23 @@ export async function sendList<T>(
 	yieldToLoop: () => Promise<void>,
 ): Promise<void> {
 	response.set("Cache-Control", "no-store").type("json");
-	let piece = `{${JSON.stringify(name)}:[`;
+	let chunk = `{${JSON.stringify(name)}:[`;
 	let separator = "";
 	for await (const item of items) {
 		const text = textOf(item);
 		if (text === undefined) continue;
-		piece += separator + text;
+		chunk += separator + text;
 		separator = ",";
-		if (piece.length < pieceCharacters) continue;
-		if (!response.write(piece)) await drained(response);
-		piece = "";
+		if (chunk.length < chunkCharacters) continue;
+		if (!response.write(chunk)) await drained(response);
+		chunk = "";
 		await yieldToLoop();
 		if (response.closed) return;
 	}
-	response.end(`${piece}]}`);
+	response.end(`${chunk}]}`);
 }
 
-/** Resolves once the client has read, or has gone. */
+/** Resolves when the client has read the data, or has disconnected. */
 function drained(response: Response): Promise<void> {
 	return new Promise((resolve) => {
 		const end = () => {

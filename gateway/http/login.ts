@@ -1,6 +1,6 @@
 /**
- * Login by a one-time link, printed at the start or created by the page, or by a token. Sets a cookie with HttpOnly and
- * SameSite.
+ * Login with a one-time link, printed at the start or created by the dashboard, or with a token. Sets an HttpOnly, SameSite
+ * cookie.
  */
 
 import type { Request, Response } from "express";
@@ -11,20 +11,20 @@ import { type HttpRejection, RequestError } from "../problem.js";
 import { readBody } from "./request-body.js";
 import { type Route, serve, streamed } from "./routes.js";
 
-/** The default; an extension may serve these routes with another one. */
+/** Default login page; an extension may serve these routes with another one. */
 const plainPage = `<!doctype html>
 <title>Log in</title>
 <!--token--><form method="post"><!--message--><label>Monitor token <input name="token" type="password"></label><button>Log in</button></form><!--end-->
 `;
 
-/** Sent to the address of the page, which holds the code. */
+/** Form that posts to the current URL, which contains the code. */
 const codeForm = `<p>This link logs you in once.</p>
 <form method="post"><button type="submit" class="primary">Log in</button></form>`;
 
 /**
- * Routes `/login`, `/logout`, and `/login/state` and `/login/link`, which the page requests.
- * @param page the login page: `<!--message-->` is replaced by the error, and for a login link everything from `<!--token-->`
- * to `<!--end-->` by a button
+ * Creates the routes `/login` and `/logout`, and `/login/state` and `/login/link` for the dashboard.
+ * @param page returns the login page, in which `<!--message-->` is replaced by an error, and for a login link everything from
+ * `<!--token-->` to `<!--end-->` by a button
  */
 export function createLoginRoutes(access: Access, page = async () => plainPage): readonly Route[] {
 	const send = (response: Response, status: number, html: string) => {
@@ -48,12 +48,12 @@ export function createLoginRoutes(access: Access, page = async () => plainPage):
 		const token = await access.logins.useCode(code);
 		if (token !== undefined) return begin(request, response, token);
 		const rejection = access.countFailure(request, "login code");
-		const message = "This link was used before, or has expired. Open a new one, or paste a token.";
+		const message = "This login link was already used or has expired. Open a new one, or paste a token.";
 		return reject(response, rejection, message);
 	};
 
 	return serve(loginRoutes, {
-		// Link previews open the address too: that must not use the code up.
+		// GET does not consume the code, since link previews request the URL, too.
 		"GET /login": async ({ response, query: { code } }) => {
 			const html = await page();
 			return send(
@@ -65,10 +65,10 @@ export function createLoginRoutes(access: Access, page = async () => plainPage):
 		"POST /login": async ({ request, response, query: { code } }) => {
 			const form = await readForm(request);
 			if (code !== undefined && !form.has("token")) return useCode(request, response, code);
-			const shown = cleanText(form.get("token") ?? "");
-			const rejection = await access.checkPersonsToken(request, shown);
-			if (rejection) return reject(response, rejection, "That is not this gateway's monitor token.");
-			return begin(request, response, shown);
+			const token = cleanText(form.get("token") ?? "");
+			const rejection = await access.checkPersonsToken(request, token);
+			if (rejection) return reject(response, rejection, "Invalid monitor token.");
+			return begin(request, response, token);
 		},
 		"POST /logout": async ({ request, response }) => {
 			await access.logins.end(request, response);

@@ -1,4 +1,4 @@
-/** Reads what a request asks for: a small body, as body-parser would read one that is too large to its end, and fields of its query. */
+/** Reads small request bodies and query fields. Unlike body-parser, it does not read the rest of a body that is too large. */
 
 import type { IncomingMessage } from "node:http";
 import type { Request } from "express";
@@ -14,39 +14,41 @@ import { RequestError } from "../problem.js";
 
 const maxBodyBytes = 4096;
 const bodyMs = 10_000;
+/** Length above which a body is processed in several turns of the event loop. */
 const longCharacters = 64 * 1024;
 /** Parsed bodies, for the audit log. */
 const bodies = new WeakMap<IncomingMessage, unknown>();
+/** Query fields that were read, for the audit log. */
 const queries = new WeakMap<IncomingMessage, URLSearchParams>();
 
-/** @returns what `readJson` has read, or `setBody` was given; undefined if there was nothing */
+/** Returns the parsed body of a request; undefined if it has none. */
 export function bodyOf(request: IncomingMessage): unknown {
 	return bodies.get(request);
 }
 
-/** @returns the path of a request, and the fields of its query that were read */
+/** Returns the path of a request, with the query fields that were read. */
 export function addressOf(request: Request): string {
 	const [path] = request.originalUrl.split("?");
 	const query = queries.get(request);
 	return query ? `${path}?${query}` : String(path);
 }
 
-/** @returns undefined if the query does not have this field, or has it twice */
+/** Reads a query field. @returns undefined if it is missing or repeated */
 export function readQuery(request: Request, name: string): string | undefined {
 	const value = request.query[name];
 	if (typeof value !== "string") return undefined;
-	const read = queries.get(request) ?? new URLSearchParams();
-	read.set(name, value);
-	queries.set(request, read);
+	const fields = queries.get(request) ?? new URLSearchParams();
+	fields.set(name, value);
+	queries.set(request, fields);
 	return value;
 }
 
-/** For a body that `readJson` does not read, or of which it does not know which fields are defined. */
+/** Sets the body that the audit log records, if `readJson` does not read it or not all of its fields. */
 export function setBody(request: IncomingMessage, value: unknown): void {
 	bodies.set(request, value);
 }
 
-/** @returns undefined if it is longer than `maxBytes`, takes over 10 s, or breaks off */
+/** Reads a body as text. @returns undefined if it exceeds `maxBytes`, takes more than 10 s, or is incomplete */
 export function readBody(request: IncomingMessage, maxBytes = maxBodyBytes): Promise<string | undefined> {
 	return new Promise((resolve) => {
 		const chunks: Buffer[] = [];
@@ -66,9 +68,10 @@ export function readBody(request: IncomingMessage, maxBytes = maxBodyBytes): Pro
 }
 
 /**
- * @param example for the rejection
- * @param maxBytes of the body
- * @throws {RequestError} if the body is not JSON, or does not match
+ * Reads and validates a JSON body.
+ * @param example valid body, for the error message
+ * @param maxBytes maximum size of the body
+ * @throws {RequestError} 400 if the body is not JSON or too large, 422 if it does not match the schema
  */
 export async function readJson<S extends Schema>(
 	request: IncomingMessage,
@@ -78,19 +81,20 @@ export async function readJson<S extends Schema>(
 ): Promise<Infer<S>> {
 	const text = (await readBody(request, maxBytes)) ?? "";
 	const value = parseJson(text);
-	// Each step takes long for a long text; others are handled in between.
-	const mayWait = () => text.length > longCharacters && new Promise<void>((resolve) => setImmediate(resolve));
+	// Each step takes long for a long text, so other events are handled in between.
+	const yieldIfLong = () =>
+		text.length > longCharacters && new Promise<void>((resolve) => setImmediate(resolve));
 	if (value === undefined)
 		throw new RequestError(400, `Send JSON of at most ${maxBytes >> 10} KiB, such as ${example}.`);
-	await mayWait();
+	await yieldIfLong();
 	const picked = pick(schema, value);
-	await mayWait();
+	await yieldIfLong();
 	const checked = requireValid(schema, picked);
 	setBody(request, checked);
 	return checked;
 }
 
-/** @throws {RequestError} 422 */
+/** Returns the value if it matches the schema. @throws {RequestError} 422 */
 export function requireValid<S extends Schema>(schema: S, value: unknown): Infer<S> {
 	if (matches(schema, value)) return value;
 	throw new RequestError(422, `${describeProblem(findProblem(schema, value))}.`);

@@ -27,13 +27,13 @@ export interface RouteContext<N = string, R = RouteDefinition> {
 	readonly body: BodyOf<R>;
 	readonly person: PersonOf<R>;
 	readonly request: Request;
-	/** For headers and another status; `streamed` is returned after its body was written here. */
+	/** Response, to set headers or another status. A handler that writes the body itself returns `streamed`. */
 	readonly response: Response;
 }
 
 type Awaitable<T> = T | Promise<T>;
 
-/** A handler for each route of a table: a missing one does not compile. */
+/** Handlers of all routes of a table; a missing one does not compile. */
 export type Handlers<T> = {
 	readonly [N in keyof T]: (context: RouteContext<N, T[N]>) => Awaitable<ReplyOf<T[N]> | typeof streamed>;
 };
@@ -46,7 +46,7 @@ export interface Route {
 	readonly handle: Handle;
 }
 
-/** A method, as those are compared bivariantly: each handler takes the context that its definition describes. */
+/** Handler of any route. Declared as a method, since parameters of methods are bivariant. */
 type Handle = {
 	handle(context: {
 		readonly params: unknown;
@@ -59,14 +59,13 @@ type Handle = {
 }["handle"];
 
 /**
- * Joins a table of routes with its handlers.
- * @throws {RequestError} from handlers is the response
+ * Joins a table of routes with its handlers, which throw RequestError to reject a request.
  */
 export function serve<const T extends RouteTable>(
 	table: { readonly routes: T },
 	handlers: Handlers<T>,
 ): readonly Route[];
-// The context that `run` makes is validated by the definition from which the handlers' types are inferred.
+// `respond` validates the context by the definition from which the handlers' types are inferred.
 export function serve(
 	{ routes }: { readonly routes: RouteTable },
 	handlers: Readonly<Record<string, Handle>>,
@@ -82,7 +81,7 @@ export type Authorize = Pick<Access, "authorize" | "reportChange">;
 
 const verbs = { GET: "get", POST: "post", PUT: "put", PATCH: "patch", DELETE: "delete" } as const;
 
-/** @returns an Express router of the routes, which responds to other methods of their paths with 405 */
+/** Creates an Express router, which responds to other methods of the paths with 405. */
 export function createRouter(routes: readonly Route[], access: Authorize): Router {
 	const router = Router({ caseSensitive: true, strict: true });
 	const paths = new Map<string, Route[]>();
@@ -90,9 +89,9 @@ export function createRouter(routes: readonly Route[], access: Authorize): Route
 		const [, path = ""] = route.name.split(" ");
 		paths.set(path, [...(paths.get(path) ?? []), route]);
 	}
-	for (const [path, ofPath] of paths) {
+	for (const [path, pathRoutes] of paths) {
 		const registered = router.route(path);
-		const allowed = ofPath.map((route) => {
+		const allowed = pathRoutes.map((route) => {
 			const [name] = route.name.split(" ");
 			const method = keysOf(verbs).find((each) => each === name) ?? "GET";
 			registered[verbs[method]]((request, response) => respond(route, access, request, response));
@@ -144,7 +143,7 @@ function paramsOf({ params }: Request): Readonly<Record<string, string>> {
 	return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)]));
 }
 
-/** @throws {RequestError} 422 if a field of the query is missing or not valid */
+/** Reads and validates the query. @throws {RequestError} 422 if a field is missing or invalid */
 function readFields(
 	request: Request,
 	fields: Readonly<Record<string, Schema>>,

@@ -1,4 +1,4 @@
-/** The HTTP server, plain or with TLS: timeouts, listening, ignored upgrades, and closing. */
+/** HTTP server with or without TLS: timeouts, listening, ignored upgrades, and closing. */
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
@@ -15,8 +15,8 @@ import type { Settings } from "../settings.js";
 const gatewaySetting = commands.set_settings.fields.value.fields.gateway;
 
 /**
- * @param headersMs limit for the TLS handshake, and for the headers of a request
- * @param stalledMs limit for a connection that neither sends nor reads
+ * @param headersMs timeout of the TLS handshake, and of the headers of a request
+ * @param stalledMs idle timeout of a connection
  */
 export function createHttpServer(
 	isTls: boolean,
@@ -24,7 +24,7 @@ export function createHttpServer(
 	stalledMs: number,
 	listener: RequestListener,
 ): Server {
-	// A slow upload may take longer: see limitBody.
+	// No requestTimeout, since it would apply to uploads, too; see limitBody.
 	const timeouts = {
 		headersTimeout: headersMs,
 		requestTimeout: 0,
@@ -36,33 +36,35 @@ export function createHttpServer(
 	return server.setTimeout(stalledMs);
 }
 
-const cuts = new WeakMap<IncomingMessage, NodeJS.Timeout>();
+/** Timers that destroy requests with slow bodies. */
+const bodyTimers = new WeakMap<IncomingMessage, NodeJS.Timeout>();
 
-/** Cuts off a request with a slow body. Node's requestTimeout is for uploads too. */
+/** Destroys a request whose body takes longer than `bodyMs`. */
 export function limitBody(request: IncomingMessage, bodyMs: number): void {
 	const { headers } = request;
 	const hasBody = headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
 	if (!hasBody) return;
-	const cut = setTimeout(() => request.complete || request.destroy(), bodyMs).unref();
-	cuts.set(request, cut);
-	request.once("close", () => clearTimeout(cut));
+	const timer = setTimeout(() => request.complete || request.destroy(), bodyMs).unref();
+	bodyTimers.set(request, timer);
+	request.once("close", () => clearTimeout(timer));
 }
 
-/** For an upload, whose progress its route watches. */
+/** Exempts an upload from `limitBody`; its route monitors the progress. */
 export function allowSlowBody(request: IncomingMessage): void {
-	clearTimeout(cuts.get(request));
+	clearTimeout(bodyTimers.get(request));
 }
 
 /**
- * Connections that wait to be accepted. Node accepts them all in one turn of its event loop, for which the reports of other
- * devices wait: while a fleet returns, their p99 is 5 to 7 ms, and with Node's own 511 it was 10 ms (bench -- restart).
- * A client's kernel tries the rest again after 1 s (RFC 6298).
+ * Maximum number of connections waiting to be accepted. Node accepts all of them in one turn of the event loop, which delays
+ * reports: while a fleet reconnects, their p99 latency is 5 to 7 ms, and 10 ms with Node's default of 511
+ * (`npm run bench -- restart`). Kernels of rejected clients retry after 1 s (RFC 6298).
  */
 const backlog = 256;
 
 /**
- * @returns URL and port, as seen from this machine
- * @throws {StartError} if the address cannot be used
+ * Starts listening.
+ * @returns URL on this machine, and port
+ * @throws {StartError} if the address is unusable
  */
 export async function listen(server: Server, { host, port, tls }: Settings) {
 	server.listen(port, host, backlog);
@@ -79,10 +81,10 @@ export async function listen(server: Server, { host, port, tls }: Settings) {
 }
 
 /**
- * The addresses at which devices reach the gateway: that of PUBLIC_URL; without it those on which the gateway listens, for a
- * wildcard address one for each network interface.
+ * Returns the addresses at which devices reach the gateway: that of PUBLIC_URL if it is set, otherwise that of HOST, or those of
+ * all network interfaces for a wildcard address.
  *
- * @throws {StartError} if the firmware cannot parse one, such as with a literal IPv6 address
+ * @throws {StartError} if the firmware does not support an address, such as a literal IPv6 address
  */
 export function deviceAddresses(
 	{ host, tls, publicUrl }: Pick<Settings, "host" | "tls" | "publicUrl">,
@@ -92,16 +94,16 @@ export function deviceAddresses(
 		? [`${trimmed(publicUrl).replace("http", "ws")}/device`]
 		: hostsOf(host).map((each) => `${tls ? "wss" : "ws"}://${hostOf(each)}:${port}/device`);
 	for (const address of addresses) {
-		if (isForDevices(address)) continue;
+		if (isValidGatewayAddress(address)) continue;
 		throw new StartError(
-			`${publicUrl ? "PUBLIC_URL" : "HOST"} makes ${address} the address for devices, which they cannot use. Set PUBLIC_URL to one of at most ${gatewaySetting.maxLength} characters whose host is an IPv4 address, or a name of letters, digits, dots and hyphens.`,
+			`${publicUrl ? "PUBLIC_URL" : "HOST"} results in the address ${address}, which devices do not support. Set PUBLIC_URL to a URL of at most ${gatewaySetting.maxLength} characters whose host is an IPv4 address or a name of letters, digits, dots and hyphens.`,
 		);
 	}
 	return addresses;
 }
 
-/** Whether a device takes it as its setting `gateway`. */
-function isForDevices(address: string): boolean {
+/** Whether devices accept the address as their setting `gateway`. */
+function isValidGatewayAddress(address: string): boolean {
 	try {
 		parseGatewayUrl(address);
 		return matches(gatewaySetting, address);
@@ -118,7 +120,7 @@ function hostsOf(host: string): readonly string[] {
 		.map(({ address }) => address);
 }
 
-/** RFC 6455, 4.2.1. */
+/** Whether a request is for an upgrade to WebSocket (RFC 6455, 4.2.1). */
 export function isWebSocketUpgrade({ headers }: IncomingMessage): boolean {
 	return headers.upgrade?.toLowerCase() === "websocket";
 }
@@ -126,8 +128,8 @@ export function isWebSocketUpgrade({ headers }: IncomingMessage): boolean {
 const upgradeHeaders = ["connection", "upgrade", "http2-settings"];
 
 /**
- * Handles an upgrade request as an ordinary one (RFC 9110, 7.8): `curl --http2` asks for h2c with each request. Node
- * has detached it with its body unread, so the server reads it again without those headers.
+ * Handles a request for another upgrade without upgrading (RFC 9110, 7.8), such as for h2c, which `curl --http2` requests. Node
+ * has detached the socket with the body unread, so the server parses the request again without the upgrade headers.
  */
 export function ignoreUpgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
 	const { method, url, httpVersion, rawHeaders, headers } = request;
@@ -141,13 +143,13 @@ export function ignoreUpgrade(server: Server, request: IncomingMessage, socket: 
 	server.emit("encrypted" in socket ? "secureConnection" : "connection", socket);
 }
 
-/** Resolves once all connections are closed; cuts off the rest after `timeoutMs`. */
-export async function end(server: Server, timeoutMs: number): Promise<void> {
+/** Closes the server. Resolves after all connections are closed, which are destroyed after `timeoutMs`. */
+export async function closeServer(server: Server, timeoutMs: number): Promise<void> {
 	const closed = new Promise<void>((resolve) => server.close(() => resolve()));
 	server.closeIdleConnections();
-	const cut = setTimeout(() => server.closeAllConnections(), timeoutMs);
+	const timer = setTimeout(() => server.closeAllConnections(), timeoutMs);
 	await closed;
-	clearTimeout(cut);
+	clearTimeout(timer);
 }
 
 function listenError(error: unknown, host: string, port: number): unknown {

@@ -1,4 +1,4 @@
-/** `/api/tokens`: lists, creates and revokes the tokens of people. A secret is in the response that creates it, and nowhere else. */
+/** Routes `/api/tokens`: lists, creates and revokes tokens of people. Only the response that creates a token contains it. */
 
 import type { Access } from "../access/access.js";
 import type { Tokens } from "../access/tokens.js";
@@ -14,8 +14,8 @@ export interface TokenRoutesOptions {
 }
 
 export function createTokenRoutes({ access, tokens, storage }: TokenRoutesOptions): readonly Route[] {
-	/** @throws {RequestError} if it could not be written */
-	const stored = <T>(change: Promise<T>) =>
+	/** Awaits a change of the tokens file. @throws {RequestError} if writing it failed */
+	const storeChange = <T>(change: Promise<T>) =>
 		change.catch((error: unknown) => {
 			if (errorCode(error) === undefined) throw error;
 			const detail = `The tokens could not be written to ${storage.place}, and nothing was changed.`;
@@ -27,15 +27,15 @@ export function createTokenRoutes({ access, tokens, storage }: TokenRoutesOption
 			const all = tokens.people.map(({ name, role, since }) => {
 				return { name, role, since: isoTime(since), usedAt: isoTime(access.usedAt(name)) };
 			});
-			// While it is replaced there are two without a name.
+			// During a rotation there are two tokens without a name, of which one is listed.
 			return { tokens: all.filter(({ name }, index) => name !== all[index - 1]?.name) };
 		},
 		"POST /api/tokens": async ({ body: { name, role } }) => {
-			const token = await stored(tokens.add(name, role));
+			const token = await storeChange(tokens.add(name, role));
 			return { name, role, token };
 		},
 		"DELETE /api/tokens/:name": async ({ params: { name } }) => {
-			await stored(tokens.remove(name));
+			await storeChange(tokens.remove(name));
 			await access.endRevoked();
 		},
 	});

@@ -56,7 +56,7 @@ describe("logging in another device", { skip }, () => {
 		await other.getByText("ben may play,").waitFor();
 		await other.goto(link);
 		await other.getByRole("button", { name: "Log in" }).click();
-		await other.getByText("This link was used before").waitFor();
+		await other.getByText("This login link was already used").waitFor();
 	});
 });
 

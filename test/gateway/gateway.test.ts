@@ -102,7 +102,7 @@ describe("address unreachable for devices prevents the start", () => {
 		test(`HOST=${host}, without PUBLIC_URL`, () => {
 			assert.throws(() => new Gateway({ host }), {
 				name: "StartError",
-				message: /^HOST makes ws:.* Set PUBLIC_URL/,
+				message: /^HOST results in the address ws:.* Set PUBLIC_URL/,
 			});
 			const publicUrl = new URL("https://gateway.example");
 			assert.deepEqual(deviceAddresses({ host, publicUrl, tls: undefined }, 80), [
@@ -117,7 +117,10 @@ describe("address unreachable for devices prevents the start", () => {
 		`https://gateway.example/${"x".repeat(256)}`,
 	])
 		test(`PUBLIC_URL=${url.slice(0, 40)}`, () => {
-			const expected = { name: "StartError", message: /^PUBLIC_URL makes wss?:.* Set PUBLIC_URL/ };
+			const expected = {
+				name: "StartError",
+				message: /^PUBLIC_URL results in the address wss?:.* Set PUBLIC_URL/,
+			};
 			assert.throws(() => new Gateway({ publicUrl: new URL(url) }), expected);
 		});
 });

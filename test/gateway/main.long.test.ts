@@ -116,15 +116,11 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 	for (const [what, environment, sentence] of [
 		["a wrong setting", { PORT: "eighty" }, /^Invalid PORT "eighty"\. Set it to a whole number/],
 		["AUTH=off on all interfaces", { AUTH: "off", HOST: "0.0.0.0" }, /^AUTH=off requires a loopback HOST/],
-		[
-			"an address of another computer",
-			{ HOST: "192.0.2.1" },
-			/^HOST is 192\.0\.2\.1, which is no address of this/,
-		],
+		["an address of another computer", { HOST: "192.0.2.1" }, /^HOST 192\.0\.2\.1 is not an address of this/],
 		[
 			"a link-local address without an interface",
 			{ HOST: "fe80::1", PUBLIC_URL: "http://localhost" },
-			/^HOST is fe80::1, which is no address of this/,
+			/^HOST fe80::1 is not an address of this/,
 		],
 		[
 			"a data folder that is a file",
@@ -257,7 +253,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		assert.equal(code, 1);
 		assert.match(
 			said,
-			/^TLS_CERT and TLS_KEY cannot be used \(.+\); set them to a certificate and its key in PEM\.\n$/,
+			/^Cannot use TLS_CERT and TLS_KEY \(.+\). Set them to a certificate and its key in PEM format\.\n$/,
 		);
 	});
 

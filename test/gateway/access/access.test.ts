@@ -159,7 +159,7 @@ describe("token login", () => {
 		for (const token of [deviceToken, "", monitorToken.slice(1), `${monitorToken}x`]) {
 			const wrong = await logIn(gateway.url, token);
 			assert.equal(wrong.status, 401);
-			assert.match(await wrong.text(), /not this gateway's monitor token/);
+			assert.match(await wrong.text(), /Invalid monitor token/);
 		}
 	});
 

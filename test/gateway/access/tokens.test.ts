@@ -197,7 +197,7 @@ describe("missing tokens in a used folder prevent the start", () => {
 			assert.equal((await token({ DATA_DIR: dataDir }, "--new")).code, 0);
 			const { monitor = "" } = await kept(dataDir);
 			assert.equal(await statusOf(await runGateway(t, { ...made, dataDir }), monitor), 200);
-			assert.match((await token({ DATA_DIR: dataDir }, "--new")).error, /is there: --rotate replaces/);
+			assert.match((await token({ DATA_DIR: dataDir }, "--new")).error, /already exists\. Use --rotate/);
 		});
 });
 
@@ -279,7 +279,7 @@ describe("token rotation", () => {
 		const before = await kept(dataDir);
 		const { code, error } = await token({ DATA_DIR: dataDir }, "--rotate");
 		assert.equal(code, 1);
-		assert.match(error, /^The previous device token is still valid; retire it first/);
+		assert.match(error, /^The previous device token is still valid\. Retire it first/);
 		assert.deepEqual(await kept(dataDir), before);
 	});
 
