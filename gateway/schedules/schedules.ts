@@ -172,11 +172,14 @@ export class Schedules {
 		const now = this.#core.now();
 		const offset = now - this.#core.monotonic();
 		const isSet = this.#offset === undefined || Math.abs(offset - this.#offset) > setMs;
-		this.#offset = offset;
+		let isComplete = true;
 		for (const [id, record] of this.store.all) {
 			const { nextAt, claim, last, on } = record;
 			const dueAt = isSet ? this.#dueAgain(record, now) : this.#dueAt(record);
-			if (this.#busy.has(id)) continue;
+			if (this.#busy.has(id)) {
+				isComplete = false;
+				continue;
+			}
 			if (claim) {
 				if (this.#mayTakeOver(claim)) this.#do(id, () => this.#takeOver(id, record, claim));
 			} else if (dueAt <= now) {
@@ -186,6 +189,8 @@ export class Schedules {
 			else if (last && on && nextAt === null && isDue(Date.parse(last.at) + shownMs, now, shownMs))
 				this.#do(id, () => this.store.remove(id));
 		}
+		// A clock change also applies to busy schedules, in a later tick.
+		if (isComplete) this.#offset = offset;
 	}
 
 	/** @returns milliseconds since 1970 on the current clock; NaN: never */

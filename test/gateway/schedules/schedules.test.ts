@@ -289,6 +289,32 @@ describe("schedule after a restart", ofActions, () => {
 		assert.deepEqual([first.told, second.told], [[], []]);
 	});
 
+	test("follows a clock that is set back while its text is spoken", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const program = join(dataDir, "speak.sh");
+		const spoken = join(dataDir, "a.wav");
+		await fs.writeFile(program, `#!/bin/sh\nuntil [ -s ${spoken} ]; do sleep 0.05; done\ncat ${spoken}\n`);
+		await fs.chmod(program, 0o755);
+		const environment = { SPEECH_COMMAND: program };
+		const { url, clock, connect } = await runTimed(t, "2026-11-27T12:00:00Z", { dataDir, environment });
+		const device = await connect();
+		const announcement = { text: "Pizza", targets };
+		const id = await make(url, { at: { weekly: { time: "18:00" } }, do: { announcement } });
+		clock.set("2026-11-27T17:00:00Z");
+		await eventually(
+			async () => Object((await ask(url, "GET", "announcements")).body).announcements.length,
+			(count) => count === 1,
+		);
+		clock.set("2026-11-20T12:00:00Z");
+		await ended(url, await make(url, { at: { in: 1 }, do: loud }));
+		await fs.writeFile(spoken, wav);
+		await hears(device, 2);
+		await eventually(
+			async () => (await schedulesOf(url)).find((each) => each.id === id)?.nextAt,
+			(nextAt) => nextAt === "2026-11-20T17:00:00.000Z",
+		);
+	});
+
 	test("repeats under the same id, or is missed, if its result was not written", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runTimed(t, "2026-11-27T12:00:00Z", { dataDir });
