@@ -18,8 +18,8 @@ export function showWiFi(state: WiFiState, ring: LedRing): void {
 export function showLink(state: LinkState, ring: LedRing): void {
 	if (state === "connecting") ring.connection = ledState.serverConnecting;
 	if (state === "connected") ring.connection = ledState.connected;
-	if (state === "failed" || state === "refused") ring.connection = ledState.serverFailed;
-	ring.isRejected = state === "refused";
+	if (state === "failed" || state === "rejected") ring.connection = ledState.serverFailed;
+	ring.isRejected = state === "rejected";
 }
 
 /**

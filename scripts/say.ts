@@ -145,7 +145,7 @@ async function watch(gateway: GatewayClient, id: string): Promise<Announcement> 
 }
 
 function describe({ state, reason, lateMs, heardMs, underruns }: Play): string {
-	const heard = heardMs === null ? [] : [`played ${(heardMs / 1000).toFixed(1)} s`];
+	const heard = heardMs === null ? [] : [`${(heardMs / 1000).toFixed(1)} s`];
 	const late = lateMs === null ? [] : [`started ${(lateMs / 1000).toFixed(1)} s late`];
 	const waits = underruns === 0 ? [] : [`buffered ${underruns} times`];
 	return [state, ...(reason === null ? [] : [reason]), ...heard, ...late, ...waits].join(", ");

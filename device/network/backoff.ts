@@ -34,7 +34,7 @@ export class Backoff {
 		if (this.isWaiting) return;
 		const delayMs = retryDelaysMs[this.#retries];
 		if (delayMs === undefined) {
-			this.refused();
+			this.rejected();
 			this.#onExhausted();
 			return;
 		}
@@ -56,7 +56,7 @@ export class Backoff {
 	}
 
 	/** A soon retry is useless: waits as after a failed round. */
-	refused(): void {
+	rejected(): void {
 		if (this.isWaiting) return;
 		this.#retries = 0;
 		this.#plan(roundDelayMs / 2, roundDelayMs);

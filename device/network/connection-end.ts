@@ -4,10 +4,10 @@
  * - `failed`: retries with a growing delay.
  * - `closed`: the gateway closed in order; retries soon.
  * - `busy`: the gateway specified the delay.
- * - `refused`: someone must change the configuration.
+ * - `rejected`: someone must change the configuration.
  */
 export type ConnectionEnd =
-	| { readonly kind: "failed" | "closed" | "refused"; readonly reason: string }
+	| { readonly kind: "failed" | "closed" | "rejected"; readonly reason: string }
 	| {
 			readonly kind: "busy";
 			readonly reason: string;
@@ -25,12 +25,12 @@ const minWaitSeconds = 1;
 /** Limits the effect of a wrong value. */
 const maxWaitSeconds = 120;
 
-const refusals: Readonly<Record<number, string>> = Object.freeze({
+const rejections: Readonly<Record<number, string>> = Object.freeze({
 	400: "the gateway rejected the handshake (400): firmware and gateway are incompatible",
-	401: "the gateway refused the token (401)",
-	403: "the gateway refused the token (403): it belongs to another device",
+	401: "the gateway rejected the token (401)",
+	403: "the gateway rejected the token (403): it belongs to another device",
 	404: "the gateway's address has the wrong path (404)",
-	410: "the gateway refused this device (410): another one has replaced it",
+	410: "the gateway rejected this device (410): another one has replaced it",
 	426: "the gateway rejected the protocol version (426): firmware and gateway are incompatible",
 });
 
@@ -69,8 +69,8 @@ export function endOfRejection(status: number, retryAfterSeconds: number | undef
 		};
 	}
 	return {
-		kind: status === 401 || status === 403 || status === 410 ? "refused" : "failed",
-		reason: refusals[status] ?? `the gateway refused the connection (${status})`,
+		kind: status === 401 || status === 403 || status === 410 ? "rejected" : "failed",
+		reason: rejections[status] ?? `the gateway rejected the connection (${status})`,
 	};
 }
 

@@ -178,7 +178,7 @@ export class Gateway {
 
 	#onLink(state: LinkState): void {
 		trace(`gateway ${state}\n`);
-		this.wifi.onGateway(state === "connected" || state === "refused");
+		this.wifi.onGateway(state === "connected" || state === "rejected");
 		if (state === "connected") {
 			if (this.#discovered !== undefined) this.#options.settings.remember("gateway", this.#discovered);
 			this.#discovered = undefined;

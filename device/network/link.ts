@@ -11,10 +11,10 @@ import type { Url } from "./url.js";
 const stableAfterMs = 30_000;
 
 /**
- * `failed`: a round of retries failed. `refused`: the gateway refused the token. Both last until the first attempt of
+ * `failed`: a round of retries failed. `rejected`: the gateway rejected the token. Both last until the first attempt of
  * the next round, 30 to 60 s later, ends; if it fails, the state is `connecting` for the rest of the round.
  */
-export type LinkState = "offline" | "connecting" | "connected" | "failed" | "refused";
+export type LinkState = "offline" | "connecting" | "connected" | "failed" | "rejected";
 
 export interface LinkOptions {
 	readonly network: Host["network"];
@@ -90,7 +90,7 @@ export class Link {
 		const url = this.#url;
 		if (!url) return;
 		// The ring must not change for one attempt a minute.
-		if (this.#state !== "failed" && this.#state !== "refused") this.#setState("connecting");
+		if (this.#state !== "failed" && this.#state !== "rejected") this.#setState("connecting");
 		try {
 			this.#socket = new GatewaySocket({
 				part: url.isSecure ? network.wss : network.ws,
@@ -117,7 +117,7 @@ export class Link {
 		this.#problem = end.reason;
 		trace(`gateway: ${end.reason}\n`);
 		this.#drop();
-		this.#setState(end.kind === "refused" ? "refused" : "connecting");
+		this.#setState(end.kind === "rejected" ? "rejected" : "connecting");
 		this.#planRetry(end);
 		trace(`next attempt to reach the gateway in ${(this.#backoff.delayMs / 1000).toFixed(1)} s\n`);
 	}
@@ -130,8 +130,8 @@ export class Link {
 				return this.#backoff.ended();
 			case "busy":
 				return this.#backoff.pause(end.waitMs, end.spreadMs);
-			case "refused":
-				return this.#backoff.refused();
+			case "rejected":
+				return this.#backoff.rejected();
 		}
 	}
 

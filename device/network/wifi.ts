@@ -16,14 +16,14 @@ const stableAfterMs = 30_000;
 /** Time after which a network without a gateway is left; longer than a gateway takes to restart. */
 const withoutGatewayMs = 600_000;
 
-/** `failed`: a round of retries failed, or each password was refused; another retry is pending. */
+/** `failed`: a round of retries failed, or each password was rejected; another retry is pending. */
 export type WiFiState = "connecting" | "connected" | "failed";
 
 export interface WiFiNetwork {
 	readonly ssid: string;
 	/** Empty for an open network. */
 	readonly password: string;
-	/** Part of a settings trial: tried first, and a refused password fails the trial. */
+	/** Part of a settings trial: tried first, and a rejected password fails the trial. */
 	readonly isOnTrial: boolean;
 }
 
@@ -38,7 +38,7 @@ export function knownNetworks(
 	const first = { ssid, password: text("password"), isOnTrial: isNew("ssid") || isNew("password") };
 	const ssid2 = text("ssid2");
 	if (ssid2 === "") return [first];
-	// The same name with another password prepares a planned password change; until then it is refused.
+	// The same name with another password prepares a planned password change; until then it is rejected.
 	const isOnTrial = ssid2 !== ssid && (isNew("ssid2") || isNew("password2"));
 	return [first, { ssid: ssid2, password: text("password2"), isOnTrial }];
 }
@@ -55,7 +55,7 @@ export interface WiFiStationOptions {
 
 interface Candidate extends WiFiNetwork {
 	hasConnected: boolean;
-	/** Whether the password was refused in this round of retries. */
+	/** Whether the password was rejected in this round of retries. */
 	isRejected: boolean;
 	/** Signal strength in the latest scan, in dBm. */
 	rssi: number;
@@ -290,7 +290,7 @@ export class WiFiStation {
 		if (!this.#current) return;
 		if (!isHopeless) return this.#backoff.failed();
 		this.#startRound();
-		this.#backoff.refused();
+		this.#backoff.rejected();
 	}
 
 	#leave(): void {
@@ -331,7 +331,7 @@ export class WiFiStation {
 }
 
 function describe(ssid: string, reason: WiFiReason | undefined): string {
-	if (reason === "wrong_password") return `the access point "${ssid}" refused the password`;
+	if (reason === "wrong_password") return `the access point "${ssid}" rejected the password`;
 	if (reason === "no_access_point") return `there is no access point "${ssid}" in reach`;
 	if (reason === "signal_lost") return `the signal of "${ssid}" was lost`;
 	if (reason === "ended_by_access_point") return `the access point "${ssid}" ended the connection`;

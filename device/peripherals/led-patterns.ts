@@ -178,7 +178,7 @@ export function lightOverlay({ color, effect, progress = 0 }: ShownLight): Overl
 }
 
 /** Alternating orange and red: the gateway refuses the token, which must be changed. */
-export const refusedOverlay: Overlay = Object.freeze({
+export const rejectedOverlay: Overlay = Object.freeze({
 	frameMs: flashPeriodMs / 2,
 	paint(strip: PixelStrip, timeMs: number): void {
 		fill(strip, 255, isLit(timeMs) ? 96 : 0, 0, overlayBrightness);

@@ -16,7 +16,7 @@ import {
 	type Overlay,
 	paint,
 	presetOfState,
-	refusedOverlay,
+	rejectedOverlay,
 	soundOverlay,
 	stateOfPreset,
 	unprovisionedOverlay,
@@ -174,7 +174,7 @@ export class LedRing {
 	/** Whether the gateway refuses the token. */
 	set isRejected(isRejected: boolean) {
 		if (isRejected !== (this.#layers[rank.standing] !== undefined))
-			this.#cover(rank.standing, isRejected ? refusedOverlay : undefined);
+			this.#cover(rank.standing, isRejected ? rejectedOverlay : undefined);
 	}
 
 	/** Shows the rest of `ms` on top of everything else, until endCountdown(). */

@@ -18,7 +18,7 @@ export const uplinkExamples = {
 		type: "settings_result",
 		deviceId,
 		outcome: "returned",
-		reason: "the gateway refused the token (401)",
+		reason: "the gateway rejected the token (401)",
 	},
 	sound_update: {
 		type: "sound_update",

@@ -28,7 +28,7 @@ const steps: readonly Step[] = [
 			"No settings on the board. Flash it with ssid=, password=, gateway= and token= instead of keep, or set it up on the dashboard (Add device).",
 	},
 	{
-		line: /^Wi-Fi: the access point "(.+)" refused the password/,
+		line: /^Wi-Fi: the access point "(.+)" rejected the password/,
 		outcome: ([, ssid]) =>
 			`Wi-Fi: "${ssid}" rejected the password, or the signal is weak. Flash the board again with the right password=.`,
 	},
@@ -45,7 +45,7 @@ const steps: readonly Step[] = [
 	{ line: /^Wi-Fi: (.+)/, outcome: ([, reason]) => `Wi-Fi: ${reason}. Retrying.` },
 	{ line: /^Wi-Fi connecting/, outcome: () => "Wi-Fi: connecting." },
 	{
-		line: /^gateway: (the gateway refused the token.*)/,
+		line: /^gateway: (the gateway rejected the token.*)/,
 		isFinal: true,
 		outcome: ([, reason]) =>
 			`${sentence(reason)}. Flash the board again with the token= of data/tokens.json ("device") or of npm run token.`,

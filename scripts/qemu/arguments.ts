@@ -82,7 +82,7 @@ function readSettings(values: Values, remarks: string[], problems: Problems): De
 function gatewayFor({ gateway, ca }: Values, remarks: string[]): string {
 	if (!gateway)
 		throw new Error(
-			"Specify --gateway with the address that npm start prints, such as ws://127.0.0.1:8080/device.",
+			"Specify gateway=…, the address that npm start prints, such as ws://127.0.0.1:8080/device.",
 		);
 	const { isSecure, host } = parseGateway(gateway);
 	if (isSecure && !ca) throw new Error(authorityMissing);

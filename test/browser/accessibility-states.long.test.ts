@@ -62,7 +62,7 @@ describe("axe reports no violations for", { skip }, () => {
 	});
 
 	test("settings on trial, rejected and saved, for one device and for all", async (t) => {
-		const problem = { settingsProblem: "the gateway refused the token (401)" };
+		const problem = { settingsProblem: "the gateway rejected the token (401)" };
 		const { page, url, fleet } = await setUp(
 			t,
 			[{ executesCommands: false }, problem],
@@ -80,7 +80,7 @@ describe("axe reports no violations for", { skip }, () => {
 		await page.goto(`${url}/#/devices/dev-1-000001/settings`);
 		await panel.getByLabel("Token").fill("wrong-token");
 		await panel.getByRole("button", { name: "Apply" }).click();
-		await panel.getByText("The gateway refused the token (401).").waitFor();
+		await panel.getByText("The gateway rejected the token (401).").waitFor();
 		await isClean(page);
 		await page.goto(`${url}/#/settings`);
 		await page.getByLabel("At a time").selectOption("1");

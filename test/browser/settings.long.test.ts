@@ -46,10 +46,10 @@ describe("the settings of a device", { skip }, () => {
 	});
 
 	test("show the reason if the device reverts them", async (t) => {
-		const { panel } = await setUp(t, { settingsProblem: "the gateway refused the token (401)" });
+		const { panel } = await setUp(t, { settingsProblem: "the gateway rejected the token (401)" });
 		await field(panel, "Token").fill("wrong-token");
 		await panel.getByRole("button", { name: "Apply" }).click();
-		await panel.getByRole("alert").getByText("The gateway refused the token (401).").waitFor();
+		await panel.getByRole("alert").getByText("The gateway rejected the token (401).").waitFor();
 		assert.equal(await panel.getByText("Saved").count(), 0);
 	});
 
@@ -160,7 +160,7 @@ describe("one setting of all devices", { skip }, () => {
 	test("stops at the first failure, and shows which devices are done", async (t) => {
 		const { devices, page, confirm } = await fleet(t, [
 			undefined,
-			"the gateway refused the token (401)",
+			"the gateway rejected the token (401)",
 			undefined,
 			undefined,
 		]);
@@ -170,7 +170,7 @@ describe("one setting of all devices", { skip }, () => {
 		const progress = page.getByRole("region", { name: "To wss://moved.example/device" });
 		await progress.getByText("1 failed, 2 canceled, 1 done").waitFor();
 		await progress.getByRole("button", { name: "Details" }).click();
-		await progress.getByText("failed: The gateway refused the token (401).").waitFor();
+		await progress.getByText("failed: The gateway rejected the token (401).").waitFor();
 		assert.deepEqual(
 			devices.map(({ commands }) => commands.length),
 			[1, 1, 0, 0],

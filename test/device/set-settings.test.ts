@@ -69,7 +69,7 @@ describe("reverts wrong settings after 120 s and reports the reason:", () => {
 		[
 			"a wrong password",
 			() => ({ password: "wrong password" }),
-			'the access point "virtual" refused the password',
+			'the access point "virtual" rejected the password',
 		],
 		[
 			"no gateway at the address",
@@ -89,7 +89,7 @@ describe("reverts wrong settings after 120 s and reports the reason:", () => {
 		[
 			"rejected token",
 			async (t) => ({ gateway: await runRefusing(t) }),
-			"the gateway refused the token (401)",
+			"the gateway rejected the token (401)",
 		],
 	];
 	for (const [name, change, reason] of wrong)

@@ -45,7 +45,7 @@ class Bench {
 	readonly flash = new Flash({ byteLength: flashBytes });
 	readonly sent: unknown[] = [];
 	readonly restarts: string[] = [];
-	obstacle = "the gateway refused the token (401)";
+	obstacle = "the gateway rejected the token (401)";
 	store = new NvsStore(this);
 	trial = this.#start();
 

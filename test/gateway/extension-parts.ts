@@ -68,7 +68,7 @@ export const extensionParts = {
 		"test/gateway/announcements/cluster.test.ts",
 		"test/gateway/webhooks/cluster.test.ts",
 		"test/gateway/commands/cluster.test.ts",
-		"test/gateway/fleet/attention-cluster.test.ts",
+		"test/gateway/fleet/issues-cluster.test.ts",
 		"test/gateway/fleet/crash-causes-cluster.test.ts",
 		"test/gateway/wifi/cluster.test.ts",
 		"test/bench/cluster.ts",

@@ -102,10 +102,10 @@ describe("npm run doctor", () => {
 		[
 			"an SDK without its simulator",
 			{ files: without(`${sdk}/build/bin/lin/release/mcsim`) },
-			/There is no .*mcsim\.[\s\S]*make release/,
+			/missing: .*mcsim not found\.[\s\S]*make release/,
 		],
 		["no Ninja", { files: without("/usr/bin/ninja") }, /ninja is not on the PATH[\s\S]*ninja-build/],
-		["no board", { files: without("/dev/ttyACM0") }, /No board is connected by USB/],
+		["no board", { files: without("/dev/ttyACM0") }, /No board connected by USB/],
 		[
 			"a port without permission",
 			{ files: { ...without("/dev/ttyACM0"), "/dev/ttyACM0!": "" } },
@@ -114,7 +114,7 @@ describe("npm run doctor", () => {
 		[
 			"an ESP-IDF without its Python",
 			{ files: without(`${python}/bin/python`) },
-			/there is no Python[\s\S]*install\.sh"? esp32/,
+			/No Python in [\s\S]*install\.sh"? esp32/,
 		],
 	] as const)
 		test(`reports ${what} with a fix`, async () => {
@@ -183,7 +183,7 @@ describe("npm run doctor", () => {
 		const listening = { 8080: '{"status":"ok"}' };
 		const { isComplete, text } = await reportOf({ ...complete, listening });
 		assert.equal(isComplete, true, text);
-		assert.match(text, /✔ gateway +answers at http:\/\/127\.0\.0\.1:8080/);
+		assert.match(text, /✔ gateway +running at http:\/\/127\.0\.0\.1:8080/);
 	});
 
 	test("reports on this computer what its commands report", async (t) => {
@@ -279,7 +279,7 @@ describe("ESP-IDF", () => {
 
 	test("that is incompletely cloned or not active in this terminal is not accepted", () => {
 		assert.match(JSON.stringify(found({ [`${idf}/tools/idf.py`]: "" })), /is incomplete/);
-		assert.match(JSON.stringify(found({})), /there is no ESP-IDF/);
+		assert.match(JSON.stringify(found({})), /No ESP-IDF in/);
 		assert.match(JSON.stringify(found(idfFiles(idf), "/usr/bin")), /idf\.py is not on the PATH.*export\.sh/);
 	});
 

@@ -54,13 +54,13 @@ describe("interprets the trace of a first start where", () => {
 		[
 			"the password is rejected",
 			() => ({ ssid: "home", password: "wrong-password" }),
-			/^Wi-Fi: "home" refused the password/,
+			/^Wi-Fi: "home" rejected the password/,
 		],
 		["there is no such network", () => ({ ssid: "elsewhere" }), /^Wi-Fi: "elsewhere" not in range/],
 		[
 			"the gateway rejects the token",
 			() => ({ token: "another-device-token" }),
-			/^The gateway refused the token \(401\)\. Flash/,
+			/^The gateway rejected the token \(401\)\. Flash/,
 		],
 		[
 			"the gateway's path is wrong",
@@ -99,7 +99,7 @@ describe("interprets a board that prints", () => {
 
 	test("nothing: suggests its reset button", () => {
 		assert.match(standing(), /^No output on \/dev\/ttyACM0\. Press the reset button/);
-		assert.match(standing("", "  "), /^It prints nothing/);
+		assert.match(standing("", "  "), /^No output on/);
 	});
 
 	test("its ROM's lines repeatedly: reports a reboot loop, with the last line before", () => {
@@ -110,7 +110,7 @@ describe("interprets a board that prints", () => {
 		];
 		assert.match(
 			standing(...start, ...start, ...start, ...start),
-			/restarts again and again.*N16R8.*last line: E \(421\) quad_psram: PSRAM chip not found$/,
+			/^Boot loop .*N16R8.*Last line: E \(421\) quad_psram: PSRAM chip not found$/,
 		);
 		assert.match(standing(...start), /^Started, but no Wi-Fi output yet/);
 	});
@@ -134,5 +134,5 @@ test("follows a board on a serial port until it has joined, and shows its lines"
 	assert.deepEqual(seen, ["Wi-Fi connecting", "Wi-Fi connected", "gateway connected"]);
 	const path = `${await temporaryDirectory(t)}/ttyACM0`;
 	const none = await watchFirstStart({ path, timeoutMs: 1, onLine: () => {} });
-	assert.match(none.text, /prints nothing on/);
+	assert.match(none.text, /No output on/);
 });

@@ -31,7 +31,7 @@ describe("error of a command for a gateway", () => {
 		}
 		const unknown = clientWith(monitorToken, "ws://no-such-host.invalid/gw");
 		await assert.rejects(unknown.request("GET /api/devices"), {
-			message: /^Gateway unreachable at ws:\/\/no-such-host\.invalid\/gw: {2}.*no-such-host/,
+			message: /^Gateway unreachable at ws:\/\/no-such-host\.invalid\/gw: .*no-such-host/,
 		});
 	});
 

@@ -58,7 +58,7 @@ describe("npm run keygen", () => {
 			if (removed) await rm(removed);
 			const { code, output } = await keygen(t, file);
 			assert.equal(code, 1);
-			assert.match(output, /exists; it is left as it is/);
+			assert.match(output, /already exists/);
 			assert.deepEqual(await readFile(file), before[0]);
 		}
 		await rm(file);
@@ -70,7 +70,7 @@ describe("npm run keygen", () => {
 		await rm(file);
 		const { code, output } = await keygen(t, file);
 		assert.equal(code, 1);
-		assert.match(output, new RegExp(`${publicFile} exists`));
+		assert.match(output, new RegExp(`${publicFile} already exists`));
 		assert.deepEqual(await readdir(folder), ["release-key.public.pem"]);
 	});
 
@@ -87,7 +87,7 @@ describe("npm run keygen", () => {
 	});
 
 	test("requires a file in an existing folder", async (t) => {
-		assert.match((await keygen(t)).output, /The file of the key is missing\.\n\nUsage:/);
+		assert.match((await keygen(t)).output, /Specify the file of the key\.\n\nUsage:/);
 		assert.match((await keygen(t, "/nowhere/key.pem")).output, /Folder \/nowhere not found/);
 	});
 });
@@ -146,7 +146,7 @@ describe("signed release", () => {
 			RELEASE_KEYS: both,
 		});
 		assert.equal(code, 0, output);
-		assert.match(output, /carries two public keys/);
+		assert.match(output, /contains two public keys/);
 		const { releaseKeys } = await inspect(releasesDir, "1.4.0");
 		assert.equal(releaseKeys, formatReleaseKeys(readSettings({ RELEASE_KEYS: both }).releaseKeys));
 	});
@@ -166,7 +166,7 @@ describe("signed release", () => {
 		const keys = readSettings({ RELEASE_KEYS: first.publicFile }).releaseKeys;
 		assert.throws(() => prepareSigning(undefined, keys), ReleaseError);
 		assert.throws(() => prepareSigning(second.file, keys), /is not in RELEASE_KEYS/);
-		assert.throws(() => prepareSigning(first.publicFile, []), /is not a private key in PEM/);
+		assert.throws(() => prepareSigning(first.publicFile, []), /is not an unencrypted private key in PEM/);
 		assert.throws(() => prepareSigning("/nowhere/key.pem", []), /cannot be read \(ENOENT\)/);
 		assert.deepEqual(prepareSigning(undefined, []), { releaseKeys: [] });
 	});

@@ -56,6 +56,6 @@ test("names each C source of the project from which nothing was linked", {
 		...referred,
 	});
 	assert.deepEqual(findUnlinkedSources(fixed.makefile, fixed.map), [join("hosts", "used.c")]);
-	assert.throws(() => findUnlinkedSources("", map), /names no C source/);
-	assert.throws(() => findUnlinkedSources(makefile, ""), /names no C source/);
+	assert.throws(() => findUnlinkedSources("", map), /contains no C sources/);
+	assert.throws(() => findUnlinkedSources(makefile, ""), /contains no C sources/);
 });

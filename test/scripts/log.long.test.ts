@@ -7,8 +7,8 @@ const deviceId = "dev-1-a1b2c3";
 
 describe("npm run log", { concurrency: availableParallelism() }, () => {
 	for (const [what, words, env, message] of [
-		["no device", [], {}, /The device id is missing/],
-		["two devices", [deviceId, "dev-1-000000"], {}, /One device at a time/],
+		["no device", [], {}, /Specify a device id/],
+		["two devices", [deviceId, "dev-1-000000"], {}, /Specify one device\./],
 		["an invalid device id", ["a b"], {}, /"a b" is not a device id/],
 		["too long a time", [deviceId, "--seconds", "601"], {}, /--seconds must be a whole number from 1 to 600/],
 		["an invalid address", [deviceId, "--gateway", "here"], {}, /--gateway must be an address/],

@@ -58,7 +58,7 @@ describe("npm run release", () => {
 		execFileSync("git", ["init", "--quiet", "--bare", git]);
 		for (const [GIT_DIR, reason] of [
 			[git, /^Uncommitted changes\. Commit them, or use --allow-dirty:/],
-			[join(folder, "nothing"), /^this is not a git checkout/],
+			[join(folder, "nothing"), /^Not a git checkout/],
 		] as const) {
 			const env = { ...withoutSdk, RELEASES_DIR: join(folder, "releases"), GIT_DIR, GIT_WORK_TREE: "." };
 			const command = runCommand(t, "scripts/release.ts", ["1.0.0"], env);
@@ -82,7 +82,7 @@ describe("npm run release", () => {
 		const dataDir = await temporaryDirectory(t);
 		const env = { PORT: "0", DATA_DIR: dataDir, RELEASES_DIR: join(dataDir, "releases") };
 		const demo = runCommand(t, "scripts/demo.ts", [], env);
-		await demo.printed(/Ctrl-C ends all of it/);
+		await demo.printed(/Press Ctrl-C to stop/);
 		const monitor = await openMonitor(demo.output());
 		assert.equal(await runRelease(t, env.RELEASES_DIR, "1.1.0", "--allow-dirty").exitCode, 0);
 		const { sessions } = await monitor.until(({ sessions: all }) => all?.length === 2);
@@ -102,7 +102,7 @@ describe("npm run release", () => {
 		assert.equal(await demo.exitCode, 0);
 
 		const second = runCommand(t, "scripts/demo.ts", [], env);
-		await second.printed(/Ctrl-C ends all of it/);
+		await second.printed(/Press Ctrl-C to stop/);
 		const later = await openMonitor(second.output());
 		const versions = new Set<string | null>();
 		const isNamed = new Set<string>();

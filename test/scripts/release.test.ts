@@ -175,7 +175,7 @@ describe("release", () => {
 		await writeFile(join(folder, "catalog.json"), "{ half");
 		await assert.rejects(
 			addRelease(folder, release("1.0.0")),
-			/catalog\.json cannot be read, repair it first/,
+			/Invalid catalog .*catalog\.json\. Repair it first/,
 		);
 		assert.equal(await readFile(join(folder, "catalog.json"), "utf8"), "{ half");
 	});

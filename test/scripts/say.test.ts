@@ -17,7 +17,7 @@ test("npm run say parses a delay or a time", () => {
 	assert.deepEqual(readLater(undefined, "2026-11-28T07:30"), { at: "2026-11-28T07:30" });
 	for (const text of ["", "7:50", "24:00", "17:60", "28.11.2026", "2026-11-28 07:30"])
 		assert.throws(() => readLater(undefined, text), /^UsageError: --at must be a time such as 17:50/);
-	assert.throws(() => readLater("12m", "17:50"), /^UsageError: Say when: one of --in and --at\./);
+	assert.throws(() => readLater("12m", "17:50"), /^UsageError: Specify one of --in and --at\./);
 });
 
 test("a time of day is the next one in the gateway's time zone", () => {

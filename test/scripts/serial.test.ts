@@ -81,7 +81,7 @@ test("rejects a path that is no serial port and names it", {
 	await writeFile(path, "");
 	assert.throws(
 		() => SerialPort.open({ path, onLine: () => {} }),
-		new RegExp(`${path} cannot be set up as a serial port`),
+		new RegExp(`${path} cannot be configured as a serial port`),
 	);
 	assert.throws(() => SerialPort.open({ path: `${path}2`, onLine: () => {} }), /ENOENT/);
 });

@@ -187,7 +187,7 @@ describe("firmware in the Moddable simulator", { skip, timeout: 560_000 }, () =>
 		const settings = { gateway: "ws://127.0.0.1:9/device", password: "wrong-password" };
 		const app = buildOf("DEV-1").firmware;
 		const device = await SimulatedDevice.start(t, { sdk, model: "DEV-1", app, settings });
-		await device.traced(/^Wi-Fi: the access point "Simulated" refused the password$/);
+		await device.traced(/^Wi-Fi: the access point "Simulated" rejected the password$/);
 	});
 
 	test("downloads and verifies an update with the SDK's HTTP client, up to the restart, which a desktop lacks", async (t) => {

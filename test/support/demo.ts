@@ -27,7 +27,7 @@ export async function runDemo(
 		MONITOR_TOKEN: monitorToken,
 		...env,
 	});
-	await command.printed(/Ctrl-C ends all of it/);
+	await command.printed(/Press Ctrl-C to stop/);
 	const [, dev = "", proto = "", url = ""] =
 		/Devices +(\S+), (\S+)\nDashboard +(\S+)\/login/.exec(command.output()) ?? [];
 	return { url, dev, proto, command };

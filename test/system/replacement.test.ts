@@ -95,6 +95,6 @@ test("a board in XS receives volume and brightness of the replaced board, which 
 	await fleet.powerOn("DEV-1", { serial: "00000a", onTrace });
 	await eventually(
 		() => log,
-		(text) => text.includes("the gateway refused this device (410): another one has replaced it"),
+		(text) => text.includes("the gateway rejected this device (410): another one has replaced it"),
 	);
 });

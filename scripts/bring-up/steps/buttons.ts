@@ -54,7 +54,7 @@ export async function checkButtons({ board, person, pins, target }: Context): Pr
 		isPassed &&= isHere;
 		notes.push(`${words[name]} is at GPIO ${pressed}${isHere ? "" : `, not at ${pins.button[name]}`}.`);
 		const released = await person.watch(
-			`Release ${words[name]}  (press Enter once it is released).`,
+			`Release ${words[name]} (press Enter once it is released).`,
 			async () => {
 				const isLow = (await low()).includes(pressed);
 				return { text: isLow ? "still low" : "released", ...(!isLow && { result: true }) };

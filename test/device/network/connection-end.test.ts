@@ -24,14 +24,14 @@ describe("end of a connection", () => {
 	test("reports a rejected token", () => {
 		for (const status of [401, 403]) {
 			const { kind, reason } = endOfRejection(status, undefined);
-			assert.equal(kind, "refused");
-			assert.match(reason, new RegExp(`refused the token \\(${status}\\)`));
+			assert.equal(kind, "rejected");
+			assert.match(reason, new RegExp(`rejected the token \\(${status}\\)`));
 		}
 	});
 
 	test("reports that the board was replaced", () => {
 		const { kind, reason } = endOfRejection(410, undefined);
-		assert.equal(kind, "refused");
+		assert.equal(kind, "rejected");
 		assert.match(reason, /another one has replaced it/);
 	});
 
@@ -235,7 +235,7 @@ describe("rejected upgrade", () => {
 	for (const status of ["401 Unauthorized", "403 Forbidden"])
 		test(`with ${status}: alternates orange and red on the ring and retries the token once a minute`, async (t) => {
 			const { device, gateway, said, states, letPass } = await refuse(t, status);
-			assert.match(said.join(""), new RegExp(`refused the token \\(${status.slice(0, 3)}\\)`));
+			assert.match(said.join(""), new RegExp(`rejected the token \\(${status.slice(0, 3)}\\)`));
 			const looks = new Map<string, number>();
 			for (let look = 0; look < 480; look++) {
 				looks.set(ring(device), (looks.get(ring(device)) ?? 0) + 1);
@@ -248,7 +248,7 @@ describe("rejected upgrade", () => {
 			);
 			const count = gateway.count();
 			assert.ok(count >= 3 && count <= 5, `${count} attempts in two minutes`);
-			assert.deepEqual(states, ["connecting", "refused"]);
+			assert.deepEqual(states, ["connecting", "rejected"]);
 		});
 
 	test("with 401 is retried immediately when a button is pressed", async (t) => {

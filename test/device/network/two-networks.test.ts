@@ -158,7 +158,7 @@ describe("trial of a second network", () => {
 			"returns to the first network after a wrong password",
 			[home, guest],
 			{ ...second, password2: "wrong password" },
-			'returned: the access point "guest" refused the password',
+			'returned: the access point "guest" rejected the password',
 			"home",
 		],
 		["keeps a network that is out of range, connected through the first one", [home], second, "kept", "home"],

@@ -38,7 +38,7 @@ describe("wrong password", () => {
 			await pass(device, 250);
 		}
 		assert.ok(said.length >= 3 && said.length <= 5, `${said.length} attempts in two minutes`);
-		for (const text of said) assert.match(text, /"home" refused the password/);
+		for (const text of said) assert.match(text, /"home" rejected the password/);
 		assert.deepEqual(states, ["connecting", "failed"]);
 	});
 

@@ -276,7 +276,7 @@ test("limits the Retry-After of a gateway to 1 s to 2 minutes", () => {
 
 test("schedules one attempt after any sequence of closes, within the limits of the last one", () => {
 	const end = fc.oneof(
-		fc.constantFrom({ kind: "failed" } as const, { kind: "ended" } as const, { kind: "refused" } as const),
+		fc.constantFrom({ kind: "failed" } as const, { kind: "ended" } as const, { kind: "rejected" } as const),
 		fc.record({
 			kind: fc.constant("pause" as const),
 			ms: fc.integer({ min: 1000, max: 120_000 }),
@@ -300,7 +300,7 @@ test("schedules one attempt after any sequence of closes, within the limits of t
 				const [least, most] =
 					each.kind === "pause"
 						? [each.ms, each.ms + each.spreadMs]
-						: each.kind === "refused"
+						: each.kind === "rejected"
 							? [30_000, 60_000]
 							: [500, 60_000];
 				assert.ok(waitedMs >= least && waitedMs <= most + 1, `${each.kind}: ${waitedMs} ms`);

@@ -176,7 +176,7 @@ describe("restore", () => {
 		assert.ok(!archive.includes(tokens.content), "the archive contains the plain tokens");
 		for (const [wrong, message] of [
 			[undefined, /--passphrase-file/],
-			["correct hors", /passphrase is not that/],
+			["correct hors", /Wrong passphrase/],
 		] as const) {
 			await assert.rejects(set.restore(archive, { passphrase: wrong }), message);
 			assert.deepEqual(await readdir(folder), []);

@@ -429,7 +429,7 @@ test("stops sending after 410 until the gateway restarts, and reports it", async
 	assert.equal((await fetch(`${first.url}/readyz`)).status, 200);
 	const tested = await call(first.url, "POST", "/api/webhooks/1/test");
 	assert.deepEqual([tested.status, gone.received.length], [409, 2]);
-	assert.match(tested.body.detail, /^Webhook 1 has ended\. Its receiver answered 410/);
+	assert.match(tested.body.detail, /^Webhook 1 has ended\. Its receiver responded with 410/);
 	await first.gateway.close();
 
 	gone.manner = 204;

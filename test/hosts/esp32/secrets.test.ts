@@ -225,7 +225,7 @@ describe("flashing a board", posix, () => {
 		for (const status of [0, 2]) {
 			const bench = fakeTools(status);
 			const flashed = flash(bench, given);
-			await (status === 0 ? flashed : assert.rejects(flashed, /not fully written/));
+			await (status === 0 ? flashed : assert.rejects(flashed, /Flashing is incomplete/));
 			assert.equal(existsSync(join(bench.outputFolder, "bin")), true);
 			for (const file of filesIn(bench.outputFolder)) assert.deepEqual(found(readFileSync(file)), [], file);
 		}

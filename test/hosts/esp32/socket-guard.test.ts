@@ -44,7 +44,7 @@ describe("guarded socket", () => {
 		const guarded = guardCallbacks<typeof socket>(
 			{
 				onReadable() {
-					throw new Error("certificate refused");
+					throw new Error("certificate rejected");
 				},
 				onError() {
 					errors += 1;
@@ -54,7 +54,7 @@ describe("guarded socket", () => {
 		);
 		guarded.onReadable.call(socket, 1);
 		assert.equal(errors, 1);
-		assert.match(traced.join(""), /certificate refused/);
+		assert.match(traced.join(""), /certificate rejected/);
 	});
 
 	test("reports one error and nothing after it", () => {

@@ -17,7 +17,7 @@ test("connects, is controlled by JSON lines, and rejects invalid ones with a rea
 	const connection = await gateway.connection();
 	assert.equal(connection.headers.authorization, `Bearer ${token}`, "the new one of two");
 	await connection.next("state_report");
-	await device.printed(/proto-1-[0-9a-f]{6} runs/);
+	await device.printed(/proto-1-[0-9a-f]{6} is running/);
 
 	device.type('{"button":"volumeUp","pressed":true}');
 	const pressed = await connection.next("state_report", (report) => report.peripherals.buttons.btn_vol_up);

@@ -89,7 +89,7 @@ const faults: readonly Fault[] = [
 		name: "a module without PSRAM and with half of the flash",
 		steps: ["chip"],
 		facts: { psramSizeMB: 0, flashSizeMB: 8 },
-		says: /flash has 8 MB[\s\S]*no PSRAM that answers/,
+		says: /flash has 8 MB[\s\S]*No PSRAM detected/,
 	},
 	{
 		name: "a flash with another partition table",
@@ -97,7 +97,7 @@ const faults: readonly Fault[] = [
 		change: (wiring) => {
 			wiring.partitions = wiring.partitions.filter(({ name }) => name !== "coredump");
 		},
-		says: /no partition coredump: flash the board again/,
+		says: /Partition coredump not found\. Flash the board again/,
 	},
 	{
 		name: "swapped pins of the codec",
@@ -114,7 +114,7 @@ const faults: readonly Fault[] = [
 		change: (wiring) => {
 			wiring.codec = { data: 2, clock: 1, address: 0x18 };
 		},
-		says: /answers at GPIO 2 \(data\) and 1 \(clock\), not at 8 and 9/,
+		says: /responds at GPIO 2 \(data\) and 1 \(clock\), not at 8 and 9/,
 		changes: "hosts/proto-1/pins.ts:\n\tcodec: Object.freeze({ data: 2, clock: 1 }),",
 	},
 	{
@@ -141,7 +141,7 @@ const faults: readonly Fault[] = [
 		change: (wiring) => {
 			wiring.hasSpeaker = false;
 		},
-		says: /Nothing was heard, though the codec answers and its clocks run: measure the amplifier's enable, GPIO 14/,
+		says: /No sound, although the codec responds and its clocks run\. Measure the enable pin of the amplifier, GPIO 14/,
 	},
 	{
 		name: "a master clock that does not reach its pin",
@@ -166,7 +166,7 @@ const faults: readonly Fault[] = [
 		change: (wiring) => {
 			wiring.ring.order = "RGB";
 		},
-		says: /this ring takes RGB/,
+		says: /this ring uses RGB/,
 		changes: 'hosts/proto-1/pins.ts:\n\tledOrder: "RGB",',
 	},
 	{
@@ -211,7 +211,7 @@ const faults: readonly Fault[] = [
 		change: (wiring) => {
 			wiring.isMotorAlive = false;
 		},
-		says: /The motor does not run, also at 100 %: check the gate of its transistor at GPIO 5/,
+		says: /The motor does not run at 100 %\. Check the gate of its transistor at GPIO 5/,
 	},
 	{
 		name: "a light sensor at another pin",
@@ -219,7 +219,7 @@ const faults: readonly Fault[] = [
 		change: (wiring) => {
 			wiring.lightPin = 6;
 		},
-		says: /that at GPIO 6 does, by 2200: the sensor is there/,
+		says: /that at GPIO 6 does, by 2200\. The sensor is connected there/,
 		changes: "hosts/proto-1/pins.ts:\n\tambientLight: 6,",
 	},
 	{
@@ -244,7 +244,7 @@ const faults: readonly Fault[] = [
 		change: (wiring) => {
 			wiring.touchRise = 240;
 		},
-		says: /with a finger 1.0 % above it[\s\S]*a touch is not noticed; half of the rise is 0.5 %/,
+		says: /with a finger 1.0 % above it[\s\S]*touches are not detected; half of the rise is 0.5 %/,
 		changes: "hosts/proto-1/pins.ts:\n\ttouchThreshold: 0.005,",
 	},
 ];
@@ -281,7 +281,7 @@ describe("bring-up", { concurrency: 4 }, () => {
 	test("reports the step at which the connection to the gateway fails", async (t) => {
 		const { url } = await runGateway(t);
 		const address = `${url.replace("http", "ws")}/device`;
-		const typed = { "Name of the network": "home", "Its password": "long enough" };
+		const typed = { "Name of the network": "home", "Password": "long enough" };
 		const tryWith = async (others: Readonly<Record<string, string>>) => {
 			const { text } = await bringUp(t, {
 				model: "DEV-1",
@@ -295,15 +295,15 @@ describe("bring-up", { concurrency: 4 }, () => {
 			/elsewhere: no access point with this name in range/,
 		);
 		assert.match(
-			await tryWith({ "Its password": "wrong password" }),
+			await tryWith({ "Password": "wrong password" }),
 			/home: the access point rejected the password/,
 		);
 		assert.match(await tryWith({ "Address of the gateway": "http://example" }), /gateway must be ws:/);
 		assert.match(
-			await tryWith({ "Address of the gateway": address, "The device token": "w".repeat(32) }),
-			/refused the token \(401\)/,
+			await tryWith({ "Address of the gateway": address, "Device token": "w".repeat(32) }),
+			/rejected the token \(401\)/,
 		);
-		assert.match(await tryWith({ "Address of the gateway": address, "The device token": deviceToken }), /^✔/);
+		assert.match(await tryWith({ "Address of the gateway": address, "Device token": deviceToken }), /^✔/);
 	});
 
 	test("reports an invalid request and executes the next one", async (t) => {
@@ -321,7 +321,7 @@ test("times out on a silent board or a closed port and suggests a fix", async (t
 	const board = new BringUpBoard({ line: { write: () => {} }, onLog: () => {} });
 	const silent = assert.rejects(
 		board.waitUntilReady(),
-		/does not answer on the serial port: press the board's reset button/,
+		/does not respond on the serial port\. Press the reset button/,
 	);
 	for (let waitedMs = 0; waitedMs < 30_000; waitedMs += 2_000) {
 		t.mock.timers.tick(2_000);

@@ -223,7 +223,7 @@ export class SimulatedPerson implements Person {
 			question.includes({ play: "play", mute: "mute", volumeUp: "volume +", volumeDown: "volume −" }[name]),
 		);
 		if (question.startsWith("Press ")) wired.press(named);
-		else if (question.startsWith("Let go")) wired.press(undefined);
+		else if (question.startsWith("Release")) wired.press(undefined);
 		else if (question.startsWith("Leave the sensor")) wired.light = 2_500;
 		else if (question.startsWith("Cover the sensor")) wired.light = 300;
 		else if (question.startsWith("Do not touch")) wired.isTouched = false;
@@ -233,10 +233,10 @@ export class SimulatedPerson implements Person {
 
 	#answer(question: string): string {
 		const wired = this.#wired;
-		if (question === "Begin?") return "begin";
-		if (question === "Go on?") return "go on";
+		if (question === "Start?") return "start";
+		if (question === "Continue?") return "continue";
 		if (question.includes("Which color")) return wired.firstColor ?? "no LED is lit";
-		if (question.includes("gone round")) return wired.wiring.ring.count > 0 ? "yes" : "no";
+		if (question.includes("around the ring")) return wired.wiring.ring.count > 0 ? "yes" : "no";
 		if (question.includes("motor")) return this.#yes("hasMoved");
 		if (question.includes("muted")) return this.#yes("hasSounded") === "yes" ? "no" : "yes";
 		return this.#yes("hasSounded");
