@@ -27,7 +27,7 @@ import { DeviceSockets } from "./sockets/device-sockets.js";
 import { Drain } from "./sockets/drain.js";
 import { type Heartbeat, startHeartbeat } from "./sockets/heartbeat.js";
 import { Upgrades } from "./sockets/upgrades.js";
-import { FolderLock, findDiskProblem, usable } from "./storage/data-folder.js";
+import { explainFolderErrors, FolderLock, findDiskProblem } from "./storage/data-folder.js";
 
 export type { GatewayOptions } from "./core.js";
 
@@ -103,16 +103,16 @@ export class Gateway {
 		const { settings, log, peers, tokens, access, certificate } = this.#parts.core;
 		const { dataDir, publicUrl } = settings;
 		if (this.#server instanceof TlsServer) await certificate?.open(this.#server);
-		await usable(dataDir, this.#lock.take());
+		await explainFolderErrors(dataDir, this.#lock.acquire());
 		let url: string;
 		try {
 			const onProblem = (problem: string) => log.warn({ problem }, "tokens");
-			await usable(dataDir, peers.openTokens(tokens, onProblem));
+			await explainFolderErrors(dataDir, peers.openTokens(tokens, onProblem));
 			await tokens.open();
 			({ url, port: this.#port } = await listen(this.#server, settings));
 			// Too many open files, for example: one connection fails, the others stay open.
 			this.#server.on("error", (error) => log.error({ err: error }, "connection not accepted"));
-			this.#opening = usable(dataDir, this.#open());
+			this.#opening = explainFolderErrors(dataDir, this.#open());
 			await this.#opening;
 			this.#opening = undefined;
 		} catch (error) {

@@ -9,7 +9,7 @@ import { tokenName } from "../api/login.js";
 import { type PersonRole, personRoles } from "../api/person.js";
 import { time } from "../api/time.js";
 import { errorCode, RequestError, StartError } from "../problem.js";
-import { type Disk, ifThere, makeFolder, stateOf, writeFileAtomic } from "../storage/atomic-file.js";
+import { type Disk, ifExists, makeFolder, stateOf, writeFileAtomic } from "../storage/atomic-file.js";
 import { makeSecret } from "./secrets.js";
 
 export const roles = Object.freeze(["device", "monitor"] as const);
@@ -186,7 +186,7 @@ export class Tokens {
 	async make(): Promise<TokenFile> {
 		const { disk, dataDir } = this.#options;
 		for (const name of usedFolders) {
-			const names = await ifThere(disk.readdir(join(dataDir, name)));
+			const names = await ifExists(disk.readdir(join(dataDir, name)));
 			if (!names || names.length === 0) continue;
 			throw new StartError(
 				`${this.#path} is missing, but ${join(dataDir, name)} is not empty. Restore it, or run npm run token -- --new to generate new tokens, which all devices and people then need.`,

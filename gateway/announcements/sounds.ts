@@ -176,7 +176,7 @@ export class Sounds {
 				createdAt: this.#core.now(),
 				...(isTemporary && (known?.isTemporary ?? true) && { isTemporary }),
 			};
-			await draft.keep(sha256);
+			await draft.commit(sha256);
 			this.#sounds.set(sha256, kept);
 			const isKept = await this.#records.save(sha256, kept);
 			const current = this.#sounds.get(sha256);

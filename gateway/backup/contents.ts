@@ -9,7 +9,7 @@ import type { TokenFile } from "../access/tokens.js";
 import type { Bus } from "../bus.js";
 import type { Core } from "../extension.js";
 import { webhooksPath } from "../services/configuration.js";
-import { type Disk, ifThere, isTemporary, kindOf } from "../storage/atomic-file.js";
+import { type Disk, ifExists, isTemporary, kindOf } from "../storage/atomic-file.js";
 import { fileOf, lineOf } from "../storage/file-log.js";
 import type { Entry } from "../storage/log.js";
 import type { ArchiveFile } from "./archive.js";
@@ -39,7 +39,7 @@ export async function* contentsOf(core: Parts, withImages: boolean): AsyncGenera
 	else yield* ofFolder(disk, settings, suffixes);
 	if (!withImages) return;
 	for await (const { path, name, isFile } of inReleases(disk, releasesDir)) {
-		const content = isFile ? await ifThere(disk.readFile(path)) : undefined;
+		const content = isFile ? await ifExists(disk.readFile(path)) : undefined;
 		if (content) yield { name, content };
 	}
 }
@@ -94,7 +94,7 @@ async function* ofFolder(
 		for await (const { path, name, isFile } of inData(disk, settings)) {
 			if (!isFile || !name.endsWith(suffix) || ownFiles.includes(name)) continue;
 			// May have been removed meanwhile.
-			const content = await ifThere(disk.readFile(path));
+			const content = await ifExists(disk.readFile(path));
 			if (content) yield { name, content: suffix === kinds.logs ? wholeLines(content) : content };
 		}
 }
@@ -120,7 +120,7 @@ async function* inReleases(
 	name = "releases",
 	above: readonly string[] = [],
 ): AsyncGenerator<Found> {
-	if (!(await ifThere(disk.stat(directory)))) return;
+	if (!(await ifExists(disk.stat(directory)))) return;
 	const real = await disk.realpath(directory);
 	// A link to a parent folder would recurse endlessly.
 	if (above.includes(real)) return yield { path: directory, name, isFile: false };
@@ -134,7 +134,7 @@ async function* inReleases(
  * @throws {Error} if the target of a link is missing
  */
 async function* list(disk: Disk, directory: string, name: string) {
-	for (const entry of (await ifThere(disk.readdir(directory, { withFileTypes: true }))) ?? []) {
+	for (const entry of (await ifExists(disk.readdir(directory, { withFileTypes: true }))) ?? []) {
 		if (isTemporary(entry.name)) continue;
 		const kind = await kindOf(disk, directory, entry);
 		yield { path: join(directory, entry.name), name: `${name}/${entry.name}`, kind };

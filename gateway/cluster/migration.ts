@@ -3,7 +3,7 @@
 import { createReadStream } from "node:fs";
 import { basename, join } from "node:path";
 import type { Bucket } from "../bus.js";
-import { type Disk, ifThere } from "../storage/atomic-file.js";
+import { type Disk, ifExists } from "../storage/atomic-file.js";
 import type { Files } from "../storage/blobs.js";
 import { FileLog } from "../storage/file-log.js";
 import { FileEngine } from "../storage/file-records.js";
@@ -80,7 +80,7 @@ async function entriesOf(log: Log): Promise<readonly (readonly [key: string, ent
 }
 
 async function isFolder(disk: Disk, path: string): Promise<boolean> {
-	return (await ifThere(disk.stat(path)))?.isDirectory() ?? false;
+	return (await ifExists(disk.stat(path)))?.isDirectory() ?? false;
 }
 
 async function moveAway(

@@ -1,4 +1,4 @@
-/** Serves firmware binaries after checking the token. */
+/** Serves firmware binaries to clients with a valid token. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Access } from "../access/access.js";
@@ -8,15 +8,15 @@ import { sendFile } from "../http/file.js";
 import { methodNotAllowed, type SendError, sendProblem } from "../problem.js";
 import { type FirmwareRepository, uploadPath } from "./repository.js";
 
-/** @returns false if the path is not that of a binary */
+/** @returns false if the path is not the path of a binary */
 export type Binaries = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 const readers = ["device", ...binaryRoutes.routes["GET /ota/firmware.bin"].roles] as const;
 const releasesPath = "/releases/";
-/** Tokens are checked for every block; the disk is read again after this time. */
+/** Maximum age of the tokens read from disk, as every block of an image is a request. */
 const tokenAgeMs = 1000;
 
-/** Runs before Express, which takes longer over a request than sending a block does. */
+/** Handles requests before Express, whose overhead exceeds the time to send a block. */
 export function createBinaries(
 	repository: FirmwareRepository,
 	access: Pick<Access, "check">,

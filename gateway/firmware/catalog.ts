@@ -1,6 +1,6 @@
 /**
- * Reads `catalog.json`, which lists the releases, and reloads it when it changes. An invalid catalog is reported, and the last
- * valid one stays in use, so that a typing error does not remove all releases.
+ * Reads `catalog.json`, the list of releases, and reloads it after a change. An invalid catalog is reported, and the last valid
+ * one stays in use, so that a typo does not remove all releases.
  */
 
 import { join, sep } from "node:path";
@@ -15,10 +15,10 @@ import {
 import { type Catalog, type ReleaseFile, release } from "../api/firmware.js";
 import { wellFormedJson } from "../api/json.js";
 import { errorCode } from "../problem.js";
-import { type Disk, ifThere, stateOf } from "../storage/atomic-file.js";
+import { type Disk, ifExists, stateOf } from "../storage/atomic-file.js";
 import { isVersion } from "./image.js";
 
-/** Catalog schema, except for `latest`, as schemas have no null. */
+/** Schema of the catalog without `latest`, which may be null. */
 const catalog = object({ releases: list(release, 10_000) });
 
 const noReleases: Catalog = Object.freeze({ schema: 1, latest: null, releases: Object.freeze([]) });
@@ -26,14 +26,13 @@ const noReleases: Catalog = Object.freeze({ schema: 1, latest: null, releases: O
 export interface CatalogFileOptions {
 	readonly directory: string;
 	readonly disk: Disk;
-	/** Called once for each invalid state of the file. */
+	/** Called once for each invalid version of the file. */
 	readonly onProblem: (sentence: string) => void;
 }
 
-/** Source of releases. */
 export interface Releases {
 	read(): Promise<Catalog>;
-	/** @returns the path on disk; undefined if there is no such file */
+	/** @returns path on disk; undefined if the file does not exist */
 	locate(file: ReleaseFile): Promise<string | undefined>;
 }
 
@@ -41,7 +40,7 @@ export class CatalogFile implements Releases {
 	readonly #options: CatalogFileOptions;
 	readonly #path: string;
 	#catalog = noReleases;
-	/** State of the file that `#catalog` was read from. */
+	/** State of the file from which `#catalog` was read. */
 	#state: string | undefined;
 	#problem: string | undefined;
 	#isMissing = false;
@@ -51,17 +50,17 @@ export class CatalogFile implements Releases {
 		this.#path = join(options.directory, "catalog.json");
 	}
 
-	/** Why the file is not in use as it is; undefined if it is. */
+	/** Reason why the current file is invalid; undefined if it is valid or missing. */
 	get problem(): string | undefined {
 		return this.#problem;
 	}
 
-	/** Whether there was no file when it was last read. */
+	/** Whether the file did not exist at the last read. */
 	get isMissing(): boolean {
 		return this.#isMissing;
 	}
 
-	/** The last valid catalog; empty if there is no file. */
+	/** Returns the last valid catalog, which is empty without a file. */
 	async read(): Promise<Catalog> {
 		const { disk, onProblem } = this.#options;
 		try {
@@ -75,23 +74,23 @@ export class CatalogFile implements Releases {
 			this.#isMissing = errorCode(error) === "ENOENT";
 			if (this.#isMissing) this.#catalog = noReleases;
 			const reason = error instanceof Error ? error.message : String(error);
-			const sentence = `${this.#path} is not used; the last valid catalog stays in use: ${reason}`;
+			const sentence = `${this.#path} is invalid, so the last valid catalog stays in use: ${reason}`;
 			if (!this.#isMissing && sentence !== this.#problem) onProblem(sentence);
 			this.#problem = this.#isMissing ? undefined : sentence;
 		}
 		return this.#catalog;
 	}
 
-	/** Path on disk, symbolic links resolved. @returns undefined if it is missing or outside the folder */
+	/** Resolves symbolic links. @returns path on disk; undefined if the file is missing or outside the folder */
 	async locate({ path }: Pick<ReleaseFile, "path">): Promise<string | undefined> {
 		const { disk, directory } = this.#options;
-		const folder = await ifThere(disk.realpath(directory));
-		const file = await ifThere(disk.realpath(join(directory, path.slice("/releases/".length))));
+		const folder = await ifExists(disk.realpath(directory));
+		const file = await ifExists(disk.realpath(join(directory, path.slice("/releases/".length))));
 		return folder !== undefined && file?.startsWith(folder + sep) ? file : undefined;
 	}
 }
 
-/** @throws {Error} says what is wrong, and where */
+/** @throws {Error} with the invalid field and the problem */
 export function parseCatalog(content: string): Catalog {
 	const value: unknown = JSON.parse(wellFormedJson(content));
 	if (!isRecord(value) || value.schema !== 1) throw new Error("schema must be 1");
@@ -101,12 +100,12 @@ export function parseCatalog(content: string): Catalog {
 	for (const [index, { version, images }] of releases.entries()) {
 		const where = `releases.${index}`;
 		if (!isVersion(version)) throw new Error(`${where}.version must be a semantic version such as 1.4.0`);
-		const stray = images.find(({ path }) => !path.endsWith(`/firmware-v${version}.bin`));
-		if (stray) throw new Error(`${where}: ${stray.path} is not named for version ${version}`);
+		const misnamed = images.find(({ path }) => !path.endsWith(`/firmware-v${version}.bin`));
+		if (misnamed) throw new Error(`${where}: ${misnamed.path} must be named firmware-v${version}.bin`);
 		for (const { path: image, patches = [] } of images)
 			for (const { path, from_version: from } of patches)
 				if (path !== patchPath(image, from))
-					throw new Error(`${where}: ${path} is not named for ${image} and version ${from}`);
+					throw new Error(`${where}: ${path} must be named ${patchPath(image, from)}`);
 	}
 	const images = releases.flatMap((release) => release.images);
 	requireUnique(releases.map(({ version }) => version));
@@ -116,16 +115,16 @@ export function parseCatalog(content: string): Catalog {
 	);
 	if (latest !== null && typeof latest !== "string") throw new Error("latest must be a version or null");
 	if (latest !== null && !releases.some(({ version }) => version === latest))
-		throw new Error(`latest names ${latest}, which is not among the releases`);
+		throw new Error(`latest is ${latest}, which is not one of the releases`);
 	return { ...value, schema: 1, latest };
 }
 
-/** @param image path of the one that the patch makes @param from version of the one that it changes */
+/** @param image path of the patched image @param from version of the original image */
 export function patchPath(image: string, from: string): string {
 	return `${image.slice(0, -".bin".length)}.from-v${from}.patch`;
 }
 
 function requireUnique(values: readonly string[]): void {
-	const twice = values.find((value, index) => values.indexOf(value) !== index);
-	if (twice !== undefined) throw new Error(`${twice} is there twice`);
+	const duplicate = values.find((value, index) => values.indexOf(value) !== index);
+	if (duplicate !== undefined) throw new Error(`duplicate ${duplicate}`);
 }

@@ -1,6 +1,6 @@
 /**
- * Validates a firmware image as the boot loader does (ESP-IDF's esp_image_format.c), and reads its chip, model and
- * version. It recognizes other files that people upload by mistake, such as a merged flash image.
+ * Validates a firmware image like the boot loader (ESP-IDF's esp_image_format.c), and reads its chip, model and version.
+ * Detects other formats that are uploaded by mistake, such as a merged flash image.
  */
 
 import { createHash } from "node:crypto";
@@ -18,7 +18,7 @@ import { ImageScanner } from "../../device/protocol/image-scanner.js";
 import { type Chip, chips } from "../../device/protocol/messages.js";
 import { type Model, models } from "../../device/protocol/schema.js";
 
-/** `message` is a sentence for a person. */
+/** Error whose message is a sentence for users. */
 export class ImageError extends Error {
 	override name = "ImageError";
 }
@@ -26,42 +26,43 @@ export class ImageError extends Error {
 export interface ImageInfo {
 	readonly chip: Chip;
 	readonly model: Model;
-	/** Semantic version, the same in both descriptors. */
+	/** Semantic version, equal in both descriptors. */
 	readonly version: string;
 	readonly idfVersion: string;
-	/** A device that runs a higher one does not take the image. */
+	/** Devices with a higher security version reject the image. */
 	readonly securityVersion: number;
-	/** Length of the image according to its header, without data after it in the file. */
+	/** Length of the image according to its header, without trailing data of the file. */
 	readonly byteLength: number;
-	/** SHA-256 of these bytes, in hex; signatures refer to it. */
+	/** SHA-256 of these bytes in hex, the digest that is signed. */
 	readonly sha256: string;
 }
 
-/** Requirements of an image; an unknown value matches any. */
+/** Model and chip of an image or device; an unknown value matches any. */
 export interface Fit {
 	readonly model?: Model | undefined;
 	readonly chip?: Chip | undefined;
 }
 
-/** Another file format: these characters, each a byte, at that offset. */
+/** Signature of another file format. */
 interface Format {
 	readonly offset: number;
+	/** Latin-1 text of the bytes at `offset`. */
 	readonly magic: string;
 	readonly name: string;
 }
 
-const advice = "Upload the application alone (from a Moddable build: xs_esp32.bin).";
-const mergedFlash = `a merged flash image, with boot loader and partition table, for flashing by cable. ${advice}`;
+const advice = "Upload only the application (xs_esp32.bin of a Moddable build).";
+const mergedFlash = `a merged flash image with boot loader and partition table, for flashing over USB. ${advice}`;
 const partitionTable: Format = { offset: 0x8000, magic: "\xaa\x50", name: mergedFlash };
-/** By the first byte of the file. */
+/** Formats by the first byte of the file. */
 const otherFormats: ReadonlyMap<number, Format> = new Map([
-	[0x7f, { offset: 1, magic: "ELF", name: "an ELF file, no firmware image." }],
-	[0x50, { offset: 1, magic: "K\x03\x04", name: "a ZIP archive, no firmware image." }],
-	[0x1f, { offset: 1, magic: "\x8b", name: "a gzip file, no firmware image." }],
-	[0x55, { offset: 1, magic: "F2\n", name: "a UF2 file, no firmware image." }],
-	[0xaa, { offset: 1, magic: "\x50", name: "a partition table, no firmware image." }],
-	[0x3a, { offset: 1, magic: "10", name: "an Intel HEX file, no firmware image." }],
-	// On an ESP32 a merged flash image is empty up to the boot loader.
+	[0x7f, { offset: 1, magic: "ELF", name: "an ELF file, not a firmware image." }],
+	[0x50, { offset: 1, magic: "K\x03\x04", name: "a ZIP archive, not a firmware image." }],
+	[0x1f, { offset: 1, magic: "\x8b", name: "a gzip file, not a firmware image." }],
+	[0x55, { offset: 1, magic: "F2\n", name: "a UF2 file, not a firmware image." }],
+	[0xaa, { offset: 1, magic: "\x50", name: "a partition table, not a firmware image." }],
+	[0x3a, { offset: 1, magic: "10", name: "an Intel HEX file, not a firmware image." }],
+	// A merged flash image for the ESP32 is empty before the boot loader.
 	[0xff, { offset: 0x1000, magic: "\xe9", name: mergedFlash }],
 ]);
 const otherChips: ReadonlyMap<number, string> = new Map([
@@ -72,7 +73,7 @@ const otherChips: ReadonlyMap<number, string> = new Map([
 	[0x0010, "ESP32-H2"],
 	[0x0012, "ESP32-P4"],
 ]);
-/** First byte of a boot loader's descriptor, at the place of an application's. */
+/** First byte of the boot loader descriptor, at the offset of the application descriptor. */
 const bootLoaderMagic = 0x50;
 
 /** @param bytes the whole file @throws {ImageError} */
@@ -85,23 +86,23 @@ export function parseImage(bytes: Buffer): ImageInfo {
 }
 
 /**
- * Validates a file while it is read, and computes its SHA-256 in the same pass. Bytes after the image's end (a
- * signature, padding to a sector) are ignored.
+ * Validates a file and computes its SHA-256 in a single pass. Bytes after the end of the image (a signature, sector
+ * padding) are ignored.
  */
 export class ImageParser {
 	readonly #scanner = new ImageScanner({ verifiesChecksum: true });
 	readonly #hash = createHash("sha256");
-	/** Enough to recognize other formats; scanned once it is complete. */
+	/** First bytes of the file, sufficient to detect other formats. Scanned once complete. */
 	readonly #head = Buffer.alloc(partitionTable.offset + partitionTable.magic.length);
 	#headBytes = 0;
-	/** Scanned and hashed so far. */
+	/** Number of bytes scanned and hashed so far. */
 	#size = 0;
 	/** First problem found by the scanner. */
 	#problem: string | undefined;
 	#contentDigest: Buffer | undefined;
 	/** Digest of the image, including the SHA-256 appended to its content. */
 	#imageDigest: Buffer | undefined;
-	/** The SHA-256 that follows the content. */
+	/** SHA-256 that follows the content. */
 	readonly #appended = Buffer.alloc(imageLayout.digestBytes);
 
 	write(bytes: Uint8Array): void {
@@ -114,7 +115,7 @@ export class ImageParser {
 		this.#scan(bytes.subarray(free));
 	}
 
-	/** To be called once, at the end of the file. */
+	/** Must be called once, at the end of the file. */
 	end(): { readonly sha256: Buffer; readonly info: ImageInfo | ImageError } {
 		if (this.#size === 0) this.#scan(this.#head.subarray(0, this.#headBytes));
 		return { sha256: this.#hash.digest(), info: this.#evaluate() };
@@ -123,18 +124,18 @@ export class ImageParser {
 	#scan(bytes: Uint8Array): void {
 		this.#problem = this.#scanner.write(bytes);
 		const { contentBytes = Number.POSITIVE_INFINITY, minimumBytes } = this.#scanner;
-		const others = this.#hashTo(contentBytes, bytes);
+		const remainder = this.#hashTo(contentBytes, bytes);
 		if (this.#size === contentBytes) this.#contentDigest = this.#hash.copy().digest();
 		const at = this.#size - contentBytes;
 		if (at >= 0 && at < imageLayout.digestBytes)
-			this.#appended.set(others.subarray(0, imageLayout.digestBytes - at), at);
-		// Before the content's end is known, it is not this image's.
-		const behind = this.#contentDigest ? this.#hashTo(minimumBytes, others) : others;
+			this.#appended.set(remainder.subarray(0, imageLayout.digestBytes - at), at);
+		// `minimumBytes` is preliminary until the end of the content is known.
+		const trailing = this.#contentDigest ? this.#hashTo(minimumBytes, remainder) : remainder;
 		if (this.#contentDigest && this.#size === minimumBytes) this.#imageDigest = this.#hash.copy().digest();
-		this.#hashTo(Number.POSITIVE_INFINITY, behind);
+		this.#hashTo(Number.POSITIVE_INFINITY, trailing);
 	}
 
-	/** @param end offset in the file @returns the bytes from there on */
+	/** Hashes bytes up to an offset in the file. @returns the bytes after it */
 	#hashTo(end: number, bytes: Uint8Array): Uint8Array {
 		const part = bytes.subarray(0, Math.max(0, end - this.#size));
 		this.#hash.update(part);
@@ -168,7 +169,7 @@ function parseHead(head: Buffer): Omit<ImageInfo, "byteLength" | "sha256"> {
 		throw describe(
 			head,
 			otherFormats.get(first),
-			`This is no firmware image: it begins with 0x${hex}, not with 0xe9.`,
+			`This is not a firmware image: it starts with 0x${hex} instead of 0xe9.`,
 		);
 	}
 	const scanner = new ImageScanner();
@@ -183,24 +184,24 @@ export function isVersion(text: string): boolean {
 }
 
 export function describeFit({ model, chip }: Fit): string {
-	return `${model ?? "an unknown model"} (${chip ?? "chip not known"})`;
+	return `${model ?? "an unknown model"} (${chip ?? "unknown chip"})`;
 }
 
 export function fits(image: Fit, device: Fit): boolean {
 	const isSame = (a: string | undefined, b: string | undefined) => a === b || !a || !b;
-	// Only a virtual device runs such an image, and each one names its chip.
+	// Only virtual devices run such an image, and they always report their chip.
 	if (image.chip === "virtual" && device.chip !== "virtual") return false;
 	return isSame(image.model, device.model) && isSame(image.chip, device.chip);
 }
 
-/** @throws {ImageError} if these bytes cannot be part of an image, or the file ends before `end` */
+/** @throws {ImageError} if the bytes are invalid, or the file ends before `end` */
 function scan(scanner: ImageScanner, bytes: Buffer, start: number, end: number): void {
 	const problem = scanner.write(bytes.subarray(start, end));
 	if (problem !== undefined) throw new ImageError(problem);
 	if (bytes.length < end) throw new ImageError(scanner.describeCut(bytes.length));
 }
 
-/** @returns an error that names the file's format if it is this one, else one with this sentence */
+/** @returns error that names the detected format, or one with the given sentence */
 function describe(bytes: Buffer, format: Format | undefined, sentence: string): ImageError {
 	const { offset = 0, magic = "", name } = format ?? {};
 	const found = bytes.toString("latin1", offset, offset + magic.length);
@@ -212,10 +213,10 @@ function readChip(header: Buffer): Chip {
 	const chip = chips.find((known) => chipIds[known] === id);
 	if (chip) return chip;
 	const name = otherChips.get(id) ?? `a chip with the id 0x${id.toString(16).padStart(4, "0")}`;
-	throw new ImageError(`The image is for ${name}; these devices have an ESP32-S3 or an ESP32.`);
+	throw new ImageError(`The image is for ${name}. Supported chips: ESP32-S3, ESP32.`);
 }
 
-/** Both descriptors are at the start of the first segment, which may be too short for them. */
+/** Reads both descriptors from the start of the first segment, which may be too short for them. */
 function readDescriptors(bytes: Buffer): Omit<ImageInfo, "chip" | "byteLength" | "sha256"> {
 	const firstBytes = bytes.readUInt32LE(imageLayout.headerBytes + imageLayout.segmentLengthOffset);
 	const head = Buffer.alloc(headBytes);
@@ -230,24 +231,26 @@ function readDescriptors(bytes: Buffer): Omit<ImageInfo, "chip" | "byteLength" |
 	const { offset, sizeOffset, magic, byteLength, flagsOffset } = ownDescriptor;
 	if (head.readUInt32LE(offset) !== magic || head.readUInt32LE(sizeOffset) !== byteLength)
 		throw new ImageError(
-			'The image does not say which model it is for: this project\'s descriptor ("DAG1" at 0x120) is missing.',
+			'The model of the image is unknown: this project\'s descriptor ("DAG1" at 0x120) is missing.',
 		);
 	const name = readText(head, ownDescriptor.model);
 	const model = models.find((known) => known === name);
 	if (model === undefined)
-		throw new ImageError(`The image is for the model "${name}"; there are ${models.join(" and ")}.`);
+		throw new ImageError(
+			`The image is for the unknown model "${name}". Supported models: ${models.join(", ")}.`,
+		);
 	const version = readText(head, ownDescriptor.version);
 	const appVersion = readText(head, appDescriptor.version);
 	if (version !== appVersion)
 		throw new ImageError(
-			`The image names two versions: "${appVersion}" for ESP-IDF and "${version}" for this project.`,
+			`The image has two versions: "${appVersion}" for ESP-IDF and "${version}" for this project.`,
 		);
 	if (!isVersion(version))
 		throw new ImageError(`The image's version "${version}" is not a semantic version such as 1.4.0.`);
 	if (head.readUInt16LE(flagsOffset) & imageFlags.hasSettings)
 		throw new ImageError(
-			"This image was built by mcconfig alone, so the network, gateway or token of one device may be compiled in; " +
-				"build it with npm run release, so that it fits every device.",
+			"This image was built with mcconfig only, so the network, gateway or token of one device may be compiled in. " +
+				"Build it with npm run release.",
 		);
 	const securityVersion = head.readUInt16LE(ownDescriptor.securityVersionOffset);
 	return { model, version, securityVersion, idfVersion: readText(head, appDescriptor.idfVersion) };

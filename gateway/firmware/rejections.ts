@@ -1,4 +1,4 @@
-/** Reasons for which an update is rejected. */
+/** Rejections of updates. */
 
 export interface UpdateRejection {
 	readonly code:
@@ -8,26 +8,26 @@ export interface UpdateRejection {
 		| "ota_in_progress"
 		| "storage_failed"
 		| "target_offline";
-	/** One sentence that says what to change. */
+	/** Problem and remedy, for users. */
 	readonly message: string;
-	/** Waiting does not help this device; absent: the condition may pass, such as a catalog that is being written. */
+	/** Whether a retry is pointless for this device. Absent for temporary conditions, such as a catalog that is being written. */
 	readonly isFinal?: true;
 }
 
 export const inProgress: UpdateRejection = Object.freeze({
 	code: "ota_in_progress",
-	message: "This device is being updated; wait until that has ended.",
+	message: "An update of this device is in progress. Wait until it ends.",
 });
-export const hasGone: UpdateRejection = Object.freeze({
+export const targetOffline: UpdateRejection = Object.freeze({
 	code: "target_offline",
-	message: "The device has gone; wait until it is connected again.",
+	message: "The device is not connected. Retry once it has reconnected.",
 });
-export const isReplaced: UpdateRejection = Object.freeze({
+export const imageReplaced: UpdateRejection = Object.freeze({
 	code: "unknown_version",
-	message: "The firmware was replaced by another one of the same name after the rollout had begun.",
+	message: "The firmware was replaced by another image after the rollout started. Start a new rollout.",
 	isFinal: true,
 });
-export const notKept: UpdateRejection = Object.freeze({
+export const storageFailed: UpdateRejection = Object.freeze({
 	code: "storage_failed",
-	message: "The gateway could not store the update, which was not started; see its log.",
+	message: "Storing the update failed, so it was not started. See the gateway's log.",
 });

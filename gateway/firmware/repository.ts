@@ -1,6 +1,6 @@
 /**
- * Firmware served by the gateway, validated and cached in memory until catalog or file changes. Serves exactly the validated
- * bytes: a file that is replaced on disk is never sent in part.
+ * Firmware served by the gateway, validated and cached in memory until the catalog or the file changes. Only validated bytes are
+ * served, so a file that is being replaced on disk is never sent partially.
  */
 
 import { createHash } from "node:crypto";
@@ -9,38 +9,40 @@ import { basename } from "node:path/posix";
 import type { Release, ReleaseFile, ReleaseImage } from "../api/firmware.js";
 import { forever, type ServedFile } from "../http/file.js";
 import { RequestError } from "../problem.js";
-import { type Disk, ifThere, stateOf } from "../storage/atomic-file.js";
+import { type Disk, ifExists, stateOf } from "../storage/atomic-file.js";
 import type { Releases } from "./catalog.js";
 import { describeFit, ImageError, type ImageInfo, ImageParser } from "./image.js";
 import { findSignatureProblem, type ReleaseKeys } from "./release-keys.js";
 import type { UploadStore } from "./upload-store.js";
 
-/** Only digests of aligned parts are cached, so that odd ranges cannot fill the memory. */
+/** Alignment of ranges whose digests are cached. Others are not, so that arbitrary ranges cannot exhaust the memory. */
 const alignment = 4096;
-/** Devices ask for 16 KiB; hashing longer parts would delay other clients. */
-const longestPartBytes = 64 * 1024;
-/** Read and checked in one step; other requests are answered in between. */
+/** Limit of ranges with a digest. Devices request 16 KiB; hashing longer ranges would delay other clients. */
+const maxDigestBytes = 64 * 1024;
+/** Number of bytes read and validated per turn of the event loop. */
 const readBytes = 1 << 20;
-/** A named pipe without a writer is opened at once, as an empty file. */
+/** Flags for reading. Without O_NONBLOCK, opening a named pipe would block until it has a writer. */
 const readOnly = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** A firmware file in memory, with the digests of its blocks, which are computed once for all devices. */
+/** Firmware file in memory with cached digests of its blocks. */
 export class StoredImage {
 	readonly bytes: Buffer;
 	readonly modifiedAt: Date;
-	/** In hex. */
+	/** Hexadecimal. */
 	readonly sha256: string;
-	/** Content of the image's descriptors, or the reason why it is invalid. */
+	/** Content of the image's descriptors, or the reason why the image is invalid. */
 	readonly info: ImageInfo | ImageError;
-	readonly #whole: string;
-	/** In base64, by "first-last". */
+	/** SHA-256 of the file in base64. */
+	readonly #digest: string;
+	/** SHA-256 of blocks in base64, by "first-last". */
 	readonly #digests = new Map<string, string>();
-	#checked: { readonly signature: string | undefined; readonly problem: string | undefined } | undefined;
+	/** Latest result of the signature verification. */
+	#verified: { readonly signature: string | undefined; readonly problem: string | undefined } | undefined;
 
 	private constructor(bytes: Buffer, { sha256, info }: ReturnType<ImageParser["end"]>, modifiedAt: Date) {
 		this.bytes = bytes;
 		this.modifiedAt = modifiedAt;
-		this.#whole = sha256.toString("base64");
+		this.#digest = sha256.toString("base64");
 		this.sha256 = sha256.toString("hex");
 		this.info = info;
 	}
@@ -54,7 +56,7 @@ export class StoredImage {
 			const parser = new ImageParser();
 			for (let offset = 0; offset < size; ) {
 				const { bytesRead } = await handle.read(bytes, offset, Math.min(readBytes, size - offset), offset);
-				if (bytesRead === 0) throw new Error(`${path} was cut while it was read`);
+				if (bytesRead === 0) throw new Error(`${path} was truncated during the read`);
 				parser.write(bytes.subarray(offset, offset + bytesRead));
 				offset += bytesRead;
 			}
@@ -64,21 +66,28 @@ export class StoredImage {
 		}
 	}
 
-	/** Verified once for each signature. @param keys always the same @returns what is wrong with it, if anything */
+	/**
+	 * Verifies a signature, once.
+	 * @param keys the same at each call
+	 * @returns problem; undefined if the signature is valid
+	 */
 	findSignatureProblem(keys: ReleaseKeys, signature: string | undefined): string | undefined {
-		if (this.#checked && this.#checked.signature === signature) return this.#checked.problem;
+		if (this.#verified && this.#verified.signature === signature) return this.#verified.problem;
 		const { sha256 } = this.info instanceof ImageError ? this : this.info;
 		const problem = findSignatureProblem(keys, sha256, signature);
-		this.#checked = { signature, problem };
+		this.#verified = { signature, problem };
 		return problem;
 	}
 
-	/** @returns SHA-256 of a part in base64, both ends included; undefined if it is longer than 64 KiB and not the whole */
+	/**
+	 * @param last offset of the last byte, inclusive
+	 * @returns SHA-256 of a range in base64; undefined if it is longer than 64 KiB and not the whole file
+	 */
 	digestOf(first: number, last: number): string | undefined {
 		const end = last + 1;
 		const { length } = this.bytes;
-		if (end - first === length) return this.#whole;
-		if (end - first > longestPartBytes) return undefined;
+		if (end - first === length) return this.#digest;
+		if (end - first > maxDigestBytes) return undefined;
 		const key = `${first}-${last}`;
 		const known = this.#digests.get(key);
 		if (known) return known;
@@ -91,13 +100,13 @@ export class StoredImage {
 
 export const uploadPath = "/ota/firmware.bin";
 
-/** Which image of a release is asked for; undefined: any. In lower case. */
+/** Requested image of a release, in lower case; undefined matches any. */
 interface ImageQuery {
 	readonly model: string | undefined;
 	readonly chip: string | undefined;
 }
 
-/** Returns the URL of an image: the path of its version, and a query with model and chip. */
+/** Returns path and query of an image's URL: the path contains the version, the query model and chip. */
 export function releaseAddress({ version }: Release, { model, chip }: ReleaseImage): string {
 	return `/releases/firmware-v${version}.bin?model=${model.toLowerCase()}&chip=${chip}`;
 }
@@ -106,18 +115,18 @@ export interface FirmwareRepositoryOptions {
 	readonly catalog: Releases;
 	readonly uploads: UploadStore;
 	readonly disk: Disk;
-	/** false: only the digests of releases are checked, and signatures. */
+	/** Whether images are validated. Digests and signatures of releases are verified in any case. */
 	readonly checkImages: boolean;
-	/** By one of which releases are signed. */
+	/** Keys, one of which must have signed each release. */
 	readonly releaseKeys: ReleaseKeys;
-	/** How long a result is reused without a look at the disk. Default 0. */
+	/** Time for which a result is reused without checking the disk. Default 0. */
 	readonly recheckMs?: number;
-	/** Size of the cache; the file used last always stays. Default 64 MiB. */
+	/** Size of the cache, which always keeps the last used file. Default 64 MiB. */
 	readonly maxBytes?: number;
 }
 
-interface KeptImage {
-	/** From `stateOf`, when it was read. */
+interface CachedImage {
+	/** Result of `stateOf` at the time of reading. */
 	readonly state: string;
 	readonly size: number;
 	readonly image: Promise<StoredImage>;
@@ -125,9 +134,9 @@ interface KeptImage {
 
 export class FirmwareRepository {
 	readonly #options: FirmwareRepositoryOptions;
-	/** By path on disk, least recently used first. */
-	readonly #images = new Map<string, KeptImage>();
-	/** By the URL's path and query, or the upload's digest and time. */
+	/** Images by path on disk, least recently used first. */
+	readonly #images = new Map<string, CachedImage>();
+	/** Recently opened files by path and query of the URL, or by digest and time of the upload. */
 	readonly #recent = new Map<string, Promise<ServedFile>>();
 
 	constructor(options: FirmwareRepositoryOptions) {
@@ -135,10 +144,10 @@ export class FirmwareRepository {
 	}
 
 	/**
-	 * @param search the URL's query: which of the images, where the path names only the version
-	 * @returns the file; the one that was opened in the last `recheckMs`, if it was
-	 * @throws {RequestError} 404 if there is no such file, 503 if it differs from the catalog
-	 * @throws {URIError} if the path is not well formed
+	 * Opens a file, or returns the one opened in the last `recheckMs`.
+	 * @param search query of the URL, which selects an image if the path contains only the version
+	 * @throws {RequestError} 404 if the file does not exist, 503 if it differs from the catalog
+	 * @throws {URIError} if the path is malformed
 	 */
 	open(path: string, search = ""): Promise<ServedFile> {
 		const { recheckMs = 0 } = this.#options;
@@ -164,7 +173,7 @@ export class FirmwareRepository {
 		return this.#openFile(release, image, (file) => this.#findProblem(file, release, image));
 	}
 
-	/** @param file beside an image @throws {RequestError} as `openImage` */
+	/** @param file patch or installation file of an image @throws {RequestError} like `openImage` */
 	openPart(release: Release, file: ReleaseFile): Promise<StoredImage> {
 		return this.#openFile(release, file, ({ sha256 }) => differsFrom(file, sha256));
 	}
@@ -172,17 +181,18 @@ export class FirmwareRepository {
 	async #openUpload(): Promise<ServedFile> {
 		const { uploads, disk } = this.#options;
 		const upload = uploads.current;
-		if (!upload) throw new RequestError(404, "No firmware was uploaded yet; POST one to /ota/upload.");
+		if (!upload)
+			throw new RequestError(404, "No firmware has been uploaded. Upload it with POST /ota/upload.");
 		const { filename, upload_time, sha256 } = upload;
 		const path = await uploads.path(upload);
-		const file = path === undefined ? undefined : await ifThere(disk.realpath(path));
-		const image = file === undefined ? undefined : await ifThere(this.#load(file));
+		const file = path === undefined ? undefined : await ifExists(disk.realpath(path));
+		const image = file === undefined ? undefined : await ifExists(this.#load(file));
 		if (!image) {
-			// Replaced meanwhile, and its file removed.
+			// The upload may have been replaced and its file removed meanwhile.
 			if (uploads.current !== upload) return this.#openUpload();
-			throw new RequestError(503, "The uploaded firmware is missing; upload it again.");
+			throw new RequestError(503, "The uploaded firmware is missing. Upload it again.");
 		}
-		if (image.sha256 !== sha256) throw new Error("the uploaded firmware has been changed on disk");
+		if (image.sha256 !== sha256) throw new Error("the uploaded firmware was modified on disk");
 		const lastModified = new Date(upload_time).toUTCString();
 		return { content: image, filename, lastModified, caching: "no-cache" };
 	}
@@ -194,12 +204,13 @@ export class FirmwareRepository {
 		const { releases } = await this.#options.catalog.read();
 		const image =
 			(await this.#openVersion(releases, path, { model, chip })) ?? (await this.#openNamed(releases, path));
-		if (!image) throw new RequestError(404, "The catalog names no such file; see /ota/catalog.");
+		if (!image)
+			throw new RequestError(404, "File not found in the catalog. GET /ota/catalog lists all files.");
 		const lastModified = image.modifiedAt.toUTCString();
 		return { content: image, filename: basename(path), lastModified, caching: forever };
 	}
 
-	/** @returns undefined if no release names it */
+	/** Opens a file by its path in the catalog. @returns undefined if it is not in the catalog */
 	async #openNamed(releases: readonly Release[], path: string): Promise<StoredImage | undefined> {
 		for (const release of releases)
 			for (const image of release.images) {
@@ -212,8 +223,9 @@ export class FirmwareRepository {
 	}
 
 	/**
-	 * @returns undefined if the path is not that of a release's version
-	 * @throws {RequestError} 404 if the query fits none of its images, or several
+	 * Opens an image by version, model and chip.
+	 * @returns undefined if the path does not contain the version of a release
+	 * @throws {RequestError} 404 if the query matches no image or several
 	 */
 	async #openVersion(
 		releases: readonly Release[],
@@ -229,26 +241,26 @@ export class FirmwareRepository {
 		);
 		const image = images.length === 1 ? images[0] : images.find((each) => each.path === path);
 		if (image) return this.openImage(release, image);
-		const ways = release.images.map((each) => releaseAddress(release, each).replace(path, ""));
-		const what = images.length > 0 ? "has several images" : "has no such image";
+		const queries = release.images.map((each) => releaseAddress(release, each).replace(path, ""));
+		const problem = images.length > 0 ? "has several images" : "has no matching image";
 		throw new RequestError(
 			404,
-			`Release ${release.version} ${what}; add one of ${ways.join(", ")} to its address.`,
+			`Release ${release.version} ${problem}. Append one of ${queries.join(", ")} to the URL.`,
 		);
 	}
 
-	/** @throws {RequestError} 503 if the file is missing or `findProblem` finds one */
+	/** @throws {RequestError} 503 if the file is missing or `findProblem` returns a problem */
 	async #openFile(
 		{ version }: Release,
 		entry: ReleaseFile,
 		findProblem: (file: StoredImage) => string | undefined,
 	): Promise<StoredImage> {
 		const path = await this.#options.catalog.locate(entry);
-		const file = path === undefined ? undefined : await ifThere(this.#load(path));
+		const file = path === undefined ? undefined : await ifExists(this.#load(path));
 		const problem = file ? findProblem(file) : "is missing";
 		if (file && !problem) return file;
-		const detail = `The file ${entry.path} ${problem}; make release ${version} again.`;
-		// The release may just be being written.
+		const detail = `The file ${entry.path} ${problem}. Build release ${version} again.`;
+		// The release may be in the process of being written.
 		throw new RequestError(503, detail, { "Retry-After": "10" });
 	}
 
@@ -257,12 +269,12 @@ export class FirmwareRepository {
 		const { disk } = this.#options;
 		const { size, state } = await stateOf(disk, path);
 		const known = this.#images.get(path);
-		const kept = known?.state === state ? known : { state, size, image: StoredImage.read(disk, path) };
+		const cached = known?.state === state ? known : { state, size, image: StoredImage.read(disk, path) };
 		this.#images.delete(path);
-		this.#images.set(path, kept);
-		kept.image.catch(() => this.#images.get(path) === kept && this.#images.delete(path));
+		this.#images.set(path, cached);
+		cached.image.catch(() => this.#images.get(path) === cached && this.#images.delete(path));
 		this.#evict();
-		return kept.image;
+		return cached.image;
 	}
 
 	#evict(): void {
@@ -283,10 +295,10 @@ export class FirmwareRepository {
 		if (info instanceof ImageError) return `is not a valid image (${info.message})`;
 		const isSame = info.securityVersion === (image.security_version ?? 0) && info.version === release.version;
 		if (info.model === image.model && info.chip === image.chip && isSame) return undefined;
-		return `is ${info.version} for ${describeFit(info)}, which differs from the catalog`;
+		return `contains ${info.version} for ${describeFit(info)}, which differs from the catalog`;
 	}
 }
 
 function differsFrom(entry: ReleaseFile, sha256: string): string | undefined {
-	return sha256 === entry.sha256 ? undefined : "is not the one in the catalog";
+	return sha256 === entry.sha256 ? undefined : "does not match the catalog";
 }

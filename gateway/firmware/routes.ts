@@ -15,15 +15,15 @@ import type { Upload } from "./upload-store.js";
 export interface FirmwareRoutesOptions {
 	readonly upload: UploadOptions;
 	readonly catalog: Releases;
-	/** Newest first. */
+	/** Returns the latest updates, newest first. */
 	readonly latestUpdates: (count: number) => readonly PastUpdate[];
 	readonly uploadsByAddress: AddressLimit;
 	readonly onUploaded: (upload: Upload) => void;
 }
 
-/** Each may take as much disk as one upload. */
-const uploadsAtOnce = 8;
-const uploadsOfOneAddress = 4;
+/** Limit of concurrent uploads, each of which may use as much disk space as MAX_UPLOAD. */
+const maxUploads = 8;
+const maxUploadsPerAddress = 4;
 const historyLength = 200;
 
 export function createFirmwareRoutes(options: FirmwareRoutesOptions): readonly Route[] {
@@ -51,17 +51,17 @@ export function createFirmwareRoutes(options: FirmwareRoutesOptions): readonly R
 	});
 }
 
-/** @returns a function that receives an upload, unless too many are running */
+/** @returns function that receives an upload and throws a RequestError with 429 if too many are running */
 function uploadReceiver({ upload, uploadsByAddress, onUploaded }: FirmwareRoutesOptions) {
-	/** By address. */
+	/** Client network of each running upload. */
 	const running: string[] = [];
 	return async (request: Request): Promise<Upload> => {
 		const rejection = uploadsByAddress.count(request);
 		if (rejection) throw new RequestError(rejection.status, rejection.detail, rejection.headers);
 		const address = networkOf(remoteAddressOf(request));
 		const ofAddress = running.filter((each) => each === address).length;
-		const detail = `${ofAddress} uploads of yours and ${running.length} in all are running; try again when some have ended.`;
-		if (ofAddress >= uploadsOfOneAddress || running.length >= uploadsAtOnce)
+		const detail = `Too many concurrent uploads: ${ofAddress} from this address, ${running.length} in total. Try again later.`;
+		if (ofAddress >= maxUploadsPerAddress || running.length >= maxUploads)
 			throw new RequestError(429, detail, { "Retry-After": "5" });
 		running.push(address);
 		try {

@@ -12,31 +12,31 @@ import { type FirmwareRepository, releaseAddress, uploadPath } from "./repositor
 import type { Upload, UploadStore } from "./upload-store.js";
 
 export interface Choice {
-	/** Path and query of its URL. */
+	/** Path and query of the URL. */
 	readonly path: string;
-	/** Null if the upload was not checked. */
+	/** Null if the upload was not validated. */
 	readonly version: string | null;
 	readonly sha256: string;
 	/** SHA-256 of the upload; undefined for a release. */
 	readonly upload?: string;
-	/** For `start_ota`; undefined: not signed. */
+	/** Signature for `start_ota`; undefined: not signed. */
 	readonly signature?: string | undefined;
-	/** Patch from the device's current firmware: path of its URL, and SHA-256 of both images. */
+	/** Patch for the current firmware of the device: path of its URL, and SHA-256 of both images. */
 	readonly patch?: { readonly path: string; readonly from: string; readonly to: string };
 	readonly rejection?: undefined;
 }
 
-/** Firmware as named by a plan. */
-export interface Asked {
+/** Firmware requested by a rollout plan. */
+export interface RequestedFirmware {
 	/** `latest`, `custom` or a semantic version. */
 	readonly version?: string | undefined;
 	readonly channel?: string | undefined;
 }
 
-/** Part of a rollout's plan. */
+/** Firmware of a rollout, fixed at its start. */
 export interface Pinned {
 	readonly version: string;
-	/** Channel whose latest release it is; absent: the version was named. */
+	/** Requested channel; absent if a version was requested. */
 	readonly channel?: string;
 	readonly source: "release" | "upload";
 	readonly images: readonly Pick<Upload, "model" | "chip" | "sha256">[];
@@ -46,14 +46,14 @@ export interface SelectionOptions {
 	readonly catalog: Releases;
 	readonly uploads: UploadStore;
 	readonly repository: FirmwareRepository;
-	/** Called once for each patch that cannot be sent as its file is now. */
+	/** Called once for each patch whose current file cannot be used. */
 	readonly onProblem: (sentence: string) => void;
 }
 
-/** Properties of a device; an unknown value excludes no image. */
+/** Properties of a device. An unknown value matches every image. */
 export interface DeviceFit extends Fit {
 	readonly securityVersion?: number | undefined;
-	/** The version that it runs; null or undefined: unknown, or it takes no patches. */
+	/** Version that the device runs; null or undefined if unknown, or if the device does not support patches. */
 	readonly patchable?: string | null | undefined;
 }
 
@@ -69,7 +69,7 @@ export class Selection {
 	/**
 	 * Finds the image for a device.
 	 * @param version `latest`, `custom` or a semantic version; undefined: the latest release if it has an image for
-	 * this device, else the upload
+	 * this device, otherwise the upload
 	 */
 	async choose(
 		device: DeviceFit,
@@ -81,29 +81,37 @@ export class Selection {
 		const latest = known.releases.find((release) => release.version === known.latest);
 		if (version === undefined && !latest?.images.some((image) => fits(image, device))) {
 			if (uploads.current) return this.#chooseUpload(device);
-			const detail = `There is no release for ${describeFit(device)} and no uploaded firmware; add one.`;
-			return refuse("no_firmware", detail);
+			const detail = `No release for ${describeFit(device)} and no uploaded firmware found. Build a release, or upload firmware.`;
+			return reject("no_firmware", detail);
 		}
 		if (version === undefined || version === "latest") {
 			if (latest) return this.#chooseImage(latest, device);
-			return refuse("no_firmware", "The catalog has no latest release; make a release, or upload firmware.");
+			return reject("no_firmware", "The catalog has no latest release. Build a release, or upload firmware.");
 		}
 		const release = findRelease(known, version);
 		return "rejection" in release ? release : this.#chooseImage(release, device);
 	}
 
 	/**
-	 * The images of a version that devices may get.
-	 * @param version `latest`, `custom` or a semantic version; with a channel its latest release instead
+	 * Determines version and images of a rollout.
+	 * @param requested `version` is `latest`, `custom` or a semantic version, ignored with a channel, whose latest
+	 * release is selected
 	 */
-	async pin({ version = "latest", channel }: Asked): Promise<Pinned | { rejection: UpdateRejection }> {
+	async pin({
+		version = "latest",
+		channel,
+	}: RequestedFirmware): Promise<Pinned | { rejection: UpdateRejection }> {
 		const { catalog, uploads } = this.#options;
 		if (channel === undefined && version === "custom") {
 			if (!uploads.current) return noUpload;
-			const { version: named, model, chip, sha256 } = uploads.current;
-			if (named === undefined) return refuse("unknown_version", "The upload does not say its version.");
+			const { version: uploaded, model, chip, sha256 } = uploads.current;
+			if (uploaded === undefined)
+				return reject(
+					"unknown_version",
+					"The version of the uploaded firmware is unknown. Upload a valid image.",
+				);
 			return {
-				version: named,
+				version: uploaded,
 				source: "upload",
 				images: [{ ...(model && { model }), ...(chip && { chip }), sha256 }],
 			};
@@ -121,27 +129,27 @@ export class Selection {
 	#chooseUpload(device: DeviceFit): Choice | { rejection: UpdateRejection } {
 		const upload = this.#options.uploads.current;
 		if (!upload) return noUpload;
-		const detail = `The uploaded firmware is for ${describeFit(upload)}, the device is ${describeFit(device)}.`;
-		if (!fits(upload, device)) return refuse("incompatible_firmware", detail, true);
+		const detail = `The uploaded firmware is for ${describeFit(upload)}, but the device is ${describeFit(device)}.`;
+		if (!fits(upload, device)) return reject("incompatible_firmware", detail, true);
 		const { version = null, sha256, signature } = upload;
-		const rejection = refuseDowngrade("The uploaded firmware", upload, device);
+		const rejection = rejectDowngrade("The uploaded firmware", upload, device);
 		return rejection ?? { path: uploadPath, version, sha256, upload: sha256, signature };
 	}
 
 	async #chooseImage(release: Release, device: DeviceFit): Promise<Choice | { rejection: UpdateRejection }> {
 		const images = release.images.filter((image) => fits(image, device));
-		// An unknown chip defaults to the first of `chips`, the one of the boards; a model is never guessed.
+		// An unknown chip defaults to the first of `chips`, that of the boards. A model is never guessed.
 		const image = chips.flatMap((chip) => images.filter((each) => each.chip === chip))[0];
 		const none = `Release ${release.version} has no image for ${describeFit(device)}.`;
-		if (!image) return refuse("incompatible_firmware", none);
-		const unclear = "The device's model is not known yet; wait for its first state_report.";
-		if (images.some(({ model }) => model !== image.model)) return refuse("incompatible_firmware", unclear);
-		const rejection = refuseDowngrade(`Release ${release.version}`, image, device);
+		if (!image) return reject("incompatible_firmware", none);
+		const unknown = "The model of the device is unknown. Wait for its first state_report.";
+		if (images.some(({ model }) => model !== image.model)) return reject("incompatible_firmware", unknown);
+		const rejection = rejectDowngrade(`Release ${release.version}`, image, device);
 		if (rejection) return rejection;
 		try {
 			await this.#options.repository.openImage(release, image);
 		} catch (error) {
-			if (error instanceof RequestError) return refuse("no_firmware", error.message);
+			if (error instanceof RequestError) return reject("no_firmware", error.message);
 			throw error;
 		}
 		const { sha256, signature } = image;
@@ -150,7 +158,7 @@ export class Selection {
 		return { path, version: release.version, sha256, signature, ...(patch && { patch }) };
 	}
 
-	/** @returns undefined if there is none for the device, or if its file cannot be used: the image alone will do */
+	/** @returns undefined if there is no usable patch, so that the device downloads the full image */
 	async #choosePatch(release: Release, image: ReleaseImage, device: DeviceFit): Promise<Choice["patch"]> {
 		const { model, chip, patches = [], sha256: to } = image;
 		const patch = patches.find((each) => each.from_version === device.patchable);
@@ -163,7 +171,7 @@ export class Selection {
 		} catch (error) {
 			const unreadable = `The file ${path} cannot be read (${errorCode(error)}).`;
 			const reason = error instanceof RequestError ? error.message : unreadable;
-			const sentence = `${reason} Devices that run ${patch.from_version} get the whole image.`;
+			const sentence = `${reason} Devices that run ${patch.from_version} download the full image.`;
 			if (this.#problems.get(path) !== sentence) this.#options.onProblem(sentence);
 			this.#problems.set(path, sentence);
 			return undefined;
@@ -172,39 +180,40 @@ export class Selection {
 }
 
 function findRelease(known: Catalog, version: string): Release | { rejection: UpdateRejection } {
-	const asked = parse(version);
-	const release = known.releases.find((each) => asked && compareBuild(each.version, asked) === 0);
+	const requested = parse(version);
+	const release = known.releases.find((each) => requested && compareBuild(each.version, requested) === 0);
 	const code = known.releases.length === 0 ? "no_firmware" : "unknown_version";
-	return release ?? refuse(code, `There is no release "${version}"; ${describeReleases(known)}`);
+	return release ?? reject(code, `Release "${version}" not found. ${describeReleases(known)}`);
 }
 
 function findLatest({ releases }: Catalog, channel: string): Release | { rejection: UpdateRejection } {
 	const channels = [...new Set(releases.flatMap((release) => channelOf(release) ?? []))];
-	const others =
-		channels.length === 0 ? "no channel has one" : `there are releases of ${channels.join(", ")}`;
+	const others = channels.length === 0 ? "none" : channels.join(", ");
 	return (
 		latestOf(releases, channel) ??
-		refuse("unknown_version", `There is no release of the channel "${channel}"; ${others}.`)
+		reject("unknown_version", `The channel "${channel}" has no release. Channels with releases: ${others}.`)
 	);
 }
 
 function describeReleases({ releases }: Catalog): string {
 	const versions = releases.map(({ version }) => version).sort(rcompare);
-	return versions.length === 0 ? "the catalog is empty." : `there are ${versions.slice(0, 5).join(", ")}.`;
+	return versions.length === 0
+		? "The catalog is empty."
+		: `Latest releases: ${versions.slice(0, 5).join(", ")}.`;
 }
 
-/** A device refuses firmware with a lower security version than it runs. @param what begins the sentence */
-function refuseDowngrade(
+/** Rejects firmware with a lower security version than the device runs. @param what subject of the message */
+function rejectDowngrade(
 	what: string,
 	{ security_version: offered = 0 }: Pick<Upload, "security_version">,
-	{ securityVersion: least = 0 }: DeviceFit,
+	{ securityVersion: required = 0 }: DeviceFit,
 ): { rejection: UpdateRejection } | undefined {
-	if (offered >= least) return undefined;
-	const detail = `${what} has the security version ${offered}; the device runs ${least} and takes none below.`;
-	return refuse("incompatible_firmware", detail, true);
+	if (offered >= required) return undefined;
+	const detail = `${what} has security version ${offered}, but the device requires at least ${required}.`;
+	return reject("incompatible_firmware", detail, true);
 }
 
-function refuse(
+function reject(
 	code: UpdateRejection["code"],
 	message: string,
 	isFinal?: true,
@@ -212,4 +221,4 @@ function refuse(
 	return { rejection: { code, message, ...(isFinal && { isFinal }) } };
 }
 
-const noUpload = refuse("no_firmware", "No firmware was uploaded yet; POST one to /ota/upload.");
+const noUpload = reject("no_firmware", "No firmware has been uploaded. Upload it with POST /ota/upload.");

@@ -1,4 +1,4 @@
-/** Firmware service: creates and connects its parts, so that no other file depends on them. */
+/** Firmware service: creates and connects its components, which are internal to this folder. */
 
 import type { Access } from "../access/access.js";
 import { trimmed } from "../access/origin.js";
@@ -23,9 +23,9 @@ export interface FirmwareServiceOptions extends Base {
 }
 
 export interface FirmwareService {
-	/** `/ota/firmware.bin` and `/releases/*`. */
+	/** Handles `/ota/firmware.bin` and `/releases/*`. */
 	readonly binaries: Binaries;
-	/** Other paths below `/ota`. */
+	/** Routes of the other paths below `/ota`. */
 	readonly routes: readonly Route[];
 	readonly updates: Pick<
 		Updates,
@@ -34,12 +34,12 @@ export interface FirmwareService {
 	readonly catalog: Pick<CatalogFile, "read">;
 	readonly uploads: Pick<UploadStore, "current">;
 	readonly selection: Pick<Selection, "pin">;
-	/** To be called before the gateway listens. @throws {NodeJS.ErrnoException} if its folder cannot be used */
+	/** Must be called before the gateway listens. @throws {NodeJS.ErrnoException} if its folder cannot be used */
 	open(): Promise<void>;
 	close(): Promise<void>;
 }
 
-/** After this time devices get a release that was built again. */
+/** Time after which a rebuilt release is served. */
 const recheckMs = 1000;
 
 export type CreateFirmwareService = (options: FirmwareServiceOptions) => FirmwareService;
@@ -56,7 +56,7 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 		name: "updates",
 		onProblem,
 		...jobsFile,
-		onRecord: (deviceId, jobs) => updates.take(deviceId, jobs, sessions.devices.get(deviceId)),
+		onRecord: (deviceId, jobs) => updates.applyRecord(deviceId, jobs, sessions.devices.get(deviceId)),
 	});
 	const publicBase = settings.publicUrl && trimmed(settings.publicUrl);
 	const updates: Updates = new Updates({
@@ -67,7 +67,7 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 		upload: () => uploads.current,
 		setOta: (device, metadata) => sessions.setOta(device, metadata),
 		onEnded: (outcome) => metrics.updates.inc({ outcome }),
-		keepDevice: (device) => options.deviceStore.save(device),
+		saveDevice: (device) => options.deviceStore.save(device),
 		certPemFor: (baseUrl) =>
 			baseUrl.startsWith("https:") && baseUrl !== publicBase ? options.certificate?.authority : undefined,
 	});

@@ -1,8 +1,7 @@
 /**
- * The state machine of one update, as pure functions, so that tests can try any order of messages, silence and
- * reconnection.
+ * State machine of an update, as pure functions, so that tests can try any order of messages, timeouts and reconnections.
  *
- * pending → downloading → rebooting → updated | rolled_back | failed. The version that the device reports decides.
+ * pending → downloading → rebooting → updated | rolled_back | failed. The version that the device reports is decisive.
  */
 
 import type { StateReport, Uplink } from "../../device/protocol/messages.js";
@@ -22,10 +21,10 @@ import { isActiveUpdate, otaStatuses, resetText } from "../api/statuses.js";
 import { time } from "../api/time.js";
 import type { OtaMetadata } from "../api/update.js";
 
-/** Update of a device, as stored. */
+/** Stored update of a device. */
 export const updateJob = object({
 	status: oneOf(...otaStatuses),
-	/** Absent before the download. */
+	/** Progress; absent before the download. */
 	percent: optional(integer(0, 100)),
 	/** Version to install; absent if unknown. */
 	version: optional(string(64)),
@@ -33,16 +32,16 @@ export const updateJob = object({
 	from: optional(string(32)),
 	reason: optional(string(1200)),
 	startedAt: time,
-	/** Uptime in the device's latest report before that, in seconds. */
+	/** Uptime in the latest report before the start, in seconds. */
 	uptime: optional(integer(0, 0xffff_ffff)),
 	endedAt: optional(time),
-	/** It timed out; later messages still count. */
+	/** Whether it timed out. Later messages may still change its status. */
 	silent: optional(boolean()),
-	/** The device refused it with `busy`, and takes it later. */
+	/** Whether the device rejected it with `busy`, so that a retry may succeed. */
 	busy: optional(boolean()),
-	/** `ota_complete` was received: the new firmware starts next. */
+	/** Whether `ota_complete` was received. The new firmware starts next. */
 	complete: optional(boolean()),
-	/** SHA-256; absent for a release. */
+	/** SHA-256 of the upload; absent for a release. */
 	upload: optional(string(64)),
 });
 export type UpdateJob = Infer<typeof updateJob>;
@@ -57,37 +56,41 @@ export const jobsFile = Object.freeze({
 	},
 });
 
-/** Number of latest updates stored per device. */
-export const jobsKept = 10;
+/** Number of updates stored per device. */
+export const maxJobs = 10;
 
-/** An update fails after this time without a message. */
+/** Timeout of an update without a message. */
 export const silenceMs = 5 * 60_000;
 
-/** New firmware may still roll back: it has 2 minutes to confirm itself, then restarts. */
+/** Time in which new firmware may still roll back: it has 2 minutes to confirm itself, then restarts. */
 const probationMs = 5 * 60_000;
 
-export interface Heard {
-	/** Milliseconds since 1970, for people only. */
+/** Circumstances in which an uplink is received. */
+export interface UplinkContext {
+	/** Milliseconds since 1970, for display only. */
 	readonly now: number;
-	/** Since the latest update began. */
+	/** Age of the latest update. */
 	readonly ageMs: number;
-	/** By the wall clock, since the gateway was restarted meanwhile: that may have been set. */
-	readonly isAgeGuessed?: boolean;
-	/** Since the device last came back with the version sent. */
+	/** Whether ages are based on the wall clock, which may have been changed, as the gateway was restarted meanwhile. */
+	readonly isAgeEstimated?: boolean;
+	/** Time since the device last reconnected with the new version. */
 	readonly updatedAgoMs: number;
-	/** The upload that is served now. */
+	/** Upload served currently. */
 	readonly upload: { readonly sha256: string; readonly version?: string | undefined } | undefined;
-	readonly runs: string | null;
-	/** Whether it has connected again since the last transition. */
+	/** Version that the device runs; null if unknown. */
+	readonly runningVersion: string | null;
+	/** Whether the device has reconnected since the last transition. */
 	readonly isNewSession: boolean;
 }
 
 /**
- * @param version null if unknown
+ * Creates a pending update.
+ * @param version version to install; null if unknown
  * @param upload SHA-256; undefined for a release
+ * @param uptime in the latest report, in seconds
  */
-export function beginJob(
-	{ now, runs }: Pick<Heard, "now" | "runs">,
+export function createJob(
+	{ now, runningVersion }: Pick<UplinkContext, "now" | "runningVersion">,
 	version: string | null,
 	upload?: string,
 	uptime?: number,
@@ -96,7 +99,7 @@ export function beginJob(
 		status: "pending",
 		startedAt: now,
 		...(version !== null && { version }),
-		...(runs !== null && { from: runs }),
+		...(runningVersion !== null && { from: runningVersion }),
 		...(upload !== undefined && { upload }),
 		...(uptime !== undefined && { uptime }),
 	};
@@ -107,28 +110,32 @@ export function isActive(job: UpdateJob | undefined): job is UpdateJob {
 }
 
 /**
- * Applies a message of the device to its jobs.
+ * Applies an uplink to the updates of the device.
  * @param jobs the latest last
  * @returns the same list if nothing changes
  */
-export function follow(jobs: readonly UpdateJob[], uplink: Uplink, heard: Heard): readonly UpdateJob[] {
-	const rolledBack = uplink.type === "state_report" && followProbation(jobs, uplink, heard);
+export function applyUplink(
+	jobs: readonly UpdateJob[],
+	uplink: Uplink,
+	context: UplinkContext,
+): readonly UpdateJob[] {
+	const rolledBack = uplink.type === "state_report" && applyLateRollback(jobs, uplink, context);
 	if (rolledBack) return rolledBack;
 	const job = jobs.at(-1);
-	if (job && isOpen(job, uplink, heard)) {
-		const next = transition(job, uplink, heard);
+	if (job && isOpen(job, uplink, context)) {
+		const next = transition(job, uplink, context);
 		return next === job ? jobs : [...jobs.slice(0, -1), next];
 	}
-	// An update not started here: a start_ota was forwarded.
-	if (uplink.type.startsWith("ota_")) return [...jobs, transition(beginJob(heard, null), uplink, heard)];
+	// The update was started by a forwarded start_ota.
+	if (uplink.type.startsWith("ota_")) return [...jobs, transition(createJob(context, null), uplink, context)];
 	return jobs;
 }
 
 /**
- * Detects a late rollback. A device on probation refuses the next update and may roll back after that; then the
- * update before is rolled back and becomes the latest again.
+ * Detects a late rollback. A device on probation rejects the next update and may roll back afterwards. The update before
+ * then becomes the latest one again, with the status `rolled_back`.
  */
-function followProbation(jobs: readonly UpdateJob[], report: StateReport, heard: Heard) {
+function applyLateRollback(jobs: readonly UpdateJob[], report: StateReport, context: UplinkContext) {
 	const at = jobs.findLastIndex(({ status }) => status === "updated");
 	const updated = jobs[at];
 	if (!updated || at === jobs.length - 1) return undefined;
@@ -137,22 +144,22 @@ function followProbation(jobs: readonly UpdateJob[], report: StateReport, heard:
 		({ percent, version = null }) =>
 			percent !== undefined || isSameVersion(version, report.system.firmware_version),
 	);
-	if (hasBegun || !isOpen(updated, report, heard)) return undefined;
-	const next = transition(updated, report, heard);
+	if (hasBegun || !isOpen(updated, report, context)) return undefined;
+	const next = transition(updated, report, context);
 	if (next === updated) return undefined;
 	const ended = later.map((job) =>
 		isActive(job)
-			? fail(job, heard, "The device went back to its previous firmware before this began.")
+			? fail(job, context, "The device reverted to its previous firmware before this update started.")
 			: job,
 	);
 	return [...jobs.slice(0, at), ...ended, next];
 }
 
-/** Whether a message of the device can still change it. */
-function isOpen(job: UpdateJob, uplink: Uplink, { updatedAgoMs }: Heard): boolean {
+/** Whether an uplink can still change the update. */
+function isOpen(job: UpdateJob, uplink: Uplink, { updatedAgoMs }: UplinkContext): boolean {
 	if (job.status !== "updated") return job.silent === true || isActive(job);
 	if (uplink.type !== "state_report") return false;
-	// The time of the start counts, not of the report: the connection may have been down.
+	// Compares the time of the start, as the report may be late after a lost connection.
 	return updatedAgoMs - uplink.health.uptime_seconds * 1000 < probationMs;
 }
 
@@ -166,27 +173,27 @@ export function metadataOf(job: UpdateJob | undefined): OtaMetadata {
 }
 
 /**
- * @param job an open one
+ * @param job an open update
  * @returns the same object if nothing changes
  */
-function transition(job: UpdateJob, uplink: Uplink, heard: Heard): UpdateJob {
+function transition(job: UpdateJob, uplink: Uplink, context: UplinkContext): UpdateJob {
 	switch (uplink.type) {
 		case "ota_progress":
-			return download(job, uplink.percent);
+			return applyProgress(job, uplink.percent);
 		case "ota_complete":
 			return job.status === "rebooting"
 				? job
-				: move(job, { status: "rebooting", percent: 100, complete: true });
+				: withStatus(job, { status: "rebooting", percent: 100, complete: true });
 		case "ota_error":
-			return fail(job, heard, uplink.reason || "The device gave no reason.");
+			return fail(job, context, uplink.reason || "The device reported no reason.");
 		case "command_error":
 			if (uplink.command !== "start_ota" || job.status !== "pending") return job;
 			return {
-				...fail(job, heard, `The device refused it (${uplink.code}): ${uplink.message}`),
+				...fail(job, context, `The device rejected the update (${uplink.code}): ${uplink.message}`),
 				...(uplink.code === "busy" && { busy: true }),
 			};
 		case "state_report":
-			return evaluate(job, uplink, heard);
+			return applyReport(job, uplink, context);
 		case "settings_result":
 		case "sound_update":
 		case "crash_report":
@@ -195,77 +202,81 @@ function transition(job: UpdateJob, uplink: Uplink, heard: Heard): UpdateJob {
 	}
 }
 
-/** Fails a job of which nothing was heard for `silenceMs`. */
+/** Fails an update after `silenceMs` without a message. */
 export function timeOut(job: UpdateJob, now: number): UpdateJob {
-	const stopped = `The download stopped at ${job.percent ?? 0} %`;
-	const began = job.status === "rebooting" ? "The device did not come back" : stopped;
-	const what = job.status === "pending" ? "The device did not begin" : began;
+	const stalled = `The download stalled at ${job.percent ?? 0} %`;
+	const started = job.status === "rebooting" ? "The device did not reconnect" : stalled;
+	const problem = job.status === "pending" ? "The device did not start the update" : started;
 	return {
-		...fail(job, { now, upload: undefined }, `${what}: nothing was heard of the update for 5 minutes.`),
+		...fail(job, { now, upload: undefined }, `${problem}: no message for 5 minutes.`),
 		silent: true,
 	};
 }
 
-function download(job: UpdateJob, percent: number): UpdateJob {
+function applyProgress(job: UpdateJob, percent: number): UpdateJob {
 	const furthest = Math.max(percent, job.percent ?? 0);
 	if (job.status === "rebooting" || (job.status === "downloading" && furthest === job.percent)) return job;
-	return move(job, { status: "downloading", percent: furthest });
+	return withStatus(job, { status: "downloading", percent: furthest });
 }
 
-function evaluate(job: UpdateJob, report: StateReport, heard: Heard): UpdateJob {
-	const { now, ageMs, isAgeGuessed = false, isNewSession } = heard;
-	const runs = report.system.firmware_version;
-	const isSent = job.version !== undefined && isSameVersion(runs, job.version);
+function applyReport(job: UpdateJob, report: StateReport, context: UplinkContext): UpdateJob {
+	const { now, ageMs, isAgeEstimated = false, isNewSession } = context;
+	const reported = report.system.firmware_version;
+	const isNew = job.version !== undefined && isSameVersion(reported, job.version);
 	if (job.status === "updated") {
-		const isBack = isNewSession && runs === job.from && !isSent;
-		return isBack ? rollBack(job, report, now) : job;
+		const isReverted = isNewSession && reported === job.from && !isNew;
+		return isReverted ? rollBack(job, report, now) : job;
 	}
-	const from = job.from ?? (isNewSession ? undefined : runs);
-	if (isSent && runs !== from) return succeed(job, runs, now);
-	if (!isNewSession) return job.from === undefined ? { ...job, from: runs } : job;
+	const from = job.from ?? (isNewSession ? undefined : reported);
+	if (isNew && reported !== from) return succeed(job, reported, now);
+	if (!isNewSession) return job.from === undefined ? { ...job, from: reported } : job;
 
 	const { uptime_seconds: uptime } = report.health;
 	const hasRestarted =
-		isAgeGuessed && job.uptime !== undefined ? uptime < job.uptime : ageMs > (uptime + 1) * 1000;
-	const isOld = from === undefined || runs === from;
-	if (!isOld && job.version === undefined) return succeed(job, runs, now);
+		isAgeEstimated && job.uptime !== undefined ? uptime < job.uptime : ageMs > (uptime + 1) * 1000;
+	const isOld = from === undefined || reported === from;
+	if (!isOld && job.version === undefined) return succeed(job, reported, now);
 	if (isOld && (job.status === "rebooting" || (job.complete && hasRestarted)))
-		return isSent ? succeed(job, runs, now) : rollBack(job, report, now);
+		return isNew ? succeed(job, reported, now) : rollBack(job, report, now);
 	if (job.silent || (isOld && !hasRestarted)) return job;
-	return fail(job, heard, isOld ? describeRestart(job, report) : describeOther(job, runs, heard));
+	return fail(job, context, isOld ? describeRestart(job, report) : describeOther(job, reported, context));
 }
 
 function describeRestart({ percent = 0 }: UpdateJob, { system, health }: StateReport): string {
-	if (percent < 100) return `The device restarted in the middle of the update, at ${percent} %.`;
-	// It may never have run the new firmware: then it is not a rollback.
-	const when = "after 100 % and before it said that the update was complete";
-	return `The device restarted (${health.reset_reason}) ${when}; it still runs ${system.firmware_version}.`;
+	if (percent < 100) return `The device restarted during the update, at ${percent} %.`;
+	// Not a rollback, as the new firmware may never have run.
+	const when = "after 100 %, before it reported completion";
+	return `The device restarted (${health.reset_reason}) ${when}. It still runs ${system.firmware_version}.`;
 }
 
-function describeOther(job: UpdateJob, runs: string, { upload }: Heard): string {
-	const isTheUpload = job.upload !== undefined && isSameVersion(upload?.version ?? null, runs);
-	return `The device came back with ${runs}${isTheUpload ? "." : ", which this gateway did not send."}`;
+function describeOther(job: UpdateJob, reported: string, { upload }: UplinkContext): string {
+	const isUpload = job.upload !== undefined && isSameVersion(upload?.version ?? null, reported);
+	return `The device reconnected with ${reported}${isUpload ? "." : ", which this gateway did not send."}`;
 }
 
-function succeed(job: UpdateJob, runs: string, endedAt: number): UpdateJob {
-	const { version = runs } = job;
-	return move(job, { status: "updated", percent: 100, version, endedAt });
+function succeed(job: UpdateJob, reported: string, endedAt: number): UpdateJob {
+	const { version = reported } = job;
+	return withStatus(job, { status: "updated", percent: 100, version, endedAt });
 }
 
 function rollBack(job: UpdateJob, { system, health }: StateReport, endedAt: number): UpdateJob {
-	const reason = `The device went back to ${system.firmware_version}; the new firmware ended: ${resetText(health.reset_reason)}.`;
-	return move(job, { status: "rolled_back", reason, endedAt });
+	const reason = `The device reverted to ${system.firmware_version}; the new firmware ended: ${resetText(health.reset_reason)}.`;
+	return withStatus(job, { status: "rolled_back", reason, endedAt });
 }
 
-function fail(job: UpdateJob, { now, upload }: Pick<Heard, "now" | "upload">, reason: string): UpdateJob {
+function fail(
+	job: UpdateJob,
+	{ now, upload }: Pick<UplinkContext, "now" | "upload">,
+	reason: string,
+): UpdateJob {
 	const isReplaced = job.upload !== undefined && upload !== undefined && job.upload !== upload.sha256;
-	const by = upload?.version ?? "another one";
-	const note = isReplaced ? ` The upload was replaced by ${by} after this update was asked for.` : "";
-	return move(job, { status: "failed", reason: reason + note, endedAt: now });
+	const by = upload?.version ?? "another image";
+	const note = isReplaced ? ` The upload was replaced by ${by} after this update was requested.` : "";
+	return withStatus(job, { status: "failed", reason: reason + note, endedAt: now });
 }
 
-/** Sets values, and removes those of an earlier end. */
-function move(job: UpdateJob, values: Pick<UpdateJob, "status"> & Partial<UpdateJob>): UpdateJob {
+/** Sets values and removes those of an earlier end. */
+function withStatus(job: UpdateJob, values: Pick<UpdateJob, "status"> & Partial<UpdateJob>): UpdateJob {
 	const { silent: _silent, reason: _reason, endedAt: _endedAt, ...rest } = job;
 	return { ...rest, ...values };
 }

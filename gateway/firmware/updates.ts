@@ -1,6 +1,6 @@
 /**
- * Starts, tracks, times out and stores the updates of all devices, by device and not by connection, since an update
- * restarts the device.
+ * Starts, tracks, times out and stores the updates of all devices. They are tracked by device instead of connection, as an
+ * update restarts the device.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -11,63 +11,71 @@ import type { OtaMetadata } from "../api/update.js";
 import type { Device } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import type { Records } from "../storage/records.js";
-import { hasGone, inProgress, isReplaced, notKept, type UpdateRejection } from "./rejections.js";
+import {
+	imageReplaced,
+	inProgress,
+	storageFailed,
+	targetOffline,
+	type UpdateRejection,
+} from "./rejections.js";
 import type { Choice, Selection } from "./selection.js";
 import {
-	beginJob,
-	follow,
-	type Heard,
+	applyUplink,
+	createJob,
 	isActive,
-	jobsKept,
+	maxJobs,
 	metadataOf,
 	silenceMs,
 	timeOut,
 	type UpdateJob,
+	type UplinkContext,
 } from "./update-job.js";
 
 export interface UpdatesOptions {
 	readonly selection: Pick<Selection, "choose">;
-	/** The latest last. */
+	/** Updates by device id, the latest last. */
 	readonly records: Records<readonly UpdateJob[]>;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
-	readonly upload: () => Heard["upload"];
-	/** Writes a device's record. @returns whether it is on disk */
-	readonly keepDevice: (device: Device) => Promise<boolean>;
+	readonly upload: () => UplinkContext["upload"];
+	/** Writes the record of a device. @returns whether it is on disk */
+	readonly saveDevice: (device: Device) => Promise<boolean>;
 	/** Called when the state of an update changes. */
 	readonly setOta: (device: Device, metadata: OtaMetadata) => void;
 	/** Called once for each update that has ended. */
 	readonly onEnded: (outcome: OtaStatus) => void;
-	/** CA certificate in PEM for an https base URL; undefined: a public one. */
+	/** Returns the CA certificate in PEM for an https base URL; undefined for a public CA. */
 	readonly certPemFor?: (baseUrl: string) => string | undefined;
 }
 
 interface Entry {
 	jobs: readonly UpdateJob[];
-	/** Undefined until it connects. */
+	/** Undefined until the device connects. */
 	device?: Device | undefined;
-	/** The session of the last transition. */
+	/** Session of the last transition. */
 	sessionId?: string | undefined;
-	/** On the monotonic clock: the last message, the start of the latest update, the last end as `updated`. */
-	heardAt: number;
+	/** Monotonic time of the last message about the update. */
+	lastMessageAt: number;
+	/** Monotonic time at which the latest update started. */
 	startedAt: number;
+	/** Monotonic time at which an update last ended as `updated`. */
 	updatedAt: number;
-	/** Stored by an earlier run: only the wall clock spans its times. */
-	isInherited: boolean;
+	/** Whether it was stored by an earlier run, so that its times are based on the wall clock. */
+	isRestored: boolean;
 }
 
 const noJobs: readonly UpdateJob[] = Object.freeze([]);
 
-/** For timeouts, and for writing progress, which comes 4 times a second. */
+/** Interval for timeouts, and for storing the progress, which is reported 4 times a second. */
 const intervalMs = 2_000;
 
 export class Updates {
 	readonly #options: UpdatesOptions;
 	readonly #entries = new Map<string, Entry>();
-	/** By device; settles once nothing more is written for it. */
-	readonly #beginning = new Map<string, Promise<unknown>>();
+	/** Updates being started, by device id. Each settles once nothing more is written. */
+	readonly #starting = new Map<string, Promise<unknown>>();
 	#timer: NodeJS.Timeout | undefined;
 
 	constructor(options: UpdatesOptions) {
@@ -84,7 +92,7 @@ export class Updates {
 		},
 	};
 
-	/** Loads what the last run stored. @throws {NodeJS.ErrnoException} */
+	/** Loads the stored updates. @throws {NodeJS.ErrnoException} */
 	async open(): Promise<void> {
 		for (const [deviceId, jobs] of await this.#options.records.load())
 			this.#entries.set(deviceId, this.#entryOf(jobs));
@@ -99,13 +107,13 @@ export class Updates {
 	}
 
 	/**
-	 * Takes in what another process has written.
-	 * @param jobs undefined: they were removed
-	 * @param device undefined if it is not known yet
+	 * Applies a record written by another process.
+	 * @param jobs undefined: the record was removed
+	 * @param device undefined: the device is unknown
 	 */
-	take(deviceId: string, jobs: readonly UpdateJob[] | undefined, device: Device | undefined): void {
+	applyRecord(deviceId: string, jobs: readonly UpdateJob[] | undefined, device: Device | undefined): void {
 		const known = this.#entries.get(deviceId);
-		// For a device that is connected here, the local state is newer.
+		// The local state of a device connected to this gateway is newer.
 		if (known && device?.session.isReachable && !device.session.link.isRemote)
 			return void this.#options.records.save(deviceId, known.jobs);
 		if (jobs) this.#entries.set(deviceId, { ...this.#entryOf(jobs), sessionId: known?.sessionId });
@@ -113,27 +121,32 @@ export class Updates {
 		if (device) this.onConnected(device);
 	}
 
-	/** Creates an entry of stored jobs, whose durations are known by the wall clock only. */
+	/** Creates an entry for stored updates, whose ages are based on the wall clock. */
 	#entryOf(jobs: readonly UpdateJob[]): Entry {
 		const { now, monotonic } = this.#options;
-		const heardAt = monotonic();
-		const on = (time = 0) => heardAt - Math.max(0, now() - time);
+		const lastMessageAt = monotonic();
+		const monotonicTimeOf = (time = 0) => lastMessageAt - Math.max(0, now() - time);
 		const updated = jobs.findLast(({ status }) => status === "updated");
-		const startedAt = on(jobs.at(-1)?.startedAt);
-		return { jobs, heardAt, startedAt, updatedAt: on(updated?.endedAt), isInherited: true };
+		return {
+			jobs,
+			lastMessageAt,
+			startedAt: monotonicTimeOf(jobs.at(-1)?.startedAt),
+			updatedAt: monotonicTimeOf(updated?.endedAt),
+			isRestored: true,
+		};
 	}
 
-	/** Why updates cannot be stored; undefined if they can. */
+	/** Reason why updates cannot be stored; undefined if they can. */
 	get readinessProblem(): string | undefined {
 		return this.#options.records.readinessProblem;
 	}
 
-	/** The latest last, at most 10. */
+	/** Returns up to 10 updates of a device, the latest last. */
 	historyOf(deviceId: string): readonly UpdateJob[] {
 		return this.#entries.get(deviceId)?.jobs ?? noJobs;
 	}
 
-	/** Newest first. */
+	/** Returns the latest updates of all devices, newest first. */
 	latest(count: number): readonly (UpdateJob & { readonly deviceId: string })[] {
 		return [...this.#entries]
 			.flatMap(([deviceId, { jobs }]) => jobs.map((job) => ({ deviceId, ...job })))
@@ -144,8 +157,8 @@ export class Updates {
 	/**
 	 * Selects the image, stores the update, and sends `start_ota`.
 	 * @param version `latest`, `custom` or a semantic version; undefined: see Selection.choose
-	 * @param pinned SHA-256 of the images that it may be; undefined: any
-	 * @returns undefined once update and device are on disk and the command is sent
+	 * @param pinned SHA-256 of the allowed images; undefined: any
+	 * @returns rejection; undefined once update and device are on disk and the command is sent
 	 */
 	async trigger(
 		device: Device,
@@ -153,17 +166,17 @@ export class Updates {
 		pinned?: readonly string[],
 	): Promise<UpdateRejection | undefined> {
 		const { deviceId } = device;
-		if (this.#beginning.has(deviceId) || isActive(this.historyOf(deviceId).at(-1))) return inProgress;
-		const begun = this.#choose(device, version, pinned);
-		this.#beginning.set(deviceId, begun);
+		if (this.#starting.has(deviceId) || isActive(this.historyOf(deviceId).at(-1))) return inProgress;
+		const started = this.#start(device, version, pinned);
+		this.#starting.set(deviceId, started);
 		try {
-			return await begun;
+			return await started;
 		} finally {
-			this.#beginning.delete(deviceId);
+			this.#starting.delete(deviceId);
 		}
 	}
 
-	async #choose(
+	async #start(
 		device: Device,
 		version: string | undefined,
 		pinned: readonly string[] | undefined,
@@ -173,9 +186,9 @@ export class Updates {
 		const patchable = device.session.handshake.features.includes("delta") ? firmwareVersion : null;
 		const choice = await selection.choose({ model, chip, securityVersion, patchable }, version);
 		if (choice.rejection) return choice.rejection;
-		if (pinned && !pinned.includes(choice.sha256)) return isReplaced;
-		if (!device.session.isReachable) return hasGone;
-		const rejection = await this.#begin(device, choice);
+		if (pinned && !pinned.includes(choice.sha256)) return imageReplaced;
+		if (!device.session.isReachable) return targetOffline;
+		const rejection = await this.#storeNew(device, choice);
 		if (rejection) return rejection;
 		const { baseUrl } = device.session.handshake;
 		const certPem = baseUrl.startsWith("https:") ? certPemFor?.(baseUrl) : undefined;
@@ -189,104 +202,106 @@ export class Updates {
 			url: baseUrl + choice.path,
 			...(certPem && { cert_pem: certPem }),
 			...(choice.signature && { signature: choice.signature }),
-			// Its address may be longer than a device takes.
+			// Omitted if its URL is longer than a device accepts.
 			...(matches(commands.start_ota.fields.patch, patch) && { patch }),
 		};
 		device.session.send(JSON.stringify(command));
 		return undefined;
 	}
 
-	async #begin(device: Device, choice: Choice): Promise<UpdateRejection | undefined> {
-		const { records, now, monotonic, keepDevice } = this.#options;
+	/** Stores a pending update and the device. */
+	async #storeNew(device: Device, choice: Choice): Promise<UpdateRejection | undefined> {
+		const { records, now, monotonic, saveDevice } = this.#options;
 		const { deviceId } = device;
 		for (;;) {
 			const jobs = this.historyOf(deviceId);
 			if (isActive(jobs.at(-1))) return inProgress;
-			const { firmwareVersion: runs, uptimeSeconds } = device;
+			const { firmwareVersion: runningVersion, uptimeSeconds } = device;
 			const uptime = uptimeSeconds === undefined ? undefined : Math.floor(uptimeSeconds);
-			const job = beginJob({ now: now(), runs }, choice.version, choice.upload, uptime);
-			const next = [...jobs, job].slice(-jobsKept);
-			const kept = await Promise.all([keepDevice(device), records.save(deviceId, next)]);
-			const isKept = kept.every(Boolean);
-			// A message that arrived meanwhile was stored after it: store both together.
+			const job = createJob({ now: now(), runningVersion }, choice.version, choice.upload, uptime);
+			const next = [...jobs, job].slice(-maxJobs);
+			const saved = await Promise.all([saveDevice(device), records.save(deviceId, next)]);
+			const isSaved = saved.every(Boolean);
+			// An uplink received meanwhile overwrote the record: store both together.
 			const isReachable = device.session.isReachable;
-			if (isKept && isReachable && this.historyOf(deviceId) !== jobs) continue;
-			if (isKept && isReachable) {
+			if (isSaved && isReachable && this.historyOf(deviceId) !== jobs) continue;
+			if (isSaved && isReachable) {
 				const { sessionId } = device.session;
 				const updatedAt = this.#entries.get(deviceId)?.updatedAt ?? Number.NEGATIVE_INFINITY;
 				this.#entries.set(deviceId, {
 					jobs: next,
 					device,
 					sessionId,
-					heardAt: monotonic(),
+					lastMessageAt: monotonic(),
 					startedAt: monotonic(),
 					updatedAt,
-					isInherited: false,
+					isRestored: false,
 				});
 				this.#options.setOta(device, metadataOf(job));
 				return undefined;
 			}
 			// Not started: restore the previous jobs on disk.
 			if (this.#entries.has(deviceId)) void records.save(deviceId, this.historyOf(deviceId));
-			// A removal is not tried again: the update would wait for the device after the next start.
+			// A failed removal is not retried: the pending update would be loaded at the next start.
 			else if (!(await records.remove(deviceId))) void records.save(deviceId, this.historyOf(deviceId));
-			return isKept ? hasGone : notKept;
+			return isSaved ? targetOffline : storageFailed;
 		}
 	}
 
-	/** Sets the state of the update if the device's record differs. */
+	/** Sets the update state of a device if it differs. */
 	onConnected(device: Device): void {
 		const entry = this.#entries.get(device.deviceId);
 		if (!entry) return;
 		entry.device = device;
 		const metadata = metadataOf(entry.jobs.at(-1));
-		// The process to which the device is connected publishes this, in order with its other messages.
+		// Published by the gateway to which the device is connected, in order with its other messages.
 		if (device.session.link.isRemote && device.session.isReachable) return;
 		if (!isDeepStrictEqual(device.metadata, metadata)) this.#options.setOta(device, metadata);
 	}
 
-	/** @param device shows the uplink's content already */
+	/** @param device already contains the values of the uplink */
 	onUplink(device: Device, uplink: Uplink): void {
-		const { deviceId, firmwareVersion: runs, session } = device;
+		const { deviceId, firmwareVersion: runningVersion, session } = device;
 		const entry = this.#entries.get(deviceId);
 		const isAboutUpdate = uplink.type.startsWith("ota_");
 		if (!entry && !isAboutUpdate) return;
 		const { now, monotonic, upload } = this.#options;
-		const { jobs = noJobs, sessionId, startedAt = 0, updatedAt = 0, isInherited = false } = entry ?? {};
-		if (entry && isAboutUpdate) entry.heardAt = monotonic();
-		const next = follow(jobs, uplink, {
+		const { jobs = noJobs, sessionId, startedAt = 0, updatedAt = 0, isRestored = false } = entry ?? {};
+		if (entry && isAboutUpdate) entry.lastMessageAt = monotonic();
+		const next = applyUplink(jobs, uplink, {
 			now: now(),
 			ageMs: monotonic() - startedAt,
-			isAgeGuessed: isInherited,
+			isAgeEstimated: isRestored,
 			updatedAgoMs: monotonic() - updatedAt,
 			upload: upload(),
-			runs,
+			runningVersion,
 			isNewSession: session.sessionId !== sessionId,
 		});
 		if (next === jobs) return;
-		const isAnother = next.length > jobs.length;
+		const isAdded = next.length > jobs.length;
 		const isUpdated = next.at(-1)?.status === "updated";
-		const heardAt = monotonic();
+		const lastMessageAt = monotonic();
 		this.#set(deviceId, {
 			jobs: next,
 			device,
 			sessionId: session.sessionId,
-			heardAt,
-			startedAt: isAnother ? heardAt : startedAt,
-			updatedAt: isUpdated ? heardAt : updatedAt,
-			isInherited: isInherited && !isAnother,
+			lastMessageAt,
+			startedAt: isAdded ? lastMessageAt : startedAt,
+			updatedAt: isUpdated ? lastMessageAt : updatedAt,
+			isRestored: isRestored && !isAdded,
 		});
 	}
 
 	/**
-	 * @param removeRest removes what else is kept of the device, once its updates are removed
-	 * @returns false if something is still on disk; then the updates stay
+	 * Removes the updates of a device.
+	 * @param removeRest removes the remaining data of the device, after its updates
+	 * @returns false if a removal failed, in which case the updates are restored
 	 */
 	async forget(deviceId: string, removeRest = async () => true): Promise<boolean> {
 		const { records } = this.#options;
-		await this.#beginning.get(deviceId)?.catch(() => {});
+		await this.#starting.get(deviceId)?.catch(() => {});
 		const entry = this.#entries.get(deviceId);
-		// First, or the timer could write them again.
+		// Removed from memory first, as the timer could write it again.
 		this.#entries.delete(deviceId);
 		const isGone = (await records.remove(deviceId)) && (await removeRest());
 		if (!isGone && entry && !this.#entries.has(deviceId)) {
@@ -296,30 +311,30 @@ export class Updates {
 		return isGone;
 	}
 
-	/** Fails updates that timed out, and stores progress since the last call. */
+	/** Fails updates that timed out, and stores the progress since the last call. */
 	expire(): void {
 		const { now, monotonic, records } = this.#options;
 		for (const [deviceId, entry] of this.#entries) {
 			const { jobs, device } = entry;
 			const job = jobs.at(-1);
-			// The other process does so.
+			// Handled by the gateway to which the device is connected.
 			if (device?.session.link.isRemote && device.session.link.isOpen()) continue;
-			const silentFor = monotonic() - entry.heardAt;
+			const silentFor = monotonic() - entry.lastMessageAt;
 			if (isActive(job) && silentFor >= silenceMs)
 				this.#set(deviceId, { ...entry, jobs: [...jobs.slice(0, -1), timeOut(job, now())] });
 			else if (job?.status === "downloading" && silentFor < 2 * intervalMs) void records.save(deviceId, jobs);
 		}
 	}
 
-	/** Progress of a download is stored later. */
+	/** Sets and stores the updates of a device, except for progress, which `expire` stores. */
 	#set(deviceId: string, entry: Entry): void {
-		const jobs = entry.jobs.slice(-jobsKept);
+		const jobs = entry.jobs.slice(-maxJobs);
 		const [previous, latest] = [this.historyOf(deviceId).at(-1), jobs.at(-1)];
 		this.#entries.set(deviceId, { ...entry, jobs });
 		if (entry.device) this.#options.setOta(entry.device, metadataOf(latest));
-		const isStep = previous?.status === "downloading" && latest?.status === "downloading";
+		const isProgress = previous?.status === "downloading" && latest?.status === "downloading";
 		const status = latest?.status;
 		if (status && status !== previous?.status && !isActive(latest)) this.#options.onEnded(status);
-		if (!isStep) void this.#options.records.save(deviceId, jobs);
+		if (!isProgress) void this.#options.records.save(deviceId, jobs);
 	}
 }

@@ -1,6 +1,6 @@
 /**
- * The latest upload: a binary, named by its SHA-256, and a record, replaced last, that says which one counts: after a power
- * cut all fields and the bytes belong together.
+ * Latest upload: a binary, named by its SHA-256, and a record that refers to it. The record is replaced last, so that both are
+ * consistent after a power failure.
  */
 
 import { chips, sha256, signature } from "../../device/protocol/messages.js";
@@ -22,7 +22,7 @@ import { type CreateRecords, type Records, Superseded } from "../storage/records
 
 const record = object({
 	filename: string(255),
-	/** In bytes. */
+	/** Bytes. */
 	size: integer(1, Number.MAX_SAFE_INTEGER),
 	/** UTC. */
 	upload_time: string(30),
@@ -35,7 +35,7 @@ const record = object({
 	signature: optional(signature),
 });
 
-/** Version, model and chip are absent if the image was not checked. */
+/** Description of an upload. Version, model and chip are absent if the image was not validated. */
 export type Upload = Infer<typeof record>;
 
 export interface UploadStoreOptions {
@@ -47,7 +47,7 @@ export interface UploadStoreOptions {
 }
 
 const name = "firmware";
-/** Interval at which a binary is looked for that cannot be read, such as on a disk that is mounted late. */
+/** Retry interval for an unreadable binary, for example on a disk that is mounted late. */
 const recheckMs = 10_000;
 const key = "upload";
 const uploadFile = Object.freeze({
@@ -65,56 +65,56 @@ export class UploadStore {
 	readonly #options: UploadStoreOptions;
 	readonly #records: Records<Upload>;
 	readonly #blobs: Blobs;
-	#kept: Upload | undefined;
-	/** The binary of this one cannot be read. */
-	#lost: Upload | undefined;
-	/** Being written. */
-	#next: Upload | undefined;
-	/** One upload is stored after the other. */
+	#stored: Upload | undefined;
+	/** Upload whose binary cannot be read. */
+	#unreadable: Upload | undefined;
+	/** Upload being written. */
+	#pending: Upload | undefined;
+	/** Serializes writes. */
 	readonly #queue = new Queue();
 
 	constructor(options: UploadStoreOptions) {
 		const { records, blobs, onProblem } = options;
 		this.#options = options;
 		const onRecord = (_key: string, upload: Upload | undefined) => {
-			this.#kept = upload;
-			void this.#queue.add(() => this.#fetch());
+			this.#stored = upload;
+			void this.#queue.add(() => this.#fetchBinary());
 		};
 		this.#records = records<Upload>({ name, ...uploadFile, onProblem, onRecord });
 		this.#blobs = blobs({ name, suffix: ".bin", onProblem });
 	}
 
 	/**
-	 * Loads the current upload and removes incomplete ones.
+	 * Loads the current upload and removes incomplete files.
 	 * @throws {NodeJS.ErrnoException} if the folder cannot be read or written
 	 */
 	async open(): Promise<void> {
 		const upload = (await this.#records.load()).get(key);
-		this.#kept ??= upload;
-		// Its record may only be unreadable now.
+		this.#stored ??= upload;
+		// Without a record all binaries are kept, as the record may be temporarily unreadable.
 		await this.#blobs.open((sha256) => !upload || sha256 === upload.sha256);
-		if (upload) await this.#check(upload);
+		if (upload) await this.#verify(upload);
 	}
 
-	async #check(upload: Upload): Promise<void> {
+	async #verify(upload: Upload): Promise<void> {
 		const problem = await this.#findProblem(upload);
-		if (problem !== undefined && this.#lost !== upload)
+		if (problem !== undefined && this.#unreadable !== upload)
 			this.#options.onProblem(
-				`The uploaded firmware is lost (${this.#blobs.placeOf(upload.sha256)} ${problem}); upload it again.`,
+				`The uploaded firmware cannot be used (${this.#blobs.pathOf(upload.sha256)} ${problem}). Upload it again.`,
 			);
-		this.#lost = problem === undefined ? undefined : upload;
-		if (problem !== undefined && this.#kept === upload)
-			setTimeout(() => void this.#check(upload), recheckMs).unref();
+		this.#unreadable = problem === undefined ? undefined : upload;
+		if (problem !== undefined && this.#stored === upload)
+			setTimeout(() => void this.#verify(upload), recheckMs).unref();
 	}
 
 	async #findProblem(upload: Upload): Promise<string | undefined> {
 		try {
 			const binary = await this.#blobs.read(upload.sha256);
-			return binary?.length === upload.size ? undefined : "is missing, or has been changed";
+			return binary?.length === upload.size ? undefined : "is missing or was modified";
 		} catch (error) {
-			// It cannot be reached now.
+			// The storage is temporarily unreachable.
 			if (error instanceof RejectedError) return undefined;
-			// Read errors, such as a bad sector, neither prevent the start nor delete the binary.
+			// A read error, such as a bad sector, neither prevents the start nor deletes the binary.
 			return `cannot be read: ${errorCode(error) ?? error}`;
 		}
 	}
@@ -126,17 +126,18 @@ export class UploadStore {
 	}
 
 	get current(): Upload | undefined {
-		return this.#kept === this.#lost ? undefined : this.#kept;
+		return this.#stored === this.#unreadable ? undefined : this.#stored;
 	}
 
-	/** @returns undefined if it is missing @throws {NodeJS.ErrnoException} @throws {RejectedError} */
+	/** @returns path of the binary; undefined if it is missing @throws {NodeJS.ErrnoException} @throws {RejectedError} */
 	path({ sha256 }: Upload): Promise<string | undefined> {
 		return this.#blobs.path(sha256);
 	}
 
 	/**
-	 * Starts an upload, which is not visible before `keep`.
-	 * @throws {NodeJS.ErrnoException} as may each later step: ENOSPC if the disk is full @throws {RejectedError} likewise
+	 * Starts an upload, which becomes visible with `commit`. Like this method, each step may throw.
+	 * @throws {NodeJS.ErrnoException} ENOSPC if the disk is full
+	 * @throws {RejectedError} if the storage is unreachable
 	 */
 	async begin() {
 		const draft = await this.#blobs.begin();
@@ -147,19 +148,19 @@ export class UploadStore {
 				return draft.write(chunk);
 			},
 			/** Makes it the current upload. */
-			keep: (description: Omit<Upload, "size" | "upload_time">): Promise<Upload> =>
+			commit: (description: Omit<Upload, "size" | "upload_time">): Promise<Upload> =>
 				this.#queue.add(() => {
 					const upload_time = new Date(this.#options.now()).toISOString();
 					return this.#replace(draft, { ...description, size, upload_time });
 				}),
-			/** Removes it; also after a failed `keep`. */
+			/** Deletes the temporary file, also after a failed `commit`. */
 			discard: draft.discard,
 		};
 	}
 
 	async #replace(draft: BlobDraft, upload: Upload): Promise<Upload> {
 		try {
-			await draft.keep(upload.sha256);
+			await draft.commit(upload.sha256);
 			const previous = await this.#write(upload);
 			if (previous && previous.sha256 !== upload.sha256)
 				await this.#blobs.remove(previous.sha256).catch((error: Error) => this.#report(error));
@@ -169,37 +170,35 @@ export class UploadStore {
 		}
 	}
 
-	/** @returns the one that it replaces: of two that are stored at one time, the later counts */
+	/** Writes the record. Of two concurrent uploads, the later one wins. @returns the replaced upload */
 	async #write(upload: Upload): Promise<Upload | undefined> {
-		const previous = this.#kept;
-		this.#next = upload;
+		const previous = this.#stored;
+		this.#pending = upload;
 		try {
 			await this.#records.saveOnce(key, upload);
 		} catch (error) {
 			if (error instanceof Superseded) return this.#write(upload);
-			// Either may be found at the next start until the state is restored.
+			// The next start may find either of them until the record is restored.
 			const isRestored = previous ? await this.#records.save(key, previous) : await this.#records.remove(key);
-			if (isRestored) this.#next = undefined;
+			if (isRestored) this.#pending = undefined;
 			throw error;
 		}
-		this.#kept = upload;
-		this.#next = undefined;
+		this.#stored = upload;
+		this.#pending = undefined;
 		return previous;
 	}
 
-	/** Another process has stored one: updates that have begun are to go on here without it. */
-	async #fetch(): Promise<void> {
-		if (this.#kept) await this.path(this.#kept).catch((error: Error) => this.#report(error));
+	/** Fetches the binary of an upload to another gateway, so that running updates do not depend on that gateway. */
+	async #fetchBinary(): Promise<void> {
+		if (this.#stored) await this.path(this.#stored).catch((error: Error) => this.#report(error));
 		await this.#sweep();
 	}
 
 	#sweep(): Promise<void> {
-		return this.#blobs.sweep((sha256) => [this.#kept?.sha256, this.#next?.sha256].includes(sha256));
+		return this.#blobs.sweep((sha256) => [this.#stored?.sha256, this.#pending?.sha256].includes(sha256));
 	}
 
 	#report({ message }: Error): void {
-		this.#options.onProblem(
-			`The uploaded firmware cannot be fetched, or the previous one removed: ${message}`,
-		);
+		this.#options.onProblem(`Fetching the uploaded firmware or removing the previous one failed: ${message}`);
 	}
 }

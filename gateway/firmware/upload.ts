@@ -1,6 +1,6 @@
 /**
- * POST /ota/upload: streams a file from a multipart form to disk, validates it and its optional signature, and then replaces
- * the previous upload.
+ * POST /ota/upload: streams a file of a multipart form to disk, validates it and its optional signature, and replaces the
+ * previous upload.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -13,10 +13,10 @@ import { ImageError, ImageParser } from "./image.js";
 import { findSignatureProblem, type ReleaseKeys } from "./release-keys.js";
 import type { Upload, UploadStore } from "./upload-store.js";
 
-/** Size limit of the rest of the form, in bytes. */
+/** Size limit of the form without the file, in bytes. */
 const formOverhead = 65_536;
 const fieldName = "firmware";
-/** Text, or the content of a .sig file. */
+/** Name of the field with the signature, as text or as a .sig file. */
 const signatureName = "signature";
 /** Size limit of a signature with surrounding white space, in bytes. */
 const longestSignature = 256;
@@ -24,20 +24,20 @@ const longestSignature = 256;
 export interface UploadOptions {
 	readonly store: UploadStore;
 	readonly maxBytes: number;
-	/** false: any file is stored. */
+	/** Whether images are validated; otherwise any file is accepted. */
 	readonly checkImages: boolean;
-	/** By one of which the firmware must be signed. */
+	/** Keys, one of which must have signed the firmware. */
 	readonly releaseKeys: ReleaseKeys;
-	/** Each interval must bring 16 KiB, or the form's end. Default 30 s. */
+	/** Interval in which at least 16 KiB or the end of the form must arrive. Default 30 s. */
 	readonly progressMs?: number;
 }
 
-/** 4.4 kbit/s bring this in 30 s. */
+/** Minimum progress per interval: 4.4 kbit/s for 30 s. */
 const progressBytes = 16 * 1024;
 
 /**
  * Reads the form and makes its file the current upload.
- * @throws {RequestError} 400, 408, 413, 415 or 422, perhaps before the end of the request
+ * @throws {RequestError} 400, 408, 413, 415 or 422, possibly before the end of the request
  * @throws {NodeJS.ErrnoException} ENOSPC if the disk is full
  */
 export async function receiveUpload(request: IncomingMessage, options: UploadOptions): Promise<Upload> {
@@ -50,7 +50,7 @@ export async function receiveUpload(request: IncomingMessage, options: UploadOpt
 		const { filename, signature } = await readForm(request, form, { maxBytes, progressMs }, async (chunk) => {
 			size += chunk.length;
 			if (size > maxBytes) throw tooLarge(maxBytes);
-			// Checked during the write, to save time.
+			// Parsed during the write, to save time.
 			const written = draft.write(chunk);
 			parser.write(chunk);
 			await written;
@@ -62,23 +62,26 @@ export async function receiveUpload(request: IncomingMessage, options: UploadOpt
 		const file = { filename: cleanFilename(filename), sha256: sha256.toString("hex") };
 		checkSignature(signature, isImage ? info.sha256 : file.sha256, releaseKeys);
 		const signed = { ...file, ...(signature !== undefined && { signature }) };
-		if (!checkImages || !isImage) return await draft.keep(signed);
+		if (!checkImages || !isImage) return await draft.commit(signed);
 		const { version, model, chip, securityVersion } = info;
 		const security = securityVersion > 0 && { security_version: securityVersion };
-		return await draft.keep({ ...signed, version, model, chip, ...security });
+		return await draft.commit({ ...signed, version, model, chip, ...security });
 	} catch (error) {
 		await draft.discard();
 		throw error;
 	}
 }
 
-/** @param sha256 of what is signed, in hex @throws {RequestError} 422 */
+/** @param sha256 signed digest, in hex @throws {RequestError} 422 */
 function checkSignature(signature: string | undefined, sha256: string, keys: ReleaseKeys): void {
 	if (signature !== undefined && !matches(signatureForm, signature))
-		throw new RequestError(422, "The signature is not 64 bytes in base64, as in the .sig file of a release.");
+		throw new RequestError(
+			422,
+			"The signature must be 64 bytes in base64, as in the .sig file of a release.",
+		);
 	const problem = findSignatureProblem(keys, sha256, signature);
-	const advice = `send the signature of npm run release, in the field "${signatureName}"`;
-	if (problem !== undefined) throw new RequestError(422, `The image ${problem}; ${advice}.`);
+	const advice = `Send the signature created by npm run release in the field "${signatureName}".`;
+	if (problem !== undefined) throw new RequestError(422, `The image ${problem}. ${advice}`);
 }
 
 function openForm({ headers }: IncomingMessage, maxBytes: number): BusboyInstance {
@@ -90,38 +93,38 @@ function openForm({ headers }: IncomingMessage, maxBytes: number): BusboyInstanc
 	try {
 		return new Busboy({ headers: { "content-type": type }, limits });
 	} catch {
-		throw new RequestError(400, "The Content-Type names no boundary for the parts of the form.");
+		throw new RequestError(400, "The Content-Type has no boundary parameter.");
 	}
 }
 
 interface Form {
-	/** Name sent by the client. */
+	/** File name sent by the client. */
 	readonly filename: string;
 	readonly signature: string | undefined;
 }
 
-/** @param take gets the file's bytes, piece by piece */
+/** @param onChunk called with each chunk of the file, and awaited */
 function readForm(
 	request: IncomingMessage,
 	form: BusboyInstance,
 	{ maxBytes, progressMs }: { readonly maxBytes: number; readonly progressMs: number },
-	take: (chunk: Buffer) => Promise<void>,
+	onChunk: (chunk: Buffer) => Promise<void>,
 ): Promise<Form> {
 	let signature: string | undefined;
 	let file: Readable | undefined;
 	let size = 0;
 	let timer: NodeJS.Timeout | undefined;
-	const takeAll = async (stream: AsyncIterable<Buffer>) => {
-		for await (const chunk of stream) await take(chunk);
+	const consume = async (stream: AsyncIterable<Buffer>) => {
+		for await (const chunk of stream) await onChunk(chunk);
 	};
 	const read = new Promise<string>((resolve, reject) => {
-		const stalled = new RequestError(408, "The upload has stalled; send it again.");
-		const refuse = (detail: string) => reject(new RequestError(400, detail));
+		const stalled = new RequestError(408, "The upload stalled. Send it again.");
+		const rejectForm = (detail: string) => reject(new RequestError(400, detail));
 		let received: Promise<string> | undefined;
-		// The type omits that a part without a name may be a file, by its Content-Type.
+		// The type definition omits that a file may have no name, if it has a Content-Type.
 		form.on("file", (name, stream, filename: string | undefined) => {
-			// Reported by the form too, but an unhandled "error" event ends the process.
-			stream.once("error", () => refuse("The form breaks off in the middle of a file."));
+			// Also reported by the form, but an unhandled "error" event would terminate the process.
+			stream.once("error", () => rejectForm("The form data ended within a file."));
 			if (name === signatureName) {
 				const add = (chunk: Buffer) => {
 					signature = `${signature ?? ""}${chunk}`.slice(0, longestSignature);
@@ -129,22 +132,22 @@ function readForm(
 				return void stream.on("data", add);
 			}
 			if (name !== fieldName) return void stream.resume();
-			if (file) return refuse(`The form has more than one field "${fieldName}".`);
+			if (file) return rejectForm(`The form has more than one field "${fieldName}".`);
 			file = stream;
-			received = takeAll(stream).then(() => filename ?? "");
+			received = consume(stream).then(() => filename ?? "");
 			received.catch(reject);
 		});
 		form.on("field", (name, value) => {
 			if (name === signatureName) signature = String(value);
-			if (name === fieldName) refuse(`The field "${fieldName}" holds text; send a file in it.`);
+			if (name === fieldName) rejectForm(`The field "${fieldName}" contains text instead of a file.`);
 		});
-		form.once("error", () => refuse("The form is malformed or breaks off."));
+		form.once("error", () => rejectForm("The form data is malformed or incomplete."));
 		form.once("finish", () =>
-			received ? resolve(received) : refuse(`The form has no file field named "${fieldName}".`),
+			received ? resolve(received) : rejectForm(`The form has no file field named "${fieldName}".`),
 		);
-		const leave = () => refuse("The client closed the connection.");
-		if (request.destroyed) leave();
-		request.once("close", () => request.complete || leave());
+		const onClose = () => rejectForm("The client closed the connection.");
+		if (request.destroyed) onClose();
+		request.once("close", () => request.complete || onClose());
 		request.on("data", (chunk: Buffer) => {
 			size += chunk.length;
 			if (size > maxBytes + formOverhead) reject(tooLarge(maxBytes));
@@ -164,7 +167,7 @@ function readForm(
 	});
 }
 
-/** File name without path and invisible characters, at most 120 characters. */
+/** Removes the path and invisible characters of a file name and limits it to 120 characters. */
 export function cleanFilename(name: string): string {
 	const base = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
 	const visible = base.normalize("NFC").replace(/[\p{C}\p{Zl}\p{Zp}\ufffd]/gu, "");
@@ -173,6 +176,6 @@ export function cleanFilename(name: string): string {
 }
 
 function tooLarge(maxBytes: number): RequestError {
-	const detail = `The firmware is larger than ${maxBytes} bytes, the most that is taken (MAX_UPLOAD).`;
+	const detail = `The firmware exceeds the limit of ${maxBytes} bytes (MAX_UPLOAD).`;
 	return new RequestError(413, detail);
 }

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { parseJson } from "../api/json.js";
 import type { Core } from "../extension.js";
-import { ifThere, writeFileAtomic } from "../storage/atomic-file.js";
+import { ifExists, writeFileAtomic } from "../storage/atomic-file.js";
 import type { Broker } from "./broker.js";
 import { baseOf, gatewayTopic } from "./discovery.js";
 
@@ -28,7 +28,7 @@ export class PreviousName {
 
 	/** @throws {NodeJS.ErrnoException} */
 	async open(): Promise<void> {
-		const text = await ifThere(this.#options.core.disk.readFile(this.#path, "utf8"));
+		const text = await ifExists(this.#options.core.disk.readFile(this.#path, "utf8"));
 		const kept = parseJson(text ?? "null");
 		this.#kept = typeof kept === "string" ? kept : undefined;
 	}

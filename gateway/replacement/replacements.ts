@@ -211,7 +211,7 @@ export class Replacements implements ReplacementService {
 		for (const { deviceId, metadata } of devices) {
 			const isAwaited = [...this.#kept.values()].some((kept) => kept.isPending && kept.by === deviceId);
 			if (isAwaited) throw problem(`${deviceId} is still being given what another device had; wait.`);
-			if (isUpdating(metadata)) throw problem(`${deviceId} is being updated; wait until that has ended.`);
+			if (isUpdating(metadata)) throw problem(`${deviceId} is being updated. Wait until the update ends.`);
 		}
 		return devices[0];
 	}

@@ -22,12 +22,12 @@ import {
 import { parseTags } from "../api/tags.js";
 import { zoneNamed } from "../api/time-zone.js";
 import { days } from "../api/times.js";
-import type { Asked } from "../firmware/selection.js";
+import type { RequestedFirmware } from "../firmware/selection.js";
 import { RequestError } from "../problem.js";
 
 /** Plan before its firmware is looked up. */
 export interface RequestedPlan extends Omit<Plan, "firmware"> {
-	readonly firmware: Asked & Partial<Pick<Plan["firmware"], "source" | "images">>;
+	readonly firmware: RequestedFirmware & Partial<Pick<Plan["firmware"], "source" | "images">>;
 }
 
 const dayMs = 86_400_000;

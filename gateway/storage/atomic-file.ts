@@ -1,4 +1,4 @@
-/** Atomic file writes: a power cut during a write in place would lose the old and the new content. */
+/** Atomic file writes. A power failure while a file is overwritten would destroy the old and the new content. */
 
 import { createHash, randomUUID } from "node:crypto";
 import type { Dirent, Stats } from "node:fs";
@@ -6,7 +6,7 @@ import type * as fs from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errorCode } from "../problem.js";
 
-/** The used part of `node:fs/promises`. */
+/** Subset of `node:fs/promises` in use. */
 export type Disk = Pick<
 	typeof fs,
 	| "access"
@@ -27,47 +27,47 @@ export type Disk = Pick<
 
 const folderMode = 0o700;
 
-/** @returns size in bytes, and a string that differs after a change @throws {NodeJS.ErrnoException} ENOENT */
+/** @returns size in bytes, and a string that changes with the file @throws {NodeJS.ErrnoException} ENOENT */
 export async function stateOf(disk: Disk, path: string): Promise<{ size: number; state: string }> {
 	const { ino, size, mtimeNs, ctimeNs } = await disk.stat(path, { bigint: true });
 	return { size: Number(size), state: [ino, size, mtimeNs, ctimeNs].join() };
 }
 
-/** @param stats of `path` @throws {Error} if a read could block, as of a named pipe */
+/** @param stats stats of `path` @throws {Error} if reading could block, as with a named pipe */
 export function requireRegularFile(stats: Pick<Stats, "isFile" | "isDirectory">, path: string): void {
-	// A folder fails with the system's error.
+	// Reading a folder fails with EISDIR.
 	if (stats.isFile() || stats.isDirectory()) return;
 	const code = `${basename(path)} is not a regular file`;
 	throw Object.assign(new Error(`${path} is not a regular file`), { code });
 }
 
 /**
- * A disk whose `readFile` refuses all but regular files, and on which what lies behind a broken link is no missing file: a volume
- * that is not mounted for a moment must not look like a first start.
+ * Returns a disk whose `readFile` rejects all but regular files, and which does not treat a broken symbolic link as a missing file,
+ * so that an unmounted volume is not mistaken for a first start.
  */
 export function strictDisk(disk: Disk): Disk {
 	const stat = new Proxy(disk.stat, {
-		apply: async (target, self, words: unknown[]) => {
+		apply: async (target, self, args: unknown[]) => {
 			try {
-				return await Reflect.apply(target, self, words);
+				return await Reflect.apply(target, self, args);
 			} catch (error) {
-				if (errorCode(error) === "ENOENT") await refuseBrokenLink(disk, String(words[0]));
+				if (errorCode(error) === "ENOENT") await rejectBrokenLink(disk, String(args[0]));
 				throw error;
 			}
 		},
 	});
 	const readFile = new Proxy(disk.readFile, {
-		apply: async (target, self, words: unknown[]) => {
-			const path = String(words[0]);
+		apply: async (target, self, args: unknown[]) => {
+			const path = String(args[0]);
 			requireRegularFile(await stat(path), path);
-			return Reflect.apply(target, self, words);
+			return Reflect.apply(target, self, args);
 		},
 	});
 	return { ...disk, readFile, stat };
 }
 
-/** @throws {Error} if a missing file, or a folder that it is in, is a link whose target is missing */
-async function refuseBrokenLink(disk: Disk, path: string): Promise<void> {
+/** @throws {Error} if a missing file, or one of its parent folders, is a symbolic link without a target */
+async function rejectBrokenLink(disk: Disk, path: string): Promise<void> {
 	for (let each = path; ; each = dirname(each)) {
 		if (await disk.stat(each).catch(() => undefined)) return;
 		const target = await disk.readlink(each).catch(() => undefined);
@@ -78,22 +78,22 @@ async function refuseBrokenLink(disk: Disk, path: string): Promise<void> {
 }
 
 /**
- * `mkdir -p`, for its owner alone. Node's `recursive` never returns where the system answers ENOENT although the
- * parent exists, as below /proc.
+ * Creates a folder and its parents with mode 0700. Node's option `recursive` never returns where the system reports ENOENT
+ * although the parent exists, such as below /proc.
  */
 export async function makeFolder(disk: Disk, path: string): Promise<void> {
 	try {
 		await disk.mkdir(path, folderMode);
 	} catch (error) {
-		const isThere = (await ifThere(disk.stat(path)))?.isDirectory();
-		if (isThere) return;
+		const exists = (await ifExists(disk.stat(path)))?.isDirectory();
+		if (exists) return;
 		if (errorCode(error) !== "ENOENT" || dirname(path) === path) throw error;
 		await makeFolder(disk, dirname(path));
 		await disk.mkdir(path, folderMode);
 	}
 }
 
-/** Whether a folder's entry is a file or a folder; a link counts as its target. @throws {Error} if that is missing */
+/** Returns the type of a folder's entry, resolving a symbolic link. @throws {Error} if its target is missing */
 export async function kindOf(
 	disk: Disk,
 	folder: string,
@@ -104,8 +104,8 @@ export async function kindOf(
 	return found.isDirectory() ? "folder" : "other";
 }
 
-/** @returns undefined if the file is missing */
-export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
+/** Awaits a file operation. @returns undefined if the file is missing */
+export async function ifExists<T>(work: Promise<T>): Promise<T | undefined> {
 	try {
 		return await work;
 	} catch (error) {
@@ -118,20 +118,20 @@ export function isTemporary(name: string): boolean {
 	return name.endsWith(".tmp");
 }
 
-/** Opens a temporary file beside `path`. @param mode default: for its owner alone */
+/** Opens a temporary file in the folder of `path`. */
 export async function openDraft(disk: Disk, path: string, mode = 0o600) {
 	const temporary = `${path}.${randomUUID()}.tmp`;
 	const handle = await disk.open(temporary, "wx", mode);
 	return {
 		write: (content: string | Uint8Array): Promise<void> => handle.writeFile(content),
-		/** Within its folder. A reader sees the old file or this one, even after a power cut. */
+		/** Renames the file within its folder. Readers see the old or the new file, even after a power failure. */
 		moveTo: async (final: string): Promise<void> => {
 			await handle.sync();
 			await handle.close();
 			await disk.rename(temporary, final);
 			await syncDirectory(disk, dirname(final));
 		},
-		/** Removes it, also after a failed step. */
+		/** Deletes the temporary file, also after a failed step. */
 		discard: async (): Promise<void> => {
 			await handle.close();
 			await disk.rm(temporary, { force: true });
@@ -141,7 +141,7 @@ export async function openDraft(disk: Disk, path: string, mode = 0o600) {
 
 export type Draft = Awaited<ReturnType<typeof openDraft>>;
 
-/** @param sha256 of the content, in hex @throws {Error} if it does not match, or what reading it throws */
+/** Writes content to a draft. @param sha256 expected digest, in hex @throws {Error} if it does not match, or if reading fails */
 export async function fillDraft(
 	draft: Draft,
 	content: AsyncIterable<Uint8Array>,
@@ -152,12 +152,13 @@ export async function fillDraft(
 		hash.update(chunk);
 		await draft.write(chunk);
 	}
-	if (hash.digest("hex") !== sha256) throw new Error(`${sha256} has another content`);
+	if (hash.digest("hex") !== sha256) throw new Error(`the content does not match the SHA-256 ${sha256}`);
 }
 
 /**
- * Atomic and durable. @param mode default: for its owner alone @throws {NodeJS.ErrnoException} the old content is
- * kept
+ * Replaces a file atomically and durably.
+ * @param mode default: 0600
+ * @throws {NodeJS.ErrnoException} in which case the old content is preserved
  */
 export async function writeFileAtomic(
 	disk: Disk,
@@ -175,7 +176,7 @@ export async function writeFileAtomic(
 	}
 }
 
-/** Durable; no effect if the file is missing. */
+/** Deletes a file durably, if it exists. */
 export async function removeFile(disk: Disk, path: string): Promise<void> {
 	await disk.rm(path, { force: true });
 	await syncDirectory(disk, dirname(path));

@@ -1,16 +1,15 @@
 /**
- * Blobs: files in a folder, named by the SHA-256 of their content. If they are stored elsewhere, the folder is a cache, which
- * may be lost.
+ * Blobs: files in a folder, named by the SHA-256 of their content. With shared storage, the folder is a cache.
  */
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
-import { type Disk, fillDraft, ifThere, isTemporary, makeFolder, openDraft } from "./atomic-file.js";
+import { type Disk, fillDraft, ifExists, isTemporary, makeFolder, openDraft } from "./atomic-file.js";
 import { Queues } from "./queue.js";
 
 export interface BlobsOptions {
-	/** Made if it is missing; used by these blobs alone. */
+	/** Created if missing; used exclusively by these blobs. */
 	readonly directory: string;
 	/** Suffix of file names, such as ".wav". */
 	readonly suffix: string;
@@ -20,55 +19,57 @@ export interface BlobsOptions {
 	readonly files?: (() => Promise<Files>) | undefined;
 }
 
-/** Files of some megabytes, by name; a name's content never changes. */
+/** Shared storage of immutable files of some megabytes, by name. */
 export interface Files {
-	/** No effect if there is a file of this name. @throws {RejectedError} */
+	/** Stores a file, unless one with this name exists. @throws {RejectedError} */
 	put(name: string, content: AsyncIterable<Uint8Array>): Promise<void>;
-	/** @returns undefined if there is none @throws {RejectedError} also while it is read */
+	/** @returns undefined if the file does not exist @throws {RejectedError} also during the iteration */
 	get(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
 	/** @throws {RejectedError} */
 	remove(name: string): Promise<void>;
-	/** @returns the names of all of them @throws {RejectedError} */
+	/** @returns names of all files @throws {RejectedError} */
 	names(): Promise<readonly string[]>;
 }
 
-/** Makes the blobs of one kind. @param name of their folder, and of what is in its place */
+/** Creates a store for one type of blobs. @param options `name` is the name of the folder, and of the shared storage */
 export type CreateBlobs = (
 	options: Pick<BlobsOptions, "suffix" | "onProblem"> & { readonly name: string },
 ) => Blobs;
 
-/** A blob that is being written. */
+/** Blob being written. */
 export interface BlobDraft {
 	/** @throws {NodeJS.ErrnoException} ENOSPC if the disk is full */
 	write(chunk: Uint8Array): Promise<void>;
-	/** @param sha256 of what was written, in hex: who writes it has to know it anyway @throws {NodeJS.ErrnoException} @throws {RejectedError} */
-	keep(sha256: string): Promise<void>;
-	/** Removes it; also after a failed `keep`. */
+	/** Stores the blob. @param sha256 digest of the content, in hex @throws {NodeJS.ErrnoException} @throws {RejectedError} */
+	commit(sha256: string): Promise<void>;
+	/** Deletes the temporary file, also after a failed `commit`. */
 	discard(): Promise<void>;
 }
 
-const fetchedAtOnce = 4;
+const maxFetches = 4;
 
 export class Blobs {
 	readonly #options: BlobsOptions;
-	/** A blob that several ask for is fetched once. */
-	readonly #fetches = new Queues(fetchedAtOnce);
+	/** Serializes fetches of the same blob, so that it is fetched once. */
+	readonly #fetches = new Queues(maxFetches);
 
 	constructor(options: BlobsOptions) {
 		this.#options = options;
 	}
 
-	/** Removes what is no blob of these, and what was not finished. @throws {NodeJS.ErrnoException} if the folder cannot be used */
-	async open(isKept: (sha256: string) => boolean): Promise<void> {
+	/** Deletes unused blobs and temporary files. @throws {NodeJS.ErrnoException} if the folder cannot be used */
+	async open(isUsed: (sha256: string) => boolean): Promise<void> {
 		await makeFolder(this.#options.disk, this.#options.directory);
 		await this.#remove(isTemporary);
-		await this.sweep(isKept);
+		await this.sweep(isUsed);
 		await this.#share().catch((error: Error) =>
-			this.#options.onProblem(`Not all files of ${this.#options.directory} are shared: ${error.message}`),
+			this.#options.onProblem(
+				`Copying files of ${this.#options.directory} to the shared storage failed: ${error.message}`,
+			),
 		);
 	}
 
-	/** Keeps what is in the folder elsewhere too: it may be of a time before, or of a backup. */
+	/** Copies the folder to the shared storage, as its blobs may be older than the cluster or come from a backup. */
 	async #share(): Promise<void> {
 		const { directory, disk, suffix, files } = this.#options;
 		if (!files) return;
@@ -77,20 +78,19 @@ export class Blobs {
 				await (await files()).put(name.slice(0, -suffix.length), createReadStream(join(directory, name)));
 	}
 
-	/** Removes blobs from the folder, not from where else they are kept. A reader that has one open can read it to its end. */
-	async sweep(isKept: (sha256: string) => boolean): Promise<void> {
+	/** Deletes unused blobs from the folder, but not from the shared storage. Readers of an open blob are not affected. */
+	async sweep(isUsed: (sha256: string) => boolean): Promise<void> {
 		const { suffix } = this.#options;
 		await this.#remove((name) => {
-			return isBlob(name, suffix) && !isKept(name.slice(0, -suffix.length));
+			return isBlob(name, suffix) && !isUsed(name.slice(0, -suffix.length));
 		});
 	}
 
-	async #remove(isLeftover: (name: string) => boolean): Promise<void> {
+	async #remove(isUnused: (name: string) => boolean): Promise<void> {
 		const { directory, disk, onProblem } = this.#options;
-		const report = (error: Error) =>
-			onProblem(`A file that is not needed any more stays on disk: ${error.message}`);
+		const report = (error: Error) => onProblem(`Deleting an unused file failed: ${error.message}`);
 		for (const name of (await disk.readdir(directory).catch(report)) ?? [])
-			if (isLeftover(name)) await disk.rm(join(directory, name), { force: true }).catch(report);
+			if (isUnused(name)) await disk.rm(join(directory, name), { force: true }).catch(report);
 	}
 
 	/** @throws {NodeJS.ErrnoException} */
@@ -100,8 +100,8 @@ export class Blobs {
 		const draft = await openDraft(disk, join(directory, `blob${suffix}`));
 		return {
 			write: draft.write,
-			keep: async (sha256) => {
-				const path = this.placeOf(sha256);
+			commit: async (sha256) => {
+				const path = this.pathOf(sha256);
 				await draft.moveTo(path);
 				if (files) await (await files()).put(sha256, createReadStream(path));
 			},
@@ -110,14 +110,15 @@ export class Blobs {
 	}
 
 	/**
-	 * @returns of the file, which is fetched if it is kept elsewhere; undefined if there is none
+	 * Fetches a blob from the shared storage unless it is in the folder.
+	 * @returns path of the file; undefined if the blob does not exist
 	 * @throws {NodeJS.ErrnoException} @throws {RejectedError}
 	 */
 	path(sha256: string): Promise<string | undefined> {
-		const path = this.placeOf(sha256);
+		const path = this.pathOf(sha256);
 		const { disk, files } = this.#options;
 		return this.#fetches.add(sha256, async () => {
-			if (await ifThere(disk.stat(path))) return path;
+			if (await ifExists(disk.stat(path))) return path;
 			const content = await (await files?.())?.get(sha256);
 			if (!content) return undefined;
 			await makeFolder(disk, this.#options.directory);
@@ -134,32 +135,32 @@ export class Blobs {
 	}
 
 	/**
-	 * A file that has been changed is removed; it is fetched again if it is kept elsewhere, as is one that was lost meanwhile.
-	 * @returns its content; undefined if there is none
+	 * Reads a blob. A modified file is deleted and, like a missing one, fetched again from the shared storage.
+	 * @returns content; undefined if the blob does not exist
 	 * @throws {NodeJS.ErrnoException} @throws {RejectedError}
 	 */
 	async read(sha256: string): Promise<Buffer | undefined> {
 		const { disk } = this.#options;
 		const path = await this.path(sha256);
 		if (path === undefined) return undefined;
-		const content = await ifThere(disk.readFile(path));
+		const content = await ifExists(disk.readFile(path));
 		if (content) {
 			if (createHash("sha256").update(content).digest("hex") === sha256) return content;
 			await disk.rm(path, { force: true });
 		}
 		const fetched = await this.path(sha256);
-		return fetched === undefined ? undefined : ifThere(disk.readFile(fetched));
+		return fetched === undefined ? undefined : ifExists(disk.readFile(fetched));
 	}
 
-	/** No effect if there is none; a reader that has it open can read it to its end. @throws {NodeJS.ErrnoException} @throws {RejectedError} */
+	/** Deletes a blob, if it exists, without affecting its readers. @throws {NodeJS.ErrnoException} @throws {RejectedError} */
 	async remove(sha256: string): Promise<void> {
 		const { disk, files } = this.#options;
-		await disk.rm(this.placeOf(sha256), { force: true });
+		await disk.rm(this.pathOf(sha256), { force: true });
 		await (await files?.())?.remove(sha256);
 	}
 
 	/** Returns the path of a blob in the folder, whether it exists or not. */
-	placeOf(sha256: string): string {
+	pathOf(sha256: string): string {
 		return join(this.#options.directory, `${sha256}${this.#options.suffix}`);
 	}
 }

@@ -1,15 +1,15 @@
-/** A log in a folder: a file for each key, in which each entry is a line with its revision. One process may use it. */
+/** Log in a folder, for one process: each key has a file, in which each line is an entry with its revision. */
 
 import type { Dirent } from "node:fs";
 import { join } from "node:path";
 import { percentDecoded } from "../api/text.js";
 import { errorCode } from "../problem.js";
-import { type Disk, ifThere, isTemporary, makeFolder, removeFile, writeFileAtomic } from "./atomic-file.js";
+import { type Disk, ifExists, isTemporary, makeFolder, removeFile, writeFileAtomic } from "./atomic-file.js";
 import type { Entry, Log, LogReader, Unsubscribe } from "./log.js";
 import { Queue } from "./queue.js";
 
 export interface FileLogOptions {
-	/** Made if it is missing; used by this log alone. */
+	/** Created if missing; used exclusively by this log. */
 	readonly directory: string;
 	readonly disk: Disk;
 	readonly onProblem: (sentence: string) => void;
@@ -19,16 +19,16 @@ const suffix = ".jsonl";
 
 export class FileLog implements Log {
 	readonly #options: FileLogOptions;
-	/** By key: the revision of its latest entry. */
+	/** Revision of the latest entry by key. */
 	readonly #latest = new Map<string, number>();
 	#revision = 0;
 	#isRead = false;
-	/** Keys whose file may have a part of a line, or an entry that was refused: they are written whole. */
+	/** Keys whose file may contain a partial line or a rejected entry, so that the next write rewrites the file. */
 	readonly #damaged = new Set<string>();
-	/** Keys whose file could not be read at first: it is read before anything is written to it. */
+	/** Keys whose file could not be read yet. It is read before the next write. */
 	readonly #unread = new Set<string>();
 	readonly #readers = new Set<LogReader>();
-	/** One operation is done after the other. */
+	/** Serializes operations. */
 	readonly #queue = new Queue();
 
 	constructor(options: FileLogOptions) {
@@ -57,8 +57,8 @@ export class FileLog implements Log {
 	removeBefore(key: string, revision: number): Promise<void> {
 		return this.#change(key, async (latest) => {
 			const { entries } = await this.#readKey(key, latest);
-			const kept = entries.filter((entry) => entry.revision >= revision);
-			await this.#write(key, kept);
+			const remaining = entries.filter((entry) => entry.revision >= revision);
+			await this.#write(key, remaining);
 		});
 	}
 
@@ -89,14 +89,14 @@ export class FileLog implements Log {
 			if (isTemporary(file.name)) return disk.rm(join(directory, file.name), { force: true });
 			if (!file.name.endsWith(suffix)) return;
 			const key = percentDecoded(file.name.slice(0, -suffix.length));
-			// A person's files, such as a copy, are left alone.
+			// Other files, such as a manual copy, are ignored.
 			if (key === undefined || fileOf(key) !== file.name) return;
 			this.#unread.add(key);
 			const { entries, damagedLines } = await this.#readKey(key, this.#latest.get(key));
 			this.#unread.delete(key);
 			const latest = entries.at(-1)?.revision ?? 0;
 			if (damagedLines > 0)
-				onProblem(`${this.#pathOf(key)} has ${damagedLines} damaged lines, which are left out.`);
+				onProblem(`${this.#pathOf(key)} has ${damagedLines} damaged lines, which are ignored.`);
 			this.#latest.set(key, latest);
 			this.#revision = Math.max(this.#revision, latest);
 			for (const entry of entries) all.push([key, entry]);
@@ -104,13 +104,13 @@ export class FileLog implements Log {
 		for (const file of await disk.readdir(directory, { withFileTypes: true }))
 			await read(file).catch((error: unknown) => {
 				const why = errorCode(error) ?? String(error);
-				onProblem(`${join(directory, file.name)} cannot be read or removed (${why}); it is left out.`);
+				onProblem(`${join(directory, file.name)} cannot be read or removed (${why}) and is ignored.`);
 			});
 		this.#isRead = true;
 		return all.sort(([, a], [, b]) => a.revision - b.revision);
 	}
 
-	/** Its entries are new to readers. @throws {NodeJS.ErrnoException} if it still cannot be read */
+	/** Reads a file that was unreadable before, and passes its entries to readers. @throws {NodeJS.ErrnoException} if it is still unreadable */
 	async #readLate(key: string): Promise<void> {
 		const { entries } = await this.#readKey(key);
 		this.#unread.delete(key);
@@ -120,9 +120,9 @@ export class FileLog implements Log {
 		for (const reader of this.#readers) for (const entry of entries) reader.onEntry(key, entry);
 	}
 
-	/** @param latest entries after it were refused */
+	/** @param latest revision of the last valid entry; later ones were rejected */
 	async #readKey(key: string, latest = Number.POSITIVE_INFINITY) {
-		const content = (await ifThere(this.#options.disk.readFile(this.#pathOf(key), "utf8"))) ?? "";
+		const content = (await ifExists(this.#options.disk.readFile(this.#pathOf(key), "utf8"))) ?? "";
 		const lines = content.split("\n").filter((line) => line !== "");
 		const entries = lines.flatMap((line) => parseLine(line) ?? []);
 		const damagedLines = lines.length - entries.length;
@@ -140,7 +140,7 @@ export class FileLog implements Log {
 		}
 	}
 
-	/** Atomic; without entries the file is removed. */
+	/** Replaces a file atomically, or deletes it if there are no entries. */
 	async #write(key: string, entries: readonly Entry[]): Promise<void> {
 		const { disk } = this.#options;
 		const latest = entries.at(-1);
@@ -164,12 +164,12 @@ export class FileLog implements Log {
 	}
 }
 
-/** @returns the name of its file */
+/** Returns the file name of a key. */
 export function fileOf(key: string): string {
 	return `${encodeURIComponent(key)}${suffix}`;
 }
 
-/** @returns its line in the file */
+/** Returns the line of an entry. */
 export function lineOf({ revision, text }: Entry): string {
 	return `[${revision},${text}]\n`;
 }

@@ -1,4 +1,4 @@
-/** Records as files: one for each device, written atomically, so that a damaged file costs one device alone. */
+/** Records as files, one per device, written atomically. A damaged file affects only one device. */
 
 import type { Dirent } from "node:fs";
 import { join } from "node:path";
@@ -7,18 +7,18 @@ import { type Disk, isTemporary, kindOf, makeFolder, removeFile, writeFileAtomic
 import { isDeviceId, type RecordEngine, type RecordOptions, Records } from "./records.js";
 
 export interface FolderOptions {
-	/** Made if it is missing; used by this store alone. */
+	/** Created if missing; used exclusively by this store. */
 	readonly directory: string;
 	readonly disk: Disk;
-	/** In the plural, for messages. */
+	/** Plural noun for messages. */
 	readonly what: string;
 	readonly isKey?: (key: string) => boolean;
 	readonly onProblem: (sentence: string) => void;
 }
 
-const readersAtMost = 8;
-/** One file cannot be written, but the folder can. */
-const onePlaceTaken: readonly string[] = ["EISDIR", "EEXIST", "ENOTEMPTY", "ERR_FS_EISDIR"];
+const maxReaders = 8;
+/** Errors that concern a single file, while the folder is writable. */
+const singleFileErrors: readonly string[] = ["EISDIR", "EEXIST", "ENOTEMPTY", "ERR_FS_EISDIR"];
 
 export function fileRecords<T>(options: FolderOptions & Omit<RecordOptions<T>, "name">): Records<T> {
 	return new Records({ ...options, engine: new FileEngine(options) });
@@ -39,24 +39,24 @@ export class FileEngine implements RecordEngine {
 		const read = async (entry: Dirent) => {
 			const path = join(directory, entry.name);
 			const [, key = ""] = /^(.+)\.json$/.exec(entry.name) ?? [];
-			// A person's files, such as a copy, are left alone.
+			// Other files, such as a manual copy, are ignored.
 			const isRecord = isKey(key);
 			if (!isRecord && !isTemporary(entry.name)) return;
 			try {
 				const isFile = (await kindOf(disk, directory, entry)) === "file";
 				if (isRecord && !isFile)
-					onProblem(`${path} is not a regular file; remove it: the ${what} of ${key} cannot be kept.`);
+					onProblem(`${path} is not a regular file. Remove it, as the ${what} of ${key} cannot be stored.`);
 				else if (isRecord) onText(key, await disk.readFile(path, "utf8"));
 				else if (isFile) await disk.rm(path, { force: true });
 			} catch (error) {
 				if (isRecord) onText(key, undefined);
-				onProblem(`${path} cannot be read or removed (${errorCode(error) ?? error}); it is left out.`);
+				onProblem(`${path} cannot be read or removed (${errorCode(error) ?? error}) and is ignored.`);
 			}
 		};
 		const reader = async () => {
 			for (const entry of entries) await read(entry);
 		};
-		await Promise.all(Array.from({ length: readersAtMost }, reader));
+		await Promise.all(Array.from({ length: maxReaders }, reader));
 	}
 
 	read(key: string): Promise<string | undefined> {
@@ -74,7 +74,9 @@ export class FileEngine implements RecordEngine {
 	}
 
 	problemOf(why: string): string | undefined {
-		return onePlaceTaken.includes(why) ? undefined : `${this.#options.directory} cannot be written (${why}).`;
+		return singleFileErrors.includes(why)
+			? undefined
+			: `${this.#options.directory} cannot be written (${why}).`;
 	}
 
 	async close(): Promise<void> {}

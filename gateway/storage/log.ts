@@ -1,41 +1,42 @@
-/** Append-only logs of text entries, in files (file-log.ts) or in the storage of a cluster. */
+/** Append-only logs of text entries, stored in files (file-log.ts) or by the cluster. */
 
 /** Removes a subscription. */
 export type Unsubscribe = () => void;
 
 export interface Entry {
 	readonly text: string;
-	/** Grows with each write; from 1. */
+	/** Increases with each write, starting at 1. */
 	readonly revision: number;
 }
 
 export interface LogReader {
-	/** All entries, in their order; again after each time without a server, as it may have lost the latest ones. */
+	/** Called with all entries in order, also after each reconnection, as the server may have lost the latest ones. */
 	readonly onAll: (entries: readonly (readonly [key: string, entry: Entry])[]) => void;
-	/** One that was added since, by this process too. */
+	/** Called with each entry added afterwards, including those of this process. */
 	readonly onEntry: (key: string, entry: Entry) => void;
 }
 
-/** Lists of texts, one for each key, to which lines are appended. */
+/** Lists of text entries by key. */
 export interface Log {
 	/**
-	 * Appends if the latest entry of the key still has this revision.
-	 * @param text without a line feed, such as JSON
-	 * @param after 0: there must be none
-	 * @returns the revision of the new entry; undefined if another one was the latest, and nothing was written
-	 * @throws {RejectedError} it cannot be reached; then it may be written or not @throws {NodeJS.ErrnoException} of a file
+	 * Appends an entry unless the key has changed.
+	 * @param text a single line, such as JSON
+	 * @param after expected revision of the key's latest entry; 0: none
+	 * @returns revision of the new entry; undefined if the revision differed and nothing was written
+	 * @throws {RejectedError} if the storage is unreachable, in which case the entry may or may not be written
+	 * @throws {NodeJS.ErrnoException} if writing a file fails
 	 */
 	append(key: string, text: string, after: number): Promise<number | undefined>;
 	/**
-	 * Replaces all entries of a key at once, and is not passed to readers. Only in a log that no other process reads.
-	 * @returns like `append`; 0 if there are none now
+	 * Replaces all entries of a key atomically, without notifying readers. Only for logs that no other process reads.
+	 * @returns like `append`; 0 if `texts` is empty
 	 */
 	replace?(key: string, texts: readonly string[], after: number): Promise<number | undefined>;
-	/** Removes the entries of a key that are older than a revision. @throws as `append` */
+	/** Removes the entries of a key before a revision. @throws like `append` */
 	removeBefore(key: string, revision: number): Promise<void>;
-	/** @returns once `onAll` was called @throws {RejectedError} */
+	/** Subscribes a reader. Resolves after `onAll` was called. @throws {RejectedError} */
 	read(reader: LogReader): Promise<Unsubscribe>;
 }
 
-/** Opens a log, and makes it if it is missing. @throws {RejectedError} if it cannot be reached now */
+/** Opens a log, creating it if missing. @throws {RejectedError} if the storage is unreachable */
 export type OpenLog = (name: string, onProblem: (sentence: string) => void) => Promise<Log>;

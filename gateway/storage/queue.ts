@@ -3,14 +3,14 @@
 export class Queue {
 	#latest: Promise<unknown> = Promise.resolve();
 
-	/** @returns what the work returns, or throws */
+	/** @returns result of the job, which may also throw */
 	add<T>(work: () => T | Promise<T>): Promise<T> {
 		const done = this.#latest.then(work);
 		this.#latest = done.catch(() => {});
 		return done;
 	}
 
-	/** Resolves when all is done, also what is added meanwhile. */
+	/** Resolves when all jobs have ended, including those added meanwhile. */
 	async settle(): Promise<void> {
 		const latest = this.#latest;
 		await latest;
@@ -18,7 +18,7 @@ export class Queue {
 	}
 }
 
-/** A few queues that work side by side: work with the same key is done in its order. */
+/** Concurrent queues. Jobs with the same key run in order. */
 export class Queues {
 	readonly #queues: readonly Queue[];
 
@@ -32,7 +32,7 @@ export class Queues {
 		return queue.add(work);
 	}
 
-	/** Resolves when all is done. */
+	/** Resolves when all jobs have ended. */
 	async settle(): Promise<void> {
 		await Promise.all(this.#queues.map((queue) => queue.settle()));
 	}

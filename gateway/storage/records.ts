@@ -1,6 +1,6 @@
 /**
- * Records: one JSON text per device or other key, stored by an engine: files (file-records.ts) or the bucket of a cluster.
- * Pending changes of a record are written together; a failed write is retried every second.
+ * Records: one JSON text per device or other key, stored in files (file-records.ts) or in a bucket of the cluster. Pending changes of
+ * a record are combined into one write. A failed write is retried every second.
  */
 
 import { deviceId as deviceIdSchema } from "../../device/protocol/messages.js";
@@ -9,93 +9,92 @@ import { wellFormedJson } from "../api/json.js";
 import { errorCode } from "../problem.js";
 import { Queues } from "./queue.js";
 
-/** For answers where something could not be stored. */
+/** Description of the storage for responses to requests whose changes could not be stored. */
 export interface Storage {
 	/** Name for messages, such as "the data folder". */
 	readonly place: string;
-	/** 507: it is full or broken; 503: it cannot be reached. */
+	/** 507 if the storage is full or broken, 503 if it is unreachable. */
 	readonly status: 503 | 507;
 }
 
-/** Storage of records. */
 export interface RecordEngine {
-	/** Passes each record that there is, without a text if it cannot be read now. @throws {Error} if none can be had */
+	/** Passes each record, with undefined if it cannot be read. @throws {Error} if the storage is unavailable */
 	each(onText: (key: string, text: string | undefined) => void): Promise<void>;
-	/** @returns undefined if there is none, or it cannot be read */
+	/** @returns undefined if the record is missing or cannot be read */
 	read(key: string): Promise<string | undefined>;
-	/** @param text undefined: removes it @throws {Superseded} @throws {Error} with a code, or a message, that says why */
+	/** @param text undefined: removes the record @throws {Superseded} @throws {Error} with the reason as code or message */
 	write(key: string, text: string | undefined): Promise<void>;
-	/** For messages, such as a path. */
+	/** Returns the location of a record for messages, such as a path. */
 	placeOf(key: string): string;
-	/** @param why code or message of a write that failed @returns why nothing can be written; undefined if only this is not */
+	/** @param why code or message of a failed write @returns problem of the storage; undefined if it concerns only that record */
 	problemOf(why: string): string | undefined;
 	/** Called with a record written by another process; undefined: removed. */
 	onChange?: ((key: string, text: string | undefined) => void) | undefined;
 	close(): Promise<void>;
 }
 
-/** Another process has written a record first: the change is dropped. */
+/** Thrown if another process has written a record first. The change is dropped. */
 export class Superseded extends Error {}
 
-/** Definition of a type of record. */
+/** Definition of a record type. */
 export interface RecordKind<T> {
-	/** In the plural, for messages. */
+	/** Plural noun for messages. */
 	readonly what: string;
-	/** Advice in the message about a damaged record. */
+	/** Remedy in the message about a damaged record. */
 	readonly advice?: string;
 	readonly format: (record: T) => string;
-	/** Keys of other forms are left alone; default: those of devices' ids. */
+	/** Whether a key is valid. Others are ignored. Default: device ids. */
 	readonly isKey?: (key: string) => boolean;
 	/** Throws, or returns undefined, if the content is invalid. */
 	readonly parse: (content: string, deviceId: string) => T | undefined;
 }
 
 export interface RecordOptions<T> extends RecordKind<T> {
-	/** Names the folder, or what is in its place. */
+	/** Name of the folder or bucket. */
 	readonly name: string;
 	readonly onProblem: (sentence: string) => void;
-	/** Called with what another process has written, undefined if it was removed. */
+	/** Called with a record written by another process; undefined: removed. */
 	readonly onRecord?: (deviceId: string, record: T | undefined) => void;
-	/** For a kind of which nothing else than that another process has removed it is needed. */
+	/** Called when another process has removed a record. */
 	readonly onRemoved?: (deviceId: string) => void;
 }
 
-/** Makes a store of one record for each device. */
+/** Creates a store for one record type. */
 export type CreateRecords = <T>(options: RecordOptions<T>) => Records<T>;
 
 export function isDeviceId(key: string): boolean {
 	return matches(deviceIdSchema, key);
 }
 
-const writersAtMost = 8;
+const maxWriters = 8;
 const retryMs = 1_000;
 
-interface Waiting<T> {
-	/** Undefined: to remove. */
+interface PendingWrite<T> {
+	/** Undefined: removal. */
 	record: T | undefined;
-	/** Another process has written first. */
+	/** Whether another process has written first. */
 	isSuperseded: boolean;
 	readonly written: Promise<boolean>;
 }
 
 export class Records<T> {
-	/** Keys of records that exist and could not be read: what belongs to them is not to be removed. */
+	/** Keys of unreadable records, whose related data must not be removed. */
 	readonly unread = new Set<string>();
 	readonly #options: Omit<RecordOptions<T>, "name"> & { readonly engine: RecordEngine };
-	readonly #waiting = new Map<string, Waiting<T>>();
-	/** Failed writes, the one that was tried longest ago first, each with its error. */
+	readonly #pending = new Map<string, PendingWrite<T>>();
+	/** Failed writes with their errors, the least recently attempted first. */
 	readonly #failed = new Map<string, { readonly record: T; readonly why: string }>();
 	#retry: NodeJS.Timeout | undefined;
 	#isClosed = false;
-	/** A device has one writer, to keep its changes in order. */
-	readonly #writers = new Queues(writersAtMost);
+	/** Writers; the same device always uses the same one, which preserves the order of its changes. */
+	readonly #writers = new Queues(maxWriters);
 
 	constructor(options: Omit<RecordOptions<T>, "name"> & { readonly engine: RecordEngine }) {
 		this.#options = options;
 		options.engine.onChange = (deviceId, text) => this.#onChange(deviceId, text);
 	}
 
-	/** Undefined if records can be written. */
+	/** Reason why records cannot be written; undefined if they can. */
 	get readinessProblem(): string | undefined {
 		for (const { why } of this.#failed.values()) {
 			const problem = this.#options.engine.problemOf(why);
@@ -105,9 +104,9 @@ export class Records<T> {
 	}
 
 	/**
-	 * Loads all records; invalid ones are reported and left out.
+	 * Loads all records. Invalid ones are reported and ignored.
 	 * @returns records by device id
-	 * @throws {Error} if none can be had, such as of a folder that cannot be used
+	 * @throws {Error} if the storage is unavailable
 	 */
 	async load(): Promise<Map<string, T>> {
 		const records = new Map<string, T>();
@@ -115,7 +114,7 @@ export class Records<T> {
 		return records;
 	}
 
-	/** Loads records as `load` does, but a few at a time, to save memory. */
+	/** Loads all records like `load`, but a few at a time, to save memory. */
 	async each(onRecord: (deviceId: string, record: T) => void): Promise<void> {
 		await this.#options.engine.each((deviceId, text) => {
 			if (text === undefined) return void this.unread.add(deviceId);
@@ -124,33 +123,33 @@ export class Records<T> {
 		});
 	}
 
-	/** @returns the record as it is kept; undefined if there is none, or it is damaged or cannot be read */
+	/** @returns stored record; undefined if it is missing, damaged or unreadable */
 	async read(deviceId: string): Promise<T | undefined> {
 		const content = await this.#options.engine.read(deviceId);
 		return content === undefined ? undefined : this.#parse(content, deviceId);
 	}
 
-	/** @returns whether this record, or a later one, is kept; if not, it is tried again every second */
+	/** Writes a record, retrying every second. @returns whether it, or a later one, was written at the first attempt */
 	save(deviceId: string, record: T): Promise<boolean> {
 		return this.#set(deviceId, record);
 	}
 
 	/**
-	 * Unlike `save`, it is tried once.
+	 * Writes a record without retries.
 	 * @throws {Superseded} after `onRecord` was called
-	 * @throws {Error} of the engine; then it may be written or not: save, or remove, it as it was
+	 * @throws {Error} if writing fails. The record may or may not be written, so restore the previous one.
 	 */
 	saveOnce(deviceId: string, record: T): Promise<void> {
 		const { engine, format } = this.#options;
 		return this.#writers.add(deviceId, () => engine.write(deviceId, format(record)));
 	}
 
-	/** @returns whether it is gone; if not, that is not tried again */
+	/** @returns whether the record was removed; a failure is not retried */
 	remove(deviceId: string): Promise<boolean> {
 		return this.#set(deviceId, undefined);
 	}
 
-	/** Resolves when all is written, except what has failed. */
+	/** Resolves when all pending writes have succeeded or failed. */
 	settle(): Promise<void> {
 		return this.#writers.settle();
 	}
@@ -165,12 +164,12 @@ export class Records<T> {
 		await this.#options.engine.close();
 	}
 
-	/** Applies a change by another process, which supersedes pending ones, such as after a device has moved. */
+	/** Applies a change by another process, which supersedes pending ones, for example after a device has moved to another gateway. */
 	#onChange(deviceId: string, text: string | undefined): void {
 		if (!this.#isKey(deviceId)) return;
 		this.#failed.delete(deviceId);
-		const waiting = this.#waiting.get(deviceId);
-		if (waiting) waiting.isSuperseded = true;
+		const pending = this.#pending.get(deviceId);
+		if (pending) pending.isSuperseded = true;
 		const { onRecord, onRemoved } = this.#options;
 		if (text === undefined) onRemoved?.(deviceId);
 		if (!onRecord) return;
@@ -183,23 +182,23 @@ export class Records<T> {
 	}
 
 	#set(deviceId: string, record: T | undefined): Promise<boolean> {
-		const waiting = this.#waiting.get(deviceId);
-		if (waiting) {
-			waiting.record = record;
-			waiting.isSuperseded = false;
-			return waiting.written;
+		const pending = this.#pending.get(deviceId);
+		if (pending) {
+			pending.record = record;
+			pending.isSuperseded = false;
+			return pending.written;
 		}
 		const written = this.#writers.add(deviceId, () => this.#write(deviceId));
-		this.#waiting.set(deviceId, { record, isSuperseded: false, written });
+		this.#pending.set(deviceId, { record, isSuperseded: false, written });
 		return written;
 	}
 
 	async #write(deviceId: string): Promise<boolean> {
 		const { engine, format } = this.#options;
-		const { record, isSuperseded } = this.#waiting.get(deviceId) ?? {};
-		this.#waiting.delete(deviceId);
+		const { record, isSuperseded } = this.#pending.get(deviceId) ?? {};
+		this.#pending.delete(deviceId);
 		if (isSuperseded) return false;
-		// The older record that failed must not replace this one.
+		// A retry of an earlier failed write must not replace this record.
 		const failed = this.#failed.get(deviceId);
 		if (record === undefined) this.#failed.delete(deviceId);
 		else if (failed) this.#failed.set(deviceId, { ...failed, record });
@@ -216,12 +215,11 @@ export class Records<T> {
 
 	#fail(deviceId: string, record: T | undefined, why: string): void {
 		const { what, onProblem } = this.#options;
-		const isNews = this.#failed.get(deviceId)?.why !== why && this.#failed.size < writersAtMost;
+		const isNew = this.#failed.get(deviceId)?.why !== why && this.#failed.size < maxWriters;
 		this.#failed.delete(deviceId);
-		if (record === undefined) return onProblem(`The ${what} of ${deviceId} could not be removed (${why}).`);
+		if (record === undefined) return onProblem(`Removing the ${what} of ${deviceId} failed (${why}).`);
 		this.#failed.set(deviceId, { record, why });
-		if (isNews)
-			onProblem(`The ${what} of ${deviceId} could not be kept (${why}); it is tried again every second.`);
+		if (isNew) onProblem(`Storing the ${what} of ${deviceId} failed (${why}). Retrying every second.`);
 		this.#retry ??= this.#retrySoon();
 	}
 
@@ -230,14 +228,14 @@ export class Records<T> {
 		return setTimeout(() => this.#writeFailed(), retryMs).unref();
 	}
 
-	/** All of them, a few at a time; stops where some fail again, as on a full disk. */
+	/** Retries failed writes, a few at a time, until one fails again, as on a full disk. */
 	async #writeFailed(): Promise<void> {
 		const failed = [...this.#failed];
-		for (let from = 0; from < failed.length; from += writersAtMost) {
-			// Skips those with a later record written or pending.
+		for (let from = 0; from < failed.length; from += maxWriters) {
+			// Skips keys with a later record that is written or pending.
 			const due = failed
-				.slice(from, from + writersAtMost)
-				.filter(([id, { record }]) => this.#failed.get(id)?.record === record && !this.#waiting.has(id));
+				.slice(from, from + maxWriters)
+				.filter(([id, { record }]) => this.#failed.get(id)?.record === record && !this.#pending.has(id));
 			const written = await Promise.all(due.map(([id, { record }]) => this.save(id, record)));
 			if (written.includes(false)) break;
 		}

@@ -66,7 +66,7 @@ export const monitorErrorDescriptions: Readonly<Record<MonitorErrorCode, string>
 	unknown_version: "the catalog has no such release",
 	incompatible_firmware: "the firmware is for another model or chip",
 	ota_in_progress: "an update of this device is running",
-	storage_failed: "the gateway could not store the update, which was not started",
+	storage_failed: "storing the update failed, so it was not started",
 	forbidden:
 		"the token's role may not do this: a viewer changes nothing, a user plays and sets volume, light and haptics",
 	rate_limited:

@@ -11,7 +11,7 @@ import {
 	encryptedSuffix,
 } from "../../gateway/backup/archive.js";
 import { errorCode } from "../../gateway/problem.js";
-import { type Disk, ifThere, makeFolder } from "../../gateway/storage/atomic-file.js";
+import { type Disk, ifExists, makeFolder } from "../../gateway/storage/atomic-file.js";
 import { decrypt, keyOf, spellingsOf } from "./secrets.js";
 
 export interface RestoreOptions {
@@ -88,7 +88,7 @@ export async function restore(options: RestoreOptions): Promise<About> {
 
 /** @param variable environment variable of the folder @returns its real path @throws {Error} if it is not empty */
 async function emptyFolder(disk: Disk, path: string, variable: string): Promise<string> {
-	const names = await ifThere(disk.readdir(path));
+	const names = await ifExists(disk.readdir(path));
 	if (names === undefined) return path;
 	if (names.length === 0) return disk.realpath(path);
 	throw new Error(
@@ -100,7 +100,7 @@ async function emptyFolder(disk: Disk, path: string, variable: string): Promise<
 async function originOf(disk: Disk, folder: string): Promise<Origin> {
 	const missing: string[] = [];
 	for (let each = folder; ; each = dirname(each)) {
-		const stats = await ifThere(disk.stat(each));
+		const stats = await ifExists(disk.stat(each));
 		if (stats && each === folder) return { owner: stats, mode: stats.mode & 0o7777, missing };
 		if (stats) return { owner: process.getuid?.() === 0 ? stats : undefined, mode: undefined, missing };
 		if (each !== folder) missing.push(each);
@@ -173,7 +173,7 @@ function decrypted(files: readonly ArchiveFile[], { scrypt }: About, passphrase:
 /** @throws {Error} if the folder cannot be replaced, such as a mount point */
 async function replace(disk: RestoreOptions["disk"], from: string, folder: string): Promise<void> {
 	try {
-		await ifThere(disk.rmdir(folder));
+		await ifExists(disk.rmdir(folder));
 		await disk.rename(from, folder);
 	} catch (error) {
 		throw new Error(

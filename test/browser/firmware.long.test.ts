@@ -89,7 +89,7 @@ describe("upload", { skip }, () => {
 		[
 			"that is no image",
 			Buffer.from("<!doctype html>".padEnd(4000)),
-			/was rejected: This is (an? .+, )?no firmware image/,
+			/was rejected: This is (an? .+, )?not a firmware image/,
 		],
 		["that is damaged", damaged(makeImage(), 70_000, "x"), /was rejected: .*checksum|SHA-256/],
 		["that is empty", Buffer.alloc(0), /was rejected: The file is empty\./],
@@ -151,7 +151,7 @@ describe("update", { skip }, () => {
 		await page.getByRole("button", { name: "Update" }).click();
 		await page
 			.getByRole("alert")
-			.getByText(/The file .* is missing; make release 1\.4\.0 again\./)
+			.getByText(/The file .* is missing\. Build release 1\.4\.0 again\./)
 			.waitFor();
 	});
 

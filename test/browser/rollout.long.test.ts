@@ -444,7 +444,7 @@ describe("rollout", { skip }, () => {
 		await rollouts(page).getByText("Paused: too many failures.").waitFor();
 		const reasons = rollouts(page).getByRole("list", { name: "Failed devices" });
 		await reasons
-			.getByText("rolled back: The device went back to 1.2.3; the new firmware ended: crashed")
+			.getByText("rolled back: The device reverted to 1.2.3; the new firmware ended: crashed")
 			.first()
 			.waitFor();
 		assert.equal(await reasons.getByRole("listitem").count(), 2);

@@ -14,7 +14,7 @@ import { parseJson } from "../../gateway/api/json.js";
 import { parseCatalog } from "../../gateway/firmware/catalog.js";
 import { isVersion } from "../../gateway/firmware/image.js";
 import {
-	follow,
+	applyUplink,
 	isActive,
 	jobsFile,
 	metadataOf,
@@ -134,21 +134,21 @@ function parsed<T>(read: () => T): T | undefined {
 	}
 }
 
-const heard = fc.record({
+const context = fc.record({
 	now: time,
 	ageMs: fc.nat(1e7),
 	updatedAgoMs: fc.nat(1e7),
 	upload: fc.constantFrom(undefined, { sha256: "a".repeat(64), version: "v".repeat(32) }),
-	runs: fc.constantFrom(null, "1.0.0", "x".repeat(32)),
+	runningVersion: fc.constantFrom(null, "1.0.0", "x".repeat(32)),
 	isNewSession: fc.boolean(),
 });
 const job = valid(updateJob).filter((value): value is UpdateJob => matches(updateJob, value));
 const history = fc
-	.tuple(fc.array(job, { maxLength: 3 }), fc.array(fc.tuple(uplink, heard, fc.boolean()), { maxLength: 8 }))
+	.tuple(fc.array(job, { maxLength: 3 }), fc.array(fc.tuple(uplink, context, fc.boolean()), { maxLength: 8 }))
 	.map(([jobs, said]) =>
 		said.reduce<readonly UpdateJob[]>((known, [each, when, isSilent]) => {
 			const last = known.at(-1);
-			const followed = follow(known, each, when);
+			const followed = applyUplink(known, each, when);
 			return isSilent && isActive(last) ? [...known.slice(0, -1), timeOut(last, when.now)] : followed;
 		}, jobs),
 	);

@@ -188,11 +188,11 @@ test("accepts one or two ECDSA P-256 public keys as release keys, and no private
 	assert.deepEqual(both, [...(await read(first.publicPem)), ...(await read(second.publicPem))]);
 	assert.notDeepEqual(both[0], both[1]);
 	for (const [pem, reason] of [
-		["", /it holds 0 public keys/],
-		[first.publicPem + second.publicPem + third.publicPem, /it holds 3 public keys/],
-		[first.privatePem, /it holds a private key; put only the public half there/],
-		[first.publicPem + first.privatePem, /it holds a private key/],
-		[make("P-384").publicPem, /not one of ECDSA P-256/],
+		["", /it contains 0 public keys/],
+		[first.publicPem + second.publicPem + third.publicPem, /it contains 3 public keys/],
+		[first.privatePem, /it contains a private key\. Use only the public key/],
+		[first.publicPem + first.privatePem, /it contains a private key/],
+		[make("P-384").publicPem, /other than ECDSA P-256/],
 		["-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", /^Invalid RELEASE_KEYS/],
 	] as const)
 		await assert.rejects(read(pem), { name: "StartError", message: reason });

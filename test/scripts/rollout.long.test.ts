@@ -54,7 +54,7 @@ describe("npm run rollout", () => {
 			assert.equal(
 				command
 					.output()
-					.split(`${device} rolled back: The device went back to 1.2.3; the new firmware ended: crashed.\n`)
+					.split(`${device} rolled back: The device reverted to 1.2.3; the new firmware ended: crashed.\n`)
 					.length,
 				2,
 				command.output(),
@@ -180,7 +180,7 @@ describe("npm run rollout", () => {
 			[["1.4.0", ...quick, "--window", "22-05"], /^--window must be a time of day/],
 			[
 				["--channel", "beta", ...quick],
-				/^--channel: There is no release of the channel "beta"; there are releases of stable\./,
+				/^--channel: The channel "beta" has no release\. Channels with releases: stable\./,
 			],
 			[
 				["1.4.0", "--tags", "shop,", "--yes"],

@@ -232,7 +232,7 @@ describe("firmware in the Moddable simulator", { skip, timeout: 560_000 }, () =>
 		await connection.next("state_report");
 		for (const [path, expected] of [
 			["/404", /answered 404: there is no firmware at this address/],
-			["/page", /is no firmware image/],
+			["/page", /is not a firmware image/],
 			["/chunks", /chunked encoding/],
 			["/firmware", /does not accept the firmware: the Moddable simulator cannot start an updated image/],
 		] as const) {

@@ -35,7 +35,7 @@ describe("new firmware", () => {
 			if (standing.otaStatus === "updated") standing = await passUntil(device, fleet.updateResult(deviceId));
 			const { otaStatus, otaReason } = standing;
 			assert.equal(otaStatus, "rolled_back");
-			const reason = `went back to 1.0.0; the new firmware ended: ${resetText(resetReason)}.`;
+			const reason = `reverted to 1.0.0; the new firmware ended: ${resetText(resetReason)}.`;
 			assert.ok(otaReason?.includes(reason), `${otaReason}`);
 			assert.deepEqual(
 				starts.map(({ version, slot, resetReason: why }) => `${version} ${slot} ${why}`),

@@ -71,7 +71,7 @@ test("an image with a mute codec stops at the canary", async (t) => {
 			["queued", 0],
 		],
 	);
-	assert.match(devices[0]?.reason ?? "", /went back to 1\.0\.0/);
+	assert.match(devices[0]?.reason ?? "", /reverted to 1\.0\.0/);
 });
 
 test("a device that was offline is updated after its return, without an open page", async (t) => {

@@ -81,7 +81,7 @@ describe("device with a release key", () => {
 		await release(fleet, "2.0.0", {});
 		assert.match((await trigger(fleet, device, "2.0.0")).reason, /is not signed/);
 		await release(fleet, "3.0.0", { by: makeReleaseKey() });
-		assert.match((await trigger(fleet, device, "3.0.0")).reason, /another key than those in RELEASE_KEYS/);
+		assert.match((await trigger(fleet, device, "3.0.0")).reason, /no key in RELEASE_KEYS/);
 		await release(fleet, "4.0.0", { by: key, releaseKeys: key.text });
 		assert.deepEqual(await trigger(fleet, device, "4.0.0"), { otaStatus: "updated", reason: "" });
 	});
@@ -161,7 +161,7 @@ test("is not offered a lower security version, and rejects it anyway", async (t)
 	await release(fleet, "2.1.0", { securityVersion: 1 });
 	const { otaStatus, reason } = await trigger(fleet, device, "2.1.0");
 	assert.equal(otaStatus, "incompatible_firmware");
-	assert.match(reason, /Release 2\.1\.0 has the security version 1; the device runs 2 and takes none below/);
+	assert.match(reason, /Release 2\.1\.0 has security version 1, but the device requires at least 2/);
 	const url = await serve(t, image("2.1.0", { securityVersion: 1 }));
 	const rejection = await passUntil(device.device, startOta(fleet, device, url, undefined));
 	assert.match(rejection, /security version 1; this device runs 2/);

@@ -44,7 +44,7 @@ test("a power loss between 100 % and ota_complete is no rollback: the new firmwa
 	const { otaStatus, otaReason } = await fleet.updateResult(deviceId);
 	assert.equal(device.started.version, "1.0.0");
 	assert.equal(otaStatus, "failed");
-	assert.match(String(otaReason), /restarted \(POWERON_RESET\) after 100 % .+; it still runs 1\.0\.0\.$/);
+	assert.match(String(otaReason), /restarted \(POWERON_RESET\) after 100 % .+\. It still runs 1\.0\.0\.$/);
 });
 
 test("names an upload that is replaced before the first block", async (t) => {
@@ -73,8 +73,8 @@ test("names an upload that is replaced before the first block", async (t) => {
 	assert.deepEqual(
 		(await fleet.updateResult(deviceId)).otaReason,
 		[
-			"The device came back with 3.0.0.",
-			"The upload was replaced by 3.0.0 after this update was asked for.",
+			"The device reconnected with 3.0.0.",
+			"The upload was replaced by 3.0.0 after this update was requested.",
 		].join(" "),
 	);
 });
@@ -90,8 +90,8 @@ test("a start_ota rejected during probation does not hide the rollback of the pr
 	assert.equal((await passUntil(device, fleet.updateResult(deviceId))).otaStatus, "updated");
 	await trigger();
 	const refused = await passUntil(device, fleet.updateResult(deviceId));
-	assert.match(String(refused.otaReason), /^The device refused it \(busy\)/);
+	assert.match(String(refused.otaReason), /^The device rejected the update \(busy\)/);
 	const { otaStatus, otaReason } = await passUntil(device, fleet.updateResult(deviceId));
 	assert.equal(otaStatus, "rolled_back");
-	assert.match(String(otaReason), /^The device went back to 1\.0\.0/);
+	assert.match(String(otaReason), /^The device reverted to 1\.0\.0/);
 });

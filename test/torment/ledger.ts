@@ -133,7 +133,7 @@ export class Ledger {
 		);
 		if (status === "rolled_back" && !hasGoneBack)
 			this.#journal.break(`${deviceId} is reported as rolled back from ${version}, but never was`);
-		if (status === "failed" && reason?.includes("nothing was heard") && !this.hasTimePassed) {
+		if (status === "failed" && reason?.includes("no message for") && !this.hasTimePassed) {
 			const since = askedAt.get(version ?? "") ?? askedAt.get("custom") ?? Number.NEGATIVE_INFINITY;
 			if (performance.now() - since < silenceMs)
 				this.#journal.break(`${deviceId}: the update to ${version} timed out too early: ${reason}`);

@@ -94,7 +94,7 @@ function spoil(content: Buffer, how: Damage, at: number): Buffer {
 /** Checks that the log names exactly the files that were damaged, now or earlier and not written since. */
 function checkLog({ gateway, journal, damaged }: World, damagedPath: string | undefined): void {
 	const lines = gateway.newLog().split("\n");
-	const lost = lines.filter((line) => / is damaged; |cannot be read|firmware is lost/.test(line));
+	const lost = lines.filter((line) => / is damaged; |cannot be read|firmware cannot be used/.test(line));
 	for (const path of damaged) if (!lost.some((line) => line.includes(path))) damaged.delete(path);
 	const other = lost.find((line) => ![...damaged].some((path) => line.includes(path)));
 	if (other !== undefined) journal.break(`an undamaged file was lost: ${other}`);

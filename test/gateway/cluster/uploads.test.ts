@@ -31,7 +31,7 @@ async function start(t: TestContext, bus: Bus, dataDir: string) {
 		upload: async (text: string) => {
 			const draft = await store.begin();
 			await draft.write(Buffer.from(text));
-			return draft.keep({ filename: text, sha256: sha256(text) });
+			return draft.commit({ filename: text, sha256: sha256(text) });
 		},
 		content: async () => {
 			const path = store.current && (await store.path(store.current));

@@ -235,7 +235,7 @@ describe("upload file", () => {
 			"something else",
 		);
 		assert.equal((await serving.request("/ota/firmware.bin")).status, 500);
-		assert.match(String(serving.problems), /changed on disk/);
+		assert.match(String(serving.problems), /modified on disk/);
 	});
 	test("is served through a link", async (t) => {
 		const serving = await runFirmwareServer(t);
@@ -309,12 +309,12 @@ describe("release", () => {
 			assert.ok(image?.equals(body), address);
 			assert.match(String(headers["content-disposition"]), /filename=firmware-v1\.[34]\.0\.bin$/);
 		}
-		const ways = "add one of ?model=dev-1&chip=virtual, ?model=proto-1&chip=esp32 to its address.";
+		const ways = "Append one of ?model=dev-1&chip=virtual, ?model=proto-1&chip=esp32 to the URL.";
 		for (const [address, detail] of [
-			[path, `Release 1.4.0 has several images; ${ways}`],
-			[`${path}?model=dev-2`, `Release 1.4.0 has no such image; ${ways}`],
-			[`${path}?model=dev-1&chip=esp32`, `Release 1.4.0 has no such image; ${ways}`],
-			["/releases/firmware-v1.5.0.bin", "The catalog names no such file; see /ota/catalog."],
+			[path, `Release 1.4.0 has several images. ${ways}`],
+			[`${path}?model=dev-2`, `Release 1.4.0 has no matching image. ${ways}`],
+			[`${path}?model=dev-1&chip=esp32`, `Release 1.4.0 has no matching image. ${ways}`],
+			["/releases/firmware-v1.5.0.bin", "File not found in the catalog. GET /ota/catalog lists all files."],
 		] as const) {
 			const { status, json } = await request(address);
 			assert.deepEqual([status, json?.detail], [404, detail]);
@@ -369,7 +369,7 @@ describe("release", () => {
 		const file = join(serving.directory, imagePath(content));
 		assert.equal((await serving.request(imagePath(content))).status, 200);
 		for (const [spoil, reason] of [
-			[() => writeFile(file, makeImage({ ...content, version: "1.4.1" })), /is not the one in the catalog/],
+			[() => writeFile(file, makeImage({ ...content, version: "1.4.1" })), /does not match the catalog/],
 			[() => rm(file), /is missing/],
 		] as const) {
 			await spoil();
@@ -393,7 +393,7 @@ describe("release", () => {
 		await writeFile(join(releasesDir, "virtual/dev-1/flash-v1.4.0/bootloader.bin"), "another one");
 		const changed = await request(`${folder}/bootloader.bin`);
 		assert.equal(changed.status, 503);
-		assert.match(String(changed.json.detail), /is not the one in the catalog; make release 1\.4\.0 again/);
+		assert.match(String(changed.json.detail), /does not match the catalog\. Build release 1\.4\.0 again/);
 	});
 	test("serves its patches, unless changed", async (t) => {
 		const { request, releasesDir } = await runFirmwareServer(t);
@@ -418,7 +418,7 @@ describe("release", () => {
 		assert.equal(changed.status, 503);
 		assert.match(
 			String(changed.json.detail),
-			/\.patch is not the one in the catalog; make release 1\.4\.0 again/,
+			/\.patch does not match the catalog\. Build release 1\.4\.0 again/,
 		);
 	});
 	test("is not served if it differs from the catalog", async (t) => {
@@ -431,7 +431,7 @@ describe("release", () => {
 		await writeCatalog(serving.releasesDir, { schema: 1, latest: "1.4.0", releases });
 		const { status, json } = await serving.request(imagePath(content));
 		assert.equal(status, 503);
-		assert.match(String(json.detail), /is 1\.4\.0 for PROTO-1 \(virtual\)/);
+		assert.match(String(json.detail), /contains 1\.4\.0 for PROTO-1 \(virtual\)/);
 	});
 });
 

@@ -41,7 +41,7 @@ describe("catalog", () => {
 		["a list", [], /schema must be 1/],
 		["another schema", { ...good, schema: 2 }, /schema must be 1/],
 		["no releases", { schema: 1, latest: null }, /releases is missing/],
-		["a latest that is not there", { ...good, latest: "2.0.0" }, /latest names 2\.0\.0/],
+		["a latest that is not there", { ...good, latest: "2.0.0" }, /latest is 2\.0\.0/],
 		["a latest that is no text", { ...good, latest: 5 }, /latest must be/],
 		["a release of null", { ...good, releases: [null] }, /releases\.0 must be an object/],
 		[
@@ -55,11 +55,11 @@ describe("catalog", () => {
 			{ ...good, releases: [{ ...release, version: "1.4" }] },
 			/releases\.0\.version/,
 		],
-		["a version twice", { ...good, releases: [release, release] }, /1\.4\.0 is there twice/],
+		["a version twice", { ...good, releases: [release, release] }, /duplicate 1\.4\.0/],
 		[
 			"an image twice",
 			{ ...good, releases: [{ ...release, images: [image, image] }] },
-			/1\.4\.0\.bin is there twice/,
+			/duplicate .+1\.4\.0\.bin/,
 		],
 		["no images", { ...good, releases: [{ ...release, images: {} }] }, /images must be a list/],
 		["another model", withImage({ model: "DEV-2" }), /images\.0\.model must be one of DEV-1, PROTO-1/],
@@ -75,10 +75,10 @@ describe("catalog", () => {
 			withImage({ flash: [{ ...file, path: "/releases/../flash-v1/x.bin" }] }),
 			/path must be/,
 		],
-		["a file for a new board twice", withImage({ flash: [file, file] }), /bootloader\.bin is there twice/],
+		["a file for a new board twice", withImage({ flash: [file, file] }), /duplicate .+bootloader\.bin/],
 		["no list of patches", withImage({ patches: {} }), /images\.0\.patches must be a list/],
 		["more than three patches", withImage({ patches: Array(4).fill(patch) }), /patches must .*3/],
-		["a patch twice", withImage({ patches: [patch, patch] }), /from-v1\.3\.0\.patch is there twice/],
+		["a patch twice", withImage({ patches: [patch, patch] }), /duplicate .+from-v1\.3\.0\.patch/],
 		["a patch elsewhere", withImage({ patches: [{ ...patch, path: "/etc/x.patch" }] }), /path must be/],
 		[
 			"a patch upwards",
@@ -93,12 +93,12 @@ describe("catalog", () => {
 		[
 			"a patch named for another release",
 			withImage({ patches: [{ ...patch, from_version: "1.3.1" }] }),
-			/from-v1\.3\.0\.patch is not named for \/releases\/firmware-v1\.4\.0\.bin and version 1\.3\.1/,
+			/from-v1\.3\.0\.patch must be named \/releases\/firmware-v1\.4\.0\.from-v1\.3\.1\.patch/,
 		],
 		[
 			"a patch beside another image",
 			withImage({ patches: [{ ...patch, path: `/releases/proto-1${patchName}` }] }),
-			/is not named for \/releases\/firmware-v1\.4\.0\.bin/,
+			/must be named \/releases\/firmware-v1\.4\.0\.from-v1\.3\.0\.patch/,
 		],
 		["a size of nothing", withImage({ size: 0 }), /size must be/],
 		["a short digest", withImage({ sha256: "abc" }), /sha256 must be/],
@@ -109,7 +109,7 @@ describe("catalog", () => {
 		[
 			"a path for another version",
 			withImage({ path: "/releases/firmware-v1.4.1.bin" }),
-			/not named for version 1\.4\.0/,
+			/must be named firmware-v1\.4\.0\.bin/,
 		],
 	] as const)
 		test(`is rejected with ${what}`, () => {
@@ -171,7 +171,7 @@ describe("served catalog", () => {
 		await writeCatalog(releasesDir, good);
 		isBusy = true;
 		for (let times = 0; times < 2; times++) assert.deepEqual((await request("/ota/catalog")).json, empty);
-		assert.match(String(problems), /^[^,]+ is not used; [^,]+: too many open files$/, "once");
+		assert.match(String(problems), /^[^,]+ is invalid, so [^,]+: too many open files$/, "once");
 		isBusy = false;
 		assert.deepEqual((await request("/ota/catalog")).json, good);
 	});
@@ -189,7 +189,10 @@ describe("served catalog", () => {
 		await writeCatalog(releasesDir, '{"schema":1,');
 		for (let times = 0; times < 3; times++) assert.deepEqual((await request("/ota/catalog")).json, good);
 		assert.equal(problems.length, 1);
-		assert.match(String(problems), /catalog\.json is not used; the last valid catalog stays in use: .*JSON/);
+		assert.match(
+			String(problems),
+			/catalog\.json is invalid, so the last valid catalog stays in use: .*JSON/,
+		);
 		assert.equal(catalog.problem, problems[0]);
 		await writeCatalog(releasesDir, { ...good, schema: 7 });
 		await request("/ota/catalog");

@@ -19,4 +19,4 @@ const draft = await store.begin();
 await draft.write(image.subarray(0, 40_000));
 await draft.write(image.subarray(40_000));
 const sha256 = createHash("sha256").update(image).digest("hex");
-await draft.keep({ filename: "new.bin", version: "1.5.0", sha256 });
+await draft.commit({ filename: "new.bin", version: "1.5.0", sha256 });

@@ -68,7 +68,7 @@ describe("selection of a release", () => {
 		[
 			s3,
 			"1.6.0",
-			/^unknown_version: There is no release "1\.6\.0"; there are 1\.5\.0-rc\.1, 1\.4\.0, 1\.3\.0, 1\.2\.0/,
+			/^unknown_version: Release "1\.6\.0" not found\. Latest releases: 1\.5\.0-rc\.1, 1\.4\.0, 1\.3\.0, 1\.2\.0/,
 		],
 		// The only image is for virtual devices, which always name their chip.
 		[{ model: "PROTO-1" }, "1.3.0", /^incompatible_firmware: Release 1\.3\.0 has no image for/],
@@ -80,9 +80,9 @@ describe("selection of a release", () => {
 		[s3, "../1.4.0", /^unknown_version/],
 		[esp32, "latest", /^incompatible_firmware: Release 1\.4\.0 has no image for DEV-1 \(esp32\)\.$/],
 		[s3, "1.3.0", /^incompatible_firmware: Release 1\.3\.0 has no image for DEV-1 \(esp32s3\)\.$/],
-		[{ chip: "esp32s3" }, "latest", /^incompatible_firmware: The device's model is not known yet; wait/],
-		[s3, "custom", /^no_firmware: No firmware was uploaded yet/],
-		[esp32, undefined, /^no_firmware: There is no release for DEV-1 \(esp32\) and no uploaded firmware/],
+		[{ chip: "esp32s3" }, "latest", /^incompatible_firmware: The model of the device is unknown\. Wait/],
+		[s3, "custom", /^no_firmware: No firmware has been uploaded/],
+		[esp32, undefined, /^no_firmware: No release for DEV-1 \(esp32\) and no uploaded firmware found/],
 	] as const satisfies readonly (readonly [Fit, string | undefined, RegExp])[])
 		test(`rejects ${version} for ${JSON.stringify(device)}: ${expected.source}`, async (t) => {
 			assert.match(await outcome(await serveReleases(t), device, version), expected);
@@ -94,19 +94,19 @@ describe("selection of a release", () => {
 		for (const version of ["latest", undefined])
 			assert.match(
 				await outcome(serving, s3, version),
-				/^no_firmware: The file .*v1\.4\.0\.bin is not the one in the/,
+				/^no_firmware: The file .*v1\.4\.0\.bin does not match the/,
 			);
 		await rm(file);
 		assert.match(
 			await outcome(serving, s3, "1.4.0"),
-			/^no_firmware: .* is missing; make release 1\.4\.0 again\.$/,
+			/^no_firmware: .* is missing\. Build release 1\.4\.0 again\.$/,
 		);
 	});
 	test("rejects a catalog without releases", async (t) => {
 		const serving = await runFirmwareServer(t);
 		assert.match(await outcome(serving, s3, "latest"), /^no_firmware: The catalog has no latest release/);
 		assert.match(await outcome(serving, s3, undefined), /^no_firmware: /);
-		assert.match(await outcome(serving, s3, "1.0.0"), /^no_firmware: .*the catalog is empty\.$/);
+		assert.match(await outcome(serving, s3, "1.0.0"), /^no_firmware: .*The catalog is empty\.$/);
 		await writeReleases(serving.releasesDir, [{ version: "1.0.0-rc.1", ...s3 }], null);
 		assert.match(await outcome(serving, s3, "latest"), /^no_firmware/);
 		assert.match(await outcome(serving, s3, "1.0.0-rc.1"), /^1\.0\.0-rc\.1 /);
@@ -138,7 +138,7 @@ test("pins the highest version of a channel, and offers only the latest stable o
 	assert.ok("rejection" in none, `pinned: ${JSON.stringify(none)}`);
 	assert.match(
 		none.rejection.message,
-		/^There is no release of the channel "nightly"; there are releases of beta, stable\.$/,
+		/^The channel "nightly" has no release\. Channels with releases: beta, stable\.$/,
 	);
 });
 
@@ -209,12 +209,15 @@ describe("selection of a patch", () => {
 		const good = await readFile(file);
 		const device = { ...s3, patchable: "1.3.0" };
 		for (const [spoil, reason] of [
-			[() => {}, /\.patch is missing; make release 1\.4\.0 again\. Devices that run 1\.3\.0 get the whole/],
-			[() => writeFile(file, good.subarray(1)), /\.patch is not the one in the catalog; make release/],
-			[() => writeFile(file, good.subarray(1)), /\.patch is not the one in the catalog; make release/],
+			[
+				() => {},
+				/\.patch is missing\. Build release 1\.4\.0 again\. Devices that run 1\.3\.0 download the full/,
+			],
+			[() => writeFile(file, good.subarray(1)), /\.patch does not match the catalog\. Build release/],
+			[() => writeFile(file, good.subarray(1)), /\.patch does not match the catalog\. Build release/],
 			[
 				() => mkdir(file),
-				/\.patch cannot be read \(EISDIR\)\. Devices that run 1\.3\.0 get the whole image\.$/,
+				/\.patch cannot be read \(EISDIR\)\. Devices that run 1\.3\.0 download the full image\.$/,
 			],
 		] as const) {
 			await rm(file, { force: true });
@@ -241,7 +244,7 @@ describe("selection of the upload", () => {
 		for (const device of [esp32, virtual, proto])
 			assert.match(
 				await outcome(serving, device, "custom"),
-				/^incompatible_firmware: The uploaded firmware is for DEV-1 \(esp32s3\), the device is /,
+				/^incompatible_firmware: The uploaded firmware is for DEV-1 \(esp32s3\), but the device is /,
 			);
 	});
 	test("prefers the latest release with a matching image if no version is requested", async (t) => {

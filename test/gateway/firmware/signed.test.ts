@@ -64,8 +64,8 @@ describe("upload to a gateway with release keys", () => {
 			assert.match(
 				String(json.detail),
 				wrong === undefined
-					? /^The image is not signed; send the signature/
-					: /^The image is signed, but with another key/,
+					? /^The image is not signed\. Send the signature/
+					: /^The image has a signature that matches no key/,
 			);
 			assert.equal(serving.store.current?.filename, "good.bin");
 		});
@@ -116,7 +116,7 @@ test("offers only releases signed with one of the release keys", async (t) => {
 	for (const [version, reason] of [
 		[
 			"1.5.0",
-			/firmware-v1\.5\.0\.bin is signed, but with another key than those in RELEASE_KEYS, or it has changed since/,
+			/firmware-v1\.5\.0\.bin has a signature that matches no key in RELEASE_KEYS, or was modified after signing/,
 		],
 		["1.6.0", /firmware-v1\.6\.0\.bin is not signed/],
 	] as const) {
@@ -153,7 +153,7 @@ test("offers no release or upload with a security version below the device's", a
 		const { rejection } = await serving.selection.choose({ ...device, securityVersion: least }, version);
 		assert.equal(rejection === undefined, isOffered, `${version} for ${least}: ${rejection?.message}`);
 		if (rejection)
-			assert.match(rejection.message, new RegExp(`the device runs ${least} and takes none below`));
+			assert.match(rejection.message, new RegExp(`the device requires at least ${least}`));
 	}
 	const [, release] = (await serving.catalog.read()).releases;
 	assert.equal(release?.images[0]?.security_version, undefined, "0 is not written");

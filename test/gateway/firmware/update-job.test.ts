@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Uplink } from "../../../device/protocol/messages.js";
 import type { UpdateJob } from "../../../gateway/firmware/update-job.js";
-import { beginJob, follow, isActive, metadataOf, timeOut } from "../../../gateway/firmware/update-job.js";
+import {
+	applyUplink,
+	createJob,
+	isActive,
+	metadataOf,
+	timeOut,
+} from "../../../gateway/firmware/update-job.js";
 import { progress, report, uplink } from "./uplinks.js";
 
 const start = 1_000_000;
@@ -11,8 +17,12 @@ const complete = uplink({ type: "ota_complete" });
 type Step = Uplink | "reconnects" | "falls silent" | "5 minutes pass";
 
 /** Result of an update from 1.3.0 to `version` after these device steps, one second apart. */
-function after(version: string | null, steps: readonly Step[], runs: string | null = "1.3.0"): UpdateJob {
-	let job = beginJob({ now: start, runs }, version);
+function after(
+	version: string | null,
+	steps: readonly Step[],
+	runningVersion: string | null = "1.3.0",
+): UpdateJob {
+	let job = createJob({ now: start, runningVersion }, version);
 	let now = start;
 	let updatedAt = Number.NEGATIVE_INFINITY;
 	let isNewSession = false;
@@ -23,8 +33,12 @@ function after(version: string | null, steps: readonly Step[], runs: string | nu
 		else if (step === "falls silent") job = timeOut(job, now);
 		else if (typeof step !== "string") {
 			const previous = JSON.stringify(metadataOf(job));
-			const heard = { now, runs, isNewSession, upload: undefined };
-			const jobs = follow([job], step, { ...heard, ageMs: now - start, updatedAgoMs: now - updatedAt });
+			const context = { now, runningVersion, isNewSession, upload: undefined };
+			const jobs = applyUplink([job], step, {
+				...context,
+				ageMs: now - start,
+				updatedAgoMs: now - updatedAt,
+			});
 			const next = jobs.at(-1) ?? job;
 			assert.equal(jobs.length, 1);
 			assert.ok((next.percent ?? 0) >= (job.percent ?? 0), `progress went backward from ${previous}`);
@@ -162,42 +176,46 @@ describe("failure reason", () => {
 			[progress(9), uplink({ type: "ota_error", reason: "HTTP 404" })],
 			"HTTP 404",
 		],
-		["that the device gave none", [uplink({ type: "ota_error", reason: "" })], "The device gave no reason."],
-		["a rejection", [rejection("start_ota")], "The device refused it (busy): updating already"],
+		[
+			"that the device gave none",
+			[uplink({ type: "ota_error", reason: "" })],
+			"The device reported no reason.",
+		],
+		["a rejection", [rejection("start_ota")], "The device rejected the update (busy): updating already"],
 		[
 			"the crash of the new firmware",
 			[complete, "reconnects", report("1.3.0", 1, "TASK_WDT_RESET")],
-			"The device went back to 1.3.0; the new firmware ended: hung (watchdog).",
+			"The device reverted to 1.3.0; the new firmware ended: hung (watchdog).",
 		],
 		[
 			"the progress at a restart",
 			[progress(40), "reconnects", restartedOld],
-			"The device restarted in the middle of the update, at 40 %.",
+			"The device restarted during the update, at 40 %.",
 		],
 		[
 			"a power loss before completion",
 			[progress(100), "reconnects", report("1.3.0", 0, "POWERON_RESET")],
-			"The device restarted (POWERON_RESET) after 100 % and before it said that the update was complete; it still runs 1.3.0.",
+			"The device restarted (POWERON_RESET) after 100 %, before it reported completion. It still runs 1.3.0.",
 		],
 		[
 			"an unexpected version",
 			[complete, "reconnects", other],
-			"The device came back with 1.2.0, which this gateway did not send.",
+			"The device reconnected with 1.2.0, which this gateway did not send.",
 		],
 		[
 			"that the download never started",
 			["falls silent"],
-			"The device did not begin: nothing was heard of the update for 5 minutes.",
+			"The device did not start the update: no message for 5 minutes.",
 		],
 		[
 			"the progress at a timeout",
 			[progress(43), "falls silent"],
-			"The download stopped at 43 %: nothing was heard of the update for 5 minutes.",
+			"The download stalled at 43 %: no message for 5 minutes.",
 		],
 		[
 			"that the device did not reconnect",
 			[complete, "falls silent"],
-			"The device did not come back: nothing was heard of the update for 5 minutes.",
+			"The device did not reconnect: no message for 5 minutes.",
 		],
 	] as const satisfies readonly (readonly [string, readonly Step[], string])[])
 		test(`states ${what}`, () => {
@@ -239,7 +257,7 @@ describe("device whose update timed out", () => {
 		for (const back of [restartedOld, other, old])
 			assert.match(
 				String(after("1.4.0", [progress(43), "falls silent", "reconnects", back]).reason),
-				/stopped at 43 %/,
+				/stalled at 43 %/,
 			);
 	});
 });

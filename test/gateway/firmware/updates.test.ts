@@ -34,7 +34,7 @@ interface RunOptions {
 	readonly disk?: Disk;
 	readonly certPem?: string;
 	readonly at?: number;
-	readonly keepDevice?: () => Promise<boolean>;
+	readonly saveDevice?: () => Promise<boolean>;
 }
 
 async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...options }: RunOptions = {}) {
@@ -72,7 +72,7 @@ async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...opti
 		},
 		onEnded: () => {},
 		upload: () => shelf.upload,
-		keepDevice: options.keepDevice ?? (async () => true),
+		saveDevice: options.saveDevice ?? (async () => true),
 		certPemFor: () => certPem,
 	});
 	await updates.open();
@@ -170,7 +170,7 @@ describe("trigger_ota", () => {
 		const kept = new Promise<boolean>((resolve) => {
 			keep = resolve;
 		});
-		const { updates, changes } = await run(t, { disk: { ...fs, rename }, keepDevice: () => kept });
+		const { updates, changes } = await run(t, { disk: { ...fs, rename }, saveDevice: () => kept });
 		const sent: string[] = [];
 		const answer = updates.trigger(connect(sent), "latest");
 		await waitUntil(() => writing.length > 0);
@@ -186,8 +186,8 @@ describe("trigger_ota", () => {
 		let isFull = true;
 		const rename: Disk["rename"] = (from, to) => (isFull ? Promise.reject(full()) : fs.rename(from, to));
 		let isDeviceKept = true;
-		const keepDevice = async () => isDeviceKept;
-		const { updates, changes, directory } = await run(t, { disk: { ...fs, rename }, keepDevice });
+		const saveDevice = async () => isDeviceKept;
+		const { updates, changes, directory } = await run(t, { disk: { ...fs, rename }, saveDevice });
 		const sent: string[] = [];
 		const device = connect(sent);
 		const code = async () => (await updates.trigger(device, "latest"))?.code;
@@ -333,7 +333,7 @@ describe("update timeout", () => {
 		updates.onUplink(device, progress(10));
 		assert.equal(passes(5 * minute - 1), "downloading", "timeout not extended by an equal percentage");
 		assert.equal(passes(1), "failed");
-		assert.match(String(device.metadata.otaReason), /stopped at 10 %/);
+		assert.match(String(device.metadata.otaReason), /stalled at 10 %/);
 		updates.onUplink(device, progress(11));
 		assert.equal(device.metadata.otaStatus, "downloading");
 	});
@@ -501,7 +501,7 @@ describe("update records", () => {
 			await waitUntil(isDone);
 		};
 		await settled(() => problems.length > 0);
-		assert.match(String(problems), /updates of dev-1-a1b2c3 could not be kept \(ENOSPC\)/);
+		assert.match(String(problems), /Storing the updates of dev-1-a1b2c3 failed \(ENOSPC\)/);
 		assert.match(String(updates.readinessProblem), /cannot be written \(ENOSPC\)/);
 		isFull = false;
 		t.mock.timers.tick(1000);
@@ -536,7 +536,7 @@ describe("clock change during an update", () => {
 			updates.onUplink(reconnect(device), report("1.3.0", 600));
 			assert.equal(device.metadata.otaStatus, "downloading");
 			updates.onUplink(reconnect(device), report("1.3.0", 4));
-			assert.match(String(device.metadata.otaReason), /restarted in the middle/);
+			assert.match(String(device.metadata.otaReason), /restarted during the update/);
 		});
 	for (const step of [hour, -hour])
 		test(`by ${step / hour} hour distinguishes a rollback from a version flashed long after`, async (t) => {
@@ -566,7 +566,7 @@ describe("clock change during an update", () => {
 		second.updates.onUplink(device, report("1.3.0", 60));
 		assert.equal(device.metadata.otaStatus, "pending");
 		second.updates.onUplink(reconnect(device), report("1.3.0", 5));
-		assert.match(String(device.metadata.otaReason), /restarted in the middle/);
+		assert.match(String(device.metadata.otaReason), /restarted during the update/);
 	});
 	test("with a gateway restart detects device restarts by uptime", async (t) => {
 		const first = await run(t);
@@ -582,7 +582,7 @@ describe("clock change during an update", () => {
 		second.updates.onUplink(reconnect(device), report("1.3.0", 620));
 		assert.equal(device.metadata.otaStatus, "downloading");
 		second.updates.onUplink(reconnect(device), report("1.3.0", 5));
-		assert.match(String(device.metadata.otaReason), /restarted in the middle/);
+		assert.match(String(device.metadata.otaReason), /restarted during the update/);
 	});
 });
 
@@ -597,14 +597,14 @@ describe("upload replaced after the update request", () => {
 		shelf.upload = { sha256: "b", version: "1.5.0" };
 		return { updates, device };
 	}
-	const note = "The upload was replaced by 1.5.0 after this update was asked for.";
+	const note = "The upload was replaced by 1.5.0 after this update was requested.";
 
 	test("is named if the device reports its version", async (t) => {
 		const { updates, device } = await replaced(t);
 		updates.onUplink(device, complete);
 		updates.onUplink(reconnect(device), report("1.5.0"));
 		assert.equal(device.metadata.otaStatus, "failed");
-		assert.equal(device.metadata.otaReason, `The device came back with 1.5.0. ${note}`);
+		assert.equal(device.metadata.otaReason, `The device reconnected with 1.5.0. ${note}`);
 	});
 	test("is named if the device rejects it", async (t) => {
 		const { updates, device } = await replaced(t);
@@ -649,20 +649,23 @@ describe("update requested during the probation of the previous one", () => {
 	test("is rejected, and a later rollback is reported", async (t) => {
 		const { updates, device, fallBack, jobs } = await onProbation(t);
 		updates.onUplink(device, busy);
-		assert.match(String(device.metadata.otaReason), /refused it \(busy\)/);
+		assert.match(String(device.metadata.otaReason), /rejected the update \(busy\)/);
 		fallBack();
 		assert.deepEqual(jobs(), ["1.5.0 failed", "1.4.0 rolled_back"]);
 		assert.deepEqual([device.metadata.otaStatus, device.metadata.otaVersion], ["rolled_back", "1.4.0"]);
 		assert.match(
 			String(device.metadata.otaReason),
-			/went back to 1\.3\.0; the new firmware ended: hung \(watchdog\)/,
+			/reverted to 1\.3\.0; the new firmware ended: hung \(watchdog\)/,
 		);
 	});
 	test("ends with the previous one at a rollback if unanswered", async (t) => {
 		const { fallBack, jobs, updates, device } = await onProbation(t);
 		fallBack();
 		assert.deepEqual(jobs(), ["1.5.0 failed", "1.4.0 rolled_back"]);
-		assert.match(String(updates.historyOf(device.deviceId)[0]?.reason), /went back .+ before this began/);
+		assert.match(
+			String(updates.historyOf(device.deviceId)[0]?.reason),
+			/reverted .+ before this update started/,
+		);
 	});
 	test("determines its result by the version after the restart", async (t) => {
 		const { updates, device, fallBack, jobs } = await onProbation(t, "1.3.0");
@@ -675,7 +678,7 @@ describe("update requested during the probation of the previous one", () => {
 
 test("does not resume a rejected update after a restart, even if still on disk", async (t) => {
 	const rm: Disk["rm"] = async () => Promise.reject(Object.assign(new Error("EROFS"), { code: "EROFS" }));
-	const { updates, directory } = await run(t, { disk: { ...fs, rm }, keepDevice: async () => false });
+	const { updates, directory } = await run(t, { disk: { ...fs, rm }, saveDevice: async () => false });
 	const { deviceId } = connect();
 	assert.equal((await updates.trigger(connect(), "latest"))?.code, "storage_failed");
 	await updates.close();
@@ -688,7 +691,7 @@ describe("forgotten device", () => {
 		const device = connect();
 		let isGone: Promise<boolean> | undefined;
 		let isRemoved = false;
-		const keepDevice = async () => {
+		const saveDevice = async () => {
 			device.session.connected = false;
 			isGone = updates.forget(device.deviceId);
 			// Long enough for the removal, unless it waits.
@@ -696,7 +699,7 @@ describe("forgotten device", () => {
 			isRemoved = (await readdir(directory)).length === 0;
 			return true;
 		};
-		const { updates, directory } = await run(t, { keepDevice });
+		const { updates, directory } = await run(t, { saveDevice });
 		updates.onUplink(device, progress(10));
 		updates.onUplink(device, uplink({ type: "ota_error", reason: "no" }));
 		assert.equal((await updates.trigger(device, "latest"))?.code, "target_offline");
@@ -752,7 +755,7 @@ test("times out an update at the device's process, or here if that is down", asy
 	const { deviceId, session } = connect();
 	const link = { isRemote: true, send: () => {}, isOpen: () => isUp, close: () => {} };
 	const device = new Device(deviceId, new Session(session.handshake, link, 0));
-	updates.take(deviceId, [{ status: "downloading", percent: 7, startedAt: clock.now }], device);
+	updates.applyRecord(deviceId, [{ status: "downloading", percent: 7, startedAt: clock.now }], device);
 	// The other process determines its state.
 	assert.equal(device.metadata.otaStatus, "idle");
 	clock.pass(6 * minute);
@@ -761,6 +764,6 @@ test("times out an update at the device's process, or here if that is down", asy
 	isUp = false;
 	updates.expire();
 	assert.equal(device.metadata.otaStatus, "failed");
-	updates.take(deviceId, undefined, device);
+	updates.applyRecord(deviceId, undefined, device);
 	assert.deepEqual(updates.historyOf(deviceId), []);
 });

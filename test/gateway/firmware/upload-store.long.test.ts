@@ -80,5 +80,5 @@ async function openStore(directory: string, problems: string[]): Promise<UploadS
 async function keep(directory: string, image: Uint8Array, filename: string): Promise<void> {
 	const draft = await (await openStore(directory, [])).begin();
 	await draft.write(image);
-	await draft.keep({ filename, version: "1.4.0", sha256: sha256(image) });
+	await draft.commit({ filename, version: "1.4.0", sha256: sha256(image) });
 }

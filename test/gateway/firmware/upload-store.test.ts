@@ -71,7 +71,7 @@ test("syncs each file before its rename, and the folder after, against power los
 	await store.open();
 	const draft = await store.begin();
 	await draft.write(previous);
-	await draft.keep({ filename: "x.bin", sha256: sha256(previous) });
+	await draft.commit({ filename: "x.bin", sha256: sha256(previous) });
 	const file = ["open", "write", "write", "sync", "rename", "sync"];
 	assert.deepEqual(steps, [...file, ...file]);
 });
@@ -89,7 +89,7 @@ describe("damaged folder", () => {
 			const problems: string[] = [];
 			const store = await openStore(folder, problems);
 			assert.equal(store.current, undefined);
-			assert.match(String(problems), /^[^,]+lost.+upload it again\.$/);
+			assert.match(String(problems), /^[^,]+(lost|cannot be used).+[Uu]pload it again\.$/);
 			await keep(folder, next, "next.bin");
 			assert.equal((await openStore(folder, [])).current?.sha256, sha256(next));
 		});
@@ -102,8 +102,8 @@ describe("damaged folder", () => {
 		const store = await openStore(folder, problems);
 		assert.equal(store.current, undefined);
 		assert.equal(problems.length, 2);
-		assert.match(String(problems[0]), /upload\.json is not a regular file; remove it/);
-		assert.match(String(problems[1]), /stays on disk: .*x\.tmp/);
+		assert.match(String(problems[0]), /upload\.json is not a regular file\. Remove it/);
+		assert.match(String(problems[1]), /Deleting an unused file failed: .*x\.tmp/);
 		assert.equal((await readdir(folder)).length, 3, "missing binary");
 	});
 	test("reports an unreadable binary once, and uses it when readable", async (t) => {
@@ -142,7 +142,7 @@ describe("damaged folder", () => {
 		const emfile = () => Promise.reject(Object.assign(new Error("EMFILE"), { code: "EMFILE" }));
 		disk.rename = emfile;
 		disk.readFile = new Proxy(fs.readFile, { apply: emfile });
-		await assert.rejects(draft.keep({ filename: "next.bin", sha256: sha256(next) }), /EMFILE/);
+		await assert.rejects(draft.commit({ filename: "next.bin", sha256: sha256(next) }), /EMFILE/);
 		assert.equal(store.current?.sha256, sha256(previous));
 		assert.equal(await inNextRun(folder), sha256(previous));
 	});
@@ -173,5 +173,5 @@ async function openStore(directory: string, problems: string[]): Promise<UploadS
 async function keep(directory: string, image: Uint8Array, filename: string): Promise<void> {
 	const draft = await (await openStore(directory, [])).begin();
 	await draft.write(image);
-	await draft.keep({ filename, version: "1.4.0", sha256: sha256(image) });
+	await draft.commit({ filename, version: "1.4.0", sha256: sha256(image) });
 }

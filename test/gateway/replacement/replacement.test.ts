@@ -292,7 +292,7 @@ test("rejects an invalid replacement with a message, and changes nothing", async
 	const client = await monitor();
 	await client.request({ type: "trigger_ota", targetId: updating.deviceId, version: "1.4.0" });
 	await updating.offered;
-	const busy = `${updating.deviceId} is being updated; wait until that has ended.`;
+	const busy = `${updating.deviceId} is being updated. Wait until the update ends.`;
 	assert.equal(await sentence(409, old, updating.deviceId), busy);
 	const device = await connect(old);
 	assert.equal(

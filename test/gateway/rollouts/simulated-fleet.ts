@@ -296,7 +296,7 @@ export class SimulatedGateway {
 			records: jobs,
 			...clock,
 			upload: () => undefined,
-			keepDevice: (device) => this.#deviceStore.save(device),
+			saveDevice: (device) => this.#deviceStore.save(device),
 			setOta: (device, metadata) => this.sessions.setOta(device, metadata),
 			onEnded: () => {},
 		});

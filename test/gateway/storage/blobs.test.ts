@@ -28,7 +28,7 @@ async function makeBlobs(t: TestContext, { disk = fs, isShared = false }: BlobsS
 	});
 	const draft = await blobs.begin();
 	await draft.write(content);
-	await draft.keep(sha256);
+	await draft.commit(sha256);
 	return blobs;
 }
 
@@ -70,7 +70,7 @@ describe("reading a blob", () => {
 	test("returns undefined or fetches it again if it was modified on disk", async (t) => {
 		for (const isShared of [false, true]) {
 			const blobs = await makeBlobs(t, { isShared });
-			await writeFile(blobs.placeOf(sha256), "changed");
+			await writeFile(blobs.pathOf(sha256), "changed");
 			assert.deepEqual(await blobs.read(sha256), isShared ? content : undefined);
 		}
 	});

@@ -15,9 +15,9 @@ async function makeLocks(t: TestContext) {
 	const directory = await temporaryDirectory(t);
 	const path = join(directory, "gateway.lock");
 	const lost: string[] = [];
-	const makeLock = (beatMs = 20) => {
+	const makeLock = (renewMs = 20) => {
 		const onLost = (sentence: string) => void lost.push(sentence);
-		const lock = new FolderLock({ directory, disk: fs, onLost, onProblem: assert.fail, beatMs });
+		const lock = new FolderLock({ directory, disk: fs, onLost, onProblem: assert.fail, renewMs });
 		onEnd(t, () => lock.release());
 		return lock;
 	};
@@ -35,8 +35,8 @@ function bystander(t: TestContext): ChildProcess {
 describe("lock of a data folder", () => {
 	test("is rejected while held, naming its process", async (t) => {
 		const { directory, makeLock } = await makeLocks(t);
-		await makeLock().take();
-		await assert.rejects(makeLock().take(), (error) => {
+		await makeLock().acquire();
+		await assert.rejects(makeLock().acquire(), (error) => {
 			assert.ok(error instanceof StartError, `failed with ${error}`);
 			const who = `process ${process.pid} on ${hostname()}`;
 			assert.equal(
@@ -50,31 +50,31 @@ describe("lock of a data folder", () => {
 	test("leaves no file once released", async (t) => {
 		const { directory, makeLock } = await makeLocks(t);
 		const lock = makeLock();
-		await lock.take();
+		await lock.acquire();
 		await lock.release();
 		assert.deepEqual(await readdir(directory), []);
-		await makeLock().take();
+		await makeLock().acquire();
 	});
 
 	test("is free in a copy of a locked folder", async (t) => {
 		const running = await makeLocks(t);
-		await running.makeLock().take();
+		await running.makeLock().acquire();
 		const copy = await makeLocks(t);
 		await fs.cp(running.directory, copy.directory, { recursive: true, preserveTimestamps: true });
 		assert.deepEqual(await copy.content(), await running.content());
-		await copy.makeLock().take();
+		await copy.makeLock().acquire();
 		assert.notEqual((await copy.content()).id, (await running.content()).id);
-		await assert.rejects(running.makeLock().take(), /in use by/);
+		await assert.rejects(running.makeLock().acquire(), /in use by/);
 		assert.deepEqual([...running.lost, ...copy.lost], []);
 	});
 
 	test("is free after its process was killed, even if the process id is reused", async (t) => {
 		const { path, makeLock, content } = await makeLocks(t);
 		// A killed process no longer checks its lock.
-		await makeLock(60_000).take();
+		await makeLock(60_000).acquire();
 		const { pid } = bystander(t);
 		await writeFile(path, JSON.stringify({ ...(await content()), id: "killed", pid }));
-		await makeLock().take();
+		await makeLock().acquire();
 		assert.equal((await content()).pid, process.pid);
 	});
 
@@ -83,7 +83,7 @@ describe("lock of a data folder", () => {
 		for (const damaged of ["", "{", '{"pid":"1"}', "null"]) {
 			await writeFile(path, damaged);
 			const lock = makeLock();
-			await lock.take();
+			await lock.acquire();
 			assert.equal((await content()).pid, process.pid);
 			await lock.release();
 		}
@@ -92,22 +92,22 @@ describe("lock of a data folder", () => {
 	test("of another container is held while its timestamp changes", async (t) => {
 		const { path, makeLock, content } = await makeLocks(t);
 		const first = makeLock();
-		await first.take();
+		await first.acquire();
 		const elsewhere = { ...(await content()), id: "elsewhere", pid: 1, place: "other", host: "box-2" };
 		await first.release();
 		await writeFile(path, JSON.stringify(elsewhere));
 		let seconds = 1_000_000;
 		const beat = setInterval(() => void utimes(path, seconds, seconds++).catch(() => {}), 10);
 		t.after(() => clearInterval(beat));
-		await assert.rejects(makeLock().take(), /in use by process 1 on box-2. Stop it/);
+		await assert.rejects(makeLock().acquire(), /in use by process 1 on box-2. Stop it/);
 		clearInterval(beat);
-		await makeLock().take();
+		await makeLock().acquire();
 		assert.equal((await content()).pid, process.pid);
 	});
 
 	test("is renewed by its holder, rewritten if removed, and given up if another process has taken it", async (t) => {
 		const { path, lost, makeLock, content } = await makeLocks(t);
-		await makeLock(10).take();
+		await makeLock(10).acquire();
 		const own = await content();
 		const { mtimeMs } = await fs.stat(path);
 		await waitUntil(async () => (await fs.stat(path)).mtimeMs !== mtimeMs);
@@ -127,9 +127,9 @@ describe("lock of a data folder", () => {
 			const problems: string[] = [];
 			const onProblem = (problem: string) => void problems.push(problem);
 			const disk: Disk = { ...fs, writeFile: () => Promise.reject(Object.assign(new Error(code), { code })) };
-			const lock = new FolderLock({ directory, disk, onLost: assert.fail, onProblem, beatMs: 10 });
+			const lock = new FolderLock({ directory, disk, onLost: assert.fail, onProblem, renewMs: 10 });
 			onEnd(t, () => lock.release());
-			await lock.take();
+			await lock.acquire();
 			assert.match(String(problems), new RegExp(`gateway\\.lock cannot be written \\(${code}\\)`));
 			disk.writeFile = fs.writeFile;
 			await waitUntil(async () => (await readdir(directory)).includes("gateway.lock"));

@@ -136,7 +136,7 @@ describe("isolates a damaged file:", () => {
 		assert.deepEqual(await folder.load(), new Map());
 		assert.match(
 			String(problems),
-			/a\.json is not a regular file; remove it: the values of a cannot be kept/,
+			/a\.json is not a regular file\. Remove it, as the values of a cannot be stored/,
 		);
 		assert.deepEqual(await Promise.all([folder.save("a", { value: 1 }), folder.save("b", { value: 2 })]), [
 			false,
