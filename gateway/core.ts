@@ -79,7 +79,12 @@ function createAccess(base: Base, hooks: Pick<AccessOptions, "onAdmitted" | "onC
 	const { settings, disk, log } = base;
 	const { dataDir, deviceToken: device, monitorToken: monitor, publicUrl } = settings;
 	const onProblemOf = (what: string) => (problem: string) => log.error({ problem }, what);
-	const tokens = new Tokens({ dataDir, given: { device, monitor }, disk, onProblem: onProblemOf("tokens") });
+	const tokens = new Tokens({
+		dataDir,
+		fromEnvironment: { device, monitor },
+		disk,
+		onProblem: onProblemOf("tokens"),
+	});
 	const endedLogins = new EndedLogins({
 		...base,
 		onProblem: onProblemOf("logins"),

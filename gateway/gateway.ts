@@ -123,7 +123,7 @@ export class Gateway {
 		if (!settings.auth) log.warn("AUTH=off: any program on this machine can control and update the devices");
 		log.info({ url }, "listening");
 		const base = publicUrl ? trimmed(publicUrl) : url;
-		return { url, port: this.#port, loginUrl: `${base}/login?code=${access.logins.makeCode()}` };
+		return { url, port: this.#port, loginUrl: `${base}/login?code=${access.logins.createCode()}` };
 	}
 
 	/** Reloads the TLS certificate now; it is also checked periodically. */

@@ -7,7 +7,7 @@ import { deviceId } from "../device/protocol/messages.js";
 import { describeProblem, findProblem, matches } from "../device/protocol/schema.js";
 import { deviceTokenOf } from "../gateway/access/secrets.js";
 import {
-	makeTokens,
+	generateTokens,
 	type Role,
 	readTokenFile,
 	roles,
@@ -104,7 +104,7 @@ async function makeNew(): Promise<void> {
 	if (await readTokenFile(disk, path))
 		throw new UsageError(`${path} already exists. Use --rotate to replace its tokens.`);
 	await makeFolder(disk, dirname(path));
-	await writeTokenFile(disk, path, makeTokens());
+	await writeTokenFile(disk, path, generateTokens());
 	console.log(`Created ${path}. Distribute the new tokens to all devices and people.`);
 }
 
@@ -119,10 +119,10 @@ function requireStoredToken(role: Role): void {
 
 async function openTokens(): Promise<Tokens> {
 	const { dataDir, deviceToken, monitorToken } = readSettings(process.env);
-	const given = { device: deviceToken, monitor: monitorToken };
-	const tokens = new Tokens({ dataDir, given, disk, onProblem: console.error });
+	const fromEnvironment = { device: deviceToken, monitor: monitorToken };
+	const tokens = new Tokens({ dataDir, fromEnvironment, disk, onProblem: console.error });
 	const path = tokenPath(dataDir);
-	const isMade = !tokens.areGiven && !(await tokens.readFile());
+	const isMade = !tokens.areFromEnvironment && !(await tokens.readFile());
 	await tokens.open();
 	if (isMade) console.error(`Created ${path}. Only a gateway that uses this folder accepts its tokens.`);
 	return tokens;

@@ -11,7 +11,7 @@ import { type HttpRejection, RequestError } from "../problem.js";
 import { Logins, type LoginsOptions } from "./logins.js";
 import { isLoopback, isSameOrigin, reachedAt, remoteAddressOf } from "./origin.js";
 import { AddressLimit } from "./rates.js";
-import { deviceOf, equalSecrets, isAmong } from "./secrets.js";
+import { deviceOf, equalSecrets, includesSecret } from "./secrets.js";
 import type { Role, Tokens } from "./tokens.js";
 
 export interface AccessOptions extends LoginsOptions, Pick<Base, "log"> {
@@ -62,7 +62,7 @@ export class Access {
 	/** By name, in milliseconds since 1970. */
 	readonly #usedAt = new Map<string, number>();
 	/** Callbacks that close open connections after a revocation. */
-	readonly #lasting = new Map<IncomingMessage, () => void>();
+	readonly #watched = new Map<IncomingMessage, () => void>();
 
 	constructor(options: AccessOptions) {
 		this.#options = options;
@@ -95,23 +95,23 @@ export class Access {
 		await this.#options.tokens.refresh(age);
 		const admission = admissionOf(this.#grantsOf(request), roles);
 		if (admission) return admission;
-		// The token may have been added since.
+		// Checks again with fresh tokens, as the token may be new.
 		if (age > 0) return this.#check(request, roles, 0);
 		return { rejection: isToken ? this.countFailure(request, countedAs(roles)) : unauthorized };
 	}
 
-	/** Returns the time of the last request with a person's token or login; undefined: none since this gateway's start. */
+	/** Returns the time of the last request with a person's token or login; undefined if there was none since the start. */
 	usedAt(name: string): number | undefined {
 		return this.#usedAt.get(name);
 	}
 
-	/** Checks a token that is not in a header. @returns undefined if it is valid */
-	async checkPersonsToken(request: IncomingMessage, shown: string): Promise<HttpRejection | undefined> {
+	/** Checks a person's token that is not in a header. @returns rejection; undefined if the token is valid */
+	async checkPersonToken(request: IncomingMessage, token: string): Promise<HttpRejection | undefined> {
 		await this.#options.tokens.refresh();
-		return this.#grantsOfToken(shown).person ? undefined : this.countFailure(request, "monitor");
+		return this.#grantsOfToken(token).person ? undefined : this.countFailure(request, "monitor");
 	}
 
-	/** Whether token or login were valid when last read; for rate limits only. */
+	/** Whether token or login are valid according to the tokens last read. For rate limits only. */
 	isKnown(request: IncomingMessage): boolean {
 		const { device, person } = this.#grantsOf(request);
 		return person !== undefined || device !== undefined;
@@ -121,7 +121,7 @@ export class Access {
 	#grantsOf(request: IncomingMessage): Grants {
 		const { file } = this.#options.tokens;
 		const { authorization, upgrade } = request.headers;
-		// A WebSocket's request would stay cached as long as its connection is open.
+		// With the socket as key, an upgrade request would stay cached as long as its connection is open.
 		const key = authorization === undefined || upgrade !== undefined ? request : request.socket;
 		const known = this.#grants.get(key);
 		if (known && known.file === file && known.authorization === authorization) return known;
@@ -131,21 +131,24 @@ export class Access {
 	}
 
 	#compare(request: IncomingMessage): Pick<Grants, "device" | "person"> {
-		const shown = bearerOf(request);
-		return shown === undefined ? { person: this.logins.personOf(request) } : this.#grantsOfToken(shown);
+		const presented = bearerOf(request);
+		return presented === undefined
+			? { person: this.logins.personOf(request) }
+			: this.#grantsOfToken(presented);
 	}
 
-	#grantsOfToken(shown: string): Pick<Grants, "device" | "person"> {
+	#grantsOfToken(presented: string): Pick<Grants, "device" | "person"> {
 		const { tokens } = this.#options;
-		const [person] = tokens.people.filter(({ token }) => equalSecrets(shown, token)).map(withoutToken);
-		if (isAmong(shown, tokens.of("device"))) return { device: {}, person };
-		const deviceId = deviceOf(shown, tokens.of("device"));
+		const [person] = tokens.people.filter(({ token }) => equalSecrets(presented, token)).map(withoutToken);
+		if (includesSecret(tokens.of("device"), presented)) return { device: {}, person };
+		const deviceId = deviceOf(presented, tokens.of("device"));
 		return { ...(deviceId !== undefined && { device: { deviceId } }), person };
 	}
 
 	/**
-	 * Wrong tokens are limited per address. Valid ones always pass, since others may share the address.
-	 * @param what counted separately @returns the response to send
+	 * Counts an invalid token of an address. Valid tokens are not limited, as several clients may share an address.
+	 * @param what counted separately
+	 * @returns rejection to send
 	 */
 	countFailure(request: IncomingMessage, what: string): HttpRejection {
 		const tooMany = this.#failures.count(request, what);
@@ -160,12 +163,12 @@ export class Access {
 	 */
 	checkOrigin(request: IncomingMessage): HttpRejection | undefined {
 		if (!this.#options.isOff && bearerOf(request) !== undefined) return undefined;
-		return isSameOrigin(request, this.#options.publicUrl) ? undefined : fromElsewhere;
+		return isSameOrigin(request, this.#options.publicUrl) ? undefined : crossSite;
 	}
 
 	/**
 	 * Checks origin and token of a request for a route.
-	 * @returns undefined for a device, and for a route without roles
+	 * @returns person; undefined for a device, or for a route without roles
 	 * @throws {RequestError} 401, 403, 429
 	 */
 	async authorize(
@@ -181,7 +184,7 @@ export class Access {
 		return person;
 	}
 
-	/** @param what method and address @param body may contain secrets */
+	/** @param what path of the request, without the method @param body may contain secrets */
 	reportChange(request: Request, person: Person, what: string, body: unknown): void {
 		const { deviceId } = request.params;
 		this.#options.onChange({
@@ -199,15 +202,15 @@ export class Access {
 	 * @returns a function that stops watching
 	 */
 	watch(request: IncomingMessage, onEnded: () => void): () => void {
-		this.#lasting.set(request, onEnded);
-		return () => this.#lasting.delete(request);
+		this.#watched.set(request, onEnded);
+		return () => this.#watched.delete(request);
 	}
 
 	/** Closes watched connections whose token was removed, or whose login was ended or has expired. */
 	async endRevoked(): Promise<void> {
 		if (this.#options.isOff) return;
 		await this.#options.tokens.refresh();
-		for (const [request, onEnded] of this.#lasting) if (!this.#compare(request).person) onEnded();
+		for (const [request, onEnded] of this.#watched) if (!this.#compare(request).person) onEnded();
 	}
 
 	/** Accepts loopback host names only, to prevent DNS rebinding. */
@@ -250,7 +253,7 @@ function bearerOf({ headers }: IncomingMessage): string | undefined {
 	return /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
 }
 
-const fromElsewhere: HttpRejection = {
+const crossSite: HttpRejection = {
 	status: 403,
 	detail: "Cross-site request rejected. Set PUBLIC_URL to the address in use.",
 };

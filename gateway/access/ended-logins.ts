@@ -11,7 +11,7 @@ import type { Base } from "../base.js";
 import { RequestError } from "../problem.js";
 import type { Records } from "../storage/records.js";
 
-const endedAtMost = 1000;
+const maxEnded = 1000;
 /** Key of the record that ends all logins with an earlier expiry. */
 const all = "all";
 const record = object({
@@ -24,7 +24,7 @@ type Ended = Infer<typeof record>;
 
 export interface EndedLoginsOptions extends Pick<Base, "records" | "storage" | "now"> {
 	readonly onProblem: (sentence: string) => void;
-	/** Called when a login is ended, by this process or another one. */
+	/** Called when a login is ended by this or another process. */
 	readonly onEnded?: () => void;
 }
 
@@ -68,29 +68,29 @@ export class EndedLogins {
 		return expires < (this.#ended.get(all)?.expires ?? 0) || this.#ended.has(signature);
 	}
 
-	/** Ends a login; beyond 1000, all logins. @throws {RequestError} it has ended, but is not stored yet */
+	/** Ends a login, or all logins if the list is full. @throws {RequestError} if the logout is effective but not stored yet */
 	async end(signature: string, expires: number): Promise<void> {
-		if (await this.#keep(signature, { expires, id: randomUUID() })) return;
+		if (await this.#add(signature, { expires, id: randomUUID() })) return;
 		const { place, status } = this.#options.storage;
 		throw new RequestError(status, `Cannot write the logout to ${place}. See the gateway's log.`);
 	}
 
-	/** Ends a login code. @returns false if it was used, here or elsewhere */
+	/** Ends a login code. @returns false if it was already used, at this or another gateway */
 	async use(signature: string, expires: number): Promise<boolean> {
 		if (this.has(signature, Number.POSITIVE_INFINITY)) return false;
 		const ended = { expires, id: randomUUID() };
-		// Logging in works with a full disk.
-		await this.#keep(signature, ended);
+		// The result is ignored, so that a login succeeds with a full disk.
+		await this.#add(signature, ended);
 		return (this.#ended.get(signature) ?? ended) === ended;
 	}
 
-	/** @returns whether it is stored, by this process or another one */
-	async #keep(signature: string, ended: Ended): Promise<boolean> {
-		if (this.#ended.size >= endedAtMost)
+	/** @returns whether the record is stored, by this or another process */
+	async #add(signature: string, ended: Ended): Promise<boolean> {
+		if (this.#ended.size >= maxEnded)
 			for (const [each, { expires }] of this.#ended) if (expires <= this.#options.now()) this.#remove(each);
 		this.#ended.set(signature, ended);
 		this.#options.onEnded?.();
-		if (this.#ended.size <= endedAtMost) return this.#save(signature, ended);
+		if (this.#ended.size <= maxEnded) return this.#save(signature, ended);
 		const previous = [...this.#ended].filter(([each]) => each !== all);
 		const last = {
 			expires: Math.max(...[...this.#ended.values()].map(({ expires }) => expires)) + 1,
@@ -98,9 +98,9 @@ export class EndedLogins {
 		};
 		this.#ended.clear();
 		this.#ended.set(all, last);
-		const isKept = await this.#save(all, last);
-		if (isKept) for (const [each] of previous) this.#remove(each);
-		return isKept;
+		const isSaved = await this.#save(all, last);
+		if (isSaved) for (const [each] of previous) this.#remove(each);
+		return isSaved;
 	}
 
 	async #save(signature: string, ended: Ended): Promise<boolean> {

@@ -10,7 +10,7 @@ import type { Base } from "../base.js";
 import { RequestError } from "../problem.js";
 import type { EndedLogins } from "./ended-logins.js";
 import { baseUrlOf, reachedAt } from "./origin.js";
-import { equalSecrets, isAmong, sign } from "./secrets.js";
+import { equalSecrets, includesSecret, sign } from "./secrets.js";
 import type { Tokens } from "./tokens.js";
 
 export interface LoginsOptions extends Pick<Base, "now" | "monotonic"> {
@@ -28,60 +28,60 @@ interface Login {
 
 const dayMs = 24 * 60 * 60 * 1000;
 const cookieAgeMs = 30 * dayMs;
-/** Twice: after a start the clock may be behind until it is set. */
-const longestLoginMs = 2 * cookieAgeMs;
+/** Expiry accepted at most, as the clock may be slow after a start until it is synchronized. */
+const maxCookieAgeMs = 2 * cookieAgeMs;
 const loginCodeAgeMs = 60 * 60 * 1000;
 const loginLinkAgeMs = 10 * 60 * 1000;
-const codesAtMost = 100;
-/** Cookies of the same name: browsers send one for each path. */
-const mostCookies = 4;
+const maxCodes = 100;
+/** Limit of cookies with the same name, of which browsers send one per path. */
+const maxCookies = 4;
 
 export class Logins {
 	readonly #options: LoginsOptions;
-	/** The monitor token's login codes that this gateway made, with the monotonic time at which each ends. */
+	/** Login codes that this gateway created for the monitor token, with their monotonic expiry. */
 	readonly #codes = new Map<string, number>();
 
 	constructor(options: LoginsOptions) {
 		this.#options = options;
 	}
 
-	/** Returns the person of a request; among several logins the one with more permissions. */
+	/** Returns the person of a request; of several logins, the one with the most permissions. */
 	personOf(request: IncomingMessage): Person | undefined {
-		const people = this.#of(request).map(({ person }) => person);
+		const people = this.#loginsOf(request).map(({ person }) => person);
 		const [first] = personRoles.flatMap((role) => people.filter((person) => person.role === role));
 		return first;
 	}
 
 	/**
 	 * Creates a one-time login code, valid at any gateway with the same tokens.
-	 * @param token of a person, whose removal ends it; default: the current monitor token
+	 * @param token token of a person, whose removal invalidates the code; default: the current monitor token
 	 */
-	makeCode(token = this.#options.tokens.current("monitor"), ageMs = loginCodeAgeMs): string {
+	createCode(token = this.#options.tokens.current("monitor"), ageMs = loginCodeAgeMs): string {
 		const { tokens, now, monotonic } = this.#options;
 		const head = `${now() + ageMs}.${randomUUID()}`;
 		const code = `${head}.${sign(token, `login code ${head}`)}`;
 		if (token !== tokens.current("monitor")) return code;
 		for (const [each, runsUntil] of this.#codes)
-			if (runsUntil <= monotonic() || this.#codes.size >= codesAtMost) this.#codes.delete(each);
+			if (runsUntil <= monotonic() || this.#codes.size >= maxCodes) this.#codes.delete(each);
 		this.#codes.set(code, monotonic() + ageMs);
 		return code;
 	}
 
 	/**
-	 * A link by which a person logs in another device, once within ten minutes.
-	 * @param name of the person
+	 * Creates a link that logs a person in on another computer or phone, once within ten minutes.
+	 * @param name name of the person
 	 * @throws {RequestError} 409 with AUTH=off
 	 */
-	makeLink(request: IncomingMessage, name: string | undefined): LoginLink {
+	createLink(request: IncomingMessage, name: string | undefined): LoginLink {
 		const { tokens, now, publicUrl } = this.#options;
 		const person = tokens.people.find((each) => each.name === name);
-		if (!person) throw new RequestError(409, "With AUTH=off no one needs to log in.");
+		if (!person) throw new RequestError(409, "Login is not required with AUTH=off.");
 		const expiresAt = new Date(now() + loginLinkAgeMs).toISOString();
-		const code = this.makeCode(person.token, loginLinkAgeMs);
+		const code = this.createCode(person.token, loginLinkAgeMs);
 		return { url: `${baseUrlOf(request, publicUrl)}/login?code=${code}`, expiresAt };
 	}
 
-	/** @returns the token that the code stands for; undefined if it is wrong, used or expired */
+	/** Redeems a login code. @returns token of its person; undefined if the code is invalid, used or expired */
 	async useCode(code: string): Promise<string | undefined> {
 		const { tokens, endedLogins, now, monotonic } = this.#options;
 		const [, head = "", expires, signature = ""] = /^((\d{1,16})\.[\w-]{36})\.([\w-]+)$/.exec(code) ?? [];
@@ -89,7 +89,7 @@ export class Logins {
 		const signer = tokens.people.find(({ token }) =>
 			equalSecrets(signature, sign(token, `login code ${head}`)),
 		);
-		// The gateway that made it ignores a changed clock or token.
+		// The gateway that created the code is not affected by a changed clock or token.
 		const runsUntil = this.#codes.get(code);
 		const isOver =
 			runsUntil === undefined ? isDue(Number(expires), now(), loginCodeAgeMs) : runsUntil <= monotonic();
@@ -99,15 +99,15 @@ export class Logins {
 	}
 
 	/**
-	 * Sets a cookie: its expiry, signed with the person's token, which also ends it.
-	 * @param shown a valid token of a person
+	 * Sets a cookie that contains its expiry, signed with the person's token. Removal of the token ends the login.
+	 * @param presented a valid token of a person
 	 */
-	async begin(request: IncomingMessage, response: Response, shown: string): Promise<void> {
+	async begin(request: IncomingMessage, response: Response, presented: string): Promise<void> {
 		const { tokens, publicUrl, now } = this.#options;
 		await tokens.refresh();
 		const unnamed = tokens.of("monitor");
 		const [current = ""] = unnamed;
-		const token = isAmong(shown, unnamed) ? current : shown;
+		const token = includesSecret(unnamed, presented) ? current : presented;
 		const expires = String(now() + cookieAgeMs);
 		response.cookie(cookieName(token), `${expires}.${signCookie(token, expires)}`, {
 			httpOnly: true,
@@ -118,28 +118,28 @@ export class Logins {
 		});
 	}
 
-	/** Ends the request's logins. @throws {NodeJS.ErrnoException} */
+	/** Ends all logins of a request. @throws {NodeJS.ErrnoException} */
 	async end(request: IncomingMessage, response: Response): Promise<void> {
 		const { tokens, endedLogins } = this.#options;
 		const path = this.#cookiePath(request);
 		for (const { token } of tokens.people) response.clearCookie(cookieName(token), { path });
-		const logins = this.#of(request);
+		const logins = this.#loginsOf(request);
 		await Promise.all(logins.map(({ signature, expires }) => endedLogins.end(signature, expires)));
 	}
 
-	/** Behind a proxy other programs may share the host. */
+	/** Returns the path of this gateway, as other programs may share its host behind a proxy. */
 	#cookiePath(request: IncomingMessage): string {
 		return new URL(baseUrlOf(request, this.#options.publicUrl)).pathname;
 	}
 
-	#of({ headers }: IncomingMessage): readonly Login[] {
+	#loginsOf({ headers }: IncomingMessage): readonly Login[] {
 		const { tokens, endedLogins, now } = this.#options;
 		return tokens.people.flatMap(({ token, ...person }) => {
-			const form = new RegExp(`(?:^|; *)${cookieName(token)}=(\\d{1,16})\\.([\\w-]+)`, "g");
-			const cookies = [...(headers.cookie ?? "").matchAll(form)].slice(0, mostCookies);
+			const pattern = new RegExp(`(?:^|; *)${cookieName(token)}=(\\d{1,16})\\.([\\w-]+)`, "g");
+			const cookies = [...(headers.cookie ?? "").matchAll(pattern)].slice(0, maxCookies);
 			return cookies.flatMap(([, text = "", signature = ""]) => {
 				const expires = Number(text);
-				const isOver = isDue(expires, now(), longestLoginMs);
+				const isOver = isDue(expires, now(), maxCookieAgeMs);
 				const isValid = equalSecrets(signature, signCookie(token, text)) && !isOver;
 				return isValid && !endedLogins.has(signature, expires) ? [{ person, signature, expires }] : [];
 			});
@@ -147,7 +147,7 @@ export class Logins {
 	}
 }
 
-/** Different for each gateway of a host: cookies ignore the port. */
+/** Returns a name that differs between gateways on the same host, as cookies ignore the port. */
 function cookieName(token: string): string {
 	return `gateway_${sign(token, "cookie name").slice(0, 12)}`;
 }

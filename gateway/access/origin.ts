@@ -1,12 +1,12 @@
 /**
- * The origin of a request, and the address by which it reached this gateway. Unchecked, any web site could control
- * its visitors' devices: browsers send cookies for any page and let it reach 127.0.0.1.
+ * Origin of a request, and the address that it used to reach this gateway. Without an origin check, any web site could
+ * control its visitors' devices, as browsers let any page send requests with cookies, and to 127.0.0.1.
  */
 
 import type { IncomingMessage } from "node:http";
 import { isIP, isIPv4, isIPv6 } from "node:net";
 
-/** Whether a proxy is trusted; the peer is hop 0, the proxy before it hop 1. */
+/** Returns whether a proxy is trusted. The peer is hop 0, the proxy before it hop 1. */
 export type TrustProxy = (address: string, hop: number) => boolean;
 
 interface Forwarded {
@@ -15,12 +15,12 @@ interface Forwarded {
 	readonly host: string | undefined;
 }
 
-/** Requests of trusted proxies. */
+/** Values forwarded by trusted proxies, by request. */
 const forwarded = new WeakMap<IncomingMessage, Forwarded>();
 
 /**
- * Reads what a trusted proxy says of the client; call it first. `Forwarded` (RFC 7239) counts only without
- * X-Forwarded-For, -Proto and -Host: a proxy that writes those passes on the other as the client sent it.
+ * Reads the headers of a trusted proxy. Must be called before other functions of this file. `Forwarded` (RFC 7239) is ignored if
+ * X-Forwarded-For, -Proto or -Host is present, as a proxy that sets those passes on the client's `Forwarded` unchanged.
  */
 export function readForwarded(request: IncomingMessage, trust: TrustProxy): void {
 	const { socket, headers } = request;
@@ -29,7 +29,7 @@ export function readForwarded(request: IncomingMessage, trust: TrustProxy): void
 	const [[proto], [host], [original], nodes] = [
 		list("x-forwarded-proto"),
 		list("x-forwarded-host"),
-		// Azure's Application Gateway, which replaces Host.
+		// Set by Azure Application Gateway, which replaces Host.
 		list("x-original-host"),
 		list("x-forwarded-for"),
 	];
@@ -51,7 +51,7 @@ export function readForwarded(request: IncomingMessage, trust: TrustProxy): void
 	});
 }
 
-/** Some proxies, such as Traefik, write the scheme of a WebSocket. */
+/** Schemes by forwarded scheme. Some proxies, such as Traefik, forward that of a WebSocket. */
 const schemes: ReadonlyMap<string, string> = new Map([
 	["http", "http"],
 	["https", "https"],
@@ -59,7 +59,7 @@ const schemes: ReadonlyMap<string, string> = new Map([
 	["wss", "https"],
 ]);
 
-/** The first value of X-Forwarded-Proto and -Host counts, as in Express. */
+/** Parses a comma-separated header. Of X-Forwarded-Proto and -Host the first value is used, as in Express. */
 function listOf(header: string | string[] | undefined): string[] {
 	return String(header ?? "")
 		.split(",")
@@ -68,8 +68,8 @@ function listOf(header: string | string[] | undefined): string[] {
 }
 
 /**
- * Elements of a `Forwarded` header: parameters by their name in lower case (RFC 7239, 4). An open quotation lasts to the
- * end, so that parsing takes linear time.
+ * Parses a `Forwarded` header into parameters by lower-case name (RFC 7239, section 4). An unterminated quoted string extends to
+ * the end, so that parsing takes linear time.
  */
 function elementsOf(header = ""): Map<string, string>[] {
 	const elements = header.match(/(?:[^",]|"(?:\\.?|[^"\\])*(?:"|$))+/g) ?? [];
@@ -84,7 +84,7 @@ function elementsOf(header = ""): Map<string, string>[] {
 	});
 }
 
-/** An address with or without quotes, brackets and port. @returns undefined if it is none, such as `unknown` */
+/** Removes quotes, brackets and port of an address. @returns undefined for another identifier, such as `unknown` */
 function addressOfNode(node: string): string | undefined {
 	const text = node.replace(/^"(.*)"$/, "$1");
 	return [text, text.replace(/:[\w.-]+$/, "")]
@@ -92,7 +92,7 @@ function addressOfNode(node: string): string | undefined {
 		.find((each) => isIP(each));
 }
 
-/** An IPv4-mapped IPv6 address as IPv4. */
+/** Returns the address of the client, with an IPv4-mapped IPv6 address as IPv4. */
 export function remoteAddressOf(request: IncomingMessage): string {
 	const address = forwarded.get(request)?.address ?? request.socket.remoteAddress ?? "unknown";
 	return withoutMapping(address);
@@ -103,11 +103,11 @@ function withoutMapping(address: string): string {
 }
 
 /**
- * Returns the key of a client for rate limits: an IPv4 address, or an IPv6 /64, since one computer may use all of its
- * addresses (RFC 4941).
+ * Returns the key of a client for rate limits: an IPv4 address, or an IPv6 /64, as one computer may use all of its addresses
+ * (RFC 8981).
  */
 export function networkOf(address: string): string {
-	// Most have no colon: Node's expression for IPv6 takes microseconds to say so.
+	// Avoids Node's regular expression for IPv6, which takes microseconds, for IPv4 addresses.
 	if (!address.includes(":")) return address;
 	const [bare = ""] = withoutMapping(address).split("%");
 	if (!isIPv6(bare)) return bare;
@@ -117,7 +117,7 @@ export function networkOf(address: string): string {
 	return `${[...(first ?? []), ...zeros, ...(last ?? [])].slice(0, 4).join(":")}::/64`;
 }
 
-/** Scheme and host that the client used; this gateway's address if Host is invalid. */
+/** Returns scheme and host that the client used, or this gateway's address if Host is invalid. */
 export function reachedAt(request: IncomingMessage): URL {
 	const { socket } = request;
 	const scheme = forwarded.get(request)?.scheme ?? (isEncrypted(request) ? "https" : "http");
@@ -137,8 +137,8 @@ function hostHeaderOf(request: IncomingMessage): string {
 }
 
 /**
- * Whether a proxy has left out the port of Host, as nginx does with `$host`. A client leaves out the scheme's default
- * port alone, at which this gateway does not listen.
+ * Whether a proxy has omitted the port of Host, as nginx does with `$host`. A client omits only the default port of the scheme, on
+ * which this gateway does not listen.
  */
 function isPortOmitted(request: IncomingMessage): boolean {
 	return (
@@ -147,8 +147,8 @@ function isPortOmitted(request: IncomingMessage): boolean {
 }
 
 /**
- * Base URL without a trailing slash: PUBLIC_URL, with a proxy's path and TLS, if the client used its host;
- * otherwise the address that the client used, as a device sends its token to no other.
+ * Returns the base URL without a trailing slash: PUBLIC_URL, with the proxy's path and TLS, if the client used its host.
+ * Otherwise the address that the client used, as a device sends its token only to that address.
  */
 export function baseUrlOf(request: IncomingMessage, publicUrl: URL | undefined): string {
 	const reached = reachedAt(request);
@@ -165,20 +165,20 @@ export function trimmed(url: URL): string {
 	return url.href.replace(/\/+$/, "");
 }
 
-/** For a URL, which has no zone (`fe80::1%eth0`). */
+/** Formats an address as the host of a URL, without an IPv6 zone (`fe80::1%eth0`). */
 export function hostOf(address: string): string {
 	return address.includes(":") ? `[${address.replace(/%.*/, "")}]` : address;
 }
 
-/** `localhost`, 127.0.0.0/8 or ::1. */
+/** Whether a host is `localhost`, in 127.0.0.0/8, or ::1. */
 export function isLoopback(hostname: string): boolean {
 	const bare = hostname.toLowerCase().replace(/^\[(.*)\]$/, "$1");
 	return bare === "localhost" || bare === "::1" || (isIPv4(bare) && bare.startsWith("127."));
 }
 
 /**
- * Whether a request comes from this gateway's page, or from a program, without `Origin` and `Sec-Fetch-Site`. A
- * browser always sends the latter (Fetch Metadata, section 2.3).
+ * Whether a request comes from this gateway's page, or from a program, which sends neither `Origin` nor `Sec-Fetch-Site`. Browsers
+ * always send the latter (Fetch Metadata, section 2.3).
  */
 export function isSameOrigin(request: IncomingMessage, publicUrl: URL | undefined): boolean {
 	const { origin, "sec-fetch-site": site = "none" } = request.headers;
@@ -187,12 +187,12 @@ export function isSameOrigin(request: IncomingMessage, publicUrl: URL | undefine
 	return page !== undefined && (page === reachedAt(request).origin || page === publicUrl?.origin);
 }
 
-/** Parses origin-form or absolute-form (RFC 9112, 3.2); the result's host has no meaning. */
+/** Parses a request target in origin-form or absolute-form (RFC 9112, section 3.2). The host of the result is meaningless. */
 export function targetOf({ url = "" }: IncomingMessage): URL | undefined {
 	return parseUrl(url.startsWith("/") ? `http://gateway${url}` : url);
 }
 
-/** @returns undefined if it is not absolute */
+/** @returns undefined if the text is not an absolute URL */
 export function parseUrl(text: string): URL | undefined {
 	return URL.canParse(text) ? new URL(text) : undefined;
 }

@@ -1,4 +1,4 @@
-/** Rate limits by socket and by address, so that a client in a loop does not overload the gateway or flood its log. */
+/** Rate limits by socket and by address, to protect the gateway and its log from clients in a loop. */
 
 import type { IncomingMessage } from "node:http";
 import type { WebSocket } from "ws";
@@ -8,18 +8,17 @@ import { networkOf, remoteAddressOf } from "./origin.js";
 type Readable = Pick<WebSocket, "pause" | "resume">;
 
 export interface Rate {
-	/** Long-term. */
+	/** Sustained rate. */
 	readonly perSecond: number;
-	/** At once. */
+	/** Maximum number of events at once. */
 	readonly burst: number;
-	/** Monotonic, in milliseconds. */
+	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
 }
 
-/** A token bucket. */
 export class TokenBucket {
 	readonly #rate: Rate;
-	// V8 keeps a field that began as a number in place; any other gets a new object with each fraction.
+	// Initialized with numbers, so that V8 stores fractions in place instead of allocating an object for each.
 	#tokens = 0;
 	#filledAt = 0;
 
@@ -29,7 +28,11 @@ export class TokenBucket {
 		this.#filledAt = rate.monotonic();
 	}
 
-	/** The count may become negative. @param cost 0: check only @returns false if less than one token was left */
+	/**
+	 * Consumes tokens. Their number may become negative.
+	 * @param cost 0: check only
+	 * @returns false if less than one token was left
+	 */
 	take(cost = 1): boolean {
 		const { perSecond, burst, monotonic } = this.#rate;
 		const time = monotonic();
@@ -51,26 +54,26 @@ export function createMinuteCounter(): (now: number) => number {
 	};
 }
 
-/** A message costs 1, and 1 more per this many bytes. */
-const bytesATurn = 2048;
-const turnsMs = 50;
+/** Number of bytes per token, in addition to the first token of a message. */
+const bytesPerToken = 2048;
+const retryMs = 50;
 
-/** The listener of a throttle: an object, since closures take more memory. */
+/** Listener of a throttle. An object, as closures take more memory. */
 export interface Throttled {
 	onMessage(message: Buffer): void;
-	/** The first message has to wait. */
+	/** Called when the first message is delayed. */
 	onPaused(): void;
 }
 
 /**
- * A throttle that loses no message: those over the rate wait, with the socket paused, so at most one read's worth
- * waits.
+ * Lossless throttle: delays messages above the rate and pauses the socket, so that the queue contains at most the messages of
+ * one read.
  */
 export class Throttle {
 	readonly #socket: Readable;
 	readonly #bucket: TokenBucket;
 	readonly #throttled: Throttled;
-	#waiting: Buffer[] = [];
+	#queue: Buffer[] = [];
 	#timer: NodeJS.Timeout | undefined;
 	#isClosed = false;
 
@@ -80,65 +83,65 @@ export class Throttle {
 		this.#throttled = throttled;
 	}
 
-	take(message: Buffer): void {
+	push(message: Buffer): void {
 		if (this.#isClosed) return;
 		if (!this.#timer && this.#mayPass(message)) return this.#throttled.onMessage(message);
-		this.#waiting.push(message);
+		this.#queue.push(message);
 		if (this.#timer) return;
-		this.#plan();
+		this.#scheduleDelivery();
 		this.#socket.pause();
 		this.#throttled.onPaused();
 	}
 
-	/** The peer has closed: passes on what waits. */
+	/** Delivers all queued messages after the peer has closed the connection. */
 	finish(): void {
-		const waiting = this.#waiting;
+		const queue = this.#queue;
 		this.close();
-		for (const message of waiting) this.#throttled.onMessage(message);
+		for (const message of queue) this.#throttled.onMessage(message);
 	}
 
-	/** Drops waiting and later messages, and reads the socket again, for the peer's close frame. */
+	/** Drops queued and later messages, and resumes the socket to read the peer's close frame. */
 	close(): void {
 		this.#isClosed = true;
 		clearTimeout(this.#timer);
 		this.#timer = undefined;
-		this.#waiting = [];
+		this.#queue = [];
 		this.#socket.resume();
 	}
 
-	#plan(): void {
-		this.#timer = setTimeout(() => this.#handOn(), turnsMs).unref();
+	#scheduleDelivery(): void {
+		this.#timer = setTimeout(() => this.#deliver(), retryMs).unref();
 	}
 
-	#handOn(): void {
-		const stays = this.#waiting.findIndex((message) => !this.#mayPass(message));
-		const passing = this.#waiting.splice(0, stays < 0 ? this.#waiting.length : stays);
+	#deliver(): void {
+		const firstDelayed = this.#queue.findIndex((message) => !this.#mayPass(message));
+		const passing = this.#queue.splice(0, firstDelayed < 0 ? this.#queue.length : firstDelayed);
 		for (const message of passing) this.#throttled.onMessage(message);
-		if (this.#waiting.length > 0) return this.#plan();
+		if (this.#queue.length > 0) return this.#scheduleDelivery();
 		this.#timer = undefined;
 		this.#socket.resume();
 	}
 
 	#mayPass(message: Buffer): boolean {
-		return this.#bucket.take(1 + Math.floor(message.length / bytesATurn));
+		return this.#bucket.take(1 + Math.floor(message.length / bytesPerToken));
 	}
 }
 
-/** Others may share a flooding client's address. */
-const mostAdvisedSeconds = 60;
+/** Maximum of Retry-After, as other clients may share the address of a flooding one. */
+const maxRetrySeconds = 60;
 
-/** Counts requests by address, in windows of a fixed length. */
+/** Limits requests by address, in fixed windows. */
 export class AddressLimit {
 	readonly #options: { readonly points: number; readonly seconds: number; readonly what: string };
-	/** By kind and address, the first to end in front. */
+	/** Windows by kind and address, the first to end first. */
 	readonly #windows = new Map<string, { count: number; readonly endsAt: number }>();
 
-	/** `points` in `seconds`; `what` is for messages, such as "wrong tokens". */
+	/** @param options `points` per `seconds`; `what` is a noun for messages, such as "wrong tokens" */
 	constructor(options: { readonly points: number; readonly seconds: number; readonly what: string }) {
 		this.#options = options;
 	}
 
-	/** @param kind counted separately @returns the rejection if it is over the limit */
+	/** Counts a request. @param kind counted separately @returns rejection if the limit is exceeded */
 	count(request: IncomingMessage, kind = ""): HttpRejection | undefined {
 		const now = performance.now();
 		for (const [key, { endsAt }] of this.#windows) {
@@ -151,13 +154,13 @@ export class AddressLimit {
 		this.#windows.set(key, window);
 		window.count += 1;
 		if (window.count <= points) return undefined;
-		// Spread, so that refused clients do not return at once.
+		// Distributes the retries of rejected clients over later windows.
 		const windowsAhead = Math.floor((window.count - points - 1) / points);
 		const advised = Math.ceil((window.endsAt - now) / 1000 + windowsAhead * seconds);
-		const retrySeconds = Math.min(mostAdvisedSeconds, Math.max(1, advised));
+		const retrySeconds = Math.min(maxRetrySeconds, Math.max(1, advised));
 		return {
 			status: 429,
-			detail: `Too many ${what} from this address; try again in ${retrySeconds} s.`,
+			detail: `Too many ${what} from this address. Try again in ${retrySeconds} s.`,
 			headers: { "Retry-After": String(retrySeconds) },
 		};
 	}

@@ -1,6 +1,5 @@
 /**
- * Valid tokens, from the environment or from `tokens.json`, which is created at the first start and reloaded when it
- * changes.
+ * Valid tokens, from the environment or `tokens.json`, which is created at the first start and reloaded after a change.
  */
 
 import { dirname, join } from "node:path";
@@ -10,27 +9,27 @@ import { type PersonRole, personRoles } from "../api/person.js";
 import { time } from "../api/time.js";
 import { errorCode, RequestError, StartError } from "../problem.js";
 import { type Disk, ifExists, makeFolder, stateOf, writeFileAtomic } from "../storage/atomic-file.js";
-import { makeSecret } from "./secrets.js";
+import { generateSecret } from "./secrets.js";
 
 export const roles = Object.freeze(["device", "monitor"] as const);
 export type Role = (typeof roles)[number];
 
-/** Too long to guess, valid in a header, without the separating comma. */
+/** Too long to guess, valid in a header, without commas, which separate tokens. */
 export const token = pattern(
 	512,
 	"^[\\x21-\\x2b\\x2d-\\x7e]{16,}$",
-	"16 or more letters, digits or signs without space and comma,",
+	"at least 16 printable ASCII characters without spaces and commas,",
 );
-const namedAtMost = 100;
-/** How the monitor token, which has no name, is listed. */
+const maxNamed = 100;
+/** Name under which the unnamed monitor token is listed. */
 const unnamedName = "monitor";
-/** In the data folder; with something in them it is not the first start. */
+/** Subfolders of the data folder that are empty at the first start. */
 const usedFolders = ["devices", "rollouts", "audit"];
 
 const content = object({
 	device: token,
 	monitor: token,
-	/** During a rotation (scripts/token/rotation.ts), for devices without the new token. */
+	/** Previous tokens during a rotation (scripts/token/rotation.ts), for devices without the new token. */
 	previous: optional(object({ device: optional(token), monitor: optional(token) })),
 	named: optional(
 		list(
@@ -38,10 +37,10 @@ const content = object({
 				name: tokenName,
 				role: oneOf(...personRoles),
 				token,
-				/** When it was made; absent in files of earlier releases. */
+				/** Time of creation; absent in files of earlier releases. */
 				since: optional(time),
 			}),
-			namedAtMost,
+			maxNamed,
 		),
 	),
 	/** Time of the latest rotation; informational. */
@@ -54,11 +53,11 @@ export function tokenPath(dataDir: string): string {
 	return join(dataDir, "tokens.json");
 }
 
-export function makeTokens(): TokenFile {
-	return { device: makeSecret(), monitor: makeSecret() };
+export function generateTokens(): TokenFile {
+	return { device: generateSecret(), monitor: generateSecret() };
 }
 
-/** @returns undefined if there is no file @throws {StartError} if it is invalid */
+/** @returns undefined if the file is missing @throws {StartError} if it is invalid */
 export async function readTokenFile(disk: Disk, path: string): Promise<TokenFile | undefined> {
 	try {
 		const file = parseTokens(await disk.readFile(path, "utf8"));
@@ -72,7 +71,7 @@ export async function readTokenFile(disk: Disk, path: string): Promise<TokenFile
 	);
 }
 
-/** Editors add a byte order mark, and pasting adds space around a token. @returns undefined if it is invalid @throws {SyntaxError} */
+/** Parses the token file, ignoring a byte order mark and white space around tokens. @returns undefined if invalid @throws {SyntaxError} */
 export function parseTokens(text: string): TokenFile | undefined {
 	const value: unknown = JSON.parse(text.trim(), (_name, each) =>
 		typeof each === "string" ? each.trim() : each,
@@ -80,7 +79,7 @@ export function parseTokens(text: string): TokenFile | undefined {
 	return matches(content, value) ? value : undefined;
 }
 
-/** Readable for this user only; for the folder's owner where root writes it, such as a command beside a gateway of systemd. */
+/** Writes the token file, readable by its owner only. If run as root, such as by a CLI, the owner is that of the folder. */
 export async function writeTokenFile(disk: Disk, path: string, file: TokenFile): Promise<void> {
 	await writeFileAtomic(disk, path, `${JSON.stringify(file, undefined, "\t")}\n`);
 	if (process.getuid?.() !== 0) return;
@@ -90,15 +89,15 @@ export async function writeTokenFile(disk: Disk, path: string, file: TokenFile):
 
 export interface TokensOptions {
 	readonly dataDir: string;
-	/** The current token, or with a comma the previous one too. Undefined: from the file. */
-	readonly given: Readonly<Record<Role, string | undefined>>;
+	/** Tokens from the environment: the current one, optionally followed by a comma and the previous one. Undefined: from the file. */
+	readonly fromEnvironment: Readonly<Record<Role, string | undefined>>;
 	readonly disk: Disk;
-	/** The file is invalid; the last tokens stay valid. */
+	/** Called if the file is invalid, in which case the last valid tokens stay in use. */
 	readonly onProblem: (sentence: string) => void;
 }
 
 export class Tokens {
-	/** The file was read for the first time, or has changed. */
+	/** Called after the file was read for the first time or has changed. */
 	onRead: ((file: TokenFile) => void) | undefined;
 	readonly #options: TokensOptions;
 	readonly #path: string;
@@ -113,19 +112,19 @@ export class Tokens {
 		this.#path = tokenPath(options.dataDir);
 	}
 
-	/** Reads or makes the tokens that were not given. @throws {StartError} */
+	/** Reads or generates the tokens that are not in the environment. @throws {StartError} */
 	async open(): Promise<void> {
 		const { disk } = this.#options;
-		if (this.areGiven) {
+		if (this.areFromEnvironment) {
 			this.#requireDifferent();
-			// It may have tokens with names.
+			// The file may contain named tokens.
 			return this.refresh();
 		}
 		try {
 			if ((await readTokenFile(disk, this.#path)) === undefined) {
-				const made = await this.make();
+				const generated = await this.generate();
 				await makeFolder(disk, dirname(this.#path));
-				await writeTokenFile(disk, this.#path, made);
+				await writeTokenFile(disk, this.#path, generated);
 			}
 			await this.#reload();
 			this.#requireDifferent();
@@ -137,13 +136,13 @@ export class Tokens {
 		}
 	}
 
-	/** Reads a changed file; call it before tokens are compared. @param maxAgeMs since the last read */
+	/** Reloads a changed file. Must be called before tokens are compared. @param maxAgeMs skips the check within this time of the last one */
 	async refresh(maxAgeMs = 0): Promise<void> {
 		if (performance.now() - this.#readAt < maxAgeMs) return;
 		this.#readAt = performance.now();
 		this.#refreshing ??= this.#reload()
 			.catch((error: unknown) => {
-				if (this.areGiven && errorCode(error) === "ENOENT") this.#file = undefined;
+				if (this.areFromEnvironment && errorCode(error) === "ENOENT") this.#file = undefined;
 				else this.#report(error);
 			})
 			.finally(() => {
@@ -152,13 +151,13 @@ export class Tokens {
 		await this.#refreshing;
 	}
 
-	/** The current token first. */
+	/** Returns the tokens of a role, the current one first. */
 	of(role: Role): readonly string[] {
-		const kept = [this.#file?.[role], this.#file?.previous?.[role]];
-		return this.#options.given[role]?.split(",") ?? kept.filter((token) => token !== undefined);
+		const stored = [this.#file?.[role], this.#file?.previous?.[role]];
+		return this.#options.fromEnvironment[role]?.split(",") ?? stored.filter((token) => token !== undefined);
 	}
 
-	/** Those of people, which end with their removal; first those without a name. */
+	/** Tokens of people, unnamed ones first. */
 	get people(): readonly Named[] {
 		const unnamed = this.of("monitor").map(
 			(token) => ({ name: unnamedName, role: "monitor", token }) as const,
@@ -166,24 +165,24 @@ export class Tokens {
 		return [...unnamed, ...(this.#file?.named ?? [])];
 	}
 
-	/** Undefined if all tokens are given, and none has a name. */
+	/** Content of the file; undefined if all tokens are from the environment and none has a name. */
 	get file(): TokenFile | undefined {
 		return this.#file;
 	}
 
-	/** Whether none comes from the file, except those with names. */
-	get areGiven(): boolean {
-		const { device, monitor } = this.#options.given;
+	/** Whether all unnamed tokens are from the environment. */
+	get areFromEnvironment(): boolean {
+		const { device, monitor } = this.#options.fromEnvironment;
 		return device !== undefined && monitor !== undefined;
 	}
 
-	/** @returns undefined if there is no file @throws {StartError} if it is invalid @throws {NodeJS.ErrnoException} */
+	/** @returns undefined if the file is missing @throws {StartError} if it is invalid @throws {NodeJS.ErrnoException} */
 	readFile(): Promise<TokenFile | undefined> {
 		return readTokenFile(this.#options.disk, this.#path);
 	}
 
-	/** For a first start. @throws {StartError} if the folder is in use already: no device would be let in with new tokens */
-	async make(): Promise<TokenFile> {
+	/** Generates the tokens of a first start. @throws {StartError} if the data folder is not empty, as new tokens would lock out its devices */
+	async generate(): Promise<TokenFile> {
 		const { disk, dataDir } = this.#options;
 		for (const name of usedFolders) {
 			const names = await ifExists(disk.readdir(join(dataDir, name)));
@@ -192,56 +191,59 @@ export class Tokens {
 				`${this.#path} is missing, but ${join(dataDir, name)} is not empty. Restore it, or run npm run token -- --new to generate new tokens, which all devices and people then need.`,
 			);
 		}
-		return makeTokens();
+		return generateTokens();
 	}
 
-	/** Takes in tokens that another process has written. @throws {NodeJS.ErrnoException} */
+	/** Writes and loads new tokens. @throws {NodeJS.ErrnoException} */
 	async replace(file: TokenFile): Promise<void> {
 		await makeFolder(this.#options.disk, dirname(this.#path));
 		await writeTokenFile(this.#options.disk, this.#path, file);
 		await this.#reload();
 	}
 
-	/** @returns the secret of a new token @throws {RequestError} 409 @throws {NodeJS.ErrnoException} it is not written */
+	/** Creates a named token. @returns its secret @throws {RequestError} 409 @throws {NodeJS.ErrnoException} if it cannot be written */
 	async add(name: string, role: PersonRole): Promise<string> {
-		const token = makeSecret();
+		const token = generateSecret();
 		await this.#changeNamed((named) => {
 			if (named.some((each) => each.name === name) || name === unnamedName)
-				throw new RequestError(409, `There is a token ${name}; choose another name, or remove that first.`);
-			if (named.length >= namedAtMost)
-				throw new RequestError(409, `There are ${namedAtMost} tokens with names; remove one first.`);
+				throw new RequestError(
+					409,
+					`A token named ${name} exists. Choose another name, or remove that token first.`,
+				);
+			if (named.length >= maxNamed)
+				throw new RequestError(409, `${maxNamed} named tokens exist, the maximum. Remove one first.`);
 			return [...named, { name, role, token, since: Date.now() }];
 		});
 		return token;
 	}
 
-	/** Ends a token, and the logins by it. @throws {RequestError} 404 @throws {NodeJS.ErrnoException} it is not written */
+	/** Removes a named token and ends its logins. @throws {RequestError} 404 @throws {NodeJS.ErrnoException} if the file cannot be written */
 	async remove(name: string): Promise<void> {
 		await this.#changeNamed((named) => {
 			if (!named.some((each) => each.name === name))
-				throw new RequestError(404, `There is no token ${name} that can be removed.`);
+				throw new RequestError(404, `No removable token is named ${name}.`);
 			return named.filter((each) => each.name !== name);
 		});
 	}
 
-	/** One change after another: each writes the whole file. */
+	/** Changes the named tokens. Changes are serialized, as each writes the whole file. */
 	async #changeNamed(next: (named: readonly Named[]) => Named[]): Promise<void> {
 		const change = this.#changing.then(async () => {
-			const file = (await this.readFile()) ?? makeTokens();
+			const file = (await this.readFile()) ?? generateTokens();
 			await this.replace({ ...file, named: next(file.named ?? []) });
 		});
 		this.#changing = change.catch(() => {});
 		await change;
 	}
 
-	/** Has the next look at the file read it, also if it has not changed. */
-	forgetState(): void {
+	/** Makes the next refresh read the file even if it has not changed. */
+	invalidate(): void {
 		this.#state = undefined;
 	}
 
 	current(role: Role): string {
 		const [token] = this.of(role);
-		if (token === undefined) throw new Error("the tokens are known once they have been opened");
+		if (token === undefined) throw new Error("tokens are not open yet");
 		return token;
 	}
 
@@ -264,6 +266,6 @@ export class Tokens {
 		const why = error instanceof StartError ? error.message : `${this.#path}: ${errorCode(error) ?? error}`;
 		if (why === this.#state) return;
 		this.#state = why;
-		this.#options.onProblem(`${why} Until then the tokens that it last held stay valid.`);
+		this.#options.onProblem(`${why} The last valid tokens stay in use.`);
 	}
 }

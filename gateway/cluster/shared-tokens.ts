@@ -34,12 +34,12 @@ export class SharedTokens {
 	/** Must be called before the tokens are opened. Waits for the bus, as devices could not connect with other tokens. */
 	async open(): Promise<void> {
 		const { bus, tokens, onProblem } = this.#options;
-		if (tokens.areGiven) return;
+		if (tokens.areFromEnvironment) return;
 		await retryUntilConnected({ isClosed: () => this.#isClosed, onProblem }, async () => {
 			const bucket = await bus.bucket("gw-state");
 			const own = await tokens.readFile();
 			const isFirst = !(await bucket.get(key));
-			if (isFirst) await bucket.set(key, JSON.stringify(own ?? (await tokens.make())), 0);
+			if (isFirst) await bucket.set(key, JSON.stringify(own ?? (await tokens.generate())), 0);
 			this.#stopWatching = await bucket.watch((name, entry) => {
 				if (name === key && entry) this.#onEntry(entry);
 				else if (name === key) this.#restore();
@@ -91,7 +91,7 @@ export class SharedTokens {
 			else if (shared !== undefined) await this.#options.tokens.replace(parsed(shared) ?? file);
 		} catch (error) {
 			// The bus is disconnected, which it reports itself. The next poll retries.
-			if (error instanceof BusError) this.#options.tokens.forgetState();
+			if (error instanceof BusError) this.#options.tokens.invalidate();
 			else this.#options.onProblem(`Writing tokens.json failed: ${error}`);
 		}
 	}

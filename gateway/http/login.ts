@@ -66,7 +66,7 @@ export function createLoginRoutes(access: Access, page = async () => plainPage):
 			const form = await readForm(request);
 			if (code !== undefined && !form.has("token")) return useCode(request, response, code);
 			const token = cleanText(form.get("token") ?? "");
-			const rejection = await access.checkPersonsToken(request, token);
+			const rejection = await access.checkPersonToken(request, token);
 			if (rejection) return reject(response, rejection, "Invalid monitor token.");
 			return begin(request, response, token);
 		},
@@ -76,7 +76,7 @@ export function createLoginRoutes(access: Access, page = async () => plainPage):
 			return streamed;
 		},
 		"GET /login/state": ({ person }) => person,
-		"POST /login/link": ({ request, person }) => access.logins.makeLink(request, person.name),
+		"POST /login/link": ({ request, person }) => access.logins.createLink(request, person.name),
 	});
 }
 

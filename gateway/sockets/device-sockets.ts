@@ -150,7 +150,7 @@ class DeviceSocket implements DeviceLink {
 		if (!this.session.connected) return;
 		if (isBinary || !(data instanceof Buffer))
 			return this.#reject(closeCodes.unsupportedData, "text frames only");
-		this.#uplinks.take(data);
+		this.#uplinks.push(data);
 	}
 
 	countControlFrame(): void {

@@ -1,6 +1,6 @@
 /** Token rotation in two steps: the previous token stays valid until it is retired. */
 
-import { makeTokens, type Role, type TokenFile } from "../../gateway/access/tokens.js";
+import { generateTokens, type Role, type TokenFile } from "../../gateway/access/tokens.js";
 import { StartError } from "../../gateway/problem.js";
 
 /** @throws StartError if the previous rotation is not finished */
@@ -11,7 +11,7 @@ export function rotate(file: TokenFile, which: readonly Role[]): TokenFile {
 			`The previous ${unfinished} token is still valid. Retire it first:  npm run token -- --retire ${unfinished}`,
 		);
 	const pick = (from: TokenFile) => Object.fromEntries(which.map((role) => [role, from[role]]));
-	return changed({ ...file, ...pick(makeTokens()), previous: { ...file.previous, ...pick(file) } });
+	return changed({ ...file, ...pick(generateTokens()), previous: { ...file.previous, ...pick(file) } });
 }
 
 /** Revokes the previous tokens. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";
 import { encode } from "uqr";
-import { makeTokens, tokenPath, writeTokenFile } from "../../gateway/access/tokens.js";
+import { generateTokens, tokenPath, writeTokenFile } from "../../gateway/access/tokens.js";
 import type { PersonRole } from "../../gateway/api/person.js";
 import { skip } from "../support/chromium.js";
 import { runGateway, temporaryDirectory } from "../support/running.js";
@@ -16,7 +16,10 @@ const phone = { width: 390, height: 844 };
 async function openAs(t: TestContext, role: PersonRole, view = "#/settings/people") {
 	const dataDir = await temporaryDirectory(t);
 	const token = "a-token-of-the-fixtures-for-ben";
-	await writeTokenFile(fs, tokenPath(dataDir), { ...makeTokens(), named: [{ name: "ben", role, token }] });
+	await writeTokenFile(fs, tokenPath(dataDir), {
+		...generateTokens(),
+		named: [{ name: "ben", role, token }],
+	});
 	const { url } = await runGateway(t, { dataDir });
 	const page = await open(t, url, {
 		view,

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs, { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { makeTokens, tokenPath, writeTokenFile } from "../../gateway/access/tokens.js";
+import { generateTokens, tokenPath, writeTokenFile } from "../../gateway/access/tokens.js";
 import { localTime } from "../../gateway/api/client/times.js";
 import type { PersonRole } from "../../gateway/api/person.js";
 import { extensions } from "../../gateway/extensions.js";
@@ -187,7 +187,7 @@ async function openAs(t: TestContext, role: PersonRole) {
 	const dataDir = await temporaryDirectory(t);
 	const token = "a-token-of-the-lobby-screen";
 	const named = [{ name: "lobby-screen", role, token }] as const;
-	await writeTokenFile(fs, tokenPath(dataDir), { ...makeTokens(), named });
+	await writeTokenFile(fs, tokenPath(dataDir), { ...generateTokens(), named });
 	const { url } = await runGateway(t, { dataDir });
 	const device = await new ScriptedDevice({ url, deviceId: "dev-1-000001", features: ["sound"] }).connect();
 	t.after(() => device.close());

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";
-import { makeTokens, tokenPath, writeTokenFile } from "../../gateway/access/tokens.js";
+import { generateTokens, tokenPath, writeTokenFile } from "../../gateway/access/tokens.js";
 import type { PersonRole } from "../../gateway/api/person.js";
 import { skip } from "../support/chromium.js";
 import { runGateway, temporaryDirectory } from "../support/running.js";
@@ -17,7 +17,7 @@ const view = "#/devices/dev-1-a1b2c3";
 async function openAs(t: TestContext, role: PersonRole) {
 	const dataDir = await temporaryDirectory(t);
 	const named = [{ name: "lobby-screen", role, token }] as const;
-	await writeTokenFile(fs, tokenPath(dataDir), { ...makeTokens(), named });
+	await writeTokenFile(fs, tokenPath(dataDir), { ...generateTokens(), named });
 	const { url } = await runGateway(t, { dataDir });
 	const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3" }).connect();
 	t.after(() => device.close());

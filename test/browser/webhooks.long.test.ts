@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import { describe, test } from "node:test";
-import { makeTokens, tokenPath, writeTokenFile } from "../../gateway/access/tokens.js";
+import { generateTokens, tokenPath, writeTokenFile } from "../../gateway/access/tokens.js";
 import { Receiver, withHooks } from "../gateway/webhooks/receiver.js";
 import { skip } from "../support/chromium.js";
 import { freePort } from "../support/ports.js";
@@ -16,7 +16,7 @@ describe("webhooks under Settings", { skip }, () => {
 	test("lists webhooks without secrets, shows the response of a test, and is visible to a viewer", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const named = [{ name: "lobby-screen", role: "viewer", token }] as const;
-		await writeTokenFile(fs, tokenPath(dataDir), { ...makeTokens(), named });
+		await writeTokenFile(fs, tokenPath(dataDir), { ...generateTokens(), named });
 		const [takes, refuses] = [await new Receiver().listen(t), await new Receiver().listen(t)];
 		refuses.manner = 500;
 		const { events } = takes.hook();

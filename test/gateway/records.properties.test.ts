@@ -9,7 +9,7 @@ import fc from "fast-check";
 import { checkUplink, chips, deviceId, type Uplink, uplinks } from "../../device/protocol/messages.js";
 import { isRecord, matches, models, type Schema } from "../../device/protocol/schema.js";
 import { EndedLogins } from "../../gateway/access/ended-logins.js";
-import { makeTokens, readTokenFile, writeTokenFile } from "../../gateway/access/tokens.js";
+import { generateTokens, readTokenFile, writeTokenFile } from "../../gateway/access/tokens.js";
 import { parseJson } from "../../gateway/api/json.js";
 import { parseCatalog } from "../../gateway/firmware/catalog.js";
 import { isVersion } from "../../gateway/firmware/image.js";
@@ -178,7 +178,7 @@ test("reads updates back unchanged, with any uplinks", () => {
 
 test("reads tokens back unchanged, and rejects any other content with a remedy unless valid", async (t) => {
 	const path = join(await temporaryDirectory(t), "tokens.json");
-	const good = fc.constant(0).map(makeTokens);
+	const good = fc.constant(0).map(generateTokens);
 	const file = fc
 		.tuple(good, fc.option(good))
 		.map(([tokens, previous]) => ({ ...tokens, ...(previous && { previous }) }));

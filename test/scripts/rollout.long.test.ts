@@ -212,7 +212,11 @@ describe("npm run rollout", () => {
 		["nothing to do", [], /Specify one version, --channel, or one of/],
 		["two things to do", ["1.4.0", "--list"], /Specify one version, --channel, or one of/],
 		["a version and a channel", ["1.4.0", "--channel", "beta"], /Specify one version, --channel, or one of/],
-		["a version without devices", ["1.4.0"], /Specify the devices with --model, --tags, --all or --devices\./],
+		[
+			"a version without devices",
+			["1.4.0"],
+			/Specify the devices with --model, --tags, --all or --devices\./,
+		],
 		["an unknown model", ["1.4.0", "--model", "dev-9"], /--model must be dev-1 or proto-1, not "dev-9"/],
 		["an invalid address", ["--list", "--gateway", "here"], /--gateway must be an address/],
 	] as const)

@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { PassThrough } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
-import { makeTokens, tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
+import { generateTokens, tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { nextEvent } from "../../support/eventually.js";
 import {
@@ -81,7 +81,7 @@ describe("one-time login link", () => {
 		const blocked = await fetch(loginUrl, press);
 		assert.equal(blocked.status, 429);
 		assert.match(blocked.headers.get("retry-after") ?? "", /^\d+$/);
-		assert.match(await blocked.text(), /Too many wrong tokens from this address; try again in \d+ s/);
+		assert.match(await blocked.text(), /Too many wrong tokens from this address\. Try again in \d+ s/);
 	});
 
 	test("accepts a valid token after any number of invalid ones", async (t) => {
@@ -95,7 +95,7 @@ describe("one-time login link", () => {
 	test("logs in with the current token, even after a rotation", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const gateway = await runGateway(t, { dataDir, deviceToken: undefined, monitorToken: undefined });
-		await writeTokenFile(disk, tokenPath(dataDir), makeTokens());
+		await writeTokenFile(disk, tokenPath(dataDir), generateTokens());
 		const cookie = cookieOf(await fetch(gateway.loginUrl, press));
 		assert.equal(await isLoggedIn(gateway, cookie), true);
 	});
@@ -253,10 +253,10 @@ describe("socket of a monitor", () => {
 		const gateway = await runGateway(t, { dataDir, now: () => now, limits: { pingIntervalMs: 50 } });
 		const token = "a-token-of-a-screen-in-the-lobby";
 		const named = [{ name: "screen", role: "viewer", token } as const];
-		await writeTokenFile(disk, tokenPath(dataDir), { ...makeTokens(), named });
+		await writeTokenFile(disk, tokenPath(dataDir), { ...generateTokens(), named });
 		const screen = await monitorOf(gateway, bearer(token));
 		const page = await monitorOf(gateway, { cookie: cookieOf(await logIn(gateway.url, monitorToken)) });
-		await writeTokenFile(disk, tokenPath(dataDir), makeTokens());
+		await writeTokenFile(disk, tokenPath(dataDir), generateTokens());
 		assert.equal((await screen.closed).code, 1008);
 		now += 31 * 24 * 60 * 60 * 1000;
 		assert.equal((await page.closed).code, 1008);
@@ -384,7 +384,7 @@ describe("link for another device", () => {
 
 	async function run(t: TestContext, options: RunOptions = {}) {
 		const dataDir = await temporaryDirectory(t);
-		await writeTokenFile(disk, tokenPath(dataDir), { ...makeTokens(), named: [ben] });
+		await writeTokenFile(disk, tokenPath(dataDir), { ...generateTokens(), named: [ben] });
 		return { dataDir, gateway: await runGateway(t, { dataDir, ...options }) };
 	}
 
@@ -452,7 +452,7 @@ describe("link for another device", () => {
 		const { gateway, dataDir } = await run(t);
 		const { url } = await linkOf(gateway.url, bearer(ben.token));
 		const named = [{ ...ben, role: "monitor", token: "another-token-of-the-same-name" } as const];
-		await writeTokenFile(disk, tokenPath(dataDir), { ...makeTokens(), named });
+		await writeTokenFile(disk, tokenPath(dataDir), { ...generateTokens(), named });
 		assert.equal((await fetch(url, press)).status, 401);
 	});
 

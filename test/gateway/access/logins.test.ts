@@ -9,9 +9,9 @@ const hourMs = 60 * 60 * 1000;
 
 async function run(t: TestContext) {
 	const clock = { now: 0, ran: 0 };
-	const given = { device: deviceToken, monitor: monitorToken };
+	const fromEnvironment = { device: deviceToken, monitor: monitorToken };
 	const dataDir = await temporaryDirectory(t);
-	const tokens = new Tokens({ dataDir, given, disk, onProblem: assert.fail });
+	const tokens = new Tokens({ dataDir, fromEnvironment, disk, onProblem: assert.fail });
 	await tokens.open();
 	const endedLogins = { has: () => false, end: async () => {}, use: async () => true };
 	const base = { now: () => clock.now, monotonic: () => clock.ran };
@@ -20,21 +20,21 @@ async function run(t: TestContext) {
 
 test("keeps a code valid for an hour of uptime, regardless of other codes and the clock", async (t) => {
 	const { clock, logins } = await run(t);
-	const first = logins.makeCode();
+	const first = logins.createCode();
 	clock.ran = hourMs / 2;
-	const second = logins.makeCode();
+	const second = logins.createCode();
 	for (const now of [0, 5 * hourMs]) {
 		clock.now = now;
 		assert.equal(await logins.useCode(first), monitorToken);
 	}
 	clock.ran = hourMs;
-	logins.makeCode();
+	logins.createCode();
 	assert.deepEqual([await logins.useCode(first), await logins.useCode(second)], [undefined, monitorToken]);
 });
 
 test("remembers the latest 100 codes; earlier ones expire by the clock", async (t) => {
 	const { clock, logins } = await run(t);
-	const [first = "", second = ""] = Array.from({ length: 101 }, () => logins.makeCode());
+	const [first = "", second = ""] = Array.from({ length: 101 }, () => logins.createCode());
 	assert.equal(await logins.useCode(first), monitorToken);
 	clock.now = 5 * hourMs;
 	assert.deepEqual([await logins.useCode(first), await logins.useCode(second)], [undefined, monitorToken]);

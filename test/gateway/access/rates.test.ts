@@ -23,20 +23,20 @@ function throttle(t: TestContext) {
 test("queues messages above the rate in order, and pauses their socket", (t) => {
 	const { calls, taken, throttle: paced } = throttle(t);
 	const texts = Array.from({ length: 25 }, (_, index) => String(index));
-	for (const text of texts) paced.take(Buffer.from(text));
+	for (const text of texts) paced.push(Buffer.from(text));
 	assert.deepEqual([taken, calls], [texts.slice(0, 10), ["pause", "onPaused"]]);
 	t.mock.timers.tick(1000);
 	assert.deepEqual([taken, calls], [texts.slice(0, 20), ["pause", "onPaused"]]);
 	t.mock.timers.tick(500);
 	assert.deepEqual([taken, calls], [texts, ["pause", "onPaused", "resume"]]);
 	t.mock.timers.tick(100);
-	paced.take(Buffer.from("at once"));
+	paced.push(Buffer.from("at once"));
 	assert.deepEqual([taken.at(-1), calls.length], ["at once", 3]);
 });
 
 test("counts a long message as several", (t) => {
 	const { calls, taken, throttle: paced } = throttle(t);
-	for (let count = 0; count < 4; count += 1) paced.take(Buffer.alloc(10_000, "x"));
+	for (let count = 0; count < 4; count += 1) paced.push(Buffer.alloc(10_000, "x"));
 	assert.deepEqual([taken.length, calls], [2, ["pause", "onPaused"]]);
 	t.mock.timers.tick(100);
 	assert.equal(taken.length, 3);
@@ -48,7 +48,7 @@ test("counts a long message as several", (t) => {
 
 test("drops queued messages when their socket closes", (t) => {
 	const { taken, throttle: paced } = throttle(t);
-	for (let count = 0; count < 25; count += 1) paced.take(Buffer.from("x"));
+	for (let count = 0; count < 25; count += 1) paced.push(Buffer.from("x"));
 	paced.close();
 	t.mock.timers.tick(60_000);
 	assert.equal(taken.length, 10);

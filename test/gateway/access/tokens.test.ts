@@ -149,7 +149,7 @@ test("creates a named read-only token for a viewer, which is revoked with its lo
 		retire(rotate(file, ["device", "monitor"]), ["device", "monitor"]),
 	);
 	assert.deepEqual(await answers(), [200, 200, 403], "affected by a rotation");
-	assert.match((await named("--add", "monitor", "lobby-screen")).error, /There is a token lobby-screen/);
+	assert.match((await named("--add", "monitor", "lobby-screen")).error, /A token named lobby-screen exists/);
 	assert.equal((await named("--remove", "lobby-screen")).code, 0);
 	assert.deepEqual(await answers(), [401, 401, 401]);
 	const both = { DATA_DIR: dataDir, DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };

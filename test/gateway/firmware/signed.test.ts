@@ -152,8 +152,7 @@ test("offers no release or upload with a security version below the device's", a
 	] as const) {
 		const { rejection } = await serving.selection.choose({ ...device, securityVersion: least }, version);
 		assert.equal(rejection === undefined, isOffered, `${version} for ${least}: ${rejection?.message}`);
-		if (rejection)
-			assert.match(rejection.message, new RegExp(`the device requires at least ${least}`));
+		if (rejection) assert.match(rejection.message, new RegExp(`the device requires at least ${least}`));
 	}
 	const [, release] = (await serving.catalog.read()).releases;
 	assert.equal(release?.images[0]?.security_version, undefined, "0 is not written");

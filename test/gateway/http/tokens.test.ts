@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import disk from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";
-import { makeTokens, readTokenFile, tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
+import { generateTokens, readTokenFile, tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
 import {
 	bearer,
 	deviceToken,
@@ -72,11 +72,11 @@ describe("personal tokens", () => {
 			role: "viewer" as const,
 			token: `a-token-of-the-person-${index}`,
 		}));
-		await writeTokenFile(disk, tokenPath(dataDir), { ...makeTokens(), named });
+		await writeTokenFile(disk, tokenPath(dataDir), { ...generateTokens(), named });
 		for (const name of ["person-1", "monitor"]) {
 			const { status, body } = await call("POST", "", { name, role: "user" });
 			assert.equal(status, 409);
-			assert.match(body.detail, /There is a token .*; choose another name/);
+			assert.match(body.detail, /A token named .* exists\. Choose another name/);
 		}
 		assert.equal((await call("POST", "", { name: "the-last", role: "user" })).status, 201);
 		const beyond = await call("POST", "", { name: "one-more", role: "user" });
