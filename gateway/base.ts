@@ -1,4 +1,4 @@
-/** Dependencies shared by all parts of a gateway: settings, clocks, log, metrics and storage. */
+/** Dependencies shared by all parts of the gateway: settings, clocks, log, metrics and storage. */
 
 import fs from "node:fs/promises";
 import { join } from "node:path";
@@ -34,19 +34,20 @@ export interface Base {
 	readonly now: () => number;
 	/** Monotonic, in milliseconds. */
 	readonly monotonic: () => number;
-	/** Resolves in a later turn of the event loop; to be awaited before work that many clients may trigger at once. */
+	/** Resolves in a later turn of the event loop. Await it before work that many clients may trigger at once. */
 	readonly yieldToLoop: () => Promise<void>;
-	/** Creates a store with one record per device. */
+	/** Opens a store with one record per device. */
 	readonly records: CreateRecords;
-	/** Creates a store of files. */
+	/** Opens a store of files. */
 	readonly blobs: CreateBlobs;
 	readonly openLog: OpenLog;
 	readonly storage: Storage;
-	readonly answerError: SendError;
+	/** Responds to a failed request, and logs internal errors. */
+	readonly sendError: SendError;
 	readonly peers: Peers;
 }
 
-/** Defaults: this machine's clocks, a log to standard error, and files in the data folder. */
+/** Overrides of the defaults: this machine's clocks, a log to standard error, and files in the data folder. */
 export interface BaseOptions extends Partial<Settings>, Partial<Omit<Base, "settings" | "limits">> {
 	/** Limits of the core and of extensions, by name. */
 	readonly limits?: Readonly<Record<string, number>>;
@@ -78,7 +79,7 @@ export function createBase(options: BaseOptions): Base {
 		blobs: options.blobs ?? (({ name, ...kind }) => new Blobs({ ...kind, ...folder(name) })),
 		openLog: options.openLog ?? (async (name, onProblem) => new FileLog({ ...folder(name), onProblem })),
 		storage: options.storage ?? { place: "the gateway's disk", status: 507 },
-		answerError: createSendError((error) => log.error({ err: error }, "request failed")),
+		sendError: createSendError((error) => log.error({ err: error }, "request failed")),
 		peers: options.peers ?? standalone,
 	};
 }

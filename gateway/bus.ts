@@ -11,57 +11,59 @@ import type { Entry, Log, Unsubscribe } from "./storage/log.js";
 export interface Bus {
 	/** False while the server is unreachable: published messages are lost, and requests fail. */
 	readonly isConnected: boolean;
-	/** Called at each change of `isConnected`. */
+	/** Adds a listener for changes of `isConnected`. */
 	onStatus(listener: (isConnected: boolean) => void): Unsubscribe;
-	/** Delivers at most once to all connected subscribers, including those of this bus. @param subject see `subjectOf` */
+	/** Publishes to all connected subscribers, including those of this bus, at most once. @param subject see `subjectOf` */
 	publish(subject: string, text: string): void;
-	/** @param subject `*` matches one part @param onMessage called in the order of each sender's messages */
+	/** @param subject `*` matches one part @param onMessage called in the order in which each sender published */
 	subscribe(subject: string, onMessage: (text: string, subject: string) => void): Unsubscribe;
-	/** @throws {BusError} `noResponders` if nobody serves the subject, `away` without a server, `timeout` */
+	/**
+	 * @throws {BusError} `noResponders` if the subject has no server, `disconnected` if the bus is disconnected, `timeout`
+	 */
 	request(subject: string, text: string, timeoutMs: number): Promise<string>;
-	/** Responds to requests; one of several servers of a subject gets each. If `answer` throws, the request times out. */
+	/** Serves requests; each goes to one server of the subject. If `answer` throws, the request times out. */
 	serve(subject: string, answer: (text: string) => Promise<string>): Unsubscribe;
-	/** Opens or creates a bucket. @throws {BusError} `away` */
+	/** Opens or creates a bucket. @throws {BusError} `disconnected` */
 	bucket(name: string, options?: BucketOptions): Promise<Bucket>;
-	/** @returns the names of all buckets @throws {BusError} `away`, `timeout` */
+	/** Lists the names of all buckets. @throws {BusError} `disconnected`, `timeout` */
 	buckets(): Promise<readonly string[]>;
-	/** Opens or creates a log. @throws {BusError} `away` */
+	/** Opens or creates a log. @throws {BusError} `disconnected` */
 	log(name: string): Promise<Log>;
-	/** Opens or creates a store of files. @throws {BusError} `away` */
+	/** Opens or creates a store of files. @throws {BusError} `disconnected` */
 	files(name: string): Promise<Files>;
 	/** Flushes pending messages, then ends all subscriptions. */
 	close(): Promise<void>;
 }
 
 export interface BucketOptions {
-	/** Time after which values expire; undefined: never. */
+	/** Time to live of values; undefined: unlimited. */
 	readonly ttlMs?: number;
 }
 
-/** Key-value store. Keys are arbitrary text, which implementations encode. */
+/** Key-value store. Keys are arbitrary text; implementations encode them. */
 export interface Bucket {
-	/** @throws {BusError} `away`, `timeout` */
+	/** @throws {BusError} `disconnected`, `timeout` */
 	get(key: string): Promise<Entry | undefined>;
 	/**
 	 * Writes if the key still has this revision (compare and swap).
 	 * @param revision 0: the key must have no value
 	 * @returns the new revision; undefined, without writing, if the key has another one
-	 * @throws {BusError} `away`, `timeout`; the value may be written or not
+	 * @throws {BusError} `disconnected`, `timeout`; the value may be written or not
 	 */
 	set(key: string, text: string, revision: number): Promise<number | undefined>;
-	/** Removes a value, as `set` writes one. @returns whether it is removed */
+	/** Removes a value if it still has this revision. @returns whether it was removed */
 	remove(key: string, revision: number): Promise<boolean>;
 	/**
 	 * Reports all values, then all changes, including this process's own and those missed while the server was
 	 * unreachable. An expired value may be reported as removed, or not.
 	 * @param onChange `entry` undefined: removed
-	 * @returns once all present values were reported
-	 * @throws {BusError} `away`, `timeout`
+	 * @returns after all current values were reported
+	 * @throws {BusError} `disconnected`, `timeout`
 	 */
 	watch(onChange: (key: string, entry: Entry | undefined) => void): Promise<Unsubscribe>;
 }
 
-export type BusProblem = "away" | "noResponders" | "timeout";
+export type BusProblem = "disconnected" | "noResponders" | "timeout";
 
 export class BusError extends RejectedError {
 	readonly problem: BusProblem;
@@ -69,7 +71,7 @@ export class BusError extends RejectedError {
 	constructor(problem: BusProblem, message: string) {
 		super(message, {
 			status: 503,
-			detail: "NATS, which the gateways share, is unreachable. Try again.",
+			detail: "NATS is unreachable. Try again later.",
 		});
 		this.problem = problem;
 	}

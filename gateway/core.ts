@@ -26,8 +26,8 @@ export interface GatewayOptions extends BaseOptions {
 export function createCore(options: GatewayOptions, port: () => number) {
 	const base = createBase(options);
 	const { log, metrics } = base;
-	const onProblem = (problem: string) => log.warn({ problem }, "known devices");
-	/** Filled below, since extensions are created with the core. */
+	const onProblem = (problem: string) => log.warn({ problem }, "device records");
+	/** Filled below, since extensions receive the core. */
 	const extensions: Extension[] = [];
 	const emit = (event: GatewayEvent) => {
 		for (const extension of extensions) extension.onEvent?.(event);
@@ -69,8 +69,9 @@ export function createCore(options: GatewayOptions, port: () => number) {
 	for (const provide of extensions.flatMap(({ services = [] }) => services)) provide(core.services);
 	// The order matters: monitors get an uplink before the changes that it causes.
 	const listeners = extensions.flatMap((extension) => extension.sessions ?? []);
-	const last = [deviceStore.sessions, firmware.updates.sessions];
-	for (const listener of [logOf(base), monitors.sessions, ...listeners, ...last]) sessions.listen(listener);
+	const finalListeners = [deviceStore.sessions, firmware.updates.sessions];
+	for (const listener of [logListener(base), monitors.sessions, ...listeners, ...finalListeners])
+		sessions.listen(listener);
 	watchDevices({ metrics, sessions, catalog: firmware.catalog });
 	return { core, endedLogins, extensions };
 }
@@ -101,7 +102,8 @@ function createAccess(base: Base, hooks: Pick<AccessOptions, "onAdmitted" | "onC
 	return { access, tokens, endedLogins };
 }
 
-function logOf({ log }: Base): SessionListener {
+/** Logs connections, disconnections and updates of devices. */
+function logListener({ log }: Base): SessionListener {
 	return {
 		onOwnChanged: ({ sessionId, device, handshake }, reason) => {
 			const event = { sessionId, deviceId: device?.deviceId, remoteAddress: handshake.remoteAddress };

@@ -1,4 +1,4 @@
-/** Events between the parts of a gateway. */
+/** Events sent to all extensions. */
 
 import type { Crash } from "../device/protocol/messages.js";
 import type { Change } from "./access/access.js";
@@ -6,9 +6,9 @@ import type { FrameOf } from "./api/frames.js";
 import type { Device } from "./sessions/device.js";
 
 export type GatewayEvent =
-	/** Change by a person, for the audit log. */
+	/** Change made by a person, for the audit log. */
 	| { readonly type: "change"; readonly change: Change }
-	/** Stored crash of a device of this gateway. */
+	/** Stored crash of a device connected to this gateway. */
 	| { readonly type: "crash"; readonly device: Device; readonly crash: Crash }
 	/** Crash with a new cause; emitted by one gateway of a cluster. */
 	| {

@@ -19,7 +19,7 @@ import type { Setting } from "./setting.js";
 import type { CommandHooks, Execute } from "./sockets/monitor-commands.js";
 import type { MonitorHooks, MonitorSockets } from "./sockets/monitor-sockets.js";
 
-/** Core as extensions see it. */
+/** Parts of the gateway that extensions may use. */
 export interface Core extends Base {
 	readonly access: Access;
 	readonly tokens: Tokens;
@@ -27,7 +27,7 @@ export interface Core extends Base {
 	readonly deviceStore: DeviceStore;
 	readonly firmware: FirmwareService;
 	readonly monitors: MonitorSockets;
-	/** Executes a monitor's message. */
+	/** Executes a message as if a monitor had sent it. */
 	readonly execute: Execute;
 	/** Sends an event to all extensions. */
 	readonly emit: (event: GatewayEvent) => void;
@@ -71,8 +71,8 @@ export interface Extension extends CommandHooks, MonitorHooks {
 	readonly guard?: Guard;
 	onEvent?(event: GatewayEvent): void;
 	/**
-	 * Transfers data of the device `from`, which is forgotten afterwards, to its replacement `by`. Idempotent: called again after
-	 * a failure or a restart, and possibly at several gateways at once. @throws {Error} if something could not be written
+	 * Transfers data of the device `from`, which is forgotten afterwards, to its replacement `by`. Idempotent, since it is
+	 * repeated after a failure or a restart, possibly at several gateways at once. @throws {Error} if writing fails
 	 */
 	onReplaced?(from: string, by: string): Promise<void>;
 	readonly services?: readonly Provision[];
@@ -80,7 +80,10 @@ export interface Extension extends CommandHooks, MonitorHooks {
 	rejectionOf?(deviceId: string): string | undefined;
 	/** Reason why `/readyz` fails, as a sentence; undefined: ready for devices. */
 	readonly readinessProblem?: string | undefined;
-	/** Starts the extension, in the order of extensions.ts, after the core has loaded its data. @throws {NodeJS.ErrnoException} */
+	/**
+	 * Starts the extension, in the order of extensions.ts, after the core has loaded its data.
+	 * @throws {NodeJS.ErrnoException}
+	 */
 	open?(): Promise<void>;
 	/** Stops the extension, in reverse order, after all sessions have ended. Called after a failed start, too. */
 	close?(): Promise<void>;

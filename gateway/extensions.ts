@@ -37,15 +37,14 @@ export const extensions: readonly CreateExtension[] = [
 	createDiscovery,
 ];
 
-const loading: readonly Setting<unknown>[] = [
-	// Extensions of these settings are loaded only if the setting has a value.
-	webhooksFile,
-	nats,
-	mqtt,
-];
+/** Settings whose extension is loaded only if they have a value. */
+const enablingSettings: readonly Setting<unknown>[] = [webhooksFile, nats, mqtt];
 
 /** Settings of all extensions, loaded or not. */
-export const extensionSettings = [...extensions.flatMap(({ settings = [] }) => settings), ...loading];
+export const extensionSettings = [
+	...extensions.flatMap(({ settings = [] }) => settings),
+	...enablingSettings,
+];
 
 /** All environment variables of the gateway and its extensions, in the order of the documentation. */
 export function settingsOf(): readonly (readonly [name: string, Variable])[] {

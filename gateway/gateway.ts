@@ -1,4 +1,4 @@
-/** Gateway: starts the core and its extensions, listens, and stops them. */
+/** Gateway: creates the core and its extensions, starts them, listens, and stops them. */
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Server as TlsServer } from "node:https";
@@ -60,7 +60,7 @@ export class Gateway {
 		const { core, extensions } = this.#parts;
 		const { settings, limits, log, disk } = core;
 		requireSafeAuth(settings);
-		// Throws early if no device could reach this host. With PORT=0 the port is not known yet.
+		// Fails early if devices do not support the address. With PORT=0 the port is not known yet.
 		deviceAddresses(settings, settings.port || 1);
 		this.#port = settings.port;
 		this.#lock = new FolderLock({
@@ -98,7 +98,7 @@ export class Gateway {
 		return { device: tokens.current("device"), monitor: tokens.current("monitor") };
 	}
 
-	/** @throws {StartError} if its data folder, tokens, certificate or address cannot be used */
+	/** Starts the gateway. @throws {StartError} if the data folder, tokens, certificate or address are unusable */
 	async listen(): Promise<Listening> {
 		const { settings, log, peers, tokens, access, certificate } = this.#parts.core;
 		const { dataDir, publicUrl } = settings;
@@ -110,8 +110,8 @@ export class Gateway {
 			await explainFolderErrors(dataDir, peers.openTokens(tokens, onProblem));
 			await tokens.open();
 			({ url, port: this.#port } = await listen(this.#server, settings));
-			// Too many open files, for example: one connection fails, the others stay open.
-			this.#server.on("error", (error) => log.error({ err: error }, "connection not accepted"));
+			// Errors such as too many open files affect a single connection.
+			this.#server.on("error", (error) => log.error({ err: error }, "accepting a connection failed"));
 			this.#opening = explainFolderErrors(dataDir, this.#open());
 			await this.#opening;
 			this.#opening = undefined;
@@ -139,7 +139,7 @@ export class Gateway {
 
 	#createApp(): Express {
 		const { core, extensions } = this.#parts;
-		const { settings, firmware, access, answerError } = core;
+		const { settings, firmware, access, sendError } = core;
 		const coreRoutes = [
 			...createHealthRoutes(core, () => this.#findReadinessProblem()),
 			...firmware.routes,
@@ -150,7 +150,7 @@ export class Gateway {
 			...extensions.flatMap(({ routes = [], pages = [] }) => [createRouter(routes, access), pages].flat()),
 			createRouter(coreRoutes, access),
 		];
-		return createApp({ isTls: settings.tls !== undefined, routers, answerError });
+		return createApp({ isTls: settings.tls !== undefined, routers, sendError });
 	}
 
 	async #findReadinessProblem(): Promise<string | undefined> {
@@ -195,12 +195,12 @@ export class Gateway {
 	async #close(): Promise<void> {
 		const { log, deviceStore } = this.#parts.core;
 		log.info({ devices: this.#devices.count }, "stopping");
-		// Both at once, since slow devices must not delay writing.
-		let isAlone = false;
-		const sending = this.#disconnectAll().then(() => {
-			isAlone = true;
+		// Concurrent, since slow devices must not delay writing.
+		let isDisconnected = false;
+		const disconnecting = this.#disconnectAll().then(() => {
+			isDisconnected = true;
 		});
-		await Promise.all([deviceStore.settle(() => isAlone), sending]);
+		await Promise.all([deviceStore.settle(() => isDisconnected), disconnecting]);
 		this.#devices.settle();
 		await this.#closeParts();
 		log.info("stopped");
@@ -212,7 +212,7 @@ export class Gateway {
 		const drain = new Drain({ devices: this.#devices.count, admittedASecond, monotonic });
 		this.#upgrades.close(drain);
 		this.#guard?.close();
-		// Monitors close before the devices, so that a page does not show all devices as disconnected.
+		// Monitors are closed first, so that dashboards do not show all devices as disconnected.
 		monitors.close();
 		await this.#devices.drain(drain);
 		await closeServer(this.#server, limits.closeTimeoutMs);

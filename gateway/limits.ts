@@ -8,29 +8,32 @@ export const socketLimits = Object.freeze({
 	/** Timeout of a request's body, except an upload's. */
 	requestBodyMs: 30_000,
 	pingIntervalMs: 15_000,
-	/** Unanswered pings after which the next one is due and the connection is closed instead. */
+	/** Number of unanswered pings after which the connection is closed instead of sending the next one. */
 	unansweredPings: 2,
 	/** Size limit of received frames; larger ones close the socket with 1009. */
 	maxFrameBytes: 64 * 1024,
-	/** Limit of invalid uplinks of a device; then its socket is closed with 1008. */
+	/** Limit of invalid uplinks of a device; at it, the socket is closed with 1008. */
 	invalidUplinksAMinute: 20,
 	/** Rate limit of a device, which reports after each command; further uplinks are delayed. */
 	uplinksASecond: 100,
 	uplinkBurst: 200,
 	/** Unsent bytes at which a device is disconnected. */
 	deviceBacklogBytes: 1024 * 1024,
-	/** Time for which frames to monitors are batched. */
-	gatherFramesMs: 2,
-	/** Minimum size of a compressed frame to a monitor with permessage-deflate; only snapshots and summaries are compressed. */
-	compressedFromBytes: 1024,
-	/** Time for a monitor to read its first snapshot, during which it need not answer pings. */
+	/** Interval of sending batched frames to monitors. */
+	frameBatchMs: 2,
+	/**
+	 * Minimum size of a compressed frame to a monitor with permessage-deflate; only snapshots and summaries are
+	 * compressed.
+	 */
+	compressionThresholdBytes: 1024,
+	/** Time for a monitor to read its first snapshot, during which unanswered pings are ignored. */
 	firstSnapshotMs: 120_000,
-	/** Unsent bytes above which a monitor gets only the newest reports. */
+	/** Unsent bytes above which a monitor receives only the newest report of each device. */
 	slowMonitorBytes: 1024 * 1024,
 	/** Unsent bytes at which a monitor's socket is closed with 1013. */
 	stuckMonitorBytes: 8 * 1024 * 1024,
 	/** Debounce of the snapshot after forgetting devices. */
-	snapshotPauseMs: 200,
+	snapshotDebounceMs: 200,
 	/** Rate limit of a monitor's commands. */
 	commandsASecond: 50,
 	commandBurst: 100,
@@ -44,12 +47,12 @@ export const socketLimits = Object.freeze({
 	maxFragments: 256,
 	/** Rate limit of connecting devices after the start; others are rejected with `Retry-After`. */
 	devicesASecond: 600,
-	/** Interval of checking TLS_CERT and TLS_KEY for a renewal. */
+	/** Interval of checking TLS_CERT and TLS_KEY for changes. */
 	certificateCheckMs: 5_000,
-	/** Time after which the socket of a peer that does not read its close frame is destroyed; see server-socket.ts. */
+	/** Timeout of the closing handshake, after which the socket is destroyed; see server-socket.ts. */
 	closeTimeoutMs: 10_000,
-	/** Time for devices to answer the close frame of a stopping gateway, for which a restart waits. */
-	devicesLeaveMs: 2_000,
+	/** Timeout of the closing handshake of devices when the gateway stops, for which a restart waits. */
+	deviceCloseTimeoutMs: 2_000,
 });
 export type SocketLimits = { readonly [Name in keyof typeof socketLimits]: number };
 
@@ -59,7 +62,7 @@ export const closeCodes = Object.freeze({
 	goingAway: 1001,
 	unsupportedData: 1003,
 	policyViolation: 1008,
-	/** From IANA's registry, as is 1013. */
+	/** 1012 and 1013 are in IANA's WebSocket registry. */
 	serviceRestart: 1012,
 	tryAgainLater: 1013,
 });

@@ -46,7 +46,7 @@ function wrapped(words: readonly string[], length: number): readonly string[] {
 	return lines;
 }
 
-/** Time within which two signals are one key press: npm forwards a Ctrl-C that the terminal sends as well. */
+/** Interval in which two signals count as one key press, since npm forwards a Ctrl-C that the terminal also sends. */
 const samePressMs = 500;
 
 // A full disk or a closed pipe must not stop the gateway.
@@ -62,10 +62,10 @@ try {
 }
 
 async function start(): Promise<void> {
-	const words = process.argv.slice(2);
-	if (words.includes("--help") || words.includes("-h")) return console.log(usage());
+	const commandLine = process.argv.slice(2);
+	if (commandLine.includes("--help") || commandLine.includes("-h")) return console.log(usage());
 	createFragmentListsLazily();
-	rejectArguments(words);
+	rejectArguments(commandLine);
 	const hasTerminal = isatty(0);
 	const settings = readSettings(process.env);
 	const registry = new Registry();

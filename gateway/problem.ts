@@ -1,4 +1,4 @@
-/** Errors for people: at the start, and over HTTP as application/problem+json (RFC 9457). */
+/** Errors reported to users: at startup, and over HTTP as application/problem+json (RFC 9457). */
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 
@@ -39,7 +39,7 @@ export class RejectedError extends Error {
 	}
 }
 
-/** Rejected request; not a bug. */
+/** Request rejected by its content or the gateway's state; not a bug. */
 export class RequestError extends RejectedError {
 	constructor(status: number, detail: string, headers: HttpRejection["headers"] = {}) {
 		super(detail, { status, detail, headers });
@@ -57,13 +57,13 @@ export function problemOf({ status, detail, headers }: HttpRejection) {
 	return { headers: { ...headers, ...described }, body };
 }
 
-/** Time for which the rest of a rejected request is read. */
+/** Limits of reading the rest of a rejected request. */
 const lingerMs = 3000;
 const lingerBytes = 64 * 1024;
 
 /**
- * Responds while the request may still arrive. Closing the connection at once would reset it, and most clients would not
- * read the response (RFC 9112, 9.6).
+ * Sends a rejection, possibly before the whole request has arrived. Closing the connection at once would reset it, and
+ * most clients would not read the response (RFC 9112, 9.6).
  */
 export function sendProblem(response: ServerResponse, rejection: HttpRejection): void {
 	const request = response.req;
@@ -87,19 +87,23 @@ export function sendProblem(response: ServerResponse, rejection: HttpRejection):
 
 /** @param allow as in the `Allow` header */
 export function methodNotAllowed(method: string | undefined, allow: string): HttpRejection {
-	return { status: 405, detail: `${method} is not allowed here; use ${allow}.`, headers: { Allow: allow } };
+	return {
+		status: 405,
+		detail: `${method} is not supported at this path. Use ${allow}.`,
+		headers: { Allow: allow },
+	};
 }
 
-/** Handler of methods without another one. */
+/** Creates a handler that responds with 405. @param allow as in the `Allow` header */
 export function rejectMethod(allow: string) {
 	return (request: IncomingMessage, response: ServerResponse): void =>
 		sendProblem(response, methodNotAllowed(request.method, allow));
 }
 
-/** Responds to a failed request; destroys a response that has begun. */
+/** Responds to a failed request, or destroys the response if its headers are already sent. */
 export type SendError = (error: unknown, response: ServerResponse) => void;
 
-/** @param onError called with errors of the gateway (5xx) */
+/** @param onError called for internal errors (5xx) */
 export function createSendError(onError: (error: unknown) => void): SendError {
 	return (error, response) => {
 		const rejection = rejectionOf(error);
@@ -113,8 +117,8 @@ function rejectionOf(error: unknown): HttpRejection {
 	if (error instanceof RejectedError) return error.rejection;
 	if (error instanceof URIError) return { status: 400, detail: "The URL is malformed." };
 	if (["ENOSPC", "EDQUOT"].includes(errorCode(error) ?? ""))
-		return { status: 507, detail: "The gateway's disk is full; nothing was changed." };
-	// Errors with a status below 500, such as body-parser's, are the client's; others are sent without details.
+		return { status: 507, detail: "The gateway's disk is full. Nothing was changed." };
+	// Errors with a status below 500 are caused by the client; others are sent without details.
 	const status = error instanceof Error && "status" in error ? Number(error.status) : 500;
 	if (status >= 400 && status < 500) return { status, detail: "The request is malformed." };
 	return { status: 500, detail: "Internal error. See the gateway's log." };

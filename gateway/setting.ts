@@ -25,7 +25,7 @@ export interface Setting<T> {
 	readonly read: (environment: Environment) => T;
 }
 
-/** A variable whose text has a default. */
+/** Variable with a parser and a default. */
 export interface ParsedVariable<T> extends Variable {
 	/** Returns undefined if the text is invalid. */
 	readonly parse: (text: string) => T | undefined;
@@ -39,9 +39,9 @@ export function parsedSetting<T>(
 	name: string,
 	{ parse, form, defaultText, ...variable }: ParsedVariable<T>,
 ): Setting<T> {
-	const shown = defaultText === "" ? {} : { byDefault: `\`${defaultText}\`` };
+	const displayed = defaultText === "" ? {} : { byDefault: `\`${defaultText}\`` };
 	return {
-		variables: { [name]: { ...shown, ...variable } },
+		variables: { [name]: { ...displayed, ...variable } },
 		read: (environment) => {
 			const text = readVariable(environment, name) ?? defaultText;
 			const value = parse(text);
@@ -57,18 +57,19 @@ export function onOffSetting(name: string, description: string): Setting<boolean
 	return parsedSetting(name, { description, defaultText: "on", parse, form: "on or off" });
 }
 
-/** Defines a setting of any text without a default. */
+/** Defines a setting with arbitrary text and no default. */
 export function optionalTextSetting(name: string, description: string): Setting<string | undefined> {
 	return { variables: { [name]: { description } }, read: (environment) => readVariable(environment, name) };
 }
 
 /**
- * Reads a variable without surrounding space, line breaks and byte order marks. @returns undefined if it is unset or blank
+ * Reads a variable without surrounding space, line breaks and byte order marks. @returns undefined if it is unset or
+ * blank
  * @throws {StartError} if the value is in quotes
  */
 export function readVariable(environment: Environment, name: string): string | undefined {
 	const text = readUnquoted(environment, name);
-	// Docker's --env-file keeps quotes, so that they would become part of a folder's name.
+	// Docker's --env-file does not remove quotes, so they would become part of a path.
 	if (/^(["']).*\1$/s.test(text ?? "")) throw new StartError(`${name} is in quotes. Remove them.`);
 	return text;
 }
@@ -84,7 +85,12 @@ export function rejectWithout(environment: Environment, main: string, others: re
 	if (stray !== undefined) throw new StartError(`${stray} requires ${main}.`);
 }
 
-/** Reads the file named by a variable. @param what expected content @returns undefined if it is unset @throws {StartError} */
+/**
+ * Reads the file named by a variable.
+ * @param what expected content
+ * @returns undefined if it is unset
+ * @throws {StartError}
+ */
 export function readFileOf(environment: Environment, name: string, what: string): Buffer | undefined {
 	const path = readVariable(environment, name);
 	if (path === undefined) return undefined;
@@ -105,8 +111,8 @@ export function serverUrl(name: string, text: string, protocols: readonly string
 	const url = parseUrl(text);
 	if (!url || !protocols.includes(url.protocol) || url.host === "") return undefined;
 	const decoded = (part: string) => {
-		const whole = percentDecoded(part);
-		if (whole !== undefined) return whole || undefined;
+		const decodedPart = percentDecoded(part);
+		if (decodedPart !== undefined) return decodedPart || undefined;
 		throw new StartError(`${name} has an unescaped % in its user name or password. Write it as %25.`);
 	};
 	return { url, username: decoded(url.username), password: decoded(url.password) };

@@ -1,6 +1,6 @@
 /**
- * Settings of the core; those of extensions are in their folders. The gateway does not start with an invalid value, since a
- * fallback would be an unexpected secret, folder or address.
+ * Settings of the core; those of extensions are in their folders. An invalid value prevents the start, since a fallback
+ * would be an unexpected secret, folder or address.
  */
 
 import { resolve } from "node:path";
@@ -33,7 +33,7 @@ const host: Setting<string> = {
 	read: (environment) => readVariable(environment, "HOST") ?? "127.0.0.1",
 };
 
-/** 0 to 65535; 0 takes any free one. */
+/** 0 to 65535; 0 selects any free port. */
 const port = parsedSetting("PORT", {
 	description: "port to listen on; `0` for any free one",
 	defaultText: "8080",
@@ -100,9 +100,7 @@ const publicUrl: Setting<URL | undefined> = {
 		const url = parseUrl(text);
 		if (url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !/[?#]/.test(url.href))
 			return url;
-		throw new StartError(
-			"Invalid PUBLIC_URL. Set it to a URL such as https://gateway.example, or leave it out.",
-		);
+		throw new StartError("Invalid PUBLIC_URL. Set it to a URL such as https://gateway.example, or unset it.");
 	},
 };
 
@@ -189,7 +187,7 @@ const timeZone: Setting<string> = {
 		const zone = zoneNamed(text);
 		if (zone !== undefined) return zone;
 		throw new StartError(
-			`Unknown time zone TZ "${text}". Set it to one such as Europe/Berlin, or leave it out for this computer's.`,
+			`Unknown time zone TZ "${text}". Set it to one such as Europe/Berlin, or unset it to use this computer's.`,
 		);
 	},
 };
@@ -261,11 +259,11 @@ export const defaultSettings: Settings = Object.freeze(readSettings({}));
 export function requireSafeAuth({ auth, host, trustProxy }: Settings): void {
 	if (!auth && !isLoopback(host))
 		throw new StartError(
-			`AUTH=off requires a loopback HOST, but HOST is ${host}. Leave AUTH out, or set HOST to 127.0.0.1.`,
+			`AUTH=off requires a loopback HOST, but HOST is ${host}. Unset AUTH, or set HOST to 127.0.0.1.`,
 		);
 	if (!auth && trustProxy)
 		throw new StartError(
-			"AUTH=off and TRUST_PROXY are mutually exclusive: a proxy would give others access. Leave out one of them.",
+			"AUTH=off and TRUST_PROXY are mutually exclusive: a proxy would give others access. Unset one of them.",
 		);
 }
 

@@ -4,9 +4,9 @@
  */
 
 import { type Bucket, type Bus, BusError } from "../bus.js";
+import { retryUntilConnected } from "../retry-until-connected.js";
 import type { Entry, Unsubscribe } from "../storage/log.js";
 import { type RecordEngine, Superseded } from "../storage/records.js";
-import { retryUntilConnected } from "../when-reached.js";
 
 export interface BucketRecordsOptions {
 	readonly bus: Bus;
@@ -63,7 +63,7 @@ export class BucketRecords implements RecordEngine {
 	 */
 	async write(key: string, text: string | undefined): Promise<void> {
 		const bucket = this.#bucket;
-		if (!bucket) throw new BusError("away", `${this.#options.bucket} is not open.`);
+		if (!bucket) throw new BusError("disconnected", `${this.#options.bucket} is not open.`);
 		for (;;) {
 			const revision = this.#revisions.get(key) ?? 0;
 			if (text === undefined && revision === 0 && !this.#mine.has(key)) return;

@@ -7,12 +7,12 @@
 
 import type { Bucket, Bus } from "../bus.js";
 import { BusError } from "../bus.js";
+import { retryUntilConnected } from "../retry-until-connected.js";
 import type { Device, Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { type EndReason, isEndReason } from "../sessions/view.js";
 import type { Entry, Unsubscribe } from "../storage/log.js";
 import { Queues } from "../storage/queue.js";
-import { retryUntilConnected } from "../when-reached.js";
 import { type DirectoryEntry, describeSession, readEntry } from "./messages.js";
 import type { Relay } from "./relay.js";
 
@@ -180,7 +180,7 @@ export class Directory {
 	/** Runs a write, and schedules a retry if it fails. */
 	async #attempt(deviceId: string, write: (bucket: Bucket) => Promise<void>): Promise<void> {
 		try {
-			if (!this.#bucket) throw new BusError("away", "The directory is not open.");
+			if (!this.#bucket) throw new BusError("disconnected", "The directory is not open.");
 			await write(this.#bucket);
 			this.#failed.delete(deviceId);
 		} catch (error) {

@@ -5,8 +5,8 @@
 
 import { parseTokens, type TokenFile, type Tokens } from "../access/tokens.js";
 import { type Bucket, type Bus, BusError } from "../bus.js";
+import { retryUntilConnected } from "../retry-until-connected.js";
 import type { Entry, Unsubscribe } from "../storage/log.js";
-import { retryUntilConnected } from "../when-reached.js";
 
 export interface SharedTokensOptions {
 	readonly bus: Bus;

@@ -20,7 +20,7 @@ const tokenAgeMs = 1000;
 export function createBinaries(
 	repository: FirmwareRepository,
 	access: Pick<Access, "check">,
-	answerError: SendError,
+	sendError: SendError,
 ): Binaries {
 	const answer = async (request: IncomingMessage, response: ServerResponse, { pathname, search }: Target) => {
 		const { method } = request;
@@ -34,7 +34,7 @@ export function createBinaries(
 		const target = parseTarget(request.url ?? "");
 		const { pathname } = target;
 		if (pathname !== uploadPath && !pathname.startsWith(releasesPath)) return false;
-		answer(request, response, target).catch((error: unknown) => answerError(error, response));
+		answer(request, response, target).catch((error: unknown) => sendError(error, response));
 		return true;
 	};
 }

@@ -45,7 +45,7 @@ const recheckMs = 1000;
 export type CreateFirmwareService = (options: FirmwareServiceOptions) => FirmwareService;
 
 export const createFirmwareService: CreateFirmwareService = (options) => {
-	const { settings, access, log, metrics, now, monotonic, answerError, disk, sessions } = options;
+	const { settings, access, log, metrics, now, monotonic, sendError, disk, sessions } = options;
 	const { releasesDir, imageCheck: checkImages, maxUploadBytes: maxBytes, releaseKeys } = settings;
 	const onProblem = (sentence: string) => log.warn({ problem: sentence }, "firmware");
 	const uploads = new UploadStore({ records: options.records, blobs: options.blobs, now, onProblem });
@@ -79,7 +79,7 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 		onUploaded: (upload) => log.info({ upload }, "firmware uploaded"),
 	});
 	return {
-		binaries: createBinaries(repository, access, answerError),
+		binaries: createBinaries(repository, access, sendError),
 		routes,
 		updates,
 		catalog,

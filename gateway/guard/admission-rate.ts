@@ -1,6 +1,6 @@
 /**
- * Rate limit of connecting devices, adapted to the delay of the event loop, which delays the reports of connected devices.
- * Additive increase and multiplicative decrease, as in TCP (RFC 5681).
+ * Rate limit of connecting devices, adapted to the delay of the event loop, which delays the reports of connected
+ * devices. Additive increase and multiplicative decrease, as in TCP (RFC 5681).
  */
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
@@ -112,8 +112,8 @@ export class AdmissionRate {
 	}
 
 	/**
-	 * Returns `Retry-After` of a rejected device. Spaces the retries at the current rate, but at least at the initial one, since the
-	 * rate is lowest while a fleet is rejected.
+	 * Returns `Retry-After` of a rejected device. Spaces the retries at the current rate, but at least at the initial one,
+	 * since the rate is lowest while a fleet is rejected.
 	 */
 	#retrySeconds(): number {
 		const time = this.#options.monotonic();

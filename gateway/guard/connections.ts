@@ -1,9 +1,10 @@
 /**
- * Limits the resources of connections whose client has not authenticated. Node parses all requests of one read, up to 2,500 in
- * 64 KiB, and keeps each response until it is read, so a few connections could exhaust the memory. maxRequestsPerSocket and
- * `Connection: close` take effect only after that parse, and a Duplex in between would remain in each WebSocket. Therefore this
- * class passes data to Node's own listeners in smaller chunks. While 20 connections sent requests without reading, a device's
- * report took 0.4 ms and the gateway 160 MB, instead of 47 ms and 560 MB with a limit of 8 pending requests.
+ * Limits the resources of connections whose client has not authenticated. Node parses all requests of one read, up to
+ * 2,500 in 64 KiB, and keeps each response until it is read, so a few connections could exhaust the memory.
+ * maxRequestsPerSocket and `Connection: close` take effect only after that parse, and a Duplex in between would remain
+ * in each WebSocket. Therefore this class passes data to Node's own listeners in smaller chunks. While 20 connections
+ * sent requests without reading, a device's report took 0.4 ms and the gateway 160 MB, instead of 47 ms and 560 MB with
+ * a limit of 8 pending requests.
  */
 
 import { readFileSync } from "node:fs";
@@ -19,8 +20,8 @@ const chunkBytes = 256;
 const admittedChunkBytes = 4096;
 const bodyChunkBytes = 16 * 1024;
 /**
- * Unauthenticated connections parsed per turn of the event loop. Node accepts any number per turn; with fewer, connections of
- * a reconnecting fleet were closed before they were parsed.
+ * Unauthenticated connections parsed per turn of the event loop. Node accepts any number per turn; with fewer,
+ * connections of a reconnecting fleet were closed before they were parsed.
  */
 const parsedPerTurn = 4;
 /** Rate limit of all unauthenticated clients together. */
@@ -248,7 +249,9 @@ class RequestReader {
 		return bytes.subarray(0, length);
 	}
 
-	/** Stops reading, and closes later. Closing while data arrives would reset the connection before the response is read. */
+	/**
+	 * Stops reading, and closes later. Closing while data arrives would reset the connection before the response is read.
+	 */
 	#linger(): void {
 		this.release();
 		this.#socket.pause();

@@ -14,7 +14,7 @@ export const guardLimits = Object.freeze({
 	/** Devices admitted at once after the start; see admission-rate.ts. */
 	deviceBurst: 200,
 	/** Limit per device id, so that a device in a reconnect loop does not block others. */
-	returnsInTenSeconds: 20,
+	reconnectsInTenSeconds: 20,
 	/** Limit per address, counted separately for each path, and for rejected upgrades. */
 	upgradesInTwoSeconds: 150,
 });
@@ -31,7 +31,11 @@ export function createGuard(core: Core): Extension {
 		seconds: 2,
 		what: "connections",
 	});
-	const returns = new AddressLimit({ points: limits.returnsInTenSeconds, seconds: 10, what: "connections" });
+	const reconnects = new AddressLimit({
+		points: limits.reconnectsInTenSeconds,
+		seconds: 10,
+		what: "connections",
+	});
 	const delay = new EventLoopDelay();
 	const admissions = new AdmissionRate({
 		perSecond: limits.devicesASecond,
@@ -51,8 +55,9 @@ export function createGuard(core: Core): Extension {
 		rejection: HttpRejection | undefined,
 	) {
 		const name = request.headers["device-id"];
-		const returned = rejection || name === undefined ? undefined : returns.count(request, String(name));
-		return returned ?? addresses.count(request, rejection ? "rejected" : `admitted ${path}`);
+		const reconnectRejection =
+			rejection || name === undefined ? undefined : reconnects.count(request, String(name));
+		return reconnectRejection ?? addresses.count(request, rejection ? "rejected" : `admitted ${path}`);
 	}
 
 	return {

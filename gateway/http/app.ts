@@ -7,10 +7,10 @@ import { type HttpRejection, rejectMethod, type SendError, sendProblem } from ".
 export interface AppOptions {
 	readonly isTls: boolean;
 	readonly routers: readonly Router[];
-	readonly answerError: SendError;
+	readonly sendError: SendError;
 }
 
-export function createApp({ isTls, routers, answerError }: AppOptions): Express {
+export function createApp({ isTls, routers, sendError }: AppOptions): Express {
 	const app = express();
 	app.disable("x-powered-by");
 	app.use(
@@ -44,7 +44,7 @@ export function createApp({ isTls, routers, answerError }: AppOptions): Express 
 	app.use(...routers);
 	app.use(respondWith({ status: 404, detail: "No resource at this path." }));
 	const handleError: ErrorRequestHandler = (error: unknown, _request, response, _next) =>
-		answerError(error, response);
+		sendError(error, response);
 	app.use(handleError);
 	return app;
 }

@@ -1,7 +1,7 @@
 /**
- * Serves a file from memory, with ranges and conditions (RFC 9110, sections 8, 13 and 14) and digests (RFC 9530). A device
- * verifies the digest of each block of an image, so a wrong range, digest or condition fails its update. It parses headers byte
- * by byte, so responses to devices have only the required ones.
+ * Serves a file from memory, with ranges and conditions (RFC 9110, sections 8, 13 and 14) and digests (RFC 9530). A
+ * device verifies the digest of each block of an image, so a wrong range, digest or condition fails its update. It
+ * parses headers byte by byte, so responses to devices have only the required ones.
  */
 
 import { createHash } from "node:crypto";
@@ -49,7 +49,7 @@ export function sendFile(
 	const span = isWholeFile ? undefined : requestedSpan(headers, bytes.length, [etag, lastModified]);
 	if (isForDevice) for (const name of response.getHeaderNames()) response.removeHeader(name);
 	const fields = ["Cache-Control", `private, ${caching}, no-transform`, "ETag", etag];
-	// With If-Range, the client already has the other headers (RFC 9110, 15.3.7).
+	// A client that sends If-Range already has the other headers (RFC 9110, 15.3.7).
 	if (span && headers["if-range"] !== undefined) response.removeHeader("Connection");
 	else if (isForDevice) fields.push("Accept-Ranges", "bytes", "Content-Type", type);
 	else {
@@ -79,9 +79,9 @@ function isCached(headers: IncomingHttpHeaders, etag: string, lastModified: stri
 }
 
 /**
- * Parses the Range header (RFC 9110, 14.2). A range that is malformed, has several parts or another unit, or is for a previous
- * version, is ignored. The package range-parser (1.3) rejects the last 500 bytes of 400 and the range 5-2, for which sections
- * 14.1.1 and 14.1.2 require the whole file.
+ * Parses the Range header (RFC 9110, 14.2). A range that is malformed, has several parts or another unit, or is for a
+ * previous version, is ignored. The package range-parser (1.3) rejects the last 500 bytes of 400 and the range 5-2, for
+ * which sections 14.1.1 and 14.1.2 require the whole file.
  *
  * @param validators accepted values of If-Range
  * @returns first and last byte, inclusive; undefined: the whole file

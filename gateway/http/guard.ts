@@ -8,7 +8,10 @@ import type { HttpRejection } from "../problem.js";
 export interface Guard {
 	/** Limits the connections of a server. Called before it listens. */
 	watch(server: Server, isTls: boolean): void;
-	/** @param isKnown whether the request has a valid token @returns promise to await before the response; undefined: no delay */
+	/**
+	 * @param isKnown whether the request has a valid token
+	 * @returns promise to await before the response; undefined: no delay
+	 */
 	onRequest(request: IncomingMessage, response: ServerResponse, isKnown: boolean): Promise<void> | undefined;
 	/** Stops limiting an upgraded connection. @returns all bytes received after the request */
 	release(stream: Duplex, head: Buffer): Buffer;
@@ -16,7 +19,11 @@ export interface Guard {
 	onAdmitted(request: IncomingMessage): void;
 	/** Returns the rejection of an authenticated device above the rate limit; checked before everything else. */
 	checkRate(): HttpRejection | undefined;
-	/** Counts an upgrade. @param rejection its rejection so far @returns rejection to send; undefined: the upgrade is accepted */
+	/**
+	 * Counts an upgrade.
+	 * @param rejection its rejection so far
+	 * @returns rejection to send; undefined: the upgrade is accepted
+	 */
 	admit(
 		request: IncomingMessage,
 		path: string | undefined,

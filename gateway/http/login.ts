@@ -1,6 +1,6 @@
 /**
- * Login with a one-time link, printed at the start or created by the dashboard, or with a token. Sets an HttpOnly, SameSite
- * cookie.
+ * Login with a one-time link, printed at the start or created by the dashboard, or with a token. Sets an HttpOnly,
+ * SameSite cookie.
  */
 
 import type { Request, Response } from "express";
@@ -23,8 +23,8 @@ const codeForm = `<p>This link logs you in once.</p>
 
 /**
  * Creates the routes `/login` and `/logout`, and `/login/state` and `/login/link` for the dashboard.
- * @param page returns the login page, in which `<!--message-->` is replaced by an error, and for a login link everything from
- * `<!--token-->` to `<!--end-->` by a button
+ * @param page returns the login page, in which `<!--message-->` is replaced by an error, and for a login link
+ * everything from `<!--token-->` to `<!--end-->` by a button
  */
 export function createLoginRoutes(access: Access, page = async () => plainPage): readonly Route[] {
 	const send = (response: Response, status: number, html: string) => {

@@ -1,4 +1,4 @@
-/** Reads small request bodies and query fields. Unlike body-parser, it does not read the rest of a body that is too large. */
+/** Reads small request bodies and query fields. Unlike body-parser, it stops reading a body that is too large. */
 
 import type { IncomingMessage } from "node:http";
 import type { Request } from "express";

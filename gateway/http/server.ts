@@ -55,8 +55,8 @@ export function allowSlowBody(request: IncomingMessage): void {
 }
 
 /**
- * Maximum number of connections waiting to be accepted. Node accepts all of them in one turn of the event loop, which delays
- * reports: while a fleet reconnects, their p99 latency is 5 to 7 ms, and 10 ms with Node's default of 511
+ * Maximum number of connections waiting to be accepted. Node accepts all of them in one turn of the event loop, which
+ * delays reports: while a fleet reconnects, their p99 latency is 5 to 7 ms, and 10 ms with Node's default of 511
  * (`npm run bench -- restart`). Kernels of rejected clients retry after 1 s (RFC 6298).
  */
 const backlog = 256;
@@ -81,8 +81,8 @@ export async function listen(server: Server, { host, port, tls }: Settings) {
 }
 
 /**
- * Returns the addresses at which devices reach the gateway: that of PUBLIC_URL if it is set, otherwise that of HOST, or those of
- * all network interfaces for a wildcard address.
+ * Returns the addresses at which devices reach the gateway: that of PUBLIC_URL if it is set, otherwise that of HOST, or
+ * those of all network interfaces for a wildcard address.
  *
  * @throws {StartError} if the firmware does not support an address, such as a literal IPv6 address
  */
@@ -128,8 +128,9 @@ export function isWebSocketUpgrade({ headers }: IncomingMessage): boolean {
 const upgradeHeaders = ["connection", "upgrade", "http2-settings"];
 
 /**
- * Handles a request for another upgrade without upgrading (RFC 9110, 7.8), such as for h2c, which `curl --http2` requests. Node
- * has detached the socket with the body unread, so the server parses the request again without the upgrade headers.
+ * Handles a request for another upgrade without upgrading (RFC 9110, 7.8), such as for h2c, which `curl --http2`
+ * requests. Node has detached the socket with the body unread, so the server parses the request again without the
+ * upgrade headers.
  */
 export function ignoreUpgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
 	const { method, url, httpVersion, rawHeaders, headers } = request;

@@ -1,4 +1,4 @@
-/** Routes `/api/tokens`: lists, creates and revokes tokens of people. Only the response that creates a token contains it. */
+/** Routes `/api/tokens`: lists, creates and revokes tokens of people. Only the response to POST contains a token. */
 
 import type { Access } from "../access/access.js";
 import type { Tokens } from "../access/tokens.js";

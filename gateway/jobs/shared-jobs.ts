@@ -7,8 +7,8 @@ import { parseJson } from "../api/json.js";
 import { type Bucket, type BucketOptions, type Bus, BusError, subjectOf } from "../bus.js";
 import type { Core } from "../extension.js";
 import { RequestError } from "../problem.js";
+import { retryUntilConnected } from "../retry-until-connected.js";
 import type { Unsubscribe } from "../storage/log.js";
-import { retryUntilConnected } from "../when-reached.js";
 import type { Job, JobDescription, Jobs, ShownJobs } from "./jobs.js";
 import { partsAtOnce } from "./parts.js";
 

@@ -140,8 +140,8 @@ export class Device {
 	}
 
 	/**
-	 * Detects a restart by comparing the uptime with the latest reported one and with the time elapsed since then. Uptime is in
-	 * whole seconds, and reports may be late.
+	 * Detects a restart by comparing the uptime with the latest reported one and with the time elapsed since then. Uptime
+	 * is in whole seconds, and reports may be late.
 	 */
 	#hasRestarted(uptimeSeconds: number, monotonic: number): boolean {
 		if (this.resets.length === 0) return true;

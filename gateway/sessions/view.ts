@@ -1,6 +1,6 @@
 /**
- * Session records as JSON for monitors. State reports are inserted as received, since serializing a deeply nested one could
- * overflow the stack.
+ * Session records as JSON for monitors. State reports are inserted as received, since serializing a deeply nested one
+ * could overflow the stack.
  */
 
 import type { ChangeReason, FrameOf } from "../api/frames.js";
@@ -24,9 +24,9 @@ export function statusUpdateText(reason: ChangeReason, session: Session, now: nu
 export const frameCharacters = 256 * 1024;
 
 /**
- * Yields all sessions in several frames, since a single one could exceed V8's maximum string length. The first one has the
- * reason `snapshot`, later ones `identified`, or `connected` for sessions that are not identified. `remaining` is the number
- * of sessions in later frames.
+ * Yields all sessions in several frames, since a single one could exceed V8's maximum string length. The first one has
+ * the reason `snapshot`, later ones `identified`, or `connected` for sessions that are not identified. `remaining` is
+ * the number of sessions in later frames.
  * @param now milliseconds since 1970
  */
 export function* snapshotTexts(

@@ -64,7 +64,7 @@ export class DeviceSockets {
 			closed += 1;
 			if (closed % drain.devicesPer(drainStepMs) === 0) await setTimeout(drainStepMs);
 		}
-		await this.#waitUntilClosed(this.#options.limits.devicesLeaveMs);
+		await this.#waitUntilClosed(this.#options.limits.deviceCloseTimeoutMs);
 		for (const socket of this.#devices.keys()) socket.terminate();
 		await this.#waitUntilClosed(terminateMs);
 	}

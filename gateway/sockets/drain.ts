@@ -1,6 +1,6 @@
 /**
- * Rate at which a stopping gateway disconnects devices, and delay after which each device reconnects. Both are spread over
- * a period proportional to the number of devices, so that neither this process nor the next one handles all at once.
+ * Rate at which a stopping gateway disconnects devices, and delay after which each device reconnects. The period of both
+ * is proportional to the number of devices, so that neither this process nor the next one handles all at once.
  */
 
 /** Devices/s; 10,000 devices take 4 s. */

@@ -137,7 +137,7 @@ export function rejectMessage(code: MonitorErrorCode, message: string): Rejected
 /** @param value parsed message; undefined: invalid JSON @param monitor its sender; undefined: an extension */
 export type Execute = (value: unknown, monitor?: Monitor) => Promise<Outcome>;
 
-/** Creates the executor of messages. All but `trigger_ota` are executed synchronously, so commands reach a device in order. */
+/** Creates the executor. All messages but `trigger_ota` are executed synchronously, so commands reach a device in order. */
 export function monitorCommands(
 	sessions: Pick<Sessions, "find" | "end">,
 	updates: Pick<Updates, "trigger">,

@@ -1,6 +1,6 @@
 /**
- * WebSocket endpoint `/monitor`: sends each monitor a snapshot, then all changes and uplinks or those it subscribed to, and
- * one response to each of its messages. A broadcast frame is built once for all monitors.
+ * WebSocket endpoint `/monitor`: sends each monitor a snapshot, then all changes and uplinks or those it subscribed to,
+ * and one response to each of its messages. A broadcast frame is built once for all monitors.
  */
 
 import type { Duplex } from "node:stream";
@@ -24,8 +24,8 @@ export interface MonitorHooks {
 }
 
 /**
- * Function that returns the first frames of a channel, whose later ones MonitorSockets.broadcast sends; or an object that sends
- * a snapshot of its own instead of all sessions.
+ * Function that returns the first frames of a channel, whose later ones MonitorSockets.broadcast sends; or an object
+ * that sends a snapshot of its own instead of all sessions.
  */
 export type Channel = (() => readonly string[]) | { readonly sendSnapshot: (monitor: Monitor) => void };
 
@@ -195,7 +195,7 @@ export class MonitorSockets {
 				await yieldToLoop();
 				if (!monitor.devices) monitor.sendSnapshot(this.#snapshot());
 			}
-		}, limits.snapshotPauseMs).unref();
+		}, limits.snapshotDebounceMs).unref();
 	}
 
 	/** Sends a `status_update` to the subscribers of a session's device. */
@@ -242,15 +242,15 @@ export class MonitorSockets {
 	}
 
 	/**
-	 * Batches the frames to each monitor for a few milliseconds, so that they share a system call. Call it before sending to many
-	 * monitors.
+	 * Batches the frames to each monitor for a few milliseconds, so that they share a system call. Call it before sending
+	 * to many monitors.
 	 */
 	cork(): void {
 		if (this.#isCorked) return;
 		this.#isCorked = true;
 		this.#corkedAt = performance.now();
 		for (const monitor of this.#monitors.keys()) monitor.cork();
-		const remainingMs = this.#flushedAt + this.#options.limits.gatherFramesMs - this.#corkedAt;
+		const remainingMs = this.#flushedAt + this.#options.limits.frameBatchMs - this.#corkedAt;
 		if (remainingMs > 0) setTimeout(this.#flush, remainingMs);
 		else setImmediate(this.#flush);
 	}

@@ -97,7 +97,7 @@ export class Monitor {
 
 	/**
 	 * Sends a frame that must not be dropped.
-	 * @param compress with permessage-deflate if negotiated; not for broadcast reports, which would be compressed once per monitor
+	 * @param compress with permessage-deflate if negotiated; not for broadcasts, which would be compressed once per monitor
 	 */
 	send(text: Buffer, compress = false): void {
 		const { socket } = this.#options;

@@ -16,7 +16,7 @@ export class ServerSocket extends WebSocket {
 	/** Underlying connection, set right after the upgrade. */
 	stream: Duplex | undefined;
 
-	/** Also called by `ws`, after an invalid frame or the peer's close frame. */
+	/** Closes the socket. `ws` also calls it, after an invalid frame or the peer's close frame. */
 	override close(code?: number, reason?: string | Buffer): void {
 		const isFirst = this.readyState === WebSocket.OPEN;
 		super.close(code, reason);

@@ -1,6 +1,6 @@
 /**
- * Handles WebSocket upgrade requests: authentication, validation and throttling. A rejected request gets an HTTP response, and
- * its connection is closed, since Node no longer handles it.
+ * Handles WebSocket upgrade requests: authentication, validation and throttling. A rejected request gets an HTTP
+ * response, and its connection is closed, since Node no longer handles it.
  */
 
 import { type IncomingMessage, STATUS_CODES } from "node:http";
@@ -71,15 +71,16 @@ export class Upgrades {
 		this.#deviceServer = new WebSocketServer({ ...common, perMessageDeflate: false });
 		// Devices without a reachable time server set their clock from it.
 		this.#deviceServer.on("headers", (headers) => headers.push(`Date: ${new Date(now()).toUTCString()}`));
-		// With a window of 8 KB, zlib keeps 100 KB per monitor instead of 256. It shares its threads with the file system.
 		this.#monitorServer = new WebSocketServer({
 			...common,
 			perMessageDeflate: {
 				serverNoContextTakeover: true,
 				clientNoContextTakeover: true,
-				threshold: limits.compressedFromBytes,
+				threshold: limits.compressionThresholdBytes,
+				// A window of 8 KB reduces zlib's memory per monitor from 256 to 100 KB.
 				serverMaxWindowBits: 13,
 				zlibDeflateOptions: { level: 3, memLevel: 7 },
+				// Leaves threads of libuv for the file system.
 				concurrencyLimit: 2,
 			},
 		});

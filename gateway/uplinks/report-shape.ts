@@ -1,8 +1,9 @@
 /**
- * Parser of state reports that is faster than JSON.parse. Reports of one firmware differ only in some values, so the shape of a
- * valid report is defined by the bytes between its values. A report of the same shape is compared with the latest one, and
- * only changed values are parsed and validated. Other texts are left to JSON.parse. With 10,000 devices
- * (`npm run bench -- relay`) a report costs 27 µs without monitors, instead of 38, and 47 with ten monitors, instead of 60 or more.
+ * Parser of state reports that is faster than JSON.parse. Reports of one firmware differ only in some values, so the
+ * shape of a valid report is defined by the bytes between its values. A report of the same shape is compared with the
+ * latest one, and only changed values are parsed and validated. Other texts are left to JSON.parse. With 10,000 devices
+ * (`npm run bench -- relay`) a report costs 27 µs without monitors, instead of 38, and 47 with ten monitors, instead of
+ * 60 or more.
  */
 
 import { type StateReport, uplinks } from "../../device/protocol/messages.js";

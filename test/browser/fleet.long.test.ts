@@ -158,7 +158,7 @@ describe("fleet", { skip }, () => {
 	});
 
 	test("removes only a forgotten device from the list and its page", async (t) => {
-		const { url } = await runGateway(t, { limits: { snapshotPauseMs: 10 } });
+		const { url } = await runGateway(t, { limits: { snapshotDebounceMs: 10 } });
 		const connect = (id: string) => new ScriptedDevice({ url, deviceId: `dev-1-${id}` }).connect();
 		const [stays, goes] = [await connect("aaaaaa"), await connect("bbbbbb")];
 		t.after(() => {

@@ -100,9 +100,9 @@ export async function runFirmwareServer(
 	});
 	const selection = new Selection({ catalog, uploads: store, repository, onProblem });
 	await store.open();
-	const answerError = createSendError(onProblem);
+	const sendError = createSendError(onProblem);
 	const access = { check: async () => ({}), authorize: async () => undefined, reportChange: () => {} };
-	const binaries = createBinaries(repository, access, answerError);
+	const binaries = createBinaries(repository, access, sendError);
 	const routes = createFirmwareRoutes({
 		upload: { store, maxBytes, checkImages, releaseKeys, ...(progressMs && { progressMs }) },
 		catalog,
@@ -111,7 +111,7 @@ export async function runFirmwareServer(
 		onUploaded: () => {},
 	});
 	const onError: ErrorRequestHandler = (error: unknown, _request, response, _next) =>
-		answerError(error, response);
+		sendError(error, response);
 	const app = express().disable("x-powered-by").use(createRouter(routes, access)).use(onError);
 	const server = createServer((request, response) => {
 		if (!binaries(request, response)) app(request, response);

@@ -173,10 +173,10 @@ export class MemoryBus implements Bus {
 		this.#isConnected = false;
 	}
 
-	/** Takes a turn of the event loop, like each exchange with a server. @throws {BusError} `away` */
+	/** Takes a turn of the event loop, like each exchange with a server. @throws {BusError} `disconnected` */
 	async requireConnected(): Promise<void> {
 		await turn();
-		if (!this.#isConnected) throw new BusError("away", "The bus is disconnected.");
+		if (!this.#isConnected) throw new BusError("disconnected", "The bus is disconnected.");
 	}
 
 	#setConnected(isConnected: boolean): void {

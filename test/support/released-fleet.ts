@@ -31,7 +31,7 @@ export async function runReleasedFleet(
 	const dataDir = await temporaryDirectory(t);
 	const releasesDir = join(dataDir, "releases");
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
-	const limits = { ...noRateLimits.limits, snapshotPauseMs: 10 };
+	const limits = { ...noRateLimits.limits, snapshotDebounceMs: 10 };
 	const settings = { dataDir, releasesDir, limits, ...options };
 	const { gateway, url } = await runGateway(t, settings);
 	const fleet: ScriptedDevice[] = [];

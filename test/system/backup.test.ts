@@ -22,7 +22,7 @@ import {
 import { ScriptedDevice } from "../support/scripted-device.js";
 import { tone, wav } from "../support/sounds.js";
 
-const limits = { ...noRateLimits.limits, snapshotPauseMs: 10 };
+const limits = { ...noRateLimits.limits, snapshotDebounceMs: 10 };
 /**
  * Backup of format 1, which every later release must restore. For a new format, keep the output of `npm run backup`
  * of such a gateway.

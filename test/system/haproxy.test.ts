@@ -58,7 +58,7 @@ test("haproxy stops using a gateway whose /readyz says that it drains", {
 	skip: noHaproxy,
 }, async (t) => {
 	const { gateway, port, open } = await runBalanced(t, "inter 500ms fall 1", {
-		limits: { devicesLeaveMs: 60_000, closeTimeoutMs: 60_000 },
+		limits: { deviceCloseTimeoutMs: 60_000, closeTimeoutMs: 60_000 },
 	});
 	const device = open("/device", deviceToken, "127.0.0.2");
 	await nextEvent(device.socket, "open");

@@ -50,7 +50,7 @@ test("installs an upload with trailing data after an image without SHA-256", asy
 
 test(`installs ${updatesInARow} updates in a row, each into the other slot and confirmed`, async (t) => {
 	// In virtual time it returns 20 times in a few seconds.
-	const fleet = await runFleet(t, undefined, { limits: { returnsInTenSeconds: 100 } });
+	const fleet = await runFleet(t, undefined, { limits: { reconnectsInTenSeconds: 100 } });
 	const program = await buildFirmware();
 	const versions = Array.from({ length: updatesInARow }, (_, index) => `1.${index + 1}.0`);
 	for (const version of versions)

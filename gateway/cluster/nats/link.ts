@@ -107,10 +107,10 @@ export class NatsLink {
 
 	/**
 	 * Runs an operation on the connection.
-	 * @throws {BusError} `away`, `timeout`; other errors unchanged
+	 * @throws {BusError} `disconnected`, `timeout`; other errors unchanged
 	 */
 	async run<T>(work: (connection: NatsConnection) => Promise<T>): Promise<T> {
-		if (!this.#connection || !this.#isConnected) throw new BusError("away", "NATS is unreachable.");
+		if (!this.#connection || !this.#isConnected) throw new BusError("disconnected", "NATS is unreachable.");
 		try {
 			return await work(this.#connection);
 		} catch (error) {
@@ -209,7 +209,7 @@ export class NatsLink {
 			error instanceof errors.ClosedConnectionError ||
 			error instanceof errors.DrainingConnectionError ||
 			error instanceof errors.ConnectionError;
-		return isAway ? new BusError("away", message) : error;
+		return isAway ? new BusError("disconnected", message) : error;
 	}
 }
 

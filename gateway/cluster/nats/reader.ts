@@ -92,7 +92,7 @@ export class NatsReader {
 		clearTimeout(this.#stalled);
 		this.#messages?.stop();
 		this.#messages = undefined;
-		this.#fail(new BusError("away", "NATS is unreachable."));
+		this.#fail(new BusError("disconnected", "NATS is unreachable."));
 	}
 
 	#restart(): void {
@@ -114,7 +114,7 @@ export class NatsReader {
 		// A copy, as the client modifies it to track its position.
 		const consumer = await client.consumers.get(stream, { ...config });
 		const { num_pending: count } = await consumer.info(true);
-		if (reading !== this.#reading) throw new BusError("away", "NATS is unreachable.");
+		if (reading !== this.#reading) throw new BusError("disconnected", "NATS is unreachable.");
 		onBegin();
 		let isWhole = false;
 		let received = 0;

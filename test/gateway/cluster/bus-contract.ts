@@ -118,7 +118,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			b.publish("late", "1");
 			await meet(b);
 			assert.deepEqual([told.list, own.list, a.isConnected], [["last"], [], false]);
-			await assert.rejects(a.request("s", "", 1000), isProblem("away"));
+			await assert.rejects(a.request("s", "", 1000), isProblem("disconnected"));
 		});
 	});
 
@@ -295,8 +295,8 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			const first = (await ours.append("k", "1", 0)) ?? 0;
 			const { all, told, wasRead } = await follow(ours);
 			await buses.cut(a);
-			await assert.rejects(ours.append("k", "2", first), isProblem("away"));
-			await assert.rejects(ours.removeBefore("k", 1), isProblem("away"));
+			await assert.rejects(ours.append("k", "2", first), isProblem("disconnected"));
+			await assert.rejects(ours.removeBefore("k", 1), isProblem("disconnected"));
 			const second = (await theirs.append("k", "2", first)) ?? 0;
 			await buses.heal(a);
 			await wasRead(2);
@@ -368,7 +368,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 				() => a.bucket("gw-other"),
 				() => a.files("gw-other"),
 			])
-				await assert.rejects(work, isProblem("away"), String(work));
+				await assert.rejects(work, isProblem("disconnected"), String(work));
 			b.publish("s", "b alone");
 			await told.until((list) => list.length > 0);
 			await buses.heal(a);

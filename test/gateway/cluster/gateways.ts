@@ -23,7 +23,7 @@ import type { Buses } from "./bus-contract.js";
 export const ofFleet = { skip: existsSync("gateway/fleet") ? false : "fleet/ was removed" };
 
 /** Heartbeat interval: short for tests, long enough for a busy computer. */
-export const limits = { gatewayBeatMs: 200, subscribeMs: 20, summaryPauseMs: 10, snapshotPauseMs: 10 };
+export const limits = { gatewayBeatMs: 200, subscribeMs: 20, summaryPauseMs: 10, snapshotDebounceMs: 10 };
 
 export interface Clustered extends RunningGateway {
 	readonly bus: Bus;

@@ -192,7 +192,7 @@ else {
 			const server = await startNats(t, "--jetstream=false");
 			const { bus, problems } = natsBus(t, [server.url]);
 			await bus.open();
-			await assert.rejects(bus.bucket("gw-test"), { problem: "away" });
+			await assert.rejects(bus.bucket("gw-test"), { problem: "disconnected" });
 			assert.match(String(problems), /Start nats-server with --jetstream/);
 		});
 

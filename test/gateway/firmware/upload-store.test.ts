@@ -50,7 +50,7 @@ describe("full disk", () => {
 			if (answer.status === 201) break;
 			steps = step;
 			assert.equal(answer.status, 507, `step ${step}`);
-			assert.match(String(answer.json.detail), /disk is full; nothing was changed/);
+			assert.match(String(answer.json.detail), /disk is full\. Nothing was changed/);
 			assert.deepEqual((await serving.request("/ota/status")).json, status);
 			assertSameBytes((await serving.request("/ota/firmware.bin")).body, previous);
 			assert.equal((await readdir(serving.uploadsDir)).length, 2, `leftovers after step ${step}`);

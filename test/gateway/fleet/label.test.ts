@@ -218,7 +218,7 @@ describe("DELETE /api/devices?awayDays", () => {
 		const dataDir = await temporaryDirectory(t);
 		const day = 86_400_000;
 		let now = Date.parse("2026-01-01T00:00:00Z");
-		const gateway = await runGateway(t, { dataDir, now: () => now, limits: { snapshotPauseMs: 10 } });
+		const gateway = await runGateway(t, { dataDir, now: () => now, limits: { snapshotDebounceMs: 10 } });
 		const monitor = await gateway.monitor();
 		const seen = async (deviceId: string) => {
 			const device = await gateway.device({ "Device-Id": deviceId });

@@ -190,7 +190,7 @@ describe("/api/devices", () => {
 
 	test("forgets a disconnected device, and sends monitors a new snapshot", async (t) => {
 		const dataDir = await temporaryDirectory(t);
-		const gateway = await runGateway(t, { dataDir, limits: { snapshotPauseMs: 10 } });
+		const gateway = await runGateway(t, { dataDir, limits: { snapshotDebounceMs: 10 } });
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
 		const connected = await ask(gateway, "/dev-1-a1b2c3", "DELETE");

@@ -12,7 +12,7 @@ import { MonitorView } from "../../support/monitor-view.js";
 import { bearer, monitorToken, noRateLimits, reportWithVolume, runGateway } from "../../support/running.js";
 
 const headers = bearer(monitorToken);
-const limits = { ...noRateLimits.limits, summaryPauseMs: 10, snapshotPauseMs: 10 };
+const limits = { ...noRateLimits.limits, summaryPauseMs: 10, snapshotDebounceMs: 10 };
 
 function streamOf(socket: WebSocket): Socket {
 	const stream: unknown = Reflect.get(socket, "_socket");
@@ -109,7 +109,7 @@ test("compresses no reports, and nothing for devices or other monitors", async (
 	const before = streamOf(watcher.socket).bytesRead;
 	one.send({ ...reportWithVolume(51, "dev-1-000001"), filler: "x".repeat(1000) });
 	const text = JSON.stringify(await watcher.until(({ type }) => type === "device_message"));
-	assert.ok(text.length > socketLimits.compressedFromBytes, `${text.length} characters`);
+	assert.ok(text.length > socketLimits.compressionThresholdBytes, `${text.length} characters`);
 	assert.ok(
 		streamOf(watcher.socket).bytesRead - before >= text.length * 0.9,
 		`${streamOf(watcher.socket).bytesRead - before} bytes for ${text.length} characters`,

@@ -119,7 +119,12 @@ test("converges for every subscriber after any changes during snapshots", (t) =>
 
 test("converges to /api/devices over real sockets, with current subscribed devices", async (t) => {
 	const gateway = await runGateway(t, {
-		limits: { summaryPauseMs: 5, snapshotPauseMs: 5, returnsInTenSeconds: 1e6, upgradesInTwoSeconds: 1e6 },
+		limits: {
+			summaryPauseMs: 5,
+			snapshotDebounceMs: 5,
+			reconnectsInTenSeconds: 1e6,
+			upgradesInTwoSeconds: 1e6,
+		},
 	});
 	const call = (method: string, path: string, body?: object) =>
 		fetch(`${gateway.url}/api/devices${path}`, {

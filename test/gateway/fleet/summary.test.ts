@@ -15,7 +15,7 @@ import {
 	runGateway,
 } from "../../support/running.js";
 
-const limits = { summaryPauseMs: 10, snapshotPauseMs: 10 };
+const limits = { summaryPauseMs: 10, snapshotDebounceMs: 10 };
 const first = "dev-1-000001";
 const second = "dev-1-000002";
 

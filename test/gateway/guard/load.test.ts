@@ -244,7 +244,7 @@ describe("simultaneous reconnects", () => {
 	});
 
 	test("do not block others of their address with another name or path", async (t) => {
-		const gateway = await runGateway(t, { limits: { returnsInTenSeconds: 3, upgradesInTwoSeconds: 5 } });
+		const gateway = await runGateway(t, { limits: { reconnectsInTenSeconds: 3, upgradesInTwoSeconds: 5 } });
 		const again = { ...bearer(deviceToken), "Device-Id": "dev-1-000001" };
 		for (let i = 0; i < 3; i += 1) await gateway.device(again);
 		for (let i = 0; i < 20; i += 1) assert.equal((await gateway.refused("/device", again)).status, 429);
@@ -267,9 +267,10 @@ describe("simultaneous reconnects", () => {
 });
 
 test("enforces the documented limits", () => {
-	const { deviceBurst, upgradesInTwoSeconds, returnsInTenSeconds, unauthenticatedConnections } = guardLimits;
+	const { deviceBurst, upgradesInTwoSeconds, reconnectsInTenSeconds, unauthenticatedConnections } =
+		guardLimits;
 	assert.deepEqual(
-		[deviceBurst, upgradesInTwoSeconds, returnsInTenSeconds, unauthenticatedConnections],
+		[deviceBurst, upgradesInTwoSeconds, reconnectsInTenSeconds, unauthenticatedConnections],
 		[200, 150, 20, 2000],
 	);
 });

@@ -33,7 +33,7 @@ export interface Shown {
 export async function settingsOf(dataDir: string): Promise<RunOptions> {
 	const releasesDir = join(dataDir, "releases");
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
-	return { dataDir, releasesDir, limits: { ...noRateLimits.limits, snapshotPauseMs: 10 } };
+	return { dataDir, releasesDir, limits: { ...noRateLimits.limits, snapshotDebounceMs: 10 } };
 }
 
 /** Connects a device that reports and disconnects. */

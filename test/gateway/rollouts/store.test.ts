@@ -76,7 +76,7 @@ const server = () => {
 			append: async (key, text, after) => {
 				assert.ok(text.length < 1 << 20, `${key} is too long for NATS`);
 				const when = await failing(text);
-				if (when === "before") throw new BusError("away", "cut off");
+				if (when === "before") throw new BusError("disconnected", "cut off");
 				const written = await real.append(key, text, after);
 				if (when === "after") throw new BusError("timeout", "cut off");
 				return written;

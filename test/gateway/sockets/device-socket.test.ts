@@ -251,7 +251,7 @@ describe("device connection", () => {
 
 	test("is terminated if its close frame is not answered", async (t) => {
 		// The default timeout of 10 s would exceed the test's.
-		const gateway = await runGateway(t, { limits: { devicesLeaveMs: 50, closeTimeoutMs: 600_000 } });
+		const gateway = await runGateway(t, { limits: { deviceCloseTimeoutMs: 50, closeTimeoutMs: 600_000 } });
 		const device = await gateway.device(named);
 		device.socket.pause();
 		await gateway.gateway.close();
@@ -284,7 +284,7 @@ describe("device connection", () => {
 	});
 
 	test("gets a reconnect time if opened while draining, and /readyz reports it", async (t) => {
-		const gateway = await runGateway(t, { limits: { devicesLeaveMs: 30_000, closeTimeoutMs: 30_000 } });
+		const gateway = await runGateway(t, { limits: { deviceCloseTimeoutMs: 30_000, closeTimeoutMs: 30_000 } });
 		const device = await gateway.device(named);
 		device.socket.pause();
 		const stopped = gateway.gateway.close();

@@ -11,7 +11,7 @@ import { nextEvent } from "../../support/eventually.js";
 import { freePort } from "../../support/ports.js";
 import { deviceToken, monitorToken, runGateway, upgradeRequest } from "../../support/running.js";
 
-const limits = { closeTimeoutMs: 600_000, devicesLeaveMs: 600_000 };
+const limits = { closeTimeoutMs: 600_000, deviceCloseTimeoutMs: 600_000 };
 const timeout = 60_000;
 /** Frame masked with zeros. */
 const frames = {

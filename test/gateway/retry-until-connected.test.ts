@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { BusError } from "../../gateway/bus.js";
-import { retryUntilConnected } from "../../gateway/when-reached.js";
+import { retryUntilConnected } from "../../gateway/retry-until-connected.js";
 
 /** Advances the timers by `ms` in steps of 250 ms. */
 async function pass(t: TestContext, ms: number): Promise<void> {
@@ -18,7 +18,7 @@ function wait(failures: number) {
 	const isClosed = () => false;
 	const done = retryUntilConnected({ isClosed, onProblem: (problem) => problems.push(problem) }, async () => {
 		tries += 1;
-		if (tries <= failures) throw new BusError("away", "no leader");
+		if (tries <= failures) throw new BusError("disconnected", "no leader");
 	});
 	return { done, problems };
 }
@@ -30,7 +30,7 @@ test("reports once, with the reason, that NATS is unreachable for 10 s", async (
 	assert.deepEqual(problems, []);
 	await pass(t, 10_500);
 	await done;
-	assert.deepEqual(problems, ["NATS is not connected yet (no leader)."]);
+	assert.deepEqual(problems, ["NATS is still unreachable (no leader). Check NATS_URL and the NATS server."]);
 });
 
 test("reports nothing for a shorter wait", async (t) => {
