@@ -18,6 +18,7 @@ import { encodeFrame, type Frame, FrameDecoder } from "../../hosts/virtual/node/
 import { applyInput } from "../../hosts/virtual/node/input.js";
 import {
 	anyJson,
+	character,
 	chunkSizes,
 	damaged,
 	inChunks,
@@ -150,7 +151,7 @@ test("any other response gives only the status of an HTTP line and a Retry-After
 	const text = fc.oneof(
 		mutatedText(fc.constant("HTTP/1.1 503 Busy\r\nRetry-After: 120\r\n\r\n")),
 		oddText,
-		fc.string({ unit: "binary", maxLength: 300 }),
+		fc.string({ unit: character, maxLength: 300 }),
 	);
 	fc.assert(
 		fc.property(text, (said) => {

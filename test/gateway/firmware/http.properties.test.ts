@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { isBase64Of } from "../../../device/update/base64.js";
 import { evaluateResponse } from "../../../device/update/response.js";
 import { cleanFilename } from "../../../gateway/firmware/upload.js";
-import { mutatedText, oddText } from "../../support/arbitraries.js";
+import { character, mutatedText, oddText } from "../../support/arbitraries.js";
 import { assertSameBytes } from "../../support/bytes.js";
 import { filePart, form, formHeaders, runFirmwareServer, textPart } from "../../support/firmware-server.js";
 import { makeImage } from "../../support/images.js";
@@ -181,7 +181,7 @@ test("rejects any other form with a documented status, and keeps the previous up
 
 test("shows a file name without path and invisible characters, and never empty", () => {
 	fc.assert(
-		fc.property(fc.oneof(oddText, fc.string({ unit: "binary", maxLength: 300 })), (name) => {
+		fc.property(fc.oneof(oddText, fc.string({ unit: character, maxLength: 300 })), (name) => {
 			const shown = cleanFilename(name);
 			assert.doesNotMatch(shown, /[/\\\p{C}\u2028\u2029]|^\.*$/u);
 			assert.ok([...shown].length <= 120, `${[...shown].length} characters`);
