@@ -51,6 +51,7 @@ export interface Peripherals {
 		posts: { write(detail: undefined, bytes: Uint8Array): void };
 		/** Returns undefined if nothing was received. */
 		calls: { read(limit: number): Uint8Array | undefined };
+		events: { received(): void };
 	}>;
 	system: Has<{ calls: { facts(): SystemFacts } }>;
 	rtc: Has<{

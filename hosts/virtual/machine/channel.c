@@ -33,6 +33,7 @@ static int stream = -1;
 static uint8_t output[WRITE_LENGTH];
 static size_t output_length = 0;
 static volatile sig_atomic_t sending = 0;
+static uint32_t sent_frames = 0;
 /** Frames received while waiting for the answer to a call, oldest first. */
 static struct frame* postponed = NULL;
 /** Last frame returned by channel_receive(). */
@@ -93,6 +94,11 @@ static void append(const void* bytes, size_t length)
 	}
 }
 
+uint32_t channel_sent_frames(void)
+{
+	return sent_frames;
+}
+
 bool channel_is_sending(void)
 {
 	return sending;
@@ -104,6 +110,7 @@ void channel_send(enum frame_kind kind, uint32_t channel, const char* header, si
 	struct prefix prefix = { (uint32_t)(REST_OF_PREFIX + header_length + payload_length), (uint8_t)kind, channel,
 		(uint32_t)header_length };
 	sending = 1;
+	sent_frames++;
 	append(&prefix, sizeof(prefix));
 	append(header, header_length);
 	append(payload, payload_length);

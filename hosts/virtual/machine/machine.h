@@ -41,6 +41,8 @@ extern const struct frame* channel_receive(double timeout_ms);
 /** Queues a frame, which is sent at the latest when the machine waits for the next one. */
 extern void channel_send(enum frame_kind kind, uint32_t channel, const char* header, size_t header_length,
 	const void* payload, size_t payload_length);
+/** Returns the number of frames passed to channel_send(). */
+extern uint32_t channel_sent_frames(void);
 /** Whether a frame is partially written, so that a signal handler must not send one. */
 extern bool channel_is_sending(void);
 /** Sends the queued frames. */

@@ -5,6 +5,8 @@
 #include "machine.h"
 
 #define STREAM 3
+/** Virtual time per step without frames to Node, which bounds the delay of events from Node. */
+#define SILENT_MS 250
 
 static void send_times(void)
 {
@@ -15,12 +17,21 @@ static void send_times(void)
 	channel_send(FRAME_REPLY, 0, text, (size_t)length, NULL, 0);
 }
 
-/** Advances virtual time to the next timer due by `target`, or to `target`. */
+/**
+ * Advances virtual time to the next timer due by `target`, or to `target`. Continues with later timers while Node has nothing to
+ * process, since each step costs a round trip.
+ */
 static void step(txMachine* the, double target)
 {
-	double next = timers_next();
-	clock_move(next <= target ? next : target);
-	timers_run(the);
+	double limit = clock_now() + SILENT_MS;
+	uint32_t sent = channel_sent_frames();
+	double next;
+	do {
+		next = timers_next();
+		clock_move(next <= target ? next : target);
+		timers_run(the);
+		next = timers_next();
+	} while (channel_sent_frames() == sent && next > clock_now() && next <= target && next <= limit);
 	send_times();
 }
 

@@ -174,12 +174,23 @@ export class AudioOutput extends SilentOutput {
 	}
 }
 
-/** Serial port to a computer simulated by Node. */
+/** Serial port to a computer simulated by Node. Asks Node for bytes only after input, since the firmware polls. */
 export class SerialPort implements SerialPortInterface {
-	readonly #channel = new Channel("serial", {}, {});
+	#hasInput = true;
+	readonly #channel = new Channel(
+		"serial",
+		{},
+		{
+			received: () => {
+				this.#hasInput = true;
+			},
+		},
+	);
 
 	read(buffer: Uint8Array): number {
+		if (!this.#hasInput) return 0;
 		const bytes = this.#channel.call("read", buffer.length);
+		this.#hasInput = bytes !== undefined;
 		if (bytes) buffer.set(bytes);
 		return bytes?.length ?? 0;
 	}

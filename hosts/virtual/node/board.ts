@@ -28,6 +28,8 @@ export interface Sound {
 export interface BoardListener {
 	onInput?(name: InputName, value: number | undefined): void;
 	onAccessPoints?(): void;
+	/** The computer sent bytes to the serial port. */
+	onSerialInput?(): void;
 	/** The firmware wrote to the serial port, apart from trace output. */
 	onSerialOutput?(bytes: Uint8Array): void;
 	/** The output started, or stopped if `sound` is undefined. */
@@ -123,6 +125,7 @@ export class Board {
 	/** Sends bytes from the computer to the serial port. */
 	sendSerial(bytes: Uint8Array): void {
 		this.#serialInput.push(...bytes);
+		for (const listener of this.#listeners) listener.onSerialInput?.();
 	}
 
 	/** @returns at most `limit` unread bytes; undefined if there are none */

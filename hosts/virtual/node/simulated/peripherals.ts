@@ -13,9 +13,10 @@ export const input: Simulate<"input"> = ({ options: { name }, send }, { board })
 	}),
 });
 
-export const serial: Simulate<"serial"> = (_channel, { board }) => ({
+export const serial: Simulate<"serial"> = ({ send }, { board }) => ({
 	posts: { write: (_detail, bytes) => board.writeSerial(bytes) },
 	calls: { read: (limit) => board.readSerial(limit) },
+	onClose: board.listen({ onSerialInput: () => send("received") }),
 });
 
 export const haptics: Simulate<"haptics"> = (_channel, { board }) => ({
