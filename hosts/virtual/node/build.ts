@@ -5,7 +5,8 @@
 
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { access, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { statSync } from "node:fs";
+import { access, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -66,8 +67,11 @@ export async function buildMachine(options: { sanitize?: boolean } = {}): Promis
 	return executable;
 }
 
+/** Programs built by this process, by names and versions of their modules. */
+const programs = new Map<string, Promise<Program>>();
+
 /**
- * Builds a program from the given modules and `machineModules`.
+ * Builds a program from the given modules and `machineModules`, or returns that of an earlier call if no source has changed since.
  *
  * @throws Error of esbuild if a module has a syntax error
  */
@@ -75,18 +79,35 @@ export async function buildProgram({ modules, main = "main" }: ProgramOptions): 
 	const all: Record<string, string> = { ...machineModules, ...modules };
 	const names = Object.keys(all).sort((a, b) => Number(b === main) - Number(a === main));
 	if (names[0] !== main) throw new Error(`the program has no module "${main}"`);
-	const sources = names.map((name) => all[name] ?? "");
-	const built = await Promise.all(sources.map(buildModule));
-	const changes = await Promise.all(
-		sources.map(async (file) => (await stat(path.join(projectFolder, file))).mtimeMs),
-	);
-	const bytes = pack(
-		built.map(({ code, map }, index) => {
-			const name = names[index] ?? "";
+	const modified = names.map((name) => {
+		const source = all[name] ?? "";
+		const { mtimeMs, size } = statSync(path.join(projectFolder, source));
+		return { name, source, mtimeMs, size };
+	});
+	const key = JSON.stringify(modified);
+	const known = programs.get(key);
+	if (known) return known;
+	const program = packModules(modified);
+	programs.set(key, program);
+	program.catch(() => programs.delete(key));
+	return program;
+}
+
+interface ModifiedModule {
+	readonly name: string;
+	readonly source: string;
+	readonly mtimeMs: number;
+}
+
+async function packModules(modules: readonly ModifiedModule[]): Promise<Program> {
+	const built = await Promise.all(
+		modules.map(async ({ name, source }) => {
+			const { code, map } = await buildModule(source);
 			return { name, code: resolveImports(name, code), map };
 		}),
 	);
-	return { bytes, changedAt: Math.floor(Math.max(...changes) / 1000) };
+	const changedAt = Math.floor(Math.max(...modules.map(({ mtimeMs }) => mtimeMs)) / 1000);
+	return { bytes: pack(built), changedAt };
 }
 
 /**

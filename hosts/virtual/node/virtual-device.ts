@@ -109,6 +109,31 @@ const resetReasons: Readonly<Partial<Record<Exit["kind"], string>>> = {
 	bad_program: "PANIC_RESET",
 };
 
+let machineBuild: Promise<string> | undefined;
+
+/** Builds the executable once per process. */
+function builtMachine(): Promise<string> {
+	machineBuild ??= buildMachine();
+	machineBuild.catch(() => {
+		machineBuild = undefined;
+	});
+	return machineBuild;
+}
+
+/** Factory images by their content, since most devices of a process have the same. */
+const factoryImages = new WeakMap<Program, Map<string, Buffer>>();
+
+function factoryImage(program: Program, ...content: FactoryContent): Buffer {
+	const images = factoryImages.get(program) ?? new Map<string, Buffer>();
+	factoryImages.set(program, images);
+	const key = JSON.stringify(content);
+	const image = images.get(key) ?? makeVirtualImage(program.bytes, ...content);
+	images.set(key, image);
+	return image;
+}
+
+type FactoryContent = [model: Model, version: string, buildTime: number, builtIn: BuiltIn | undefined];
+
 export class VirtualDevice {
 	readonly board = new Board();
 	readonly flash: Flash;
@@ -122,7 +147,7 @@ export class VirtualDevice {
 	static async start(options: VirtualDeviceOptions): Promise<VirtualDevice> {
 		const isFlashed = options.settings !== undefined;
 		const building = isFlashed ? (options.program ?? buildFirmware()) : undefined;
-		const [executable, program] = await Promise.all([buildMachine(), building]);
+		const [executable, program] = await Promise.all([builtMachine(), building]);
 		const device = new VirtualDevice(options, executable, program);
 		await device.machine.ready;
 		return device;
@@ -139,7 +164,7 @@ export class VirtualDevice {
 			options.flash ?? new Flash({ byteLength: flashBytes, ...(flashFile && { file: flashFile }) });
 		if (program) {
 			const { buildTime = program.changedAt, builtIn } = options;
-			flashFactoryImage(this.flash, makeVirtualImage(program.bytes, model, version, buildTime, builtIn));
+			flashFactoryImage(this.flash, factoryImage(program, model, version, buildTime, builtIn));
 			flashSettings(this.flash, settings ?? {}, { ssid: "virtual" });
 		}
 		this.#run = this.#powerOn("POWERON_RESET");
