@@ -154,7 +154,7 @@ export class EntityCommands {
 		const { monotonic, metrics, log } = this.#core;
 		const { deviceId } = device;
 		const queue = new CommandQueue(monotonic, (count) => {
-			metrics.refusedCommands.inc({ code: "rate_limited" }, count);
+			metrics.rejectedCommands.inc({ code: "rate_limited" }, count);
 			log.warn({ deviceId, count }, "Home Assistant: rate limit exceeded, commands replaced by newer ones");
 		});
 		this.#queues.set(device, queue);
@@ -166,7 +166,7 @@ export class EntityCommands {
 		const outcome = await work;
 		if (outcome.rejection) {
 			const { code, message: problem } = outcome.rejection;
-			metrics.refusedCommands.inc({ code });
+			metrics.rejectedCommands.inc({ code });
 			log.warn({ deviceId, entity, code, problem }, "Home Assistant: command rejected");
 			return;
 		}

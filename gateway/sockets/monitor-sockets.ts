@@ -274,7 +274,7 @@ export class MonitorSockets {
 		const requestId = requestIdOf(value);
 		const ids = requestId === undefined ? {} : { requestId };
 		if (outcome.rejection) {
-			metrics.refusedCommands.inc({ code: outcome.rejection.code });
+			metrics.rejectedCommands.inc({ code: outcome.rejection.code });
 			return frameText<"error">({ type: "error", ...ids, ...outcome.rejection });
 		}
 		metrics.commands.inc({ type: outcome.command });

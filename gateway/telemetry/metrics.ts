@@ -34,7 +34,7 @@ export function createMetrics(registry: Registry) {
 			"Times that a device was not read for a while, as it sent too much",
 		),
 		commands: counter("gateway_commands_total", "Commands of monitors that were carried out", "type"),
-		refusedCommands: counter("gateway_refused_commands_total", "Commands of monitors that were not", "code"),
+		rejectedCommands: counter("gateway_refused_commands_total", "Commands of monitors that were not", "code"),
 		rejectedUpgrades: counter(
 			"gateway_refused_upgrades_total",
 			"WebSockets not let in, by HTTP status",
