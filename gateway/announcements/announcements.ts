@@ -8,7 +8,7 @@ import type { DeviceEvent } from "../api/confirmation.js";
 import type { Core } from "../extension.js";
 import { Jobs } from "../jobs/jobs.js";
 import { RequestError } from "../problem.js";
-import type { Beginning } from "../services/jobs.js";
+import type { StartOptions } from "../services/jobs.js";
 import { Announcement, type PlayRequest } from "./announcement.js";
 import { type Decoder, isEncoded } from "./decoder.js";
 import type { Sounds } from "./sounds.js";
@@ -99,7 +99,7 @@ export class Announcements {
 	 * @returns its id
 	 * @throws {RequestError} 409, 422, 501, 503
 	 */
-	async begin(asked: AnnouncementRequest, { by, onAsked, ...given }: Beginning): Promise<string> {
+	async begin(asked: AnnouncementRequest, { by, onAsked, ...given }: StartOptions): Promise<string> {
 		const { core, sounds, speak, decoder } = this.#options;
 		this.check(asked);
 		const { sound, url, text } = sourcesOf(asked);

@@ -64,13 +64,14 @@ export class Command implements Job<SentCommand> {
 	}
 
 	/** Ends a device to which the gateway could not send the command. */
-	refuse(deviceId: string, { code, message }: Rejected["rejection"], moment: Moment): void {
+	reject(deviceId: string, { code, message }: Rejected["rejection"], moment: Moment): void {
 		const isAway = code === "target_offline" || code === "unknown_target";
 		const state = isAway ? "away" : code === "unsupported_command" ? "unsupported" : "failed";
 		this.#end(deviceId, state, moment, isAway ? "The device is offline." : message);
 	}
 
-	hear(deviceId: string, event: DeviceEvent, moment: Moment): void {
+	/** Ends a device if an event confirms or fails the command. */
+	applyEvent(deviceId: string, event: DeviceEvent, moment: Moment): void {
 		const end = endOf(this.ask, event, this.parts.ageOf(deviceId, moment));
 		if (end) this.#end(deviceId, end.state, moment, end.reason);
 	}

@@ -5,7 +5,7 @@ import type { ConfirmableCommand } from "../api/commands.js";
 import type { Targets } from "../api/targets.js";
 import type { Core } from "../extension.js";
 import { Jobs } from "../jobs/jobs.js";
-import type { Beginning } from "../services/jobs.js";
+import type { StartOptions } from "../services/jobs.js";
 import type { Outcome } from "../sockets/monitor-commands.js";
 import { Command } from "./command.js";
 
@@ -27,13 +27,13 @@ export class Commands {
 			onEvent: (deviceId, event) => {
 				for (const command of this.jobs.all()) {
 					if (!command.followed.has(deviceId)) continue;
-					command.hear(deviceId, event, this.jobs.moment);
-					this.#askMore(command);
+					command.applyEvent(deviceId, event, this.jobs.moment);
+					this.#sendNext(command);
 				}
 			},
 			onTick: (command) => {
 				command.expire(this.jobs.moment);
-				this.#askMore(command);
+				this.#sendNext(command);
 			},
 			onStop: (command) => {
 				if (command.parts.endedAt === null) command.cancel(this.jobs.moment);
@@ -50,18 +50,18 @@ export class Commands {
 	async begin(
 		targets: Targets,
 		ask: ConfirmableCommand,
-		{ by, onAsked, ...given }: Beginning,
+		{ by, onAsked, ...given }: StartOptions,
 	): Promise<string> {
 		const { id, devices } = { ...this.jobs.plan(targets), ...given };
 		const command = new Command({ id, ask, by: by ?? "", devices, moment: this.jobs.moment });
 		const added = this.jobs.add(command);
-		this.#askMore(command);
+		this.#sendNext(command);
 		onAsked?.(null);
 		await added;
 		return id;
 	}
 
-	#askMore(command: Command): void {
+	#sendNext(command: Command): void {
 		const ids = command.next(this.jobs.moment);
 		if (ids.length === 0) return;
 		this.jobs.follow();
@@ -72,15 +72,15 @@ export class Commands {
 		const { log } = this.#core;
 		try {
 			const { rejection } = await this.#execute(deviceId, command.ask);
-			if (rejection) command.refuse(deviceId, rejection, this.jobs.moment);
+			if (rejection) command.reject(deviceId, rejection, this.jobs.moment);
 		} catch (error) {
 			log.error({ deviceId, err: error }, "sending a command failed");
 			const message = "Sending the command failed. See the gateway's log.";
-			command.refuse(deviceId, { code: "invalid_command", message }, this.jobs.moment);
+			command.reject(deviceId, { code: "invalid_command", message }, this.jobs.moment);
 		}
 		// Otherwise all devices of an offline fleet would be processed in this turn.
 		await this.#core.yieldToLoop();
-		this.#askMore(command);
+		this.#sendNext(command);
 	}
 
 	#execute(targetId: string, ask: ConfirmableCommand): Promise<Outcome> {

@@ -51,7 +51,7 @@ export function createFleet(given: Core): Extension {
 	const labels = new Labels(core);
 	const histories = new Histories(core);
 	const lists: Lists = new Lists(core);
-	const refusals = new Rejections(now, () => lists.changed("refusals"));
+	const rejections = new Rejections(now, () => lists.changed("refusals"));
 	const seenRecords = records<SeenMarks>({
 		name: "seen",
 		onProblem: (problem) => log.warn({ problem }, "seen marks"),
@@ -61,7 +61,7 @@ export function createFleet(given: Core): Extension {
 	const issues: Issues = new Issues({ core, crashes, records: seenRecords });
 	const subscriptions = new Subscriptions(core, issues);
 	return {
-		routes: createFleetRoutes({ core, crashes, causes, labels, refusals, histories, issues }),
+		routes: createFleetRoutes({ core, crashes, causes, labels, rejections, histories, issues }),
 		sessions: [
 			labels.sessions,
 			crashes.sessions,
@@ -70,13 +70,13 @@ export function createFleet(given: Core): Extension {
 			histories.sessions,
 			subscriptions.sessions,
 			lists.sessions,
-			{ onRejected: (rejection) => refusals.add(rejection) },
+			{ onRejected: (rejection) => rejections.add(rejection) },
 		],
 		onEvent: (event) => {
 			if (event.type !== "schedule_failed") return;
 			const { name, reason } = event;
 			const remoteAddress = name ?? "Unnamed schedule";
-			refusals.add({ what: "schedule", deviceId: undefined, remoteAddress, reason });
+			rejections.add({ what: "schedule", deviceId: undefined, remoteAddress, reason });
 		},
 		onReplaced: (from, by) => labels.move(from, by),
 		messages: { subscribe: subscriptions.execute },

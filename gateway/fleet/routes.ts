@@ -32,7 +32,7 @@ export interface FleetRoutesOptions {
 	readonly crashes: CrashStore;
 	readonly causes: Pick<CrashCauses, "list" | "see">;
 	readonly labels: Labels;
-	readonly refusals: Pick<Rejections, "list" | "see">;
+	readonly rejections: Pick<Rejections, "list" | "see">;
 	readonly issues: Pick<Issues, "of" | "see">;
 	readonly histories: Pick<Histories, "of">;
 }
@@ -42,7 +42,7 @@ const forgottenAtOnce = 16;
 const dayMs = 24 * 60 * 60 * 1000;
 
 export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[] {
-	const { core, crashes, causes, labels, refusals, issues, histories } = options;
+	const { core, crashes, causes, labels, rejections, issues, histories } = options;
 	const { sessions, monitors, storage, now, monotonic, limits, deviceStore, firmware } = core;
 
 	const headOf = (device: Device) => ({ ...deviceHead(device), ...issues.of(device) });
@@ -69,7 +69,7 @@ export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[]
 	};
 
 	const devices = serve(deviceRoutes, {
-		"GET /api/refusals": () => ({ refusals: refusals.list().map((each) => describeRejection(each, core)) }),
+		"GET /api/refusals": () => ({ refusals: rejections.list().map((each) => describeRejection(each, core)) }),
 		"GET /api/devices": async ({ response }) => {
 			const textOf = (device: Device) => JSON.stringify(headOf(device));
 			await sendList(response, "devices", [...sessions.devices.values()], textOf, core.yieldToLoop);
@@ -139,7 +139,7 @@ export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[]
 		...serve(issueRoutes, {
 			"POST /api/attention/seen": async ({ body: { items } }) => {
 				for (const { kind, id, since } of items)
-					if (kind === "refused") refusals.see(id, since ? Date.parse(since) : 0);
+					if (kind === "refused") rejections.see(id, since ? Date.parse(since) : 0);
 				const kept = await Promise.all([issues.see(items), causes.see(items)]);
 				if (kept.includes(false)) throw notWritten(storage);
 			},

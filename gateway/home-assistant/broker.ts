@@ -31,9 +31,9 @@ export interface BrokerOptions {
 export class Broker {
 	readonly #options: BrokerOptions;
 	readonly #client: MqttClient;
-	readonly #refusals;
+	readonly #rejections;
 	/** Rejected topics, with `+` for devices. */
-	readonly #refused = new Set<string>();
+	readonly #rejected = new Set<string>();
 	/** Timer until the connection is ready. */
 	#quiet: NodeJS.Timeout | undefined;
 	#hasRead = false;
@@ -46,7 +46,7 @@ export class Broker {
 		const { log, metrics } = core;
 		const { url, username, password, authority } = mqtt;
 		const publishes = metrics.counter("gateway_mqtt_publishes_total", "Messages to the MQTT broker");
-		this.#refusals = metrics.counter(
+		this.#rejections = metrics.counter(
 			"gateway_mqtt_refusals_total",
 			"Messages and subscriptions that the MQTT broker refused",
 			"what",
@@ -152,16 +152,16 @@ export class Broker {
 			const problem = rejectionOf(error);
 			// Any other error concerns the connection, after which everything is repeated.
 			if (problem === undefined) return true;
-			this.#refusals.inc({ what });
+			this.#rejections.inc({ what });
 			const key = `${what} ${topic}`;
-			if (!this.#refused.has(key)) {
+			if (!this.#rejected.has(key)) {
 				const { core, mqtt } = this.#options;
 				core.log.warn(
 					{ broker: mqtt.url, what, topic, problem },
 					"MQTT: rejected by the broker. Allow it in its access control.",
 				);
 			}
-			this.#refused.add(key);
+			this.#rejected.add(key);
 			return false;
 		}
 		return true;

@@ -65,7 +65,7 @@ export class Devices {
 	#tones: ReadonlyMap<string, string> = new Map();
 	#offers = "";
 	/** Repeats publishing of rejected topics, which may be allowed meanwhile. */
-	readonly #refused = new Map<string, () => void>();
+	readonly #rejectedTopics = new Map<string, () => void>();
 	#retriedAt = 0;
 
 	constructor(options: DevicesOptions) {
@@ -104,8 +104,8 @@ export class Devices {
 		this.#offers = offers;
 		if (monotonic() - this.#retriedAt < retryMs) return;
 		this.#retriedAt = monotonic();
-		const retries = [...this.#refused.values()];
-		this.#refused.clear();
+		const retries = [...this.#rejectedTopics.values()];
+		this.#rejectedTopics.clear();
 		for (const retry of retries) retry();
 	}
 
@@ -275,13 +275,13 @@ export class Devices {
 		const digest = createHash("sha1").update(text).digest("base64");
 		if (own?.published.get(topic) === digest) return false;
 		own?.published.set(topic, digest);
-		this.#refused.delete(topic);
+		this.#rejectedTopics.delete(topic);
 		const retry = () => {
 			own?.published.delete(topic);
 			if (own?.session.device) this.#touch(own.session.device);
 			else this.#add(() => this.#retain(topic, text));
 		};
-		if (!(await this.#options.broker.retain(topic, text))) this.#refused.set(topic, retry);
+		if (!(await this.#options.broker.retain(topic, text))) this.#rejectedTopics.set(topic, retry);
 		return true;
 	}
 }

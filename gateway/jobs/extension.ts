@@ -14,7 +14,7 @@ export interface JobsExtensionOptions<D extends JobDescription, J extends Job<D>
 	readonly jobs: Jobs<D, J>;
 	/** In display order: failures first. */
 	readonly states: readonly string[];
-	/** @throws {RequestError} if this person may not stop it; default: everyone who may use the route may */
+	/** @throws {RequestError} if a person may not stop a job. Default: everyone with access to the route may. */
 	readonly checkStop?: (person: Person, job: D) => void;
 }
 
@@ -55,7 +55,7 @@ function jobHandlers<D extends JobDescription, J extends Job<D>>(
 	const { yieldToLoop } = core;
 	const { channel } = jobs.options;
 	const order = ({ state }: { readonly state: string }) => states.indexOf(state);
-	// A list of 100 would be long with all their devices.
+	// Omits the devices, as a list of 100 jobs would be too long.
 	const headOf = ({ devices: _, ...head }: D) => JSON.stringify(head);
 	async function* oneATurn() {
 		for await (const job of shown.list()) {

@@ -1,6 +1,6 @@
 /**
- * Jobs on many devices that this gateway has begun, of one kind, such as announcements. They are kept in memory, since each is over in
- * minutes; monitors that ask for them get each one's changes in one frame, at most 4 times a second.
+ * Jobs of one type, such as announcements, that this gateway runs. They are in memory, as each ends within minutes. Subscribed monitors
+ * receive the changes of each job in one frame, at most 4 times a second.
  */
 
 import { randomBytes } from "node:crypto";
@@ -32,16 +32,16 @@ export interface Job<D extends JobDescription> {
 		shown(): D["devices"];
 		takeChanges(): D["devices"];
 	};
-	/** Ids of the devices whose uplinks it needs. */
+	/** Ids of the devices whose uplinks the job needs. */
 	readonly followed: Iterable<string>;
 	describe(): D;
-	/** For monitors. @param devices those that have changed */
+	/** Returns a frame for monitors. @param devices changed devices */
 	frameOf(devices: D["devices"]): string;
 }
 
 /** Jobs shown to clients: those of this gateway, or of all gateways of a cluster. */
 export interface ShownJobs<D extends JobDescription> {
-	/** The newest first. */
+	/** Lists jobs, newest first. */
 	list(): Iterable<D> | AsyncIterable<D>;
 	/** @throws {RequestError} 404 */
 	find(id: string): D | Promise<D>;
@@ -51,19 +51,19 @@ export interface ShownJobs<D extends JobDescription> {
 
 export interface JobsOptions<J> {
 	readonly core: Pick<Core, "sessions" | "monitors" | "now" | "monotonic" | "log">;
-	/** Name of the monitor channel, and in the path of requests. */
+	/** Name of the monitor channel, and part of request paths. */
 	readonly channel: string;
-	/** For refusals, such as "announcement". */
+	/** Noun for messages, such as "announcement". */
 	readonly noun: string;
-	/** Called with what a device that is followed has said, or its connection has done. */
+	/** Called with each uplink and connection change of a followed device. */
 	readonly onEvent: (deviceId: string, event: DeviceEvent) => void;
 	/** Called 4 times a second for each job, and before it is forgotten. */
 	readonly onTick: (job: J) => void;
-	/** A person stops it. */
+	/** Called when a person stops a job. */
 	readonly onStop: (job: J) => void;
-	/** After a job's end, while devices may still say something of it. */
+	/** Time after the end of a job during which devices may still report about it. */
 	readonly followedMs: number;
-	/** Called with each frame for monitors, also of another gateway's jobs. */
+	/** Called with each frame for monitors, including those of other gateways' jobs. */
 	readonly onShown?: (frame: string) => void;
 }
 
@@ -72,14 +72,14 @@ const runningAtMost = 20;
 const tickMs = 250;
 
 export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJobs<D> {
-	/** Called with the id of each job that begins, and awaited before it is answered. */
+	/** Called with the id of each new job, and awaited before the response. */
 	onBegun: ((id: string) => Promise<void>) | undefined;
 	/** Called with each frame for monitors. */
 	onFrame: ((frame: string) => void) | undefined;
 	readonly options: JobsOptions<J>;
-	/** By id, the oldest first. */
+	/** Jobs by id, oldest first. */
 	readonly #jobs = new Map<string, J>();
-	/** Ids of devices. */
+	/** Ids of devices whose uplinks are needed. */
 	readonly #followed = new Set<string>();
 	#unfollow: (() => void) | undefined;
 	#timer: NodeJS.Timeout | undefined;
@@ -90,18 +90,18 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 
 	readonly sessions: SessionListener = {
 		onChanged: ({ device }, reason) => {
-			if (reason === "connected") this.#hear(device?.deviceId, { type: "connected" });
-			else if (isEndReason(reason)) this.#hear(device?.deviceId, { type: "gone" });
+			if (reason === "connected") this.#onEvent(device?.deviceId, { type: "connected" });
+			else if (isEndReason(reason)) this.#onEvent(device?.deviceId, { type: "gone" });
 		},
-		onUplink: ({ device }, uplink) => this.#hear(device?.deviceId, uplink),
+		onUplink: ({ device }, uplink) => this.#onEvent(device?.deviceId, uplink),
 		onRelayed: ({ device }, text) => {
 			if (!device || !this.#followed.has(device.deviceId)) return;
 			const checked = checkUplink(parseJson(text.toString()));
-			if (checked.problem === undefined) this.#hear(device.deviceId, checked.uplink);
+			if (checked.problem === undefined) this.#onEvent(device.deviceId, checked.uplink);
 		},
 	};
 
-	/** The oldest first. */
+	/** Returns all jobs, oldest first. */
 	all(): Iterable<J> {
 		return this.#jobs.values();
 	}
@@ -110,7 +110,7 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 		return this.#jobs.get(id);
 	}
 
-	/** Each is described when it is asked for: that of many devices takes long. */
+	/** Yields descriptions, newest first. Each is created on demand, as one with many devices takes long. */
 	*list(): Generator<D> {
 		for (const job of [...this.#jobs.values()].reverse()) yield job.describe();
 	}
@@ -133,17 +133,20 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 		return targetsOf(this.options.core.sessions.devices, targets);
 	}
 
-	/** @returns an id for a job, and the ids of its devices @throws {RequestError} 409: too many run; 422 */
+	/** @returns id of a new job, and the ids of its devices @throws {RequestError} 409 if too many jobs are running; 422 */
 	plan(targets: Targets): { readonly id: string; readonly devices: readonly string[] } {
 		const { channel } = this.options;
 		const devices = this.devicesOf(targets);
 		const running = [...this.#jobs.values()].filter(({ parts }) => parts.endedAt === null);
 		if (running.length >= runningAtMost)
-			throw new RequestError(409, `${runningAtMost} ${channel} are running; wait until one has ended.`);
+			throw new RequestError(
+				409,
+				`${runningAtMost} ${channel} are running, the maximum. Wait until one ends.`,
+			);
 		return { id: randomBytes(8).toString("hex"), devices };
 	}
 
-	/** @returns once the other gateways know it */
+	/** Adds a job. Resolves once the other gateways know it. */
 	async add(job: J): Promise<void> {
 		const { core, noun } = this.options;
 		this.#jobs.set(job.id, job);
@@ -167,13 +170,13 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 		this.#follow([...this.#jobs.values()].filter((job) => this.#isFollowed(job)));
 	}
 
-	/** For a monitor that asks for jobs. */
+	/** Returns the frames for a new subscriber. */
 	frames(): readonly string[] {
 		const running = [...this.#jobs.values()].filter(({ parts }) => parts.endedAt === null);
 		return running.map((job) => job.frameOf(job.parts.shown()));
 	}
 
-	/** @param frame of a job of this gateway or another one */
+	/** Broadcasts a frame. @param frame frame of a job of this or another gateway */
 	show(frame: string): void {
 		const { core, channel, onShown } = this.options;
 		core.monitors.broadcast(channel, frame);
@@ -192,10 +195,10 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 		const job = this.#jobs.get(id);
 		if (job) return job;
 		const { noun, channel } = this.options;
-		throw new RequestError(404, `No ${noun} is called ${id}; see /api/${channel}.`);
+		throw new RequestError(404, `No ${noun} has the id ${id}. GET /api/${channel} lists all.`);
 	}
 
-	#hear(deviceId: string | undefined, event: DeviceEvent): void {
+	#onEvent(deviceId: string | undefined, event: DeviceEvent): void {
 		if (deviceId !== undefined && this.#followed.has(deviceId)) this.options.onEvent(deviceId, event);
 	}
 

@@ -3,24 +3,24 @@
 import { zeros } from "../api/statuses.js";
 import { isoTime } from "../sessions/view.js";
 
-/** A time on both clocks, in milliseconds. */
+/** Time on both clocks, in milliseconds. */
 export interface Moment {
-	/** Since 1970. */
+	/** Wall clock, since 1970. */
 	readonly now: number;
 	readonly monotonic: number;
 }
 
-/** A device's part of a job. */
+/** State of a device in a job. */
 interface Part<S extends string, M> {
 	readonly state: S;
-	/** One sentence; null: the state says it. */
+	/** Sentence; null if the state needs no explanation. */
 	readonly reason: string | null;
 	/** Time of the latest change of state. */
 	readonly moment: Moment;
 	readonly more: M;
 }
 
-/** Part as shown to people. */
+/** State of a device as shown to clients. */
 export interface ShownPart<S extends string> {
 	readonly deviceId: string;
 	readonly state: S;
@@ -31,13 +31,13 @@ export interface ShownPart<S extends string> {
 
 export interface PartsOptions<S extends string, M extends object> {
 	readonly states: readonly S[];
-	/** Those in which a device has ended. */
+	/** Final states. */
 	readonly lastStates: readonly S[];
 	/** Initial values of the additional fields. */
 	readonly first: M;
 }
 
-/** More would not fit a message of the bus. */
+/** Maximum number of devices in a message, limited by the size of bus messages. */
 export const partsAtOnce = 2_000;
 
 export class Parts<S extends string, M extends object = object> {
@@ -55,7 +55,7 @@ export class Parts<S extends string, M extends object = object> {
 		this.#counts = zeros(options.states);
 	}
 
-	/** Milliseconds since 1970; null: not all devices have ended. */
+	/** Time in milliseconds since 1970; null if not all devices have ended. */
 	get endedAt(): number | null {
 		return this.#ended?.now ?? null;
 	}
@@ -83,17 +83,17 @@ export class Parts<S extends string, M extends object = object> {
 		return state !== undefined && !this.#options.lastStates.includes(state);
 	}
 
-	/** @returns undefined if it is none of the devices */
+	/** @returns undefined if the device is not part of the job */
 	stateOf(deviceId: string): S | undefined {
 		return this.#parts.get(deviceId)?.state;
 	}
 
-	/** Since the latest change of a device's state, in milliseconds. */
+	/** Returns the time since the latest state change of a device, in milliseconds. */
 	ageOf(deviceId: string, { monotonic }: Moment): number {
 		return monotonic - (this.#parts.get(deviceId)?.moment.monotonic ?? monotonic);
 	}
 
-	/** Adds a device, or changes what it has come to. */
+	/** Adds a device or sets its state. */
 	set(deviceId: string, state: S, moment: Moment, reason: string | null = null, more?: Partial<M>): void {
 		const known = this.#parts.get(deviceId);
 		if (known) this.#count(known.state, -1);
@@ -104,7 +104,7 @@ export class Parts<S extends string, M extends object = object> {
 		else this.#ended ??= moment;
 	}
 
-	/** Changes what else is shown of a device. */
+	/** Changes additional fields of a device. */
 	note(deviceId: string, more: Partial<M> = {}): void {
 		const part = this.#parts.get(deviceId);
 		if (!part) return;
@@ -123,12 +123,12 @@ export class Parts<S extends string, M extends object = object> {
 		return { isOver: this.#ended !== undefined, counts: this.counts, devices };
 	}
 
-	/** All devices, as people get them. */
+	/** Returns the states of all devices. */
 	shown(): readonly (ShownPart<S> & M)[] {
 		return Array.from(this.#parts, ([deviceId, part]) => show(deviceId, part));
 	}
 
-	/** @returns the devices that have changed since the last call, or some of them if they are many */
+	/** Returns up to `partsAtOnce` devices that have changed since the last call. */
 	takeChanges(): readonly (ShownPart<S> & M)[] {
 		const ids = [...this.#changed].slice(0, partsAtOnce);
 		for (const id of ids) this.#changed.delete(id);

@@ -1,6 +1,6 @@
 /**
- * Jobs of several gateways: each is kept by the gateway that began it, which a bucket names; the others ask that one. A frame of
- * one goes to the monitors of all.
+ * Jobs of all gateways of a cluster. A bucket contains the gateway that runs each job, which answers requests of the other ones.
+ * Frames are sent to the monitors of all gateways.
  */
 
 import { parseJson } from "../api/json.js";
@@ -19,9 +19,9 @@ const listedAtMost = 20;
 
 interface Question {
 	readonly id: string;
-	/** Index of the device with which the answer begins. */
+	/** Index of the first device in the response. */
 	readonly from: number;
-	/** Whether the job is stopped. */
+	/** Whether to stop the job. */
 	readonly stop?: boolean;
 }
 
@@ -35,7 +35,7 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> implements S
 	readonly #options: SharedJobsOptions<D, J>;
 	readonly #channel: string;
 	#bucket: Bucket | undefined;
-	/** By job: its gateway. */
+	/** Id of the gateway by job id. */
 	readonly #gateways = new Map<string, string>();
 	#ends: Unsubscribe[] = [];
 	#isClosed = false;
@@ -70,7 +70,7 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> implements S
 		this.#ends = [];
 	}
 
-	/** Those of a gateway that does not answer are left out. */
+	/** Lists jobs, without those of gateways that do not respond. */
 	async *list(): AsyncGenerator<D> {
 		const { jobs, peers } = this.#options;
 		const others = [...this.#gateways].filter(([, gateway]) => gateway !== peers.id).slice(-listedAtMost);
@@ -132,11 +132,11 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> implements S
 		} catch (error) {
 			if (!(error instanceof BusError)) throw error;
 			const { noun } = this.#options.jobs.options;
-			throw new RequestError(503, `The gateway that has this ${noun} cannot be reached; try again.`);
+			throw new RequestError(503, `The gateway that runs this ${noun} is unreachable. Try again.`);
 		}
 	}
 
-	/** Says which gateway has it; without the bus only this one shows it. */
+	/** Announces that this gateway runs a job. Without the bus, only this gateway shows it. */
 	async #name(id: string): Promise<void> {
 		try {
 			await this.#bucket?.set(id, JSON.stringify(this.#options.peers.id), 0);

@@ -7,7 +7,7 @@ import type { Targets } from "../api/targets.js";
 import { RequestError } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 
-/** @returns ids, known or not, each once @throws {RequestError} 422 */
+/** @returns unique ids, known or unknown @throws {RequestError} 422 */
 export function targetsOf(
 	devices: ReadonlyMap<string, Device>,
 	{ all, room, tags, devices: ids }: Targets,
@@ -32,10 +32,10 @@ export function targetsOf(
 		);
 	if (tags !== undefined)
 		throw new RequestError(422, `No device has the tags ${tags}; ${listNames("tag", tagsOf(known))}.`);
-	throw new RequestError(422, "targets names no device.");
+	throw new RequestError(422, "targets contains no device.");
 }
 
-/** @param text a tag expression @returns those that match, in the order given @throws {RequestError} 422 if it is none */
+/** @param text tag expression @returns matching devices in the given order @throws {RequestError} 422 if it is invalid */
 export function devicesWithTags(devices: Iterable<Device>, text: string): readonly Device[] {
 	const expression = readTags(text);
 	return [...devices].filter(({ label }) => matchesTags(expression, label.tags));
@@ -54,7 +54,7 @@ function tagsOf(devices: Iterable<Device>): readonly string[] {
 	return [...new Set([...devices].flatMap(({ label }) => label.tags ?? []))].sort();
 }
 
-/** Those that differ in case alone come first. */
+/** Returns all rooms; those that differ only in case come first. */
 function roomsLike(room: string, devices: Iterable<Device>): readonly string[] {
 	const rooms = new Set([...devices].flatMap(({ label }) => label.room ?? []));
 	const differs = (other: string) => Number(other.toLowerCase() !== room.toLowerCase());

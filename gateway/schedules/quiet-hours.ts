@@ -138,7 +138,7 @@ export class QuietHoursStore {
 		const changedAt = isoTime(this.#core.now());
 		const record = { ...asked, on: asked.on ?? true, zone: this.#zone, by, changedAt };
 		if (await this.store.save(id, record)) return this.#describe(id, record);
-		throw this.store.failure("is in force, but not yet written to", "that is tried again every second");
+		throw this.store.failure("is active, but not yet written to", "Writing is retried every second");
 	}
 
 	/**
@@ -152,7 +152,7 @@ export class QuietHoursStore {
 		const isMoved =
 			(await this.store.save(idOf(targets), { ...record, targets })) &&
 			(await this.store.drop(idOf({ device: from })));
-		if (!isMoved) throw this.store.failure("could not be written to", "that is tried again");
+		if (!isMoved) throw this.store.failure("could not be written to", "Writing is retried");
 	}
 
 	/** Sends devices the periods of a new day. */
@@ -175,7 +175,7 @@ export class QuietHoursStore {
 				'targets is one of {"all": true}, {"room": "Kitchen"} and {"device": "dev-1-a1b2c3"}.',
 			);
 		if (volume === undefined && brightness === undefined && !onlyUrgent)
-			throw new RequestError(422, "Say what is limited: one of volume, brightness and onlyUrgent.");
+			throw new RequestError(422, "At least one limit is required: volume, brightness or onlyUrgent.");
 		const id = idOf(targets);
 		if (this.store.all.has(id)) return id;
 		const { devices } = this.#core.sessions;

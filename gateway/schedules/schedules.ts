@@ -116,8 +116,8 @@ export class Schedules {
 		const [[name = "", asked] = [], ...others] = Object.entries(action);
 		const service = this.#serviceOf(action);
 		if (others.length > 0)
-			throw new RequestError(422, "do is one of announcement and command; make a schedule for each.");
-		if (!service) throw new RequestError(422, `do.${name}: this gateway was built without it.`);
+			throw new RequestError(422, "do is either announcement or command. Create a schedule for each.");
+		if (!service) throw new RequestError(422, `do.${name}: not supported by this gateway.`);
 		return requireValid(checkedAction, { [name]: service.check(asked) });
 	}
 
@@ -132,7 +132,7 @@ export class Schedules {
 		const record = this.#make(asked, action, by);
 		if (await this.store.save(id, record)) return shown(id, this.store.find(id));
 		void this.store.drop(id);
-		throw this.store.failure("could not be written to", "it was not made");
+		throw this.store.failure("could not be written to", "It was not created");
 	}
 
 	/**
@@ -145,7 +145,7 @@ export class Schedules {
 			// Another gateway was first and may have executed it.
 			if (this.store.find(id).at !== asked.at) continue;
 			if (isWritten) return shown(id, this.store.find(id));
-			throw this.store.failure("is in force, but not yet written to", "that is tried again every second");
+			throw this.store.failure("is active, but not yet written to", "Writing is retried every second");
 		}
 	}
 
@@ -163,7 +163,7 @@ export class Schedules {
 				if (await this.store.save(id, next)) break;
 				// Otherwise another gateway was first.
 				if (this.store.all.get(id) === next)
-					throw this.store.failure("could not be written to", "that is tried again");
+					throw this.store.failure("could not be written to", "Writing is retried");
 			}
 	}
 
@@ -253,7 +253,7 @@ export class Schedules {
 	}
 
 	async #miss(id: string, { claim: _, ...record }: Kept, dueAt: string): Promise<void> {
-		const reason = "It could not be done within 5 minutes of its time.";
+		const reason = "No gateway could run it within 5 minutes of its due time.";
 		const failure = { outcome: "missed", dueAt, reason } as const;
 		const last = { ...failure, at: isoTime(this.#core.now()), job: null };
 		if (await this.#write(id, { ...record, last })) this.#tell(id, record, failure);
@@ -282,7 +282,7 @@ export class Schedules {
 	/** @returns reason why it was not executed, or null */
 	async #begin({ do: action, by }: Kept, id: string): Promise<string | null> {
 		const service = this.#serviceOf(action);
-		if (!service) return "This gateway was built without what it does.";
+		if (!service) return "This gateway does not support its action.";
 		const asked = action.announcement ?? action.command;
 		try {
 			return await new Promise((onAsked, onError) => {
@@ -291,7 +291,7 @@ export class Schedules {
 		} catch (error) {
 			if (error instanceof RequestError) return error.message;
 			this.#core.log.error({ job: id, err: error }, "executing a schedule failed");
-			return "It could not be begun; the gateway's log says why.";
+			return "Starting it failed. See the gateway's log.";
 		}
 	}
 
@@ -321,7 +321,7 @@ export class Schedules {
 		if (on && nextAt === null)
 			throw new RequestError(
 				422,
-				`at.once: ${at.once} is over in ${zone}, or no such day; choose a later time.`,
+				`at.once: ${at.once} is in the past or nonexistent in ${zone}. Choose a later time.`,
 			);
 		const rest = { ...(name && { name }), ...(claim && { claim }) };
 		return { at, do: action, on, zone, by, createdAt, nextAt: on ? nextAt : null, last, ...rest };

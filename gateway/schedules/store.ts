@@ -66,7 +66,7 @@ export class Store<S extends ObjectSchema> {
 		const record = this.#kept.get(id);
 		if (record) return record;
 		const { noun, name } = this.#options;
-		throw new RequestError(404, `No ${noun} is called ${id}; see /api/${name}.`);
+		throw new RequestError(404, `No ${noun} has the id ${id}. GET /api/${name} lists all.`);
 	}
 
 	/**
@@ -83,7 +83,7 @@ export class Store<S extends ObjectSchema> {
 		const record = this.find(id);
 		if (await this.drop(id)) return;
 		if (!this.#kept.has(id)) this.#set(id, record);
-		throw this.failure("could not be removed from", "try again");
+		throw this.failure("could not be removed from", "Try again");
 	}
 
 	/** @returns whether it is also removed from storage; a failure is not retried */
@@ -95,7 +95,7 @@ export class Store<S extends ObjectSchema> {
 	/** @returns rejection of a request with 507 or 503 */
 	failure(what: string, advice: string): RequestError {
 		const { noun, core } = this.#options;
-		return new RequestError(core.storage.status, `The ${noun} ${what} ${core.storage.place}; ${advice}.`);
+		return new RequestError(core.storage.status, `The ${noun} ${what} ${core.storage.place}. ${advice}.`);
 	}
 
 	#set(id: string, record: Infer<S> | undefined): void {

@@ -1,4 +1,4 @@
-/** Services for crashes, histories and replacements of devices. */
+/** Services for crashes, history and replacement of devices. */
 
 import type { CrashKind } from "../../device/protocol/messages.js";
 import type { Device } from "../sessions/device.js";
@@ -11,17 +11,17 @@ export interface LatestCrash {
 	readonly version: string;
 }
 
-/** The latest crash of a device, at all gateways together; undefined if none is known. */
+/** Returns the latest crash of a device at any gateway; undefined if there is none. */
 export const latestCrash = new Service<(deviceId: string) => LatestCrash | undefined>();
 
-/** The history of a device, as in `GET /api/devices/<id>`. */
+/** Returns the history of a device for `GET /api/devices/<id>`. */
 export const deviceHistory = new Service<(device: Device) => Promise<object>>();
 
-/** Knows which boards others have replaced. */
+/** Replacements of boards. */
 export interface ReplacementService {
-	/** @returns the board that has replaced it */
+	/** @returns id of the board that replaced a device; undefined if it was not replaced */
 	replacementOf(deviceId: string): string | undefined;
-	/** The boards in whose place a device is, as `GET /api/devices/<id>` has them, the latest first. */
+	/** Returns the boards that a device has replaced for `GET /api/devices/<id>`, the latest first. */
 	before(deviceId: string): readonly object[];
 }
 

@@ -4,29 +4,34 @@ import { Service } from "./service.js";
 
 /** Starts jobs of one type. */
 export interface JobService {
-	/** @param asked the body of its `POST` @returns what of it counts @throws {RequestError} as that, whatever runs now */
-	check(asked: unknown): object;
-	/** @param asked as for `check` @returns its id @throws {RequestError} as its `POST` */
-	begin(asked: unknown, beginning: Beginning): Promise<string>;
-	/** Whether this gateway, or another one that answers, has a job of this id. */
+	/**
+	 * Validates a request, regardless of running jobs.
+	 * @param body body of the `POST` request
+	 * @returns body without unknown fields
+	 * @throws {RequestError} like the `POST` request
+	 */
+	check(body: unknown): object;
+	/** Starts a job. @param body like for `check` @returns id @throws {RequestError} like the `POST` request */
+	begin(body: unknown, options: StartOptions): Promise<string>;
+	/** Whether this or another reachable gateway has a job with this id. */
 	has(id: string): Promise<boolean>;
 }
 
-/** How a job is begun. */
-export interface Beginning {
-	/** Default: a new one. */
+/** Options of a job start. */
+export interface StartOptions {
+	/** Default: a new id. */
 	readonly id?: string;
-	/** The name of a person's token; null: by another program, such as Home Assistant. */
+	/** Name of a person's token; null: another program, such as Home Assistant. */
 	readonly by: string | null;
-	/** Called once, in the turn in which the devices are asked. @param problem why they are not; null: they are */
+	/** Called once, when the commands are sent. @param problem reason why they are not sent; null if they are */
 	readonly onAsked?: (problem: string | null) => void;
 }
 
-/** Plays sounds; the ids of its jobs are those under which devices play them. */
+/** Announcements. Devices use the id of the job as id of the sound. */
 export interface AnnouncementService extends JobService {
-	/** Whether it can play a text. */
+	/** Whether text can be spoken. */
 	readonly canSpeak: boolean;
-	/** Those that are kept. */
+	/** Returns the saved sounds. */
 	sounds(): readonly { readonly id: string; readonly name: string }[];
 }
 

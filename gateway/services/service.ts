@@ -1,13 +1,12 @@
 /**
- * Services that one extension provides to others under a typed key. Neither side imports the other, so the rest works without an
- * extension that was deleted.
+ * Services that an extension provides to others under a typed key. Extensions do not import each other, so each can be deleted.
  */
 
-/** The key of a service. */
+/** Key of a service. */
 export class Service<T> {
 	readonly #provided = new WeakMap<Services, T>();
 
-	/** @returns for `Extension.services` */
+	/** @returns entry for `Extension.services` */
 	provide(service: T): Provision {
 		return (services) => void this.#provided.set(services, service);
 	}
@@ -20,7 +19,7 @@ export class Service<T> {
 
 export type Provision = (services: Services) => void;
 
-/** The services of one gateway. */
+/** Services of a gateway. */
 export class Services {
 	/** @returns undefined if no extension provides it */
 	get<T>(service: Service<T>): T | undefined {

@@ -1,4 +1,4 @@
-/** Prometheus gauges of devices, computed when metrics are read. Of gateways that act as one, each has them of all devices. */
+/** Prometheus gauges of devices, computed when metrics are read. Each gateway of a cluster reports all devices. */
 
 import { compare, prerelease } from "semver";
 import { isNewer } from "../api/channels.js";
@@ -20,25 +20,25 @@ export interface DeviceMetricsOptions {
 export function watchDevices({ metrics, sessions, catalog }: DeviceMetricsOptions): void {
 	const all = () => [...sessions.devices.values()];
 	const { watch, watchCounts } = metrics;
-	watch("gateway_known_devices", "Devices that are known, connected or not", () => sessions.devices.size);
+	watch("gateway_known_devices", "Known devices, connected or not", () => sessions.devices.size);
 	watch(
 		"gateway_devices_away",
-		"Devices that are known and not connected",
+		"Known devices that are not connected",
 		() => all().filter(({ session }) => !session.connected).length,
 	);
 	watchCounts(
 		"gateway_devices",
-		"Devices that are known, by the firmware that they reported last",
+		"Known devices by latest reported firmware version and model",
 		["version", "model"],
 		() => labelsOf(all()),
 	);
-	watch("gateway_due_updates", "Devices that are known and that a newer release fits", async () => {
+	watch("gateway_due_updates", "Known devices with a newer release", async () => {
 		const isDue = updatesOf((await catalog.read()).releases);
 		return all().filter(isDue).length;
 	});
 }
 
-/** The labels of each: the most frequent versions, and `other`. */
+/** Returns the labels of each device: one of the most frequent versions, or `other`. */
 function labelsOf(devices: readonly Device[]) {
 	const counts = new Map<string, number>();
 	const versionOf = ({ firmwareVersion }: Device) => firmwareVersion ?? "unknown";
@@ -51,19 +51,19 @@ function labelsOf(devices: readonly Device[]) {
 	});
 }
 
-/** @returns whether a device runs an older version than the newest release for it, as the page finds it: no pre-release */
+/** @returns predicate for devices with a newer release, without pre-releases, like on the dashboard */
 function updatesOf(releases: readonly Release[]): (device: Device) => boolean {
 	const newestFirst = releases
 		.filter(({ version }) => prerelease(version) === null)
 		.sort((a, b) => compare(b.version, a.version));
-	// Thousands of devices are alike.
+	// Cached, as thousands of devices have the same model, chip and version.
 	const known = new Map<string, boolean>();
 	return (device) => {
 		const { model, chip, firmwareVersion } = device;
-		const like = `${model} ${chip} ${firmwareVersion}`;
+		const key = `${model} ${chip} ${firmwareVersion}`;
 		const newest = () => newestFirst.find((release) => release.images.some((image) => fits(image, device)));
-		const isDue = known.get(like) ?? isNewer(newest()?.version ?? null, firmwareVersion);
-		known.set(like, isDue);
+		const isDue = known.get(key) ?? isNewer(newest()?.version ?? null, firmwareVersion);
+		known.set(key, isDue);
 		return isDue;
 	};
 }

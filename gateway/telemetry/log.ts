@@ -1,4 +1,4 @@
-/** The log: JSON lines on standard error, with secrets redacted. */
+/** Log: JSON lines on standard error, with secrets redacted. */
 
 import { destination, type Logger, pino } from "pino";
 import { printableJson } from "./printable.js";
@@ -10,19 +10,19 @@ const secrets = ["authorization", "cookie", "set-cookie", "token", "tokens", "de
 
 /** Pino's number for `warn`. */
 const warnLevel = 40;
-/** Rate limit of lines with the same message; further ones are only counted. */
+/** Rate limit of lines with the same message. Further ones are only counted. */
 export const linesAMinute = 60;
 const minuteMs = 60_000;
-/** For a fatal line to a full pipe, every 100 ms. */
+/** Number of attempts, every 100 ms, to write a fatal line to a full pipe. */
 const fatalTries = 10;
 
-/** Shared by the logs of a process. */
+/** Error listener, shared by all logs of a process. */
 const ignore = () => {};
 
 /**
- * If standard error fails (disk full, terminal closed, pipe not read), only lines are lost. Writes are synchronous,
- * to keep the lines before a crash. Opening `process.stderr` makes a pipe non-blocking; the rest is written with the
- * next line.
+ * Creates a stream to standard error. If it fails (disk full, terminal closed, pipe not read), only lines are lost. Writes are
+ * synchronous, to preserve the lines before a crash. Accessing `process.stderr` makes a pipe non-blocking, so a partially written
+ * line is completed with the next one.
  */
 function standardError() {
 	process.stderr.off("error", ignore).on("error", ignore);
@@ -32,7 +32,7 @@ function standardError() {
 	return {
 		write: (line: string) => void stream.write(printableJson(line)),
 
-		/** Called by Pino after a fatal line. The stream's own would retry without end on a full disk. */
+		/** Called by Pino after a fatal line. The stream's own method would retry forever on a full disk. */
 		flushSync: () => {
 			tries = fatalTries;
 			stream.write("");
@@ -42,7 +42,7 @@ function standardError() {
 }
 
 /**
- * Limits the lines of each cause, or a client without a token could fill the disk.
+ * Limits the rate of lines with the same cause, as a client without a token could fill the disk otherwise.
  * @returns whether to write a line; `reportOmitted` is called after a minute with omitted lines
  */
 function createLineLimit() {

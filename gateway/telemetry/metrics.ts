@@ -1,4 +1,4 @@
-/** Prometheus metrics: events are counted, gauges are read on request. */
+/** Prometheus metrics: counters of events, and gauges that are read on request. */
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from "prom-client";
 
@@ -22,47 +22,50 @@ export function createMetrics(registry: Registry) {
 	return {
 		registry,
 		counter,
-		/** Called for each uplink: labels are built when metrics are read. */
+		/** Must be called for each uplink. Labels are created when metrics are read. */
 		countUplink: (type: string): void => void uplinks.set(type, (uplinks.get(type) ?? 0) + 1),
-		droppedUplinks: counter("gateway_dropped_uplinks_total", "Uplinks that were not valid"),
+		droppedUplinks: counter("gateway_dropped_uplinks_total", "Invalid uplinks"),
 		leftOutFields: counter(
 			"gateway_left_out_fields_total",
-			"Fields of another model that were left out of a report",
+			"Fields of another model that were removed from a report",
 		),
 		pausedDevices: counter(
 			"gateway_paused_devices_total",
-			"Times that a device was not read for a while, as it sent too much",
+			"Times that a device was paused because it exceeded the rate limit",
 		),
-		commands: counter("gateway_commands_total", "Commands of monitors that were carried out", "type"),
-		rejectedCommands: counter("gateway_refused_commands_total", "Commands of monitors that were not", "code"),
+		commands: counter("gateway_commands_total", "Executed commands of monitors", "type"),
+		rejectedCommands: counter("gateway_refused_commands_total", "Rejected commands of monitors", "code"),
 		rejectedUpgrades: counter(
 			"gateway_refused_upgrades_total",
-			"WebSockets not let in, by HTTP status",
+			"Rejected WebSocket upgrades by HTTP status",
 			"status",
 		),
-		updates: counter("gateway_updates_total", "Updates of devices, by how they ended", "outcome"),
-		/** In seconds; once per turn of the event loop. */
+		updates: counter("gateway_updates_total", "Ended updates of devices by outcome", "outcome"),
+		/** Relay delay in seconds, observed once per turn of the event loop. */
 		relay: new Histogram({
 			name: "gateway_relay_seconds",
-			help: "From an uplink's arrival until it was written to every monitor's socket, once a turn",
+			help: "Time from the arrival of an uplink until it was written to the sockets of all monitors",
 			buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 1],
 			registers,
 		}),
-		/** @param ask called on request */
-		watch(name: string, help: string, ask: () => number | Promise<number>): void {
-			const collect = async () => gauge.set(await ask());
+		/** Adds a gauge. @param read returns its value, called when metrics are read */
+		watch(name: string, help: string, read: () => number | Promise<number>): void {
+			const collect = async () => gauge.set(await read());
 			const gauge: Gauge = new Gauge({ name, help, registers, collect });
 		},
-		/** Counts things by their labels. @param ask called on request: the labels of each, their names in the same order */
+		/**
+		 * Adds a gauge that counts items by their labels.
+		 * @param read returns the labels of each item, always in the same order; called when metrics are read
+		 */
 		watchCounts<L extends string>(
 			name: string,
 			help: string,
 			labelNames: readonly L[],
-			ask: () => Iterable<Readonly<Record<L, string>>>,
+			read: () => Iterable<Readonly<Record<L, string>>>,
 		): void {
 			const collect = () => {
 				const counts = new Map<string, { readonly labels: Readonly<Record<L, string>>; count: number }>();
-				for (const labels of ask()) {
+				for (const labels of read()) {
 					const key = JSON.stringify(labels);
 					const counted = counts.get(key);
 					if (counted) counted.count += 1;
@@ -76,7 +79,7 @@ export function createMetrics(registry: Registry) {
 	};
 }
 
-/** They list every open socket, for which all would wait 25 ms with 10,000 devices: the gateway counts its own. */
+/** Metrics that enumerate all open sockets, which would block the event loop for 25 ms with 10,000 devices. */
 const perSocket = [
 	"process_open_fds",
 	"nodejs_active_handles",
@@ -85,7 +88,7 @@ const perSocket = [
 	"nodejs_active_resources_total",
 ] as const;
 
-/** Adds those of Node and its process: memory, processor time, garbage collection, delay of the event loop. */
+/** Adds the default metrics of Node and its process: memory, CPU time, garbage collection, event loop delay. */
 export function collectProcessMetrics(registry: Registry): void {
 	collectDefaultMetrics({ register: registry });
 	for (const name of perSocket) registry.removeSingleMetric(name);

@@ -38,7 +38,7 @@ export const eventNames = [
 ] as const;
 export type EventName = (typeof eventNames)[number];
 
-const secret = pattern(512, "^[\\x21-\\x7e]{16,}$", "16 or more letters, digits or signs without space,");
+const secret = pattern(512, "^[\\x21-\\x7e]{16,}$", "at least 16 printable ASCII characters without spaces,");
 const address = "an address that begins with http:// or https://, without a password,";
 const hook = object({
 	url: pattern(2000, "^https?://[^\\s@]+$", address),

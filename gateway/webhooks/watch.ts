@@ -28,9 +28,9 @@ export class Watch {
 	readonly #statuses = new WeakMap<Device, OtaStatus>();
 	/** Latest state by rollout id. */
 	readonly #rollouts = new Map<string, string>();
-	/** Rejections since `#refusedFrom`. */
-	readonly #refused = new Set<string>();
-	#refusedFrom = Number.NEGATIVE_INFINITY;
+	/** Rejections since `#rejectedFrom`. */
+	readonly #rejected = new Set<string>();
+	#rejectedFrom = Number.NEGATIVE_INFINITY;
 	#openedAt = Number.POSITIVE_INFINITY;
 	#diskCheckedAt = Number.NEGATIVE_INFINITY;
 	#wasFull = false;
@@ -141,14 +141,14 @@ export class Watch {
 
 	#tellRejection({ deviceId, remoteAddress, reason }: Rejection): void {
 		const now = this.#core.monotonic();
-		if (now - this.#refusedFrom >= hourMs) {
-			this.#refusedFrom = now;
-			this.#refused.clear();
+		if (now - this.#rejectedFrom >= hourMs) {
+			this.#rejectedFrom = now;
+			this.#rejected.clear();
 		}
 		const key = JSON.stringify([deviceId ?? networkOf(remoteAddress), reason]);
-		if (this.#refused.has(key) || this.#refused.size >= rejectionsAtMost) return;
-		this.#refused.add(key);
-		const text = `${deviceId ?? "A client"} at ${remoteAddress} was refused: ${reason}`;
+		if (this.#rejected.has(key) || this.#rejected.size >= rejectionsAtMost) return;
+		this.#rejected.add(key);
+		const text = `${deviceId ?? "A client"} at ${remoteAddress} was rejected: ${reason}`;
 		this.#tell("refusals", { event: "refused", text, deviceId: deviceId ?? null, remoteAddress, reason });
 	}
 

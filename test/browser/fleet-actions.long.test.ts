@@ -284,7 +284,10 @@ describe("a selection", { skip }, () => {
 			assert.equal((await fetch(`${url}/api/commands`, request)).status, 202);
 		await panel(page, "Volume");
 		await page.getByRole("button", { name: "Set volume" }).click();
-		await page.getByRole("alert").getByText("20 commands are running; wait until one has ended.").waitFor();
+		await page
+			.getByRole("alert")
+			.getByText("20 commands are running, the maximum. Wait until one ends.")
+			.waitFor();
 	});
 
 	test("of at most 20 devices is asked without a question, and leads to its update", async (t) => {

@@ -59,7 +59,7 @@ describe("one-time login link", () => {
 		const second = await fetch(gateway.loginUrl, press);
 		assert.equal(second.status, 401);
 		assert.deepEqual(second.headers.getSetCookie(), []);
-		assert.match(await second.text(), /used before/);
+		assert.match(await second.text(), /already used/);
 	});
 
 	test("shows a button, and is not consumed by a link preview", async (t) => {

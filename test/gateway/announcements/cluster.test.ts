@@ -89,7 +89,7 @@ test("shows 4,500 devices at any gateway, and reports a forgotten announcement o
 	for (const method of ["GET", "DELETE"])
 		assert.deepEqual(
 			[method, (await b.api(method, path)).status, (await b.api(method, path)).body.detail],
-			[method, 404, `No announcement is called ${id}; see /api/announcements.`],
+			[method, 404, `No announcement has the id ${id}. GET /api/announcements lists all.`],
 		);
 	await buses.cut(b.bus);
 	const { status, body: problem } = await b.api("GET", path);

@@ -474,7 +474,7 @@ describe("announcement", () => {
 				422,
 				/No device is in the room Attic; there is no room\./,
 			],
-			[{ url: "http://x/", targets: { devices: [] } }, 422, /names no device/],
+			[{ url: "http://x/", targets: { devices: [] } }, 422, /contains no device/],
 			[{ text: "hello", targets: all }, 501, /SPEECH_COMMAND/],
 		] as const) {
 			const answer = await call("POST", "/api/announcements", asked);

@@ -16,10 +16,10 @@ function begin(count: number, ask = volume) {
 	const reports = (deviceId: string, value: number, ms = 100, path = "peripherals.audio.volume") => {
 		const report = withField(sampleReport("DEV-1"), path, value);
 		assert.ok(matches(uplinks.state_report, report), `invalid report: ${JSON.stringify(report)}`);
-		command.hear(deviceId, report, at(ms));
+		command.applyEvent(deviceId, report, at(ms));
 	};
 	const refuses = (deviceId: string, what: Pick<CommandError, "command" | "message">) =>
-		command.hear(deviceId, { type: "command_error", deviceId, code: "busy", ...what }, at(10));
+		command.applyEvent(deviceId, { type: "command_error", deviceId, code: "busy", ...what }, at(10));
 	const partOf = (deviceId: string) => command.describe().devices.find((each) => each.deviceId === deviceId);
 	return { command, asked, reports, refuses, partOf };
 }
@@ -41,9 +41,9 @@ describe("job", () => {
 	test("shows why a device did not execute it", () => {
 		const { command, refuses, partOf } = begin(5);
 		refuses("dev-0", { command: "set_volume", message: "an update is under way" });
-		command.hear("dev-1", { type: "gone" }, at(10));
-		command.refuse("dev-2", { code: "target_offline", message: "dev-2 is not connected" }, at(10));
-		command.refuse("dev-3", { code: "unsupported_command", message: "update it" }, at(10));
+		command.applyEvent("dev-1", { type: "gone" }, at(10));
+		command.reject("dev-2", { code: "target_offline", message: "dev-2 is not connected" }, at(10));
+		command.reject("dev-3", { code: "unsupported_command", message: "update it" }, at(10));
 		command.expire(at(11_000));
 		assert.equal(command.parts.endedAt, null);
 		command.expire(at(11_001));
@@ -63,7 +63,7 @@ describe("job", () => {
 		refuses("dev-0", { command: "identify", message: "no" });
 		assert.equal(partOf("dev-0")?.state, "asked");
 		reports("dev-0", 40);
-		command.hear("dev-0", { type: "gone" }, at(200));
+		command.applyEvent("dev-0", { type: "gone" }, at(200));
 		assert.deepEqual([partOf("dev-0")?.state, command.parts.endedAt], ["done", 100]);
 	});
 
@@ -78,14 +78,14 @@ describe("job", () => {
 
 	test("is confirmed by the next connection for a reconnect, by a new uptime for a restart", () => {
 		const boot = begin(1, { command: "boot_device" });
-		boot.command.hear("dev-0", { type: "gone" }, at(10));
+		boot.command.applyEvent("dev-0", { type: "gone" }, at(10));
 		assert.equal(boot.partOf("dev-0")?.state, "asked");
-		boot.command.hear("dev-0", { type: "connected" }, at(20));
+		boot.command.applyEvent("dev-0", { type: "connected" }, at(20));
 		assert.equal(boot.partOf("dev-0")?.state, "done");
 		const { command, reports, partOf } = begin(1, { command: "restart" });
 		const runsFor = (seconds: number, ms: number) => reports("dev-0", seconds, ms, "health.uptime_seconds");
-		command.hear("dev-0", { type: "gone" }, at(10));
-		command.hear("dev-0", { type: "connected" }, at(4_000));
+		command.applyEvent("dev-0", { type: "gone" }, at(10));
+		command.applyEvent("dev-0", { type: "connected" }, at(4_000));
 		runsFor(9_000, 4_100);
 		assert.equal(partOf("dev-0")?.state, "asked");
 		runsFor(3, 4_200);

@@ -191,7 +191,7 @@ describe("job", () => {
 		const refused = await call("POST", "/api/commands", body);
 		assert.deepEqual(
 			[refused.status, refused.body.detail],
-			[409, "20 commands are running; wait until one has ended."],
+			[409, "20 commands are running, the maximum. Wait until one ends."],
 		);
 		slow.report({ "peripherals.audio.volume": 7 });
 		await ended(ids[7] ?? "");
@@ -202,7 +202,7 @@ describe("job", () => {
 		const { call } = await run(t);
 		const payload = { command: "identify" };
 		for (const [body, status, reason] of [
-			[{ targets: { all: true }, payload }, 422, /names no device/],
+			[{ targets: { all: true }, payload }, 422, /contains no device/],
 			[{ targets: { room: "Attic" }, payload }, 422, /room Attic/],
 			[{ targets: { all: true, room: "Attic" }, payload }, 422, /one of/],
 			[{ targets: { all: true, tags: "beta" }, payload }, 422, /one of/],

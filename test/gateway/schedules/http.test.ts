@@ -62,11 +62,11 @@ describe("schedule is rejected with a message", ofActions, () => {
 			],
 			"with a time that is over": [
 				{ ...schedule, at: { once: "2026-11-27T12:59" } },
-				"at.once: 2026-11-27T12:59 is over in Europe/Berlin, or no such day; choose a later time.",
+				"at.once: 2026-11-27T12:59 is in the past or nonexistent in Europe/Berlin. Choose a later time.",
 			],
 			"with a day that no month has": [
 				{ ...schedule, at: { once: "2027-02-30T12:00" } },
-				/^at\.once: 2027-02-30T12:00 is over in Europe\/Berlin, or no such day/,
+				/^at\.once: 2027-02-30T12:00 is in the past or nonexistent in Europe\/Berlin/,
 			],
 			"after no time": [{ ...schedule, at: { in: 0 } }, "at.in must be an integer from 1 to 604800."],
 			"after more than a week": [
@@ -79,7 +79,7 @@ describe("schedule is rejected with a message", ofActions, () => {
 			],
 			"that does two things": [
 				{ at: daily, do: { ...identify, ...announced({}) } },
-				"do is one of announcement and command; make a schedule for each.",
+				"do is either announcement or command. Create a schedule for each.",
 			],
 			"that is neither on nor off": [{ ...schedule, on: "yes" }, "on must be true or false."],
 			"with a wrong volume": [
@@ -150,7 +150,10 @@ describe("schedule is rejected with a message", ofActions, () => {
 		assert.deepEqual(await schedulesOf(url), [made]);
 		for (const method of ["PUT", "DELETE"]) {
 			const { status, body } = await ask(url, method, "schedules/unknown", schedule);
-			assert.deepEqual([status, body.detail], [404, "No schedule is called unknown; see /api/schedules."]);
+			assert.deepEqual(
+				[status, body.detail],
+				[404, "No schedule has the id unknown. GET /api/schedules lists all."],
+			);
 		}
 	});
 
@@ -215,7 +218,7 @@ describe("quiet hours are rejected with a message", () => {
 		],
 		"without a limit": [
 			{ ...quiet, volume: undefined, onlyUrgent: false },
-			"Say what is limited: one of volume, brightness and onlyUrgent.",
+			"At least one limit is required: volume, brightness or onlyUrgent.",
 		],
 		"with a wrong volume": [{ ...quiet, volume: 101 }, "volume must be an integer from 0 to 100."],
 		"with a wrong brightness": [{ ...quiet, brightness: 2 }, "brightness must be a number from 0 to 1."],
@@ -235,7 +238,7 @@ describe("quiet hours are rejected with a message", () => {
 		assert.equal(status, 400);
 		assert.match(String(body.detail), /^Send JSON of at most 4 KiB, such as \{"targets":/);
 		const { status: gone, body: problem } = await ask(url, "DELETE", "quiet-hours/unknown");
-		const detail = "No set of quiet hours is called unknown; see /api/quiet-hours.";
+		const detail = "No set of quiet hours has the id unknown. GET /api/quiet-hours lists all.";
 		assert.deepEqual([gone, problem.detail], [404, detail]);
 		assert.deepEqual(await quietHoursOf(url), []);
 	});
@@ -270,23 +273,23 @@ test(
 		const before = [kept.id, timer.id].sort();
 		assert.equal(
 			await rejection("POST", "schedules", schedule),
-			"The schedule could not be written to the gateway's disk; it was not made.",
+			"The schedule could not be written to the gateway's disk. It was not created.",
 		);
 		assert.deepEqual(await ids(), before);
-		const again = "that is tried again every second.";
+		const again = "Writing is retried every second.";
 		const change = { ...schedule, name: "Closing" };
 		assert.equal(
 			await rejection("PUT", `schedules/${kept.id}`, change),
-			`The schedule is in force, but not yet written to the gateway's disk; ${again}`,
+			`The schedule is active, but not yet written to the gateway's disk. ${again}`,
 		);
-		const gone = "could not be removed from the gateway's disk; try again.";
+		const gone = "could not be removed from the gateway's disk. Try again.";
 		assert.equal(await rejection("DELETE", `schedules/${kept.id}`), `The schedule ${gone}`);
 		assert.deepEqual(await ids(), before);
 		assert.equal((await schedulesOf(url)).find(({ id }) => id === kept.id)?.name, "Closing");
 		assert.equal((await ended(url, timer.id)).last?.outcome, "done");
 		assert.equal(
 			await rejection("PUT", "quiet-hours", { ...quiet, volume: 10 }),
-			`The set of quiet hours is in force, but not yet written to the gateway's disk; ${again}`,
+			`The set of quiet hours is active, but not yet written to the gateway's disk. ${again}`,
 		);
 		assert.equal(await rejection("DELETE", `quiet-hours/${hours.id}`), `The set of quiet hours ${gone}`);
 		assert.equal((await quietHoursOf(url))[0]?.volume, 10);

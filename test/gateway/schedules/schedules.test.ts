@@ -234,7 +234,7 @@ describe("schedule after a restart", ofActions, () => {
 		await hears(device, 1);
 		const leftOut = await ended(url, missed);
 		const dueAt = "2026-11-27T12:30:00.000Z";
-		const reason = "It could not be done within 5 minutes of its time.";
+		const reason = "No gateway could run it within 5 minutes of its due time.";
 		assert.deepEqual(
 			[leftOut.last?.outcome, leftOut.last?.dueAt, leftOut.last?.reason],
 			["missed", dueAt, reason],

@@ -499,7 +499,7 @@ test("refuses to start with an invalid file, and explains what to change without
 		[[{ url, secret, events: "away" }], /events must be/],
 		[[{ url, secret, after: "5" }], /after must be/],
 		[[{ url, secret, after: 2.5 }], /after must be/],
-		[[{ url, secret: "too short" }], /secret must be 16 or more/],
+		[[{ url, secret: "too short" }], /secret must be at least 16 printable/],
 		[[{ url, secret: 1e20 }], /secret must be/],
 		[[{ url: "https://example.org:99999/", secret }], /url is not an address/],
 		[[{ url: "https://[::1/", secret }], /url is not an address/],
