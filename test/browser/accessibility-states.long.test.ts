@@ -100,7 +100,7 @@ describe("axe reports no violations for", { skip }, () => {
 		const file = { name: "device.bin", mimeType: "application/octet-stream" };
 		const input = page.getByLabel(/Drop a .bin file/);
 		await input.setInputFiles({ ...file, buffer: Buffer.from("no firmware".padEnd(4000)) });
-		await page.getByRole("alert").filter({ hasText: "was refused" }).waitFor();
+		await page.getByRole("alert").filter({ hasText: "was rejected" }).waitFor();
 		await isClean(page);
 		await input.setInputFiles({ ...file, buffer: makeImage({ version: "1.2.4" }) });
 		await page.getByText("device.bin uploaded.").waitFor();

@@ -141,7 +141,7 @@ test("announcing", { skip }, async (t) => {
 		await page.getByText("1 muted. Only urgent announcements are audible.").waitFor();
 		await page.getByLabel(/^Urgent/).check();
 		await page.getByLabel("Chime first").check();
-		await page.getByText("only an urgent announcement is heard there.").waitFor({ state: "detached" });
+		await page.getByText("Only urgent announcements are audible.").waitFor({ state: "detached" });
 		await page.getByRole("button", { name: "Saved", exact: true }).click();
 		await page.getByRole("radio", { name: "Dinner" }).check();
 		await announce(page, "Oven");

@@ -75,7 +75,7 @@ export function browsing(args: readonly string[] = []) {
 export function gatewayAway(page: Page): Locator {
 	return page
 		.getByRole("complementary", { name: "Connection" })
-		.getByText(/The gateway (is restarting|cannot be reached)\./);
+		.getByText(/Gateway is (restarting|unreachable)\./);
 }
 
 /** Toasts that report failures. */

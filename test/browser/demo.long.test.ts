@@ -133,7 +133,7 @@ describe("the board of a demo's device", { skip }, () => {
 			.getByRole("region", { name: "Details" })
 			.getByText(/^([2-9]|\d\d) s$/)
 			.waitFor();
-		await board.getByRole("button", { name: /^Cut its power/ }).click();
+		await board.getByRole("button", { name: /^Cut power/ }).click();
 		await page.getByRole("link", { name: "History" }).click();
 		await restarts.nth(1).waitFor();
 		await page.getByRole("link", { name: "Overview" }).click();
@@ -174,7 +174,7 @@ describe("the board of a demo's device", { skip }, () => {
 		await page.mouse.up();
 		const again = await runDemo(t, folder, { PORT: new URL(demo.url).port });
 		assert.equal(again.proto, demo.proto);
-		await board.getByText("worked from this page").waitFor();
+		await board.getByText("operated on this page").waitFor();
 		await page.getByText(/^Connected/).waitFor();
 		await page.mouse.down();
 		await reported(page, "Mute pressed");

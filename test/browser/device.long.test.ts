@@ -367,7 +367,7 @@ describe("device token", { skip }, () => {
 		const page = await open(t, url, { permissions, expected: /ERR_FAILED/ });
 		await page.route("**/api/device-token", (route) => route.abort());
 		await page.getByRole("button", { name: "Copy" }).first().click();
-		await page.getByRole("alert").getByText("The gateway cannot be reached.").waitFor();
+		await page.getByRole("alert").getByText("The gateway is unreachable.").waitFor();
 	});
 });
 

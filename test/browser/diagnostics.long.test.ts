@@ -70,7 +70,7 @@ describe("the live log on the page", { skip }, () => {
 		const panel = page.getByRole("region", { name: "Log" });
 		await panel.getByText("No messages since").waitFor();
 		await panel.getByLabel("Show").selectOption("Live log");
-		await panel.getByRole("button", { name: "Start the live log" }).click();
+		await panel.getByRole("button", { name: "Start live log" }).click();
 		await panel.getByText("2 lines").waitFor();
 		await device.receives({ command: "set_log", level: "info", seconds: 300 });
 		device.log("volume 12\n", 1, 3);
@@ -87,15 +87,15 @@ describe("the live log on the page", { skip }, () => {
 		await panel.getByRole("searchbox").fill("wi-fi");
 		await panel.getByText("1 line", { exact: true }).waitFor();
 		await panel.getByRole("searchbox").fill("");
-		await panel.getByRole("button", { name: "Stop the live log" }).click();
-		await panel.getByRole("button", { name: "Start the live log" }).waitFor();
+		await panel.getByRole("button", { name: "Stop live log" }).click();
+		await panel.getByRole("button", { name: "Start live log" }).waitFor();
 		await device.receives({ command: "set_log", level: "off", seconds: 300 });
 	});
 
 	test("does not repeat lines after a restart, and merges with messages", async (t) => {
 		const { device, page } = await setUp(t, { logLines: "one\ntwo\n" }, log);
 		const panel = page.getByRole("region", { name: "Log" });
-		await panel.getByRole("button", { name: "Start the live log" }).click();
+		await panel.getByRole("button", { name: "Start live log" }).click();
 		await panel.getByText("2 lines").waitFor();
 		device.log("one\ntwo\nthree\n", 0);
 		await panel.getByText("3 lines").waitFor();

@@ -310,7 +310,7 @@ describe("explains a failed installation:", { skip }, () => {
 		await fillIn(page);
 		await install(page);
 		const said = await failure(page);
-		assert.match(said, /No port was chosen\./);
+		assert.match(said, /No port selected\./);
 		assert.match(said, /use a USB cable that carries data/);
 		choose(plugIn(t));
 		await install(page);

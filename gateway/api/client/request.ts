@@ -94,7 +94,7 @@ export function createClient<T = Routes>({ base, headers = {} }: ClientOptions =
 		const path = addressOf(name, input);
 		const response = await fetch(base === undefined ? path.slice(1) : base + path, options).catch(
 			(cause: unknown) => {
-				throw new Rejection(0, "The gateway cannot be reached.", { cause });
+				throw new Rejection(0, "The gateway is unreachable.", { cause });
 			},
 		);
 		if (!response.ok)
