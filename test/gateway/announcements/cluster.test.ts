@@ -94,7 +94,7 @@ test("shows 4,500 devices at any gateway, and reports a forgotten announcement o
 	await buses.cut(b.bus);
 	const { status, body: problem } = await b.api("GET", path);
 	assert.equal(status, 503);
-	assert.match(String(problem.detail), /cannot be reached/);
+	assert.match(String(problem.detail), /is unreachable/);
 });
 
 test("plays a text spoken by two gateways at once on both, in any order", async (t) => {
