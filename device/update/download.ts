@@ -185,10 +185,11 @@ export class Download {
 	#onLost(cause: string): void {
 		const { offset, position } = this.#reader;
 		const { host, port } = this.#options.url;
+		const ended = cause.endsWith(".") ? cause : `${cause}.`;
 		const reason =
 			this.#connection?.hasResponded || offset > 0
-				? `The download failed at ${position}: ${cause}.`
-				: `${host}:${port} is unreachable: ${cause}, in each of ${1 + maxDrops} attempts.`;
+				? `The download failed at ${position}: ${ended}`
+				: `${host}:${port} is unreachable after ${1 + maxDrops} attempts: ${ended}`;
 		this.#interrupt({ kind: "lost", reason });
 	}
 

@@ -121,7 +121,7 @@ export class Access {
 	#grantsOf(request: IncomingMessage): Grants {
 		const { file } = this.#options.tokens;
 		const { authorization, upgrade } = request.headers;
-		// With the socket as key, an upgrade request would stay cached as long as its connection is open.
+		// The socket as key would keep an upgrade request cached until its connection closes.
 		const key = authorization === undefined || upgrade !== undefined ? request : request.socket;
 		const known = this.#grants.get(key);
 		if (known && known.file === file && known.authorization === authorization) return known;

@@ -123,7 +123,7 @@ function readForm(
 		let received: Promise<string> | undefined;
 		// The type definition omits that a file may have no name, if it has a Content-Type.
 		form.on("file", (name, stream, filename: string | undefined) => {
-			// Also reported by the form, but an unhandled "error" event would terminate the process.
+			// The form reports it too, but an unhandled "error" event would terminate the process.
 			stream.once("error", () => rejectForm("The form data ended within a file."));
 			if (name === signatureName) {
 				const add = (chunk: Buffer) => {

@@ -158,7 +158,7 @@ describe("lost connection", () => {
 		const reason = rig.update(server);
 		assert.match(
 			reason ?? "",
-			/^gateway\.lan:8080 is unreachable: the connection broke off, in each of 6 attempts\.$/,
+			/^gateway\.lan:8080 is unreachable after 6 attempts: the connection broke off\.$/,
 		);
 		assert.ok(clock.now - start >= 15_500, `${clock.now - start} ms`);
 		assertUnharmed(rig);
@@ -500,7 +500,7 @@ describe("server that", () => {
 		["sends 204", /answered 204/, 2, () => ({ head: head(204, {}) })],
 		[
 			"sends garbage",
-			/is unreachable: the connection broke off/,
+			/is unreachable after 6 attempts: the connection broke off/,
 			6,
 			() => ({ head: "\x00\xffnonsense\r\n\r\n" }),
 		],
