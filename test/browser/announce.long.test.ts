@@ -120,7 +120,7 @@ test("announcing", { skip }, async (t) => {
 			await page.getByRole("button", { name: "Saved", exact: true }).click();
 			await page.getByRole("radio", { name: "Dinner" }).check();
 			await page.getByLabel("Set announcement volume").check();
-			await page.getByLabel("Announcement volume").fill("30");
+			await page.getByRole("slider", { name: "Announcement volume" }).fill("30");
 			await announce(page, "3 devices");
 			await page.getByText("1 not supported, 2 played").waitFor();
 			await answered(page, "Dinner", [

@@ -20,7 +20,7 @@ describe("npm command", { concurrency: availableParallelism() }, () => {
 		test(`${npmLine(name)} rejects an unknown option with a message`, async (t) => {
 			const { code, output } = await run(t, file, [...given, "--no-such-option"]);
 			assert.equal(code, 1, output);
-			assert.match(output, /--no-such-option|Unknown argument 1/);
+			assert.match(output, /--no-such-option|Unknown argument 1\./);
 			assert.doesNotMatch(output, /^ +at /m);
 		});
 	}
