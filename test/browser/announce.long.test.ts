@@ -179,7 +179,7 @@ test("announcing", { skip }, async (t) => {
 		const says = (text: RegExp) => page.getByRole("alert").filter({ hasText: text }).waitFor();
 		await says(/^Microphone access denied\. Allow it/);
 		for (const [content, problem] of [
-			[Buffer.from("no sound at all"), /cannot decode it\.wav: choose an audio file/],
+			[Buffer.from("no sound at all"), /cannot decode it\.wav\. Choose an audio file/],
 			[wav(Buffer.alloc(bytesPerSecond)), /it\.wav is silent/],
 			[wav(tone(bytesPerSecond), { rate: 16_000 }).subarray(0, 44), /it\.wav/],
 			[wav(Buffer.alloc(125 * bytesPerSecond, 1)), /it\.wav is 2 min 5 s long: shorten it to 2 min\./],
@@ -195,7 +195,7 @@ test("announcing", { skip }, async (t) => {
 		await page.getByRole("radio", { name: "Dinner" }).check();
 		for (const { id } of await kept()) await call("DELETE", `/api/sounds/${id}`);
 		await announce(page, "3 devices");
-		await says(/^Dinner was deleted meanwhile: choose another sound\.$/);
+		await says(/^Dinner was deleted\. Choose another sound\.$/);
 		await page.getByText("No saved sounds.").waitFor();
 		assert.deepEqual(await violations(page), []);
 	});

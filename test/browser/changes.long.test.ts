@@ -40,7 +40,7 @@ describe("audit log", { skip }, () => {
 		await newest.getByText("Name, room, note or tags changed", { exact: true }).waitFor();
 		await newest.getByRole("link", { name: "Lobby speaker" }).waitFor();
 		await newest.getByText("name: Lobby speaker").waitFor();
-		await rows.nth(1).getByText("Token made for anna, who is a monitor", { exact: true }).waitFor();
+		await rows.nth(1).getByText("Token created for anna (monitor)", { exact: true }).waitFor();
 		assert.equal(await rows.getByText(/(POST|PATCH|DELETE) \//).count(), 0);
 		const changedAt = (await newest.locator("time").getAttribute("datetime")) ?? "";
 		assert.ok(Math.abs(Date.now() - Date.parse(changedAt)) < 60_000, `changed at ${changedAt}`);
@@ -56,7 +56,7 @@ describe("audit log", { skip }, () => {
 		await count("1 change");
 		await search.fill("DEVICE-TOKENS dev-1-54");
 		await count("1 change");
-		await search.fill("token made for dev-1-54");
+		await search.fill("token created for dev-1-54");
 		await count("1 change");
 		await search.fill("lobby");
 		await newest.getByRole("link", { name: "Lobby speaker" }).click();

@@ -22,7 +22,7 @@ describe("gateway restart", { skip }, () => {
 		await page.getByText("2 of 2 connected").waitFor();
 
 		await first.gateway.close();
-		await page.getByText("The gateway is restarting.").waitFor();
+		await page.getByText("Gateway is restarting.").waitFor();
 		await page.getByText(/Data from (just now|\d+ s ago)/).waitFor();
 		await page.getByText("Reconnecting…").waitFor();
 		assert.equal(await page.locator(".device-row").count(), 2, "what was known is still shown");

@@ -68,7 +68,7 @@ test("device page", { skip }, async (t) => {
 			assert.equal(await tabsAt(page), before);
 			await page.keyboard.press("Escape");
 			device.close();
-			await page.getByText("The device is away: all values are from").waitFor();
+			await page.getByText(/^Offline since/).waitFor();
 			await device.connect();
 			await notice(page).waitFor({ state: "detached" });
 			assert.equal(await tabsAt(page), before);

@@ -309,7 +309,7 @@ describe("empty fleet", { skip }, () => {
 				`npm run flash -- dev-1 ssid=<name> password=<password> gateway=${address} token=${deviceToken}`,
 			)
 			.waitFor();
-		await page.getByRole("button", { name: "Hide the device token" }).click();
+		await page.getByRole("button", { name: "Hide device token" }).click();
 		await page.getByText(command("<device token>")).waitFor();
 	});
 

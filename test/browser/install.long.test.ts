@@ -263,7 +263,7 @@ describe("setting up a board that has the firmware, by its serial port", { skip 
 		await setUp(page);
 		assert.match(
 			await failure(page),
-			/could not join the Wi-Fi network\.\s+Check the network's name and password/,
+			/could not join the Wi-Fi network\.\s+Check the network name and password/,
 		);
 		await fillIn(page);
 		await setUp(page);
@@ -273,7 +273,10 @@ describe("setting up a board that has the firmware, by its serial port", { skip 
 		await page.clock.install();
 		await page.getByText("Connecting to the board…").waitFor();
 		await page.clock.fastForward(10_000);
-		assert.match(await failure(page), /does not answer\.\s+If it shows the rainbow it has reached a gateway/);
+		assert.match(
+			await failure(page),
+			/does not respond\.\s+If the ring shows a rainbow, the device is connected to a gateway/,
+		);
 	});
 
 	test("corrects the password of an installed board without erasing it", async (t) => {
@@ -323,7 +326,7 @@ describe("explains a failed installation:", { skip }, () => {
 		const { page } = await openView(t, board);
 		await fillIn(page);
 		await install(page);
-		assert.match(await failure(page), /The port cannot be opened\.\s+Close what else uses it/);
+		assert.match(await failure(page), /The port cannot be opened\.\s+Close other programs that use it/);
 		board.faults.isBusy = false;
 		await install(page);
 		await joined(page);
@@ -336,7 +339,7 @@ describe("explains a failed installation:", { skip }, () => {
 		await install(page);
 		assert.match(
 			await failure(page),
-			/The board does not answer\.\s+Bring it into download mode by hand: hold its BOOT/,
+			/The board does not respond\.\s+Enter download mode manually: hold the BOOT/,
 		);
 		await board.pressBootAndReset();
 		await install(page);

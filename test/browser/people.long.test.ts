@@ -76,7 +76,7 @@ describe("the tokens of people", { skip }, () => {
 		await make.press("Enter");
 		await page
 			.getByRole("alert")
-			.getByText(/name must be lower-case letters/)
+			.getByText(/lower-case letters/)
 			.waitFor();
 		await page.getByLabel("Name", { exact: true }).fill("anna");
 		await page.getByLabel("Role").selectOption("viewer");

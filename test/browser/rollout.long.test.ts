@@ -494,7 +494,7 @@ describe("rollout", { skip }, () => {
 		await dialog.getByRole("button", { name: "Cancel rollout" }).click();
 		await rollouts(page).getByText("Cancelled 3 of 3 devices").waitFor();
 		await rollouts(page).getByRole("button", { name: "1 not started" }).click();
-		await rollouts(page).getByRole("list", { name: "Not begun devices" }).getByRole("link").waitFor();
+		await rollouts(page).getByRole("list", { name: "Not started devices" }).getByRole("link").waitFor();
 		assert.equal(fleet.filter(({ commands }) => commands.length > 0).length, 2);
 		await rollouts(page).getByRole("button", { name: "Delete" }).click();
 		await page.getByRole("dialog").getByRole("button", { name: "Delete record" }).click();

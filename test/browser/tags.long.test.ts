@@ -54,7 +54,7 @@ test("adds tags in the label dialog, reports invalid ones, and links each tag to
 	await field(page).fill("Shop-Berlin, büro");
 	await dialog.getByRole("button", { name: "Save" }).click();
 	await problems(page)
-		.filter({ hasText: /^“büro” is no tag: it begins with a letter or digit/ })
+		.filter({ hasText: /^“büro” is not a valid tag\. Use up to .+, starting with a letter or digit/ })
 		.waitFor();
 	assert.deepEqual(await violations(page), []);
 	await field(page).fill("Shop-Berlin, beta");
@@ -105,7 +105,7 @@ test("filters the list by a tag expression, reports its errors, and edits the ta
 	};
 	await retag("Window not", "Add");
 	await problems(page)
-		.filter({ hasText: /^“not” is no tag/ })
+		.filter({ hasText: /^“not” is not a valid tag/ })
 		.waitFor();
 	await field(page).fill("Window");
 	await selected.getByRole("button", { name: "Add", exact: true }).click();

@@ -36,7 +36,7 @@ describe("npm run rollout", () => {
 		const printed = command.output();
 		assert.match(printed, /^5 devices, 1 already has it\.\nPlan: first 1 device, 3 at a time/);
 		assert.match(printed, /then the rest, 3 at a time, stopped by 10 % of failures\.\n/);
-		assert.match(printed, /Rollout 1\.4\.0-[0-9a-f]{6} is kept by the gateway\./);
+		assert.match(printed, /Rollout 1\.4\.0-[0-9a-f]{6} started\./);
 		assert.match(printed, /\nDone {2}\[#{24}\] {2}100 % {2}4 updated, 1 already up to date\n$/);
 		assert.deepEqual(
 			fleet.map(({ commands }) => commands.length),
@@ -160,7 +160,7 @@ describe("npm run rollout", () => {
 			printed,
 			/; devices that join later are updated too, and all to each later release of beta\.\n/,
 		);
-		assert.match(printed, /Rollout beta-[0-9a-f]{6} is kept by the gateway\./);
+		assert.match(printed, /Rollout beta-[0-9a-f]{6} started\./);
 		assert.match(printed, /\nStanding, group 1 of 2 {2}\[#+\] {2}100 % {2}1 updated\n$/);
 		assert.deepEqual(
 			fleet.map(({ commands }) => commands.map(({ url: from }) => /v(1\.\d\.0)/.exec(String(from))?.[1])),

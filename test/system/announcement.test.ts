@@ -30,7 +30,7 @@ test("npm run say plays a file on all devices from the first sample to the last,
 				.output()
 				.split("\n")
 				.findLast((each) => each.startsWith(id)) ?? "";
-		assert.match(line, / played, 1\.0 s/);
+		assert.match(line, / {2}played, 1\.0 s/);
 		// A busy computer may cause a gap, which the device counts. The last samples leave the output after the
 		// response.
 		if (!line.includes("waited")) await eventually(() => captured().includes(samples), Boolean);

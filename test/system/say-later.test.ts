@@ -53,7 +53,7 @@ test("npm run say schedules a file, lists it and cancels it", async (t) => {
 	const later = await say("--at", "2037-11-28T07:30", "--device", "dev-1-a1b2c3", file);
 	assert.equal(later.code, 0, later.output);
 	const [, id = ""] = /Cancel it with npm run say -- --cancel ([\w-]+)/.exec(later.output) ?? [];
-	const listed = new RegExp(`^${id} sound \\w+, Sat 28 Nov 07:30, dev-1-a1b2c3$`, "m");
+	const listed = new RegExp(`^${id} {2}sound \\w+, Sat 28 Nov 07:30, dev-1-a1b2c3$`, "m");
 	const times = await say("--times");
 	assert.match(times.output, listed);
 	assert.match(times.output, /, over, Played at \d\d:\d\d$/m);

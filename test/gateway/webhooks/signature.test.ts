@@ -140,5 +140,8 @@ test("refuses to start with an invalid whsec_ secret, without printing it", asyn
 				return !message.includes(wrong);
 			});
 		}
-	await assert.rejects(read({ secret, previousSecret: "too short" }), /previousSecret must be at least 16 printable/);
+	await assert.rejects(
+		read({ secret, previousSecret: "too short" }),
+		/previousSecret must be at least 16 printable/,
+	);
 });

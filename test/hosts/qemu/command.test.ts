@@ -84,7 +84,10 @@ describe("arguments of npm run qemu", () => {
 		assert.match(problemsOf("--gateway", "wss://127.0.0.1:8443/device", "token=t"), /wss requires ca=/);
 		const file = join(work, "no.pem");
 		writeFileSync(file, "no certificate");
-		assert.match(problemsOf("--gateway", "wss://10.0.0.9/device", "token=t", `ca=${file}`), /is not a certificate/);
+		assert.match(
+			problemsOf("--gateway", "wss://10.0.0.9/device", "token=t", `ca=${file}`),
+			/is not a certificate/,
+		);
 	});
 
 	test("are validated together, without printing words that may be half of a token", () => {
@@ -235,7 +238,10 @@ describe("flash in QEMU", () => {
 		const firmware = build();
 		const used = makeFlashImage(firmware, settings, flashBytes);
 		used[0x8004] = 0;
-		assert.throws(() => withSettings(used, firmware, settings), /partition table of the kept flash differs .* without keep/);
+		assert.throws(
+			() => withSettings(used, firmware, settings),
+			/partition table of the kept flash differs .* without keep/,
+		);
 	});
 
 	test("rejects parts that do not fit or are missing", () => {

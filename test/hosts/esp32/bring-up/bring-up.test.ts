@@ -281,7 +281,7 @@ describe("bring-up", { concurrency: 4 }, () => {
 	test("reports the step at which the connection to the gateway fails", async (t) => {
 		const { url } = await runGateway(t);
 		const address = `${url.replace("http", "ws")}/device`;
-		const typed = { "Name of the network": "home", "Password": "long enough" };
+		const typed = { "Name of the network": "home", Password: "long enough" };
 		const tryWith = async (others: Readonly<Record<string, string>>) => {
 			const { text } = await bringUp(t, {
 				model: "DEV-1",
@@ -295,7 +295,7 @@ describe("bring-up", { concurrency: 4 }, () => {
 			/elsewhere: no access point with this name in range/,
 		);
 		assert.match(
-			await tryWith({ "Password": "wrong password" }),
+			await tryWith({ Password: "wrong password" }),
 			/home: the access point rejected the password/,
 		);
 		assert.match(await tryWith({ "Address of the gateway": "http://example" }), /gateway must be ws:/);
