@@ -31,7 +31,7 @@ export interface AnnouncementOptions {
 	readonly createdAt: number;
 	/** Returns the request that plays it again; null if its sound is gone. */
 	readonly again: () => AnnouncementRequest | null;
-	readonly asked: Pick<
+	readonly request: Pick<
 		AnnouncementRequest,
 		"priority" | "expires" | "volume" | "together" | "chime" | "chimeVolume"
 	>;
@@ -49,7 +49,7 @@ export class Announcement implements Job<Shown> {
 	});
 	readonly #head: Pick<Shown, "id" | "name" | "by" | "createdAt">;
 	readonly #again: AnnouncementOptions["again"];
-	readonly #asked: AnnouncementOptions["asked"];
+	readonly #request: AnnouncementOptions["request"];
 	/** Ids of devices that received it, and whether their firmware has a queue. */
 	readonly #sent = new Map<string, boolean>();
 	/** Ids of devices that received `start_sound`. */
@@ -57,15 +57,15 @@ export class Announcement implements Job<Shown> {
 	#url = "";
 	#lengthMs = longestMs;
 	/** Monotonic time at which devices were first requested to play. */
-	#askedAt = 0;
+	#requestedAt = 0;
 	/** Monotonic time at which the first device was ready. */
 	#readyAt: number | undefined;
 	/** Monotonic time of the start. */
 	#startedAt: number | undefined;
 
-	constructor({ id, name, by, createdAt, again, asked }: AnnouncementOptions) {
+	constructor({ id, name, by, createdAt, again, request }: AnnouncementOptions) {
 		this.id = id;
-		this.#asked = asked;
+		this.#request = request;
 		this.#head = { id, name, by, createdAt: isoTime(createdAt) };
 		this.#again = again;
 	}
@@ -82,11 +82,11 @@ export class Announcement implements Job<Shown> {
 
 	/** Priority; lower comes first. */
 	get rank(): number {
-		return priorities.indexOf(this.#asked.priority ?? "normal");
+		return priorities.indexOf(this.#request.priority ?? "normal");
 	}
 
 	get isUrgent(): boolean {
-		return this.#asked.priority === "urgent";
+		return this.#request.priority === "urgent";
 	}
 
 	/**
@@ -96,7 +96,7 @@ export class Announcement implements Job<Shown> {
 	request(url: string, lengthMs: number | undefined, { monotonic }: Moment): void {
 		this.#url = url;
 		this.#lengthMs = lengthMs ?? longestMs;
-		this.#askedAt = monotonic;
+		this.#requestedAt = monotonic;
 	}
 
 	isSent(deviceId: string): boolean {
@@ -111,8 +111,8 @@ export class Announcement implements Job<Shown> {
 	send(deviceId: string, features: readonly Feature[], { monotonic }: Moment): PlayRequest {
 		const hasQueue = features.includes("queue");
 		this.#sent.set(deviceId, hasQueue);
-		const { volume, priority = "normal", together = [...this.parts.ids].length > 1 } = this.#asked;
-		const { chime, chimeVolume: chime_volume } = this.#asked;
+		const { volume, priority = "normal", together = [...this.parts.ids].length > 1 } = this.#request;
+		const { chime, chimeVolume: chime_volume } = this.#request;
 		const isChimed = chime !== undefined && features.includes("chime");
 		const expires = Math.max(1, Math.ceil((this.#expiresAt - monotonic) / 1000));
 		return {
@@ -137,7 +137,7 @@ export class Announcement implements Job<Shown> {
 
 	/** Monotonic expiry time. */
 	get #expiresAt(): number {
-		return this.#askedAt + (this.#asked.expires ?? usualExpirySeconds) * 1000;
+		return this.#requestedAt + (this.#request.expires ?? usualExpirySeconds) * 1000;
 	}
 
 	/** Handles a device's update of this sound, which may arrive after the device was considered gone. */
@@ -175,8 +175,8 @@ export class Announcement implements Job<Shown> {
 	 * @returns their ids
 	 */
 	expire(moment: Moment): readonly string[] {
-		const asked = [...this.parts.running].filter((deviceId) => this.isRequested(deviceId));
-		return asked.filter((deviceId) => {
+		const requested = [...this.parts.running].filter((deviceId) => this.isRequested(deviceId));
+		return requested.filter((deviceId) => {
 			const isExpired = !this.isSent(deviceId) && moment.monotonic > this.#expiresAt;
 			if (isExpired) this.parts.set(deviceId, "expired", moment);
 			else if (this.isSent(deviceId) && this.parts.ageOf(deviceId, moment) > this.#silenceMs(deviceId))
@@ -191,7 +191,7 @@ export class Announcement implements Job<Shown> {
 		const state = this.parts.stateOf(deviceId);
 		if (state === "playing" || state === "resumed") return silenceMs + this.#lengthMs * 2;
 		const isWaiting = state === "waiting" && this.#sent.get(deviceId) === true;
-		return silenceMs + (isWaiting ? this.#expiresAt - this.#askedAt : 0);
+		return silenceMs + (isWaiting ? this.#expiresAt - this.#requestedAt : 0);
 	}
 
 	describe(): Shown {

@@ -78,10 +78,10 @@ export class Announcements {
 	 * Rejects an announcement that cannot be played, regardless of other announcements.
 	 * @throws {RequestError} 422, 501
 	 */
-	check(asked: AnnouncementRequest): void {
+	check(request: AnnouncementRequest): void {
 		const { sounds, canSpeak } = this.#options;
-		const { sound, url, text } = sourcesOf(asked);
-		this.jobs.devicesOf(asked.targets);
+		const { sound, url, text } = sourcesOf(request);
+		this.jobs.devicesOf(request.targets);
 		if ([sound, url, text].filter((each) => each !== undefined).length !== 1)
 			throw new RequestError(422, "Specify exactly one of sound, url and text.");
 		if (sound !== undefined && !sounds.find(sound))
@@ -99,11 +99,11 @@ export class Announcements {
 	 * @returns its id
 	 * @throws {RequestError} 409, 422, 501, 503
 	 */
-	async begin(asked: AnnouncementRequest, { by, onAsked, ...given }: StartOptions): Promise<string> {
+	async begin(request: AnnouncementRequest, { by, onSent, ...given }: StartOptions): Promise<string> {
 		const { core, sounds, speak, decoder } = this.#options;
-		this.check(asked);
-		const { sound, url, text } = sourcesOf(asked);
-		const { id, devices } = { ...this.jobs.plan(asked.targets), ...given };
+		this.check(request);
+		const { sound, url, text } = sourcesOf(request);
+		const { id, devices } = { ...this.jobs.plan(request.targets), ...given };
 		const kept = sound === undefined ? undefined : sounds.find(sound);
 		const ending = new AbortController();
 		const made =
@@ -114,19 +114,19 @@ export class Announcements {
 					: undefined;
 
 		const name = kept?.name ?? text ?? null;
-		const again = () => (sound === undefined || sounds.find(sound) ? asked : null);
-		const announcement = new Announcement({ id, name, by, createdAt: core.now(), again, asked });
+		const again = () => (sound === undefined || sounds.find(sound) ? request : null);
+		const announcement = new Announcement({ id, name, by, createdAt: core.now(), again, request });
 		for (const deviceId of devices) announcement.parts.set(deviceId, "preparing", this.jobs.moment);
 		const added = this.jobs.add(announcement);
 		if (made) {
-			const ended = this.#prepare(announcement, made, ending.signal).then(onAsked);
+			const ended = this.#prepare(announcement, made, ending.signal).then(onSent);
 			this.#preparations.set(id, { ending, ended });
 			void ended.finally(() => this.#preparations.delete(id));
 		} else if (kept) {
 			sounds.hold(kept.id);
 			this.#playKept(announcement, kept);
 		} else if (url !== undefined) this.#playOnAll(announcement, { url, lengthMs: undefined });
-		if (!made) onAsked?.(null);
+		if (!made) onSent?.(null);
 		await added;
 		return id;
 	}
@@ -263,14 +263,14 @@ export class Announcements {
 	 * of sounds unknown to this gateway, the sound is queued here again.
 	 */
 	#onRejected(deviceId: string, code: string, message: string): void {
-		const asked = [...this.jobs.all()].findLast(
+		const latest = [...this.jobs.all()].findLast(
 			(each) => each.parts.stateOf(deviceId) === "waiting" && each.isSent(deviceId),
 		);
-		if (!asked) return;
-		const hasOthers = this.#runningOn(deviceId).some((each) => each !== asked && each.isSent(deviceId));
-		if (code === "busy" && hasOthers) return asked.requeue(deviceId);
-		asked.parts.set(deviceId, code === "busy" ? "busy" : "failed", this.jobs.moment, message);
-		this.#start(asked);
+		if (!latest) return;
+		const hasOthers = this.#runningOn(deviceId).some((each) => each !== latest && each.isSent(deviceId));
+		if (code === "busy" && hasOthers) return latest.requeue(deviceId);
+		latest.parts.set(deviceId, code === "busy" ? "busy" : "failed", this.jobs.moment, message);
+		this.#start(latest);
 		this.#sendNext(deviceId);
 	}
 

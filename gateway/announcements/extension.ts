@@ -27,7 +27,7 @@ export function createAnnouncements(core: Core): Extension {
 		states: playStates,
 	});
 	const { list, show, stop } = jobs.handlers;
-	const read = (asked: unknown) => requireValid(announcementRequest, pick(announcementRequest, asked));
+	const read = (request: unknown) => requireValid(announcementRequest, pick(announcementRequest, request));
 	return {
 		...jobs.extension,
 		routes: [
@@ -45,12 +45,12 @@ export function createAnnouncements(core: Core): Extension {
 			announcementJobs.provide({
 				canSpeak,
 				sounds: () => sounds.list(),
-				check: (asked) => {
-					const checked = read(asked);
+				check: (request) => {
+					const checked = read(request);
 					announcements.check(checked);
 					return checked;
 				},
-				begin: async (asked, beginning) => announcements.begin(read(asked), beginning),
+				begin: async (request, beginning) => announcements.begin(read(request), beginning),
 				has: jobs.has,
 			}),
 		],

@@ -84,7 +84,7 @@ export class BucketRecords implements RecordEngine {
 		}
 	}
 
-	placeOf(key: string): string {
+	locate(key: string): string {
 		return `The record ${key} in the bucket ${this.#options.bucket}`;
 	}
 

@@ -23,7 +23,7 @@ export interface ReportsOptions {
 
 const answerMs = 3_000;
 /** Number of reports per request. */
-const askedAtOnce = 500;
+const batchSize = 500;
 export class Reports {
 	readonly #options: ReportsOptions;
 	#interest: Interest = { all: false, summary: false, devices: [] };
@@ -137,7 +137,7 @@ export class Reports {
 		const subject = subjectOf("gw", "states", member.id);
 		try {
 			for (let next = 0; next < ids.length; ) {
-				const some = ids.slice(next, next + askedAtOnce);
+				const some = ids.slice(next, next + batchSize);
 				const { count, states } = readStates(await bus.request(subject, JSON.stringify(some), answerMs));
 				if (count === 0) throw new RangeError("response without devices");
 				for (const { entry, text } of states) this.#applyState(entry, text);

@@ -12,7 +12,7 @@ import { isoTime } from "../sessions/view.js";
 import type { Rejected } from "../sockets/monitor-commands.js";
 
 /** Limit of concurrent devices, as a simultaneous restart of a fleet would overload network and gateway. */
-export const askedAtOnce = 20;
+export const concurrency = 20;
 
 export interface CommandOptions {
 	readonly id: string;
@@ -34,7 +34,7 @@ export class Command implements Job<SentCommand> {
 	});
 	readonly #head: Pick<SentCommand, "id" | "payload" | "by" | "createdAt">;
 	readonly #waiting: Iterator<string>;
-	readonly #asked = new Set<string>();
+	readonly #pending = new Set<string>();
 
 	constructor({ id, ask, by, devices, moment }: CommandOptions) {
 		this.id = id;
@@ -46,17 +46,17 @@ export class Command implements Job<SentCommand> {
 
 	/** Ids of devices without a result. */
 	get followed(): ReadonlySet<string> {
-		return this.#asked;
+		return this.#pending;
 	}
 
 	/** Returns ids of the devices to send the command to now, and marks them as sent. */
 	next(moment: Moment): readonly string[] {
 		const ids: string[] = [];
-		while (this.#asked.size < askedAtOnce) {
+		while (this.#pending.size < concurrency) {
 			const { value, done } = this.#waiting.next();
 			if (done) break;
 			if (this.parts.stateOf(value) !== "waiting") continue;
-			this.#asked.add(value);
+			this.#pending.add(value);
 			this.parts.set(value, "asked", moment);
 			ids.push(value);
 		}
@@ -78,7 +78,7 @@ export class Command implements Job<SentCommand> {
 
 	/** Ends devices that did not confirm in time. */
 	expire(moment: Moment): void {
-		for (const deviceId of this.#asked)
+		for (const deviceId of this.#pending)
 			if (this.parts.ageOf(deviceId, moment) > confirmationMs(this.ask))
 				this.#end(deviceId, "failed", moment, unconfirmedReason(this.ask));
 	}
@@ -87,7 +87,7 @@ export class Command implements Job<SentCommand> {
 	cancel(moment: Moment): void {
 		const reason = "Canceled before it was sent to the device.";
 		for (const deviceId of this.parts.running)
-			if (!this.#asked.has(deviceId)) this.parts.set(deviceId, "cancelled", moment, reason);
+			if (!this.#pending.has(deviceId)) this.parts.set(deviceId, "cancelled", moment, reason);
 	}
 
 	describe(): SentCommand {
@@ -102,6 +102,6 @@ export class Command implements Job<SentCommand> {
 
 	/** Ignores a device that has not received it or has ended. */
 	#end(deviceId: string, state: CommandState, moment: Moment, reason: string | null): void {
-		if (this.#asked.delete(deviceId)) this.parts.set(deviceId, state, moment, reason && sentence(reason));
+		if (this.#pending.delete(deviceId)) this.parts.set(deviceId, state, moment, reason && sentence(reason));
 	}
 }

@@ -50,13 +50,13 @@ export class Commands {
 	async begin(
 		targets: Targets,
 		ask: ConfirmableCommand,
-		{ by, onAsked, ...given }: StartOptions,
+		{ by, onSent, ...given }: StartOptions,
 	): Promise<string> {
 		const { id, devices } = { ...this.jobs.plan(targets), ...given };
 		const command = new Command({ id, ask, by: by ?? "", devices, moment: this.jobs.moment });
 		const added = this.jobs.add(command);
 		this.#sendNext(command);
-		onAsked?.(null);
+		onSent?.(null);
 		await added;
 		return id;
 	}

@@ -23,8 +23,8 @@ import { Commands } from "./commands.js";
 
 export function createCommands(core: Core): Extension {
 	const commands = new Commands(core);
-	const check = (asked: unknown) => {
-		const { targets, payload } = requireValid(commandRequest, pick(commandRequest, asked));
+	const check = (request: unknown) => {
+		const { targets, payload } = requireValid(commandRequest, pick(commandRequest, request));
 		commands.jobs.devicesOf(targets);
 		return { targets, payload: readAsk(payload) };
 	};
@@ -47,8 +47,8 @@ export function createCommands(core: Core): Extension {
 	});
 	const service = commandJobs.provide({
 		check,
-		begin: async (asked, beginning) => {
-			const { targets, payload } = check(asked);
+		begin: async (request, beginning) => {
+			const { targets, payload } = check(request);
 			return commands.begin(targets, payload, beginning);
 		},
 		has,

@@ -21,7 +21,7 @@ const ofAddressAtMost = 20;
 export class Rejections {
 	readonly #now: () => number;
 	/** Rejections by key, latest last. */
-	readonly #kept = new Map<string, CountedRejection>();
+	readonly #rejections = new Map<string, CountedRejection>();
 
 	readonly #onChanged: () => void;
 
@@ -36,7 +36,7 @@ export class Rejections {
 		const { what, deviceId, remoteAddress, reason } = rejection;
 		const key = JSON.stringify([what, deviceId, remoteAddress, reason]);
 		const now = this.#now();
-		const counted = this.#kept.get(key) ?? {
+		const counted = this.#rejections.get(key) ?? {
 			...rejection,
 			id: idOf(key),
 			count: 0,
@@ -47,25 +47,25 @@ export class Rejections {
 		counted.count += 1;
 		counted.lastAt = now;
 		counted.seen = false;
-		this.#kept.delete(key);
-		this.#kept.set(key, counted);
-		const ofAddress = [...this.#kept].filter(([, each]) => each.remoteAddress === remoteAddress);
-		const [surplus] = ofAddress.length > ofAddressAtMost ? ofAddress : [...this.#kept];
-		if (surplus && (ofAddress.length > ofAddressAtMost || this.#kept.size > keptAtMost))
-			this.#kept.delete(surplus[0]);
+		this.#rejections.delete(key);
+		this.#rejections.set(key, counted);
+		const ofAddress = [...this.#rejections].filter(([, each]) => each.remoteAddress === remoteAddress);
+		const [surplus] = ofAddress.length > ofAddressAtMost ? ofAddress : [...this.#rejections];
+		if (surplus && (ofAddress.length > ofAddressAtMost || this.#rejections.size > keptAtMost))
+			this.#rejections.delete(surplus[0]);
 		this.#onChanged();
 	}
 
 	/** Marks a rejection as seen unless it was repeated after `lastAt`, in milliseconds since 1970. */
 	see(id: string, lastAt: number): void {
-		for (const counted of this.#kept.values())
+		for (const counted of this.#rejections.values())
 			if (counted.id === id && counted.lastAt <= lastAt) counted.seen = true;
 		this.#onChanged();
 	}
 
 	/** Returns all rejections, latest first. */
 	list(): readonly Readonly<CountedRejection>[] {
-		return [...this.#kept.values()].reverse();
+		return [...this.#rejections.values()].reverse();
 	}
 }
 

@@ -198,8 +198,8 @@ export class EntityCommands {
 		if (!announcements) return rejectMessage("unsupported_command", "this gateway keeps no sounds");
 		if (!session.isReachable) return rejectMessage("target_offline", "the device is not connected");
 		return attempt(async () => {
-			const asked = { ...what, targets: { devices: [deviceId] } };
-			const id = await announcements.begin(asked, { by: null });
+			const request = { ...what, targets: { devices: [deviceId] } };
+			const id = await announcements.begin(request, { by: null });
 			const stop = {
 				type: "control_device",
 				targetId: deviceId,
@@ -209,8 +209,8 @@ export class EntityCommands {
 		});
 	}
 
-	async #setQuietHours(asked: unknown): Promise<Outcome> {
-		return attempt(async () => this.#core.services.get(quietHours)?.set(asked, null));
+	async #setQuietHours(request: unknown): Promise<Outcome> {
+		return attempt(async () => this.#core.services.get(quietHours)?.set(request, null));
 	}
 }
 
@@ -227,8 +227,8 @@ async function attempt(work: () => Promise<unknown>): Promise<Outcome> {
 /** Returns quiet hours of this device: the ones that apply, with a change. */
 function quietHoursOf({ device, quietHours }: Facts, change: object): Ask {
 	const known = { on: false, ...usualQuietHours, ...quietHours?.of(device) };
-	const asked = { ...known, ...change, targets: { device: device.deviceId } };
-	return { quietHours: pick(quietHoursRequest, asked) };
+	const request = { ...known, ...change, targets: { device: device.deviceId } };
+	return { quietHours: pick(quietHoursRequest, request) };
 }
 
 function control(command: string, value?: unknown) {
@@ -245,11 +245,11 @@ function onlyFor(payload: string, text: string): Rejected | undefined {
 }
 
 function commandSiren(text: string, { tones }: Facts): Ask {
-	const asked = parseJson(text);
-	if (!isRecord(asked) || (asked.state !== "ON" && asked.state !== "OFF"))
+	const request = parseJson(text);
+	if (!isRecord(request) || (request.state !== "ON" && request.state !== "OFF"))
 		return rejectMessage("invalid_command", 'the payload must be JSON with "state": "ON" or "OFF"');
-	if (asked.state === "OFF") return control("stop_sound");
-	const { tone = chimes[0], volume_level: level, duration } = asked;
+	if (request.state === "OFF") return control("stop_sound");
+	const { tone = chimes[0], volume_level: level, duration } = request;
 	const sound = typeof tone === "string" ? tones.get(tone) : undefined;
 	// Chimes are short and play at the device's volume, so other options are ignored.
 	if (sound === undefined) return control("play_audio", tone);

@@ -60,13 +60,13 @@ const record = object({
 	/** History of the old board for `GET /api/devices/<new>`, as JSON. */
 	history: string(1 << 20),
 });
-type Kept = Infer<typeof record>;
+type StoredReplacement = Infer<typeof record>;
 
 export class Replacements implements ReplacementService {
 	readonly #core: Core;
-	readonly #records: Records<Kept>;
+	readonly #records: Records<StoredReplacement>;
 	/** Records by id of the old board. */
-	readonly #kept = new Map<string, Kept>();
+	readonly #replacements = new Map<string, StoredReplacement>();
 	/** Ids of old boards by new boards that still need their settings. */
 	readonly #unsent = new Map<string, string>();
 	/** Number of reports in a session since settings were sent. */
@@ -79,16 +79,16 @@ export class Replacements implements ReplacementService {
 
 	constructor(core: Core) {
 		this.#core = core;
-		this.#records = core.records<Kept>({
+		this.#records = core.records<StoredReplacement>({
 			name: "replacements",
 			what: "replacement and the history",
-			format: (kept) => `${JSON.stringify(kept, undefined, "\t")}\n`,
+			format: (replacement) => `${JSON.stringify(replacement, undefined, "\t")}\n`,
 			parse: (text) => {
 				const value = parseJson(text);
 				return matches(record, value) ? value : undefined;
 			},
 			onProblem: (problem) => core.log.warn({ problem }, "replacements"),
-			onRecord: (from, kept) => this.#set(from, kept),
+			onRecord: (from, replacement) => this.#set(from, replacement),
 		});
 	}
 
@@ -97,7 +97,7 @@ export class Replacements implements ReplacementService {
 			if (uplink.type === "state_report") this.#sendSettings(session, uplink);
 		},
 		onForgotten: ({ deviceId }, why) => {
-			if (why === "removed" || this.#kept.has(deviceId)) return;
+			if (why === "removed" || this.#replacements.has(deviceId)) return;
 			for (const [from] of this.#chainOf(deviceId)) void this.#drop(from);
 		},
 	};
@@ -107,9 +107,13 @@ export class Replacements implements ReplacementService {
 		const from = this.#unsent.get(device?.deviceId ?? "");
 		const checked = checkCommand(payload);
 		if (from === undefined || checked.rejection || this.#isSending) return;
-		const isOther = ({ command }: Kept["settings"][number]) => command !== checked.command.command;
-		if (!this.#kept.get(from)?.settings.every(isOther))
-			void this.#change(from, (kept) => ({ ...kept, settings: kept.settings.filter(isOther) }));
+		const isOther = ({ command }: StoredReplacement["settings"][number]) =>
+			command !== checked.command.command;
+		if (!this.#replacements.get(from)?.settings.every(isOther))
+			void this.#change(from, (replacement) => ({
+				...replacement,
+				settings: replacement.settings.filter(isOther),
+			}));
 	}
 
 	get readinessProblem(): string | undefined {
@@ -118,9 +122,9 @@ export class Replacements implements ReplacementService {
 
 	/** @throws {Error} if its records are unavailable */
 	async open(): Promise<void> {
-		await this.#records.each((from, kept) => this.#set(from, kept));
+		await this.#records.each((from, replacement) => this.#set(from, replacement));
 		this.#timer = setInterval(() => {
-			for (const from of this.#kept.keys()) void this.#complete(from);
+			for (const from of this.#replacements.keys()) void this.#complete(from);
 		}, againMs).unref();
 	}
 
@@ -137,7 +141,7 @@ export class Replacements implements ReplacementService {
 	}
 
 	replacementOf(deviceId: string): string | undefined {
-		return this.#kept.get(deviceId)?.by;
+		return this.#replacements.get(deviceId)?.by;
 	}
 
 	before(deviceId: string): readonly object[] {
@@ -153,7 +157,7 @@ export class Replacements implements ReplacementService {
 	 */
 	async replace(from: string, by: string, who: string): Promise<Replacement> {
 		const { peers, services, now, storage, sessions } = this.#core;
-		const isKept = () => this.#kept.get(from)?.by === by;
+		const isKept = () => this.#replacements.get(from)?.by === by;
 		if (!isKept()) {
 			await peers.fetchReports([from]);
 			const more = await services.get(deviceHistory)?.(this.#known(from));
@@ -170,14 +174,15 @@ export class Replacements implements ReplacementService {
 			}
 		}
 		const isDone = await this.#complete(from);
-		const kept = this.#kept.get(from);
-		if (kept?.by !== by) throw new RequestError(409, this.rejectionOf(from) ?? `${from} was let in again.`);
+		const replacement = this.#replacements.get(from);
+		if (replacement?.by !== by)
+			throw new RequestError(409, this.rejectionOf(from) ?? `${from} is allowed to connect again.`);
 		if (!isDone)
 			throw new RequestError(
 				storage.status,
 				`${by} replaces ${from}, but not all of it could be written to ${storage.place} yet: it is tried again; the log says why.`,
 			);
-		const { at, settings } = kept;
+		const { at, settings } = replacement;
 		const { model } = sessions.devices.get(by) ?? {};
 		const doNotFit = settings.flatMap((each) => checkCommand(each, model).rejection?.message ?? []);
 		return { deviceId: from, by, at: isoTime(at), settings, doNotFit };
@@ -189,12 +194,15 @@ export class Replacements implements ReplacementService {
 	 */
 	async undo(from: string): Promise<void> {
 		const { storage } = this.#core;
-		const kept = this.#kept.get(from);
-		if (!kept) throw new RequestError(404, `No device has replaced ${from}.`);
-		if (kept.isPending)
-			throw new RequestError(409, `${kept.by} is still being given what ${from} had; wait.`);
+		const replacement = this.#replacements.get(from);
+		if (!replacement) throw new RequestError(404, `No device has replaced ${from}.`);
+		if (replacement.isPending)
+			throw new RequestError(
+				409,
+				`The settings of ${from} are still being transferred to ${replacement.by}. Retry later.`,
+			);
 		if (await this.#drop(from)) return;
-		this.#set(from, kept);
+		this.#set(from, replacement);
 		throw new RequestError(storage.status, `This could not be removed from ${storage.place}; try again.`);
 	}
 
@@ -209,8 +217,13 @@ export class Replacements implements ReplacementService {
 		if (devices[0].session.connected)
 			throw problem(`${from} is connected; switch it off before another device replaces it.`);
 		for (const { deviceId, metadata } of devices) {
-			const isAwaited = [...this.#kept.values()].some((kept) => kept.isPending && kept.by === deviceId);
-			if (isAwaited) throw problem(`${deviceId} is still being given what another device had; wait.`);
+			const isAwaited = [...this.#replacements.values()].some(
+				(replacement) => replacement.isPending && replacement.by === deviceId,
+			);
+			if (isAwaited)
+				throw problem(
+					`The settings of another device are still being transferred to ${deviceId}. Retry later.`,
+				);
 			if (isUpdating(metadata)) throw problem(`${deviceId} is being updated. Wait until the update ends.`);
 		}
 		return devices[0];
@@ -227,26 +240,29 @@ export class Replacements implements ReplacementService {
 
 	/** @returns whether everything is written */
 	async #complete(from: string): Promise<boolean> {
-		const kept = this.#kept.get(from);
-		if (!kept?.isPending) return kept !== undefined;
-		const work = this.#busy.get(from) ?? this.#handOver(from, kept);
+		const replacement = this.#replacements.get(from);
+		if (!replacement?.isPending) return replacement !== undefined;
+		const work = this.#busy.get(from) ?? this.#transfer(from, replacement);
 		this.#busy.set(from, work);
 		return work.finally(() => this.#busy.delete(from));
 	}
 
-	async #handOver(from: string, kept: Kept): Promise<boolean> {
+	async #transfer(from: string, replacement: StoredReplacement): Promise<boolean> {
 		const { sessions, monitors, notifyReplaced, log } = this.#core;
 		try {
 			// First, even if it was written before, as the steps that follow must be resumable.
-			if (!(await this.#records.save(from, kept))) return false;
-			await notifyReplaced(from, kept.by);
+			if (!(await this.#records.save(from, replacement))) return false;
+			await notifyReplaced(from, replacement.by);
 			const device = sessions.devices.get(from);
 			if (device && !sessions.forget(device)) return false;
 			monitors.sendSnapshots();
-			log.info({ deviceId: kept.by, before: from }, "device: replaces another");
+			log.info({ deviceId: replacement.by, before: from }, "device: replaces another");
 			return await this.#change(from, ({ isPending: _, ...rest }) => rest);
 		} catch (error) {
-			log.error({ deviceId: kept.by, before: from, err: error }, "device: replacement incomplete, retrying");
+			log.error(
+				{ deviceId: replacement.by, before: from, err: error },
+				"device: replacement incomplete, retrying",
+			);
 			return false;
 		}
 	}
@@ -255,12 +271,12 @@ export class Replacements implements ReplacementService {
 	#sendSettings(session: Session, report: StateReport): void {
 		const { sessionId, device } = session;
 		const from = this.#unsent.get(device?.deviceId ?? "");
-		const { settings, volume: before } = this.#kept.get(from ?? "") ?? {};
+		const { settings, volume: before } = this.#replacements.get(from ?? "") ?? {};
 		if (from === undefined || !settings || report.health.safe_mode) return;
 		const volume = volumeOf(report);
 		// Volume changed by its buttons.
 		const isTurned = volume !== undefined && before !== undefined && volume !== before;
-		const isLeft = (each: Kept["settings"][number]) =>
+		const isLeft = (each: StoredReplacement["settings"][number]) =>
 			!endOf(each, report, 0) && !(each.command === "set_volume" && isTurned);
 		const left = settings.filter(isLeft);
 		const reports = this.#reports.get(session) ?? 0;
@@ -271,7 +287,9 @@ export class Replacements implements ReplacementService {
 		if (isGivenUp && left.length > 0)
 			log.warn({ deviceId: device?.deviceId, left }, "device: settings of the replaced board not applied");
 		if (isGivenUp || left.length < settings.length)
-			this.#change(from, (kept) => ({ ...kept, settings: isGivenUp ? [] : left })).catch(onError);
+			this.#change(from, (replacement) => ({ ...replacement, settings: isGivenUp ? [] : left })).catch(
+				onError,
+			);
 		if (reports > 0) return;
 		this.#isSending = true;
 		for (const payload of left)
@@ -280,21 +298,24 @@ export class Replacements implements ReplacementService {
 	}
 
 	/** Returns predecessors of a device, latest first, each with the id of the old board. */
-	#chainOf(by: string): readonly (readonly [from: string, Kept])[] {
-		const own = [...this.#kept].filter(([, kept]) => kept.by === by);
+	#chainOf(by: string): readonly (readonly [from: string, StoredReplacement])[] {
+		const own = [...this.#replacements].filter(([, replacement]) => replacement.by === by);
 		return own.flatMap((entry) => [entry, ...this.#chainOf(entry[0])]).sort(([, a], [, b]) => b.at - a.at);
 	}
 
 	/** @returns whether it is written; if not, it is retried every second */
-	async #change(from: string, change: (kept: Kept) => Kept): Promise<boolean> {
+	async #change(
+		from: string,
+		change: (replacement: StoredReplacement) => StoredReplacement,
+	): Promise<boolean> {
 		for (;;) {
-			const before = this.#kept.get(from);
+			const before = this.#replacements.get(from);
 			if (!before) return true;
 			const next = change(before);
 			this.#set(from, next);
 			if (await this.#records.save(from, next)) return true;
 			// Otherwise another gateway was first.
-			if (this.#kept.get(from) === next) return false;
+			if (this.#replacements.get(from) === next) return false;
 		}
 	}
 
@@ -305,15 +326,15 @@ export class Replacements implements ReplacementService {
 	}
 
 	/** Applies a record, and disconnects the old board. */
-	#set(from: string, kept: Kept | undefined): void {
-		const before = this.#kept.get(from);
+	#set(from: string, replacement: StoredReplacement | undefined): void {
+		const before = this.#replacements.get(from);
 		if (before && this.#unsent.get(before.by) === from) this.#unsent.delete(before.by);
-		if (!kept) {
-			this.#kept.delete(from);
+		if (!replacement) {
+			this.#replacements.delete(from);
 			return;
 		}
-		this.#kept.set(from, kept);
-		if (!kept.isPending && kept.settings.length > 0) this.#unsent.set(kept.by, from);
+		this.#replacements.set(from, replacement);
+		if (!replacement.isPending && replacement.settings.length > 0) this.#unsent.set(replacement.by, from);
 		const { sessions } = this.#core;
 		const device = sessions.devices.get(from);
 		if (!device) return;
@@ -323,7 +344,7 @@ export class Replacements implements ReplacementService {
 				code: closeCodes.policyViolation,
 				reason: "the device was replaced",
 			});
-		if (!kept.isPending) sessions.forget(device);
+		if (!replacement.isPending) sessions.forget(device);
 	}
 }
 
@@ -339,7 +360,7 @@ function volumeOf({ peripherals: { audio } }: StateReport): number | undefined {
 }
 
 /** Returns the settings in the latest report. */
-function settingsOf(device: Device): Kept["settings"] {
+function settingsOf(device: Device): StoredReplacement["settings"] {
 	const report = reportOf(device);
 	return handedOver.flatMap((command) => {
 		const isHeld = command !== "set_volume" || (report && volumeOf(report) !== undefined);

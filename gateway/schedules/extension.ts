@@ -29,8 +29,8 @@ export function createSchedules(core: Core): Extension {
 		services: [
 			quietHoursService.provide({
 				of: (device) => quietHours.of(device),
-				set: async (asked, by) =>
-					quietHours.set(requireValid(quietHoursRequest, pick(quietHoursRequest, asked)), by),
+				set: async (request, by) =>
+					quietHours.set(requireValid(quietHoursRequest, pick(quietHoursRequest, request)), by),
 			}),
 		],
 		get readinessProblem() {

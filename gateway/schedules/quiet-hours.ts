@@ -26,7 +26,7 @@ const comparedAtOnce = 64;
 const pauseMs = 50;
 const tickMs = 1_000;
 
-type Kept = Infer<typeof storedQuietHours>;
+type StoredQuietHours = Infer<typeof storedQuietHours>;
 type Value = CommandOf<"set_quiet">["value"];
 
 /** Value sent to devices for a record on a given day. */
@@ -46,8 +46,8 @@ export class QuietHoursStore {
 	/** Records by an id derived from their targets. */
 	readonly store: Store<typeof storedQuietHours>;
 	/** Records by place, as returned by `placeOf`. */
-	#places: ReadonlyMap<string, Kept> = new Map();
-	readonly #sent = new WeakMap<Kept, Sent>();
+	#places: ReadonlyMap<string, StoredQuietHours> = new Map();
+	readonly #sent = new WeakMap<StoredQuietHours, Sent>();
 	/**
 	 * Id of the quiet hours that a device has or was sent; null: none. Absent before its first report in this
 	 * session.
@@ -115,14 +115,14 @@ export class QuietHoursStore {
 
 	/** Returns those of all devices, then of rooms, then of devices. */
 	list(): readonly QuietHours[] {
-		const order = ({ targets: { all, room, device } }: Kept) =>
+		const order = ({ targets: { all, room, device } }: StoredQuietHours) =>
 			`${all ? 0 : device ? 2 : 1} ${room ?? device}`;
 		const sorted = [...this.store.all].sort(([, a], [, b]) => order(a).localeCompare(order(b), "en"));
 		return sorted.map(([id, record]) => this.#describe(id, record));
 	}
 
 	/** Returns the quiet hours that apply to a device: its own, otherwise its room's, otherwise those of all. */
-	of({ deviceId, label: { room } }: Device): Kept | undefined {
+	of({ deviceId, label: { room } }: Device): StoredQuietHours | undefined {
 		const places = this.#places;
 		const own = places.get(placeOf({ device: deviceId }));
 		return own ?? (room === undefined ? undefined : places.get(placeOf({ room }))) ?? places.get("all");
@@ -133,10 +133,10 @@ export class QuietHoursStore {
 	 * @param by name of a user's token; null: another program
 	 * @throws {RequestError} 422, and 507 or 503 if they are in force but not stored yet
 	 */
-	async set(asked: QuietHoursRequest, by: string | null): Promise<QuietHours> {
-		const id = this.#check(asked);
+	async set(request: QuietHoursRequest, by: string | null): Promise<QuietHours> {
+		const id = this.#check(request);
 		const changedAt = isoTime(this.#core.now());
-		const record = { ...asked, on: asked.on ?? true, zone: this.#zone, by, changedAt };
+		const record = { ...request, on: request.on ?? true, zone: this.#zone, by, changedAt };
 		if (await this.store.save(id, record)) return this.#describe(id, record);
 		throw this.store.failure("is active, but not yet written to", "Writing is retried every second");
 	}
@@ -189,7 +189,7 @@ export class QuietHoursStore {
 		this.#places = new Map([...this.store.all.values()].map((record) => [placeOf(record.targets), record]));
 	}
 
-	#describe(id: string, record: Kept): QuietHours {
+	#describe(id: string, record: StoredQuietHours): QuietHours {
 		const now = this.#core.now();
 		const [period] = record.on ? periodsOf(record, now, now + 1) : [];
 		const holdsUntil = period ? isoTime(period.until) : null;
@@ -229,7 +229,7 @@ export class QuietHoursStore {
 	}
 
 	/** Computes the value of a record, once a day. */
-	#valueOf(record: Kept): Value {
+	#valueOf(record: StoredQuietHours): Value {
 		const day = this.#today();
 		const sent = this.#sent.get(record);
 		if (sent?.day === day) return sent.value;

@@ -41,9 +41,9 @@ export const scheduleLimits = Object.freeze({
 	scheduleTakeOverMs: 15_000,
 });
 
-type Kept = Infer<typeof schedule>;
+type StoredSchedule = Infer<typeof schedule>;
 type Action = Schedule["do"];
-type Claim = NonNullable<Kept["claim"]>;
+type Claim = NonNullable<StoredSchedule["claim"]>;
 type Failure = Omit<Extract<GatewayEvent, { type: "schedule_failed" }>, "type" | "id" | "name">;
 
 export type SchedulesCore = Pick<
@@ -59,7 +59,7 @@ export class Schedules {
 	/** Monotonic time at which a claim of another gateway or run was first seen, as wall clocks may differ. */
 	readonly #seen = new WeakMap<Claim, number>();
 	/** Monotonic time at which a timer is due, as it is a duration. */
-	readonly #timers = new WeakMap<Kept, number>();
+	readonly #timers = new WeakMap<StoredSchedule, number>();
 	/** Offset between wall and monotonic clock; undefined before the first tick. */
 	#offset: number | undefined;
 	/** Ids of schedules that this gateway is writing or executing. */
@@ -73,7 +73,7 @@ export class Schedules {
 		this.#core = core;
 		this.#limits = { ...scheduleLimits, ...core.limits };
 		this.#zone = zone;
-		const check = ({ at, zone }: Kept) => void nextTime(at, zone, 0);
+		const check = ({ at, zone }: StoredSchedule) => void nextTime(at, zone, 0);
 		const onChange = () => {
 			for (const record of this.store.all.values()) this.#dueAt(record);
 		};
@@ -103,7 +103,7 @@ export class Schedules {
 	}
 
 	/**
-	 * @param asked schedule as received
+	 * @param request schedule as received
 	 * @returns action as stored
 	 * @throws {RequestError} 422, or like the route of its action, if it could not be executed now
 	 */
@@ -113,23 +113,23 @@ export class Schedules {
 				422,
 				'at is one of {"weekly": {"time": "17:50"}}, {"once": "2026-11-28T07:30"} and {"in": 720}.',
 			);
-		const [[name = "", asked] = [], ...others] = Object.entries(action);
+		const [[name = "", request] = [], ...others] = Object.entries(action);
 		const service = this.#serviceOf(action);
 		if (others.length > 0)
 			throw new RequestError(422, "do is either announcement or command. Create a schedule for each.");
 		if (!service) throw new RequestError(422, `do.${name}: not supported by this gateway.`);
-		return requireValid(checkedAction, { [name]: service.check(asked) });
+		return requireValid(checkedAction, { [name]: service.check(request) });
 	}
 
 	/**
 	 * @param by name of a user's token
 	 * @throws {RequestError} 409, 422, and 507 or 503 if it cannot be stored
 	 */
-	async create(asked: ScheduleRequest, action: Action, by: string): Promise<Schedule> {
+	async create(request: ScheduleRequest, action: Action, by: string): Promise<Schedule> {
 		if (this.store.all.size >= maxSchedules)
 			throw new RequestError(409, `${maxSchedules} schedules exist, the maximum. Delete one first.`);
 		const id = randomBytes(8).toString("hex");
-		const record = this.#make(asked, action, by);
+		const record = this.#make(request, action, by);
 		if (await this.store.save(id, record)) return shown(id, this.store.find(id));
 		void this.store.drop(id);
 		throw this.store.failure("could not be written to", "It was not created");
@@ -139,11 +139,11 @@ export class Schedules {
 	 * Replaces a schedule.
 	 * @throws {RequestError} 404, 422, and 507 or 503 if it is in force but not stored yet
 	 */
-	async change(id: string, asked: ScheduleRequest, action: Action, by: string): Promise<Schedule> {
+	async change(id: string, request: ScheduleRequest, action: Action, by: string): Promise<Schedule> {
 		for (;;) {
-			const isWritten = await this.store.save(id, this.#make(asked, action, by, this.store.find(id)));
+			const isWritten = await this.store.save(id, this.#make(request, action, by, this.store.find(id)));
 			// Another gateway was first and may have executed it.
-			if (this.store.find(id).at !== asked.at) continue;
+			if (this.store.find(id).at !== request.at) continue;
 			if (isWritten) return shown(id, this.store.find(id));
 			throw this.store.failure("is active, but not yet written to", "Writing is retried every second");
 		}
@@ -194,7 +194,7 @@ export class Schedules {
 	}
 
 	/** @returns milliseconds since 1970 on the current clock; NaN: never */
-	#dueAt(record: Kept): number {
+	#dueAt(record: StoredSchedule): number {
 		const { now, monotonic } = this.#core;
 		const { at, nextAt } = record;
 		const stored = Date.parse(nextAt ?? "");
@@ -208,7 +208,7 @@ export class Schedules {
 	}
 
 	/** Returns `#dueAt` after a clock change. The clock was set back if two earlier times are still ahead. */
-	#dueAgain(record: Kept, now: number): number {
+	#dueAgain(record: StoredSchedule, now: number): number {
 		const { at, zone } = record;
 		const dueAt = this.#dueAt(record);
 		const next = at.weekly ? nextTime(at, zone, now) : null;
@@ -223,7 +223,7 @@ export class Schedules {
 			.finally(() => this.#busy.delete(id));
 	}
 
-	async #run(id: string, record: Kept, due: number): Promise<void> {
+	async #run(id: string, record: StoredSchedule, due: number): Promise<void> {
 		const { now, peers } = this.#core;
 		const dueAt = isoTime(due);
 		const isMissed = now() - due > missedMs;
@@ -241,7 +241,7 @@ export class Schedules {
 		return now - since >= this.#limits.scheduleTakeOverMs;
 	}
 
-	async #takeOver(id: string, record: Kept, claim: Claim): Promise<void> {
+	async #takeOver(id: string, record: StoredSchedule, claim: Claim): Promise<void> {
 		const { now, peers, log } = this.#core;
 		this.#seen.delete(claim);
 		if (now() - Date.parse(claim.dueAt) > missedMs) return this.#miss(id, record, claim.dueAt);
@@ -252,14 +252,14 @@ export class Schedules {
 		if (await this.#write(id, { ...record, claim: own })) await this.#act(id, record, own);
 	}
 
-	async #miss(id: string, { claim: _, ...record }: Kept, dueAt: string): Promise<void> {
+	async #miss(id: string, { claim: _, ...record }: StoredSchedule, dueAt: string): Promise<void> {
 		const reason = "No gateway could run it within 5 minutes of its due time.";
 		const failure = { outcome: "missed", dueAt, reason } as const;
 		const last = { ...failure, at: isoTime(this.#core.now()), job: null };
 		if (await this.#write(id, { ...record, last })) this.#tell(id, record, failure);
 	}
 
-	async #act(id: string, record: Kept, { dueAt, job }: Claim): Promise<void> {
+	async #act(id: string, record: StoredSchedule, { dueAt, job }: Claim): Promise<void> {
 		const { now: wall, monotonic } = this.#core;
 		const dueSince = monotonic() - (wall() - Date.parse(dueAt));
 		const reason = await this.#begin(record, job);
@@ -280,13 +280,13 @@ export class Schedules {
 	}
 
 	/** @returns reason why it was not executed, or null */
-	async #begin({ do: action, by }: Kept, id: string): Promise<string | null> {
+	async #begin({ do: action, by }: StoredSchedule, id: string): Promise<string | null> {
 		const service = this.#serviceOf(action);
 		if (!service) return "This gateway does not support its action.";
-		const asked = action.announcement ?? action.command;
+		const request = action.announcement ?? action.command;
 		try {
-			return await new Promise((onAsked, onError) => {
-				service.begin(asked, { id, by, onAsked }).catch(onError);
+			return await new Promise((onSent, onError) => {
+				service.begin(request, { id, by, onSent }).catch(onError);
 			});
 		} catch (error) {
 			if (error instanceof RequestError) return error.message;
@@ -303,14 +303,19 @@ export class Schedules {
 	 * @returns whether no other gateway has written first. Outside of a cluster execution continues on a full
 	 * disk; in a cluster, another gateway may have been able to write.
 	 */
-	async #write(id: string, record: Kept): Promise<boolean> {
+	async #write(id: string, record: StoredSchedule): Promise<boolean> {
 		const isWritten = await this.store.save(id, record);
 		const current = this.store.all.get(id);
 		const isOwn = current?.claim === record.claim && current?.last === record.last;
 		return isOwn && (isWritten || !this.#core.peers.bus);
 	}
 
-	#make({ name, at, on = true }: ScheduleRequest, action: Action, by: string, previous?: Kept): Kept {
+	#make(
+		{ name, at, on = true }: ScheduleRequest,
+		action: Action,
+		by: string,
+		previous?: StoredSchedule,
+	): StoredSchedule {
 		const now = this.#core.now();
 		const zone = this.#zone;
 		const { createdAt = isoTime(now), claim, last = null } = previous ?? {};
@@ -327,7 +332,7 @@ export class Schedules {
 		return { at, do: action, on, zone, by, createdAt, nextAt: on ? nextAt : null, last, ...rest };
 	}
 
-	#tell(id: string, { name = "" }: Kept, failure: Failure): void {
+	#tell(id: string, { name = "" }: StoredSchedule, failure: Failure): void {
 		this.#core.log.warn({ schedule: id, name, ...failure }, "schedule");
 		this.#core.emit({ type: "schedule_failed", id, name: name || null, ...failure });
 	}
@@ -342,6 +347,6 @@ function withDevice({ announcement, command }: Action, from: string, by: string)
 	return command && { command: { ...command, targets } };
 }
 
-function shown(id: string, { claim: _, ...record }: Kept): Schedule {
+function shown(id: string, { claim: _, ...record }: StoredSchedule): Schedule {
 	return { id, ...record };
 }

@@ -24,7 +24,7 @@ export interface StartOptions {
 	/** Name of a person's token; null: another program, such as Home Assistant. */
 	readonly by: string | null;
 	/** Called once, when the commands are sent. @param problem reason why they are not sent; null if they are */
-	readonly onAsked?: (problem: string | null) => void;
+	readonly onSent?: (problem: string | null) => void;
 }
 
 /** Announcements. Devices use the id of the job as id of the sound. */

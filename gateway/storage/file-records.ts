@@ -60,16 +60,16 @@ export class FileEngine implements RecordEngine {
 	}
 
 	read(key: string): Promise<string | undefined> {
-		return this.#options.disk.readFile(this.placeOf(key), "utf8").catch(() => undefined);
+		return this.#options.disk.readFile(this.locate(key), "utf8").catch(() => undefined);
 	}
 
 	async write(key: string, text: string | undefined): Promise<void> {
 		const { disk } = this.#options;
-		if (text === undefined) await removeFile(disk, this.placeOf(key));
-		else await writeFileAtomic(disk, this.placeOf(key), text);
+		if (text === undefined) await removeFile(disk, this.locate(key));
+		else await writeFileAtomic(disk, this.locate(key), text);
 	}
 
-	placeOf(key: string): string {
+	locate(key: string): string {
 		return join(this.#options.directory, `${key}.json`);
 	}
 

@@ -25,7 +25,7 @@ export interface RecordEngine {
 	/** @param text undefined: removes the record @throws {Superseded} @throws {Error} with the reason as code or message */
 	write(key: string, text: string | undefined): Promise<void>;
 	/** Returns the location of a record for messages, such as a path. */
-	placeOf(key: string): string;
+	locate(key: string): string;
 	/** @param why code or message of a failed write @returns problem of the storage; undefined if it concerns only that record */
 	problemOf(why: string): string | undefined;
 	/** Called with a record written by another process; undefined: removed. */
@@ -251,7 +251,7 @@ export class Records<T> {
 			// Reported below.
 		}
 		onProblem(
-			`${engine.placeOf(deviceId)} is damaged; the ${what} in it are lost${advice ? `: ${advice}` : ""}.`,
+			`${engine.locate(deviceId)} is damaged; the ${what} in it are lost${advice ? `: ${advice}` : ""}.`,
 		);
 		return undefined;
 	}

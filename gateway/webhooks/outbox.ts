@@ -27,7 +27,7 @@ export const endedReason =
 /** Limit of queued events per subject. The oldest are dropped. */
 const waitingAtMost = 50;
 
-const kept = object({
+const delivery = object({
 	/** Device or rollout, whose events are delivered in order. */
 	subject: string(80),
 	/** Body as sent and signed; empty: a mark. */
@@ -37,7 +37,7 @@ const kept = object({
 	/** Id of the gateway that wrote the record. */
 	by: string(36),
 });
-type Kept = Infer<typeof kept>;
+type Delivery = Infer<typeof delivery>;
 
 /** Event with the fields of the body. `text` is a sentence for users. */
 export interface WebhookEvent {
@@ -52,8 +52,8 @@ export class Outbox {
 	readonly hook: Hook;
 	readonly #core: Pick<Core, "now" | "log" | "settings" | "sessions">;
 	readonly #by: string;
-	readonly #records: Records<Kept>;
-	readonly #kept = new Map<string, Kept>();
+	readonly #records: Records<Delivery>;
+	readonly #deliveries = new Map<string, Delivery>();
 	/** Number in the newest event key. Events are delivered in the order of their keys. */
 	#newest = 0;
 	#isClosed = false;
@@ -63,19 +63,19 @@ export class Outbox {
 		this.hook = hook;
 		this.#core = core;
 		this.#by = core.peers.id;
-		this.#records = core.records<Kept>({
+		this.#records = core.records<Delivery>({
 			name: `webhook-${hook.id}`,
 			what: "events for a webhook",
 			isKey: (key) => /^[\w.-]+$/.test(key),
 			format: (each) => JSON.stringify(each),
 			parse: (text) => {
 				const value = parseJson(text);
-				return matches(kept, value) ? value : undefined;
+				return matches(delivery, value) ? value : undefined;
 			},
 			onProblem: (problem) => core.log.warn({ problem }, "webhooks"),
 			onRecord: (key, record) => {
 				if (record) this.#restore(key, record);
-				else this.#kept.delete(key);
+				else this.#deliveries.delete(key);
 				if (record && key === endedMark) this.#tellEnd();
 			},
 		});
@@ -104,19 +104,19 @@ export class Outbox {
 	}
 
 	has(mark: string): boolean {
-		return this.#kept.has(mark);
+		return this.#deliveries.has(mark);
 	}
 
 	/** @returns whether the mark existed */
 	removeMark(mark: string): boolean {
-		const isThere = this.#kept.delete(mark);
+		const isThere = this.#deliveries.delete(mark);
 		if (isThere) void this.#records.remove(mark);
 		return isThere;
 	}
 
 	/** Removes marks consisting of the prefix and a number. */
 	removeMarks(prefix: string): void {
-		for (const key of this.#kept.keys())
+		for (const key of this.#deliveries.keys())
 			if (key.startsWith(prefix) && /^\d+$/.test(key.slice(prefix.length))) this.removeMark(key);
 	}
 
@@ -169,7 +169,7 @@ export class Outbox {
 	/** @returns whether it was the last attempt */
 	async #attempt(key: string): Promise<boolean> {
 		const { log, now } = this.#core;
-		const record = this.#kept.get(key);
+		const record = this.#deliveries.get(key);
 		const mayTry = record && isDue(record.dueAt, now(), longestPauseMs) && !this.#isClosed;
 		if (!mayTry) return record === undefined;
 		const attempts = record.attempts + 1;
@@ -192,7 +192,7 @@ export class Outbox {
 		try {
 			const { status, body: answer } = await fetch(url, {
 				method: "POST",
-				// Uses a new connection, as the receiver may close a kept one during an attempt.
+				// Uses a new connection, as the receiver may close a reused one during an attempt.
 				headers: {
 					Connection: "close",
 					"Content-Type": "application/json",
@@ -230,26 +230,26 @@ export class Outbox {
 	}
 
 	/** Returns undelivered events, oldest first. */
-	#waitingOf(isMeant: (record: Kept) => boolean): readonly (readonly [key: string, record: Kept])[] {
-		const waiting = [...this.#kept].filter(([, record]) => record.body !== "" && isMeant(record));
+	#waitingOf(isMeant: (record: Delivery) => boolean): readonly (readonly [key: string, record: Delivery])[] {
+		const waiting = [...this.#deliveries].filter(([, record]) => record.body !== "" && isMeant(record));
 		return waiting.sort(([a], [b]) => numberOf(a) - numberOf(b));
 	}
 
 	/** Keeps later keys larger, even if the clock went back. */
-	#restore(key: string, record: Kept): void {
-		this.#kept.set(key, record);
+	#restore(key: string, record: Delivery): void {
+		this.#deliveries.set(key, record);
 		if (record.body !== "") this.#newest = Math.max(this.#newest, numberOf(key));
 	}
 
 	/** @returns whether no other gateway has written first. On a write error the record stays in memory. */
-	async #write(key: string, record: Kept): Promise<boolean> {
-		this.#kept.set(key, record);
+	async #write(key: string, record: Delivery): Promise<boolean> {
+		this.#deliveries.set(key, record);
 		await this.#records.save(key, record);
-		return this.#kept.get(key) === record;
+		return this.#deliveries.get(key) === record;
 	}
 
 	async #remove(key: string): Promise<void> {
-		this.#kept.delete(key);
+		this.#deliveries.delete(key);
 		await this.#records.remove(key);
 	}
 }

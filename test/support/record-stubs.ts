@@ -8,7 +8,7 @@ export function emptyEngine(): RecordEngine {
 		each: async () => {},
 		read: async () => undefined,
 		write: async () => {},
-		placeOf: (key) => key,
+		locate: (key) => key,
 		problemOf: () => undefined,
 		close: async () => {},
 	};

@@ -8,7 +8,7 @@ import "../../support/property-runs.js";
 const at = (ms: number) => ({ now: ms, monotonic: ms });
 
 function begin(...ids: readonly string[]) {
-	const about = { id: "a1", name: null, by: null, createdAt: 0, again: () => null, asked: {} };
+	const about = { id: "a1", name: null, by: null, createdAt: 0, again: () => null, request: {} };
 	const announcement = new Announcement(about);
 	announcement.request("/sounds/1.wav", 2_000, at(0));
 	for (const id of ids) {

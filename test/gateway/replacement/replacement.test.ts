@@ -391,7 +391,7 @@ test("reports write errors, and completes later", async (t) => {
 	await furnish(url);
 	broken.add("/labels/");
 	assert.match(await ask("POST"), /^507 .*not all of it could be written to the gateway's disk yet/);
-	assert.match(await ask("DELETE"), /^409 .*is still being given what/);
+	assert.match(await ask("DELETE"), /^409 .*are still being transferred/);
 	const third = "dev-1-00000c";
 	await visit({ url, deviceId: third });
 	const waiting = await fetch(`${url}/api/devices/${next}/replace`, {
@@ -399,7 +399,7 @@ test("reports write errors, and completes later", async (t) => {
 		headers: bearer(monitorToken),
 		body: JSON.stringify({ by: third }),
 	});
-	assert.match(await waiting.text(), /dev-1-00000b is still being given what another device had; wait/);
+	assert.match(await waiting.text(), /are still being transferred to dev-1-00000b\. Retry later/);
 	broken.clear();
 	await goesOver(url);
 	broken.add("/replacements/");

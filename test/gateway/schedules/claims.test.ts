@@ -23,9 +23,9 @@ async function run(t: TestContext, count: number) {
 	const begun = new Map<string, number>();
 	const commands: JobService = {
 		check: (command) => Object(command),
-		begin: async (_command, { id = "", onAsked }) => {
+		begin: async (_command, { id = "", onSent }) => {
 			begun.set(id, (begun.get(id) ?? 0) + 1);
-			onAsked?.(null);
+			onSent?.(null);
 			return id;
 		},
 		has: async () => false,

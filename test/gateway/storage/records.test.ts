@@ -14,7 +14,7 @@ function run() {
 			if (state.error) throw state.error;
 			written.push(`${key} ${text}`);
 		},
-		placeOf: (key) => key,
+		locate: (key) => key,
 		problemOf: () => undefined,
 		close: async () => {},
 	};
