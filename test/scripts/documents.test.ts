@@ -85,9 +85,13 @@ describe("links in a document lead to existing files and headings:", () => {
 		});
 });
 
-test("README.md names existing files, folders and tests", () => {
-	const named = read("README.md").matchAll(/`((?:device|gateway|hosts|scripts|test)\/[\w./-]*)`/g);
-	for (const [, path = ""] of named) assert.ok(existsSync(path) || existsSync(`${path}.test.ts`), path);
+test("documents name existing files, folders and tests", () => {
+	const tops = "(?:device|gateway|hosts|scripts|test)";
+	for (const file of documents) {
+		const named = read(file).matchAll(new RegExp(`\x60(${tops}/[\\w./-]*)\x60`, "g"));
+		for (const [, path = ""] of named)
+			assert.ok(existsSync(path) || existsSync(`${path}.test.ts`), `${file} names ${path}`);
+	}
 });
 
 const blocksOf = (file: string, language: string) =>
