@@ -182,7 +182,7 @@ test("announcing", { skip }, async (t) => {
 			[Buffer.from("no sound at all"), /cannot decode it\.wav\. Choose an audio file/],
 			[wav(Buffer.alloc(bytesPerSecond)), /it\.wav is silent/],
 			[wav(tone(bytesPerSecond), { rate: 16_000 }).subarray(0, 44), /it\.wav/],
-			[wav(Buffer.alloc(125 * bytesPerSecond, 1)), /it\.wav is 2 min 5 s long: shorten it to 2 min\./],
+			[wav(Buffer.alloc(125 * bytesPerSecond, 1)), /it\.wav is 2 min 5 s long\. Shorten it to 2 min\./],
 		] as const) {
 			await chooseFile(page, file("it.wav", content));
 			await says(problem);

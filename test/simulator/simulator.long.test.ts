@@ -234,7 +234,7 @@ describe("firmware in the Moddable simulator", { skip, timeout: 560_000 }, () =>
 			["/404", /answered 404: there is no firmware at this address/],
 			["/page", /is not a firmware image/],
 			["/chunks", /chunked encoding/],
-			["/firmware", /does not accept the firmware: the Moddable simulator cannot start an updated image/],
+			["/firmware", /rejected the firmware: the Moddable simulator cannot start an updated image/],
 		] as const) {
 			connection.send({ command: "start_ota", url: `http://127.0.0.1:${port}${path}` });
 			const { reason: why } = await connection.next("ota_error");
