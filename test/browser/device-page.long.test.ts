@@ -235,7 +235,7 @@ test("device page", { skip }, async (t) => {
 		assert.ok(box && box.y < 300, `at ${box?.y} pixels`);
 		await notice(page).getByRole("link", { name: "History" }).click();
 		await page.getByRole("region", { name: "History" }).getByText("Stack and last lines").waitFor();
-		await notice(page).getByRole("button", { name: "Seen" }).click();
+		await notice(page).getByRole("button", { name: "Dismiss" }).click();
 		await notice(page).waitFor({ state: "detached" });
 		await page.reload();
 		await page.getByRole("region", { name: "History" }).getByText("Stack and last lines").waitFor();
