@@ -120,6 +120,7 @@ const table = {
 	stop_sound: { roles: users, audit: "Sound stopped", confirmedBy: (report) => !hasSound(report) },
 	identify: {
 		roles: users,
+		title: () => "Flash light",
 		audit: "Identified",
 		// In quiet hours, during another sound, or with a codec fault the ring flashes without the chime.
 		confirmedBy: (report) =>

@@ -302,7 +302,7 @@ describe("empty fleet", { skip }, () => {
 			`DEVICE_TOKEN=${token} npm run device -- --model proto-1 --gateway ${address}`;
 		await page.getByText(command("<device token>")).waitFor();
 		assert.equal((await page.content()).includes(deviceToken), false);
-		await page.getByRole("button", { name: "Show the device token" }).click();
+		await page.getByRole("button", { name: "Show device token" }).click();
 		await page.getByText(command(deviceToken)).waitFor();
 		await page
 			.getByText(
