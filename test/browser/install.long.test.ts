@@ -370,7 +370,7 @@ describe("explains a failed installation:", { skip }, () => {
 		await board.pressBootAndReset();
 		await fillIn(page);
 		await install(page);
-		await page.getByText(`${deviceId} is installed. Press its reset button (EN or RST) now`).waitFor();
+		await page.getByText(`${deviceId} is installed. Press its reset button (EN or RST)`).waitFor();
 		assert.equal(board.startedFrom, undefined);
 		await board.pressReset();
 		await joined(page);
