@@ -54,7 +54,7 @@ test("replaces a broken speaker on its page: the new one gets name and room, the
 
 	await assert.rejects(broken.connect(), /410/);
 	await page
-		.getByRole("link", { name: /^Attention/ })
+		.getByRole("link", { name: /^Issues/ })
 		.first()
 		.click();
 	await page.getByText(`${old} was replaced by ${next}`).waitFor();

@@ -280,7 +280,7 @@ describe("new rollout", { skip }, () => {
 		await form(page).getByLabel("Firmware").selectOption({ label: "Channel beta, now 1.5.0" });
 		await form(page).getByRole("combobox", { name: "For" }).selectOption({ label: "All devices (3)" });
 		const tags = form(page).getByRole("textbox", { name: "Tags" });
-		await form(page).getByText("There are lab, shop.").waitFor();
+		await form(page).getByText("Tags in use: lab, shop.").waitFor();
 		await tags.fill("shop and");
 		await form(page)
 			.getByText(/Tags is not a valid tag expression\. At the end: write a tag/)

@@ -151,7 +151,7 @@ test("sets quiet hours from a room; the room and its devices show when they end"
 	await dialog.getByRole("button", { name: "Save" }).click();
 	const rules = page.getByRole("list", { name: "Quiet hours" });
 	const text = `Daily ${from}–${until}: volume at most 20`;
-	await rules.getByText(`${text} · now, until ${until}`).first().waitFor();
+	await rules.getByText(`${text} · active until ${until}`).first().waitFor();
 	assert.deepEqual(await violations(page), []);
 	await report(({ quiet }) => quiet?.until !== undefined);
 

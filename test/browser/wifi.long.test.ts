@@ -37,7 +37,7 @@ describe("Wi-Fi view", { skip }, () => {
 		);
 		await home.locator("summary").first().click();
 		const rows = home.getByRole("listitem");
-		await rows.nth(1).getByText("3 reconnects in 24 h, last loss: signal lost").waitFor();
+		await rows.nth(1).getByText("3 reconnects in 24 h, last disconnect: signal lost").waitFor();
 		assert.match(await rows.first().innerText(), /bbbbbb/);
 		assert.deepEqual(await violations(page), []);
 		await rows.first().getByRole("link", { name: "dev-1-bbbbbb" }).click();

@@ -142,8 +142,8 @@ function WithoutSerial() {
 			<Panel title="This browser cannot reach USB ports" look="stack">
 				{isSecureContext ? (
 					<p>
-						This browser does not support Web Serial. Open this page in Chrome or Edge on a computer, or use
-						the command line.
+						This browser does not support Web Serial. Open this page in a browser on a computer that does, or
+						use the command line.
 					</p>
 				) : (
 					<p>
