@@ -118,7 +118,7 @@ test("order on the page", { skip }, async (t) => {
 	await t.test("exposes names, not ids, to screen readers", async () => {
 		for (const [role, action] of [
 			["checkbox", "Select"],
-			["button", "Flash light"],
+			["button", "Flash light of"],
 		] as const) {
 			const named = page.locator(".table-body").getByRole(role, { name: new RegExp(`^${action} `) });
 			const labels = await named.evaluateAll((all) => all.map((one) => one.ariaLabel ?? ""));
