@@ -135,7 +135,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		[
 			"an invalid certificate file",
 			{ TLS_CERT: "package.json", TLS_KEY: "package.json" },
-			/^TLS_CERT and TLS_KEY cannot be/,
+			/^Cannot use TLS_CERT and TLS_KEY \(/,
 		],
 	] as const)
 		test(`exits with code 1 and a one-line message for ${what}`, async (t) => {
