@@ -65,7 +65,7 @@ describe("missing -- before the options", { concurrency: availableParallelism() 
 		]) {
 			const { output } = await run(t, "scripts/flash.ts", ["dev-1", "keep"], environment);
 			assert.match(output, /MODDABLE is \/nowhere/);
-			assert.doesNotMatch(output, /npm took/);
+			assert.doesNotMatch(output, /npm consumed/);
 		}
 	});
 });

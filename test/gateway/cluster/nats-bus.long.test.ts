@@ -103,7 +103,7 @@ else {
 				else
 					await assert.rejects(bus.open(), (error) => {
 						assert.ok(error instanceof StartError, `failed with ${error}`);
-						assert.match(error.message, /is 2\.10\.29, .* set NATS_ALLOW_OLD=1\.$/);
+						assert.match(error.message, /has version 2\.10\.29; .* set NATS_ALLOW_OLD=1\.$/);
 						return true;
 					});
 				assert.equal(bus.isConnected, !isRejected);
