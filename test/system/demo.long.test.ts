@@ -77,7 +77,7 @@ test("the demo suggests next steps in five lines", async (t) => {
 	const first = lines.indexOf("Try next, on the page of a device:") + 1;
 	assert.deepEqual(
 		lines.slice(first, first + 6).map((line) => line.trim().slice(0, 2)),
-		["1.", "2.", "3.", "4.", "5.", "Ct"],
+		["1.", "2.", "3.", "4.", "5.", "Pr"],
 	);
 	assert.deepEqual(
 		lines.slice(first).filter((line) => line.length > 100),
