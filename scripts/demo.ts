@@ -108,7 +108,7 @@ function startDevice(
 		},
 		restartsAfterCrash: true,
 		onCrash: (exit) =>
-			console.error(printableLines(`${deviceId} crashed, restarting:  ${describeExit(exit)}`)),
-		onExit: (exit) => console.error(printableLines(`${deviceId} exited:  ${describeExit(exit)}`)),
+			console.error(printableLines(`${deviceId} crashed, restarting: ${describeExit(exit)}`)),
+		onExit: (exit) => console.error(printableLines(`${deviceId} exited: ${describeExit(exit)}`)),
 	});
 }

@@ -173,7 +173,7 @@ function checkPython(machine: Machine): Finding {
 	return {
 		isWrong: true,
 		problem: `No Python in IDF_PYTHON_ENV_PATH (${folder}).`,
-		fix: `reinstall it:  ${quoted(join(machine.environment.IDF_PATH ?? "$IDF_PATH", machine.platform === "win32" ? "install.bat" : "install.sh"))} esp32,esp32s3`,
+		fix: `reinstall it: ${quoted(join(machine.environment.IDF_PATH ?? "$IDF_PATH", machine.platform === "win32" ? "install.bat" : "install.sh"))} esp32,esp32s3`,
 	};
 }
 
