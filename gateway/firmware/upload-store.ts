@@ -91,7 +91,7 @@ export class UploadStore {
 	async open(): Promise<void> {
 		const upload = (await this.#records.load()).get(key);
 		this.#stored ??= upload;
-		// Without a record all binaries are kept, as the record may be temporarily unreadable.
+		// A missing record keeps all binaries, as it may be temporarily unreadable.
 		await this.#blobs.open((sha256) => !upload || sha256 === upload.sha256);
 		if (upload) await this.#verify(upload);
 	}

@@ -307,7 +307,7 @@ export class Rollouts {
 		const timing = this.#clock.timingOf(rollout);
 		if (!later || !isStanding(rollout, timing) || !isLater(rollout.plan, later.version))
 			return this.#advance(rollout, timing);
-		// Until the updates in progress end, no other device gets the earlier release.
+		// No other device gets the earlier release until the updates in progress end.
 		if (isUpdating(rollout, timing.now)) return this.#advance(rollout, { ...timing, isOpen: false });
 		const next = withRelease(rollout, later, timing.now);
 		if (!(await store.restart(next))) return;

@@ -29,7 +29,7 @@ test("publishes each device with entities, states and name, and nothing unchange
 	const used = [...home.devices.values()].flatMap(({ components }) =>
 		Object.values(components).map(({ platform }) => platform),
 	);
-	// Without text-to-speech the only text entities are those of quiet hours.
+	// The only text entities are those of quiet hours if there is no text-to-speech.
 	const absent = ["notify", ...(existsSync("gateway/schedules") ? [] : ["text"])];
 	const expected = Object.keys(platforms).filter((name) => !absent.includes(name));
 	assert.deepEqual([...new Set(used)].sort(), expected.sort());
