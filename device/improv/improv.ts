@@ -1,7 +1,7 @@
 /**
  * Provisioning over the serial port by Improv: a computer scans for networks and sends Wi-Fi, gateway and token. It ends
  * once the gateway is reached, so that a program that probes serial ports cannot change working settings. This is no
- * protection against an attacker: whoever has the port can also flash another firmware.
+ * protection against an attacker: anyone with access to the port can also flash firmware.
  */
 
 import Timer from "timer";
