@@ -38,7 +38,12 @@ export const extensions: readonly CreateExtension[] = [
 ];
 
 /** Settings whose extension is loaded only if they have a value. */
-const enablingSettings: readonly Setting<unknown>[] = [webhooksFile, nats, mqtt];
+const enablingSettings: readonly Setting<unknown>[] = [
+	// One line each, removed together with the extension.
+	webhooksFile,
+	nats,
+	mqtt,
+];
 
 /** Settings of all extensions, loaded or not. */
 export const extensionSettings = [
