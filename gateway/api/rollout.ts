@@ -297,6 +297,11 @@ const shownRollout = closed({
 		soakSecondsLeft,
 		"remaining soak time of the last device; null if none is soaking",
 	),
+	retrying: described(count, "queued devices with another attempt after one that failed or could not begin"),
+	retryAt: described(
+		nullable(dateTime),
+		"time from which the first of them may begin; null if unknown or they are disconnected",
+	),
 });
 export type ShownRollout = InferShape<typeof shownRollout>;
 
@@ -311,7 +316,7 @@ const shownDevice = closed({
 	at: described(dateTime, "time of the latest change of status"),
 	attempts: count,
 	group: described(nullable(count), "index of its group; null until the update is offered"),
-	reason: described(nullable(text), "reason of a failure or delay"),
+	reason: described(nullable(text), "reason of a failure, or of another attempt of a queued device"),
 	soakSecondsLeft: described(soakSecondsLeft, "remaining soak time; null if not soaking"),
 });
 export type RolloutDevice = InferShape<typeof shownDevice>;

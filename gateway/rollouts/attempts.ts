@@ -95,6 +95,12 @@ export class Attempts {
 		this.#readyAt.set(deviceId, monotonic() + retryMs * (0.5 + this.#draw() / 2));
 	}
 
+	/** Returns the milliseconds until a delayed device may begin; undefined if it may begin now or is offline. */
+	delayOf(deviceId: string): number | undefined {
+		const delay = (this.#readyAt.get(deviceId) ?? 0) - this.#options.monotonic();
+		return delay > 0 && delay < Number.POSITIVE_INFINITY ? delay : undefined;
+	}
+
 	/** @returns undefined if the device is unknown */
 	snapshotOf(deviceId: string): DeviceSnapshot | undefined {
 		const { devices, updates, monotonic, latestCrashOf } = this.#options;

@@ -58,6 +58,11 @@ export function queued(deviceId: string, at: number): DeviceStep {
 	return { deviceId, status: "queued", at, attempts: 0 };
 }
 
+/** Whether the device waits for another attempt, after one that failed or could not begin. */
+export function isRetrying({ status, reason }: DeviceStep): boolean {
+	return status === "queued" && reason !== undefined;
+}
+
 export function holdsSlot({ status }: DeviceStep): boolean {
 	return isOneOf(slotStatuses, status);
 }

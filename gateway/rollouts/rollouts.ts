@@ -19,6 +19,7 @@ import {
 	findObstacle,
 	type GetSnapshot,
 	holdsSlot,
+	isRetrying,
 	queued,
 	settleMs,
 	soakSecondsLeft,
@@ -128,6 +129,17 @@ export class Rollouts {
 			if (left !== null) most = Math.max(most ?? 0, left);
 		}
 		return most;
+	}
+
+	/**
+	 * Counts the devices that wait for another attempt. `retryAt` is the time from which the first of them may begin,
+	 * in milliseconds since 1970; null if it is unknown or they are offline.
+	 */
+	retriesOf({ devices }: Rollout): { readonly retrying: number; readonly retryAt: number | null } {
+		const steps = [...devices.values()].filter(isRetrying);
+		const delays = steps.flatMap(({ deviceId }) => this.#attempts.delayOf(deviceId) ?? []);
+		const retryAt = delays.length > 0 ? this.#options.now() + Math.min(...delays) : null;
+		return { retrying: steps.length, retryAt };
 	}
 
 	/**
@@ -352,9 +364,9 @@ export class Rollouts {
 		if (!isStored || !next) return isStored;
 		const { head } = change;
 		if (head) this.#options.log.info({ rollout: rollout.id, ...head }, `rollout: ${head.status}`);
-		for (const { deviceId, status, reason } of change.devices) {
-			if (status === "queued" && reason !== undefined) this.#attempts.delay(deviceId);
-			if (status === "offered") void this.#attempts.begin(next, deviceId);
+		for (const step of change.devices) {
+			if (isRetrying(step)) this.#attempts.delay(step.deviceId);
+			if (step.status === "offered") void this.#attempts.begin(next, step.deviceId);
 		}
 		return true;
 	}

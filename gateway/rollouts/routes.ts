@@ -14,7 +14,13 @@ import type { Rollouts } from "./rollouts.js";
 export function createRolloutRoutes(rollouts: Rollouts): readonly Route[] {
 	const show = (response: Response, rollout: Rollout) => {
 		response.set("ETag", `"${rollout.head.revision}"`);
-		return { ...describe(rollout), soakSecondsLeft: rollouts.soakSecondsLeft(rollout) };
+		const { retrying, retryAt } = rollouts.retriesOf(rollout);
+		return {
+			...describe(rollout),
+			soakSecondsLeft: rollouts.soakSecondsLeft(rollout),
+			retrying,
+			retryAt: retryAt === null ? null : isoTime(retryAt),
+		};
 	};
 	const execute = (command: RolloutCommand) => async (context: CommandContext) => {
 		const { params, request, response } = context;

@@ -82,6 +82,24 @@ test("shows the remaining soak time, across a restart", async (t) => {
 	assert.equal(leftIn(latest.rollouts), null);
 });
 
+test("tells when a device whose attempt failed is tried again, unless it is offline", async (t) => {
+	const { gateway, devices, time, pass } = await run(t, "restarts once");
+	const { rollouts } = gateway;
+	await rollouts.put("x", inOneGroup);
+	assert.deepEqual(rollouts.retriesOf(rollouts.find("x")), { retrying: 0, retryAt: null });
+	await waitUntil(
+		() => rollouts.retriesOf(rollouts.find("x")).retryAt !== null,
+		() => pass(second),
+	);
+	const { retrying, retryAt } = rollouts.retriesOf(rollouts.find("x"));
+	const delay = (retryAt ?? 0) - startedAt - time.now;
+	assert.equal(retrying, 1);
+	assert.ok(delay > 0 && delay <= minute, `in ${delay} ms`);
+	devices[0]?.leave();
+	await pass(second);
+	assert.deepEqual(rollouts.retriesOf(rollouts.find("x")), { retrying: 1, retryAt: null });
+});
+
 test("pauses on failures even while the clock is before its start", async (t) => {
 	const fates = Array.from({ length: 12 }, () => "never succeeds" as const);
 	const { gateway, devices, time, pass, headOf } = await run(t, ...fates);
