@@ -9,7 +9,7 @@ import { relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
-import { build } from "esbuild";
+import { type BuildOptions, build, type Plugin } from "esbuild";
 
 export interface Asset {
 	/** URL path relative to the page. */
@@ -43,14 +43,32 @@ const types: Readonly<Record<string, string>> = {
 	svg: "image/svg+xml",
 };
 
+/** Loads an SVG of lucide-static as the elements that parts/icon.tsx renders: [tag, attributes][]. */
+const icons: Plugin = {
+	name: "icons",
+	setup({ onLoad }) {
+		onLoad({ filter: /\.svg$/ }, async ({ path }) => {
+			const svg = await readFile(path, "utf8");
+			const elements = Array.from(svg.matchAll(/<(\w+) ([^<>]*)\/>/g), ([, tag, attributes = ""]) => [
+				tag,
+				Object.fromEntries(
+					Array.from(attributes.matchAll(/([\w-]+)="([^"]*)"/g), ([, name, value]) => [name, value]),
+				),
+			]);
+			return { contents: JSON.stringify(elements), loader: "json" };
+		});
+	},
+};
+
 const common = {
 	bundle: true,
 	minify: true,
 	write: false,
 	target: "es2022",
 	legalComments: "none",
+	plugins: [icons],
 	logLevel: "silent",
-} as const;
+} satisfies BuildOptions;
 
 /**
  * @param entry entry file of the page

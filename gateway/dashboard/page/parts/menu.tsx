@@ -1,17 +1,19 @@
 /** Button with a pop-up panel, which closes on Escape and on focus or click outside. */
 
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, ComponentProps } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { Icon } from "./icon.js";
 
 interface MenuProps {
 	readonly label: string;
 	/** Classes of the button. */
 	readonly look?: string;
+	readonly icon?: ComponentProps<typeof Icon>["of"];
 	/** @param close closes the panel after an action */
 	readonly children: (close: () => void) => ComponentChildren;
 }
 
-export function Menu({ label, look = "", children }: MenuProps) {
+export function Menu({ label, look = "", icon, children }: MenuProps) {
 	const menu = useRef<HTMLDetailsElement>(null);
 	const close = () => {
 		if (menu.current) menu.current.open = false;
@@ -37,7 +39,10 @@ export function Menu({ label, look = "", children }: MenuProps) {
 				menu.current?.querySelector("summary")?.focus();
 			}}
 		>
-			<summary class={`button ${look}`}>{label}</summary>
+			<summary class={`button ${look}`}>
+				{icon && <Icon of={icon} />}
+				{label}
+			</summary>
 			<div class="menu-items">{children(close)}</div>
 		</details>
 	);

@@ -1,8 +1,10 @@
 /** Number of issues, in the first bundle; the issues view is loaded later. */
 
+import alert from "lucide-static/icons/circle-alert.svg";
 import { useMemo } from "preact/hooks";
 import { useNow, useTopic } from "../app/hooks.js";
 import { groupIssues } from "../model/issues.js";
+import { Icon } from "../parts/icon.js";
 
 export const refreshMs = 10_000;
 const noCrashes = { causes: [], versions: [] };
@@ -28,6 +30,7 @@ export function IssuesLink({ isCurrent }: { isCurrent: boolean }) {
 	const { count } = useIssues();
 	return (
 		<a href="#/attention" aria-current={isCurrent ? "page" : undefined}>
+			<Icon of={alert} />
 			Issues
 			{count > 0 && (
 				<>

@@ -1,9 +1,16 @@
 /** Frame of every view: navigation, connection state and logout. */
 
+import plus from "lucide-static/icons/circle-plus.svg";
+import clock from "lucide-static/icons/clock.svg";
+import ellipsis from "lucide-static/icons/ellipsis.svg";
+import home from "lucide-static/icons/house.svg";
+import logOut from "lucide-static/icons/log-out.svg";
+import megaphone from "lucide-static/icons/megaphone.svg";
+import packageIcon from "lucide-static/icons/package.svg";
+import gear from "lucide-static/icons/settings.svg";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { age, duration } from "../../../api/client/words.js";
-import { roleWords } from "../../../api/permissions.js";
 import { type App, listAddress } from "../app/app.js";
 import {
 	type DeviceTab,
@@ -16,6 +23,7 @@ import {
 	useTopic,
 } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
+import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
 import { FleetView } from "./fleet.js";
 import { IssuesLink } from "./issues-link.js";
@@ -29,14 +37,14 @@ export function Shell() {
 	const isList = view === "fleet" || view === "room";
 	const main = useRef<HTMLElement>(null);
 	const { person } = useTopic("link", "quiet");
-	const link = (name: keyof typeof later) => (
+	const link = (name: Exclude<keyof typeof later, "attention">) => (
 		<a href={`#/${name}`} aria-current={name === view ? "page" : undefined}>
+			<Icon of={icons[name]} />
 			{later[name].title}
 		</a>
 	);
-	const others = (
+	const management = (
 		<>
-			{app.quietHours.value && link("times")}
 			{/* The role user cannot use these views. */}
 			{person?.role !== "user" && [link("firmware"), link("add")]}
 			{link("settings")}
@@ -44,7 +52,8 @@ export function Shell() {
 	);
 	const logout = (
 		<form method="post" action="logout">
-			<button type="submit" class="quiet small">
+			<button type="submit" class="quiet">
+				<Icon of={icons.logout} />
 				Log out
 			</button>
 		</form>
@@ -77,24 +86,30 @@ export function Shell() {
 				</a>
 				<nav aria-label="Views">
 					<a href="#/" aria-current={isList || view === "device" ? "page" : undefined}>
+						<Icon of={icons.home} />
 						Home
 					</a>
 					{link("announce")}
+					{/* Absent only once the gateway is known to have no schedules, so that nothing moves. */}
+					{app.quietHours.value !== null && link("times")}
 					<IssuesLink isCurrent={view === "attention"} />
-					<span class="wide">{others}</span>
-					<span class="narrow">
-						<Menu label="More">
+					<div class="wide management">
+						<h2>Manage</h2>
+						{management}
+					</div>
+					<div class="narrow">
+						<Menu label="More" icon={icons.more}>
 							{() => (
 								<>
-									{others}
+									{management}
 									{logout}
 								</>
 							)}
 						</Menu>
-					</span>
+					</div>
 				</nav>
 				<LinkState />
-				<span class="wide">{logout}</span>
+				<div class="wide">{logout}</div>
 			</header>
 			<Banners />
 			<main id="main" ref={main} tabIndex={-1}>
@@ -107,6 +122,17 @@ export function Shell() {
 		</>
 	);
 }
+
+const icons = {
+	home,
+	announce: megaphone,
+	times: clock,
+	firmware: packageIcon,
+	add: plus,
+	settings: gear,
+	more: ellipsis,
+	logout: logOut,
+};
 
 function View({ route: { view, key, tab, search } }: { route: Route }) {
 	if (view === "fleet") return <FleetView key="" search={search} />;
@@ -190,11 +216,11 @@ function loadingText(state: App["linkState"]): string {
 	return `${loaded.toLocaleString("en")} of ${total.toLocaleString("en")} loaded`;
 }
 
-/** Full-width notices: outdated data, missing gateways and limited permissions. */
+/** Notices above the view: outdated data and missing gateways. */
 function Banners() {
 	const app = useTopic("link");
 	const now = useNow(1000);
-	const { linkState: state, cluster, person, heardAt } = app;
+	const { linkState: state, cluster, heardAt } = app;
 	const absence = useGatewayAbsence();
 	const seconds = state.name === "lost" ? Math.max(0, Math.ceil((state.retryAt - now) / 1000)) : 0;
 	return (
@@ -221,11 +247,6 @@ function Banners() {
 			{cluster?.releasesDiffer && !cluster.alone && (
 				<Banner label="Releases" title="Releases differ between gateways.">
 					Use the same RELEASES_DIR for all; the log lists the differences.
-				</Banner>
-			)}
-			{person && person.role !== "monitor" && (
-				<Banner label="Login" title={`${person.name} may ${roleWords[person.role]}.`}>
-					Log in with another token for more permissions.
 				</Banner>
 			)}
 		</>
