@@ -17,6 +17,7 @@ import {
 } from "../gateway/access/tokens.js";
 import { tokenName } from "../gateway/api/login.js";
 import { personRoles } from "../gateway/api/person.js";
+import { cleanText } from "../gateway/api/text.js";
 import { readSettings } from "../gateway/settings.js";
 import { makeFolder, strictDisk } from "../gateway/storage/atomic-file.js";
 import { runCommand, UsageError } from "./command-line/command.js";
@@ -57,7 +58,7 @@ async function run(words: readonly string[]): Promise<void> {
 	if (Object.keys(values).length > 1)
 		throw new UsageError("--rotate, --retire, --add, --remove, --new and --any-id cannot be combined.");
 	if (values.add !== undefined) return add(values.add, name);
-	if (values.remove !== undefined) return remove(values.remove);
+	if (values.remove !== undefined) return remove(cleanText(values.remove));
 	if (values.new) return makeNew();
 	if (values.rotate || values.retire) return change(values.rotate ? rotate : retire, name);
 	if (!matches(deviceId, name))
@@ -82,15 +83,15 @@ async function change(by: typeof rotate, name: string | undefined): Promise<void
 	console.log(`Updated the ${which.join(" and the ")} token in ${path}.`);
 }
 
-async function add(requestedRole: string, name: string | undefined): Promise<void> {
+async function add(requestedRole: string, typed = ""): Promise<void> {
+	const name = cleanText(typed);
 	const role = personRoles.find((each) => each === requestedRole);
 	if (!role)
 		throw new UsageError(
 			`--add requires the role ${new Intl.ListFormat("en", { type: "disjunction" }).format(personRoles)}, not "${requestedRole}".`,
 		);
 	const problem = findProblem(tokenName, name);
-	if (problem || name === undefined)
-		throw new UsageError(`${describeProblem({ expected: "", ...problem, path: "The name" })}.`);
+	if (problem) throw new UsageError(`${describeProblem({ ...problem, path: "The name" })}.`);
 	console.log(await (await openTokens()).add(name, role));
 }
 

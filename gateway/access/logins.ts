@@ -7,7 +7,6 @@ import type { LoginLink } from "../api/login.js";
 import { type Person, personRoles } from "../api/person.js";
 import { isDue } from "../api/time.js";
 import type { Base } from "../base.js";
-import { RequestError } from "../problem.js";
 import type { EndedLogins } from "./ended-logins.js";
 import { baseUrlOf, reachedAt } from "./origin.js";
 import { equalSecrets, includesSecret, sign } from "./secrets.js";
@@ -32,6 +31,8 @@ const cookieAgeMs = 30 * dayMs;
 const maxCookieAgeMs = 2 * cookieAgeMs;
 const loginCodeAgeMs = 60 * 60 * 1000;
 const loginLinkAgeMs = 10 * 60 * 1000;
+/** Age of a link for another person, the longest of all codes. */
+export const invitationAgeMs = dayMs;
 const maxCodes = 100;
 /** Limit of cookies with the same name, of which browsers send one per path. */
 const maxCookies = 4;
@@ -68,16 +69,16 @@ export class Logins {
 	}
 
 	/**
-	 * Creates a link that logs a person in on another computer or phone, once within ten minutes.
-	 * @param name name of the person
-	 * @throws {RequestError} 409 with AUTH=off
+	 * Creates a link that logs a person in on another computer or phone, once.
+	 * @param ageMs default: ten minutes
+	 * @returns undefined if no token has this name, as with AUTH=off
 	 */
-	createLink(request: IncomingMessage, name: string | undefined): LoginLink {
+	createLink(request: IncomingMessage, name: string, ageMs = loginLinkAgeMs): LoginLink | undefined {
 		const { tokens, now, publicUrl } = this.#options;
 		const person = tokens.people.find((each) => each.name === name);
-		if (!person) throw new RequestError(409, "Login is not required with AUTH=off.");
-		const expiresAt = new Date(now() + loginLinkAgeMs).toISOString();
-		const code = this.createCode(person.token, loginLinkAgeMs);
+		if (!person) return undefined;
+		const expiresAt = new Date(now() + ageMs).toISOString();
+		const code = this.createCode(person.token, ageMs);
 		return { url: `${baseUrlOf(request, publicUrl)}/login?code=${code}`, expiresAt };
 	}
 
@@ -92,7 +93,7 @@ export class Logins {
 		// The gateway that created the code is not affected by a changed clock or token.
 		const runsUntil = this.#codes.get(code);
 		const isOver =
-			runsUntil === undefined ? isDue(Number(expires), now(), loginCodeAgeMs) : runsUntil <= monotonic();
+			runsUntil === undefined ? isDue(Number(expires), now(), invitationAgeMs) : runsUntil <= monotonic();
 		const token = signer?.token ?? (runsUntil === undefined ? undefined : tokens.current("monitor"));
 		if (token === undefined || isOver) return undefined;
 		return (await endedLogins.use(signature, Number(expires))) ? token : undefined;

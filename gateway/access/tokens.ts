@@ -205,7 +205,7 @@ export class Tokens {
 	async add(name: string, role: PersonRole): Promise<string> {
 		const token = generateSecret();
 		await this.#changeNamed((named) => {
-			if (named.some((each) => each.name === name) || name === unnamedName)
+			if ([unnamedName, ...named.map((each) => each.name)].some((each) => isSameName(each, name)))
 				throw new RequestError(
 					409,
 					`A token named ${name} exists. Choose another name, or remove that token first.`,
@@ -268,4 +268,9 @@ export class Tokens {
 		this.#state = why;
 		this.#options.onProblem(`${why} The last valid tokens stay in use.`);
 	}
+}
+
+/** Ignores case, since people would not distinguish Anna from anna in the audit log. */
+function isSameName(a: string, b: string): boolean {
+	return a.toLowerCase() === b.toLowerCase();
 }

@@ -6,8 +6,15 @@ import { personRoles } from "./person.js";
 import { defineRoutes, json } from "./route.js";
 import { array, closed, dateTime, described, type InferShape, nullable, text } from "./shapes.js";
 
-/** Name of a person's token. */
-export const tokenName = pattern(64, "^[a-z0-9][a-z0-9._-]*$", "lower-case letters, digits, '.', '_' or '-'");
+/** Name of a person's token, as typed. Part of a path, in which URLs give `.`, `..` and slashes a meaning. */
+export const tokenName = Object.freeze({
+	...pattern(
+		64,
+		"^(?!\\.{1,2}$)[^/\\\\\\x00-\\x1f\\x7f]+$",
+		"a name of at least one character, without slashes and control characters,",
+	),
+	isFreeText: true,
+} as const);
 const role = oneOf(...personRoles);
 const person = {
 	name: described(string(64), "name of the token; `monitor` for the one without a name"),
@@ -92,11 +99,20 @@ export const tokenRoutes = defineRoutes(null, {
 	"POST /api/tokens": {
 		summary: "Creates a token with a name",
 		roles: monitors,
-		body: json(object({ name: tokenName, role }), { name: "anna", role: "user" }),
+		body: json(object({ name: tokenName, role }), { name: "Anna", role: "user" }),
 		status: 201,
 		returns: "The token. It cannot be retrieved again.",
 		reply: closed({ name: text, role, token: text }),
 		problems: { 409: "A token with this name exists, or there are 100 tokens.", 507: notWritten },
+	},
+	"POST /api/tokens/:name/link": {
+		summary: "Creates a login link for a person, valid once, for a day",
+		roles: monitors,
+		status: 201,
+		returns: "The link, based on PUBLIC_URL or the host of this request.",
+		reply: loginLink,
+		example: { url: "https://gateway.example/login?code=…", expiresAt: "2026-11-21T12:00:00.000Z" },
+		problems: { 404: "No token has this name." },
 	},
 	"DELETE /api/tokens/:name": {
 		summary: "Revokes a token, its logins and its open connections",

@@ -14,7 +14,7 @@ import { type Route, serve, streamed } from "./routes.js";
 /** Default login page; an extension may serve these routes with another one. */
 const plainPage = `<!doctype html>
 <title>Log in</title>
-<!--token--><form method="post"><!--message--><label>Monitor token <input name="token" type="password"></label><button>Log in</button></form><!--end-->
+<!--token--><form method="post"><!--message--><label>Access token <input name="token" type="password"></label><button>Log in</button></form><!--end-->
 `;
 
 /** Form that posts to the current URL, which contains the code. */
@@ -48,8 +48,7 @@ export function createLoginRoutes(access: Access, page = async () => plainPage):
 		const token = await access.logins.useCode(code);
 		if (token !== undefined) return begin(request, response, token);
 		const rejection = access.countFailure(request, "login code");
-		const message = "This login link was already used or has expired. Open a new one, or paste a token.";
-		return reject(response, rejection, message);
+		return reject(response, rejection, "This link has expired. Ask for a new one.");
 	};
 
 	return serve(loginRoutes, {
@@ -67,7 +66,7 @@ export function createLoginRoutes(access: Access, page = async () => plainPage):
 			if (code !== undefined && !form.has("token")) return useCode(request, response, code);
 			const token = cleanText(form.get("token") ?? "");
 			const rejection = await access.checkPersonToken(request, token);
-			if (rejection) return reject(response, rejection, "Invalid monitor token.");
+			if (rejection) return reject(response, rejection, "Invalid access token.");
 			return begin(request, response, token);
 		},
 		"POST /logout": async ({ request, response }) => {
@@ -76,7 +75,11 @@ export function createLoginRoutes(access: Access, page = async () => plainPage):
 			return streamed;
 		},
 		"GET /login/state": ({ person }) => person,
-		"POST /login/link": ({ request, person }) => access.logins.createLink(request, person.name),
+		"POST /login/link": ({ request, person }) => {
+			const link = access.logins.createLink(request, person.name);
+			if (!link) throw new RequestError(409, "Login is not required with AUTH=off.");
+			return link;
+		},
 	});
 }
 

@@ -1,6 +1,7 @@
 /** Routes `/api/tokens`: lists, creates and revokes tokens of people. Only the response to POST contains a token. */
 
 import type { Access } from "../access/access.js";
+import { invitationAgeMs } from "../access/logins.js";
 import type { Tokens } from "../access/tokens.js";
 import { tokenRoutes } from "../api/login.js";
 import { errorCode, RequestError } from "../problem.js";
@@ -8,7 +9,7 @@ import type { Storage } from "../storage/records.js";
 import { type Route, serve } from "./routes.js";
 
 export interface TokenRoutesOptions {
-	readonly access: Pick<Access, "usedAt" | "endRevoked">;
+	readonly access: Pick<Access, "logins" | "usedAt" | "endRevoked">;
 	readonly tokens: Pick<Tokens, "people" | "refresh" | "add" | "remove">;
 	readonly storage: Storage;
 }
@@ -33,6 +34,12 @@ export function createTokenRoutes({ access, tokens, storage }: TokenRoutesOption
 		"POST /api/tokens": async ({ body: { name, role } }) => {
 			const token = await storeChange(tokens.add(name, role));
 			return { name, role, token };
+		},
+		"POST /api/tokens/:name/link": async ({ request, params: { name } }) => {
+			await tokens.refresh();
+			const link = access.logins.createLink(request, name, invitationAgeMs);
+			if (!link) throw new RequestError(404, `No token is named ${name}.`);
+			return link;
 		},
 		"DELETE /api/tokens/:name": async ({ params: { name } }) => {
 			await storeChange(tokens.remove(name));

@@ -195,7 +195,7 @@ describe("axe reports no violations for", { skip }, () => {
 		await page.goto(`${url}/login`);
 		await page.getByLabel("Access token").fill("wrong");
 		await page.getByRole("button", { name: "Log in" }).click();
-		await page.getByText("Invalid monitor token.").waitFor();
+		await page.getByText("Invalid access token.").waitFor();
 		await isClean(page);
 	});
 });

@@ -237,7 +237,7 @@ describe("axe reports no violations for", { skip }, () => {
 		await page.goto(`${url}/login?code=used`);
 		assert.deepEqual(await violations(page), []);
 		await page.getByRole("button", { name: "Log in" }).click();
-		await page.getByText("This login link was already used").waitFor();
+		await page.getByText("This link has expired. Ask for a new one.").waitFor();
 		assert.deepEqual(await violations(page), []);
 		const second = await open(t, url);
 		await second.getByText("No devices yet").waitFor();

@@ -382,7 +382,7 @@ test("redirects to the linked view after the login, also after a wrong token", {
 	await page.reload();
 	await page.getByLabel("Access token").fill("wrong");
 	await page.getByRole("button", { name: "Log in" }).click();
-	await page.getByText("Invalid monitor token.").waitFor();
+	await page.getByText("Invalid access token.").waitFor();
 	await page.getByLabel("Access token").fill(monitorToken);
 	await page.getByRole("button", { name: "Log in" }).click();
 	await page.getByRole("heading", { level: 1, name: deviceId }).waitFor();

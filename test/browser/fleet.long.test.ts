@@ -346,7 +346,7 @@ describe("login", { skip }, () => {
 		assert.match(page.url(), /\/login(#|$)/);
 		await page.getByLabel("Access token").fill("wrong-token-wrong-token");
 		await page.getByRole("button", { name: "Log in" }).click();
-		await page.getByText("Invalid monitor token.").waitFor();
+		await page.getByText("Invalid access token.").waitFor();
 		await page.getByLabel("Access token").fill(monitorToken);
 		await page.getByRole("button", { name: "Log in" }).click();
 		await page.getByText("Live").waitFor();
@@ -368,6 +368,6 @@ describe("login", { skip }, () => {
 		await page.context().clearCookies();
 		await page.goto(loginUrl);
 		await page.getByRole("button", { name: "Log in" }).click();
-		await page.getByText("This login link was already used").waitFor();
+		await page.getByText("This link has expired. Ask for a new one.").waitFor();
 	});
 });

@@ -59,7 +59,7 @@ describe("logging in another device", { skip }, () => {
 		await other.getByText("ben may play,").waitFor();
 		await other.goto(link);
 		await other.getByRole("button", { name: "Log in" }).click();
-		await other.getByText("This login link was already used").waitFor();
+		await other.getByText("This link has expired. Ask for a new one.").waitFor();
 	});
 });
 

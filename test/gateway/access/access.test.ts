@@ -59,7 +59,7 @@ describe("one-time login link", () => {
 		const second = await fetch(gateway.loginUrl, press);
 		assert.equal(second.status, 401);
 		assert.deepEqual(second.headers.getSetCookie(), []);
-		assert.match(await second.text(), /already used/);
+		assert.match(await second.text(), /This link has expired/);
 	});
 
 	test("shows a button, and is not consumed by a link preview", async (t) => {
@@ -159,7 +159,7 @@ describe("token login", () => {
 		for (const token of [deviceToken, "", monitorToken.slice(1), `${monitorToken}x`]) {
 			const wrong = await logIn(gateway.url, token);
 			assert.equal(wrong.status, 401);
-			assert.match(await wrong.text(), /Invalid monitor token/);
+			assert.match(await wrong.text(), /Invalid access token/);
 		}
 	});
 
@@ -414,6 +414,37 @@ describe("link for another device", () => {
 			assert.deepEqual(await stateOf(gateway.url, cookieOf(first)), person);
 			assert.equal((await fetch(url, press)).status, 401);
 		}
+	});
+
+	test("invites a person under the name as typed, once within a day; a renewed link works again", async (t) => {
+		let [now, ran] = [Date.now(), 0];
+		const { gateway } = await run(t, { now: () => now, monotonic: () => ran });
+		const post = async (path: string, body?: object, token: string = monitorToken) => {
+			const headers = { ...bearer(token), ...(body && { "Content-Type": "application/json" }) };
+			const init = { method: "POST", headers, ...(body && { body: JSON.stringify(body) }) };
+			const response = await fetch(`${gateway.url}${path}`, init);
+			return { status: response.status, ...JSON.parse(await response.text()) };
+		};
+		const name = "Anna-Lena Groß";
+		assert.equal((await post("/api/tokens", { name: ` ${name} `, role: "viewer" })).name, name);
+		assert.equal((await post("/api/tokens", { name: name.toLowerCase(), role: "user" })).status, 409);
+		for (const wrong of ["", "..", "a/b", "a\\b", "a\nb"])
+			assert.equal((await post("/api/tokens", { name: wrong, role: "user" })).status, 422, wrong);
+		const path = `/api/tokens/${encodeURIComponent(name)}/link`;
+		assert.equal((await post(path, undefined, ben.token)).status, 403);
+		assert.equal((await post("/api/tokens/nobody/link")).status, 404);
+		const [first, second, renewed] = [await post(path), await post(path), await post(path)];
+		assert.equal(Date.parse(first.expiresAt) - now, 24 * 60 * 60_000);
+		now += 23 * 60 * 60_000;
+		ran += 23 * 60 * 60_000;
+		const login = await fetch(first.url, press);
+		assert.deepEqual(await stateOf(gateway.url, cookieOf(login)), { name, role: "viewer" });
+		const again = await fetch(first.url, press);
+		assert.equal(again.status, 401);
+		assert.match(await again.text(), /This link has expired\. Ask for a new one\./);
+		assert.equal((await fetch(renewed.url, press)).status, 303);
+		now += 60 * 60_000;
+		assert.equal((await fetch(second.url, press)).status, 401, "after a day");
 	});
 
 	test("uses the address of the page or PUBLIC_URL", async (t) => {

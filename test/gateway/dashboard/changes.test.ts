@@ -34,7 +34,7 @@ describe("audit log text", () => {
 			text: "Announcement started on all devices",
 			rest: "text: Dinner",
 		});
-		assert.equal(textOf("DELETE /api/tokens/anna").text, "Token of anna revoked");
+		assert.equal(textOf("DELETE /api/tokens/Anna%20Gro%C3%9F").text, "Token of Anna Groß revoked");
 		const away = textOf("DELETE /api/devices?awayDays=30");
 		assert.equal(away.text, "Forgot devices away for 30 days");
 		const label = textOf("PATCH /api/devices/dev-1-a1b2c3", { name: "Lobby", room: "Hall" });

@@ -4,6 +4,7 @@ import { entryOf, isRecord } from "../../../../device/protocol/schema.js";
 import type { ListedChange } from "../../../api/audit.js";
 import { commandEntries } from "../../../api/commands.js";
 import type { AuditedRoute } from "../../../api/routes.js";
+import { percentDecoded } from "../../../api/text.js";
 
 /** Templates with fields of the path, the query or the body in braces. */
 const routeTexts: Readonly<Record<AuditedRoute, string>> = {
@@ -16,6 +17,7 @@ const routeTexts: Readonly<Record<AuditedRoute, string>> = {
 	"DELETE /api/devices/:deviceId/replace": "Replaced device allowed again",
 	"POST /api/device-tokens": "Device token created for {deviceId}",
 	"POST /api/tokens": "Token created for {name} ({role})",
+	"POST /api/tokens/:name/link": "Login link created for {name}",
 	"DELETE /api/tokens/:name": "Token of {name} revoked",
 	"POST /api/sounds": "Sound uploaded: {name}",
 	"DELETE /api/sounds/:id": "Sound deleted",
@@ -56,9 +58,10 @@ export function auditText({ what, detail }: Pick<ListedChange, "what" | "detail"
 	const place = room ? ` in ${room}` : tags ? ` on devices with ${tags}` : "";
 	const sent: Readonly<Record<string, unknown>> = { ...others, ...values, ...devices };
 	const route = routes.find(({ pattern }) => pattern.test(request));
+	const inPath = Object.entries(route?.pattern.exec(request)?.groups ?? {});
 	const parameters: Readonly<Record<string, string>> = {
 		...Object.fromEntries(new URLSearchParams(query)),
-		...route?.pattern.exec(request)?.groups,
+		...Object.fromEntries(inPath.map(([name, value]) => [name, percentDecoded(value) ?? value])),
 	};
 	const template = entryOf(commandEntries, textOf(command))?.audit ?? route?.template ?? what;
 	const text = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
