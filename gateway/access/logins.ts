@@ -135,14 +135,14 @@ export class Logins {
 
 	#loginsOf({ headers }: IncomingMessage): readonly Login[] {
 		const { tokens, endedLogins, now } = this.#options;
-		return tokens.people.flatMap(({ token, ...person }) => {
+		return tokens.people.flatMap(({ token, name, role }) => {
 			const pattern = new RegExp(`(?:^|; *)${cookieName(token)}=(\\d{1,16})\\.([\\w-]+)`, "g");
 			const cookies = [...(headers.cookie ?? "").matchAll(pattern)].slice(0, maxCookies);
 			return cookies.flatMap(([, text = "", signature = ""]) => {
 				const expires = Number(text);
 				const isOver = isDue(expires, now(), maxCookieAgeMs);
 				const isValid = equalSecrets(signature, signCookie(token, text)) && !isOver;
-				return isValid && !endedLogins.has(signature, expires) ? [{ person, signature, expires }] : [];
+				return isValid && !endedLogins.has(signature, expires) ? [{ person: { name, role }, signature, expires }] : [];
 			});
 		});
 	}
