@@ -111,3 +111,9 @@ export function clock(seconds: number, timeZone?: string): string {
 	const options = { hour: "2-digit", minute: "2-digit", ...(timeZone && { timeZone }) } as const;
 	return new Date(seconds * 1000).toLocaleTimeString("en-GB", options);
 }
+
+/** "10:40" for a time of today, otherwise date and time. @param time in milliseconds since 1970, as `now` */
+export function since(time: number, now: number): string {
+	const isToday = new Date(time).toDateString() === new Date(now).toDateString();
+	return isToday ? clock(time / 1000) : when(time);
+}

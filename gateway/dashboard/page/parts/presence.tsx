@@ -5,13 +5,12 @@ import type { Entry } from "../../../api/client/fleet.js";
 import {
 	age,
 	capital,
-	clock as clockTime,
 	crashText,
 	hasFailed,
 	isUpdating,
 	otaText,
 	signalBars,
-	when,
+	since,
 } from "../../../api/client/words.js";
 import type { OtaMetadata } from "../../../api/update.js";
 import { deviceAddress, useIsLive, useMayChange, useTopic } from "../app/hooks.js";
@@ -69,12 +68,6 @@ export function DeviceState({ entry, tabIndex, children = null }: DeviceStatePro
 			Update to {update.selector}
 		</a>
 	);
-}
-
-/** Time of today ("10:40"), or date and time. @param time milliseconds since 1970 */
-function since(time: number, now: number): string {
-	const isToday = new Date(time).toDateString() === new Date(now).toDateString();
-	return isToday ? clockTime(time / 1000) : when(time);
 }
 
 /** Status of a device's update; renders nothing without one. */

@@ -1,8 +1,9 @@
 /** Audit log of the gateway, the newest entry first. */
 
+import { Fragment } from "preact";
 import { useState } from "preact/hooks";
 import type { ListedChange } from "../../../api/audit.js";
-import { plural, when } from "../../../api/client/words.js";
+import { plural, since, when } from "../../../api/client/words.js";
 import { request } from "../app/gateway.js";
 import { useApp, useResource } from "../app/hooks.js";
 import { auditText } from "../model/audit-text.js";
@@ -13,16 +14,19 @@ import { Search } from "../parts/field.js";
 import { Problem } from "../parts/problem.js";
 
 const shownAtFirst = 50;
+const namedAtMost = 3;
+
 export function AuditLog() {
 	const { fleet } = useApp();
 	const { value, problem } = useResource(() => request("GET /api/audit"));
 	const [search, setSearch] = useState("");
 	const [shown, setShown] = useState(shownAtFirst);
 	const all = value?.changes ?? [];
-	const textOf = (change: ListedChange) =>
-		[...Object.values(change), auditText(change).text, change.deviceId && nameIn(fleet, change.deviceId)]
-			.join(" ")
-			.toLowerCase();
+	const textOf = (change: ListedChange) => {
+		const { text, place, deviceIds } = auditText(change);
+		const names = deviceIds.map((id) => nameIn(fleet, id));
+		return [...Object.values(change), text, place, ...names].join(" ").toLowerCase();
+	};
 	const words = search.toLowerCase().split(/\s+/);
 	const found = all.filter((change) => words.every((word) => textOf(change).includes(word)));
 	return (
@@ -35,25 +39,9 @@ export function AuditLog() {
 				<Search label="Search" placeholder="Search who, what, device…" value={search} onInput={setSearch} />
 			</search>
 			<ul class={found.length > 0 ? "listed panel" : ""} aria-label="Audit log">
-				{found.slice(0, shown).map((change) => {
-					const { text, rest } = auditText(change);
-					return (
-						<li key={all.length - all.indexOf(change)}>
-							<div>
-								<strong>{text}</strong>
-								{change.deviceId !== null && (
-									<>
-										: <DeviceLink deviceKey={change.deviceId} />
-									</>
-								)}
-								<p>{rest}</p>
-								<p class="hint" title={`${change.what}, from ${change.address}`}>
-									{change.who}, <time dateTime={change.at}>{when(change.at)}</time>
-								</p>
-							</div>
-						</li>
-					);
-				})}
+				{found.slice(0, shown).map((change) => (
+					<Change key={all.length - all.indexOf(change)} change={change} />
+				))}
 			</ul>
 			{found.length > shown && (
 				<Button onClick={() => setShown(shown + shownAtFirst)}>
@@ -61,5 +49,39 @@ export function AuditLog() {
 				</Button>
 			)}
 		</>
+	);
+}
+
+function Change({ change }: { readonly change: ListedChange }) {
+	const { clock } = useApp();
+	const { text, color, place, deviceIds } = auditText(change);
+	const [before, after] = text.split("●");
+	return (
+		<li title={`From ${change.address}`}>
+			<p>
+				{/* The token without a name. */}
+				<strong>{change.who === "monitor" ? "Admin" : change.who}</strong> {before}
+				{after !== undefined && (
+					<>
+						<span class="dot" style={{ background: color }} />
+						{after}
+					</>
+				)}
+				<span class="hint">
+					{place !== undefined && ` · ${place}`}
+					{deviceIds.length > namedAtMost
+						? ` · ${plural(deviceIds.length, "device")}`
+						: deviceIds.map((id) => (
+								<Fragment key={id}>
+									{" · "}
+									<DeviceLink deviceKey={id} />
+								</Fragment>
+							))}
+				</span>
+			</p>
+			<time class="hint" dateTime={change.at} title={when(change.at)}>
+				{since(Date.parse(change.at), clock.now())}
+			</time>
+		</li>
 	);
 }
