@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import { duration } from "../../../api/client/words.js";
 import { deviceAddress, useDevice, useLeaveWarning, useNow, useTopic } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
+import { PageHead } from "../parts/page-head.js";
 import { Panel } from "../parts/panel.js";
 import { Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
@@ -21,7 +22,7 @@ export function InstallView({ search }: { search: string }) {
 	const withVirtual = search === "?virtual";
 	return (
 		<div class="install">
-			<h1>Add device</h1>
+			<PageHead title="Add device" />
 			{serial ? <WithSerial serial={serial} withVirtual={withVirtual} /> : <WithoutSerial />}
 		</div>
 	);

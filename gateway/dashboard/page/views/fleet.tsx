@@ -5,6 +5,7 @@ import { listAddress } from "../app/app.js";
 import { routeOf, useApp, useTopic } from "../app/hooks.js";
 import { isFiltered, select, tally } from "../model/filter.js";
 import { roomsIn } from "../model/rooms.js";
+import { PageHead } from "../parts/page-head.js";
 import { FleetTable } from "./fleet-table.js";
 import { Toolbar } from "./fleet-toolbar.js";
 import { onDemand } from "./on-demand.js";
@@ -42,7 +43,10 @@ export function FleetView({ search, room }: FleetProps) {
 	const hasRooms = room === undefined && entries.some(({ session }) => session.room !== undefined);
 	// A search or sort order requires one list.
 	const isByRooms = hasRooms && !isFiltered(query) && query.sort === "name";
-	const layout = query.layout || (entries.length > listedAtMost ? "table" : "list");
+	// Also counts devices that are still being loaded, so that the layout stays.
+	const total = linkState.name === "connecting" ? linkState.total : undefined;
+	const expected = room === undefined ? Math.max(entries.length, total ?? 0) : entries.length;
+	const layout = query.layout || (expected > listedAtMost ? "table" : "list");
 	return (
 		<>
 			{room !== undefined && (
@@ -56,7 +60,7 @@ export function FleetView({ search, room }: FleetProps) {
 			{keys.length > 0 &&
 				layout === "list" &&
 				(isByRooms ? (
-					<Rooms rooms={rooms} withDevices={entries.length <= listedAtMost} />
+					<Rooms rooms={rooms} withDevices={expected <= listedAtMost} />
 				) : (
 					<DeviceList label="Devices" keys={keys} withRoom={room === undefined} />
 				))}
@@ -90,9 +94,9 @@ function Waiting() {
 	const { linkState } = useApp();
 	const isFirst = linkState.name === "connecting";
 	return (
-		<div class="empty">
-			<h1 class="visually-hidden">Fleet</h1>
+		<>
+			<PageHead title="Home" />
 			<p role="status">{isFirst ? "Loading devices…" : "Waiting for the gateway…"}</p>
-		</div>
+		</>
 	);
 }

@@ -3,9 +3,13 @@
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useIsLive } from "../app/hooks.js";
+import { PageHead } from "../parts/page-head.js";
 import { Problem } from "../parts/problem.js";
 
-/** @returns a view that loads its script when first shown or preloaded */
+/**
+ * @param title of the view, shown while it loads; empty for parts of views
+ * @returns a view that loads its script when first shown or preloaded
+ */
 export function onDemand<P extends object>(title: string, load: () => Promise<ComponentType<P>>) {
 	let View: ComponentType<P> | undefined;
 	const preload = async () => {
@@ -27,8 +31,8 @@ export function onDemand<P extends object>(title: string, load: () => Promise<Co
 		}, [isLive]);
 		if (View) return <View {...props} />;
 		return (
-			<div class="empty">
-				<h1 class="visually-hidden">{title}</h1>
+			<div>
+				{title && <PageHead title={title} />}
 				{problem ? <Problem>{problem}</Problem> : <p role="status">Loading…</p>}
 			</div>
 		);

@@ -144,7 +144,7 @@ function View({ route: { view, key, tab, search } }: { route: Route }) {
 
 const load = () => import("./later.js");
 const DevicePage = onDemand("Device", async () => (await load()).DeviceView);
-const SelectionBar = onDemand("Selected devices", async () => (await load()).SelectionBar);
+const SelectionBar = onDemand("", async () => (await load()).SelectionBar);
 
 interface LaterProps {
 	/** Query of the address. */

@@ -1,0 +1,108 @@
+/** Frame of the page: navigation, content column and what stays in place while data arrive. */
+
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import type { Page } from "playwright-core";
+import { skip } from "../support/chromium.js";
+import { runGateway, temporaryDirectory } from "../support/running.js";
+import { ScriptedDevice } from "../support/scripted-device.js";
+import { browsing, type OpenOptions } from "./browsing.js";
+
+const open = browsing();
+const deviceId = "proto-1-5c02fe";
+const views = ["", "announce", "times", "attention", "firmware", "add", "settings"];
+const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+
+async function setUp(t: TestContext, count: number, options: OpenOptions = {}) {
+	const { url } = await runGateway(t, { dataDir: await temporaryDirectory(t) });
+	const ids = [deviceId, ...Array.from({ length: count - 1 }, (_, index) => `dev-1-${100_000 + index}`)];
+	const fleet = await Promise.all(ids.map((id) => new ScriptedDevice({ url, deviceId: id }).connect()));
+	t.after(() => {
+		for (const device of fleet) device.close();
+	});
+	return { url, page: await open(t, url, options) };
+}
+
+const titleOf = (page: Page) => page.getByRole("heading", { level: 1 }).first();
+
+/** Left edge and font size of the title of each view. */
+async function titles(page: Page): Promise<readonly string[]> {
+	const found: string[] = [];
+	for (const view of views) {
+		await page.evaluate(`location.hash = "#/${view}"`);
+		await page.locator(`nav a[href="#/${view}"][aria-current]`).first().waitFor({ state: "attached" });
+		await titleOf(page).waitFor();
+		const box = await titleOf(page).boundingBox();
+		const size = await page.evaluate<string>('getComputedStyle(document.querySelector("h1")).fontSize');
+		found.push(`${Math.round(box?.x ?? -1)} ${size}`);
+	}
+	return found;
+}
+
+describe("frame", { skip }, () => {
+	test("keeps the left edge and size of the title in every view", async (t) => {
+		for (const [options, left] of [
+			[{ viewport: { width: 1600, height: 900 } }, 348],
+			[phone, 16],
+		] as const) {
+			const { page } = await setUp(t, 1, options);
+			assert.deepEqual(
+				await titles(page),
+				views.map(() => `${left} 28px`),
+			);
+		}
+	});
+
+	test("has a sidebar from 1,000 px on, and a bottom bar with icons below", async (t) => {
+		const { page } = await setUp(t, 1, { viewport: { width: 1000, height: 800 } });
+		const nav = page.getByRole("navigation", { name: "Views" });
+		const names = async () => (await nav.getByRole("link").allInnerTexts()).map((text) => text.trim());
+		await nav.getByRole("link", { name: "Firmware" }).waitFor();
+		const every = ["Home", "Announce", "Schedules", "Issues", "Firmware", "Add device", "Settings"];
+		assert.deepEqual(await names(), every);
+		assert.equal((await page.getByRole("banner").boundingBox())?.width, 216);
+		await page.setViewportSize({ width: 999, height: 800 });
+		const box = await nav.boundingBox();
+		assert.ok(box && box.y + box.height === 800 && box.width === 999, JSON.stringify(box));
+		const icons = nav.locator(":scope > a svg, summary svg");
+		assert.equal(await icons.count(), 5);
+		assert.equal((await icons.first().boundingBox())?.width, 24);
+		await nav.getByText("More").click();
+		await nav.getByRole("link", { name: "Settings" }).click();
+		await titleOf(page).and(page.getByText("Settings")).waitFor();
+	});
+
+	test("shows the layout and navigation that will stay while the devices load slowly", async (t) => {
+		let release = () => {};
+		const held = new Promise<void>((resolve) => {
+			release = resolve;
+		});
+		const prepare: OpenOptions["prepare"] = (context) =>
+			context.routeWebSocket(/monitor/, (socket) => {
+				const server = socket.connectToServer();
+				server.onMessage(async (text) => {
+					const frame = JSON.parse(String(text));
+					if (frame.reason !== "snapshot" || frame.type !== "summary") return socket.send(text);
+					const { devices, ...rest } = frame;
+					socket.send(
+						JSON.stringify({ ...rest, devices: devices.slice(0, 20), remaining: devices.length - 20 }),
+					);
+					await held;
+					const later = { ...rest, reason: "identified", devices: devices.slice(20), remaining: 0 };
+					socket.send(JSON.stringify(later));
+				});
+			});
+		const { page } = await setUp(t, 60, { prepare });
+		await page.getByText("20 of 60 loaded").waitFor();
+		const layout = async () => ({
+			tables: await page.locator(".table").count(),
+			links: await page.getByRole("navigation").getByRole("link").allInnerTexts(),
+			top: (await titleOf(page).boundingBox())?.y,
+		});
+		const early = await layout();
+		release();
+		await page.getByText("Live", { exact: true }).waitFor();
+		assert.equal(early.tables, 1);
+		assert.deepEqual(early, await layout());
+	});
+});
