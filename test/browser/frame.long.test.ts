@@ -72,6 +72,14 @@ describe("frame", { skip }, () => {
 		await titleOf(page).and(page.getByText("Settings")).waitFor();
 	});
 
+	test("has the primary button of dialogs at the right of cancel", async (t) => {
+		const { page } = await setUp(t, 1, { view: `#/devices/${deviceId}` });
+		await page.getByRole("button", { name: "Edit" }).click();
+		const dialog = page.getByRole("dialog");
+		const right = async (name: string) => (await dialog.getByRole("button", { name }).boundingBox())?.x ?? 0;
+		assert.ok((await right("Save")) > (await right("Cancel")));
+	});
+
 	test("shows the layout and navigation that will stay while the devices load slowly", async (t) => {
 		let release = () => {};
 		const held = new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-/** Form with save and cancel buttons, in a view or a dialog. */
+/** Form with cancel and save buttons, in a view or a dialog. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -48,11 +48,11 @@ export function SaveForm({
 			{children}
 			<Problem>{problem}</Problem>
 			<div class="actions">
-				<button type="submit" class="primary" disabled={!maySave}>
-					{verb}
-				</button>
 				<button type="button" onClick={onEnd}>
 					Cancel
+				</button>
+				<button type="submit" class="primary" disabled={!maySave}>
+					{verb}
 				</button>
 			</div>
 		</form>
