@@ -10,15 +10,27 @@ interface PanelProps {
 	readonly hint?: ComponentChildren;
 	/** Accessible name; default: the title. */
 	readonly label?: string;
+	/** Buttons at the right of the heading. */
+	readonly actions?: ComponentChildren;
 	readonly children: ComponentChildren;
 }
 
-export function Panel({ title, look = "", hint, label = title, children }: PanelProps) {
+export function Panel({ title, look = "", hint, label = title, actions, children }: PanelProps) {
+	const heading = (
+		<h2>
+			{title} {hint && <span class="hint">{hint}</span>}
+		</h2>
+	);
 	return (
 		<section class={`panel ${look}`} aria-label={label}>
-			<h2>
-				{title} {hint && <span class="hint">{hint}</span>}
-			</h2>
+			{actions ? (
+				<header class="panel-head">
+					{heading}
+					<div class="actions">{actions}</div>
+				</header>
+			) : (
+				heading
+			)}
 			{children}
 		</section>
 	);

@@ -1,10 +1,11 @@
-/** Form with cancel and save buttons, in a view or a dialog. */
+/** Form with cancel and save buttons, in a view or a sheet. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 import type { Action } from "../../../api/commands.js";
 import { useMayChange } from "../app/hooks.js";
 import { Problem } from "./problem.js";
+import { Sheet } from "./sheet.js";
 import { useRequest } from "./use-request.js";
 
 interface FormProps {
@@ -23,28 +24,10 @@ interface SaveFormProps extends FormProps {
 	readonly onEnd: () => void;
 }
 
-export function SaveForm({
-	action,
-	isComplete = true,
-	verb = "Save",
-	onSave,
-	onEnd,
-	children,
-}: SaveFormProps) {
-	const maySave = useMayChange(action) && isComplete;
-	const { run, isBusy, problem } = useRequest();
-	const form = useRef<HTMLFormElement>(null);
-	// Selects an existing name, so that typing replaces it.
-	useEffect(() => form.current?.querySelector<HTMLInputElement>("input[type=text]")?.select(), []);
-	const save = async (event: SubmitEvent) => {
-		event.preventDefault();
-		// Disabling the button would lose the focus.
-		if (!maySave || isBusy || !form.current) return;
-		const data = new FormData(form.current);
-		if (await run(() => onSave(data))) onEnd();
-	};
+export function SaveForm({ verb = "Save", onEnd, children, ...options }: SaveFormProps) {
+	const { form, onSubmit, maySave, problem } = useForm({ ...options, onEnd });
 	return (
-		<form ref={form} class="save-form" autocomplete="off" onSubmit={save}>
+		<form ref={form} class="save-form" autocomplete="off" onSubmit={onSubmit}>
 			{children}
 			<Problem>{problem}</Problem>
 			<div class="actions">
@@ -64,16 +47,48 @@ interface FormDialogProps extends FormProps {
 	readonly onClosed: () => void;
 }
 
-/** Modal dialog that is open while rendered. */
-export function FormDialog({ title, onClosed, children, ...form }: FormDialogProps) {
-	const dialog = useRef<HTMLDialogElement>(null);
-	useEffect(() => dialog.current?.showModal(), []);
+/** Form in a sheet that is open while rendered. */
+export function FormDialog({ title, verb = "Save", onClosed, children, ...options }: FormDialogProps) {
+	const close = () => form.current?.closest("dialog")?.close();
+	const { form, onSubmit, maySave, problem } = useForm({ ...options, onEnd: close });
+	const id = useId();
+	// The sheet would focus its close button.
+	useEffect(() => form.current?.querySelector<HTMLElement>("input, select, textarea, button")?.focus(), []);
 	return (
-		<dialog ref={dialog} aria-label={title} onClose={onClosed}>
-			<SaveForm {...form} onEnd={() => dialog.current?.close()}>
-				<h2>{title}</h2>
+		<Sheet
+			title={title}
+			onClose={onClosed}
+			footer={
+				<>
+					<Problem>{problem}</Problem>
+					<button type="button" onClick={close}>
+						Cancel
+					</button>
+					<button type="submit" form={id} class="primary" disabled={!maySave}>
+						{verb}
+					</button>
+				</>
+			}
+		>
+			<form ref={form} id={id} class="save-form" autocomplete="off" onSubmit={onSubmit}>
 				{children}
-			</SaveForm>
-		</dialog>
+			</form>
+		</Sheet>
 	);
+}
+
+function useForm({ action, isComplete = true, onSave, onEnd }: Omit<SaveFormProps, "verb" | "children">) {
+	const maySave = useMayChange(action) && isComplete;
+	const { run, isBusy, problem } = useRequest();
+	const form = useRef<HTMLFormElement>(null);
+	// Selects an existing name, so that typing replaces it.
+	useEffect(() => form.current?.querySelector<HTMLInputElement>("input[type=text]")?.select(), []);
+	const onSubmit = async (event: SubmitEvent) => {
+		event.preventDefault();
+		// Disabling the button would lose the focus.
+		if (!maySave || isBusy || !form.current) return;
+		const data = new FormData(form.current);
+		if (await run(() => onSave(data))) onEnd();
+	};
+	return { form, onSubmit, maySave, problem };
 }

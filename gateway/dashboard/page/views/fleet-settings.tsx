@@ -49,7 +49,6 @@ export function FleetSettings() {
 	);
 	return (
 		<div class="fleet-settings">
-			<h1 class="visually-hidden">Settings</h1>
 			<Panel title="Settings of all devices">
 				<p class="hint">
 					{keys.length} of {plural(named.length, "device")} can receive new settings

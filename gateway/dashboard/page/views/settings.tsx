@@ -1,22 +1,28 @@
-/** Settings view with tabs: devices, Wi-Fi, people and audit log. */
+/** Settings view with tabs: people, devices, Wi-Fi and audit log. */
 
 import type { Person } from "../../../api/person.js";
 import { useHasRoute, useTopic } from "../app/hooks.js";
+import { PageHead } from "../parts/page-head.js";
 import { AuditLog } from "./audit-log.js";
 import { FleetSettings } from "./fleet-settings.js";
 import { People } from "./people.js";
 import { WiFi } from "./wifi.js";
 
 const parts = [
+	["people", "People", People],
 	["devices", "Devices", FleetSettings],
 	["wifi", "Wi-Fi", WiFi],
-	["people", "People", People],
 	["changes", "Audit log", AuditLog],
 ] as const;
 
 export function SettingsView({ part }: { part: string }) {
 	const { person } = useTopic("link");
-	return person ? <Parts role={person.role} part={part} /> : <p class="empty">Loading…</p>;
+	return (
+		<>
+			<PageHead title="Settings" />
+			{person && <Parts role={person.role} part={part} />}
+		</>
+	);
 }
 
 function Parts({ role, part }: Pick<Person, "role"> & { readonly part: string }) {
@@ -27,13 +33,15 @@ function Parts({ role, part }: Pick<Person, "role"> & { readonly part: string })
 	const [current, , Part = People] = shown.find(([name]) => name === part) ?? shown[0] ?? [];
 	return (
 		<div class="column">
-			<nav class="tabs" aria-label="Parts of the settings">
-				{shown.map(([name, title]) => (
-					<a key={name} href={`#/settings/${name}`} aria-current={name === current ? "page" : undefined}>
-						{title}
-					</a>
-				))}
-			</nav>
+			{shown.length > 1 && (
+				<nav class="tabs" aria-label="Parts of the settings">
+					{shown.map(([name, title]) => (
+						<a key={name} href={`#/settings/${name}`} aria-current={name === current ? "page" : undefined}>
+							{title}
+						</a>
+					))}
+				</nav>
+			)}
 			<Part />
 		</div>
 	);

@@ -1,97 +1,194 @@
-/** Access tokens of people. A token is shown only once, after its creation. */
+/** People with their roles: admins invite them with a link, renew the link, and revoke their access. */
 
-import { useState } from "preact/hooks";
+import userPlus from "lucide-static/icons/user-plus.svg";
+import { useRef, useState } from "preact/hooks";
 import { age } from "../../../api/client/words.js";
-import { roleWords } from "../../../api/permissions.js";
+import type { LoginLink } from "../../../api/login.js";
 import { type PersonRole, personRoles } from "../../../api/person.js";
 import { request } from "../app/gateway.js";
-import { useNow, useResource } from "../app/hooks.js";
+import { useNow, useResource, useTopic } from "../app/hooks.js";
+import { roleNames, roleTexts } from "../model/roles.js";
 import { Button } from "../parts/button.js";
 import { CopyLine } from "../parts/copy-button.js";
-import { Choice, Field } from "../parts/field.js";
+import { Check, Field, textOf } from "../parts/field.js";
+import { Icon } from "../parts/icon.js";
 import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
+import { FormDialog } from "../parts/save-form.js";
+import { Sheet } from "../parts/sheet.js";
+import { LinkCode } from "./link-code.js";
+
+interface Invitation extends LoginLink {
+	readonly name: string;
+	/** Token of a new person. */
+	readonly token?: string | undefined;
+}
 
 export function Tokens() {
 	const list = useResource(() => request("GET /api/tokens"));
-	const [made, setMade] = useState<{ readonly name: string; readonly token: string }>();
+	const [isInviting, setIsInviting] = useState(false);
+	const [invitation, setInvitation] = useState<Invitation>();
+	/** Shown once the form is closed, which returns the focus to its button. */
+	const next = useRef<Invitation | undefined>(undefined);
+	const { person } = useTopic("link");
 	const now = useNow(10_000);
 	const ago = (time: string) => age(now - Date.parse(time));
 	const revoke = async (name: string) => {
 		await request("DELETE /api/tokens/:name", { params: { name } });
-		if (made?.name === name) setMade(undefined);
 		await list.refresh();
 	};
 	return (
-		<Panel title="Tokens" look="stack">
+		<Panel
+			title="People"
+			look="stack"
+			actions={
+				<Button look="primary" isChange onClick={() => setIsInviting(true)}>
+					<Icon of={userPlus} />
+					Invite person
+				</Button>
+			}
+		>
 			<Problem>{list.problem}</Problem>
-			<ul class="listed" aria-label="Tokens">
+			<ul class="listed" aria-label="People">
 				{list.value?.tokens.map(({ name, role, since, usedAt }) => (
 					<li key={name}>
 						<div>
 							<strong>{name}</strong>
+							{name === person?.name && " (you)"}
 							<p class="hint">
-								{role}
-								{since && ` · created ${ago(since)}`}
-								{usedAt ? ` · used ${ago(usedAt)}` : " · no recent activity"}
+								{roleNames[role]} · {usedAt ? `Active ${ago(usedAt)}` : "No recent activity"}
+								{since && ` · Invited ${ago(since)}`}
 							</p>
 						</div>
 						{name !== "monitor" && (
-							<Button
-								look="small"
-								label={`Revoke ${name}`}
-								isChange
-								question={{
-									title: `Revoke the token of ${name}?`,
-									text: <p>Its logins and connections end immediately.</p>,
-									loss: { do: "Revoke", keep: "Keep it" },
-								}}
-								onClick={() => revoke(name)}
-							>
-								Revoke
-							</Button>
+							<div class="actions">
+								<Button
+									look="quiet"
+									label={`New link for ${name}`}
+									isChange
+									onClick={async () => setInvitation(await invite(name))}
+								>
+									New link
+								</Button>
+								<Button
+									look="quiet"
+									label={`Revoke ${name}`}
+									isChange
+									question={{
+										title: `Revoke access of ${name}?`,
+										text: <p>All browsers and programs that use it are logged out immediately.</p>,
+										loss: { do: "Revoke", keep: "Cancel" },
+									}}
+									onClick={() => revoke(name)}
+								>
+									Revoke
+								</Button>
+							</div>
 						)}
 					</li>
 				))}
 			</ul>
-			{made && (
-				<>
-					<p role="status">Token of {made.name}. It is shown only once:</p>
-					<CopyLine text={made.token} />
-				</>
+			{isInviting && (
+				<InviteForm
+					onInvited={async (made) => {
+						next.current = made;
+						await list.refresh();
+					}}
+					onClosed={() => {
+						setIsInviting(false);
+						setInvitation(next.current);
+						next.current = undefined;
+					}}
+				/>
 			)}
-			<NewToken
-				onMade={(token) => {
-					setMade(token);
-					return list.refresh();
-				}}
-			/>
+			{invitation && <InvitationSheet given={invitation} onClose={() => setInvitation(undefined)} />}
 		</Panel>
 	);
 }
 
-interface NewTokenProps {
-	readonly onMade: (token: { readonly name: string; readonly token: string }) => Promise<void>;
+async function invite(name: string): Promise<Invitation> {
+	return { name, ...(await request("POST /api/tokens/:name/link", { params: { name } })) };
 }
 
-function NewToken({ onMade }: NewTokenProps) {
+interface InviteFormProps {
+	readonly onInvited: (invitation: Invitation) => Promise<void>;
+	readonly onClosed: () => void;
+}
+
+function InviteForm({ onInvited, onClosed }: InviteFormProps) {
 	const [name, setName] = useState("");
 	const [role, setRole] = useState<PersonRole>("user");
 	return (
-		<div class="actions of-fields">
-			<Field label="Name" placeholder="anna" maxLength={64} value={name} onInput={setName} />
-			<Choice label="Role" value={role} onChange={setRole} options={personRoles.map((one) => [one, one])} />
-			<Button
-				isChange
-				disabled={name === ""}
-				onClick={async () => {
-					await onMade(await request("POST /api/tokens", { body: { name, role } }));
-					setName("");
-				}}
-			>
-				Invite person
-			</Button>
-			<p class="hint">May {roleWords[role]}.</p>
-		</div>
+		<FormDialog
+			title="Invite person"
+			verb="Create link"
+			isComplete={name.trim() !== ""}
+			onSave={async (form) => {
+				const made = await request("POST /api/tokens", { body: { name: textOf(form, "name"), role } });
+				await onInvited({ ...(await invite(made.name)), token: made.token });
+			}}
+			onClosed={onClosed}
+		>
+			<Field label="Name" name="name" placeholder="Tom" maxLength={64} value={name} onInput={setName} />
+			<fieldset class="roles" aria-label="Role">
+				{personRoles.map((one) => (
+					<Check
+						key={one}
+						isRadio
+						name="role"
+						checked={one === role}
+						onToggle={() => setRole(one)}
+						label={
+							<>
+								<strong>{roleNames[one]}</strong>
+								<br />
+								<span class="hint">{roleTexts[one]}</span>
+							</>
+						}
+					/>
+				))}
+			</fieldset>
+		</FormDialog>
+	);
+}
+
+interface InvitationSheetProps {
+	readonly given: Invitation;
+	readonly onClose: () => void;
+}
+
+function InvitationSheet({ given, onClose }: InvitationSheetProps) {
+	const [{ name, url, token }, setShown] = useState(given);
+	return (
+		<Sheet
+			title={`Link for ${name}`}
+			onClose={onClose}
+			footer={
+				<>
+					<Button isChange onClick={async () => setShown({ token, ...(await invite(name)) })}>
+						New link
+					</Button>
+					<button
+						type="button"
+						class="primary"
+						onClick={({ currentTarget }) => currentTarget.closest("dialog")?.close()}
+					>
+						Done
+					</button>
+				</>
+			}
+		>
+			<p role="status">
+				Send this link to {name}, or let them scan the code. It works once and expires in 24 hours.
+			</p>
+			<LinkCode url={url} />
+			{token !== undefined && (
+				<details>
+					<summary>Access token</summary>
+					<p class="hint">For programs that act as {name}. It is shown only once.</p>
+					<CopyLine text={token} />
+				</details>
+			)}
+		</Sheet>
 	);
 }

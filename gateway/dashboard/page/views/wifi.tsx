@@ -18,11 +18,9 @@ export function WiFi() {
 	const networks = useMemo(() => networksIn(devices ?? []), [devices]);
 	return (
 		<div class="wifi">
-			<div class="head-line">
-				<h1 class="here">
-					<span role="status">{devices ? plural(networks.length, "Wi-Fi network") : "Wi-Fi networks"}</span>
-				</h1>
-			</div>
+			<p class="hint" role="status">
+				{devices && plural(networks.length, "Wi-Fi network")}
+			</p>
 			<Problem>{wifi.problem}</Problem>
 			{networks.map(({ ssid, accessPoints }) => (
 				<Panel key={ssid} title={ssid || "No name"}>
