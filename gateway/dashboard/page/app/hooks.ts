@@ -5,6 +5,7 @@ import { useContext, useEffect, useLayoutEffect, useMemo, useReducer, useState }
 import type { Entry } from "../../../api/client/fleet.js";
 import { type Action, mayDo } from "../../../api/commands.js";
 import { cleanText, percentDecoded } from "../../../api/text.js";
+import { roleNames } from "../model/roles.js";
 import type { App } from "./app.js";
 import type { DeviceHistory } from "./device-history.js";
 import type { FirmwareStore } from "./firmware.js";
@@ -75,6 +76,13 @@ export function useMayChange(action?: Action): boolean {
 	const { person } = useApp();
 	const isLive = useIsLive();
 	return isLive && (!person || mayDo(person, action ?? "trigger_ota"));
+}
+
+/** Tooltip of a control that the person's role does not permit; undefined for a permitted one. */
+export function useDenial(action?: Action): string | undefined {
+	const { person } = useApp();
+	if (!person || mayDo(person, action ?? "trigger_ota")) return undefined;
+	return `Not allowed for the role ${roleNames[person.role]}`;
 }
 
 /** Loads data for one view, again after each reconnect. @param everyMs also reloads it at this interval while the page is visible */

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
 import type { Action } from "../../../api/commands.js";
-import { useMayChange } from "../app/hooks.js";
+import { useDenial, useMayChange } from "../app/hooks.js";
 import { Problem } from "./problem.js";
 import { useRequest } from "./use-request.js";
 
@@ -49,6 +49,7 @@ export function Button(props: ButtonProps) {
 		children,
 	} = props;
 	const mayChange = useMayChange(action);
+	const denial = useDenial(action);
 	const disabled = props.disabled || (isChange && !mayChange);
 	const { run, isBusy, problem } = useRequest();
 	const id = useId();
@@ -63,7 +64,7 @@ export function Button(props: ButtonProps) {
 				class={look}
 				disabled={disabled}
 				aria-label={label}
-				title={label}
+				title={(isChange && denial) || label}
 				aria-pressed={isPressed}
 				aria-expanded={isOpen}
 				onClick={question ? () => dialog.current?.showModal() : act}

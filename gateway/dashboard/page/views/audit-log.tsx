@@ -31,9 +31,9 @@ export function AuditLog() {
 	const found = all.filter((change) => words.every((word) => textOf(change).includes(word)));
 	return (
 		<>
-			<h1 class="here">
-				<span role="status">{value ? plural(found.length, "change") : "Audit log"}</span>
-			</h1>
+			<p class="hint" role="status">
+				{value && plural(found.length, "change")}
+			</p>
 			<Problem>{problem}</Problem>
 			<search class="toolbar">
 				<Search label="Search" placeholder="Search who, what, device…" value={search} onInput={setSearch} />
