@@ -150,7 +150,7 @@ describe("axe reports no violations for", { skip }, () => {
 		const refused = new WebSocket(`${url.replace("http", "ws")}/device`, { headers });
 		await new Promise((resolve) => refused.once("error", resolve));
 		const page = await open(t, url, { ...look, view: "#/attention" });
-		await page.getByRole("region", { name: "Rejected" }).waitFor();
+		await page.getByRole("button", { name: "Rejected", exact: true }).waitFor();
 		away.close();
 		await isClean(page);
 		await page.getByRole("link", { name: "Home" }).click();

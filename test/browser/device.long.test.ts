@@ -219,9 +219,10 @@ test("names a faulty part with bring-up steps, and lists it as an issue until it
 	const link = page.getByRole("link", { name: "Issues" });
 	await link.getByText("1").waitFor();
 	await link.click();
-	const faulty = region(page, "Hardware fault");
-	await faulty.getByText("The codec does not answer.", { exact: true }).waitFor();
-	await faulty.getByRole("link", { name: deviceId }).click();
+	await page.getByRole("button", { name: "Speaker fault", exact: true }).click();
+	const fault = page.getByRole("dialog", { name: "Speaker fault" });
+	await fault.getByText("The codec does not answer.", { exact: true }).waitFor();
+	await fault.getByRole("link", { name: deviceId }).click();
 	await overview.getByText("To diagnose it").waitFor();
 
 	device.set({ "peripherals.audio.fault": undefined, "peripherals.ambient_light_fault": undefined });

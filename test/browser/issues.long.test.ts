@@ -1,18 +1,33 @@
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { uplinkExamples } from "../../scripts/api/examples.js";
 import { Authority, opensslMissing, tlsFiles } from "../support/certificates.js";
 import { skip } from "../support/chromium.js";
+import { postRolloutAction, putRollout, quickPlan, runReleasedFleet } from "../support/released-fleet.js";
 import { bearer, monitorToken, noRateLimits, runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
+import { violations } from "./axe.js";
 import { browsing } from "./browsing.js";
 
 const open = browsing();
 const { crash } = uplinkExamples.crash_report;
 const crashed = "dev-1-aaaaaa";
 const refused = "dev-1-bbbbbb";
+
+const crashTitle = "TypeError in onButton";
+
+/** Row of the list of issues. */
+function row(page: Page, title: string): Locator {
+	return page.getByRole("listitem").filter({ has: page.getByRole("button", { name: title, exact: true }) });
+}
+
+/** Opens a row. */
+async function details(page: Page, title: string): Promise<Locator> {
+	await page.getByRole("button", { name: title, exact: true }).press("Enter");
+	return page.getByRole("dialog", { name: title });
+}
 
 /** Issue count in the header; empty: none. */
 async function shows(page: Page, number: string): Promise<void> {
@@ -43,56 +58,56 @@ test("issues", { skip }, async (t) => {
 	await beRefused();
 	const one = await open(t, url, { view: "#/attention" });
 	const other = await open(t, url, { view: "#/attention" });
-	const regionOf = (page: Page, name: string) => page.getByRole("region", { name });
-	const isSeen = async (name: string, label: string) => {
-		await regionOf(one, name)
-			.getByRole("button", { name: `Dismiss: ${name}, ${label}` })
+	const dismissed = async (title: string) => {
+		await row(one, title)
+			.getByRole("button", { name: `Dismiss: ${title}` })
 			.click();
-		for (const page of [one, other]) await regionOf(page, name).waitFor({ state: "detached" });
+		for (const page of [one, other]) await row(page, title).waitFor({ state: "detached" });
 	};
 
-	await t.test("counts issues in the header", async () => {
+	await t.test("are counted in the navigation, a row each", async () => {
 		for (const page of [one, other]) await shows(page, "2");
-		await regionOf(other, "Crashed").getByRole("link", { name: "Kitchen speaker" }).waitFor();
-		await regionOf(other, "Rejected").getByText(refused).waitFor();
+		await row(other, crashTitle).getByText("New crash · Kitchen speaker · 1.4.0").waitFor();
+		await row(other, "Rejected").getByText(refused).waitFor();
+		assert.equal(await other.getByRole("list", { name: "Issues" }).getByRole("listitem").count(), 2);
 	});
 
-	await t.test("dismisses an issue for everyone until the next event", async () => {
-		await isSeen("Crashed", "Kitchen speaker");
+	await t.test("are dismissed for everyone until the next event", async () => {
+		await dismissed(crashTitle);
 		for (const page of [one, other]) await shows(page, "1");
 		await connect("c2");
 		for (const page of [one, other]) {
-			await regionOf(page, "Crashed").getByRole("link", { name: "Kitchen speaker" }).waitFor();
+			await row(page, crashTitle).getByText("Kitchen speaker").waitFor();
 			await shows(page, "2");
 		}
 	});
 
-	await t.test("dismisses a rejection for everyone", async () => {
-		await regionOf(one, "Rejected")
-			.getByRole("button", { name: /^Dismiss/ })
-			.click();
-		for (const page of [one, other]) await regionOf(page, "Rejected").waitFor({ state: "detached" });
+	await t.test("of rejected devices are dismissed for everyone", async () => {
+		const sheet = await details(one, "Rejected");
+		await sheet.getByText("Missing or invalid token.").waitFor();
+		assert.deepEqual(await violations(one), []);
+		await sheet.getByRole("button", { name: /^Dismiss/ }).click();
+		for (const page of [one, other]) await row(page, "Rejected").waitFor({ state: "detached" });
 		await beRefused();
-		for (const page of [one, other]) await regionOf(page, "Rejected").getByText(refused).waitFor();
+		for (const page of [one, other]) await row(page, "Rejected").getByText(refused).waitFor();
 		for (const page of [one, other]) await shows(page, "2");
 	});
 
-	await t.test("ignores the rejection of a device that has since connected", async () => {
+	await t.test("do not include the rejection of a device that has since connected", async () => {
 		const device = await new ScriptedDevice({ url, deviceId: refused }).connect();
 		t.after(() => device.close());
 		for (const page of [one, other]) {
-			await regionOf(page, "Rejected").waitFor({ state: "detached" });
+			await row(page, "Rejected").waitFor({ state: "detached" });
 			await shows(page, "1");
 		}
 	});
 
-	await t.test("is empty once all issues are dismissed, and can show dismissed ones", async () => {
-		await isSeen("Crashed", "Kitchen speaker");
-		await isSeen("New crash", "Kitchen speaker");
+	await t.test("are listed apart once dismissed", async () => {
+		await dismissed(crashTitle);
 		await other.getByRole("heading", { level: 1 }).getByText("All good").waitFor();
 		await shows(other, "");
 		await other.getByText("1 dismissed", { exact: true }).click();
-		await regionOf(other, "Crashed").getByRole("link", { name: "Kitchen speaker" }).waitFor();
+		await row(other, crashTitle).getByText("Kitchen speaker").waitFor();
 		assert.equal(await other.getByRole("button", { name: /^Dismiss/ }).count(), 0);
 	});
 });
@@ -122,21 +137,26 @@ describe("issue of many devices", { skip }, () => {
 		const { page } = await setUp(t);
 		await page.getByRole("heading", { level: 1 }).getByText("1 issue").waitFor();
 		await shows(page, "1");
-		const faulty = page.getByRole("region", { name: "Hardware fault" });
-		assert.equal(await faulty.count(), 1);
-		assert.equal(await faulty.getByText(fault).count(), 1);
-		const names = faulty.getByRole("listitem");
-		await names.filter({ hasText: "and 3 more" }).waitFor();
-		assert.equal(await faulty.getByRole("link").count(), 8);
-		await faulty.getByRole("button", { name: "and 3 more" }).press("Enter");
-		await names.filter({ hasText: /^Oven Kitchen$/ }).waitFor();
-		assert.equal(await faulty.getByRole("link").count(), 11);
-		const hint = page.getByRole("region", { name: "Weak signal" });
-		await hint.getByRole("link", { name: "dev-1-000011" }).waitFor();
-		const [wrong, weak]: readonly string[] = await page.evaluate(
-			`[...document.querySelectorAll(".issue h2")].map((node) => getComputedStyle(node).color)`,
+		await row(page, "Speaker fault").getByText("11 devices · Kitchen").waitFor();
+		const sheet = await details(page, "Speaker fault");
+		assert.equal(await sheet.getByText(fault).count(), 1);
+		const names = sheet.getByRole("list", { name: "Devices" }).getByRole("listitem");
+		assert.equal(await names.count(), 10);
+		await sheet.getByRole("button", { name: "and 1 more" }).press("Enter");
+		await names.filter({ hasText: /^OvenKitchen · [\d.]+$/ }).waitFor();
+		assert.equal(await names.count(), 11);
+		await page.keyboard.press("Escape");
+		await sheet.waitFor({ state: "detached" });
+		await page
+			.getByRole("button", { name: "Speaker fault", exact: true })
+			.and(page.locator(":focus"))
+			.waitFor();
+		await page.getByRole("list", { name: "Hints" }).getByText("dev-1-000011").waitFor();
+		const colors: readonly string[] = await page.evaluate(
+			`[...document.querySelectorAll(".issue")].map((node) => getComputedStyle(node, "::before").backgroundColor)`,
 		);
-		assert.notEqual(wrong, weak);
+		assert.equal(new Set(colors).size, 2);
+		await (await details(page, "Speaker fault")).getByRole("button", { name: "and 1 more" }).click();
 		await names.getByRole("link", { name: "Oven" }).click();
 		await page.getByRole("heading", { level: 1, name: "Oven" }).waitFor();
 	});
@@ -147,7 +167,7 @@ describe("issue of many devices", { skip }, () => {
 		const chip = (count: number) => fleet.getByRole("button", { name: `Hardware fault: ${count}` });
 		await chip(11).click();
 		await fleet.getByText("11 of 12 devices").waitFor();
-		await page.getByRole("button", { name: "Dismiss: Hardware fault, 11 devices" }).click();
+		await page.getByRole("button", { name: "Dismiss: Speaker fault, 11 devices" }).click();
 		await page.getByRole("heading", { level: 1 }).getByText("All good").waitFor();
 		await fleet.getByText("0 of 12 devices").waitFor();
 		await chip(0).click();
@@ -155,9 +175,9 @@ describe("issue of many devices", { skip }, () => {
 		devices[3]?.set({ "peripherals.audio.fault": "No clock." });
 		devices[3]?.report();
 		await chip(1).waitFor();
-		await page.getByRole("region", { name: "Hardware fault: No clock." }).waitFor();
 		await shows(page, "1");
-		await page.getByRole("button", { name: "Dismiss: Hardware fault, dev-1-000003" }).waitFor();
+		await page.getByRole("button", { name: "Dismiss: Speaker fault, dev-1-000003" }).waitFor();
+		await (await details(page, "Speaker fault")).getByText("No clock.").waitFor();
 	});
 });
 
@@ -196,7 +216,7 @@ test("reports a certificate that expires soon as an issue", {
 	const tls = tlsFiles(folder, new Authority(folder, "ca").issue("IP:127.0.0.1", 10));
 	const { url } = await runGateway(t, { ...noRateLimits, tls });
 	const page = await open(t, url, { view: "#/attention", ignoreHTTPSErrors: true });
-	await page.getByRole("region", { name: "Gateway" }).getByText("The TLS certificate expires at").waitFor();
+	await page.getByRole("button", { name: /^The TLS certificate expires at/ }).waitFor();
 	await shows(page, "1");
 });
 
@@ -211,7 +231,7 @@ test("reports a gateway with a full disk as an issue until it is ready", { skip 
 	await page.clock.install();
 	await shows(page, "1");
 	await page.getByRole("link", { name: "Issues" }).click();
-	await page.getByRole("region", { name: "Gateway" }).getByText("The data folder's disk is full.").waitFor();
+	await page.getByRole("button", { name: "The data folder's disk is full." }).waitFor();
 	await page.getByRole("heading", { level: 1 }).getByText("1 issue").waitFor();
 	isFull = false;
 	await page.reload();
@@ -221,38 +241,58 @@ test("reports a gateway with a full disk as an issue until it is ready", { skip 
 	await shows(page, "1");
 });
 
-test("crashes of one cause", { skip }, async (t) => {
+test("crashes are one row for each cause", { skip }, async (t) => {
 	const { url } = await runGateway(t, noRateLimits);
-	const crashOnce = async (deviceId: string, id: string, message: string) => {
-		const version = crash.firmware_version;
+	const crashOnce = async (deviceId: string, id: string, message: string, kind = crash.kind) => {
 		const stack = "at onButton (device/rules.ts:31)";
-		const options = { url, deviceId, version, crash: { ...crash, id, message, stack } };
+		const version = id === "c2" ? "1.4.0" : "1.3.0";
+		const options = {
+			url,
+			deviceId,
+			version,
+			crash: { ...crash, firmware_version: version, kind, id, message, stack },
+		};
 		const device = await new ScriptedDevice(options).connect();
 		t.after(() => device.close());
 	};
-	await crashOnce("dev-1-aaaaaa", "c1", "TypeError: no face 7");
+	for (const index of [1, 2, 3])
+		await crashOnce(`dev-1-00000${index}`, `c${index}`, `TypeError: no face ${index}`);
 	const page = await open(t, url, { view: "#/attention" });
-	const news = page.getByRole("region", { name: /^New crash/ });
-	const why = "TypeError: no face #, in onButton (device/rules.ts).";
+	const rows = page.getByRole("list", { name: "Issues" }).getByRole("listitem");
 
-	await t.test("report a new cause once for all devices", async () => {
-		await news.getByText(why).waitFor();
-		await news.getByRole("link", { name: "dev-1-aaaaaa" }).waitFor();
-		await news.getByRole("button", { name: "Dismiss: New crash, dev-1-aaaaaa" }).click();
-		await news.waitFor({ state: "detached" });
+	await t.test("with all devices, versions and the stack", async () => {
+		await row(page, crashTitle).getByText("New crash · 3 devices · 1.3.0, 1.4.0").waitFor();
+		assert.equal(await rows.count(), 1);
+		await shows(page, "1");
+		const sheet = await details(page, crashTitle);
+		await sheet.getByText("TypeError: no face #, in onButton (device/rules.ts).").waitFor();
+		await sheet.getByText("at onButton (device/rules.ts:31)").waitFor();
+		await sheet.getByText("1.3.0: 2, 1.4.0: 1").waitFor();
+		await sheet.getByRole("link", { name: "dev-1-000002" }).waitFor();
+		await sheet.getByRole("button", { name: "Dismiss: TypeError in onButton, 3 devices" }).click();
+		await sheet.waitFor({ state: "detached" });
 		await page.reload();
-		await page.getByText("Crashes by cause: 1").waitFor();
-		assert.equal(await news.count(), 0);
+		await page.getByText("1 dismissed").waitFor();
+		assert.equal(await rows.count(), 0);
 	});
 
-	await t.test("are listed together, separate from another cause", async () => {
-		await crashOnce("dev-1-bbbbbb", "c2", "TypeError: no face 8");
-		await crashOnce("dev-1-bbbbbb", "c3", "TypeError: no volume");
-		await page.getByText("Crashes by cause: 2").click();
-		const cause = page.getByRole("region", { name: `Cause: ${why}` });
-		await cause.getByText("2 times on 2 devices").waitFor();
-		await cause.getByRole("link", { name: "dev-1-bbbbbb" }).waitFor();
-		await news.getByText("TypeError: no volume, in onButton (device/rules.ts).").waitFor();
-		assert.equal(await news.count(), 1);
+	await t.test("which have different titles", async () => {
+		await crashOnce("dev-1-000001", "c4", "TypeError: no face 8");
+		await crashOnce("dev-1-000004", "c5", "TypeError: no volume");
+		await row(page, `${crashTitle}: TypeError: no volume, in onButton (device/rules.ts).`).waitFor();
+		assert.equal(await rows.count(), 2);
+		await shows(page, "2");
 	});
+});
+
+test("a paused rollout is a row until it continues, and leads to it", { skip }, async (t) => {
+	const { url } = await runReleasedFleet(t, [{ ending: "waits" }]);
+	await putRollout(url, "autumn", quickPlan());
+	const page = await open(t, url, { view: "#/attention" });
+	await page.getByRole("heading", { level: 1 }).getByText("All good").waitFor();
+	await postRolloutAction(url, "autumn", "pause");
+	await shows(page, "1");
+	await row(page, "Rollout of 1.4.0 paused").getByRole("link", { name: "Show rollout" }).waitFor();
+	await postRolloutAction(url, "autumn", "resume");
+	await page.getByRole("heading", { level: 1 }).getByText("All good").waitFor();
 });

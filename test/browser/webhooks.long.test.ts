@@ -72,7 +72,8 @@ describe("webhooks under Settings", { skip }, () => {
 		await panel.getByRole("button", { name: "Test webhook 1" }).click();
 		await panel.getByRole("alert").getByText("Test rejected (410).").waitFor();
 		await page.getByRole("link", { name: "Issues 1" }).click();
-		const ended = page.getByRole("region", { name: "Webhook disabled" });
+		await page.getByRole("button", { name: "Webhook disabled" }).click();
+		const ended = page.getByRole("dialog", { name: "Webhook disabled" });
 		await ended.getByText(/^Its receiver responded with 410, so delivery stopped/).waitFor();
 		const { origin } = new URL(receiver.url);
 		await ended.getByText(origin, { exact: true }).waitFor();

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CrashCause } from "../../../gateway/api/crash-causes.js";
+import { deviceStatuses, zeros } from "../../../gateway/api/statuses.js";
+import { detailOf, rateOf, titleOf } from "../../../gateway/dashboard/page/model/issue-text.js";
 import { groupIssues } from "../../../gateway/dashboard/page/model/issues.js";
 
 const at = "2026-11-21T12:00:00.000Z";
@@ -19,20 +21,38 @@ const cause: CrashCause = {
 	samples: [sample("dev-1-a1b2c3"), sample("dev-1-a1b2c4")],
 	seen: false,
 };
-test("shows a new crash cause with its devices and mark", () => {
-	const [found, ...others] = groupIssues([], [], { causes: [cause] }, Date.parse(at));
+const now = Date.parse(at);
+
+test("shows one row for a cause with crashes of several devices and versions", () => {
+	const versions = ["1.3.0", "1.4.0"].map((version) => ({ version, count: 1 }));
+	const [found, ...others] = groupIssues({ entries: [], causes: [{ ...cause, versions }] }, now);
+	assert.ok(found, "no row");
 	assert.deepEqual(others, []);
+	assert.equal(found.why, "TypeError: no face #, in onButton (device/rules.ts).");
+	assert.equal(titleOf(found), "TypeError in onButton");
+	assert.equal(detailOf(found), "New crash · 2 devices · 1.3.0, 1.4.0");
 	assert.deepEqual(
-		[found?.kind, found?.why, found?.isHint],
-		["crash_new", "TypeError: no face #, in onButton (device/rules.ts).", true],
+		found.issues.map(({ id }) => id),
+		["dev-1-a1b2c3", "dev-1-a1b2c4"],
 	);
-	assert.deepEqual(
-		found?.issues.map(({ id, mark }) => [id, mark]),
-		[
-			["dev-1-a1b2c3", cause.id],
-			["dev-1-a1b2c4", cause.id],
-		],
+});
+
+test("names a crash without frames or message by its type", () => {
+	const [found] = groupIssues(
+		{ entries: [], causes: [{ ...cause, kind: "out_of_memory", message: "", frames: [] }] },
+		now,
 	);
+	assert.equal(found && titleOf(found), "Out of memory");
+});
+
+test("rates a cause by its first and last crash", () => {
+	const hours = (count: number) => ({
+		version: "1.4.0",
+		at: new Date(now + count * 3_600_000).toISOString(),
+	});
+	assert.equal(rateOf({ ...cause, count: 2 }), "2 times");
+	assert.equal(rateOf({ ...cause, count: 30, last: hours(10) }), "30 times, about 3 per hour");
+	assert.equal(rateOf({ ...cause, count: 4, last: hours(48) }), "4 times, about 2 per day");
 });
 
 test("lists a failed schedule with name and reason until dismissed", () => {
@@ -47,10 +67,33 @@ test("lists a failed schedule with name and reason until dismissed", () => {
 		lastAt: at,
 		seen: false,
 	} as const;
-	const [found] = groupIssues([], [rejection], { causes: [] }, Date.parse(at) + 48 * 3_600_000);
+	const [found] = groupIssues({ entries: [], rejections: [rejection] }, now + 48 * 3_600_000);
 	assert.deepEqual([found?.kind, found?.why, found?.isHint], ["schedule_failed", rejection.reason, false]);
+	assert.equal(found && detailOf(found), "Pizza · The program that speaks failed");
 });
 
-test("does not list a dismissed cause again", () => {
-	assert.deepEqual(groupIssues([], [], { causes: [{ ...cause, seen: true }] }, Date.parse(at)), []);
+test("lists a paused rollout, not a running one", () => {
+	const head = {
+		pausedBecause: null,
+		version: "1.4.0",
+		standing: false,
+		revision: 1,
+		createdAt: at,
+	} as const;
+	const times = { startedAt: at, endedAt: null, counts: zeros(deviceStatuses) };
+	const rollout = (id: string, status: "running" | "paused") => ({ ...head, ...times, id, status });
+	const rollouts = [rollout("a", "running"), rollout("b", "paused")];
+	const rows = groupIssues({ entries: [], rollouts }, now);
+	assert.deepEqual(
+		rows.map((row) => [row.key, titleOf(row), row.seen]),
+		[["rollout b", "Rollout of 1.4.0 paused", false]],
+	);
+});
+
+test("counts a dismissed cause as dismissed", () => {
+	const rows = groupIssues({ entries: [], causes: [{ ...cause, seen: true }] }, now);
+	assert.deepEqual(
+		rows.map(({ seen }) => seen),
+		[true],
+	);
 });

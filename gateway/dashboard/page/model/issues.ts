@@ -1,22 +1,30 @@
-/** Issues of devices, and rejections of the gateway, grouped by cause. */
+/** Issues by cause: of devices, rejections, crashes, rollouts and the gateway. */
 
 import { keysOf } from "../../../../device/protocol/schema.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { sentence } from "../../../api/client/words.js";
-import type { CrashCause, CrashList } from "../../../api/crash-causes.js";
+import type { CrashCause } from "../../../api/crash-causes.js";
 import type { ListedRejection } from "../../../api/device.js";
 import type { DeviceIssue, DeviceIssueKind } from "../../../api/issues.js";
+import type { RolloutHead } from "../../../api/rollout.js";
 import { resetText } from "../../../api/statuses.js";
 import { crashWords, lookUp } from "./health-text.js";
 
-export type IssueKind = DeviceIssueKind | "refused" | "webhook_ended" | "schedule_failed" | "crash_new";
+export type IssueKind =
+	| DeviceIssueKind
+	| "gateway"
+	| "rollout_paused"
+	| "refused"
+	| "webhook_ended"
+	| "schedule_failed";
 
 /** In display order. */
 export const issueLabels: Readonly<Record<IssueKind, string>> = {
+	gateway: "Gateway",
 	crashed: "Crashed",
-	crash_new: "New crash",
 	rolled_back: "Rolled back",
 	update_failed: "Update failed",
+	rollout_paused: "Rollout paused",
 	safe_mode: "Safe mode",
 	often_restarted: "Often restarted",
 	faulty: "Hardware fault",
@@ -33,8 +41,6 @@ export interface Issue {
 	readonly id: string;
 	/** Undefined if the rejection concerns no known device. */
 	readonly entry: Entry | undefined;
-	/** Id by which the issue is dismissed, if it differs from `id`. */
-	readonly mark?: string;
 	/** ISO 8601; null if unknown, such as before the start of the gateway. */
 	readonly since: string | null;
 	readonly seen: boolean;
@@ -42,13 +48,17 @@ export interface Issue {
 	readonly rejection?: ListedRejection;
 }
 
-/** Issues with the same cause, handled together. */
-export interface IssueGroup {
+/** Issues with the same cause, shown as one row. */
+export interface IssueRow {
+	/** Stable while the cause is the same. */
+	readonly key: string;
 	readonly kind: IssueKind;
 	/** Sentence. */
 	readonly why: string;
-	/** At least one, the latest first; either all are dismissed or none. */
+	/** The latest first. */
 	readonly issues: readonly Issue[];
+	readonly cause?: CrashCause;
+	readonly rollout?: RolloutHead;
 	readonly seen: boolean;
 	/** Excluded from the count, since it requires no action. */
 	readonly isHint: boolean;
@@ -66,31 +76,39 @@ const kindOf: Readonly<Record<ListedRejection["what"], IssueKind>> = {
 	schedule: "schedule_failed",
 };
 const kinds = keysOf(issueLabels);
-/** A new cause is not counted: its devices have their own issue `crashed`. */
-const hints: readonly IssueKind[] = ["weak_signal", "crash_new"];
 const dayMs = 24 * 60 * 60_000;
 
-/** @param now of the gateway's clock, in ms. @returns the groups in display order */
-export function groupIssues(
-	entries: readonly Entry[],
-	refusals: readonly ListedRejection[],
-	crashes: Pick<CrashList, "causes">,
-	now: number,
-): readonly IssueGroup[] {
-	const groups = new Map<string, IssueGroup & { readonly issues: Issue[] }>();
+export interface IssueSources {
+	readonly entries: readonly Entry[];
+	readonly rejections?: readonly ListedRejection[] | undefined;
+	readonly causes?: readonly CrashCause[] | undefined;
+	readonly rollouts?: readonly RolloutHead[] | undefined;
+	/** Sentences about the gateway. */
+	readonly problems?: readonly string[] | undefined;
+}
+
+/** @param now of the gateway's clock, in ms. @returns the rows in display order */
+export function groupIssues(sources: IssueSources, now: number): readonly IssueRow[] {
+	const { entries, rejections = [], causes = [], rollouts = [], problems = [] } = sources;
+	const rows = new Map<string, IssueRow & { readonly issues: Issue[] }>();
 	const add = (kind: IssueKind, why: string, issue: Issue) => {
 		const { seen } = issue;
 		const key = `${kind} ${seen} ${why}`;
-		const group = groups.get(key) ?? { kind, why, issues: [], seen, isHint: hints.includes(kind) };
-		group.issues.push(issue);
-		groups.set(key, group);
+		const row = rows.get(key) ?? { key, kind, why, issues: [], seen, isHint: kind === "weak_signal" };
+		row.issues.push(issue);
+		rows.set(key, row);
 	};
 	const byId = new Map(entries.map((entry) => [entry.key, entry]));
+	const crashed = new Map<CrashCause, Issue[]>(causes.map((cause) => [cause, []]));
 	for (const entry of entries)
-		for (const one of entry.attention)
-			if (one.kind !== "away" || isOld(one.since, now))
-				add(one.kind, whyOf(one, entry), { count: 1, ...one, id: entry.key, entry });
-	for (const rejection of refusals) {
+		for (const one of entry.attention) {
+			if (one.kind === "away" && !isOld(one.since, now)) continue;
+			const issue = { count: 1, ...one, id: entry.key, entry };
+			const cause = one.kind === "crashed" && causes.find((each) => isCauseOf(each, one, entry));
+			if (cause) crashed.get(cause)?.push(issue);
+			else add(one.kind, whyOf(one, entry), issue);
+		}
+	for (const rejection of rejections) {
 		const { what, deviceId, lastAt: since, reason } = rejection;
 		const entry = byId.get(deviceId ?? "");
 		const kind = kindOf[what];
@@ -100,15 +118,45 @@ export function groupIssues(
 		const why = `${what === "report" ? "Report dropped: " : ""}${sentence(reason)}`;
 		add(kind, why, { ...rejection, since, entry, rejection });
 	}
-	for (const cause of crashes.causes)
-		for (const { deviceId: id, at } of cause.seen ? [] : cause.samples)
-			add("crash_new", whereText(cause), {
-				...{ id, entry: byId.get(id), mark: cause.id, since: at, seen: false, count: 1 },
-			});
-	const rank = ({ kind }: IssueGroup) => kinds.indexOf(kind);
+	const others: IssueRow[] = [...crashed].map(([cause, latest]) => {
+		// Crashes of another version, or followed by a crash of another cause.
+		const earlier = cause.samples
+			.filter(({ deviceId }) => !latest.some(({ id }) => id === deviceId))
+			.map(({ deviceId: id, at: since }) => ({ id, entry: byId.get(id), since, seen: true, count: 1 }));
+		return {
+			key: `crash ${cause.id}`,
+			kind: "crashed",
+			why: whereText(cause),
+			issues: [...latest, ...earlier],
+			cause,
+			seen: latest.length > 0 ? latest.every(({ seen }) => seen) : cause.seen,
+			isHint: false,
+		};
+	});
+	const single = { issues: [], seen: false, isHint: false };
+	for (const rollout of rollouts)
+		if (rollout.status === "paused")
+			others.push({ ...single, key: `rollout ${rollout.id}`, kind: "rollout_paused", why: "", rollout });
+	for (const why of problems) others.push({ ...single, key: why, kind: "gateway", why });
+	const rank = ({ kind }: IssueRow) => kinds.indexOf(kind);
 	const time = ({ since }: Issue) => Date.parse(since ?? "") || 0;
-	for (const { issues } of groups.values()) issues.sort((a, b) => time(b) - time(a));
-	return [...groups.values()].sort((a, b) => rank(a) - rank(b));
+	for (const { issues } of rows.values()) issues.sort((a, b) => time(b) - time(a));
+	return [...others, ...rows.values()].sort((a, b) => rank(a) - rank(b));
+}
+
+/** Whether the latest crash of a device has this cause. Devices beyond the samples are matched by type and version. */
+function isCauseOf(
+	{ samples, deviceCount, kind, versions }: CrashCause,
+	crash: DeviceIssue,
+	entry: Entry,
+): boolean {
+	if (samples.some(({ deviceId, at }) => deviceId === entry.key && at === crash.since)) return true;
+	const { firmwareVersion } = entry.session;
+	return (
+		deviceCount > samples.length &&
+		kind === crash.reason &&
+		versions.some(({ version }) => version === firmwareVersion)
+	);
 }
 
 /** Sentence, equal for all devices with this cause. */

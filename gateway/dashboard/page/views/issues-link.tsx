@@ -7,22 +7,21 @@ import { groupIssues } from "../model/issues.js";
 import { Icon } from "../parts/icon.js";
 
 export const refreshMs = 10_000;
-const noCrashes = { causes: [], versions: [] };
 
-/** Issues by cause, problems of the gateway, and the number of those that are not dismissed. */
+/** Issues by cause, and the number of those that are neither dismissed nor hints. */
 export function useIssues() {
-	const { fleet, rejections, crashes, readiness } = useTopic("list", "issues");
-	const { listVersion } = fleet;
-	const refused = rejections.value?.refusals;
-	const crashList = crashes.value ?? noCrashes;
+	const app = useTopic("list", "issues", "rollouts");
+	const { fleet } = app;
+	const rejections = app.rejections.value?.refusals;
+	const causes = app.crashes.value?.causes;
+	const rollouts = app.rollouts.all;
+	const problems = app.readiness.value;
 	const now = useNow(refreshMs);
-	const groups = useMemo(
-		() => groupIssues(fleet.all(), refused ?? [], crashList, now),
-		[fleet, listVersion, refused, crashList, now],
+	const rows = useMemo(
+		() => groupIssues({ entries: fleet.all(), rejections, causes, rollouts, problems }, now),
+		[fleet, fleet.listVersion, rejections, causes, rollouts, problems, now],
 	);
-	const gatewayProblems = readiness.value ?? [];
-	const count = groups.filter(({ seen, isHint }) => !seen && !isHint).length + gatewayProblems.length;
-	return { groups, gatewayProblems, count };
+	return { rows, count: rows.filter(({ seen, isHint }) => !seen && !isHint).length };
 }
 
 /** Link in the header with the number of issues. */

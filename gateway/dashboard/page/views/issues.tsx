@@ -1,40 +1,54 @@
-/** Issues by cause with their devices and actions. Dismissing an issue applies to all people. */
+/** Issues as one list, a row for each cause; a row opens its devices and actions. Dismissing an issue applies to all people. */
 
+import check from "lucide-static/icons/circle-check.svg";
 import { useState } from "preact/hooks";
 import { age, plural } from "../../../api/client/words.js";
+import type { CrashCause } from "../../../api/crash-causes.js";
 import { request } from "../app/gateway.js";
-import { deviceAddress, updateAddress, useApp, useNow } from "../app/hooks.js";
-import { nameOf, naturalOrder } from "../model/filter.js";
-import { type Issue, type IssueGroup, type IssueKind, issueLabels } from "../model/issues.js";
+import { deviceAddress, updateAddress, useApp, useNow, useResource } from "../app/hooks.js";
+import { naturalOrder } from "../model/filter.js";
+import { detailOf, issueName, rateOf, subjectOf, titleOf } from "../model/issue-text.js";
+import type { Issue, IssueKind, IssueRow } from "../model/issues.js";
 import { Button } from "../parts/button.js";
-import { Panel } from "../parts/panel.js";
-import { CrashCauses } from "./crash-causes.js";
+import { EmptyState } from "../parts/empty-state.js";
+import { PageHead } from "../parts/page-head.js";
+import { Sheet } from "../parts/sheet.js";
 import { DueUpdates } from "./due-updates.js";
 import { refreshMs, useIssues } from "./issues-link.js";
 
-const namedAtMost = 8;
+const namedAtMost = 10;
+/** Dismissed issues, including the causes of crashes without a current one. */
+const dismissedAtMost = 50;
 
 export function IssuesView() {
-	const { groups, gatewayProblems, count } = useIssues();
-	const seen = groups.filter((group) => group.seen);
+	const { fleet, linkState } = useApp();
+	const { rows, count } = useIssues();
+	const open = rows.filter(({ seen, isHint }) => !seen && !isHint);
+	const hints = rows.filter(({ seen, isHint }) => !seen && isHint);
+	const dismissed = rows.filter(({ seen }) => seen);
+	const isLoading = fleet.size === 0 && linkState.name !== "live";
 	return (
 		<div class="issues">
-			{count === 0 && <div class="quiet-ring" />}
-			<h1 class="here">
-				<span role="status">{count > 0 ? plural(count, "issue") : <AllGood />}</span>
-			</h1>
-			{gatewayProblems.map((problem) => (
-				<Panel key={problem} title="Gateway" label={`Gateway: ${problem}`} look="issue bad">
-					<p>{problem}</p>
-				</Panel>
-			))}
-			<IssueGroups groups={groups.filter((group) => !group.seen)} />
+			<PageHead
+				title={
+					<span role="status">
+						{count > 0 ? plural(count, "issue") : isLoading ? "Loading…" : "All good"}
+					</span>
+				}
+			/>
+			{count === 0 && !isLoading && (
+				<EmptyState icon={check} title="No open issues">
+					Faults of devices, paused rollouts and failed schedules are listed here.
+				</EmptyState>
+			)}
+			<IssueList label="Issues" rows={open} />
 			<DueUpdates />
-			<CrashCauses />
-			{seen.length > 0 && (
+			{hints.length > 0 && <h2>Hints</h2>}
+			<IssueList label="Hints" rows={hints} />
+			{dismissed.length > 0 && (
 				<details class="housekeeping">
-					<summary>{seen.length.toLocaleString("en")} dismissed</summary>
-					<IssueGroups groups={seen} />
+					<summary>{dismissed.length.toLocaleString("en")} dismissed</summary>
+					<IssueList label="Dismissed" rows={dismissed.slice(0, dismissedAtMost)} />
 				</details>
 			)}
 		</div>
@@ -43,73 +57,126 @@ export function IssuesView() {
 
 /** Rejected devices, which cannot show the reason themselves. */
 export function RejectedDevices() {
-	const { groups } = useIssues();
-	return <IssueGroups groups={groups.filter(({ kind, seen }) => kind === "refused" && !seen)} />;
+	const { rows } = useIssues();
+	return (
+		<IssueList label="Rejected devices" rows={rows.filter(({ kind, seen }) => kind === "refused" && !seen)} />
+	);
 }
 
-interface DismissedItem extends Pick<Issue, "id" | "mark" | "since"> {
-	readonly kind: IssueKind;
+interface DismissedItem extends Pick<Issue, "id" | "since"> {
+	readonly kind: IssueKind | "crash_new";
 }
 
 /** Dismisses issues for all people until their next occurrence. */
 export function dismiss(dismissed: readonly DismissedItem[]): Promise<void> {
-	const items = dismissed.map(({ kind, id, mark = id, since }) => ({
-		kind: kind === "webhook_ended" || kind === "schedule_failed" ? "refused" : kind,
-		id: mark,
-		...(since !== null && { since }),
-	}));
+	const items = dismissed.flatMap(({ kind, id, since }) => {
+		if (kind === "gateway" || kind === "rollout_paused") return [];
+		const isRejection = kind === "webhook_ended" || kind === "schedule_failed";
+		return { kind: isRejection ? ("refused" as const) : kind, id, ...(since !== null && { since }) };
+	});
 	return request("POST /api/attention/seen", { body: { items } });
 }
 
-function AllGood() {
-	const { fleet, linkState } = useApp();
-	const all = fleet.all();
-	if (all.length === 0 && linkState.name !== "live") return <>Loading…</>;
-	return <>All good</>;
+function IssueList({ label, rows }: { readonly label: string; readonly rows: readonly IssueRow[] }) {
+	const [opened, setOpened] = useState<string>();
+	const now = useNow(refreshMs);
+	const row = rows.find(({ key }) => key === opened);
+	const titles = rows.map(titleOf);
+	/** Adds the reason if another row has the same title. */
+	const distinctTitle = (row: IssueRow) => {
+		const title = titleOf(row);
+		return titles.filter((each) => each === title).length > 1 ? `${title}: ${row.why}` : title;
+	};
+	if (rows.length === 0) return null;
+	return (
+		<>
+			<ul class="issue-list panel" aria-label={label}>
+				{rows.map((row) => (
+					<li key={row.key} class={`issue ${row.seen || row.isHint ? "" : (severities[row.kind] ?? "warn")}`}>
+						<button type="button" aria-haspopup="dialog" onClick={() => setOpened(row.key)}>
+							{distinctTitle(row)}
+						</button>
+						<p class="hint">{detailOf(row)}</p>
+						<Since row={row} now={now} />
+						{!row.seen && (actionOf(row) ? <IssueAction row={row} /> : <Dismiss row={row} />)}
+					</li>
+				))}
+			</ul>
+			{row && <Details row={row} title={distinctTitle(row)} now={now} onClose={() => setOpened(undefined)} />}
+		</>
+	);
 }
 
-function IssueGroups({ groups }: { readonly groups: readonly IssueGroup[] }) {
-	const { rejections } = useApp();
-	const now = useNow(refreshMs);
-	return groups.map(({ kind, why, issues, seen, isHint }) => {
-		const since = issues[0]?.since;
-		const times = issues.reduce((sum, { count }) => sum + count, 0);
-		const [first, ...others] = issues.map(issueName);
-		const title = issueLabels[kind];
-		return (
-			<Panel
-				key={`${kind} ${seen} ${why}`}
-				title={title}
-				label={`${title}: ${why}`}
-				look={`issue ${isHint || seen ? "" : "bad"}`}
-				hint={
+const severities: Readonly<Partial<Record<IssueKind, string>>> = {
+	gateway: "bad",
+	crashed: "bad",
+	rolled_back: "bad",
+	update_failed: "bad",
+	faulty: "bad",
+	schedule_failed: "bad",
+};
+
+function Since({ row: { cause, issues }, now }: { readonly row: IssueRow; readonly now: number }) {
+	const since = cause?.last.at ?? issues[0]?.since;
+	return since ? <time dateTime={since}>{age(now - Date.parse(since))}</time> : <span />;
+}
+
+interface DetailsProps {
+	readonly row: IssueRow;
+	readonly title: string;
+	readonly now: number;
+	readonly onClose: () => void;
+}
+
+function Details({ row, title, now, onClose }: DetailsProps) {
+	const { why, cause, issues, seen } = row;
+	const times = issues.reduce((sum, { count }) => sum + count, 0);
+	return (
+		<Sheet
+			title={title}
+			onClose={onClose}
+			footer={
+				!seen && (
 					<>
-						{times > issues.length && `${times.toLocaleString("en")} times, `}
-						{since && <time dateTime={since}>{age(now - Date.parse(since))}</time>}
+						<Dismiss row={row} />
+						<IssueAction row={row} isPrimary />
 					</>
-				}
-			>
-				<p>{why}</p>
-				<Names issues={issues} />
-				<div class="actions">
-					<IssueAction kind={kind} issues={issues} />
-					{!seen && (
-						<Button
-							look="small"
-							isChange
-							label={`Dismiss: ${title}, ${others.length > 0 ? plural(issues.length, "device") : first}`}
-							onClick={async () => {
-								await dismiss(issues.map((issue) => ({ kind, ...issue })));
-								await rejections.refresh();
-							}}
-						>
-							Dismiss
-						</Button>
-					)}
-				</div>
-			</Panel>
-		);
+				)
+			}
+		>
+			<p>{why || detailOf(row)}</p>
+			{cause ? (
+				<CrashDetails cause={cause} now={now} />
+			) : (
+				times > issues.length && <p class="hint">{plural(times, "time")}</p>
+			)}
+			{issues.length > 0 && <Names issues={issues} />}
+		</Sheet>
+	);
+}
+
+function CrashDetails({ cause, now }: { readonly cause: CrashCause; readonly now: number }) {
+	const { first, versions, samples, frames } = cause;
+	const [sample] = samples;
+	const details = useResource(async () => {
+		return sample && request("GET /api/devices/:deviceId", { params: { deviceId: sample.deviceId } });
 	});
+	const crash = details.value?.crashes.find(({ id }) => id === sample?.crashId);
+	return (
+		<>
+			<p class="hint">
+				{rateOf(cause)}, first on {first.version ?? "an unknown version"}, {age(now - Date.parse(first.at))}
+			</p>
+			<h3>Stack</h3>
+			<pre>{crash?.stack || frames.join("\n") || "Unknown"}</pre>
+			<h3>Versions</h3>
+			<p>
+				{versions
+					.map(({ version, count }) => `${version ?? "Unknown"}: ${count.toLocaleString("en")}`)
+					.join(", ")}
+			</p>
+		</>
+	);
 }
 
 function Names({ issues }: { readonly issues: readonly Issue[] }) {
@@ -117,64 +184,90 @@ function Names({ issues }: { readonly issues: readonly Issue[] }) {
 	const more = issues.length - namedAtMost;
 	const sorted = [...issues].sort((a, b) => naturalOrder(issueName(a), issueName(b)));
 	return (
-		<ul class="names">
-			{sorted.slice(0, isOpen ? undefined : namedAtMost).map((issue) => {
-				const { id, entry, rejection } = issue;
-				const name = issueName(issue);
-				const beside = entry?.session.room ?? rejection?.remoteAddress;
-				return (
-					<li key={id}>
-						{entry ? <a href={deviceAddress(entry.key)}>{name}</a> : name}
-						{beside !== undefined && beside !== name && <span class="hint"> {beside}</span>}
-					</li>
-				);
-			})}
+		<>
+			<h3>{issues.some(({ entry }) => entry) ? plural(issues.length, "device") : "From"}</h3>
+			<ul aria-label="Devices">
+				{sorted.slice(0, isOpen ? undefined : namedAtMost).map((issue) => {
+					const { id, entry, rejection } = issue;
+					const name = issueName(issue);
+					const beside = [entry?.session.room, entry?.session.firmwareVersion, rejection?.remoteAddress];
+					return (
+						<li key={id} class="row">
+							{entry ? <a href={deviceAddress(entry.key)}>{name}</a> : <span>{name}</span>}
+							<span class="hint">{beside.filter((one) => one && one !== name).join(" · ")}</span>
+						</li>
+					);
+				})}
+			</ul>
 			{more > 0 && (
-				<li>
-					<Button look="quiet small" isOpen={isOpen} onClick={() => setIsOpen(!isOpen)}>
-						{isOpen ? "Fewer" : `and ${more.toLocaleString("en")} more`}
-					</Button>
-				</li>
+				<Button look="quiet" isOpen={isOpen} onClick={() => setIsOpen(!isOpen)}>
+					{isOpen ? "Fewer" : `and ${more.toLocaleString("en")} more`}
+				</Button>
 			)}
-		</ul>
+		</>
 	);
 }
 
-function issueName({ id, mark, entry, rejection }: Issue): string {
-	if (entry) return nameOf(entry);
-	if (mark !== undefined) return id;
-	if (rejection?.what === "webhook" || rejection?.what === "schedule") return rejection.remoteAddress;
-	return rejection?.deviceId ?? "Unnamed device";
+function Dismiss({ row }: { readonly row: IssueRow }) {
+	const { rejections } = useApp();
+	const { kind, issues, cause } = row;
+	if (kind === "gateway" || kind === "rollout_paused") return null;
+	return (
+		<Button
+			look="quiet"
+			isChange
+			label={`Dismiss: ${titleOf(row)}, ${subjectOf(row)}`}
+			onClick={async () => {
+				const unseen = issues.filter(({ seen }) => !seen).map((issue) => ({ kind, ...issue }));
+				const ofCause =
+					cause && !cause.seen ? [{ kind: "crash_new" as const, id: cause.id, since: null }] : [];
+				await dismiss([...unseen, ...ofCause]);
+				await rejections.refresh();
+			}}
+		>
+			Dismiss
+		</Button>
+	);
 }
 
-/** Action that resolves an issue, beyond a look at the devices. */
-function IssueAction({ kind, issues }: Pick<IssueGroup, "kind" | "issues">) {
-	const { selection } = useApp();
+/** Link to what resolves an issue; undefined if that is a look at the device. */
+function actionOf({ kind, issues }: IssueRow): readonly [text: string, href: string] | undefined {
 	const keys = new Set(issues.flatMap(({ entry }) => entry?.key ?? []));
-	const toUpdate = updateAddress(keys);
+	const [first] = issues;
 	switch (kind) {
 		case "rolled_back":
 		case "update_failed":
-			return (
-				<a href={toUpdate} onClick={() => toUpdate.endsWith("selected") && selection.set(keys)}>
-					Update…
-				</a>
-			);
+			return ["Update…", updateAddress(keys)];
+		case "rollout_paused":
+			return ["Show rollout", "#/firmware"];
 		case "away":
-			return <a href="#/?state=away&sort=heard">Show devices that are away</a>;
+			return ["Show devices", "#/?state=away&sort=heard"];
 		case "weak_signal":
-			return <a href="#/settings/wifi">Show Wi-Fi</a>;
+			return ["Show Wi-Fi", "#/settings/wifi"];
 		case "webhook_ended":
-			return <a href="#/settings">Show webhooks</a>;
+			return ["Show webhooks", "#/settings"];
 		case "schedule_failed":
-			return <a href="#/times">Show schedules</a>;
+			return ["Show schedules", "#/times"];
 		case "refused": {
-			// Equal for all issues of the group.
-			const { what, replacedBy: by } = issues[0]?.rejection ?? {};
-			if (by !== undefined) return <a href={deviceAddress(by)}>Show new device</a>;
-			return keys.size === 0 && what === "connection" ? <a href="#/add">Add device</a> : null;
+			// Equal for all issues of the row.
+			const { what, replacedBy: by } = first?.rejection ?? {};
+			if (by !== undefined) return ["Show new device", deviceAddress(by)];
+			return keys.size === 0 && what === "connection" ? ["Add device", "#/add"] : undefined;
 		}
 		default:
-			return null;
+			return undefined;
 	}
+}
+
+function IssueAction({ row, isPrimary = false }: { readonly row: IssueRow; readonly isPrimary?: boolean }) {
+	const { selection } = useApp();
+	const [text, href] = actionOf(row) ?? [];
+	if (href === undefined) return null;
+	const onClick = () =>
+		href.endsWith("selected") && selection.set(row.issues.flatMap(({ entry }) => entry?.key ?? []));
+	return (
+		<a class={`button ${isPrimary ? "primary" : "quiet"}`} href={href} onClick={onClick}>
+			{text}
+		</a>
+	);
 }

@@ -1,0 +1,79 @@
+/** Texts of issues: title, second line and details. */
+
+import { stateText } from "../../../api/client/rollout.js";
+import { plural } from "../../../api/client/words.js";
+import type { CrashCause } from "../../../api/crash-causes.js";
+import { nameOf } from "./filter.js";
+import { crashWords } from "./health-text.js";
+import { type Issue, type IssueRow, issueLabels } from "./issues.js";
+
+/** "TypeError in onButton", "Update to 1.4.0 failed" */
+export function titleOf({ kind, why, cause, rollout, issues: [first] }: IssueRow): string {
+	const version = first?.entry?.session.metadata.otaVersion;
+	switch (kind) {
+		case "crashed":
+			return cause ? crashTitle(cause) : why.replace(/\.$/, "");
+		case "rolled_back":
+		case "update_failed":
+			return version
+				? `Update to ${version} ${kind === "update_failed" ? "failed" : "rolled back"}`
+				: issueLabels[kind];
+		case "rollout_paused":
+			return `Rollout of ${rollout?.version} paused`;
+		case "faulty":
+			return /touch/i.test(why) ? "Touch fault" : "Speaker fault";
+		case "gateway":
+			return why;
+		default:
+			return issueLabels[kind];
+	}
+}
+
+/** "New crash · 9 devices · Mainz · 1.4.0" */
+export function detailOf(row: IssueRow): string {
+	const { kind, why, issues, cause, rollout } = row;
+	if (rollout) return stateText(rollout);
+	if (kind === "gateway") return issueLabels[kind];
+	const rooms = new Set(issues.flatMap(({ entry }) => entry?.session.room ?? []));
+	const versions = cause?.versions.flatMap(({ version }) => version ?? []) ?? [];
+	return [
+		cause && !cause.seen && "New crash",
+		subjectOf(row),
+		rooms.size > 1 ? plural(rooms.size, "room") : [...rooms].find((room) => room !== subjectOf(row)),
+		versions.length > 2 ? plural(versions.length, "version") : versions.join(", "),
+		["refused", "webhook_ended", "schedule_failed"].includes(kind) && why.replace(/\.$/, ""),
+	]
+		.filter(Boolean)
+		.join(" · ");
+}
+
+/** Name of the only device, or the number of devices. */
+export function subjectOf({ issues, cause }: IssueRow): string {
+	const count = Math.max(issues.length, cause?.deviceCount ?? 0);
+	const [first] = issues;
+	return count === 1 && first ? issueName(first) : plural(count, "device");
+}
+
+export function issueName({ id, entry, rejection }: Issue): string {
+	if (entry) return nameOf(entry);
+	if (!rejection) return id;
+	const { what, remoteAddress, deviceId } = rejection;
+	return what === "webhook" || what === "schedule" ? remoteAddress : (deviceId ?? "Unnamed device");
+}
+
+/** "TypeError in onButton" */
+export function crashTitle({ kind, message, frames: [frame] }: CrashCause): string {
+	const [, type = crashWords[kind]] = /^(\w+): /.exec(message) ?? [];
+	return frame === undefined ? message.trim() || type : `${type} in ${frame.replace(/ \(.*/, "")}`;
+}
+
+const hourMs = 60 * 60_000;
+
+/** "14 times, about 2 per day" */
+export function rateOf({ count, first, last }: CrashCause): string {
+	const hours = (Date.parse(last.at) - Date.parse(first.at)) / hourMs;
+	const isHourly = count >= hours;
+	const rate = Math.round((count / hours) * (isHourly ? 1 : 24));
+	const isKnown = count > 2 && hours >= 1 && rate > 0;
+	return `${plural(count, "time")}${isKnown ? `, about ${rate} per ${isHourly ? "hour" : "day"}` : ""}`;
+}
