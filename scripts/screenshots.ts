@@ -48,7 +48,7 @@ const largeViews = [
 	{ name: "room-300", view: "#/rooms/Kitchen", ready: ".device-row" },
 	{ name: "selection-300", view: "#/?search=speaker&sort=room", ready: ".table-body tr" },
 	{ name: "firmware-300", view: "#/firmware", ready: "main button" },
-	{ name: "settings-300", view: "#/settings", ready: "main button" },
+	{ name: "settings-300", view: "#/settings/devices", ready: "main button" },
 ] as const;
 const largeFleet = 300;
 const rooms = ["Kitchen", "Lobby", "Meeting room 2", "Workshop"];

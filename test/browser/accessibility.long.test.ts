@@ -88,7 +88,7 @@ const views = [
 	["firmware", "#/firmware", ".rollout.bad .device-list li"],
 	["announcing", "#/announce", ".announce .primary"],
 	["times", "#/times", ".times li >> nth=1"],
-	["settings of all devices", "#/settings", ".fleet-settings .field"],
+	["settings of all devices", "#/settings/devices", ".fleet-settings .field"],
 	["the Wi-Fi of all devices", "#/settings/wifi", ".wifi summary"],
 	["people", "#/settings/people", ".listed li"],
 	["adding a device", "#/add", ".install form"],

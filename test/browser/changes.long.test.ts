@@ -66,14 +66,14 @@ describe("audit log", { skip }, () => {
 
 	test("is hidden if the gateway keeps no audit log", async (t) => {
 		const { url } = await runGateway(t, { extensions: extensions.filter((each) => each !== createAudit) });
-		const page = await open(t, url, { view: "#/settings" });
+		const page = await open(t, url, { view: "#/settings/devices" });
 		await page.getByRole("heading", { name: "Settings of all devices" }).waitFor();
 		const tabs = page.getByRole("navigation", { name: "Parts of the settings" }).getByRole("link");
-		assert.deepEqual(await tabs.allInnerTexts(), ["Devices", "Wi-Fi", "People"]);
+		assert.deepEqual(await tabs.allInnerTexts(), ["People", "Devices", "Wi-Fi"]);
 		await page.goto(`${url}/${view}`);
-		await tabs.and(page.locator("[aria-current]")).filter({ hasText: "Devices" }).waitFor();
+		await tabs.and(page.locator("[aria-current]")).filter({ hasText: "People" }).waitFor();
 		const withAudit = await runGateway(t);
-		const other = await open(t, withAudit.url, { view: "#/settings" });
+		const other = await open(t, withAudit.url, { view: "#/settings/devices" });
 		await other.getByRole("link", { name: "Audit log" }).waitFor();
 	});
 });

@@ -128,7 +128,7 @@ describe("one setting of all devices", { skip }, () => {
 		}
 		const old = await new ScriptedDevice({ url, deviceId: "dev-1-older0", features: [] }).connect();
 		t.after(() => old.close());
-		const page = await open(t, url, { view: "#/settings" });
+		const page = await open(t, url, { view: "#/settings/devices" });
 		await page.getByText(`${problems.length} of ${problems.length + 1} devices can receive`).waitFor();
 		const confirm = async (name: string) => {
 			await page.getByRole("button", { name }).click();

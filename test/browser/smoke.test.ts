@@ -17,7 +17,7 @@ const views = [
 	["the fleet as a table", "#/?view=table", ".table-body"],
 	["a device", `#/devices/${deviceId}/history`, ".plot svg"],
 	["firmware", "#/firmware", "text=1.4.0 >> visible=true"],
-	["settings of all devices", "#/settings", ".fleet-settings .field"],
+	["settings of all devices", "#/settings/devices", ".fleet-settings .field"],
 	["announcing", "#/announce", ".announce .primary"],
 	["adding a device", "#/add", ".install"],
 ] as const;

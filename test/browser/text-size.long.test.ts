@@ -28,7 +28,7 @@ const views = [
 	["firmware", "#/firmware", ".rollout.bad .device-list li"],
 	["announcing", "#/announce", ".announce .primary"],
 	["times", "#/times", ".times li"],
-	["settings of all devices", "#/settings", ".fleet-settings .field"],
+	["settings of all devices", "#/settings/devices", ".fleet-settings .field"],
 	["adding a device", "#/add", ".install form"],
 ] as const;
 

@@ -12,7 +12,7 @@ import {
 	titleOf,
 } from "../../../api/commands.js";
 import { endsConnection } from "../../../api/confirmation.js";
-import { useApp, useDevice, useMayChange } from "../app/hooks.js";
+import { useApp, useDenial, useDevice, useMayChange } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
 import type { Attempt, RequestedName } from "../model/pending-commands.js";
 import { Button } from "./button.js";
@@ -27,6 +27,8 @@ interface Control {
 	readonly requested: unknown;
 	/** Whether commands are disabled now. */
 	readonly isOff: boolean;
+	/** Tooltip if the role does not permit the command. */
+	readonly denial: string | undefined;
 	readonly send: (ask: ConfirmableCommand) => unknown;
 }
 
@@ -41,6 +43,7 @@ export function useControl(deviceKey: string, name: RequestedName): Control {
 		attempt,
 		isSending,
 		requested: isSending && attempt && "value" in attempt.ask ? attempt.ask.value : undefined,
+		denial: useDenial(name),
 		isOff: !mayChange || !entry?.session.connected,
 		send: async (ask) => {
 			const { status } = await app.sendCommand(deviceKey, ask);
@@ -116,6 +119,7 @@ export function Action({ deviceKey, ask, look = "", label, hasNoEffect, onSent, 
 		<Button
 			look={look}
 			label={label}
+			action={ask.command}
 			disabled={isOff || hasNoEffect || (isSending && endsConnection(ask))}
 			onClick={() => {
 				send(ask);

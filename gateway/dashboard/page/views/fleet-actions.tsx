@@ -36,7 +36,7 @@ export function Identify({
 	readonly tabIndex?: number;
 }) {
 	const entry = useDevice(deviceKey);
-	const { attempt, isSending, isOff, send } = useControl(deviceKey, "identify");
+	const { attempt, isSending, isOff, denial, send } = useControl(deviceKey, "identify");
 	const reason = attempt?.reason;
 	const text = isSending ? "sending" : reason ? "Failed" : "Flash light";
 	return (
@@ -45,7 +45,7 @@ export function Identify({
 			class={`identify quiet small ${reason ? "problem" : isSending ? "sending" : ""}`}
 			tabIndex={tabIndex}
 			disabled={isOff}
-			title={reason ?? "Flash light"}
+			title={denial ?? reason ?? "Flash light"}
 			aria-label={`${text === "Flash light" ? "" : `${text}: `}Flash light of ${entry ? nameOf(entry) : deviceKey}`}
 			onClick={() => send({ command: "identify" })}
 		>
