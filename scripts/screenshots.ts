@@ -44,7 +44,7 @@ const views = [
 ] as const;
 /** Views with many more devices. */
 const largeViews = [
-	{ name: "fleet-300", view: "#/?view=list", ready: ".room-bar" },
+	{ name: "fleet-300", view: "#/?view=list", ready: ".tile.room" },
 	{ name: "room-300", view: "#/rooms/Kitchen", ready: ".device-row" },
 	{ name: "selection-300", view: "#/?search=speaker&sort=room", ready: ".table-body tr" },
 	{ name: "firmware-300", view: "#/firmware", ready: "main button" },

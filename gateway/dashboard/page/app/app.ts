@@ -178,8 +178,9 @@ export class App {
 		onLoginNeeded: () => location.assign(`login${location.hash}`),
 	});
 
-	/** Starts to mark `"second"` and to poll readiness and quiet hours. */
+	/** Starts to mark `"second"`, to poll readiness and quiet hours, and to end toasts when the view changes. */
 	startClock(): void {
+		addEventListener("hashchange", () => this.toasts.clear());
 		setInterval(() => this.painter.mark("second"), 1000);
 		setInterval(() => {
 			if (this.linkState.name === "lost" || document.hidden) return;

@@ -1,6 +1,6 @@
 /**
  * Renders the LED rings of devices on canvases with the firmware's own patterns. One clock animates all visible rings; equal ones are
- * drawn once and copied. Rings are still if the user prefers reduced motion.
+ * drawn once and copied. Rings at rest are still, and so are all if the user prefers reduced motion.
  */
 
 import type { PixelStrip } from "../../../../device/host.js";
@@ -19,6 +19,8 @@ export interface RingAppearance {
 	readonly brightness: number;
 	/** Light that overlays the state. */
 	readonly light?: ShownLight | undefined;
+	/** Whether the pattern is animated. */
+	readonly isMoving: boolean;
 }
 
 /** Fractions of the canvas width. */
@@ -113,7 +115,8 @@ export class Rings {
 	}
 }
 
-function intervalOf({ state, light }: RingAppearance): number {
+function intervalOf({ state, light, isMoving }: RingAppearance): number {
+	if (!isMoving) return 0;
 	return light ? lightOverlay(light).frameMs : frameIntervalMs(state);
 }
 

@@ -15,6 +15,12 @@ export class Toasts {
 		return [...this.#shown].map(([key, { text }]) => [key, text]);
 	}
 
+	/** Removes all, as they concern the view that is left. */
+	clear(): void {
+		this.#shown.clear();
+		this.#onChanged();
+	}
+
 	/** @param key action and target; a newer toast with the same key replaces the older one */
 	show(key: string, text: string): void {
 		const toast = { text };

@@ -47,7 +47,8 @@ export function useControl(deviceKey: string, name: RequestedName): Control {
 		isOff: !mayChange || !entry?.session.connected,
 		send: async (ask) => {
 			const { status } = await app.sendCommand(deviceKey, ask);
-			if (status === "done" && entry)
+			// A slider shows its value itself.
+			if (status === "done" && entry && !("slider" in commandEntries[name]))
 				app.toasts.show(`${name} ${deviceKey}`, `${nameOf(entry)}: ${titleOf(ask)}`);
 		},
 	};

@@ -28,6 +28,10 @@ export function Presence({ entry }: { entry: Entry }) {
 	return <span class="presence here">{isKnown ? `Connected · ${heard}` : "Connected"}</span>;
 }
 
+export function isPlaying({ session, state }: Entry): boolean {
+	return session.connected && state?.peripherals.audio.player_state === "playing";
+}
+
 export function Strength({ rssi }: { rssi: number | null }) {
 	if (rssi === null) return null;
 	return (
@@ -60,7 +64,7 @@ export function DeviceState({ entry, tabIndex, children = null }: DeviceStatePro
 	if (vitals.safeMode) return <span class="tag warn">safe mode</span>;
 	if (state?.peripherals.audio.fault) return <span class="problem">No sound</span>;
 	if (firmwareVersion === null) return <span>No report yet</span>;
-	if (state?.peripherals.audio.player_state === "playing") return <>Playing</>;
+	if (isPlaying(entry)) return <>Playing</>;
 	const update = mayUpdate && firmware.findUpdate(entry);
 	if (!update) return <>{children}</>;
 	return (

@@ -1,10 +1,12 @@
 /** LED ring of a device with a textual description. */
 
 import { useEffect, useRef } from "preact/hooks";
-import type { LedState } from "../../../../device/peripherals/led-patterns.js";
+import { type LedState, ledState } from "../../../../device/peripherals/led-patterns.js";
 import { boardModels } from "../../../../device/protocol/models.js";
 import type { Entry } from "../../../api/client/fleet.js";
+import { isUpdating } from "../../../api/client/words.js";
 import { useApp, useIsLive } from "../app/hooks.js";
+import { isPlaying } from "./presence.js";
 
 /** Descriptions of the states by id. They name no cause, since a user may have chosen the preset. */
 const stateTexts: readonly string[] = [
@@ -26,8 +28,9 @@ function ringText({ session, state }: Entry): string {
 	return id === 0 && !light ? text : `${text}, ${Math.round(ring.brightness_coef * 100)}%`;
 }
 
-export function Ring({ entry, size }: { entry: Entry; size: "tiny" | "small" }) {
-	const { rings } = useApp();
+/** Ring that is still and dim, and moves only for a sound, an update and while the device is identified. */
+export function Ring({ entry }: { entry: Entry }) {
+	const { rings, pendingCommands } = useApp();
 	const isLive = useIsLive();
 	const canvas = useRef<HTMLCanvasElement>(null);
 	const { session, state } = entry;
@@ -36,18 +39,23 @@ export function Ring({ entry, size }: { entry: Entry; size: "tiny" | "small" }) 
 	const id = stateOf(shown?.state_id);
 	const brightness = shown?.brightness_coef;
 	const { color, effect, progress } = shown?.light ?? {};
+	const isMoving =
+		isPlaying(entry) ||
+		id === ledState.updating ||
+		isUpdating(session.metadata) ||
+		pendingCommands.isPending(entry.key, "identify");
 	useEffect(() => {
 		const light = color !== undefined && effect ? { color, effect, progress } : undefined;
 		const isUnknown = id === undefined || brightness === undefined;
-		const appearance = isUnknown ? undefined : { state: id, brightness, light };
+		const appearance = isUnknown ? undefined : { state: id, brightness, light, isMoving };
 		if (canvas.current) rings.show(canvas.current, pixels, appearance);
-	}, [rings, pixels, id, brightness, color, effect, progress]);
+	}, [rings, pixels, id, brightness, color, effect, progress, isMoving]);
 	useEffect(() => {
 		const { current } = canvas;
 		return () => current && rings.remove(current);
 	}, [rings]);
 	return (
-		<div class={`ring ${size}`}>
+		<div class={`ring ${isMoving ? "moving" : ""}`}>
 			<canvas ref={canvas} role="img" aria-label={`LED ring: ${isLive ? ringText(entry) : "unknown"}`} />
 		</div>
 	);

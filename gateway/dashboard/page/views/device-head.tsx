@@ -43,7 +43,7 @@ export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 	const update = useMayChange() && tab !== "firmware" && firmware.findUpdate(entry);
 	return (
 		<section class="panel hero" aria-label="Overview">
-			<Ring entry={entry} size="small" />
+			<Ring entry={entry} />
 			<div class="label">
 				<DeviceLabel entry={entry} />
 				<DeviceQuiet entry={entry} />

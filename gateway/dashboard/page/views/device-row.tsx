@@ -1,13 +1,15 @@
-/** Device in a list: ring, name, volume, and a status if there is a fault or an activity. */
+/** Tile of a device in a list. */
 
 import { useRef } from "preact/hooks";
 import { deviceAddress, useFollowedDevice, useTopic } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
-import { ControlSlider } from "../parts/controls.js";
+import type { Room } from "../model/rooms.js";
 import { DeviceState } from "../parts/presence.js";
 import { Ring } from "../parts/ring.js";
 import { Tags } from "../parts/tags.js";
+import { Tile } from "../parts/tile.js";
 import { SelectBox } from "./fleet-actions.js";
+import { AnnounceIn, RoomQuiet } from "./room-tile.js";
 
 /** Duration of a press that selects the device. */
 const longPressMs = 500;
@@ -16,37 +18,47 @@ interface DeviceRowProps {
 	readonly deviceKey: string;
 	/** Shows the room, if the list has no heading with it. */
 	readonly withRoom?: boolean;
+	/** Room of which it is the only device, and whose tile it replaces. */
+	readonly only?: Room;
 }
 
-export function DeviceRow({ deviceKey, withRoom = false }: DeviceRowProps) {
+export function DeviceRow({ deviceKey, withRoom = false, only }: DeviceRowProps) {
 	const entry = useFollowedDevice(deviceKey);
-	const { selection, pendingCommands } = useTopic("selection");
-	const onLongPress = useLongPress(() => selection.toggle(deviceKey));
+	const { selection } = useTopic("selection");
+	const gestures = useLongPress(() => selection.toggle(deviceKey));
 	if (!entry) return null;
 	const { session, vitals } = entry;
 	const name = nameOf(entry);
-	const problem = pendingCommands.get(deviceKey, "set_volume")?.reason;
 	return (
-		<article
-			class={`device-row ${session.connected ? "" : "away"} ${selection.keys.has(deviceKey) ? "selected" : ""}`}
-			{...onLongPress}
+		<Tile
+			title={name}
+			href={deviceAddress(deviceKey)}
+			look={`device-row ${session.connected ? "" : "away"} ${selection.keys.has(deviceKey) ? "selected" : ""}`}
+			figure={<Ring entry={entry} />}
+			state={
+				<>
+					{(withRoom || only) && session.room !== undefined && session.room !== name && (
+						<span>{session.room}</span>
+					)}
+					<span>
+						<DeviceState entry={entry}>{volumeText(vitals.volume)}</DeviceState>
+					</span>
+					{only && <RoomQuiet room={only.name} look="short" />}
+					<Tags tags={session.tags} />
+				</>
+			}
+			actions={only && <AnnounceIn room={only} />}
+			entries={[entry]}
+			gestures={gestures}
 		>
 			<SelectBox deviceKey={deviceKey} name={name} />
-			<Ring entry={entry} size="tiny" />
-			<div class="device-row-text">
-				<h2>
-					<a href={deviceAddress(deviceKey)}>{name}</a>
-				</h2>
-				<p>
-					{withRoom && session.room !== undefined && session.room !== name && <span>{session.room}</span>}
-					<Tags tags={session.tags} />
-					<DeviceState entry={entry} />
-					{problem && <span class="problem">{problem}</span>}
-				</p>
-			</div>
-			<ControlSlider deviceKey={deviceKey} name="set_volume" deviceName={name} value={vitals.volume} />
-		</article>
+		</Tile>
 	);
+}
+
+function volumeText(volume: number | null): string | undefined {
+	if (volume === null) return undefined;
+	return volume === 0 ? "Muted" : `Volume ${volume}`;
 }
 
 /** Detects a long press of a finger, and suppresses the click and the context menu. A mouse uses the check box. */

@@ -9,7 +9,8 @@ import { PageHead } from "../parts/page-head.js";
 import { FleetTable } from "./fleet-table.js";
 import { Toolbar } from "./fleet-toolbar.js";
 import { onDemand } from "./on-demand.js";
-import { DeviceList, RoomBar, Rooms } from "./rooms.js";
+import { RoomTile, WholeHome } from "./room-tile.js";
+import { DeviceList, Rooms } from "./rooms.js";
 
 const GettingStarted = onDemand("Home", async () => (await import("./later.js")).GettingStarted);
 /** Number of devices above which the default layout is a table. */
@@ -39,6 +40,7 @@ export function FleetView({ search, room }: FleetProps) {
 		app.painter.mark("shown");
 	}, [app, keys]);
 	usePlace();
+	useSelectionHint(keys.length > 1);
 	if (fleet.size === 0) return linkState.name === "live" ? <GettingStarted /> : <Waiting />;
 	const hasRooms = room === undefined && entries.some(({ session }) => session.room !== undefined);
 	// A search or sort order requires one list.
@@ -55,14 +57,19 @@ export function FleetView({ search, room }: FleetProps) {
 				</p>
 			)}
 			<Toolbar room={room} entries={entries} keys={keys} tallies={tallies} layout={layout} />
-			{room !== undefined && entries.length > 0 && <RoomBar room={{ name: room || undefined, entries }} />}
+			{room !== undefined && entries.length > 0 && (
+				<RoomTile room={{ name: room || undefined, entries }} isOwnPage />
+			)}
+			{room === undefined && layout === "list" && entries.length > 1 && entries.length <= listedAtMost && (
+				<WholeHome entries={entries} />
+			)}
 			{keys.length === 0 && <p class="empty">No devices match.</p>}
 			{keys.length > 0 &&
 				layout === "list" &&
 				(isByRooms ? (
 					<Rooms rooms={rooms} withDevices={expected <= listedAtMost} />
 				) : (
-					<DeviceList label="Devices" keys={keys} withRoom={room === undefined} />
+					<DeviceList keys={keys} withRoom={room === undefined} />
 				))}
 			{keys.length > 0 && layout === "table" && <FleetTable keys={keys} />}
 		</>
@@ -88,6 +95,16 @@ function usePlace(): void {
 		},
 		[places, address],
 	);
+}
+
+/** Tells once how devices are selected by touch. */
+function useSelectionHint(isUseful: boolean): void {
+	const { toasts } = useApp();
+	useEffect(() => {
+		if (!isUseful || !matchMedia("(hover: none)").matches || localStorage.getItem("hint")) return;
+		localStorage.setItem("hint", "selection");
+		toasts.show("selection", "Press and hold a device to select it.");
+	}, [toasts, isUseful]);
 }
 
 function Waiting() {
