@@ -30,13 +30,15 @@ export function whenText({ weekly, once, in: seconds = 0 }: Schedule["at"]): str
 	return once ? dayAndTime(`${once}Z`, "UTC") : `Timer: ${duration(seconds)}`;
 }
 
-/** "in 12 minutes", "next Sat 28 Nov", "at 17:50"; empty: `whenText` says it. @param now in milliseconds */
+/** "12 min left", "in 12 min", "next Sat 28 Nov", "at 17:50"; empty: `whenText` says it. @param now in milliseconds */
 export function dueText({ at, on, nextAt, zone }: Schedule, now: number): string {
-	if (!on) return "off";
-	if (nextAt === null) return "over";
+	if (!on) return "Off";
+	if (nextAt === null) return "Finished";
 	const seconds = Math.max(0, Math.round((Date.parse(nextAt) - now) / 1000));
-	if (seconds < 90) return relative.format(seconds, "second");
-	if (seconds < 90 * 60) return relative.format(Math.round(seconds / 60), "minute");
+	if (seconds < 90 * 60) {
+		const left = seconds < 90 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+		return at.in === undefined ? `in ${left}` : `${left} left`;
+	}
 	const text = timeText(nextAt, now, zone);
 	if (at.weekly) return `next ${text.slice(0, -6) || "today"}`;
 	return at.once ? "" : `at ${text}`;
@@ -74,15 +76,15 @@ export function asTargets({ device, ...others }: QuietHours["targets"]): Targets
 	return device === undefined ? others : { devices: [device] };
 }
 
-/** "Mon–Fri 22:00–07:00: volume at most 20, only urgent announcements" */
+/** "Mon–Fri 22:00–07:00 · Volume ≤ 20, only urgent announcements" */
 export function quietText(hours: QuietHoursRequest): string {
 	const { from, until, days, volume, brightness, onlyUrgent } = hours;
 	const limits = [
-		volume !== undefined && `volume at most ${volume}`,
-		brightness !== undefined && `ring at most ${Math.round(brightness * 100)} %`,
+		volume !== undefined && `volume ≤ ${volume}`,
+		brightness !== undefined && `ring ≤ ${Math.round(brightness * 100)}%`,
 		onlyUrgent && "only urgent announcements",
 	];
-	return `${daysText(days)} ${from}–${until}: ${limits.filter(Boolean).join(", ")}`;
+	return `${daysText(days)} ${from}–${until} · ${capital(limits.filter(Boolean).join(", "))}`;
 }
 
 /** "17:50" on the same day, else "Sat 28 Nov 17:50". @param now in milliseconds @param zone IANA name */
@@ -104,8 +106,6 @@ function dayAndTime(time: string | number, zone: string): string {
 	const options = { ...day, hour: "2-digit", minute: "2-digit", timeZone: zone } as const;
 	return new Date(time).toLocaleString("en-GB", options).replaceAll(",", "");
 }
-
-const relative = new Intl.RelativeTimeFormat("en");
 
 /** Empty where this computer has that time zone. */
 export function zoneText(zone: string): string {

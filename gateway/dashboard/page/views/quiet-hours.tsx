@@ -1,5 +1,6 @@
 /** Quiet hours in the schedules view: list and form. */
 
+import moon from "lucide-static/icons/moon.svg";
 import { useState } from "preact/hooks";
 import type { RequestBody } from "../../../api/client/request.js";
 import { weekdays } from "../../../api/client/rollout-plan.js";
@@ -42,7 +43,15 @@ export function QuietHoursPanel({ search }: { readonly search: string }) {
 		await quietHours.refresh();
 	};
 	return (
-		<Panel title="Quiet hours" look="stack">
+		<Panel
+			title="Quiet hours"
+			look="stack"
+			actions={
+				<Button action="set_quiet" onClick={() => setEdited({ all: true })}>
+					Set quiet hours
+				</Button>
+			}
+		>
 			<Problem>{problem}</Problem>
 			<p class="hint">
 				Device settings override room and home.
@@ -54,12 +63,13 @@ export function QuietHoursPanel({ search }: { readonly search: string }) {
 					return (
 						<ScheduleRow
 							key={id}
+							icon={moon}
 							title={placeText(asTargets(targets), (key) => nameIn(fleet, key))}
 							facts={[
 								quietText(hours),
 								zone !== value.zone && zone,
-								!on && "off",
-								holdsUntil !== null && `active until ${clock(Date.parse(holdsUntil) / 1000, zone)}`,
+								!on && "Off",
+								holdsUntil !== null && `Active until ${clock(Date.parse(holdsUntil) / 1000, zone)}`,
 							]}
 							action="set_quiet"
 							isOn={on}
@@ -70,11 +80,6 @@ export function QuietHoursPanel({ search }: { readonly search: string }) {
 					);
 				})}
 			</ul>
-			<div class="actions">
-				<Button action="set_quiet" onClick={() => setEdited({ all: true })}>
-					Set quiet hours…
-				</Button>
-			</div>
 			{edited && value && (
 				<QuietForm
 					given={edited}
@@ -117,8 +122,10 @@ function QuietForm({ given, all, onSave, onClosed }: QuietFormProps) {
 				targets={asTargets(targets)}
 				onChange={(next) => setDraft(at(asQuietTargets(next)))}
 			/>
-			<Field label="From" type="time" value={from} onInput={(next) => change({ from: next })} />
-			<Field label="Until" type="time" value={until} onInput={(next) => change({ until: next })} />
+			<div class="fields">
+				<Field label="From" type="time" value={from} onInput={(next) => change({ from: next })} />
+				<Field label="Until" type="time" value={until} onInput={(next) => change({ until: next })} />
+			</div>
 			<Days days={days} onChange={(next) => change({ days: next })} />
 			<Limit
 				text="Limit the volume"

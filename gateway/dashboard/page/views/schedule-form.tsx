@@ -11,6 +11,7 @@ import { actionText, localTime, zoneText } from "../../../api/client/times.js";
 import type { ConfirmableCommand } from "../../../api/commands.js";
 import type { Schedule } from "../../../api/schedule.js";
 import type { Targets } from "../../../api/targets.js";
+import { cleanText } from "../../../api/text.js";
 import { AnnouncementOptions, type PlayOptions } from "../announce/options.js";
 import { useApp } from "../app/hooks.js";
 import { Days } from "../parts/days.js";
@@ -26,6 +27,7 @@ const longestText = 1000;
 const hourMs = 3_600_000;
 /** A week. */
 const mostMinutes = 10_080;
+const usualMinutes = ["5", "10", "15", "30"];
 
 /** Announcement or command. */
 type Action = PlayOptions & { readonly payload?: ConfirmableCommand };
@@ -42,9 +44,13 @@ interface ScheduleFormProps {
 
 export function ScheduleForm({ given, zone, sounds, onSave, onClosed }: ScheduleFormProps) {
 	const offers = offersOf(sounds);
-	const { id, name, on } = given;
+	const { id, on } = given;
+	const isTimer = given.at.in !== undefined;
 	const { announcement, command } = given.do;
-	const first = { targets: { all: true }, ...offers[0]?.[2] };
+	// A timer can be started without typing.
+	const [, , usual] = offers.find(([each]) => each === "play_audio" || !isTimer) ?? [];
+	const first = { targets: { all: true }, ...usual };
+	const [name, setName] = useState(given.name ?? "");
 	const [{ targets, ...action }, setAction] = useState<Action & { readonly targets: Targets }>(
 		announcement ?? command ?? first,
 	);
@@ -59,7 +65,7 @@ export function ScheduleForm({ given, zone, sounds, onSave, onClosed }: Schedule
 	const save = () => {
 		const asked = { targets, ...action };
 		return onSave({
-			name,
+			name: cleanText(name) || undefined,
 			on,
 			at,
 			do: payload ? { command: { targets, payload } } : { announcement: asked },
@@ -67,13 +73,25 @@ export function ScheduleForm({ given, zone, sounds, onSave, onClosed }: Schedule
 	};
 	return (
 		<FormDialog
-			title={id === undefined ? (at.in === undefined ? "New schedule" : "New timer") : "Edit schedule"}
+			title={`${id === undefined ? "New" : "Edit"} ${isTimer ? "timer" : "schedule"}`}
+			verb={isTimer && id === undefined ? "Start timer" : "Save"}
 			action="play_sound"
 			isComplete={hasTime && text?.trim() !== ""}
 			onSave={save}
 			onClosed={onClosed}
 		>
-			<When at={at} zone={zone} onChange={setAt} />
+			{at.in === undefined ? (
+				<When at={at} zone={zone} onChange={setAt} />
+			) : (
+				<Minutes seconds={at.in} onChange={(next) => setAt({ in: next })} />
+			)}
+			<Field
+				label="Name (optional)"
+				placeholder={isTimer ? "Pizza" : "Good morning"}
+				maxLength={64}
+				value={name}
+				onInput={setName}
+			/>
 			<Choice
 				label="Action"
 				value={kind}
@@ -130,19 +148,18 @@ interface WhenProps {
 	readonly onChange: (at: Schedule["at"]) => void;
 }
 
-function When({ at: { weekly, once, in: seconds }, zone, onChange }: WhenProps) {
+function When({ at: { weekly, once }, zone, onChange }: WhenProps) {
 	const { clock } = useApp();
 	const kinds = {
 		Repeat: { weekly: { time: "08:00" } },
 		Once: { once: localTime(clock.now() + hourMs, zone) },
-		Timer: { in: 12 * 60 },
 	} as const;
 	return (
 		<>
 			<Toggles
 				label="When"
 				options={keysOf(kinds).map((kind) => [kind, kind])}
-				value={weekly ? "Repeat" : once === undefined ? "Timer" : "Once"}
+				value={weekly ? "Repeat" : "Once"}
 				onChange={(kind) => onChange(kinds[kind])}
 			/>
 			{weekly && (
@@ -167,17 +184,29 @@ function When({ at: { weekly, once, in: seconds }, zone, onChange }: WhenProps) 
 					onInput={(next) => onChange({ once: next })}
 				/>
 			)}
-			{seconds === undefined ? (
-				<p class="hint">{zoneText(zone)}</p>
-			) : (
-				<Field
-					label="Minutes"
-					type="number"
-					range={[1, mostMinutes]}
-					value={String(seconds / 60)}
-					onInput={(minutes) => onChange({ in: Math.round(Number(minutes) * 60) })}
-				/>
-			)}
+			<p class="hint">{zoneText(zone)}</p>
+		</>
+	);
+}
+
+interface MinutesProps {
+	readonly seconds: number;
+	readonly onChange: (seconds: number) => void;
+}
+
+/** Duration of a timer: one of the usual ones, or a number. */
+function Minutes({ seconds, onChange }: MinutesProps) {
+	const minutes = String(seconds / 60);
+	const choose = (next: string) => onChange(Math.round(Number(next) * 60));
+	return (
+		<>
+			<Toggles
+				label="Duration"
+				options={usualMinutes.map((each) => [each, `${each} min`])}
+				value={minutes}
+				onChange={choose}
+			/>
+			<Field label="Minutes" type="number" range={[1, mostMinutes]} value={minutes} onInput={choose} />
 		</>
 	);
 }

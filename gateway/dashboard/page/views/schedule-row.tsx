@@ -1,10 +1,14 @@
-/** Row of a schedule or of quiet hours: description, state and buttons. */
+/** Row of a schedule or of quiet hours: description, switch and buttons. */
 
-import type { ComponentChildren } from "preact";
+import pencil from "lucide-static/icons/pencil.svg";
+import trash from "lucide-static/icons/trash-2.svg";
+import type { ComponentChildren, ComponentProps } from "preact";
 import type { Action } from "../../../api/commands.js";
 import { Button } from "../parts/button.js";
+import { Icon } from "../parts/icon.js";
 
 interface TimeRowProps {
+	readonly icon: ComponentProps<typeof Icon>["of"];
 	readonly title: string;
 	/** Texts; false ones are omitted. */
 	readonly facts: readonly (string | false)[];
@@ -19,41 +23,44 @@ interface TimeRowProps {
 }
 
 export function ScheduleRow(props: TimeRowProps) {
-	const { title, facts, action, isOn, onToggle, onEdit, onDelete, children } = props;
+	const { icon, title, facts, action, isOn, onToggle, onEdit, onDelete, children } = props;
 	const text = facts.filter(Boolean).join(" · ");
-	const verb = onToggle ? "Delete" : "Cancel";
-	const question = onToggle && {
-		title: `Delete ${title}?`,
-		text: <p>{text}</p>,
-		loss: { do: "Delete", keep: "Keep it" },
-	};
 	return (
-		<li>
+		<li class={isOn ? "" : "off"}>
+			<Icon of={icon} />
 			<div>
 				<strong>{title}</strong>
-				<p>{text}</p>
+				<p class="hint">{text}</p>
 				{children}
 			</div>
 			<div class="actions">
-				{onToggle && (
+				{onToggle ? (
 					<>
-						<Button look="small" label={`On: ${title}`} action={action} isPressed={isOn} onClick={onToggle}>
-							On
+						<Button look="switch" label={`On: ${title}`} action={action} isPressed={isOn} onClick={onToggle}>
+							<span />
 						</Button>
-						<Button look="small" label={`Edit ${title}`} action={action} onClick={onEdit}>
-							Edit
+						<Button look="icon-button quiet" label={`Edit ${title}`} action={action} onClick={onEdit}>
+							<Icon of={pencil} />
+						</Button>
+						<Button
+							look="icon-button quiet"
+							label={`Delete ${title}`}
+							action={action}
+							question={{
+								title: `Delete ${title}?`,
+								text: <p>{text}</p>,
+								loss: { do: "Delete", keep: "Cancel" },
+							}}
+							onClick={onDelete}
+						>
+							<Icon of={trash} />
 						</Button>
 					</>
+				) : (
+					<Button label={`Cancel ${title}`} action={action} onClick={onDelete}>
+						Cancel
+					</Button>
 				)}
-				<Button
-					look="small"
-					label={`${verb} ${title}`}
-					action={action}
-					question={question}
-					onClick={onDelete}
-				>
-					{verb}
-				</Button>
 			</div>
 		</li>
 	);

@@ -1,5 +1,7 @@
 /** Schedules view: schedules, timers and quiet hours. */
 
+import calendar from "lucide-static/icons/calendar-clock.svg";
+import timer from "lucide-static/icons/timer.svg";
 import { useState } from "preact/hooks";
 import type { RequestBody } from "../../../api/client/request.js";
 import { actionText, dueText, lastText, placeText, whenText, zoneText } from "../../../api/client/times.js";
@@ -8,6 +10,9 @@ import { request, requestIfFound } from "../app/gateway.js";
 import { announceAddress, useApp, useNow, useResource, useTopic } from "../app/hooks.js";
 import { nameIn } from "../model/filter.js";
 import { Button } from "../parts/button.js";
+import { EmptyState } from "../parts/empty-state.js";
+import { Icon } from "../parts/icon.js";
+import { PageHead } from "../parts/page-head.js";
 import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
 import { QuietHoursPanel } from "./quiet-hours.js";
@@ -18,36 +23,57 @@ const readEveryMs = 5_000;
 
 export function SchedulesView({ search }: { readonly search: string }) {
 	const { quietHours } = useApp();
+	const [edited, setEdited] = useState<Draft>();
 	const list = useResource(() => {
 		void quietHours.refresh();
 		return requestIfFound("GET /api/schedules");
 	}, readEveryMs);
 	return (
-		<div class="column times">
-			<h1>Schedules</h1>
-			{list.value === null && <p class="empty">Schedules are disabled on this gateway.</p>}
-			<Problem>{list.problem}</Problem>
-			{list.value && (
-				<>
-					<p class="hint">{zoneText(list.value.zone)}</p>
-					<Schedules list={list.value} onChanged={() => list.refresh()} />
-					<QuietHoursPanel search={search} />
-				</>
-			)}
-		</div>
+		<>
+			<PageHead title="Schedules">
+				{list.value && (
+					<Button look="primary" action="play_sound" onClick={() => setEdited({ at: { in: 600 }, do: {} })}>
+						<Icon of={timer} />
+						New timer
+					</Button>
+				)}
+			</PageHead>
+			<div class="column times">
+				{list.value === null && (
+					<EmptyState icon={calendar} title="No schedules">
+						Schedules are disabled on this gateway.
+					</EmptyState>
+				)}
+				<Problem>{list.problem}</Problem>
+				{list.value && (
+					<>
+						<p class="hint">{zoneText(list.value.zone)}</p>
+						<Schedules
+							list={list.value}
+							edited={edited}
+							onEdit={setEdited}
+							onChanged={() => list.refresh()}
+						/>
+						<QuietHoursPanel search={search} />
+					</>
+				)}
+			</div>
+		</>
 	);
 }
 
 interface SchedulesProps {
 	readonly list: ScheduleList;
+	/** Schedule in the form. */
+	readonly edited: Draft | undefined;
+	readonly onEdit: (edited: Draft | undefined) => void;
 	readonly onChanged: () => Promise<void>;
 }
 
-function Schedules({ list: { zone, schedules }, onChanged }: SchedulesProps) {
+function Schedules({ list: { zone, schedules }, edited, onEdit, onChanged }: SchedulesProps) {
 	const { fleet } = useTopic("list");
 	const now = useNow(1000);
 	const sounds = useResource(() => requestIfFound("GET /api/sounds"));
-	const [edited, setEdited] = useState<Draft>();
 	const save = async (id: string | undefined, body: RequestBody<"POST /api/schedules">) => {
 		await (id === undefined
 			? request("POST /api/schedules", { body })
@@ -60,11 +86,19 @@ function Schedules({ list: { zone, schedules }, onChanged }: SchedulesProps) {
 	};
 	const soundName = (id: string) => sounds.value?.sounds.find((sound) => sound.id === id)?.name;
 	return (
-		<Panel title="Schedules" look="stack">
+		<Panel
+			title="Schedules"
+			look="stack"
+			actions={
+				<Button action="play_sound" onClick={() => onEdit({ at: { weekly: { time: "08:00" } }, do: {} })}>
+					New schedule
+				</Button>
+			}
+		>
 			{schedules.length === 0 && (
-				<p class="hint">
-					No schedules yet. Create one to announce, play chimes or send commands at a given time.
-				</p>
+				<EmptyState icon={calendar} title="No schedules yet">
+					Create one to announce, play chimes or set the volume at a given time.
+				</EmptyState>
 			)}
 			<ul class="listed" aria-label="Schedules">
 				{schedules.map((schedule) => {
@@ -75,6 +109,7 @@ function Schedules({ list: { zone, schedules }, onChanged }: SchedulesProps) {
 					return (
 						<ScheduleRow
 							key={id}
+							icon={at.in === undefined ? calendar : timer}
 							title={name ?? actionText(action, soundName)}
 							facts={[
 								whenText(at),
@@ -85,7 +120,7 @@ function Schedules({ list: { zone, schedules }, onChanged }: SchedulesProps) {
 							action="play_sound"
 							isOn={isOn}
 							onToggle={isTimer ? undefined : () => save(id, { name, at, do: action, on: !isOn })}
-							onEdit={() => setEdited(schedule)}
+							onEdit={() => onEdit(schedule)}
 							onDelete={() => remove(id)}
 						>
 							{last && (
@@ -103,21 +138,13 @@ function Schedules({ list: { zone, schedules }, onChanged }: SchedulesProps) {
 					);
 				})}
 			</ul>
-			<div class="actions">
-				<Button action="play_sound" onClick={() => setEdited({ at: { weekly: { time: "08:00" } }, do: {} })}>
-					New schedule…
-				</Button>
-				<Button action="play_sound" onClick={() => setEdited({ at: { in: 12 * 60 }, do: {} })}>
-					New timer…
-				</Button>
-			</div>
 			{edited && (
 				<ScheduleForm
 					given={edited}
 					zone={zone}
 					sounds={sounds.value ?? { sounds: [], canSpeak: false }}
 					onSave={(body) => save(edited.id, body)}
-					onClosed={() => setEdited(undefined)}
+					onClosed={() => onEdit(undefined)}
 				/>
 			)}
 		</Panel>

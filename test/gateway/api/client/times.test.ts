@@ -61,16 +61,17 @@ describe("schedule text", () => {
 	test("shows when it is due, in the zone of the schedule", () => {
 		const due = (seconds: number, at?: Schedule["at"]) =>
 			dueText(schedule({ nextAt: inSeconds(seconds), ...(at && { at }) }), now);
-		assert.equal(due(720), "in 12 minutes");
-		assert.equal(due(89), "in 89 seconds");
-		assert.equal(due(-3), "in 0 seconds");
+		assert.equal(due(720), "in 12 min");
+		assert.equal(due(600, { in: 600 }), "10 min left");
+		assert.equal(due(89, { in: 600 }), "89 s left");
+		assert.equal(due(-3), "in 0 s");
 		assert.equal(due(17_400), "next today");
 		assert.equal(due(86_400), "next Fri 27 Nov");
 		assert.equal(due(17_400, { in: 20_000 }), "at 17:50");
 		assert.equal(due(86_400, { in: 90_000 }), "at Fri 27 Nov 13:00");
 		assert.equal(due(86_400, { once: "2026-11-27T13:00" }), "", "shown by its time");
-		assert.equal(dueText(schedule({ on: false }), now), "off");
-		assert.equal(dueText(schedule({}), now), "over");
+		assert.equal(dueText(schedule({ on: false }), now), "Off");
+		assert.equal(dueText(schedule({}), now), "Finished");
 	});
 
 	test("shows its last result", () => {
@@ -116,11 +117,11 @@ describe("quiet-hours text", () => {
 		const all = { all: true };
 		assert.equal(
 			quietText(quiet(all, { volume: 0, brightness: 0.1, onlyUrgent: true })),
-			"Daily 22:00–07:00: volume at most 0, ring at most 10 %, only urgent announcements",
+			"Daily 22:00–07:00 · Volume ≤ 0, ring ≤ 10%, only urgent announcements",
 		);
 		assert.equal(
 			quietText(quiet(all, { days: ["sat"], volume: 20, onlyUrgent: false })),
-			"Sat 22:00–07:00: volume at most 20",
+			"Sat 22:00–07:00 · Volume ≤ 20",
 		);
 	});
 
