@@ -3,6 +3,7 @@
 import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { sdkFolder } from "../../hosts/virtual/node/xs.js";
 import { exitCodeOf } from "../command-line/child.js";
 import {
 	type Found,
@@ -58,8 +59,7 @@ export function findSdk(
 		};
 	const { join } = pathsOf(machine);
 	const isWindows = machine.platform === "win32";
-	const installed = isWindows ? ["xs-dev", "moddable"] : [".local", "share", "moddable"];
-	const folder = given || join(machine.home, ...installed);
+	const folder = sdkFolder(machine.environment, machine.home, machine.platform);
 	if (!machine.exists(join(folder, "tools", "mcconfig.js")))
 		return {
 			problem: given

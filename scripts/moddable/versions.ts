@@ -3,8 +3,9 @@
  * a test compares the documents.
  */
 
-/** Version of the Moddable SDK: its git tag and tools/VERSION. Other versions lack files of the manifests. */
-export const sdkVersion = "8.2.3";
+import { sdkVersion } from "../../hosts/virtual/node/xs.js";
+
+export { sdkVersion };
 /** Version of ESP-IDF. */
 export const idfVersion = "6.0.2";
 /** Version of xs-dev, which installs the newest SDK by default, and always ESP-IDF v5.1.2. */

@@ -42,7 +42,7 @@ static txMachine* create_root(void)
 	txMachine* root = fxCreateMachine(&creation, "root", NULL, XS_NO_ID);
 	if (!root)
 		report_end(NULL, REASON_OUT_OF_MEMORY, "not enough memory on this computer for an XS machine");
-		return root;
+	return root;
 }
 
 /** Functions of the global object `natives`. Callers must pass all arguments; types are in hosts/virtual/modules/globals.d.ts. */
@@ -148,7 +148,7 @@ txMachine* machine_start(const struct frame* start)
 	txMachine* the = fxCloneMachine(&creation, root, "device", NULL);
 	if (!the)
 		report_end(NULL, REASON_OUT_OF_MEMORY, "not enough memory on this computer for an XS machine");
-		watchdog_start(the, watchdog_ms);
+	watchdog_start(the, watchdog_ms);
 #if mxStress
 	gxStress = 1;
 #endif

@@ -7,6 +7,7 @@
 
 #include "xsAll.h"
 #include "xsScript.h"
+#include "compatibility.h"
 
 #define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
 #define NO_RETURN __attribute__((noreturn))

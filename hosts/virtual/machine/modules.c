@@ -134,7 +134,7 @@ static txScript* parse(txMachine* the, const char* name, const struct text* sour
 		script = fxParserCode(parser);
 	}
 	if (parser->errorCount > 0)
-		report_end(the, REASON_BAD_PROGRAM, "module %s, line %d: %s", name, (int)parser->line,
+		report_end(the, REASON_BAD_PROGRAM, "module %s, line %d: %s", name, (int)PARSER_LINE(parser),
 			parser->errorMessage ? parser->errorMessage : "syntax error");
 	fxTerminateParser(parser);
 	return script;

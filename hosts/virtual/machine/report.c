@@ -47,7 +47,7 @@ static void append_frames(txMachine* the)
 		txSlot* environment = mxFrameToEnvironment(frame);
 		if (environment->ID == XS_NO_ID)
 			continue;
-		txSlot* function = frame + 3;
+		txSlot* function = FRAME_FUNCTION(frame);
 		const char* name = NULL;
 		if (function->kind == XS_REFERENCE_KIND && mxIsFunction(function->value.reference)) {
 			txID id = mxFunctionInstanceCode(function->value.reference)->ID;
@@ -129,7 +129,8 @@ void fxAbort(txMachine* the, int status)
 				(int)the->currentChunksSize, (int)the->maximumChunksSize);
 		report_end(the, REASON_OUT_OF_MEMORY, "out of slots: %d of %d in use",
 			(int)the->currentHeapCount, (int)the->maximumHeapCount);
-	case XS_STACK_OVERFLOW_EXIT:
+	case XS_JAVASCRIPT_STACK_OVERFLOW_EXIT:
+	case XS_NATIVE_STACK_OVERFLOW_EXIT:
 		report_end(the, REASON_OUT_OF_MEMORY, "stack overflow");
 	case XS_NO_MORE_KEYS_EXIT:
 		report_end(the, REASON_OUT_OF_MEMORY, "out of keys for property names");

@@ -29,7 +29,7 @@ static void timer_mark(txMachine* the, void* it, txMarkRoot mark_root)
 	(*mark_root)(the, &timer->callback);
 }
 
-static const txHostHooks timer_hooks = { .destructor = NULL, .marker = timer_mark, .sweeper = NULL };
+static const txHostHooks timer_hooks = { .marker = timer_mark };
 
 static double interval_argument(txMachine* the, txInteger index)
 {

@@ -24,7 +24,7 @@ static double processor_now(void)
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-static txBoolean on_instructions(txMachine* the, txU4 index)
+static txBoolean on_instructions(txMachine* the, meter_count index)
 {
 	(void)index;
 	double now = processor_now();
@@ -57,7 +57,7 @@ void watchdog_start(txMachine* the, double limit_ms)
 	struct sigaction action = { .sa_handler = on_processor_time, .sa_flags = SA_RESTART };
 	watched = the;
 	limit = limit_ms;
-	fxBeginMetering(the, on_instructions, INSTRUCTIONS);
+	fxBeginMetering(the, on_instructions, INSTRUCTIONS * XS_CODE_METERING);
 	sigaction(SIGPROF, &action, NULL);
 	setitimer(ITIMER_PROF, &interval, NULL);
 }

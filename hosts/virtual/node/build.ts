@@ -6,11 +6,12 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
-import { access, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { access, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { version as esbuildVersion, transform } from "esbuild";
+import { findXs } from "./xs.js";
 
 const projectFolder = fileURLToPath(new URL("../../../", import.meta.url));
 const machineFolder = path.join(projectFolder, "hosts/virtual/machine");
@@ -42,23 +43,29 @@ export interface ProgramOptions {
  * @throws Error with instructions if there is no compiler, or with the compiler's output
  */
 export async function buildMachine(options: { sanitize?: boolean } = {}): Promise<string> {
-	const xs = path.join(projectFolder, "node_modules/@agoric/xsnap");
+	const xs = findXs();
 	const sources = (await readdir(machineFolder)).sort();
 	const parts = await Promise.all([
-		readFile(path.join(xs, "package.json")),
+		readFile(xs.versionFile),
 		...sources.map((name) => readFile(path.join(machineFolder, name))),
 		run("cc", ["--version"]),
 	]);
 	const variant = options.sanitize ? ["SANITIZE=1"] : [];
-	const key = keyOf(process.platform, process.arch, ...variant, ...parts);
+	const key = keyOf(process.platform, process.arch, xs.version, ...variant, ...parts);
 	const executable = path.join(cacheFolder, `machine-${key}`);
 	if (await exists(executable)) return executable;
 
 	const folder = `${executable}.${process.pid}`;
+	await rm(folder, { recursive: true, force: true });
+	await mkdir(folder, { recursive: true });
+	// The path may contain characters that make cannot handle.
+	await symlink(xs.folder, path.join(folder, "xs"));
+	const buildFolder = path.relative(machineFolder, folder);
 	const parameters = [
 		`-j${availableParallelism()}`,
 		`--directory=${machineFolder}`,
-		`BUILD_DIR=${path.relative(machineFolder, folder)}`,
+		`BUILD_DIR=${buildFolder}`,
+		`XS_DIR=${buildFolder}/xs`,
 		...variant,
 	];
 	await run("make", parameters, showProgress(process.stderr));

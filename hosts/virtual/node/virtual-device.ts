@@ -8,13 +8,7 @@ import type { Model } from "../../../device/protocol/schema.js";
 import { type AccessPoint, Board } from "./board.js";
 import { type Boot, boot } from "./boot/boot-loader.js";
 import { EspOta } from "./boot/esp-ota.js";
-import {
-	type BuiltIn,
-	engineVersion,
-	flashFactoryImage,
-	flashSettings,
-	makeVirtualImage,
-} from "./boot/factory-flash.js";
+import { type BuiltIn, flashFactoryImage, flashSettings, makeVirtualImage } from "./boot/factory-flash.js";
 import { Flash, PowerCut } from "./boot/flash.js";
 import { NvsStore } from "./boot/nvs-store.js";
 import { imageState } from "./boot/ota-data.js";
@@ -29,6 +23,7 @@ import { type EndedRun, RtcMemory } from "./rtc-memory.js";
 import type { Hardware } from "./simulated/hardware.js";
 import { openPeripheral } from "./simulated/open.js";
 import { ReceiveBuffers } from "./simulated/receive-buffers.js";
+import { findXs } from "./xs.js";
 
 export interface VirtualDeviceOptions {
 	readonly model: Model;
@@ -234,7 +229,7 @@ export class VirtualDevice {
 			facts: {
 				// 02 marks a locally administered address (IEEE 802, 8.4).
 				macAddress: `02:00:00:${serial.match(/../g)?.join(":")}`,
-				idfVersion: engineVersion,
+				idfVersion: `${findXs().version} (virtual)`,
 				firmwareVersion: version,
 				securityVersion,
 				buildTime,

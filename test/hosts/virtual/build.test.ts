@@ -15,7 +15,12 @@ while [ $# -gt 1 ]; do if [ "$1" = -o ]; then : > "$2"; fi; shift; done
 test("compiles the XS engine in a project with any path, and reports its progress in files", async (t) => {
 	const folder = await temporaryDirectory(t);
 	const project = join(folder, `it's my "projects" (new) & 50% $HOME #1: a\\b`);
-	for (const part of ["hosts/virtual/machine", "hosts/virtual/node/build.ts", "package.json"])
+	for (const part of [
+		"hosts/virtual/machine",
+		"hosts/virtual/node/build.ts",
+		"hosts/virtual/node/xs.ts",
+		"package.json",
+	])
 		await cp(part, join(project, part), { recursive: true });
 	await symlink(resolve("node_modules"), join(project, "node_modules"));
 	await writeFile(join(folder, "cc"), compiler(folder), { mode: 0o755 });

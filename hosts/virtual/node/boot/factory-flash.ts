@@ -12,9 +12,6 @@ import type { Flash } from "./flash.js";
 import { loadSettings, readSettings } from "./nvs-store.js";
 import { makePartitionTable, partitions } from "./partitions.js";
 
-/** Reported instead of ESP-IDF's version. */
-export const engineVersion = "XS 13.3 (virtual)";
-
 /** Data that a build adds to the image. */
 export interface BuiltIn {
 	/** Public keys in the format of `readReleaseKeys` (device/update/signature.ts). Default: none. */
@@ -40,7 +37,8 @@ export function makeVirtualImage(
 		model,
 		version,
 		project: "device-gateway",
-		idfVersion: engineVersion,
+		// Any engine runs the image.
+		idfVersion: "XS (virtual)",
 		securityVersion,
 		buildTime,
 		segments: releaseKeys === "" ? [program] : [program, Buffer.from(releaseKeys)],
