@@ -13,6 +13,7 @@ import { printableLines } from "../gateway/telemetry/printable.js";
 import { describeExit } from "../hosts/virtual/node/exit.js";
 import { Identity } from "../hosts/virtual/node/identity.js";
 import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
+import { findXs } from "../hosts/virtual/node/xs.js";
 import { runCommand } from "./command-line/command.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
 import { DemoReleases } from "./demo/releases.js";
@@ -83,6 +84,7 @@ async function run(words: readonly string[]): Promise<void> {
 		throw error;
 	}
 	api.serve(devices);
+	console.log(`Engine     ${findXs().description}`);
 	console.log(`Devices    ${devices.map((device) => device.deviceId).join(", ")}`);
 	console.log(`Dashboard  ${settings.auth ? loginUrl : url}`);
 	console.log(toTry);

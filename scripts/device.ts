@@ -13,6 +13,7 @@ import { describeExit } from "../hosts/virtual/node/exit.js";
 import { Identity } from "../hosts/virtual/node/identity.js";
 import { applyInput, inputExamples } from "../hosts/virtual/node/input.js";
 import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
+import { findXs } from "../hosts/virtual/node/xs.js";
 import { messageOf, runCommand, UsageError } from "./command-line/command.js";
 import { findModel, findToken, modelNames } from "./command-line/device-settings.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
@@ -89,6 +90,7 @@ async function start({ model, gateway, serial, restart }: StartOptions): Promise
 			process.exit(exit.status || 1);
 		},
 	});
+	console.log(`Engine: ${findXs().description}`);
 	console.log(`${device.deviceId} is running. Control it with JSON lines such as ${inputExamples}`);
 	createInterface({ input: process.stdin }).on("line", (line) => {
 		if (line.trim() === "") return;

@@ -9,6 +9,7 @@ import { text } from "node:stream/consumers";
 import { run as runTests } from "node:test";
 import { spec } from "node:test/reporters";
 import { buildMachine } from "../hosts/virtual/node/build.js";
+import { findXs } from "../hosts/virtual/node/xs.js";
 import { exitCodeOf } from "./command-line/child.js";
 import { runCommand, UsageError } from "./command-line/command.js";
 import { groupTests } from "./test/grouping.js";
@@ -55,6 +56,7 @@ async function run(given: readonly string[]): Promise<void> {
 	if (isAll) process.env.PROPERTY_RUNS ??= "100";
 	const slowest = new Slowest();
 	const unfinished: string[] = [];
+	console.log(`Virtual devices run ${findXs().description}.`);
 	// Takes minutes in a new clone. Tests that need it report a failure.
 	await buildMachine().catch(() => {});
 	const tests = runTests({ files: groupTests(files, groupsFolder), concurrency });

@@ -270,7 +270,7 @@ function pageOf(gateway: string): string {
 	return `${isSecure ? "https" : "http"}://${host}:${port}${path.slice(0, path.lastIndexOf("/") + 1)}`;
 }
 
-/** @throws Error for invalid UTF-8, or for a NUL, which XS takes for the end of the string */
+/** @throws Error for invalid UTF-8, or for a NUL, which XS 13.3 takes for the end of the string */
 function textOf(bytes: Uint8Array): string {
 	if (bytes.includes(0)) throw new Error("invalid character NUL");
 	return String.fromArrayBuffer(bytes.slice().buffer);

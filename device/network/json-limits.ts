@@ -1,6 +1,6 @@
 /**
  * Checks JSON before it is parsed: XS restarts the board when memory runs out, which a short text with many values or
- * levels can cause. XS also ends a string at a NUL and would accept invalid JSON.
+ * levels can cause. XS 13.3 also ends a string at a NUL and would accept invalid JSON.
  */
 
 /** Above what any command needs, with a reserve for later ones. */

@@ -141,7 +141,7 @@ const password = pattern(63, "^([ -~]{8,63})?$", "empty, or a WPA password of 8 
 
 /** Settings to change. An empty string removes an optional setting. */
 const changedSettings = changeOf({
-	// In the XS of virtual devices, a class [^…] that begins at \x00 excludes nothing (fixed in SDK 8.2.3).
+	// In XS 13.3, a class [^…] that begins at \x00 excludes nothing.
 	ssid: optional(pattern(32, "^((?!\\x00)[^\\x01-\\x1f])+$", "the name of a Wi-Fi network")),
 	password: optional(password),
 	/** Second network; the two are tried in turns. */

@@ -3,8 +3,8 @@
  * built-ins and functions are frozen; instances of Map, ArrayBuffer, Error and similar classes are immutable; plain objects, arrays,
  * class instances and module variables remain mutable through an alias in RAM. Firmware that breaks a rule must fail here, not first
  * on a board.
-  *
- * XS 13.3 has a similar pass (fxShare), which gives each unfrozen object an alias. It freezes nothing, and leaves values in memory that
+ *
+ * XS has a similar pass (fxShare), which gives each unfrozen object an alias. It freezes nothing, and leaves values in memory that
  * the clone's collector would try to move.
  */
 #include "machine.h"

@@ -218,6 +218,7 @@ export class VirtualDevice {
 		const ota = new EspOta({ flash: this.flash, running: slot });
 		const { version, securityVersion, buildTime, releaseKeys } = image;
 		const isPendingVerify = ota.state === imageState.pendingVerify;
+		const xs = findXs();
 		const started = { version, securityVersion, buildTime, slot, resetReason, isPendingVerify };
 		const hardware: Hardware = {
 			board: this.board,
@@ -229,7 +230,7 @@ export class VirtualDevice {
 			facts: {
 				// 02 marks a locally administered address (IEEE 802, 8.4).
 				macAddress: `02:00:00:${serial.match(/../g)?.join(":")}`,
-				idfVersion: `${findXs().version} (virtual)`,
+				idfVersion: `${xs.version} (virtual)`,
 				firmwareVersion: version,
 				securityVersion,
 				buildTime,
@@ -247,7 +248,7 @@ export class VirtualDevice {
 			program: image.program,
 			config: { ...config, ...(releaseKeys && { release_keys: releaseKeys }), model },
 			clock,
-			limits,
+			limits: { ...xs.limits, ...limits },
 			seed,
 			watchdogMs,
 			onTrace: (text) => {

@@ -4,12 +4,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Limits } from "./machine.js";
 
 /** Version of the Moddable SDK: its git tag and tools/VERSION. Other versions lack files of the manifests. */
 export const sdkVersion = "8.2.3";
 
 export interface XsEngine {
-	/** "XS 17" or "XS 13.3". */
+	/** Such as "XS 17". */
 	readonly version: string;
 	/** Version and origin. */
 	readonly description: string;
@@ -17,9 +18,12 @@ export interface XsEngine {
 	readonly folder: string;
 	/** Changes with the sources. */
 	readonly versionFile: string;
+	/** Heap limits of devices, where they differ from those of Machine. */
+	readonly limits: Partial<Limits>;
 }
 
 const npmPackage = fileURLToPath(new URL("../../../node_modules/@agoric/xsnap", import.meta.url));
+const boardManifest = new URL("../../esp32/manifest.json", import.meta.url);
 
 /** Returns MODDABLE, or the default folder of xs-dev. */
 export function sdkFolder(
@@ -52,8 +56,13 @@ export function findXs(environment: Readonly<NodeJS.ProcessEnv> = process.env): 
 		);
 	const versionFile = path.join(npmPackage, "package.json");
 	const { name, version } = JSON.parse(readFileSync(versionFile, "utf8"));
-	const description = `XS 13.3 (${name} ${version})`;
-	return { version: "XS 13.3", description, folder: path.join(npmPackage, "moddable", "xs"), versionFile };
+	return {
+		version: "XS 13.3",
+		description: `XS 13.3 (${name} ${version})`,
+		folder: path.join(npmPackage, "moddable", "xs"),
+		versionFile,
+		limits: {},
+	};
 }
 
 function findSdkXs(sdk: string): XsEngine | undefined {
@@ -61,5 +70,12 @@ function findSdkXs(sdk: string): XsEngine | undefined {
 	const folder = path.join(path.resolve(sdk), "xs");
 	if (!existsSync(versionFile) || !existsSync(path.join(folder, "sources", "xsAll.h"))) return undefined;
 	if (readFileSync(versionFile, "utf8").trim() !== sdkVersion) return undefined;
-	return { version: "XS 17", description: `XS 17 (Moddable SDK ${sdkVersion})`, folder, versionFile };
+	const { chunk, heap, stack } = JSON.parse(readFileSync(boardManifest, "utf8")).creation;
+	return {
+		version: "XS 17",
+		description: `XS 17 (Moddable SDK ${sdkVersion})`,
+		folder,
+		versionFile,
+		limits: { chunkBytes: chunk.initial, slots: heap.initial, stackSlots: stack },
+	};
 }

@@ -16,6 +16,7 @@ test("compiles the XS engine in a project with any path, and reports its progres
 	const folder = await temporaryDirectory(t);
 	const project = join(folder, `it's my "projects" (new) & 50% $HOME #1: a\\b`);
 	for (const part of [
+		"hosts/esp32/manifest.json",
 		"hosts/virtual/machine",
 		"hosts/virtual/node/build.ts",
 		"hosts/virtual/node/xs.ts",

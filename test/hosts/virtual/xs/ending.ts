@@ -38,7 +38,7 @@ const ways: Readonly<Record<string, () => unknown>> = {
 		for (let i = 0; ; i++) kept[`key${i}`] = i;
 	},
 	"endless loop": () => {
-		for (;;);
+		for (;;) Date.now();
 	},
 	"endless chain of promises": () => {
 		const again = () => {
