@@ -46,7 +46,7 @@ describe("release", () => {
 					"virtual",
 					"/releases/virtual/dev-1/firmware-v1.4.0.bin",
 					virtual("1.4.0").length,
-					"XS (virtual)",
+					"virtual",
 				],
 				["PROTO-1", "esp32s3", "/releases/proto-1/firmware-v1.4.0.bin", board.length, "v6.0"],
 				["DEV-1", "esp32s3", "/releases/dev-1/firmware-v1.4.0.bin", dev1.length, "v6.0"],

@@ -20,7 +20,7 @@ export interface Limits {
 	keys: number;
 }
 
-/** Lower than on boards (hosts/esp32/manifest.json): 79 KB of chunks plus the ring buffer for sounds, 77 KB of slots, 8 KB of stack. */
+/** Lower than on boards (`XsEngine.limits`): 79 KB of chunks plus the ring buffer for sounds, 77 KB of slots, 8 KB of stack. */
 const boardLimits: Limits = { chunkBytes: 78_848 + 40_960, slots: 4_928, stackSlots: 512, keys: 256 };
 
 /** Heap statistics, with the slot count of a board. */

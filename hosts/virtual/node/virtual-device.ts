@@ -43,6 +43,7 @@ export interface VirtualDeviceOptions {
 	readonly flash?: Flash;
 	/** "virtual": only advance() advances time. */
 	readonly clock?: "real" | "virtual";
+	/** Default: those of findXs(). */
 	readonly limits?: Partial<Limits>;
 	/** Limit of processor time per turn. */
 	readonly watchdogMs?: number;

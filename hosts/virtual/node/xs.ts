@@ -10,7 +10,7 @@ import type { Limits } from "./machine.js";
 export const sdkVersion = "8.2.3";
 
 export interface XsEngine {
-	/** Such as "XS 17". */
+	/** Major version, and the minor one of XS 13: "XS 17", "XS 13.3". */
 	readonly version: string;
 	/** Version and origin. */
 	readonly description: string;

@@ -38,7 +38,7 @@ export function makeVirtualImage(
 		version,
 		project: "device-gateway",
 		// Any engine runs the image.
-		idfVersion: "XS (virtual)",
+		idfVersion: "virtual",
 		securityVersion,
 		buildTime,
 		segments: releaseKeys === "" ? [program] : [program, Buffer.from(releaseKeys)],
