@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { WebSocket } from "ws";
+import { findXs } from "../../hosts/virtual/node/xs.js";
 import { runCommand } from "../support/command-line.js";
 import { runDemo } from "../support/demo.js";
 import { waitUntil } from "../support/eventually.js";
@@ -45,6 +46,7 @@ test("the demo starts a device of each model, and ends cleanly after one or more
 	assert.deepEqual([...seen].sort(), ["DEV-1", "PROTO-1"]);
 	assert.equal(monitor.socket.readyState, WebSocket.OPEN);
 
+	assert.ok(demo.output().includes(`Engine     ${findXs().description}\n`), demo.output());
 	const ids = /Devices +(\S+), (\S+)/.exec(demo.output())?.slice(1) ?? [];
 	const record = (id: string) => readFile(join(dataDir, "devices", `${id}.json`), "utf8");
 	for (const id of ids) {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { findXs } from "../../../hosts/virtual/node/xs.js";
 import { runCommand } from "../../support/command-line.js";
 import { temporaryDirectory } from "../../support/running.js";
 import { runScriptedGateway } from "../../support/scripted-gateway.js";
@@ -18,6 +19,7 @@ test("connects, is controlled by JSON lines, and rejects invalid ones with a rea
 	assert.equal(connection.headers.authorization, `Bearer ${token}`, "the new one of two");
 	await connection.next("state_report");
 	await device.printed(/proto-1-[0-9a-f]{6} is running/);
+	assert.ok(device.output().includes(`Engine: ${findXs().description}\n`), device.output());
 
 	device.type('{"button":"volumeUp","pressed":true}');
 	const pressed = await connection.next("state_report", (report) => report.peripherals.buttons.btn_vol_up);
