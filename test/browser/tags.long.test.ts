@@ -152,14 +152,14 @@ test("announces to, and schedules for, the devices that match a tag expression",
 	);
 
 	await page.goto(`${url}/#/times`);
-	await page.getByRole("button", { name: "New timer…" }).click();
+	await page.getByRole("button", { name: "New timer" }).click();
 	await page.getByRole("combobox", { name: "Action" }).selectOption({ label: "Set the volume" });
 	await page.getByRole("combobox", { name: "Where" }).selectOption({ label: "Devices with tags…" });
 	await field(page).fill("shop or (");
 	await page.getByText("At the end: write a tag.", { exact: true }).waitFor();
-	await page.getByRole("button", { name: "Save" }).click();
+	await page.getByRole("button", { name: "Start timer" }).click();
 	await problems(page).filter({ hasText: "tags: At the end: write a tag." }).waitFor();
 	await field(page).fill("shop or beta");
-	await page.getByRole("button", { name: "Save" }).click();
+	await page.getByRole("button", { name: "Start timer" }).click();
 	await page.getByText(/Devices with shop or beta/).waitFor();
 });
