@@ -18,15 +18,19 @@ import { runCommand } from "./command-line/command.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
 import { DemoReleases } from "./demo/releases.js";
 import { DemoApi } from "./demo/routes.js";
+import { withVoice } from "./demo/voice.js";
 
 const usage = `Usage: npm run demo
 
 Runs a gateway and a virtual device of each model. It is configured by environment variables like npm start; see gateway/README.md.`;
 
-const toTry = `Try next, on the page of a device:
+/** @param hasVoice whether texts can be announced */
+const toTry = (hasVoice: boolean) => `Try next, on the page of a device:
   1. Controls: change the volume and the color of the ring, press Flash light.
   2. Board: hold a button, dim the light, take the device out of Wi-Fi range, cut its power.
-  3. Board: "Listen in this browser" plays its speaker; press Play, or "Announce…" a text.
+  3. Board: "Listen in this browser" plays its speaker; ${
+		hasVoice ? "announce a text." : "announce a file. A text requires espeak-ng."
+	}
   4. Board: "Build and install" builds a release of this checkout and updates the device.
   5. Change the firmware, for example volumeStep in device/rules.ts, and build and install it.`;
 
@@ -37,7 +41,7 @@ await runCommand({ name: "demo", usage, run });
 
 async function run(words: readonly string[]): Promise<void> {
 	rejectArguments(words);
-	const environment = { ...process.env, LOG_LEVEL: process.env.LOG_LEVEL?.trim() || "warn" };
+	const environment = withVoice({ ...process.env, LOG_LEVEL: process.env.LOG_LEVEL?.trim() || "warn" });
 	const settings = readSettings(environment);
 	const devices: VirtualDevice[] = [];
 	const { releasesDir, releaseKeys } = settings;
@@ -87,7 +91,7 @@ async function run(words: readonly string[]): Promise<void> {
 	console.log(`Engine     ${findXs().description}`);
 	console.log(`Devices    ${devices.map((device) => device.deviceId).join(", ")}`);
 	console.log(`Dashboard  ${settings.auth ? loginUrl : url}`);
-	console.log(toTry);
+	console.log(toTry(Boolean(environment.SPEECH_COMMAND?.trim())));
 	console.log("Press Ctrl-C to stop.");
 }
 

@@ -40,8 +40,8 @@ function command(name: string, example: string, description: string): Setting<re
 	};
 }
 
-/** @param path folders to search for a name, as in PATH */
-function isProgram(name: string, path = "/usr/bin:/bin"): boolean {
+/** Whether a program can be run. @param path folders to search for a name, as in PATH */
+export function isProgram(name: string, path = "/usr/bin:/bin"): boolean {
 	const folders = /[/\\]/.test(name) ? ["."] : path.split(delimiter);
 	const endings = process.platform === "win32" ? ["", ".exe", ".com"] : [""];
 	return folders.some((folder) => endings.some((ending) => isExecutable(resolve(folder, name + ending))));

@@ -26,8 +26,8 @@ function file(name: string, content: Buffer) {
 	return { name, mimeType: "audio/wav", buffer: content };
 }
 
-function announce(page: Page, on: string): Promise<void> {
-	return page.getByRole("button", { name: `Announce on ${on}` }).click();
+function announce(page: Page, where: string): Promise<void> {
+	return page.getByRole("button", { name: `Announce ${where}` }).click();
 }
 
 /** Checks the results of devices in the order of the page; on a slow machine they may report a late start. */
@@ -81,7 +81,7 @@ test("announcing", { skip }, async (t) => {
 		await hear.click();
 		await page.getByRole("button", { name: "Stop", pressed: true }).waitFor();
 		await hear.waitFor();
-		await announce(page, "2 devices");
+		await announce(page, "on 2 devices");
 		await page.getByText("2 played").waitFor();
 		await answered(page, "Recording,", [`${dev}played`, "Ovenplayed"]);
 		for (const captured of captures) {
@@ -100,7 +100,7 @@ test("announcing", { skip }, async (t) => {
 		await chooseFile(page, file("dinner.wav", wav(stereo, { rate: 44_100, channels: 2 })));
 		await page.getByText(/^1\.0 s, made \d+ dB louder$/).waitFor();
 		await page.getByLabel("Save as (optional)").fill("Dinner");
-		await announce(page, "Oven");
+		await announce(page, "in Kitchen");
 		await page.getByText("1 played").waitFor();
 		await answered(page, "Dinner", ["Ovenplayed"]);
 		assert.deepEqual(
@@ -121,7 +121,7 @@ test("announcing", { skip }, async (t) => {
 			await page.getByRole("radio", { name: "Dinner" }).check();
 			await page.getByLabel("Set announcement volume").check();
 			await page.getByRole("slider", { name: "Announcement volume" }).fill("30");
-			await announce(page, "3 devices");
+			await announce(page, "on 3 devices");
 			await page.getByText("1 not supported, 2 played").waitFor();
 			await answered(page, "Dinner", [
 				`${plain}not supported: The firmware does not support sounds. Update it.`,
@@ -144,7 +144,7 @@ test("announcing", { skip }, async (t) => {
 		await page.getByText("Only urgent announcements are audible.").waitFor({ state: "detached" });
 		await page.getByRole("button", { name: "Saved", exact: true }).click();
 		await page.getByRole("radio", { name: "Dinner" }).check();
-		await announce(page, "Oven");
+		await announce(page, "in Kitchen");
 		// The list contains earlier announcements.
 		await eventually(
 			async () => (await call("GET", "/api/announcements")).announcements[0],
@@ -163,7 +163,7 @@ test("announcing", { skip }, async (t) => {
 			await open(t, url, { view }),
 		];
 		await chooseFile(page, file("long.wav", wav(tone(20 * bytesPerSecond))));
-		await announce(page, dev);
+		await announce(page, `on ${dev}`);
 		await page.getByText("1 playing").waitFor();
 		const shown = other.getByRole("article", { name: "long" });
 		await shown.getByText("1 playing").waitFor();
@@ -194,7 +194,7 @@ test("announcing", { skip }, async (t) => {
 		await page.getByRole("button", { name: "Saved", exact: true }).click();
 		await page.getByRole("radio", { name: "Dinner" }).check();
 		for (const { id } of await kept()) await call("DELETE", `/api/sounds/${id}`);
-		await announce(page, "3 devices");
+		await announce(page, "on 3 devices");
 		await says(/^Dinner was deleted\. Choose another sound\.$/);
 		await page.getByText("No saved sounds.").waitFor();
 		assert.deepEqual(await violations(page), []);
@@ -237,6 +237,9 @@ describe("announcement source", { skip }, () => {
 		const mute = await open(t, url, { view: "#/announce" });
 		await mute.getByText("Drop an audio file").waitFor();
 		assert.deepEqual(await offered(mute).allTextContents(), ["File", "Microphone", "Saved"]);
+		await mute
+			.getByText(/^To announce a text, install a voice such as espeak-ng, set SPEECH_COMMAND=/)
+			.waitFor();
 	});
 
 	test("explains why recording is unavailable", async (t) => {
@@ -275,7 +278,7 @@ describe("announcement source", { skip }, () => {
 		const text = page.getByRole("textbox", { name: "Message" });
 		const first = page.getByRole("article", { name: "Dinner is ready" });
 		await text.fill("Dinner is ready");
-		await announce(page, dev);
+		await announce(page, `on ${dev}`);
 		await played(1);
 		await first.getByText("1 played").waitFor();
 		await text.fill("Tomorrow at ");
@@ -287,7 +290,7 @@ describe("announcement source", { skip }, () => {
 		for (const [index, name] of ["door", "bell", "gong"].entries()) {
 			await chooseFile(page, file(`${name}.wav`, wav(tone((index + 1) * bytesPerSecond))));
 			await page.getByText(new RegExp(`^${name}\\.wav`)).waitFor();
-			await announce(page, dev);
+			await announce(page, `on ${dev}`);
 			await played(3 + index);
 			await page
 				.getByRole("article", { name: `${name}.wav` })

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { speechCommand } from "../../gateway/announcements/settings.js";
 import { DemoReleases, type DemoReleasesOptions } from "../../scripts/demo/releases.js";
+import { withVoice } from "../../scripts/demo/voice.js";
 import { addRelease, readCatalog } from "../../scripts/release/folder.js";
 import { makeVirtualImages } from "../../scripts/release/images.js";
 import { temporaryDirectory } from "../support/cleanup.js";
@@ -71,4 +74,23 @@ test("makes the next release after one that failed", async (t) => {
 	await assert.rejects(releases.make(), /Building the release failed: Invalid catalog .*catalog\.json/);
 	await writeFile(catalog, '{"schema":1,"latest":null,"releases":[]}');
 	assert.equal(await releases.make(), "1.1.0");
+});
+
+test("the demo speaks with espeak-ng or say, whichever is installed, unless SPEECH_COMMAND is set", async (t) => {
+	const folder = await temporaryDirectory(t);
+	const install = (name: string, script: string) =>
+		writeFile(join(folder, name), `#!${process.execPath}\n${script}`, { mode: 0o755 });
+	assert.deepEqual(withVoice({ PATH: folder }), { PATH: folder }, "without a program");
+	// Writes its input to the file that `-o` names, as WAV of macOS.
+	await install(
+		"say",
+		`const { argv } = process, fs = require("fs"); fs.writeFileSync(argv[3], fs.readFileSync(0));`,
+	);
+	const { SPEECH_COMMAND = "" } = withVoice({ PATH: folder });
+	const [program = "", ...args] = speechCommand.read({ SPEECH_COMMAND }) ?? [];
+	const env = { PATH: `${folder}:${process.env.PATH}` };
+	assert.equal(execFileSync(program, args, { env, input: "Dinner", encoding: "utf8" }), "Dinner");
+	await install("espeak-ng", "");
+	assert.equal(withVoice({ PATH: folder }).SPEECH_COMMAND, "espeak-ng --stdout");
+	assert.equal(withVoice({ PATH: folder, SPEECH_COMMAND: "piper" }).SPEECH_COMMAND, "piper");
 });

@@ -18,7 +18,7 @@ test("counts all devices of a job, including those without a frame", () => {
 	const job = new Job({ title: "Identify", kind: commandKind, createdAt: at, cancel: () => {} });
 	const none = { failed: 0, unsupported: 0, away: 0, cancelled: 0, asked: 0, waiting: 0, done: 0 };
 	job.merge([part("a", "asked")], { ...none, asked: 1, waiting: 2 });
-	assert.equal(job.text, "1 sent, 2 queued");
+	assert.equal(job.text, "Sent to 1, 2 queued");
 	assert.deepEqual([job.count(), job.count("asked", "waiting"), job.isRunning], [3, 3, true]);
 	job.merge([part("c", "done"), part("b", "failed", "No."), part("a", "done")], {
 		...none,
@@ -85,9 +85,9 @@ describe("change of each device", () => {
 
 	test("runs on a few devices at a time, to the end", async () => {
 		const { job, asked, end } = begin();
-		assert.deepEqual([asked, job.text], [["a", "b"], "2 sent, 2 queued"]);
+		assert.deepEqual([asked, job.text], [["a", "b"], "Sent to 2, 2 queued"]);
 		await end(null);
-		assert.deepEqual([asked, job.text], [["a", "b", "c"], "2 sent, 1 queued, 1 done"]);
+		assert.deepEqual([asked, job.text], [["a", "b", "c"], "Sent to 2, 1 queued, 1 done"]);
 		for (const reason of ["It is away.", null, null]) await end(reason);
 		assert.equal(job.text, "1 failed, 3 done");
 		assert.equal(job.isRunning, false);
@@ -96,12 +96,12 @@ describe("change of each device", () => {
 	test("stops after a failure on request, or when canceled", async () => {
 		const stopped = begin({ stopsAtFailure: true });
 		await stopped.end("It does not answer.");
-		assert.deepEqual([stopped.asked, stopped.job.text], [["a", "b"], "1 failed, 2 canceled, 1 sent"]);
+		assert.deepEqual([stopped.asked, stopped.job.text], [["a", "b"], "1 failed, 2 canceled, sent to 1"]);
 		const cancelled = begin();
 		cancelled.job.cancel();
 		await cancelled.end(null);
 		assert.deepEqual(cancelled.asked, ["a", "b"]);
-		assert.equal(cancelled.job.text, "2 canceled, 1 sent, 1 done");
+		assert.equal(cancelled.job.text, "2 canceled, sent to 1, 1 done");
 	});
 
 	test("reports an error by its message", async () => {

@@ -10,6 +10,7 @@ import type { Resource } from "../app/resource.js";
 import { nameOf } from "../model/filter.js";
 import { devicesIn } from "../model/rooms.js";
 import { Button, fewDevices } from "../parts/button.js";
+import { PageHead } from "../parts/page-head.js";
 import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
 import { TargetChoice } from "../parts/target-choice.js";
@@ -23,15 +24,17 @@ export function AnnounceView({ search }: { readonly search: string }) {
 	const sounds = useResource(readSounds);
 	const [source, setSource] = useState<Source>();
 	return (
-		<div class="announce">
-			<h1>Announce</h1>
-			<Problem>{!sounds.value && sounds.problem}</Problem>
-			{/* The initial source depends on whether the gateway can speak. */}
-			{(sounds.value || sounds.problem !== "") && <SourcePanel sounds={sounds} onSource={setSource} />}
-			<TargetPanel sounds={sounds} search={search} source={source} />
-			<Latest />
-			{Section && <Section />}
-		</div>
+		<>
+			<PageHead title="Announce" />
+			<div class="announce">
+				<Problem>{!sounds.value && sounds.problem}</Problem>
+				{/* The initial source depends on whether the gateway can speak. */}
+				{(sounds.value || sounds.problem !== "") && <SourcePanel sounds={sounds} onSource={setSource} />}
+				<TargetPanel sounds={sounds} search={search} source={source} />
+				<Latest />
+				{Section && <Section />}
+			</div>
+		</>
 	);
 }
 
@@ -56,7 +59,10 @@ function TargetPanel({ sounds, search, source }: TargetPanelProps) {
 		sources.current = { count: sources.current.count + 1, latest: source };
 	const devices = devicesIn(targets, entries);
 	const [only] = devices;
-	const count = devices.length === 1 && only ? nameOf(only) : plural(devices.length, "device");
+	const where =
+		targets.room !== undefined
+			? `in ${targets.room}`
+			: `on ${devices.length === 1 && only ? nameOf(only) : plural(devices.length, "device")}`;
 	const announce = async () => {
 		if (!source) return;
 		const { announcements } = app;
@@ -77,13 +83,13 @@ function TargetPanel({ sounds, search, source }: TargetPanelProps) {
 					disabled={!source || devices.length === 0}
 					question={
 						devices.length > fewDevices && {
-							title: `Announce on ${count}?`,
+							title: `Announce ${where} (${plural(devices.length, "device")})?`,
 							text: <p>{obstacles(devices, options) || "The result of each device is shown."}</p>,
 						}
 					}
 					onClick={announce}
 				>
-					Announce on {count}
+					Announce {where}
 				</Button>
 				{!source && <p class="hint">Choose a sound first.</p>}
 			</div>

@@ -46,7 +46,7 @@ function Plays({ id, job, isLatest }: PlaysProps) {
 				<h2 id={headingId}>{title}</h2>
 				<p role="status">{text}</p>
 				{isRunning && (
-					<Button look="small" action="play_sound" onClick={cancel}>
+					<Button action="play_sound" onClick={cancel}>
 						Stop
 					</Button>
 				)}
@@ -59,7 +59,6 @@ function Plays({ id, job, isLatest }: PlaysProps) {
 						</p>
 						{again && (
 							<Button
-								look="small"
 								label={`Play again: ${title}`}
 								action="play_sound"
 								question={job.count() > fewDevices && question}

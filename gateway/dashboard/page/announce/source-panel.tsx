@@ -1,5 +1,7 @@
 /** Source of an announcement: a recording, a file, a saved sound or a text, each with a preview. */
 
+import music from "lucide-static/icons/music.svg";
+import trash from "lucide-static/icons/trash-2.svg";
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { maxNameLength, type Sound, type SoundList } from "../../../api/announcement.js";
@@ -10,8 +12,10 @@ import { writeWav } from "../../../api/wav.js";
 import { request, requestFile } from "../app/gateway.js";
 import type { Resource } from "../app/resource.js";
 import { Button } from "../parts/button.js";
+import { EmptyState } from "../parts/empty-state.js";
 import { Check, Field, Toggles } from "../parts/field.js";
 import { FileDrop } from "../parts/file-drop.js";
+import { Icon } from "../parts/icon.js";
 import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
 import { recordingProblem } from "./microphone.js";
@@ -124,6 +128,12 @@ export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
 			</p>
 			{draft && !isReading && <DraftLine draft={draft} saveAs={saveAs} onSaveAs={setSaveAs} />}
 			<Problem>{problem}</Problem>
+			{sounds.value && !canSpeak && (
+				<p class="hint">
+					To announce a text, install a voice such as espeak-ng, set{" "}
+					<code>SPEECH_COMMAND="espeak-ng --stdout"</code> and restart the gateway.
+				</p>
+			)}
 			{noRecording && <p class="hint">{noRecording}</p>}
 		</Panel>
 	);
@@ -171,7 +181,12 @@ interface SavedSoundsProps {
 }
 
 function SavedSounds({ sounds, chosen, onChosen, onRemoved }: SavedSoundsProps) {
-	if (sounds.length === 0) return <p class="hint">No saved sounds.</p>;
+	if (sounds.length === 0)
+		return (
+			<EmptyState icon={music} title="No saved sounds.">
+				Record one or choose a file, and enter a name to save it.
+			</EmptyState>
+		);
 	return (
 		<ul class="sounds" aria-label="Saved sounds">
 			{sounds.map((sound) => (
@@ -189,16 +204,19 @@ function SavedSounds({ sounds, chosen, onChosen, onRemoved }: SavedSoundsProps) 
 							onToggle={() => onChosen(sound.id)}
 						/>
 						<Button
+							look="icon-button quiet"
+							label={`Delete ${sound.name}`}
+							action="play_sound"
 							question={{
 								title: `Delete ${sound.name}?`,
 								text: <p>It is deleted for everyone. Devices that are playing it finish.</p>,
-								loss: { do: "Delete sound", keep: "Keep it" },
+								loss: { do: "Delete sound", keep: "Cancel" },
 							}}
 							onClick={async () => {
 								await request("DELETE /api/sounds/:id", { params: { id: sound.id } }).finally(onRemoved);
 							}}
 						>
-							Delete
+							<Icon of={trash} />
 						</Button>
 					</SoundLine>
 				</li>
@@ -234,7 +252,7 @@ function SoundLine({ load, children }: SoundLineProps) {
 	return (
 		<div class="sound">
 			{children}
-			<Button look="small" isPressed={isPlaying} onClick={() => (isPlaying ? audio.pause() : play())}>
+			<Button isPressed={isPlaying} onClick={() => (isPlaying ? audio.pause() : play())}>
 				{isPlaying ? "Stop" : "Preview"}
 			</Button>
 		</div>

@@ -1,6 +1,7 @@
 /** Job for many devices: a command or announcement of the gateway, or a change made by this page. */
 
 import { keysOf } from "../../../../device/protocol/schema.js";
+import { capital } from "../../../api/client/words.js";
 import type { CommandPart } from "../../../api/command.js";
 import type { CommandState } from "../../../api/statuses.js";
 
@@ -74,13 +75,16 @@ export class Job<P extends Part = CommandPart> {
 		return this.problem === "" && this.count(...this.kind.running) > 0;
 	}
 
-	/** "1 failed, 2 done" */
+	/** "1 failed, sent to 2" */
 	get text(): string {
 		const texts = this.#states.map((state) => ({ count: this.count(state), words: this.kind.words[state] }));
-		return texts
+		const text = texts
 			.filter(({ count }) => count > 0)
-			.map(({ count, words }) => `${count.toLocaleString("en")} ${words}`)
+			.map(({ count, words }) =>
+				words === "sent" ? `sent to ${count.toLocaleString("en")}` : `${count.toLocaleString("en")} ${words}`,
+			)
 			.join(", ");
+		return capital(text);
 	}
 
 	/** Devices by state, failures first, then by id. */
