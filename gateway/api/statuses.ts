@@ -55,7 +55,7 @@ export const deviceWords: Readonly<Record<DeviceStatus, string>> = {
 	offered: "offered",
 	downloading: updateWords.downloading,
 	rebooting: updateWords.rebooting,
-	soaking: "being watched",
+	soaking: "watching",
 	succeeded: updateWords.updated,
 	already_installed: "already up to date",
 	removed: "forgotten",

@@ -123,21 +123,21 @@ describe("axe reports no violations for", { skip }, () => {
 		await putRollout(url, "later", quickPlan(later));
 		await fleet[0]?.offered;
 		await fleet[0]?.finish("updates");
-		await page.getByText("Waiting for approval of group 2.").waitFor();
+		await page.getByText("Waiting for approval").waitFor();
 		await page.getByText("Scheduled").waitFor();
-		const running = page
-			.locator(".rollout")
-			.filter({ has: page.getByRole("button", { name: "2 downloading" }) });
-		await running.getByRole("button", { name: "2 downloading" }).click();
-		await running.getByRole("list", { name: "Downloading devices" }).waitFor();
+		await page.getByRole("link", { name: /2 devices.*Running/ }).waitFor();
 		await isClean(page);
-		await running.getByRole("button", { name: "Pause" }).click();
-		await running.getByText("Paused", { exact: true }).waitFor();
-		await running.getByRole("button", { name: "Cancel" }).click();
+		await page.getByRole("link", { name: /2 devices.*Running/ }).click();
+		await page.getByRole("button", { name: "2 updating" }).click();
+		await page.getByRole("list", { name: "Updating devices" }).waitFor();
+		await isClean(page);
+		await page.getByRole("button", { name: "Pause" }).click();
+		await page.getByRole("status").getByText("Paused").waitFor();
+		await page.getByRole("button", { name: "Cancel" }).click();
 		await page.getByRole("dialog").waitFor();
 		await isClean(page);
 		await page.getByRole("dialog").getByRole("button", { name: "Cancel rollout" }).click();
-		await page.getByText("Cancelled").first().waitFor();
+		await page.getByRole("status").getByText("Canceled").waitFor();
 		await isClean(page);
 	});
 

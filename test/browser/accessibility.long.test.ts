@@ -85,7 +85,8 @@ const views = [
 	["a device that is away", "#/device/dev-1-gone00", ".presence.away"],
 	["an unknown device", "#/device/unknown", ".empty h1"],
 	["a device in safe mode", "#/device/dev-1-unsafe", ".safe-mode"],
-	["firmware", "#/firmware", ".rollout.bad .device-list li"],
+	["firmware", "#/firmware", ".rollouts .segment-bar"],
+	["a rollout paused by failures", "#/firmware/stopped", ".rollout-state.bad ~ .device-list li"],
 	["announcing", "#/announce", ".announce .primary"],
 	["times", "#/times", ".times li >> nth=1"],
 	["settings of all devices", "#/settings/devices", ".fleet-settings .field"],
@@ -118,18 +119,16 @@ describe("axe reports no violations for", { skip }, () => {
 		assert.deepEqual(await violations(page), []);
 	});
 
-	test("a new rollout with options, device selection and confirmation", async (t) => {
-		const { url } = await runReleasedFleet(
-			t,
-			Array.from({ length: 21 }, () => ({})),
-		);
-		const page = await open(t, url, { view: "#/firmware" });
-		await page.getByText("Options", { exact: true }).click();
-		await page.getByRole("button", { name: "Update 21 devices" }).click();
-		await page.getByRole("dialog").waitFor();
+	test("a new rollout in its three steps", async (t) => {
+		const { url } = await runReleasedFleet(t, [{}, {}]);
+		const page = await open(t, url, { view: "#/firmware?new" });
+		await page.getByRole("radio", { name: "1.4.0 latest" }).waitFor();
 		assert.deepEqual(await violations(page), []);
-		await page.getByRole("button", { name: "Cancel" }).click();
-		await page.goto(`${url}/#/firmware?devices=dev-1-000000,dev-1-000001`);
+		await page.getByRole("button", { name: "Next" }).click();
+		await page.getByLabel("Include new devices").waitFor();
+		assert.deepEqual(await violations(page), []);
+		await page.getByRole("button", { name: "Next" }).click();
+		await page.getByRole("radio", { name: "Custom" }).check();
 		await page.getByRole("button", { name: "Update 2 devices" }).waitFor();
 		assert.deepEqual(await violations(page), []);
 	});

@@ -42,15 +42,16 @@ describe("upload", { skip }, () => {
 
 	test("is accepted and preselected for the next rollout", async (t) => {
 		const { page } = await setUp(t, [{}]);
-		await page.getByRole("button", { name: "Update 1 device" }).waitFor();
 		const buffer = makeImage({ version: "1.2.3" });
 		await page.getByLabel(/Drop a .bin file/).setInputFiles({ ...image, buffer });
 		const upload = page.getByRole("region", { name: "Upload" });
 		await upload.getByText("device.bin uploaded.").waitFor();
 		await upload.getByText(/1\.2\.3 · DEV-1 · esp32s3/).waitFor();
-		const form = page.getByRole("region", { name: "New rollout" });
-		await form.getByRole("status").filter({ hasText: "1 device, 1 already has it" }).waitFor();
-		assert.equal(await form.getByRole("combobox", { name: "Firmware" }).inputValue(), "custom");
+		await page.getByRole("button", { name: "New rollout" }).click();
+		const form = page.getByRole("dialog", { name: "New rollout" });
+		await form.getByRole("status").filter({ hasText: "1 device, 1 already up to date" }).waitFor();
+		assert.equal(await form.getByRole("radio", { name: "Upload (1.2.3)" }).isChecked(), true);
+		await form.getByRole("button", { name: "How careful" }).click();
 		assert.equal(await form.getByRole("button", { name: "Nothing to update" }).isDisabled(), true);
 	});
 
@@ -201,14 +202,14 @@ describe("update", { skip }, () => {
 });
 
 test("shows a new release without a reload", { skip }, async (t) => {
-	const { page, releasesDir } = await setUp(t, [{}]);
+	const { page, releasesDir } = await setUp(t, [{}], "#/firmware?new");
 	await page.clock.install();
 	await page.reload();
-	const firmware = page.getByRole("combobox", { name: "Firmware" });
-	await firmware.getByText("1.4.0, latest").waitFor({ state: "attached" });
+	const form = page.getByRole("dialog", { name: "New rollout" });
+	await form.getByRole("radio", { name: "1.4.0 latest" }).waitFor();
 	await writeReleases(releasesDir, [{ version: "1.5.0", model: "DEV-1", chip: "esp32s3" }]);
 	await page.clock.runFor(11_000);
-	await firmware.getByText("1.5.0, latest").waitFor({ state: "attached" });
+	await form.getByRole("radio", { name: "1.5.0 latest" }).waitFor();
 });
 
 test("does not offer a release without an image for the device's chip", { skip }, async (t) => {
@@ -227,7 +228,7 @@ test("keeps the upload reachable on a phone in a large fleet", { skip }, async (
 	);
 	const viewport = { width: 390, height: 844 };
 	const page = await open(t, released.url, { view: "#/firmware", viewport, hasTouch: true });
-	await page.getByRole("button", { name: "Update 300 devices" }).waitFor();
+	await page.getByRole("button", { name: "New rollout" }).waitFor();
 	const box = await page.getByRole("region", { name: "Upload" }).boundingBox();
 	assert.ok(box && box.y < 2 * viewport.height, `the upload begins at ${box?.y} pixels`);
 });

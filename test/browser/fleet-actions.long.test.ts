@@ -319,14 +319,14 @@ describe("a selection", { skip }, () => {
 		await page.getByLabel(`Select ${idOf(4)}`).click({ modifiers: ["Shift"] });
 		await page.getByRole("link", { name: "Update…" }).click();
 		await page.getByRole("button", { name: "Update 3 devices" }).waitFor();
-		await page
-			.getByRole("combobox", { name: "For" })
-			.getByText("3 selected devices")
-			.waitFor({ state: "attached" });
+		await page.getByRole("button", { name: "Back" }).click();
+		await page.getByRole("radio", { name: "3 selected devices" }).waitFor();
+		await page.getByRole("button", { name: "Close" }).click();
 		await page.getByRole("link", { name: "Home" }).click();
 		await page.getByRole("button", { name: "Select all 50" }).click();
 		await page.getByRole("link", { name: "Update…" }).click();
 		await page.getByRole("button", { name: "Update 50 devices" }).waitFor();
+		await page.getByRole("button", { name: "Close" }).click();
 		await page.getByRole("link", { name: "Home" }).click();
 		await page.getByRole("button", { name: "Clear selection" }).click();
 		const chosen = devices.slice(2, 5);

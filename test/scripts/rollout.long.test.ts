@@ -34,10 +34,10 @@ describe("npm run rollout", () => {
 		const command = rollout("1.4.0", ...quick, "--canary", "1", "--concurrency", "3");
 		assert.equal(await command.exitCode, 0, command.output());
 		const printed = command.output();
-		assert.match(printed, /^5 devices, 1 already has it\.\nPlan: first 1 device, 3 at a time/);
-		assert.match(printed, /then the rest, 3 at a time, stopped by 10 % of failures\.\n/);
+		assert.match(printed, /^5 devices, 1 already up to date\.\nPlan: first 1 device, 3 at a time/);
+		assert.match(printed, /then the rest, 3 at a time, pauses at 10% failures\.\n/);
 		assert.match(printed, /Rollout 1\.4\.0-[0-9a-f]{6} started\./);
-		assert.match(printed, /\nDone {2}\[#{24}\] {2}100 % {2}4 updated, 1 already up to date\n$/);
+		assert.match(printed, /\nFinished {2}\[#{24}\] {2}100 % {2}4 updated, 1 already up to date\n$/);
 		assert.deepEqual(
 			fleet.map(({ commands }) => commands.length),
 			[1, 1, 1, 1, 0],
@@ -59,7 +59,7 @@ describe("npm run rollout", () => {
 				2,
 				command.output(),
 			);
-		assert.match(command.output(), /Stopped by failures, group 1 of 2/);
+		assert.match(command.output(), /Paused: too many failures, group 1 of 2/);
 		assert.match(
 			command.output(),
 			/npm run rollout -- --resume 1\.4\.0-[0-9a-f]{6}; retry the failed devices with /,
@@ -84,7 +84,7 @@ describe("npm run rollout", () => {
 		await command.printed(/dev-1-000000 rolled back/);
 		await fleet[1]?.finish("updates");
 		assert.equal(await command.exitCode, 2, command.output());
-		assert.match(command.output(), /Done, except for 1 device/);
+		assert.match(command.output(), /Finished, 1 failed/);
 		assert.equal(command.output().split("dev-1-000000 rolled back").length, 2, "printed once");
 		await putRollout(
 			url,
@@ -122,7 +122,7 @@ describe("npm run rollout", () => {
 		await fleet[1]?.offered;
 		await fleet[1]?.finish("updates");
 		assert.equal(await watching.exitCode, 0);
-		assert.match(await rolloutList(rollout), new RegExp(`^${id}  1\\.4\\.0  Done: 2 updated\\n$`));
+		assert.match(await rolloutList(rollout), new RegExp(`^${id}  1\\.4\\.0  Finished: 2 updated\\n$`));
 		await steer("--delete");
 		assert.equal(await rolloutList(rollout), "No rollouts.\n");
 	});
@@ -156,19 +156,16 @@ describe("npm run rollout", () => {
 		const command = rollout(...words);
 		assert.equal(await command.exitCode, 0, command.output());
 		const printed = command.output();
-		assert.match(
-			printed,
-			/; devices that join later are updated too, and all to each later release of beta\.\n/,
-		);
+		assert.match(printed, /; includes new devices and new releases of beta\.\n/);
 		assert.match(printed, /Rollout beta-[0-9a-f]{6} started\./);
-		assert.match(printed, /\nStanding, group 1 of 2 {2}\[#+\] {2}100 % {2}1 updated\n$/);
+		assert.match(printed, /\nWaiting for new devices, group 1 of 2 {2}\[#+\] {2}100 % {2}1 updated\n$/);
 		assert.deepEqual(
 			fleet.map(({ commands }) => commands.map(({ url: from }) => /v(1\.\d\.0)/.exec(String(from))?.[1])),
 			[["1.5.0"], []],
 		);
 		const list = rollout("--list");
 		assert.equal(await list.exitCode, 0);
-		assert.match(list.output(), /^beta-[0-9a-f]{6} {2}1\.5\.0 {2}Standing: 1 updated\n$/);
+		assert.match(list.output(), /^beta-[0-9a-f]{6} {2}1\.5\.0 {2}Waiting for new devices: 1 updated\n$/);
 	});
 
 	test("reports which option the gateway rejects", async (t) => {

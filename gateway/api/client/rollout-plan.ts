@@ -67,8 +67,11 @@ export const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as con
 /** Default size of the first group. */
 const canarySize = 5;
 
+/** Most devices that a plan allows at a time. */
+export const mostAtOnce = 10_000;
+
 /** Up to this number of devices are updated one after another. */
-const smallTarget = 20;
+export const smallTarget = 20;
 
 /** Default group options of a small target. */
 export const oneByOne = { concurrency: 1, errorThreshold: { count: 1 }, soakSeconds: 30 } as const;

@@ -18,7 +18,7 @@ import {
 	failureStatuses,
 	slotStatuses,
 } from "../statuses.js";
-import { oneByOne } from "./rollout-plan.js";
+import { mostAtOnce, oneByOne } from "./rollout-plan.js";
 import { plural, timeLeft, when } from "./words.js";
 
 export type { Counts, Group, Plan, Preview, RolloutDevice, RolloutHead, ShownRollout as Rollout, Window };
@@ -65,21 +65,27 @@ export function isSettled({ standing, status, counts }: RolloutHead): boolean {
 	return standing && status === "running" && endedOf(counts) === totalOf(counts);
 }
 
-/** "Stopped by failures" */
-export function stateText({ status, standing, pausedBecause, counts }: RolloutHead): string {
-	const failed = sum(counts, problems);
+/** "Running", "Paused: too many failures", "Finished, 3 failed" */
+export function stateText(head: RolloutHead): string {
+	const { status, pausedBecause, counts } = head;
 	switch (status) {
 		case "scheduled":
 			return "Scheduled";
 		case "running":
-			return standing ? "Standing" : "Running";
+			return isSettled(head) ? "Waiting for new devices" : "Running";
 		case "paused":
-			if (pausedBecause === "failures") return "Stopped by failures";
-			return pausedBecause === "approval" ? "Waits for approval" : "Paused";
-		case "finished":
-			return failed === 0 ? "Done" : `Done, except for ${plural(failed, "device")}`;
+			if (pausedBecause === "failures") return "Paused: too many failures";
+			return pausedBecause === "approval" ? "Waiting for approval" : "Paused";
+		case "finished": {
+			const failed = sum(counts, failureStatuses);
+			return [
+				"Finished",
+				...(failed > 0 ? [`${failed.toLocaleString("en")} failed`] : []),
+				...(counts.rejected > 0 ? [`${counts.rejected.toLocaleString("en")} rejected`] : []),
+			].join(", ");
+		}
 		case "cancelled":
-			return "Cancelled";
+			return "Canceled";
 	}
 }
 
@@ -88,35 +94,33 @@ export function updatableCount({ total, alreadyInstalled, downgrades, doNotFit, 
 	return total - alreadyInstalled - doNotFit - (plan.allowDowngrade ? 0 : downgrades);
 }
 
-/** "243 devices, 12 away, 3 already have it, 2 would be downgraded" */
+/** "243 devices, 12 offline, 3 already up to date, 2 would be downgraded" */
 export function previewWords({ plan, ...preview }: Preview): string {
 	const { total, away, alreadyInstalled, downgrades, doNotFit, busy } = preview;
 	const parts = [
-		[away, "away", "away"],
-		[alreadyInstalled, "already has it", "already have it"],
-		plan.allowDowngrade
-			? ([downgrades, "would be downgraded", "would be downgraded"] as const)
-			: ([downgrades, "left at its newer version", "left at their newer version"] as const),
-		[doNotFit, "without an image", "without an image"],
-		[busy, "in another rollout", "in another rollout"],
+		[away, "offline"],
+		[alreadyInstalled, "already up to date"],
+		[downgrades, plan.allowDowngrade ? "would be downgraded" : "with a newer version"],
+		[doNotFit, "without an image"],
+		[busy, "in another rollout"],
 	] as const;
 	const present = parts.filter(([count]) => count > 0);
 	return [
 		plural(total, "device"),
-		...present.map(([count, one, many]) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`),
+		...present.map(([count, words]) => `${count.toLocaleString("en")} ${words}`),
 	].join(", ");
 }
 
 /**
  * "first 5 devices, 5 at a time; then the rest, 20 at a time; each is watched for 3 min before it counts as updated",
- * "one after another; stops at the first failure"
+ * "one after another; pauses at the first failure"
  */
 export function planWords(plan: Plan, now: number): string {
 	const { groups, startsAt, window } = plan;
 	const steps = groups.map((group, index) => {
 		const isOneByOne = groups.length === 1 && group.concurrency === 1 && group.errorThreshold.count === 1;
 		const place = groups.length === 1 ? "" : index === 0 ? "first " : "then ";
-		const words = isOneByOne ? "one after another; stops at the first failure" : place + groupWords(group);
+		const words = isOneByOne ? "one after another; pauses at the first failure" : place + groupWords(group);
 		return `${words}${group.approval ? ", once approved" : ""}`;
 	});
 	// The default is the gateway's present, which this clock may be behind.
@@ -129,10 +133,9 @@ export function planWords(plan: Plan, now: number): string {
 	return steps.join("; ");
 }
 
-/** "devices that join later are updated too, and all to each later release of beta" */
+/** "includes new devices and new releases of beta" */
 export function standingWords({ firmware: { channel } }: Plan): string {
-	const releases = channel === undefined ? "" : `, and all to each later release of ${channel}`;
-	return `devices that join later are updated too${releases}`;
+	return `includes new devices${channel === undefined ? "" : ` and new releases of ${channel}`}`;
 }
 
 /** "to 3 devices", "of beta to all DEV-1 with shop and not test" */
@@ -146,19 +149,20 @@ export function targetWords({ firmware, target }: Plan): string {
 
 const minuteMs = 60_000;
 
-/** "the rest, 20 at a time, stopped by 10 % of failures" */
+/** "the rest, 20 at a time, pauses at 10% failures" */
 export function groupWords({ size, concurrency, errorThreshold: { count, percent } }: Group): string {
 	const who =
 		size === "rest"
 			? "the rest"
 			: typeof size === "number"
 				? plural(size, "device")
-				: `${size.replace("%", " %")} of the devices`;
+				: `${size} of the devices`;
 	const limits = [
-		...(count === undefined ? [] : [plural(count, "failure")]),
-		...(percent === undefined ? [] : [`${percent} % of failures`]),
+		...(count === undefined ? [] : [`after ${plural(count, "failure")}`]),
+		...(percent === undefined ? [] : [`at ${percent}% failures`]),
 	];
-	return `${who}, ${concurrency.toLocaleString("en")} at a time, stopped by ${limits.join(" or ")}`;
+	const pace = concurrency >= mostAtOnce ? "all at once" : `${concurrency.toLocaleString("en")} at a time`;
+	return `${who}, ${pace}, pauses ${limits.join(" or ")}`;
 }
 
 function windowWords({ days, from, to, timeZone }: Window): string {

@@ -22,16 +22,16 @@ function wordsOf(asked: RequestedPlan, size: number): string {
 describe("plan for few devices", () => {
 	test("is one sentence, up to 20 devices", () => {
 		const words = (size: number) => wordsOf(makePlan(version, target(size), defaultOptions), size);
-		assert.equal(words(1), "one after another; stops at the first failure");
+		assert.equal(words(1), "one after another; pauses at the first failure");
 		assert.equal(words(20), words(1));
-		assert.match(words(21), /^first 5 devices, 5 at a time, stopped by 2 failures; then the rest, /);
+		assert.match(words(21), /^first 5 devices, 5 at a time, pauses after 2 failures; then the rest, /);
 	});
 
 	test("is the same for a model with a known, fixed size", () => {
 		const words = (size: number | undefined, standing: boolean) =>
 			wordsOf(makePlan(version, { model: "DEV-1" }, { ...defaultOptions, standing }, size), 3);
 		assert.match(words(3, false), /^one after another/);
-		assert.match(words(3, true), /^first 5 devices.*; devices that join later are updated too$/);
+		assert.match(words(3, true), /^first 5 devices.*; includes new devices$/);
 		assert.match(words(undefined, false), /^first 5 devices/);
 	});
 
@@ -40,10 +40,10 @@ describe("plan for few devices", () => {
 			wordsOf(makePlan(version, target(3), { ...defaultOptions, ...change }), 3);
 		assert.equal(
 			words({ soakSeconds: "60" }),
-			"one after another; stops at the first failure; each is watched for 1 min before it counts as updated",
+			"one after another; pauses at the first failure; each is watched for 1 min before it counts as updated",
 		);
-		assert.equal(words({ concurrency: "2" }), "the rest, 2 at a time, stopped by 1 failure");
-		assert.equal(words({ maxFailures: "2" }), "the rest, 1 at a time, stopped by 2 failures");
+		assert.equal(words({ concurrency: "2" }), "the rest, 2 at a time, pauses after 1 failure");
+		assert.equal(words({ maxFailures: "2" }), "the rest, 1 at a time, pauses after 2 failures");
 		assert.match(words({ canary: "1" }), /^first 1 device, 5 at a time, .*; then the rest, 20 at a time/);
 		assert.match(words({ approval: true }), /then the rest, .*, once approved/);
 	});

@@ -1,5 +1,6 @@
 /** Firmware that the gateway offers, loaded when a view needs it and shared by all views. */
 
+import { compareVersions } from "../../../api/channels.js";
 import { problemDetail } from "../../../api/client/request.js";
 import type { Catalog, UploadStatus } from "../../../api/firmware.js";
 import { type FindUpdate, type Firmware, firmwareOf, updatesOf } from "../model/outdated.js";
@@ -33,7 +34,9 @@ export class FirmwareStore {
 		this.#isLive = isLive;
 		const read = async () => {
 			const [catalog, status] = await Promise.all([request("GET /ota/catalog"), request("GET /ota/status")]);
-			return { catalog, status };
+			const releases = [...catalog.releases].sort((a, b) => compareVersions(b.version, a.version) ?? 0);
+			const sorted: Catalog = { ...catalog, releases };
+			return { catalog: sorted, status };
 		};
 		this.#known = new Resource(read, (known) => {
 			if (known) this.findUpdate = updatesOf(known.catalog);
@@ -41,6 +44,7 @@ export class FirmwareStore {
 		});
 	}
 
+	/** Releases, the newest first. */
 	get catalog(): Catalog | undefined {
 		return this.#known.value?.catalog;
 	}

@@ -204,7 +204,11 @@ export function tagAddress(tags: string): string {
 	return `#/?${new URLSearchParams({ tags })}`;
 }
 
-/** Address of the firmware view for these devices. */
+export function rolloutAddress(id: string): string {
+	return `#/firmware/${encodeURIComponent(id)}`;
+}
+
+/** Address of a new rollout for these devices. */
 export function updateAddress(keys: ReadonlySet<string>): string {
 	return `#/firmware?${new URLSearchParams({ devices: deviceList(keys) })}`;
 }

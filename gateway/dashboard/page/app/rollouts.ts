@@ -35,6 +35,10 @@ export class Rollouts {
 		return this.#list.value?.rollouts ?? [];
 	}
 
+	get isLoaded(): boolean {
+		return this.#list.value !== undefined;
+	}
+
 	/** Rollout with plan and groups; undefined until loaded by `load`. */
 	get(id: string): LoadedRollout | undefined {
 		return this.#details.get(id)?.value;

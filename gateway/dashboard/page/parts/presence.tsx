@@ -90,22 +90,14 @@ interface ProgressProps {
 	/** 0 to 100; null if unknown. */
 	readonly percent: number | null;
 	readonly label: string;
-	/** Whether the progress is paused. */
-	readonly isStopped?: boolean;
 	/** Failed share of the completed part, 0 to 100. */
 	readonly failedPercent?: number;
 }
 
-export function Progress({ percent, label, isStopped = false, failedPercent = 0 }: ProgressProps) {
+export function Progress({ percent, label, failedPercent = 0 }: ProgressProps) {
 	return percent === null ? (
 		<progress aria-label={label} />
 	) : (
-		<progress
-			aria-label={label}
-			max={100}
-			value={percent}
-			class={isStopped ? "stopped" : ""}
-			style={{ "--good": `${100 - failedPercent}%` }}
-		/>
+		<progress aria-label={label} max={100} value={percent} style={{ "--good": `${100 - failedPercent}%` }} />
 	);
 }

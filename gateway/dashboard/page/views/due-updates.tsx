@@ -5,7 +5,7 @@ import { stateText } from "../../../api/client/rollout.js";
 import { defaultOptions, makePlan } from "../../../api/client/rollout-plan.js";
 import { plural } from "../../../api/client/words.js";
 import { isOver } from "../../../api/statuses.js";
-import { useMayChange, useTopic } from "../app/hooks.js";
+import { rolloutAddress, useMayChange, useTopic } from "../app/hooks.js";
 import { type DueUpdate, dueUpdates } from "../model/outdated.js";
 import { Panel } from "../parts/panel.js";
 import { StartRollout } from "./start-rollout.js";
@@ -43,7 +43,7 @@ function OneRelease({ due: { firmware, keys, fitting } }: { due: DueUpdate }) {
 			{notes && <p class="notes">{notes}</p>}
 			{active ? (
 				<p>
-					<a href="#/firmware">Rollout</a>: {stateText(active)}
+					<a href={rolloutAddress(active.id)}>Rollout</a>: {stateText(active)}
 				</p>
 			) : (
 				mayChange && <StartRollout firmware={firmware} plan={plan} />

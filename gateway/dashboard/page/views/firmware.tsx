@@ -5,32 +5,48 @@ import { age, bytes } from "../../../api/client/words.js";
 import type { UploadStatus } from "../../../api/firmware.js";
 import type { Upload } from "../app/firmware.js";
 import { listedDevices, useApp, useFirmware, useNow, useTopic } from "../app/hooks.js";
+import { Button } from "../parts/button.js";
 import { FactList } from "../parts/fact-list.js";
 import { FileDrop } from "../parts/file-drop.js";
+import { PageHead } from "../parts/page-head.js";
 import { Panel } from "../parts/panel.js";
 import { Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
-import { RolloutForm } from "./rollout-form.js";
+import { NewRollout } from "./new-rollout.js";
+import { RolloutPage } from "./rollout.js";
 import { Rollouts } from "./rollouts.js";
 
-/** @param search query of the address: "?devices=" followed by ids or by `selected`, or empty */
-export function FirmwareView({ search }: { search: string }) {
+interface FirmwareViewProps {
+	/** Query of the address: "?new", "?devices=" followed by ids or by `selected`, or empty. */
+	readonly search: string;
+	/** Id of a rollout, or empty. */
+	readonly part: string;
+}
+
+export function FirmwareView({ search, part: id }: FirmwareViewProps) {
 	const { selection } = useApp();
 	const firmware = useFirmware();
-	const devices = new URLSearchParams(search).get("devices") ?? "";
-	const chosen = listedDevices(devices, selection.keys);
+	if (id !== "") return <RolloutPage key={id} id={id} />;
+	const query = new URLSearchParams(search);
+	const devices = query.get("devices") ?? "";
 	return (
 		<div class="firmware">
-			<h1 class="visually-hidden">Firmware</h1>
+			<PageHead title="Firmware">
+				<Button look="primary" isChange onClick={() => location.assign("#/firmware?new")}>
+					New rollout
+				</Button>
+			</PageHead>
 			<Problem>{firmware.problem}</Problem>
-			<div class="column">
-				<RolloutForm key={devices} devices={chosen} />
-				<Rollouts />
-			</div>
-			<div class="column">
-				<UploadPanel />
-				<Releases />
-			</div>
+			<Rollouts />
+			<Releases />
+			<UploadPanel />
+			{(query.has("new") || devices !== "") && (
+				<NewRollout
+					key={devices}
+					devices={listedDevices(devices, selection.keys)}
+					onClose={() => location.replace("#/firmware")}
+				/>
+			)}
 		</div>
 	);
 }
@@ -81,7 +97,7 @@ function UploadPanel() {
 				<p class="hint">
 					{firmware.status.signature_required
 						? "Firmware must be signed: select the .bin and its .sig together."
-						: "Unsigned firmware is allowed: anyone with the monitor token can install arbitrary code. Set RELEASE_KEYS."}
+						: "Unsigned firmware is allowed."}
 				</p>
 			)}
 			{firmware.upload && <Sending upload={firmware.upload} />}

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { age, plural } from "../../../api/client/words.js";
 import type { CrashCause } from "../../../api/crash-causes.js";
 import { request } from "../app/gateway.js";
-import { deviceAddress, updateAddress, useApp, useNow, useResource } from "../app/hooks.js";
+import { deviceAddress, rolloutAddress, updateAddress, useApp, useNow, useResource } from "../app/hooks.js";
 import { naturalOrder } from "../model/filter.js";
 import { detailOf, issueName, rateOf, subjectOf, titleOf } from "../model/issue-text.js";
 import type { Issue, IssueKind, IssueRow } from "../model/issues.js";
@@ -231,7 +231,7 @@ function Dismiss({ row }: { readonly row: IssueRow }) {
 }
 
 /** Link to what resolves an issue; undefined if that is a look at the device. */
-function actionOf({ kind, issues }: IssueRow): readonly [text: string, href: string] | undefined {
+function actionOf({ kind, issues, rollout }: IssueRow): readonly [text: string, href: string] | undefined {
 	const keys = new Set(issues.flatMap(({ entry }) => entry?.key ?? []));
 	const [first] = issues;
 	switch (kind) {
@@ -239,7 +239,7 @@ function actionOf({ kind, issues }: IssueRow): readonly [text: string, href: str
 		case "update_failed":
 			return ["Update…", updateAddress(keys)];
 		case "rollout_paused":
-			return ["Show rollout", "#/firmware"];
+			return ["Show rollout", rolloutAddress(rollout?.id ?? "")];
 		case "away":
 			return ["Show devices", "#/?state=away&sort=heard"];
 		case "weak_signal":

@@ -29,6 +29,7 @@ import { FleetView } from "./fleet.js";
 import { IssuesLink } from "./issues-link.js";
 import { JobBars } from "./jobs.js";
 import { onDemand } from "./on-demand.js";
+import { RolloutLine } from "./rollout-line.js";
 
 export function Shell() {
 	const app = useApp();
@@ -111,6 +112,7 @@ export function Shell() {
 				<LinkState />
 				<div class="wide">{logout}</div>
 			</header>
+			<RolloutLine />
 			<Banners />
 			<main id="main" ref={main} tabIndex={-1}>
 				<View route={route} />

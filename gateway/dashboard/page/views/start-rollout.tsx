@@ -1,4 +1,4 @@
-/** Preview of a rollout plan, and the button that starts it, with a confirmation for many devices. */
+/** Preview of a rollout plan, and its start. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
@@ -13,24 +13,34 @@ import {
 import { makeRolloutId, type RequestedPlan } from "../../../api/client/rollout-plan.js";
 import { plural, sentence, withFieldName } from "../../../api/client/words.js";
 import { isOver } from "../../../api/statuses.js";
-import { useIsLive, useNow, useTopic } from "../app/hooks.js";
+import { rolloutAddress, useIsLive, useNow, useTopic } from "../app/hooks.js";
 import { type Firmware, firmwareText } from "../model/outdated.js";
-import { Button, fewDevices } from "../parts/button.js";
+import { Button } from "../parts/button.js";
 import { Problem } from "../parts/problem.js";
 import { optionLabels } from "./rollout-options.js";
-
-interface StartProps {
-	readonly firmware: Firmware;
-	readonly plan: RequestedPlan;
-	readonly onStarted?: () => void;
-	/** Options. @param plan plan with the gateway's defaults; undefined until known */
-	readonly children?: (plan: Plan | undefined) => ComponentChildren;
-}
 
 const typingMs = 250;
 const ageMs = 5_000;
 
-export function StartRollout({ firmware, plan, onStarted, children }: StartProps) {
+interface RolloutStart {
+	/** Plan with the gateway's defaults; undefined until known. */
+	readonly plan: Plan | undefined;
+	/** Devices that would be updated. */
+	readonly count: number;
+	readonly isReady: boolean;
+	/** Numbers of devices. */
+	readonly preview: ComponentChildren;
+	/** How the devices would be updated, or why they cannot be. */
+	readonly planned: string | undefined;
+	/** Text of the button that starts it. */
+	readonly text: string;
+	/** Error of the plan. */
+	readonly problem: string | undefined;
+	/** Starts the rollout. @returns its id @throws Rejection */
+	readonly start: () => Promise<string>;
+}
+
+export function useRolloutStart(firmware: Firmware, plan: RequestedPlan): RolloutStart {
 	const { rollouts, fleet, clock } = useTopic("rollouts");
 	const isLive = useIsLive();
 	const text = JSON.stringify(plan);
@@ -63,51 +73,58 @@ export function StartRollout({ firmware, plan, onStarted, children }: StartProps
 	const name =
 		standing && "channel" in plan.firmware ? plan.firmware.channel : (firmware.version ?? "upload");
 	const id = useMemo(() => makeRolloutId(name), [text, started]);
-	const start = async () => {
-		await rollouts.start(id, plan);
-		setStarted(started + 1);
-		onStarted?.();
-	};
 	const { preview, problem } = result ?? {};
 	const count = preview ? updatableCount(preview) : 0;
-	const isReady = isCurrent && preview?.busy === 0 && (count > 0 || standing);
-	const words = preview ? previewWords(preview) : problem === undefined && "Counting the devices…";
-	const planned = preview && sentence(planWords(preview.plan, clock.now()));
-	const what = plural(count, "device");
 	const none = standing ? "Start for new devices" : "Nothing to update";
+	return {
+		plan: preview?.plan,
+		count,
+		isReady: isCurrent && preview?.busy === 0 && (count > 0 || standing),
+		preview: preview ? previewWords(preview) : problem === undefined && "Counting the devices…",
+		planned:
+			preview &&
+			(preview.busy > 0
+				? "Devices can be in one rollout at a time. Wait for the other rollout, or cancel it."
+				: sentence(planWords(preview.plan, clock.now()))),
+		text: count > 0 ? `Update ${plural(count, "device")}` : preview ? none : "Update",
+		problem,
+		start: async () => {
+			await rollouts.start(id, plan);
+			setStarted(started + 1);
+			return id;
+		},
+	};
+}
+
+interface StartProps {
+	readonly firmware: Firmware;
+	readonly plan: RequestedPlan;
+}
+
+/** Button that starts a rollout, with a confirmation for more than one device. */
+export function StartRollout({ firmware, plan }: StartProps) {
+	const { count, isReady, preview, planned, text, problem, start } = useRolloutStart(firmware, plan);
+	const effect = (
+		<>
+			<p role="status">{preview}</p>
+			<p class="hint">{planned}</p>
+		</>
+	);
 	return (
 		<div class="start-rollout">
-			{children?.(preview?.plan)}
-			<p role="status">
-				{words !== what && words} <span class="hint">{planned}</span>
-			</p>
+			{effect}
 			<div class="actions">
 				<Button
-					key={text}
+					key={JSON.stringify(plan)}
 					look="primary"
 					isChange
 					disabled={!isReady}
-					question={
-						count > fewDevices && {
-							title: `Update ${what} to ${firmwareText(firmware)}?`,
-							text: (
-								<>
-									<p>{words}</p>
-									<p class="hint">{planned}</p>
-								</>
-							),
-						}
-					}
-					onClick={start}
+					question={count > 1 && { title: `${text} to ${firmwareText(firmware)}?`, text: effect }}
+					onClick={async () => location.assign(rolloutAddress(await start()))}
 				>
-					{count > 0 ? `Update ${what}` : preview ? none : "Update"}
+					{text}
 				</Button>
 				<Problem>{problem}</Problem>
-				{preview && preview.busy > 0 && (
-					<p class="hint">
-						Devices can be in one rollout at a time. Wait for the other rollout, or cancel it.
-					</p>
-				)}
 			</div>
 		</div>
 	);

@@ -1,0 +1,29 @@
+/** Radio buttons as cards with a title and a line of text. */
+
+import type { ComponentChildren } from "preact";
+import { useId } from "preact/hooks";
+
+interface CardsProps<T extends string> {
+	readonly label: string;
+	readonly options: readonly (readonly [value: T, title: ComponentChildren, text?: ComponentChildren])[];
+	readonly value: T;
+	readonly onChange: (value: T) => void;
+}
+
+export function Cards<T extends string>({ label, options, value, onChange }: CardsProps<T>) {
+	const name = useId();
+	return (
+		<fieldset class="cards">
+			<legend class="visually-hidden">{label}</legend>
+			{options.map(([one, title, text]) => (
+				<label key={one}>
+					<input type="radio" name={name} checked={one === value} onChange={() => onChange(one)} />
+					<span>
+						<b>{title}</b>
+						{text && <span class="hint">{text}</span>}
+					</span>
+				</label>
+			))}
+		</fieldset>
+	);
+}

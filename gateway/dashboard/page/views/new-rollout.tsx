@@ -1,0 +1,259 @@
+/** New rollout in three steps: firmware, devices, and how carefully they are updated. */
+
+import { useState } from "preact/hooks";
+import { models } from "../../../../device/protocol/schema.js";
+import {
+	defaultOptions,
+	makePlan,
+	mostAtOnce,
+	type PlanOptions,
+	smallTarget,
+} from "../../../api/client/rollout-plan.js";
+import { plural } from "../../../api/client/words.js";
+import type { Target } from "../../../api/rollout.js";
+import { rolloutAddress, useTopic } from "../app/hooks.js";
+import { nameIn, roomsOf } from "../model/filter.js";
+import { channelsOf, type Firmware, firmwareText } from "../model/outdated.js";
+import { devicesIn } from "../model/rooms.js";
+import { Button } from "../parts/button.js";
+import { Cards } from "../parts/cards.js";
+import { Check, Choice, Toggles } from "../parts/field.js";
+import { Problem } from "../parts/problem.js";
+import { Sheet } from "../parts/sheet.js";
+import { TagsField } from "../parts/tags.js";
+import { RolloutOptions } from "./rollout-options.js";
+import { useRolloutStart } from "./start-rollout.js";
+
+interface NewRolloutProps {
+	/** Devices selected in the fleet; may be empty. */
+	readonly devices: ReadonlySet<string>;
+	readonly onClose: () => void;
+}
+
+export function NewRollout(props: NewRolloutProps) {
+	const { firmware } = useTopic("firmware");
+	const { upload, choices, catalog, latest } = firmware;
+	const [chosen, setChosen] = useState(upload?.name === "accepted" ? "custom" : undefined);
+	const all = [...choices, ...channelsOf(catalog)];
+	const choice = all.find(({ selector }) => selector === chosen) ?? latest ?? choices[0];
+	if (!choice)
+		return (
+			<Sheet title="New rollout" width={560} onClose={props.onClose}>
+				<p>No firmware yet. Upload firmware or create a release.</p>
+			</Sheet>
+		);
+	return <Form {...props} firmware={choice} choices={all} onChoice={setChosen} />;
+}
+
+const steps = [
+	["what", "1. What"],
+	["who", "2. Who"],
+	["how", "3. How careful"],
+] as const;
+type StepName = (typeof steps)[number][0];
+
+const chosenDevices = "devices";
+const allDevices = "all";
+const oneRoom = "room";
+
+type Care = "careful" | "normal" | "once" | "custom";
+const cares: readonly (readonly [Care, title: string, text: string])[] = [
+	["careful", "Careful", "A few devices first, then your approval."],
+	["normal", "Normal", "A few devices first, then the rest."],
+	["once", "All at once", "Every device right away."],
+	["custom", "Custom", "Group sizes, limits and times."],
+];
+
+interface FormProps extends NewRolloutProps {
+	readonly firmware: Firmware;
+	readonly choices: readonly Firmware[];
+	readonly onChoice: (selector: string) => void;
+}
+
+function Form({ devices: given, firmware: choice, choices, onChoice, onClose }: FormProps) {
+	const { firmware, fleet } = useTopic("list", "firmware");
+	const [step, setStep] = useState<StepName>(given.size > 0 ? "how" : "what");
+	const [who, setWho] = useState(given.size > 0 ? chosenDevices : undefined);
+	const [room, setRoom] = useState<string>();
+	const [tags, setTags] = useState("");
+	const [isStanding, setIsStanding] = useState(false);
+	const [care, setCare] = useState<Care>("normal");
+	const [custom, setCustom] = useState(defaultOptions);
+	const entries = fleet.all();
+	const { selector, images, channel } = choice;
+	const isChannel = selector.startsWith("channel ");
+	const sizeOf = (model: string) => entries.filter(({ session }) => session.model === model).length;
+	const fitting = models.filter((one) => images.length === 0 || images.some(({ model }) => model === one));
+	const offered = fitting.filter((one) => sizeOf(one) > 0);
+	const [largest] = [...fitting].sort((a, b) => sizeOf(b) - sizeOf(a));
+	const isForAll = models.every((model) => sizeOf(model) === 0 || fitting.includes(model));
+	const kind = who ?? (isForAll ? allDevices : (largest ?? allDevices));
+	const model = fitting.find((one) => one === kind);
+	const isOfKind = kind !== chosenDevices && kind !== oneRoom;
+	const expression = isOfKind ? tags.trim() : "";
+	const rooms = roomsOf(entries);
+	const target = targetOf();
+	const size =
+		"devices" in target
+			? target.devices.length
+			: expression === ""
+				? model
+					? sizeOf(model)
+					: entries.length
+				: undefined;
+	const options = { ...optionsOf(), standing: isOfKind && isStanding };
+	const plan = makePlan(
+		isChannel ? { channel: channel ?? "" } : { version: selector },
+		target,
+		options,
+		size,
+	);
+	const { plan: whole, isReady, preview, planned, text, problem, start } = useRolloutStart(choice, plan);
+	const index = steps.findIndex(([name]) => name === step);
+	const previous = steps[index - 1];
+	const next = steps[index + 1];
+
+	function targetOf(): Target {
+		if (kind === chosenDevices) return { devices: [...given] };
+		if (kind === oneRoom)
+			return { devices: devicesIn({ room: room ?? rooms[0] ?? "" }, entries).map(({ key }) => key) };
+		if (model === undefined && expression === "") return { all: true };
+		return { ...(model && { model }), ...(expression !== "" && { tags: expression }) };
+	}
+
+	function optionsOf(): PlanOptions {
+		switch (care) {
+			case "careful": {
+				const isSmall = size !== undefined && size <= smallTarget;
+				return { ...defaultOptions, approval: true, canary: isSmall ? "1" : "", canaryFailures: "1" };
+			}
+			case "normal":
+				return defaultOptions;
+			case "once":
+				return { ...defaultOptions, canary: "0", concurrency: String(mostAtOnce) };
+			case "custom":
+				return custom;
+		}
+	}
+
+	return (
+		<Sheet
+			title="New rollout"
+			width={560}
+			onClose={onClose}
+			footer={
+				<>
+					<div class="preview">
+						<p role="status">{preview}</p>
+						{step === "how" && <p class="hint">{planned}</p>}
+						<Problem>{problem}</Problem>
+					</div>
+					<button type="button" onClick={previous ? () => setStep(previous[0]) : onClose}>
+						{previous ? "Back" : "Cancel"}
+					</button>
+					{next ? (
+						<Button look="primary" onClick={() => setStep(next[0])}>
+							Next
+						</Button>
+					) : (
+						<Button
+							look="primary"
+							isChange
+							disabled={!isReady}
+							onClick={async () => location.replace(rolloutAddress(await start()))}
+						>
+							{text}
+						</Button>
+					)}
+				</>
+			}
+		>
+			<Toggles label="Steps" options={steps} value={step} onChange={setStep} />
+			{step === "what" && (
+				<Cards
+					label="Firmware"
+					value={selector}
+					onChange={onChoice}
+					options={choices.map((one) => [
+						one.selector,
+						one.selector.startsWith("channel ") ? `Channel ${one.channel}` : firmwareText(one),
+						detailsOf(one),
+					])}
+				/>
+			)}
+			{step === "who" && (
+				<>
+					<Cards
+						label="Devices"
+						value={kind}
+						onChange={setWho}
+						options={[
+							...(given.size > 0
+								? [[chosenDevices, plural(given.size, "selected device"), namesOf()] as const]
+								: []),
+							[allDevices, "All devices", plural(entries.length, "device")] as const,
+							...offered.map((one) => [one, `All ${one}`, plural(sizeOf(one), "device")] as const),
+							...(rooms.length > 0 ? [[oneRoom, "A room", "Devices that are in it now"] as const] : []),
+						]}
+					/>
+					{kind === oneRoom && (
+						<Choice
+							label="Room"
+							value={room ?? rooms[0] ?? ""}
+							onChange={setRoom}
+							options={rooms.map((one) => [one, one])}
+						/>
+					)}
+					{isOfKind && (
+						<>
+							<TagsField value={tags} entries={entries} onInput={setTags} />
+							<Check
+								label={`Include new devices${isChannel ? ` and new releases of ${channel}` : ""}`}
+								checked={isStanding}
+								onToggle={setIsStanding}
+							/>
+						</>
+					)}
+					{given.size === 0 && (
+						<p class="hint">
+							For specific devices, select them in the <a href="#/">fleet</a> and choose Update.
+						</p>
+					)}
+				</>
+			)}
+			{step === "how" && (
+				<>
+					<Cards label="How careful" value={care} onChange={setCare} options={cares} />
+					{care === "custom" && (
+						<RolloutOptions
+							options={custom}
+							onChange={(change) => setCustom((before) => ({ ...before, ...change }))}
+							plan={whole}
+						/>
+					)}
+				</>
+			)}
+		</Sheet>
+	);
+
+	function detailsOf({ selector: one, version, images: all }: Firmware): string {
+		const { releases = [], latest } = firmware.catalog ?? {};
+		const date = releases.find((release) => release.version === one)?.date;
+		return [
+			one.startsWith("channel ") ? `Newest release, now ${version}` : one === latest && "latest",
+			date,
+			[...new Set(all.map(({ model: of }) => of))].join(", "),
+		]
+			.filter(Boolean)
+			.join(" · ");
+	}
+
+	function namesOf(): string {
+		return (
+			[...given]
+				.slice(0, 3)
+				.map((key) => nameIn(fleet, key))
+				.join(", ") + (given.size > 3 ? "…" : "")
+		);
+	}
+}
