@@ -111,8 +111,8 @@ export function Shell() {
 				</nav>
 				<LinkState />
 				<div class="wide">{logout}</div>
+				<RolloutLine />
 			</header>
-			<RolloutLine />
 			<Banners />
 			<main id="main" ref={main} tabIndex={-1}>
 				<View route={route} />
