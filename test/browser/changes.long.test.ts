@@ -40,7 +40,7 @@ describe("audit log", { skip }, () => {
 		await newest.getByText(/^\d\d:\d\d$/).waitFor();
 		await rows
 			.nth(1)
-			.getByText(/^Admin created an access token for anna/)
+			.getByText(/^Admin invited a person: anna \(Admin\)/)
 			.waitFor();
 		assert.doesNotMatch((await rows.allInnerTexts()).join(), /[{}]|[A-Z]{3,} \//);
 		const changedAt = (await newest.locator("time").getAttribute("datetime")) ?? "";

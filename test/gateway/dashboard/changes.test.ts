@@ -71,7 +71,7 @@ describe("audit log text", () => {
 			'{"payload":{"command":"restart"},"targets":{"devices":["a","b","c…',
 		);
 		assert.deepEqual([many.text, many.place, many.deviceIds], ["requested a restart", "many devices", []]);
-		assert.equal(cut("POST /api/tokens", '{"name":"an…').text, "created an access token");
+		assert.equal(cut("POST /api/tokens", '{"name":"an…').text, "invited a person");
 		assert.equal(textOf("POST /api/later"), "made a change");
 	});
 });

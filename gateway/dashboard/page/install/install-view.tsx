@@ -21,10 +21,12 @@ export function InstallView({ search }: { search: string }) {
 	const { serial } = navigator;
 	const withVirtual = search === "?virtual";
 	return (
-		<div class="install">
+		<>
 			<PageHead title="Add device" />
-			{serial ? <WithSerial serial={serial} withVirtual={withVirtual} /> : <WithoutSerial />}
-		</div>
+			<div class="install">
+				{serial ? <WithSerial serial={serial} withVirtual={withVirtual} /> : <WithoutSerial />}
+			</div>
+		</>
 	);
 }
 

@@ -7,6 +7,7 @@ import { commandEntries } from "../../../api/commands.js";
 import { labelFields } from "../../../api/label.js";
 import type { AuditedRoute } from "../../../api/routes.js";
 import { percentDecoded } from "../../../api/text.js";
+import { roleNames } from "./roles.js";
 import { settingLabels } from "./setting-labels.js";
 
 /** Templates with fields of the path, the query or the body in braces. A part in brackets requires its field. */
@@ -19,7 +20,7 @@ const routeTexts: Readonly<Record<AuditedRoute, string>> = {
 	"POST /api/devices/:deviceId/replace": "replaced the device[ by {by}]",
 	"DELETE /api/devices/:deviceId/replace": "allowed the replaced device again",
 	"POST /api/device-tokens": "created a device token",
-	"POST /api/tokens": "created an access token[ for {name}][ ({role})]",
+	"POST /api/tokens": "invited a person[: {name}][ ({role})]",
 	"POST /api/tokens/:name/link": "created a login link for {name}",
 	"DELETE /api/tokens/:name": "revoked the access token of {name}",
 	"POST /api/sounds": "uploaded a sound[, “{name}”]",
@@ -108,6 +109,7 @@ const known: Readonly<Record<string, string>> = {
 		[...presetWords, ...effectWords].map(([value, words]) => [value, words.toLowerCase()]),
 	),
 	...chimeWords,
+	...roleNames,
 };
 
 function wordsOf(value: unknown): string {

@@ -13,3 +13,8 @@ export const roleTexts: Readonly<Record<PersonRole, string>> = {
 	user: "Play, announce and schedule, set volume and light",
 	viewer: "See everything, change nothing",
 };
+
+/** @param name of a token; `monitor` is the one without a name */
+export function personName(name: string): string {
+	return name === "monitor" ? "Admin" : name;
+}

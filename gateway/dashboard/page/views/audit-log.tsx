@@ -8,6 +8,7 @@ import { request } from "../app/gateway.js";
 import { useApp, useResource } from "../app/hooks.js";
 import { auditText } from "../model/audit-text.js";
 import { nameIn } from "../model/filter.js";
+import { personName } from "../model/roles.js";
 import { Button } from "../parts/button.js";
 import { DeviceLink } from "../parts/device-link.js";
 import { Search } from "../parts/field.js";
@@ -60,7 +61,7 @@ function Change({ change }: { readonly change: ListedChange }) {
 		<li title={`From ${change.address}`}>
 			<p>
 				{/* The token without a name. */}
-				<strong>{change.who === "monitor" ? "Admin" : change.who}</strong> {before}
+				<strong>{personName(change.who)}</strong> {before}
 				{after !== undefined && (
 					<>
 						<span class="dot" style={{ background: color }} />

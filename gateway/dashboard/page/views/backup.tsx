@@ -7,16 +7,19 @@ export function Backup() {
 	const { person } = useTopic("link");
 	if (!useHasRoute(person?.role === "monitor" ? "GET /api/backup" : undefined)) return null;
 	return (
-		<Panel title="Backup">
-			<p class="hint">
-				Contains tokens, devices, labels, rollouts, schedules and sounds, but no firmware images. Keep it
-				safe, since it contains the tokens. Restore it with <code>npm run restore</code>.
-			</p>
-			<div class="actions">
+		<Panel
+			title="Backup"
+			look="stack"
+			actions={
 				<a class="button" href="api/backup" download>
 					Download backup
 				</a>
-			</div>
+			}
+		>
+			<p class="hint">
+				Devices, labels, rollouts, schedules, sounds and tokens, but no firmware images. Keep it secret.
+				Restore it with <code>npm run restore</code>.
+			</p>
 		</Panel>
 	);
 }

@@ -49,46 +49,56 @@ export function FleetSettings() {
 	);
 	return (
 		<div class="fleet-settings">
-			<Panel title="Settings of all devices">
+			<Panel title="Settings of all devices" look="stack">
 				<p class="hint">
 					{keys.length} of {plural(named.length, "device")} can receive new settings
 					{keys.length < named.length && " (the others are offline or need an update)"}. Each device restarts
 					to apply them. After the first failure, the remaining devices are skipped.
 				</p>
-				<div class="toolbar">
-					<Choice
-						label="At a time"
-						value={atATime}
-						onChange={setAtATime}
-						options={counts.map((one) => [one, one])}
-					/>
-				</div>
-				<h3>Separate token per device</h3>
-				<p class="hint">
-					Derived from the current device token, so that the previous one can be revoked afterwards.
-				</p>
-				<div class="actions">
-					{button(
-						`Replace the tokens of ${devices}`,
-						`Replace the tokens of ${devices}`,
-						"its new token",
-						true,
-						() => run("New tokens", (key) => app.replaceToken(key)),
-					)}
-				</div>
-				<h3>New gateway address</h3>
-				<p class="hint">Keep this gateway running at its current address until all devices have moved.</p>
-				<div class="actions of-fields">
-					<Field
-						label="New address"
-						placeholder="wss://gateway.example/device"
-						value={gateway}
-						onInput={(text) => setGateway(text.trim())}
-					/>
-					{button(`Move ${devices}`, `Move ${devices} to ${gateway}`, "the new address", gateway !== "", () =>
-						run(`Move to ${gateway}`, (key) => app.changeSettings(key, async () => ({ gateway }))),
-					)}
-				</div>
+				<Choice
+					label="At a time"
+					value={atATime}
+					onChange={setAtATime}
+					options={counts.map((one) => [one, one])}
+				/>
+				<ul class="listed">
+					<li>
+						<div>
+							<strong>Separate token per device</strong>
+							<p class="hint">
+								Derived from the current device token, so that the previous one can be revoked afterwards.
+							</p>
+						</div>
+						{button(
+							`Replace the tokens of ${devices}`,
+							`Replace the tokens of ${devices}`,
+							"its new token",
+							true,
+							() => run("New tokens", (key) => app.replaceToken(key)),
+						)}
+					</li>
+					<li>
+						<div>
+							<strong>New gateway address</strong>
+							<p class="hint">
+								Keep this gateway running at its current address until all devices have moved.
+							</p>
+							<Field
+								label="New address"
+								placeholder="wss://gateway.example/device"
+								value={gateway}
+								onInput={(text) => setGateway(text.trim())}
+							/>
+						</div>
+						{button(
+							`Move ${devices}`,
+							`Move ${devices} to ${gateway}`,
+							"the new address",
+							gateway !== "",
+							() => run(`Move to ${gateway}`, (key) => app.changeSettings(key, async () => ({ gateway }))),
+						)}
+					</li>
+				</ul>
 			</Panel>
 			<Webhooks />
 			<Backup />

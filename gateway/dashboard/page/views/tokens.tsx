@@ -7,7 +7,7 @@ import type { LoginLink } from "../../../api/login.js";
 import { type PersonRole, personRoles } from "../../../api/person.js";
 import { request } from "../app/gateway.js";
 import { useNow, useResource, useTopic } from "../app/hooks.js";
-import { roleNames, roleTexts } from "../model/roles.js";
+import { personName, roleNames, roleTexts } from "../model/roles.js";
 import { Button } from "../parts/button.js";
 import { CopyLine } from "../parts/copy-button.js";
 import { Check, Field, textOf } from "../parts/field.js";
@@ -53,7 +53,7 @@ export function Tokens() {
 				{list.value?.tokens.map(({ name, role, since, usedAt }) => (
 					<li key={name}>
 						<div>
-							<strong>{name}</strong>
+							<strong>{personName(name)}</strong>
 							{name === person?.name && " (you)"}
 							<p class="hint">
 								{roleNames[role]} · {usedAt ? `Active ${ago(usedAt)}` : "No recent activity"}
