@@ -2,6 +2,7 @@
 
 import { entryOf } from "../../../../device/protocol/schema.js";
 import type { Entry } from "../../../api/client/fleet.js";
+import { plural } from "../../../api/client/words.js";
 import type { QuietHours } from "../../../api/quiet-hours.js";
 import type { Targets } from "../../../api/targets.js";
 import { naturalOrder } from "./filter.js";
@@ -18,6 +19,13 @@ export function roomsIn(entries: readonly Entry[]): readonly Room[] {
 	return [...grouped(entries, ({ session }) => session.room)]
 		.sort(([a], [b]) => Number(a === undefined) - Number(b === undefined) || naturalOrder(a ?? "", b ?? ""))
 		.map(([name, inRoom]) => ({ name, entries: inRoom }));
+}
+
+/** " in Mainz", " in Mainz and Berlin", " in 3 rooms"; empty if a device has no room. */
+export function placeText(entries: readonly Entry[]): string {
+	const rooms = [...new Set(entries.map(({ session }) => session.room))];
+	if (rooms.includes(undefined)) return "";
+	return ` in ${rooms.length > 2 ? plural(rooms.length, "room") : rooms.join(" and ")}`;
 }
 
 /** Devices that match a target. */

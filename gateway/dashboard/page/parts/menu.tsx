@@ -33,6 +33,9 @@ export function Menu({ label, look = "", icon, children }: MenuProps) {
 		<details
 			ref={menu}
 			class="menu"
+			onToggle={({ currentTarget }) =>
+				currentTarget.open && currentTarget.querySelector<HTMLInputElement>("input[type=number]")?.select()
+			}
 			onKeyDown={({ key }) => {
 				if (key !== "Escape") return;
 				close();

@@ -50,14 +50,41 @@ export function TagsField({ value, entries, onInput }: TagsFieldProps) {
 			maxLength={maxExpressionLength}
 			value={value}
 			problem={problemOf(value)}
-			hint={inUse(entries)}
 			onInput={onInput}
-		/>
+		>
+			<TagChips entries={entries} separator=" or " />
+		</Field>
 	);
 }
 
-/** Lists the tags of devices: "Tags in use: beta, shop-berlin." */
-export function inUse(entries: readonly Entry[]): string {
+/** Tags in use as buttons, each of which adds its tag to the field around it. */
+export function TagChips({
+	entries,
+	separator = " ",
+}: {
+	readonly entries: readonly Entry[];
+	readonly separator?: string;
+}) {
 	const tags = tagsOf(entries);
-	return tags.length === 0 ? "No tags in use." : `Tags in use: ${tags.join(", ")}.`;
+	if (tags.length === 0) return <p class="hint">No tags in use.</p>;
+	return (
+		<ul class="tags" aria-label="Tags in use">
+			{tags.map((tag) => (
+				<li key={tag}>
+					<button
+						type="button"
+						class="tag"
+						onClick={({ currentTarget }) => {
+							const input = currentTarget.closest(".field")?.querySelector("input");
+							if (!input) return;
+							input.value = [input.value.trim(), tag].filter(Boolean).join(separator);
+							input.dispatchEvent(new Event("input", { bubbles: true }));
+						}}
+					>
+						{tag}
+					</button>
+				</li>
+			))}
+		</ul>
+	);
 }

@@ -9,7 +9,7 @@ import { roomsOf } from "../model/filter.js";
 import { parseTagList } from "../model/tags.js";
 import { Field, textOf } from "../parts/field.js";
 import { FormDialog } from "../parts/save-form.js";
-import { inUse, TagLinks } from "../parts/tags.js";
+import { TagChips, TagLinks } from "../parts/tags.js";
 
 const titles: Readonly<Record<keyof Label, string>> = {
 	name: "Name",
@@ -88,8 +88,10 @@ export function LabelFields({ deviceId, given }: LabelFieldsProps) {
 				label={titles.tags}
 				initial={given.tags?.join(" ")}
 				placeholder="shop-berlin beta"
-				hint={`Separate tags with spaces. ${inUse(fleet.all())}`}
-			/>
+				hint="Separate tags with spaces."
+			>
+				<TagChips entries={fleet.all()} />
+			</Field>
 		</>
 	);
 }

@@ -5,6 +5,7 @@ export { DeviceView } from "./device.js";
 export { FirmwareView } from "./firmware.js";
 export { GettingStarted } from "./getting-started.js";
 export { IssuesView } from "./issues.js";
+export { Palette } from "./palette.js";
 export { SchedulesView } from "./schedules.js";
 export { SelectionBar } from "./selection-bar.js";
 export { SettingsView } from "./settings.js";

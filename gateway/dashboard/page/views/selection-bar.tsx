@@ -1,5 +1,6 @@
 /** Actions for the selected devices. */
 
+import cross from "lucide-static/icons/x.svg";
 import { useState } from "preact/hooks";
 import type { LedPreset } from "../../../../device/protocol/messages.js";
 import { presetWords } from "../../../api/client/command-words.js";
@@ -11,9 +12,11 @@ import { cleanText } from "../../../api/text.js";
 import { request } from "../app/gateway.js";
 import { announceAddress, updateAddress, useTopic } from "../app/hooks.js";
 import { roomsOf } from "../model/filter.js";
-import { parseTagList } from "../model/tags.js";
+import { placeText } from "../model/rooms.js";
+import { parseTagList, tagsOf } from "../model/tags.js";
 import { Button, fewDevices } from "../parts/button.js";
 import { Choice, Field } from "../parts/field.js";
+import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
 
 /** Number of concurrent requests. */
@@ -26,24 +29,25 @@ export function SelectionBar() {
 	const [volume, setVolume] = useState("50");
 	const [preset, setPreset] = useState<LedPreset>("rainbow");
 	const [typed, setRoom] = useState("");
-	const [typedTags, setTags] = useState("");
 	const chosen = [...selection.keys].flatMap((key) => fleet.get(key) ?? []);
 	if (chosen.length === 0) return null;
 	const keysOf = (some: readonly Entry[]) => some.map(({ key }) => key);
-	const here = keysOf(chosen.filter(({ session }) => session.connected));
-	const away = keysOf(chosen.filter(({ session }) => !session.connected));
 	const shown = new Set(shownKeys);
 	const hidden = chosen.filter(({ key }) => !shown.has(key)).length;
 	const others = shownKeys.filter((key) => !selection.keys.has(key)).length;
 	const room = cleanText(typed);
 	const counted = (count: number, text: string) => count > 0 && `, ${count.toLocaleString("en")} ${text}`;
-	const button = (text: string, payload: ConfirmableCommand, close: () => void) => (
+	const hereEntries = chosen.filter(({ session }) => session.connected);
+	const awayEntries = chosen.filter(({ session }) => !session.connected);
+	const here = hereEntries.map(({ key }) => key);
+	const away = awayEntries.map(({ key }) => key);
+	const button = (text: string, payload: ConfirmableCommand, close: () => void, askedAbove = fewDevices) => (
 		<Button
 			action={payload.command}
 			disabled={here.length === 0}
 			question={
-				here.length > fewDevices && {
-					title: `${titleOf(payload)}: ${plural(here.length, "device")}?`,
+				here.length > askedAbove && {
+					title: `${titleOf(payload)}${payload.command === "restart" ? "" : ":"} ${plural(here.length, "device")}${placeText(hereEntries)}?`,
 					text: (
 						<p>
 							The result of each device is shown.
@@ -54,7 +58,7 @@ export function SelectionBar() {
 				}
 			}
 			onClick={async () => {
-				await jobs.start({ targets: { devices: here }, payload });
+				await jobs.start({ payload, targets: { devices: here } });
 				close();
 			}}
 		>
@@ -65,8 +69,7 @@ export function SelectionBar() {
 		app.run({ title, keys, atATime, change });
 	const changeLabel = (deviceId: string, body: LabelChange) =>
 		request("PATCH /api/devices/:deviceId", { params: { deviceId }, body });
-	const changeTags = (isAdded: boolean) => {
-		const tags = parseTagList(typedTags);
+	const changeTags = (tags: readonly string[], isAdded: boolean) => {
 		run(`${isAdded ? "Add" : "Remove"} ${tags.join(", ")}`, keysOf(chosen), (key) => {
 			const others = (fleet.get(key)?.session.tags ?? []).filter((each) => !tags.includes(each));
 			return changeLabel(key, { tags: isAdded ? [...others, ...tags] : others });
@@ -91,7 +94,7 @@ export function SelectionBar() {
 				{counted(hidden, "not shown")}
 			</p>
 			<div class="actions">
-				<Menu label="Volume" look="small">
+				<Menu label="Volume">
 					{(close) => (
 						<div class="pair">
 							<Field label="Volume" type="number" range={[0, 100]} value={volume} onInput={setVolume} />
@@ -99,8 +102,11 @@ export function SelectionBar() {
 						</div>
 					)}
 				</Menu>
-				<span class="wide">{links("small")}</span>
-				<Menu label="More" look="small">
+				<Menu label="Tags">
+					{() => <SelectedTags entries={chosen} known={tagsOf(fleet.all())} onChange={changeTags} />}
+				</Menu>
+				<span class="wide">{links("")}</span>
+				<Menu label="More">
 					{(close) => (
 						<>
 							{others > 0 && (
@@ -139,30 +145,14 @@ export function SelectionBar() {
 									Set room
 								</Button>
 							</div>
-							<div class="pair">
-								<Field label="Tags" placeholder="beta" value={typedTags} onInput={setTags} />
-								{([true, false] as const).map((isAdded) => (
-									<Button
-										key={String(isAdded)}
-										isChange
-										disabled={typedTags.trim() === ""}
-										onClick={() => {
-											changeTags(isAdded);
-											close();
-										}}
-									>
-										{isAdded ? "Add" : "Remove"}
-									</Button>
-								))}
-							</div>
 							{button("Flash light", { command: "identify" }, close)}
-							{button("Restart", { command: "restart" }, close)}
+							{button("Restart", { command: "restart" }, close, 1)}
 							{button("Reconnect", { command: "boot_device" }, close)}
 							{away.length > 0 && (
 								<Button
 									isChange
 									question={{
-										title: `Forget ${plural(away.length, "device")}?`,
+										title: `Forget ${plural(away.length, "device")}${placeText(awayEntries)}?`,
 										text: (
 											<p>
 												Their labels and history are deleted. A device that reconnects is added as a new one.
@@ -186,8 +176,8 @@ export function SelectionBar() {
 					)}
 				</Menu>
 			</div>
-			<Button look="quiet small" label="Clear selection" onClick={() => selection.set([])}>
-				✕
+			<Button look="quiet icon-button" label="Clear selection" onClick={() => selection.set([])}>
+				<Icon of={cross} />
 			</Button>
 		</section>
 	);
@@ -195,4 +185,47 @@ export function SelectionBar() {
 
 function volumeOf(text: string): number {
 	return Math.max(0, Math.min(100, Math.round(Number(text) || 0)));
+}
+
+interface SelectedTagsProps {
+	readonly entries: readonly Entry[];
+	/** Tags of all devices. */
+	readonly known: readonly string[];
+	readonly onChange: (tags: readonly string[], isAdded: boolean) => void;
+}
+
+/** Tags as buttons that add them to, or remove them from, the selected devices, and a field for new ones. */
+function SelectedTags({ entries, known, onChange }: SelectedTagsProps) {
+	const [typed, setTyped] = useState("");
+	return (
+		<>
+			<ul class="tags">
+				{known.map((tag) => {
+					const count = entries.filter(({ session }) => session.tags?.includes(tag)).length;
+					const hasAll = count === entries.length;
+					return (
+						<li key={tag}>
+							<Button look="tag" isChange isPressed={hasAll} onClick={() => onChange([tag], !hasAll)}>
+								{tag}
+								{!hasAll && count > 0 && <small>{count.toLocaleString("en")}</small>}
+							</Button>
+						</li>
+					);
+				})}
+			</ul>
+			<div class="pair">
+				<Field label="New tags" hint="Separate tags with spaces." value={typed} onInput={setTyped} />
+				<Button
+					isChange
+					disabled={typed.trim() === ""}
+					onClick={() => {
+						onChange(parseTagList(typed), true);
+						setTyped("");
+					}}
+				>
+					Add
+				</Button>
+			</div>
+		</>
+	);
 }

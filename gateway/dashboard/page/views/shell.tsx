@@ -30,6 +30,7 @@ import { IssuesLink } from "./issues-link.js";
 import { JobBars } from "./jobs.js";
 import { onDemand } from "./on-demand.js";
 import { RolloutLine } from "./rollout-line.js";
+import { SearchButton } from "./search-button.js";
 
 export function Shell() {
 	const app = useApp();
@@ -85,6 +86,7 @@ export function Shell() {
 					<img src="icon.svg" alt="" width="26" height="26" />
 					<span>Device gateway</span>
 				</a>
+				<SearchButton />
 				<nav aria-label="Views">
 					<a href="#/" aria-current={isList || view === "device" ? "page" : undefined}>
 						<Icon of={icons.home} />
