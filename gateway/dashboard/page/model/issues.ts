@@ -69,6 +69,11 @@ export function isUnseen({ attention }: Entry, kind: DeviceIssueKind): boolean {
 	return attention.some((one) => one.kind === kind && !one.seen);
 }
 
+/** Whether a device has a fault that was not dismissed. */
+export function hasFault({ attention }: Entry): boolean {
+	return attention.some(({ kind, seen }) => !seen && kind !== "away" && kind !== "weak_signal");
+}
+
 const kindOf: Readonly<Record<ListedRejection["what"], IssueKind>> = {
 	connection: "refused",
 	report: "refused",

@@ -44,14 +44,14 @@ export function Strength({ rssi }: { rssi: number | null }) {
 
 interface DeviceStateProps {
 	readonly entry: Entry;
-	/** Tab index of its link. */
-	readonly tabIndex?: number;
+	/** Whether to link an available update. Default: true. */
+	readonly withUpdate?: boolean;
 	/** Content for a device without a fault, activity or update. */
 	readonly children?: ComponentChildren;
 }
 
 /** Most important state of a device: a fault, an activity or an available update. */
-export function DeviceState({ entry, tabIndex, children = null }: DeviceStateProps) {
+export function DeviceState({ entry, withUpdate = true, children = null }: DeviceStateProps) {
 	const { clock, firmware } = useTopic("firmware");
 	const mayUpdate = useMayChange();
 	const { session, vitals, state, heardAt } = entry;
@@ -65,13 +65,9 @@ export function DeviceState({ entry, tabIndex, children = null }: DeviceStatePro
 	if (state?.peripherals.audio.fault) return <span class="problem">No sound</span>;
 	if (firmwareVersion === null) return <span>No report yet</span>;
 	if (isPlaying(entry)) return <>Playing</>;
-	const update = mayUpdate && firmware.findUpdate(entry);
+	const update = withUpdate && mayUpdate && firmware.findUpdate(entry);
 	if (!update) return <>{children}</>;
-	return (
-		<a href={deviceAddress(entry.key, "firmware")} tabIndex={tabIndex}>
-			Update to {update.selector}
-		</a>
-	);
+	return <a href={deviceAddress(entry.key, "firmware")}>Update to {update.selector}</a>;
 }
 
 /** Status of a device's update; renders nothing without one. */

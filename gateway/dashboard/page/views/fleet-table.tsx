@@ -4,8 +4,9 @@
  * has tab stops.
  */
 
-import { age } from "../../../api/client/words.js";
-import { deviceAddress, useDevice, useIsLive, useTopic } from "../app/hooks.js";
+import type { Entry } from "../../../api/client/fleet.js";
+import { age, isUpdating } from "../../../api/client/words.js";
+import { deviceAddress, useDevice, useIsLive, useMayChange, useTopic } from "../app/hooks.js";
 import { nameOf, type Sort } from "../model/filter.js";
 import { DeviceState, Strength } from "../parts/presence.js";
 import { Tags } from "../parts/tags.js";
@@ -57,10 +58,10 @@ export function FleetTable({ keys }: { keys: readonly string[] }) {
 			class="table"
 			aria-label="Devices"
 			aria-rowcount={keys.length + 1}
-			aria-colcount={columns.length + 2}
+			aria-colcount={columns.length + 3}
 			aria-multiselectable
 		>
-			<Head />
+			<Head keys={keys} />
 			<tbody
 				ref={list.ref}
 				class="table-body"
@@ -86,14 +87,14 @@ export function FleetTable({ keys }: { keys: readonly string[] }) {
 	);
 }
 
-function Head() {
+function Head({ keys }: { readonly keys: readonly string[] }) {
 	const app = useTopic("query");
 	const { sort, isDescending } = app.query;
 	return (
 		<thead class="table-head">
 			<tr class="table-row" aria-rowindex={1}>
 				<th scope="col">
-					<span class="visually-hidden">Selected</span>
+					<SelectAll keys={keys} />
 				</th>
 				{columns.map(([id, title]) => (
 					<th
@@ -115,10 +116,37 @@ function Head() {
 					</th>
 				))}
 				<th scope="col">
-					<span class="visually-hidden">Actions</span>
+					<span class="visually-hidden">Update</span>
+				</th>
+				<th scope="col">
+					<span class="visually-hidden">Flash light</span>
 				</th>
 			</tr>
 		</thead>
+	);
+}
+
+/** Check box that selects all listed devices, or none. */
+function SelectAll({ keys }: { readonly keys: readonly string[] }) {
+	const { selection } = useTopic("selection");
+	const count = keys.filter((key) => selection.keys.has(key)).length;
+	const hasAll = count === keys.length;
+	const toggle = () => {
+		const next = new Set(selection.keys);
+		for (const key of keys) hasAll ? next.delete(key) : next.add(key);
+		selection.set(next);
+	};
+	return (
+		<input
+			type="checkbox"
+			class="select-box"
+			aria-label={hasAll ? "Select none" : "Select all listed devices"}
+			checked={hasAll}
+			ref={(box) => {
+				if (box) box.indeterminate = count > 0 && !hasAll;
+			}}
+			onClick={toggle}
+		/>
 	);
 }
 
@@ -142,15 +170,17 @@ function Row({ deviceKey, isActive }: { deviceKey: string; isActive: boolean }) 
 				<a href={deviceAddress(deviceKey)} tabIndex={tabIndex}>
 					{name}
 				</a>
-				{session.name !== undefined && <small>{deviceKey}</small>}
-				<Tags tags={session.tags} />
+				<span class="beside" title={session.tags?.join(", ")}>
+					{session.name !== undefined && <small>{deviceKey}</small>}
+					<Tags tags={session.tags} />
+				</span>
 			</td>
 			<td class="of-room">{session.room}</td>
 			<td class="of-model">{session.model}</td>
 			<td class="of-version">{session.firmwareVersion}</td>
 			<td class="of-state">
-				<DeviceState entry={entry} tabIndex={tabIndex}>
-					<span class="presence here">{isLive ? "Connected" : "Unknown"}</span>
+				<DeviceState entry={entry} withUpdate={false}>
+					<span class={`presence ${isLive ? "here" : ""}`}>{isLive ? "Connected" : "Unknown"}</span>
 				</DeviceState>
 			</td>
 			<td class="of-signal">
@@ -158,10 +188,32 @@ function Row({ deviceKey, isActive }: { deviceKey: string; isActive: boolean }) 
 			</td>
 			<td class="of-volume">{session.connected && vitals.volume}</td>
 			<td class="of-heard">{session.connected ? isLive && "now" : <Age since={heardAt} />}</td>
+			<td class="of-update">
+				<Update entry={entry} tabIndex={tabIndex} />
+			</td>
 			<td>
 				<Identify deviceKey={deviceKey} tabIndex={tabIndex} />
 			</td>
 		</>
+	);
+}
+
+/** Link to an available update of a device. */
+function Update({ entry, tabIndex }: { readonly entry: Entry; readonly tabIndex: number }) {
+	const { firmware } = useTopic("firmware");
+	const update = useMayChange() && !isUpdating(entry.session.metadata) && firmware.findUpdate(entry);
+	if (!update) return null;
+	const label = `Update ${nameOf(entry)} to ${update.selector}`;
+	return (
+		<a
+			class="update"
+			href={deviceAddress(entry.key, "firmware")}
+			tabIndex={tabIndex}
+			aria-label={label}
+			title={label}
+		>
+			<span>Update</span>
+		</a>
 	);
 }
 

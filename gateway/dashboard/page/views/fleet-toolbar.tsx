@@ -1,5 +1,7 @@
 /** Header of the fleet and of a room: device counts, faults, search and filters. */
 
+import back from "lucide-static/icons/chevron-left.svg";
+import filterIcon from "lucide-static/icons/list-filter.svg";
 import { useState } from "preact/hooks";
 import { models } from "../../../../device/protocol/schema.js";
 import type { Entry } from "../../../api/client/fleet.js";
@@ -22,6 +24,7 @@ import {
 import { tagsOf } from "../model/tags.js";
 import { Button } from "../parts/button.js";
 import { any, Choice, type Option, Search, Toggles } from "../parts/field.js";
+import { Icon } from "../parts/icon.js";
 import { TagsField } from "../parts/tags.js";
 
 interface ToolbarProps {
@@ -62,14 +65,38 @@ export function Toolbar({ room, entries, keys, tallies, layout }: ToolbarProps) 
 		({ value, count }) => value === query.state || (count > 0 && stateKinds[value].severity),
 	);
 	return (
-		<search class={`head ${isOpen ? "open" : ""}`}>
-			<div class="head-line">
-				<h1 class="here">
-					{room !== undefined && <span>{room || "No room"}: </span>}
-					<span role="status">
-						{isPart ? `${keys.length.toLocaleString("en")} of ${plural(entries.length, "device")}` : known}
-					</span>
-				</h1>
+		<search class={`page-head head ${isOpen ? "open" : ""}`}>
+			{room !== undefined && (
+				<a class="parent" href="#/">
+					<Icon of={back} size={16} />
+					Home
+				</a>
+			)}
+			<h1>{room === undefined ? "Home" : room || "No room"}</h1>
+			<div class="tools">
+				<Search
+					label="Search"
+					placeholder="Search name, room, version…"
+					value={query.search}
+					onInput={(search) => set({ search })}
+					onKeyDown={onFindKey}
+				/>
+				<Button look={`filter ${inPanel > 0 ? "on" : ""}`} isOpen={isOpen} onClick={() => setIsOpen(!isOpen)}>
+					<Icon of={filterIcon} />
+					<span>Filter{inPanel > 0 && `: ${inPanel}`}</span>
+				</Button>
+				<Toggles
+					label="View"
+					options={layouts.map((one) => [one, layoutLabels[one]])}
+					value={layout}
+					onChange={(one) => set({ layout: one })}
+				/>
+			</div>
+			{isOpen && <Filters room={room} entries={entries} tallies={tallies} set={set} />}
+			<div class="states">
+				<p role="status">
+					{isPart ? `${keys.length.toLocaleString("en")} of ${plural(entries.length, "device")}` : known}
+				</p>
 				<Toggles
 					label="States"
 					look="tallies"
@@ -84,38 +111,18 @@ export function Toolbar({ room, entries, keys, tallies, layout }: ToolbarProps) 
 					onChange={(value) => set({ state: query.state === value ? "" : value })}
 				/>
 				{isPart && (
-					<Button look="quiet small" onClick={() => set(unfiltered(query))}>
+					<Button look="quiet" onClick={() => set(unfiltered(query))}>
 						Show all
 					</Button>
 				)}
 				<Button
-					look="quiet small select-all"
+					look="quiet select-all"
 					disabled={keys.length === 0}
 					onClick={() => selection.set([...selection.keys, ...keys])}
 				>
 					Select {isPart ? "these" : "all"} {keys.length.toLocaleString("en")}
 				</Button>
 			</div>
-			<div class="head-line tools">
-				<Search
-					label="Search"
-					placeholder="Search name, room, version…"
-					value={query.search}
-					onInput={(search) => set({ search })}
-					onKeyDown={onFindKey}
-				/>
-				<Button look="small" isOpen={isOpen} onClick={() => setIsOpen(!isOpen)}>
-					Filter{inPanel > 0 && `: ${inPanel}`}
-				</Button>
-				<Toggles
-					label="View"
-					look="looks"
-					options={layouts.map((one) => [one, layoutLabels[one]])}
-					value={layout}
-					onChange={(one) => set({ layout: one })}
-				/>
-			</div>
-			{isOpen && <Filters room={room} entries={entries} tallies={tallies} set={set} />}
 		</search>
 	);
 }

@@ -51,11 +51,6 @@ export function FleetView({ search, room }: FleetProps) {
 	const layout = query.layout || (expected > listedAtMost ? "table" : "list");
 	return (
 		<>
-			{room !== undefined && (
-				<p class="crumb">
-					<a href="#/">Fleet</a>
-				</p>
-			)}
 			<Toolbar room={room} entries={entries} keys={keys} tallies={tallies} layout={layout} />
 			{room !== undefined && entries.length > 0 && (
 				<RoomTile room={{ name: room || undefined, entries }} isOwnPage />

@@ -17,6 +17,7 @@ import {
 	useResource,
 	useTopic,
 } from "../app/hooks.js";
+import { hasFault } from "../model/issues.js";
 import { quietOf, type Room } from "../model/rooms.js";
 import { Icon } from "../parts/icon.js";
 import { Tile } from "../parts/tile.js";
@@ -24,6 +25,8 @@ import { Tile } from "../parts/tile.js";
 /** @param isOwnPage shows the tile on the page of the room */
 export function RoomTile({ room, isOwnPage = false }: { room: Room; isOwnPage?: boolean }) {
 	const { name, entries } = room;
+	const away = entries.filter(({ session }) => !session.connected).length;
+	const faulty = entries.filter(hasFault).length;
 	return (
 		<Tile
 			title={name ?? "No room"}
@@ -35,6 +38,8 @@ export function RoomTile({ room, isOwnPage = false }: { room: Room; isOwnPage?: 
 			state={
 				<>
 					<span>{plural(entries.length, "device")}</span>
+					{away > 0 && <span>{away.toLocaleString("en")} away</span>}
+					{faulty > 0 && <span class="problem">{plural(faulty, "fault")}</span>}
 					<RoomQuiet room={name} look={isOwnPage ? "offered" : "short"} />
 				</>
 			}
