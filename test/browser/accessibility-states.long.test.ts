@@ -48,6 +48,7 @@ describe("axe reports no violations for", { skip }, () => {
 		const { page, url, fleet } = await setUp(t, [{ executesCommands: false }], "#/device/dev-1-000000");
 		await page.locator(".hero").getByText("More", { exact: true }).click();
 		await page.getByRole("button", { name: "Restart" }).click();
+		await page.getByRole("dialog").getByRole("button", { name: "Restart" }).click();
 		await page.getByText("restarting").waitFor();
 		await isClean(page);
 		fleet[0]?.refuse("restart", "an update is under way");
@@ -173,6 +174,7 @@ describe("axe reports no violations for", { skip }, () => {
 		await page.locator(".selection summary", { hasText: "More" }).click();
 		await isClean(page);
 		await page.getByRole("button", { name: "Restart" }).click();
+		await page.getByRole("dialog").getByRole("button", { name: "Restart" }).click();
 		await page.getByText("1 not supported, 1 done").waitFor();
 		await page.getByRole("button", { name: "Flash light of dev-1-000001" }).click();
 		await page.locator(".identify.problem").waitFor();

@@ -28,7 +28,12 @@ describe("gateway restart", { skip }, () => {
 		assert.equal(await page.locator(".device-row").count(), 2, "what was known is still shown");
 		await page.getByText("2 of 2 were connected").waitFor();
 		await page.getByRole("button", { name: "Table" }).click();
-		await page.getByRole("row", { name: "dev-1-aaaaaa" }).getByText("Unknown").waitFor();
+		const unknown = page.getByRole("row", { name: "dev-1-aaaaaa" }).getByText("Unknown");
+		await unknown.waitFor();
+		const dot: string = await unknown.evaluate(
+			"(node) => getComputedStyle(node, '::before').backgroundColor",
+		);
+		assert.equal(dot, "rgba(0, 0, 0, 0)", "no green dot");
 		assert.equal(
 			await page
 				.locator("main")

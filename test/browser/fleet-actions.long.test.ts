@@ -6,6 +6,7 @@ import { describe, type TestContext, test } from "node:test";
 import type { Locator, Page } from "playwright-core";
 import type { Rollout } from "../../gateway/api/client/rollout.js";
 import type { GatewayOptions } from "../../gateway/gateway.js";
+import { call } from "../support/call.js";
 import { skip } from "../support/chromium.js";
 import { waitUntil } from "../support/eventually.js";
 import { writeReleases } from "../support/releases.js";
@@ -148,7 +149,8 @@ describe("a selection", { skip }, () => {
 			await page.getByText("12 of 12 devices").waitFor();
 			const list = await page.getByRole("list", { name: "Devices" }).boundingBox();
 			assert.ok(list && list.y <= 260, `the list begins at ${list?.y}`);
-			await page.getByLabel(`Select ${idOf(3)}`).click();
+			// Touch selects by a long press; a screen reader uses the check box.
+			await page.getByLabel(`Select ${idOf(3)}`).dispatchEvent("click");
 			const bar = page.getByRole("region", { name: "Selected devices" });
 			const closed = await bar.boundingBox();
 			assert.ok(closed && closed.height <= 64, `the bar is ${closed?.height} high`);
@@ -161,6 +163,28 @@ describe("a selection", { skip }, () => {
 			);
 			assert.ok(opened.x >= 0 && opened.x + opened.width <= width, "it is in the window");
 		}
+	});
+
+	test("opens its menus at their buttons, and sets the volume of 12 devices in four taps", async (t) => {
+		const { url, devices } = await runMany(t, 12);
+		const page = await open(t, url, { view: "#/?view=table", viewport: { width: 1440, height: 900 } });
+		await page.getByLabel(`Select ${idOf(0)}`).click();
+		await page.getByLabel(`Select ${idOf(11)}`).click({ modifiers: ["Shift"] });
+		const bar = await panel(page, "Volume");
+		for (const name of ["Volume", "Tags", "More"]) {
+			const button = bar.locator("summary", { hasText: name });
+			if (name !== "Volume") await button.click();
+			const [at, menu] = [
+				await button.boundingBox(),
+				await bar.locator("[open] > .menu-items").boundingBox(),
+			];
+			assert.equal(at && at.x + at.width, menu && menu.x + menu.width, name);
+		}
+		await panel(page, "Volume");
+		await page.keyboard.type("31");
+		await bar.getByRole("button", { name: "Set volume" }).click();
+		await page.getByText("Volume 31: 12 devices").waitFor();
+		assert.deepEqual(devices[11]?.commands, [{ command: "set_volume", value: 31 }]);
 	});
 
 	test("is asked to its end, though one device refuses", async (t) => {
@@ -387,10 +411,13 @@ describe("a selection", { skip }, () => {
 
 	test("says so where the gateway is restarted before all have answered", async (t) => {
 		const { url } = await runMany(t, 2, (index) => ({ executesCommands: index === 0 }));
+		for (const index of [0, 1]) await call(url, "PATCH", `devices/${idOf(index)}`, { room: "Kitchen" });
 		const page = await open(t, url, { expected: /ERR_INTERNET_DISCONNECTED/ });
 		await page.getByRole("button", { name: "Select all 2" }).click();
 		await panel(page, "More");
 		await page.getByRole("button", { name: "Restart" }).click();
+		const question = page.getByRole("dialog", { name: "Restart 2 devices in Kitchen?" });
+		await question.getByRole("button", { name: "Restart" }).click();
 		const results = page.getByRole("region", { name: "Restart" });
 		await results.getByText("1 sent, 1 done").waitFor();
 		// Response of a gateway that does not know the job.
@@ -414,6 +441,7 @@ describe("a selection", { skip }, () => {
 		await page.getByRole("button", { name: "Select all 4" }).click();
 		await panel(page, "More");
 		await page.getByRole("button", { name: "Restart" }).click();
+		await page.getByRole("dialog").getByRole("button", { name: "Restart" }).click();
 		const results = page.getByRole("region", { name: "Restart" });
 		await results.getByText("1 not supported, 1 sent, 2 done").waitFor();
 		devices[2]?.close();

@@ -44,7 +44,7 @@ export function Menu({ label, look = "", icon, children }: MenuProps) {
 		>
 			<summary class={`button ${look}`}>
 				{icon && <Icon of={icon} />}
-				{label}
+				<span>{label}</span>
 			</summary>
 			<div class="menu-items">{children(close)}</div>
 		</details>

@@ -1,7 +1,10 @@
 /** Actions for the selected devices. */
 
+import more from "lucide-static/icons/ellipsis.svg";
+import tagIcon from "lucide-static/icons/tag.svg";
+import volumeIcon from "lucide-static/icons/volume-2.svg";
 import cross from "lucide-static/icons/x.svg";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { LedPreset } from "../../../../device/protocol/messages.js";
 import { presetWords } from "../../../api/client/command-words.js";
 import type { Entry } from "../../../api/client/fleet.js";
@@ -21,6 +24,8 @@ import { Menu } from "../parts/menu.js";
 
 /** Number of concurrent requests. */
 const atATime = 4;
+/** Time within which the gateway reports changed tags. */
+const reportedWithinMs = 5_000;
 
 /** Bar with one line of actions; others open in menus. */
 export function SelectionBar() {
@@ -28,6 +33,8 @@ export function SelectionBar() {
 	const { selection, fleet, jobs, shownKeys } = app;
 	const [volume, setVolume] = useState("50");
 	const [preset, setPreset] = useState<LedPreset>("rainbow");
+	/** Tags that were sent and may not be reported yet. */
+	const sent = useRef(new Map<string, { readonly tags: readonly string[]; readonly at: number }>());
 	const [typed, setRoom] = useState("");
 	const chosen = [...selection.keys].flatMap((key) => fleet.get(key) ?? []);
 	if (chosen.length === 0) return null;
@@ -71,8 +78,13 @@ export function SelectionBar() {
 		request("PATCH /api/devices/:deviceId", { params: { deviceId }, body });
 	const changeTags = (tags: readonly string[], isAdded: boolean) => {
 		run(`${isAdded ? "Add" : "Remove"} ${tags.join(", ")}`, keysOf(chosen), (key) => {
-			const others = (fleet.get(key)?.session.tags ?? []).filter((each) => !tags.includes(each));
-			return changeLabel(key, { tags: isAdded ? [...others, ...tags] : others });
+			const latest = sent.current.get(key);
+			const isRecent = latest && performance.now() - latest.at < reportedWithinMs;
+			const now = (isRecent ? latest.tags : fleet.get(key)?.session.tags) ?? [];
+			const others = now.filter((each) => !tags.includes(each));
+			const next = isAdded ? [...others, ...tags] : others;
+			sent.current.set(key, { tags: next, at: performance.now() });
+			return changeLabel(key, { tags: next });
 		});
 	};
 	const roomTitle = room === "" ? "No room" : `Room ${room}`;
@@ -89,12 +101,16 @@ export function SelectionBar() {
 	return (
 		<section class="selection" aria-label="Selected devices">
 			<p role="status">
-				<strong>{chosen.length.toLocaleString("en")} selected</strong>
-				{counted(away.length, "away")}
-				{counted(hidden, "not shown")}
+				<strong>{chosen.length.toLocaleString("en")}</strong>
+				<span>
+					{" "}
+					<strong>selected</strong>
+					{counted(away.length, "away")}
+					{counted(hidden, "not shown")}
+				</span>
 			</p>
 			<div class="actions">
-				<Menu label="Volume">
+				<Menu label="Volume" icon={volumeIcon}>
 					{(close) => (
 						<div class="pair">
 							<Field label="Volume" type="number" range={[0, 100]} value={volume} onInput={setVolume} />
@@ -102,11 +118,11 @@ export function SelectionBar() {
 						</div>
 					)}
 				</Menu>
-				<Menu label="Tags">
+				<Menu label="Tags" icon={tagIcon}>
 					{() => <SelectedTags entries={chosen} known={tagsOf(fleet.all())} onChange={changeTags} />}
 				</Menu>
 				<span class="wide">{links("")}</span>
-				<Menu label="More">
+				<Menu label="More" icon={more}>
 					{(close) => (
 						<>
 							{others > 0 && (
@@ -207,14 +223,14 @@ function SelectedTags({ entries, known, onChange }: SelectedTagsProps) {
 						<li key={tag}>
 							<Button look="tag" isChange isPressed={hasAll} onClick={() => onChange([tag], !hasAll)}>
 								{tag}
-								{!hasAll && count > 0 && <small>{count.toLocaleString("en")}</small>}
+								{!hasAll && count > 0 && ` ${count.toLocaleString("en")}`}
 							</Button>
 						</li>
 					);
 				})}
 			</ul>
 			<div class="pair">
-				<Field label="New tags" hint="Separate tags with spaces." value={typed} onInput={setTyped} />
+				<Field label="New tags" value={typed} onInput={setTyped} />
 				<Button
 					isChange
 					disabled={typed.trim() === ""}
@@ -226,6 +242,7 @@ function SelectedTags({ entries, known, onChange }: SelectedTagsProps) {
 					Add
 				</Button>
 			</div>
+			<p class="hint">Separate tags with spaces.</p>
 		</>
 	);
 }
