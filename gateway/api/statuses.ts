@@ -76,9 +76,9 @@ export type CommandState = (typeof commandStates)[number];
 
 /** Display texts of reset reasons. */
 const resets: Readonly<Record<string, string>> = {
-	POWERON_RESET: "power-on",
+	POWERON_RESET: "power on",
 	EXT_RESET: "reset button",
-	SW_RESET: "by its firmware",
+	SW_RESET: "by firmware",
 	PANIC_RESET: "crashed",
 	INT_WDT_RESET: "hung (watchdog)",
 	TASK_WDT_RESET: "hung (watchdog)",
@@ -92,7 +92,7 @@ const resets: Readonly<Record<string, string>> = {
 	UNKNOWN_RESET: "unknown reason",
 };
 
-/** Returns the text of a reset reason, such as "power-on"; unknown ones in lower case. */
+/** Returns the text of a reset reason, such as "power on"; unknown ones in lower case. */
 export function resetText(reason: string): string {
 	return entryOf(resets, reason) ?? reason.toLowerCase().replaceAll("_", " ");
 }

@@ -72,7 +72,7 @@ async function change(url: string, method: string, path: string, body: object): 
 const views = [
 	["the fleet", "", ".device-row .problem"],
 	["the fleet as a table", "#/?view=table", ".table-body .problem"],
-	["the devices without a room", "#/rooms/", ".room-bar"],
+	["the devices without a room", "#/rooms/", ".tile.room"],
 	["what needs attention", "#/attention", ".issue"],
 	["the fleet, of which nothing is found", "#/?search=nowhere", "text=No devices match."],
 	["a device", "#/devices/proto-1-5c02fe", ".facts-panel"],

@@ -60,12 +60,19 @@ for (const model of models)
 			const { url, powerOn } = await runFleet(t);
 			const { deviceId, report } = await powerOn(model);
 			const page = await open(t, url, { view: `#/device/${deviceId}` });
-			await page.getByLabel("Light color").fill("#ff8800");
+			const light = page.getByRole("region", { name: "Light" });
+			const preset = light.getByRole("button", { name: "Rainbow" });
+			await preset.and(page.locator("[aria-pressed=true]")).waitFor();
+			await page.getByLabel("Custom color").fill("#ff8811");
+			await report(({ peripherals }) => peripherals.led_ring.light?.color === "#ff8811");
+			await light.getByRole("button", { name: "Orange" }).click();
 			await report(({ peripherals }) => peripherals.led_ring.light?.color === "#ff8800");
 			await page.getByRole("img", { name: "LED ring: light #ff8800, solid, 50%" }).waitFor();
-			await page.getByLabel("Effect").selectOption("Blink");
+			await light.getByRole("button", { name: "Orange", pressed: true }).waitFor();
+			await preset.and(page.locator("[aria-pressed=false]")).waitFor();
+			await light.getByRole("button", { name: "Blink" }).click();
 			await report(({ peripherals }) => peripherals.led_ring.light?.effect === "blink");
-			const light = page.locator(".control", { has: page.getByLabel("Effect") });
+			await light.getByRole("button", { name: "Blink", pressed: true }).waitFor();
 			await light.getByRole("button", { name: "Clear" }).click();
 			await report(({ peripherals }) => peripherals.led_ring.light === undefined);
 			await page.getByRole("img", { name: "LED ring: rainbow, 50%" }).waitFor();
@@ -82,8 +89,7 @@ for (const model of models)
 			const { deviceId, device } = await powerOn(model);
 			const page = await open(t, url, { view: `#/device/${deviceId}` });
 			const overview = page.getByRole("region", { name: "Overview" });
-			const play = overview.getByRole("button", { name: "Play", exact: true });
-			for (const name of ["Play", "Play “Wi-Fi connecting”", "Play “Wi-Fi connected”"]) {
+			for (const name of ["Play chime", "Play “Wi-Fi connecting”", "Play “Wi-Fi connected”"]) {
 				const played = new Promise<void>((resolve) => {
 					const ignore = device.board.listen({
 						onSound: (sound) => {
@@ -93,10 +99,10 @@ for (const model of models)
 						},
 					});
 				});
-				if (name !== "Play") await overview.getByText("More", { exact: true }).click();
+				await overview.getByText("More", { exact: true }).click();
 				await overview.getByRole("button", { name, exact: true }).click();
 				await played;
-				await play.waitFor();
+				await overview.getByText("Connected", { exact: true }).waitFor();
 				await overview.locator(".sending").waitFor({ state: "detached" });
 			}
 		});
@@ -104,7 +110,7 @@ for (const model of models)
 		test("shows changes made by buttons and sensors", async (t) => {
 			const { url, powerOn } = await runFleet(t);
 			const { deviceId, device } = await powerOn(model);
-			const page = await open(t, url, { view: `#/device/${deviceId}` });
+			const page = await open(t, url, { view: `#/device/${deviceId}/diagnostics` });
 			const inputs = page.getByRole("region", { name: "Buttons and sensors" });
 			const buttons = { play: "Play", mute: "Mute", volumeUp: "Volume +", volumeDown: "Volume −" } as const;
 			for (const name of ["play", "mute", "volumeUp", "volumeDown"] as const) {
@@ -114,12 +120,13 @@ for (const model of models)
 				device.board.setButton(name, false);
 				await inputs.getByText(`${buttons[name]} not pressed`).waitFor();
 			}
-			const extras = await page.getByText(/^Touch|^Haptics|^Light$/).count();
+			const extras = await inputs.getByText(/^Touch|^Light$/).count();
 			if (model === "DEV-1") return assert.equal(extras, 0);
 			device.board.isTouched = true;
 			await inputs.getByText("Touch touched").waitFor();
 			device.board.light = 3210;
 			await inputs.getByText("3210").waitFor();
+			await page.getByRole("link", { name: "Overview" }).click();
 			const haptics = slider(page, "Haptics");
 			await haptics.input.fill("60");
 			await settles(haptics.control, "60");
@@ -139,11 +146,11 @@ for (const model of models)
 			const back = await monitorClient.change("connected");
 			assert.notEqual(boot.sessionId, back.sessionId);
 			await overview.locator(".sending").waitFor({ state: "detached" });
+			await page.getByRole("link", { name: "Diagnostics" }).click();
 			await page.getByText("Technical details").click();
 			await page.getByText(back.sessionId).waitFor();
 			assert.equal(await overview.locator(".problem:not(:empty)").count(), 0);
 
-			await page.getByRole("link", { name: "Log", exact: true }).click();
 			const log = page.getByRole("region", { name: "Log" });
 			await overview.getByText("More", { exact: true }).click();
 			await overview.getByRole("button", { name: "Refresh" }).click();
@@ -164,7 +171,8 @@ for (const model of models)
 			assert.equal(await overview.locator(".problem:not(:empty)").count(), 0);
 			assert.equal(device.started.resetReason, "SW_RESET");
 			assert.equal(back.crashCount, undefined);
-			await page.getByText("last start: by its firmware").first().waitFor();
+			await page.getByRole("link", { name: "Diagnostics" }).click();
+			await page.getByText("Restarted by firmware").waitFor();
 		});
 	});
 
@@ -200,12 +208,12 @@ describe("control", { skip }, () => {
 
 	test("shows that a chime plays, and that it has ended", async (t) => {
 		const { device, page } = await setUp(t);
-		const play = page.getByRole("button", { name: "Play", exact: true });
-		await play.waitFor();
+		const overview = page.getByRole("region", { name: "Overview" });
+		await overview.getByText("Connected", { exact: true }).waitFor();
 		device.report({ "peripherals.audio.player_state": "playing" });
-		await page.getByRole("button", { name: "Playing", disabled: true }).waitFor();
+		await overview.getByText("Playing", { exact: true }).waitFor();
 		device.report({ "peripherals.audio.player_state": "idle" });
-		await play.waitFor();
+		await overview.getByText("Connected", { exact: true }).waitFor();
 	});
 
 	test("is reverted with the reason when the device disconnects, and disabled until it reconnects", async (t) => {

@@ -127,7 +127,7 @@ describe("the board of a demo's device", { skip }, () => {
 
 	test("can be power-cycled", async (t) => {
 		const { page, board } = await openBoard(t, await startDemo(t));
-		const restarts = page.getByRole("region", { name: "History" }).getByText("Restart: power-on");
+		const restarts = page.getByRole("region", { name: "History" }).getByText("Restart: power on");
 		// Uptime is in whole seconds: a restart within the first second is not detected.
 		await page
 			.getByRole("region", { name: "Details" })

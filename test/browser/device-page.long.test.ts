@@ -60,7 +60,7 @@ test("device page", { skip }, async (t) => {
 		"shows a notice only during a fault, and does not move when the label is edited",
 		async (t) => {
 			const { device, page } = await look(t, "");
-			await page.getByRole("region", { name: "Details" }).getByText("Uptime").waitFor();
+			await page.getByRole("region", { name: "Light" }).waitFor();
 			assert.equal(await notice(page).count(), 0);
 			const before = await tabsAt(page);
 			await page.getByRole("button", { name: "Edit name, room, note and tags" }).click();
@@ -75,7 +75,7 @@ test("device page", { skip }, async (t) => {
 		},
 	);
 
-	await t.test("shows room, volume, play, announce and tabs in the upper half of a phone", async (t) => {
+	await t.test("shows room, volume, announce and tabs in the upper half of a phone", async (t) => {
 		const { device, page } = await look(t, "", {}, { viewport: { width: 390, height: 844 } });
 		const { deviceId } = device;
 		await page.getByRole("button", { name: "Edit name, room, note and tags" }).click();
@@ -90,10 +90,12 @@ test("device page", { skip }, async (t) => {
 		await hero.getByRole("slider", { name: "Volume" }).waitFor();
 		const identify = hero.getByRole("button", { name: "Flash light", exact: true });
 		assert.equal(await identify.textContent(), "", "an icon");
+		const ring = await hero.locator(".ring").boundingBox();
+		assert.deepEqual([ring?.width, ring?.height], [96, 96]);
 		await identify.click();
 		await device.receives({ command: "identify" });
-		await hero.getByRole("button", { name: "Play", exact: true }).click();
-		await device.receives({ command: "play_audio", value: "startup" });
+		await hero.getByRole("button", { name: `Mute ${deviceId}` }).click();
+		await device.receives({ command: "set_volume", value: 0 });
 		await hero.getByRole("link", { name: "Announce" }).click();
 		await page.getByRole("button", { name: `Announce on ${deviceId}` }).waitFor();
 	});
@@ -151,13 +153,12 @@ test("device page", { skip }, async (t) => {
 		},
 	);
 
-	await t.test("keeps its five tabs in the URL across reload and back", async (t) => {
+	await t.test("keeps its four tabs in the URL across reload and back", async (t) => {
 		const { page } = await look(t, "");
 		for (const [name, part] of [
-			["History", "/history"],
 			["Firmware", "/firmware"],
 			["Settings", "/settings"],
-			["Log", "/log"],
+			["Diagnostics", "/diagnostics"],
 		] as const) {
 			await page.getByRole("navigation", { name: "Parts of this page" }).getByText(name).click();
 			await page.locator(".tabs [aria-current]", { hasText: name }).waitFor();
@@ -168,6 +169,25 @@ test("device page", { skip }, async (t) => {
 		await page.goBack();
 		await page.getByRole("region", { name: "Settings" }).waitFor();
 	});
+
+	await t.test(
+		"has controls in its overview, and all diagnostics in one tab with earlier addresses",
+		async (t) => {
+			const { device, page } = await look(t, "");
+			await page.getByRole("region", { name: "Light" }).waitFor();
+			const diagnostics = ["Details", "Buttons and sensors", "History", "Last 24 hours", "Log"];
+			for (const name of diagnostics)
+				assert.equal(await page.getByRole("region", { name, exact: true }).count(), 0, name);
+			assert.equal(await page.getByText(/dBm|KB/).count(), 0);
+			for (const part of ["history", "log", "diagnostics"]) {
+				await page.evaluate(`location.hash = "#/devices/${device.deviceId}/${part}"`);
+				await page.locator(".tabs [aria-current]", { hasText: "Diagnostics" }).waitFor();
+				for (const name of diagnostics) await page.getByRole("region", { name, exact: true }).waitFor();
+				await page.getByRole("link", { name: "Overview" }).click();
+				await page.getByRole("region", { name: "Light" }).waitFor();
+			}
+		},
+	);
 
 	await t.test("has rare actions under More, which closes on Escape and on selection", async (t) => {
 		const { device, page } = await look(t, "");
@@ -185,7 +205,7 @@ test("device page", { skip }, async (t) => {
 	await t.test("stops a playing sound", async (t) => {
 		const { device, page } = await look(t, "");
 		const stop = page.getByRole("button", { name: "Stop" });
-		await page.getByRole("button", { name: "Play", exact: true }).waitFor();
+		await page.getByRole("region", { name: "Light" }).waitFor();
 		assert.equal(await stop.count(), 0);
 		const track = "file:///sounds/doorbell";
 		device.report({ "peripherals.audio.player_state": "playing", "peripherals.audio.current_track": track });
@@ -233,7 +253,7 @@ test("device page", { skip }, async (t) => {
 			.waitFor();
 		const box = await notice(page).boundingBox();
 		assert.ok(box && box.y < 300, `at ${box?.y} pixels`);
-		await notice(page).getByRole("link", { name: "History" }).click();
+		await notice(page).getByRole("link", { name: "Diagnostics" }).click();
 		await page.getByRole("region", { name: "History" }).getByText("Stack and last lines").waitFor();
 		await notice(page).getByRole("button", { name: "Dismiss" }).click();
 		await notice(page).waitFor({ state: "detached" });

@@ -17,7 +17,7 @@ const views = [
 	["the fleet by rooms", "#/?view=list", ".device-row"],
 	["the fleet as one list", "#/?search=dev", ".device-row"],
 	["the fleet as a table", "#/?view=table", ".table-body tr"],
-	["the devices of a room", "#/rooms/Meeting%20room%202", ".room-bar"],
+	["the devices of a room", "#/rooms/Meeting%20room%202", ".tile.room"],
 	["what needs attention", "#/attention", ".issue"],
 	["the Wi-Fi of the fleet", "#/wifi", ".wifi summary"],
 	["a device", `#/devices/${id}`, ".facts-panel"],
@@ -52,7 +52,7 @@ async function textSizes(page: Page): Promise<ReadonlyMap<string, number>> {
 /** Finds clipped text, text outside its button, row, card or dialog, and overlapping rows. Waits for a layout without them. */
 function cutTexts(page: Page): Promise<readonly string[]> {
 	return page.evaluate(`(async () => {
-		const boxes = "button, .button, .row, .device-row, .grid > li, .table-body tr, dialog, .panel, .room-bar, nav, .top";
+		const boxes = "button, .button, .row, .grid > li, .table-body tr, dialog, .panel, .tile, nav, .top";
 		const rectsOf = (node) => {
 			const range = document.createRange();
 			range.selectNodeContents(node);

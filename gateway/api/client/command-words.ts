@@ -15,7 +15,7 @@ export const effectWords: readonly (readonly [LightEffect, string])[] = [
 	["solid", "Solid"],
 	["breathe", "Breathe"],
 	["blink", "Blink"],
-	["turn", "Turn"],
+	["turn", "Spin"],
 ];
 
 export const chimeWords: Readonly<Record<Chime, string>> = {

@@ -46,7 +46,7 @@ describe("report text", () => {
 });
 
 test("describes the health of a device", () => {
-	assert.equal(resetText("POWERON_RESET"), "power-on");
+	assert.equal(resetText("POWERON_RESET"), "power on");
 	assert.equal(resetText("NEW_KIND_RESET"), "new kind reset");
 	assert.deepEqual(
 		[7, 8, 19, 20].map((kib) => memoryText(kib * 1024)),

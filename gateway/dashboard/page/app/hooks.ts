@@ -162,7 +162,9 @@ export interface Route {
 	readonly search: string;
 }
 
-export const deviceTabs = ["overview", "history", "firmware", "settings", "log"] as const;
+export const deviceTabs = ["overview", "firmware", "settings", "diagnostics"] as const;
+/** Last parts of earlier addresses of the diagnostics. */
+const earlierTabs = ["history", "log"];
 export type DeviceTab = (typeof deviceTabs)[number];
 
 /** Route of the fragment, which works below any path and without a request. */
@@ -185,7 +187,7 @@ export function routeOf(hash: string): Route {
 		view: view === "device" && key === "" ? "fleet" : view,
 		// Earlier links use #/wifi.
 		key: first === "wifi" ? first : key,
-		tab: deviceTabs.find((tab) => tab === part) ?? "overview",
+		tab: deviceTabs.find((tab) => tab === part) ?? (earlierTabs.includes(part) ? "diagnostics" : "overview"),
 		search: rest.length > 0 ? `?${rest.join("?")}` : "",
 	};
 }

@@ -1,12 +1,13 @@
 /** Controls of a device's ring and motor, and the state of its buttons and sensors. */
 
+import off from "lucide-static/icons/lightbulb-off.svg";
 import type { Light, StateReport } from "../../../../device/protocol/messages.js";
 import { effectWords, presetWords } from "../../../api/client/command-words.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { useIsLive } from "../app/hooks.js";
-import { Button } from "../parts/button.js";
 import { ControlSlider, Outcome, useControl } from "../parts/controls.js";
-import { Check, Choice, Toggles } from "../parts/field.js";
+import { Check, Toggles } from "../parts/field.js";
+import { Icon } from "../parts/icon.js";
 import { Panel } from "../parts/panel.js";
 
 interface ControlsProps {
@@ -14,43 +15,78 @@ interface ControlsProps {
 	readonly state: StateReport;
 }
 
+const swatches: readonly (readonly [color: string, name: string])[] = [
+	["#ffb066", "Warm white"],
+	["#ffffff", "White"],
+	["#ff3b30", "Red"],
+	["#ff8800", "Orange"],
+	["#ffd60a", "Yellow"],
+	["#30d158", "Green"],
+	["#0a84ff", "Blue"],
+	["#bf5af2", "Purple"],
+];
 /** Initial color of a light. */
-const white = "#ffffff";
+const firstColor = "#ffb066";
 
 /** Controls of the ring as a light; choosing a color switches it on. */
 function RingLight({ entry: { key }, state: { peripherals } }: ControlsProps) {
 	const { light } = peripherals.led_ring;
 	const { isOff, send } = useControl(key, "set_light");
-	const { color = white, effect = "solid" } = light ?? {};
+	const { color = firstColor, effect = "solid" } = light ?? {};
 	const show = (change: Partial<Pick<Light, "color" | "effect">>) =>
 		send({ command: "set_light", value: { color, effect, ...change } });
+	const isCustom = light !== undefined && !swatches.some(([one]) => one === light.color);
 	return (
-		<div class="control">
-			<label for={`${key}-light`}>Light color</label>
-			<div class="light">
-				<input
-					id={`${key}-light`}
-					type="color"
-					value={color}
-					disabled={isOff}
-					onChange={({ currentTarget }) => show({ color: currentTarget.value })}
-				/>
-				<Choice
+		<>
+			<div class="control">
+				<fieldset class="swatches" aria-label="Color" disabled={isOff}>
+					{swatches.map(([one, name]) => (
+						<button
+							key={one}
+							type="button"
+							class="swatch"
+							style={{ "--swatch": one }}
+							aria-label={name}
+							title={name}
+							aria-pressed={one === light?.color}
+							onClick={() => show({ color: one })}
+						/>
+					))}
+					<input
+						type="color"
+						class={`swatch ${isCustom ? "on" : ""}`}
+						style={isCustom ? { "--swatch": color } : {}}
+						aria-label="Custom color"
+						title="Custom color"
+						value={color}
+						onChange={({ currentTarget }) => show({ color: currentTarget.value })}
+					/>
+					<button
+						type="button"
+						class="swatch off"
+						aria-label="Clear"
+						title="Clear"
+						disabled={!light}
+						onClick={() => send({ command: "set_light", value: null })}
+					>
+						<Icon of={off} />
+					</button>
+				</fieldset>
+				<Outcome deviceKey={key} name="set_light" />
+			</div>
+			<ControlSlider deviceKey={key} name="set_brightness" value={peripherals.led_ring.brightness_coef} />
+			<div class="control">
+				<span>Effect</span>
+				<Toggles
 					label="Effect"
-					value={effect}
+					look="segmented"
+					value={light ? effect : undefined}
 					options={effectWords}
+					disabled={isOff}
 					onChange={(value) => show({ effect: value })}
 				/>
-				<Button
-					look="small"
-					disabled={isOff || !light}
-					onClick={() => send({ command: "set_light", value: null })}
-				>
-					Clear
-				</Button>
 			</div>
-			<Outcome deviceKey={key} name="set_light" />
-		</div>
+		</>
 	);
 }
 
@@ -71,35 +107,33 @@ function RoomBrightness({ entry: { key }, state: { peripherals } }: ControlsProp
 	);
 }
 
-export function RingControls({ entry, state }: ControlsProps) {
+/** Light, haptics, and last the presets of the firmware, of which a light marks none. */
+export function LightCard({ entry, state }: ControlsProps) {
 	const { key, session } = entry;
-	const { peripherals } = state;
-	const { led_ring: ring, haptic_intensity: haptics } = peripherals;
+	const { led_ring: ring, haptic_intensity: haptics, ambient_light } = state.peripherals;
 	const { requested, isOff, send } = useControl(key, "set_led");
+	const isLight = session.features.includes("light");
+	const shown = requested ?? (ring.light ? undefined : ring.state_name);
 	return (
-		<Panel title={haptics === undefined ? "Ring" : "Ring and haptics"} label="Ring" look="stack">
+		<Panel title="Light" look="stack light-card">
+			{isLight ? (
+				<RingLight entry={entry} state={state} />
+			) : (
+				<ControlSlider deviceKey={key} name="set_brightness" value={ring.brightness_coef} />
+			)}
+			{isLight && ambient_light !== undefined && <RoomBrightness entry={entry} state={state} />}
+			{haptics !== undefined && <ControlSlider deviceKey={key} name="set_haptics" value={haptics} />}
 			<div class="control">
-				<span>LED ring</span>
+				<span>Preset</span>
 				<Toggles
 					label="LED ring"
-					options={presetWords.map(([preset, text]) => [
-						preset,
-						<span key={preset} class={`swatch ${preset}`}>
-							{text}
-						</span>,
-					])}
-					value={presetWords.find(([preset]) => preset === (requested ?? ring.state_name))?.[0]}
+					options={presetWords}
+					value={presetWords.find(([preset]) => preset === shown)?.[0]}
 					disabled={isOff}
 					onChange={(value) => send({ command: "set_led", value })}
 				/>
 				<Outcome deviceKey={key} name="set_led" />
 			</div>
-			<ControlSlider deviceKey={key} name="set_brightness" value={ring.brightness_coef} />
-			{session.features.includes("light") && <RingLight entry={entry} state={state} />}
-			{session.features.includes("light") && peripherals.ambient_light !== undefined && (
-				<RoomBrightness entry={entry} state={state} />
-			)}
-			{haptics !== undefined && <ControlSlider deviceKey={key} name="set_haptics" value={haptics} />}
 		</Panel>
 	);
 }

@@ -18,7 +18,7 @@ export function Facts({ entry, state }: { entry: Entry; state: StateReport }) {
 	const { wifi_rssi: rssi } = network;
 	const facts: readonly Fact[] = [
 		["Connection", <Presence key="" entry={entry} />],
-		["Uptime", duration(health.uptime_seconds), `last start: ${resetText(health.reset_reason)}`],
+		["Uptime", duration(health.uptime_seconds), startText(health.reset_reason)],
 		network.wifi_connected
 			? ["Wi-Fi", network.wifi_ssid, `${signalText(rssi)} signal, ${rssi} dBm`.replace("-", "−")]
 			: ["Wi-Fi", "not connected"],
@@ -48,4 +48,8 @@ export function Facts({ entry, state }: { entry: Entry; state: StateReport }) {
 			</details>
 		</Panel>
 	);
+}
+
+function startText(reason: string): string {
+	return reason === "SW_RESET" ? "Restarted by firmware" : `Last start: ${resetText(reason)}`;
 }

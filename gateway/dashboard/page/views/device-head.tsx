@@ -1,5 +1,8 @@
 /** Header of a device page: label, frequent actions and notices. */
 
+import ellipsis from "lucide-static/icons/ellipsis.svg";
+import lamp from "lucide-static/icons/lightbulb.svg";
+import megaphone from "lucide-static/icons/megaphone.svg";
 import { chimes, featureFor } from "../../../../device/protocol/messages.js";
 import { chimeWords } from "../../../api/client/command-words.js";
 import type { Entry } from "../../../api/client/fleet.js";
@@ -8,25 +11,36 @@ import {
 	announceAddress,
 	type DeviceTab,
 	deviceAddress,
+	roomAddress,
 	schedulesAddress,
+	useIsLive,
 	useMayChange,
 	useTopic,
 } from "../app/hooks.js";
+import { nameOf } from "../model/filter.js";
 import { Action, ControlSlider, Outcome } from "../parts/controls.js";
+import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
+import { PageHead } from "../parts/page-head.js";
+import { isPlaying } from "../parts/presence.js";
 import { Ring } from "../parts/ring.js";
+import { Mute, useVolume } from "../parts/tile.js";
 import { DeviceLabel } from "./device-label.js";
 import { DeviceNotice } from "./device-notice.js";
 import { DeviceQuiet } from "./quiet-link.js";
 
-/** Less frequent commands. The startup chime has its own button. */
+/** Less frequent commands. */
 const more: readonly (readonly [text: string, ask: ConfirmableCommand])[] = [
 	["Refresh", { command: "query_state" }],
 	["Reconnect", { command: "boot_device" }],
 	["Restart", { command: "restart" }],
-	...chimes
-		.filter((value) => value !== "startup")
-		.map((value) => [`Play “${chimeWords[value]}”`, { command: "play_audio", value }] as const),
+	...chimes.map(
+		(value) =>
+			[
+				value === "startup" ? "Play chime" : `Play “${chimeWords[value]}”`,
+				{ command: "play_audio", value },
+			] as const,
+	),
 ];
 const outcomes = ["play_audio", "stop_sound", "identify", "query_state", "boot_device", "restart"] as const;
 
@@ -40,24 +54,27 @@ function isSupported(ask: ConfirmableCommand, features: readonly string[]): bool
 export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 	const { key, session, vitals } = entry;
 	const { firmware, quietHours } = useTopic("firmware", "quiet");
+	const isLive = useIsLive();
 	const update = useMayChange() && tab !== "firmware" && firmware.findUpdate(entry);
+	const { room } = session;
+	const name = nameOf(entry);
+	const volume = useVolume(name, [entry]);
 	return (
-		<section class="panel hero" aria-label="Overview">
-			<Ring entry={entry} />
-			<div class="label">
-				<DeviceLabel entry={entry} />
-				<DeviceQuiet entry={entry} />
-				{update && <a href={deviceAddress(key, "firmware")}>Update to {update.selector}</a>}
-			</div>
-			<div class="actions">
-				<PlayOrStop entry={entry} />
-				<a class="button" href={announceAddress({ keys: new Set([key]) })}>
-					Announce…
+		<section class="hero" aria-label="Overview">
+			<PageHead
+				title={name}
+				parent={room === undefined ? { title: "Home", href: "#/" } : { title: room, href: roomAddress(room) }}
+			>
+				<a class="button" aria-label="Announce…" href={announceAddress({ keys: new Set([key]) })}>
+					<Icon of={megaphone} />
+					<span>Announce</span>
 				</a>
 				{session.features.includes("identify") && (
-					<Action deviceKey={key} ask={{ command: "identify" }} look="identify" label="Flash light" />
+					<Action deviceKey={key} ask={{ command: "identify" }} look="icon-button" label="Flash light">
+						<Icon of={lamp} />
+					</Action>
 				)}
-				<Menu label="More">
+				<Menu label="More" icon={ellipsis}>
 					{(close) => (
 						<>
 							{more.map(
@@ -76,30 +93,37 @@ export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 						</>
 					)}
 				</Menu>
-			</div>
-			<ControlSlider deviceKey={key} name="set_volume" value={vitals.volume} />
-			<div class="outcomes">
-				{outcomes.map((name) => (
-					<Outcome key={name} deviceKey={key} name={name} />
-				))}
+			</PageHead>
+			<div class="panel hero-card">
+				<Ring entry={entry} />
+				<div class="label">
+					<p class="facts">
+						{isLive && session.connected && <span>{isPlaying(entry) ? "Playing" : "Connected"}</span>}
+						<DeviceQuiet entry={entry} />
+						{update && <a href={deviceAddress(key, "firmware")}>Update to {update.selector}</a>}
+						{outcomes.map((name) => (
+							<Outcome key={name} deviceKey={key} name={name} />
+						))}
+					</p>
+					<DeviceLabel entry={entry} />
+				</div>
+				<div class="hero-volume">
+					<Mute title={name} volume={volume} />
+					<ControlSlider deviceKey={key} name="set_volume" value={vitals.volume} />
+					{isSound(entry) && (
+						<Action deviceKey={key} ask={{ command: "stop_sound" }}>
+							Stop
+						</Action>
+					)}
+				</div>
 			</div>
 			<DeviceNotice entry={entry} tab={tab} />
 		</section>
 	);
 }
 
-/** Button that plays the startup chime, like the one on the device, or stops a sound. Chimes cannot be stopped. */
-function PlayOrStop({ entry: { key, session, state } }: { entry: Entry }) {
-	const { player_state: player, current_track: track = "" } = state?.peripherals.audio ?? {};
-	const isPlaying = player === "playing";
-	const isSound = isPlaying && track.startsWith("file:///sounds/") && session.features.includes("sound");
-	return (
-		<Action
-			deviceKey={key}
-			ask={isSound ? { command: "stop_sound" } : { command: "play_audio", value: "startup" }}
-			hasNoEffect={isPlaying && !isSound}
-		>
-			{isSound ? "Stop" : isPlaying ? "Playing" : "Play"}
-		</Action>
-	);
+/** Whether a sound plays that can be stopped, unlike a chime. */
+function isSound(entry: Entry): boolean {
+	const { current_track: track = "" } = entry.state?.peripherals.audio ?? {};
+	return isPlaying(entry) && track.startsWith("file:///sounds/") && entry.session.features.includes("sound");
 }

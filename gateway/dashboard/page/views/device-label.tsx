@@ -1,13 +1,15 @@
 /** Label of a device with a dialog to edit it. */
 
+import pencil from "lucide-static/icons/pencil.svg";
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { type Label, type LabelChange, label, labelFields, labelTexts } from "../../../api/label.js";
 import { request } from "../app/gateway.js";
-import { roomAddress, useApp } from "../app/hooks.js";
+import { useApp } from "../app/hooks.js";
 import { roomsOf } from "../model/filter.js";
 import { parseTagList } from "../model/tags.js";
 import { Field, textOf } from "../parts/field.js";
+import { Icon } from "../parts/icon.js";
 import { FormDialog } from "../parts/save-form.js";
 import { TagChips, TagLinks } from "../parts/tags.js";
 
@@ -21,33 +23,26 @@ const allTitles = new Intl.ListFormat("en-GB").format(
 	labelFields.map((field) => titles[field].toLowerCase()),
 );
 
-/** Label in the header of a device page. */
+/** Note, tags and the button that edits the label. */
 export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
 	const [isOpen, setIsOpen] = useState(false);
-	const { deviceId, name, room, note, tags } = session;
+	const { deviceId, name, note, tags } = session;
 	return (
 		<>
-			{room !== undefined && (
-				<a class="room" href={roomAddress(room)}>
-					{room}
-				</a>
-			)}
-			<div class="title">
-				<h1>{name ?? deviceId ?? "Unnamed"}</h1>
-				{deviceId !== null && (
-					<button
-						type="button"
-						class="quiet small"
-						aria-haspopup="dialog"
-						aria-label={`Edit ${allTitles}`}
-						onClick={() => setIsOpen(true)}
-					>
-						Edit
-					</button>
-				)}
-			</div>
 			{note !== undefined && <p class="note">{note}</p>}
 			{tags && <TagLinks tags={tags} />}
+			{deviceId !== null && (
+				<button
+					type="button"
+					class="icon-button quiet edit"
+					aria-haspopup="dialog"
+					aria-label={`Edit ${allTitles}`}
+					title={`Edit ${allTitles}`}
+					onClick={() => setIsOpen(true)}
+				>
+					<Icon of={pencil} />
+				</button>
+			)}
 			{deviceId !== null && isOpen && (
 				<FormDialog
 					title={`Edit ${name ?? deviceId}`}

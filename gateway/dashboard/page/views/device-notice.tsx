@@ -71,7 +71,7 @@ export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 				tone="bad"
 				actions={
 					<>
-						{link("history", "History", crashed)}
+						{link("diagnostics", "Diagnostics", crashed)}
 						{replace}
 					</>
 				}
@@ -106,9 +106,17 @@ export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 	const steps = faults.flatMap((fault) => fault.steps).join(" ");
 	const command = `npm run bring-up -- ${session.model?.toLowerCase()} ${steps}`;
 	return (
-		<Notice tone="warn" actions={<CopyButton text={() => command} label="Copy command" />}>
-			<strong>{faults.map(({ sentence }) => sentence).join(" ")}</strong> To diagnose it, connect the board by
-			USB and run <code>{command}</code> in the project folder.
+		<Notice tone="warn">
+			<strong>{faults.map(({ title }) => title).join(", ")}.</strong>{" "}
+			{[...new Set(faults.map(({ advice }) => advice))].join(" ")}
+			<details>
+				<summary>Details</summary>
+				<p>{faults.map(({ sentence }) => sentence).join(" ")}</p>
+				<p>
+					To diagnose it, connect the board by USB and run <code>{command}</code> in the project folder.{" "}
+					<CopyButton text={() => command} label="Copy command" />
+				</p>
+			</details>
 		</Notice>
 	);
 }

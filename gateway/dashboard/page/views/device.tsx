@@ -1,10 +1,10 @@
-/** Device page: header and one of five tabs, selected by the address. */
+/** Device page: header and one of four tabs, selected by the address. */
 
 import { useEffect } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { capital } from "../../../api/client/words.js";
 import { type DeviceTab, deviceAddress, deviceTabs, useApp, useDevice, useIsLive } from "../app/hooks.js";
-import { Inputs, RingControls } from "./device-controls.js";
+import { Inputs, LightCard } from "./device-controls.js";
 import { DeviceEvents } from "./device-events.js";
 import { Facts } from "./device-facts.js";
 import { DeviceHead } from "./device-head.js";
@@ -43,31 +43,39 @@ export function DeviceView({ deviceKey, tab }: { deviceKey: string; tab: DeviceT
 function TabContent({ tab, entry }: { tab: DeviceTab; entry: Entry }) {
 	const { deviceSection: Section } = useApp();
 	const { state } = entry;
-	if (tab === "log") return <DeviceLog entry={entry} />;
-	if (!state || entry.session.deviceId === null)
-		return <p class="empty">No report yet. A device reports within seconds of connecting.</p>;
+	const hasReport = state !== null && entry.session.deviceId !== null;
+	const wait = !hasReport && (
+		<p class="empty">No report yet. A device reports within seconds of connecting.</p>
+	);
 	switch (tab) {
 		case "overview":
+			if (!state || wait) return wait;
 			return (
 				<>
-					<RingControls entry={entry} state={state} />
-					<Inputs entry={entry} state={state} />
-					<Facts entry={entry} state={state} />
+					<LightCard entry={entry} state={state} />
 					{Section && <Section entry={entry} />}
 				</>
 			);
-		case "history":
+		case "firmware":
+			return wait || <DeviceUpdate entry={entry} />;
+		case "settings":
+			return !state || wait ? wait : <DeviceSettings entry={entry} state={state} />;
+		case "diagnostics":
 			return (
 				<>
-					<DeviceEvents deviceKey={entry.key} />
-					<DevicePlots entry={entry} />
+					{wait}
+					{state && !wait && (
+						<>
+							<Facts entry={entry} state={state} />
+							<Inputs entry={entry} state={state} />
+							<DeviceEvents deviceKey={entry.key} />
+							<DevicePlots entry={entry} />
+						</>
+					)}
+					<DeviceLog entry={entry} />
 					<BeforePanels deviceKey={entry.key} />
 				</>
 			);
-		case "firmware":
-			return <DeviceUpdate entry={entry} />;
-		case "settings":
-			return <DeviceSettings entry={entry} state={state} />;
 	}
 }
 
