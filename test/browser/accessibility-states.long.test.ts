@@ -89,7 +89,7 @@ describe("axe reports no violations for", { skip }, () => {
 		await isClean(page);
 		await page.getByRole("dialog").getByRole("button", { name: "Replace the tokens of 2 devices" }).click();
 		const progress = page.getByRole("region", { name: "New tokens" });
-		await progress.getByText("1 sent, 1 queued").waitFor();
+		await progress.getByText("Sent to 1, 1 queued").waitFor();
 		await isClean(page);
 		fleet[0]?.endTrial();
 		await progress.getByText("1 failed, 1 done").waitFor();

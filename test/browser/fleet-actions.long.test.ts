@@ -57,7 +57,7 @@ describe("a selection", { skip }, () => {
 		await bar.getByRole("spinbutton", { name: "Volume" }).fill("12");
 		await bar.getByRole("button", { name: "Set volume" }).click();
 		const results = page.getByRole("region", { name: "Volume 12" });
-		await results.getByText("1 sent, 2 done").waitFor();
+		await results.getByText("Sent to 1, 2 done").waitFor();
 		devices[2]?.refuse("set_volume", "the codec does not answer");
 		await results.getByText("1 failed, 2 done").waitFor();
 		await results.getByRole("button", { name: "Details" }).click();
@@ -90,7 +90,7 @@ describe("a selection", { skip }, () => {
 		assert.equal(await ring.count(), 0, "nothing is left of what was done");
 		await panel(page, "More");
 		await bar.getByRole("button", { name: "Flash light" }).click();
-		await page.getByRole("region", { name: "Flash light" }).getByText("3 sent").waitFor();
+		await page.getByRole("region", { name: "Flash light" }).getByText("Sent to 3").waitFor();
 		assert.deepEqual(devices[3]?.commands[2], { command: "identify" });
 	});
 
@@ -195,9 +195,9 @@ describe("a selection", { skip }, () => {
 		await page.getByRole("button", { name: "Set volume" }).click();
 		await page.getByRole("dialog").getByRole("button", { name: "Set volume" }).click();
 		const results = page.getByRole("region", { name: "Volume 50" });
-		await results.getByText("20 sent, 2 queued").waitFor();
+		await results.getByText("Sent to 20, 2 queued").waitFor();
 		devices[0]?.refuse("set_volume", "the codec does not answer");
-		await results.getByText("1 failed, 20 sent, 1 queued").waitFor();
+		await results.getByText("1 failed, sent to 20, 1 queued").waitFor();
 		for (const device of devices.slice(1, -1)) device.report({ "peripherals.audio.volume": 50 });
 		// Its turn comes once another device has responded.
 		await waitUntil(() => devices.at(-1)?.commands.length !== 0);
@@ -230,7 +230,7 @@ describe("a selection", { skip }, () => {
 		const payload = { command: "set_volume", value: 30 };
 		await post("/api/commands", token, { targets: { all: true }, payload });
 		const results = page.getByRole("region", { name: "Volume 30" });
-		await results.getByText("1 sent, 1 done").waitFor();
+		await results.getByText("Sent to 1, 1 done").waitFor();
 		devices[1]?.refuse("set_volume", "the codec does not answer");
 		await results.waitFor({ state: "detached" });
 		await page.reload();
@@ -246,14 +246,14 @@ describe("a selection", { skip }, () => {
 		await page.getByRole("button", { name: "Set volume" }).click();
 		await page.getByRole("dialog").getByRole("button", { name: "Set volume" }).click();
 		const results = page.getByRole("region", { name: "Volume 50" });
-		await results.getByText("20 sent, 2 queued").waitFor();
+		await results.getByText("Sent to 20, 2 queued").waitFor();
 		let isAsked = false;
 		page.on("dialog", (dialog) => {
 			isAsked = true;
 			void dialog.accept();
 		});
 		await page.reload();
-		await results.getByText("20 sent, 2 queued").waitFor();
+		await results.getByText("Sent to 20, 2 queued").waitFor();
 		assert.equal(isAsked, false, "nothing is lost with the page");
 		await page.goto("about:blank");
 		for (const device of devices) {
@@ -287,7 +287,7 @@ describe("a selection", { skip }, () => {
 		await bar.getByRole("combobox", { name: "Room" }).fill("Attic");
 		await bar.getByRole("button", { name: "Set room" }).click();
 		const results = page.getByRole("region", { name: "Room Attic" });
-		await results.getByText("4 sent, 2 queued").waitFor();
+		await results.getByText("Sent to 4, 2 queued").waitFor();
 		await results.getByText("Keep this page open.").waitFor();
 		const [dialog] = await Promise.all([page.waitForEvent("dialog"), page.close({ runBeforeUnload: true })]);
 		assert.equal(dialog.type(), "beforeunload");
@@ -376,9 +376,9 @@ describe("a selection", { skip }, () => {
 		await page.getByRole("button", { name: "Reconnect" }).click();
 		const results = page.getByRole("region", { name: "Reconnect" });
 		await page.getByText("1 of 3 connected").waitFor();
-		assert.equal(await results.getByRole("status").textContent(), "2 sent");
+		assert.equal(await results.getByRole("status").textContent(), "Sent to 2");
 		await devices[1]?.connect();
-		await results.getByText("1 sent, 1 done").waitFor();
+		await results.getByText("Sent to 1, 1 done").waitFor();
 		await devices[2]?.connect();
 		await page.getByText("Reconnect: 2 devices").waitFor();
 		await page.getByText("3 of 3 connected").waitFor();
@@ -419,14 +419,14 @@ describe("a selection", { skip }, () => {
 		const question = page.getByRole("dialog", { name: "Restart 2 devices in Kitchen?" });
 		await question.getByRole("button", { name: "Restart" }).click();
 		const results = page.getByRole("region", { name: "Restart" });
-		await results.getByText("1 sent, 1 done").waitFor();
+		await results.getByText("Sent to 1, 1 done").waitFor();
 		// Response of a gateway that does not know the job.
 		await page.route("**/api/commands", (route) => route.fulfill({ json: { commands: [] } }));
 		await page.context().setOffline(true);
 		await gatewayAway(page).waitFor();
 		await page.context().setOffline(false);
 		await results.getByText("Gateway restarted").waitFor();
-		await results.getByText("1 sent, 1 done").waitFor();
+		await results.getByText("Sent to 1, 1 done").waitFor();
 		await results.getByRole("button", { name: "Close" }).click();
 		await results.waitFor({ state: "detached" });
 	});
@@ -443,12 +443,12 @@ describe("a selection", { skip }, () => {
 		await page.getByRole("button", { name: "Restart" }).click();
 		await page.getByRole("dialog").getByRole("button", { name: "Restart" }).click();
 		const results = page.getByRole("region", { name: "Restart" });
-		await results.getByText("1 not supported, 1 sent, 2 done").waitFor();
+		await results.getByText("1 not supported, sent to 1, 2 done").waitFor();
 		devices[2]?.close();
 		await page.getByText("3 of 4 connected").waitFor();
 		await devices[2]?.connect();
 		await page.getByText("4 of 4 connected").waitFor();
-		await results.getByText("1 not supported, 1 sent, 2 done").waitFor();
+		await results.getByText("1 not supported, sent to 1, 2 done").waitFor();
 		await devices[2]?.restart();
 		await results.getByText("1 not supported, 3 done").waitFor();
 		await results.getByRole("button", { name: "Details" }).click();

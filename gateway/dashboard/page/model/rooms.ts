@@ -24,7 +24,7 @@ export function roomsIn(entries: readonly Entry[]): readonly Room[] {
 /** " in Mainz", " in Mainz and Berlin", " in 3 rooms"; empty if a device has no room. */
 export function placeText(entries: readonly Entry[]): string {
 	const rooms = [...new Set(entries.map(({ session }) => session.room))];
-	if (rooms.includes(undefined)) return "";
+	if (rooms.length === 0 || rooms.includes(undefined)) return "";
 	return ` in ${rooms.length > 2 ? plural(rooms.length, "room") : rooms.join(" and ")}`;
 }
 

@@ -13,8 +13,9 @@ import {
 import { makeRolloutId, type RequestedPlan } from "../../../api/client/rollout-plan.js";
 import { plural, sentence, withFieldName } from "../../../api/client/words.js";
 import { isOver } from "../../../api/statuses.js";
-import { rolloutAddress, useIsLive, useNow, useTopic } from "../app/hooks.js";
+import { rolloutAddress, useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
 import { type Firmware, firmwareText } from "../model/outdated.js";
+import { placeText } from "../model/rooms.js";
 import { Button } from "../parts/button.js";
 import { Problem } from "../parts/problem.js";
 import { optionLabels } from "./rollout-options.js";
@@ -103,7 +104,10 @@ interface StartProps {
 
 /** Button that starts a rollout, with a confirmation for more than one device. */
 export function StartRollout({ firmware, plan }: StartProps) {
+	const { fleet } = useApp();
 	const { count, isReady, preview, planned, text, problem, start } = useRolloutStart(firmware, plan);
+	const { devices } = "devices" in plan.target ? plan.target : { devices: [] };
+	const place = placeText(devices.flatMap((key) => fleet.get(key) ?? []));
 	const effect = (
 		<>
 			<p role="status">{preview}</p>
@@ -119,7 +123,7 @@ export function StartRollout({ firmware, plan }: StartProps) {
 					look="primary"
 					isChange
 					disabled={!isReady}
-					question={count > 1 && { title: `${text} to ${firmwareText(firmware)}?`, text: effect }}
+					question={count > 1 && { title: `${text}${place} to ${firmwareText(firmware)}?`, text: effect }}
 					onClick={async () => location.assign(rolloutAddress(await start()))}
 				>
 					{text}
