@@ -34,7 +34,7 @@ const seen = "proto-1-5c02fe";
 const crashed = "dev-1-0a4d19";
 const views = [
 	{ name: "fleet", view: "", ready: ".device-row" },
-	{ name: "device", view: `#/devices/${seen}`, ready: ".facts-panel" },
+	{ name: "device", view: `#/devices/${seen}`, ready: ".light-card" },
 	{ name: "attention", view: "#/attention", ready: ".issue" },
 	{ name: "diagnostics", view: `#/devices/${crashed}/history`, ready: ".past-panel li" },
 	{ name: "firmware", view: "#/firmware", ready: ".rollouts .segment-bar" },

@@ -23,7 +23,7 @@ async function openBoard(
 	{ url, proto }: Demo,
 	options: OpenOptions = {},
 ): Promise<{ readonly page: Page; readonly board: Locator }> {
-	const page = await open(t, url, { view: `#/device/${proto}`, ...options });
+	const page = await open(t, url, { view: `#/devices/${proto}/diagnostics`, ...options });
 	const board = page.getByRole("region", { name: "Board" });
 	await board.getByRole("button", { name: /^Build and install 1\./ }).waitFor();
 	return { page, board };
@@ -134,9 +134,7 @@ describe("the board of a demo's device", { skip }, () => {
 			.getByText(/^([2-9]|\d\d) s$/)
 			.waitFor();
 		await board.getByRole("button", { name: /^Cut power/ }).click();
-		await page.getByRole("link", { name: "History" }).click();
 		await restarts.nth(1).waitFor();
-		await page.getByRole("link", { name: "Overview" }).click();
 		await page.getByText(/^Connected/).waitFor();
 	});
 
@@ -213,7 +211,8 @@ describe("the speaker of a demo's device", { skip }, () => {
 		const head = page.getByRole("region", { name: "Overview" });
 		const isSeenPlaying = async (expected: string) => {
 			const playing = board.getByText(expected).waitFor({ timeout: 10_000 });
-			await head.getByRole("button", { name: "Play", exact: true }).click();
+			await head.getByText("More", { exact: true }).click();
+			await head.getByRole("button", { name: "Play chime" }).click();
 			return playing.then(
 				() => true,
 				() => false,
@@ -348,7 +347,7 @@ test("requests no board from a gateway that is not a demo", { skip }, async (t) 
 		view: "#/device/proto-1-5c02fe",
 		prepare: async (context) => void context.on("request", (request) => asked.push(request.url())),
 	});
-	await page.locator(".facts-panel").waitFor();
+	await page.locator(".light-card").waitFor();
 	assert.equal(await page.getByRole("region", { name: "Board" }).count(), 0);
 	assert.deepEqual(
 		asked.filter((address) => address.includes("demo")),

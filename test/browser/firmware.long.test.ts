@@ -125,7 +125,7 @@ describe("update", { skip }, () => {
 		}
 		assert.deepEqual(shown, [20, 55, 55, 56]);
 		assert.equal(await page.getByText("Downloading 56 %").count(), 1, "it is said once");
-		await page.getByRole("link", { name: "Log", exact: true }).click();
+		await page.getByRole("link", { name: "Diagnostics" }).click();
 		await page.locator(".device-notice").getByRole("link", { name: "Firmware" }).click();
 		await fleet[0]?.finish("updates");
 		await panel.getByText("Updated to 1.4.0").waitFor();

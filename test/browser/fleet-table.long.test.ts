@@ -471,7 +471,7 @@ describe("page subscription", { skip }, () => {
 		await row.getByRole("link").click();
 		await page.locator(".hero .value").getByText("7", { exact: true }).waitFor();
 		// Facts arrive with reports.
-		await page.locator(".facts-panel").waitFor();
+		await page.locator(".light-card").waitFor();
 		devices[3]?.report({ "peripherals.audio.volume": 9 });
 		await page.locator(".hero .value").getByText("9", { exact: true }).waitFor();
 		assert.deepEqual([...ids], [idOf(3)]);

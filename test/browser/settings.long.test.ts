@@ -69,7 +69,7 @@ describe("the settings of a device", { skip }, () => {
 		const wrong = panel.locator("input[aria-invalid=true]");
 		assert.equal(await wrong.getAttribute("aria-describedby"), await answer.getAttribute("id"));
 		assert.equal(await wrong.inputValue(), "http://gateway", "to be corrected");
-		await page.getByRole("link", { name: "Log", exact: true }).click();
+		await page.getByRole("link", { name: "Diagnostics" }).click();
 		await page
 			.locator(".device-notice")
 			.getByText("New settings failed. Previous settings restored.")

@@ -20,7 +20,7 @@ const views = [
 	["the devices of a room", "#/rooms/Meeting%20room%202", ".tile.room"],
 	["what needs attention", "#/attention", ".issue"],
 	["the Wi-Fi of the fleet", "#/wifi", ".wifi summary"],
-	["a device", `#/devices/${id}`, ".facts-panel"],
+	["a device", `#/devices/${id}`, ".light-card"],
 	["the history of a device", "#/devices/dev-1-000001/history", ".past-panel li"],
 	["the firmware of a device", "#/devices/dev-1-000002/firmware", ".history li"],
 	["the settings of a device", `#/devices/${id}/settings`, ".settings form"],

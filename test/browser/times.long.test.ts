@@ -198,7 +198,7 @@ test("sets quiet hours from a room; the room and its devices show when they end"
 	await rules.getByText(`${text} · Off`).first().waitFor();
 	await report(({ quiet }) => quiet?.until === undefined);
 	await page.goto(`${url}/#/devices/${deviceId}`);
-	await page.locator(".facts-panel").waitFor();
+	await page.locator(".light-card").waitFor();
 	await page.getByRole("link", { name: /^Quiet until/ }).waitFor({ state: "detached" });
 	await page.goto(`${url}/${view}`);
 	await page.getByRole("button", { name: "Delete Kitchen" }).click();

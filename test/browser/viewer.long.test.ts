@@ -40,7 +40,7 @@ describe("a viewer", { skip }, () => {
 		assert.ok(await flash.isDisabled(), "Flash light is enabled");
 		assert.equal(await flash.getAttribute("title"), "Not allowed for the role View only");
 		assert.equal(await page.getByText("lobby-screen").count(), 0, "a banner");
-		await page.getByRole("link", { name: "History" }).click();
+		await page.getByRole("link", { name: "Diagnostics" }).click();
 		await page.getByRole("link", { name: "Overview" }).click();
 		assert.ok(await page.getByRole("button", { name: "Updating" }).isDisabled(), "Updating is enabled");
 		assert.deepEqual(await violations(page), []);

@@ -54,7 +54,7 @@ function isSupported(ask: ConfirmableCommand, features: readonly string[]): bool
 export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 	const { key, session, vitals } = entry;
 	const { firmware, quietHours } = useTopic("firmware", "quiet");
-	const isLive = useIsLive();
+	const isConnected = useIsLive() && entry.session.connected;
 	const update = useMayChange() && tab !== "firmware" && firmware.findUpdate(entry);
 	const { room } = session;
 	const name = nameOf(entry);
@@ -98,7 +98,7 @@ export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 				<Ring entry={entry} />
 				<div class="label">
 					<p class="facts">
-						{isLive && session.connected && <span>{isPlaying(entry) ? "Playing" : "Connected"}</span>}
+						{isConnected && (isPlaying(entry) ? "Playing" : tab !== "diagnostics" && "Connected")}
 						<DeviceQuiet entry={entry} />
 						{update && <a href={deviceAddress(key, "firmware")}>Update to {update.selector}</a>}
 						{outcomes.map((name) => (

@@ -70,6 +70,7 @@ function TabContent({ tab, entry }: { tab: DeviceTab; entry: Entry }) {
 							<Inputs entry={entry} state={state} />
 							<DeviceEvents deviceKey={entry.key} />
 							<DevicePlots entry={entry} />
+							{Section && <Section entry={entry} />}
 						</>
 					)}
 					<DeviceLog entry={entry} />
