@@ -89,7 +89,7 @@ for (const model of models)
 			const { deviceId, device } = await powerOn(model);
 			const page = await open(t, url, { view: `#/device/${deviceId}` });
 			const overview = page.getByRole("region", { name: "Overview" });
-			for (const name of ["Play chime", "Play “Wi-Fi connecting”", "Play “Wi-Fi connected”"]) {
+			for (const name of ["Play “Start-up”", "Play “Wi-Fi connecting”", "Play “Wi-Fi connected”"]) {
 				const played = new Promise<void>((resolve) => {
 					const ignore = device.board.listen({
 						onSound: (sound) => {

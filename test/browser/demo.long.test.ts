@@ -212,7 +212,7 @@ describe("the speaker of a demo's device", { skip }, () => {
 		const isSeenPlaying = async (expected: string) => {
 			const playing = board.getByText(expected).waitFor({ timeout: 10_000 });
 			await head.getByText("More", { exact: true }).click();
-			await head.getByRole("button", { name: "Play chime" }).click();
+			await head.getByRole("button", { name: "Play “Start-up”" }).click();
 			return playing.then(
 				() => true,
 				() => false,

@@ -34,13 +34,7 @@ const more: readonly (readonly [text: string, ask: ConfirmableCommand])[] = [
 	["Refresh", { command: "query_state" }],
 	["Reconnect", { command: "boot_device" }],
 	["Restart", { command: "restart" }],
-	...chimes.map(
-		(value) =>
-			[
-				value === "startup" ? "Play chime" : `Play “${chimeWords[value]}”`,
-				{ command: "play_audio", value },
-			] as const,
-	),
+	...chimes.map((value) => [`Play “${chimeWords[value]}”`, { command: "play_audio", value }] as const),
 ];
 const outcomes = ["play_audio", "stop_sound", "identify", "query_state", "boot_device", "restart"] as const;
 
