@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CrashCause } from "../../../gateway/api/crash-causes.js";
 import { deviceStatuses, zeros } from "../../../gateway/api/statuses.js";
+import { groupIssues } from "../../../gateway/dashboard/page/model/issue-rows.js";
 import { detailOf, rateOf, titleOf } from "../../../gateway/dashboard/page/model/issue-text.js";
-import { groupIssues } from "../../../gateway/dashboard/page/model/issues.js";
 
 const at = "2026-11-21T12:00:00.000Z";
 const moment = { version: "1.4.0", at };

@@ -5,7 +5,8 @@ import { plural } from "../../../api/client/words.js";
 import type { CrashCause } from "../../../api/crash-causes.js";
 import { nameOf } from "./filter.js";
 import { crashWords } from "./health-text.js";
-import { type Issue, type IssueRow, issueLabels } from "./issues.js";
+import type { Issue, IssueRow } from "./issue-rows.js";
+import { issueLabels } from "./issues.js";
 
 /** "TypeError in onButton", "Update to 1.4.0 failed" */
 export function titleOf({ kind, why, cause, rollout, issues: [first] }: IssueRow): string {

@@ -5,6 +5,8 @@ import { useId, useState } from "preact/hooks";
 import { cleanText } from "../../../api/text.js";
 import { Problem } from "./problem.js";
 
+export { Search, Toggles } from "./search.js";
+
 export interface FieldProps {
 	readonly label: string;
 	readonly name?: string;
@@ -149,59 +151,6 @@ export function Choice<T extends string>({ label, value, options, onChange }: Ch
 }
 
 export const any: Option<""> = ["", "Any"];
-
-interface TogglesProps<T extends string> {
-	readonly label: string;
-	/** Class. */
-	readonly look?: string;
-	readonly options: readonly (readonly [value: T, text: ComponentChildren])[];
-	readonly value: T | "" | undefined;
-	readonly disabled?: boolean;
-	readonly onChange: (value: T) => void;
-}
-
-/** Segmented control: buttons of which at most one is pressed. */
-export function Toggles<T extends string>(props: TogglesProps<T>) {
-	const { label, look = "segments", options, value, disabled = false, onChange } = props;
-	return (
-		<fieldset class={look} aria-label={label} disabled={disabled}>
-			{options.map(([one, text]) => (
-				<button
-					key={one}
-					type="button"
-					class="small"
-					aria-pressed={one === value}
-					onClick={() => onChange(one)}
-				>
-					{text}
-				</button>
-			))}
-		</fieldset>
-	);
-}
-
-interface SearchProps {
-	readonly label: string;
-	readonly placeholder: string;
-	readonly value: string;
-	readonly onInput: (value: string) => void;
-	readonly onKeyDown?: (event: KeyboardEvent) => void;
-}
-
-export function Search({ label, placeholder, value, onInput, onKeyDown }: SearchProps) {
-	return (
-		<label class="find">
-			<span class="visually-hidden">{label}</span>
-			<input
-				type="search"
-				placeholder={placeholder}
-				value={value}
-				onInput={({ currentTarget }) => onInput(currentTarget.value)}
-				onKeyDown={onKeyDown}
-			/>
-		</label>
-	);
-}
 
 /** Text of a form field, normalized as the gateway stores it. */
 export function textOf(form: FormData, name: string): string {

@@ -8,7 +8,7 @@ import { nameIn, roomsOf } from "../model/filter.js";
 import { devicesIn } from "../model/rooms.js";
 import { tagsOf } from "../model/tags.js";
 import { Choice } from "./field.js";
-import { TagsField } from "./tags.js";
+import { TagsField } from "./tags-field.js";
 
 interface TargetChoiceProps {
 	readonly label: string;

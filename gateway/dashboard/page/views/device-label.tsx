@@ -11,7 +11,8 @@ import { parseTagList } from "../model/tags.js";
 import { Field, textOf } from "../parts/field.js";
 import { Icon } from "../parts/icon.js";
 import { FormDialog } from "../parts/save-form.js";
-import { TagChips, TagLinks } from "../parts/tags.js";
+import { TagLinks } from "../parts/tags.js";
+import { TagChips } from "../parts/tags-field.js";
 
 const titles: Readonly<Record<keyof Label, string>> = {
 	name: "Name",

@@ -3,7 +3,6 @@
 import back from "lucide-static/icons/chevron-left.svg";
 import filterIcon from "lucide-static/icons/list-filter.svg";
 import { useState } from "preact/hooks";
-import { models } from "../../../../device/protocol/schema.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
 import { useApp } from "../app/hooks.js";
@@ -13,21 +12,17 @@ import {
 	layoutLabels,
 	layouts,
 	type Query,
-	roomsOf,
-	sortKinds,
-	sorts,
 	stateKinds,
-	states,
 	type tally,
 	unfiltered,
 } from "../model/filter.js";
-import { tagsOf } from "../model/tags.js";
 import { Button } from "../parts/button.js";
-import { any, Choice, type Option, Search, Toggles } from "../parts/field.js";
 import { Icon } from "../parts/icon.js";
-import { TagsField } from "../parts/tags.js";
+import { Search, Toggles } from "../parts/search.js";
+import type { FiltersProps } from "./fleet-filters.js";
+import { onDemand } from "./on-demand.js";
 
-interface ToolbarProps {
+export interface ToolbarProps {
 	/** Name of the room; empty for devices without one; undefined for the fleet. */
 	readonly room: string | undefined;
 	readonly entries: readonly Entry[];
@@ -36,6 +31,8 @@ interface ToolbarProps {
 	readonly tallies: ReturnType<typeof tally>;
 	readonly layout: Layout;
 }
+
+const Filters = onDemand<FiltersProps>("Filters", async () => (await import("./later.js")).Filters);
 
 export function Toolbar({ room, entries, keys, tallies, layout }: ToolbarProps) {
 	const app = useApp();
@@ -124,51 +121,5 @@ export function Toolbar({ room, entries, keys, tallies, layout }: ToolbarProps) 
 				</Button>
 			</div>
 		</search>
-	);
-}
-
-interface FiltersProps extends Pick<ToolbarProps, "room" | "entries" | "tallies"> {
-	readonly set: (change: Partial<Query>) => void;
-}
-
-function Filters({ room, entries, tallies, set }: FiltersProps) {
-	const { query } = useApp();
-	const own = (value: string): Option => [value, value];
-	const rooms = new Set(room === undefined ? [...roomsOf(entries), query.room] : []);
-	rooms.delete("");
-	const fields: readonly (readonly ["state" | "room" | "model" | "version", string, readonly Option[]])[] = [
-		["state", "State", states.map((state) => [state, stateKinds[state].words])],
-		["room", "Room", [...rooms].map(own)],
-		["model", "Model", models.map(own)],
-		[
-			"version",
-			"Version",
-			tallies.versions.map(({ value, count }) => [value, `${value}: ${count.toLocaleString("en")}`]),
-		],
-	];
-	return (
-		<div class="toolbar filters">
-			{fields.map(
-				([name, label, options]) =>
-					options.length > 0 && (
-						<Choice
-							key={name}
-							label={label}
-							value={query[name]}
-							onChange={(value) => set({ [name]: value })}
-							options={[any, ...options]}
-						/>
-					),
-			)}
-			{(query.tags !== "" || tagsOf(entries).length > 0) && (
-				<TagsField value={query.tags} entries={entries} onInput={(tags) => set({ tags })} />
-			)}
-			<Choice
-				label="Sort by"
-				value={query.sort}
-				onChange={(sort) => set({ sort, isDescending: false })}
-				options={sorts.map((sort) => [sort, sortKinds[sort].words])}
-			/>
-		</div>
 	);
 }

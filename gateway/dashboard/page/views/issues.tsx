@@ -7,14 +7,15 @@ import type { CrashCause } from "../../../api/crash-causes.js";
 import { request } from "../app/gateway.js";
 import { deviceAddress, rolloutAddress, updateAddress, useApp, useNow, useResource } from "../app/hooks.js";
 import { naturalOrder } from "../model/filter.js";
+import type { Issue, IssueRow } from "../model/issue-rows.js";
 import { detailOf, issueName, rateOf, subjectOf, titleOf } from "../model/issue-text.js";
-import type { Issue, IssueKind, IssueRow } from "../model/issues.js";
+import type { IssueKind } from "../model/issues.js";
 import { Button } from "../parts/button.js";
 import { EmptyState } from "../parts/empty-state.js";
 import { PageHead } from "../parts/page-head.js";
 import { Sheet } from "../parts/sheet.js";
 import { DueUpdates } from "./due-updates.js";
-import { refreshMs, useIssues } from "./issues-link.js";
+import { refreshMs, useIssues } from "./issue-count.js";
 
 const namedAtMost = 10;
 /** Dismissed issues, including the causes of crashes without a current one. */

@@ -3,7 +3,9 @@
 export { AnnounceView } from "../announce/announce-view.js";
 export { DeviceView } from "./device.js";
 export { FirmwareView } from "./firmware.js";
+export { Filters } from "./fleet-filters.js";
 export { GettingStarted } from "./getting-started.js";
+export { IssueCount } from "./issue-count.js";
 export { IssuesView } from "./issues.js";
 export { Palette } from "./palette.js";
 export { SchedulesView } from "./schedules.js";

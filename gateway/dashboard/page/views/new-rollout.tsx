@@ -20,7 +20,7 @@ import { Cards } from "../parts/cards.js";
 import { Check, Choice, Toggles } from "../parts/field.js";
 import { Problem } from "../parts/problem.js";
 import { Sheet } from "../parts/sheet.js";
-import { TagsField } from "../parts/tags.js";
+import { TagsField } from "../parts/tags-field.js";
 import { RolloutOptions } from "./rollout-options.js";
 import { useRolloutStart } from "./start-rollout.js";
 

@@ -1,0 +1,55 @@
+/** Filters of the device list, and its order. */
+
+import { models } from "../../../../device/protocol/schema.js";
+import { useApp } from "../app/hooks.js";
+import { type Query, roomsOf, sortKinds, sorts, stateKinds, states } from "../model/filter.js";
+import { tagsOf } from "../model/tags.js";
+import { any, Choice, type Option } from "../parts/field.js";
+import { TagsField } from "../parts/tags-field.js";
+import type { ToolbarProps } from "./fleet-toolbar.js";
+
+export interface FiltersProps extends Pick<ToolbarProps, "room" | "entries" | "tallies"> {
+	readonly set: (change: Partial<Query>) => void;
+}
+
+export function Filters({ room, entries, tallies, set }: FiltersProps) {
+	const { query } = useApp();
+	const own = (value: string): Option => [value, value];
+	const rooms = new Set(room === undefined ? [...roomsOf(entries), query.room] : []);
+	rooms.delete("");
+	const fields: readonly (readonly ["state" | "room" | "model" | "version", string, readonly Option[]])[] = [
+		["state", "State", states.map((state) => [state, stateKinds[state].words])],
+		["room", "Room", [...rooms].map(own)],
+		["model", "Model", models.map(own)],
+		[
+			"version",
+			"Version",
+			tallies.versions.map(({ value, count }) => [value, `${value}: ${count.toLocaleString("en")}`]),
+		],
+	];
+	return (
+		<div class="toolbar filters">
+			{fields.map(
+				([name, label, options]) =>
+					options.length > 0 && (
+						<Choice
+							key={name}
+							label={label}
+							value={query[name]}
+							onChange={(value) => set({ [name]: value })}
+							options={[any, ...options]}
+						/>
+					),
+			)}
+			{(query.tags !== "" || tagsOf(entries).length > 0) && (
+				<TagsField value={query.tags} entries={entries} onInput={(tags) => set({ tags })} />
+			)}
+			<Choice
+				label="Sort by"
+				value={query.sort}
+				onChange={(sort) => set({ sort, isDescending: false })}
+				options={sorts.map((sort) => [sort, sortKinds[sort].words])}
+			/>
+		</div>
+	);
+}
