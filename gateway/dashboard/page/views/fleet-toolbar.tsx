@@ -32,7 +32,7 @@ export interface ToolbarProps {
 	readonly layout: Layout;
 }
 
-const Filters = onDemand<FiltersProps>("Filters", async () => (await import("./later.js")).Filters);
+const Filters = onDemand<FiltersProps>("", async () => (await import("./later.js")).Filters);
 
 export function Toolbar({ room, entries, keys, tallies, layout }: ToolbarProps) {
 	const app = useApp();

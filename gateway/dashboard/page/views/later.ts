@@ -8,6 +8,7 @@ export { GettingStarted } from "./getting-started.js";
 export { IssueCount } from "./issue-count.js";
 export { IssuesView } from "./issues.js";
 export { Palette } from "./palette.js";
+export { RolloutLine } from "./rollout-line.js";
 export { SchedulesView } from "./schedules.js";
 export { SelectionBar } from "./selection-bar.js";
 export { SettingsView } from "./settings.js";

@@ -39,3 +39,19 @@ export function onDemand<P extends object>(title: string, load: () => Promise<Co
 	};
 	return Object.assign(OnDemand, { preload, title });
 }
+
+/** @returns a part of the frame that is absent until it is loaded, which is tried after each connection */
+export function whenLive(load: () => Promise<ComponentType>) {
+	return () => {
+		const isLive = useIsLive();
+		const [Part, setPart] = useState<ComponentType>();
+		useEffect(() => {
+			if (!isLive) return;
+			load().then(
+				(part) => setPart(() => part),
+				() => {},
+			);
+		}, [isLive]);
+		return Part ? <Part /> : null;
+	};
+}

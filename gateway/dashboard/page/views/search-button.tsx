@@ -6,7 +6,7 @@ import { Icon } from "../parts/icon.js";
 import { onDemand } from "./on-demand.js";
 
 const Palette = onDemand<{ readonly onClose: () => void }>(
-	"Search",
+	"",
 	async () => (await import("./later.js")).Palette,
 );
 

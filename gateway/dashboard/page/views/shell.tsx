@@ -28,8 +28,7 @@ import { Menu } from "../parts/menu.js";
 import { FleetView } from "./fleet.js";
 import { IssuesLink } from "./issues-link.js";
 import { JobBars } from "./jobs.js";
-import { onDemand } from "./on-demand.js";
-import { RolloutLine } from "./rollout-line.js";
+import { onDemand, whenLive } from "./on-demand.js";
 import { SearchButton } from "./search-button.js";
 
 export function Shell() {
@@ -148,6 +147,7 @@ function View({ route: { view, key, tab, search } }: { route: Route }) {
 
 const load = () => import("./later.js");
 const DevicePage = onDemand("Device", async () => (await load()).DeviceView);
+const RolloutLine = whenLive(async () => (await load()).RolloutLine);
 const SelectionBar = onDemand("", async () => (await load()).SelectionBar);
 
 interface LaterProps {
