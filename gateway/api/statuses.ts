@@ -51,7 +51,7 @@ export const deviceWords: Readonly<Record<DeviceStatus, string>> = {
 	rolled_back: updateWords.rolled_back,
 	timed_out: "timed out",
 	rejected: "rejected",
-	queued: "queued",
+	queued: "waiting",
 	offered: "offered",
 	downloading: updateWords.downloading,
 	rebooting: updateWords.rebooting,

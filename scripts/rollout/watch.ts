@@ -86,7 +86,7 @@ async function reload(gateway: GatewayClient, id: string, line: ProgressLine): P
 	}
 }
 
-/** Progress line: "Running  [######------]  34 %  1 runs 1.4.0 (watched for another 2 min 40 s), 2 failed, 139 queued". */
+/** Progress line: "Running  [######------]  34 %  1 runs 1.4.0 (watched for another 2 min 40 s), 2 failed, 139 waiting". */
 function progressOf(rollout: Rollout): string {
 	const { counts, groups, group } = rollout;
 	const percent = percentOf(counts);

@@ -373,7 +373,7 @@ describe("available update", { skip }, () => {
 		return { ...released, page: await open(t, released.url) };
 	}
 
-	const due = (page: Page) => page.getByRole("region", { name: "Update to 1.4.0" });
+	const due = (page: Page) => page.getByRole("list", { name: "Updates" }).getByRole("listitem");
 
 	test("is shown in rows and on the device's page, and can be filtered by", async (t) => {
 		const { page } = await setUpBoth(t, [{}, { deviceId: "proto-1-000001", model: "PROTO-1" }]);
@@ -385,14 +385,14 @@ describe("available update", { skip }, () => {
 		await page.getByText("2 of 3 devices").waitFor();
 		await page.getByRole("button", { name: "Update available: 2" }).waitFor();
 		await page.getByRole("button", { name: "Table" }).click();
-		await link.nth(1).waitFor();
-		await page.getByRole("link", { name: "proto-1-000001" }).click();
+		await page.getByRole("link", { name: "Update dev-1-000000 to 1.4.0" }).waitFor();
+		await page.getByRole("link", { name: "proto-1-000001", exact: true }).click();
 		await page.getByRole("heading", { level: 1, name: "proto-1-000001" }).waitFor();
 		await link.click();
 		await page.getByRole("region", { name: "Firmware" }).getByRole("button", { name: "Update" }).waitFor();
 	});
 
-	test("is one issue for two models, and one press starts one plan for both", async (t) => {
+	test("is one row for two models, and leads to one plan for both", async (t) => {
 		const { page, url, fleet } = await setUpBoth(t, [
 			{ ending: "waits" },
 			{ deviceId: "proto-1-000001", model: "PROTO-1", ending: "waits" },
@@ -401,15 +401,13 @@ describe("available update", { skip }, () => {
 		await putRollout(url, "lab", { ...quickPlan(), target: { tags: "lab" }, standing: true });
 		await page.getByRole("link", { name: "Issues", exact: true }).click();
 		await page.getByText("All good").waitFor();
-		await due(page).getByText("2 of 3 devices can be updated to 1.4.0").waitFor();
-		await due(page).getByText("Fewer drop-outs.").waitFor();
-		await due(page).getByText("One after another; pauses at the first failure.").first().waitFor();
-		await due(page).getByRole("button", { name: "Update 2 devices" }).click();
-		const dialog = page.getByRole("dialog", { name: "Update 2 devices to 1.4.0?" });
-		await dialog.getByRole("button", { name: "Update 2 devices" }).click();
+		await due(page).filter({ hasText: "Update to 1.4.02 of 3 devices · Fewer drop-outs." }).waitFor();
+		await due(page).getByRole("link", { name: "Update…" }).click();
+		await form(page).getByText("One after another; pauses at the first failure.").waitFor();
+		await form(page).getByRole("button", { name: "Update 2 devices" }).click();
 		await state(page, "Running").waitFor();
-		await page.goBack();
-		await due(page).getByText("Rollout: Running").waitFor();
+		await page.getByRole("link", { name: "Issues", exact: true }).click();
+		await due(page).getByText("Running").waitFor();
 		const [id = "", ...others] = await rolloutIds(url);
 		assert.deepEqual(others, ["lab"]);
 		const { plan } = await getRollout(url, id);
@@ -421,23 +419,13 @@ describe("available update", { skip }, () => {
 		await fleet[0]?.offered;
 		await postRolloutAction(url, id, "cancel");
 		await fleet[0]?.finish("updates");
-		await due(page).getByText("1 of 3 devices can be updated to 1.4.0").waitFor();
-		await due(page).getByRole("button", { name: "Update 1 device" }).click();
+		await due(page).getByRole("link", { name: "1 of 3 devices" }).waitFor();
+		await due(page).getByRole("link", { name: "Update…" }).click();
+		await form(page).getByRole("button", { name: "Update 1 device" }).click();
 		await fleet[1]?.offered;
 		await fleet[1]?.finish("updates");
-		await page.goBack();
-		await due(page).waitFor({ state: "detached" });
-	});
-
-	test("starts with a first group above 20 devices", async (t) => {
-		const { page, url } = await setUpBoth(t, some(21, "waits"));
 		await page.getByRole("link", { name: "Issues", exact: true }).click();
-		await due(page).getByRole("button", { name: "Update 21 devices" }).click();
-		const dialog = page.getByRole("dialog", { name: "Update 21 devices to 1.4.0?" });
-		await dialog.getByText("First 5 devices, 5 at a time, pauses after 2 failures; then the rest").waitFor();
-		assert.deepEqual(await rolloutIds(url), []);
-		await dialog.getByRole("button", { name: "Update 21 devices" }).click();
-		await state(page, "Running").waitFor();
+		await due(page).waitFor({ state: "detached" });
 	});
 });
 

@@ -112,7 +112,7 @@ describe("npm run rollout", () => {
 			assert.equal(await exitCode, 0);
 			return output();
 		};
-		assert.match(await steer("--pause"), /Paused: 1 queued, 1 (offered|downloading)/);
+		assert.match(await steer("--pause"), /Paused: 1 waiting, 1 (offered|downloading)/);
 		assert.match(await steer("--resume"), /Running: /);
 		const watching = rollout("--watch", id);
 		await fleet[0]?.finish("updates");

@@ -48,7 +48,7 @@ export function percentOf(counts: Counts, total = totalOf(counts)): number {
 	return total === 0 ? 0 : Math.min(100, Math.floor((100 * endedOf(counts)) / total));
 }
 
-/** "2 failed, 20 downloading, 139 queued"; without those of which there is none */
+/** "2 failed, 20 downloading, 139 waiting"; without those of which there is none */
 export function countWords(counts: Counts): string {
 	const present = deviceStatuses.filter((status) => counts[status] > 0);
 	return present.map((status) => `${counts[status].toLocaleString("en")} ${deviceWords[status]}`).join(", ");

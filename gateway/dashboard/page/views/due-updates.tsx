@@ -1,53 +1,56 @@
-/** Releases that devices can be updated to, with their notes and a button that updates all of these devices. */
+/** Releases that devices can be updated to, as rows of the list of issues. */
 
 import { useMemo } from "preact/hooks";
 import { stateText } from "../../../api/client/rollout.js";
-import { defaultOptions, makePlan } from "../../../api/client/rollout-plan.js";
 import { plural } from "../../../api/client/words.js";
 import { isOver } from "../../../api/statuses.js";
-import { rolloutAddress, useMayChange, useTopic } from "../app/hooks.js";
-import { type DueUpdate, dueUpdates } from "../model/outdated.js";
-import { Panel } from "../parts/panel.js";
-import { StartRollout } from "./start-rollout.js";
+import { rolloutAddress, updateAddress, useMayChange, useTopic } from "../app/hooks.js";
+import { dueUpdates } from "../model/outdated.js";
 
 export function DueUpdates() {
-	const { fleet, firmware } = useTopic("list", "firmware");
-	const { findUpdate } = firmware;
+	const { fleet, firmware, rollouts, selection } = useTopic("list", "firmware", "rollouts");
+	const { findUpdate, catalog } = firmware;
 	const { listVersion } = fleet;
-	const due = useMemo(() => dueUpdates(fleet.all(), findUpdate), [fleet, listVersion, findUpdate]);
-	return (
-		<>
-			{due.map((one) => (
-				<OneRelease key={one.firmware.selector} due={one} />
-			))}
-		</>
-	);
-}
-
-function OneRelease({ due: { firmware, keys, fitting } }: { due: DueUpdate }) {
-	const app = useTopic("rollouts");
 	const mayChange = useMayChange();
-	const { selector } = firmware;
-	const notes = app.firmware.catalog?.releases.find(({ version }) => version === selector)?.notes;
-	// A standing rollout may target other devices, and never ends.
-	const active = app.rollouts.all.find(
-		(head) => head.version === selector && !head.standing && !isOver(head),
-	);
-	const plan = makePlan({ version: selector }, { devices: keys }, defaultOptions);
+	const due = useMemo(() => dueUpdates(fleet.all(), findUpdate), [fleet, listVersion, findUpdate]);
+	if (due.length === 0) return null;
 	return (
-		<Panel
-			title={`${keys.length.toLocaleString("en")} of ${plural(fitting, "device")} can be updated to ${selector}`}
-			label={`Update to ${selector}`}
-			hint={<a href="#/?state=outdated">Show devices</a>}
-		>
-			{notes && <p class="notes">{notes}</p>}
-			{active ? (
-				<p>
-					<a href={rolloutAddress(active.id)}>Rollout</a>: {stateText(active)}
-				</p>
-			) : (
-				mayChange && <StartRollout firmware={firmware} plan={plan} />
-			)}
-		</Panel>
+		<ul class="issue-list panel" aria-label="Updates">
+			{due.map(({ firmware: { selector }, keys, fitting }) => {
+				const notes = catalog?.releases.find(({ version }) => version === selector)?.notes;
+				// A standing rollout may target other devices, and never ends.
+				const active = rollouts.all.find(
+					(head) => head.version === selector && !head.standing && !isOver(head),
+				);
+				const href = updateAddress(new Set(keys));
+				return (
+					<li key={selector} class="issue">
+						<b>Update to {selector}</b>
+						<p class="hint">
+							<a href="#/?state=outdated">
+								{keys.length.toLocaleString("en")} of {plural(fitting, "device")}
+							</a>
+							{notes && ` · ${notes}`}
+						</p>
+						<span>{active && stateText(active)}</span>
+						{active ? (
+							<a class="button quiet" href={rolloutAddress(active.id)}>
+								Show rollout
+							</a>
+						) : (
+							mayChange && (
+								<a
+									class="button quiet"
+									href={href}
+									onClick={() => href.endsWith("selected") && selection.set(keys)}
+								>
+									Update…
+								</a>
+							)
+						)}
+					</li>
+				);
+			})}
+		</ul>
 	);
 }

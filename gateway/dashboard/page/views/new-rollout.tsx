@@ -22,7 +22,7 @@ import { Problem } from "../parts/problem.js";
 import { Sheet } from "../parts/sheet.js";
 import { TagsField } from "../parts/tags-field.js";
 import { RolloutOptions } from "./rollout-options.js";
-import { useRolloutStart } from "./start-rollout.js";
+import { useRolloutStart } from "./use-rollout-start.js";
 
 interface NewRolloutProps {
 	/** Devices selected in the fleet; may be empty. */

@@ -1,6 +1,5 @@
 /** Preview of a rollout plan, and its start. */
 
-import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { messageOf } from "../../../api/client/request.js";
 import {
@@ -13,11 +12,8 @@ import {
 import { makeRolloutId, type RequestedPlan } from "../../../api/client/rollout-plan.js";
 import { plural, sentence, withFieldName } from "../../../api/client/words.js";
 import { isOver } from "../../../api/statuses.js";
-import { rolloutAddress, useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
-import { type Firmware, firmwareText } from "../model/outdated.js";
-import { placeText } from "../model/rooms.js";
-import { Button } from "../parts/button.js";
-import { Problem } from "../parts/problem.js";
+import { useIsLive, useNow, useTopic } from "../app/hooks.js";
+import type { Firmware } from "../model/outdated.js";
 import { optionLabels } from "./rollout-options.js";
 
 const typingMs = 250;
@@ -26,11 +22,9 @@ const ageMs = 5_000;
 interface RolloutStart {
 	/** Plan with the gateway's defaults; undefined until known. */
 	readonly plan: Plan | undefined;
-	/** Devices that would be updated. */
-	readonly count: number;
 	readonly isReady: boolean;
 	/** Numbers of devices. */
-	readonly preview: ComponentChildren;
+	readonly preview: string;
 	/** How the devices would be updated, or why they cannot be. */
 	readonly planned: string | undefined;
 	/** Text of the button that starts it. */
@@ -79,9 +73,8 @@ export function useRolloutStart(firmware: Firmware, plan: RequestedPlan): Rollou
 	const none = standing ? "Start for new devices" : "Nothing to update";
 	return {
 		plan: preview?.plan,
-		count,
 		isReady: isCurrent && preview?.busy === 0 && (count > 0 || standing),
-		preview: preview ? previewWords(preview) : problem === undefined && "Counting the devices…",
+		preview: preview ? previewWords(preview) : problem === undefined ? "Counting the devices…" : "",
 		planned:
 			preview &&
 			(preview.busy > 0
@@ -95,41 +88,4 @@ export function useRolloutStart(firmware: Firmware, plan: RequestedPlan): Rollou
 			return id;
 		},
 	};
-}
-
-interface StartProps {
-	readonly firmware: Firmware;
-	readonly plan: RequestedPlan;
-}
-
-/** Button that starts a rollout, with a confirmation for more than one device. */
-export function StartRollout({ firmware, plan }: StartProps) {
-	const { fleet } = useApp();
-	const { count, isReady, preview, planned, text, problem, start } = useRolloutStart(firmware, plan);
-	const { devices } = "devices" in plan.target ? plan.target : { devices: [] };
-	const place = placeText(devices.flatMap((key) => fleet.get(key) ?? []));
-	const effect = (
-		<>
-			<p role="status">{preview}</p>
-			<p class="hint">{planned}</p>
-		</>
-	);
-	return (
-		<div class="start-rollout">
-			{effect}
-			<div class="actions">
-				<Button
-					key={JSON.stringify(plan)}
-					look="primary"
-					isChange
-					disabled={!isReady}
-					question={count > 1 && { title: `${text}${place} to ${firmwareText(firmware)}?`, text: effect }}
-					onClick={async () => location.assign(rolloutAddress(await start()))}
-				>
-					{text}
-				</Button>
-				<Problem>{problem}</Problem>
-			</div>
-		</div>
-	);
 }
