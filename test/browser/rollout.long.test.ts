@@ -191,6 +191,7 @@ describe("new rollout", { skip }, () => {
 			.waitFor();
 		await form(page).getByRole("radio", { name: "All at once" }).check();
 		await form(page).getByText("The rest, all at once, pauses at 10% failures").waitFor();
+		await preview(page, "2 devices in Lobby").waitFor();
 		await form(page).getByRole("button", { name: "Update 2 devices" }).click();
 		await state(page, "Running").waitFor();
 		const [id = ""] = await rolloutIds(url);

@@ -94,8 +94,12 @@ export function updatableCount({ total, alreadyInstalled, downgrades, doNotFit, 
 	return total - alreadyInstalled - doNotFit - (plan.allowDowngrade ? 0 : downgrades);
 }
 
-/** "243 devices, 12 offline, 3 already up to date, 2 would be downgraded" */
-export function previewWords({ plan, ...preview }: Preview): string {
+/**
+ * "243 devices in Mainz, 12 offline, 3 already up to date, 2 would be downgraded"
+ *
+ * @param place such as " in Mainz", or empty
+ */
+export function previewWords({ plan, ...preview }: Preview, place = ""): string {
 	const { total, away, alreadyInstalled, downgrades, doNotFit, busy } = preview;
 	const parts = [
 		[away, "offline"],
@@ -106,7 +110,7 @@ export function previewWords({ plan, ...preview }: Preview): string {
 	] as const;
 	const present = parts.filter(([count]) => count > 0);
 	return [
-		plural(total, "device"),
+		plural(total, "device") + place,
 		...present.map(([count, words]) => `${count.toLocaleString("en")} ${words}`),
 	].join(", ");
 }

@@ -14,7 +14,7 @@ import type { Target } from "../../../api/rollout.js";
 import { rolloutAddress, useTopic } from "../app/hooks.js";
 import { nameIn, roomsOf } from "../model/filter.js";
 import { channelsOf, type Firmware, firmwareText } from "../model/outdated.js";
-import { devicesIn } from "../model/rooms.js";
+import { devicesIn, placeText } from "../model/rooms.js";
 import { Button } from "../parts/button.js";
 import { Cards } from "../parts/cards.js";
 import { Check, Choice, Toggles } from "../parts/field.js";
@@ -101,6 +101,7 @@ function Form({ devices: given, firmware: choice, choices, onChoice, onClose }: 
 					? sizeOf(model)
 					: entries.length
 				: undefined;
+	const place = placeText("devices" in target ? target.devices.flatMap((key) => fleet.get(key) ?? []) : []);
 	const options = { ...optionsOf(), standing: isOfKind && isStanding };
 	const plan = makePlan(
 		isChannel ? { channel: channel ?? "" } : { version: selector },
@@ -108,7 +109,15 @@ function Form({ devices: given, firmware: choice, choices, onChoice, onClose }: 
 		options,
 		size,
 	);
-	const { plan: whole, isReady, preview, planned, text, problem, start } = useRolloutStart(choice, plan);
+	const {
+		plan: whole,
+		isReady,
+		preview,
+		planned,
+		text,
+		problem,
+		start,
+	} = useRolloutStart(choice, plan, place);
 	const index = steps.findIndex(([name]) => name === step);
 	const previous = steps[index - 1];
 	const next = steps[index + 1];

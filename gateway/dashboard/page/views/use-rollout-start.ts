@@ -35,7 +35,8 @@ interface RolloutStart {
 	readonly start: () => Promise<string>;
 }
 
-export function useRolloutStart(firmware: Firmware, plan: RequestedPlan): RolloutStart {
+/** @param place of the devices, such as " in Mainz", or empty */
+export function useRolloutStart(firmware: Firmware, plan: RequestedPlan, place: string): RolloutStart {
 	const { rollouts, fleet, clock } = useTopic("rollouts");
 	const isLive = useIsLive();
 	const text = JSON.stringify(plan);
@@ -74,7 +75,7 @@ export function useRolloutStart(firmware: Firmware, plan: RequestedPlan): Rollou
 	return {
 		plan: preview?.plan,
 		isReady: isCurrent && preview?.busy === 0 && (count > 0 || standing),
-		preview: preview ? previewWords(preview) : problem === undefined ? "Counting the devices…" : "",
+		preview: preview ? previewWords(preview, place) : problem === undefined ? "Counting the devices…" : "",
 		planned:
 			preview &&
 			(preview.busy > 0
