@@ -333,7 +333,10 @@ describe("new rollout", { skip }, () => {
 		await goTo(page, "Who");
 		await form(page).getByRole("radio", { name: "All devices 3 devices" }).check();
 		const tags = form(page).getByRole("textbox", { name: "Tags" });
-		await form(page).getByText("Tags in use: lab, shop.").waitFor();
+		await form(page)
+			.getByRole("list", { name: "Tags in use" })
+			.getByRole("button", { name: "lab" })
+			.waitFor();
 		await tags.fill("shop and");
 		await form(page)
 			.getByText(/Tags is not a valid tag expression\. At the end: write a tag/)
