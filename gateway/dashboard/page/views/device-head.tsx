@@ -59,7 +59,7 @@ export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 				title={name}
 				parent={room === undefined ? { title: "Home", href: "#/" } : { title: room, href: roomAddress(room) }}
 			>
-				<a class="button" aria-label="Announce…" href={announceAddress({ keys: new Set([key]) })}>
+				<a class="button" aria-label="Announce" href={announceAddress({ keys: new Set([key]) })}>
 					<Icon of={megaphone} />
 					<span>Announce</span>
 				</a>
