@@ -30,8 +30,8 @@ describe("gateway restart", { skip }, () => {
 		await page.getByRole("button", { name: "Table" }).click();
 		const unknown = page.getByRole("row", { name: "dev-1-aaaaaa" }).getByText("Unknown");
 		await unknown.waitFor();
-		const dot: string = await unknown.evaluate(
-			"(node) => getComputedStyle(node, '::before').backgroundColor",
+		const dot: string = await page.evaluate(
+			`getComputedStyle(document.querySelector(".of-state .presence"), "::before").backgroundColor`,
 		);
 		assert.equal(dot, "rgba(0, 0, 0, 0)", "no green dot");
 		assert.equal(
