@@ -177,7 +177,7 @@ describe("axe reports no violations for", { skip }, () => {
 			const more = page.locator(".selection summary", { hasText: "More" });
 			await more.click();
 			await page.getByRole("button", { name: "Flash light", exact: true }).click();
-			await page.getByText(/^\d+ sent/).waitFor();
+			await page.getByText(/^Sent to \d+/).waitFor();
 			assert.deepEqual(await violations(page), []);
 			await more.click();
 			await page
