@@ -36,6 +36,7 @@ describe("a viewer", { skip }, () => {
 		const { url, page } = await openAs(t, "viewer");
 		const volume = page.getByRole("slider", { name: "Volume" });
 		assert.ok(await volume.isDisabled(), "Volume is enabled");
+		await page.getByTitle("Not allowed for the role View only").filter({ has: volume }).waitFor();
 		const flash = page.getByRole("button", { name: "Flash light" });
 		assert.ok(await flash.isDisabled(), "Flash light is enabled");
 		assert.equal(await flash.getAttribute("title"), "Not allowed for the role View only");

@@ -83,7 +83,7 @@ interface ControlSliderProps {
 }
 
 export function ControlSlider({ deviceKey, name, value, deviceName }: ControlSliderProps) {
-	const { requested, isOff, send } = useControl(deviceKey, name);
+	const { requested, isOff, denial, send } = useControl(deviceKey, name);
 	const { label, scale } = sliderOf(name);
 	const shown = requested === undefined ? value : Number(requested);
 	const isInline = deviceName !== undefined;
@@ -93,6 +93,7 @@ export function ControlSlider({ deviceKey, name, value, deviceName }: ControlSli
 			value={shown === null ? null : Math.round(shown * scale)}
 			isInline={isInline}
 			isOff={isOff}
+			tooltip={denial}
 			onChange={(percent) => send({ command: name, value: percent / scale })}
 		>
 			{!isInline && <Outcome deviceKey={deviceKey} name={name} />}

@@ -25,6 +25,7 @@ interface SliderProps {
 	/** Renders one line with a hidden label, and the value in the thumb while it moves. */
 	readonly isInline?: boolean;
 	readonly isOff?: boolean;
+	readonly tooltip?: string | undefined;
 	readonly onChange: (value: number) => void;
 	/** Interval between values while dragging, in ms; at least 200, the default. */
 	readonly sentEveryMs?: number;
@@ -105,6 +106,7 @@ export function Slider(props: SliderProps) {
 	return (
 		<div
 			class={`${isInline ? "volume" : "control"} ${waiting === undefined ? "" : "moving"}`}
+			title={props.tooltip}
 			style={{ "--at": `${((shown ?? min) - min) / (max - min)}` }}
 		>
 			{!isInline && <label for={id}>{label}</label>}

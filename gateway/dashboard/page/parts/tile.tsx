@@ -6,7 +6,7 @@ import type { ComponentChildren, DOMAttributes } from "preact";
 import { useRef } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
-import { useMayChange, useTopic } from "../app/hooks.js";
+import { useDenial, useMayChange, useTopic } from "../app/hooks.js";
 import type { Attempt } from "../model/pending-commands.js";
 import { moveVolumes, type Volumes, volumesOf } from "../model/rooms.js";
 import { Button } from "./button.js";
@@ -61,6 +61,7 @@ export function Tile(props: TileProps) {
 					label={`Volume of ${title}`}
 					value={volume.value}
 					isOff={volume.isOff}
+					tooltip={useDenial("set_volume")}
 					sentEveryMs={volume.sentEveryMs}
 					onChange={volume.set}
 				/>
@@ -74,6 +75,7 @@ export function Mute({ title, volume: { value, isOff, set } }: { title: string; 
 	return (
 		<Button
 			look="icon-button quiet mute"
+			action="set_volume"
 			disabled={isOff}
 			isPressed={isMuted}
 			label={`Mute ${title}`}

@@ -31,14 +31,14 @@ const firstColor = "#ffb066";
 /** Controls of the ring as a light; choosing a color switches it on. */
 function RingLight({ entry: { key }, state: { peripherals } }: ControlsProps) {
 	const { light } = peripherals.led_ring;
-	const { isOff, send } = useControl(key, "set_light");
+	const { isOff, denial, send } = useControl(key, "set_light");
 	const { color = firstColor, effect = "solid" } = light ?? {};
 	const show = (change: Partial<Pick<Light, "color" | "effect">>) =>
 		send({ command: "set_light", value: { color, effect, ...change } });
 	const isCustom = light !== undefined && !swatches.some(([one]) => one === light.color);
 	return (
 		<>
-			<div class="control">
+			<div class="control" title={denial}>
 				<fieldset class="swatches" aria-label="Color" disabled={isOff}>
 					{swatches.map(([one, name]) => (
 						<button
@@ -75,7 +75,7 @@ function RingLight({ entry: { key }, state: { peripherals } }: ControlsProps) {
 				<Outcome deviceKey={key} name="set_light" />
 			</div>
 			<ControlSlider deviceKey={key} name="set_brightness" value={peripherals.led_ring.brightness_coef} />
-			<div class="control">
+			<div class="control" title={denial}>
 				<span>Effect</span>
 				<Toggles
 					label="Effect"
@@ -111,7 +111,7 @@ function RoomBrightness({ entry: { key }, state: { peripherals } }: ControlsProp
 export function LightCard({ entry, state }: ControlsProps) {
 	const { key, session } = entry;
 	const { led_ring: ring, haptic_intensity: haptics, ambient_light } = state.peripherals;
-	const { requested, isOff, send } = useControl(key, "set_led");
+	const { requested, isOff, denial, send } = useControl(key, "set_led");
 	const isLight = session.features.includes("light");
 	const shown = requested ?? (ring.light ? undefined : ring.state_name);
 	return (
@@ -123,7 +123,7 @@ export function LightCard({ entry, state }: ControlsProps) {
 			)}
 			{isLight && ambient_light !== undefined && <RoomBrightness entry={entry} state={state} />}
 			{haptics !== undefined && <ControlSlider deviceKey={key} name="set_haptics" value={haptics} />}
-			<div class="control">
+			<div class="control" title={denial}>
 				<span>Preset</span>
 				<Toggles
 					label="LED ring"
