@@ -46,7 +46,7 @@ describe("axe reports no violations for", { skip }, () => {
 
 	test("a device that is restarting, rejected a command, or has not reported", async (t) => {
 		const { page, url, fleet } = await setUp(t, [{ executesCommands: false }], "#/device/dev-1-000000");
-		await page.locator(".hero").getByText("More", { exact: true }).click();
+		await page.locator(".hero").locator("summary", { hasText: "More" }).click();
 		await page.getByRole("button", { name: "Restart" }).click();
 		await page.getByRole("dialog").getByRole("button", { name: "Restart" }).click();
 		await page.getByText("restarting").waitFor();

@@ -99,7 +99,7 @@ for (const model of models)
 						},
 					});
 				});
-				await overview.getByText("More", { exact: true }).click();
+				await overview.locator("summary", { hasText: "More" }).click();
 				await overview.getByRole("button", { name, exact: true }).click();
 				await played;
 				await overview.getByText("Connected", { exact: true }).waitFor();
@@ -139,7 +139,7 @@ for (const model of models)
 			const page = await open(t, url, { view: `#/device/${deviceId}` });
 			const overview = page.getByRole("region", { name: "Overview" });
 			await page.getByText(/^Connected/).waitFor();
-			await overview.getByText("More", { exact: true }).click();
+			await overview.locator("summary", { hasText: "More" }).click();
 			await overview.getByRole("button", { name: "Reconnect" }).click();
 			await overview.getByText("sending").waitFor();
 			const boot = await monitorClient.change("boot");
@@ -152,7 +152,7 @@ for (const model of models)
 			assert.equal(await overview.locator(".problem:not(:empty)").count(), 0);
 
 			const log = page.getByRole("region", { name: "Log" });
-			await overview.getByText("More", { exact: true }).click();
+			await overview.locator("summary", { hasText: "More" }).click();
 			await overview.getByRole("button", { name: "Refresh" }).click();
 			await log.locator("summary", { hasText: "Report" }).nth(1).waitFor();
 		});
@@ -163,7 +163,7 @@ for (const model of models)
 			const page = await open(t, url, { view: `#/device/${deviceId}` });
 			const overview = page.getByRole("region", { name: "Overview" });
 			await page.getByText(/^Connected/).waitFor();
-			await overview.getByText("More", { exact: true }).click();
+			await overview.locator("summary", { hasText: "More" }).click();
 			await overview.getByRole("button", { name: "Restart" }).click();
 			await overview.getByText("restarting").waitFor();
 			const back = await monitorClient.change("connected");

@@ -211,7 +211,7 @@ describe("the speaker of a demo's device", { skip }, () => {
 		const head = page.getByRole("region", { name: "Overview" });
 		const isSeenPlaying = async (expected: string) => {
 			const playing = board.getByText(expected).waitFor({ timeout: 10_000 });
-			await head.getByText("More", { exact: true }).click();
+			await head.locator("summary", { hasText: "More" }).click();
 			await head.getByRole("button", { name: "Play “Start-up”" }).click();
 			return playing.then(
 				() => true,

@@ -193,10 +193,10 @@ test("device page", { skip }, async (t) => {
 		const { device, page } = await look(t, "");
 		const report = page.getByRole("button", { name: "Refresh" });
 		assert.equal(await report.isVisible(), false);
-		await page.locator(".hero").getByText("More", { exact: true }).click();
+		await page.locator(".hero").locator("summary", { hasText: "More" }).click();
 		await page.keyboard.press("Escape");
 		await report.waitFor({ state: "hidden" });
-		await page.locator(".hero").getByText("More", { exact: true }).click();
+		await page.locator(".hero").locator("summary", { hasText: "More" }).click();
 		await report.click();
 		await device.receives({ command: "query_state" });
 		await report.waitFor({ state: "hidden" });

@@ -324,7 +324,7 @@ test("keeps the layout stable when a button is pressed and while its command is 
 	await page.locator(".sending").first().waitFor();
 	await page.getByRole("slider", { name: "Volume" }).fill("80");
 	await page.locator(".sending").nth(1).waitFor();
-	await page.locator(".hero").getByText("More", { exact: true }).click();
+	await page.locator(".hero").locator("summary", { hasText: "More" }).click();
 	await page.getByRole("button", { name: "Refresh" }).click();
 	await page.locator(".sending").nth(2).waitFor();
 	assert.deepEqual(await places(), before);

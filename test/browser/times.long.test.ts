@@ -186,7 +186,7 @@ test("sets quiet hours from a room; the room and its devices show when they end"
 		.waitFor();
 	await page.goto(`${url}/#/devices/${deviceId}`);
 	await page.getByRole("link", { name: `Quiet until ${until}` }).waitFor();
-	await page.locator(".hero").getByText("More", { exact: true }).click();
+	await page.locator(".hero").locator("summary", { hasText: "More" }).click();
 	await page.getByRole("link", { name: "Quiet hours…" }).click();
 	assert.equal(
 		await dialog.getByRole("combobox", { name: "Where" }).locator("option:checked").textContent(),
