@@ -58,7 +58,7 @@ test("lets a user set volume and ring, and disables or hides device management",
 	await page.getByText("80", { exact: true }).first().waitFor();
 	await page.getByRole("button", { name: "Flash light" }).click();
 	await page.locator(".hero summary").click();
-	assert.ok(await page.getByRole("button", name: "Restart" ).isDisabled(), "Restart is enabled");
+	assert.ok(await page.getByRole("button", { name: "Restart" }).isDisabled(), "Restart is enabled");
 	assert.ok(await page.getByRole("button", { name: "Refresh" }).isEnabled(), "Refresh is disabled");
 	await page.keyboard.press("Escape");
 	await page.getByRole("button", { name: "Updating" }).and(page.locator(":enabled")).waitFor();
@@ -67,8 +67,8 @@ test("lets a user set volume and ring, and disables or hides device management",
 	await page.getByRole("link", { name: "Settings" }).last().click();
 	await page.locator(".settings fieldset, .settings button").and(page.locator(":disabled")).first().waitFor();
 	assert.deepEqual(await violations(page), []);
-	await page.getByRole("navigation").getByRole("link", name: "Home" ).click();
-	await page.getByRole("button", name: /^Select all/ ).click();
+	await page.getByRole("navigation").getByRole("link", { name: "Home" }).click();
+	await page.getByRole("button", { name: /^Select all/ }).click();
 	await page.locator(".selection summary", { hasText: "Volume" }).click();
 	await page.getByRole("button", { name: "Set volume" }).and(page.locator(":enabled")).waitFor();
 	await page.locator(".selection summary", { hasText: "More" }).click();
