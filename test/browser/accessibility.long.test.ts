@@ -82,7 +82,7 @@ const views = [
 	["the firmware of a device", "#/devices/dev-1-backed/firmware", ".history li"],
 	["a device that crashed", "#/devices/dev-1-crashd", ".device-notice"],
 	["the history of a device that crashed", "#/devices/dev-1-crashd/history", ".past-panel li"],
-	["a device that is away", "#/device/dev-1-gone00", ".presence.away"],
+	["a device that is away", "#/device/dev-1-gone00", ".as-of"],
 	["an unknown device", "#/device/unknown", ".empty h1"],
 	["a device in safe mode", "#/device/dev-1-unsafe", ".safe-mode"],
 	["firmware", "#/firmware", ".rollouts .segment-bar"],

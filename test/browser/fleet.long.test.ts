@@ -45,11 +45,13 @@ describe("fleet", { skip }, () => {
 		});
 		await new Promise((resolve) => socket.once("error", resolve));
 		const page = await open(t, url);
-		const refused = page.getByRole("region", { name: "Rejected" });
-		await refused.getByText(/Missing or invalid token/).waitFor();
-		await refused
-			.getByRole("listitem")
-			.filter({ hasText: /^dev-1-0000aa 127\.0\.0\.1$/ })
+		const rejected = page.getByRole("list", { name: "Rejected devices" });
+		await rejected.getByText("dev-1-0000aa").waitFor();
+		await rejected.getByRole("button", { name: "Rejected" }).click();
+		await page
+			.getByRole("dialog")
+			.getByText(/Missing or invalid token/)
+			.first()
 			.waitFor();
 	});
 
