@@ -210,6 +210,7 @@ describe("axe reports no violations for", { skip }, () => {
 		await page.getByText("Technical details").click();
 		await page.locator(".hero").locator("summary", { hasText: "More" }).click();
 		assert.deepEqual(await violations(page), []);
+		await page.keyboard.press("Escape");
 		await page.getByRole("button", { name: "Edit name, room, note and tags" }).click();
 		await page.locator(".save-form").waitFor();
 		assert.deepEqual(await violations(page), []);
