@@ -60,15 +60,30 @@ const icons: Plugin = {
 	},
 };
 
-const common = {
+/** Bundles a style sheet that is imported as text, with `?text` at the end of its path. */
+const styleTexts: Plugin = {
+	name: "style texts",
+	setup({ onResolve, onLoad }) {
+		onResolve({ filter: /\.css\?text$/ }, ({ path, resolveDir }) => ({
+			path: resolve(resolveDir, path.replace("?text", "")),
+			namespace: "style-text",
+		}));
+		onLoad({ filter: /./, namespace: "style-text" }, async ({ path }) => {
+			const { outputFiles } = await build({ ...withoutPlugins, entryPoints: [path] });
+			return { contents: outputFiles[0]?.text ?? "", loader: "text" };
+		});
+	},
+};
+
+const withoutPlugins = {
 	bundle: true,
 	minify: true,
 	write: false,
 	target: "es2022",
 	legalComments: "none",
-	plugins: [icons],
 	logLevel: "silent",
-} satisfies BuildOptions;
+} as const satisfies BuildOptions;
+const common = { ...withoutPlugins, plugins: [icons, styleTexts] } satisfies BuildOptions;
 
 /**
  * @param entry entry file of the page

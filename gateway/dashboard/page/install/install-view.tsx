@@ -13,6 +13,7 @@ import { SaveForm } from "../parts/save-form.js";
 import { FlashCommand, ModelNames } from "../parts/token-command.js";
 import { LabelFields, saveLabel } from "../views/device-label.js";
 import type { InstallError } from "./errors.js";
+import "../views/later-styles.js";
 import { InstallForm } from "./form.js";
 import { Installer } from "./installer.js";
 

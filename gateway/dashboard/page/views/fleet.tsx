@@ -45,7 +45,7 @@ export function FleetView({ search, room }: FleetProps) {
 	const hasRooms = room === undefined && entries.some(({ session }) => session.room !== undefined);
 	// A search or sort order requires one list.
 	const isByRooms = hasRooms && !isFiltered(query) && query.sort === "name";
-	// Also counts devices that are still being loaded, so that the layout stays.
+	// Devices that are still being loaded count too, so that the layout stays.
 	const total = linkState.name === "connecting" ? linkState.total : undefined;
 	const expected = room === undefined ? Math.max(entries.length, total ?? 0) : entries.length;
 	const layout = query.layout || (expected > listedAtMost ? "table" : "list");

@@ -1,5 +1,7 @@
 /** Views outside the first bundle, in one script to save requests. */
 
+import "./later-styles.js";
+
 export { AnnounceView } from "../announce/announce-view.js";
 export { DeviceView } from "./device.js";
 export { FirmwareView } from "./firmware.js";

@@ -76,7 +76,7 @@ export function AnnounceIn({ room: { name, entries } }: { room: Room }) {
 interface RoomQuietProps {
 	/** Undefined for the devices without a room. */
 	readonly room: string | undefined;
-	/** What is visible: a moon, also the end of the quiet hours, or all in words and also outside of quiet hours. */
+	/** `moon` shows an icon, `short` adds the end of the quiet hours, and `offered` shows text and a link at any time. */
 	readonly look: "moon" | "short" | "offered";
 }
 
