@@ -42,7 +42,7 @@ export function Menu({ label, look = "", icon, children }: MenuProps) {
 				menu.current?.querySelector("summary")?.focus();
 			}}
 		>
-			<summary class={`button ${look}`}>
+			<summary class={`button ${look}`} aria-label={icon && label}>
 				{icon && <Icon of={icon} />}
 				<span>{label}</span>
 			</summary>
