@@ -72,8 +72,11 @@ function cutTexts(page: Page): Promise<readonly string[]> {
 			const box = row.getBoundingClientRect();
 			return next && next.left === box.left && next.top > box.top && box.bottom > next.top + 1;
 		};
-		const hidden = ".visually-hidden, .lines, select, option, .menu-items, .top .name span, .skip, svg, progress, meter";
-		const isSeen = (node) => node.checkVisibility() && !node.closest(hidden);
+		const hidden = ".lines, select, option, .menu-items, .skip, svg, progress, meter";
+		// Names of icons, for screen readers.
+		const isClipped = (node) => node !== null &&
+			(getComputedStyle(node).clipPath !== "none" || isClipped(node.parentElement));
+		const isSeen = (node) => node.checkVisibility() && !node.closest(hidden) && !isClipped(node);
 		const find = () => {
 			const texts = [];
 			const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);

@@ -27,7 +27,7 @@ test("npm run say schedules a file, lists it and cancels it", async (t) => {
 
 	const soon = await say("--in", "1s", "--chime", "--all", file);
 	assert.equal(soon.code, 0, soon.output);
-	assert.match(soon.output, /^[\w-]+ {2}sound \w+, Timer: 1 s, All devices, in [01] seconds?$/m);
+	assert.match(soon.output, /^[\w-]+ {2}sound \w+, Timer: 1 s, All devices, [01] s left$/m);
 	await eventually(
 		() => captured().includes(samples),
 		(isPlayed) => isPlayed,
