@@ -45,6 +45,15 @@ test("names a crash without frames or message by its type", () => {
 	assert.equal(found && titleOf(found), "Out of memory");
 });
 
+test("names a fault by the faulty part", () => {
+	const [row] = groupIssues({ entries: [], causes: [cause] }, now);
+	assert.ok(row, "no row");
+	const title = (why: string) => titleOf({ ...row, kind: "faulty", why });
+	assert.equal(title("The device's clock is more than a minute behind the gateway's."), "Wrong clock");
+	assert.equal(title("No clock."), "Speaker fault");
+	assert.equal(title("The touch pin reads high."), "Touch fault");
+});
+
 test("rates a cause by its first and last crash", () => {
 	const hours = (count: number) => ({
 		version: "1.4.0",

@@ -22,6 +22,7 @@ export function titleOf({ kind, why, cause, rollout, issues: [first] }: IssueRow
 		case "rollout_paused":
 			return `Rollout of ${rollout?.version} paused`;
 		case "faulty":
+			if (why.startsWith("The device's clock")) return "Wrong clock";
 			return /touch/i.test(why) ? "Touch fault" : "Speaker fault";
 		case "gateway":
 			return why;
