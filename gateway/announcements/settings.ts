@@ -1,8 +1,7 @@
 /** Settings of the programs that create sounds. */
 
-import { accessSync, constants, statSync } from "node:fs";
-import { delimiter, resolve } from "node:path";
 import { StartError } from "../problem.js";
+import { isProgram } from "../program.js";
 import { readUnquoted, type Setting } from "../setting.js";
 
 /** Speech synthesis program and its arguments, from text to WAV; undefined: none. */
@@ -38,20 +37,4 @@ function command(name: string, example: string, description: string): Setting<re
 			return words;
 		},
 	};
-}
-
-/** Whether a program can be run. @param path folders to search for a name, as in PATH */
-export function isProgram(name: string, path = "/usr/bin:/bin"): boolean {
-	const folders = /[/\\]/.test(name) ? ["."] : path.split(delimiter);
-	const endings = process.platform === "win32" ? ["", ".exe", ".com"] : [""];
-	return folders.some((folder) => endings.some((ending) => isExecutable(resolve(folder, name + ending))));
-}
-
-function isExecutable(path: string): boolean {
-	try {
-		accessSync(path, constants.X_OK);
-		return statSync(path).isFile();
-	} catch {
-		return false;
-	}
 }

@@ -1,7 +1,7 @@
 /** Finds a text-to-speech program for the demo. */
 
 import { fileURLToPath } from "node:url";
-import { isProgram } from "../../gateway/announcements/settings.js";
+import { isProgram } from "../../gateway/program.js";
 
 /** `say` of macOS writes WAV to files only. */
 const sayScript = fileURLToPath(new URL("say-to-wav.ts", import.meta.url));
