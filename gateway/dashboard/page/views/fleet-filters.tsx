@@ -1,14 +1,18 @@
 /** Filters of the device list, and its order. */
 
 import { models } from "../../../../device/protocol/schema.js";
+import type { Entry } from "../../../api/client/fleet.js";
 import { useApp } from "../app/hooks.js";
-import { type Query, roomsOf, sortKinds, sorts, stateKinds, states } from "../model/filter.js";
+import { type Query, roomsOf, sortKinds, sorts, stateKinds, states, type tally } from "../model/filter.js";
 import { tagsOf } from "../model/tags.js";
 import { any, Choice, type Option } from "../parts/field.js";
 import { TagsField } from "../parts/tags-field.js";
-import type { ToolbarProps } from "./fleet-toolbar.js";
 
-export interface FiltersProps extends Pick<ToolbarProps, "room" | "entries" | "tallies"> {
+export interface FiltersProps {
+	/** Name of the room; empty for devices without one; undefined for the fleet. */
+	readonly room: string | undefined;
+	readonly entries: readonly Entry[];
+	readonly tallies: ReturnType<typeof tally>;
 	readonly set: (change: Partial<Query>) => void;
 }
 

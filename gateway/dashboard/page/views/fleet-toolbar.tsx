@@ -3,7 +3,6 @@
 import back from "lucide-static/icons/chevron-left.svg";
 import filterIcon from "lucide-static/icons/list-filter.svg";
 import { useState } from "preact/hooks";
-import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
 import { useApp } from "../app/hooks.js";
 import {
@@ -13,7 +12,6 @@ import {
 	layouts,
 	type Query,
 	stateKinds,
-	type tally,
 	unfiltered,
 } from "../model/filter.js";
 import { Button } from "../parts/button.js";
@@ -22,13 +20,9 @@ import { Search, Toggles } from "../parts/search.js";
 import type { FiltersProps } from "./fleet-filters.js";
 import { onDemand } from "./on-demand.js";
 
-export interface ToolbarProps {
-	/** Name of the room; empty for devices without one; undefined for the fleet. */
-	readonly room: string | undefined;
-	readonly entries: readonly Entry[];
+interface ToolbarProps extends Omit<FiltersProps, "set"> {
 	/** Keys of the listed devices. */
 	readonly keys: readonly string[];
-	readonly tallies: ReturnType<typeof tally>;
 	readonly layout: Layout;
 }
 
