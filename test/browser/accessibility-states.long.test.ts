@@ -173,6 +173,7 @@ describe("axe reports no violations for", { skip }, () => {
 		await page.locator(".selection summary", { hasText: "More" }).click();
 		await isClean(page);
 		await page.getByRole("button", { name: "Restart" }).click();
+		await page.getByRole("dialog").getByRole("button", { name: "Restart" }).click();
 		await page.getByText("1 not supported, 1 done").waitFor();
 		await page.getByRole("button", { name: "Flash light of dev-1-000001" }).click();
 		await page.locator(".identify.problem").waitFor();

@@ -288,6 +288,8 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"POST /api/tokens 409": personToken('{"name":"anna","role":"viewer"}'),
 	"POST /api/tokens 422": personToken('{"name":"anna","role":"owner"}'),
 	"POST /api/tokens 507": { testedIn: "test/gateway/http/tokens.test.ts" },
+	"POST /api/tokens/{name}/link 201": { path: "/api/tokens/anna/link", headers: monitor },
+	"POST /api/tokens/{name}/link 404": { path: "/api/tokens/unknown/link", headers: monitor },
 	"DELETE /api/tokens/{name} 204": { path: "/api/tokens/anna", headers: monitor },
 	"DELETE /api/tokens/{name} 404": { path: "/api/tokens/unknown", headers: monitor },
 	"DELETE /api/tokens/{name} 507": { testedIn: "test/gateway/http/tokens.test.ts" },

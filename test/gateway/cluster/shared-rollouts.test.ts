@@ -8,7 +8,7 @@ import { isRecord } from "../../../device/protocol/schema.js";
 import { joinGateways } from "../../../gateway/cluster/join.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { addRelease } from "../../../scripts/release/folder.js";
-import { waitUntil } from "../../support/eventually.js";
+import { eventually, waitUntil } from "../../support/eventually.js";
 import { makeImage } from "../../support/images.js";
 import { MemoryServer } from "../../support/memory-bus.js";
 import { writeReleases } from "../../support/releases.js";
@@ -172,7 +172,12 @@ test("accepts commands at any gateway with the revision seen there", async (t) =
 	await add(driver, "waits");
 	const preview = await other.call("POST", "rollouts/preview", quick);
 	assert.deepEqual([preview.body.total, preview.body.away], [2, 0]);
-	const { body } = await other.call("PUT", "rollouts/autumn", quick);
+	await other.call("PUT", "rollouts/autumn", quick);
+	// The driver has advanced it; otherwise the revision may change before the next request.
+	const { body } = await eventually(
+		() => other.call("GET", "rollouts/autumn"),
+		(response) => response.body.status === "running",
+	);
 	const paused = await other.call("POST", "rollouts/autumn/pause", undefined, {
 		"If-Match": `"${body.revision}"`,
 	});
