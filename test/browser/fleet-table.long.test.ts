@@ -374,7 +374,7 @@ describe("fleet URL", { skip }, () => {
 				"the focus is on the device that was opened",
 			);
 			await link.press("Enter");
-			await page.getByRole("link", { name: "Home", exact: true }).click();
+			await page.getByRole("navigation").getByRole("link", { name: "Home" }).click();
 			await page.locator("[data-key] a:focus").waitFor();
 			assert.equal(await page.evaluate("scrollY"), 2000, `${view}, by the link`);
 		}

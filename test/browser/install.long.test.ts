@@ -85,6 +85,7 @@ describe("installing from the dashboard", { skip }, () => {
 		await joined(page);
 		await page.getByRole("link", { name: `Open ${deviceId}` }).click();
 		await page.getByRole("heading", { name: deviceId }).waitFor();
+		await page.getByRole("link", { name: "Diagnostics" }).click();
 		await page.getByText("1.0.1").first().waitFor();
 	});
 
