@@ -313,7 +313,7 @@ async function shoot(
 	if (device && view.includes(device.deviceId)) device.report();
 	if (view.includes(crashed)) await showDiagnostics(page);
 	if (name === "selection-300") {
-		await page.locator(".select-box").first().click();
+		await page.locator(".table-body .select-box").first().click();
 		await page.locator(".selection summary").last().click();
 		await page.getByRole("button", { name: /^Select [\d,]+ more$/ }).click();
 	}
