@@ -56,7 +56,7 @@ test("npm run say schedules a file, lists it and cancels it", async (t) => {
 	const listed = new RegExp(`^${id} {2}sound \\w+, Sat 28 Nov 07:30, dev-1-a1b2c3$`, "m");
 	const times = await say("--times");
 	assert.match(times.output, listed);
-	assert.match(times.output, /, over, Played at \d\d:\d\d$/m);
+	assert.match(times.output, /, Finished, Played at \d\d:\d\d$/m);
 	assert.match(times.output, /^Time zone: \S+\.$/m);
 	assert.deepEqual(await say("--cancel", id), { code: 0, output: `Canceled ${id}.\n` });
 	assert.doesNotMatch((await say("--times")).output, listed);
