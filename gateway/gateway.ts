@@ -165,10 +165,12 @@ export class Gateway {
 		const { access, settings, limits, firmware } = this.#parts.core;
 		const ready = this.#guard?.onRequest(request, response, access.isKnown(request));
 		if (settings.trustProxy) readForwarded(request, settings.trustProxy);
-		limitBody(request, limits.requestBodyMs);
 		if (this.#opening) await this.#opening.catch(() => response.destroy());
 		if (ready) await ready;
-		if (!response.destroyed && !firmware.binaries(request, response)) this.#app(request, response);
+		if (response.destroyed || firmware.binaries(request, response)) return;
+		// Starts here, so that delays of the gateway do not count.
+		limitBody(request, limits.requestBodyMs);
+		this.#app(request, response);
 	}
 
 	#onUpgrade(request: IncomingMessage, socket: Duplex, received: Buffer): void {

@@ -333,7 +333,7 @@ for (const isTls of [false, true])
 			const form = 'Content-Type: multipart/form-data; boundary="x"\r\n\r\n--x';
 
 			test("is disconnected after a timeout, except for an upload in progress", async (t) => {
-				const gateway = await run(t, { limits: { requestBodyMs: 100 } });
+				const gateway = await run(t, { limits: { requestBodyMs: 1000 } });
 				const uploads = ["/ota/upload", "/ota/upload?from=a-script", "http://x/ota/upload"].map((path) => {
 					const socket = dial(t, gateway.url);
 					socket.write(head(path) + form);
