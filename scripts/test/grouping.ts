@@ -15,9 +15,9 @@ const longLimitMs = 20 * 60_000;
 /**
  * @param files test files, relative to the project folder
  * @param folder folder for the generated modules, which import the files of a group; emptied first
- * @returns modules of the groups and of the long test files, each for one process, the largest group first
+ * @returns files by module, each module for one process: one per folder and one per long test file, the largest first
  */
-export function groupTests(files: readonly string[], folder: string): string[] {
+export function groupTests(files: readonly string[], folder: string): Map<string, readonly string[]> {
 	const groups = new Map<string, string[]>();
 	for (const file of files) {
 		const name = isLong(file) ? file : dirname(file);
@@ -26,11 +26,12 @@ export function groupTests(files: readonly string[], folder: string): string[] {
 	rmSync(folder, { recursive: true, force: true });
 	mkdirSync(folder, { recursive: true });
 	const bySize = [...groups].sort(([, a], [, b]) => b.length - a.length);
-	return bySize.map(([name, group]) => {
+	const modules = bySize.map(([name, group]): [string, readonly string[]] => {
 		const module = join(folder, `${name.replace(/\.ts$/, "").replaceAll(/[\\/]/g, "-")}.ts`);
 		const limit = new URL(`limit.ts?ms=${isLong(name) ? longLimitMs : quickLimitMs}`, import.meta.url);
 		const imports = [limit.href, ...group.map((file) => relative(folder, file))];
 		writeFileSync(module, imports.map((each) => `import ${JSON.stringify(each)};\n`).join(""));
-		return module;
+		return [module, group];
 	});
+	return new Map(modules);
 }
