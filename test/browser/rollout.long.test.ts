@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import { skip } from "../support/chromium.js";
-import { eventually } from "../support/eventually.js";
+import { eventually, waitUntil } from "../support/eventually.js";
 import {
 	getRollout,
 	getSteps,
@@ -122,8 +122,10 @@ describe("new rollout", { skip }, () => {
 		const rows = page.getByRole("region", { name: "Rollouts" });
 		await rows.getByRole("link", { name: /1\.4\.0 to all devices.*Running.*0 of 21 devices/ }).click();
 		await rollout(page).getByRole("button", { name: "16 waiting" }).waitFor();
+		await waitUntil(async () => (await page.title()) === "Rollout of 1.4.0 · Device gateway");
 		await page.goBack();
 		await rows.waitFor();
+		await waitUntil(async () => (await page.title()) === "Firmware · Device gateway");
 	});
 
 	test("previews its effect, and updates all outdated devices of a model", async (t) => {

@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { capital } from "../../../api/client/words.js";
 import { type DeviceTab, deviceAddress, deviceTabs, useApp, useDevice, useIsLive } from "../app/hooks.js";
+import { useTitle } from "../parts/use-title.js";
 import { Inputs, LightCard } from "./device-controls.js";
 import { DeviceEvents } from "./device-events.js";
 import { Facts } from "./device-facts.js";
@@ -18,10 +19,7 @@ export function DeviceView({ deviceKey, tab }: { deviceKey: string; tab: DeviceT
 	const isLive = useIsLive();
 	const entry = useDevice(deviceKey);
 	useHistoryReload(deviceKey, entry);
-	const title = entry?.session.name ?? deviceKey;
-	useEffect(() => {
-		document.title = `${title} · Device gateway`;
-	}, [title]);
+	useTitle(entry?.session.name ?? deviceKey);
 	if (!entry) return <Unknown deviceKey={deviceKey} />;
 	return (
 		<div class={`device ${isLive && entry.session.connected ? "" : "stale"}`}>

@@ -31,6 +31,7 @@ import { Problem } from "../parts/problem.js";
 import { Rows } from "../parts/rows.js";
 import { SegmentBar } from "../parts/segment-bar.js";
 import { useRequest } from "../parts/use-request.js";
+import { useTitle } from "../parts/use-title.js";
 
 /** Number of devices up to which all are listed. */
 const fewDevices = 20;
@@ -45,10 +46,12 @@ export function RolloutPage({ id }: { id: string }) {
 	useEffect(() => {
 		if (isKnown) void rollouts.load(id);
 	}, [rollouts, id, isKnown]);
+	const title = head ? `Rollout of ${head.version}` : "Rollout";
+	useTitle(title);
 	if (!head)
 		return (
 			<>
-				<PageHead title="Rollout" parent={parent} />
+				<PageHead title={title} parent={parent} />
 				{rollouts.isLoaded && (
 					<EmptyState icon={searchX} title="Rollout not found">
 						It was deleted, or the address is wrong.
@@ -56,12 +59,12 @@ export function RolloutPage({ id }: { id: string }) {
 				)}
 			</>
 		);
-	const { version, counts, createdAt } = head;
+	const { counts, createdAt } = head;
 	const total = totalOf(counts);
 	const segments = segmentsOf(counts, rollout?.retrying);
 	return (
 		<div class="rollout">
-			<PageHead title={`Rollout of ${version}`} parent={parent} />
+			<PageHead title={title} parent={parent} />
 			<section class={`panel rollout-state ${toneOf(head)}`} aria-label="Progress">
 				<p class="state" role="status">
 					<b>{stateText(head)}</b>{" "}

@@ -25,6 +25,7 @@ import {
 import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
+import { useTitle } from "../parts/use-title.js";
 import { FleetView } from "./fleet.js";
 import { IssuesLink } from "./issues-link.js";
 import { JobBars } from "./jobs.js";
@@ -60,14 +61,10 @@ export function Shell() {
 		</form>
 	);
 	usePreload();
+	useTitle(titleOf(route));
 	const where = view === "settings" ? view : `${view} ${key}`;
 	const previous = useRef(where);
 	useEffect(() => {
-		// The device view sets its own title.
-		if (view !== "device") {
-			const title = view === "fleet" ? "Home" : view === "room" ? key || "No room" : later[view].title;
-			document.title = `${title} · Device gateway`;
-		}
 		if (previous.current === where) return;
 		previous.current = where;
 		// Lists restore their scroll position themselves.
@@ -143,6 +140,13 @@ function View({ route: { view, key, tab, search } }: { route: Route }) {
 	if (view === "device") return <Device key={key} deviceKey={key} tab={tab} />;
 	const { [view]: Later } = later;
 	return <Later key={view === "announce" ? search : view} search={search} part={key} />;
+}
+
+/** Title of a view; undefined for those that set it, since it is the name of what they show. */
+function titleOf({ view, key }: Route): string | undefined {
+	if (view === "device" || (view === "firmware" && key !== "")) return undefined;
+	if (view === "room") return key || "No room";
+	return view === "fleet" ? "Home" : later[view].title;
 }
 
 const load = () => import("./later.js");
