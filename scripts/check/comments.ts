@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-const isCode = /\.([cm]?[jt]sx?|c|h)$/;
+const isCode = /\.([cm]?[jt]sx?|c|h|css|grit)$/;
 const fragment =
 	/(?:\/\*\*?|\/\/)(?:\n\s*\*)?[ \t]+((?:Of|What|Who|Where|Such|As|That|Also|In place|With)\b[^\n]*)/g;
 

@@ -20,11 +20,16 @@ test("finds comments that start with a fragment, in all forms of comments", asyn
 			`${slashes} Offset of the sound.`,
 		].join("\n"),
 	);
+	await writeFile(join(root, "device/sound/example.css"), `a {\n\t/* ${"Where"} a mouse is. */\n}`);
 	await writeFile(join(root, "device/README.md"), `${slashes} Of a document.`);
 	assert.deepEqual(
-		findFragments(root, ["device"]),
-		["1: Of the codec.", "3: What loads the sound. */", "4: In place of the sound.", "8: As a number."].map(
-			(each) => `device/sound/example.ts:${each.replace(": ", ": comment starts with a fragment: ")}`,
-		),
+		[...findFragments(root, ["device"])].sort(),
+		[
+			"css:2: Where a mouse is. */",
+			"ts:1: Of the codec.",
+			"ts:3: What loads the sound. */",
+			"ts:4: In place of the sound.",
+			"ts:8: As a number.",
+		].map((each) => `device/sound/example.${each.replace(": ", ": comment starts with a fragment: ")}`),
 	);
 });
