@@ -110,7 +110,6 @@ const announcement = closed({ ...announcementHead, devices: array(play) });
 export type Announcement = InferShape<typeof announcement>;
 
 const announcementList = closed({ announcements: array(closed(announcementHead)) });
-export type AnnouncementList = InferShape<typeof announcementList>;
 
 const sound = closed({
 	id: described(text, "the same as sha256"),

@@ -4,7 +4,7 @@ import { deviceId } from "../../device/protocol/messages.js";
 import { object } from "../../device/protocol/schema.js";
 import { monitors, viewers } from "./permissions.js";
 import { defineRoutes, json } from "./route.js";
-import { array, closed, described, type InferShape, nullable, text } from "./shapes.js";
+import { array, closed, described, nullable, text } from "./shapes.js";
 
 const token = closed({ token: text });
 const deviceSetup = closed({
@@ -14,7 +14,6 @@ const deviceSetup = closed({
 		"certificate of the authority as PEM; null if devices need none, or the gateway does not have it",
 	),
 });
-export type DeviceSetup = InferShape<typeof deviceSetup>;
 
 export const deviceSetupRoutes = defineRoutes("dashboard", {
 	// Not for viewers, who could impersonate a device with its token.

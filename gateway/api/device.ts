@@ -81,7 +81,6 @@ const replaced = closed({
 	updates: optional(history.updates),
 	crashes: optional(history.crashes),
 });
-export type ReplacedDevice = InferShape<typeof replaced>;
 
 const deviceDetails = closed({
 	...knownDevice.fields,
@@ -96,7 +95,6 @@ export type DeviceDetails = InferShape<typeof deviceDetails>;
 
 /** Minimum and maximum of each step; null without a report. */
 const extremes = closed({ min: array(nullable(wholeNumber)), max: array(nullable(wholeNumber)) });
-export type Extremes = InferShape<typeof extremes>;
 
 const pastMark = closed({
 	at: described(dateTime, "time of receipt of a crash; end of an update, or its start while it is running"),

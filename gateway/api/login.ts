@@ -40,7 +40,6 @@ export const tokenList = closed({
 		}),
 	),
 });
-export type TokenList = InferShape<typeof tokenList>;
 
 export const loginRoutes = defineRoutes(null, {
 	"GET /login": {

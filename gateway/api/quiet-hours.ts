@@ -67,7 +67,6 @@ const quietHoursList = closed({
 	zone: described(text, "IANA name of the gateway's time zone"),
 	quietHours: array(reference({ quietHours: shownQuietHours })),
 });
-export type QuietHoursList = InferShape<typeof quietHoursList>;
 
 export const quietHoursRoutes = defineRoutes("schedules", {
 	"GET /api/quiet-hours": {
