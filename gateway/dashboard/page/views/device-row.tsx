@@ -38,9 +38,9 @@ export function DeviceRow({ deviceKey, withRoom = false, only }: DeviceRowProps)
 			state={
 				<>
 					{(withRoom || only) && session.room !== undefined && session.room !== name && (
-						<span>{session.room}</span>
+						<span class="fact">{session.room}</span>
 					)}
-					<span>
+					<span class="fact">
 						<DeviceState entry={entry}>{volumeText(vitals.volume)}</DeviceState>
 					</span>
 					{only && <RoomQuiet room={only.name} look="short" />}

@@ -37,9 +37,9 @@ export function RoomTile({ room, isOwnPage = false }: { room: Room; isOwnPage?: 
 			figure={<Figure of={speaker} />}
 			state={
 				<>
-					<span>{plural(entries.length, "device")}</span>
-					{away > 0 && <span>{away.toLocaleString("en")} away</span>}
-					{faulty > 0 && <span class="problem">{plural(faulty, "fault")}</span>}
+					<span class="fact">{plural(entries.length, "device")}</span>
+					{away > 0 && <span class="fact">{away.toLocaleString("en")} away</span>}
+					{faulty > 0 && <span class="fact problem">{plural(faulty, "fault")}</span>}
 					<RoomQuiet room={name} look={isOwnPage ? "offered" : "short"} />
 				</>
 			}
