@@ -107,23 +107,23 @@ describe("npm run rollout", () => {
 		const [id = ""] = await rolloutIds(url);
 		assert.ok(command.output().includes(`npm run rollout -- --watch ${id}`), command.output());
 
-		const steer = async (option: string) => {
+		const control = async (option: string) => {
 			const { exitCode, output } = rollout(option, id);
 			assert.equal(await exitCode, 0);
 			return output();
 		};
-		assert.match(await steer("--pause"), /Paused: 1 waiting, 1 (offered|downloading)/);
-		assert.match(await steer("--resume"), /Running: /);
+		assert.match(await control("--pause"), /Paused: 1 waiting, 1 (offered|downloading)/);
+		assert.match(await control("--resume"), /Running: /);
 		const watching = rollout("--watch", id);
 		await fleet[0]?.finish("updates");
 		await watching.printed(new RegExp(`Group 2 waits for approval: npm run rollout -- --approve ${id}`));
-		await steer("--approve");
+		await control("--approve");
 		await watching.printed(/Running, group 2 of 2/);
 		await fleet[1]?.offered;
 		await fleet[1]?.finish("updates");
 		assert.equal(await watching.exitCode, 0);
 		assert.match(await rolloutList(rollout), new RegExp(`^${id}  1\\.4\\.0  Finished: 2 updated\\n$`));
-		await steer("--delete");
+		await control("--delete");
 		assert.equal(await rolloutList(rollout), "No rollouts.\n");
 	});
 

@@ -14,7 +14,7 @@
 	typedef txU4 meter_count;
 	#define XS_CODE_METERING 1
 	#define XS_JAVASCRIPT_STACK_OVERFLOW_EXIT XS_STACK_OVERFLOW_EXIT
-	/* XS 13.3 reports both overflows as the former. */
+	/* XS 13.3 reports both overflows with the code above, and none with this one. */
 	#define XS_NATIVE_STACK_OVERFLOW_EXIT (-1)
 #endif
 
