@@ -274,6 +274,7 @@ describe("table", { skip }, () => {
 		await page.getByText("1 of 120 devices").waitFor();
 		assert.equal(await search.inputValue(), "117");
 		await page.keyboard.press("ArrowDown");
+		await page.locator(`[data-key=${idOf(117)}]:focus`).waitFor();
 		await page.keyboard.press("Enter");
 		await page.getByRole("heading", { name: idOf(117) }).waitFor();
 	});

@@ -51,7 +51,9 @@ test("runs quick files of a folder in one process and long ones separately, the 
 		"test-gateway-killed.long.test",
 	];
 	const paths = modules.map((name) => join(folder, `${name}.ts`));
-	assert.deepEqual(groupTests([alone, ...quick, ...long], folder), paths);
+	const groups = groupTests([alone, ...quick, ...long], folder);
+	assert.deepEqual([...groups.keys()], paths);
+	assert.deepEqual([...groups.values()].flat(), [...quick, alone, ...long]);
 	assert.deepEqual(
 		readdirSync(folder)
 			.map((name) => join(folder, name))
