@@ -1,16 +1,21 @@
 /** `npm test` and `npm run test:all`: checks types and format, and runs the tests. */
 
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { text } from "node:stream/consumers";
+import { run as runTests } from "node:test";
+import { spec } from "node:test/reporters";
 import { buildMachine } from "../hosts/virtual/node/build.js";
 import { findXs } from "../hosts/virtual/node/xs.js";
 import { exitCodeOf } from "./command-line/child.js";
 import { runCommand, UsageError } from "./command-line/command.js";
-import { runTestFiles } from "./test/execution.js";
+import { groupTests } from "./test/grouping.js";
+import { unfinishedMark } from "./test/limit.js";
 import { selectTests } from "./test/selection.js";
+import { Slowest } from "./test/slowest.js";
 
 /** Set by `npm run test:all` in package.json. */
 const isAll = process.argv.includes("--all");
@@ -19,13 +24,8 @@ const usage = `Usage: ${isAll ? "npm run test:all" : "npm test"} [-- word …]
 
 Checks types and format, then runs all tests. With words, it runs the test files whose path contains one of them, such as
 npm test -- wifi sound, and checks in parallel. Files named *.long.test.ts take minutes: npm test runs only those whose name
-contains a word, npm run test:all runs all of them, and runs property tests at their full number of runs. With CI=true, up to
-five failed files are run again, one at a time, and reported as flaky if they pass.`;
+contains a word, npm run test:all runs all of them, and runs property tests at their full number of runs.`;
 
-/** Set by most CI systems, whose machines are busier than a developer's. */
-const isCi = Boolean(process.env.CI);
-/** Maximum number of failed files that CI runs again; more have a common cause. */
-const maxRepeated = 5;
 const terminationMs = 15_000;
 /** Generated folder, not committed. */
 const groupsFolder = join(".cache", "tests");
@@ -54,12 +54,27 @@ async function run(given: readonly string[]): Promise<void> {
 		return;
 	}
 	if (isAll) process.env.PROPERTY_RUNS ??= "100";
+	const slowest = new Slowest();
+	const unfinished: string[] = [];
 	console.log(`Virtual devices run ${findXs().description}.`);
 	// Takes minutes in a new clone. Tests that need it report a failure.
 	await buildMachine().catch(() => {});
-	let failed = await runTestFiles(files, { folder: groupsFolder, concurrency });
-	if (isCi && failed.length > 0 && failed.length <= maxRepeated) failed = await repeat(failed);
-	if (failed.length > 0) process.exitCode = 1;
+	const tests = runTests({ files: groupTests(files, groupsFolder), concurrency });
+	const note = ({ file, nesting, details }: Ended) => {
+		if (file !== undefined && nesting === 0) slowest.add(relative("", file), details.duration_ms);
+	};
+	tests.on("test:stderr", ({ message }) => {
+		unfinished.push(...message.split(/(?<=\n)/).filter((line) => line.startsWith(unfinishedMark)));
+	});
+	tests.on("test:pass", note);
+	tests.on("test:fail", (ended) => {
+		note(ended);
+		if (ended.todo === undefined || ended.todo === false) process.exitCode = 1;
+	});
+	const report = tests.compose(new spec());
+	report.pipe(process.stdout, { end: false });
+	await once(report, "end");
+	console.log(`\n${unfinished.join("")}${slowest.format()}`);
 	const [code, problems] = await checked;
 	if (code !== 0) process.exitCode = 1;
 	process.stdout.write(problems);
@@ -67,15 +82,10 @@ async function run(given: readonly string[]): Promise<void> {
 	setTimeout(() => process.exit(), terminationMs).unref();
 }
 
-/** Runs failed files again, and reports those that pass as flaky. @returns files that failed again */
-async function repeat(files: readonly string[]): Promise<string[]> {
-	console.log(`\nRunning failed files again, one at a time:\n${list(files)}`);
-	const failed = await runTestFiles(files, { folder: groupsFolder, concurrency: 1 });
-	const flaky = files.filter((file) => !failed.includes(file));
-	if (flaky.length > 0) console.log(`\nFlaky, passed when run again:\n${list(flaky)}`);
-	return failed;
-}
-
-function list(files: readonly string[]): string {
-	return files.map((file) => `  ${file}\n`).join("");
+/** Event of Node's test runner. */
+interface Ended {
+	readonly file?: string | undefined;
+	readonly name: string;
+	readonly nesting: number;
+	readonly details: { readonly duration_ms: number };
 }

@@ -15,9 +15,9 @@ const longLimitMs = 20 * 60_000;
 /**
  * @param files test files, relative to the project folder
  * @param folder folder for the generated modules, which import the files of a group; emptied first
- * @returns files by module, each module for one process: one per folder and one per long test file, the largest first
+ * @returns modules of the groups and of the long test files, each for one process, the largest group first
  */
-export function groupTests(files: readonly string[], folder: string): Map<string, readonly string[]> {
+export function groupTests(files: readonly string[], folder: string): string[] {
 	const groups = new Map<string, string[]>();
 	for (const file of files) {
 		const name = isLong(file) ? file : dirname(file);
@@ -26,12 +26,11 @@ export function groupTests(files: readonly string[], folder: string): Map<string
 	rmSync(folder, { recursive: true, force: true });
 	mkdirSync(folder, { recursive: true });
 	const bySize = [...groups].sort(([, a], [, b]) => b.length - a.length);
-	const modules = bySize.map(([name, group]): [string, readonly string[]] => {
+	return bySize.map(([name, group]) => {
 		const module = join(folder, `${name.replace(/\.ts$/, "").replaceAll(/[\\/]/g, "-")}.ts`);
 		const limit = new URL(`limit.ts?ms=${isLong(name) ? longLimitMs : quickLimitMs}`, import.meta.url);
 		const imports = [limit.href, ...group.map((file) => relative(folder, file))];
 		writeFileSync(module, imports.map((each) => `import ${JSON.stringify(each)};\n`).join(""));
-		return [module, group];
+		return module;
 	});
-	return new Map(modules);
 }

@@ -51,9 +51,7 @@ test("runs quick files of a folder in one process and long ones separately, the 
 		"test-gateway-killed.long.test",
 	];
 	const paths = modules.map((name) => join(folder, `${name}.ts`));
-	const groups = groupTests([alone, ...quick, ...long], folder);
-	assert.deepEqual([...groups.keys()], paths);
-	assert.deepEqual([...groups.values()].flat(), [...quick, alone, ...long]);
+	assert.deepEqual(groupTests([alone, ...quick, ...long], folder), paths);
 	assert.deepEqual(
 		readdirSync(folder)
 			.map((name) => join(folder, name))

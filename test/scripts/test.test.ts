@@ -16,12 +16,7 @@ const waitFor = (name: string) => `
 `;
 
 /** @param files contents by path; check.cjs is run by `npm run check` */
-async function runTests(
-	t: TestContext,
-	files: Readonly<Record<string, string>>,
-	words: readonly string[],
-	set: Readonly<Record<string, string>> = {},
-) {
+async function runTests(t: TestContext, files: Readonly<Record<string, string>>, words: readonly string[]) {
 	// The command compiles it first, which may take longer than the limit.
 	await buildMachine();
 	const cwd = await temporaryDirectory(t);
@@ -32,8 +27,8 @@ async function runTests(
 	}
 	await symlink(resolve("node_modules"), join(cwd, "node_modules"));
 	// Set by the runner, which does not run inside itself.
-	const { NODE_TEST_CONTEXT: _, CI: __, ...inherited } = process.env;
-	const env = { ...inherited, TEST_LIMIT_MS: "3000", ...set };
+	const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
+	const env = { ...inherited, TEST_LIMIT_MS: "3000" };
 	const argv = ["--import", "tsx", resolve("scripts/test.ts"), ...words];
 	return new Promise<{ isDone: boolean; output: string }>((end) => {
 		execFile(process.execPath, argv, { cwd, env, timeout: 2 * limitMs }, (error, stdout, stderr) =>
@@ -81,50 +76,5 @@ test("ends and names a quick test that takes too long, even in a synchronous loo
 			output,
 			new RegExp(`\nUnfinished test: ${name} took longer than 3 s\n.*Slowest files:`, "s"),
 		);
-	assert.equal(isDone, false);
-});
-
-const flaky = {
-	"check.cjs": "",
-	"test/some.test.ts": `
-		import { existsSync, writeFileSync } from "node:fs";
-		import { test } from "node:test";
-		test("passes the second time", () => {
-			if (existsSync("tried")) return;
-			writeFileSync("tried", "");
-			throw new Error("busy");
-		});`,
-	"test/other/some.test.ts": `import { test } from "node:test"; test("passes", () => {});`,
-};
-
-test("runs a failed file again in CI, and reports it as flaky if it passes", async (t) => {
-	const { isDone, output } = await runTests(t, flaky, ["some"], { CI: "true" });
-	assert.match(
-		output,
-		/✖ passes the second time.*again, one at a time:\n {2}test\/some\.test\.ts\n\n.*✔ passes the second time/s,
-	);
-	assert.match(output, /Flaky, passed when run again:\n {2}test\/some\.test\.ts\n\n/);
-	assert.equal(isDone, true);
-});
-
-test("fails on a developer's computer if a file failed once", async (t) => {
-	const { isDone, output } = await runTests(t, flaky, ["some"]);
-	assert.doesNotMatch(output, /again/);
-	assert.equal(isDone, false);
-});
-
-test("fails in CI if a file fails twice, or its process ends early", async (t) => {
-	const files = {
-		"check.cjs": "",
-		"test/fails/some.test.ts":
-			'import { test } from "node:test"; test("fails", () => { throw new Error("wrong"); });',
-		"test/dies/some.test.ts": 'import { test } from "node:test"; test("dies", () => process.exit(1));',
-	};
-	const { isDone, output } = await runTests(t, files, ["some"], { CI: "true" });
-	assert.match(
-		output,
-		/again, one at a time:\n {2}test\/dies\/some\.test\.ts\n {2}test\/fails\/some\.test\.ts\n/,
-	);
-	assert.doesNotMatch(output, /Flaky/);
 	assert.equal(isDone, false);
 });
