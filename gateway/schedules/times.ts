@@ -1,41 +1,89 @@
 /**
- * Due times and quiet periods in a time zone, computed with croner: an ambiguous local time is its first
- * occurrence, and a nonexistent one is the first time after the gap.
+ * Due times and quiet periods in a time zone. A local time means the first moment at which the zone's clocks show
+ * it or a later one: the first occurrence of an ambiguous time, and the end of the gap for a nonexistent one.
  */
 
-import { Cron } from "croner";
 import type { QuietHoursRequest } from "../api/quiet-hours.js";
 import type { ScheduleRequest } from "../api/schedule.js";
+import { days } from "../api/times.js";
 
-/** Maximum length of a period: a day of 25 hours. */
-const longestPeriodMs = 25 * 3_600_000;
+const dayMs = 86_400_000;
 
-/**
- * Returns croner's pattern for a time of day.
- * @param days undefined: every day
- */
-function daily(time: string, days?: QuietHoursRequest["days"]): string {
-	const [hour, minute] = time.split(":");
-	return `0 ${minute} ${hour} * * ${days?.join(",") ?? "*"}`;
+/** Clocks of a time zone. Local times are milliseconds since 1970 on them, as if they showed UTC. */
+interface Clocks {
+	/** @param time milliseconds since 1970 @returns local time, in whole seconds */
+	localAt(time: number): number;
+	/** @returns first moment at which the clocks show this local time or a later one, in milliseconds since 1970 */
+	momentOf(local: number): number;
 }
 
-/** @returns undefined for a delay */
-function patternOf({ weekly, once }: ScheduleRequest["at"]): string | undefined {
-	if (weekly) return daily(weekly.time, weekly.days);
-	const [, year, month, day, hour, minute] = /^(\d+)-(\d+)-(\d+)T(\d+):(\d+)$/.exec(once ?? "") ?? [];
-	return year && `0 ${minute} ${hour} ${day} ${month} * ${year}`;
+/** @throws {RangeError} if this computer does not know the zone */
+function clocksOf(zone: string): Clocks {
+	const format = new Intl.DateTimeFormat("sv-SE", {
+		timeZone: zone,
+		dateStyle: "short",
+		timeStyle: "medium",
+	});
+	const localAt = (time: number) => Date.parse(`${format.format(time).replace(" ", "T")}Z`);
+	const momentOf = (local: number) => {
+		// No zone is more than 14 hours away from UTC, or changes its clocks twice within two days.
+		const [first = 0, second = 0] = [local - dayMs, local + dayMs].map(
+			(time) => local - localAt(time) + time,
+		);
+		if (localAt(first) === local) return first;
+		if (localAt(second) === local) return second;
+		// The gap ends between them.
+		let [before, end] = [second, first];
+		while (end - before > 1000) {
+			const middle = before + Math.floor((end - before) / 2000) * 1000;
+			if (localAt(middle) < local) before = middle;
+			else end = middle;
+		}
+		return end;
+	};
+	return { localAt, momentOf };
+}
+
+/** Returns the local midnights of some days from a local time on, without end. @param named undefined: every day */
+function* midnights(local: number, named: readonly string[] = days): Generator<number, never> {
+	for (let midnight = Math.floor(local / dayMs) * dayMs; ; midnight += dayMs) {
+		// The first day of `days` is a Monday.
+		if (named.includes(days[(new Date(midnight).getUTCDay() + 6) % 7] ?? "")) yield midnight;
+	}
+}
+
+/** @param time time of day, such as "22:00" */
+function sinceMidnight(time: string): number {
+	return Date.parse(`1970-01-01T${time}Z`);
 }
 
 /**
  * @param zone IANA name
  * @param after milliseconds since 1970
  * @returns next due time in UTC; null: none
- * @throws {Error} if this computer does not know the zone
+ * @throws {RangeError} if this computer does not know the zone
  */
-export function nextTime(at: ScheduleRequest["at"], zone: string, after: number): string | null {
-	const pattern = patternOf(at);
-	if (pattern === undefined) return null;
-	return new Cron(pattern, { timezone: zone }).nextRun(new Date(after))?.toISOString() ?? null;
+export function nextTime(
+	{ weekly, once }: ScheduleRequest["at"],
+	zone: string,
+	after: number,
+): string | null {
+	const { localAt, momentOf } = clocksOf(zone);
+	const due = (local: number) => {
+		const moment = momentOf(local);
+		return moment > after ? new Date(moment).toISOString() : null;
+	};
+	if (once !== undefined) {
+		const local = Date.parse(`${once}Z`);
+		// A day that is not in the calendar becomes another one.
+		return new Date(local).toISOString().startsWith(once) ? due(local) : null;
+	}
+	if (!weekly) return null;
+	for (const midnight of midnights(localAt(after), weekly.days)) {
+		const time = due(midnight + sinceMidnight(weekly.time));
+		if (time !== null) return time;
+	}
+	return null;
 }
 
 /** Period in milliseconds since 1970. */
@@ -48,22 +96,24 @@ export interface Period {
  * Returns the periods of quiet hours that end after a time and begin before another one, ordered and
  * disjoint.
  * @param after in milliseconds since 1970, like `before`
- * @throws {Error} if this computer does not know the zone
+ * @throws {RangeError} if this computer does not know the zone
  */
 export function periodsOf(
 	{ from, until, days, zone }: Pick<QuietHoursRequest, "from" | "until" | "days"> & { readonly zone: string },
 	after: number,
 	before: number,
 ): readonly Period[] {
-	const begins = new Cron(daily(from, days), { timezone: zone });
-	const ends = new Cron(daily(until), { timezone: zone });
+	const { localAt, momentOf } = clocksOf(zone);
+	const [begin, end] = [sinceMidnight(from), sinceMidnight(until)];
 	const periods: Period[] = [];
-	let begin = begins.nextRun(new Date(after - longestPeriodMs));
-	for (; begin && begin.getTime() < before; begin = begins.nextRun(begin)) {
-		const at = begin.getTime();
-		// Both may be in a gap, which makes the period empty.
-		const end = ends.nextRun(from === until ? begin : new Date(at - 1))?.getTime() ?? at;
-		if (end > at && end > after) periods.push({ from: at, until: end });
+	for (const midnight of midnights(localAt(after) - dayMs, days)) {
+		const period = {
+			from: momentOf(midnight + begin),
+			until: momentOf(midnight + end + (end > begin ? 0 : dayMs)),
+		};
+		if (period.from >= before) return periods;
+		// A period within a gap is empty.
+		if (period.until > Math.max(period.from, after)) periods.push(period);
 	}
 	return periods;
 }

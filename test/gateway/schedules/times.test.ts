@@ -2,7 +2,9 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import fc from "fast-check";
 import { nextTime, periodsOf } from "../../../gateway/schedules/times.js";
+import { runs } from "../../support/property-runs.js";
 
 const berlin = "Europe/Berlin";
 const newYork = "America/New_York";
@@ -25,6 +27,52 @@ function periods(hours: object, zone: string, after: string, before: string): re
 	return periodsOf(asked, Date.parse(after), Date.parse(before)).map(({ from, until }) =>
 		[from, until].map((time) => new Date(time).toISOString().slice(0, 16)).join(" "),
 	);
+}
+
+const minuteMs = 60_000;
+const dayMs = 1440 * minuteMs;
+const weekMs = 7 * dayMs;
+
+const utc = (time: number) => new Date(time).toISOString().slice(0, 16);
+const clock = (minute: number) => utc(minute * minuteMs).slice(-5);
+
+/** Weeks of a year whose clocks change in them. */
+function changingWeeks(zone: string, year: number): readonly number[] {
+	const format = new Intl.DateTimeFormat("en", { timeZone: zone, timeZoneName: "longOffset" });
+	const offsetAt = (time: number) => format.format(time).split(", ")[1];
+	const starts = Array.from({ length: 52 }, (_, week) => Date.UTC(year) + week * weekMs);
+	return starts.filter((start) => offsetAt(start) !== offsetAt(start + weekMs));
+}
+
+const zones = Intl.supportedValuesOf("timeZone");
+const anyZone = fc.constantFrom(...zones);
+const changingWeek = fc
+	.tuple(
+		fc.constantFrom(...zones.filter((zone) => changingWeeks(zone, 2026).length > 0)),
+		fc.integer({ min: 2024, max: 2037 }),
+		fc.nat(1),
+	)
+	.map(([zone, year, which]) => ({ zone, start: changingWeeks(zone, year)[which] ?? Date.UTC(year) }));
+
+/**
+ * Returns for each local minute of about nine days the first moment at which clocks show it or a later one.
+ * Local minutes are in milliseconds since 1970.
+ */
+function firstMoments(zone: string, start: number): ReadonlyMap<number, number> {
+	const format = new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "short" });
+	const localAt = (time: number) => Date.parse(`${format.format(time)}Z`);
+	const moments = new Map<number, number>();
+	let latest = localAt(start);
+	for (let time = start + minuteMs; time < start + weekMs + 2 * dayMs; time += minuteMs)
+		for (const local = localAt(time); latest < local; moments.set(latest, time)) latest += minuteMs;
+	return moments;
+}
+
+/** Returns the moments of a time of day on seven days. @param minute since midnight, also of the next day */
+function onEachDay(moments: ReadonlyMap<number, number>, minute: number): readonly number[] {
+	const [first = 0] = moments.keys();
+	const midnight = Math.ceil(first / dayMs) * dayMs;
+	return Array.from({ length: 7 }, (_, day) => moments.get(midnight + day * dayMs + minute * minuteMs) ?? 0);
 }
 
 describe("time of day", () => {
@@ -53,6 +101,17 @@ describe("time of day", () => {
 			"2026-03-08T07:00",
 			"2026-03-09T06:30",
 		]);
+	});
+
+	test("occurs once on a Saturday whose last hour does not exist", () => {
+		const nuuk = "America/Nuuk";
+		assert.deepEqual(dueTimes({ weekly: { time: "23:30" } }, nuuk, "2026-03-28T00:00Z"), [
+			"2026-03-28T01:30",
+			"2026-03-29T01:00",
+			"2026-03-30T00:30",
+		]);
+		const onSaturdays = { weekly: { time: "23:30", days: ["sat"] } } as const;
+		assert.deepEqual(dueTimes(onSaturdays, nuuk, "2026-03-28T12:00Z", 1), ["2026-03-29T01:00"]);
 	});
 
 	test("uses the first occurrence if it occurs twice", () => {
@@ -126,6 +185,14 @@ describe("quiet hours", () => {
 		assert.deepEqual(periods({ from: "02:15", until: "02:45" }, berlin, ...day), []);
 	});
 
+	test("that pause within the gap are in force all day", () => {
+		const hours = { from: "02:45", until: "02:15" };
+		assert.deepEqual(periods(hours, berlin, "2026-03-28T12:00Z", "2026-03-30T00:30Z"), [
+			"2026-03-28T01:45 2026-03-29T01:00",
+			"2026-03-29T01:00 2026-03-30T00:15",
+		]);
+	});
+
 	test("start and end at the first of two occurrences", () => {
 		const day = ["2026-10-24T22:00Z", "2026-10-25T22:00Z"] as const;
 		assert.deepEqual(periods({ from: "02:30", until: "04:00" }, berlin, ...day), [
@@ -148,27 +215,61 @@ describe("quiet hours", () => {
 	});
 
 	test("do not overlap, and are at most 16 in two weeks", () => {
-		const clock = (minutes: number) =>
-			[Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, "0")).join(":");
-		for (const [zone, month] of [
-			[berlin, "2026-03-20"],
-			[berlin, "2026-10-16"],
-			[newYork, "2026-03-01"],
-			[newYork, "2026-10-25"],
-			["Australia/Lord_Howe", "2026-03-28"],
-			["Africa/Cairo", "2026-04-18"],
-		] as const)
-			for (let from = 0; from < 1440; from += 95)
-				for (let until = 0; until < 1440; until += 95) {
-					const after = Date.parse(`${month}T00:00Z`);
-					const hours = { from: clock(from), until: clock(until), zone };
-					const found = periodsOf(hours, after, after + 14 * 86_400_000);
-					assert.ok(found.length <= 16 && found.length >= 13, `${found.length}`);
-					for (const [index, period] of found.entries()) {
-						assert.ok(period.from < period.until, `from ${period.from} to ${period.until}`);
-						const { until: previous = 0 } = found[index - 1] ?? {};
-						assert.ok(previous <= period.from, `${zone} ${clock(from)} ${clock(until)}`);
-					}
+		const start = fc.integer({ min: Date.UTC(2026), max: Date.UTC(2027) });
+		const timeOfDay = fc.nat(1439).map(clock);
+		fc.assert(
+			fc.property(anyZone, timeOfDay, timeOfDay, start, (zone, from, until, after) => {
+				const found = periodsOf({ from, until, zone }, after, after + 14 * dayMs);
+				assert.ok(found.length <= 16 && found.length >= 13, `${found.length}`);
+				for (const [index, period] of found.entries()) {
+					assert.ok(period.from < period.until, `from ${period.from} to ${period.until}`);
+					const { until: previous = 0 } = found[index - 1] ?? {};
+					assert.ok(previous <= period.from, `${previous} ${period.from}`);
 				}
+			}),
+			{ numRuns: runs(2_000) },
+		);
+	});
+});
+
+describe("in a week with a clock change", () => {
+	test("a daily time is due once a day, when clocks first show it or have skipped it", () => {
+		fc.assert(
+			fc.property(changingWeek, fc.nat(59), ({ zone, start }, offset) => {
+				const moments = firstMoments(zone, start);
+				for (let minute = offset; minute < 1440; minute += 60) {
+					const expected = onEachDay(moments, minute);
+					const after = `${utc((expected[0] ?? 0) - minuteMs)}Z`;
+					const found = dueTimes({ weekly: { time: clock(minute) } }, zone, after, expected.length);
+					assert.deepEqual(found, expected.map(utc), clock(minute));
+				}
+			}),
+			{ numRuns: runs(200) },
+		);
+	});
+
+	test("quiet hours last from one such moment to the next", () => {
+		fc.assert(
+			fc.property(
+				changingWeek,
+				fc.nat(59),
+				fc.integer({ min: 1, max: 1440 }),
+				({ zone, start }, offset, length) => {
+					const moments = firstMoments(zone, start);
+					for (let minute = offset; minute < 1440; minute += 60) {
+						const begins = onEachDay(moments, minute);
+						const ends = onEachDay(moments, minute + length);
+						const expected = begins
+							.map((from, index) => ({ from, until: ends[index] ?? 0 }))
+							.filter(({ from, until }) => from < until);
+						const hours = { from: clock(minute), until: clock((minute + length) % 1440), zone };
+						const [first = 0, last = 0] = [begins[0], begins.at(-1)];
+						const found = periodsOf(hours, first, last + 1).filter(({ from }) => from >= first);
+						assert.deepEqual(found, expected, `${hours.from} to ${hours.until}`);
+					}
+				},
+			),
+			{ numRuns: runs(200) },
+		);
 	});
 });
