@@ -9,7 +9,7 @@ import { listNames, sentence } from "../gateway/api/client/words.js";
 import { print, runCommand, UsageError, wholeNumber } from "./command-line/command.js";
 import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
 
-const usage = `Usage: npm run log -- dev-1-a1b2c3 [--gateway http://127.0.0.1:8080] [--seconds ${maxLogSeconds}]
+const usage = `Usage: npm run log -- dev-1-7cdfa1a1b2c3 [--gateway http://127.0.0.1:8080] [--seconds ${maxLogSeconds}]
 
 Prints the trace output of a device's firmware, starting with the last 2 KB, until the time is over or Ctrl-C. The monitor token
 is read from MONITOR_TOKEN, or from the data folder (DATA_DIR, default data) of the gateway on this computer.`;

@@ -28,7 +28,7 @@ import { exitCodes, resumeHint, watch } from "./rollout/watch.js";
 
 const usage = `Usage: npm run rollout -- 1.4.0 --model dev-1 [options]
        npm run rollout -- --channel beta --tags "shop and not test" --standing [options]
-       npm run rollout -- 1.4.0 --devices dev-1-a1b2c3,dev-1-00beef [options]
+       npm run rollout -- 1.4.0 --devices dev-1-7cdfa1a1b2c3,dev-1-7cdfa100beef [options]
        npm run rollout -- --watch <id>    (or --pause, --resume, --approve, --cancel, --retry, --delete)
        npm run rollout -- --list
 

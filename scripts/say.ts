@@ -16,7 +16,7 @@ import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
 import { cancel, printTimes, readLater, schedule } from "./say/times.js";
 
 const usage = `Usage: npm run say -- --room Kitchen dinner.wav
-       npm run say -- --device dev-1-a1b2c3 "Dinner is ready"
+       npm run say -- --device dev-1-7cdfa1a1b2c3 "Dinner is ready"
        npm run say -- --tags "shop-berlin and not beta" "We close"
        espeak-ng --stdout "Dinner is ready" | npm run say -- --all -
        npm run say -- --in 12m --all "The pizza"
@@ -24,7 +24,7 @@ const usage = `Usage: npm run say -- --room Kitchen dinner.wav
 Announces a WAV file (16-bit PCM), a file of another format that the gateway decodes (DECODE_COMMAND), or a text that it speaks
 (SPEECH_COMMAND), and prints the result of each device. - reads a WAV file or a text from standard input. Ctrl-C stops playback.
 
-  --all, --room Kitchen, --device dev-1-a1b2c3   targets; --device can be repeated
+  --all, --room Kitchen, --device dev-1-7cdfa1a1b2c3   targets; --device can be repeated
   --tags "shop-berlin and not (beta or test)"    targets: devices whose tags match the expression
   --volume 40                                    volume of this announcement; default: volume of each device
   --urgent                                       interrupt playback, which resumes afterwards, and override mute

@@ -26,7 +26,7 @@ import { retire, rotate } from "./token/rotation.js";
 
 const disk = strictDisk(fs);
 
-const usage = `Usage: npm run token -- dev-1-a1b2c3              prints a token for this device only
+const usage = `Usage: npm run token -- dev-1-7cdfa1a1b2c3        prints a token for this device only
        npm run token -- --any-id kitchen-1          the same for a custom device id
        npm run token -- --rotate [device|monitor]   creates a new token; the previous one stays valid
        npm run token -- --retire [device|monitor]   revokes the previous token
@@ -47,7 +47,7 @@ const options = {
 } as const;
 
 /** Default device ids (device/main.ts). */
-const ownId = new RegExp(`^(${modelNames.join("|")})-[0-9a-f]{6}$`);
+const ownId = new RegExp(`^(${modelNames.join("|")})-[0-9a-f]{12}$`);
 
 await runCommand({ name: "token", usage, options: Object.keys(options), run });
 
@@ -65,7 +65,7 @@ async function run(words: readonly string[]): Promise<void> {
 		throw new UsageError(name ? `"${name}" is not a device id.` : "Specify a device id.");
 	if (!values["any-id"] && !ownId.test(name))
 		throw new UsageError(
-			`"${name}" is not a default device id, which consists of the model and the last six digits of the MAC address, such as dev-1-a1b2c3. Use --any-id for a custom id.`,
+			`"${name}" is not a default device id, which consists of the model and the MAC address, such as dev-1-7cdfa1a1b2c3. Use --any-id for a custom id.`,
 		);
 	const tokens = await openTokens();
 	console.log(deviceTokenOf(tokens.current("device"), name));

@@ -30,9 +30,9 @@ export function hasPart(model: Model, part: BoardPart): boolean {
 	return boardModels[model].parts.includes(part);
 }
 
-/** @param macAddress six bytes in hex, joined by colons @returns device id, e.g. `dev-1-a1b2c3` */
+/** @param macAddress six bytes in hex, joined by colons @returns device id, e.g. `dev-1-7cdfa1a1b2c3` */
 export function idOf(model: Model, macAddress: string): string {
-	return `${model.toLowerCase()}-${macAddress.slice(-8).replaceAll(":", "").toLowerCase()}`;
+	return `${model.toLowerCase()}-${macAddress.replaceAll(":", "").toLowerCase()}`;
 }
 
 /** Lists the models with a part for a message, e.g. "PROTO-1". */

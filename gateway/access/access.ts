@@ -36,7 +36,7 @@ export interface Change {
 	readonly person: Person;
 	readonly remoteAddress: string;
 	readonly deviceId: string | undefined;
-	/** Method and path, such as `PATCH /api/devices/dev-1-a1b2c3`, or the type of a monitor message. */
+	/** Method and path, such as `PATCH /api/devices/dev-1-7cdfa1a1b2c3`, or the type of a monitor message. */
 	readonly what: string;
 	/** Body as received; may contain secrets. */
 	readonly body?: unknown;

@@ -26,7 +26,7 @@ export const auditRoutes = defineRoutes("audit", {
 					at: "2026-11-23T21:00:00.000Z",
 					who: "anna",
 					address: "192.0.2.7",
-					deviceId: "dev-1-a1b2c3",
+					deviceId: "dev-1-7cdfa1a1b2c3",
 					what: "control_device",
 					detail: '{"payload":{"command":"set_volume","value":40}}',
 				},

@@ -73,7 +73,12 @@ export const crashRoutes = defineRoutes("fleet", {
 					versions: [{ version: "1.4.0", count: 3 }],
 					deviceCount: 1,
 					samples: [
-						{ deviceId: "dev-1-a1b2c3", crashId: "1a2b3c", version: "1.4.0", at: "2026-11-21T13:00:00.000Z" },
+						{
+							deviceId: "dev-1-7cdfa1a1b2c3",
+							crashId: "1a2b3c",
+							version: "1.4.0",
+							at: "2026-11-21T13:00:00.000Z",
+						},
 					],
 					seen: false,
 				},

@@ -27,11 +27,11 @@ export const deviceSetupRoutes = defineRoutes("dashboard", {
 	"POST /api/device-tokens": {
 		summary: "Creates a token for a single device",
 		roles: monitors,
-		body: json(object({ deviceId }), { deviceId: "dev-1-a1b2c3" }),
+		body: json(object({ deviceId }), { deviceId: "dev-1-7cdfa1a1b2c3" }),
 		status: 201,
 		returns: "The token.",
 		reply: token,
-		example: { token: "dev-1-a1b2c3.<signature>" },
+		example: { token: "dev-1-7cdfa1a1b2c3.<signature>" },
 	},
 	"GET /api/device-setup": {
 		summary: "Returns the gateway's addresses and authority, for provisioning a board",

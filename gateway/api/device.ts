@@ -23,7 +23,7 @@ import {
 import { otaStatuses } from "./statuses.js";
 
 /** Path parameter `deviceId`. */
-export const aDevice = { deviceId: { ...text, example: "dev-1-a1b2c3" } } as const;
+export const aDevice = { deviceId: { ...text, example: "dev-1-7cdfa1a1b2c3" } } as const;
 
 const crash = closed({
 	id: text,

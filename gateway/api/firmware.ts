@@ -216,7 +216,7 @@ export const firmwareRoutes = defineRoutes(null, {
 		example: {
 			updates: [
 				{
-					deviceId: "dev-1-a1b2c3",
+					deviceId: "dev-1-7cdfa1a1b2c3",
 					status: "updated",
 					percent: 100,
 					version: "1.4.0",

@@ -62,7 +62,7 @@ export const issueRoutes = defineRoutes("fleet", {
 		roles: monitors,
 		body: json(
 			seenRequest,
-			{ items: [{ kind: "crashed", id: "dev-1-a1b2c3", since: "2026-11-20T12:00:00.000Z" }] },
+			{ items: [{ kind: "crashed", id: "dev-1-7cdfa1a1b2c3", since: "2026-11-20T12:00:00.000Z" }] },
 			// Fits the maximum number of items.
 			{ maxBytes: 2 << 20 },
 		),

@@ -18,6 +18,6 @@ export const fleetMessages: Readonly<Record<string, MessageDocument>> = {
 		schema: subscribe,
 		description:
 			"Limits changes and uplinks sent to this monitor to the named devices. With `summary`, it also receives a summary of all devices, and changes and uplinks of sessions without a device, which the summary does not contain. The answer is one status_update (identified) for each newly named device that is known, and with `summary`, if it was off before, the whole summary and one status_update (connected) for each session without a device; the remainder of a status_update snapshot is skipped. A new subscription replaces the previous one.",
-		example: { type: "subscribe", summary: true, devices: ["dev-1-a1b2c3"], requestId: "4" },
+		example: { type: "subscribe", summary: true, devices: ["dev-1-7cdfa1a1b2c3"], requestId: "4" },
 	},
 };

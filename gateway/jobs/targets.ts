@@ -17,7 +17,7 @@ export function targetsOf(
 	)
 		throw new RequestError(
 			422,
-			'targets is one of {"all": true}, {"room": "Kitchen"}, {"tags": "shop and not beta"} and {"devices": ["dev-1-a1b2c3"]}.',
+			'targets is one of {"all": true}, {"room": "Kitchen"}, {"tags": "shop and not beta"} and {"devices": ["dev-1-7cdfa1a1b2c3"]}.',
 		);
 	const known = [...devices.values()];
 	const chosen = tags

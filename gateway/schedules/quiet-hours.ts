@@ -172,7 +172,7 @@ export class QuietHoursStore {
 		if ([all || undefined, room || undefined, device].filter((each) => each !== undefined).length !== 1)
 			throw new RequestError(
 				422,
-				'targets is one of {"all": true}, {"room": "Kitchen"} and {"device": "dev-1-a1b2c3"}.',
+				'targets is one of {"all": true}, {"room": "Kitchen"} and {"device": "dev-1-7cdfa1a1b2c3"}.',
 			);
 		if (volume === undefined && brightness === undefined && !onlyUrgent)
 			throw new RequestError(422, "At least one limit is required: volume, brightness or onlyUrgent.");

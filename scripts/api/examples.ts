@@ -1,12 +1,16 @@
 /** Examples of each uplink and monitor message; the tests send them to a running gateway. */
 
 import type { UplinkOf, UplinkType } from "../../device/protocol/messages.js";
+import { idOf } from "../../device/protocol/models.js";
 import { commandDocuments } from "../../gateway/api/commands.js";
 import type { MonitorMessageOf, MonitorMessageType } from "../../gateway/sockets/monitor-commands.js";
 import { sampleReport } from "./sample-report.js";
 
-const report = sampleReport("DEV-1");
-export const { deviceId, timestamp } = report;
+const macAddress = "7c:df:a1:a1:b2:c3";
+export const deviceId = idOf("DEV-1", macAddress);
+const { system, ...sample } = sampleReport("DEV-1");
+const report = { ...sample, deviceId, system: { ...system, mac_address: macAddress } };
+export const { timestamp } = report;
 export const sessionId = "8b0d3f5e-6d0c-4c7e-9a55-0d3a6f6b7c21";
 
 export const uplinkExamples = {

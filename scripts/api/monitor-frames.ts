@@ -58,7 +58,7 @@ export const monitorFrames: Frames = {
 					attention: [{ kind: "crashed", since: timestamp, seen: false, count: 1, reason: "exception" }],
 				},
 			],
-			removed: ["dev-1-a1b2c4"],
+			removed: ["dev-1-7cdfa1a1b2c4"],
 		},
 	},
 	rollout_update: {

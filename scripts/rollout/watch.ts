@@ -51,7 +51,7 @@ export async function watch(gateway: GatewayClient, id: string): Promise<number>
 	}
 }
 
-/** Lists failures: "dev-1-a1b2c3 failed: HTTP connection failed (-1)." */
+/** Lists failures: "dev-1-7cdfa1a1b2c3 failed: HTTP connection failed (-1)." */
 async function problemsOf(gateway: GatewayClient, { id, counts }: Rollout): Promise<readonly string[]> {
 	if (sum(counts, problems) === 0) return [];
 	const query = { status: problems.join(",") };

@@ -17,8 +17,8 @@ import { violations, widerThan } from "./axe.js";
 import { browsing } from "./browsing.js";
 
 const open = browsing(["--use-fake-device-for-media-stream"]);
-const dev = "dev-1-a1b2c3";
-const proto = "proto-1-d4e5f6";
+const dev = "dev-1-020000a1b2c3";
+const proto = "proto-1-020000d4e5f6";
 const plain = "dev-1-000001";
 
 /** @returns a file for a file input */

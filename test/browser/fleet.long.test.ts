@@ -21,7 +21,7 @@ describe("fleet", { skip }, () => {
 		await page.getByText("No devices yet").waitFor();
 		const { device, control } = await powerOn("DEV-1");
 		await powerOn("PROTO-1", { serial: "00beef" });
-		const card = page.locator(".device-row", { hasText: "dev-1-a1b2c3" });
+		const card = page.locator(".device-row", { hasText: "dev-1-020000a1b2c3" });
 		await card.getByRole("img", { name: "LED ring: rainbow, 50%" }).waitFor();
 		await card.getByText("50", { exact: true }).waitFor();
 		await page.getByText("2 of 2 connected").waitFor();
@@ -34,7 +34,7 @@ describe("fleet", { skip }, () => {
 		await card.getByRole("img", { name: "LED ring: unknown" }).waitFor();
 		await page.getByText("1 of 2 connected").waitFor();
 		await card.getByRole("link").click();
-		await page.getByRole("heading", { name: "dev-1-a1b2c3" }).waitFor();
+		await page.getByRole("heading", { name: "dev-1-020000a1b2c3" }).waitFor();
 		assert.equal(await page.getByRole("slider").first().isDisabled(), true);
 	});
 

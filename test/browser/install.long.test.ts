@@ -23,7 +23,7 @@ import { UsbBoard, type UsbBoardOptions } from "./serial/usb-board.js";
 
 const open = browsing();
 const network = { ssid: "home", rssi: -50, password: "correct horse" };
-const deviceId = "dev-1-c0ffee";
+const deviceId = "dev-1-020000c0ffee";
 
 function plugIn(t: TestContext, options: Partial<UsbBoardOptions> = {}): UsbBoard {
 	const board = new UsbBoard({ serial: "c0ffee", accessPoint: network, ...options });

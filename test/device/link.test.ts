@@ -8,7 +8,7 @@ test("a device sends its id, firmware version and the gateway's host when it con
 	await powerOn(t, gateway, "PROTO-1");
 	const { headers } = await gateway.connection();
 	assert.equal(headers.authorization, "Bearer device-token-of-the-tests");
-	assert.equal(headers["device-id"], "proto-1-a1b2c3");
+	assert.equal(headers["device-id"], "proto-1-020000a1b2c3");
 	assert.equal(headers["device-model"], "PROTO-1");
 	assert.equal(headers["device-chip"], "virtual");
 	assert.equal(headers["protocol-version"], "1");

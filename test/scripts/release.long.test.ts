@@ -95,7 +95,7 @@ describe("npm run release", () => {
 					all.some((one) => one.deviceId === deviceId && one.metadata.otaStatus === "updated"),
 			);
 		}
-		assert.match(demo.output(), /^dev-1-[0-9a-f]{6} starts 1\.1\.0 for the first time$/m);
+		assert.match(demo.output(), /^dev-1-020000[0-9a-f]{6} starts 1\.1\.0 for the first time$/m);
 		for (const { deviceId } of sessions)
 			await isConfirmed(join(dataDir, "virtual", `${deviceId}`, "flash.bin"));
 		demo.process.kill("SIGINT");

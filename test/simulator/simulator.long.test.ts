@@ -73,7 +73,7 @@ describe("firmware in the Moddable simulator", { skip, timeout: 560_000 }, () =>
 			const connection = await gateway.connection();
 			const report = await connection.next("state_report");
 			assert.equal(report.system.mac_address, device.kept.macAddress);
-			assert.match(report.deviceId, new RegExp(`^${model.toLowerCase()}-[0-9a-f]{6}$`));
+			assert.match(report.deviceId, new RegExp(`^${model.toLowerCase()}-[0-9a-f]{12}$`));
 			const { headers } = connection;
 			assert.equal(headers.authorization, `Bearer ${testToken}`);
 			assert.equal(headers["device-id"], report.deviceId);

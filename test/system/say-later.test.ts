@@ -44,16 +44,16 @@ test("npm run say schedules a file, lists it and cancels it", async (t) => {
 		/one of --all, --room, --tags and --device/,
 	);
 	const label = { method: "PATCH", headers: bearer(monitorToken), body: '{"tags":["beta","shop"]}' };
-	await fetch(`${fleet.url}/api/devices/dev-1-a1b2c3`, label);
+	await fetch(`${fleet.url}/api/devices/dev-1-020000a1b2c3`, label);
 	const tagged = await say("--tags", "shop and (beta or test)", file);
 	assert.equal(tagged.code, 0, tagged.output);
 	const tomorrow = await say("--in", "48h", "--tags", "shop and not test", file);
 	assert.match(tomorrow.output, /, Timer: 2 d 0 h, Devices with shop and not test, at /);
 
-	const later = await say("--at", "2037-11-28T07:30", "--device", "dev-1-a1b2c3", file);
+	const later = await say("--at", "2037-11-28T07:30", "--device", "dev-1-020000a1b2c3", file);
 	assert.equal(later.code, 0, later.output);
 	const [, id = ""] = /Cancel it with npm run say -- --cancel ([\w-]+)/.exec(later.output) ?? [];
-	const listed = new RegExp(`^${id} {2}sound \\w+, Sat 28 Nov 07:30, dev-1-a1b2c3$`, "m");
+	const listed = new RegExp(`^${id} {2}sound \\w+, Sat 28 Nov 07:30, dev-1-020000a1b2c3$`, "m");
 	const times = await say("--times");
 	assert.match(times.output, listed);
 	assert.match(times.output, /, Finished, Played at \d\d:\d\d$/m);

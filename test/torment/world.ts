@@ -3,8 +3,10 @@
  */
 
 import { setTimeout as pause } from "node:timers/promises";
+import { idOf } from "../../device/protocol/models.js";
 import { type Model, models } from "../../device/protocol/schema.js";
 import type { Program } from "../../hosts/virtual/node/build.js";
+import { macAddressOf } from "../../hosts/virtual/node/identity.js";
 import { FaultyLink } from "../support/faulty-link.js";
 import type { Random } from "../support/random.js";
 import { SimulatedTormentDevice, type TormentDevice } from "./device.js";
@@ -74,7 +76,7 @@ export class World {
 		for (let number = 0; number < devices; number += 1) {
 			const model: Model = models[Number(number % 3 === 0)] ?? "DEV-1";
 			const serial = number.toString(16).padStart(6, "0");
-			const record = new DeviceRecord(`${model.toLowerCase()}-${serial}`, model);
+			const record = new DeviceRecord(idOf(model, macAddressOf(serial)), model);
 			const line = await FaultyLink.open();
 			const isNamedByHeader = number % 7 !== 0;
 			const ownDraw = draw.fork(record.deviceId);

@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { idOf } from "../../../device/protocol/models.js";
 import type { Model } from "../../../device/protocol/schema.js";
 import { acquireLock, releaseLock } from "./process-lock.js";
 
@@ -17,9 +18,10 @@ export interface IdentityOptions {
 	readonly serial?: string | undefined;
 }
 
-/** @param serial last three bytes of the MAC address in hexadecimal */
-export function deviceIdOf(model: Model, serial: string): string {
-	return `${model.toLowerCase()}-${serial}`;
+/** @param serial its last three bytes in hexadecimal */
+export function macAddressOf(serial: string): string {
+	// 02 marks a locally administered address (IEEE 802, 8.4).
+	return `02:00:00:${serial.match(/../g)?.join(":")}`;
 }
 
 export class Identity {
@@ -55,7 +57,7 @@ export class Identity {
 	}
 
 	static #tryClaim(dataDir: string, model: Model, serial: string): Identity | undefined {
-		const deviceId = deviceIdOf(model, serial);
+		const deviceId = idOf(model, macAddressOf(serial));
 		const folder = join(dataDir, "virtual", deviceId);
 		mkdirSync(folder, { recursive: true, mode: 0o700 });
 		if (!acquireLock(lockIn(folder))) return undefined;

@@ -4,6 +4,7 @@
  */
 
 import { readFileSync } from "node:fs";
+import { idOf } from "../../../device/protocol/models.js";
 import type { Model } from "../../../device/protocol/schema.js";
 import { type AccessPoint, Board } from "./board.js";
 import { type Boot, boot } from "./boot/boot-loader.js";
@@ -17,7 +18,7 @@ import { buildMachine, type Program } from "./build.js";
 import type { Channel, ChannelHandler } from "./channel.js";
 import { describeExit, type Exit, noLocation } from "./exit.js";
 import { buildFirmware } from "./firmware.js";
-import { deviceIdOf } from "./identity.js";
+import { macAddressOf } from "./identity.js";
 import { type Limits, Machine } from "./machine.js";
 import { type EndedRun, RtcMemory } from "./rtc-memory.js";
 import type { Hardware } from "./simulated/hardware.js";
@@ -167,7 +168,7 @@ export class VirtualDevice {
 	}
 
 	get deviceId(): string {
-		return deviceIdOf(this.#options.model, this.#options.serial);
+		return idOf(this.#options.model, macAddressOf(this.#options.serial));
 	}
 
 	/** Current machine; replaced at each restart. */
@@ -229,8 +230,7 @@ export class VirtualDevice {
 			rtc: this.#rtc,
 			receiveBuffers: new ReceiveBuffers(),
 			facts: {
-				// 02 marks a locally administered address (IEEE 802, 8.4).
-				macAddress: `02:00:00:${serial.match(/../g)?.join(":")}`,
+				macAddress: macAddressOf(serial),
 				idfVersion: `${xs.version} (virtual)`,
 				firmwareVersion: version,
 				securityVersion,

@@ -49,7 +49,7 @@ describe("a device without settings", () => {
 		const version = device.started.version;
 		assert.deepEqual(await answers(() => client.send(command.deviceInformation)), [
 			"error 0",
-			`result 3: device-gateway, ${version}, virtual, dev-1-a1b2c3`,
+			`result 3: device-gateway, ${version}, virtual, dev-1-020000a1b2c3`,
 		]);
 	});
 

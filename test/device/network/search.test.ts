@@ -12,7 +12,7 @@ import { powerOn, runScriptedGateway, type ScriptedGateway } from "../../support
 import { pass, passUntil, yieldToSockets } from "../../support/virtual-time.js";
 
 const token = "device-token-of-the-tests";
-const deviceId = "dev-1-a1b2c3";
+const deviceId = "dev-1-020000a1b2c3";
 
 function proofOf(text: string, key = token): string {
 	return createHmac("sha256", key).update(text).digest("hex").slice(0, 32);

@@ -82,5 +82,5 @@ describe("absent access point", () => {
 test("sends the device id as DHCP host name", async (t) => {
 	const { device } = await start(t, undefined);
 	for (let round = 0; round < 1000 && device.board.hostname === ""; round++) await setImmediate();
-	assert.equal(device.board.hostname, "dev-1-a1b2c3");
+	assert.equal(device.board.hostname, "dev-1-020000a1b2c3");
 });

@@ -130,7 +130,7 @@ test("with only_urgent end other sounds, reject chimes and mute the device's own
 	play("c", { priority: "low" });
 	assert.deepEqual(await says("c", "stopped"), {
 		type: "sound_update",
-		deviceId: "dev-1-a1b2c3",
+		deviceId: "dev-1-020000a1b2c3",
 		id: "c",
 		state: "stopped",
 		reason: "quiet hours",

@@ -25,7 +25,7 @@ describe("npm run token", { concurrency: availableParallelism() }, () => {
 			const dataDir = await temporaryDirectory(t);
 			const { code, error } = await token({ DATA_DIR: dataDir }, ...words);
 			assert.equal(code, 1);
-			assert.match(error, /^Usage: npm run token -- dev-1-a1b2c3/m);
+			assert.match(error, /^Usage: npm run token -- dev-1-7cdfa1a1b2c3/m);
 			assert.deepEqual(await readdir(dataDir), []);
 		});
 });

@@ -24,7 +24,7 @@ const announced = (more: object) => ({ announcement: { url: "http://10.0.0.1/a.w
 const oneOfTimes =
 	'at is one of {"weekly": {"time": "17:50"}}, {"once": "2026-11-28T07:30"} and {"in": 720}.';
 const oneOfTargets =
-	'targets is one of {"all": true}, {"room": "Kitchen"}, {"tags": "shop and not beta"} and {"devices": ["dev-1-a1b2c3"]}.';
+	'targets is one of {"all": true}, {"room": "Kitchen"}, {"tags": "shop and not beta"} and {"devices": ["dev-1-7cdfa1a1b2c3"]}.';
 
 describe("schedule is rejected with a message", ofActions, () => {
 	const refused: Readonly<Record<string, readonly [body: object, detail: string | RegExp, status?: number]>> =
@@ -190,7 +190,7 @@ describe("schedule is rejected with a message", ofActions, () => {
 });
 
 describe("quiet hours are rejected with a message", () => {
-	const oneOf = 'targets is one of {"all": true}, {"room": "Kitchen"} and {"device": "dev-1-a1b2c3"}.';
+	const oneOf = 'targets is one of {"all": true}, {"room": "Kitchen"} and {"device": "dev-1-7cdfa1a1b2c3"}.';
 	const refused: Readonly<Record<string, readonly [body: object, detail: string | RegExp]>> = {
 		"without targets": [{ ...quiet, targets: undefined }, "targets is missing."],
 		"with two targets": [{ ...quiet, targets: { all: true, room: "Kitchen" } }, oneOf],

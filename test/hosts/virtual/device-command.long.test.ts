@@ -39,7 +39,7 @@ test("two devices of one model on one computer have different ids and keep them"
 test("stores its settings in its own folder and finds them at the next start", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const DATA_DIR = await temporaryDirectory(t);
-	const folder = join(DATA_DIR, "virtual", "dev-1-a1b2c3");
+	const folder = join(DATA_DIR, "virtual", "dev-1-020000a1b2c3");
 	await mkdir(folder, { recursive: true });
 	const flash = new Flash({ byteLength: flashBytes, file: join(folder, "flash.bin") });
 	flashFactoryImage(flash, makeVirtualImage(Buffer.from("of an earlier start"), "DEV-1", "0.9.0"));
@@ -48,7 +48,7 @@ test("stores its settings in its own folder and finds them at the next start", a
 	const args = ["--model", "dev-1", "--serial", "A1B2C3", "--gateway", gateway.url];
 	const device = runCommand(t, script, args, { DATA_DIR, DEVICE_TOKEN: token });
 	const { deviceId, peripherals } = await (await gateway.connection()).next("state_report");
-	assert.deepEqual([deviceId, peripherals.audio.volume], ["dev-1-a1b2c3", 7]);
+	assert.deepEqual([deviceId, peripherals.audio.volume], ["dev-1-020000a1b2c3", 7]);
 	device.process.kill("SIGINT");
 	assert.equal(await device.exitCode, 0);
 	assert.deepEqual(await readdir(folder), ["flash.bin"], "the lock is released");
@@ -57,7 +57,7 @@ test("stores its settings in its own folder and finds them at the next start", a
 test("flashes again with its settings if the flash has another layout", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const DATA_DIR = await temporaryDirectory(t);
-	const folder = join(DATA_DIR, "virtual", "dev-1-a1b2c3");
+	const folder = join(DATA_DIR, "virtual", "dev-1-020000a1b2c3");
 	await mkdir(folder, { recursive: true });
 	// An earlier layout: the digest of the factory flash, boot state, an image at 0x10000.
 	const old = Buffer.alloc(0x410_000, 0xff);

@@ -18,7 +18,7 @@ test("connects, is controlled by JSON lines, and rejects invalid ones with a rea
 	const connection = await gateway.connection();
 	assert.equal(connection.headers.authorization, `Bearer ${token}`, "the new one of two");
 	await connection.next("state_report");
-	await device.printed(/proto-1-[0-9a-f]{6} is running/);
+	await device.printed(/proto-1-020000[0-9a-f]{6} is running/);
 	assert.ok(device.output().includes(`Engine: ${findXs().description}\n`), device.output());
 
 	device.type('{"button":"volumeUp","pressed":true}');

@@ -1,5 +1,6 @@
 /** Installs firmware on a board over USB, and waits until the device connects. */
 
+import { idOf } from "../../../../device/protocol/models.js";
 import type { Model } from "../../../../device/protocol/schema.js";
 import { makeNvsImage, settingsNamespace } from "../../../../hosts/esp32/nvs-image.js";
 import { partitionTableOffset, readPartitionTable } from "../../../../hosts/esp32/partition-table.js";
@@ -140,7 +141,7 @@ export class Installer {
 	async #write(board: Board, installation: Installation): Promise<void> {
 		const { catalog, release, model, isVirtual, settings } = installation;
 		const chipFamily = isVirtual && board.chipFamily === "ESP32-S3" ? "virtual" : board.chipFamily;
-		const deviceId = `${model}-${board.macAddress.slice(-8).replaceAll(":", "")}`.toLowerCase();
+		const deviceId = idOf(model, board.macAddress);
 		const fitting = installableRelease(catalog, model, (chip) => chip === chipOf(chipFamily));
 		const files = await loadFiles(fitting ?? release, model, chipFamily);
 		const table = files.find(({ address }) => address === partitionTableOffset)?.data ?? new Uint8Array();

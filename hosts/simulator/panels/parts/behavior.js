@@ -60,7 +60,7 @@ export class PanelBehavior extends DeviceBehavior {
 		this.postJSON(container, { boot });
 		this.show("gatewayLabel", settings.gateway || "not set");
 		this.show("resetLabel", resetReason);
-		const deviceId = `${this.model}-${macAddress.slice(-8).replaceAll(":", "")}`.toLowerCase();
+		const deviceId = `${this.model}-${macAddress.replaceAll(":", "")}`.toLowerCase();
 		container.distribute("onStarted", { deviceId });
 		container.distribute("onLight", light);
 	}
