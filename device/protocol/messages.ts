@@ -172,6 +172,7 @@ export const features = Object.freeze([
 	"chime",
 	"quiet",
 	"delta",
+	"cancel",
 ] as const);
 export type Feature = (typeof features)[number];
 
@@ -266,6 +267,8 @@ export const commands = Object.freeze({
 			}),
 		),
 	}),
+	/** Ends a running update with `ota_error`; `busy` once the image is selected. No effect without an update. */
+	cancel_ota: command("cancel_ota", "cancel", {}),
 	/** Contains secrets: the gateway keeps no copy. */
 	set_settings: command("set_settings", "settings", { value: changedSettings }),
 	query_crash: command("query_crash", "crash", {}),

@@ -7,7 +7,7 @@ import type { Command } from "../protocol/messages.js";
 import { Updater } from "./updater.js";
 
 export const updates: ComponentDefinition = Object.freeze({
-	features: Object.freeze(["delta"] as const),
+	features: Object.freeze(["delta", "cancel"] as const),
 	create: (core: Core) => new Updates(core),
 });
 
@@ -46,6 +46,10 @@ class Updates implements Component {
 	}
 
 	execute(command: Command): CommandOutcome {
+		if (command.command === "cancel_ota")
+			return this.#updater.stop("The update was canceled.")
+				? "executed"
+				: busy("the new firmware is being activated; wait until the device has restarted");
 		if (command.command !== "start_ota") return undefined;
 		const busyReason = this.#core.findBusyReason();
 		if (busyReason !== undefined) return busy(busyReason);

@@ -11,6 +11,7 @@ import type { Url } from "../network/url.js";
 import { BlockReader } from "./block-reader.js";
 import type { DownloadProblem } from "./response.js";
 import { maxDrops, Retries } from "./retries.js";
+import { Throughput } from "./throughput.js";
 
 export interface DownloadOptions {
 	readonly connect: ConnectionOptions["connect"];
@@ -40,6 +41,7 @@ export class Download {
 	readonly #options: DownloadOptions;
 	readonly #reader: BlockReader;
 	readonly #retries: Retries;
+	#throughput: Throughput;
 	/** Resumed by each event. An async function would take 1.5 KB more heap and produce 700 bytes of garbage per await. */
 	readonly #loop: Generator<undefined, void>;
 	#connection: Connection | undefined;
@@ -56,6 +58,7 @@ export class Download {
 		this.#options = options;
 		this.#reader = new BlockReader(options.buffer, options.sha256);
 		this.#retries = new Retries(options.now);
+		this.#throughput = new Throughput(options.now);
 		this.#loop = this.#run();
 		// In a new turn, since the calls of the command leave too little stack.
 		this.#startPause(0);
@@ -66,6 +69,14 @@ export class Download {
 		if (!this.#isAwaitingGateway) return;
 		this.#isAwaitingGateway = false;
 		this.#endPause();
+	}
+
+	/** Ends the download without onEnd. */
+	close(): void {
+		this.#isBusy = true;
+		Timer.clear(this.#pause);
+		this.#hangUp();
+		this.#reader.close();
 	}
 
 	/** @throws Error whose message is the reason for onEnd */
@@ -109,8 +120,7 @@ export class Download {
 		} catch (error) {
 			reason = error instanceof Error ? error.message : String(error);
 		}
-		this.#hangUp();
-		this.#reader.close();
+		this.close();
 		this.#options.onEnd(reason);
 	}
 
@@ -125,7 +135,8 @@ export class Download {
 	}
 
 	#connect(): void {
-		const { connect, createLookup, url, isPaced } = this.#options;
+		const { connect, createLookup, url, isPaced, now } = this.#options;
+		this.#throughput = new Throughput(now);
 		this.#interruption = undefined;
 		this.#isReceived = false;
 		this.#connection = new Connection({
@@ -144,6 +155,7 @@ export class Download {
 
 	#request(): void {
 		const { url, headers } = this.#options;
+		this.#throughput.wait();
 		this.#connection?.get(url.path, this.#reader.request(headers));
 	}
 
@@ -155,6 +167,7 @@ export class Download {
 	}
 
 	#onReadable(byteCount: number): void {
+		if (this.#throughput.isTooLowAfter(byteCount)) return this.#onLost("the server sends too slowly");
 		for (let left = byteCount; left > 0 && this.#connection; ) {
 			const room = this.#reader.reserve(left);
 			if (!room)

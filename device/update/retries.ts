@@ -1,6 +1,7 @@
 /** Retry policy of an interrupted download. Reasons are sentences for `ota_error`. */
 
 import type { DownloadProblem } from "./response.js";
+import { windowBytes } from "./throughput.js";
 
 /** Maximum number of lost connections without progress as defined below. */
 export const maxDrops = 5;
@@ -49,7 +50,9 @@ export class Retries {
 		this.#progressMs += now - this.#movedAtMs;
 		this.#movedAtMs = now;
 		this.#progressAtMs = now;
-		if (this.#progressMs < progressMs && offset - this.#countedFrom < progressBytes) return;
+		const bytes = offset - this.#countedFrom;
+		const isSteady = this.#progressMs >= progressMs && bytes >= windowBytes;
+		if (!isSteady && bytes < progressBytes) return;
 		this.#drops = 0;
 		this.#progressMs = 0;
 		this.#countedFrom = offset;

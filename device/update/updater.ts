@@ -23,6 +23,8 @@ const patchBlockBytes = 2 * 1024;
 /** Three messages a second plus the last one: at most four a second. */
 const progressIntervalMs = 334;
 const restartDelayMs = 500;
+/** Maximum duration until the image is selected. The largest slot (7 MB) needs 2 KB/s. */
+const maxDurationMs = 60 * 60_000;
 
 export type UpdateMessage = UplinkOf<"ota_progress"> | UplinkOf<"ota_complete"> | UplinkOf<"ota_error">;
 
@@ -63,6 +65,11 @@ export class Updater {
 	#source: RunningImage | undefined;
 	/** Starts the download of the whole firmware if the patch fails; undefined without a patch. */
 	#fallback: (() => void) | undefined;
+	#durationTimer: Timer | undefined;
+	/** Reason of stop(), for a step that cannot be interrupted. */
+	#stopReason: string | undefined;
+	/** Whether the image is being selected, or is selected: the update can no longer be stopped. */
+	#isActivating = false;
 	#slot: UpdateSlot | undefined;
 	#image: ImageCheck | undefined;
 	/** Undefined: any firmware is accepted. */
@@ -93,6 +100,11 @@ export class Updater {
 		this.#isRunning = true;
 		onRunning(true);
 		this.#startedAtMs = now();
+		this.#stopReason = undefined;
+		this.#durationTimer = Timer.set(
+			() => this.stop(`The update did not complete within ${maxDurationMs / 60_000} minutes.`),
+			maxDurationMs,
+		);
 		this.#flashMs = 0;
 		this.#patchMs = 0;
 		try {
@@ -106,6 +118,20 @@ export class Updater {
 		} catch (error) {
 			this.#fail(messageOf(error));
 		}
+	}
+
+	/**
+	 * Ends the update, if one runs, at once or after the current step of the verification.
+	 * @param reason sentence for `ota_error`
+	 * @returns false if the image is being selected, or is selected
+	 */
+	stop(reason: string): boolean {
+		if (this.#isActivating) return false;
+		this.#stopReason = reason;
+		if (!this.#download) return true;
+		this.#fallback = undefined;
+		this.#fail(reason);
+		return true;
 	}
 
 	/** @param digests of a patch at `url`; undefined: `url` is the whole firmware */
@@ -138,6 +164,7 @@ export class Updater {
 				return true;
 			},
 			onEnd: (reason) => {
+				this.#download = undefined;
 				if (reason !== undefined) return this.#fail(reason);
 				try {
 					patch?.end();
@@ -255,6 +282,8 @@ export class Updater {
 
 	/** Selects the verified image for the next boot and restarts. */
 	#activate(fetchedAtMs: number): void {
+		if (this.#stopReason !== undefined) return this.#fail(this.#stopReason);
+		this.#isActivating = true;
 		const readAtMs = this.#options.now();
 		const onEnd = (problem: string | undefined) => {
 			if (problem !== undefined) return this.#fail(`The device rejected the firmware: ${problem}`);
@@ -290,15 +319,21 @@ export class Updater {
 		if (fallback) {
 			this.#options.log(`update: patch failed, downloading the whole firmware: ${reason}\n`);
 			// In a new turn, when the patch's memory is no longer referenced.
-			Timer.set(fallback);
+			Timer.set(() => {
+				if (this.#stopReason === undefined) fallback();
+				else this.#fail(this.#stopReason);
+			});
 			return;
 		}
 		this.#isRunning = false;
+		this.#isActivating = false;
+		Timer.clear(this.#durationTimer);
 		this.#options.send({ type: "ota_error", reason: reason.slice(0, 500) });
 		this.#options.onRunning(false);
 	}
 
 	#release(): void {
+		this.#download?.close();
 		this.#download = undefined;
 		this.#fallback = undefined;
 		this.#buffer = undefined;

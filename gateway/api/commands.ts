@@ -150,6 +150,13 @@ const table = {
 	set_quiet: { roles: monitors, audit: "sent quiet hours", confirmedBy: null, handover: "extension" },
 	trigger_ota: { roles: monitors, audit: "started an update[ to {version}]", confirmedBy: null },
 	start_ota: { roles: monitors, audit: "started an update", confirmedBy: null },
+	cancel_ota: {
+		roles: monitors,
+		audit: "canceled the update",
+		title: () => "Cancel update",
+		sending: "canceling",
+		confirmedBy: ({ peripherals }) => peripherals.led_ring.state_name !== "updating",
+	},
 	set_settings: {
 		roles: monitors,
 		audit: "changed settings[: {value}]",
@@ -341,5 +348,11 @@ export const commandDocuments: { readonly [N in CommandName]: CommandDocument<N>
 			url: "http://192.168.1.10:8080/releases/firmware-v1.4.0.bin?model=dev-1&chip=esp32s3",
 		},
 		answers: ["ota_progress", "ota_error"],
+	},
+	cancel_ota: {
+		description:
+			"Ends a running update, which then fails with the reason that it was canceled. Fails with busy while the new firmware is being activated. No effect without an update.",
+		example: { command: "cancel_ota" },
+		answers: ["ota_error"],
 	},
 };

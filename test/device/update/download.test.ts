@@ -195,6 +195,39 @@ describe("lost connection", () => {
 	});
 });
 
+describe("throughput", () => {
+	for (const hasRanges of [true, false])
+		test(`below the minimum ends the update within 5 minutes, ${hasRanges ? "in parts" : "as a stream"}`, () => {
+			const startedAt = clock.now;
+			const { rig, server, reason } = run({ segmentBytes: 16, segmentMs: 1_500, hasRanges });
+			assert.match(reason ?? "", /^The download failed at byte 0 of \d+: the server sends too slowly\.$/);
+			assert.ok(clock.now - startedAt < 300_000, `${clock.now - startedAt} ms`);
+			assert.equal(server.connections, 6);
+			assertUnharmed(rig);
+		});
+
+	test("of 4 KB/s with a latency of 1 s is enough, without a lost connection", () => {
+		const outcome = run({ segmentBytes: 1_440, segmentMs: 360, delayMs: 1_000 });
+		assert.equal(outcome.server.connections, 1);
+		assertUpdated(outcome);
+	});
+
+	test("just above the minimum ends the update of a full slot after an hour", () => {
+		const rig = new Rig({ firmware: oldFirmware });
+		const startedAt = clock.now;
+		rig.begin(
+			new MemoryServer({ file: makeFirmware("2.0.0", 2_090_000), segmentBytes: 560, segmentMs: 1_000 }),
+		);
+		clock.runUntil(() => rig.updater?.isRunning === false, 4_000_000);
+		assert.deepEqual(rig.messages.at(-1), {
+			type: "ota_error",
+			reason: "The update did not complete within 60 minutes.",
+		});
+		assert.equal(clock.now - startedAt, 3_600_000);
+		assertUnharmed(rig);
+	});
+});
+
 describe("slow line", () => {
 	test("with responses longer than the stall timeout gets a longer timeout", () => {
 		const outcome = run({ delayMs: 5_000 });

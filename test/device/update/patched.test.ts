@@ -51,6 +51,23 @@ function assertInstalled({ rig, reason }: Pick<ReturnType<typeof update>, "rig" 
 	assertSameBytes(rig.boot.image.bytes, newFirmware);
 }
 
+test("ends an update whose patch and image both arrive slower than the minimum throughput", () => {
+	const startedAt = clock.now;
+	const { reason } = update({ segmentBytes: 150, segmentMs: 1_500 });
+	assert.match(reason ?? "", /the server sends too slowly\.$/);
+	assert.ok(clock.now - startedAt < 600_000, `${clock.now - startedAt} ms`);
+});
+
+test("stops between a failed patch and the whole image", () => {
+	const rig = new Rig({ firmware: oldFirmware, patch: named });
+	const updater = rig.begin(new MemoryServer({ file: newFirmware, patch: Buffer.alloc(5_000) }));
+	clock.runUntil(() => rig.log.length > 0, 10_000);
+	updater.stop("The update was canceled.");
+	clock.runUntil(() => !updater.isRunning, 10_000);
+	assert.deepEqual(rig.messages, [{ type: "ota_error", reason: "The update was canceled." }]);
+	assert.equal(clock.pending, 0, "pending timers");
+});
+
 test("makes firmware from the running one and reports progress in bytes of the new firmware", () => {
 	const result = update();
 	const { server, progress, log } = result;

@@ -238,6 +238,54 @@ test("rejects a second update while one runs", () => {
 	assert.equal(server.connections, 1);
 });
 
+describe("stop", () => {
+	/** Runs an update until a step, then stops it. @returns result of stop() */
+	function stopAt(isReached: (rig: Rig) => boolean, rig = rigOf()) {
+		clock.clear();
+		const updater = rig.begin(new MemoryServer({ file: newFirmware }));
+		clock.runUntil(() => isReached(rig), 100_000);
+		const isStopped = updater.stop("The update was canceled.");
+		clock.runUntil(() => !updater.isRunning || rig.restarts > 0, 100_000);
+		return { rig, isStopped };
+	}
+
+	function isVerifying({ messages }: Rig): boolean {
+		return messages.some((message) => message.type === "ota_progress" && message.percent === 100);
+	}
+
+	for (const [step, isReached] of [
+		["before the connection", () => true],
+		["while flash is written", ({ messages }) => messages.length > 0],
+		["while the image is read back", isVerifying],
+	] as const satisfies readonly (readonly [string, (rig: Rig) => boolean])[])
+		test(`${step} ends the update with that reason, and the next one succeeds`, () => {
+			const { rig, isStopped } = stopAt(isReached);
+			assert.equal(isStopped, true);
+			assert.deepEqual(rig.messages.at(-1), { type: "ota_error", reason: "The update was canceled." });
+			assert.equal(clock.pending, 0, "pending timers");
+			assert.equal(rig.update(new MemoryServer({ file: newFirmware })), undefined);
+			rig.restart();
+			assert.equal(rig.boot.image.version, "2.0.0");
+		});
+
+	test("has no effect from the selection of the image on", () => {
+		let isActivating = false;
+		const rig = rigOf();
+		rig.slot = class extends FlashSlot {
+			override complete(onEnd: (problem: string | undefined) => void): void {
+				isActivating = true;
+				super.complete(onEnd);
+			}
+		};
+		for (const isReached of [() => isActivating, () => rig.messages.at(-1)?.type === "ota_complete"]) {
+			assert.equal(stopAt(isReached, rig).isStopped, false);
+			assert.deepEqual(rig.messages.at(-1), { type: "ota_complete" });
+			rig.restarts = 0;
+			rig.messages.length = 0;
+		}
+	});
+});
+
 describe("slot that", () => {
 	const cases: readonly (readonly [string, typeof FlashSlot, RegExp])[] = [
 		[
