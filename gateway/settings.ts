@@ -174,7 +174,7 @@ const timeZone: Setting<string> = {
 		TZ: {
 			byDefault: "the computer's",
 			description:
-				"IANA name of the time zone of schedules, quiet hours and rollout windows, such as `Europe/Berlin`; POSIX zones such as `CET-1CEST` are rejected",
+				"IANA name of the time zone of schedules, quiet hours and new rollout windows, such as `Europe/Berlin`; POSIX zones such as `CET-1CEST` are rejected",
 		},
 	},
 	read: (environment) => {

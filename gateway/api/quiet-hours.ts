@@ -49,7 +49,7 @@ export type QuietHoursRequest = Infer<typeof quietHoursRequest>;
 export const storedQuietHours = object({
 	...quietHoursRequest.fields,
 	on: boolean(),
-	/** IANA name of the time zone of `from` and `until`: the gateway's when they were set. */
+	/** IANA name of the time zone of `from` and `until`: the gateway's, at its latest start. */
 	zone: string(64),
 	/** Name of the token that set them; null: set without one, such as by Home Assistant. */
 	by: either(nothing, string(64)),

@@ -82,7 +82,7 @@ export const schedule = object({
 	at,
 	do: checkedAction,
 	on: boolean(),
-	/** IANA name of the time zone of its local times: the gateway's when the schedule was last changed. */
+	/** IANA name of the time zone of its local times: the gateway's, at its latest start. */
 	zone: string(64),
 	/** Name of the token that created or last changed it. */
 	by: string(64),

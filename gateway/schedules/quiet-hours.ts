@@ -9,6 +9,7 @@ import { setTimeout } from "node:timers/promises";
 import type { CommandOf } from "../../device/protocol/messages.js";
 import type { Infer } from "../../device/protocol/schema.js";
 import { type QuietHours, type QuietHoursRequest, storedQuietHours } from "../api/quiet-hours.js";
+import { zoneNamed } from "../api/time-zone.js";
 import type { Core } from "../extension.js";
 import { targetsOf } from "../jobs/targets.js";
 import { RequestError } from "../problem.js";
@@ -57,7 +58,7 @@ export class QuietHoursStore {
 	#isOpen = false;
 	#timer: NodeJS.Timeout | undefined;
 
-	/** @param zone IANA name for new quiet hours */
+	/** @param zone IANA name of the gateway's time zone */
 	constructor(core: QuietHoursCore, zone: string) {
 		this.#core = core;
 		this.#zone = zone;
@@ -67,6 +68,7 @@ export class QuietHoursStore {
 			noun: "set of quiet hours",
 			schema: storedQuietHours,
 			check: (record) => void periodsOf(record, 0, 1),
+			inOwnZone: (record) => (zoneNamed(record.zone) === zone ? undefined : { ...record, zone }),
 			onChange: () => {
 				this.#index();
 				core.emit({ type: "quiet_hours" });

@@ -17,6 +17,7 @@ import {
 } from "../api/schedule.js";
 import { cutText } from "../api/text.js";
 import { isDue } from "../api/time.js";
+import { zoneNamed } from "../api/time-zone.js";
 import type { GatewayEvent } from "../events.js";
 import type { Core } from "../extension.js";
 import { requireValid } from "../http/request-body.js";
@@ -68,16 +69,22 @@ export class Schedules {
 	#settledAt = Number.POSITIVE_INFINITY;
 	#timer: NodeJS.Timeout | undefined;
 
-	/** @param zone IANA name for new schedules */
+	/** @param zone IANA name of the gateway's time zone */
 	constructor(core: SchedulesCore, zone: string) {
 		this.#core = core;
 		this.#limits = { ...scheduleLimits, ...core.limits };
 		this.#zone = zone;
-		const check = ({ at, zone }: StoredSchedule) => void nextTime(at, zone, 0);
-		const onChange = () => {
-			for (const record of this.store.all.values()) this.#dueAt(record);
-		};
-		this.store = new Store({ core, name: "schedules", noun: "schedule", schema: schedule, check, onChange });
+		this.store = new Store({
+			core,
+			name: "schedules",
+			noun: "schedule",
+			schema: schedule,
+			check: ({ at, zone }) => void nextTime(at, zone, 0),
+			inOwnZone: (record) => this.#inOwnZone(record),
+			onChange: () => {
+				for (const record of this.store.all.values()) this.#dueAt(record);
+			},
+		});
 	}
 
 	/** @throws {Error} if its records are unavailable */
@@ -165,6 +172,16 @@ export class Schedules {
 				if (this.store.all.get(id) === next)
 					throw this.store.failure("could not be written to", "Writing is retried");
 			}
+	}
+
+	/** Keeps a due time that has passed, so that it is executed or counts as missed. */
+	#inOwnZone(record: StoredSchedule): StoredSchedule | undefined {
+		const zone = this.#zone;
+		const { at, nextAt } = record;
+		const now = this.#core.now();
+		if (zoneNamed(record.zone) === zone) return undefined;
+		if (nextAt === null || Date.parse(nextAt) <= now) return { ...record, zone };
+		return { ...record, zone, nextAt: nextTime(at, zone, at.once ? 0 : now) ?? nextAt };
 	}
 
 	/** Executes due schedules. */

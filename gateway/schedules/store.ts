@@ -15,6 +15,8 @@ export interface StoreOptions<S extends ObjectSchema> {
 	readonly schema: S;
 	/** Throws if a record is unusable on this computer. */
 	readonly check: (record: Infer<S>) => void;
+	/** Returns a record whose local times are those of the gateway's present zone; undefined: they already are. */
+	readonly inOwnZone: (record: Infer<S>) => Infer<S> | undefined;
 	/** Called after each change by this or another gateway. */
 	readonly onChange?: () => void;
 }
@@ -52,9 +54,21 @@ export class Store<S extends ObjectSchema> {
 		return this.#records.readinessProblem;
 	}
 
-	/** @throws {Error} if its records are unavailable */
+	/**
+	 * Loads the records and moves those of an earlier time zone to the gateway's.
+	 * @throws {Error} if its records are unavailable
+	 */
 	async open(): Promise<void> {
+		const { core, name, inOwnZone } = this.#options;
 		await this.#records.each((id, record) => this.#kept.set(id, record));
+		const moved: Promise<boolean>[] = [];
+		for (const [id, record] of [...this.#kept]) {
+			const next = inOwnZone(record);
+			if (next) moved.push(this.save(id, next));
+		}
+		if (moved.length > 0)
+			core.log.warn({ count: moved.length }, `${name}: local times moved to the gateway's new time zone`);
+		await Promise.all(moved);
 	}
 
 	close(): Promise<void> {

@@ -173,6 +173,17 @@ describe("quiet hours", () => {
 		assert.equal(await sent(taught, 1), null);
 	});
 
+	test("are sent again after a start in another time zone", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const first = await runTimed(t, "2026-11-27T12:00:00Z", { dataDir, timeZone: "UTC" });
+		await ask(first.url, "PUT", "quiet-hours", nights);
+		await first.gateway.close();
+		const { url, connect } = await runTimed(t, "2026-11-27T12:10:00Z", { dataDir });
+		const value = await sent(await connect(), 1);
+		assert.equal(value?.periods[1]?.from, utc("2026-11-27T21:00Z") / 1000);
+		assert.equal((await quietHoursOf(url))[0]?.zone, "Europe/Berlin");
+	});
+
 	test("are resent to a busy device after its next report, and never to older firmware", async (t) => {
 		const { url, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
 		const device = await connect();

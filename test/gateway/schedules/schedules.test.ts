@@ -6,6 +6,7 @@ import fs from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { createLog } from "../../../gateway/telemetry/log.js";
 import { eventually } from "../../support/eventually.js";
 import { bearer, monitorToken, temporaryDirectory } from "../../support/running.js";
 import { tone, wav as wavOf } from "../../support/sounds.js";
@@ -244,6 +245,42 @@ describe("schedule after a restart", ofActions, () => {
 		await isTold(second.told);
 		assert.deepEqual(second.told, [event]);
 		await hears(device, 1);
+	});
+
+	test("in another time zone keeps its local time; a due time that has passed still counts", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const first = await runTimed(t, "2026-11-27T12:00:00Z", { dataDir, timeZone: "UTC" });
+		await first.connect();
+		const ids: unknown[] = [];
+		for (const at of [
+			{ weekly: { time: "17:50" } },
+			{ once: "2026-11-28T07:30" },
+			{ in: 86_400 },
+			{ once: "2026-11-27T13:30" },
+			{ weekly: { time: "12:01" } },
+		])
+			ids.push(await make(first.url, { at, do: loud }));
+		const timer = (await schedulesOf(first.url)).find(({ id }) => id === ids[2])?.nextAt;
+		await first.gateway.close();
+
+		const counts: unknown[] = [];
+		const log = createLog("warn", { write: (line) => void counts.push(JSON.parse(line).count) });
+		const { url } = await runTimed(t, "2026-11-27T12:50:00Z", { dataDir, log });
+		assert.equal(counts[0], 5);
+		const missed = [await ended(url, ids[3]), await ended(url, ids[4])];
+		assert.deepEqual(
+			missed.map(({ last, nextAt }) => [last?.dueAt, nextAt]),
+			[
+				["2026-11-27T12:30:00.000Z", null],
+				["2026-11-27T12:01:00.000Z", "2026-11-28T11:01:00.000Z"],
+			],
+		);
+		const schedules = await schedulesOf(url);
+		assert.deepEqual(
+			ids.slice(0, 3).map((id) => schedules.find((each) => each.id === id)?.nextAt),
+			["2026-11-27T16:50:00.000Z", "2026-11-28T06:30:00.000Z", timer],
+		);
+		assert.deepEqual(new Set(schedules.map(({ zone }) => zone)), new Set(["Europe/Berlin"]));
 	});
 
 	test("reports several missed times once, and runs if the latest is recent", async (t) => {
