@@ -5,13 +5,14 @@
  */
 
 import { setTimeout } from "node:timers/promises";
+import { whyMissing } from "../support/programs.js";
 import { Child } from "./child.js";
 import type { Devices } from "./load/devices.js";
 import type { Monitors } from "./load/monitors.js";
 import { alternate, pick } from "./rounds.js";
 import { compare, measure, type Row } from "./row.js";
 import type { GatewayServer } from "./servers/gateway-server.js";
-import { hasNatsServer, NatsServer } from "./servers/nats-server.js";
+import { NatsServer } from "./servers/nats-server.js";
 import { startGateway } from "./servers/start-gateway.js";
 import type { Load } from "./sides.js";
 import { socketsAtMost } from "./sockets.js";
@@ -33,7 +34,7 @@ const sharedASecond = 200;
 const idleMicros = 5;
 
 export async function run(): Promise<readonly Row[]> {
-	if (!hasNatsServer) {
+	if (whyMissing("nats-server")) {
 		console.error("cluster: nats-server is not installed (apt-get install nats-server)");
 		return [];
 	}

@@ -3,13 +3,14 @@
  * `node:http` without the gateway's code, the minimum for Node.
  */
 
+import { whyMissing } from "../support/programs.js";
 import { Child } from "./child.js";
 import { asForm, makeImage, post } from "./firmware.js";
 import type { Readers, Reading } from "./load/readers.js";
 import { alternate, pick } from "./rounds.js";
 import { compare, type Row } from "./row.js";
 import type { BareImageServer } from "./servers/bare-image-server.js";
-import { hasNginx, howToInstall, Nginx } from "./servers/nginx.js";
+import { Nginx } from "./servers/nginx.js";
 import { startGateway, startLikeGateway } from "./servers/start-gateway.js";
 
 const benchmark = "image";
@@ -19,8 +20,9 @@ const imageBytes = 1 << 20;
 const blockBytes = 16 * 1024;
 
 export async function run(): Promise<readonly Row[]> {
-	if (!hasNginx()) {
-		console.log(`\nimage: left out. ${howToInstall}`);
+	const missing = whyMissing("nginx");
+	if (missing) {
+		console.log(`\nimage: left out. ${missing}`);
 		return [];
 	}
 	const image = makeImage(imageBytes);

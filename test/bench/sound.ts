@@ -6,6 +6,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { AnnouncementRequest } from "../../gateway/api/announcement.js";
 import { createClient } from "../../gateway/api/client/request.js";
+import { whyMissing } from "../support/programs.js";
 import { bytesPerSecond, noise, wav } from "../support/sounds.js";
 import { Child } from "./child.js";
 import type { Listeners } from "./load/listeners.js";
@@ -13,7 +14,7 @@ import type { Players } from "./load/players.js";
 import { alternate, pick, roundCount } from "./rounds.js";
 import { compare, measure, percentile, type Row } from "./row.js";
 import type { GatewayServer } from "./servers/gateway-server.js";
-import { hasNginx, howToInstall, Nginx } from "./servers/nginx.js";
+import { Nginx } from "./servers/nginx.js";
 import { startGateway } from "./servers/start-gateway.js";
 
 const benchmark = "sound";
@@ -150,8 +151,9 @@ async function compareServing(
 	url: string,
 	tokens: Tokens,
 ): Promise<readonly Row[]> {
-	if (!hasNginx()) {
-		console.log(`\nsound: the comparison with nginx is left out. ${howToInstall}`);
+	const missing = whyMissing("nginx");
+	if (missing) {
+		console.log(`\nsound: the comparison with nginx is left out. ${missing}`);
 		return [];
 	}
 	const file = sound(listenedSeconds);

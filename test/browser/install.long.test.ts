@@ -11,11 +11,12 @@ import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { addRelease } from "../../scripts/release/folder.js";
 import { makeVirtualImages } from "../../scripts/release/images.js";
 import { readStrings } from "../hosts/esp32/nvs/reader.js";
-import { Authority, opensslMissing, tlsFiles } from "../support/certificates.js";
+import { Authority, tlsFiles } from "../support/certificates.js";
 import { skip } from "../support/chromium.js";
 import { runCommand } from "../support/command-line.js";
 import { waitUntil } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
+import { whyMissing } from "../support/programs.js";
 import { deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 import { browsing } from "./browsing.js";
 import { withoutSerialPort, withSerialPort } from "./serial/serial-port.js";
@@ -134,7 +135,7 @@ describe("installing from the dashboard", { skip }, () => {
 	});
 
 	test("prefills the certificate authority if the gateway's certificate has its own", {
-		skip: opensslMissing(),
+		skip: whyMissing("openssl"),
 	}, async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const releasesDir = join(dataDir, "releases");

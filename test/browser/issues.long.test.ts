@@ -3,8 +3,9 @@ import fs from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";
 import type { Locator, Page } from "playwright-core";
 import { uplinkExamples } from "../../scripts/api/examples.js";
-import { Authority, opensslMissing, tlsFiles } from "../support/certificates.js";
+import { Authority, tlsFiles } from "../support/certificates.js";
 import { skip } from "../support/chromium.js";
+import { whyMissing } from "../support/programs.js";
 import { postRolloutAction, putRollout, quickPlan, runReleasedFleet } from "../support/released-fleet.js";
 import { bearer, monitorToken, noRateLimits, runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
@@ -210,7 +211,7 @@ test("computes ages by the gateway's clock although the browser's is two days ah
 });
 
 test("reports a certificate that expires soon as an issue", {
-	skip: skip || opensslMissing(),
+	skip: skip || whyMissing("openssl"),
 }, async (t) => {
 	const folder = await temporaryDirectory(t);
 	const tls = tlsFiles(folder, new Authority(folder, "ca").issue("IP:127.0.0.1", 10));

@@ -4,9 +4,10 @@ import { createServer as createSecureServer } from "node:https";
 import { describe, type TestContext, test } from "node:test";
 import type { ChangedSettings } from "../../device/protocol/messages.js";
 import type { VirtualDevice, VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
-import { Authority, opensslMissing } from "../support/certificates.js";
+import { Authority } from "../support/certificates.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { listen } from "../support/ports.js";
+import { whyMissing } from "../support/programs.js";
 import { powerOn, runScriptedGateway, type ScriptedGateway } from "../support/scripted-gateway.js";
 import { passUntil } from "../support/virtual-time.js";
 
@@ -111,7 +112,7 @@ describe("reverts wrong settings after 120 s and reports the reason:", () => {
 });
 
 describe("reverts settings with an untrusted TLS gateway and reports the reason:", {
-	skip: opensslMissing(),
+	skip: whyMissing("openssl"),
 }, () => {
 	for (const [name, issue, isGiven, reason, clock] of [
 		["an expired certificate", (from: Authority) => from.issue(address, -1), true, /: TLS: .* has expired$/],

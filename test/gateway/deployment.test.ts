@@ -7,13 +7,12 @@ import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
 import { parse } from "yaml";
-import { Authority, opensslMissing } from "../support/certificates.js";
+import { Authority } from "../support/certificates.js";
 import { nextEvent } from "../support/eventually.js";
 import { readStartupOutput, startProcess } from "../support/gateway-process.js";
-import { haproxyEnvironment, haproxyMissing } from "../support/haproxy.js";
+import { pathOf, whyMissing } from "../support/programs.js";
 import { bearer, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
 
-const hasSystemd = () => spawnSync("systemd-analyze", ["--version"]).status === 0;
 const read = (name: string) => readFile(join("gateway", name), "utf8");
 
 /** Source and target of each COPY from the project in the last stage. */
@@ -41,14 +40,15 @@ test("starts node in the image and the unit as npm start does", async () => {
 });
 
 test("passes systemd-analyze verify", {
-	skip: hasSystemd() ? false : "systemd is not here",
+	skip: whyMissing("systemd-analyze"),
 }, async (t) => {
 	const unit = (await read("device-gateway.service"))
 		.replace("/usr/bin/node", process.execPath)
 		.replace(/^(WorkingDirectory)=.*$/m, `$1=${resolve(".")}`);
 	const file = join(await temporaryDirectory(t), "device-gateway.service");
 	await writeFile(file, unit);
-	const problemsOf = () => spawnSync("systemd-analyze", ["verify", file], { encoding: "utf8" }).stderr;
+	const problemsOf = () =>
+		spawnSync(pathOf("systemd-analyze"), ["verify", file], { encoding: "utf8" }).stderr;
 	assert.equal(problemsOf(), "");
 	await writeFile(file, unit.replace("ProtectHome=", "ProtectHomes="));
 	assert.match(problemsOf(), /ProtectHomes/);
@@ -117,7 +117,7 @@ test("sets the variables of README.md in compose.yaml, with gateways that differ
 });
 
 test("validates the haproxy configurations, which remove a gateway after three checks of 3 s", {
-	skip: haproxyMissing() || opensslMissing(),
+	skip: whyMissing("haproxy", "openssl"),
 }, async (t) => {
 	const folder = await temporaryDirectory(t);
 	const { cert, key } = new Authority(folder, "authority").issue("IP:127.0.0.1");
@@ -129,7 +129,7 @@ test("validates the haproxy configurations, which remove a gateway after three c
 		assert.match(text, / check inter 3s fall 3\b/);
 		const file = join(folder, "haproxy.cfg");
 		await writeFile(file, text.replaceAll("/etc/haproxy", folder));
-		execFileSync("haproxy", ["-c", "-q", "-f", file], { env: haproxyEnvironment, stdio: "pipe" });
+		execFileSync(pathOf("haproxy"), ["-c", "-q", "-f", file], { stdio: "pipe" });
 	}
 	for (const text of listed) assert.match(text, /^ +bind 127\.0\.0\.1:/m);
 });

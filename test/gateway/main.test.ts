@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { WebSocket } from "ws";
+import { selfSigned, tlsFiles } from "../support/certificates.js";
 import { onEnd } from "../support/cleanup.js";
 import { nextEvent } from "../support/eventually.js";
 import { readStartupOutput, startProcess } from "../support/gateway-process.js";
 import { listen } from "../support/ports.js";
+import { whyMissing } from "../support/programs.js";
 import {
 	bearer,
 	Client,
@@ -150,25 +152,11 @@ describe("tokens", () => {
 	});
 });
 
-test("serves https and wss with TLS_CERT and TLS_KEY", async (t) => {
+test("serves https and wss with TLS_CERT and TLS_KEY", { skip: whyMissing("openssl") }, async (t) => {
 	const directory = await temporaryDirectory(t);
-	const [key, cert] = [join(directory, "key.pem"), join(directory, "cert.pem")];
-	execFileSync(
-		"openssl",
-		["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"].concat([
-			"-subj",
-			"/CN=localhost",
-			"-addext",
-			"subjectAltName=IP:127.0.0.1",
-			"-keyout",
-			key,
-			"-out",
-			cert,
-		]),
-		{ stdio: "ignore" },
-	);
-	const gateway = await runGateway(t, { tls: { cert, key } });
+	const tls = tlsFiles(directory, selfSigned(directory, "IP:127.0.0.1"));
+	const gateway = await runGateway(t, { tls });
 	assert.match(gateway.url, /^https:/);
-	const device = await gateway.device({}, { ca: await readFile(cert) });
+	const device = await gateway.device({}, { ca: await readFile(tls.cert) });
 	assert.equal(device.socket.readyState, device.socket.OPEN);
 });

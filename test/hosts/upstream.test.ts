@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { projectFolder } from "../../scripts/command-line/project.js";
-import { sdkOrReason } from "./esp32/generated.js";
+import { sdkOrReason } from "../support/programs.js";
 
 const hosts = join(projectFolder, "hosts");
 const text = readFileSync(join(hosts, "upstream.md"), "utf8");

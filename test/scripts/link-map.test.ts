@@ -8,6 +8,7 @@ import { test } from "node:test";
 import { findUnlinkedSources } from "../../scripts/boards/link-map.js";
 import { projectFolder } from "../../scripts/command-line/project.js";
 import { temporaryDirectory } from "../support/cleanup.js";
+import { pathOf, whyMissing } from "../support/programs.js";
 
 const sources = {
 	"main.c":
@@ -27,11 +28,11 @@ async function link(folder: string, files: Readonly<Record<string, string>>) {
 	const objects = Object.keys(files).map((file) => `${file}.o`);
 	for (const [file, text] of Object.entries(files)) {
 		await writeFile(join(folder, file), text);
-		run("cc", "-ffunction-sections", "-g", "-fno-pie", "-c", file, "-o", `${file}.o`);
+		run(pathOf("C compiler"), "-ffunction-sections", "-g", "-fno-pie", "-c", file, "-o", `${file}.o`);
 	}
 	run("ar", "rcs", "xs_esp32.a", ...objects.filter((object) => object !== "main.c.o"));
 	const options = ["-no-pie", "-Wl,--gc-sections", "-Wl,-Ttext-segment=0x40000000", "-Wl,-Map=map"];
-	run("cc", ...options, "main.c.o", "xs_esp32.a", "-o", "program");
+	run(pathOf("C compiler"), ...options, "main.c.o", "xs_esp32.a", "-o", "program");
 	const rules = Object.keys(files)
 		.filter((file) => file !== "main.c")
 		.map(
@@ -43,7 +44,7 @@ async function link(folder: string, files: Readonly<Record<string, string>>) {
 }
 
 test("names each C source of the project from which nothing was linked", {
-	skip: process.platform !== "linux" && "needs GNU ld",
+	skip: process.platform === "linux" ? whyMissing("C compiler") : "needs GNU ld",
 }, async (t) => {
 	const folder = await temporaryDirectory(t);
 	const { makefile, map } = await link(join(folder, "a"), sources);

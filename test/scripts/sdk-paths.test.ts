@@ -3,13 +3,10 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { isProblem, thisMachine } from "../../scripts/command-line/machine.js";
-import { findSdk } from "../../scripts/moddable/sdk.js";
 import { findLackingPath, manifests, sdkPathsOf } from "../../scripts/moddable/sdk-paths.js";
+import { sdkOrReason, testMachine } from "../support/programs.js";
 
-const machine = thisMachine();
-const sdk = findSdk(machine);
-const skip = isProblem(sdk) ? sdk.problem : false;
+const { sdk, reason: skip } = sdkOrReason();
 
 test("each firmware manifest that names files of the SDK is compared with it", () => {
 	const files = execFileSync("git", ["ls-files", "*manifest.json", "hosts/*.json"], { encoding: "utf8" });
@@ -24,12 +21,12 @@ test("each firmware manifest that names files of the SDK is compared with it", (
 });
 
 test("the SDK has all paths that the manifests name", { skip }, () => {
-	assert.ok(!isProblem(sdk), `no SDK: ${JSON.stringify(sdk)}`);
-	assert.equal(findLackingPath(machine, sdk.folder), undefined);
+	assert.ok(sdk, skip);
+	assert.equal(findLackingPath(testMachine, sdk.folder), undefined);
 });
 
 test("the SDK has each file in which hosts/upstream.md locates a defect", { skip }, () => {
-	assert.ok(!isProblem(sdk), `no SDK: ${JSON.stringify(sdk)}`);
+	assert.ok(sdk, skip);
 	const rows = readFileSync("hosts/upstream.md", "utf8").match(/^\| .+$/gm) ?? [];
 	const paths = rows.flatMap((row) =>
 		Array.from(row.split(" | ")[1]?.matchAll(/`([^`]+\/[^`]*)`/g) ?? [], ([, path = ""]) => path),

@@ -8,15 +8,15 @@ import type { PixelStrip } from "../../device/host.js";
 import { type LedState, ledState, paint } from "../../device/peripherals/led-patterns.js";
 import type { StateReport } from "../../device/protocol/messages.js";
 import { onEnd } from "../support/cleanup.js";
+import { whyMissing } from "../support/programs.js";
 import { type Connection, runScriptedGateway, ScriptedGateway } from "../support/scripted-gateway.js";
 import { type Builds, builds } from "./builds.js";
 import { distance, PanelView } from "./panel-view.js";
 import type { Color } from "./screen.js";
-import { findSimulator, isInstalled, SimulatedDevice } from "./simulated.js";
+import { findSimulator, SimulatedDevice } from "./simulated.js";
 
 const { sdk, reason } = findSimulator();
-const skip =
-	reason ?? (isInstalled("xdotool") ? false : "xdotool is not installed (Debian: apt-get install xdotool)");
+const skip = reason ?? whyMissing("xdotool");
 
 /** Button positions of a DEV-1, in a window of 900 by 810. */
 const playKey = ["652", "619"] as const;

@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { nextEvent } from "../support/eventually.js";
+import { pathOf } from "../support/programs.js";
 
 /** Channels, 0 to 255 each. */
 export type Color = readonly [red: number, green: number, blue: number];
@@ -25,7 +26,7 @@ export class Screen {
 	static async open(): Promise<Screen> {
 		const folder = mkdtempSync(join(tmpdir(), "screen-"));
 		const size = ["-screen", "0", "1000x900x24"];
-		const server = spawn("Xvfb", ["-displayfd", "3", ...size, "-nolisten", "tcp", "-fbdir", folder], {
+		const server = spawn(pathOf("Xvfb"), ["-displayfd", "3", ...size, "-nolisten", "tcp", "-fbdir", folder], {
 			stdio: ["ignore", "ignore", "ignore", "pipe"],
 		});
 		const numbers = server.stdio[3];
@@ -36,7 +37,7 @@ export class Screen {
 
 	/** Operates mouse and keyboard with xdotool arguments. */
 	input(...actions: readonly string[]): void {
-		const { status, stderr } = spawnSync("xdotool", actions, {
+		const { status, stderr } = spawnSync(pathOf("xdotool"), actions, {
 			env: { ...process.env, DISPLAY: this.display },
 			encoding: "utf8",
 		});

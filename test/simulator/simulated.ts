@@ -1,6 +1,5 @@
 /** Devices in the Moddable simulator on virtual screens. Each process started here is ended by its id. */
 
-import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,9 +7,9 @@ import type { TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import type { Model } from "../../device/protocol/schema.js";
 import type { DeviceSettings } from "../../scripts/command-line/device-settings.js";
-import { describeProblem, isProblem, thisMachine } from "../../scripts/command-line/machine.js";
-import { findProject, findSdk, type ModdableSdk } from "../../scripts/moddable/sdk.js";
+import type { ModdableSdk } from "../../scripts/moddable/sdk.js";
 import { startSimulator } from "../../scripts/simulator/app.js";
+import { sdkOrReason, whyMissing } from "../support/programs.js";
 import { end, Screen } from "./screen.js";
 
 export const testToken = "device-token-of-the-tests";
@@ -22,17 +21,9 @@ export interface Found {
 }
 
 export function findSimulator(): Found {
-	const project = findProject(thisMachine());
-	if (isProblem(project)) return { reason: describeProblem(project) };
-	const sdk = findSdk(thisMachine());
-	if (isProblem(sdk)) return { reason: describeProblem(sdk) };
 	if (process.platform !== "linux") return { reason: "invisible windows need Xvfb, on Linux" };
-	if (!isInstalled("Xvfb")) return { reason: "Xvfb is not installed (Debian: apt-get install xvfb)" };
-	return { sdk };
-}
-
-export function isInstalled(program: string): boolean {
-	return spawnSync("which", [program]).status === 0;
+	const reason = whyMissing("Xvfb");
+	return reason ? { reason } : sdkOrReason();
 }
 
 export interface SimulatedOptions {

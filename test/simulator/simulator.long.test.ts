@@ -16,16 +16,15 @@ import { makeVirtualImages } from "../../scripts/release/images.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { failOnDroppedUplinks } from "../support/fleet.js";
 import { listen } from "../support/ports.js";
+import { whyMissing } from "../support/programs.js";
 import { type Frame, runGateway } from "../support/running.js";
 import { runScriptedGateway } from "../support/scripted-gateway.js";
 import { type Builds, builds } from "./builds.js";
-import { findSimulator, isInstalled, SimulatedDevice, testToken } from "./simulated.js";
+import { findSimulator, SimulatedDevice, testToken } from "./simulated.js";
 
 const { sdk, reason } = findSimulator();
 const skip = reason ?? false;
-const skipMouse = isInstalled("xdotool")
-	? skip
-	: "xdotool is not installed (Debian: apt-get install xdotool)";
+const skipMouse = skip || whyMissing("xdotool");
 
 /** Positions in a window of 900 by 810 with the panel centered. */
 const places = Object.freeze({

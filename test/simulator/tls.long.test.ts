@@ -11,15 +11,9 @@ import { isRecord } from "../../device/protocol/schema.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import type { DeviceSettings } from "../../scripts/command-line/device-settings.js";
 import { addRelease } from "../../scripts/release/folder.js";
-import {
-	Authority,
-	type Certificate,
-	type KeyKind,
-	opensslMissing,
-	selfSigned,
-	tlsFiles,
-} from "../support/certificates.js";
+import { Authority, type Certificate, type KeyKind, selfSigned, tlsFiles } from "../support/certificates.js";
 import { listen } from "../support/ports.js";
+import { whyMissing } from "../support/programs.js";
 import { bearer, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 import { runScriptedGateway, ScriptedGateway } from "../support/scripted-gateway.js";
 import { order } from "../support/signing.js";
@@ -28,7 +22,7 @@ import { forgedServer } from "./forged-server.js";
 import { findSimulator, SimulatedDevice, testToken } from "./simulated.js";
 
 const { sdk, reason } = findSimulator();
-const skip = reason ?? opensslMissing() ?? false;
+const skip = reason ?? whyMissing("openssl");
 const name = "IP:127.0.0.1";
 
 describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency: 2 }, () => {

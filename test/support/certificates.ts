@@ -5,6 +5,7 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TlsFiles } from "../../gateway/settings.js";
+import { pathOf } from "./programs.js";
 
 export interface Certificate {
 	/** PEM, as `key`. */
@@ -127,16 +128,6 @@ export function tlsFiles(folder: string, { cert, key }: Certificate): TlsFiles {
 	return files;
 }
 
-/** Reason why this computer cannot make certificates, or undefined. */
-export function opensslMissing(): string | undefined {
-	try {
-		openssl("version");
-		return undefined;
-	} catch {
-		return "openssl is not installed";
-	}
-}
-
 function openssl(options: string): void {
-	execFileSync("openssl", options.split(" "), { stdio: "pipe" });
+	execFileSync(pathOf("openssl"), options.split(" "), { stdio: "pipe" });
 }

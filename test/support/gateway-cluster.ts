@@ -6,13 +6,14 @@ import { temporaryDirectory } from "./cleanup.js";
 import { eventually } from "./eventually.js";
 import { GatewayProcess } from "./gateway-process.js";
 import { deviceToken, monitorToken } from "./gateway-settings.js";
-import { haproxyMissing, runHaproxy } from "./haproxy.js";
-import { isNatsOld, type NatsServer, natsMissing, startNats, startNatsCluster } from "./nats.js";
+import { runHaproxy } from "./haproxy.js";
+import { isNatsOld, type NatsServer, startNats, startNatsCluster } from "./nats.js";
 import { freePort } from "./ports.js";
+import { whyMissing } from "./programs.js";
 import { startProxy } from "./tcp-proxy.js";
 
 /** Reason to skip tests that use it. */
-export const clusterMissing = natsMissing ?? haproxyMissing();
+export const clusterMissing = whyMissing("nats-server", "haproxy");
 
 export interface ClusterOptions {
 	readonly gateways: number;

@@ -1,6 +1,6 @@
 /** Debian's haproxy on a free port of 127.0.0.1 in its own folder. */
 
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { connect } from "node:net";
@@ -9,21 +9,7 @@ import type { TestContext } from "node:test";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
 import { waitUntil } from "./eventually.js";
 import { freePort } from "./ports.js";
-
-export const haproxyEnvironment = {
-	...process.env,
-	PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin:/opt/homebrew/bin`,
-};
-
-/** @returns the reason to skip tests, or false */
-export function haproxyMissing(): string | false {
-	try {
-		execFileSync("haproxy", ["-v"], { stdio: "ignore", env: haproxyEnvironment });
-		return false;
-	} catch {
-		return "haproxy is not installed (apt-get install haproxy)";
-	}
-}
+import { pathOf } from "./programs.js";
 
 /** @param lines of its `listen` section, without `bind` @returns its port */
 export async function runHaproxy(t: TestContext, ...lines: readonly string[]): Promise<number> {
@@ -32,8 +18,7 @@ export async function runHaproxy(t: TestContext, ...lines: readonly string[]): P
 	const timeouts = ["connect 5s", "client 1m", "server 1m"].map((each) => `timeout ${each}`);
 	const section = [`bind 127.0.0.1:${port}`, "mode tcp", ...timeouts, ...lines];
 	await writeFile(file, `listen gateway\n${section.map((line) => `    ${line}\n`).join("")}`);
-	const child = spawn("haproxy", ["-db", "-f", file], {
-		env: haproxyEnvironment,
+	const child = spawn(pathOf("haproxy"), ["-db", "-f", file], {
 		stdio: ["ignore", "ignore", "pipe"],
 	});
 	let said = "";

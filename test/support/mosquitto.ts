@@ -9,22 +9,7 @@ import type { TestContext } from "node:test";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
 import { nextEvent, waitUntil } from "./eventually.js";
 import { freePort, isListening } from "./ports.js";
-
-/** Debian's install location is outside of a user's PATH. */
-const environment = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` };
-
-/** Reason to skip tests with a broker; false if it is installed. */
-export const brokerMissing = findsBroker() ? false : "mosquitto is not installed (apt-get install mosquitto)";
-
-function findsBroker(): boolean {
-	try {
-		execFileSync("mosquitto", ["-h"], { env: environment, stdio: "ignore" });
-	} catch (error) {
-		// --help exits with an error.
-		return Object(error).code !== "ENOENT";
-	}
-	return true;
-}
+import { pathOf } from "./programs.js";
 
 export interface Mosquitto {
 	/** URL for the setting `mqtt`. */
@@ -62,8 +47,7 @@ export async function startMosquitto(
 			prefix: "homeassistant",
 		},
 		start: async () => {
-			const started = spawn("mosquitto", ["-c", file], {
-				env: environment,
+			const started = spawn(pathOf("mosquitto"), ["-c", file], {
 				stdio: ["ignore", "ignore", "pipe"],
 			});
 			child = started;
@@ -139,7 +123,7 @@ export async function withTls(
 	const path = (name: string) => join(folder, name);
 	await writeFile(path("cert.pem"), cert);
 	await writeFile(path("key.pem"), key);
-	execFileSync("mosquitto_passwd", ["-b", "-c", path("passwords"), username, password], { env: environment });
+	execFileSync(pathOf("mosquitto_passwd"), ["-b", "-c", path("passwords"), username, password]);
 	const lines = [
 		`password_file ${path("passwords")}`,
 		`certfile ${path("cert.pem")}`,

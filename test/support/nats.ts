@@ -1,10 +1,9 @@
 /**
  * NATS servers for tests: one, or three as a cluster, on free ports of 127.0.0.1 with a JetStream folder each, ended
- * with the test. If nats-server is not installed, tests are skipped: `{ skip: natsMissing }`. They use the first one
- * in PATH.
+ * with the test.
  */
 
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -12,9 +11,7 @@ import { coerce, lt, type SemVer } from "semver";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
 import { nextEvent } from "./eventually.js";
 import { freePort } from "./ports.js";
-
-/** Debian's install location is outside of a user's PATH. */
-const environment = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/bin` };
+import { findOptional, pathOf, testMachine } from "./programs.js";
 
 /** Time in which a server that was killed reads JetStream's files again, which takes a busy computer seconds. */
 const startMs = 90_000;
@@ -23,20 +20,12 @@ const mostSaid = 4_000;
 
 const version = findVersion();
 
-/** Reason to skip tests with a server; undefined if it is installed. */
-export const natsMissing =
-	version === undefined ? "nats-server is not installed (apt-get install nats-server)" : undefined;
-
 /** Version that gateways reject without NATS_ALLOW_OLD, such as Debian 12's. */
 export const isNatsOld = version !== undefined && lt(version, "2.11.0");
 
 function findVersion(): SemVer | undefined {
-	try {
-		const printed = execFileSync("nats-server", ["--version"], { env: environment, encoding: "utf8" });
-		return coerce(printed) ?? undefined;
-	} catch {
-		return undefined;
-	}
+	const path = findOptional("nats-server");
+	return coerce(path && testMachine.run(path, ["--version"])) ?? undefined;
 }
 
 export interface NatsServer {
@@ -113,8 +102,7 @@ function serverOf(words: readonly string[], directory: string, port: number, mon
 	let child: ChildProcess | undefined;
 	let said = "";
 	const run = () => {
-		const started = spawn("nats-server", [...words], {
-			env: environment,
+		const started = spawn(pathOf("nats-server"), [...words], {
 			stdio: ["ignore", "ignore", "pipe"],
 		});
 		started.stderr.on("data", (chunk) => {

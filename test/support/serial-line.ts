@@ -1,20 +1,19 @@
 /** Pseudo-terminal with a board's end, connected by util-linux's `script`. */
 
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { TestContext } from "node:test";
 import { onEnd } from "./cleanup.js";
 import { within } from "./eventually.js";
+import { pathOf, testMachine, whyMissing } from "./programs.js";
 
-export const serialLineMissing = findScript();
+/** Reason to skip tests that need one, or false. */
+export const serialLineMissing = whyMissing("script") || findForeignScript();
 
-function findScript(): string | false {
-	try {
-		if (execFileSync("script", ["--version"], { encoding: "utf8" }).includes("util-linux")) return false;
-	} catch {
-		// Reported below.
-	}
-	return "util-linux's `script`, which simulates a serial port, is not installed";
+/** The program of macOS and BSD has other options. */
+function findForeignScript(): string | false {
+	const isFitting = testMachine.run(pathOf("script"), ["--version"])?.includes("util-linux");
+	return isFitting ? false : "script is not that of util-linux, which simulates a serial port";
 }
 
 export interface SerialLine {
@@ -34,7 +33,7 @@ export interface SerialLine {
 export async function openSerialLine(t: TestContext): Promise<SerialLine> {
 	// Terminal without echo or line buffering, held open by `sleep`.
 	const hold = 'stty raw -echo; echo "path:$(tty):"; exec sleep 1000000';
-	const child: ChildProcess = spawn("script", ["-qfc", hold, "/dev/null"], {
+	const child: ChildProcess = spawn(pathOf("script"), ["-qfc", hold, "/dev/null"], {
 		stdio: ["pipe", "pipe", "ignore"],
 		env: { ...process.env, SHELL: "/bin/sh" },
 	});

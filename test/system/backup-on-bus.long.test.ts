@@ -8,11 +8,13 @@ import { extensions } from "../../gateway/extensions.js";
 import { natsBus, natsBuses } from "../gateway/cluster/nats-buses.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { runCommand } from "../support/command-line.js";
-import { isNatsOld, natsMissing, startNats } from "../support/nats.js";
+import { isNatsOld, startNats } from "../support/nats.js";
+import { whyMissing } from "../support/programs.js";
 import { bearer, monitorToken, runGateway } from "../support/running.js";
 import { testBackupOn } from "./backup-on-bus.js";
 
-if (natsMissing) test("NATS", { skip: natsMissing });
+const skip = whyMissing("nats-server");
+if (skip) test("NATS", { skip });
 else {
 	testBackupOn("NATS", natsBuses);
 	test("npm run restore rejects NATS servers that contain gateway data or do not respond", refuses);

@@ -1,7 +1,7 @@
 /** Gateway behind Debian's Caddy with gateway/Caddyfile. */
 
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { X509Certificate } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { request } from "node:https";
@@ -12,17 +12,9 @@ import { onEnd, temporaryDirectory } from "../support/cleanup.js";
 import { eventually, nextEvent } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
 import { freePort } from "../support/ports.js";
+import { pathOf, whyMissing } from "../support/programs.js";
 import { bearer, Client, deviceToken, monitorToken } from "../support/running.js";
 import { noise, wav } from "../support/sounds.js";
-
-function whyNoCaddy(): string | false {
-	try {
-		execFileSync("caddy", ["version"], { stdio: "ignore" });
-		return false;
-	} catch {
-		return "caddy is not installed (apt-get install caddy)";
-	}
-}
 
 /** @returns its authority's certificate in PEM */
 async function runCaddy(t: TestContext, port: number, gateway: string): Promise<string> {
@@ -40,7 +32,10 @@ async function runCaddy(t: TestContext, port: number, gateway: string): Promise<
 	const file = join(folder, "Caddyfile");
 	await writeFile(file, `${global}${site}`);
 	const env = { ...process.env, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
-	const caddy = spawn("caddy", ["run", "--adapter", "caddyfile", "--config", file], { env, stdio: "ignore" });
+	const caddy = spawn(pathOf("caddy"), ["run", "--adapter", "caddyfile", "--config", file], {
+		env,
+		stdio: "ignore",
+	});
 	onEnd(t, () => caddy.kill("SIGKILL"));
 	return eventually(
 		() => readFile(join(folder, "caddy/pki/authorities/local/root.crt"), "utf8"),
@@ -49,7 +44,7 @@ async function runCaddy(t: TestContext, port: number, gateway: string): Promise<
 }
 
 test("gateway/Caddyfile forwards devices, monitors and uploads", {
-	skip: whyNoCaddy(),
+	skip: whyMissing("caddy"),
 }, async (t) => {
 	const port = await freePort();
 	const url = `https://127.0.0.1:${port}`;

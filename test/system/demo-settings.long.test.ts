@@ -4,12 +4,13 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { runDemo } from "../support/demo.js";
 import { SimulatedHomeAssistant } from "../support/home-assistant/simulated-home-assistant.js";
-import { brokerMissing, startMosquitto } from "../support/mosquitto.js";
-import { isNatsOld, natsMissing, startNats } from "../support/nats.js";
+import { startMosquitto } from "../support/mosquitto.js";
+import { isNatsOld, startNats } from "../support/nats.js";
+import { whyMissing } from "../support/programs.js";
 import { bearer, Client, monitorToken, temporaryDirectory } from "../support/running.js";
 
 test("the demo loads the files and servers of WEBHOOKS_FILE, MQTT_URL and NATS_URL like npm start", {
-	skip: brokerMissing || (natsMissing ?? false),
+	skip: whyMissing("mosquitto", "nats-server"),
 }, async (t) => {
 	const folder = await temporaryDirectory(t);
 	const hooks = join(folder, "webhooks.json");

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
+import { pathOf, whyMissing } from "../support/programs.js";
 
 /** Two networks, each a virtual cable with both ends on this computer. */
 const networks = `set -e
@@ -19,12 +20,16 @@ ip route add default dev a1
 
 function inNetworks(command: string) {
 	const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-	return spawnSync("unshare", ["-rn", "sh", "-c", `${networks}${command}`], { env, encoding: "utf8" });
+	return spawnSync(pathOf("unshare"), ["-rn", "sh", "-c", `${networks}${command}`], {
+		env,
+		encoding: "utf8",
+	});
 }
 
 test("a device discovers the gateway that knows its token, and no other", {
 	skip:
-		inNetworks("").status === 0 ? false : "users of this computer cannot create networks (unshare -rn, ip)",
+		whyMissing("unshare") ||
+		(inNetworks("").status === 0 ? false : "users of this computer cannot create networks (unshare -rn, ip)"),
 }, () => {
 	const { status, stdout, stderr } = inNetworks(
 		`exec "${process.execPath}" --import tsx --test --test-reporter=tap test/system/found-gateway.ts`,

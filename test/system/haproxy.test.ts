@@ -10,10 +10,11 @@ import type { GatewayOptions } from "../../gateway/gateway.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { onEnd } from "../support/cleanup.js";
 import { nextEvent } from "../support/eventually.js";
-import { haproxyMissing, runHaproxy } from "../support/haproxy.js";
+import { runHaproxy } from "../support/haproxy.js";
+import { whyMissing } from "../support/programs.js";
 import { bearer, Client, deviceToken, runGateway } from "../support/running.js";
 
-const noHaproxy = haproxyMissing();
+const noHaproxy = whyMissing("haproxy");
 
 /** @param server options of haproxy's server line */
 async function runBalanced(t: TestContext, server: string, options: GatewayOptions, ca?: string) {

@@ -10,13 +10,14 @@ import { eventually } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
 import { commandLine } from "../support/gateway-settings.js";
 import { SimulatedHomeAssistant } from "../support/home-assistant/simulated-home-assistant.js";
-import { brokerMissing, startMosquitto } from "../support/mosquitto.js";
+import { startMosquitto } from "../support/mosquitto.js";
+import { whyMissing } from "../support/programs.js";
 import { bearer, monitorToken, noRateLimits, runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
 import { bytesPerSecond, capture, tone, wav } from "../support/sounds.js";
 import { passUntil } from "../support/virtual-time.js";
 
-const skip = { skip: brokerMissing };
+const skip = { skip: whyMissing("mosquitto") };
 
 test("all entities of two virtual devices work, even after a restart of the broker", skip, async (t) => {
 	const broker = await startMosquitto(t);

@@ -9,19 +9,20 @@ import { type TestContext, test } from "node:test";
 import { problemDetail } from "../../gateway/api/client/request.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { hasNginx, howToInstall, Nginx } from "../bench/servers/nginx.js";
-import { Authority, opensslMissing } from "../support/certificates.js";
+import { Nginx } from "../bench/servers/nginx.js";
+import { Authority } from "../support/certificates.js";
 import { onEnd } from "../support/cleanup.js";
 import { eventually, nextEvent } from "../support/eventually.js";
 import { filePart, form, formHeaders } from "../support/firmware-server.js";
 import { type Fleet, runFleet } from "../support/fleet.js";
 import { makeImage } from "../support/images.js";
 import { freePort } from "../support/ports.js";
+import { whyMissing } from "../support/programs.js";
 import { bearer, Client, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
 import { bytesPerSecond, capture, noise, wav } from "../support/sounds.js";
 import { passUntil } from "../support/virtual-time.js";
 
-const skip = hasNginx() ? opensslMissing() : howToInstall;
+const skip = whyMissing("nginx", "openssl");
 
 interface Proxied {
 	readonly fleet: Fleet;

@@ -14,8 +14,9 @@ import { onEnd, temporaryDirectory } from "../support/cleanup.js";
 import { eventually } from "../support/eventually.js";
 import { GatewayProcess } from "../support/gateway-process.js";
 import { deviceToken, monitorToken } from "../support/gateway-settings.js";
-import { isNatsOld, natsMissing, startNats } from "../support/nats.js";
+import { isNatsOld, startNats } from "../support/nats.js";
 import { freePort } from "../support/ports.js";
+import { whyMissing } from "../support/programs.js";
 import { Random } from "../support/random.js";
 import { ReconnectingDevice } from "../support/reconnecting-device.js";
 import { seed, seedNote } from "../support/seed.js";
@@ -52,7 +53,7 @@ class Player extends ReconnectingDevice {
 	}
 }
 
-test("runs a due schedule exactly once across a crash", { skip: natsMissing }, async (t) => {
+test("runs a due schedule exactly once across a crash", { skip: whyMissing("nats-server") }, async (t) => {
 	t.diagnostic(seedNote);
 	const random = new Random(seed);
 	const directory = await temporaryDirectory(t);

@@ -10,9 +10,10 @@ import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js
 import type { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { partitions, slots } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { Authority, opensslMissing } from "../support/certificates.js";
+import { Authority } from "../support/certificates.js";
 import { waitUntil } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
+import { whyMissing } from "../support/programs.js";
 import { deviceToken, temporaryDirectory } from "../support/running.js";
 
 const releases = 10;
@@ -23,7 +24,7 @@ const devices: readonly (readonly [Model, serial: string])[] = [
 ];
 
 test(`a wss fleet with its own authority installs ${releases} releases in a row, and no image contains a device's settings`, {
-	skip: opensslMissing(),
+	skip: whyMissing("openssl"),
 }, async (t) => {
 	const authority = new Authority(await temporaryDirectory(t), "authority");
 	const fleet = await runFleet(t, authority);

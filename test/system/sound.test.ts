@@ -9,6 +9,7 @@ import { assertSameBytes } from "../support/bytes.js";
 import { Authority } from "../support/certificates.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { type FleetDevice, runFleet } from "../support/fleet.js";
+import { whyMissing } from "../support/programs.js";
 import type { Frame } from "../support/running.js";
 import { bytesPerSecond, capture, noise, SoundServer, wav } from "../support/sounds.js";
 import { yieldToSockets } from "../support/virtual-time.js";
@@ -82,7 +83,9 @@ test("sends the device token to its own gateway only, by its address", async (t)
 	}
 });
 
-test("loads a sound over TLS from a server certified by the device's authority", async (t) => {
+test("loads a sound over TLS from a server certified by the device's authority", {
+	skip: whyMissing("openssl"),
+}, async (t) => {
 	const fleet = await runFleet(t, new Authority(await temporaryDirectory(t), "test"));
 	const program = await buildFirmware();
 	await fleet.release("1.1.0", makeVirtualImage(program.bytes, "DEV-1", "1.1.0"));

@@ -8,7 +8,7 @@ import { extensions } from "../../gateway/extensions.js";
 import { natsBuses } from "../gateway/cluster/nats-buses.js";
 import { call } from "../support/call.js";
 import { eventually } from "../support/eventually.js";
-import { natsMissing } from "../support/nats.js";
+import { whyMissing } from "../support/programs.js";
 import { runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
 
@@ -17,7 +17,7 @@ interface Listed {
 }
 
 test("a tag assigned at one gateway selects devices at the other, now and at a due time, until it is removed", {
-	skip: natsMissing,
+	skip: whyMissing("nats-server"),
 }, async (t) => {
 	const buses = await natsBuses(t);
 	const folder = await temporaryDirectory(t);

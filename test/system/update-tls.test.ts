@@ -5,13 +5,14 @@ import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js
 import { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { flashBytes, slots } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { Authority, type Certificate, opensslMissing } from "../support/certificates.js";
+import { Authority, type Certificate } from "../support/certificates.js";
 import { listen } from "../support/ports.js";
+import { whyMissing } from "../support/programs.js";
 import { temporaryDirectory } from "../support/running.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { passUntil } from "../support/virtual-time.js";
 
-const skip = opensslMissing();
+const skip = whyMissing("openssl");
 
 async function serveOverTls(t: TestContext, { cert, key }: Certificate, image: Buffer) {
 	let requests = 0;

@@ -1,17 +1,14 @@
 /** nats-server with JetStream on a free port with its own folder. */
 
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { freePort } from "../../support/ports.js";
+import { pathOf } from "../../support/programs.js";
 import { cpuMicrosOf } from "./nginx.js";
-
-const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/bin` };
-
-export const hasNatsServer = spawnSync("nats-server", ["--version"], { env }).status === 0;
 
 export class NatsServer {
 	/** `nats://127.0.0.1:<port>` */
@@ -29,7 +26,7 @@ export class NatsServer {
 		const [port, monitor] = [await freePort(), await freePort()];
 		const folder = mkdtempSync(join(tmpdir(), "nats-"));
 		const words = ["--addr=127.0.0.1", `--port=${port}`, `--http_port=${monitor}`, "--jetstream"];
-		const child = spawn("nats-server", [...words, `--store_dir=${folder}`], { env, stdio: "ignore" });
+		const child = spawn(pathOf("nats-server"), [...words, `--store_dir=${folder}`], { stdio: "ignore" });
 		const isReady = async () =>
 			(await fetch(`http://127.0.0.1:${monitor}/healthz`).catch(() => undefined))?.ok === true;
 		while (!(await isReady())) await setTimeout(50);

@@ -1,6 +1,6 @@
 /** nginx with Debian's settings for files and one worker, on a free port in its own folder. */
 
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
@@ -8,18 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { freePort } from "../../support/ports.js";
-
-export const howToInstall = "nginx is not installed (apt-get install nginx-light)";
-const path = `${process.env.PATH}:/usr/sbin:/usr/local/sbin:/opt/homebrew/bin`;
-
-export function hasNginx(): boolean {
-	try {
-		execFileSync("nginx", ["-v"], { stdio: "ignore", env: { ...process.env, PATH: path } });
-		return true;
-	} catch {
-		return false;
-	}
-}
+import { pathOf } from "../../support/programs.js";
 
 export class Nginx {
 	readonly url: string;
@@ -52,12 +41,9 @@ export class Nginx {
 		for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, "www", name), content);
 		writeFileSync(join(folder, "nginx.conf"), configuration(folder, blocks));
 		const child = spawn(
-			"nginx",
+			pathOf("nginx"),
 			["-p", folder, "-c", join(folder, "nginx.conf"), "-e", join(folder, "error.log")],
-			{
-				stdio: "ignore",
-				env: { ...process.env, PATH: path },
-			},
+			{ stdio: "ignore" },
 		);
 		const url = `http://127.0.0.1:${port}`;
 		for (let attempt = 0; attempt < 100; attempt++) {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:https";
 import { join } from "node:path";
@@ -10,17 +10,18 @@ import { flashBytes } from "../../../hosts/virtual/node/boot/partitions.js";
 import { onEnd } from "../../support/cleanup.js";
 import { waitUntil } from "../../support/eventually.js";
 import { listen } from "../../support/ports.js";
+import { pathOf, whyMissing } from "../../support/programs.js";
 import { temporaryDirectory } from "../../support/running.js";
 import { powerOn, ScriptedGateway } from "../../support/scripted-gateway.js";
 import { pass, passUntil } from "../../support/virtual-time.js";
 
-const skip = spawnSync("openssl", ["version"]).status === 0 ? false : "openssl makes the certificates";
+const skip = whyMissing("openssl");
 
 /** Starts a gateway with a TLS certificate valid for `name`. @returns it and the certificate authority to trust */
 async function runSecureGateway(t: TestContext, name: string) {
 	const folder = await temporaryDirectory(t);
 	const file = (base: string) => join(folder, base);
-	const openssl = (...args: string[]) => execFileSync("openssl", args, { stdio: "ignore" });
+	const openssl = (...args: string[]) => execFileSync(pathOf("openssl"), args, { stdio: "ignore" });
 	const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
 	openssl(
 		...["req", "-x509", ...newKey, "-days", "2", "-subj", "/CN=Test CA"],

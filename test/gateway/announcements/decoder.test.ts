@@ -11,6 +11,7 @@ import { runCommand } from "../../support/command-line.js";
 import { eventually } from "../../support/eventually.js";
 import { commandLine } from "../../support/gateway-settings.js";
 import { listen } from "../../support/ports.js";
+import { pathOf, whyMissing } from "../../support/programs.js";
 import {
 	bearer,
 	deviceToken,
@@ -199,9 +200,7 @@ describe("URL other than WAV", () => {
 	});
 });
 
-const ffmpeg = spawnSync("ffmpeg", ["-version"]).status === 0;
-
-describe("ffmpeg command of the README", { skip: ffmpeg ? false : "requires ffmpeg" }, () => {
+describe("ffmpeg command of the README", { skip: whyMissing("ffmpeg") }, () => {
 	const readme = readFileSync("gateway/announcements/README.md", "utf8");
 	const [, command = ""] = /`(ffmpeg [^`]+)`/.exec(readme) ?? [];
 
@@ -213,7 +212,7 @@ describe("ffmpeg command of the README", { skip: ffmpeg ? false : "requires ffmp
 		for (const name of ["a.mp3", "a.m4a", "a.ogg", "a.flac"]) {
 			const file = join(folder, name);
 			// Long enough that the m4a index follows the samples.
-			const made = spawnSync("ffmpeg", ["-v", "error", "-f", "lavfi", "-i", "sine=440:d=30", file]);
+			const made = spawnSync(pathOf("ffmpeg"), ["-v", "error", "-f", "lavfi", "-i", "sine=440:d=30", file]);
 			assert.equal(made.status, 0, String(made.stderr));
 			const { status, body } = await upload(await readFile(file));
 			assert.equal(status, 201, `${name}: ${JSON.stringify(body)}`);

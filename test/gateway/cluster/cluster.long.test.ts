@@ -1,7 +1,8 @@
 import { test } from "node:test";
-import { natsMissing } from "../../support/nats.js";
+import { whyMissing } from "../../support/programs.js";
 import { testCluster } from "./cluster-contract.js";
 import { natsBuses } from "./nats-buses.js";
 
-if (natsMissing) test("NATS", { skip: natsMissing });
+const skip = whyMissing("nats-server");
+if (skip) test("NATS", { skip });
 else testCluster("NATS", natsBuses);

@@ -9,9 +9,10 @@ import { StartError } from "../../../gateway/problem.js";
 import { Authority } from "../../support/certificates.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { waitUntil } from "../../support/eventually.js";
-import { type NatsServer, natsMissing, startNats, startNatsCluster } from "../../support/nats.js";
+import { type NatsServer, startNats, startNatsCluster } from "../../support/nats.js";
 import { createNatsAccount } from "../../support/nats-credentials.js";
 import { listen } from "../../support/ports.js";
+import { whyMissing } from "../../support/programs.js";
 import { Told } from "../storage/log-contract.js";
 import { contentOf, inChunks, testBus } from "./bus-contract.js";
 import { natsBus, natsBuses, status } from "./nats-buses.js";
@@ -86,7 +87,8 @@ async function watched(bus: Bus) {
 	return { bucket, told };
 }
 
-if (natsMissing) test("NATS", { skip: natsMissing });
+const skip = whyMissing("nats-server");
+if (skip) test("NATS", { skip });
 else {
 	testBus("NATS", natsBuses);
 

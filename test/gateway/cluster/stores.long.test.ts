@@ -1,7 +1,8 @@
 import { test } from "node:test";
-import { natsMissing } from "../../support/nats.js";
+import { whyMissing } from "../../support/programs.js";
 import { natsBuses } from "./nats-buses.js";
 import { testStores } from "./stores-contract.js";
 
-if (natsMissing) test("NATS", { skip: natsMissing });
+const skip = whyMissing("nats-server");
+if (skip) test("NATS", { skip });
 else testStores("NATS", natsBuses);

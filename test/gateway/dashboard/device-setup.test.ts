@@ -5,8 +5,9 @@ import { describe, test } from "node:test";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { deviceAddresses } from "../../../gateway/http/server.js";
 import { defaultSettings } from "../../../gateway/settings.js";
-import { Authority, opensslMissing, tlsFiles } from "../../support/certificates.js";
+import { Authority, tlsFiles } from "../../support/certificates.js";
 import { nextEvent } from "../../support/eventually.js";
+import { whyMissing } from "../../support/programs.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 
 const askFor = (
@@ -60,7 +61,7 @@ describe("gateway address for devices", () => {
 	});
 
 	test("includes the authority if the gateway's own one signed its certificate", {
-		skip: opensslMissing(),
+		skip: whyMissing("openssl"),
 	}, async (t) => {
 		const folder = await temporaryDirectory(t);
 		const authority = new Authority(folder, "test");

@@ -1,7 +1,6 @@
 /** Tests of the firmware service in a complete gateway, over real sockets and HTTP. */
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,8 +10,10 @@ import { StartError } from "../../../gateway/problem.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { addRelease } from "../../../scripts/release/folder.js";
 import { assertSameBytes } from "../../support/bytes.js";
+import { selfSigned, tlsFiles } from "../../support/certificates.js";
 import { makeImage } from "../../support/images.js";
 import { applyPatch } from "../../support/patches.js";
+import { whyMissing } from "../../support/programs.js";
 import { writeReleases } from "../../support/releases.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 import { sampleReport, withField } from "../../support/sample-report.js";
@@ -194,27 +195,21 @@ describe("update", () => {
 			assert.equal(JSON.parse(await device.nextText()).url, `${base}/ota/firmware.bin`);
 		}
 	});
-	test("sends the certificate of a private authority over TLS", async (t) => {
+	test("sends the certificate of a private authority over TLS", {
+		skip: whyMissing("openssl"),
+	}, async (t) => {
 		const directory = await temporaryDirectory(t);
-		const [cert, key] = [join(directory, "cert.pem"), join(directory, "key.pem")];
-		const subject = ["-subj", "/CN=localhost", "-days", "2"];
-		execFileSync(
-			"openssl",
-			["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-out", cert, "-keyout", key, ...subject],
-			{
-				stdio: "ignore",
-			},
-		);
+		const tls = tlsFiles(directory, selfSigned(directory, "DNS:localhost"));
 		const releasesDir = join(directory, "releases");
 		await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "virtual" }]);
-		const gateway = await runGateway(t, { tls: { cert, key }, releasesDir });
+		const gateway = await runGateway(t, { tls, releasesDir });
 		const client = { rejectUnauthorized: false };
 		const device = await gateway.device(virtualDevice, client);
 		const monitor = await gateway.open("/monitor", { ...client, headers: bearer(monitorToken) });
 		assert.equal((await monitor.request({ type: "trigger_ota", targetId: "dev-1-a1b2c3" })).type, "ack");
 		const command = JSON.parse(await device.nextText());
 		assert.equal(command.url, `${gateway.url}/releases/firmware-v1.4.0.bin?model=dev-1&chip=virtual`);
-		assert.equal(command.cert_pem, await readFile(cert, "utf8"));
+		assert.equal(command.cert_pem, await readFile(tls.cert, "utf8"));
 	});
 });
 

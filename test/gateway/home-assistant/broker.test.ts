@@ -8,13 +8,13 @@ import { createLog } from "../../../gateway/telemetry/log.js";
 import { waitUntil } from "../../support/eventually.js";
 import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-home-assistant.js";
 import {
-	brokerMissing,
 	type Mosquitto,
 	pluginMissing,
 	rejectingSubscription,
 	startMosquitto,
 	withAccessList,
 } from "../../support/mosquitto.js";
+import { whyMissing } from "../../support/programs.js";
 import { bearer, monitorToken, runGateway } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 
@@ -44,7 +44,7 @@ async function run(t: TestContext, { settings }: Mosquitto, username?: string) {
 }
 
 test("logs a rejected topic once, counts it, and publishes it once allowed", {
-	skip: brokerMissing,
+	skip: whyMissing("mosquitto"),
 }, async (t) => {
 	const everything = "topic readwrite #";
 	const own = "user gateway\ntopic read homeassistant/#\ntopic readwrite device-gateway/#";
@@ -70,7 +70,7 @@ test("logs a rejected topic once, counts it, and publishes it once allowed", {
 });
 
 test("logs a rejected subscription, and keeps the others", {
-	skip: brokerMissing || pluginMissing,
+	skip: whyMissing("mosquitto") || pluginMissing,
 }, async (t) => {
 	const broker = await startMosquitto(t, await rejectingSubscription(t, "homeassistant/status"));
 	const home = await SimulatedHomeAssistant.start(t, broker);

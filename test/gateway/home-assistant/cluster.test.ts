@@ -8,8 +8,9 @@ import { extensions } from "../../../gateway/extensions.js";
 import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js";
 import { call } from "../../support/call.js";
 import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-home-assistant.js";
-import { brokerMissing, startMosquitto } from "../../support/mosquitto.js";
-import { isNatsOld, natsMissing, startNats } from "../../support/nats.js";
+import { startMosquitto } from "../../support/mosquitto.js";
+import { isNatsOld, startNats } from "../../support/nats.js";
+import { whyMissing } from "../../support/programs.js";
 import { runGateway, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import { limits } from "../cluster/gateways.js";
@@ -19,7 +20,7 @@ import { startProcess } from "./start-home.js";
 const deviceId = "dev-1-a1b2c3";
 
 test("keeps a device available that moves to another gateway, which alone executes commands", {
-	skip: brokerMissing,
+	skip: whyMissing("mosquitto"),
 }, async (t) => {
 	const broker = await startMosquitto(t);
 	const home = await SimulatedHomeAssistant.start(t, broker);
@@ -77,7 +78,7 @@ test("keeps a device available that moves to another gateway, which alone execut
 });
 
 test("leaves a device to the gateway of its latest report, without a common bus", {
-	skip: brokerMissing || (existsSync("gateway/fleet") ? false : "fleet/ was removed"),
+	skip: whyMissing("mosquitto") || (existsSync("gateway/fleet") ? false : "fleet/ was removed"),
 }, async (t) => {
 	const broker = await startMosquitto(t);
 	const home = await SimulatedHomeAssistant.start(t, broker);
@@ -145,7 +146,7 @@ test("leaves a device to the gateway of its latest report, without a common bus"
 });
 
 test("publishes devices once with a real NATS, even after a gateway is killed", {
-	skip: brokerMissing || (natsMissing ?? false),
+	skip: whyMissing("mosquitto", "nats-server"),
 }, async (t) => {
 	const broker = await startMosquitto(t);
 	const home = await SimulatedHomeAssistant.start(t, broker);

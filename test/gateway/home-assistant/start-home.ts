@@ -14,8 +14,9 @@ import { createLog } from "../../../gateway/telemetry/log.js";
 import { GatewayProcess } from "../../support/gateway-process.js";
 import { commandLine } from "../../support/gateway-settings.js";
 import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-home-assistant.js";
-import { brokerMissing, startMosquitto } from "../../support/mosquitto.js";
+import { startMosquitto } from "../../support/mosquitto.js";
 import { freePort } from "../../support/ports.js";
+import { whyMissing } from "../../support/programs.js";
 import { ReconnectingDevice } from "../../support/reconnecting-device.js";
 import { writeReleases } from "../../support/releases.js";
 import {
@@ -28,7 +29,7 @@ import {
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
 import { tone, wav } from "../../support/sounds.js";
 
-export const skip = { skip: brokerMissing };
+export const skip = { skip: whyMissing("mosquitto") };
 /** Options of tests that require another extension. */
 export const skipWithout = (name: string) =>
 	existsSync(`gateway/${name}`) ? skip : { skip: `${name}/ was removed` };

@@ -10,19 +10,14 @@ import { text } from "node:stream/consumers";
 import { describe, type TestContext, test } from "node:test";
 import { connect } from "node:tls";
 import { StartError } from "../../../gateway/problem.js";
-import {
-	Authority,
-	type Certificate,
-	opensslMissing,
-	selfSigned,
-	tlsFiles,
-} from "../../support/certificates.js";
+import { Authority, type Certificate, selfSigned, tlsFiles } from "../../support/certificates.js";
 import { onEnd } from "../../support/cleanup.js";
 import { eventually, nextEvent } from "../../support/eventually.js";
 import { readStartupOutput, startProcess } from "../../support/gateway-process.js";
+import { whyMissing } from "../../support/programs.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 
-const skip = opensslMissing() ?? false;
+const skip = whyMissing("openssl");
 const name = "IP:127.0.0.1";
 const dayMs = 24 * 60 * 60 * 1000;
 

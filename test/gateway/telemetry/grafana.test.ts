@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Registry } from "prom-client";
 import { collectProcessMetrics } from "../../../gateway/telemetry/metrics.js";
+import { pathOf, whyMissing } from "../../support/programs.js";
 import { bearer, monitorToken, temporaryDirectory } from "../../support/running.js";
 import { runWholeGateway } from "../api/whole-gateway.js";
 
@@ -68,8 +69,7 @@ test("uses only exposed metrics and grouped labels in dashboard queries", async 
 	assert.ok(queries.length >= 20, `${queries.length} queries`);
 });
 
-const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
-const skip = hasPromtool ? false : "promtool is not installed; it comes with Prometheus";
+const skip = whyMissing("promtool");
 
 test("has queries that promtool parses", { skip }, async (t) => {
 	const path = join(await temporaryDirectory(t), "rules.yaml");
@@ -77,7 +77,9 @@ test("has queries that promtool parses", { skip }, async (t) => {
 		const rules = expressions.map((expr, index) => ({ record: `query:${index}`, expr }));
 		// JSON is YAML.
 		await writeFile(path, JSON.stringify({ groups: [{ name: "dashboard", rules }] }));
-		const { status, stdout, stderr } = spawnSync("promtool", ["check", "rules", path], { encoding: "utf8" });
+		const { status, stdout, stderr } = spawnSync(pathOf("promtool"), ["check", "rules", path], {
+			encoding: "utf8",
+		});
 		return { isValid: status === 0, text: `${stdout}${stderr}` };
 	};
 	assert.equal((await check(["sum(gateway_sessions"])).isValid, false);

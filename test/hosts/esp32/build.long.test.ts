@@ -9,6 +9,7 @@ import { isRecord, type Model, models } from "../../../device/protocol/schema.js
 import { boardOf } from "../../../scripts/boards/build.js";
 import { targets } from "../../../scripts/bring-up/targets.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
+import { sdkOrReason } from "../../support/programs.js";
 import {
 	checkTypes,
 	type Generated,
@@ -16,7 +17,6 @@ import {
 	generateSimulated,
 	lastSettings,
 	linkIntoRom,
-	sdkOrReason,
 } from "./generated.js";
 
 const { sdk, reason } = sdkOrReason();

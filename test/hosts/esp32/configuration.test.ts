@@ -14,7 +14,9 @@ import { pins as proto1 } from "../../../hosts/proto-1/pins.js";
 import { flashBytes, partitions as virtualPartitions } from "../../../hosts/virtual/node/boot/partitions.js";
 import { boardOf } from "../../../scripts/boards/build.js";
 import { readPartitions } from "../../../scripts/boards/flash-image.js";
+import { testMachine } from "../../support/programs.js";
 
+const { IDF_PATH } = testMachine.environment;
 const read = (path: string) => readFileSync(new URL(`../../../hosts/${path}`, import.meta.url), "utf8");
 
 /** All GPIO numbers in it. */
@@ -208,9 +210,9 @@ for (const host of Object.keys(flashes))
 		});
 
 		test("have names that ESP-IDF knows: others are ignored silently", {
-			skip: process.env.IDF_PATH ? undefined : "IDF_PATH is not set",
+			skip: IDF_PATH ? undefined : "IDF_PATH is not set",
 		}, () => {
-			const components = join(process.env.IDF_PATH ?? "", "components");
+			const components = join(IDF_PATH ?? "", "components");
 			const known = readdirSync(components, { recursive: true, encoding: "utf8" })
 				.filter((file) => /(^|[\\/])Kconfig[^\\/]*$/.test(file))
 				.map((file) => readFileSync(join(components, file), "utf8"))

@@ -12,6 +12,7 @@ import { after, describe, test } from "node:test";
 import { crash as crashSchema } from "../../../device/protocol/messages.js";
 import { describeProblem, findProblem } from "../../../device/protocol/schema.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
+import { pathOf, whyMissing } from "../../support/programs.js";
 import { Bench, loadBoard } from "./board-bench.js";
 
 /** esp_reset_reason_t. */
@@ -20,7 +21,7 @@ const field = { id: 0, kind: 1, message: 2, stack: 3, version: 4, trace: 5 };
 
 const work = mkdtempSync(join(tmpdir(), "board-crash-"));
 after(() => rmSync(work, { recursive: true, force: true }));
-const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0);
+const skip = whyMissing("C compiler");
 
 /** Declarations from ESP-IDF v6.0's headers that the file needs; the harness defines the functions. */
 const headers: Readonly<Record<string, string>> = {
@@ -65,7 +66,9 @@ function compiled(): string {
 	const harness = join(projectFolder, "test", "hosts", "esp32", "crash-harness.c");
 	const own = ["-I", work, "-I", join(projectFolder, "hosts", "esp32")];
 	const checks = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"];
-	const made = spawnSync(compiler ?? "cc", [...checks, ...own, "-o", output, harness], { encoding: "utf8" });
+	const made = spawnSync(pathOf("C compiler"), [...checks, ...own, "-o", output, harness], {
+		encoding: "utf8",
+	});
 	assert.equal(made.stderr, "");
 	program = output;
 	return output;
@@ -88,7 +91,7 @@ function crashAfter(...commands: readonly string[]) {
 	return { id, kind, message, stack, version, trace };
 }
 
-describe("RTC memory of a board", { skip: compiler ? undefined : "no C compiler" }, () => {
+describe("RTC memory of a board", { skip }, () => {
 	const begin = ["power 165", `start ${reset.powerOn}`, "trace one", "trace two"];
 
 	test("contains no crash after a first start, a power cut, a USB reset or a requested restart", () => {

@@ -7,18 +7,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { boardPlatform, writeSdkconfig } from "../../../scripts/boards/build.js";
-import { describeProblem, isProblem, thisMachine } from "../../../scripts/command-line/machine.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
-import { findProject, findSdk, type ModdableSdk } from "../../../scripts/moddable/sdk.js";
-
-/** Path of the SDK, or the reason for node:test to skip. */
-export function sdkOrReason():
-	| { readonly sdk: ModdableSdk; readonly reason?: never }
-	| { readonly sdk?: never; readonly reason: string } {
-	const project = findProject(thisMachine());
-	const found = isProblem(project) ? project : findSdk(thisMachine());
-	return isProblem(found) ? { reason: describeProblem(found) } : { sdk: found };
-}
+import type { ModdableSdk } from "../../../scripts/moddable/sdk.js";
 
 export interface Generated {
 	/** Folder of the makefile. */

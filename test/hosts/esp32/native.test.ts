@@ -19,14 +19,14 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { readDescriptor } from "../../../scripts/boards/build.js";
 import { packageVersion, projectFolder } from "../../../scripts/command-line/project.js";
-import { sdkOrReason } from "./generated.js";
+import { pathOf, sdkOrReason, testMachine, whyMissing } from "../../support/programs.js";
 
 const source = join(projectFolder, "hosts", "esp32");
 const work = mkdtempSync(join(tmpdir(), "board-c-"));
 after(() => rmSync(work, { recursive: true, force: true }));
 
 const warnings = ["-std=c11", "-Wall", "-Wextra", "-Werror"];
-const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0);
+const skip = whyMissing("C compiler");
 
 /** Subset of the sdkconfig.h that ESP-IDF generates, for these files and the headers they include. */
 const chips = {
@@ -93,11 +93,11 @@ writeFileSync(
 
 function compile(subclass: Subclass, ...words: string[]): string {
 	const own = ["-I", work, "-I", join(work, subclass)];
-	const made = spawnSync(compiler ?? "cc", [...warnings, ...own, ...words], { encoding: "utf8" });
+	const made = spawnSync(pathOf("C compiler"), [...warnings, ...own, ...words], { encoding: "utf8" });
 	return made.status === 0 ? made.stderr : `${made.stderr}\ncompiler ended with ${made.status}`;
 }
 
-describe("image descriptor", { skip: compiler ? undefined : "no C compiler" }, () => {
+describe("image descriptor", { skip }, () => {
 	const builtAt = Date.UTC(2026, 0, 1) / 1000;
 
 	/** Compiles its 64 bytes and the firmware's report of them. */
@@ -165,9 +165,13 @@ int main(void)
 		const folder = mkdtempSync(join(work, "long-"));
 		writeFileSync(join(folder, "sdkconfig.h"), `#define CONFIG_APP_PROJECT_VER "${"1".repeat(32)}"\n`);
 		const file = join(source, "board-descriptor.c");
-		const said = spawnSync(compiler ?? "cc", ["-std=c11", "-fsyntax-only", "-I", folder, "-I", work, file], {
-			encoding: "utf8",
-		});
+		const said = spawnSync(
+			pathOf("C compiler"),
+			["-std=c11", "-fsyntax-only", "-I", folder, "-I", work, file],
+			{
+				encoding: "utf8",
+			},
+		);
 		assert.match(said.stderr, /the version must have at most 31 characters/);
 	});
 });
@@ -227,15 +231,14 @@ function xsFor(file: string): readonly string[] {
 }
 
 function withoutHeaders(): string | undefined {
-	if (!process.env.IDF_PATH) return "IDF_PATH is not set";
-	if (!compiler) return "no C compiler";
-	return sdkOrReason().reason;
+	if (!testMachine.environment.IDF_PATH) return "IDF_PATH is not set";
+	return skip || sdkOrReason().reason;
 }
 
 /** The SDK's list for ESP32 (tools/mcconfig/make.esp32.mk), limited to existing folders. */
 function headerFolders(subclass: Subclass): readonly string[] {
 	const { sdk } = sdkOrReason();
-	const { IDF_PATH } = process.env;
+	const { IDF_PATH } = testMachine.environment;
 	if (!sdk || !IDF_PATH) return [];
 	const makefile = readFileSync(join(sdk.folder, "tools", "mcconfig", "make.esp32.mk"), "utf8");
 	const folders = makefile.match(/\$\(IDF_PATH\)\/components[^\s\\]*/g) ?? [];

@@ -23,12 +23,13 @@ import {
 import { makeNvsImage, settingsNamespace } from "../../../hosts/esp32/nvs-image.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { assertSameBytes } from "../../support/bytes.js";
+import { pathOf, whyMissing } from "../../support/programs.js";
 import { Bench, loadBoard } from "./board-bench.js";
 import { readStrings } from "./nvs/reader.js";
 
 const work = mkdtempSync(join(tmpdir(), "board-nvs-"));
 after(() => rmSync(work, { recursive: true, force: true }));
-const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0);
+const skip = whyMissing("C compiler");
 
 /** Declarations from ESP-IDF v6.0's headers that the file needs; the harness defines the functions. */
 const headers: Readonly<Record<string, string>> = {
@@ -71,7 +72,9 @@ function compiled(): string {
 	const harness = join(projectFolder, "test", "hosts", "esp32", "nvs-harness.c");
 	const own = ["-I", work, "-I", join(projectFolder, "hosts", "esp32")];
 	const checks = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"];
-	const made = spawnSync(compiler ?? "cc", [...checks, ...own, "-o", output, harness], { encoding: "utf8" });
+	const made = spawnSync(pathOf("C compiler"), [...checks, ...own, "-o", output, harness], {
+		encoding: "utf8",
+	});
 	assert.equal(made.stderr, "");
 	program = output;
 	return output;
@@ -108,7 +111,7 @@ function withoutFreePage(state: number, settings: Readonly<Record<string, string
 	return image;
 }
 
-describe("start of a board's NVS", { skip: compiler ? undefined : "no C compiler" }, () => {
+describe("start of a board's NVS", { skip }, () => {
 	test("leaves it unopened for main.c if a page is free", () => {
 		for (const image of [
 			makeNvsImage({ byteLength, namespace: settingsNamespace, values }),

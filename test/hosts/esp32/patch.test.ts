@@ -13,11 +13,12 @@ import { projectFolder } from "../../../scripts/command-line/project.js";
 import { makePatch } from "../../../scripts/release/patch.js";
 import { assertSameBytes } from "../../support/bytes.js";
 import { damagePatch, firmwarePairs, patchDamages } from "../../support/patches.js";
+import { pathOf, whyMissing } from "../../support/programs.js";
 import { runs } from "../../support/property-runs.js";
 
 const work = mkdtempSync(join(tmpdir(), "board-patch-"));
 after(() => rmSync(work, { recursive: true, force: true }));
-const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0);
+const skip = whyMissing("C compiler");
 const program = join(work, "patch");
 
 interface Case {
@@ -130,13 +131,13 @@ function literally(...operations: readonly Uint8Array[]): Buffer {
 const partBytes = fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 5000 }));
 const streamOf = (from: Uint8Array, to: Uint8Array) => makePatch(from, to).subarray(patchHead.byteLength);
 
-describe("patch decoder of the boards", { skip: compiler ? undefined : "no C compiler" }, () => {
+describe("patch decoder of the boards", { skip }, () => {
 	before(() => {
 		const harness = join(projectFolder, "test", "hosts", "esp32", "patch-harness.c");
 		const checks = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"];
 		const strict = ["-fno-sanitize-recover=all", "-O1", "-I", join(projectFolder, "hosts", "esp32")];
 		const words = [...checks, ...strict, "-o", program, harness];
-		assert.equal(spawnSync(compiler ?? "cc", words, { encoding: "utf8" }).stderr, "");
+		assert.equal(spawnSync(pathOf("C compiler"), words, { encoding: "utf8" }).stderr, "");
 	});
 
 	test("makes any firmware from any other, in chunks of any size", () => {

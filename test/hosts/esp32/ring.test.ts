@@ -7,10 +7,11 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { projectFolder } from "../../../scripts/command-line/project.js";
+import { pathOf, whyMissing } from "../../support/programs.js";
 
 const work = mkdtempSync(join(tmpdir(), "board-ring-"));
 after(() => rmSync(work, { recursive: true, force: true }));
-const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0);
+const skip = whyMissing("C compiler");
 
 /** Declarations from ESP-IDF v6.0's headers that the file needs; the harness defines the functions. */
 const headers: Readonly<Record<string, string>> = {
@@ -60,7 +61,7 @@ function build(chip: Chip): void {
 	const folders = ["-I", work, "-I", join(projectFolder, "hosts", "esp32")];
 	const checks = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"];
 	const words = [...checks, ...chips[chip], ...folders, "-o", join(work, chip), harness];
-	assert.equal(spawnSync(compiler ?? "cc", words, { encoding: "utf8" }).stderr, "");
+	assert.equal(spawnSync(pathOf("C compiler"), words, { encoding: "utf8" }).stderr, "");
 }
 
 /** @returns the output of the calls, one line each */
@@ -71,7 +72,7 @@ function run(calls: readonly string[], chip: Chip = "esp32s3"): readonly string[
 	return stdout.trimEnd().split("\n");
 }
 
-describe("LED ring driver", { skip: compiler ? undefined : "no C compiler" }, () => {
+describe("LED ring driver", { skip }, () => {
 	before(() => {
 		for (const [name, text] of Object.entries(headers)) {
 			mkdirSync(dirname(join(work, name)), { recursive: true });

@@ -26,7 +26,7 @@ import { isProblem, thisMachine } from "../../../scripts/command-line/machine.js
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { findSdk, type ModdableSdk } from "../../../scripts/moddable/sdk.js";
 import { writeLinkMap } from "../../support/linked-build.js";
-import { sdkOrReason } from "./generated.js";
+import { sdkOrReason, testMachine } from "../../support/programs.js";
 import { readStrings } from "./nvs/reader.js";
 
 const work = mkdtempSync(join(tmpdir(), "secrets-"));
@@ -251,7 +251,7 @@ test("writes the namespace that the device reads", () => {
 });
 
 const { sdk: installed, reason } = sdkOrReason();
-const idf = findIdf(thisMachine());
+const idf = findIdf(testMachine);
 
 test("an ESP-IDF image contains no secret of the build computer", {
 	skip: reason ?? (isProblem(idf) && idf.problem),

@@ -24,6 +24,7 @@ import { after, describe, test } from "node:test";
 import { build } from "esbuild";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { portOf } from "../../support/ports.js";
+import { findOptional } from "../../support/programs.js";
 
 const own = join(projectFolder, "hosts", "esp32", "tcp");
 const tests = join(projectFolder, "test", "hosts", "esp32", "tcp");
@@ -36,7 +37,7 @@ after(() => rmSync(work, { recursive: true, force: true }));
 symlinkSync(xs, join(work, "xs"));
 symlinkSync(join(tests, "xs"), join(work, "platform"));
 
-const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0) ?? "cc";
+const compiler = findOptional("C compiler") ?? "cc";
 const common = ["-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", "-fno-common", "-pthread"];
 const forXs = [
 	"-DINCLUDE_XSPLATFORM",

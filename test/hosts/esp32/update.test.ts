@@ -7,10 +7,11 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { projectFolder } from "../../../scripts/command-line/project.js";
+import { pathOf, whyMissing } from "../../support/programs.js";
 
 const work = mkdtempSync(join(tmpdir(), "board-update-"));
 after(() => rmSync(work, { recursive: true, force: true }));
-const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0);
+const skip = whyMissing("C compiler");
 
 /** Declarations from ESP-IDF v6.0's headers that the file needs; the harness defines the functions. */
 const headers: Readonly<Record<string, string>> = {
@@ -29,7 +30,7 @@ void vTaskDelete(void *);
 };
 
 test("verifies an image in a separate task, or in the same turn without memory for one, and keeps the result", {
-	skip: compiler ? undefined : "no C compiler",
+	skip,
 }, () => {
 	for (const [name, text] of Object.entries(headers)) {
 		mkdirSync(dirname(join(work, name)), { recursive: true });
@@ -39,7 +40,9 @@ test("verifies an image in a separate task, or in the same turn without memory f
 	const harness = join(projectFolder, "test", "hosts", "esp32", "update-harness.c");
 	const own = ["-I", work, "-I", join(projectFolder, "hosts", "esp32")];
 	const checks = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsanitize=thread", "-pthread"];
-	const made = spawnSync(compiler ?? "cc", [...checks, ...own, "-o", program, harness], { encoding: "utf8" });
+	const made = spawnSync(pathOf("C compiler"), [...checks, ...own, "-o", program, harness], {
+		encoding: "utf8",
+	});
 	assert.equal(made.stderr, "");
 	const { stdout, stderr } = spawnSync(program, { encoding: "utf8" });
 	assert.equal(stderr, "");

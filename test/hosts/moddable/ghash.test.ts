@@ -8,11 +8,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { projectFolder } from "../../../scripts/command-line/project.js";
+import { pathOf, whyMissing } from "../../support/programs.js";
 import { Random } from "../../support/random.js";
 
 const work = mkdtempSync(join(tmpdir(), "ghash-"));
 after(() => rmSync(work, { recursive: true, force: true }));
-const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0);
+const skip = whyMissing("C compiler");
 
 /** Subset of the SDK's ghash.h for the file. */
 const header = `#include <stddef.h>
@@ -34,14 +35,14 @@ function compile(): string {
 		join(projectFolder, "hosts", "moddable", "tls", "ghash.c"),
 	];
 	const checks = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"];
-	const made = spawnSync(compiler ?? "cc", [...checks, "-I", work, "-o", program, ...files], {
+	const made = spawnSync(pathOf("C compiler"), [...checks, "-I", work, "-o", program, ...files], {
 		encoding: "utf8",
 	});
 	assert.equal(made.stderr, "");
 	return program;
 }
 
-describe("GHASH", { skip: compiler ? undefined : "no C compiler" }, () => {
+describe("GHASH", { skip }, () => {
 	test("authenticates AES-GCM for every length of the last block, with and without additional data", () => {
 		const program = compile();
 		const random = new Random(1);

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import type { Host } from "../../../device/host.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
+import { pathOf, whyMissing } from "../../support/programs.js";
 import { Bench, loadBoard } from "../esp32/board-bench.js";
 
 const ethernet = "embedded:network/interface/ethernet";
@@ -75,7 +76,7 @@ describe("device in QEMU", () => {
 });
 
 describe("buttons in QEMU", () => {
-	const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0);
+	const skip = whyMissing("C compiler");
 
 	test("report each change once and separately, until they are closed", async () => {
 		const { bench, device } = await qemu();
@@ -113,7 +114,7 @@ describe("buttons in QEMU", () => {
 	});
 
 	test("are pressed and released by lines on the serial port, which the firmware reads too", {
-		skip: compiler ? undefined : "no C compiler",
+		skip,
 	}, () => {
 		const folder = mkdtempSync(join(tmpdir(), "qemu-buttons-"));
 		after(() => rmSync(folder, { recursive: true, force: true }));
@@ -133,7 +134,7 @@ int main(void) {
 `;
 		const words = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"];
 		const own = ["-I", join(projectFolder, "hosts", "qemu"), "-x", "c", "-", "-o", program];
-		const made = spawnSync(compiler ?? "cc", [...words, ...own], { input: text, encoding: "utf8" });
+		const made = spawnSync(pathOf("C compiler"), [...words, ...own], { input: text, encoding: "utf8" });
 		assert.equal(made.stderr, "");
 		const press = (button: string, pressed = true) => JSON.stringify({ button, pressed });
 		for (const [lines, pressed] of [

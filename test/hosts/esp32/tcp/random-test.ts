@@ -8,6 +8,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { projectFolder } from "../../../../scripts/command-line/project.js";
+import { pathOf, whyMissing } from "../../../support/programs.js";
 
 const sources: ReadonlyMap<string, string> = new Map(
 	[
@@ -23,8 +24,6 @@ const sanitizers = {
 	address: ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
 } as const;
 export type Sanitizer = keyof typeof sanitizers;
-
-const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0);
 
 /** Change of one source: the first text is replaced by the second. */
 export interface Fault {
@@ -51,7 +50,7 @@ export function compile(work: string, name: string, sanitizer: Sanitizer, fault?
 	const words = ["-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-g", "-O1", "-pthread"];
 	if (fault) words.push("-DSTALL_MS=8000", "-Wno-unused-function");
 	const made = spawnSync(
-		compiler ?? "cc",
+		pathOf("C compiler"),
 		[
 			...words,
 			...sanitizers[sanitizer],
@@ -101,7 +100,7 @@ export function prepareThreadSanitizer(work: string): void {
 	const source = join(work, "empty.c");
 	const program = join(work, "empty");
 	writeFileSync(source, "int main(void) { return 0; }\n");
-	const made = spawnSync(compiler ?? "cc", ["-fsanitize=thread", "-o", program, source], {
+	const made = spawnSync(pathOf("C compiler"), ["-fsanitize=thread", "-o", program, source], {
 		encoding: "utf8",
 	});
 	assert.equal(made.status, 0, `no ThreadSanitizer: install the compiler's libtsan\n${made.stderr}`);
@@ -118,4 +117,4 @@ export function prepareThreadSanitizer(work: string): void {
 }
 
 /** Reason for node:test to skip, or undefined. */
-export const reason = process.platform !== "linux" ? "needs Linux" : compiler ? undefined : "no C compiler";
+export const reason = process.platform !== "linux" ? "needs Linux" : whyMissing("C compiler") || undefined;

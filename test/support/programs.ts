@@ -1,0 +1,94 @@
+/** Optional programs and SDKs of tests. All tests find them here, so that OPTIONAL_PROGRAMS=none hides all of them. */
+
+import {
+	describeProblem,
+	findPrograms,
+	foldersOnPath,
+	isProblem,
+	type Machine,
+	thisMachine,
+} from "../../scripts/command-line/machine.js";
+import { findProject, findSdk, type ModdableSdk } from "../../scripts/moddable/sdk.js";
+import { fakeMachine } from "./fake-machine.js";
+
+interface OptionalProgram {
+	/** Debian package. */
+	readonly package: string;
+	/** File names; default: that of the program. */
+	readonly names?: readonly string[];
+}
+
+/** Programs by name. A variable overrides the path: that of nats-server is NATS_SERVER. */
+const programs = Object.freeze({
+	"C compiler": { package: "build-essential", names: ["cc", "gcc", "clang"] },
+	Xvfb: { package: "xvfb" },
+	caddy: { package: "caddy" },
+	chromium: {
+		package: "chromium",
+		names: ["chromium", "chromium-browser", "google-chrome", "Google Chrome", "Chromium"],
+	},
+	"chromium-headless-shell": { package: "chromium-headless-shell" },
+	ffmpeg: { package: "ffmpeg" },
+	haproxy: { package: "haproxy" },
+	mosquitto: { package: "mosquitto" },
+	mosquitto_passwd: { package: "mosquitto" },
+	"nats-server": { package: "nats-server" },
+	nginx: { package: "nginx-light" },
+	openssl: { package: "openssl" },
+	promtool: { package: "prometheus" },
+	script: { package: "bsdutils" },
+	"systemd-analyze": { package: "systemd" },
+	unshare: { package: "util-linux" },
+	xdotool: { package: "xdotool" },
+} satisfies Record<string, OptionalProgram>);
+export type ProgramName = keyof typeof programs;
+export const programNames = Object.keys(programs);
+
+/** Folders outside of a user's PATH on Debian and macOS. */
+const moreFolders = [
+	"/usr/sbin",
+	"/usr/local/sbin",
+	"/usr/local/bin",
+	"/opt/homebrew/bin",
+	"/Applications/Google Chrome.app/Contents/MacOS",
+	"/Applications/Chromium.app/Contents/MacOS",
+];
+
+/** This computer, or with OPTIONAL_PROGRAMS=none an empty one. */
+export const testMachine: Machine = process.env.OPTIONAL_PROGRAMS === "none" ? fakeMachine() : thisMachine();
+
+/** @returns its path, or undefined if it is not installed */
+export function findOptional(name: ProgramName): string | undefined {
+	const { names = [name] }: OptionalProgram = programs[name];
+	const given = testMachine.environment[variableOf(name)];
+	if (given && testMachine.isProgram(given)) return given;
+	const folders = [...foldersOnPath(testMachine), ...moreFolders];
+	return names.flatMap((each) => findPrograms(testMachine, each, folders))[0];
+}
+
+/** @returns its path @throws Error if it is not installed */
+export function pathOf(name: ProgramName): string {
+	const path = findOptional(name);
+	if (path === undefined) throw new Error(String(whyMissing(name)));
+	return path;
+}
+
+/** @returns reason to skip a test that needs these programs, or false */
+export function whyMissing(...names: readonly ProgramName[]): string | false {
+	const name = names.find((each) => findOptional(each) === undefined);
+	if (name === undefined) return false;
+	return `${name} is not installed: apt-get install ${programs[name].package}, or set ${variableOf(name)} to its path`;
+}
+
+/** Moddable SDK, or the reason to skip tests that need it. */
+export function sdkOrReason():
+	| { readonly sdk: ModdableSdk; readonly reason?: never }
+	| { readonly sdk?: never; readonly reason: string } {
+	const project = findProject(testMachine);
+	const found = isProblem(project) ? project : findSdk(testMachine);
+	return isProblem(found) ? { reason: describeProblem(found) } : { sdk: found };
+}
+
+function variableOf(name: ProgramName): string {
+	return name.toUpperCase().replace(/\W/g, "_");
+}
