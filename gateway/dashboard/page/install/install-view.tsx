@@ -87,7 +87,7 @@ function Done({ deviceId }: { deviceId: string }) {
 	return (
 		<Step status={`${deviceId} is installed and has joined the fleet.`}>
 			{entry && !isNamed && (
-				<SaveForm onSave={(form) => saveLabel(deviceId, form)} onEnd={() => setIsNamed(true)}>
+				<SaveForm onSave={(form) => saveLabel(deviceId, entry.session, form)} onEnd={() => setIsNamed(true)}>
 					<LabelFields deviceId={deviceId} given={entry.session} />
 				</SaveForm>
 			)}

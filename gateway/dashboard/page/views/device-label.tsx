@@ -3,8 +3,8 @@
 import pencil from "lucide-static/icons/pencil.svg";
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
-import { type Label, type LabelChange, label, labelFields, labelTexts } from "../../../api/label.js";
-import { request } from "../app/gateway.js";
+import { type Label, label, labelFields, labelTexts } from "../../../api/label.js";
+import { changeLabel } from "../app/change-label.js";
 import { useApp } from "../app/hooks.js";
 import { roomsOf } from "../model/filter.js";
 import { parseTagList } from "../model/tags.js";
@@ -26,7 +26,8 @@ const allTitles = new Intl.ListFormat("en-GB").format(
 
 /** Note, tags and the button that edits the label. */
 export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
-	const [isOpen, setIsOpen] = useState(false);
+	/** Label when the dialog was opened; another person may change it meanwhile. */
+	const [edited, setEdited] = useState<Label>();
 	const { deviceId, name, note, tags } = session;
 	return (
 		<>
@@ -39,18 +40,18 @@ export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
 					aria-haspopup="dialog"
 					aria-label={`Edit ${allTitles}`}
 					title={`Edit ${allTitles}`}
-					onClick={() => setIsOpen(true)}
+					onClick={() => setEdited(session)}
 				>
 					<Icon of={pencil} />
 				</button>
 			)}
-			{deviceId !== null && isOpen && (
+			{deviceId !== null && edited && (
 				<FormDialog
 					title={`Edit ${name ?? deviceId}`}
-					onSave={(form) => saveLabel(deviceId, form)}
-					onClosed={() => setIsOpen(false)}
+					onSave={(form) => saveLabel(deviceId, edited, form)}
+					onClosed={() => setEdited(undefined)}
 				>
-					<LabelFields deviceId={deviceId} given={session} />
+					<LabelFields deviceId={deviceId} given={edited} />
 				</FormDialog>
 			)}
 		</>
@@ -92,9 +93,8 @@ export function LabelFields({ deviceId, given }: LabelFieldsProps) {
 	);
 }
 
-/** Saves the label of a form. @throws {Error} with a message to show */
-export async function saveLabel(deviceId: string, form: FormData): Promise<void> {
+/** Saves the label of a form. @param given label in the form at first @throws {Error} with a message to show */
+export async function saveLabel(deviceId: string, given: Label, form: FormData): Promise<void> {
 	const texts = Object.fromEntries(labelTexts.map((field) => [field, textOf(form, field)]));
-	const body = { ...texts, tags: parseTagList(textOf(form, "tags")) } satisfies LabelChange;
-	await request("PATCH /api/devices/:deviceId", { params: { deviceId }, body });
+	await changeLabel(deviceId, given, { ...texts, tags: parseTagList(textOf(form, "tags")) });
 }

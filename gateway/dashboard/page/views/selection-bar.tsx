@@ -10,8 +10,9 @@ import { presetWords } from "../../../api/client/command-words.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
 import { type ConfirmableCommand, titleOf } from "../../../api/commands.js";
-import { type LabelChange, label } from "../../../api/label.js";
+import { label } from "../../../api/label.js";
 import { cleanText } from "../../../api/text.js";
+import { changeLabel } from "../app/change-label.js";
 import { request } from "../app/gateway.js";
 import { announceAddress, updateAddress, useTopic } from "../app/hooks.js";
 import { roomsOf } from "../model/filter.js";
@@ -74,8 +75,6 @@ export function SelectionBar() {
 	);
 	const run = (title: string, keys: readonly string[], change: (key: string) => Promise<unknown>) =>
 		app.run({ title, keys, atATime, change });
-	const changeLabel = (deviceId: string, body: LabelChange) =>
-		request("PATCH /api/devices/:deviceId", { params: { deviceId }, body });
 	const changeTags = (tags: readonly string[], isAdded: boolean) => {
 		run(`${isAdded ? "Add" : "Remove"} ${tags.join(", ")}`, keysOf(chosen), (key) => {
 			const latest = sent.current.get(key);
@@ -84,7 +83,7 @@ export function SelectionBar() {
 			const others = now.filter((each) => !tags.includes(each));
 			const next = isAdded ? [...others, ...tags] : others;
 			sent.current.set(key, { tags: next, at: performance.now() });
-			return changeLabel(key, { tags: next });
+			return changeLabel(key, { tags: now }, { tags: next });
 		});
 	};
 	const roomTitle = room === "" ? "No room" : `Room ${room}`;
@@ -154,7 +153,9 @@ export function SelectionBar() {
 										}
 									}
 									onClick={() => {
-										run(roomTitle, keysOf(chosen), (key) => changeLabel(key, { room }));
+										run(roomTitle, keysOf(chosen), (key) =>
+											changeLabel(key, fleet.get(key)?.session ?? {}, { room }),
+										);
 										close();
 									}}
 								>
