@@ -1,0 +1,155 @@
+/** Gateway of a page in a test: answers its requests, and holds its socket, messages and requests. */
+
+import { EventEmitter } from "node:events";
+import { uplinks } from "../../../../device/protocol/messages.js";
+import { matches } from "../../../../device/protocol/schema.js";
+import type { MonitorFrame } from "../../../../gateway/api/frames.js";
+import type { PersonRole } from "../../../../gateway/api/person.js";
+import type { DeviceSummary } from "../../../../gateway/api/session.js";
+import { type Json, sampleReport, withField } from "../../../support/sample-report.js";
+
+export interface GatewayOptions {
+	readonly devices?: readonly DeviceSummary[];
+	/** Role of the person; default: monitor. */
+	readonly role?: PersonRole;
+	/** Replies by route such as "GET /api/schedules"; all others are 404. A function is called with the parsed body. */
+	readonly replies?: Readonly<Record<string, Reply>>;
+}
+
+type Reply = Readonly<Record<string, unknown>> | Response | ((body: unknown) => object);
+
+/** Request or socket message of the page. */
+export interface Sent {
+	readonly type?: string;
+	readonly targetId?: string;
+	readonly payload?: object;
+	readonly requestId?: string;
+}
+
+export class PageGateway {
+	readonly options: GatewayOptions;
+	/** Sockets that the page opened. */
+	readonly sockets: PageSocket[] = [];
+	/** Commands sent over the socket. */
+	readonly commands: Sent[] = [];
+	/** Requests, without those of a GET. */
+	readonly changes: (readonly [route: string, body: unknown])[] = [];
+	/** Number of requests by route. */
+	readonly counts = new Map<string, number>();
+
+	constructor(options: GatewayOptions) {
+		this.options = options;
+	}
+
+	readonly fetch = async (address: string, { method = "GET", body }: RequestInit = {}): Promise<Response> => {
+		const route = `${method} /${address}`;
+		this.counts.set(route, (this.counts.get(route) ?? 0) + 1);
+		const content: unknown = typeof body === "string" ? JSON.parse(body) : body;
+		if (method !== "GET") this.changes.push([route, content]);
+		const { role = "monitor", replies = {} } = this.options;
+		const reply: Reply | undefined = { "GET /login/state": { name: "Ada", role }, ...replies }[route];
+		if (!reply) return Response.json({ detail: "Not found." }, { status: 404 });
+		const result = reply instanceof Function ? reply(content) : reply;
+		return result instanceof Response ? result.clone() : Response.json(result);
+	};
+
+	/** Socket class for the page. */
+	get webSocket() {
+		const open = (socket: PageSocket) => this.sockets.push(socket);
+		const onMessage = (message: Sent) => this.#onMessage(message);
+		return class extends PageSocket {
+			constructor() {
+				super(onMessage);
+				open(this);
+			}
+		};
+	}
+
+	/** Accepts the page's latest socket and sends a snapshot. */
+	accept(): void {
+		const socket = this.sockets.at(-1);
+		if (!socket) throw new Error("The page opened no socket.");
+		socket.readyState = PageSocket.OPEN;
+		socket.emit("open", {});
+		this.sendSummary("snapshot", this.options.devices ?? []);
+	}
+
+	send(frame: MonitorFrame): void {
+		this.sockets.at(-1)?.emit("message", { data: JSON.stringify(frame) });
+	}
+
+	sendSummary(reason: "snapshot" | "changed", devices: readonly DeviceSummary[]): void {
+		this.send({ type: "summary", reason, timestamp: new Date().toISOString(), devices: [...devices] });
+	}
+
+	/** Relays a report of a device. @param fields by path, such as "peripherals.audio.volume" */
+	report(deviceId: string, fields: Readonly<Record<string, Json>> = {}): void {
+		const sample = withField(sampleReport("DEV-1"), "peripherals.audio.volume", 50);
+		const message = Object.entries(fields).reduce(
+			(all, [path, value]) => withField(all, path, value),
+			sample,
+		);
+		if (!matches(uplinks.state_report, message)) throw new Error("The report is invalid.");
+		this.send({ type: "device_message", sessionId: `session of ${deviceId}`, deviceId, message });
+	}
+
+	/** Closes the page's socket. */
+	lose(code = 1006): void {
+		this.sockets.at(-1)?.end(code);
+	}
+
+	#onMessage(message: Sent): void {
+		const { type = "", requestId } = message;
+		if (type !== "subscribe") this.commands.push(message);
+		if (requestId !== undefined) this.send({ type: "ack", requestId, command: type });
+	}
+}
+
+class PageSocket extends EventEmitter {
+	static readonly OPEN = 1;
+	static readonly CLOSED = 3;
+	readyState = 0;
+	readonly #onMessage: (message: Sent) => void;
+
+	constructor(onMessage: (message: Sent) => void) {
+		super();
+		this.#onMessage = onMessage;
+	}
+
+	addEventListener(name: string, listener: (event: object) => void): void {
+		this.on(name, listener);
+	}
+
+	send(text: string): void {
+		this.#onMessage(JSON.parse(text));
+	}
+
+	close(): void {
+		this.end(1000);
+	}
+
+	end(code: number): void {
+		if (this.readyState === PageSocket.CLOSED) return;
+		this.readyState = PageSocket.CLOSED;
+		this.emit("close", { code });
+	}
+}
+
+/** Summary of a connected device. @param change fields such as its name */
+export function speaker(deviceId: string, change: Partial<DeviceSummary> = {}): DeviceSummary {
+	return {
+		sessionId: `session of ${deviceId}`,
+		deviceId,
+		model: "DEV-1",
+		connected: true,
+		connectedAt: "2026-01-01T11:00:00.000Z",
+		remoteAddress: "10.0.0.1",
+		firmwareVersion: "1.0.0",
+		features: ["identify", "sound", "queue", "light", "quiet"],
+		chip: "esp32s3",
+		rssi: -50,
+		ssid: "home",
+		volume: 50,
+		...change,
+	};
+}

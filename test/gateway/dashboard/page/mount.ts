@@ -1,0 +1,200 @@
+/**
+ * Renders components of the page in Node: in a DOM of happy-dom, with the page's own App, a scripted gateway and mocked time.
+ * Elements are found by role and accessible name.
+ */
+
+import assert from "node:assert/strict";
+import { register } from "node:module";
+import type { TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { computeAccessibleName, getRole } from "dom-accessibility-api";
+import { Window } from "happy-dom";
+import { type ComponentType, h, options, render } from "preact";
+import type { App } from "../../../../gateway/dashboard/page/app/app.js";
+import { type GatewayOptions, PageGateway } from "./gateway.js";
+
+register(new URL("loader.js", import.meta.url));
+// Static imports are loaded before the hooks are registered.
+const { App: PageApp } = await import("../../../../gateway/dashboard/page/app/app.js");
+const { AppContext } = await import("../../../../gateway/dashboard/page/app/hooks.js");
+
+/** Globals of a browser that the page uses and Node lacks or implements differently. */
+const domNames = [
+	...["document", "location", "history", "navigator", "localStorage", "sessionStorage", "CSS"],
+	...["Node", "Element", "HTMLElement", "HTMLInputElement", "FormData", "Audio", "innerHeight", "scrollY"],
+	...["ResizeObserver", "IntersectionObserver", "Event", "MouseEvent", "KeyboardEvent", "PointerEvent"],
+] as const;
+const domFunctions = [
+	"addEventListener",
+	"removeEventListener",
+	"dispatchEvent",
+	"getComputedStyle",
+	"matchMedia",
+] as const;
+
+/** Duration of a frame, in ms. */
+const frameMs = 16;
+
+/** Replaces the globals of the previous test. */
+function installDom(t: TestContext, gateway: PageGateway): void {
+	const window = new Window({ url: "http://gateway.test/" });
+	t.after(() => window.happyDOM.close());
+	const onNextFrame = (paint: () => void) => setTimeout(paint, frameMs);
+	// Preact's own schedule uses a timeout without a delay, which mocked timers never run.
+	options.requestAnimationFrame = onNextFrame;
+	const globals = {
+		...Object.fromEntries(domNames.map((name) => [name, window[name]])),
+		...Object.fromEntries(domFunctions.map((name) => [name, window[name].bind(window)])),
+		// Its timers are those of Node, which tests mock.
+		window: globalThis,
+		scrollTo: () => {},
+		requestAnimationFrame: onNextFrame,
+		cancelAnimationFrame: clearTimeout,
+		fetch: gateway.fetch,
+		WebSocket: gateway.webSocket,
+	};
+	for (const [name, value] of Object.entries(globals))
+		Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+	t.mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"], now: Date.parse("2026-01-01T12:00Z") });
+	t.mock.method(performance, "now", () => Date.now());
+}
+
+export interface MountOptions extends GatewayOptions {
+	/** Fragment of the address. */
+	readonly address?: string;
+}
+
+/** Starts a page without a view. @returns its App, connected to the gateway */
+export async function start(t: TestContext, { address = "#/", ...given }: MountOptions = {}): Promise<Page> {
+	const gateway = new PageGateway(given);
+	installDom(t, gateway);
+	location.hash = address;
+	const page = new Page(t, gateway, new PageApp());
+	page.app.connect();
+	gateway.accept();
+	await page.advance();
+	return page;
+}
+
+/** Renders a component on a connected page. */
+export async function mount<P extends object>(
+	t: TestContext,
+	component: ComponentType<P>,
+	props: P,
+	given: MountOptions = {},
+): Promise<Page> {
+	const page = await start(t, given);
+	t.after(() => page.leave());
+	await page.render(component, props);
+	return page;
+}
+
+export class Page {
+	readonly gateway: PageGateway;
+	readonly app: App;
+	readonly #t: TestContext;
+
+	constructor(t: TestContext, gateway: PageGateway, app: App) {
+		this.#t = t;
+		this.gateway = gateway;
+		this.app = app;
+	}
+
+	/** Renders a component, or renders it again with other properties. */
+	async render<P extends object>(component: ComponentType<P>, props: P): Promise<void> {
+		render(h(AppContext.Provider, { value: this.app, children: h(component, props) }), document.body);
+		await this.advance();
+	}
+
+	/** Removes the component. */
+	leave(): void {
+		render(null, document.body);
+	}
+
+	/** Relays a report of a device. @param fields by path, such as "peripherals.audio.volume" */
+	async report(...report: Parameters<PageGateway["report"]>): Promise<void> {
+		this.gateway.report(...report);
+		await this.advance();
+	}
+
+	/** Advances the time in frames, or in a hundred steps, and runs what is due. */
+	async advance(ms = 5 * frameMs): Promise<void> {
+		const stepMs = Math.max(frameMs, Math.ceil(ms / 100));
+		await setImmediate();
+		for (let leftMs = ms; leftMs > 0; leftMs -= stepMs) {
+			this.#t.mock.timers.tick(Math.min(leftMs, stepMs));
+			await setImmediate();
+		}
+	}
+
+	/** Elements with a role, and with this accessible name or a part of it. */
+	all(role: string, name: string | RegExp = ""): readonly HTMLElement[] {
+		return [...document.body.querySelectorAll<HTMLElement>("*")].filter((element) => {
+			if (getRole(element) !== role || isHidden(element)) return false;
+			const actual = nameOf(element);
+			return typeof name === "string" ? name === "" || actual === name : name.test(actual);
+		});
+	}
+
+	/** The only such element. */
+	find(role: string, name: string | RegExp = ""): HTMLElement {
+		const [found, ...others] = this.all(role, name);
+		const present = () => this.all(role).map(nameOf).join(" | ");
+		assert.ok(found && others.length === 0, `${others.length + 1} × ${role} "${name}" among: ${present()}`);
+		return found;
+	}
+
+	has(role: string, name: string | RegExp = ""): boolean {
+		return this.all(role, name).length > 0;
+	}
+
+	/** Whether the only such control is disabled. */
+	isOff(role: string, name: string | RegExp): boolean {
+		return this.find(role, name).matches(":disabled");
+	}
+
+	/** The only field with this label. */
+	field(label: string): HTMLInputElement {
+		const fields = [...document.body.querySelectorAll<HTMLInputElement>("input, select, textarea")];
+		const [found, ...others] = fields.filter((each) => !isHidden(each) && nameOf(each) === label);
+		assert.ok(found && others.length === 0, `"${label}" among: ${fields.map(nameOf).join(" | ")}`);
+		return found;
+	}
+
+	/** Text of all elements, visible or not. */
+	get text(): string {
+		return document.body.textContent ?? "";
+	}
+
+	async click(role: string, name: string | RegExp = "", init: MouseEventInit = {}): Promise<void> {
+		this.find(role, name).dispatchEvent(new MouseEvent("click", { ...passed, ...init }));
+		await this.advance();
+	}
+
+	/** Changes a field as a person does. @param value text, number, or text of an option */
+	async enter(label: string, value: string | number): Promise<void> {
+		const field = this.field(label);
+		const option = [...field.querySelectorAll("option")].find(({ textContent }) => textContent === value);
+		field.value = option?.value ?? `${value}`;
+		for (const type of ["input", "change"]) field.dispatchEvent(new Event(type, passed));
+		await this.advance();
+	}
+
+	async press(role: string, name: string | RegExp, key: string): Promise<void> {
+		this.find(role, name).dispatchEvent(new KeyboardEvent("keydown", { ...passed, key }));
+		await this.advance();
+	}
+}
+
+const passed = { bubbles: true, cancelable: true } as const;
+
+function nameOf(element: Element): string {
+	return computeAccessibleName(element, { getComputedStyle: () => getComputedStyle(element) });
+}
+
+/** Whether assistive technology ignores an element, apart from the style sheet. */
+function isHidden(element: Element): boolean {
+	if (element.closest("[hidden], [aria-hidden=true], dialog:not([open])")) return true;
+	const details = element.closest("details:not([open])");
+	return details !== null && !element.closest("summary");
+}
