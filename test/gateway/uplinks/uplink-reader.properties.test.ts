@@ -168,3 +168,27 @@ test("creates no shape for lists, escapes or duplicate names", () => {
 	for (const each of texts) assert.equal(ReportShape.of(Buffer.from(each), model), undefined, each);
 	assert.notEqual(ReportShape.of(Buffer.from(plain), model), undefined);
 });
+
+test("keeps the eight most recently used shapes", (t) => {
+	const parse = t.mock.method(JSON, "parse");
+	const reader = new UplinkReader();
+	const reports = Array.from({ length: 9 }, (_, index) => bytesOf(withField(base[0], `other${index}`, 0)));
+	/** Whether a report is read without JSON.parse. */
+	const isKnown = (report: Buffer) => {
+		const before = parse.mock.callCount();
+		assert.equal(reader.read(report).problem, undefined);
+		return parse.mock.callCount() === before;
+	};
+	const [first = Buffer.of(), second, ...others] = reports;
+	const ninth = others.pop() ?? first;
+	const learn = (report: Buffer) => {
+		for (let count = 0; count < 20 && !isKnown(report); count++);
+	};
+	for (const report of reports.slice(0, 8)) learn(report);
+	assert.ok(isKnown(first), "learned");
+	learn(ninth);
+	assert.deepEqual(
+		[first, ...others, ninth, second].map((report) => report && isKnown(report)),
+		[...Array(8).fill(true), false],
+	);
+});

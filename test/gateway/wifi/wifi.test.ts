@@ -76,8 +76,10 @@ test("counts reconnects of the last 24 hours across restarts of the device", asy
 	assert.equal(await says(1010, 9), 2);
 	monotonicMs += 12 * hourMs;
 	assert.equal(await says(5, 1), 3, "it has restarted, and connected again once since");
-	monotonicMs += 13 * hourMs;
-	assert.equal(await says(50_000, 1), 1, "the first two are older than a day");
+	monotonicMs += 11 * hourMs;
+	assert.equal(await says(40_000, 1), 3, "all are in the last 24 hours");
+	monotonicMs += hourMs;
+	assert.equal(await says(50_000, 1), 1, "the first two are in the 25th hour");
 	monotonicMs += 12 * hourMs;
 	assert.equal(await says(90_000, 1), 0);
 });
