@@ -114,6 +114,10 @@ const upload = closed({
 	security_version: described(optional(integer(0, 65_535)), "absent: 0"),
 	signature: nullable(text),
 	signature_required: described(boolean(), "whether the gateway has RELEASE_KEYS"),
+	problem: described(
+		optional(text),
+		"why the upload is neither offered nor served, such as a missing signature; absent: it is",
+	),
 });
 export type UploadStatus = InferShape<typeof upload>;
 
@@ -247,7 +251,11 @@ export const binaryRoutes = defineRoutes(null, {
 		returns: "The whole image.",
 		reply: image,
 		replyHeaders: fileHeaders,
-		problems: { 404: "There is no upload yet." },
+		problems: {
+			404: "There is no upload yet.",
+			410: "The upload may not be installed with the present RELEASE_KEYS and IMAGE_CHECK; `detail` has the reason.",
+			503: "The file on disk is missing or was modified.",
+		},
 	},
 	"GET /releases/:path": {
 		summary: "Downloads an image of a release or another of its files, whole or in part",

@@ -8,12 +8,12 @@ import { constants } from "node:fs";
 import { basename } from "node:path/posix";
 import type { Release, ReleaseFile, ReleaseImage } from "../api/firmware.js";
 import { forever, type ServedFile } from "../http/file.js";
-import { RequestError } from "../problem.js";
+import { errorCode, RejectedError, RequestError } from "../problem.js";
 import { type Disk, ifExists, stateOf } from "../storage/atomic-file.js";
 import type { Releases } from "./catalog.js";
 import { describeFit, ImageError, type ImageInfo, ImageParser } from "./image.js";
 import { findSignatureProblem, type ReleaseKeys } from "./release-keys.js";
-import type { UploadStore } from "./upload-store.js";
+import { describeImage, type Upload, type UploadStore } from "./upload-store.js";
 
 /** Alignment of ranges whose digests are cached. Others are not, so that arbitrary ranges cannot exhaust the memory. */
 const alignment = 4096;
@@ -115,9 +115,9 @@ export interface FirmwareRepositoryOptions {
 	readonly catalog: Releases;
 	readonly uploads: UploadStore;
 	readonly disk: Disk;
-	/** Whether images are validated. Digests and signatures of releases are verified in any case. */
+	/** Whether images are validated. Digests and signatures are verified in any case. */
 	readonly checkImages: boolean;
-	/** Keys, one of which must have signed each release. */
+	/** Keys, one of which must have signed each image. */
 	readonly releaseKeys: ReleaseKeys;
 	/** Time for which a result is reused without checking the disk. Default 0. */
 	readonly recheckMs?: number;
@@ -146,7 +146,7 @@ export class FirmwareRepository {
 	/**
 	 * Opens a file, or returns the one opened in the last `recheckMs`.
 	 * @param search query of the URL, which selects an image if the path contains only the version
-	 * @throws {RequestError} 404 if the file does not exist, 503 if it differs from the catalog
+	 * @throws {RequestError} 404 if the file does not exist, 503 if it differs from the catalog; see also `openUpload`
 	 * @throws {URIError} if the path is malformed
 	 */
 	open(path: string, search = ""): Promise<ServedFile> {
@@ -154,7 +154,7 @@ export class FirmwareRepository {
 		const key = this.#keyOf(path, search);
 		const known = this.#recent.get(key);
 		if (known) return known;
-		const opening = path === uploadPath ? this.#openUpload() : this.#openRelease(path, search);
+		const opening = path === uploadPath ? this.#serveUpload() : this.#openRelease(path, search);
 		if (recheckMs === 0) return opening;
 		this.#recent.set(key, opening);
 		setTimeout(() => this.#recent.delete(key), recheckMs).unref();
@@ -178,23 +178,55 @@ export class FirmwareRepository {
 		return this.#openFile(release, file, ({ sha256 }) => differsFrom(file, sha256));
 	}
 
-	async #openUpload(): Promise<ServedFile> {
-		const { uploads, disk } = this.#options;
+	/**
+	 * Opens the upload if it may be installed with the present keys and checks, which may be stricter than when it was stored.
+	 * @returns the upload as described by its image
+	 * @throws {RequestError} 404 without an upload, 410 if it may not be installed, 503 if its file is missing or was modified
+	 */
+	async openUpload(): Promise<{ readonly upload: Upload; readonly image: StoredImage }> {
+		const { uploads, disk, checkImages, releaseKeys } = this.#options;
 		const upload = uploads.current;
 		if (!upload)
 			throw new RequestError(404, "No firmware has been uploaded. Upload it with POST /ota/upload.");
-		const { filename, upload_time, sha256 } = upload;
 		const path = await uploads.path(upload);
 		const file = path === undefined ? undefined : await ifExists(disk.realpath(path));
 		const image = file === undefined ? undefined : await ifExists(this.#load(file));
 		if (!image) {
 			// The upload may have been replaced and its file removed meanwhile.
-			if (uploads.current !== upload) return this.#openUpload();
+			if (uploads.current !== upload) return this.openUpload();
 			throw new RequestError(503, "The uploaded firmware is missing. Upload it again.");
 		}
-		if (image.sha256 !== sha256) throw new Error("the uploaded firmware was modified on disk");
-		const lastModified = new Date(upload_time).toUTCString();
-		return { content: image, filename, lastModified, caching: "no-cache" };
+		if (image.sha256 !== upload.sha256)
+			throw new RequestError(503, "The uploaded firmware was modified on disk. Upload it again.");
+		const problem = image.findSignatureProblem(releaseKeys, upload.signature);
+		if (problem)
+			throw new RequestError(410, `The uploaded firmware ${problem}. Upload a signed image (RELEASE_KEYS).`);
+		if (!checkImages) return { upload, image };
+		const { info } = image;
+		if (info instanceof ImageError)
+			throw new RequestError(
+				410,
+				`The uploaded firmware is not a valid image (IMAGE_CHECK). ${info.message}`,
+			);
+		return { upload: { ...upload, ...describeImage(info) }, image };
+	}
+
+	/** @returns the upload, with the reason if it is not offered; undefined without one */
+	async describeUpload(): Promise<(Upload & { readonly problem?: string }) | undefined> {
+		const { current } = this.#options.uploads;
+		if (!current) return undefined;
+		try {
+			return (await this.openUpload()).upload;
+		} catch (error) {
+			const unreadable = `The uploaded firmware cannot be read (${errorCode(error) ?? error}).`;
+			return { ...current, problem: error instanceof RejectedError ? error.rejection.detail : unreadable };
+		}
+	}
+
+	async #serveUpload(): Promise<ServedFile> {
+		const { upload, image } = await this.openUpload();
+		const lastModified = new Date(upload.upload_time).toUTCString();
+		return { content: image, filename: upload.filename, lastModified, caching: "no-cache" };
 	}
 
 	async #openRelease(encodedPath: string, search: string): Promise<ServedFile> {
@@ -210,14 +242,19 @@ export class FirmwareRepository {
 		return { content: image, filename: basename(path), lastModified, caching: forever };
 	}
 
-	/** Opens a file by its path in the catalog. @returns undefined if it is not in the catalog */
+	/**
+	 * Opens a file by its path in the catalog. Patches and installation files are served only if their image is.
+	 * @returns undefined if it is not in the catalog
+	 */
 	async #openNamed(releases: readonly Release[], path: string): Promise<StoredImage | undefined> {
 		for (const release of releases)
 			for (const image of release.images) {
 				if (image.path === path) return this.openImage(release, image);
 				const { flash = [], patches = [] } = image;
 				const file = [...flash, ...patches].find((each) => each.path === path);
-				if (file) return this.openPart(release, file);
+				if (!file) continue;
+				await this.openImage(release, image);
+				return this.openPart(release, file);
 			}
 		return undefined;
 	}

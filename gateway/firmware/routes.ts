@@ -9,12 +9,14 @@ import { type Route, serve } from "../http/routes.js";
 import { allowSlowBody } from "../http/server.js";
 import { RequestError } from "../problem.js";
 import type { Releases } from "./catalog.js";
+import type { FirmwareRepository } from "./repository.js";
 import { receiveUpload, type UploadOptions } from "./upload.js";
 import type { Upload } from "./upload-store.js";
 
 export interface FirmwareRoutesOptions {
 	readonly upload: UploadOptions;
 	readonly catalog: Releases;
+	readonly repository: Pick<FirmwareRepository, "describeUpload">;
 	/** Returns the latest updates, newest first. */
 	readonly latestUpdates: (count: number) => readonly PastUpdate[];
 	readonly uploadsByAddress: AddressLimit;
@@ -27,7 +29,7 @@ const maxUploadsPerAddress = 4;
 const historyLength = 200;
 
 export function createFirmwareRoutes(options: FirmwareRoutesOptions): readonly Route[] {
-	const { upload, catalog, latestUpdates } = options;
+	const { upload, catalog, repository, latestUpdates } = options;
 	const receive = uploadReceiver(options);
 	return serve(firmwareRoutes, {
 		"POST /ota/upload": async ({ request, response }) => {
@@ -36,9 +38,9 @@ export function createFirmwareRoutes(options: FirmwareRoutesOptions): readonly R
 			response.set({ Location: "firmware.bin", "Cache-Control": "no-cache" });
 			return describeUpload(upload, stored);
 		},
-		"GET /ota/status": ({ response }) => {
+		"GET /ota/status": async ({ response }) => {
 			response.set("Cache-Control", "no-cache");
-			return describeUpload(upload);
+			return describeUpload(upload, await repository.describeUpload());
 		},
 		"GET /ota/catalog": ({ response }) => {
 			response.set("Cache-Control", "no-cache");
@@ -86,6 +88,9 @@ const noUpload = {
 	signature: null,
 };
 
-function describeUpload({ store, releaseKeys }: UploadOptions, upload = store.current): UploadStatus {
+function describeUpload(
+	{ releaseKeys }: UploadOptions,
+	upload: Awaited<ReturnType<FirmwareRepository["describeUpload"]>>,
+): UploadStatus {
 	return { ...noUpload, ...upload, signature_required: releaseKeys.length > 0 };
 }

@@ -4,7 +4,7 @@ import { compareBuild, parse, rcompare } from "semver";
 import { chips } from "../../device/protocol/messages.js";
 import { channelOf, latestOf } from "../api/channels.js";
 import type { Catalog, Release, ReleaseImage } from "../api/firmware.js";
-import { errorCode, RequestError } from "../problem.js";
+import { errorCode, RejectedError, RequestError } from "../problem.js";
 import type { Releases } from "./catalog.js";
 import { describeFit, type Fit, fits } from "./image.js";
 import type { UpdateRejection } from "./rejections.js";
@@ -101,10 +101,10 @@ export class Selection {
 		version = "latest",
 		channel,
 	}: RequestedFirmware): Promise<Pinned | { rejection: UpdateRejection }> {
-		const { catalog, uploads } = this.#options;
 		if (channel === undefined && version === "custom") {
-			if (!uploads.current) return noUpload;
-			const { version: uploaded, model, chip, sha256 } = uploads.current;
+			const opened = await this.#openUpload();
+			if ("rejection" in opened) return opened;
+			const { version: uploaded, model, chip, sha256 } = opened.upload;
 			if (uploaded === undefined)
 				return reject(
 					"unknown_version",
@@ -116,7 +116,7 @@ export class Selection {
 				images: [{ ...(model && { model }), ...(chip && { chip }), sha256 }],
 			};
 		}
-		const known = await catalog.read();
+		const known = await this.#options.catalog.read();
 		const release =
 			channel === undefined
 				? findRelease(known, version === "latest" ? (known.latest ?? version) : version)
@@ -126,9 +126,14 @@ export class Selection {
 		return { version: release.version, ...(channel !== undefined && { channel }), source: "release", images };
 	}
 
-	#chooseUpload(device: DeviceFit): Choice | { rejection: UpdateRejection } {
-		const upload = this.#options.uploads.current;
-		if (!upload) return noUpload;
+	#openUpload() {
+		return rejectUnusable(this.#options.repository.openUpload());
+	}
+
+	async #chooseUpload(device: DeviceFit): Promise<Choice | { rejection: UpdateRejection }> {
+		const opened = await this.#openUpload();
+		if ("rejection" in opened) return opened;
+		const { upload } = opened;
 		const detail = `The uploaded firmware is for ${describeFit(upload)}, but the device is ${describeFit(device)}.`;
 		if (!fits(upload, device)) return reject("incompatible_firmware", detail, true);
 		const { version = null, sha256, signature } = upload;
@@ -146,12 +151,8 @@ export class Selection {
 		if (images.some(({ model }) => model !== image.model)) return reject("incompatible_firmware", unknown);
 		const rejection = rejectDowngrade(`Release ${release.version}`, image, device);
 		if (rejection) return rejection;
-		try {
-			await this.#options.repository.openImage(release, image);
-		} catch (error) {
-			if (error instanceof RequestError) return reject("no_firmware", error.message);
-			throw error;
-		}
+		const opened = await rejectUnusable(this.#options.repository.openImage(release, image));
+		if ("rejection" in opened) return opened;
 		const { sha256, signature } = image;
 		const patch = await this.#choosePatch(release, image, device);
 		const path = releaseAddress(release, image);
@@ -221,4 +222,14 @@ function reject(
 	return { rejection: { code, message, ...(isFinal && { isFinal }) } };
 }
 
-const noUpload = reject("no_firmware", "No firmware has been uploaded. Upload it with POST /ota/upload.");
+/** @returns rejection if the firmware may not be installed, or its file is missing or damaged */
+async function rejectUnusable<T extends object>(
+	opening: Promise<T>,
+): Promise<T | { rejection: UpdateRejection }> {
+	try {
+		return await opening;
+	} catch (error) {
+		if (error instanceof RejectedError) return reject("no_firmware", error.rejection.detail);
+		throw error;
+	}
+}

@@ -74,6 +74,7 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 	const routes = createFirmwareRoutes({
 		upload: { store: uploads, maxBytes, checkImages, releaseKeys },
 		catalog,
+		repository,
 		latestUpdates: (count) => updates.latest(count),
 		uploadsByAddress: new AddressLimit({ points: 30, seconds: 60, what: "uploads" }),
 		onUploaded: (upload) => log.info({ upload }, "firmware uploaded"),
@@ -89,6 +90,8 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 			await uploads.open();
 			await updates.open();
 			await catalog.read();
+			const { problem } = (await repository.describeUpload()) ?? {};
+			if (problem !== undefined) onProblem(problem);
 		},
 		close: async () => {
 			await updates.close();

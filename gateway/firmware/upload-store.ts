@@ -19,6 +19,7 @@ import { errorCode, RejectedError } from "../problem.js";
 import type { BlobDraft, Blobs, CreateBlobs } from "../storage/blobs.js";
 import { Queue } from "../storage/queue.js";
 import { type CreateRecords, type Records, Superseded } from "../storage/records.js";
+import type { ImageInfo } from "./image.js";
 
 const record = object({
 	filename: string(255),
@@ -37,6 +38,11 @@ const record = object({
 
 /** Description of an upload. Version, model and chip are absent if the image was not validated. */
 export type Upload = Infer<typeof record>;
+
+/** Returns the fields of an upload that its image contains. */
+export function describeImage({ version, model, chip, securityVersion }: ImageInfo) {
+	return { version, model, chip, ...(securityVersion > 0 && { security_version: securityVersion }) };
+}
 
 export interface UploadStoreOptions {
 	readonly records: CreateRecords;

@@ -11,7 +11,7 @@ import { matches } from "../../device/protocol/schema.js";
 import { RequestError } from "../problem.js";
 import { ImageError, ImageParser } from "./image.js";
 import { findSignatureProblem, type ReleaseKeys } from "./release-keys.js";
-import type { Upload, UploadStore } from "./upload-store.js";
+import { describeImage, type Upload, type UploadStore } from "./upload-store.js";
 
 /** Size limit of the form without the file, in bytes. */
 const formOverhead = 65_536;
@@ -62,10 +62,7 @@ export async function receiveUpload(request: IncomingMessage, options: UploadOpt
 		const file = { filename: cleanFilename(filename), sha256: sha256.toString("hex") };
 		checkSignature(signature, isImage ? info.sha256 : file.sha256, releaseKeys);
 		const signed = { ...file, ...(signature !== undefined && { signature }) };
-		if (!checkImages || !isImage) return await draft.commit(signed);
-		const { version, model, chip, securityVersion } = info;
-		const security = securityVersion > 0 && { security_version: securityVersion };
-		return await draft.commit({ ...signed, version, model, chip, ...security });
+		return await draft.commit({ ...signed, ...(checkImages && isImage && describeImage(info)) });
 	} catch (error) {
 		await draft.discard();
 		throw error;

@@ -9,6 +9,7 @@ import { uplinks } from "../../device/protocol/messages.js";
 import { integer, isRecord, matches } from "../../device/protocol/schema.js";
 import type { Release } from "../api/firmware.js";
 import { parseJson } from "../api/json.js";
+import { offeredReleases } from "../api/offered-releases.js";
 import type { Core } from "../extension.js";
 import { fits } from "../firmware/image.js";
 import { announcementJobs } from "../services/jobs.js";
@@ -90,8 +91,9 @@ export class Devices {
 
 	/** Updates the available release and sounds. Must be polled, as neither has change events. */
 	async refresh(): Promise<void> {
-		const { firmware, services, monotonic } = this.#options.core;
-		const { latest, releases } = await firmware.catalog.read();
+		const { firmware, services, settings, monotonic } = this.#options.core;
+		const catalog = await firmware.catalog.read();
+		const { latest, releases } = offeredReleases(catalog, settings.releaseKeys.length > 0);
 		this.#release = releases.find(({ version }) => version === latest);
 		this.#tones = new Map(
 			services

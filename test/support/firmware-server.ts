@@ -106,6 +106,7 @@ export async function runFirmwareServer(
 	const routes = createFirmwareRoutes({
 		upload: { store, maxBytes, checkImages, releaseKeys, ...(progressMs && { progressMs }) },
 		catalog,
+		repository,
 		latestUpdates: () => [],
 		uploadsByAddress: new AddressLimit({ points: 1_000_000, seconds: 60, what: "uploads" }),
 		onUploaded: () => {},

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
+
 import type { Entry } from "../../../gateway/api/client/fleet.js";
 import type { DeviceIssueKind } from "../../../gateway/api/issues.js";
+import { offeredReleases } from "../../../gateway/api/offered-releases.js";
 import type { SessionRecord } from "../../../gateway/api/session.js";
 import type { OtaStatus } from "../../../gateway/api/statuses.js";
 import {
@@ -257,6 +259,20 @@ describe("update targets of a device", () => {
 			{ selector: "1.10.0", version: "1.10.0", channel: "stable", images: catalog.releases[0].images },
 		]);
 		assert.equal(firmwareOf(undefined, { ...upload, filename: "a.bin" })[0]?.selector, "custom");
+	});
+
+	test("exclude what the gateway does not offer", () => {
+		assert.deepEqual(
+			firmwareOf(undefined, { ...upload, filename: "a.bin", problem: "It is not signed." }),
+			[],
+		);
+		const [release] = catalog.releases;
+		const [image] = release.images;
+		const signed = { ...image, chip: "esp32s3", signature: "" } as const;
+		const mixed = { ...catalog, releases: [{ ...release, images: [image, signed] }] };
+		assert.deepEqual(offeredReleases(mixed, false), mixed);
+		assert.deepEqual(offeredReleases(mixed, true).releases[0]?.images, [signed]);
+		assert.deepEqual(offeredReleases(catalog, true).releases, []);
 	});
 
 	test("describe the effect of an update", () => {

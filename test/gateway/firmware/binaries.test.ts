@@ -234,7 +234,7 @@ describe("upload file", () => {
 			(await serving.store.path(uploadOf(serving))) ?? assert.fail("the upload has no file"),
 			"something else",
 		);
-		assert.equal((await serving.request("/ota/firmware.bin")).status, 500);
+		assert.equal((await serving.request("/ota/firmware.bin")).status, 503);
 		assert.match(String(serving.problems), /modified on disk/);
 	});
 	test("is served through a link", async (t) => {

@@ -107,6 +107,72 @@ describe("gateway without release keys", () => {
 	});
 });
 
+describe("upload that was stored with other settings", () => {
+	/** Checks that the upload is shown with the reason, and neither served nor selected. */
+	async function assertNotOffered(serving: FirmwareServer, reason: RegExp): Promise<void> {
+		const { status, json } = await serving.request("/ota/status");
+		assert.deepEqual([status, json.filename], [200, "firmware.bin"]);
+		assert.match(String(json.problem), reason);
+		const served = await serving.request("/ota/firmware.bin");
+		assert.equal(served.status, 410);
+		assert.match(String(served.json.detail), reason);
+		for (const result of [
+			await serving.selection.choose(device, "custom"),
+			await serving.selection.choose(device, undefined),
+			await serving.selection.pin({ version: "custom" }),
+		]) {
+			assert.ok("rejection" in result && result.rejection, "the upload is selected");
+			assert.equal(result.rejection.code, "no_firmware");
+			assert.match(result.rejection.message, reason);
+		}
+	}
+
+	for (const [fault, signed, reason] of [
+		["unsigned", [], /is not signed/],
+		["signed with another key", [textPart("signature", other.sign(image))], /matches no key in RELEASE_KEYS/],
+	] as const)
+		test(`is not offered to a gateway with release keys if it is ${fault}`, async (t) => {
+			const before = await runFirmwareServer(t);
+			assert.equal((await before.post(form(filePart(image), ...signed))).status, 201);
+			const { directory } = before;
+			await assertNotOffered(await runFirmwareServer(t, { releaseKeys, directory }), reason);
+			const after = await runFirmwareServer(t, { directory });
+			assert.equal((await after.request("/ota/status")).json.problem, undefined);
+			assert.equal((await chosen(after, "custom")).version, "1.4.0");
+		});
+
+	test("is not offered if images are validated again and it is none", async (t) => {
+		const before = await runFirmwareServer(t, { checkImages: false });
+		assert.equal((await before.upload(Buffer.from("third-party firmware"))).status, 201);
+		await chosen(before, "custom");
+		const { directory } = before;
+		await assertNotOffered(await runFirmwareServer(t, { directory }), /is not a valid image \(IMAGE_CHECK\)/);
+	});
+
+	test("is described by its image if images are validated again", async (t) => {
+		const before = await runFirmwareServer(t, { checkImages: false });
+		await before.upload(makeImage({ securityVersion: 1 }));
+		assert.equal((await chosen(before, "custom")).version, null);
+		const after = await runFirmwareServer(t, { directory: before.directory });
+		const { version, model, chip, problem } = (await after.request("/ota/status")).json;
+		assert.deepEqual([version, model, chip, problem], ["1.4.0", "DEV-1", "esp32s3", undefined]);
+		const { rejection } = await after.selection.choose({ ...device, securityVersion: 2 }, "custom");
+		assert.equal(rejection?.code, "incompatible_firmware");
+	});
+});
+
+test("serves no patch and no installation file of an unsigned release", async (t) => {
+	const before = await runFirmwareServer(t);
+	await addTo(before, "1.4.0");
+	await addTo(before, "1.5.0");
+	const path = "/releases/dev-1/firmware-v1.5.0.from-v1.4.0.patch";
+	assert.equal((await before.request(path)).status, 200);
+	const serving = await runFirmwareServer(t, { releaseKeys, directory: before.directory });
+	const { status, json } = await serving.request(path);
+	assert.equal(status, 503);
+	assert.match(String(json.detail), /firmware-v1\.5\.0\.bin is not signed/);
+});
+
 test("offers only releases signed with one of the release keys", async (t) => {
 	const serving = await runFirmwareServer(t, { releaseKeys });
 	await addTo(serving, "1.4.0", key.sign);

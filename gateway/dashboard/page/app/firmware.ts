@@ -3,6 +3,7 @@
 import { compareVersions } from "../../../api/channels.js";
 import { problemDetail } from "../../../api/client/request.js";
 import type { Catalog, UploadStatus } from "../../../api/firmware.js";
+import { offeredReleases } from "../../../api/offered-releases.js";
 import { type FindUpdate, type Firmware, firmwareOf, updatesOf } from "../model/outdated.js";
 import { request } from "./gateway.js";
 import { Resource } from "./resource.js";
@@ -21,6 +22,8 @@ export class FirmwareStore {
 	readonly #onChanged: () => void;
 	readonly #isLive: () => boolean;
 	readonly #known: Resource<{ readonly catalog: Catalog; readonly status: UploadStatus }>;
+	/** Releases with the images that the gateway offers. */
+	offered: Catalog | undefined;
 	/** Finds updates in the current catalog; a new function for each catalog. */
 	findUpdate: FindUpdate = updatesOf(undefined);
 	upload: Upload | undefined;
@@ -39,12 +42,15 @@ export class FirmwareStore {
 			return { catalog: sorted, status };
 		};
 		this.#known = new Resource(read, (known) => {
-			if (known) this.findUpdate = updatesOf(known.catalog);
+			if (known) {
+				this.offered = offeredReleases(known.catalog, known.status.signature_required);
+				this.findUpdate = updatesOf(this.offered);
+			}
 			onChanged();
 		});
 	}
 
-	/** Releases, the newest first. */
+	/** All releases, the newest first. */
 	get catalog(): Catalog | undefined {
 		return this.#known.value?.catalog;
 	}
@@ -69,7 +75,7 @@ export class FirmwareStore {
 
 	/** All firmware that a device can be updated to. */
 	get choices(): readonly Firmware[] {
-		return firmwareOf(this.catalog, this.status);
+		return firmwareOf(this.offered, this.status);
 	}
 
 	/** Latest release of the catalog. */

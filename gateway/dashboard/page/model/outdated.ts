@@ -19,7 +19,10 @@ export interface Firmware {
 	readonly images: readonly { readonly model: string; readonly chip: string | null }[];
 }
 
-/** Lists installable firmware: the releases in the catalog's order, then the upload. */
+/**
+ * Lists installable firmware: the releases in the catalog's order, then the upload.
+ * @param catalog see `offeredReleases`
+ */
 export function firmwareOf(
 	catalog: Catalog | undefined,
 	upload: UploadStatus | undefined,
@@ -30,7 +33,7 @@ export function firmwareOf(
 		channel: channelOf(release),
 		images: release.images,
 	}));
-	if (!upload?.filename) return releases;
+	if (!upload?.filename || upload.problem !== undefined) return releases;
 	const { version, model, chip } = upload;
 	return [...releases, { selector: "custom", version, images: model ? [{ model, chip }] : [] }];
 }

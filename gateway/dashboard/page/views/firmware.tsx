@@ -52,7 +52,7 @@ export function FirmwareView({ search, part: id }: FirmwareViewProps) {
 }
 
 function Releases() {
-	const { catalog } = useApp().firmware;
+	const { catalog, status } = useApp().firmware;
 	return (
 		<Panel title="Releases">
 			{catalog && catalog.releases.length === 0 && (
@@ -76,6 +76,9 @@ function Releases() {
 								</span>
 							))}
 						</p>
+						{status?.signature_required && images.some(({ signature }) => signature === undefined) && (
+							<p class="problem">Images without a signature are not offered.</p>
+						)}
 					</li>
 				))}
 			</ul>
@@ -125,15 +128,18 @@ function Sending({ upload: { name, filename, percent, reason } }: { upload: Uplo
 
 function Uploaded({ status }: { status: UploadStatus }) {
 	const now = useNow(10_000);
-	const { filename, size, version, model, chip, upload_time, sha256 } = status;
+	const { filename, size, version, model, chip, upload_time, sha256, problem } = status;
 	const time = upload_time === null ? "" : `, ${age(now - Date.parse(upload_time))}`;
 	return (
-		<FactList
-			facts={[
-				["Uploaded", `${filename}${time}`],
-				["Firmware", [version, model, chip, bytes(size)].filter((fact) => fact !== null).join(" · ")],
-				["SHA-256", sha256 ?? ""],
-			]}
-		/>
+		<>
+			{problem !== undefined && <p class="problem">Not offered: {problem}</p>}
+			<FactList
+				facts={[
+					["Uploaded", `${filename}${time}`],
+					["Firmware", [version, model, chip, bytes(size)].filter((fact) => fact !== null).join(" · ")],
+					["SHA-256", sha256 ?? ""],
+				]}
+			/>
+		</>
 	);
 }

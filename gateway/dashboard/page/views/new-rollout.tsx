@@ -32,9 +32,9 @@ interface NewRolloutProps {
 
 export function NewRollout(props: NewRolloutProps) {
 	const { firmware } = useTopic("firmware");
-	const { upload, choices, catalog, latest } = firmware;
+	const { upload, choices, offered, latest } = firmware;
 	const [chosen, setChosen] = useState(upload?.name === "accepted" ? "custom" : undefined);
-	const all = [...choices, ...channelsOf(catalog)];
+	const all = [...choices, ...channelsOf(offered)];
 	const choice = all.find(({ selector }) => selector === chosen) ?? latest ?? choices[0];
 	if (!choice)
 		return (
