@@ -185,7 +185,11 @@ function transition(job: UpdateJob, uplink: Uplink, context: UplinkContext): Upd
 				? job
 				: withStatus(job, { status: "rebooting", percent: 100, complete: true });
 		case "ota_error":
-			return fail(job, context, uplink.reason || "The device reported no reason.");
+			return fail(
+				job,
+				context,
+				(job.silent ? `${job.reason} ` : "") + (uplink.reason || "The device reported no reason."),
+			);
 		case "command_error":
 			if (uplink.command !== "start_ota" || job.status !== "pending") return job;
 			return {

@@ -268,6 +268,12 @@ export class Updates {
 		const { now, monotonic, upload } = this.#options;
 		const { jobs = noJobs, sessionId, startedAt = 0, updatedAt = 0, isRestored = false } = entry ?? {};
 		if (entry && isAboutUpdate) entry.lastMessageAt = monotonic();
+		if (entry && uplink.type === "ota_progress" && jobs.at(-1)?.silent && isCancelable(device)) {
+			// The device was told in this session already, or was away when its update timed out.
+			if (session.sessionId !== sessionId) cancel(device);
+			entry.sessionId = session.sessionId;
+			return;
+		}
 		const next = applyUplink(jobs, uplink, {
 			now: now(),
 			ageMs: monotonic() - startedAt,
@@ -311,7 +317,7 @@ export class Updates {
 		return isGone;
 	}
 
-	/** Fails updates that timed out, and stores the progress since the last call. */
+	/** Fails and cancels updates that timed out, and stores the progress since the last call. */
 	expire(): void {
 		const { now, monotonic, records } = this.#options;
 		for (const [deviceId, entry] of this.#entries) {
@@ -320,9 +326,12 @@ export class Updates {
 			// Handled by the gateway to which the device is connected.
 			if (device?.session.link.isRemote && device.session.link.isOpen()) continue;
 			const silentFor = monotonic() - entry.lastMessageAt;
-			if (isActive(job) && silentFor >= silenceMs)
-				this.#set(deviceId, { ...entry, jobs: [...jobs.slice(0, -1), timeOut(job, now())] });
-			else if (job?.status === "downloading" && silentFor < 2 * intervalMs) void records.save(deviceId, jobs);
+			if (isActive(job) && silentFor >= silenceMs) {
+				const sessionId = device?.session.sessionId ?? entry.sessionId;
+				this.#set(deviceId, { ...entry, sessionId, jobs: [...jobs.slice(0, -1), timeOut(job, now())] });
+				if (device && isCancelable(device)) cancel(device);
+			} else if (job?.status === "downloading" && silentFor < 2 * intervalMs)
+				void records.save(deviceId, jobs);
 		}
 	}
 
@@ -337,4 +346,13 @@ export class Updates {
 		if (status && status !== previous?.status && !isActive(latest)) this.#options.onEnded(status);
 		if (!isProgress) void this.#options.records.save(deviceId, jobs);
 	}
+}
+
+function isCancelable({ session }: Device): boolean {
+	return session.isReachable && session.handshake.features.includes("cancel");
+}
+
+/** Ends an update that counts as failed, so that the device does not install it later. */
+function cancel({ session }: Device): void {
+	session.send(JSON.stringify({ command: "cancel_ota" } satisfies CommandOf<"cancel_ota">));
 }

@@ -104,9 +104,11 @@ export function observe(
 	timing: Timing,
 ): DeviceStep {
 	const isQueued = step.status === "queued";
-	if (!isQueued && !holdsSlot(step)) return step;
+	const isTimedOut = step.status === "timed_out";
+	if (!isQueued && !isTimedOut && !holdsSlot(step)) return step;
 	const { now, isDue, isLate } = timing;
 	const snapshot = snapshotOf(step.deviceId);
+	if (isTimedOut && !(snapshot && hasReturned(rollout, step, snapshot))) return step;
 	if (!snapshot) return withStatus(step, "removed", now, "The device was removed from the gateway.");
 	if (!isQueued) return follow(rollout, step, snapshot, timing);
 	if (!isDue) return step;
@@ -120,14 +122,23 @@ export function observe(
 	return isLate ? withStatus(step, "timed_out", now, "The deadline passed before the update began.") : step;
 }
 
+/** Returns the update of a step's attempt. The previous update of another gateway's device may arrive late. */
+function jobOf({ plan }: Rollout, { previousJob }: DeviceStep, { job }: DeviceSnapshot) {
+	const { version } = plan.firmware;
+	return job?.startedAt === previousJob || (job?.version ?? version) !== version ? undefined : job;
+}
+
+/** Whether a device that timed out is connected, and its update has continued or ended since. */
+function hasReturned(rollout: Rollout, step: DeviceStep, snapshot: DeviceSnapshot): boolean {
+	const job = jobOf(rollout, step, snapshot);
+	return step.attempts > 0 && snapshot.isConnected && job !== undefined && job.status !== "failed";
+}
+
 /** Returns the next step of a device in a slot, from its report and its recorded update. */
 function follow(rollout: Rollout, step: DeviceStep, snapshot: DeviceSnapshot, timing: Timing): DeviceStep {
 	const { now } = timing;
 	const { version } = rollout.plan.firmware;
-	// The previous update of another gateway's device may arrive late.
-	const isOther =
-		snapshot.job?.startedAt === step.previousJob || (snapshot.job?.version ?? version) !== version;
-	const job = isOther ? undefined : snapshot.job;
+	const job = jobOf(rollout, step, snapshot);
 	if (
 		step.status === "offered" &&
 		(typeof snapshot.offer === "object" || !(job || snapshot.offer === "sent"))

@@ -306,7 +306,8 @@ export class Rollouts {
 		return this.#queue.add(async () => {
 			const { store } = this.#options;
 			for (const rollout of this.list())
-				if (isActive(rollout) || store.hasFailed(rollout.id)) await this.#step(rollout.id);
+				if (isActive(rollout) || hasTimedOut(rollout) || store.hasFailed(rollout.id))
+					await this.#step(rollout.id);
 			this.#announce();
 		});
 	}
@@ -461,6 +462,11 @@ export class Rollouts {
 			this.#options.store.show(rollout.id, devices);
 		}
 	}
+}
+
+/** Whether devices may still return with the new firmware, even after the end of the rollout. */
+function hasTimedOut({ devices }: Rollout): boolean {
+	return [...devices.values()].some(({ status }) => status === "timed_out");
 }
 
 /** Returns the `rollout_update` frame for monitors. */

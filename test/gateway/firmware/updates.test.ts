@@ -17,6 +17,7 @@ import { progress, report, uplink } from "./uplinks.js";
 
 const complete = uplink({ type: "ota_complete" });
 const minute = 60_000;
+const cancelation = JSON.stringify({ command: "cancel_ota" });
 
 /** Image selection, controlled by the test. */
 interface Shelf {
@@ -376,6 +377,51 @@ describe("update timeout", () => {
 		assert.equal(await look(), 0);
 		updates.onUplink(device, progress(20));
 		assert.equal(await look(), 1);
+	});
+	test("cancels the update on the device, if its firmware supports that", async (t) => {
+		for (const features of [["cancel"], []] as const) {
+			const { updates, clock } = await run(t);
+			const sent: string[] = [];
+			const device = connect(sent, undefined, undefined, features);
+			await updates.trigger(device, "latest");
+			clock.pass(5 * minute);
+			updates.expire();
+			updates.expire();
+			assert.deepEqual(sent.slice(1), features.length > 0 ? [cancelation] : []);
+			updates.onUplink(device, progress(40));
+			assert.equal(device.metadata.otaStatus, features.length > 0 ? "failed" : "downloading");
+			updates.onUplink(device, uplink({ type: "ota_error", reason: "The update was canceled." }));
+			assert.equal(device.metadata.otaStatus, "failed");
+		}
+	});
+	test("cancels the update of an absent device once it returns and continues it", async (t) => {
+		const { updates, clock } = await run(t);
+		const device = connect([], undefined, undefined, ["cancel"]);
+		await updates.trigger(device, "latest");
+		device.session.connected = false;
+		clock.pass(5 * minute);
+		updates.expire();
+		const sent: string[] = [];
+		device.session = connect(sent, undefined, undefined, ["cancel"]).session;
+		updates.onUplink(device, report("1.3.0", 900));
+		assert.deepEqual(sent, [], "it may have ended the update itself");
+		for (const percent of [40, 41]) updates.onUplink(device, progress(percent));
+		assert.deepEqual(sent, [cancelation]);
+		assert.equal(device.metadata.otaStatus, "failed");
+		updates.onUplink(device, uplink({ type: "ota_error", reason: "The update was canceled." }));
+		assert.match(String(device.metadata.otaReason), /no message for 5 minutes\. The update was canceled\.$/);
+	});
+	test("does not hide that the device completes the update", async (t) => {
+		const { updates, clock } = await run(t);
+		const device = connect([], undefined, undefined, ["cancel"]);
+		await updates.trigger(device, "latest");
+		updates.onUplink(device, progress(99));
+		clock.pass(5 * minute);
+		updates.expire();
+		updates.onUplink(device, complete);
+		assert.equal(device.metadata.otaStatus, "rebooting");
+		updates.onUplink(reconnect(device), report("1.4.0"));
+		assert.equal(device.metadata.otaStatus, "updated");
 	});
 	test("applies to disconnected devices", async (t) => {
 		const { updates, clock, changes } = await run(t);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DeviceStep, Rollout } from "../../../gateway/api/rollout.js";
+import type { UpdateJob } from "../../../gateway/firmware/update-job.js";
 import { type DeviceSnapshot, observe } from "../../../gateway/rollouts/device-step.js";
 import { firstHead } from "../../../gateway/rollouts/machine.js";
 import { parsePlan } from "../../../gateway/rollouts/plan.js";
@@ -34,6 +35,34 @@ test("decides a silent update of the previous run after time to reconnect", () =
 	assert.equal(statusOf(away), "offered");
 	assert.equal(statusOf({ ...away, isConnected: true, isReturning: false }), "queued", "treated as sent");
 	assert.equal(statusOf({ ...away, isReturning: false }), "timed_out");
+});
+
+test("follows a device that timed out once it is connected, unless its update failed", () => {
+	const lost: DeviceStep = { ...step, status: "timed_out" };
+	const statusOf = (job: Partial<UpdateJob>, seen: Partial<DeviceSnapshot> = {}, from = lost) => {
+		const connected = { ...away, isConnected: true, isReturning: false };
+		const version = job.status === "updated" ? "2.0.0" : "1.0.0";
+		const whole = { status: "failed", startedAt: 1, version: "2.0.0", ...job } as const;
+		return observe(rollout, from, () => ({ ...connected, version, job: whole, ...seen }), timing).status;
+	};
+	assert.equal(statusOf({ status: "failed", silent: true }), "timed_out");
+	assert.equal(statusOf({ status: "failed" }), "timed_out");
+	assert.equal(statusOf({ status: "downloading" }), "downloading");
+	assert.equal(statusOf({ status: "updated" }), "soaking");
+	assert.equal(statusOf({ status: "updated" }, { isConnected: false }), "timed_out");
+	assert.equal(statusOf({ status: "rolled_back" }), "rolled_back");
+	assert.equal(statusOf({ status: "updated", version: "3.0.0" }), "timed_out", "another update");
+	assert.equal(
+		statusOf({ status: "updated" }, {}, { ...lost, previousJob: 1 }),
+		"timed_out",
+		"an earlier one",
+	);
+	assert.equal(statusOf({ status: "updated" }, {}, { ...lost, attempts: 0 }), "timed_out", "no attempt");
+	assert.equal(
+		observe(rollout, lost, () => undefined, timing),
+		lost,
+		"forgotten",
+	);
 });
 
 test("waits for reconnects after a gateway start before a timeout", () => {

@@ -228,6 +228,22 @@ test("retries a failed update after 30 to 60 s, and times out a silent one", asy
 	assert.deepEqual(statuses().slice(1), ["offered", "queued"]);
 });
 
+test("counts a device that timed out and returns with the new firmware, even after its end", async (t) => {
+	const { gateway, devices, pass, statuses, headOf } = await run(t, "is silent", "is silent");
+	const [device] = devices;
+	await gateway.rollouts.put("x", {
+		...inOneGroup,
+		groups: [{ size: "rest", errorThreshold: { count: 9 } }],
+	});
+	await pass(6 * minute);
+	assert.deepEqual([statuses(), headOf().status], [["timed_out", "timed_out"], "finished"]);
+	assert.ok(device, "there is a device");
+	device.version = "2.0.0";
+	device.turnOn(gateway);
+	await pass(4 * minute);
+	assert.deepEqual([statuses(), headOf().status], [["succeeded", "timed_out"], "finished"]);
+});
+
 test("is not blocked by an offline device, which starts within 10 s of its return", async (t) => {
 	const { gateway, devices, pass, statuses } = await run(t, "fine", "fine", "fine");
 	const [away] = devices;
