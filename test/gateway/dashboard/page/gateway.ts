@@ -18,11 +18,11 @@ export interface GatewayOptions {
 
 type Reply = Readonly<Record<string, unknown>> | Response | ((body: unknown) => object);
 
-/** Request or socket message of the page. */
-export interface Sent {
+/** Socket message of the page. */
+interface Sent {
 	readonly type?: string;
 	readonly targetId?: string;
-	readonly payload?: object;
+	readonly payload?: { readonly command: string; readonly value?: unknown };
 	readonly requestId?: string;
 }
 
@@ -30,9 +30,10 @@ export class PageGateway {
 	readonly options: GatewayOptions;
 	/** Sockets that the page opened. */
 	readonly sockets: PageSocket[] = [];
-	/** Commands sent over the socket. */
-	readonly commands: Sent[] = [];
-	/** Requests, without those of a GET. */
+	/** Reason with which it rejects commands; undefined accepts them. */
+	rejection: string | undefined;
+	#commands: (readonly [deviceId: string | undefined, command: string | undefined, value?: unknown])[] = [];
+	/** Requests that change something. */
 	readonly changes: (readonly [route: string, body: unknown])[] = [];
 	/** Number of requests by route. */
 	readonly counts = new Map<string, number>();
@@ -93,15 +94,32 @@ export class PageGateway {
 		this.send({ type: "device_message", sessionId: `session of ${deviceId}`, deviceId, message });
 	}
 
+	/** Returns the commands that were sent since the last call. */
+	takeCommands() {
+		const commands = this.#commands;
+		this.#commands = [];
+		return commands;
+	}
+
 	/** Closes the page's socket. */
 	lose(code = 1006): void {
 		this.sockets.at(-1)?.end(code);
 	}
 
-	#onMessage(message: Sent): void {
-		const { type = "", requestId } = message;
-		if (type !== "subscribe") this.commands.push(message);
-		if (requestId !== undefined) this.send({ type: "ack", requestId, command: type });
+	#onMessage({ type = "", targetId, payload, requestId = "" }: Sent): void {
+		const isCommand = type !== "subscribe";
+		if (isCommand) {
+			const head = [targetId, payload?.command ?? type] as const;
+			this.#commands.push(payload?.value === undefined ? head : [...head, payload.value]);
+		}
+		const message = isCommand ? this.rejection : undefined;
+		queueMicrotask(() =>
+			this.send(
+				message === undefined
+					? { type: "ack", requestId, command: type }
+					: { type: "error", requestId, code: "invalid_command", message },
+			),
+		);
 	}
 }
 

@@ -107,8 +107,9 @@ export class Page {
 	}
 
 	/** Removes the component. */
-	leave(): void {
+	async leave(): Promise<void> {
 		render(null, document.body);
+		await this.advance();
 	}
 
 	/** Relays a report of a device. @param fields by path, such as "peripherals.audio.volume" */
@@ -161,9 +162,9 @@ export class Page {
 		return found;
 	}
 
-	/** Text of all elements, visible or not. */
-	get text(): string {
-		return document.body.textContent ?? "";
+	/** Error messages. */
+	get problems(): readonly string[] {
+		return this.all("alert").flatMap(({ textContent }) => textContent || []);
 	}
 
 	async click(role: string, name: string | RegExp = "", init: MouseEventInit = {}): Promise<void> {
@@ -186,7 +187,8 @@ export class Page {
 	}
 }
 
-const passed = { bubbles: true, cancelable: true } as const;
+/** Dispatched events bubble. */
+export const passed = { bubbles: true, cancelable: true } as const;
 
 function nameOf(element: Element): string {
 	return computeAccessibleName(element, { getComputedStyle: () => getComputedStyle(element) });

@@ -14,7 +14,7 @@ test("the page of a device reloads its records until it is left", async (t) => {
 	assert.equal(loads(), 1);
 	await page.advance(5 * 60_000);
 	assert.equal(loads(), 2);
-	page.leave();
+	await page.leave();
 	await page.advance(20 * 60_000);
 	assert.equal(loads(), 2);
 });

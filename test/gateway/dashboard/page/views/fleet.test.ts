@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { speaker } from "../gateway.js";
+import { mount, type Page } from "../mount.js";
+
+const { FleetView } = await import("../../../../../gateway/dashboard/page/views/fleet.js");
+
+const oven = speaker("a", { name: "Oven", room: "Kitchen", volume: 40 });
+const shelf = speaker("b", { name: "Shelf", room: "Kitchen", volume: 20 });
+const bed = speaker("c", { name: "Bed", room: "Bedroom", volume: 10 });
+const devices = [oven, shelf, bed];
+const home = { search: "" };
+
+const volumes = (values: Readonly<Record<string, number>>) =>
+	Object.entries(values).map(([key, value]) => [key, "set_volume", value]);
+
+/** Text of the tile of a device. */
+const tileOf = (page: Page, name: string) => page.find("link", name).closest("article")?.textContent ?? "";
+
+describe("home", () => {
+	for (const { title, loudest, quieter } of [
+		{ title: "Oven", loudest: { a: 80 }, quieter: { a: 40 } },
+		{ title: "Kitchen", loudest: { a: 80, b: 40 }, quieter: { a: 40, b: 20 } },
+		{ title: "Whole home", loudest: { a: 80, b: 40, c: 20 }, quieter: { a: 40, b: 20, c: 10 } },
+	]) {
+		test(`sets the volume of ${title} in proportion`, async (t) => {
+			const page = await mount(t, FleetView, home, { devices });
+			assert.equal(page.field(`Volume of ${title}`).value, "40", "that of the loudest device");
+			await page.enter(`Volume of ${title}`, 80);
+			assert.deepEqual(page.gateway.takeCommands(), volumes(loudest));
+			assert.equal(page.field(`Volume of ${title}`).value, "80", "before the reports");
+			for (const [key, volume] of Object.entries(loudest))
+				await page.report(key, { "peripherals.audio.volume": volume });
+			await page.enter(`Volume of ${title}`, 40);
+			assert.deepEqual(page.gateway.takeCommands(), volumes(quieter), "as of the latest reports");
+		});
+
+		test(`mutes ${title}, and restores the volume of each device`, async (t) => {
+			const page = await mount(t, FleetView, home, { devices });
+			const mute = () => page.find("button", `Mute ${title}`).getAttribute("aria-pressed");
+			assert.equal(mute(), "false");
+			await page.click("button", `Mute ${title}`);
+			assert.deepEqual(
+				page.gateway.takeCommands(),
+				Object.keys(loudest).map((key) => [key, "set_volume", 0]),
+			);
+			for (const key of Object.keys(loudest)) await page.report(key, { "peripherals.audio.volume": 0 });
+			assert.equal(mute(), "true");
+			await page.click("button", `Mute ${title}`);
+			assert.deepEqual(page.gateway.takeCommands(), volumes(quieter));
+		});
+	}
+
+	test("returns a volume to the reported one if the command is rejected, with the reason", async (t) => {
+		const page = await mount(t, FleetView, home, { devices });
+		page.gateway.rejection = "the codec does not answer";
+		await page.enter("Volume of Oven", 80);
+		assert.equal(page.field("Volume of Oven").value, "40");
+		assert.match(`${page.problems}`, /codec/);
+		page.gateway.rejection = undefined;
+		await page.enter("Volume of Oven", 80);
+		await page.advance(200);
+		assert.deepEqual(page.problems, []);
+		await page.advance(15_000);
+		assert.equal(page.field("Volume of Oven").value, "40", "unconfirmed");
+		assert.equal(page.problems.length, 1);
+	});
+
+	test("counts the devices of a room that failed", async (t) => {
+		const page = await mount(t, FleetView, home, { devices });
+		await page.enter("Volume of Kitchen", 80);
+		await page.report("a", { "peripherals.audio.volume": 80 });
+		await page.advance(15_000);
+		assert.match(`${page.problems}`, /1 of 2/);
+	});
+
+	for (const { name, role, connected = true, isLost = false, isOff } of [
+		{ name: "an admin", role: "monitor", isOff: false },
+		{ name: "a user", role: "user", isOff: false },
+		{ name: "a viewer", role: "viewer", isOff: true },
+		{ name: "an admin of devices that are away", role: "monitor", connected: false, isOff: true },
+		{ name: "an admin without a connection", role: "monitor", isLost: true, isOff: true },
+	] as const)
+		test(`${isOff ? "disables" : "enables"} volume and mute for ${name}`, async (t) => {
+			const here = devices.map((each) => ({ ...each, connected }));
+			const page = await mount(t, FleetView, home, { devices: here, role });
+			if (isLost) page.gateway.lose();
+			await page.advance();
+			for (const title of ["Oven", "Kitchen", "Whole home"])
+				assert.deepEqual(
+					[page.isOff("slider", `Volume of ${title}`), page.isOff("button", `Mute ${title}`)],
+					[isOff, isOff],
+					title,
+				);
+			assert.ok(page.has("link", "Oven"), "leads to the device");
+			const { title } = page.find("button", "Mute Oven");
+			assert.equal(/not allowed/i.test(title), role === "viewer", title);
+		});
+
+	test("shows a room of one device as that device, and leads to the pages of both kinds", async (t) => {
+		const page = await mount(t, FleetView, home, { devices });
+		assert.deepEqual(
+			["Bedroom", "Kitchen"].map((name) => page.has("region", name)),
+			[false, true],
+		);
+		for (const [name, address] of [
+			["Bed", "#/devices/c"],
+			["Kitchen", "#/rooms/Kitchen"],
+			["Announce in Bedroom", "#/announce?room=Bedroom"],
+			["Announce in Kitchen", "#/announce?room=Kitchen"],
+		] as const)
+			assert.equal(page.find("link", name).getAttribute("href"), address);
+	});
+
+	const metadata = { otaPercent: null, otaVersion: "2.0.0", otaReason: "" };
+	for (const [what, change, text] of [
+		["its volume", {}, /40/],
+		["that it is muted", { volume: 0 }, /muted/i],
+		["that it is away", { connected: false, lastSeenAt: "2026-01-01T10:00Z" }, /away/i],
+		["a crash", { crashCount: 2 }, /crash/i],
+		["safe mode", { safeMode: true }, /safe mode/i],
+		["a running update", { metadata: { ...metadata, otaStatus: "downloading" } }, /downloading/i],
+		["a failed update", { metadata: { ...metadata, otaStatus: "failed" } }, /failed/i],
+	] as const)
+		test(`shows ${what} on the tile of a device`, async (t) => {
+			const page = await mount(t, FleetView, home, { devices: [{ ...oven, ...change }, shelf] });
+			assert.match(tileOf(page, "Oven"), text);
+		});
+
+	test("shows a report as soon as it arrives", async (t) => {
+		const page = await mount(t, FleetView, home, { devices });
+		await page.report("a", { "peripherals.audio.player_state": "playing", "peripherals.audio.volume": 33 });
+		assert.match(tileOf(page, "Oven"), /playing/i);
+		assert.equal(page.field("Volume of Oven").value, "33");
+	});
+});
