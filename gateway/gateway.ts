@@ -18,6 +18,7 @@ import {
 	deviceAddresses,
 	ignoreUpgrade,
 	isWebSocketUpgrade,
+	keepAlive,
 	limitBody,
 	listen,
 } from "./http/server.js";
@@ -82,11 +83,8 @@ export class Gateway {
 		const [heartbeat, devices, guard] = [this.#heartbeat, this.#devices, this.#guard];
 		this.#upgrades = new Upgrades({ ...core, heartbeat, devices, guard, rejectionOf });
 		this.#app = this.#createApp();
-		this.#server = createHttpServer(
-			settings.tls !== undefined,
-			limits.requestHeadersMs,
-			limits.stalledMs,
-			(request, response) => this.#onRequest(request, response),
+		this.#server = createHttpServer(settings.tls !== undefined, limits, (request, response) =>
+			this.#onRequest(request, response),
 		);
 		this.#guard?.watch(this.#server, settings.tls !== undefined);
 		this.#server.on("upgrade", (...parameters) => this.#onUpgrade(...parameters));
@@ -164,7 +162,8 @@ export class Gateway {
 	async #onRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
 		const { access, settings, limits, firmware } = this.#parts.core;
 		const ready = this.#guard?.onRequest(request, response, access.isKnown(request));
-		if (settings.trustProxy) readForwarded(request, settings.trustProxy);
+		if (settings.trustProxy && readForwarded(request, settings.trustProxy))
+			keepAlive(request, response, limits.proxyKeepAliveMs);
 		if (this.#opening) await this.#opening.catch(() => response.destroy());
 		if (ready) await ready;
 		if (response.destroyed || firmware.binaries(request, response)) return;

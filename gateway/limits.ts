@@ -5,6 +5,13 @@ export const socketLimits = Object.freeze({
 	requestHeadersMs: 10_000,
 	/** Idle timeout of a connection, except a WebSocket. */
 	stalledMs: 30_000,
+	/** Idle timeout of a connection after a response; Node adds a second. */
+	keepAliveMs: 5_000,
+	/**
+	 * The same for connections of trusted proxies, which respond with 502 to a request that they send while the gateway
+	 * closes its connection. Exceeds Envoy's hour, the longest default of the proxies in gateway/operations.md.
+	 */
+	proxyKeepAliveMs: 3_700_000,
 	/** Timeout of a request's body, except an upload's. */
 	requestBodyMs: 30_000,
 	pingIntervalMs: 15_000,

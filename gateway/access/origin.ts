@@ -21,10 +21,12 @@ const forwarded = new WeakMap<IncomingMessage, Forwarded>();
 /**
  * Reads the headers of a trusted proxy. Must be called before other functions of this file. `Forwarded` (RFC 7239) is ignored if
  * X-Forwarded-For, -Proto or -Host is present, as a proxy that sets those passes on the client's `Forwarded` unchanged.
+ *
+ * @returns whether the request comes from a trusted proxy
  */
-export function readForwarded(request: IncomingMessage, trust: TrustProxy): void {
+export function readForwarded(request: IncomingMessage, trust: TrustProxy): boolean {
 	const { socket, headers } = request;
-	if (!trust(socket.remoteAddress ?? "", 0)) return;
+	if (!trust(socket.remoteAddress ?? "", 0)) return false;
 	const list = (name: string) => listOf(headers[name]);
 	const [[proto], [host], [original], nodes] = [
 		list("x-forwarded-proto"),
@@ -49,6 +51,7 @@ export function readForwarded(request: IncomingMessage, trust: TrustProxy): void
 		scheme: schemes.get((proto ?? outermost?.get("proto") ?? "").toLowerCase()),
 		host: host ?? outermost?.get("host") ?? original,
 	});
+	return true;
 }
 
 /** Schemes by forwarded scheme. Some proxies, such as Traefik, forward that of a WebSocket. */

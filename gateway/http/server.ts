@@ -1,7 +1,13 @@
 /** HTTP server with or without TLS: timeouts, listening, ignored upgrades, and closing. */
 
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import {
+	createServer,
+	type IncomingMessage,
+	type RequestListener,
+	type Server,
+	type ServerResponse,
+} from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { networkInterfaces } from "node:os";
 import type { Duplex } from "node:stream";
@@ -9,31 +15,35 @@ import { parseGatewayUrl } from "../../device/network/gateway-url.js";
 import { commands } from "../../device/protocol/messages.js";
 import { matches } from "../../device/protocol/schema.js";
 import { hostOf, trimmed } from "../access/origin.js";
+import type { SocketLimits } from "../limits.js";
 import { errorCode, StartError } from "../problem.js";
 import type { Settings } from "../settings.js";
 
 const gatewaySetting = commands.set_settings.fields.value.fields.gateway;
 
-/**
- * @param headersMs timeout of the TLS handshake, and of the headers of a request
- * @param stalledMs idle timeout of a connection
- */
+/** Creates a server with timeouts; `listen` starts it. */
 export function createHttpServer(
 	isTls: boolean,
-	headersMs: number,
-	stalledMs: number,
+	{ requestHeadersMs: headersMs, stalledMs, keepAliveMs }: SocketLimits,
 	listener: RequestListener,
 ): Server {
 	// No requestTimeout, since it would apply to uploads, too; see limitBody.
 	const timeouts = {
 		headersTimeout: headersMs,
 		requestTimeout: 0,
+		keepAliveTimeout: keepAliveMs,
 		connectionsCheckingInterval: headersMs / 2,
 	};
 	const server = isTls
 		? createTlsServer({ ...timeouts, handshakeTimeout: headersMs }, listener)
 		: createServer(timeouts, listener);
 	return server.setTimeout(stalledMs);
+}
+
+/** Sets the idle timeout of a connection after a response. Node restores the server's at the next request. */
+export function keepAlive({ socket }: IncomingMessage, response: ServerResponse, idleMs: number): void {
+	// Follows Node's own listener, which sets keepAliveTimeout.
+	response.on("finish", () => socket.setTimeout(idleMs));
 }
 
 /** Timers that destroy requests with slow bodies. */

@@ -2,11 +2,13 @@
 
 import assert from "node:assert/strict";
 import { rename } from "node:fs/promises";
+import { createConnection, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { socketLimits } from "../../gateway/limits.js";
 import { temporaryDirectory } from "../support/cleanup.js";
-import { bearer, deviceToken, monitorToken, runGateway } from "../support/running.js";
+import { nextEvent } from "../support/eventually.js";
+import { bearer, deviceToken, monitorToken, type RunOptions, runGateway } from "../support/running.js";
 
 test("rejects more than 30 uploads a minute from one address", async (t) => {
 	const { url } = await runGateway(t);
@@ -23,6 +25,25 @@ test("disconnects a monitor that does not respond to pings", async (t) => {
 	const headers = bearer(monitorToken);
 	const monitor = await gateway.open("/monitor", { headers, autoPong: false });
 	assert.equal((await monitor.closed).code, 1006);
+});
+
+test("keeps idle connections of trusted proxies longer than those of others", async (t) => {
+	const connect = async (options: RunOptions) => {
+		const { url } = await runGateway(t, { ...options, limits: { keepAliveMs: 1 } });
+		const socket = createConnection(Number(new URL(url).port), "127.0.0.1").setEncoding("utf8");
+		t.after(() => socket.destroy());
+		return socket;
+	};
+	const ask = async (socket: Socket) => {
+		socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+		assert.match(String(await nextEvent(socket, "data")), /^HTTP\/1\.1 200/);
+	};
+	const proxied = await connect({ trustProxy: (_address, hop) => hop === 0 });
+	const direct = await connect({});
+	await ask(proxied);
+	await ask(direct);
+	await nextEvent(direct, "close");
+	await ask(proxied);
 });
 
 describe("/metrics", () => {
