@@ -19,6 +19,8 @@ export const socketLimits = Object.freeze({
 	unansweredPings: 2,
 	/** Size limit of received frames; larger ones close the socket with 1009. */
 	maxFrameBytes: 64 * 1024,
+	/** Size limit of frames to monitors, the default of common clients. Longer lists are split. */
+	maxMonitorFrameBytes: 1024 * 1024,
 	/** Limit of invalid uplinks of a device; at it, the socket is closed with 1008. */
 	invalidUplinksAMinute: 20,
 	/** Rate limit of a device, which reports after each command; further uplinks are delayed. */

@@ -12,7 +12,7 @@ import type { Core } from "../extension.js";
 import { RequestError } from "../problem.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { isEndReason } from "../sessions/view.js";
-import type { Moment, Parts, ShownPart } from "./parts.js";
+import { type Moment, type Parts, partsAtOnce, type ShownPart } from "./parts.js";
 import { targetsOf } from "./targets.js";
 
 /** Job as returned by `GET`. */
@@ -173,7 +173,11 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 	/** Returns the frames for a new subscriber. */
 	frames(): readonly string[] {
 		const running = [...this.#jobs.values()].filter(({ parts }) => parts.endedAt === null);
-		return running.map((job) => job.frameOf(job.parts.shown()));
+		return running.flatMap((job) => {
+			const devices = job.parts.shown();
+			const starts = [...devices.keys()].filter((index) => index % partsAtOnce === 0);
+			return starts.map((start) => job.frameOf(devices.slice(start, start + partsAtOnce)));
+		});
 	}
 
 	/** Broadcasts a frame. @param frame frame of a job of this or another gateway */

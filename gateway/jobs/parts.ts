@@ -37,7 +37,7 @@ export interface PartsOptions<S extends string, M extends object> {
 	readonly first: M;
 }
 
-/** Maximum number of devices in a message, limited by the size of bus messages. */
+/** Maximum number of devices in a message, limited by the size of bus messages and of frames to monitors. */
 export const partsAtOnce = 2_000;
 
 export class Parts<S extends string, M extends object = object> {

@@ -6,6 +6,7 @@
 import type { ChangeReason, FrameOf } from "../api/frames.js";
 import type { KnownDevice, SessionRecord } from "../api/session.js";
 import { noUpdate } from "../api/update.js";
+import { socketLimits } from "../limits.js";
 import type { Device, Session } from "./device.js";
 
 export const endReasons = ["disconnected", "replaced", "boot"] as const satisfies readonly ChangeReason[];
@@ -20,8 +21,8 @@ export function statusUpdateText(reason: ChangeReason, session: Session, now: nu
 	return statusUpdateOf({ reason, timestamp: isoTime(now) }, [sessionText(session)]);
 }
 
-/** Approximate maximum length of a frame. At 3 bytes per character, it is below the limit of a slow monitor. */
-export const frameCharacters = 256 * 1024;
+/** Length above which no further item is added to a frame. A character has up to 3 bytes, the last item up to 64 KiB. */
+export const frameCharacters = socketLimits.maxMonitorFrameBytes / 4;
 
 /**
  * Yields all sessions in several frames, since a single one could exceed V8's maximum string length. The first one has

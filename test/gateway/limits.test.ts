@@ -1,14 +1,18 @@
 /** Tests of limits, metrics and readiness of the core. */
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { createConnection, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { socketLimits } from "../../gateway/limits.js";
+import { Sessions } from "../../gateway/sessions/sessions.js";
+import { snapshotTexts } from "../../gateway/sessions/view.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { nextEvent } from "../support/eventually.js";
 import { bearer, deviceToken, monitorToken, type RunOptions, runGateway } from "../support/running.js";
+import { sampleReport } from "../support/sample-report.js";
 
 test("rejects more than 30 uploads a minute from one address", async (t) => {
 	const { url } = await runGateway(t);
@@ -118,6 +122,44 @@ test("reports readiness at /readyz without a token", async (t) => {
 	const lost = await fetch(`${gateway.url}/readyz`);
 	assert.equal(lost.status, 503);
 	assert.match(await lost.text(), /"The data folder cannot be used \(ENOENT\)/);
+});
+
+describe("size limits of frames", () => {
+	test("are those of the documents", () => {
+		const { maxFrameBytes, maxMonitorFrameBytes } = socketLimits;
+		for (const file of ["asyncapi.yaml", "interface.md"]) {
+			const text = readFileSync(`gateway/api/${file}`, "utf8").replace(/\s+/g, " ");
+			const pattern =
+				/of at most (\d+) KiB to the gateway and to devices, and of at most (\d+) KiB to monitors/;
+			const documented = pattern
+				.exec(text)
+				?.slice(1)
+				.map((kib) => Number(kib) * 1024);
+			assert.deepEqual(documented, [maxFrameBytes, maxMonitorFrameBytes], file);
+		}
+	});
+
+	test("hold for a snapshot of devices with the longest reports", () => {
+		const clock = () => 0;
+		const sessions = new Sessions({ now: clock, monotonic: clock, maxDevices: 100 });
+		const { network, ...others } = sampleReport("DEV-1");
+		const wifi_ssid = "\uffff".repeat(socketLimits.maxFrameBytes / 3 - 1_000);
+		const link = { send: () => {}, isOpen: () => true, close: () => {} };
+		const handshake = {
+			isBound: false,
+			model: undefined,
+			chip: undefined,
+			features: [],
+			remoteAddress: "::1",
+		};
+		for (let index = 0; index < 100; index += 1) {
+			const session = sessions.open({ ...handshake, deviceId: `d${index}`, baseUrl: "" }, link);
+			const report = { ...others, deviceId: `d${index}`, network: { ...network, wifi_ssid } };
+			sessions.receive(session, report, Buffer.from(JSON.stringify(report)));
+		}
+		const sizes = Array.from(snapshotTexts(sessions, clock), (frame) => Buffer.byteLength(frame));
+		assert.ok(sizes.length > 2 && Math.max(...sizes) <= socketLimits.maxMonitorFrameBytes, sizes.join());
+	});
 });
 
 test("enforces the documented limits", () => {

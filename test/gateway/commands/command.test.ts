@@ -4,6 +4,10 @@ import { type CommandError, uplinks } from "../../../device/protocol/messages.js
 import { matches } from "../../../device/protocol/schema.js";
 import type { ConfirmableCommand } from "../../../gateway/api/commands.js";
 import { Command } from "../../../gateway/commands/command.js";
+import { Commands } from "../../../gateway/commands/commands.js";
+import type { Core, CreateExtension } from "../../../gateway/extension.js";
+import { socketLimits } from "../../../gateway/limits.js";
+import { runGateway } from "../../support/running.js";
 import { sampleReport, withField } from "../../support/sample-report.js";
 
 const at = (ms: number) => ({ now: ms, monotonic: ms });
@@ -36,6 +40,27 @@ describe("job", () => {
 		assert.deepEqual(command.next(at(0)), ["dev-20"]);
 		const { done, waiting } = command.describe().counts;
 		assert.deepEqual([done, waiting, command.parts.endedAt], [1, 29, null]);
+	});
+
+	test("is sent to a new subscriber in frames within the limit, with all devices", async (t) => {
+		let core: Core | undefined;
+		const create: CreateExtension = (given) => {
+			core = given;
+			return {};
+		};
+		await runGateway(t, { extensions: [create] });
+		assert.ok(core, "no extension created");
+		const { jobs } = new Commands(core);
+		t.after(() => jobs.close());
+		const { command, asked } = begin(10_000);
+		const problem = { code: "unsupported_command", message: "x".repeat(300) } as const;
+		const reject = (deviceId: string) => deviceId !== "dev-0" && command.reject(deviceId, problem, at(10));
+		for (let sent = asked; sent.length > 0; sent = command.next(at(10))) sent.forEach(reject);
+		await jobs.add(command);
+		const frames = jobs.frames();
+		const longest = Math.max(...frames.map((frame) => frame.length));
+		assert.ok(longest <= socketLimits.maxMonitorFrameBytes, `${longest} bytes`);
+		assert.equal(new Set(frames.flatMap((frame) => frame.match(/"dev-\d+"/g) ?? [])).size, 10_000);
 	});
 
 	test("shows why a device did not execute it", () => {
