@@ -20,6 +20,8 @@ export type ConnectionEnd =
 /** RFC 6455, 7.4.1, and IANA's registry: normal closure, going away, service restart. */
 const orderlyCodes: readonly number[] = Object.freeze([1000, 1001, 1012]);
 const serviceRestart = 1012;
+/** Close code of this project's gateway. */
+const duplicateId = 4002;
 
 const minWaitSeconds = 1;
 /** Limits the effect of a wrong value. */
@@ -49,6 +51,11 @@ export function endOfClose(code: number | undefined, text = ""): ConnectionEnd {
 		// The delay is in whole seconds: spread devices with the same one.
 		return { kind: "busy", reason: `the gateway restarts: ${text}`, waitMs: seconds * 1000, spreadMs: 1000 };
 	}
+	if (code === duplicateId)
+		return {
+			kind: "rejected",
+			reason: `the gateway rejected this device (${code}): another board has its id`,
+		};
 	const isOrderly = code !== undefined && orderlyCodes.includes(code);
 	return {
 		kind: isOrderly ? "closed" : "failed",

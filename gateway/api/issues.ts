@@ -11,6 +11,7 @@ export const deviceIssueKinds = [
 	"rolled_back",
 	"update_failed",
 	"safe_mode",
+	"duplicate_id",
 	"often_restarted",
 	"faulty",
 	"away",
@@ -32,7 +33,10 @@ export const deviceIssue = closed({
 		optional: true,
 		description: "number of crashes or restarts",
 	} as const,
-	reason: described(optional(text), "kind of the latest crash, reset reason, or description of the fault"),
+	reason: described(
+		optional(text),
+		"kind of the latest crash, reset reason, or description of the fault or duplicate",
+	),
 });
 export type DeviceIssue = InferShape<typeof deviceIssue>;
 

@@ -62,6 +62,7 @@ const device = object({
 	...board,
 	firmwareVersion: optional(string(32)),
 	securityVersion: optional(count),
+	macAddress: optional(string(17)),
 	/** Absent before the first update. */
 	metadata: optional(
 		object({
@@ -136,9 +137,19 @@ export function describeSession(gateway: string, each: Session, of: Device, end?
 
 function factsOf(each: Device) {
 	const { deviceId, model, chip, firmwareVersion, securityVersion, firstSeenAt, lastReportAt } = each;
-	const { settingsKeptAt, uptimeSeconds, versions, resets, vitals, hasReported } = each;
+	const { settingsKeptAt, uptimeSeconds, macAddress, versions, resets, vitals, hasReported } = each;
 	const metadata = each.metadata === noUpdate ? undefined : each.metadata;
-	const what = { deviceId, model, chip, firmwareVersion, securityVersion, metadata, uptimeSeconds, vitals };
+	const what = {
+		deviceId,
+		model,
+		chip,
+		firmwareVersion,
+		securityVersion,
+		macAddress,
+		metadata,
+		uptimeSeconds,
+		vitals,
+	};
 	const when = { firstSeenAt, lastReportAt, settingsKeptAt: settingsKeptAt || undefined };
 	return { ...what, ...when, versions, resets, hasReported };
 }

@@ -178,6 +178,11 @@ export class Issues {
 		}
 		if (session.connected) found.push(...(this.#reported.get(deviceId) ?? []));
 		else found.push({ kind: "away", since: session.lastSeenAt });
+		const duplicate = device.duplicateAt(now);
+		if (duplicate) {
+			const { since, reason } = duplicate;
+			found.push({ kind: "duplicate_id", since, reason });
+		}
 		const recent = resets.filter(
 			({ reason, at }) => reason !== ownRestart && at > now - oftenMs && !isAhead(at, now),
 		);

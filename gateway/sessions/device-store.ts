@@ -211,6 +211,7 @@ export const deviceRecord = Object.freeze({
 		device.firmwareVersion = value.firmwareVersion ?? null;
 		if (value.report !== undefined && matches(uplinks.state_report, report)) {
 			device.state.set(keptReport(report, Buffer.from(reportText)));
+			device.macAddress = report.system.mac_address.toLowerCase();
 			device.vitals = vitalsOf(report, value.lastReportAt);
 		}
 		if (matches(reportHead, report)) device.uptimeSeconds = report.health.uptime_seconds;

@@ -53,10 +53,20 @@ const clockToleranceMs = 60_000;
 export const noVitals: Vitals = Object.freeze({ rssi: null, ssid: null, volume: null });
 const none: readonly never[] = Object.freeze([]);
 
+/** Time without a connection of a duplicate after which it counts as gone. A rejected device retries once a minute. */
+const duplicateMs = 5 * 60_000;
 /** Maximum length of `versions` and `resets`. */
 const historyLength = 10;
 /** Maximum size of a report's fields that are not in the schema. */
 export const otherFieldsBytes = 4096;
+
+/** Board that was rejected, since a known one has its id. Times in milliseconds since 1970. */
+export interface Duplicate {
+	/** Sentence with both MAC addresses. */
+	readonly reason: string;
+	readonly since: number;
+	readonly lastAt: number;
+}
 
 export class Device {
 	readonly deviceId: string;
@@ -67,6 +77,8 @@ export class Device {
 	firmwareVersion: string | null = null;
 	/** Undefined before the first state report since the gateway's start. */
 	securityVersion: number | undefined;
+	/** In lower case; undefined before the first state report. */
+	macAddress: string | undefined;
 	/** Status of the update. Set only by Sessions.setOta, which notifies monitors. */
 	metadata = noUpdate;
 	/** Latest report as received. A parsed object would take three times the memory. */
@@ -87,6 +99,7 @@ export class Device {
 	label: Label = noLabel;
 	vitals = noVitals;
 	session: Session;
+	#duplicate: Duplicate | undefined;
 	/** Session of the latest report; undefined before the first one since the gateway's start. */
 	#reportedIn: Session | undefined;
 	/** Monotonic time of the latest report. */
@@ -119,6 +132,7 @@ export class Device {
 			const reset = { reason: health.reset_reason, at: now - health.uptime_seconds * 1000 };
 			this.resets = [...this.resets, reset].slice(-historyLength);
 		}
+		this.macAddress = system.mac_address.toLowerCase();
 		this.securityVersion = system.security_version;
 		this.uptimeSeconds = health.uptime_seconds;
 		this.#reportedAt = monotonic;
@@ -131,6 +145,19 @@ export class Device {
 		this.vitals = vitalsOf(report, now, this.vitals);
 		this.lastReportAt = now;
 		return hasChanged;
+	}
+
+	/** Records the rejection of another board with this id. @param now milliseconds since 1970 @returns its reason */
+	onDuplicate(macAddress: string, now: number): string {
+		const { deviceId } = this;
+		const reason = `${deviceId} is the board ${this.macAddress}. Give the board ${macAddress} another id, or forget ${deviceId} to replace its board.`;
+		this.#duplicate = { reason, since: this.duplicateAt(now)?.since ?? now, lastAt: now };
+		return reason;
+	}
+
+	/** @param now milliseconds since 1970 @returns other board with this id; undefined: none in the last 5 minutes */
+	duplicateAt(now: number): Duplicate | undefined {
+		return this.#duplicate && now - this.#duplicate.lastAt < duplicateMs ? this.#duplicate : undefined;
 	}
 
 	/** Records that the device has or has not reported, without a report. @param monotonic time in milliseconds */

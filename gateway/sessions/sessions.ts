@@ -12,6 +12,8 @@ import type { EndReason } from "./view.js";
 
 /** Close code of a session whose device has connected again. */
 const replacedCloseCode = 4001;
+/** Close code of a board whose id belongs to another one. */
+const duplicateCloseCode = 4002;
 
 export interface SessionsOptions extends Pick<Base, "now" | "monotonic"> {
 	/** Limit above which the devices disconnected for the longest time are forgotten. */
@@ -113,11 +115,16 @@ export class Sessions {
 		return true;
 	}
 
-	/** Opens the session of a new connection. An older session of the same device ends as `replaced`. */
+	/**
+	 * Opens the session of a new connection. An older session of the same device ends as `replaced`, but while two boards
+	 * have one id, only once a report shows that this is the known board.
+	 */
 	open(handshake: Handshake, link: DeviceLink): Session {
 		const session = new Session(handshake, link, this.#options.now());
 		this.#sessions.set(session.sessionId, session);
-		if (handshake.deviceId !== undefined) this.#assign(session, handshake.deviceId);
+		const { deviceId } = handshake;
+		const isContested = this.#devices.get(deviceId ?? "")?.duplicateAt(session.connectedAt) !== undefined;
+		if (deviceId !== undefined && !isContested) this.#assign(session, deviceId);
 		this.announce(session, "connected");
 		if (session.device) this.#notifyIdentified(session.device);
 		return session;
@@ -139,8 +146,11 @@ export class Sessions {
 	 * @returns reason for which it is rejected; undefined if it is accepted
 	 */
 	receive(session: Session, uplink: Uplink, text: Buffer): string | undefined {
-		if ("deviceId" in uplink && session.device && uplink.deviceId !== session.device.deviceId)
-			return `${uplink.type}: deviceId must be ${session.device.deviceId}, the device of this connection`;
+		const deviceId = session.device?.deviceId ?? session.handshake.deviceId;
+		if ("deviceId" in uplink && deviceId !== undefined && uplink.deviceId !== deviceId)
+			return `${uplink.type}: deviceId must be ${deviceId}, the device of this connection`;
+		const duplicate = uplink.type === "state_report" ? this.#rejectDuplicate(session, uplink) : undefined;
+		if (duplicate !== undefined) return duplicate;
 		session.lastSeenAt = this.#options.now();
 		if (uplink.type === "state_report") this.#report(session, uplink, text);
 		if (uplink.type === "settings_result" && uplink.outcome === "kept" && session.device)
@@ -182,6 +192,21 @@ export class Sessions {
 		const hasChanged = device.report(report, text, now(), monotonic());
 		if (hasChanged || !wasIdentified) this.announce(session, "identified");
 		if (!wasIdentified) this.#notifyIdentified(device);
+	}
+
+	/** Ends the session of a board whose id belongs to another one. @returns why; undefined: no other board has it */
+	#rejectDuplicate(session: Session, { deviceId, system }: StateReport): string | undefined {
+		const device = this.#devices.get(deviceId);
+		const macAddress = system.mac_address.toLowerCase();
+		if (!device?.macAddress || session.device?.hasReported || device.macAddress === macAddress)
+			return undefined;
+		const reason = device.onDuplicate(macAddress, this.#options.now());
+		this.end(session, "disconnected", {
+			code: duplicateCloseCode,
+			reason: "another board has this device id",
+		});
+		this.notifyChanged(device);
+		return reason;
 	}
 
 	#notifyIdentified(device: Device): void {

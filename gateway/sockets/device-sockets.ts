@@ -176,7 +176,8 @@ class DeviceSocket implements DeviceLink {
 		metrics.droppedUplinks.inc();
 		const deviceId = session.device?.deviceId;
 		const { remoteAddress } = session.handshake;
-		sessions.reportRejection({ what: "report", deviceId, remoteAddress, reason: problem });
+		const what = session.connected ? "report" : "connection";
+		sessions.reportRejection({ what, deviceId, remoteAddress, reason: problem });
 		log.warn({ ...this.#logFields, problem }, "uplink dropped");
 		this.#countInvalid ??= createMinuteCounter();
 		if (this.#countInvalid(monotonic()) >= limits.invalidUplinksAMinute)

@@ -125,7 +125,7 @@ function deviceChannel(): JsonObject {
 	return {
 		address: "/device",
 		description:
-			"At most one connection for each device: when a device connects again, its previous connection is closed with 4001. Other close codes: 1008 after 20 invalid uplinks in a minute, or more than 100 ping and pong frames at once or 20 per second; 1003 after a binary frame; 1009 after a frame that is too large; 1012 when the gateway stops, with the reason `retry in <seconds> s`: after how many whole seconds, drawn for each device, it should connect again (firmware honours 1 to 120, and returns soon after any other reason). A device that sends more than 200 uplinks at once, or 100 per second, is read more slowly; no uplink is lost. Each further 2048 characters of an uplink count as one more uplink.",
+			"At most one connection for each device: when a device connects again, its previous connection is closed with 4001. A board whose first report has another `mac_address` than the known device is closed with 4002. Other close codes: 1008 after 20 invalid uplinks in a minute, or more than 100 ping and pong frames at once or 20 per second; 1003 after a binary frame; 1009 after a frame that is too large; 1012 when the gateway stops, with the reason `retry in <seconds> s`: after how many whole seconds, drawn for each device, it should connect again (firmware honours 1 to 120, and returns soon after any other reason). A device that sends more than 200 uplinks at once, or 100 per second, is read more slowly; no uplink is lost. Each further 2048 characters of an uplink count as one more uplink.",
 		bindings: {
 			ws: {
 				method: "GET",

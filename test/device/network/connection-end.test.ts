@@ -35,6 +35,10 @@ describe("end of a connection", () => {
 		assert.match(reason, /another one has replaced it/);
 	});
 
+	test("reports that another board has its id", () => {
+		assert.equal(endOfClose(4002).kind, "rejected");
+	});
+
 	test("names a wrong address or protocol version", () => {
 		for (const status of [400, 404, 426, 500, 302]) {
 			const { kind, reason } = endOfRejection(status, 10);

@@ -5,6 +5,7 @@ import { describe, type TestContext, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { waitUntil } from "../../support/eventually.js";
 import { bearer, monitorToken, reportWithVolume } from "../../support/running.js";
+import { withField } from "../../support/sample-report.js";
 import type { Buses } from "./bus-contract.js";
 import {
 	type Clustered,
@@ -188,6 +189,17 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			for (const each of watches) await each.until(({ reason }) => reason === "snapshot");
 			for (const each of [a, b, c]) assert.equal((await each.api("GET", `/api/devices/${id}`)).status, 404);
 		});
+	});
+
+	test(`${name}: a board with the id of another gateway's device is rejected with 4002`, async (t) => {
+		const { a, b } = await three(t);
+		const watch = await b.watch();
+		const known = await a.device({ "Device-Id": id });
+		known.send(reportWithVolume(8, id));
+		await watch.until(isReport(8));
+		const other = await b.device({ "Device-Id": id });
+		other.send(withField(reportWithVolume(9, id), "system.mac_address", "02:00:00:00:00:09"));
+		assert.equal((await other.closed).code, 4002);
 	});
 
 	describe(`${name}: device that moves to another gateway`, () => {

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { reportWithVolume, runGateway, withoutFirmware } from "../../support/running.js";
+import {
+	bearer,
+	monitorToken,
+	type RunningGateway,
+	reportWithVolume,
+	runGateway,
+	temporaryDirectory,
+	withoutFirmware,
+} from "../../support/running.js";
 import { sampleReport, withField } from "../../support/sample-report.js";
 
 const report = sampleReport("DEV-1");
@@ -156,6 +164,70 @@ describe("duplicate connection", () => {
 		assert.notEqual(connected.sessionId, session.sessionId);
 		assert.deepEqual([connected.firmwareVersion, connected.state], ["1.2.3", report]);
 		assert.deepEqual((await gateway.monitor()).snapshot.sessions, [connected]);
+	});
+});
+
+describe("two boards with one id", () => {
+	const id = "dev-1-a1b2c3";
+	const known = "02:00:00:a1:b2:c3";
+	const another = "7c:df:a1:a1:b2:c3";
+	const otherReport = withField(report, "system.mac_address", another.toUpperCase());
+	const issuesOf = async ({ url }: RunningGateway) => {
+		const response = await fetch(`${url}/api/devices/${id}`, { headers: bearer(monitorToken) });
+		const { attention = [] } = JSON.parse(await response.text());
+		return attention.filter(({ kind }: { kind: string }) => kind === "duplicate_id");
+	};
+
+	test("the known one stays: it is disconnected once, and the other one is rejected each time", async (t) => {
+		let now = Date.now();
+		const gateway = await runGateway(t, { now: () => now });
+		const monitor = await gateway.monitor();
+		const { device: first } = await gateway.namedDevice(monitor);
+		const rejectOther = async () => {
+			const other = await gateway.device(named);
+			other.send(otherReport);
+			assert.equal((await other.closed).code, 4002);
+		};
+		await rejectOther();
+		assert.equal((await first.closed).code, 4001);
+		const returned = await gateway.device(named);
+		returned.send(report);
+		await monitor.change("identified");
+		await rejectOther();
+		returned.send(reportWithVolume(7));
+		await monitor.until(({ message }) => Object(message).type === "state_report");
+		const { snapshot } = await gateway.monitor();
+		assert.deepEqual(
+			snapshot.sessions.map(({ connected, state }) => [connected, Object(state).system.mac_address]),
+			[[true, known]],
+		);
+		const [issue] = await issuesOf(gateway);
+		assert.match(issue.reason, new RegExp(`${known}.*${another}`));
+		now += 5 * 60_000;
+		assert.deepEqual(await issuesOf(gateway), []);
+	});
+
+	test("the other one is accepted once the known one is forgotten, also after a restart", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const before = await runGateway(t, { dataDir });
+		await before.namedDevice(await before.monitor());
+		await before.gateway.close();
+		const gateway = await runGateway(t, { dataDir });
+		const rejected = await gateway.device(named);
+		rejected.send(otherReport);
+		assert.equal((await rejected.closed).code, 4002);
+		assert.equal((await issuesOf(gateway)).length, 1);
+		const response = await fetch(`${gateway.url}/api/devices/${id}`, {
+			method: "DELETE",
+			headers: bearer(monitorToken),
+		});
+		assert.equal(response.status, 204);
+		const monitor = await gateway.monitor();
+		const accepted = await gateway.device(named);
+		accepted.send(otherReport);
+		const { state } = await monitor.change("identified");
+		assert.equal(Object(state).system.mac_address, another.toUpperCase());
+		assert.deepEqual(await issuesOf(gateway), []);
 	});
 });
 

@@ -29,6 +29,7 @@ export const stateKinds: Readonly<Record<State, StateKind>> = {
 	rolled_back: fault("rolled_back"),
 	update_failed: fault("update_failed"),
 	safe_mode: fault("safe_mode"),
+	duplicate_id: fault("duplicate_id"),
 	often_restarted: fault("often_restarted"),
 	faulty: fault("faulty"),
 	weak_signal: { words: issueLabels.weak_signal, isIn: (entry) => isUnseen(entry, "weak_signal") },

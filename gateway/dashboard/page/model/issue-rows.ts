@@ -145,6 +145,7 @@ function whyOf(
 			return "Three failed starts. Running without sound, haptics and sensors.";
 		case "often_restarted":
 			return `Restarted at least 3× in 24 h. Last: ${resetText(reason)}.`;
+		case "duplicate_id":
 		case "faulty":
 			return sentence(reason);
 		case "away":

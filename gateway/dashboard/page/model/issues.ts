@@ -19,6 +19,7 @@ export const issueLabels: Readonly<Record<IssueKind, string>> = {
 	update_failed: "Update failed",
 	rollout_paused: "Rollout paused",
 	safe_mode: "Safe mode",
+	duplicate_id: "Duplicate id",
 	often_restarted: "Often restarted",
 	faulty: "Hardware fault",
 	away: "Away for more than a day",
