@@ -6,6 +6,7 @@ import { isUpdating } from "../../../api/client/words.js";
 import { useApp, useFirmware, useHistory } from "../app/hooks.js";
 import { effectOn, firmwareText, fits } from "../model/outdated.js";
 import { Button } from "../parts/button.js";
+import { Action, Outcome } from "../parts/controls.js";
 import { Choice } from "../parts/field.js";
 import { History } from "../parts/history.js";
 import { Panel } from "../parts/panel.js";
@@ -30,6 +31,14 @@ export function DeviceUpdate({ entry }: { entry: Entry }) {
 				Runs <b>{session.firmwareVersion ?? "an unknown version"}</b>
 			</p>
 			<UpdateState metadata={session.metadata} withReason />
+			{isCancelable(entry) && (
+				<div class="actions">
+					<Action deviceKey={key} ask={{ command: "cancel_ota" }}>
+						Cancel update
+					</Action>
+					<Outcome deviceKey={key} name="cancel_ota" />
+				</div>
+			)}
 			{choice ? (
 				<>
 					<h3>
@@ -69,6 +78,10 @@ export function DeviceUpdate({ entry }: { entry: Entry }) {
 			<History label="Previous updates" items={ended.reverse().map(updateEvent)} />
 		</Panel>
 	);
+}
+
+function isCancelable({ session: { metadata, features } }: Entry): boolean {
+	return isUpdating(metadata) && metadata.otaStatus !== "rebooting" && features.includes("cancel");
 }
 
 const words = {
