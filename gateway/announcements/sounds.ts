@@ -10,6 +10,7 @@ import { freeText } from "../api/text.js";
 import { isDue, time } from "../api/time.js";
 import { BusError } from "../bus.js";
 import type { Core } from "../extension.js";
+import { watchProgress } from "../http/server.js";
 import { RequestError } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
 import type { Blobs } from "../storage/blobs.js";
@@ -267,21 +268,30 @@ function describe(sha256: string, { name, lengthMs, size, createdAt }: SoundReco
 
 /**
  * Reads the body of a request.
- * @throws {RequestError} 408 if no data arrives for this long, 400 if it is incomplete
+ * @param windowMs time in which at least 16 KiB or the end must arrive
+ * @throws {RequestError} 408 if the upload stalls, 400 if it is incomplete
  */
-export async function* bodyOf(request: IncomingMessage, stalledMs = 30_000): AsyncIterable<Buffer> {
+export async function* bodyOf(request: IncomingMessage, windowMs = 30_000): AsyncIterable<Buffer> {
 	const chunks = request.iterator({ destroyOnReturn: false });
-	for (;;) {
-		let timer: NodeJS.Timeout | undefined;
-		const stalled = new Promise<never>((_resolve, reject) => {
-			const fail = () => reject(new RequestError(408, "The upload stalled. Try again."));
-			timer = setTimeout(fail, stalledMs).unref();
-		});
-		const next = chunks.next().catch(() => {
-			throw new RequestError(400, "The upload was interrupted. Try again.");
-		});
-		const { done, value } = await Promise.race([next, stalled]).finally(() => clearTimeout(timer));
-		if (done) return;
-		yield value;
+	let size = 0;
+	let stopWatching = () => {};
+	const stalled = new Promise<never>((_resolve, reject) => {
+		const fail = () => reject(new RequestError(408, "The upload stalled. Try again."));
+		stopWatching = watchProgress(request, windowMs, () => size, fail);
+	});
+	// It may stall while a chunk is processed.
+	stalled.catch(() => {});
+	try {
+		for (;;) {
+			const next = chunks.next().catch(() => {
+				throw new RequestError(400, "The upload was interrupted. Try again.");
+			});
+			const { done, value } = await Promise.race([next, stalled]);
+			if (done) return;
+			size += value.length;
+			yield value;
+		}
+	} finally {
+		stopWatching();
 	}
 }

@@ -167,7 +167,7 @@ export const soundRoutes = defineRoutes("announcements", {
 		reply: reference({ sound }),
 		problems: {
 			400: "The upload was interrupted.",
-			408: "The upload has stalled for 30 s.",
+			408: "The upload stalled: less than 16 KiB arrived in 30 s.",
 			409: "100 sounds are stored.",
 			413: "The file is too large.",
 			415: "The Content-Type is not supported.",

@@ -8,6 +8,7 @@ import type { Readable } from "node:stream";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
 import { signature as signatureForm } from "../../device/protocol/messages.js";
 import { matches } from "../../device/protocol/schema.js";
+import { watchProgress } from "../http/server.js";
 import { RequestError } from "../problem.js";
 import { ImageError, ImageParser } from "./image.js";
 import { findSignatureProblem, type ReleaseKeys } from "./release-keys.js";
@@ -31,9 +32,6 @@ export interface UploadOptions {
 	/** Interval in which at least 16 KiB or the end of the form must arrive. Default 30 s. */
 	readonly progressMs?: number;
 }
-
-/** Minimum progress per interval: 4.4 kbit/s for 30 s. */
-const progressBytes = 16 * 1024;
 
 /**
  * Reads the form and makes its file the current upload.
@@ -110,7 +108,7 @@ function readForm(
 	let signature: string | undefined;
 	let file: Readable | undefined;
 	let size = 0;
-	let timer: NodeJS.Timeout | undefined;
+	let stopWatching = () => {};
 	const consume = async (stream: AsyncIterable<Buffer>) => {
 		for await (const chunk of stream) await onChunk(chunk);
 	};
@@ -149,16 +147,17 @@ function readForm(
 			size += chunk.length;
 			if (size > maxBytes + formOverhead) reject(tooLarge(maxBytes));
 		});
-		let sizeBefore = 0;
-		timer = setInterval(() => {
-			if (size - sizeBefore < progressBytes && !request.complete) reject(stalled);
-			sizeBefore = size;
-		}, progressMs).unref();
+		stopWatching = watchProgress(
+			request,
+			progressMs,
+			() => size,
+			() => reject(stalled),
+		);
 		request.pipe(form);
 	});
 	const all = read.then((filename) => ({ filename, signature: signature?.trim() || undefined }));
 	return all.finally(() => {
-		clearInterval(timer);
+		stopWatching();
 		request.unpipe(form);
 		file?.destroy();
 	});

@@ -64,6 +64,30 @@ export function allowSlowBody(request: IncomingMessage): void {
 	clearTimeout(bodyTimers.get(request));
 }
 
+/** Minimum progress of an upload per window: 4.4 kbit/s for 30 s. */
+const progressBytes = 16 * 1024;
+
+/**
+ * Monitors the progress of an upload.
+ * @param receivedBytes returns the number of bytes received so far
+ * @param onStalled called after each window of `windowMs` with less than 16 KiB, until the body is complete
+ * @returns function that stops it
+ */
+export function watchProgress(
+	request: IncomingMessage,
+	windowMs: number,
+	receivedBytes: () => number,
+	onStalled: () => void,
+): () => void {
+	let before = receivedBytes();
+	const timer = setInterval(() => {
+		const bytes = receivedBytes();
+		if (bytes - before < progressBytes && !request.complete) onStalled();
+		before = bytes;
+	}, windowMs).unref();
+	return () => clearInterval(timer);
+}
+
 /**
  * Maximum number of connections waiting to be accepted. Node accepts all of them in one turn of the event loop, which
  * delays reports: while a fleet reconnects, their p99 latency is 5 to 7 ms, and 10 ms with Node's default of 511

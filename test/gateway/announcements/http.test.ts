@@ -270,25 +270,33 @@ describe("sound", () => {
 	});
 });
 
-test("rejects a stalled upload and an incomplete one", async (t) => {
+test("rejects a stalled upload, one that trickles, and an incomplete one", async (t) => {
 	const requests: IncomingMessage[] = [];
 	const server = createServer((request) => requests.push(request));
 	const port = await listen(t, server);
+	const trickle = (socket: Socket) => {
+		const timer = setInterval(() => socket.write("d"), 10);
+		socket.once("close", () => clearInterval(timer));
+	};
 	for (const [end, status] of [
 		[() => {}, 408],
+		[trickle, 408],
 		[(socket: Socket) => socket.destroy(), 400],
 	] as const) {
 		const socket = connect(port, "127.0.0.1");
 		t.after(() => socket.destroy());
-		socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc");
+		socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nabc");
 		await waitUntil(() => requests.length > 0);
 		const [request] = requests.splice(0);
 		assert.ok(request, "no request was received");
 		const chunks = bodyOf(request, status === 408 ? 50 : 30_000)[Symbol.asyncIterator]();
 		assert.equal(String((await chunks.next()).value), "abc");
 		end(socket);
+		const readAll = async () => {
+			while (!(await chunks.next()).done);
+		};
 		await assert.rejects(
-			chunks.next(),
+			readAll,
 			(error) => error instanceof RequestError && error.rejection.status === status,
 		);
 	}
