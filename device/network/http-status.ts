@@ -16,8 +16,9 @@ function meaning(status: number, what: string): string {
 		case 403:
 			return `: it does not give the ${what} to this device`;
 		case 404:
-		case 410:
 			return `: there is no ${what} at this address`;
+		case 410:
+			return `: the ${what} at this address was replaced or withdrawn`;
 		case 429:
 			return ": it has too much to do";
 		default:

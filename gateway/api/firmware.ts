@@ -241,6 +241,11 @@ const fileHeaders = {
 	"Accept-Ranges": text,
 	"Content-Digest": text,
 };
+const expectedSha256 = {
+	...optional(sha256),
+	description: "expected SHA-256 of the file; the URL of start_ota has that of the chosen image",
+	example: exampleSha256,
+};
 
 /** Routes of images and patches, served by firmware/binaries.ts. */
 export const binaryRoutes = defineRoutes(null, {
@@ -248,12 +253,13 @@ export const binaryRoutes = defineRoutes(null, {
 		summary: "Downloads the latest upload, whole or in part",
 		roles: viewers,
 		devices: true,
+		query: { sha256: expectedSha256 },
 		returns: "The whole image.",
 		reply: image,
 		replyHeaders: fileHeaders,
 		problems: {
 			404: "There is no upload yet.",
-			410: "The upload may not be installed with the present RELEASE_KEYS and IMAGE_CHECK; `detail` has the reason.",
+			410: "The upload has another SHA-256, or may not be installed with the present RELEASE_KEYS and IMAGE_CHECK; `detail` has the reason.",
 			503: "The file on disk is missing or was modified.",
 		},
 	},
@@ -275,6 +281,7 @@ export const binaryRoutes = defineRoutes(null, {
 				example: "dev-1",
 			},
 			chip: { ...optional(text), example: "esp32s3" },
+			sha256: expectedSha256,
 		},
 		returns: "The whole image.",
 		reply: image,
@@ -282,6 +289,7 @@ export const binaryRoutes = defineRoutes(null, {
 		problems: {
 			400: "The path is not a valid URL path.",
 			404: "The catalog has no such file, or several images of this version; `detail` names the missing parameter.",
+			410: "The file has another SHA-256.",
 			503: "The file on disk does not match the catalog.",
 		},
 	},

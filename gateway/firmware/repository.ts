@@ -136,7 +136,7 @@ export class FirmwareRepository {
 	readonly #options: FirmwareRepositoryOptions;
 	/** Images by path on disk, least recently used first. */
 	readonly #images = new Map<string, CachedImage>();
-	/** Recently opened files by path and query of the URL, or by digest and time of the upload. */
+	/** Recently opened files by path and query of the URL; of the upload by query, digest and time. */
 	readonly #recent = new Map<string, Promise<ServedFile>>();
 
 	constructor(options: FirmwareRepositoryOptions) {
@@ -145,8 +145,9 @@ export class FirmwareRepository {
 
 	/**
 	 * Opens a file, or returns the one opened in the last `recheckMs`.
-	 * @param search query of the URL, which selects an image if the path contains only the version
-	 * @throws {RequestError} 404 if the file does not exist, 503 if it differs from the catalog; see also `openUpload`
+	 * @param search query of the URL: selects an image if the path contains only the version, and may have the expected `sha256`
+	 * @throws {RequestError} 404 if the file does not exist, 410 if it was replaced, 503 if it differs from the catalog; see also
+	 * `openUpload`
 	 * @throws {URIError} if the path is malformed
 	 */
 	open(path: string, search = ""): Promise<ServedFile> {
@@ -154,7 +155,7 @@ export class FirmwareRepository {
 		const key = this.#keyOf(path, search);
 		const known = this.#recent.get(key);
 		if (known) return known;
-		const opening = path === uploadPath ? this.#serveUpload() : this.#openRelease(path, search);
+		const opening = path === uploadPath ? this.#serveUpload(search) : this.#openRelease(path, search);
 		if (recheckMs === 0) return opening;
 		this.#recent.set(key, opening);
 		setTimeout(() => this.#recent.delete(key), recheckMs).unref();
@@ -165,7 +166,7 @@ export class FirmwareRepository {
 	#keyOf(path: string, search: string): string {
 		if (path !== uploadPath) return path + search;
 		const { current } = this.#options.uploads;
-		return `${current?.sha256} ${current?.upload_time}`;
+		return `${search} ${current?.sha256} ${current?.upload_time}`;
 	}
 
 	/** @throws {RequestError} 503 if the file is missing or differs from the catalog */
@@ -223,8 +224,9 @@ export class FirmwareRepository {
 		}
 	}
 
-	async #serveUpload(): Promise<ServedFile> {
+	async #serveUpload(search: string): Promise<ServedFile> {
 		const { upload, image } = await this.openUpload();
+		requireDigest(image, new URLSearchParams(search));
 		const lastModified = new Date(upload.upload_time).toUTCString();
 		return { content: image, filename: upload.filename, lastModified, caching: "no-cache" };
 	}
@@ -238,6 +240,7 @@ export class FirmwareRepository {
 			(await this.#openVersion(releases, path, { model, chip })) ?? (await this.#openNamed(releases, path));
 		if (!image)
 			throw new RequestError(404, "File not found in the catalog. GET /ota/catalog lists all files.");
+		requireDigest(image, query);
 		const lastModified = image.modifiedAt.toUTCString();
 		return { content: image, filename: basename(path), lastModified, caching: forever };
 	}
@@ -334,6 +337,15 @@ export class FirmwareRepository {
 		if (info.model === image.model && info.chip === image.chip && isSame) return undefined;
 		return `contains ${info.version} for ${describeFit(info)}, which differs from the catalog`;
 	}
+}
+
+/** @throws {RequestError} 410 if the query names the SHA-256 of another file */
+function requireDigest({ sha256 }: StoredImage, query: URLSearchParams): void {
+	if ((query.get("sha256") ?? sha256) === sha256) return;
+	throw new RequestError(
+		410,
+		"The firmware at this address was replaced by another image. Start the update again.",
+	);
 }
 
 function differsFrom(entry: ReleaseFile, sha256: string): string | undefined {

@@ -12,7 +12,7 @@ import { type FirmwareRepository, releaseAddress, uploadPath } from "./repositor
 import type { Upload, UploadStore } from "./upload-store.js";
 
 export interface Choice {
-	/** Path and query of the URL. */
+	/** Path and query of the URL, with the SHA-256 of the image, so that no other image is installed if it is replaced. */
 	readonly path: string;
 	/** Null if the upload was not validated. */
 	readonly version: string | null;
@@ -138,7 +138,9 @@ export class Selection {
 		if (!fits(upload, device)) return reject("incompatible_firmware", detail, true);
 		const { version = null, sha256, signature } = upload;
 		const rejection = rejectDowngrade("The uploaded firmware", upload, device);
-		return rejection ?? { path: uploadPath, version, sha256, upload: sha256, signature };
+		return (
+			rejection ?? { path: `${uploadPath}?sha256=${sha256}`, version, sha256, upload: sha256, signature }
+		);
 	}
 
 	async #chooseImage(release: Release, device: DeviceFit): Promise<Choice | { rejection: UpdateRejection }> {
@@ -155,7 +157,7 @@ export class Selection {
 		if ("rejection" in opened) return opened;
 		const { sha256, signature } = image;
 		const patch = await this.#choosePatch(release, image, device);
-		const path = releaseAddress(release, image);
+		const path = `${releaseAddress(release, image)}&sha256=${sha256}`;
 		return { path, version: release.version, sha256, signature, ...(patch && { patch }) };
 	}
 

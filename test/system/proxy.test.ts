@@ -184,7 +184,8 @@ for (const scheme of ["http", "https"] as const) {
 		);
 		assert.equal((await monitor.request({ type: "trigger_ota", targetId: "dev-1-a1b2c3" })).type, "ack");
 		const command = JSON.parse(await device.nextText());
-		assert.deepEqual(command, { command: "start_ota", url: `${url}/ota/firmware.bin` });
+		const query = `?sha256=${JSON.parse(uploaded.body).sha256}`;
+		assert.deepEqual(command, { command: "start_ota", url: `${url}/ota/firmware.bin${query}` });
 		const block = await ask(command.url.slice(url.length), {
 			headers: { ...bearer(deviceToken), Range: "bytes=0-15" },
 		});

@@ -514,6 +514,12 @@ describe("server that", () => {
 		answer: NonNullable<ServerOptions["answer"]>,
 	])[] = [
 		["sends 404", /answered 404: there is no firmware at this address/, 1, () => ({ head: head(404, {}) })],
+		[
+			"sends 410",
+			/answered 410: the firmware at this address was replaced/,
+			1,
+			() => ({ head: head(410, {}) }),
+		],
 		["sends 401", /answered 401: it does not give the firmware/, 1, () => ({ head: head(401, {}) })],
 		[
 			"sends 404 in the middle",

@@ -269,6 +269,41 @@ describe("upload file", () => {
 	});
 });
 
+test("an address with a SHA-256 serves no other image, even while results are reused", async (t) => {
+	const serving = await runFirmwareServer(t, { recheckMs: 60_000 });
+	const statusOf = async (address: string) => (await serving.request(address)).status;
+	const [release] = await writeReleases(serving.releasesDir, [
+		{ version: "1.4.0", model: "DEV-1", chip: "virtual" },
+	]);
+	assert.ok(release, "no release is written");
+	await serving.upload(image);
+	for (const [path, own, others] of [
+		["/ota/firmware.bin", image, release],
+		["/releases/firmware-v1.4.0.bin?model=dev-1&chip=virtual", release, image],
+		["/releases/virtual/dev-1/firmware-v1.4.0.bin", release, image],
+	] as const) {
+		const query = `${path}${path.includes("?") ? "&" : "?"}sha256=`;
+		const digest = createHash("sha256").update(own).digest("hex");
+		assert.deepEqual([await statusOf(path), await statusOf(query + digest)], [200, 200]);
+		const { status, json } = await serving.request(query + createHash("sha256").update(others).digest("hex"));
+		assert.equal(status, 410);
+		assert.match(String(json.detail), /replaced by another image/);
+	}
+	const { path } = await chosen(serving);
+	assert.equal(await statusOf(path), 200);
+	await serving.upload(makeImage({ version: "1.5.0" }));
+	assert.equal(await statusOf(path), 410, "another image than ordered is served");
+	assert.equal(await statusOf("/ota/firmware.bin"), 200);
+	await serving.upload(image);
+	assert.equal(await statusOf(path), 200);
+});
+
+async function chosen({ selection }: FirmwareServer) {
+	const choice = await selection.choose({ model: "DEV-1", chip: "esp32s3" }, "custom");
+	assert.ok(!choice.rejection, choice.rejection?.message);
+	return choice;
+}
+
 function uploadOf({ store }: FirmwareServer) {
 	assert.ok(store.current, "the store has no upload");
 	return store.current;

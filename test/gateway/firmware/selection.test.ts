@@ -33,9 +33,10 @@ async function serveReleases(t: TestContext): Promise<FirmwareServer> {
 
 async function outcome({ selection }: FirmwareServer, device: Fit, version?: string) {
 	const choice = await selection.choose(device, version);
-	return choice.rejection
-		? `${choice.rejection.code}: ${choice.rejection.message}`
-		: `${choice.version} ${choice.path}`;
+	if (choice.rejection) return `${choice.rejection.code}: ${choice.rejection.message}`;
+	const [, path, sha256] = /^(.*)[?&]sha256=(\w+)$/.exec(choice.path) ?? [];
+	assert.equal(sha256, choice.sha256, "the address names another image");
+	return `${choice.version} ${path}`;
 }
 
 describe("selection of a release", () => {

@@ -31,6 +31,15 @@ function runs(version: string) {
 	return withField(sampleReport("DEV-1"), "system.firmware_version", version);
 }
 
+function sha256Of(content: Uint8Array): string {
+	return createHash("sha256").update(content).digest("hex");
+}
+
+/** Address of the image of release 1.4.0 for a virtual DEV-1. */
+function releaseUrl(base: string, content: Uint8Array = Buffer.alloc(0)): string {
+	return `${base}/releases/firmware-v1.4.0.bin?model=dev-1&chip=virtual&sha256=${sha256Of(content)}`;
+}
+
 describe("access", () => {
 	test("is granted to monitors for uploads, and to devices for downloads", async (t) => {
 		const { url } = await runGateway(t);
@@ -78,7 +87,10 @@ describe("update", () => {
 		assert.equal((await monitor.request(ask)).code, "ota_in_progress");
 
 		const command = JSON.parse(await device.nextText());
-		assert.deepEqual(command, { command: "start_ota", url: `${gateway.url}/ota/firmware.bin` });
+		assert.deepEqual(command, {
+			command: "start_ota",
+			url: `${gateway.url}/ota/firmware.bin?sha256=${sha256Of(image)}`,
+		});
 		const block = await fetch(command.url, { headers: { ...bearer(deviceToken), Range: "bytes=0-16383" } });
 		assert.equal(block.status, 206);
 		assertSameBytes(Buffer.from(await block.arrayBuffer()), image.subarray(0, 16_384));
@@ -109,7 +121,7 @@ describe("update", () => {
 	test("to the latest release survives a restart of the gateway, with its result", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const releasesDir = join(dataDir, "releases");
-		await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "virtual" }]);
+		const [made] = await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "virtual" }]);
 		const first = await runGateway(t, { dataDir, releasesDir });
 		const monitor = await first.monitor();
 		const device = await first.device(virtualDevice);
@@ -117,7 +129,7 @@ describe("update", () => {
 		await monitor.change("identified");
 		assert.equal((await monitor.request({ type: "trigger_ota", targetId: "dev-1-a1b2c3" })).type, "ack");
 		const { url } = JSON.parse(await device.nextText());
-		assert.equal(url, `${first.url}/releases/firmware-v1.4.0.bin?model=dev-1&chip=virtual`);
+		assert.equal(url, releaseUrl(first.url, made));
 		device.send({ type: "ota_error", reason: "connection failed: 404" });
 		await monitor.change("ota");
 		await first.gateway.close();
@@ -161,11 +173,11 @@ describe("update", () => {
 			assert.equal((await commandFor(`dev-1-00000${index}`, version, features)).command.patch, undefined);
 		const deviceId = "dev-1-a1b2c3";
 		const { device, command } = await commandFor(deviceId, "1.3.0", "sound,delta");
-		const [from = "", to = ""] = images.map((each) => createHash("sha256").update(each).digest("hex"));
+		const [from = "", to = ""] = images.map(sha256Of);
 		const url = `${gateway.url}/releases/virtual/dev-1/firmware-v1.4.0.from-v1.3.0.patch`;
 		assert.deepEqual(command, {
 			command: "start_ota",
-			url: `${gateway.url}/releases/firmware-v1.4.0.bin?model=dev-1&chip=virtual`,
+			url: releaseUrl(gateway.url, images[1]),
 			patch: { url, from, to },
 		});
 		const patch = Buffer.from(await (await fetch(url, { headers: bearer(deviceToken) })).arrayBuffer());
@@ -192,7 +204,10 @@ describe("update", () => {
 			const targetId = `dev-1-00000${index}`;
 			const device = await gateway.device({ ...virtualDevice, "Device-Id": targetId, Host: host });
 			assert.equal((await monitor.request({ type: "trigger_ota", targetId })).type, "ack");
-			assert.equal(JSON.parse(await device.nextText()).url, `${base}/ota/firmware.bin`);
+			assert.equal(
+				JSON.parse(await device.nextText()).url,
+				`${base}/ota/firmware.bin?sha256=${sha256Of(image)}`,
+			);
 		}
 	});
 	test("sends the certificate of a private authority over TLS", {
@@ -201,14 +216,14 @@ describe("update", () => {
 		const directory = await temporaryDirectory(t);
 		const tls = tlsFiles(directory, selfSigned(directory, "DNS:localhost"));
 		const releasesDir = join(directory, "releases");
-		await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "virtual" }]);
+		const [made] = await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "virtual" }]);
 		const gateway = await runGateway(t, { tls, releasesDir });
 		const client = { rejectUnauthorized: false };
 		const device = await gateway.device(virtualDevice, client);
 		const monitor = await gateway.open("/monitor", { ...client, headers: bearer(monitorToken) });
 		assert.equal((await monitor.request({ type: "trigger_ota", targetId: "dev-1-a1b2c3" })).type, "ack");
 		const command = JSON.parse(await device.nextText());
-		assert.equal(command.url, `${gateway.url}/releases/firmware-v1.4.0.bin?model=dev-1&chip=virtual`);
+		assert.equal(command.url, releaseUrl(gateway.url, made));
 		assert.equal(command.cert_pem, await readFile(tls.cert, "utf8"));
 	});
 });
