@@ -7,9 +7,9 @@ import { transform } from "esbuild";
 const tsconfig = new URL("../../../../gateway/dashboard/page/tsconfig.json", import.meta.url);
 
 export const load: LoadHook = async (url, context, nextLoad) => {
-	const { pathname, search } = new URL(url);
+	const { pathname } = new URL(url);
 	if (pathname.endsWith(".svg")) return moduleOf("export default [];");
-	if (pathname.endsWith(".css")) return moduleOf(search ? `export default "";` : "");
+	if (/\.css$|\/later-styles\.[jt]s$/.test(pathname)) return moduleOf("");
 	if (!pathname.endsWith(".tsx")) return nextLoad(url, context);
 	const options = { loader: "tsx", target: "es2022", sourcemap: "inline", sourcefile: url } as const;
 	const tsconfigRaw = await readFile(tsconfig, "utf8");

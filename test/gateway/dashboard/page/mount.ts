@@ -8,9 +8,10 @@ import { register } from "node:module";
 import type { TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { computeAccessibleName, getRole } from "dom-accessibility-api";
-import { Window } from "happy-dom";
+import { BrowserErrorCaptureEnum, Window } from "happy-dom";
 import { type ComponentType, h, options, render } from "preact";
 import type { App } from "../../../../gateway/dashboard/page/app/app.js";
+import { waitUntil } from "../../../support/eventually.js";
 import { type GatewayOptions, PageGateway } from "./gateway.js";
 
 register(new URL("loader.js", import.meta.url));
@@ -21,7 +22,17 @@ const { AppContext } = await import("../../../../gateway/dashboard/page/app/hook
 /** Globals of a browser that the page uses and Node lacks or implements differently. */
 const domNames = [
 	...["document", "location", "history", "navigator", "localStorage", "sessionStorage", "CSS"],
-	...["Node", "Element", "HTMLElement", "HTMLInputElement", "FormData", "Audio", "innerHeight", "scrollY"],
+	...[
+		"Node",
+		"Element",
+		"HTMLElement",
+		"HTMLAnchorElement",
+		"HTMLTableRowElement",
+		"FormData",
+		"Audio",
+		"innerHeight",
+		"scrollY",
+	],
 	...["ResizeObserver", "IntersectionObserver", "Event", "MouseEvent", "KeyboardEvent", "PointerEvent"],
 ] as const;
 const domFunctions = [
@@ -37,7 +48,10 @@ const frameMs = 16;
 
 /** Replaces the globals of the previous test. */
 function installDom(t: TestContext, gateway: PageGateway): void {
-	const window = new Window({ url: "http://gateway.test/" });
+	const window = new Window({
+		url: "http://gateway.test/",
+		settings: { errorCapture: BrowserErrorCaptureEnum.disabled },
+	});
 	t.after(() => window.happyDOM.close());
 	const onNextFrame = (paint: () => void) => setTimeout(paint, frameMs);
 	// Preact's own schedule uses a timeout without a delay, which mocked timers never run.
@@ -47,6 +61,7 @@ function installDom(t: TestContext, gateway: PageGateway): void {
 		...Object.fromEntries(domFunctions.map((name) => [name, window[name].bind(window)])),
 		// Its timers are those of Node, which tests mock.
 		window: globalThis,
+		isSecureContext: false,
 		scrollTo: () => {},
 		requestAnimationFrame: onNextFrame,
 		cancelAnimationFrame: clearTimeout,
@@ -93,17 +108,39 @@ export class Page {
 	readonly gateway: PageGateway;
 	readonly app: App;
 	readonly #t: TestContext;
+	readonly #root: () => HTMLElement;
 
-	constructor(t: TestContext, gateway: PageGateway, app: App) {
+	/** @param root returns the element within which it finds others */
+	constructor(t: TestContext, gateway: PageGateway, app: App, root = () => document.body) {
 		this.#t = t;
 		this.gateway = gateway;
 		this.app = app;
+		this.#root = root;
+	}
+
+	/** The same page, limited to what the only such element contains now and later. */
+	within(role: string, name: string | RegExp = ""): Page {
+		return new Page(this.#t, this.gateway, this.app, () => this.find(role, name));
 	}
 
 	/** Renders a component, or renders it again with other properties. */
 	async render<P extends object>(component: ComponentType<P>, props: P): Promise<void> {
 		render(h(AppContext.Provider, { value: this.app, children: h(component, props) }), document.body);
 		await this.advance();
+	}
+
+	/** Opens a view of the page. */
+	async open(address: string): Promise<void> {
+		// happy-dom dispatches it with a real timer.
+		const changed = new Promise((resolve) => addEventListener("hashchange", resolve, { once: true }));
+		location.hash = address;
+		await changed;
+		await this.advance();
+	}
+
+	/** Waits for something that is imported on demand, while the time advances. */
+	until(condition: () => boolean): Promise<void> {
+		return waitUntil(condition, () => this.advance(frameMs));
 	}
 
 	/** Removes the component. */
@@ -130,7 +167,7 @@ export class Page {
 
 	/** Elements with a role, and with this accessible name or a part of it. */
 	all(role: string, name: string | RegExp = ""): readonly HTMLElement[] {
-		return [...document.body.querySelectorAll<HTMLElement>("*")].filter((element) => {
+		return [...this.#root().querySelectorAll<HTMLElement>("*")].filter((element) => {
 			if (getRole(element) !== role || isHidden(element)) return false;
 			const actual = nameOf(element);
 			return typeof name === "string" ? name === "" || actual === name : name.test(actual);
@@ -156,15 +193,20 @@ export class Page {
 
 	/** The only field with this label. */
 	field(label: string): HTMLInputElement {
-		const fields = [...document.body.querySelectorAll<HTMLInputElement>("input, select, textarea")];
+		const fields = [...this.#root().querySelectorAll<HTMLInputElement>("input, select, textarea")];
 		const [found, ...others] = fields.filter((each) => !isHidden(each) && nameOf(each) === label);
 		assert.ok(found && others.length === 0, `"${label}" among: ${fields.map(nameOf).join(" | ")}`);
 		return found;
 	}
 
+	/** Text of the elements with a role. */
+	texts(role: string): readonly string[] {
+		return this.all(role).map(({ textContent }) => textContent ?? "");
+	}
+
 	/** Error messages. */
 	get problems(): readonly string[] {
-		return this.all("alert").flatMap(({ textContent }) => textContent || []);
+		return this.texts("alert").filter(Boolean);
 	}
 
 	async click(role: string, name: string | RegExp = "", init: MouseEventInit = {}): Promise<void> {
@@ -181,8 +223,9 @@ export class Page {
 		await this.advance();
 	}
 
-	async press(role: string, name: string | RegExp, key: string): Promise<void> {
-		this.find(role, name).dispatchEvent(new KeyboardEvent("keydown", { ...passed, key }));
+	/** Presses a key on the only such element. */
+	async press(role: string, name: string | RegExp, key: string, init: KeyboardEventInit = {}): Promise<void> {
+		this.find(role, name).dispatchEvent(new KeyboardEvent("keydown", { ...passed, ...init, key }));
 		await this.advance();
 	}
 }

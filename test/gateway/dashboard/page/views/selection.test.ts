@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { speaker } from "../gateway.js";
+import { type MountOptions, mount } from "../mount.js";
+
+const { Shell } = await import("../../../../../gateway/dashboard/page/views/shell.js");
+await import("../../../../../gateway/dashboard/page/views/later.js");
+
+const devices = [
+	speaker("a", { room: "Kitchen", tags: ["beta"], volume: 40 }),
+	speaker("b", { room: "Hall", volume: 20 }),
+	speaker("c", { connected: false, lastSeenAt: "2026-01-01T10:00:00.000Z", volume: 10 }),
+];
+const all = ["a", "b", "c"];
+const table = { devices, address: "#/?view=table" };
+
+async function openTable(t: TestContext, options: MountOptions = {}) {
+	const page = await mount(t, Shell, {}, { ...table, ...options });
+	const selected = () =>
+		all.filter(
+			(key) => page.find("row", new RegExp(`^Select ${key}\\b`)).getAttribute("aria-selected") === "true",
+		);
+	return { page, selected };
+}
+
+describe("table of devices", () => {
+	test("selects single rows, a range with Shift, all and none", async (t) => {
+		const { page, selected } = await openTable(t);
+		await page.click("checkbox", "Select a");
+		assert.deepEqual(selected(), ["a"]);
+		await page.click("checkbox", "Select c", { shiftKey: true });
+		assert.deepEqual(selected(), all);
+		await page.click("checkbox", "Select none");
+		assert.deepEqual(selected(), []);
+		assert.equal(page.has("region", "Selected devices"), false);
+		await page.click("checkbox", "Select all listed devices");
+		assert.deepEqual(selected(), all);
+	});
+
+	test("selects with Space and opens with Enter, after the arrow keys have moved the focus", async (t) => {
+		const { page, selected } = await openTable(t);
+		await page.press("row", /^Select a\b/, "ArrowDown");
+		assert.equal(document.activeElement, page.find("row", /^Select b\b/));
+		await page.press("row", /^Select b\b/, " ");
+		await page.press("row", /^Select b\b/, "End");
+		await page.press("row", /^Select c\b/, " ", { shiftKey: true });
+		assert.deepEqual(selected(), ["b", "c"]);
+		const assign = t.mock.method(location, "assign", () => {});
+		await page.press("row", /^Select c\b/, "Enter");
+		assert.deepEqual(assign.mock.calls[0]?.arguments, ["#/devices/c"]);
+	});
+
+	test("is sorted by a column, and backwards by a second click", async (t) => {
+		const { page } = await openTable(t);
+		const order = () => page.all("row", /^Select [abc]\b/).map((row) => row.dataset.key);
+		await page.click("button", "Room");
+		assert.deepEqual(order(), ["b", "a", "c"]);
+		assert.equal(page.find("columnheader", "Room").getAttribute("aria-sort"), "ascending");
+		await page.click("button", "Room");
+		assert.equal(page.find("columnheader", "Room").getAttribute("aria-sort"), "descending");
+	});
+});
+
+describe("bar of the selected devices", () => {
+	const counts = { waiting: 0, away: 0, asked: 2, done: 0, failed: 0, unsupported: 0, cancelled: 0 };
+	const head = { id: "1", by: "Ada", createdAt: "2026-01-01T12:00:00.000Z", endedAt: null, counts };
+	const replies = {
+		"POST /api/commands": { id: "1" },
+		"GET /api/commands/1": { ...head, payload: { command: "set_volume", value: 30 }, devices: [] },
+		...Object.fromEntries(all.map((key) => [`PATCH /api/devices/${key}`, {}])),
+		"DELETE /api/devices/c": {},
+	};
+
+	async function select(t: TestContext, options: MountOptions = {}) {
+		const { page } = await openTable(t, { replies, ...options });
+		await page.click("checkbox", "Select all listed devices");
+		await page.until(() => page.has("region", "Selected devices"));
+		return { page, bar: page.within("region", "Selected devices") };
+	}
+
+	const setVolume = { payload: { command: "set_volume", value: 30 }, targets: { devices: ["a", "b"] } };
+	for (const { what, menu, fields = {}, button, changes } of [
+		{
+			what: "sends a command to the connected devices",
+			menu: "Volume",
+			fields: { Volume: 30 },
+			button: "Set volume",
+			changes: [["POST /api/commands", setVolume]],
+		},
+		{
+			what: "sets the room of the devices in other rooms",
+			menu: "More",
+			fields: { Room: "Kitchen" },
+			button: "Set room",
+			changes: ["b", "c"].map((key) => [`PATCH /api/devices/${key}`, { room: "Kitchen" }]),
+		},
+		{
+			what: "adds a tag to the devices without it",
+			menu: "Tags",
+			button: /^beta/,
+			changes: ["b", "c"].map((key) => [`PATCH /api/devices/${key}`, { tags: ["beta"] }]),
+		},
+	])
+		test(what, async (t) => {
+			const { page, bar } = await select(t);
+			await bar.click("button", menu);
+			for (const [name, value] of Object.entries(fields)) await bar.enter(name, value);
+			await bar.click("button", button);
+			assert.deepEqual(page.gateway.changes, changes);
+			assert.deepEqual(page.problems, []);
+		});
+
+	test("asks before it forgets the devices that are away, and removes them from the selection", async (t) => {
+		const { page, bar } = await select(t);
+		await bar.click("button", "More");
+		await bar.click("button", /^Forget/);
+		assert.deepEqual(page.gateway.changes, []);
+		await page.within("dialog").click("button", /^Forget/);
+		assert.deepEqual(page.gateway.changes, [["DELETE /api/devices/c", undefined]]);
+		page.gateway.send({
+			type: "summary",
+			reason: "changed",
+			timestamp: new Date().toISOString(),
+			devices: [],
+			removed: ["c"],
+		});
+		await page.advance();
+		assert.match(`${bar.texts("status")}`, /^2/);
+	});
+
+	test("asks before a command for more than 20 devices", async (t) => {
+		const many = Array.from({ length: 21 }, (_, index) => speaker(`d${index}`));
+		const { page, bar } = await select(t, { devices: many });
+		await bar.click("button", "Volume");
+		await bar.click("button", "Set volume");
+		assert.deepEqual(page.gateway.changes, []);
+		await page.within("dialog").click("button", "Cancel");
+		assert.deepEqual(page.gateway.changes, []);
+		await bar.click("button", "Set volume");
+		await page.within("dialog").click("button", "Set volume");
+		assert.equal(page.gateway.changes.length, 1);
+	});
+
+	for (const { role, volume, management } of [
+		{ role: "monitor", volume: true, management: true },
+		{ role: "user", volume: true, management: false },
+		{ role: "viewer", volume: false, management: false },
+	] as const)
+		test(`enables what the role ${role} may do`, async (t) => {
+			const { bar } = await select(t, { role });
+			for (const [menu, button, isOn] of [
+				["Volume", "Set volume", volume],
+				["More", "Flash light", volume],
+				["More", "Restart", management],
+				["More", "Set room", management],
+				["More", /^Forget/, management],
+			] as const) {
+				if (!bar.has("button", button)) await bar.click("button", menu);
+				assert.equal(bar.isOff("button", button), !isOn, `${button}`);
+			}
+		});
+
+	test("shows the result of each device, with the reason of a failure", async (t) => {
+		const { page, bar } = await select(t);
+		await bar.click("button", "Volume");
+		await bar.click("button", "Set volume");
+		const at = head.createdAt;
+		page.gateway.send({
+			...{ ...head, type: "command_update", payload: { command: "set_volume", value: 30 }, isOver: true },
+			counts: { ...counts, asked: 0, done: 1, failed: 1 },
+			devices: [
+				{ deviceId: "a", state: "done", reason: null, at },
+				{ deviceId: "b", state: "failed", reason: "No codec.", at },
+			],
+		});
+		await page.advance();
+		const job = page.within("region", "Volume 30");
+		assert.match(`${job.texts("status")}`, /1 failed.*1 done/);
+		await job.click("button", "Details");
+		assert.match(`${job.texts("listitem")}`, /^b.*No codec.*a/);
+		await job.click("button", "Close");
+		assert.equal(page.has("region", "Volume 30"), false);
+	});
+});
