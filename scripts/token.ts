@@ -1,30 +1,19 @@
 /** `npm run token`: prints the token of a single device, or manages tokens. A running gateway reloads them automatically. */
 
 import fs from "node:fs/promises";
-import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { deviceId } from "../device/protocol/messages.js";
 import { describeProblem, findProblem, matches } from "../device/protocol/schema.js";
 import { deviceTokenOf } from "../gateway/access/secrets.js";
-import {
-	generateTokens,
-	type Role,
-	readTokenFile,
-	roles,
-	Tokens,
-	tokenPath,
-	writeTokenFile,
-} from "../gateway/access/tokens.js";
+import { generateTokens, type Role, roles, Tokens } from "../gateway/access/tokens.js";
 import { tokenName } from "../gateway/api/login.js";
 import { personRoles } from "../gateway/api/person.js";
 import { cleanText } from "../gateway/api/text.js";
 import { readSettings } from "../gateway/settings.js";
-import { makeFolder, strictDisk } from "../gateway/storage/atomic-file.js";
+import { strictDisk } from "../gateway/storage/atomic-file.js";
 import { runCommand, UsageError } from "./command-line/command.js";
 import { modelNames } from "./command-line/device-settings.js";
 import { retire, rotate } from "./token/rotation.js";
-
-const disk = strictDisk(fs);
 
 const usage = `Usage: npm run token -- dev-1-7cdfa1a1b2c3        prints a token for this device only
        npm run token -- --any-id kitchen-1          the same for a custom device id
@@ -75,12 +64,9 @@ async function change(by: typeof rotate, name: string | undefined): Promise<void
 	const which = roles.filter((role) => name === undefined || role === name);
 	if (which.length === 0) throw new UsageError(`Unknown token "${name}". Use device or monitor.`);
 	for (const role of which) requireStoredToken(role);
-	await openTokens();
-	const path = tokenPath(readSettings(process.env).dataDir);
-	const file = await readTokenFile(disk, path);
-	if (!file) throw new Error(`File ${path} not found.`);
-	await writeTokenFile(disk, path, by(file, which));
-	console.log(`Updated the ${which.join(" and the ")} token in ${path}.`);
+	const tokens = await openTokens();
+	await tokens.change((file = generateTokens()) => by(file, which));
+	console.log(`Updated the ${which.join(" and the ")} token in ${tokens.path}.`);
 }
 
 async function add(requestedRole: string, typed = ""): Promise<void> {
@@ -101,12 +87,12 @@ async function remove(name: string): Promise<void> {
 }
 
 async function makeNew(): Promise<void> {
-	const path = tokenPath(readSettings(process.env).dataDir);
-	if (await readTokenFile(disk, path))
-		throw new UsageError(`${path} already exists. Use --rotate to replace its tokens.`);
-	await makeFolder(disk, dirname(path));
-	await writeTokenFile(disk, path, generateTokens());
-	console.log(`Created ${path}. Distribute the new tokens to all devices and people.`);
+	const tokens = createTokens();
+	await tokens.change((file) => {
+		if (file) throw new UsageError(`${tokens.path} already exists. Use --rotate to replace its tokens.`);
+		return generateTokens();
+	});
+	console.log(`Created ${tokens.path}. Distribute the new tokens to all devices and people.`);
 }
 
 /** @throws Error if an environment variable sets the token */
@@ -119,12 +105,16 @@ function requireStoredToken(role: Role): void {
 }
 
 async function openTokens(): Promise<Tokens> {
-	const { dataDir, deviceToken, monitorToken } = readSettings(process.env);
-	const fromEnvironment = { device: deviceToken, monitor: monitorToken };
-	const tokens = new Tokens({ dataDir, fromEnvironment, disk, onProblem: console.error });
-	const path = tokenPath(dataDir);
+	const tokens = createTokens();
 	const isMade = !tokens.areFromEnvironment && !(await tokens.readFile());
 	await tokens.open();
-	if (isMade) console.error(`Created ${path}. Only a gateway that uses this folder accepts its tokens.`);
+	if (isMade)
+		console.error(`Created ${tokens.path}. Only a gateway that uses this folder accepts its tokens.`);
 	return tokens;
+}
+
+function createTokens(): Tokens {
+	const { dataDir, deviceToken, monitorToken } = readSettings(process.env);
+	const fromEnvironment = { device: deviceToken, monitor: monitorToken };
+	return new Tokens({ dataDir, fromEnvironment, disk: strictDisk(fs), onProblem: console.error });
 }

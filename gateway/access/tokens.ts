@@ -9,6 +9,7 @@ import { type PersonRole, personRoles } from "../api/person.js";
 import { time } from "../api/time.js";
 import { errorCode, RequestError, StartError } from "../problem.js";
 import { type Disk, ifExists, makeFolder, stateOf, writeFileAtomic } from "../storage/atomic-file.js";
+import { withFileLock } from "../storage/file-lock.js";
 import { generateSecret } from "./secrets.js";
 
 export const roles = Object.freeze(["device", "monitor"] as const);
@@ -20,7 +21,8 @@ export const token = pattern(
 	"^[\\x21-\\x2b\\x2d-\\x7e]{16,}$",
 	"at least 16 printable ASCII characters without spaces and commas,",
 );
-const maxNamed = 100;
+/** Maximum number of named tokens. */
+export const maxNamed = 100;
 /** Name under which the unnamed monitor token is listed. */
 const unnamedName = "monitor";
 /** Subfolders of the data folder that are empty at the first start. */
@@ -99,39 +101,34 @@ export interface TokensOptions {
 export class Tokens {
 	/** Called after the file was read for the first time or has changed. */
 	onRead: ((file: TokenFile) => void) | undefined;
+	/** Path of the file. */
+	readonly path: string;
 	readonly #options: TokensOptions;
-	readonly #path: string;
 	#file: TokenFile | undefined;
 	#state: string | undefined;
 	#refreshing: Promise<void> | undefined;
 	#readAt = Number.NEGATIVE_INFINITY;
-	#changing: Promise<void> = Promise.resolve();
 
 	constructor(options: TokensOptions) {
 		this.#options = options;
-		this.#path = tokenPath(options.dataDir);
+		this.path = tokenPath(options.dataDir);
 	}
 
 	/** Reads or generates the tokens that are not in the environment. @throws {StartError} */
 	async open(): Promise<void> {
-		const { disk } = this.#options;
 		if (this.areFromEnvironment) {
 			this.#requireDifferent();
 			// The file may contain named tokens.
 			return this.refresh();
 		}
 		try {
-			if ((await readTokenFile(disk, this.#path)) === undefined) {
-				const generated = await this.generate();
-				await makeFolder(disk, dirname(this.#path));
-				await writeTokenFile(disk, this.#path, generated);
-			}
-			await this.#reload();
+			if (await this.readFile()) await this.#reload();
+			else await this.change(async (file) => file ?? (await this.generate()));
 			this.#requireDifferent();
 		} catch (error) {
 			if (error instanceof StartError) throw error;
 			throw new StartError(
-				`Cannot read or write ${this.#path} (${errorCode(error)}). Set DATA_DIR to a folder owned by this user.`,
+				`Cannot read or write ${this.path} (${errorCode(error)}). Set DATA_DIR to a folder owned by this user.`,
 			);
 		}
 	}
@@ -178,7 +175,7 @@ export class Tokens {
 
 	/** @returns undefined if the file is missing @throws {StartError} if it is invalid @throws {NodeJS.ErrnoException} */
 	readFile(): Promise<TokenFile | undefined> {
-		return readTokenFile(this.#options.disk, this.#path);
+		return readTokenFile(this.#options.disk, this.path);
 	}
 
 	/** Generates the tokens of a first start. @throws {StartError} if the data folder is not empty, as new tokens would lock out its devices */
@@ -188,16 +185,28 @@ export class Tokens {
 			const names = await ifExists(disk.readdir(join(dataDir, name)));
 			if (!names || names.length === 0) continue;
 			throw new StartError(
-				`${this.#path} is missing, but ${join(dataDir, name)} is not empty. Restore it, or run npm run token -- --new to generate new tokens, which all devices and people then need.`,
+				`${this.path} is missing, but ${join(dataDir, name)} is not empty. Restore it, or run npm run token -- --new to generate new tokens, which all devices and people then need.`,
 			);
 		}
 		return generateTokens();
 	}
 
-	/** Writes and loads new tokens. @throws {NodeJS.ErrnoException} */
-	async replace(file: TokenFile): Promise<void> {
-		await makeFolder(this.#options.disk, dirname(this.#path));
-		await writeTokenFile(this.#options.disk, this.#path, file);
+	/**
+	 * Changes and loads the file, under a lock, as the gateway and commands would otherwise undo each other's changes.
+	 * @param next returns the new content; the file is undefined if it is missing, and the last valid one if it is damaged
+	 * @throws {StartError} if the first file is invalid @throws {NodeJS.ErrnoException} if it cannot be written @throws what `next` throws
+	 */
+	async change(next: (file: TokenFile | undefined) => TokenFile | Promise<TokenFile>): Promise<void> {
+		const { disk } = this.#options;
+		await makeFolder(disk, dirname(this.path));
+		await withFileLock(disk, this.path, async () => {
+			const file = await this.readFile().catch((error: unknown) => {
+				if (this.#file && error instanceof StartError) return this.#file;
+				throw error;
+			});
+			const changed = await next(file);
+			if (changed !== file) await writeTokenFile(disk, this.path, changed);
+		});
 		await this.#reload();
 	}
 
@@ -226,19 +235,8 @@ export class Tokens {
 		});
 	}
 
-	/** Changes the named tokens. Changes are serialized, as each writes the whole file. */
-	async #changeNamed(next: (named: readonly Named[]) => Named[]): Promise<void> {
-		const change = this.#changing.then(async () => {
-			const file = (await this.readFile()) ?? generateTokens();
-			await this.replace({ ...file, named: next(file.named ?? []) });
-		});
-		this.#changing = change.catch(() => {});
-		await change;
-	}
-
-	/** Makes the next refresh read the file even if it has not changed. */
-	invalidate(): void {
-		this.#state = undefined;
+	#changeNamed(next: (named: readonly Named[]) => Named[]): Promise<void> {
+		return this.change((file = generateTokens()) => ({ ...file, named: next(file.named ?? []) }));
 	}
 
 	current(role: Role): string {
@@ -255,15 +253,15 @@ export class Tokens {
 
 	async #reload(): Promise<void> {
 		const { disk } = this.#options;
-		const { state } = await stateOf(disk, this.#path);
+		const { state } = await stateOf(disk, this.path);
 		if (state === this.#state) return;
-		this.#file = (await readTokenFile(disk, this.#path)) ?? this.#file;
+		this.#file = (await readTokenFile(disk, this.path)) ?? this.#file;
 		this.#state = state;
 		if (this.#file) this.onRead?.(this.#file);
 	}
 
 	#report(error: unknown): void {
-		const why = error instanceof StartError ? error.message : `${this.#path}: ${errorCode(error) ?? error}`;
+		const why = error instanceof StartError ? error.message : `${this.path}: ${errorCode(error) ?? error}`;
 		if (why === this.#state) return;
 		this.#state = why;
 		this.#options.onProblem(`${why} The last valid tokens stay in use.`);

@@ -105,7 +105,7 @@ async function* inData(
 	{ dataDir, releasesDir }: Pick<Core["settings"], "dataDir" | "releasesDir">,
 ): AsyncGenerator<Found> {
 	for await (const { path, name, kind } of list(disk, dataDir, "data")) {
-		if (path === releasesDir || name === "data/gateway.lock") continue;
+		if (path === releasesDir) continue;
 		if (kind !== "folder" || name.endsWith("-taken-over")) yield { path, name, isFile: kind === "file" };
 		else
 			for await (const { kind: inner, ...found } of list(disk, path, name))
@@ -130,7 +130,7 @@ async function* inReleases(
 }
 
 /**
- * Yields entries except temporary files.
+ * Yields entries except drafts and locks.
  * @throws {Error} if the target of a link is missing
  */
 async function* list(disk: Disk, directory: string, name: string) {

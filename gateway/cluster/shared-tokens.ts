@@ -1,12 +1,14 @@
 /**
- * Tokens shared by all gateways: a key of the bus, created once by compare-and-set. `tokens.json` is a copy,
- * used for rotation as on a single gateway. Tokens in environment variables are not shared.
+ * Tokens shared by all gateways: a key of the bus. `tokens.json` is a copy, used for changes as on a single gateway. Changes of two
+ * gateways at the same time are merged. Tokens in environment variables are not shared.
  */
 
-import { parseTokens, type TokenFile, type Tokens } from "../access/tokens.js";
+import { isDeepStrictEqual } from "node:util";
+import { maxNamed, parseTokens, type Role, roles, type TokenFile, type Tokens } from "../access/tokens.js";
 import { type Bucket, type Bus, BusError } from "../bus.js";
 import { retryUntilConnected } from "../retry-until-connected.js";
 import type { Entry, Unsubscribe } from "../storage/log.js";
+import { Queue } from "../storage/queue.js";
 
 export interface SharedTokensOptions {
 	readonly bus: Bus;
@@ -14,15 +16,22 @@ export interface SharedTokensOptions {
 	readonly onProblem: (sentence: string) => void;
 }
 
+type Names = NonNullable<TokenFile["named"]>;
+
 const key = "tokens";
 /** Polling interval for a rotation on disk, which must reach other gateways even if nobody authenticates here. */
 const lookMs = 1_000;
 
 export class SharedTokens {
 	readonly #options: SharedTokensOptions;
+	readonly #queue = new Queue();
 	#bucket: Bucket | undefined;
-	/** Latest value read or written. */
-	#shared: { readonly text: string; readonly revision: number } | undefined;
+	/** Latest value of the bus that is not merged yet. */
+	#latest: Entry | undefined;
+	/** Revision and content that the file and the bus last had in common. */
+	#revision = 0;
+	#base: TokenFile | undefined;
+	#problem: string | undefined;
 	#stopWatching: Unsubscribe = () => {};
 	#timer: NodeJS.Timeout | undefined;
 	#isClosed = false;
@@ -41,15 +50,17 @@ export class SharedTokens {
 			const isFirst = !(await bucket.get(key));
 			if (isFirst) await bucket.set(key, JSON.stringify(own ?? (await tokens.generate())), 0);
 			this.#stopWatching = await bucket.watch((name, entry) => {
-				if (name === key && entry) this.#onEntry(entry);
-				else if (name === key) this.#restore();
+				if (name !== key) return;
+				this.#latest = entry;
+				// Stored again after the servers lost their disks: new tokens of another gateway would lock all devices out.
+				if (!entry) this.#revision = 0;
+				void this.#synchronize();
 			});
-			const shared = parsed(this.#shared?.text);
-			if (shared) await tokens.replace(shared);
+			await this.#queue.add(() => this.#merge());
 			this.#bucket = bucket;
 		});
-		tokens.onRead = (file) => void this.#put(file);
-		this.#timer = setInterval(() => void tokens.refresh(), lookMs).unref();
+		tokens.onRead = () => void this.#synchronize();
+		this.#timer = setInterval(() => void this.#synchronize(), lookMs).unref();
 	}
 
 	close(): void {
@@ -58,49 +69,92 @@ export class SharedTokens {
 		this.#stopWatching();
 	}
 
-	#onEntry(entry: Entry): void {
-		const { tokens, onProblem } = this.#options;
-		if (entry.revision <= (this.#shared?.revision ?? 0)) return;
-		const isNews = this.#bucket && entry.text !== this.#shared?.text;
-		this.#shared = entry;
-		const file = parsed(entry.text);
-		if (!file) return onProblem("Ignoring invalid tokens in NATS.");
-		if (!isNews) return;
-		onProblem("Using the tokens of the other gateways now.");
-		tokens.replace(file).catch((error: Error) => onProblem(`Writing tokens.json failed: ${error.message}`));
+	/** Merges the value of the bus into the file, and publishes other changes of the file. A failure is retried at the next poll. */
+	#synchronize(): Promise<void> {
+		return this.#queue.add(async () => {
+			if (!this.#bucket || this.#isClosed) return;
+			try {
+				await this.#merge();
+				await this.#options.tokens.refresh();
+				await this.#publish(this.#bucket);
+				this.#problem = undefined;
+			} catch (error) {
+				// The bus reports itself that it is disconnected.
+				if (!(error instanceof BusError)) this.#report(`Writing tokens.json failed: ${error}`);
+			}
+		});
 	}
 
-	/**
-	 * Writes the tokens again after the servers lost their disks: new tokens of another gateway would lock all
-	 * devices out.
-	 */
-	#restore(): void {
-		const { file } = this.#options.tokens;
-		this.#shared = undefined;
-		if (file) void this.#put(file);
-	}
-
-	/** Publishes the tokens read from the file. Of concurrent rotations, the first one written wins. */
-	async #put(file: TokenFile): Promise<void> {
-		const text = JSON.stringify(file);
-		const { text: shared, revision = 0 } = this.#shared ?? {};
-		if (!this.#bucket || text === shared) return;
-		try {
-			const written = await this.#bucket.set(key, text, revision);
-			if (written !== undefined) this.#shared = { text, revision: written };
-			else if (shared !== undefined) await this.#options.tokens.replace(parsed(shared) ?? file);
-		} catch (error) {
-			// The bus is disconnected, which it reports itself. The next poll retries.
-			if (error instanceof BusError) this.#options.tokens.invalidate();
-			else this.#options.onProblem(`Writing tokens.json failed: ${error}`);
+	/** @throws {NodeJS.ErrnoException} */
+	async #merge(): Promise<void> {
+		const latest = this.#latest;
+		if (!latest || latest.revision <= this.#revision) return;
+		const other = parsed(latest.text);
+		if (!other) this.#report("Ignoring invalid tokens in NATS.");
+		else {
+			await this.#options.tokens.change((own) => merged(this.#base, own, other));
+			if (this.#base && !isDeepStrictEqual(this.#base, other))
+				this.#options.onProblem("Using the tokens of the other gateways now.");
+			this.#base = other;
 		}
+		this.#revision = latest.revision;
+	}
+
+	/** Writes the file to the bus. If another gateway wrote first, the next call does it, after the merge. @throws {BusError} */
+	async #publish(bucket: Bucket): Promise<void> {
+		const { file } = this.#options.tokens;
+		if (!file || (this.#revision > 0 && isDeepStrictEqual(file, this.#base))) return;
+		const written = await bucket.set(key, JSON.stringify(file), this.#revision);
+		if (written === undefined) return;
+		this.#revision = written;
+		this.#base = file;
+	}
+
+	#report(problem: string): void {
+		if (problem !== this.#problem) this.#options.onProblem(problem);
+		this.#problem = problem;
 	}
 }
 
-/** @returns undefined if the value is missing or damaged */
-function parsed(text: string | undefined): TokenFile | undefined {
+/** Applies the changes from `base` to `own` to the tokens of the other gateways, whose rotation of the same token has precedence. */
+function merged(base: TokenFile | undefined, own: TokenFile | undefined, other: TokenFile): TokenFile {
+	if (own && isDeepStrictEqual(own, other)) return own;
+	if (!base || !own || isDeepStrictEqual(own, base)) return other;
+	if (isDeepStrictEqual(other, base)) return own;
+	const isSame = (role: Role, file: TokenFile) =>
+		file[role] === base[role] && file.previous?.[role] === base.previous?.[role];
+	const sourceOf = (role: Role) => (isSame(role, other) ? own : other);
+	const previous = roles.flatMap((role) => {
+		const token = sourceOf(role).previous?.[role];
+		return token === undefined ? [] : [[role, token]];
+	});
+	const { previous: _, ...rest } = other;
+	return {
+		...rest,
+		device: sourceOf("device").device,
+		monitor: sourceOf("monitor").monitor,
+		...(previous.length > 0 && { previous: Object.fromEntries(previous) }),
+		named: mergedNames(base.named, own.named, other.named),
+	};
+}
+
+/** Applies added, changed and removed named tokens. */
+function mergedNames(base: Names = [], own: Names = [], other: Names = []): Names {
+	const find = (names: Names, token: string) => names.find((each) => each.token === token);
+	const kept = other.flatMap((each) => {
+		const ours = find(own, each.token);
+		const previous = find(base, each.token);
+		if (!previous || isDeepStrictEqual(ours, previous)) return [each];
+		return ours ? [ours] : [];
+	});
+	const added = own.filter(({ token }) => !find(base, token) && !find(other, token));
+	return [...kept, ...added].slice(0, maxNamed);
+}
+
+/** @returns undefined if the value is damaged */
+function parsed(text: string): TokenFile | undefined {
 	try {
-		return text === undefined ? undefined : parseTokens(text);
+		return parseTokens(text);
 	} catch {
 		return undefined;
 	}

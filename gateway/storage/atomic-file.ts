@@ -114,8 +114,9 @@ export async function ifExists<T>(work: Promise<T>): Promise<T | undefined> {
 	}
 }
 
+/** Whether a file is a draft or a lock. */
 export function isTemporary(name: string): boolean {
-	return name.endsWith(".tmp");
+	return name.endsWith(".tmp") || name.endsWith(".lock");
 }
 
 /** Opens a temporary file in the folder of `path`. */

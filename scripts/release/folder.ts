@@ -14,10 +14,12 @@ import { parseCatalog } from "../../gateway/firmware/catalog.js";
 import { type ImageInfo, parseImage } from "../../gateway/firmware/image.js";
 import { errorCode } from "../../gateway/problem.js";
 import { writeFileAtomic } from "../../gateway/storage/atomic-file.js";
+import { withFileLock } from "../../gateway/storage/file-lock.js";
 import { messageOf } from "../command-line/command.js";
 import { makePatches } from "./patches.js";
 import type { Signing } from "./signing.js";
 
+const catalogName = "catalog.json";
 /** File mode readable by a gateway of another user. */
 const publicMode = 0o644;
 
@@ -76,6 +78,19 @@ export async function addRelease(releasesDir: string, release: NewRelease): Prom
 		files.push(...patches.map((patch) => ({ path: patch.entry.path, bytes: patch.bytes })));
 		entries.push({ ...entry, ...(patches.length > 0 && { patches: patches.map((each) => each.entry) }) });
 	}
+	await disk.mkdir(releasesDir, { recursive: true });
+	// Images and patches take long, so another process may have added a release meanwhile.
+	return withFileLock(disk, join(releasesDir, catalogName), async () => {
+		const current = await readCatalog(releasesDir);
+		requireNew(current, release);
+		const { version, channel, date, notes } = release;
+		const added = { version, ...(channel !== undefined && { channel }), date, notes, images: entries };
+		return write(releasesDir, files, withRelease(current, added));
+	});
+}
+
+/** Writes the files, then the catalog. @returns the catalog @throws {NodeJS.ErrnoException} after the files were removed */
+async function write(releasesDir: string, files: readonly NewFile[], catalog: Catalog): Promise<Catalog> {
 	const written: string[] = [];
 	try {
 		for (const { path, bytes } of files) {
@@ -85,22 +100,9 @@ export async function addRelease(releasesDir: string, release: NewRelease): Prom
 			await writeFileAtomic(disk, file, bytes, publicMode);
 			written.push(file);
 		}
-		const { version, channel, date, notes } = release;
-		const added: Release = {
-			version,
-			...(channel !== undefined && { channel }),
-			date,
-			notes,
-			images: entries,
-		};
-		const next = withRelease(catalog, added);
-		await writeFileAtomic(
-			disk,
-			join(releasesDir, "catalog.json"),
-			`${JSON.stringify(next, null, "\t")}\n`,
-			publicMode,
-		);
-		return next;
+		const text = `${JSON.stringify(catalog, null, "\t")}\n`;
+		await writeFileAtomic(disk, join(releasesDir, catalogName), text, publicMode);
+		return catalog;
 	} catch (error) {
 		for (const file of written) await disk.rm(file, { force: true });
 		throw error;
@@ -109,7 +111,7 @@ export async function addRelease(releasesDir: string, release: NewRelease): Prom
 
 /** @throws ReleaseError for an invalid catalog */
 export async function readCatalog(releasesDir: string): Promise<Catalog> {
-	const file = join(releasesDir, "catalog.json");
+	const file = join(releasesDir, catalogName);
 	try {
 		return parseCatalog(await disk.readFile(file, "utf8"));
 	} catch (error) {

@@ -57,6 +57,16 @@ describe("release", () => {
 		assertSameBytes(await readFile(join(folder, "esp32/dev-1/firmware-v1.4.0.bin")), qemu);
 	});
 
+	test("is added beside others at the same time", async (t) => {
+		const folder = await temporaryDirectory(t);
+		const versions = ["1.2.0", "1.1.0", "1.0.0"];
+		await Promise.all(versions.map((version) => addRelease(folder, release(version))));
+		assert.deepEqual(
+			(await readCatalog(folder)).releases.map(({ version }) => version),
+			versions,
+		);
+	});
+
 	test("may have signed images, identified by all of their bytes", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const signed = Buffer.concat([makeImage({ version: "1.4.0" }), Buffer.alloc(5000, "signature")]);

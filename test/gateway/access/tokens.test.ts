@@ -163,6 +163,39 @@ test("creates a named read-only token for a viewer, which is revoked with its lo
 	assert.equal(await statusOf(given, hall), 401);
 });
 
+test("keeps all changes of concurrent commands and of the page", async (t) => {
+	const { dataDir, gateway } = await runMade(t);
+	const { device, monitor } = gateway.gateway.tokens;
+	const headers = { ...bearer(monitor), "Content-Type": "application/json" };
+	const request = async (method: string, path: string, body?: object) => {
+		const response = await fetch(`${gateway.url}/api/tokens${path}`, {
+			method,
+			headers,
+			body: body ? JSON.stringify(body) : null,
+		});
+		assert.ok(response.ok, await response.text());
+	};
+	let areRunning = true;
+	const names = ["anna", "ben", "cora"];
+	const commands = Promise.all(
+		[...names.map((name) => ["--add", "viewer", name]), ["--rotate", "device"]].map(async (words) =>
+			assert.equal((await token({ DATA_DIR: dataDir }, ...words)).code, 0),
+		),
+	).finally(() => {
+		areRunning = false;
+	});
+	const expected = [...names];
+	for (let each = 0; areRunning; each += 1) {
+		await request("POST", "", { name: `page ${each}`, role: "viewer" });
+		if (each === 0) expected.push("page 0");
+		else await request("DELETE", `/page ${each}`);
+	}
+	await commands;
+	const file = parseTokens(await readFile(tokenPath(dataDir), "utf8"));
+	assert.deepEqual(file?.named?.map(({ name }) => name).sort(), expected.sort());
+	assert.equal(file?.previous?.device, device);
+});
+
 describe("missing tokens in a used folder prevent the start", () => {
 	/** Message of the failed start. */
 	async function rejection(t: TestContext, dataDir: string): Promise<string> {

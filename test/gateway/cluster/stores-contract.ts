@@ -328,6 +328,25 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			await buses.heal(c.bus);
 			await areAll(rotated.device);
 			assert.deepEqual(await readTokenFile(disk, tokenPath(a.dataDir)), rotated);
+			// Changes of gateways that do not see each other are merged.
+			const request = async ({ url, gateway }: typeof a, method: string, path = "", name?: string) => {
+				const headers = { ...bearer(gateway.tokens.monitor), "Content-Type": "application/json" };
+				const body = name ? JSON.stringify({ name, role: "viewer" }) : null;
+				const response = await fetch(`${url}/api/tokens${path}`, { method, headers, body });
+				assert.ok(response.ok, await response.text());
+			};
+			const add = (where: typeof a, name: string) => request(where, "POST", "", name);
+			await add(a, "anna");
+			const namesAt = async ({ dataDir }: typeof a) =>
+				(await readTokenFile(disk, tokenPath(dataDir)))?.named?.map(({ name }) => name).sort();
+			await eventually(async () => assert.deepEqual(await namesAt(c), ["anna"]));
+			await buses.cut(c.bus);
+			await request(c, "DELETE", "/anna");
+			await add(c, "cora");
+			await Promise.all([add(a, "ben"), add(b, "dora")]);
+			await buses.heal(c.bus);
+			for (const each of [a, b, c])
+				await eventually(async () => assert.deepEqual(await namesAt(each), ["ben", "cora", "dora"]));
 			// Simulates servers that have lost their disks.
 			const state = await a.bus.bucket("gw-state");
 			assert.equal(await state.remove("tokens", (await state.get("tokens"))?.revision ?? 0), true);

@@ -126,12 +126,11 @@ describe("lock of a data folder", () => {
 			const directory = await temporaryDirectory(t);
 			const problems: string[] = [];
 			const onProblem = (problem: string) => void problems.push(problem);
-			const disk: Disk = { ...fs, writeFile: () => Promise.reject(Object.assign(new Error(code), { code })) };
+			const disk: Disk = { ...fs, open: () => Promise.reject(Object.assign(new Error(code), { code })) };
 			const lock = new FolderLock({ directory, disk, onLost: assert.fail, onProblem, renewMs: 10 });
 			onEnd(t, () => lock.release());
 			await lock.acquire();
 			assert.match(String(problems), new RegExp(`gateway\\.lock cannot be written \\(${code}\\)`));
-			disk.writeFile = fs.writeFile;
 			await waitUntil(async () => (await readdir(directory)).includes("gateway.lock"));
 		}
 	});
