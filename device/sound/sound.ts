@@ -18,7 +18,7 @@ import { bytesPerSecond, SoundStream } from "./sound-stream.js";
 
 /** Timeout of start_sound. */
 const startLimitMs = 10_000;
-/** Timeout of loading a second of sound. */
+/** Timeout of loading a second of sound, and maximum by which gaps may outlast playback. */
 const loadingLimitMs = 30_000;
 /** Time after which a paused sound ends, which frees its connection. */
 const pauseLimitMs = 600_000;
@@ -77,6 +77,8 @@ export class Sound implements Track {
 	#failure: string | undefined;
 	#underruns = 0;
 	#consumedAtCheck = 0;
+	/** Duration of gaps minus that of playback, at least 0. */
+	#lateMs = 0;
 
 	constructor(options: SoundOptions) {
 		const { request, ring, now } = options;
@@ -270,16 +272,18 @@ export class Sound implements Track {
 		if (this.#isPlaying) this.#options.audio.checkOutput();
 		if (this.#state === "over") return;
 		const now = this.#options.now();
-		if (this.#state === "playing" && this.consumed !== this.#consumedAtCheck) {
+		if (this.#state === "playing") {
+			const isLate = this.consumed === this.#consumedAtCheck && !this.isReady;
+			this.#lateMs = Math.max(0, this.#lateMs + (isLate ? checkIntervalMs : -checkIntervalMs));
+			if (this.consumed !== this.#consumedAtCheck) this.#sinceMs = now;
 			this.#consumedAtCheck = this.consumed;
-			this.#sinceMs = now;
 		}
 		if (this.#state === "ready") this.#advance();
 		const waitedMs = now - this.#sinceMs;
 		if (this.#state === "ready" && waitedMs >= startLimitMs)
 			return this.#fail(`No start_sound was received within ${startLimitMs / 1000} s.`);
-		const isLoading = this.#state === "loading" || (this.#state === "playing" && !this.isReady);
-		if (isLoading && waitedMs >= loadingLimitMs)
+		if (this.#lateMs >= loadingLimitMs) return this.#fail("The sound arrives too slowly to be played.");
+		if (this.#state === "loading" && waitedMs >= loadingLimitMs)
 			return this.#fail(`Less than a second of the sound was loaded in ${loadingLimitMs / 1000} s.`);
 		if (this.#state === "playing" && waitedMs >= pauseLimitMs) this.stop("button");
 	}

@@ -70,6 +70,30 @@ function assertWhole(recording: Int16Array, samples: Int16Array, underruns: numb
 	assert.equal(position, samples.length);
 }
 
+test("fails a sound that trickles, and plays one that arrives with half its bit rate", () => {
+	const lastUpdate = (segmentMs: number) => {
+		clock.clear();
+		const samples = loudNoise(40 * 16_000);
+		const server = new MemoryServer({ file: wav(new Uint8Array(samples.buffer)), segmentMs });
+		const updates: SoundUpdate[] = [];
+		const rig = new Rig({ server, volume: 50, onUpdate: (update) => updates.push(update) });
+		rig.execute({ command: "play_sound", value: { id: "a", url: "http://10.0.0.1/a.wav" } });
+		clock.pass(120_000);
+		assert.equal(clock.pending, 0, "timers");
+		return updates.at(-1);
+	};
+	// Segments have 1,440 bytes, or 45 ms.
+	for (const segmentMs of [1_200, 400]) {
+		const { state, reason } = lastUpdate(segmentMs) ?? {};
+		assert.deepEqual(
+			[state, reason],
+			["failed", "The sound arrives too slowly to be played."],
+			`${segmentMs} ms`,
+		);
+	}
+	assert.equal(lastUpdate(90)?.state, "played");
+});
+
 const cut = fc.record({
 	afterMs: fc.integer({ min: 100, max: 4_000 }),
 	lastsMs: fc.integer({ min: 0, max: 3_000 }),
