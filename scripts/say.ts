@@ -29,7 +29,7 @@ Announces a WAV file (16-bit PCM), a file of another format that the gateway dec
   --volume 40                                    volume of this announcement; default: volume of each device
   --urgent                                       interrupt playback, which resumes afterwards, and override mute
   --chime                                        play a chime first
-  --in 12m, --at 17:50, --at 2026-11-28T07:30    schedule it in the gateway's time zone; a file is saved as a sound
+  --in 12m, --at 17:50, --at 2026-11-28T07:30    schedule it in the gateway's time zone
   --times                                        list schedules
   --cancel <id>                                  cancel what was scheduled with --in or --at
   --gateway                                      default http://127.0.0.1:8080
@@ -76,7 +76,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const later = readLater(values.in, values.at);
 	const content = await contentOf(what);
 	const gateway = new GatewayClient(values.gateway);
-	const source = "text" in content ? content : { sound: await upload(gateway, content, !later) };
+	const source = "text" in content ? content : { sound: await upload(gateway, content) };
 	const body: RequestBody<"POST /api/announcements"> = {
 		...source,
 		targets,
@@ -100,13 +100,9 @@ interface SoundFile {
 	readonly name: string;
 }
 
-/** Uploads a sound. @returns its id @throws {Rejection} */
-async function upload(
-	gateway: GatewayClient,
-	{ name, ...file }: SoundFile,
-	isTemporary: boolean,
-): Promise<string> {
-	const query = { name, temporary: isTemporary };
+/** Uploads a sound temporarily. @returns its id @throws {Rejection} */
+async function upload(gateway: GatewayClient, { name, ...file }: SoundFile): Promise<string> {
+	const query = { name, temporary: true };
 	return (await gateway.request("POST /api/sounds", { query, ...file })).id;
 }
 

@@ -28,7 +28,7 @@ export function createSoundRoutes(options: SoundRoutesOptions): readonly Route[]
 	const { storage } = core;
 	const { speechMs } = { ...speechLimits, ...core.limits };
 	return serve(soundRoutes, {
-		"GET /api/sounds": () => ({ sounds: sounds.list(), canSpeak }),
+		"GET /api/sounds": async () => ({ sounds: sounds.list(await sounds.scheduled()), canSpeak }),
 		"POST /api/sounds": async ({ request, response, query: { name, temporary = false } }) => {
 			allowSlowBody(request);
 			if (name === "")
@@ -48,7 +48,13 @@ export function createSoundRoutes(options: SoundRoutesOptions): readonly Route[]
 		},
 		"GET /api/sounds/:id": ({ params: { id } }) => known(sounds, id),
 		"DELETE /api/sounds/:id": async ({ params: { id } }) => {
-			known(sounds, id);
+			const { name } = known(sounds, id);
+			const schedules = (await sounds.scheduled()).get(id) ?? [];
+			if (schedules.length > 0)
+				throw new RequestError(
+					409,
+					`${name} is scheduled: ${schedules.join(", ")}. Change or delete these schedules first.`,
+				);
 			if (!(await sounds.remove(id)))
 				throw new RequestError(
 					storage.status,

@@ -12,6 +12,7 @@ import { BusError } from "../bus.js";
 import type { Core } from "../extension.js";
 import { watchProgress } from "../http/server.js";
 import { RequestError } from "../problem.js";
+import { scheduledSounds } from "../services/schedules.js";
 import { isoTime } from "../sessions/view.js";
 import type { Blobs } from "../storage/blobs.js";
 import type { Records } from "../storage/records.js";
@@ -80,21 +81,31 @@ export class Sounds {
 	/** @throws {NodeJS.ErrnoException} */
 	async open(): Promise<void> {
 		for (const [sha256, kept] of await this.#records.load()) this.#sounds.set(sha256, kept);
-		await this.#removeAbandoned();
 		const remove = () =>
 			this.#removeAbandoned().catch((error) => this.#core.log.error({ err: error }, "sounds"));
+		// Continues after this resolves, as the schedules are opened later.
+		void remove();
 		// Skipped in a cluster, where another gateway may use its sounds longer.
 		if (!this.#core.peers.bus) this.#timer = setInterval(remove, abandonedMs).unref();
 		await this.#blobs.open((sha256) => this.#sounds.has(sha256) || this.#records.unread.has(sha256));
 	}
 
-	/** Removes sounds of announcements started by an earlier run. */
+	/** Removes sounds of announcements started by an earlier run, and of deleted schedules. */
 	async #removeAbandoned(): Promise<void> {
-		for (const [sha256, { isTemporary, createdAt }] of this.#sounds) {
-			const isUsed = this.#uses.has(sha256) || this.#temporary.has(sha256);
-			if (isTemporary && !isUsed && isDue(createdAt + abandonedMs, this.#core.now(), abandonedMs))
-				await this.#delete(sha256);
-		}
+		for (const [sha256, { createdAt }] of [...this.#sounds])
+			if (isDue(createdAt + abandonedMs, this.#core.now(), abandonedMs)) await this.#deleteUnused(sha256);
+	}
+
+	/** Deletes a temporary sound that neither an announcement nor a schedule plays. */
+	async #deleteUnused(id: string): Promise<void> {
+		const scheduled = await this.scheduled();
+		const isUsed = this.#uses.has(id) || this.#temporary.has(id) || scheduled.has(id);
+		if (!isUsed && this.#sounds.get(id)?.isTemporary) await this.#delete(id);
+	}
+
+	/** Returns the titles of the schedules that will play a sound, by its id; none if all have ended. */
+	async scheduled(): Promise<ReadonlyMap<string, readonly string[]>> {
+		return (await this.#core.services.get(scheduledSounds)?.()) ?? new Map();
 	}
 
 	async close(): Promise<void> {
@@ -102,10 +113,10 @@ export class Sounds {
 		await this.#records.close();
 	}
 
-	/** Returns all sounds, newest first. */
-	list(): readonly Sound[] {
+	/** Returns the sounds that are not temporary, and others, newest first. @param others by id */
+	list(others: Pick<ReadonlyMap<string, unknown>, "has"> = new Map()): readonly Sound[] {
 		return [...this.#sounds]
-			.filter(([, { isTemporary }]) => !isTemporary)
+			.filter(([id, { isTemporary }]) => !isTemporary || others.has(id))
 			.sort(([, a], [, b]) => b.createdAt - a.createdAt)
 			.map(([sha256, kept]) => describe(sha256, kept));
 	}
@@ -202,7 +213,7 @@ export class Sounds {
 
 	/**
 	 * Stores a temporary WAV file. It is not listed, and can be played until five newer ones were added or an
-	 * hour after this gateway stopped. A stored sound stays stored.
+	 * hour after this gateway stopped, or as long as a schedule that plays it exists. A stored sound stays stored.
 	 * @throws like `add`
 	 */
 	async addTemporary(name: string, content: Parameters<Sounds["add"]>[1]): Promise<Sound> {
@@ -226,8 +237,7 @@ export class Sounds {
 		const uses = (this.#uses.get(id) ?? 1) - 1;
 		if (uses > 0) return void this.#uses.set(id, uses);
 		this.#uses.delete(id);
-		if (this.#core.peers.bus || this.#temporary.has(id)) return;
-		if (this.#sounds.get(id)?.isTemporary) await this.#delete(id);
+		if (!this.#core.peers.bus) await this.#deleteUnused(id);
 	}
 
 	#notReached(how: string): RequestError {

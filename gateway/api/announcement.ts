@@ -146,7 +146,7 @@ export const soundRoutes = defineRoutes("announcements", {
 			name: described(freeText(maxNameLength), "name of the sound, not blank"),
 			temporary: described(
 				optional(boolean()),
-				"true: the sound is not listed, and is deleted after five newer ones or a restart of the gateway; no effect on a sound that is already listed",
+				"true: the sound is not listed, and is deleted after five newer ones or a restart of the gateway, but kept and listed while a schedule that plays it is listed; no effect on a sound that is already stored",
 			),
 		},
 		body: {
@@ -190,7 +190,11 @@ export const soundRoutes = defineRoutes("announcements", {
 		roles: users,
 		params: soundId,
 		returns: "The sound is deleted.",
-		problems: { 404: unknownSound, 507: notRemoved },
+		problems: {
+			404: unknownSound,
+			409: "A schedule plays it; `detail` names the schedules.",
+			507: notRemoved,
+		},
 	},
 	"GET /sounds/:file": {
 		summary: "Returns the file of a sound, whole or in part",

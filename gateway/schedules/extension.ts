@@ -5,6 +5,7 @@ import { quietHoursRequest } from "../api/quiet-hours.js";
 import type { Core, Extension } from "../extension.js";
 import { requireValid } from "../http/request-body.js";
 import { quietHours as quietHoursService } from "../services/quiet-hours.js";
+import { scheduledSounds } from "../services/schedules.js";
 import { QuietHoursStore } from "./quiet-hours.js";
 import { timesRoutes } from "./routes.js";
 import { Schedules } from "./schedules.js";
@@ -27,6 +28,7 @@ export function createSchedules(core: Core): Extension {
 			await schedules.replaceDevice(from, by);
 		},
 		services: [
+			scheduledSounds.provide(() => schedules.sounds()),
 			quietHoursService.provide({
 				of: (device) => quietHours.of(device),
 				set: async (request, by) =>

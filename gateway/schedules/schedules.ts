@@ -7,6 +7,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Infer } from "../../device/protocol/schema.js";
+import { whenText } from "../api/client/times.js";
 import {
 	checkedAction,
 	maxReasonLength,
@@ -65,6 +66,10 @@ export class Schedules {
 	#offset: number | undefined;
 	/** Ids of schedules that this gateway is writing or executing. */
 	readonly #busy = new Set<string>();
+	#onLoaded = () => {};
+	readonly #loaded = new Promise<void>((resolve) => {
+		this.#onLoaded = resolve;
+	});
 	#isClosed = false;
 	#settledAt = Number.POSITIVE_INFINITY;
 	#timer: NodeJS.Timeout | undefined;
@@ -90,6 +95,7 @@ export class Schedules {
 	/** @throws {Error} if its records are unavailable */
 	async open(): Promise<void> {
 		await this.store.open();
+		this.#onLoaded();
 		this.#settledAt = this.#core.monotonic() + this.#limits.scheduleSettleMs;
 		this.#timer = setInterval(() => this.tick(), tickMs).unref();
 	}
@@ -107,6 +113,20 @@ export class Schedules {
 		return Array.from(this.store.all, ([id, record]) => shown(id, record)).sort(
 			(a, b) => due(a) - due(b) || b.createdAt.localeCompare(a.createdAt),
 		);
+	}
+
+	/** Implements the service `scheduledSounds`. */
+	async sounds(): Promise<ReadonlyMap<string, readonly string[]>> {
+		await this.#loaded;
+		const sounds = new Map<string, string[]>();
+		for (const { name, at, on, nextAt, claim, do: action } of this.store.all.values()) {
+			const { sound } = action.announcement ?? {};
+			if (sound === undefined) continue;
+			const titles = sounds.get(sound) ?? [];
+			sounds.set(sound, titles);
+			if (nextAt !== null || claim || !on) titles.push(name ?? whenText(at));
+		}
+		return sounds;
 	}
 
 	/**

@@ -170,17 +170,17 @@ describe("schedule", ofActions, () => {
 		assert.deepEqual([offOne?.id, offOne?.nextAt, offOne?.last], [off, null, null]);
 	});
 
-	test("that cannot start fails with a message, and is reported", async (t) => {
+	test("that cannot start fails with a message, and is reported", ofFleet, async (t) => {
 		const { url, clock, connect, told } = await runTimed(t, "2026-11-27T12:00:00Z");
 		await connect();
-		const headers = { ...bearer(monitorToken), "Content-Type": "audio/wav" };
-		await fetch(`${url}/api/sounds?name=Dinner`, { method: "POST", headers, body: wav });
+		await ask(url, "PATCH", "devices/dev-1-000001", { room: "Kitchen" });
 		const at = { weekly: { time: "18:00" } };
-		const id = await make(url, { name: "Dinner", at, do: { announcement: { sound: soundId, targets } } });
-		await fetch(`${url}/api/sounds/${soundId}`, { method: "DELETE", headers });
+		const action = { command: { ...loud.command, targets: { room: "Kitchen" } } };
+		const id = await make(url, { name: "Dinner", at, do: action });
+		await ask(url, "PATCH", "devices/dev-1-000001", { room: "" });
 		clock.set("2026-11-27T17:00:00Z");
 		const { last, nextAt } = await ended(url, id);
-		const reason = `Sound ${soundId} not found. GET /api/sounds lists all.`;
+		const reason = "No device is in the room Kitchen; there is no room.";
 		assert.deepEqual([last?.outcome, last?.reason, last?.job], ["failed", reason, null]);
 		assert.equal(nextAt, "2026-11-28T17:00:00.000Z");
 		const dueAt = "2026-11-27T17:00:00.000Z";
@@ -208,6 +208,55 @@ describe("schedule", ofActions, () => {
 		const items = [{ kind: "refused", id: item.id, since: item.lastAt }];
 		await ask(url, "POST", "attention/seen", { items });
 		assert.equal((await listed()).seen, true);
+	});
+});
+
+describe("sound of a schedule", ofActions, () => {
+	const upload = async (url: string, query: string) => {
+		const headers = { ...bearer(monitorToken), "Content-Type": "audio/wav" };
+		const response = await fetch(`${url}/api/sounds?${query}`, { method: "POST", headers, body: wav });
+		assert.equal(response.status, 201);
+	};
+	const remove = (url: string) => ask(url, "DELETE", `sounds/${soundId}`);
+	const announcement = { sound: soundId, targets };
+
+	test("cannot be deleted while a schedule will play it", async (t) => {
+		const { url, clock, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
+		await connect();
+		await upload(url, "name=Gong");
+		const once = await make(url, { name: "Closing", at: { once: "2026-11-27T14:00" }, do: { announcement } });
+		const daily = await make(url, { at: { weekly: { time: "18:00" } }, do: { announcement } });
+		const { status, body } = await remove(url);
+		assert.equal(status, 409);
+		assert.match(String(body.detail), /^Gong .*Closing.*18:00/);
+		clock.set("2026-11-27T13:00:00Z");
+		await ended(url, once);
+		await ask(url, "PUT", `schedules/${daily}`, { at: { weekly: { time: "18:00" } }, do: loud });
+		assert.equal((await remove(url)).status, 204);
+	});
+
+	test("is kept with its schedule if temporary, and removed after it", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const files = async () => (await fs.readdir(join(dataDir, "sound-files"))).length;
+		const first = await runTimed(t, "2026-11-27T12:00:00Z", { dataDir });
+		await first.connect();
+		await upload(first.url, "name=Gong&temporary=true");
+		const id = await make(first.url, { at: { once: "2026-11-28T18:00" }, do: { announcement } });
+		await first.gateway.close();
+
+		const second = await runTimed(t, "2026-11-27T14:00:00Z", { dataDir });
+		const { sounds } = (await ask(second.url, "GET", "sounds")).body;
+		assert.deepEqual(
+			Object(sounds).map(({ name }: { name: string }) => name),
+			["Gong"],
+		);
+		assert.equal(await files(), 1);
+		await ask(second.url, "DELETE", `schedules/${id}`);
+		await second.gateway.close();
+
+		const third = await runTimed(t, "2026-11-27T16:00:00Z", { dataDir });
+		await eventually(files, (count) => count === 0);
+		assert.deepEqual((await ask(third.url, "GET", "sounds")).body.sounds, []);
 	});
 });
 
