@@ -10,7 +10,7 @@ import { type CreateFirmwareService, createFirmwareService } from "./firmware/se
 import { Services } from "./services/service.js";
 import { DeviceStore } from "./sessions/device-store.js";
 import { type SessionListener, Sessions } from "./sessions/sessions.js";
-import { monitorCommands } from "./sockets/monitor-commands.js";
+import { monitorCommands, monitorMessages } from "./sockets/monitor-commands.js";
 import { MonitorSockets } from "./sockets/monitor-sockets.js";
 import { watchDevices } from "./telemetry/device-metrics.js";
 
@@ -66,6 +66,8 @@ export function createCore(options: GatewayOptions, port: () => number) {
 		port,
 	};
 	for (const create of options.extensions ?? []) extensions.push(create(core));
+	for (const { messages = {} } of [{ messages: monitorMessages }, ...extensions])
+		for (const type of Object.keys(messages)) metrics.commands.inc({ type }, 0);
 	for (const provide of extensions.flatMap(({ services = [] }) => services)) provide(core.services);
 	// The order matters: monitors get an uplink before the changes that it causes.
 	const listeners = extensions.flatMap((extension) => extension.sessions ?? []);

@@ -22,7 +22,7 @@ import {
 } from "./shapes.js";
 import { commandStates, deviceStatuses, pauseReasons, rolloutStatuses } from "./statuses.js";
 
-const monitorErrorCodes = [
+export const monitorErrorCodes = [
 	"invalid_json",
 	"invalid_message",
 	"unknown_type",

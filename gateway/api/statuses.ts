@@ -4,7 +4,8 @@ import { entryOf } from "../../device/protocol/schema.js";
 
 /** Statuses of an update in progress. */
 const activeUpdates = ["pending", "downloading", "rebooting"] as const;
-export const otaStatuses = ["idle", ...activeUpdates, "updated", "rolled_back", "failed"] as const;
+export const updateOutcomes = ["updated", "rolled_back", "failed"] as const;
+export const otaStatuses = ["idle", ...activeUpdates, ...updateOutcomes] as const;
 export type OtaStatus = (typeof otaStatuses)[number];
 
 export function isActiveUpdate(status: OtaStatus): boolean {

@@ -80,7 +80,9 @@ export class Cluster {
 	constructor(options: ClusterOptions) {
 		this.#options = options;
 		const { bus, sessions, metrics, monotonic, limits } = options;
-		this.#publishes = metrics.counter("gateway_bus_publishes_total", "Messages to other gateways", "kind");
+		this.#publishes = metrics.counter("gateway_bus_publishes_total", "Messages to other gateways", {
+			kind: ["beat", "report", "session"],
+		});
 		this.#members = new Members({
 			...options,
 			silenceMs: beatsMissed * limits.gatewayBeatMs,

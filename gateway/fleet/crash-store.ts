@@ -21,20 +21,36 @@ import type { Metrics } from "../telemetry/metrics.js";
 import { signatureOf } from "./crash-signature.js";
 
 const keptAtMost = 20;
-const countedVersionsAtMost = 100;
+const countedVersionsAtMost = 200;
 const sharedAtMost = 10_000;
 
-/**
- * Returns a function that counts a crash. Only the first versions get their own label, as a version may be
- * any text.
- */
-export function crashCounter({ counter }: Pick<Metrics, "counter">): (kind: string, version: string) => void {
-	const crashes = counter("gateway_crashes_total", "Crashes that devices reported", "kind", "version");
-	const versions = new Set<string>();
-	return (kind, version) => {
-		if (versions.size < countedVersionsAtMost) versions.add(version);
-		crashes.inc({ kind, version: versions.has(version) ? version : "other" });
+/** Counter of crashes. Only the first versions get their own label, as a version may be any text. */
+export class CrashCounter {
+	readonly #crashes;
+	readonly #versions = new Set<string>();
+
+	constructor({ counter }: Pick<Metrics, "counter">) {
+		const labels = { kind: crashKinds, version: ["other"] };
+		this.#crashes = counter("gateway_crashes_total", "Crashes that devices reported", labels);
+	}
+
+	/** Starts the series of a device's version, and of the one that is being installed, which may crash before it reports. */
+	readonly onChanged = ({ device }: Session): void => {
+		for (const version of [device?.firmwareVersion, device?.metadata.otaVersion])
+			if (version) this.#labelOf(version);
 	};
+
+	count(kind: CrashKind, version: string): void {
+		this.#crashes.inc({ kind, version: this.#labelOf(version) });
+	}
+
+	#labelOf(version: string): string {
+		if (this.#versions.has(version)) return version;
+		if (this.#versions.size === countedVersionsAtMost) return "other";
+		this.#versions.add(version);
+		for (const kind of crashKinds) this.#crashes.inc({ kind, version }, 0);
+		return version;
+	}
 }
 
 /** Part of a crash kept in memory. */

@@ -3,7 +3,7 @@
 import type { Core, Extension } from "../extension.js";
 import { deviceHistory, latestCrash } from "../services/devices.js";
 import { CrashCauses } from "./crash-causes.js";
-import { CrashStore, crashCounter, crashesFile, type StoredCrash } from "./crash-store.js";
+import { CrashCounter, CrashStore, crashesFile, type StoredCrash } from "./crash-store.js";
 import { Histories } from "./history.js";
 import { Issues, type SeenMarks, seenFile } from "./issues.js";
 import { Labels } from "./labels.js";
@@ -17,7 +17,7 @@ import { Subscriptions } from "./subscriptions.js";
 export function createFleet(given: Core): Extension {
 	const core = { ...given, limits: { ...fleetLimits, ...given.limits } };
 	const { sessions, records, log, now } = core;
-	const countCrash = crashCounter(core.metrics);
+	const crashCounter = new CrashCounter(core.metrics);
 	const crashRecords = records<readonly StoredCrash[]>({
 		name: "crashes",
 		onProblem: (problem) => log.warn({ problem }, "crashes"),
@@ -30,7 +30,7 @@ export function createFleet(given: Core): Extension {
 		onStored: (device, crash) => {
 			const { kind, message, file, line, firmware_version: version } = crash;
 			log.warn({ deviceId: device.deviceId, kind, version, message, file, line }, "device: crashed");
-			countCrash(kind, version);
+			crashCounter.count(kind, version);
 			sessions.announce(device.session, "crash");
 			core.emit({ type: "crash", device, crash });
 			causes
@@ -64,6 +64,7 @@ export function createFleet(given: Core): Extension {
 		routes: createFleetRoutes({ core, crashes, causes, labels, rejections, histories, issues }),
 		sessions: [
 			labels.sessions,
+			crashCounter,
 			crashes.sessions,
 			// Updated before the summary, which contains the issues.
 			issues.sessions,

@@ -49,7 +49,7 @@ export class Broker {
 		this.#rejections = metrics.counter(
 			"gateway_mqtt_refusals_total",
 			"Messages and subscriptions that the MQTT broker refused",
-			"what",
+			{ what: ["message", "subscription"] },
 		);
 		metrics.watch("gateway_mqtt_connected", "1: the MQTT broker is connected", () =>
 			Number(this.isConnected),

@@ -1,14 +1,24 @@
 /** Prometheus metrics: counters of events, and gauges that are read on request. */
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from "prom-client";
+import { uplinks } from "../../device/protocol/messages.js";
+import { keysOf } from "../../device/protocol/schema.js";
+import { monitorErrorCodes } from "../api/frames.js";
+import { updateOutcomes } from "../api/statuses.js";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
+/** Values that are known before an event, by label. */
+type KnownLabels<L extends string> = Readonly<Record<L, readonly (string | number)[]>>;
+
 export function createMetrics(registry: Registry) {
 	const registers = [registry];
-	const counter = <L extends string>(name: string, help: string, ...labelNames: readonly L[]) =>
-		new Counter({ name, help, labelNames, registers });
-	const uplinks = new Map<string, number>();
+	const counter = <L extends string = never>(name: string, help: string, labels?: KnownLabels<L>) => {
+		const added = new Counter<L>({ name, help, labelNames: labels ? keysOf(labels) : [], registers });
+		for (const each of labels ? combinationsOf(labels) : []) added.inc(each, 0);
+		return added;
+	};
+	const uplinkCounts = new Map<string, number>(keysOf(uplinks).map((type) => [type, 0]));
 	new Counter({
 		name: "gateway_uplinks_total",
 		help: "Valid uplinks",
@@ -16,14 +26,18 @@ export function createMetrics(registry: Registry) {
 		registers,
 		collect() {
 			this.reset();
-			for (const [type, count] of uplinks) this.inc({ type }, count);
+			for (const [type, count] of uplinkCounts) this.inc({ type }, count);
 		},
 	});
 	return {
 		registry,
+		/**
+		 * Adds a counter. Prometheus computes no rate from the first sample of a series, so the series of known label values
+		 * start at 0.
+		 */
 		counter,
 		/** Must be called for each uplink. Labels are created when metrics are read. */
-		countUplink: (type: string): void => void uplinks.set(type, (uplinks.get(type) ?? 0) + 1),
+		countUplink: (type: string): void => void uplinkCounts.set(type, (uplinkCounts.get(type) ?? 0) + 1),
 		droppedUplinks: counter("gateway_dropped_uplinks_total", "Invalid uplinks"),
 		leftOutFields: counter(
 			"gateway_left_out_fields_total",
@@ -33,14 +47,18 @@ export function createMetrics(registry: Registry) {
 			"gateway_paused_devices_total",
 			"Times that a device was paused because it exceeded the rate limit",
 		),
-		commands: counter("gateway_commands_total", "Executed commands of monitors", "type"),
-		rejectedCommands: counter("gateway_refused_commands_total", "Rejected commands of monitors", "code"),
+		commands: counter("gateway_commands_total", "Executed commands of monitors", { type: [] }),
+		rejectedCommands: counter("gateway_refused_commands_total", "Rejected commands of monitors", {
+			code: monitorErrorCodes,
+		}),
 		rejectedUpgrades: counter(
 			"gateway_refused_upgrades_total",
 			"Rejected WebSocket upgrades by HTTP status",
-			"status",
+			{ status: [400, 401, 403, 404, 410, 429, 503] },
 		),
-		updates: counter("gateway_updates_total", "Ended updates of devices by outcome", "outcome"),
+		updates: counter("gateway_updates_total", "Ended updates of devices by outcome", {
+			outcome: updateOutcomes,
+		}),
 		/** Relay delay in seconds, observed once per turn of the event loop. */
 		relay: new Histogram({
 			name: "gateway_relay_seconds",
@@ -77,6 +95,14 @@ export function createMetrics(registry: Registry) {
 			const gauge: Gauge<L> = new Gauge({ name, help, labelNames, registers, collect });
 		},
 	};
+}
+
+/** Lists all combinations of the values. */
+function combinationsOf<L extends string>(labels: KnownLabels<L>) {
+	return keysOf(labels).reduce<readonly Partial<Record<L, string | number>>[]>(
+		(found, name) => found.flatMap((each) => labels[name].map((value) => ({ ...each, [name]: value }))),
+		[{}],
+	);
 }
 
 /** Metrics that enumerate all open sockets, which would block the event loop for 25 ms with 10,000 devices. */

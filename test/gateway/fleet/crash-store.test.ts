@@ -2,12 +2,17 @@ import assert from "node:assert/strict";
 import fs, { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import { Registry } from "prom-client";
 import type { Crash } from "../../../device/protocol/messages.js";
+import { noUpdate } from "../../../gateway/api/update.js";
 import type { GatewayEvent } from "../../../gateway/events.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { signatureOf } from "../../../gateway/fleet/crash-signature.js";
+import { CrashCounter } from "../../../gateway/fleet/crash-store.js";
 import type { GatewayOptions } from "../../../gateway/gateway.js";
+import { Sessions } from "../../../gateway/sessions/sessions.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
+import { createMetrics } from "../../../gateway/telemetry/metrics.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { waitUntil } from "../../support/eventually.js";
 import {
@@ -47,7 +52,7 @@ async function details({ url }: RunningGateway) {
 
 async function metrics({ url }: RunningGateway): Promise<readonly string[]> {
 	const response = await fetch(`${url}/metrics`, { headers: bearer(monitorToken) });
-	return (await response.text()).split("\n").filter((line) => line.startsWith("gateway_crashes_total"));
+	return (await response.text()).split("\n").filter((line) => /^gateway_crashes_total.* [1-9]/.test(line));
 }
 
 async function run(t: TestContext, options: GatewayOptions = {}) {
@@ -83,6 +88,18 @@ describe("crash", () => {
 		assert.ok(Date.parse(String(at)) > 0, `reported at ${at}`);
 		const { firmware_version: version, uptime_seconds: uptimeSeconds, ...rest } = crashOf("1a");
 		assert.deepEqual(shown, { ...rest, version, uptimeSeconds });
+	});
+
+	test("is counted from 0 for the version that is being installed, which may crash before it reports", async () => {
+		const registry = new Registry();
+		const sessions = new Sessions({ now: Date.now, monotonic: () => 0, maxDevices: 1 });
+		sessions.listen(new CrashCounter(createMetrics(registry)));
+		const handshake = { deviceId, isBound: false, model: undefined, chip: undefined, features: [] };
+		const link = { send: () => {}, isOpen: () => true, close: () => {} };
+		const { device } = sessions.open({ ...handshake, remoteAddress: "::1", baseUrl: "" }, link);
+		assert.ok(device, "no device");
+		sessions.setOta(device, { ...noUpdate, otaStatus: "pending", otaVersion: "2.0.0" });
+		assert.match(await registry.metrics(), /^gateway_crashes_total\{kind="panic",version="2\.0\.0"\} 0$/m);
 	});
 
 	test("is counted once, even if the gateway stopped before the device cleared it", async (t) => {
