@@ -8,16 +8,17 @@ import { requireNoArguments, runCommand } from "./command-line/command.js";
 import { projectFolder } from "./command-line/project.js";
 import { runSteps, type Step } from "./command-line/steps.js";
 
-const usage = `Usage: npm run check
+const usage = `Usage: npm run check [-- --types]
 
 Checks lint and format, the types of each folder with a tsconfig.json, comments that start with a fragment such as "Of", and
 the lines of code of each folder in "budget" of package.json. Exceeding the budget is a warning; with CI=true, exceeding it by
-2 % is an error. Reports all failures.`;
+2 % is an error. Reports all failures. With --types, it checks types only.`;
 
 await runCommand({ name: "check", usage, run });
 
 async function run(words: readonly string[]): Promise<void> {
-	requireNoArguments(words);
+	const isTypesOnly = words[0] === "--types";
+	requireNoArguments(words.slice(isTypesOnly ? 1 : 0));
 	const hasColors = process.stdout.isTTY === true;
 	const tool = (name: string) => join(projectFolder, "node_modules/.bin", name);
 	const lint: Step = {
@@ -29,15 +30,22 @@ async function run(words: readonly string[]): Promise<void> {
 		name: `tsc -p ${folder}`,
 		command: tool("tsc"),
 		// One line per error, so that duplicates are reported once.
-		words: ["-p", folder, "--pretty", "false"],
+		words: ["-p", folder, "--pretty", "false", "--incremental", "--tsBuildInfoFile", buildInfo(folder)],
 	}));
-	const isDone = await runSteps([lint, ...types], (text) => console.log(text));
+	const isDone = await runSteps(isTypesOnly ? types : [lint, ...types], (text) => console.log(text));
+	if (!isDone) process.exitCode = 1;
+	if (isTypesOnly) return;
 	const { budget } = JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8"));
 	const isCi = ["true", "1"].includes(process.env.CI ?? "");
 	const { text, isFailed } = checkBudget(measureFolders(budget, projectFolder), isCi);
 	const fragments = findFragments(projectFolder, ["device", "gateway", "hosts", "scripts", "test"]);
 	console.log([...fragments, text].join("\n"));
-	if (!isDone || isFailed || fragments.length > 0) process.exitCode = 1;
+	if (isFailed || fragments.length > 0) process.exitCode = 1;
+}
+
+/** @returns file with tsc's results, so that the next check reads only what changed */
+function buildInfo(folder: string): string {
+	return join(projectFolder, ".cache", "tsc", `${folder.replaceAll(/[\\/]/g, "-")}.tsbuildinfo`);
 }
 
 /** Lists folders with a tsconfig.json. */

@@ -5,15 +5,11 @@
 
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { compiledPath } from "./compile.js";
 import { isLong } from "./selection.js";
 
-/** Timeout of a test, without the compilation of the engine. */
-const quickLimitMs = Number(process.env.TEST_LIMIT_MS || (process.argv.includes("--all") ? 10 : 2) * 60_000);
-/** Timeout of a long test; those of the simulator compile the engine and the firmware. */
-const longLimitMs = 20 * 60_000;
-
 /**
- * @param files test files, relative to the project folder
+ * @param files compiled test files, relative to the project folder
  * @param folder folder for the generated modules, which import the files of a group; emptied first
  * @returns modules of the groups and of the long test files, each for one process, the largest group first
  */
@@ -27,9 +23,8 @@ export function groupTests(files: readonly string[], folder: string): string[] {
 	mkdirSync(folder, { recursive: true });
 	const bySize = [...groups].sort(([, a], [, b]) => b.length - a.length);
 	return bySize.map(([name, group]) => {
-		const module = join(folder, `${name.replace(/\.ts$/, "").replaceAll(/[\\/]/g, "-")}.ts`);
-		const limit = new URL(`limit.ts?ms=${isLong(name) ? longLimitMs : quickLimitMs}`, import.meta.url);
-		const imports = [limit.href, ...group.map((file) => relative(folder, file))];
+		const module = join(folder, `${name.replace(/\.ts$/, "").replaceAll(/[\\/]/g, "-")}.js`);
+		const imports = ["scripts/test/process.ts", ...group].map((file) => relative(folder, compiledPath(file)));
 		writeFileSync(module, imports.map((each) => `import ${JSON.stringify(each)};\n`).join(""));
 		return module;
 	});

@@ -1,6 +1,6 @@
 /** Selection of test files for `npm test`. */
 
-import { basename } from "node:path";
+import { basename, normalize } from "node:path";
 
 /** Suffix of files that `npm run test:all` runs. */
 const longEnding = ".long.test.ts";
@@ -12,14 +12,17 @@ export function isLong(file: string): boolean {
 export interface Selection {
 	/** Words of which each path contains at least one; empty selects all files. */
 	readonly words: readonly string[];
-	/** Includes long files; otherwise their name must contain a word. */
+	/** Includes long files; otherwise a word must be their path or part of their name. */
 	readonly isAll: boolean;
 }
 
 export function selectTests(files: readonly string[], { words, isAll }: Selection): readonly string[] {
-	const has = (text: string) => words.some((word) => text.includes(word));
+	const parts = words.map((word) => (word.includes("/") ? normalize(word) : word));
+	const isNamed = (file: string) =>
+		parts.some((part) => part === file || basename(file, longEnding).includes(part));
 	return files
-		.filter((file) => file.endsWith(".test.ts") && (words.length === 0 || has(file)))
-		.filter((file) => isAll || !isLong(file) || has(basename(file, longEnding)))
+		.filter((file) => file.endsWith(".test.ts"))
+		.filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
+		.filter((file) => isAll || !isLong(file) || isNamed(file))
 		.sort();
 }

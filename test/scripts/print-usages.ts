@@ -5,5 +5,5 @@ import { commands } from "./npm-commands.js";
 for (const { name, file, given } of commands) {
 	console.log(`--- ${name}`);
 	process.argv = [process.execPath, file, ...given, "--help"];
-	await import(`../../${file}?${name}`);
+	await import(`../../${file.replace(/ts$/, "js")}?${name}`);
 }

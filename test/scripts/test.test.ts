@@ -25,7 +25,7 @@ async function runTests(t: TestContext, files: Readonly<Record<string, string>>,
 		await mkdir(join(cwd, dirname(path)), { recursive: true });
 		await writeFile(join(cwd, path), text);
 	}
-	await symlink(resolve("node_modules"), join(cwd, "node_modules"));
+	for (const folder of ["node_modules", "scripts"]) await symlink(resolve(folder), join(cwd, folder));
 	// Set by the runner, which does not run inside itself.
 	const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
 	const env = { ...inherited, TEST_LIMIT_MS: "3000" };
@@ -57,7 +57,7 @@ test("fails if a test fails, and still runs the check", async (t) => {
 			'import { test } from "node:test"; test("fails", () => { throw new Error("wrong"); });',
 	};
 	const { isDone, output } = await runTests(t, files, ["some"]);
-	assert.match(output, /✖ fails.*\nall fine\n/s);
+	assert.match(output, /✖ test\/some\.test\.ts: fails\n.*\nall fine\n/s);
 	assert.equal(isDone, false);
 });
 
@@ -72,9 +72,6 @@ test("ends and names a quick test that takes too long, even in a synchronous loo
 	};
 	const { isDone, output } = await runTests(t, files, ["some"]);
 	for (const name of ["loops", "waits"])
-		assert.match(
-			output,
-			new RegExp(`\nUnfinished test: ${name} took longer than 3 s\n.*Slowest files:`, "s"),
-		);
+		assert.match(output, new RegExp(`\nUnfinished test: ${name} took longer than 3 s\n`, "s"));
 	assert.equal(isDone, false);
 });

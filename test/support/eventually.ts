@@ -3,7 +3,7 @@
 import { once } from "node:events";
 
 /** Timeout in ms, sufficient for a busy computer. Long tests, benchmarks and the torment may wait for minutes. */
-const limitMs = /(\.long\.test|\/main)\.ts$/.test(process.argv[1] ?? "") ? 600_000 : 60_000;
+const limitMs = /(\.long\.test|\/main)\.[jt]s$/.test(process.argv[1] ?? "") ? 600_000 : 10_000;
 /** Timers before a test mocks them. */
 const { setTimeout, clearTimeout } = globalThis;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -52,7 +52,7 @@ export async function waitUntil(
 export async function eventually<T>(
 	read: () => T | Promise<T>,
 	predicate: (value: T) => boolean,
-	ms = 60_000,
+	ms = limitMs,
 ): Promise<T> {
 	let last = "";
 	const attempt = async () => {
@@ -66,7 +66,7 @@ export async function eventually<T>(
 		return undefined;
 	};
 	const what = () => `${sourceOf(predicate)} of ${sourceOf(read)}; the last was ${last}`;
-	return (await poll(attempt, { turn: () => pause(100), what, ms })).value;
+	return (await poll(attempt, { turn: () => pause(5), what, ms })).value;
 }
 
 async function poll<T>(

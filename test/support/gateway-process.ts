@@ -7,6 +7,7 @@ import type { TestContext } from "node:test";
 import { onEnd } from "./cleanup.js";
 import { nextEvent } from "./eventually.js";
 import { bearer } from "./gateway-settings.js";
+import { program } from "./program.js";
 
 /** Start-up timeout. A busy computer takes seconds; a gateway on NATS waits until a leader is elected. */
 const startMs = 120_000;
@@ -36,13 +37,13 @@ export function startProcess(
 	options: ProcessOptions = {},
 ): ChildProcess {
 	const {
-		program = ["--import", "tsx", "gateway/main.ts"],
+		program: given = program("gateway/main.ts"),
 		words = [],
 		stdout = "pipe",
 		stderr = "pipe",
 		cwd = process.cwd(),
 	} = options;
-	const child = spawn(process.execPath, [...program, ...words], {
+	const child = spawn(process.execPath, [...given, ...words], {
 		env: { PATH: process.env.PATH, PORT: "0", ...environment },
 		stdio: ["ignore", stdout, stderr],
 		cwd,

@@ -11,7 +11,7 @@ interface Socket {
 	close(): void;
 }
 const isClass = (value: unknown): value is new (options: object) => Socket => typeof value === "function";
-const file: string = "../../../device/network/gateway-socket.ts";
+const file: string = "../../../device/network/gateway-socket.js";
 const { GatewaySocket }: { GatewaySocket?: unknown } = await import(file);
 
 // XS global.

@@ -4,13 +4,13 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import type { UploadStore } from "../../../gateway/firmware/upload-store.js";
 import { assertSameBytes } from "../../support/bytes.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { nextEvent } from "../../support/eventually.js";
 import { uploadsIn } from "../../support/firmware-server.js";
 import { makeImage } from "../../support/images.js";
+import { program } from "../../support/program.js";
 
 const previous = makeImage();
 const next = makeImage({ version: "1.5.0" });
@@ -24,7 +24,7 @@ describe("kill -9 at any step of an upload", () => {
 		timeout: 120_000,
 	}, async (t) => {
 		const directory = await temporaryDirectory(t);
-		const program = fileURLToPath(new URL("killed-upload.ts", import.meta.url));
+		const words = program("test/gateway/firmware/killed-upload.ts");
 		const imagePath = join(directory, "next");
 		await writeFile(imagePath, next);
 
@@ -32,7 +32,7 @@ describe("kill -9 at any step of an upload", () => {
 		const killAt = async (step: number) => {
 			const folder = join(directory, String(step));
 			await keep(folder, previous, "previous.bin");
-			const child = spawn(process.execPath, ["--import", "tsx", program, folder, String(step), imagePath], {
+			const child = spawn(process.execPath, [...words, folder, String(step), imagePath], {
 				stdio: "inherit",
 			});
 			const [code, signal] = await nextEvent(child, "exit");

@@ -15,6 +15,7 @@ import type { ModdableSdk } from "../../../scripts/moddable/sdk.js";
 import { withEnvironment } from "../../support/environment.js";
 import { fakeMachine } from "../../support/fake-machine.js";
 import { writeLinkMap } from "../../support/linked-build.js";
+import { program } from "../../support/program.js";
 
 const work = mkdtempSync(join(tmpdir(), "flash-"));
 after(() => rmSync(work, { recursive: true, force: true }));
@@ -190,7 +191,7 @@ describe("requirements of flashing", () => {
 	test("are listed by the script in one message, with the Moddable SDK and without any secret", () => {
 		const { status, stdout, stderr } = spawnSync(
 			process.execPath,
-			["--import", "tsx", "scripts/flash.ts", ...complete, "port=/nowhere/ttyACM0"],
+			[...program("scripts/flash.ts"), ...complete, "port=/nowhere/ttyACM0"],
 			{ cwd: projectFolder, env: { PATH: process.env.PATH, MODDABLE: "/nowhere" }, encoding: "utf8" },
 		);
 		assert.equal(status, 1);

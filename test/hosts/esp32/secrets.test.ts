@@ -26,7 +26,9 @@ import { isProblem, thisMachine } from "../../../scripts/command-line/machine.js
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { findSdk, type ModdableSdk } from "../../../scripts/moddable/sdk.js";
 import { writeLinkMap } from "../../support/linked-build.js";
+import { program } from "../../support/program.js";
 import { sdkOrReason, testMachine } from "../../support/programs.js";
+import { sdkOrReason } from "./generated.js";
 import { readStrings } from "./nvs/reader.js";
 
 const work = mkdtempSync(join(tmpdir(), "secrets-"));
@@ -80,7 +82,7 @@ test("a release for virtual devices contains no secret of the build computer", (
 	const releases = join(work, "releases");
 	const { status, stderr } = spawnSync(
 		process.execPath,
-		["--import", "tsx", "scripts/release.ts", "1.2.3", "--allow-dirty"],
+		[...program("scripts/release.ts"), "1.2.3", "--allow-dirty"],
 		{
 			cwd: projectFolder,
 			encoding: "utf8",

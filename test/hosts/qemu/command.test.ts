@@ -21,6 +21,7 @@ import { projectFolder } from "../../../scripts/command-line/project.js";
 import { type QemuArguments, readArguments } from "../../../scripts/qemu/arguments.js";
 import { findQemu, qemuArguments } from "../../../scripts/qemu/tools.js";
 import { withEnvironment } from "../../support/environment.js";
+import { program } from "../../support/program.js";
 import { readStrings } from "../esp32/nvs/reader.js";
 
 const work = mkdtempSync(join(tmpdir(), "qemu-"));
@@ -275,15 +276,11 @@ describe("flash in QEMU", () => {
 
 test("the script lists all missing requirements in one message, without a token", () => {
 	const words = ["--gateway", "ws://127.0.0.1:8080/device", "token=t0p-s3cret"];
-	const { status, stdout, stderr } = spawnSync(
-		process.execPath,
-		["--import", "tsx", "scripts/qemu.ts", ...words],
-		{
-			cwd: projectFolder,
-			env: { PATH: "/nowhere", MODDABLE: "/nowhere", IDF_TOOLS_PATH: "/nowhere" },
-			encoding: "utf8",
-		},
-	);
+	const { status, stdout, stderr } = spawnSync(process.execPath, [...program("scripts/qemu.ts"), ...words], {
+		cwd: projectFolder,
+		env: { PATH: "/nowhere", MODDABLE: "/nowhere", IDF_TOOLS_PATH: "/nowhere" },
+		encoding: "utf8",
+	});
 	assert.equal(status, 1);
 	assert.match(stderr, /contains no Moddable SDK/);
 	assert.match(stderr, /IDF_PATH is not set/);

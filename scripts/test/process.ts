@@ -1,6 +1,6 @@
 /**
- * Ends a test process when a test exceeds its timeout, and names the test. SIGTERM allows a cleanup, SIGKILL ends a synchronous loop.
- * Imported before the test files, with the timeout in ms as query.
+ * Test process: ends when a test exceeds its timeout, and names the test; reports the processor time of each test.
+ * SIGTERM allows a cleanup, SIGKILL ends a synchronous loop. Imported before the test files.
  */
 
 import { writeSync } from "node:fs";
@@ -9,6 +9,8 @@ import { Worker } from "node:worker_threads";
 
 /** Prefix of lines that `npm test` collects. */
 export const unfinishedMark = "Unfinished test: ";
+/** Prefix of a test's diagnostic with its processor time in ms. */
+export const processorMark = "Processor time in ms: ";
 /** Longer than the cleanup of test/support/cleanup.ts. */
 const terminationMs = 15_000;
 
@@ -30,20 +32,28 @@ const watch = `
 
 /** Name shown between tests. */
 const idle = "an import, a hook or an open handle";
-const limitMs = Number(new URL(import.meta.url).searchParams.get("ms"));
-if (limitMs > 0) {
+/** Timeout of a long test; those of the simulator compile the engine and the firmware. */
+const longLimitMs = 20 * 60_000;
+const limitMs = process.argv[1]?.endsWith(".long.test.js") ? longLimitMs : Number(process.env.TEST_LIMIT_MS);
+if (process.env.NODE_TEST_CONTEXT !== undefined) {
 	const workerData = { limitMs, terminationMs, mark: unfinishedMark, idle };
 	const worker = new Worker(watch, { eval: true, workerData, execArgv: [] });
 	worker.unref();
 	const running = new Set<string>();
 	const last = () => [...running].at(-1);
+	let counted: NodeJS.CpuUsage | undefined;
 	beforeEach(({ name }) => {
+		counted ??= process.cpuUsage();
 		running.add(name);
 		worker.postMessage(last());
 	});
-	afterEach(({ name }) => {
-		running.delete(name);
+	afterEach((context) => {
+		running.delete(context.name);
 		worker.postMessage(last() ?? idle);
+		const { user, system } = process.cpuUsage(counted);
+		counted = process.cpuUsage();
+		const ms = Math.round((user + system) / 1000);
+		if (ms > 0 && "diagnostic" in context) context.diagnostic(processorMark + ms);
 	});
 	process.on("exit", () => {
 		if (running.size > 0) writeSync(2, `${unfinishedMark}${last()}\n`);
