@@ -48,7 +48,7 @@ async function run(given: readonly string[]): Promise<void> {
 	const checked = Promise.all([exitCodeOf(check), text(check.stdout)]);
 	if (isAll) process.env.PROPERTY_RUNS ??= "100";
 	process.env.TEST_LIMIT_MS ||= String((isAll ? 10 : 2) * 60_000);
-	process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ""} --enable-source-maps`;
+	process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ""} --enable-source-maps --disable-warning=ExperimentalWarning`;
 	await compile(process.cwd());
 	console.log(`Virtual devices run ${findXs().description}.`);
 	// Takes minutes in a new clone. Tests that need it report a failure.

@@ -7,9 +7,9 @@ import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
+import { entryPoint } from "../support/entry-point.js";
 import { nextEvent } from "../support/eventually.js";
 import { fullPipe, readStartupOutput, startProcess } from "../support/gateway-process.js";
-import { program } from "../support/program.js";
 import { bearer, Client, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
 
 async function ended(child: ChildProcess): Promise<{ code: number | null; said: string }> {
@@ -44,7 +44,7 @@ function drain(reader: number): string {
 /** Node options that execute the code in a timer on SIGUSR2. */
 function withDefect(fault: string): readonly string[] {
 	const defect = `data:text/javascript,process.on("SIGUSR2", () => setTimeout(() => { ${fault} }))`;
-	return ["--import", defect, ...program("gateway/main.ts")];
+	return ["--import", defect, ...entryPoint("gateway/main.ts")];
 }
 
 const noFullDisk = existsSync("/dev/full") ? false : "needs /dev/full";

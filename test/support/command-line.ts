@@ -4,8 +4,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { TestContext } from "node:test";
 import { onEnd } from "./cleanup.js";
+import { entryPoint } from "./entry-point.js";
 import { waitUntil, within } from "./eventually.js";
-import { program } from "./program.js";
 
 export interface CommandLine {
 	readonly process: ChildProcess;
@@ -27,7 +27,7 @@ export function runCommand(
 	env: Readonly<Record<string, string>> = {},
 ): CommandLine {
 	// Separate process group, so that remaining child processes can be found.
-	const child = spawn(process.execPath, [...program(script), ...args], {
+	const child = spawn(process.execPath, [...entryPoint(script), ...args], {
 		detached: true,
 		env: { ...process.env, DEVICE_TOKEN: "", MONITOR_TOKEN: "", ...env },
 	});

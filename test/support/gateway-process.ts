@@ -5,9 +5,9 @@ import { constants, openSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { onEnd } from "./cleanup.js";
+import { entryPoint } from "./entry-point.js";
 import { nextEvent } from "./eventually.js";
 import { bearer } from "./gateway-settings.js";
-import { program } from "./program.js";
 
 /** Start-up timeout. A busy computer takes seconds; a gateway on NATS waits until a leader is elected. */
 const startMs = 120_000;
@@ -37,7 +37,7 @@ export function startProcess(
 	options: ProcessOptions = {},
 ): ChildProcess {
 	const {
-		program: given = program("gateway/main.ts"),
+		program: given = entryPoint("gateway/main.ts"),
 		words = [],
 		stdout = "pipe",
 		stderr = "pipe",

@@ -5,12 +5,12 @@ import { availableParallelism } from "node:os";
 import { text } from "node:stream/consumers";
 import { describe, test } from "node:test";
 import { temporaryDirectory } from "../../support/cleanup.js";
+import { entryPoint } from "../../support/entry-point.js";
 import { nextEvent } from "../../support/eventually.js";
-import { program } from "../../support/program.js";
 
 /** Runs `npm run token` with only PATH from this environment. */
 async function token(environment: Readonly<Record<string, string>>, ...words: readonly string[]) {
-	const child = spawn(process.execPath, [...program("scripts/token.ts"), ...words], {
+	const child = spawn(process.execPath, [...entryPoint("scripts/token.ts"), ...words], {
 		env: { PATH: process.env.PATH, ...environment },
 		stdio: ["ignore", "pipe", "pipe"],
 	});

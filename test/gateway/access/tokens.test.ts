@@ -10,8 +10,8 @@ import { StartError } from "../../../gateway/problem.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { retire, rotate } from "../../../scripts/token/rotation.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
+import { entryPoint } from "../../support/entry-point.js";
 import { nextEvent, waitUntil } from "../../support/eventually.js";
-import { program } from "../../support/program.js";
 import {
 	bearer,
 	deviceToken,
@@ -26,7 +26,7 @@ const own = bearer(deviceTokenOf(deviceToken, "dev-1-a1b2c3"));
 
 /** Runs `npm run token` with only PATH from this environment. */
 async function token(environment: Readonly<Record<string, string>>, ...words: readonly string[]) {
-	const child = spawn(process.execPath, [...program("scripts/token.ts"), ...words], {
+	const child = spawn(process.execPath, [...entryPoint("scripts/token.ts"), ...words], {
 		env: { PATH: process.env.PATH, ...environment },
 		stdio: ["ignore", "pipe", "pipe"],
 	});

@@ -7,10 +7,10 @@ import { describe, test } from "node:test";
 import type { UploadStore } from "../../../gateway/firmware/upload-store.js";
 import { assertSameBytes } from "../../support/bytes.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
+import { entryPoint } from "../../support/entry-point.js";
 import { nextEvent } from "../../support/eventually.js";
 import { uploadsIn } from "../../support/firmware-server.js";
 import { makeImage } from "../../support/images.js";
-import { program } from "../../support/program.js";
 
 const previous = makeImage();
 const next = makeImage({ version: "1.5.0" });
@@ -24,7 +24,7 @@ describe("kill -9 at any step of an upload", () => {
 		timeout: 120_000,
 	}, async (t) => {
 		const directory = await temporaryDirectory(t);
-		const words = program("test/gateway/firmware/killed-upload.ts");
+		const words = entryPoint("test/gateway/firmware/killed-upload.ts");
 		const imagePath = join(directory, "next");
 		await writeFile(imagePath, next);
 

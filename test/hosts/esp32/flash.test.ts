@@ -12,10 +12,10 @@ import { describeProblem, isProblem } from "../../../scripts/command-line/machin
 import { Problems } from "../../../scripts/command-line/problems.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import type { ModdableSdk } from "../../../scripts/moddable/sdk.js";
+import { entryPoint } from "../../support/entry-point.js";
 import { withEnvironment } from "../../support/environment.js";
 import { fakeMachine } from "../../support/fake-machine.js";
 import { writeLinkMap } from "../../support/linked-build.js";
-import { program } from "../../support/program.js";
 
 const work = mkdtempSync(join(tmpdir(), "flash-"));
 after(() => rmSync(work, { recursive: true, force: true }));
@@ -191,7 +191,7 @@ describe("requirements of flashing", () => {
 	test("are listed by the script in one message, with the Moddable SDK and without any secret", () => {
 		const { status, stdout, stderr } = spawnSync(
 			process.execPath,
-			[...program("scripts/flash.ts"), ...complete, "port=/nowhere/ttyACM0"],
+			[...entryPoint("scripts/flash.ts"), ...complete, "port=/nowhere/ttyACM0"],
 			{ cwd: projectFolder, env: { PATH: process.env.PATH, MODDABLE: "/nowhere" }, encoding: "utf8" },
 		);
 		assert.equal(status, 1);

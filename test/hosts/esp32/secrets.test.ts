@@ -25,10 +25,9 @@ import { findIdf } from "../../../scripts/boards/tools.js";
 import { isProblem, thisMachine } from "../../../scripts/command-line/machine.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { findSdk, type ModdableSdk } from "../../../scripts/moddable/sdk.js";
+import { entryPoint } from "../../support/entry-point.js";
 import { writeLinkMap } from "../../support/linked-build.js";
-import { program } from "../../support/program.js";
 import { sdkOrReason, testMachine } from "../../support/programs.js";
-import { sdkOrReason } from "./generated.js";
 import { readStrings } from "./nvs/reader.js";
 
 const work = mkdtempSync(join(tmpdir(), "secrets-"));
@@ -82,7 +81,7 @@ test("a release for virtual devices contains no secret of the build computer", (
 	const releases = join(work, "releases");
 	const { status, stderr } = spawnSync(
 		process.execPath,
-		[...program("scripts/release.ts"), "1.2.3", "--allow-dirty"],
+		[...entryPoint("scripts/release.ts"), "1.2.3", "--allow-dirty"],
 		{
 			cwd: projectFolder,
 			encoding: "utf8",

@@ -20,8 +20,8 @@ import { Problems } from "../../../scripts/command-line/problems.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { type QemuArguments, readArguments } from "../../../scripts/qemu/arguments.js";
 import { findQemu, qemuArguments } from "../../../scripts/qemu/tools.js";
+import { entryPoint } from "../../support/entry-point.js";
 import { withEnvironment } from "../../support/environment.js";
-import { program } from "../../support/program.js";
 import { readStrings } from "../esp32/nvs/reader.js";
 
 const work = mkdtempSync(join(tmpdir(), "qemu-"));
@@ -276,11 +276,15 @@ describe("flash in QEMU", () => {
 
 test("the script lists all missing requirements in one message, without a token", () => {
 	const words = ["--gateway", "ws://127.0.0.1:8080/device", "token=t0p-s3cret"];
-	const { status, stdout, stderr } = spawnSync(process.execPath, [...program("scripts/qemu.ts"), ...words], {
-		cwd: projectFolder,
-		env: { PATH: "/nowhere", MODDABLE: "/nowhere", IDF_TOOLS_PATH: "/nowhere" },
-		encoding: "utf8",
-	});
+	const { status, stdout, stderr } = spawnSync(
+		process.execPath,
+		[...entryPoint("scripts/qemu.ts"), ...words],
+		{
+			cwd: projectFolder,
+			env: { PATH: "/nowhere", MODDABLE: "/nowhere", IDF_TOOLS_PATH: "/nowhere" },
+			encoding: "utf8",
+		},
+	);
 	assert.equal(status, 1);
 	assert.match(stderr, /contains no Moddable SDK/);
 	assert.match(stderr, /IDF_PATH is not set/);

@@ -1,4 +1,4 @@
-/** Programs of the project as separate processes. */
+/** Entry points of the project, run as separate processes. */
 
 import { isAbsolute } from "node:path";
 import { compiledPath } from "../../scripts/test/compile.js";
@@ -7,7 +7,7 @@ import { compiledPath } from "../../scripts/test/compile.js";
 const isCompiled = process.argv[1]?.endsWith(".js");
 
 /** @param source path such as `scripts/token.ts`; absolute outside of the project @returns arguments of node that run it */
-export function program(source: string): readonly string[] {
+export function entryPoint(source: string): readonly string[] {
 	return isCompiled && !isAbsolute(source)
 		? ["--enable-source-maps", compiledPath(source)]
 		: ["--import", "tsx", source];
