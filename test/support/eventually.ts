@@ -4,6 +4,7 @@ import { once } from "node:events";
 
 /** Timeout in ms, sufficient for a busy computer. Long tests, benchmarks and the torment may wait for minutes. */
 const limitMs = /(\.long\.test|\/main)\.[jt]s$/.test(process.argv[1] ?? "") ? 600_000 : 10_000;
+const longestPauseMs = 50;
 /** Timers before a test mocks them. */
 const { setTimeout, clearTimeout } = globalThis;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -66,7 +67,13 @@ export async function eventually<T>(
 		return undefined;
 	};
 	const what = () => `${sourceOf(predicate)} of ${sourceOf(read)}; the last was ${last}`;
-	return (await poll(attempt, { turn: () => pause(5), what, ms })).value;
+	let pauseMs = 5;
+	// A read is often an HTTP request.
+	const turn = () => {
+		pauseMs = Math.min(pauseMs * 1.5, longestPauseMs);
+		return pause(pauseMs);
+	};
+	return (await poll(attempt, { turn, what, ms })).value;
 }
 
 async function poll<T>(
