@@ -83,8 +83,8 @@ export class PageGateway {
 		this.send({ type: "summary", reason, timestamp: new Date().toISOString(), devices: [...devices] });
 	}
 
-	/** Relays a report of a device. @param fields by path, such as "peripherals.audio.volume" */
-	report(deviceId: string, fields: Readonly<Record<string, Json>> = {}): void {
+	/** Relays a report of a device. @param fields by path, such as "peripherals.audio.volume"; undefined removes one */
+	report(deviceId: string, fields: Readonly<Record<string, Json | undefined>> = {}): void {
 		const sample = withField(sampleReport("DEV-1"), "peripherals.audio.volume", 50);
 		const message = Object.entries(fields).reduce(
 			(all, [path, value]) => withField(all, path, value),

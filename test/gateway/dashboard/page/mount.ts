@@ -149,7 +149,7 @@ export class Page {
 		await this.advance();
 	}
 
-	/** Relays a report of a device. @param fields by path, such as "peripherals.audio.volume" */
+	/** Relays a report, like the method of the gateway. */
 	async report(...report: Parameters<PageGateway["report"]>): Promise<void> {
 		this.gateway.report(...report);
 		await this.advance();
@@ -188,7 +188,7 @@ export class Page {
 
 	/** Whether the only such control is disabled. */
 	isOff(role: string, name: string | RegExp): boolean {
-		return this.find(role, name).matches(":disabled");
+		return isOff(this.find(role, name));
 	}
 
 	/** The only field with this label. */
@@ -210,13 +210,16 @@ export class Page {
 	}
 
 	async click(role: string, name: string | RegExp = "", init: MouseEventInit = {}): Promise<void> {
-		this.find(role, name).dispatchEvent(new MouseEvent("click", { ...passed, ...init }));
+		const element = this.find(role, name);
+		assert.equal(isOff(element), false, `${name} is disabled`);
+		element.dispatchEvent(new MouseEvent("click", { ...passed, ...init }));
 		await this.advance();
 	}
 
 	/** Changes a field as a person does. @param value text, number, or text of an option */
 	async enter(label: string, value: string | number): Promise<void> {
 		const field = this.field(label);
+		assert.equal(isOff(field), false, `${label} is disabled`);
 		const option = [...field.querySelectorAll("option")].find(({ textContent }) => textContent === value);
 		field.value = option?.value ?? `${value}`;
 		for (const type of ["input", "change"]) field.dispatchEvent(new Event(type, passed));
@@ -232,6 +235,11 @@ export class Page {
 
 /** Dispatched events bubble. */
 export const passed = { bubbles: true, cancelable: true } as const;
+
+/** Whether a control is disabled; happy-dom applies `:disabled` to a fieldset alone, not to its controls. */
+function isOff(control: Element): boolean {
+	return control.matches(":disabled") || control.closest("fieldset[disabled]") !== null;
+}
 
 function nameOf(element: Element): string {
 	return computeAccessibleName(element, { getComputedStyle: () => getComputedStyle(element) });
