@@ -23,6 +23,7 @@ import {
 	listen,
 } from "./http/server.js";
 import { createTokenRoutes } from "./http/tokens.js";
+import type { HttpRejection } from "./problem.js";
 import { requireSafeAuth } from "./settings.js";
 import { DeviceSockets } from "./sockets/device-sockets.js";
 import { Drain } from "./sockets/drain.js";
@@ -75,10 +76,15 @@ export class Gateway {
 		});
 		this.#guard = extensions.find(({ guard }) => guard)?.guard;
 		this.#heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings, core.monotonic);
-		const rejectionOf = (deviceId: string) =>
-			extensions
-				.map((extension) => extension.rejectionOf?.(deviceId))
-				.find((rejection) => rejection !== undefined);
+		const { sessions } = core;
+		const rejectionOf = (deviceId: string): HttpRejection | undefined => {
+			for (const extension of extensions) {
+				const detail = extension.rejectionOf?.(deviceId);
+				if (detail !== undefined) return { status: 410, detail };
+			}
+			const detail = sessions.devices.has(deviceId) ? undefined : sessions.fullReason;
+			return detail === undefined ? undefined : { status: 507, detail };
+		};
 		this.#devices = new DeviceSockets({ ...core, rejectionOf });
 		const [heartbeat, devices, guard] = [this.#heartbeat, this.#devices, this.#guard];
 		this.#upgrades = new Upgrades({ ...core, heartbeat, devices, guard, rejectionOf });

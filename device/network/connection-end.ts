@@ -34,7 +34,9 @@ const rejections: Readonly<Record<number, string>> = Object.freeze({
 	404: "the gateway's address has the wrong path (404)",
 	410: "the gateway rejected this device (410): another one has replaced it",
 	426: "the gateway rejected the protocol version (426): firmware and gateway are incompatible",
+	507: "the gateway rejected this device (507): it knows too many",
 });
+const changeNeeded: readonly number[] = Object.freeze([401, 403, 410, 507]);
 
 export function failed(reason: string): ConnectionEnd {
 	return { kind: "failed", reason };
@@ -76,7 +78,7 @@ export function endOfRejection(status: number, retryAfterSeconds: number | undef
 		};
 	}
 	return {
-		kind: status === 401 || status === 403 || status === 410 ? "rejected" : "failed",
+		kind: changeNeeded.includes(status) ? "rejected" : "failed",
 		reason: rejections[status] ?? `the gateway rejected the connection (${status})`,
 	};
 }

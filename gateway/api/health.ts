@@ -21,7 +21,7 @@ export const healthRoutes = defineRoutes(null, {
 			status: described(text, "ready"),
 			warnings: described(
 				optional(array(text)),
-				"problems that will need attention, such as an expiring TLS certificate; absent: none",
+				"problems that will need attention, such as an expiring TLS certificate or too many devices; absent: none",
 			),
 		}),
 		example: { status: "ready" },

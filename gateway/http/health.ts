@@ -2,6 +2,7 @@
 
 import { healthRoutes } from "../api/health.js";
 import { RequestError } from "../problem.js";
+import type { Sessions } from "../sessions/sessions.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import type { ServerCertificate } from "./certificate.js";
 import { type Route, serve, streamed } from "./routes.js";
@@ -10,11 +11,12 @@ export interface HealthOptions {
 	readonly metrics: Pick<Metrics, "registry">;
 	/** Undefined: HTTP without TLS. */
 	readonly certificate: Pick<ServerCertificate, "warnings"> | undefined;
+	readonly sessions: Pick<Sessions, "fullReason">;
 }
 
 /** @param findReadinessProblem resolves to the reason why the gateway is not ready, as a sentence, or undefined */
 export function createHealthRoutes(
-	{ metrics: { registry }, certificate }: HealthOptions,
+	{ metrics: { registry }, certificate, sessions }: HealthOptions,
 	findReadinessProblem: () => Promise<string | undefined>,
 ): readonly Route[] {
 	return serve(healthRoutes, {
@@ -23,7 +25,7 @@ export function createHealthRoutes(
 			response.set("Cache-Control", "no-store");
 			const problem = await findReadinessProblem();
 			if (problem) throw new RequestError(503, problem);
-			const { warnings = [] } = certificate ?? {};
+			const warnings = [certificate?.warnings ?? [], sessions.fullReason ?? []].flat();
 			return { status: "ready", ...(warnings.length > 0 && { warnings }) };
 		},
 		"GET /metrics": async ({ response }) => {

@@ -5,6 +5,7 @@
 
 import type { StateReport, Uplink } from "../../device/protocol/messages.js";
 import type { ChangeReason } from "../api/frames.js";
+import { noLabel } from "../api/label.js";
 import type { OtaMetadata } from "../api/update.js";
 import type { Base } from "../base.js";
 import { Device, type DeviceLink, type Handshake, Session } from "./device.js";
@@ -16,7 +17,7 @@ const replacedCloseCode = 4001;
 const duplicateCloseCode = 4002;
 
 export interface SessionsOptions extends Pick<Base, "now" | "monotonic"> {
-	/** Limit above which the devices disconnected for the longest time are forgotten. */
+	/** Limit at which new devices are rejected, unless one that has neither reported nor a label can be forgotten. */
 	readonly maxDevices: number;
 }
 
@@ -97,13 +98,20 @@ export class Sessions {
 		return this.#devices;
 	}
 
-	/** Adds stored devices. @param devices least recently seen first */
+	/** Reason for which new devices are rejected, as a sentence; undefined: there is room. */
+	get fullReason(): string | undefined {
+		const { maxDevices } = this.#options;
+		if (this.#devices.size < maxDevices) return undefined;
+		for (const device of this.#devices.values()) if (isDispensable(device)) return undefined;
+		return `The gateway knows ${maxDevices.toLocaleString("en")} devices, the maximum, and rejects new ones. Forget devices that are no longer used.`;
+	}
+
+	/** Adds stored devices, even above the limit. @param devices least recently seen first */
 	restore(devices: Iterable<Device>): void {
 		for (const device of devices) {
 			this.#devices.set(device.deviceId, device);
 			this.#sessions.set(device.session.sessionId, device.session);
 		}
-		this.#forgetSurplus();
 	}
 
 	/** Forgets a disconnected device. @returns false if it is connected, since its next report would add it again */
@@ -238,7 +246,12 @@ export class Sessions {
 	#forgetSurplus(): void {
 		for (const device of this.#devices.values()) {
 			if (this.#devices.size <= this.#options.maxDevices) return;
-			this.forget(device, "surplus");
+			if (isDispensable(device)) this.forget(device, "surplus");
 		}
 	}
+}
+
+/** Whether a device can be forgotten to make room: anyone with the device token can add devices. */
+function isDispensable({ session, lastReportAt, label }: Device): boolean {
+	return !session.connected && lastReportAt === 0 && label === noLabel;
 }

@@ -209,7 +209,7 @@ class DeviceSocket implements DeviceLink {
 			this.session.device || !("deviceId" in uplink) ? undefined : rejectionOf(uplink.deviceId);
 		if (rejection !== undefined) {
 			this.#reject(closeCodes.policyViolation, "device rejected");
-			return rejection;
+			return rejection.detail;
 		}
 		const problem = sessions.receive(this.session, uplink, result.text);
 		if (problem === undefined) metrics.countUplink(uplink.type);

@@ -1,4 +1,5 @@
 import type { Base } from "../base.js";
+import type { HttpRejection } from "../problem.js";
 import type { Sessions } from "../sessions/sessions.js";
 
 /** Options shared by device and monitor sockets. */
@@ -8,6 +9,6 @@ export interface SocketsOptions
 }
 
 export interface DeviceSocketsOptions extends SocketsOptions {
-	/** @returns reason for which a device with this id is rejected, as a sentence; undefined: it is accepted */
-	readonly rejectionOf: (deviceId: string) => string | undefined;
+	/** @returns rejection of a device with this id; undefined: it is accepted */
+	readonly rejectionOf: (deviceId: string) => HttpRejection | undefined;
 }

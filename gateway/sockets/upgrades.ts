@@ -172,9 +172,8 @@ export class Upgrades {
 		const { settings, devices, rejectionOf } = this.#options;
 		const handshake = readHandshake(request, settings.publicUrl, tokenDeviceId);
 		if ("status" in handshake) return handshake;
-		const detail = handshake.deviceId === undefined ? undefined : rejectionOf(handshake.deviceId);
-		if (detail !== undefined) return { status: 410, detail };
-		return (socket) => devices.accept(socket, handshake);
+		const rejection = handshake.deviceId === undefined ? undefined : rejectionOf(handshake.deviceId);
+		return rejection ?? ((socket) => devices.accept(socket, handshake));
 	}
 
 	/** Logs and lists a rejection, since a device cannot display its reason. */

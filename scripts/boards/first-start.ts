@@ -51,6 +51,11 @@ const steps: readonly Step[] = [
 			`${sentence(reason)}. Flash the board again with the token= of data/tokens.json ("device") or of npm run token.`,
 	},
 	{
+		line: /^gateway: (the gateway rejected this device.*)/,
+		isFinal: true,
+		outcome: ([, reason]) => `${sentence(reason)}. See the issues on the gateway's dashboard.`,
+	},
+	{
 		line: /^gateway: (the gateway's address has the wrong path.*)/,
 		isFinal: true,
 		outcome: ([, reason]) =>

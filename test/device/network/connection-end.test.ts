@@ -35,8 +35,9 @@ describe("end of a connection", () => {
 		assert.match(reason, /another one has replaced it/);
 	});
 
-	test("reports that another board has its id", () => {
+	test("reports that another board has its id, or that the gateway knows too many devices", () => {
 		assert.equal(endOfClose(4002).kind, "rejected");
+		assert.equal(endOfRejection(507, undefined).kind, "rejected");
 	});
 
 	test("names a wrong address or protocol version", () => {

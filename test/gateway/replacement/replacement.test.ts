@@ -237,7 +237,7 @@ describe("replaced board", () => {
 		assert.deepEqual(
 			refusals.map((each) => [each.what, each.deviceId, each.reason, each.replacedBy]),
 			[
-				["report", null, reason, undefined],
+				["connection", null, reason, undefined],
 				["connection", old, reason, next],
 			],
 		);

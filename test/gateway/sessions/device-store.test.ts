@@ -174,7 +174,7 @@ describe("known device", () => {
 		});
 	});
 
-	test("is evicted with its files if it was offline longest", async (t) => {
+	test("is evicted with its files if it never reported and was offline longest", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir, maxDevices: 2 });
 		const monitor = await first.monitor();
@@ -191,7 +191,7 @@ describe("known device", () => {
 		const second = await runGateway(t, { dataDir, maxDevices: 1 });
 		assert.deepEqual(
 			(await second.monitor()).snapshot.sessions.map(({ deviceId }) => deviceId),
-			["three"],
+			["two", "three"],
 		);
 	});
 });

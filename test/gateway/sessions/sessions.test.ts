@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
 	bearer,
+	deviceToken,
 	monitorToken,
 	type RunningGateway,
 	reportWithVolume,
@@ -102,7 +103,7 @@ describe("monitors receive", () => {
 		assert.deepEqual((await gateway.monitor()).snapshot.sessions, []);
 	});
 
-	test("no devices above the limit, evicted longest offline first, never connected ones", async (t) => {
+	test("no devices above the limit: without a report, the one offline longest is forgotten", async (t) => {
 		const gateway = await runGateway(t, { maxDevices: 4 });
 		const monitor = await gateway.monitor();
 		await gateway.device({ "Device-Id": "stays" });
@@ -121,6 +122,41 @@ describe("monitors receive", () => {
 			["stays", "longer", "third", "fourth"].sort(),
 		);
 	});
+});
+
+test("at the limit, reported and labelled devices stay, and new ones are rejected", async (t) => {
+	const gateway = await runGateway(t, { maxDevices: 3 });
+	const monitor = await gateway.monitor();
+	const call = (path: string, init: RequestInit = {}) =>
+		fetch(`${gateway.url}${path}`, {
+			headers: { ...bearer(monitorToken), "Content-Type": "application/json" },
+			...init,
+		});
+	const warnings = async () => JSON.parse(await (await call("/readyz")).text()).warnings;
+	const { device: reported } = await gateway.namedDevice(monitor);
+	const labelled = await gateway.device({ "Device-Id": "labelled" });
+	const label = { method: "PATCH", body: JSON.stringify({ name: "Door" }) };
+	assert.equal((await call("/api/devices/labelled", label)).status, 200);
+	for (const { socket } of [reported, labelled, await gateway.device({ "Device-Id": "neither" })]) {
+		socket.close();
+		await monitor.change("disconnected");
+	}
+	await gateway.device({ "Device-Id": "connected" });
+	const { snapshot } = await gateway.monitor();
+	const ids = snapshot.sessions.map(({ deviceId }) => deviceId);
+	assert.deepEqual(ids.sort(), ["connected", report.deviceId, "labelled"].sort());
+	const { status, body } = await gateway.refused("/device", { ...bearer(deviceToken), "Device-Id": "new" });
+	const { detail } = JSON.parse(body);
+	assert.deepEqual([status, await warnings()], [507, [detail]]);
+	const { refusals } = JSON.parse(await (await call("/api/refusals")).text());
+	assert.deepEqual([refusals[0].deviceId, refusals[0].reason], ["new", detail]);
+	const unnamed = await gateway.device();
+	unnamed.send({ ...report, deviceId: "new" });
+	assert.equal((await unnamed.closed).code, 1008);
+	await gateway.device(named);
+	assert.equal((await call("/api/devices/labelled", { method: "DELETE" })).status, 204);
+	assert.equal(await warnings(), undefined);
+	await gateway.device({ "Device-Id": "new" });
 });
 
 describe("duplicate connection", () => {
