@@ -111,6 +111,13 @@ export class Access {
 		return this.#grantsOfToken(token).person ? undefined : this.countFailure(request, "monitor");
 	}
 
+	/** Returns the person whose token or login a request or its open connection has, with the present role; undefined: none any more. */
+	async personOf(request: IncomingMessage): Promise<Person | undefined> {
+		if (this.#options.isOff) return anyone;
+		await this.#options.tokens.refresh();
+		return this.#compare(request).person;
+	}
+
 	/** Whether token or login are valid according to the tokens last read. For rate limits only. */
 	isKnown(request: IncomingMessage): boolean {
 		const { device, person } = this.#grantsOf(request);

@@ -137,7 +137,10 @@ export function rejectMessage(code: MonitorErrorCode, message: string): Rejected
 /** @param value parsed message; undefined: invalid JSON @param monitor its sender; undefined: an extension */
 export type Execute = (value: unknown, monitor?: Monitor) => Promise<Outcome>;
 
-/** Creates the executor. All messages but `trigger_ota` are executed synchronously, so commands reach a device in order. */
+/**
+ * Creates the executor. After the sender's permissions were read, in the order of the messages, all but `trigger_ota` are executed
+ * synchronously, so commands reach a device in order.
+ */
 export function monitorCommands(
 	sessions: Pick<Sessions, "find" | "end">,
 	updates: Pick<Updates, "trigger">,
@@ -148,6 +151,8 @@ export function monitorCommands(
 	/** Messages added by extensions; collected at the first message, since hooks may be added later. */
 	let added: ReadonlyMap<string, MessageKind> | undefined;
 	return async (value, monitor) => {
+		const person = monitor && (await monitor.client.findPerson());
+		if (monitor && !person) return rejectMessage("forbidden", "the login has ended; log in again");
 		added ??= new Map(hooks.flatMap(({ messages = {} }) => Object.entries(messages)));
 		const type = isRecord(value) ? value.type : undefined;
 		const execute = typeof type === "string" ? added.get(type) : undefined;
@@ -155,7 +160,6 @@ export function monitorCommands(
 		const checked = checkMonitorMessage(value, [...added.keys()]);
 		if (checked.rejection) return checked;
 		const { message } = checked;
-		const { person } = monitor?.client ?? {};
 		if (person && !mayDo(person, actionOf(message)))
 			return rejectMessage(
 				"forbidden",
@@ -164,8 +168,9 @@ export function monitorCommands(
 		// Resolved before the execution, after which the target may belong to another device.
 		const { deviceId } = sessions.find(message.targetId)?.device ?? {};
 		const outcome = await executeOnTarget(message);
-		if (monitor && !outcome.rejection) {
-			onChange({ ...monitor.client, deviceId, what: message.type, body: auditedBody(message) });
+		if (monitor && person && !outcome.rejection) {
+			const { remoteAddress } = monitor.client;
+			onChange({ person, remoteAddress, deviceId, what: message.type, body: auditedBody(message) });
 		}
 		return outcome;
 	};

@@ -17,8 +17,11 @@ export interface MonitorOptions {
 	readonly socket: WebSocket;
 	/** Underlying connection. */
 	readonly stream: Duplex;
-	/** Person and address of the client. */
-	readonly client: { readonly person: Person; readonly remoteAddress: string };
+	readonly client: {
+		readonly remoteAddress: string;
+		/** Returns the person with the present role; undefined, after closing the socket, if the token or login has ended. */
+		findPerson(): Promise<Person | undefined>;
+	};
 	readonly limits: Pick<SocketLimits, "slowMonitorBytes" | "stuckMonitorBytes" | "firstSnapshotMs">;
 	/** Monotonic, in milliseconds. */
 	readonly monotonic: () => number;

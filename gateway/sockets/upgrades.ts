@@ -159,10 +159,15 @@ export class Upgrades {
 		if (this.#drain) return serviceUnavailable("The gateway is stopping", this.#drain.retrySeconds());
 		if (path === "/device" || !person) return this.#acceptDevice(request, deviceId);
 		const channels = new Set(url?.searchParams.keys());
-		const client = { person, remoteAddress: remoteAddressOf(request) };
 		return (socket) => {
+			const onEnded = () => socket.close(closeCodes.policyViolation, "login ended");
+			const findPerson = async () => {
+				const found = await access.personOf(request);
+				if (!found) onEnded();
+				return found;
+			};
+			const client = { remoteAddress: remoteAddressOf(request), findPerson };
 			const monitor = monitors.accept(socket, stream, client, channels);
-			const onEnded = () => monitor.close(closeCodes.policyViolation, "login ended");
 			socket.once("close", access.watch(request, onEnded));
 			return monitor;
 		};

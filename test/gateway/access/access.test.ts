@@ -6,6 +6,7 @@ import { PassThrough } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { generateTokens, tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
+import type { PersonRole } from "../../../gateway/api/person.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { nextEvent } from "../../support/eventually.js";
 import {
@@ -245,6 +246,37 @@ describe("socket of a monitor", () => {
 		assert.deepEqual([await first.closed, await second.closed], [ended, ended]);
 		stays.send({ type: "boot_device", targetId: "dev-1-a1b2c3" });
 		assert.equal((await stays.next()).code, "unknown_target");
+	});
+
+	test("has the permissions of its person's present role, and none once the token was removed", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const gateway = await runGateway(t, { dataDir });
+		const token = "a-token-of-a-former-administrator";
+		const store = (...roles: readonly PersonRole[]) =>
+			writeTokenFile(disk, tokenPath(dataDir), {
+				...generateTokens(),
+				named: roles.map((role) => ({ name: "anna", role, token })),
+			});
+		await store("monitor");
+		const program = await monitorOf(gateway, bearer(token));
+		const page = await monitorOf(gateway, { cookie: cookieOf(await logIn(gateway.url, token)) });
+		const codesOf = async (message: object) => [
+			(await program.request(message)).code,
+			(await page.request(message)).code,
+		];
+		const boot = { type: "boot_device", targetId: "dev-1-a1b2c3" };
+		const volume = { type: "control_device", targetId: boot.targetId, payload: { command: "set_volume" } };
+		assert.deepEqual(await codesOf(boot), ["unknown_target", "unknown_target"]);
+		await store("user");
+		assert.deepEqual(await codesOf(boot), ["forbidden", "forbidden"]);
+		assert.deepEqual(await codesOf(volume), ["unknown_target", "unknown_target"]);
+		await store("viewer");
+		assert.deepEqual(await codesOf(volume), ["forbidden", "forbidden"]);
+		await store();
+		for (const socket of [program, page]) {
+			socket.send({ type: "subscribe", summary: true });
+			assert.equal((await socket.closed).code, 1008);
+		}
 	});
 
 	test("is closed when its token is removed or its login expires", async (t) => {

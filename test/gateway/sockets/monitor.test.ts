@@ -12,7 +12,7 @@ import { onEnd } from "../../support/cleanup.js";
 import { nextEvent, waitUntil } from "../../support/eventually.js";
 import { listen } from "../../support/ports.js";
 
-const reader = { person: { name: "monitor", role: "monitor" }, remoteAddress: "127.0.0.1" } as const;
+const reader = { remoteAddress: "127.0.0.1", findPerson: async () => undefined };
 
 /**
  * Creates a monitor and the client's end of its socket.
