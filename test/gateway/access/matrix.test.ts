@@ -6,7 +6,7 @@ import fs from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";
 import { WebSocket } from "ws";
 import { commands } from "../../../device/protocol/messages.js";
-import { entryOf, keysOf } from "../../../device/protocol/schema.js";
+import { keysOf } from "../../../device/protocol/schema.js";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
 import { commandDocuments, commandEntries, isConfirmable } from "../../../gateway/api/commands.js";
@@ -41,6 +41,75 @@ const ofDevices = [
 	"GET /ota/firmware.bin",
 	"GET /releases/:path",
 ];
+
+/** Routes of people with few permissions. Listed here, as a mistake in the tables of the gateway must fail. */
+const read = [
+	"GET /ota/status",
+	"GET /ota/catalog",
+	"GET /ota/history",
+	"GET /login/state",
+	"POST /login/link",
+	"GET /api/refusals",
+	"GET /api/devices",
+	"GET /api/devices/:deviceId",
+	"GET /api/devices/:deviceId/history",
+	"GET /api/crashes",
+	"GET /api/sounds",
+	"GET /api/sounds/:id",
+	"GET /sounds/:file",
+	"GET /api/announcements",
+	"GET /api/announcements/:id",
+	"GET /api/commands",
+	"GET /api/commands/:id",
+	"GET /api/schedules",
+	"GET /api/quiet-hours",
+	"GET /api/rollouts",
+	"GET /api/rollouts/:id",
+	"GET /api/rollouts/:id/devices",
+];
+/** Routes and commands of each role; `monitor` has all. */
+const permitted: Readonly<Record<Exclude<PersonRole, "monitor">, readonly string[]>> = {
+	viewer: [
+		...read,
+		"GET /metrics",
+		"GET /ota/firmware.bin",
+		"GET /releases/:path",
+		"GET /api/wifi",
+		"GET /api/device-setup",
+		"POST /api/rollouts/preview",
+		"GET /api/audit",
+		"GET /api/webhooks",
+	],
+	user: [
+		...read,
+		"POST /api/sounds",
+		"DELETE /api/sounds/:id",
+		"POST /api/speech",
+		"POST /api/announcements",
+		"DELETE /api/announcements/:id",
+		"POST /api/commands",
+		"DELETE /api/commands/:id",
+		"POST /api/schedules",
+		"PUT /api/schedules/:id",
+		"DELETE /api/schedules/:id",
+		"set_volume",
+		"set_brightness",
+		"set_auto_brightness",
+		"set_light",
+		"set_led",
+		"set_haptics",
+		"play_audio",
+		"play_sound",
+		"start_sound",
+		"stop_sound",
+		"identify",
+		"query_state",
+	],
+};
+
+function isPermitted(role: PersonRole, routeOrCommand: string): boolean {
+	return role === "monitor" || permitted[role].includes(routeOrCommand);
+}
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -79,9 +148,16 @@ const refusals: Readonly<Record<PersonRole, RegExp>> = {
 };
 
 describe("access without a token, with device tokens, and with tokens and cookies of each role", () => {
-	test("is granted at each route to the roles of its definition", async (t) => {
+	test("is granted at each route to its roles", async (t) => {
 		const gateway = await run(t);
 		const people = await peopleOf(gateway);
+		const known: readonly string[] = routeTables.flatMap(({ routes }) => Object.keys(routes));
+		const listed = Object.values(permitted).flat();
+		assert.deepEqual(
+			listed.filter((name) => name.includes(" ") && !known.includes(name)),
+			[],
+			"unknown routes",
+		);
 		for (const { extension, routes } of routeTables) {
 			if (extension !== null && !existsSync(`gateway/${extension}`)) continue;
 			for (const [route, { roles, devices = false }] of Object.entries(routes)) {
@@ -97,7 +173,7 @@ describe("access without a token, with device tokens, and with tokens and cookie
 				}
 				for (const { name: client, role, headers } of people) {
 					const { admission, text } = await answer(gateway, method, path, headers);
-					expected[client] = roles.includes(role) ? "admitted" : "forbidden";
+					expected[client] = isPermitted(role, route) ? "admitted" : "forbidden";
 					found[client] = admission;
 					if (admission === "forbidden") assert.match(text, refusals[role]);
 				}
@@ -148,9 +224,8 @@ describe("access without a token, with device tokens, and with tokens and cookie
 		for (const { name, role, headers } of await peopleOf(gateway)) {
 			const socket = await gateway.open("/monitor", { headers });
 			for (const { action, message } of actions) {
-				const roles: readonly string[] = entryOf(commandEntries, action)?.roles ?? ["monitor"];
 				const { code, message: why } = await socket.request(message);
-				assert.equal(code === "forbidden", !roles.includes(role), `${action} of the ${name}: ${code}`);
+				assert.equal(code === "forbidden", !isPermitted(role, action), `${action} of the ${name}: ${code}`);
 				if (code === "forbidden") assert.match(String(why), refusals[role]);
 			}
 			for (const [type, { example }] of Object.entries(addedMessages))
@@ -176,7 +251,7 @@ describe("access without a token, with device tokens, and with tokens and cookie
 		for (const { name, role, headers } of await peopleOf(gateway))
 			for (const command of keysOf(commandEntries).filter(isConfirmable)) {
 				const payload = command === "boot_device" ? { command } : commandDocuments[command].example;
-				const isAllowed = commandEntries[command].roles.includes(role);
+				const isAllowed = isPermitted(role, command);
 				const sent = await ask(headers, "POST", "", { targets, payload });
 				assert.equal(sent.status, isAllowed ? 202 : 403, `${command} of the ${name}: ${await sent.text()}`);
 				const { headers: answered } = await ask(bearer(monitorToken), "POST", "", { targets, payload });
