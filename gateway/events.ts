@@ -24,6 +24,8 @@ export type GatewayEvent =
 	| { readonly type: "announcement"; readonly frame: string }
 	/** Changed rollout, here or at another gateway; may be repeated. */
 	| { readonly type: "rollout"; readonly rollout: FrameOf<"rollout_update"> }
+	/** All devices of a room are now in a room that did not exist before; emitted by one gateway of a cluster. */
+	| { readonly type: "room_renamed"; readonly from: string; readonly to: string }
 	/** Changed quiet hours, here or at another gateway. */
 	| { readonly type: "quiet_hours" }
 	/** Missed or failed schedule; emitted by one gateway of a cluster. */

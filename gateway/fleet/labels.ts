@@ -20,19 +20,22 @@ export const labelRecord = Object.freeze({
 });
 
 export class Labels {
-	readonly #sessions: Core["sessions"];
+	readonly #core: Pick<Core, "sessions" | "emit">;
 	readonly #records: Records<Label>;
 	/** Labels by device id, including unknown devices. */
 	readonly #labels = new Map<string, Label>();
+	/** Rooms from which devices were moved to their present ones since the start, by device id. */
+	readonly #previousRooms = new Map<string, string | undefined>();
 
-	constructor({ sessions, records, log }: Pick<Core, "sessions" | "records" | "log">) {
-		this.#sessions = sessions;
+	constructor(core: Pick<Core, "sessions" | "records" | "log" | "emit">) {
+		const { sessions, records, log } = core;
+		this.#core = core;
 		this.#records = records<Label>({
 			...labelRecord,
 			name: "labels",
 			onProblem: (problem) => log.warn({ problem }, "device labels"),
 			onRecord: (deviceId, given = noLabel) => {
-				this.#labels.set(deviceId, given);
+				this.#put(deviceId, given);
 				this.#show(sessions.devices.get(deviceId));
 			},
 		});
@@ -52,7 +55,7 @@ export class Labels {
 	/** @throws {NodeJS.ErrnoException} if its folder cannot be used */
 	async open(): Promise<void> {
 		await this.#records.each((deviceId, given) => this.#labels.set(deviceId, given));
-		for (const device of this.#sessions.devices.values())
+		for (const device of this.#core.sessions.devices.values())
 			device.label = this.#labels.get(device.deviceId) ?? noLabel;
 	}
 
@@ -65,9 +68,29 @@ export class Labels {
 	 * @returns like `keep`
 	 */
 	set(device: Device, change: LabelChange): Promise<boolean> {
-		this.#labels.set(device.deviceId, labelOf({ ...device.label, ...change }));
+		const { room: from } = device.label;
+		const next = labelOf({ ...device.label, ...change });
+		this.#put(device.deviceId, next);
+		// Emitted before `labelled`, so that the device keeps the quiet hours of its room.
+		if (from !== undefined && next.room !== undefined && this.#isRenamed(from, next.room))
+			this.#core.emit({ type: "room_renamed", from, to: next.room });
 		this.#show(device);
 		return this.keep(device);
+	}
+
+	/** Whether no device is left in a room, and all devices of another one come from it. */
+	#isRenamed(from: string, to: string): boolean {
+		const labels = [...this.#labels];
+		return (
+			labels.every(([, { room }]) => room !== from) &&
+			labels.every(([deviceId, { room }]) => room !== to || this.#previousRooms.get(deviceId) === from)
+		);
+	}
+
+	#put(deviceId: string, given: Label): void {
+		const room = this.#labels.get(deviceId)?.room;
+		if (room !== given.room) this.#previousRooms.set(deviceId, room);
+		this.#labels.set(deviceId, given);
 	}
 
 	/**
@@ -88,7 +111,7 @@ export class Labels {
 		const given = this.#labels.get(from);
 		if (!given || given === noLabel) return;
 		this.#labels.set(to, given);
-		this.#show(this.#sessions.devices.get(to));
+		this.#show(this.#core.sessions.devices.get(to));
 		if ((await this.#records.save(to, given)) && (await this.forget({ deviceId: from }))) return;
 		throw new Error(`writing the label of ${from} for ${to} failed`);
 	}
@@ -96,6 +119,7 @@ export class Labels {
 	/** @returns whether its record is removed */
 	forget({ deviceId }: Pick<Device, "deviceId">): Promise<boolean> {
 		this.#labels.delete(deviceId);
+		this.#previousRooms.delete(deviceId);
 		return this.#records.remove(deviceId);
 	}
 
@@ -103,6 +127,6 @@ export class Labels {
 		const known = device && this.#labels.get(device.deviceId);
 		if (!known || device.label === known) return;
 		device.label = known;
-		this.#sessions.announce(device.session, "labelled");
+		this.#core.sessions.announce(device.session, "labelled");
 	}
 }

@@ -143,17 +143,20 @@ export class QuietHoursStore {
 		throw this.store.failure("is active, but not yet written to", "Writing is retried every second");
 	}
 
+	/** Gives a renamed room the quiet hours of its former name, unless it has its own. @throws {RequestError} like `move` */
+	async renameRoom(from: string, to: string): Promise<void> {
+		if (!this.store.all.has(idOf({ room: to }))) await this.move({ room: from }, { room: to });
+	}
+
 	/**
-	 * Copies the quiet hours of an old board to a new one, if it has any.
+	 * Moves quiet hours to other targets, such as from an old board to a new one, if there are any.
 	 * @throws {RequestError} if they are not written
 	 */
-	async move(from: string, to: string): Promise<void> {
-		const record = this.store.all.get(idOf({ device: from }));
+	async move(from: QuietHoursRequest["targets"], targets: QuietHoursRequest["targets"]): Promise<void> {
+		const record = this.store.all.get(idOf(from));
 		if (!record) return;
-		const targets = { device: to };
 		const isMoved =
-			(await this.store.save(idOf(targets), { ...record, targets })) &&
-			(await this.store.drop(idOf({ device: from })));
+			(await this.store.save(idOf(targets), { ...record, targets })) && (await this.store.drop(idOf(from)));
 		if (!isMoved) throw this.store.failure("could not be written to", "Writing is retried");
 	}
 

@@ -16,6 +16,7 @@ import {
 	type ScheduleRequest,
 	schedule,
 } from "../api/schedule.js";
+import type { Targets } from "../api/targets.js";
 import { cutText } from "../api/text.js";
 import { isDue } from "../api/time.js";
 import { zoneNamed } from "../api/time-zone.js";
@@ -180,11 +181,26 @@ export class Schedules {
 	 * Replaces an old board's id by the new one in all schedules.
 	 * @throws {RequestError} if one is not written
 	 */
-	async replaceDevice(from: string, by: string): Promise<void> {
+	replaceDevice(from: string, by: string): Promise<void> {
+		return this.#retarget(
+			({ devices }) =>
+				devices?.includes(from) && {
+					devices: [...new Set(devices.map((each) => (each === from ? by : each)))],
+				},
+		);
+	}
+
+	/** @throws {RequestError} if a schedule is not written */
+	renameRoom(from: string, to: string): Promise<void> {
+		return this.#retarget(({ room }) => room === from && { room: to });
+	}
+
+	/** @param change returns new targets, if they change @throws {RequestError} if a schedule is not written */
+	async #retarget(change: (targets: Targets) => Targets | false | undefined): Promise<void> {
 		for (const id of [...this.store.all.keys()])
 			for (;;) {
 				const record = this.store.all.get(id);
-				const action = record && withDevice(record.do, from, by);
+				const action = record && retargeted(record.do, change);
 				if (!record || !action) break;
 				const next = { ...record, do: action };
 				if (await this.store.save(id, next)) break;
@@ -375,11 +391,13 @@ export class Schedules {
 	}
 }
 
-/** @returns undefined if it does not contain the old board */
-function withDevice({ announcement, command }: Action, from: string, by: string): Action | undefined {
-	const { devices } = (announcement ?? command)?.targets ?? {};
-	if (!devices?.includes(from)) return undefined;
-	const targets = { devices: [...new Set(devices.map((each) => (each === from ? by : each)))] };
+/** @returns undefined if the targets stay */
+function retargeted(
+	{ announcement, command }: Action,
+	change: (targets: Targets) => Targets | false | undefined,
+): Action | undefined {
+	const targets = change((announcement ?? command)?.targets ?? {});
+	if (!targets) return undefined;
 	if (announcement) return { announcement: { ...announcement, targets } };
 	return command && { command: { ...command, targets } };
 }

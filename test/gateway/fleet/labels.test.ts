@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { matches } from "../../../device/protocol/schema.js";
 import { label, labelOf, noLabel } from "../../../gateway/api/label.js";
+import type { GatewayEvent } from "../../../gateway/events.js";
 import { Labels, labelRecord } from "../../../gateway/fleet/labels.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { Records } from "../../../gateway/storage/records.js";
@@ -23,16 +24,23 @@ test("reads a label record back unchanged", () => {
 	);
 });
 
-test("shows a label set by another process until it is removed, even for a device known later", async () => {
+function run() {
 	const engine = emptyEngine();
 	const sessions = new Sessions({ now: () => 0, monotonic: () => 0, maxDevices: 10 });
-	const shown: (readonly [reason: string, name: string | undefined])[] = [];
+	const events: GatewayEvent[] = [];
 	const labels = new Labels({
 		sessions,
 		records: (options) => new Records({ ...options, engine }),
 		log: createLog("silent"),
+		emit: (event) => void events.push(event),
 	});
 	sessions.listen(labels.sessions);
+	return { engine, sessions, labels, events };
+}
+
+test("shows a label set by another process until it is removed, even for a device known later", async () => {
+	const { engine, sessions, labels } = run();
+	const shown: (readonly [reason: string, name: string | undefined])[] = [];
 	sessions.listen({ onChanged: ({ device }, reason) => void shown.push([reason, device?.label.name]) });
 	await labels.open();
 	engine.onChange?.("dev-1-000001", labelRecord.format({ name: "Hall" }));
@@ -41,5 +49,27 @@ test("shows a label set by another process until it is removed, even for a devic
 	assert.deepEqual(shown.filter(([reason]) => reason === "labelled").at(-1), ["labelled", "Hall"]);
 	engine.onChange?.("dev-1-000001", undefined);
 	assert.deepEqual([device?.label, shown.at(-1)], [noLabel, ["labelled", undefined]]);
+	await labels.close();
+});
+
+test("a room is renamed when its last device moves to a room whose devices all come from it", async () => {
+	const { engine, sessions, labels, events } = run();
+	await labels.open();
+	const [one, two, three] = [1, 2, 3].map(
+		(serial) => sessions.open(makeHandshake(`dev-1-00000${serial}`), silentLink).device,
+	);
+	assert.ok(one && two && three, "three devices are known");
+	for (const device of [one, two]) await labels.set(device, { room: "Kitchen" });
+	await labels.set(three, { room: "Hall" });
+	await labels.set(one, { room: "Lounge" });
+	assert.deepEqual(events, []);
+	// At another gateway.
+	engine.onChange?.(two.deviceId, labelRecord.format({ room: "Lounge" }));
+	await labels.set(two, { room: "Bar" });
+	await labels.set(one, { room: "Bar" });
+	assert.deepEqual(events.splice(0), [{ type: "room_renamed", from: "Lounge", to: "Bar" }]);
+	for (const device of [one, two]) await labels.set(device, { room: "Hall" });
+	await labels.set(three, { room: "" });
+	assert.deepEqual(events, []);
 	await labels.close();
 });

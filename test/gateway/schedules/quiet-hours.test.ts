@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { waitUntil } from "../../support/eventually.js";
-import { bearer, monitorToken, temporaryDirectory } from "../../support/running.js";
+import { eventually, waitUntil } from "../../support/eventually.js";
+import { temporaryDirectory } from "../../support/running.js";
 import { ask, ofFleet, type QuietDevice, quietHoursOf, runTimed, type Timed, utc } from "./gateway.js";
 
 const nights = { targets: { all: true }, from: "22:00", until: "07:00", volume: 20 };
@@ -118,14 +118,11 @@ describe("quiet hours", () => {
 	test("of a device override its room, and these the home; disabled ones are empty", ofFleet, async (t) => {
 		const { url, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
 		const [one, two] = [await connect("dev-1-000001"), await connect("dev-1-000002")];
-		const label = async (room: string) => {
-			const body = JSON.stringify({ room });
-			const init = { method: "PATCH", headers: bearer(monitorToken), body };
-			assert.equal((await fetch(`${url}/api/devices/dev-1-000001`, init)).status, 200);
-		};
+		const label = (room: string, { deviceId } = one) => ask(url, "PATCH", `devices/${deviceId}`, { room });
 		const volumes = async (counts: readonly [number, number]) =>
 			[await sent(one, counts[0]), await sent(two, counts[1])].map((value) => value?.volume ?? null);
 		await label("Kitchen");
+		await label("Hall", two);
 		await ask(url, "PUT", "quiet-hours", nights);
 		assert.deepEqual(await volumes([1, 1]), [20, 20]);
 		await ask(url, "PUT", "quiet-hours", { ...nights, targets: { room: "Kitchen" }, volume: 30 });
@@ -171,6 +168,33 @@ describe("quiet hours", () => {
 		taught.set({ quiet: { id: "0123456789abcdef" } });
 		await taught.restart();
 		assert.equal(await sent(taught, 1), null);
+	});
+
+	test("of a room follow its new name without interruption, unless that has its own", ofFleet, async (t) => {
+		const gateway = await runTimed(t, "2026-11-27T12:00:00Z");
+		const { url } = gateway;
+		const [one, two] = [await gateway.connect(), await gateway.connect("dev-1-000002")];
+		const label = ({ deviceId }: QuietDevice, room: string) =>
+			ask(url, "PATCH", `devices/${deviceId}`, { room });
+		const limit = (room: string, volume: number) =>
+			ask(url, "PUT", "quiet-hours", { ...nights, targets: { room }, volume });
+		const listed = async () => (await quietHoursOf(url)).map(({ targets, volume }) => [targets.room, volume]);
+		await label(two, "Hall");
+		await limit("Hall", 30);
+		await label(two, "");
+		await label(one, "Kitchen");
+		await limit("Kitchen", 20);
+		await sent(one, 1);
+		await label(one, "Lounge");
+		const rooms = await eventually(listed, ({ length }) => length === 2);
+		assert.deepEqual(rooms, [
+			["Hall", 30],
+			["Lounge", 20],
+		]);
+		await staysQuiet(gateway, one, 1);
+		await label(one, "Hall");
+		assert.equal((await sent(one, 2))?.volume, 30);
+		assert.deepEqual(await listed(), rooms);
 	});
 
 	test("are sent again after a start in another time zone", async (t) => {

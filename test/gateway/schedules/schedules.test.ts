@@ -190,6 +190,19 @@ describe("schedule", ofActions, () => {
 		]);
 	});
 
+	test("follows the new name of its room", ofFleet, async (t) => {
+		const { url, clock, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
+		const device = await connect();
+		await ask(url, "PATCH", "devices/dev-1-000001", { room: "Kitchen" });
+		const at = { once: "2026-11-27T14:00" };
+		const action = { command: { ...loud.command, targets: { room: "Kitchen" } } };
+		const id = await make(url, { at, do: action });
+		await ask(url, "PATCH", "devices/dev-1-000001", { room: "Hall" });
+		clock.set("2026-11-27T13:00:00Z");
+		assert.equal((await ended(url, id)).last?.outcome, "done");
+		await hears(device, 1);
+	});
+
 	test("fails if its text cannot be spoken, as an issue until dismissed", async (t) => {
 		const { url, connect, told } = await runTimed(t, "2026-11-27T12:00:00Z", {
 			environment: { SPEECH_COMMAND: "false" },
