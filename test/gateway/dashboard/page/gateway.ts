@@ -46,7 +46,7 @@ export class PageGateway {
 		const route = `${method} /${address}`;
 		this.counts.set(route, (this.counts.get(route) ?? 0) + 1);
 		const content: unknown = typeof body === "string" ? JSON.parse(body) : body;
-		if (method !== "GET") this.changes.push([route, content]);
+		if (method !== "GET" && method !== "HEAD") this.changes.push([route, content]);
 		const { role = "monitor", replies = {} } = this.options;
 		const reply: Reply | undefined = { "GET /login/state": { name: "Ada", role }, ...replies }[route];
 		if (!reply) return Response.json({ detail: "Not found." }, { status: 404 });
