@@ -39,6 +39,26 @@ describe("frame of the page", () => {
 		}
 	});
 
+	for (const address of [
+		"#/",
+		"#/devices/a",
+		"#/announce",
+		"#/times",
+		"#/attention",
+		"#/firmware",
+		"#/settings",
+	])
+		test(`requests nothing once the view at ${address} is left`, async (t) => {
+			const page = await mount(t, Shell, {}, { devices, replies, address });
+			await page.report("a");
+			await page.until(() => page.has("heading") && !page.texts("status").includes("Loading…"));
+			await page.leave();
+			const count = () => [...page.gateway.counts.values()].reduce((sum, each) => sum + each, 0);
+			const before = count();
+			await page.advance(60 * 60_000);
+			assert.equal(count(), before);
+		});
+
 	test("announces an outage with the age of the data, and reconnects on request", async (t) => {
 		t.mock.method(Math, "random", () => 0.999);
 		const page = await mount(t, Shell, {}, { devices });
