@@ -9,6 +9,8 @@ import type { KeyValueStore } from "./host.js";
 import { type InstalledSetting, installedSettings, type PersistentSetting } from "./protocol/messages.js";
 
 const writeDelayMs = 5_000;
+/** Retry interval after a failed write. */
+const retryMs = 60_000;
 
 /** Values that the device has determined itself. They survive a factory reset. */
 type LearnedSetting = "codec" | "clock" | "sound";
@@ -77,7 +79,7 @@ export class Settings {
 		return this.#changed.get(name) ?? this.#store.read(name) ?? "";
 	}
 
-	/** Stores a value, within 5 s. */
+	/** Stores a value, within 5 s; retries each minute if this fails. */
 	remember(name: RememberedSetting, value: number | string): void {
 		if (this.#cache.get(name) === value) return;
 		// Strings may be long, so they are not cached.
@@ -92,18 +94,14 @@ export class Settings {
 	flush(): void {
 		Timer.clear(this.#timer);
 		this.#timer = undefined;
-		for (const [name, text] of this.#changed) this.#write(name, text);
-		this.#changed.clear();
-	}
-
-	#write(name: RememberedSetting, text: string): void {
-		try {
-			this.#store.write(name, text);
-		} catch (error) {
-			trace(`settings: ${name} could not be stored: ${error}\n`);
-			// The next change is written again.
-			this.#cache.delete(name);
-		}
+		for (const [name, text] of this.#changed)
+			try {
+				this.#store.write(name, text);
+				this.#changed.delete(name);
+			} catch (error) {
+				trace(`settings: ${name} could not be stored: ${error}\n`);
+			}
+		if (this.#changed.size > 0) this.#timer = Timer.set(() => this.flush(), retryMs);
 	}
 }
 

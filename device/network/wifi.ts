@@ -197,7 +197,10 @@ export class WiFiStation {
 	#scan(): boolean {
 		if (!this.#wifi.scan) return false;
 		for (const network of this.#networks) network.rssi = notFound;
-		const timer = Timer.set(() => onComplete(), scanTimeoutMs);
+		const timer = Timer.set(() => {
+			trace("Wi-Fi: the scan did not end\n");
+			onComplete();
+		}, scanTimeoutMs);
 		const onComplete = () => {
 			if (this.#scanTimer !== timer) return;
 			Timer.clear(timer);

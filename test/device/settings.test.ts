@@ -98,6 +98,22 @@ test("a power cut during a write leaves the old value or the new one, and the de
 	}
 });
 
+test("a value that could not be stored is stored later, without another change", async (t) => {
+	const flash = new Flash({ byteLength: flashBytes });
+	const { device, command, pass } = await powerOnInVirtualTime(t, "DEV-1", { flash });
+	const failing = t.mock.method(flash, "replace", () => {
+		throw new Error("the flash does not respond");
+	});
+	const setVolume = () => command({ command: "set_volume", value: 12 }, ({ audio }) => audio.volume === 12);
+	await setVolume();
+	await pass(5_000);
+	assert.notEqual(device.setting("volume"), "12");
+	failing.mock.restore();
+	await setVolume();
+	await pass(60_000);
+	assert.equal(device.setting("volume"), "12");
+});
+
 test("shows an invalid gateway address on the ring and continues without a connection", async (t) => {
 	const settings = { gateway: "http://127.0.0.1", token: "t" };
 	const device = await powerOn(t, { url: "" }, "DEV-1", { settings, clock: "virtual" });

@@ -90,6 +90,16 @@ describe("with two networks", () => {
 		assert.equal(network.last_loss, "wrong_password");
 	});
 
+	test("scans again before each turn, and joins the one that is now stronger", async (t) => {
+		const { device, gateway, traced } = await start(t, [home, guest]);
+		await connected(device, gateway);
+		device.board.accessPoints = [];
+		await pass(device, 1_000);
+		device.board.accessPoints = [{ ...home, rssi: -80 }, guest];
+		assert.equal((await connected(device, gateway)).report.network.wifi_ssid, "guest");
+		assert.doesNotMatch(traced.join(""), /scan/);
+	});
+
 	test("joins a hidden network when the one found by a scan fails", async (t) => {
 		const { device, gateway } = await start(t, [
 			{ ...home, isHidden: true },

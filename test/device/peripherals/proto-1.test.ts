@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { Haptics } from "../../../device/peripherals/haptics.js";
 import { powerOnInVirtualTime } from "../../support/virtual-time.js";
+import { clock } from "../update/timer.js";
 
 describe("haptics", () => {
 	test("sets the motor's PWM in percent", async (t) => {
@@ -37,6 +39,28 @@ describe("haptics", () => {
 			await pass(10);
 			assert.equal(device.board.hapticDuty, 10, "no tap when the finger is lifted");
 		}
+	});
+
+	test("a second touch within a tap extends it", () => {
+		let duty = -1;
+		const part = class {
+			readonly resolution = 10;
+			write(value: number): void {
+				duty = value;
+			}
+			close(): void {}
+		};
+		const haptics = new Haptics({ part, onChanged: () => {} });
+		haptics.intensity = 100;
+		const dutyAfter = (ms: number) => {
+			clock.pass(ms);
+			return duty;
+		};
+		haptics.pulse();
+		assert.equal(dutyAfter(30), 0);
+		haptics.pulse();
+		assert.equal(dutyAfter(49), 0);
+		assert.equal(dutyAfter(1), 1023);
 	});
 
 	test("ignores a touch at intensity 0", async (t) => {

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
+import { Quiet } from "../../../device/peripherals/quiet.js";
 import { checkCommand, type QuietHours, type StateReport } from "../../../device/protocol/messages.js";
 import { volumeRegister } from "../../../hosts/esp32/es8311.js";
 import { flashSettings } from "../../../hosts/virtual/node/boot/factory-flash.js";
@@ -10,6 +11,7 @@ import type { VirtualDevice, VirtualDeviceOptions } from "../../../hosts/virtual
 import { bytesPerSecond, noise, SoundServer, wav } from "../../support/sounds.js";
 import { passUntil, powerOnInVirtualTime, type TimedDevice } from "../../support/virtual-time.js";
 import { usedBytes } from "../heap-use.js";
+import { clock } from "../update/timer.js";
 
 const gainOf = (volume: number) => 10 ** ((volumeRegister(volume) - volumeRegister(100)) / 40);
 const brightest = (device: VirtualDevice) => Math.max(...device.board.pixels);
@@ -82,6 +84,26 @@ test("limit ring and volume during a period, and keep the values that were set a
 	await pass(1500);
 	assert.equal(brightest(device), bright);
 	assert.equal((await setQuiet(null)).quiet, undefined);
+});
+
+test("end exactly at their end", (t) => {
+	const start = 1_800_000_000;
+	const startMs = clock.now;
+	const now = () => start * 1000 + clock.now - startMs;
+	t.mock.method(Date, "now", now);
+	const limits: boolean[] = [];
+	const settings = { remembered: () => "", remember: () => {} };
+	const quiet = new Quiet({ settings, onLimits: (hours) => limits.push(!!hours), onChanged: () => {} });
+	quiet.set({ id: "n1", periods: [{ from: start + 10, until: start + 20 }], volume: 20 });
+	const limitsAfter = (ms: number) => {
+		clock.pass(ms);
+		return limits.splice(0);
+	};
+	assert.deepEqual(limitsAfter(9_999), [false]);
+	assert.deepEqual(limitsAfter(1), [true]);
+	assert.deepEqual(limitsAfter(9_999), []);
+	assert.deepEqual(limitsAfter(1), [false]);
+	quiet.set(null);
 });
 
 test("leave a volume below the limit unchanged, and play an urgent sound at its own volume", async (t) => {
