@@ -75,6 +75,7 @@ export class Download {
 	close(): void {
 		this.#isBusy = true;
 		Timer.clear(this.#pause);
+		this.#pause = undefined;
 		this.#hangUp();
 		this.#reader.close();
 	}

@@ -101,10 +101,10 @@ export class Updater {
 		onRunning(true);
 		this.#startedAtMs = now();
 		this.#stopReason = undefined;
-		this.#durationTimer = Timer.set(
-			() => this.stop(`The update did not complete within ${maxDurationMs / 60_000} minutes.`),
-			maxDurationMs,
-		);
+		this.#durationTimer = Timer.set(() => {
+			this.#durationTimer = undefined;
+			this.stop(`The update did not complete within ${maxDurationMs / 60_000} minutes.`);
+		}, maxDurationMs);
 		this.#flashMs = 0;
 		this.#patchMs = 0;
 		try {
@@ -284,6 +284,7 @@ export class Updater {
 	#activate(fetchedAtMs: number): void {
 		if (this.#stopReason !== undefined) return this.#fail(this.#stopReason);
 		this.#isActivating = true;
+		this.#endDuration();
 		const readAtMs = this.#options.now();
 		const onEnd = (problem: string | undefined) => {
 			if (problem !== undefined) return this.#fail(`The device rejected the firmware: ${problem}`);
@@ -327,9 +328,14 @@ export class Updater {
 		}
 		this.#isRunning = false;
 		this.#isActivating = false;
-		Timer.clear(this.#durationTimer);
+		this.#endDuration();
 		this.#options.send({ type: "ota_error", reason: reason.slice(0, 500) });
 		this.#options.onRunning(false);
+	}
+
+	#endDuration(): void {
+		Timer.clear(this.#durationTimer);
+		this.#durationTimer = undefined;
 	}
 
 	#release(): void {

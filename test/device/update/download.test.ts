@@ -206,6 +206,14 @@ describe("throughput", () => {
 			assertUnharmed(rig);
 		});
 
+	test("of a response head that trickles ends the update within 5 minutes", () => {
+		const startedAt = clock.now;
+		const { rig, reason } = run({ segmentBytes: 1, segmentMs: 1_000 });
+		assert.match(reason ?? "", /is unreachable after 6 attempts: nothing was received for 30 s\.$/);
+		assert.ok(clock.now - startedAt < 300_000, `${clock.now - startedAt} ms`);
+		assertUnharmed(rig);
+	});
+
 	test("of 4 KB/s with a latency of 1 s is enough, without a lost connection", () => {
 		const outcome = run({ segmentBytes: 1_440, segmentMs: 360, delayMs: 1_000 });
 		assert.equal(outcome.server.connections, 1);
