@@ -87,7 +87,7 @@ describe("PUT /api/rollouts/<id>", () => {
 		assert.equal(body.plan.firmware.version, "1.4.0");
 		assert.match(body.plan.firmware.images[0].sha256, /^[0-9a-f]{64}$/);
 		const { next, url } = await update(gateway, gateway.first);
-		assert.match(url, /\/releases\/firmware-v1\.4\.0\.bin\?model=dev-1&chip=esp32s3$/);
+		assert.match(url, /\/releases\/firmware-v1\.4\.0\.bin\?model=dev-1&chip=esp32s3&sha256=[0-9a-f]{64}$/);
 		const frame = await gateway.until("finished");
 		const { body: over } = await gateway.call("GET", "/autumn");
 		assert.deepEqual(frame.counts, over.counts);
