@@ -44,7 +44,7 @@ interface Preparation {
 export interface AnnouncementsOptions {
 	readonly core: Pick<
 		Core,
-		"sessions" | "monitors" | "execute" | "emit" | "now" | "monotonic" | "log" | "settings"
+		"sessions" | "monitors" | "execute" | "emit" | "now" | "monotonic" | "log" | "settings" | "tokens"
 	>;
 	readonly sounds: Pick<Sounds, "add" | "find" | "hold" | "release">;
 	readonly speak: Speak;
@@ -110,7 +110,7 @@ export class Announcements {
 			text !== undefined
 				? speak(text, ending.signal)
 				: url !== undefined && isEncoded(url)
-					? decoder.decodeFrom(url, ending.signal)
+					? decoder.decodeFrom(url, this.#mayReachPrivate(by), ending.signal)
 					: undefined;
 
 		const name = kept?.name ?? text ?? null;
@@ -129,6 +129,13 @@ export class Announcements {
 		if (!made) onSent?.(null);
 		await added;
 		return id;
+	}
+
+	/** Whether the gateway may fetch from private addresses for a person, according to the present role, or for another program. */
+	#mayReachPrivate(by: string | null): boolean {
+		const { tokens, settings } = this.#options.core;
+		const isMonitor = tokens.people.some(({ name, role }) => name === by && role === "monitor");
+		return by === null || isMonitor || !settings.auth;
 	}
 
 	/** Stops an announcement on all devices. */

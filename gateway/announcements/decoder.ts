@@ -2,6 +2,7 @@
 
 import type { Core } from "../extension.js";
 import { RequestError } from "../problem.js";
+import { fetchSound, isPublic } from "./fetch-sound.js";
 import { decodeCommand } from "./settings.js";
 import { SoundProgram } from "./sound-program.js";
 
@@ -69,20 +70,25 @@ export class Decoder {
 
 	/**
 	 * Fetches and decodes a sound.
+	 * @param isPrivateAllowed whether addresses in private networks are allowed
 	 * @throws {RequestError} 502 if the server does not respond with a file, and like `decode`
 	 */
-	async decodeFrom(url: string, signal: AbortSignal): Promise<readonly Uint8Array[]> {
+	async decodeFrom(
+		url: string,
+		isPrivateAllowed: boolean,
+		signal: AbortSignal,
+	): Promise<readonly Uint8Array[]> {
 		const { host } = new URL(url);
 		try {
 			const inTime = AbortSignal.any([signal, AbortSignal.timeout(this.#fetchMs)]);
-			const { ok, status, body } = await fetch(url, { signal: inTime });
-			if (!ok || !body)
-				throw new RequestError(502, `${host} responded with status ${status} for this sound.`);
-			return await this.decode(body, signal);
+			const isAllowed = isPrivateAllowed ? () => true : isPublic;
+			return await this.decode(await fetchSound(url, { signal: inTime, isAllowed }), signal);
 		} catch (error) {
 			signal.throwIfAborted();
 			if (error instanceof RequestError) throw error;
-			throw new RequestError(502, `Fetching the sound from ${host} failed. Check its URL.`);
+			// The same for all causes, as it would otherwise reveal private hosts.
+			const advice = isPrivateAllowed ? "" : " Private addresses require the role monitor.";
+			throw new RequestError(502, `Fetching the sound from ${host} failed. Check its URL.${advice}`);
 		}
 	}
 }

@@ -68,9 +68,11 @@ async function run(t: TestContext, options: RunOptions = {}) {
 	const announce = async (
 		url: string,
 		predicate: (part: { state: string; reason: string | null }) => boolean,
+		token = monitorToken,
 	) => {
 		const body = JSON.stringify({ url, targets: { devices: [device.deviceId] } });
-		const { status, body: begun } = await ask("/api/announcements", { method: "POST", body });
+		const headers = bearer(token);
+		const { status, body: begun } = await ask("/api/announcements", { method: "POST", body, headers });
 		assert.equal(status, 202, JSON.stringify(begun));
 		return eventually(async () => (await ask(`/api/announcements/${begun.id}`)).body.devices[0], predicate);
 	};
@@ -190,6 +192,17 @@ describe("URL other than WAV", () => {
 				String((await announce(`${server}/a.ogg`, ({ state }) => state === "failed")).reason),
 				reason,
 			);
+	});
+
+	test("is fetched from a private address for the role monitor only", async (t) => {
+		let requests = 0;
+		const server = await serve(t, (_request, response) => response.writeHead(++requests && 404).end());
+		const { ask, announce } = await run(t);
+		const body = JSON.stringify({ name: "ben", role: "user" });
+		const { token } = (await ask("/api/tokens", { method: "POST", body })).body;
+		const { reason } = await announce(`${server}/a.ogg`, ({ state }) => state === "failed", token);
+		assert.match(String(reason), /failed\. Check its URL\. Private addresses require the role monitor\.$/);
+		assert.equal(requests, 0);
 	});
 
 	test("fails if the server does not respond", async (t) => {
