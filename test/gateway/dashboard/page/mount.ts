@@ -14,7 +14,7 @@ import type { App } from "../../../../gateway/dashboard/page/app/app.js";
 import { waitUntil } from "../../../support/eventually.js";
 import { type GatewayOptions, PageGateway } from "./gateway.js";
 
-register(new URL("loader.js", import.meta.url));
+register(import.meta.resolve("./loader.js"));
 // Static imports are loaded before the hooks are registered.
 const { App: PageApp } = await import("../../../../gateway/dashboard/page/app/app.js");
 const { AppContext } = await import("../../../../gateway/dashboard/page/app/hooks.js");
