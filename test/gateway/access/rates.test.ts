@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
-import { Throttle } from "../../../gateway/access/rates.js";
+import { describe, type TestContext, test } from "node:test";
+import { AddressLimit, createMinuteCounter, Throttle, TokenBucket } from "../../../gateway/access/rates.js";
+import { incomingRequest } from "../../support/incoming-request.js";
 
 /** Socket that records its calls, with a stopped clock. */
 function stage(t: TestContext) {
@@ -52,4 +53,62 @@ test("drops queued messages when their socket closes", (t) => {
 	paced.close();
 	t.mock.timers.tick(60_000);
 	assert.equal(taken.length, 10);
+});
+
+test("refills a token bucket up to its burst, and empties it further by costly events", () => {
+	let now = 0;
+	const bucket = new TokenBucket({ perSecond: 2, burst: 3, monotonic: () => now });
+	const takeAll = () => Array.from({ length: 5 }, () => bucket.take()).filter(Boolean).length;
+	assert.equal(takeAll(), 3);
+	now += 1000;
+	assert.equal(takeAll(), 2);
+	now += 60_000;
+	assert.deepEqual([bucket.take(0), bucket.take(5)], [true, true]);
+	now += 1000;
+	assert.equal(bucket.take(), false);
+	now += 500;
+	assert.equal(bucket.take(), true);
+});
+
+test("counts the events of the last minute", () => {
+	const count = createMinuteCounter();
+	assert.deepEqual([0, 30_000, 59_999, 60_000, 200_000].map(count), [1, 2, 3, 3, 1]);
+});
+
+describe("limit by address", () => {
+	const from = (address: string) => incomingRequest(address, {});
+
+	function limited(t: TestContext) {
+		const clock = { now: 1_000_000 };
+		t.mock.method(performance, "now", () => clock.now);
+		const limit = new AddressLimit({ points: 2, seconds: 60, what: "wrong tokens" });
+		/** Retry-After in seconds; undefined: not limited. */
+		const count = (address: string, kind?: string) => {
+			const { status = 200, headers = {} } = limit.count(from(address), kind) ?? {};
+			assert.equal(status === 429, headers["Retry-After"] !== undefined);
+			return headers["Retry-After"];
+		};
+		return { clock, count };
+	}
+
+	test("rejects events above the limit until the window ends, and later ones for longer", (t) => {
+		const { clock, count } = limited(t);
+		assert.deepEqual([count("192.0.2.1"), count("192.0.2.1")], [undefined, undefined]);
+		clock.now += 20_000;
+		assert.equal(count("192.0.2.1"), "40");
+		clock.now += 30_000;
+		assert.equal(count("192.0.2.1"), "10");
+		assert.equal(count("192.0.2.1"), "60");
+		clock.now += 10_000;
+		assert.equal(count("192.0.2.1"), undefined);
+	});
+
+	test("counts other addresses and kinds separately, and an IPv6 network as one address", (t) => {
+		const { count } = limited(t);
+		for (const _ of [1, 2]) assert.equal(count("2001:db8::1", "device"), undefined);
+		assert.equal(count("2001:db8::2", "device"), "60");
+		assert.equal(count("2001:db8::1", "monitor"), undefined);
+		assert.equal(count("2001:db8:0:1::1", "device"), undefined);
+		assert.equal(count("192.0.2.1", "device"), undefined);
+	});
 });

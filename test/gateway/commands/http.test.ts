@@ -12,10 +12,10 @@ const ofFleet = { skip: existsSync("gateway/fleet") ? false : "fleet/ was remove
 async function run(t: TestContext, options: RunOptions = {}) {
 	const gateway = await runGateway(t, options);
 	let serial = 0;
-	const call = async (method: string, path: string, body?: object | string) => {
+	const call = async (method: string, path: string, body?: object | string, token = monitorToken) => {
 		const response = await fetch(`${gateway.url}${path}`, {
 			method,
-			headers: bearer(monitorToken),
+			headers: bearer(token),
 			...(body && { body: typeof body === "string" ? body : JSON.stringify(body) }),
 		});
 		const text = await response.text();
@@ -196,6 +196,27 @@ describe("job", () => {
 		slow.report({ "peripherals.audio.volume": 7 });
 		await ended(ids[7] ?? "");
 		assert.equal((await call("POST", "/api/commands", body)).status, 202);
+	});
+
+	test("is started and canceled only by roles that may send its command", async (t) => {
+		const { device, send, call } = await run(t);
+		await device({ executesCommands: false });
+		const tokenOf = async (role: string) =>
+			String((await call("POST", "/api/tokens", { name: role, role })).body.token);
+		const [user, viewer] = [await tokenOf("user"), await tokenOf("viewer")];
+		const commands = { volume: { command: "set_volume", value: 40 }, restart: { command: "restart" } };
+		for (const [token, name, started, canceled] of [
+			[user, "volume", 202, 204],
+			[user, "restart", 403, 403],
+			[viewer, "volume", 403, 403],
+			[viewer, "restart", 403, 403],
+		] as const) {
+			const payload = commands[name];
+			const { status } = await call("POST", "/api/commands", { targets: { all: true }, payload }, token);
+			const id = await send({ all: true }, payload);
+			const { status: end } = await call("DELETE", `/api/commands/${id}`, undefined, token);
+			assert.deepEqual([status, end], [started, canceled], `${name}, ${token === user ? "user" : "viewer"}`);
+		}
 	});
 
 	test("is rejected with a remedy if invalid", async (t) => {
