@@ -16,7 +16,7 @@ export interface GatewayOptions {
 	readonly replies?: Readonly<Record<string, Reply>>;
 }
 
-type Reply = Readonly<Record<string, unknown>> | Response | ((body: unknown) => object);
+export type Reply = Readonly<Record<string, unknown>> | Response | ((body: unknown) => object);
 
 /** Socket message of the page. */
 interface Sent {
@@ -50,7 +50,7 @@ export class PageGateway {
 		const { role = "monitor", replies = {} } = this.options;
 		const reply: Reply | undefined = { "GET /login/state": { name: "Ada", role }, ...replies }[route];
 		if (!reply) return Response.json({ detail: "Not found." }, { status: 404 });
-		const result = reply instanceof Function ? reply(content) : reply;
+		const result: object = await (reply instanceof Function ? reply(content) : reply);
 		return result instanceof Response ? result.clone() : Response.json(result);
 	};
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { speaker } from "../gateway.js";
 import { start } from "../mount.js";
 
 /** Slowest draw of each retry. */
@@ -42,4 +43,21 @@ describe("connection of the page", () => {
 		await page.advance();
 		assert.deepEqual(assign.mock.calls[0]?.arguments, ["login#/devices/a"]);
 	});
+
+	for (const { isReporting, state } of [
+		{ isReporting: false, state: "lost" },
+		{ isReporting: true, state: "live" },
+	])
+		test(`is ${state} if the gateway stops responding, ${isReporting ? "but" : "and"} reports ${isReporting ? "arrive" : "stop"}`, async (t) => {
+			const unreachable = () =>
+				new Promise((_, reject) => setTimeout(() => reject(new Error("no response")), 4_000));
+			const devices = [speaker("a")];
+			const page = await start(t, { devices, replies: { "GET /readyz": unreachable } });
+			page.app.startClock();
+			for (let seconds = 0; seconds < 25; seconds += 1) {
+				if (isReporting) await page.report("a");
+				await page.advance(1_000);
+			}
+			assert.equal(page.app.linkState.name, state);
+		});
 });

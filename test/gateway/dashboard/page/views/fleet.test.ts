@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { speaker } from "../gateway.js";
-import { mount, type Page } from "../mount.js";
+import { mount, type Page, passed } from "../mount.js";
 
 const { FleetView } = await import("../../../../../gateway/dashboard/page/views/fleet.js");
 
@@ -72,6 +72,42 @@ describe("home", () => {
 		await page.report("a", { "peripherals.audio.volume": 80 });
 		await page.advance(15_000);
 		assert.match(`${page.problems}`, /1 of 2/);
+	});
+
+	test("sets a large room in batches below the gateway's limit", async (t) => {
+		const many = Array.from({ length: 45 }, (_, index) => speaker(`d${index}`, { room: "Shop" }));
+		const page = await mount(t, FleetView, home, { devices: many });
+		await page.click("button", "Mute Shop");
+		const counts = [page.gateway.takeCommands().length];
+		for (let batches = 0; batches < 3; batches += 1) {
+			await page.advance(500);
+			counts.push(page.gateway.takeCommands().length);
+		}
+		assert.deepEqual(counts, [20, 20, 5, 0]);
+	});
+
+	test("selects a device by a long press of a finger, which does not open it", async (t) => {
+		const page = await mount(t, FleetView, home, { devices });
+		const isSelected = () => Object(page.find("checkbox", "Select Oven")).checked;
+		const link = page.find("link", "Oven");
+		const press = async (pointerType: string, ms: number) => {
+			link.dispatchEvent(new PointerEvent("pointerdown", { ...passed, pointerType }));
+			await page.advance(ms);
+			link.dispatchEvent(new PointerEvent("pointerup", { ...passed, pointerType }));
+			const click = new MouseEvent("click", passed);
+			// The link would be followed.
+			addEventListener("click", (event) => event.preventDefault(), { once: true });
+			const isPrevented = () => click.defaultPrevented;
+			link.closest("article")?.addEventListener("click", () => seen.push(isPrevented()), { once: true });
+			link.dispatchEvent(click);
+			await page.advance();
+		};
+		const seen: boolean[] = [];
+		await press("touch", 300);
+		await press("mouse", 600);
+		assert.equal(isSelected(), false);
+		await press("touch", 600);
+		assert.deepEqual([isSelected(), seen], [true, [false, false, true]]);
 	});
 
 	for (const { name, role, connected = true, isLost = false, isOff } of [
