@@ -85,11 +85,24 @@ const withoutPlugins = {
 } as const satisfies BuildOptions;
 const common = { ...withoutPlugins, plugins: [icons, styleTexts] } satisfies BuildOptions;
 
+/** Bundles by entry file, shared by all gateways of a process. */
+const bundles = new Map<string, Promise<Bundle>>();
+
 /**
+ * Bundles a page once. After a failure, the next call retries, as a package may be being installed.
  * @param entry entry file of the page
  * @throws {Error} with esbuild's message, file and line if the page does not compile
  */
-export async function bundlePage(entry = pagePath("main.tsx")): Promise<Bundle> {
+export function bundlePage(entry = pagePath("main.tsx")): Promise<Bundle> {
+	const known = bundles.get(entry);
+	if (known) return known;
+	const bundle = makeBundle(entry);
+	bundles.set(entry, bundle);
+	bundle.catch(() => bundles.delete(entry));
+	return bundle;
+}
+
+async function makeBundle(entry: string): Promise<Bundle> {
 	const { outputFiles } = await build({
 		...common,
 		entryPoints: [entry],

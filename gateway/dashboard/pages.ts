@@ -13,16 +13,7 @@ export interface Pages {
 const yearInSeconds = 31_536_000;
 const encodings = ["br", "gzip"] as const;
 
-export function createPages(makeBundle: () => Promise<Bundle>): Pages {
-	let bundle: Promise<Bundle> | undefined;
-	const bundled = () => {
-		bundle ??= makeBundle().catch((error: unknown) => {
-			// The next request retries, as a package may be being installed right now.
-			bundle = undefined;
-			throw error;
-		});
-		return bundle;
-	};
+export function createPages(bundled: () => Promise<Bundle>): Pages {
 	const router = Router();
 	router.route(["/", "/icon.svg", "/assets/:name"]).get(serveAsset(bundled)).all(rejectMethod("GET, HEAD"));
 	return { router, loginPage: async () => (await bundled()).loginPage };
