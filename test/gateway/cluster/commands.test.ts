@@ -9,7 +9,7 @@ import { bearer, type RunningGateway, runGateway, temporaryDirectory } from "../
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import { limits } from "./gateways.js";
 
-const deviceId = "dev-1-a1b2c3";
+const deviceId = "dev-1-020000a1b2c3";
 
 async function runWithoutTokens(t: TestContext, server: MemoryServer) {
 	const dataDir = await temporaryDirectory(t);
