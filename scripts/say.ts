@@ -11,7 +11,7 @@ import { convertWav } from "../gateway/announcements/pcm.js";
 import { type Announcement, maxNameLength, type Play } from "../gateway/api/announcement.js";
 import type { RequestBody } from "../gateway/api/client/request.js";
 import { cutText } from "../gateway/api/text.js";
-import { messageOf, print, runCommand, UsageError, wholeNumber } from "./command-line/command.js";
+import { print, runCommand, UsageError, wholeNumber } from "./command-line/command.js";
 import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
 import { cancel, printTimes, readLater, schedule } from "./say/times.js";
 
@@ -95,7 +95,7 @@ type Content = SoundFile | { readonly text: string };
 interface SoundFile {
 	/** WAV file that devices can play, or a file that the gateway decodes. */
 	readonly file: Uint8Array<ArrayBuffer>;
-	/** Undefined for a WAV file. */
+	/** Undefined for a WAV file that devices can play. */
 	readonly fileType?: string;
 	readonly name: string;
 }
@@ -114,13 +114,10 @@ async function contentOf(what: string): Promise<Content> {
 	const bytes = isFile ? await readFile(what) : await buffer(process.stdin);
 	if (!isFile && isUtf8(bytes) && !bytes.includes(0)) return { text: bytes.toString().trim() };
 	const name = isFile ? cutText(basename(what), maxNameLength) : "say";
-	if (bytes.toString("latin1", 0, 4) !== "RIFF")
-		return { file: Uint8Array.from(bytes), fileType: "application/octet-stream", name };
-	const subject = isFile ? what : "Standard input";
 	try {
 		return { file: new Uint8Array(Buffer.concat([...convertWav(bytes)])), name };
-	} catch (error) {
-		throw new UsageError(`${subject}: ${messageOf(error)}`);
+	} catch {
+		return { file: Uint8Array.from(bytes), fileType: "application/octet-stream", name };
 	}
 }
 

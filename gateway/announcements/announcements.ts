@@ -49,7 +49,7 @@ export interface AnnouncementsOptions {
 	readonly sounds: Pick<Sounds, "add" | "find" | "hold" | "release">;
 	readonly speak: Speak;
 	readonly canSpeak: boolean;
-	readonly decoder: Pick<Decoder, "require" | "decodeFrom">;
+	readonly decoder: Pick<Decoder, "require" | "decodeFrom" | "isAvailable">;
 }
 
 export class Announcements {
@@ -94,8 +94,7 @@ export class Announcements {
 	}
 
 	/**
-	 * Starts an announcement. Speaking a text, or fetching and decoding a URL of another format than WAV,
-	 * continues after this resolves.
+	 * Starts an announcement. Speaking a text, or fetching a URL with DECODE_COMMAND, continues after this resolves.
 	 * @returns its id
 	 * @throws {RequestError} 409, 422, 501, 503
 	 */
@@ -109,7 +108,7 @@ export class Announcements {
 		const made =
 			text !== undefined
 				? speak(text, ending.signal)
-				: url !== undefined && isEncoded(url)
+				: url !== undefined && decoder.isAvailable
 					? decoder.decodeFrom(url, this.#mayReachPrivate(by), ending.signal)
 					: undefined;
 
@@ -119,7 +118,7 @@ export class Announcements {
 		for (const deviceId of devices) announcement.parts.set(deviceId, "preparing", this.jobs.moment);
 		const added = this.jobs.add(announcement);
 		if (made) {
-			const ended = this.#prepare(announcement, made, ending.signal).then(onSent);
+			const ended = this.#prepare(announcement, made, ending.signal, url).then(onSent);
 			this.#preparations.set(id, { ending, ended });
 			void ended.finally(() => this.#preparations.delete(id));
 		} else if (kept) {
@@ -155,18 +154,23 @@ export class Announcements {
 
 	/**
 	 * Plays a sound once it is available.
+	 * @param made undefined: devices load it from the URL
 	 * @returns reason why it is not played, or null
 	 */
 	async #prepare(
 		announcement: Announcement,
-		made: Promise<readonly Uint8Array[]>,
+		made: Promise<readonly Uint8Array[] | undefined>,
 		signal: AbortSignal,
+		url = "",
 	): Promise<string | null> {
 		const { sounds, core } = this.#options;
 		try {
-			const sound = await sounds.add("", await made, true);
-			if (signal.aborted) await sounds.release(sound.id);
-			else this.#playKept(announcement, sound);
+			const content = await made;
+			const sound = content && (await sounds.add("", content, true));
+			if (!signal.aborted)
+				if (sound) this.#playKept(announcement, sound);
+				else this.#playOnAll(announcement, { url, lengthMs: undefined });
+			else if (sound) await sounds.release(sound.id);
 			return signal.aborted ? "Stopped while the sound was prepared." : null;
 		} catch (error) {
 			if (!(error instanceof RequestError))

@@ -5,8 +5,14 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
+import { messageOf } from "../api/client/request.js";
+import { cutText } from "../api/text.js";
+import { printable } from "../telemetry/printable.js";
 
 const longestBytes = 4 << 20;
+/** Characters of the error output that are kept, and those of its last line in a message. */
+const longestErrors = 4_096;
+const longestReason = 200;
 /** Placeholder in a command. */
 const filePlace = "{file}";
 const hasGroups = process.platform !== "win32";
@@ -25,11 +31,13 @@ export async function runProgram(options: ProgramOptions): Promise<Buffer> {
 	const { command, input } = options;
 	if (!command.includes(filePlace)) return start(options);
 	const folder = await mkdtemp(join(tmpdir(), "sound-"));
+	const file = join(folder, "input");
 	try {
-		const file = join(folder, "input");
 		await writeFile(file, input);
 		const words = command.map((word) => (word === filePlace ? file : word));
 		return await start({ ...options, command: words, input: "" });
+	} catch (error) {
+		throw new Error(messageOf(error).replaceAll(file, "the file"));
 	} finally {
 		await rm(folder, { recursive: true, force: true });
 	}
@@ -39,14 +47,17 @@ function start({ command, input, limitMs, signal }: ProgramOptions): Promise<Buf
 	return new Promise((resolve, reject) => {
 		if (signal.aborted) return reject(new Error("The program was stopped."));
 		const [program = "", ...words] = command;
-		const child = spawn(program, words, { stdio: ["pipe", "pipe", "ignore"], detached: hasGroups });
+		const child = spawn(program, words, { stdio: "pipe", detached: hasGroups });
 		const chunks: Buffer[] = [];
 		let size = 0;
+		let errors = "";
+		let errorBytes = 0;
 		const end = () => {
 			clearTimeout(timer);
 			signal.removeEventListener("abort", onAbort);
 			killGroup(child);
 			child.stdout.destroy();
+			child.stderr.destroy();
 		};
 		const fail = (why: string) => {
 			end();
@@ -64,18 +75,33 @@ function start({ command, input, limitMs, signal }: ProgramOptions): Promise<Buf
 			if (size > longestBytes) fail(`The output is larger than ${longestBytes >> 20} MB.`);
 			else chunks.push(chunk);
 		});
+		child.stderr.setEncoding("utf8").on("data", (text: string) => {
+			errorBytes += text.length;
+			errors = `${errors}${text}`.slice(-longestErrors);
+		});
 		child.once("exit", async (code, signalName) => {
-			if (code !== 0) return fail(`The program exited with ${signalName ?? `code ${code}`}.`);
-			// Read the pipe only as far as the output, as a child process may keep it open.
-			for (let read = -1; read < size; ) {
-				read = size;
+			// Read the pipes only as far as the output, as a child process may keep them open.
+			for (let read = -1; read < size + errorBytes; ) {
+				read = size + errorBytes;
 				await setImmediate();
 				await setImmediate();
 			}
+			if (code !== 0)
+				return fail(`The program exited with ${signalName ?? `code ${code}`}${lastLineOf(errors)}.`);
 			end();
 			resolve(Buffer.concat(chunks));
 		});
 	});
+}
+
+/** Formats the last line as the end of a sentence; empty without one. */
+function lastLineOf(text: string): string {
+	const line =
+		text
+			.trim()
+			.split(/[\r\n]+/)
+			.at(-1) ?? "";
+	return line === "" ? "" : `: ${cutText(printable(line.replace(/\.$/, "")), longestReason)}`;
 }
 
 function killGroup(child: ChildProcess): void {

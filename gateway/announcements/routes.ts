@@ -34,16 +34,13 @@ export function createSoundRoutes(options: SoundRoutesOptions): readonly Route[]
 			if (name === "")
 				throw new RequestError(422, `The query parameter name requires 1 to ${maxNameLength} characters.`);
 			const type = request.headers["content-type"] ?? "";
-			const isWav = /^audio\/(x-|vnd\.)?wave?\b/i.test(type);
-			if (!isWav && !/^(audio\/|video\/|application\/(ogg|octet-stream)\b)/i.test(type))
-				throw new RequestError(
-					415,
-					"Send the sound file as the body with a Content-Type such as audio/wav or audio/mpeg.",
-				);
+			if (/^multipart\//i.test(type))
+				throw new RequestError(415, "Send the sound file itself as the body, not in a form.");
 			const ending = new AbortController();
 			response.once("close", () => ending.abort());
 			const body = bodyOf(request);
-			const content = isWav ? body : await decoder.decode(body, ending.signal);
+			const isWav = /^audio\/(x-|vnd\.)?wave?\b/i.test(type);
+			const content = isWav && !decoder.isAvailable ? body : await decoder.decode(body, ending.signal);
 			return temporary ? sounds.addTemporary(name, content) : sounds.add(name, content);
 		},
 		"GET /api/sounds/:id": ({ params: { id } }) => known(sounds, id),

@@ -153,12 +153,10 @@ export const soundRoutes = defineRoutes("announcements", {
 			type: "raw",
 			description:
 				'A WAV file of at most 2 minutes: 16-bit PCM, mono, 16 kHz. If the length of its chunk "data" is 0 or exceeds the file, the ' +
-				"chunk extends to the end of the file. Files of other types, of at most 8 MB, are decoded by DECODE_COMMAND.",
+				"chunk extends to the end of the file. Other files, of at most 8 MB, are decoded by DECODE_COMMAND, whatever their type.",
 			content: {
 				"audio/wav": file,
-				"audio/*": file,
-				"video/*": file,
-				"application/octet-stream": file,
+				"*/*": file,
 			},
 		},
 		status: 201,
@@ -170,7 +168,7 @@ export const soundRoutes = defineRoutes("announcements", {
 			408: "The upload stalled: less than 16 KiB arrived in 30 s.",
 			409: "100 sounds are stored.",
 			413: "The file is too large.",
-			415: "The Content-Type is not supported.",
+			415: "The body is a form.",
 			422: "The name is missing, or devices cannot play the file; `detail` names the problem.",
 			501: "The file is not a WAV file, and DECODE_COMMAND is not set.",
 			503: "4 files are waiting for decoding, or NATS is unreachable.",

@@ -29,7 +29,10 @@ let file = "";
 process.stdin.on("data", (chunk) => { file += chunk; }).on("end", () => {
 	const [, samples] = /^tone (\\d+)$/.exec(file) ?? [];
 	if (file === "endless") return setInterval(() => {}, 1000);
-	if (samples === undefined) return process.exit(1);
+	if (samples === undefined) {
+		console.error("reading\\nno \\x1b[31mtone");
+		return process.exit(1);
+	}
 	const head = Buffer.from("${wav(Buffer.alloc(2)).subarray(0, 40).toString("base64")}", "base64");
 	const size = Buffer.alloc(4);
 	size.writeUInt32LE(samples * 2);
@@ -64,7 +67,7 @@ async function run(t: TestContext, options: RunOptions = {}) {
 			headers: { "Content-Type": type },
 			signal: signal ?? null,
 		});
-	/** @returns the device's entry once it satisfies the condition */
+	/** Stops the announcement. @returns the device's entry once it satisfied the condition */
 	const announce = async (
 		url: string,
 		predicate: (part: { state: string; reason: string | null }) => boolean,
@@ -74,7 +77,10 @@ async function run(t: TestContext, options: RunOptions = {}) {
 		const headers = bearer(token);
 		const { status, body: begun } = await ask("/api/announcements", { method: "POST", body, headers });
 		assert.equal(status, 202, JSON.stringify(begun));
-		return eventually(async () => (await ask(`/api/announcements/${begun.id}`)).body.devices[0], predicate);
+		const path = `/api/announcements/${begun.id}`;
+		const part = await eventually(async () => (await ask(path)).body.devices[0], predicate);
+		await ask(path, { method: "DELETE" });
+		return part;
 	};
 	return { url, device, ask, upload, announce };
 }
@@ -86,7 +92,7 @@ async function serve(t: TestContext, listener: RequestListener): Promise<string>
 describe("upload other than WAV", () => {
 	test("is decoded and stored as the WAV that devices play", async (t) => {
 		const { url, ask, upload } = await run(t);
-		for (const type of ["audio/mpeg", "video/mp4", "application/ogg", "application/octet-stream"]) {
+		for (const type of ["audio/mpeg", "video/mp4", "audio/wav", "text/plain"]) {
 			const { status, body } = await upload("tone 16000", type);
 			assert.deepEqual([status, body.seconds, body.size], [201, 1, 32_044], type);
 			const file = await fetch(`${url}/sounds/${body.id}.wav`, { headers: bearer(deviceToken) });
@@ -99,7 +105,11 @@ describe("upload other than WAV", () => {
 	test("is rejected with a reason if it cannot be decoded, and leaves nothing", async (t) => {
 		const { ask, upload } = await run(t, withoutLimit);
 		for (const [body, status, detail] of [
-			["no tone", 422, "DECODE_COMMAND failed to decode this file. The program exited with code 1."],
+			[
+				"no tone",
+				422,
+				"DECODE_COMMAND failed to decode this file. The program exited with code 1: no \\x1b[31mtone.",
+			],
 			["tone 1920016", 422, "The sound is longer than 120 s. Shorten it."],
 			["tone 9000000", 422, "DECODE_COMMAND failed to decode this file. The output is larger than 4 MB."],
 			[Buffer.alloc(8 * 2 ** 20 + 1), 413, "The file is larger than 8 MB. Shorten it."],
@@ -107,7 +117,7 @@ describe("upload other than WAV", () => {
 			const answer = await upload(body);
 			assert.deepEqual([answer.status, answer.body.detail], [status, detail]);
 		}
-		assert.equal((await upload("tone 16000", "text/plain")).status, 415);
+		assert.equal((await upload("tone 16000", "multipart/form-data")).status, 415);
 		assert.deepEqual((await ask("/api/sounds")).body.sounds, []);
 	});
 
@@ -142,13 +152,13 @@ describe("upload other than WAV", () => {
 			writeFileSync(${JSON.stringify(note)}, process.argv[2]);
 			const file = readFileSync(process.argv[2]);
 			if (file.length === 2) process.exit(1);
-			process.stdout.write(file);`,
+			process.stdout.write(file.subarray(4));`,
 		);
 		const { upload } = await run(t, {
 			environment: { DECODE_COMMAND: commandLine(process.execPath, path, "{file}") },
 		});
 		for (const [bytes, status] of [
-			[wav(Buffer.alloc(32_000, 1)), 201],
+			[Buffer.concat([Buffer.from("file"), wav(Buffer.alloc(32_000, 1))]), 201],
 			[Buffer.alloc(2), 422],
 		] as const) {
 			assert.equal((await upload(bytes)).status, status);
@@ -168,6 +178,38 @@ describe("upload other than WAV", () => {
 	});
 });
 
+describe("WAV file", () => {
+	const file = wav(Buffer.alloc(16_000, 1));
+
+	test("is stored as it is if devices can play it, whatever its type is called", async (t) => {
+		for (const options of [{}, { environment: {} }]) {
+			const { upload } = await run(t, options);
+			for (const type of ["audio/wav", "application/octet-stream"])
+				assert.equal((await upload(file, type)).body.size, file.length, type);
+		}
+	});
+
+	test("is decoded if devices cannot play it, and rejected with its format without DECODE_COMMAND", async (t) => {
+		const stereo = Buffer.from(file);
+		stereo.writeUInt16LE(2, 22);
+		const [decoding, plain] = [await run(t), await run(t, { environment: {} })];
+		for (const type of ["audio/wav", "application/octet-stream"]) {
+			assert.match((await decoding.upload(stereo, type)).body.detail, /^DECODE_COMMAND failed/);
+			const { status, body } = await plain.upload(stereo, type);
+			assert.deepEqual([status, /stereo/.test(body.detail)], [422, true], body.detail);
+		}
+	});
+
+	test("of a URL is loaded by the devices, also one that the gateway cannot fetch", async (t) => {
+		const own = await serve(t, (_request, response) => response.end(file));
+		const forDevices = await serve(t, (_request, response) => response.writeHead(401).end());
+		const { device, announce } = await run(t);
+		const urls = [own, forDevices].map((server) => `${server}/sound`);
+		for (const url of urls) await announce(url, ({ state }) => state === "playing");
+		assert.deepEqual(device.urls, urls);
+	});
+});
+
 describe("URL other than WAV", () => {
 	test("is fetched and decoded, and played from the gateway", async (t) => {
 		const server = await serve(t, (_request, response) => response.end("tone 8000"));
@@ -175,8 +217,8 @@ describe("URL other than WAV", () => {
 		await announce(`${server}/tts.MP3?voice=anna`, ({ state }) => state === "playing");
 		const served = await fetch(device.urls[0] ?? "", { headers: bearer(deviceToken) });
 		assert.equal((await served.arrayBuffer()).byteLength, 16_044);
-		await announce(`${server}/sound.wav`, ({ state }) => state !== "preparing");
-		assert.equal(device.urls.at(-1), `${server}/sound.wav`, "WAV not fetched by the device");
+		await announce(`${server}/sound.wav`, ({ state }) => state === "playing");
+		assert.deepEqual(device.urls, [device.urls[0], device.urls[0]]);
 	});
 
 	test("fails with a reason if it is missing or not a sound", async (t) => {
@@ -231,13 +273,31 @@ describe("ffmpeg command of the README", { skip: whyMissing("ffmpeg") }, () => {
 			assert.equal(status, 201, `${name}: ${JSON.stringify(body)}`);
 			assert.ok(Math.abs(body.seconds - 30) < 0.2, `${name}: ${body.seconds} s`);
 		}
+		for (const words of [
+			["-c:a", "pcm_s24le"],
+			["-c:a", "pcm_f32le"],
+			["-c:a", "pcm_alaw"],
+			["-ar", "44100"],
+		]) {
+			const file = join(folder, `${words.at(-1)}.wav`);
+			const input = ["-v", "error", "-f", "lavfi", "-i", "sine=440:d=2"];
+			const made = spawnSync(pathOf("ffmpeg"), [...input, ...words, file]);
+			assert.equal(made.status, 0, String(made.stderr));
+			const { status, body } = await upload(await readFile(file), "audio/wav");
+			assert.deepEqual([status, Math.round(body.seconds)], [201, 2], `${file}: ${JSON.stringify(body)}`);
+		}
+		const broken = await upload("no sound");
+		assert.match(broken.body.detail, /^DECODE_COMMAND .* code \d+: .*Invalid data found/);
+		assert.doesNotMatch(broken.body.detail, /\/input/);
 		const playlist = `#EXTM3U\n#EXT-X-TARGETDURATION:30\n#EXTINF:30,\n${join(folder, "a.mp3")}\n#EXT-X-ENDLIST\n`;
 		assert.equal((await upload(playlist, "audio/mpegurl")).status, 422);
-		const words = ["--all", "--gateway", url, join(folder, "a.mp3")];
-		const say = runCommand(t, "scripts/say.ts", words, { MONITOR_TOKEN: monitorToken });
-		await eventually(
-			() => say.output(),
-			(output) => output.includes("playing"),
-		);
+		for (const name of ["a.mp3", "pcm_s24le.wav"]) {
+			const words = ["--all", "--gateway", url, join(folder, name)];
+			const say = runCommand(t, "scripts/say.ts", words, { MONITOR_TOKEN: monitorToken });
+			await eventually(
+				() => say.output(),
+				(output) => output.includes("playing"),
+			);
+		}
 	});
 });

@@ -190,7 +190,7 @@ describe("sound", () => {
 			assert.match(answer.body.detail, reason);
 		}
 		assert.equal(
-			(await call("POST", "/api/sounds?name=x", wav, { "Content-Type": "text/html" })).status,
+			(await call("POST", "/api/sounds?name=x", wav, { "Content-Type": "multipart/form-data" })).status,
 			415,
 		);
 		for (const name of ["", "%20", "%E2%80%8B"])

@@ -152,7 +152,11 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"POST /api/sounds 408": { testedIn: "test/gateway/announcements/http.test.ts" },
 	"POST /api/sounds 409": { testedIn: "test/gateway/announcements/http.test.ts" },
 	"POST /api/sounds 413": sound(Buffer.concat([wav, Buffer.alloc(5_000_000)])),
-	"POST /api/sounds 415": { path: "/api/sounds?name=x", headers: monitor, body: "text" },
+	"POST /api/sounds 415": {
+		path: "/api/sounds?name=x",
+		headers: { ...monitor, "Content-Type": "multipart/form-data" },
+		body: wav,
+	},
 	"POST /api/sounds 422": sound(Buffer.from("<html>")),
 	"POST /api/sounds 501": {
 		path: "/api/sounds?name=x",
