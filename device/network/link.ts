@@ -11,7 +11,7 @@ import type { Url } from "./url.js";
 const stableAfterMs = 30_000;
 
 /**
- * `failed`: a round of retries failed. `rejected`: the gateway rejected the token. Both last until the first attempt of
+ * `failed`: a round of retries failed. `rejected`: the gateway rejected the token or the device. Both last until the first attempt of
  * the next round, 30 to 60 s later, ends; if it fails, the state is `connecting` for the rest of the round.
  */
 export type LinkState = "offline" | "connecting" | "connected" | "failed" | "rejected";

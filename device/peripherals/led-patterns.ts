@@ -177,7 +177,7 @@ export function lightOverlay({ color, effect, progress = 0 }: ShownLight): Overl
 	}
 }
 
-/** Alternating orange and red: the gateway refuses the token, which must be changed. */
+/** Alternating orange and red: the gateway rejects the token or the device, so someone must change something. */
 export const rejectedOverlay: Overlay = Object.freeze({
 	frameMs: flashPeriodMs / 2,
 	paint(strip: PixelStrip, timeMs: number): void {

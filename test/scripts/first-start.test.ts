@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
+import { endOfClose, endOfRejection } from "../../device/network/connection-end.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { FirstStart, type Outcome, watchFirstStart } from "../../scripts/boards/first-start.js";
 import { onEnd, temporaryDirectory } from "../support/cleanup.js";
@@ -100,6 +101,15 @@ describe("interprets a board that prints", () => {
 	test("nothing: suggests its reset button", () => {
 		assert.match(standing(), /^No output on \/dev\/ttyACM0\. Press the reset button/);
 		assert.match(standing("", "  "), /^No output on/);
+	});
+
+	test("that the gateway rejects it: says so at once, without blaming the network", () => {
+		for (const { reason } of [
+			endOfRejection(410, undefined),
+			endOfRejection(507, undefined),
+			endOfClose(4002),
+		])
+			assert.match(standing(`gateway: ${reason}`), /^The gateway rejected this device .* dashboard\.$/);
 	});
 
 	test("its ROM's lines repeatedly: reports a reboot loop, with the last line before", () => {
