@@ -199,6 +199,7 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"GET /api/commands/{id} 404": { path: "/api/commands/unknown", headers: monitor },
 	"DELETE /api/commands/{id} 204": { testedIn: "test/gateway/commands/http.test.ts" },
 	"DELETE /api/commands/{id} 404": { path: "/api/commands/unknown", headers: monitor },
+	"DELETE /api/sounds/{id} 409": { testedIn: "test/gateway/schedules/schedules.test.ts" },
 	"DELETE /api/sounds/{id} 507": { testedIn: "test/gateway/announcements/http.test.ts" },
 	"DELETE /api/sounds/{id} 204": { path: `/api/sounds/${wavId}`, headers: monitor },
 	"DELETE /api/sounds/{id} 404": { path: "/api/sounds/unknown", headers: monitor },
