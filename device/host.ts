@@ -323,6 +323,8 @@ export interface System {
 	readonly firmwareVersion: string;
 	/** Security version of the image, 0 to 65,535. */
 	readonly securityVersion: number;
+	/** First 16 hex digits of the running image's `app_elf_sha256`; undefined if the firmware does not run from an image. */
+	readonly imageId: string | undefined;
 	/** Build time of the image in seconds since 1970; 0: unknown. */
 	readonly buildTime: number;
 	readonly cpuFrequencyMHz: number;

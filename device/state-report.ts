@@ -30,6 +30,7 @@ export function readState(sources: ReportSources): CompleteReport {
 			model,
 			firmware_version: system.firmwareVersion,
 			security_version: system.securityVersion > 0 ? system.securityVersion : undefined,
+			image: system.imageId,
 			idf_version: system.idfVersion,
 			cpu_freq_mhz: system.cpuFrequencyMHz,
 			flash_size_mb: system.flashSizeMB,

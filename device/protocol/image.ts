@@ -46,6 +46,8 @@ export const appDescriptor = Object.freeze({
 	version: field(0x30, 32),
 	project: field(0x50, 32),
 	idfVersion: field(0x90, 32),
+	/** First bytes of `app_elf_sha256`, which identify an image; zeros: unknown. */
+	imageId: field(0xb0, 8),
 });
 
 /** This project's descriptor, after ESP-IDF's. */

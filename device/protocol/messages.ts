@@ -135,6 +135,9 @@ const certificateInPem = string(4352);
 /** ECDSA signature of 64 bytes in the catalog, an upload and `start_ota`. */
 export const signature = pattern(88, "^[A-Za-z0-9+/]{85}[AQgw]==$", "a signature of 64 bytes in base64,");
 
+/** First digits of ESP-IDF's `app_elf_sha256`, which distinguish images of the same version. */
+export const imageId = pattern(16, "^[0-9a-f]{16}$", "16 hexadecimal digits");
+
 export const sha256 = pattern(64, "^[0-9a-f]{64}$", "a SHA-256 in hex");
 
 const password = pattern(63, "^([ -~]{8,63})?$", "empty, or a WPA password of 8 or more characters,");
@@ -326,6 +329,8 @@ export const uplinks = Object.freeze({
 			firmware_version: string(32),
 			/** Security version of the firmware; absent: 0. The device rejects firmware with a lower one. */
 			security_version: optional(integer(0, 65_535)),
+			/** Running image; absent if the firmware does not run from an image. */
+			image: optional(imageId),
 			idf_version: string(32),
 			cpu_freq_mhz: integer(0, 10_000),
 			flash_size_mb: integer(0, 65_535),

@@ -1,6 +1,6 @@
 /** Firmware of a gateway: releases of `catalog.json`, the upload, and updates, as served under `/ota`. */
 
-import { chips, sha256, signature } from "../../device/protocol/messages.js";
+import { chips, imageId, sha256, signature } from "../../device/protocol/messages.js";
 import {
 	boolean,
 	type Infer,
@@ -71,6 +71,8 @@ const releaseImage = object({
 	sha256,
 	chip: oneOf(...chips),
 	idf_version: string(64),
+	/** `system.image` of a device that runs the image; absent: unknown. */
+	image_id: optional(imageId),
 	/** Anti-rollback version, default 0. Devices that run a higher one reject the image. */
 	security_version: optional(integer(0, 65_535)),
 	/** Absent: devices with release keys reject the image. */

@@ -1,6 +1,6 @@
 /** Rollouts: plan, status and step of each device, as stored and as shown, and the routes. */
 
-import { chips, deviceId } from "../../device/protocol/messages.js";
+import { chips, deviceId, imageId } from "../../device/protocol/messages.js";
 import {
 	boolean,
 	either,
@@ -43,6 +43,8 @@ export const pinnedImage = object({
 	model: optional(oneOf(...models)),
 	chip: optional(oneOf(...chips)),
 	sha256: string(64),
+	/** `system.image` of a device that runs the image; absent: unknown. */
+	imageId: optional(imageId),
 });
 export type PinnedImage = Infer<typeof pinnedImage>;
 

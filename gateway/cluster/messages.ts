@@ -3,7 +3,7 @@
  * bus may send anything. Null values are omitted.
  */
 
-import { chips, deviceId } from "../../device/protocol/messages.js";
+import { chips, deviceId, imageId } from "../../device/protocol/messages.js";
 import {
 	boolean,
 	describeProblem,
@@ -62,6 +62,7 @@ const device = object({
 	...board,
 	firmwareVersion: optional(string(32)),
 	securityVersion: optional(count),
+	imageId: optional(imageId),
 	macAddress: optional(string(17)),
 	/** Absent before the first update. */
 	metadata: optional(
@@ -137,7 +138,7 @@ export function describeSession(gateway: string, each: Session, of: Device, end?
 
 function factsOf(each: Device) {
 	const { deviceId, model, chip, firmwareVersion, securityVersion, firstSeenAt, lastReportAt } = each;
-	const { settingsKeptAt, uptimeSeconds, macAddress, versions, resets, vitals, hasReported } = each;
+	const { settingsKeptAt, uptimeSeconds, imageId, macAddress, versions, resets, vitals, hasReported } = each;
 	const metadata = each.metadata === noUpdate ? undefined : each.metadata;
 	const what = {
 		deviceId,
@@ -145,6 +146,7 @@ function factsOf(each: Device) {
 		chip,
 		firmwareVersion,
 		securityVersion,
+		imageId,
 		macAddress,
 		metadata,
 		uptimeSeconds,

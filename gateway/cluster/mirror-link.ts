@@ -43,6 +43,7 @@ export function applyFacts(device: Device, facts: DeviceFacts, monotonic: number
 	device.chip = facts.chip;
 	device.firmwareVersion = facts.firmwareVersion ?? null;
 	device.securityVersion = facts.securityVersion;
+	device.imageId = facts.imageId;
 	device.macAddress = facts.macAddress ?? device.macAddress;
 	device.metadata = facts.metadata ? { ...noUpdate, ...facts.metadata } : noUpdate;
 	device.firstSeenAt = Math.min(device.firstSeenAt, facts.firstSeenAt);

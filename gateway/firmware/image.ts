@@ -29,6 +29,8 @@ export interface ImageInfo {
 	/** Semantic version, equal in both descriptors. */
 	readonly version: string;
 	readonly idfVersion: string;
+	/** `system.image` of a device that runs the image; undefined if unknown. */
+	readonly imageId: string | undefined;
 	/** Devices with a higher security version reject the image. */
 	readonly securityVersion: number;
 	/** Length of the image according to its header, without trailing data of the file. */
@@ -198,6 +200,11 @@ export function describeFit({ model, chip }: Fit): string {
 	return `${model ?? "an unknown model"} (${chip ?? "unknown chip"})`;
 }
 
+/** Whether two images are the same; undefined if one is unknown, so that their versions decide. */
+export function isSameImage(a: string | undefined, b: string | undefined): boolean | undefined {
+	return a === undefined || b === undefined ? undefined : a === b;
+}
+
 export function fits(image: Fit, device: Fit): boolean {
 	const isSame = (a: string | undefined, b: string | undefined) => a === b || !a || !b;
 	// Only virtual devices run such an image, and they always report their chip.
@@ -270,5 +277,13 @@ function readDescriptors(bytes: Buffer): Omit<ImageInfo, "chip" | "byteLength" |
 				"Build it with npm run release.",
 		);
 	const securityVersion = head.readUInt16LE(ownDescriptor.securityVersionOffset);
-	return { model, version, securityVersion, idfVersion: readText(head, appDescriptor.idfVersion) };
+	const { byteLength: idBytes, offset: idOffset } = appDescriptor.imageId;
+	const imageId = head.toString("hex", idOffset, idOffset + idBytes);
+	return {
+		model,
+		version,
+		securityVersion,
+		idfVersion: readText(head, appDescriptor.idfVersion),
+		imageId: /^0+$/.test(imageId) ? undefined : imageId,
+	};
 }

@@ -6,9 +6,9 @@ import { channelOf, latestOf } from "../api/channels.js";
 import type { Catalog, Release, ReleaseImage } from "../api/firmware.js";
 import { errorCode, RejectedError, RequestError } from "../problem.js";
 import type { Releases } from "./catalog.js";
-import { describeFit, type Fit, fits } from "./image.js";
+import { describeFit, type Fit, fits, ImageError } from "./image.js";
 import type { UpdateRejection } from "./rejections.js";
-import { type FirmwareRepository, releaseAddress, uploadPath } from "./repository.js";
+import { type FirmwareRepository, releaseAddress, type StoredImage, uploadPath } from "./repository.js";
 import type { Upload, UploadStore } from "./upload-store.js";
 
 export interface Choice {
@@ -17,6 +17,8 @@ export interface Choice {
 	/** Null if the upload was not validated. */
 	readonly version: string | null;
 	readonly sha256: string;
+	/** `system.image` of a device that runs the image; undefined if unknown. */
+	readonly imageId?: string | undefined;
 	/** SHA-256 of the upload; undefined for a release. */
 	readonly upload?: string;
 	/** Signature for `start_ota`; undefined: not signed. */
@@ -39,7 +41,7 @@ export interface Pinned {
 	/** Requested channel; absent if a version was requested. */
 	readonly channel?: string;
 	readonly source: "release" | "upload";
-	readonly images: readonly Pick<Upload, "model" | "chip" | "sha256">[];
+	readonly images: readonly (Pick<Upload, "model" | "chip" | "sha256"> & ReturnType<typeof identify>)[];
 }
 
 export interface SelectionOptions {
@@ -113,7 +115,7 @@ export class Selection {
 			return {
 				version: uploaded,
 				source: "upload",
-				images: [{ ...(model && { model }), ...(chip && { chip }), sha256 }],
+				images: [{ ...(model && { model }), ...(chip && { chip }), sha256, ...identify(opened.image) }],
 			};
 		}
 		const known = await this.#options.catalog.read();
@@ -122,7 +124,12 @@ export class Selection {
 				? findRelease(known, version === "latest" ? (known.latest ?? version) : version)
 				: findLatest(known, channel);
 		if ("rejection" in release) return release;
-		const images = release.images.map(({ model, chip, sha256 }) => ({ model, chip, sha256 }));
+		const images = release.images.map(({ model, chip, sha256, image_id: imageId }) => ({
+			model,
+			chip,
+			sha256,
+			...(imageId !== undefined && { imageId }),
+		}));
 		return { version: release.version, ...(channel !== undefined && { channel }), source: "release", images };
 	}
 
@@ -133,13 +140,20 @@ export class Selection {
 	async #chooseUpload(device: DeviceFit): Promise<Choice | { rejection: UpdateRejection }> {
 		const opened = await this.#openUpload();
 		if ("rejection" in opened) return opened;
-		const { upload } = opened;
+		const { upload, image } = opened;
 		const detail = `The uploaded firmware is for ${describeFit(upload)}, but the device is ${describeFit(device)}.`;
 		if (!fits(upload, device)) return reject("incompatible_firmware", detail, true);
 		const { version = null, sha256, signature } = upload;
 		const rejection = rejectDowngrade("The uploaded firmware", upload, device);
 		return (
-			rejection ?? { path: `${uploadPath}?sha256=${sha256}`, version, sha256, upload: sha256, signature }
+			rejection ?? {
+				path: `${uploadPath}?sha256=${sha256}`,
+				version,
+				sha256,
+				upload: sha256,
+				signature,
+				...identify(image),
+			}
 		);
 	}
 
@@ -158,7 +172,14 @@ export class Selection {
 		const { sha256, signature } = image;
 		const patch = await this.#choosePatch(release, image, device);
 		const path = `${releaseAddress(release, image)}&sha256=${sha256}`;
-		return { path, version: release.version, sha256, signature, ...(patch && { patch }) };
+		return {
+			path,
+			version: release.version,
+			sha256,
+			signature,
+			...identify(opened),
+			...(patch && { patch }),
+		};
 	}
 
 	/** @returns undefined if there is no usable patch, so that the device downloads the full image */
@@ -203,6 +224,10 @@ function describeReleases({ releases }: Catalog): string {
 	return versions.length === 0
 		? "The catalog is empty."
 		: `Latest releases: ${versions.slice(0, 5).join(", ")}.`;
+}
+
+function identify({ info }: StoredImage): { readonly imageId?: string } {
+	return info instanceof ImageError || info.imageId === undefined ? {} : { imageId: info.imageId };
 }
 
 /** Rejects firmware with a lower security version than the device runs. @param what subject of the message */

@@ -4,7 +4,7 @@
  * pending → downloading → rebooting → updated | rolled_back | failed. The version that the device reports is decisive.
  */
 
-import type { StateReport, Uplink } from "../../device/protocol/messages.js";
+import { imageId, type StateReport, type Uplink } from "../../device/protocol/messages.js";
 import {
 	boolean,
 	type Infer,
@@ -20,6 +20,8 @@ import { isSameVersion } from "../api/channels.js";
 import { isActiveUpdate, otaStatuses, resetText } from "../api/statuses.js";
 import { time } from "../api/time.js";
 import type { OtaMetadata } from "../api/update.js";
+import { isSameImage } from "./image.js";
+import type { Choice } from "./selection.js";
 
 /** Stored update of a device. */
 export const updateJob = object({
@@ -28,8 +30,12 @@ export const updateJob = object({
 	percent: optional(integer(0, 100)),
 	/** Version to install; absent if unknown. */
 	version: optional(string(64)),
+	/** Image to install, as in `system.image`; absent if unknown. */
+	imageId: optional(imageId),
 	/** Previous version; absent until known. */
 	from: optional(string(32)),
+	/** Previous image; absent until known. */
+	fromImageId: optional(imageId),
 	reason: optional(string(1200)),
 	startedAt: time,
 	/** Uptime in the latest report before the start, in seconds. */
@@ -79,27 +85,28 @@ export interface UplinkContext {
 	readonly upload: { readonly sha256: string; readonly version?: string | undefined } | undefined;
 	/** Version that the device runs; null if unknown. */
 	readonly runningVersion: string | null;
+	/** Image that the device runs; undefined if unknown. */
+	readonly runningImageId?: string | undefined;
 	/** Whether the device has reconnected since the last transition. */
 	readonly isNewSession: boolean;
 }
 
 /**
  * Creates a pending update.
- * @param version version to install; null if unknown
- * @param upload SHA-256; undefined for a release
  * @param uptime in the latest report, in seconds
  */
 export function createJob(
-	{ now, runningVersion }: Pick<UplinkContext, "now" | "runningVersion">,
-	version: string | null,
-	upload?: string,
+	{ now, runningVersion, runningImageId }: Pick<UplinkContext, "now" | "runningVersion" | "runningImageId">,
+	{ version, imageId, upload }: Pick<Choice, "version" | "imageId" | "upload">,
 	uptime?: number,
 ): UpdateJob {
 	return {
 		status: "pending",
 		startedAt: now,
 		...(version !== null && { version }),
+		...(imageId !== undefined && { imageId }),
 		...(runningVersion !== null && { from: runningVersion }),
+		...(runningImageId !== undefined && { fromImageId: runningImageId }),
 		...(upload !== undefined && { upload }),
 		...(uptime !== undefined && { uptime }),
 	};
@@ -127,7 +134,8 @@ export function applyUplink(
 		return next === job ? jobs : [...jobs.slice(0, -1), next];
 	}
 	// The update was started by a forwarded start_ota.
-	if (uplink.type.startsWith("ota_")) return [...jobs, transition(createJob(context, null), uplink, context)];
+	if (uplink.type.startsWith("ota_"))
+		return [...jobs, transition(createJob(context, { version: null }), uplink, context)];
 	return jobs;
 }
 
@@ -140,10 +148,7 @@ function applyLateRollback(jobs: readonly UpdateJob[], report: StateReport, cont
 	const updated = jobs[at];
 	if (!updated || at === jobs.length - 1) return undefined;
 	const later = jobs.slice(at + 1);
-	const hasBegun = later.some(
-		({ percent, version = null }) =>
-			percent !== undefined || isSameVersion(version, report.system.firmware_version),
-	);
+	const hasBegun = later.some((job) => job.percent !== undefined || runsNew(job, report));
 	if (hasBegun || !isOpen(updated, report, context)) return undefined;
 	const next = transition(updated, report, context);
 	if (next === updated) return undefined;
@@ -225,25 +230,34 @@ function applyProgress(job: UpdateJob, percent: number): UpdateJob {
 
 function applyReport(job: UpdateJob, report: StateReport, context: UplinkContext): UpdateJob {
 	const { now, ageMs, isAgeEstimated = false, isNewSession } = context;
-	const reported = report.system.firmware_version;
-	const isNew = job.version !== undefined && isSameVersion(reported, job.version);
+	const { firmware_version: reported, image } = report.system;
+	const isNew = runsNew(job, report);
+	const from = job.from ?? (isNewSession ? undefined : reported);
+	const isFrom = isSameImage(image, job.fromImageId) ?? reported === from;
 	if (job.status === "updated") {
-		const isReverted = isNewSession && reported === job.from && !isNew;
+		const isReverted = isNewSession && isFrom && !isNew;
 		return isReverted ? rollBack(job, report, now) : job;
 	}
-	const from = job.from ?? (isNewSession ? undefined : reported);
-	if (isNew && reported !== from) return succeed(job, reported, now);
-	if (!isNewSession) return job.from === undefined ? { ...job, from: reported } : job;
+	if (isNew && !isFrom) return succeed(job, reported, now);
+	if (!isNewSession) {
+		const isKnown = job.from !== undefined && (job.fromImageId ?? image) === job.fromImageId;
+		return isKnown ? job : { ...job, from: reported, ...(image !== undefined && { fromImageId: image }) };
+	}
 
 	const { uptime_seconds: uptime } = report.health;
 	const hasRestarted =
 		isAgeEstimated && job.uptime !== undefined ? uptime < job.uptime : ageMs > (uptime + 1) * 1000;
-	const isOld = from === undefined || reported === from;
+	const isOld = from === undefined || isFrom;
 	if (!isOld && job.version === undefined) return succeed(job, reported, now);
 	if (isOld && (job.status === "rebooting" || (job.complete && hasRestarted)))
 		return isNew ? succeed(job, reported, now) : rollBack(job, report, now);
 	if (job.silent || (isOld && !hasRestarted)) return job;
-	return fail(job, context, isOld ? describeRestart(job, report) : describeOther(job, reported, context));
+	return fail(job, context, isOld ? describeRestart(job, report) : describeOther(job, reported));
+}
+
+/** Whether the device runs the firmware of the update: the same image if both are known, otherwise the same version. */
+function runsNew({ version, imageId }: UpdateJob, { system }: StateReport): boolean {
+	return isSameImage(system.image, imageId) ?? isSameVersion(version ?? null, system.firmware_version);
 }
 
 function describeRestart({ percent = 0 }: UpdateJob, { system, health }: StateReport): string {
@@ -253,9 +267,9 @@ function describeRestart({ percent = 0 }: UpdateJob, { system, health }: StateRe
 	return `The device restarted (${health.reset_reason}) ${when}. It still runs ${system.firmware_version}.`;
 }
 
-function describeOther(job: UpdateJob, reported: string, { upload }: UplinkContext): string {
-	const isUpload = job.upload !== undefined && isSameVersion(upload?.version ?? null, reported);
-	return `The device reconnected with ${reported}${isUpload ? "." : ", which this gateway did not send."}`;
+function describeOther({ version }: UpdateJob, reported: string): string {
+	const what = isSameVersion(version ?? null, reported) ? `another image of ${reported}` : reported;
+	return `The device reconnected with ${what}, which this gateway did not send.`;
 }
 
 function succeed(job: UpdateJob, reported: string, endedAt: number): UpdateJob {

@@ -216,9 +216,9 @@ export class Updates {
 		for (;;) {
 			const jobs = this.historyOf(deviceId);
 			if (isActive(jobs.at(-1))) return inProgress;
-			const { firmwareVersion: runningVersion, uptimeSeconds } = device;
+			const { firmwareVersion: runningVersion, imageId: runningImageId, uptimeSeconds } = device;
 			const uptime = uptimeSeconds === undefined ? undefined : Math.floor(uptimeSeconds);
-			const job = createJob({ now: now(), runningVersion }, choice.version, choice.upload, uptime);
+			const job = createJob({ now: now(), runningVersion, runningImageId }, choice, uptime);
 			const next = [...jobs, job].slice(-maxJobs);
 			const saved = await Promise.all([saveDevice(device), records.save(deviceId, next)]);
 			const isSaved = saved.every(Boolean);
@@ -261,7 +261,7 @@ export class Updates {
 
 	/** @param device already contains the values of the uplink */
 	onUplink(device: Device, uplink: Uplink): void {
-		const { deviceId, firmwareVersion: runningVersion, session } = device;
+		const { deviceId, firmwareVersion: runningVersion, imageId: runningImageId, session } = device;
 		const entry = this.#entries.get(deviceId);
 		const isAboutUpdate = uplink.type.startsWith("ota_");
 		if (!entry && !isAboutUpdate) return;
@@ -281,6 +281,7 @@ export class Updates {
 			updatedAgoMs: monotonic() - updatedAt,
 			upload: upload(),
 			runningVersion,
+			runningImageId,
 			isNewSession: session.sessionId !== sessionId,
 		});
 		if (next === jobs) return;

@@ -111,7 +111,7 @@ export class Attempts {
 			this.#offers.delete(deviceId);
 			return undefined;
 		}
-		const { model, chip, firmwareVersion: version, session } = device;
+		const { model, chip, firmwareVersion: version, imageId, session } = device;
 		const isConnected = session.isReachable && device.hasReported;
 		let readyAt = this.#readyAt.get(deviceId) ?? Number.NEGATIVE_INFINITY;
 		if (!isConnected) readyAt = Number.POSITIVE_INFINITY;
@@ -122,6 +122,7 @@ export class Attempts {
 			model,
 			chip,
 			version,
+			imageId,
 			isConnected,
 			isAvailable: monotonic() >= readyAt,
 			offer: this.#offers.get(deviceId),

@@ -3,10 +3,10 @@
  * a restart does not change their result.
  */
 
-import { compareVersions, isSameVersion } from "../api/channels.js";
+import { isNewer, isSameVersion } from "../api/channels.js";
 import type { DeviceStep, Plan, Rollout } from "../api/rollout.js";
 import { isOneOf, isOver, slotStatuses } from "../api/statuses.js";
-import { type Fit, fits } from "../firmware/image.js";
+import { type Fit, fits, isSameImage } from "../firmware/image.js";
 import type { UpdateRejection } from "../firmware/rejections.js";
 import { isActive, silenceMs, type UpdateJob } from "../firmware/update-job.js";
 import type { LatestCrash } from "../services/devices.js";
@@ -17,6 +17,8 @@ export type Offer = "pending" | "sent" | UpdateRejection;
 /** Data of the gateway about a device. */
 export interface DeviceSnapshot extends Fit {
 	readonly version: string | null;
+	/** Running image; undefined if unknown. */
+	readonly imageId?: string | undefined;
 	/** Whether it is connected and has reported, so `version` is up to date. */
 	readonly isConnected: boolean;
 	/** Whether it is connected and its next attempt is not delayed. */
@@ -67,14 +69,22 @@ export function holdsSlot({ status }: DeviceStep): boolean {
 	return isOneOf(slotStatuses, status);
 }
 
+/** Whether a device runs the firmware of a plan: the same image if both are known, otherwise the same version. */
+export function isInstalled({ firmware }: Plan, { version, imageId, model, chip }: DeviceSnapshot): boolean {
+	const images = firmware.images.filter((image) => fits(image, { model, chip }));
+	const same = images.map((image) => isSameImage(imageId, image.imageId));
+	if (same.length > 0 && !same.includes(undefined)) return same.includes(true);
+	return isSameVersion(version, firmware.version);
+}
+
 /** Returns why a device must not be offered the update, or undefined. */
-export function findObstacle(plan: Plan, { version, model, chip }: DeviceSnapshot) {
+export function findObstacle(plan: Plan, snapshot: DeviceSnapshot) {
+	const { version, model, chip } = snapshot;
 	const target = plan.firmware.version;
 	if (!plan.firmware.images.some((image) => fits(image, { model, chip })))
 		return { kind: "doNotFit", reason: `${target} has no image for this device.` } as const;
-	const order = compareVersions(version, target);
-	if (order === 0) return { kind: "alreadyInstalled", reason: undefined } as const;
-	if (order !== undefined && order > 0 && !plan.allowDowngrade)
+	if (isInstalled(plan, snapshot)) return { kind: "alreadyInstalled", reason: undefined } as const;
+	if (isNewer(version, target) && !plan.allowDowngrade)
 		return {
 			kind: "downgrades",
 			reason: `It runs ${version}, which is newer; a downgrade requires allowDowngrade.`,
@@ -137,7 +147,6 @@ function hasReturned(rollout: Rollout, step: DeviceStep, snapshot: DeviceSnapsho
 /** Returns the next step of a device in a slot, from its report and its recorded update. */
 function follow(rollout: Rollout, step: DeviceStep, snapshot: DeviceSnapshot, timing: Timing): DeviceStep {
 	const { now } = timing;
-	const { version } = rollout.plan.firmware;
 	const job = jobOf(rollout, step, snapshot);
 	if (
 		step.status === "offered" &&
@@ -145,7 +154,7 @@ function follow(rollout: Rollout, step: DeviceStep, snapshot: DeviceSnapshot, ti
 	)
 		return snapshot.offer === "pending" ? step : requeue(rollout, step, snapshot.offer, now);
 	if (!job) {
-		if (step.status === "soaking" || isSameVersion(snapshot.version, version))
+		if (step.status === "soaking" || isInstalled(rollout.plan, snapshot))
 			return soak(rollout, step, snapshot, now);
 		const isUnsent = step.status === "offered" && snapshot.isConnected && now - step.at >= unsentMs;
 		if (isUnsent) return requeue(rollout, step, snapshot.offer, now);
@@ -153,7 +162,7 @@ function follow(rollout: Rollout, step: DeviceStep, snapshot: DeviceSnapshot, ti
 		return isSilent ? withStatus(step, "timed_out", now, "No update status received for 5 minutes.") : step;
 	}
 	// The report may arrive before the end of the update, which another gateway may have recorded.
-	if (snapshot.isConnected && isSameVersion(snapshot.version, version) && isActive(job))
+	if (snapshot.isConnected && isInstalled(rollout.plan, snapshot) && isActive(job))
 		return soak(rollout, step, snapshot, now);
 	switch (job.status) {
 		case "updated":
@@ -209,7 +218,7 @@ function soak({ plan }: Rollout, step: DeviceStep, snapshot: DeviceSnapshot, now
 	if (step.status !== "soaking") return withStatus(step, "soaking", now);
 	if (crash && crash.id !== step.previousCrash && isSameVersion(crash.version, plan.firmware.version))
 		return withStatus(step, "failed", now, `The new firmware crashed (${crash.kind}).`);
-	if (isConnected && !isSameVersion(version, plan.firmware.version))
+	if (isConnected && !isInstalled(plan, snapshot))
 		return now - step.at < settleMs
 			? step
 			: withStatus(step, "rolled_back", now, `It runs ${version} again.`);

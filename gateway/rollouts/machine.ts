@@ -3,10 +3,9 @@
  * devices. A device that becomes `offered` must be sent the update after the change is stored.
  */
 
-import { isSameVersion } from "../api/channels.js";
 import type { DeviceStep, Group, Head, Rollout } from "../api/rollout.js";
 import { failureStatuses, isOneOf, isOver } from "../api/statuses.js";
-import { type GetSnapshot, holdsSlot, observe, type Timing, withStatus } from "./device-step.js";
+import { type GetSnapshot, holdsSlot, isInstalled, observe, type Timing, withStatus } from "./device-step.js";
 
 /** Change to store, then apply. */
 export interface Change {
@@ -122,7 +121,7 @@ function offers(
 		};
 		const next = { ...rest, ...previous, group: head.group };
 		// An attempt counted as failed may have succeeded since.
-		if (isSameVersion(snapshot.version, plan.firmware.version)) begun.push(withStatus(next, "soaking", now));
+		if (isInstalled(plan, snapshot)) begun.push(withStatus(next, "soaking", now));
 		else begun.push({ ...withStatus(next, "offered", now), attempts: step.attempts + 1 });
 	}
 	return begun;

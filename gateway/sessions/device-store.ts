@@ -212,6 +212,7 @@ export const deviceRecord = Object.freeze({
 		if (value.report !== undefined && matches(uplinks.state_report, report)) {
 			device.state.set(keptReport(report, Buffer.from(reportText)));
 			device.macAddress = report.system.mac_address.toLowerCase();
+			device.imageId = report.system.image;
 			device.vitals = vitalsOf(report, value.lastReportAt);
 		}
 		if (matches(reportHead, report)) device.uptimeSeconds = report.health.uptime_seconds;

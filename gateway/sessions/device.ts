@@ -75,6 +75,8 @@ export class Device {
 	chip: Chip | undefined;
 	/** Null before the first state report. */
 	firmwareVersion: string | null = null;
+	/** Running image; undefined if unknown. */
+	imageId: string | undefined;
 	/** Undefined before the first state report since the gateway's start. */
 	securityVersion: number | undefined;
 	/** In lower case; undefined before the first state report. */
@@ -134,6 +136,7 @@ export class Device {
 		}
 		this.macAddress = system.mac_address.toLowerCase();
 		this.securityVersion = system.security_version;
+		this.imageId = system.image;
 		this.uptimeSeconds = health.uptime_seconds;
 		this.#reportedAt = monotonic;
 		this.#reportedIn = this.session;

@@ -28,6 +28,12 @@ void board_read_mac(uint8_t *mac)
 			mac[i] = 0;
 }
 
+/** Reads the first eight bytes of the SHA-256 of the running image's ELF file. */
+void board_read_image_id(uint8_t *id)
+{
+	memcpy(id, esp_app_get_description()->app_elf_sha256, 8);
+}
+
 /* board-crash.c */
 extern void board_crash_tick(void);
 

@@ -13,6 +13,7 @@ export class SystemFacts implements System {
 	readonly idfVersion: string;
 	readonly firmwareVersion: string;
 	readonly securityVersion: number;
+	readonly imageId: string;
 	readonly buildTime: number;
 	readonly cpuFrequencyMHz: number;
 	readonly flashSizeMB: number;
@@ -23,7 +24,10 @@ export class SystemFacts implements System {
 		const ffi = this.#ffi;
 		const mac = new Uint8Array(6);
 		ffi.board_read_mac(mac.buffer);
-		this.macAddress = Array.from(mac, (byte) => byte.toString(16).padStart(2, "0")).join(":");
+		this.macAddress = hexOf(mac).join(":");
+		const image = new Uint8Array(8);
+		ffi.board_read_image_id(image.buffer);
+		this.imageId = hexOf(image).join("");
 		this.idfVersion = ffi.esp_get_idf_version();
 		this.firmwareVersion = ffi.board_firmware_version();
 		this.securityVersion = ffi.board_firmware_security_version();
@@ -63,6 +67,10 @@ export class SystemFacts implements System {
 	setTime(seconds: number): void {
 		Time.set(seconds);
 	}
+}
+
+function hexOf(bytes: Uint8Array): string[] {
+	return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0"));
 }
 
 /** Names for the values of `esp_reset_reason_t`, in order (components/esp_system/include/esp_system.h, v6.0). */

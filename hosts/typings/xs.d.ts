@@ -35,6 +35,8 @@ declare module "mc/ffi" {
 		board_nvs_is_read_only(): number;
 		board_print(text: string): void;
 		board_psram_bytes(): number;
+		/** @param id receives eight bytes */
+		board_read_image_id(id: ArrayBuffer): void;
 		/** @param mac receives six bytes */
 		board_read_mac(mac: ArrayBuffer): void;
 		board_ring_close(): void;

@@ -166,6 +166,7 @@ export type SystemFacts = Pick<
 	| "idfVersion"
 	| "firmwareVersion"
 	| "securityVersion"
+	| "imageId"
 	| "buildTime"
 	| "cpuFrequencyMHz"
 	| "flashSizeMB"

@@ -160,6 +160,7 @@ function describeFiles(given: Uint8Array | InstallableImage, { version, sign }: 
 		model: info.model,
 		chip: info.chip,
 		idf_version: info.idfVersion,
+		...(info.imageId !== undefined && { image_id: info.imageId }),
 		...(info.securityVersion > 0 && { security_version: info.securityVersion }),
 		...(signature !== undefined && { signature }),
 		...(flash.length > 0 && { flash: flash.map(describeFile) }),

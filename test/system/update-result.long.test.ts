@@ -92,3 +92,19 @@ test("a start_ota rejected during probation does not hide the rollback of the pr
 	assert.equal(otaStatus, "rolled_back");
 	assert.match(String(otaReason), /^The device reverted to 1\.0\.0/);
 });
+
+test("a rollback to another image of the same version is no update", async (t) => {
+	const fleet = await runFleet(t);
+	const { bytes } = await buildFirmware({ "board/es8311": "test/hosts/virtual/xs/firmware/dead-codec.ts" });
+	const image = makeVirtualImage(bytes, "DEV-1", "1.0.0");
+	await upload(fleet, image);
+	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0", clock: "virtual" });
+	const { system } = await report();
+	assert.match(String(system.image), /^[0-9a-f]{16}$/);
+	assert.notEqual(system.image, image.toString("hex", 0xb0, 0xb8));
+	await fleet.monitorClient.request({ type: "trigger_ota", targetId: deviceId, version: "custom" });
+	const results = [await passUntil(device, fleet.updateResult(deviceId))];
+	if (results[0]?.otaStatus === "updated")
+		results.push(await passUntil(device, fleet.updateResult(deviceId)));
+	assert.equal(results.at(-1)?.otaStatus, "rolled_back");
+});

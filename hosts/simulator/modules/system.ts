@@ -45,6 +45,10 @@ export class SimulatedSystem implements System {
 		return 0;
 	}
 
+	get imageId(): undefined {
+		return undefined;
+	}
+
 	/** Unused, because the desktop's clock is set. */
 	get buildTime(): number {
 		return 0;

@@ -9,6 +9,7 @@ export class System implements Interface {
 	declare readonly idfVersion: string;
 	declare readonly firmwareVersion: string;
 	declare readonly securityVersion: number;
+	declare readonly imageId: string;
 	declare readonly buildTime: number;
 	declare readonly cpuFrequencyMHz: number;
 	declare readonly flashSizeMB: number;

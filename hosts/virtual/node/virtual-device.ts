@@ -218,7 +218,7 @@ export class VirtualDevice {
 		const { model, serial, config, clock, limits, seed, watchdogMs, onTrace, onBoot } = this.#options;
 		const { slot, image } = this.#boot();
 		const ota = new EspOta({ flash: this.flash, running: slot });
-		const { version, securityVersion, buildTime, releaseKeys } = image;
+		const { version, securityVersion, imageId, buildTime, releaseKeys } = image;
 		const isPendingVerify = ota.state === imageState.pendingVerify;
 		const xs = findXs();
 		const started = { version, securityVersion, buildTime, slot, resetReason, isPendingVerify };
@@ -234,6 +234,7 @@ export class VirtualDevice {
 				idfVersion: `${xs.version} (virtual)`,
 				firmwareVersion: version,
 				securityVersion,
+				imageId,
 				buildTime,
 				cpuFrequencyMHz: 240,
 				flashSizeMB: 16,

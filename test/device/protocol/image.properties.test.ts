@@ -91,7 +91,8 @@ test("every check accepts a complete image, in chunks of any size and with any t
 			const { chip, model, version, idfVersion } = given;
 			const byteLength = file.length - rest.length;
 			const sha256 = createHash("sha256").update(file.subarray(0, byteLength)).digest("hex");
-			const described = { chip, model, version, idfVersion, securityVersion: 0, byteLength, sha256 };
+			const imageId = file.toString("hex", 0xb0, 0xb8);
+			const described = { chip, model, version, idfVersion, imageId, securityVersion: 0, byteLength, sha256 };
 			assert.deepEqual(gatewayVerdict(file), described);
 			assert.equal(deviceProblem(file, given, sizes), undefined);
 			assert.equal(bootProblem(file), chip === "virtual" ? undefined : "image for another chip");

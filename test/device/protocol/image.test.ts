@@ -32,6 +32,9 @@ for (const chip of chips)
 		bytes.writeUInt32LE(1_767_225_600, 0x15c);
 		bytes.writeUInt32LE(8, 0x160 + 4);
 		text(0x168, "program\n");
+		// app_elf_sha256; a virtual device's image has that of its descriptors and segments.
+		const program = [bytes.subarray(0, 0x160), bytes.subarray(0x168, 0x170)];
+		bytes.set(createHash("sha256").update(Buffer.concat(program)).digest(), 0x20 + 144);
 		const data = [...bytes.subarray(0x20, 0x160), ...bytes.subarray(0x168, 0x170)];
 		bytes.writeUInt8(
 			data.reduce((sum, byte) => sum ^ byte, 0xef),

@@ -38,6 +38,12 @@ const reportFields: readonly FieldCase[] = [
 	},
 	{ path: "system.model", accepted: ["DEV-1"], refused: ["dev-1", "DEV-2", "", 1, null] },
 	{ path: "system.firmware_version", ...text(32) },
+	{
+		path: "system.image",
+		accepted: ["0123456789abcdef"],
+		refused: ["", "0123456789ABCDEF", "0123456789abcde", 1, null],
+		isOptional: true,
+	},
 	{ path: "system.idf_version", ...text(32) },
 	{ path: "system.cpu_freq_mhz", accepted: [0, 240, 10_000], refused: [-1, 10_001, 240.5, "240", null] },
 	{ path: "system.flash_size_mb", accepted: [0, 16, 65_535], refused: [-1, 65_536, 0.5, "16", null] },

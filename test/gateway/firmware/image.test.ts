@@ -29,6 +29,7 @@ describe("valid image", () => {
 			for (const data of [Buffer.alloc(0), ...trailingData()])
 				assert.deepEqual(parseImage(Buffer.concat([image, data])), {
 					...names,
+					imageId: image.toString("hex", 0xb0, 0xb8),
 					securityVersion: 7,
 					byteLength: image.length,
 					sha256: createHash("sha256").update(image).digest("hex"),
@@ -53,6 +54,12 @@ describe("valid image", () => {
 			}
 		parseImage(makeImage({ segments: Array.from({ length: 15 }, (_, index) => Buffer.alloc(index * 5)) }));
 		parseImage(makeImage({ segments: [] }));
+	});
+	test("has an unknown id without the SHA-256 of its program", () => {
+		assert.equal(
+			parseImage(rewritten(makeImage(), 0xb0, Buffer.alloc(32).toString("latin1"))).imageId,
+			undefined,
+		);
 	});
 	test("may have no SHA-256", () => {
 		assert.equal(parseImage(withoutHash(makeImage())).version, "1.4.0");

@@ -21,8 +21,9 @@ function after(
 	version: string | null,
 	steps: readonly Step[],
 	runningVersion: string | null = "1.3.0",
+	{ imageId, runningImageId }: { readonly imageId?: string; readonly runningImageId?: string } = {},
 ): UpdateJob {
-	let job = createJob({ now: start, runningVersion }, version);
+	let job = createJob({ now: start, runningVersion, runningImageId }, { version, imageId });
 	let now = start;
 	let updatedAt = Number.NEGATIVE_INFINITY;
 	let isNewSession = false;
@@ -231,6 +232,46 @@ describe("failure reason", () => {
 	test("ignores rejections of other commands and of a second start_ota", () => {
 		assert.equal(after("1.4.0", [rejection("set_led")]).status, "pending");
 		assert.equal(after("1.4.0", [progress(5), rejection("start_ota")]).status, "downloading");
+	});
+});
+
+describe("update to another image of the same version", () => {
+	const [previous, sent, third] = ["0".repeat(16), "1".repeat(16), "2".repeat(16)] as const;
+	const runs = (image: string | undefined, uptimeSeconds = 0) =>
+		report("1.4.0", uptimeSeconds, "SW_RESET", image);
+	/** State after the update was sent and the device came back with `image`. */
+	function cameBack(image: string | undefined, ...steps: readonly Step[]) {
+		const ids = { imageId: sent, runningImageId: previous };
+		return after("1.4.0", [complete, "reconnects", runs(image), ...steps], "1.4.0", ids);
+	}
+
+	test("is updated if the device runs the image that was sent", () => {
+		assert.equal(cameBack(sent).status, "updated");
+	});
+	test("is rolled back if the device runs the previous image, also later", () => {
+		assert.equal(cameBack(previous).status, "rolled_back");
+		assert.match(String(cameBack(previous).reason), /^The device reverted to 1\.4\.0/);
+		assert.equal(cameBack(sent, "reconnects", runs(previous)).status, "rolled_back");
+	});
+	test("has failed if the device runs a third image", () => {
+		const { status, reason } = cameBack(third);
+		assert.equal(status, "failed");
+		assert.match(
+			String(reason),
+			/reconnected with another image of 1\.4\.0, which this gateway did not send/,
+		);
+	});
+	test("is decided by the version if the device reports no image", () => {
+		assert.equal(cameBack(undefined).status, "updated");
+	});
+	test("learns the previous image from a report before the restart", () => {
+		const steps: readonly Step[] = [runs(previous, 600), complete, "reconnects", runs(previous)];
+		const job = after("1.4.0", steps, "1.4.0", { imageId: sent });
+		assert.deepEqual([job.fromImageId, job.status], [previous, "rolled_back"]);
+	});
+	test("is updated again with the image that it runs already", () => {
+		const ids = { imageId: sent, runningImageId: sent };
+		assert.equal(after("1.4.0", [complete, "reconnects", runs(sent)], "1.4.0", ids).status, "updated");
 	});
 });
 

@@ -650,7 +650,10 @@ describe("upload replaced after the update request", () => {
 		updates.onUplink(device, complete);
 		updates.onUplink(reconnect(device), report("1.5.0"));
 		assert.equal(device.metadata.otaStatus, "failed");
-		assert.equal(device.metadata.otaReason, `The device reconnected with 1.5.0. ${note}`);
+		assert.equal(
+			device.metadata.otaReason,
+			`The device reconnected with 1.5.0, which this gateway did not send. ${note}`,
+		);
 	});
 	test("is named if the device rejects it", async (t) => {
 		const { updates, device } = await replaced(t);

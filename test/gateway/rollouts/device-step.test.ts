@@ -65,6 +65,24 @@ test("follows a device that timed out once it is connected, unless its update fa
 	);
 });
 
+test("distinguishes images of the same version if both are known", () => {
+	const [target, other] = ["1".repeat(16), "2".repeat(16)] as const;
+	const image = { model: "DEV-1", chip: "esp32s3", sha256: "", imageId: target } as const;
+	const pinned: Rollout = { ...rollout, plan: { ...plan, firmware: { ...firmware, images: [image] } } };
+	const statusOf = (status: DeviceStep["status"], seen: Partial<DeviceSnapshot>) => {
+		const snapshot = { ...away, version: "2.0.0", isConnected: true, job: undefined, ...seen };
+		const attempts = status === "queued" ? 0 : 1;
+		return observe(pinned, { ...step, status, attempts }, () => snapshot, timing).status;
+	};
+	assert.equal(statusOf("queued", { imageId: target }), "already_installed");
+	assert.equal(statusOf("queued", { imageId: other }), "queued", "another image counts as installed");
+	assert.equal(statusOf("queued", {}), "already_installed");
+	assert.equal(statusOf("soaking", { imageId: target }), "succeeded");
+	assert.equal(statusOf("soaking", { imageId: other }), "rolled_back", "another image counts as installed");
+	const downloading = { status: "downloading", startedAt: 1, version: "2.0.0" } as const;
+	assert.equal(statusOf("offered", { imageId: other, job: downloading }), "downloading");
+});
+
 test("waits for reconnects after a gateway start before a timeout", () => {
 	const lost: DeviceSnapshot = { ...away, job: undefined };
 	for (const status of ["downloading", "soaking"] as const) {

@@ -167,6 +167,8 @@ describe("system information of a board", () => {
 		const { bench, device } = await proto1();
 		Object.assign(bench.natives, {
 			board_read_mac: (bytes: ArrayBuffer) => new Uint8Array(bytes).set([0x24, 0x0a, 0xc4, 0xa1, 0xb2, 0x0c]),
+			board_read_image_id: (id: ArrayBuffer) =>
+				new Uint8Array(id).set([0, 1, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd]),
 			esp_get_idf_version: "v6.0",
 			board_firmware_version: "1.4.0",
 			board_firmware_build_time: 1_767_225_600,
@@ -183,6 +185,7 @@ describe("system information of a board", () => {
 		assert.equal(system.macAddress, "24:0a:c4:a1:b2:0c");
 		assert.equal(system.idfVersion, "v6.0");
 		assert.equal(system.firmwareVersion, "1.4.0");
+		assert.equal(system.imageId, "000123456789abcd");
 		assert.equal(system.buildTime, 1_767_225_600);
 		assert.equal(system.securityVersion, 3);
 		assert.equal(system.cpuFrequencyMHz, 240);

@@ -32,6 +32,7 @@ export function Facts({ entry, state }: { entry: Entry; state: StateReport }) {
 	const technical: readonly Fact[] = [
 		["MAC", system.mac_address],
 		["Remote address", session.remoteAddress],
+		...(system.image === undefined ? [] : [["Image", system.image] as const]),
 		["Framework", system.idf_version],
 		["Processor", `${system.cpu_freq_mhz} MHz`],
 		["Flash", `${system.flash_size_mb} MB, PSRAM ${system.psram_size_mb} MB`],

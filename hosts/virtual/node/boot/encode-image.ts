@@ -42,11 +42,16 @@ export interface ImageContent {
 export function encodeImage(content: ImageContent): Buffer {
 	const head = encodeHead(content);
 	const segments = content.segments.map(pad);
+	head.set(sha256([head, ...segments]), appDescriptor.imageId.offset);
 	const body = Buffer.concat([head, ...segments.flatMap((data) => [encodeSegmentHeader(data), data])]);
 	const padding = Buffer.alloc(imageLayout.paddedTo - (body.length % imageLayout.paddedTo));
 	padding[padding.length - 1] = checksumOf([head.subarray(appDescriptor.offset), ...segments]);
 	const image = Buffer.concat([body, padding]);
-	return Buffer.concat([image, createHash("sha256").update(image).digest()]);
+	return Buffer.concat([image, sha256([image])]);
+}
+
+function sha256(parts: readonly Uint8Array[]): Buffer {
+	return createHash("sha256").update(Buffer.concat(parts)).digest();
 }
 
 /** Encodes everything before the second segment. */

@@ -21,6 +21,8 @@ export interface VerifiedImage {
 	readonly version: string;
 	/** Seconds since 1970, from the firmware descriptor; 0 if unknown. */
 	readonly buildTime: number;
+	/** Hexadecimal digits of the application descriptor's `imageId`. */
+	readonly imageId: string;
 	/** Security version in the firmware descriptor. */
 	readonly securityVersion: number;
 	/** Second segment: program of a virtual device. */
@@ -46,9 +48,11 @@ export function verifyImage(flash: Flash, slot: Partition): VerifiedImage {
 		throw new Error("image without a program");
 	const program = segmentAt(bytes, appDescriptor.offset + descriptorBytes);
 	const keysOffset = appDescriptor.offset + descriptorBytes + imageLayout.segmentHeaderBytes + program.length;
+	const { imageId } = appDescriptor;
 	const releaseKeys = segmentCount > 2 ? segmentAt(bytes, keysOffset).toString("latin1").trimEnd() : "";
 	return {
 		version: readText(bytes, appDescriptor.version),
+		imageId: bytes.toString("hex", imageId.offset, imageId.offset + imageId.byteLength),
 		buildTime: bytes.readUInt32LE(ownDescriptor.buildTimeOffset),
 		securityVersion: bytes.readUInt16LE(ownDescriptor.securityVersionOffset),
 		program,
