@@ -97,7 +97,9 @@ export class Access {
 		if (admission) return admission;
 		// Checks again with fresh tokens, as the token may be new.
 		if (age > 0) return this.#check(request, roles, 0);
-		return { rejection: isToken ? this.countFailure(request, countedAs(roles)) : unauthorized };
+		return {
+			rejection: isToken ? this.countFailure(request, countedAs(roles)) : rejectionWithoutToken(request),
+		};
 	}
 
 	/** Returns the time of the last request with a person's token or login; undefined if there was none since the start. */
@@ -277,3 +279,10 @@ const unauthorized: HttpRejection = {
 	detail: "Valid token required: Authorization: Bearer <token>.",
 	headers: { "WWW-Authenticate": 'Bearer realm="gateway"' },
 };
+
+/** Browsers would add a password to requests of other sites, so it is no substitute for a token in its own header. */
+function rejectionWithoutToken({ headers }: IncomingMessage): HttpRejection {
+	if (!/^Basic /i.test(headers.authorization ?? "")) return unauthorized;
+	const detail = "A token is not accepted as password of the URL. Send it as Authorization: Bearer <token>.";
+	return { ...unauthorized, detail };
+}

@@ -2,6 +2,7 @@
 
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from "express";
 import helmet from "helmet";
+import { isLoopback, reachedAt } from "../access/origin.js";
 import { type HttpRejection, rejectMethod, type SendError, sendProblem } from "../problem.js";
 
 export interface AppOptions {
@@ -34,8 +35,12 @@ export function createApp({ isTls, routers, sendError }: AppOptions): Express {
 			referrerPolicy: { policy: "same-origin" },
 			strictTransportSecurity: isTls,
 			xFrameOptions: { action: "deny" },
+			crossOriginOpenerPolicy: false,
+			originAgentCluster: false,
 		}),
 	);
+	const isolated = [helmet.crossOriginOpenerPolicy(), helmet.originAgentCluster()].map(whereTrusted);
+	app.use(...isolated);
 	const headers = { Upgrade: "websocket" };
 	app
 		.route(["/device", "/monitor"])
@@ -47,6 +52,15 @@ export function createApp({ isTls, routers, sendError }: AppOptions): Express {
 		sendError(error, response);
 	app.use(handleError);
 	return app;
+}
+
+/** Limits a middleware to origins that browsers trust. Elsewhere they ignore its header, and report that at each load. */
+function whereTrusted(middleware: (...parameters: Parameters<RequestHandler>) => void): RequestHandler {
+	return (request, response, next) => {
+		const { protocol, hostname } = reachedAt(request);
+		if (protocol === "https:" || isLoopback(hostname)) middleware(request, response, next);
+		else next();
+	};
 }
 
 function respondWith(rejection: HttpRejection): RequestHandler {

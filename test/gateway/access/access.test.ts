@@ -586,6 +586,36 @@ describe("other requests", () => {
 		}
 	});
 
+	test("sends headers that browsers accept of trusted origins only to those", async (t) => {
+		const { url } = await runGateway(t, { trustProxy: () => true });
+		for (const [headers, isSent] of [
+			[{}, true],
+			[{ Host: "localhost:8080" }, true],
+			[{ Host: "192.0.2.1:8080" }, false],
+			[{ Host: "gateway.example", "X-Forwarded-Proto": "https" }, true],
+			[{ Host: "gateway.example", "X-Forwarded-Proto": "http" }, false],
+		] as const) {
+			const [response] = await nextEvent(request(url, { headers }).end(), "response");
+			response.destroy();
+			for (const name of ["cross-origin-opener-policy", "origin-agent-cluster"])
+				assert.equal(name in response.headers, isSent, `${name} for ${JSON.stringify(headers)}`);
+		}
+	});
+
+	test("tells a client with the token as password of its URL how to send it", async (t) => {
+		const { url, refused } = await runGateway(t);
+		const Authorization = `Basic ${Buffer.from(`x:${monitorToken}`).toString("base64")}`;
+		const api = await fetch(`${url}/api/devices`, { headers: { Authorization } });
+		const monitor = await refused("/monitor", { Authorization });
+		for (const [status, body] of [
+			[api.status, await api.text()],
+			[monitor.status, monitor.body],
+		] as const) {
+			assert.equal(status, 401);
+			assert.match(JSON.parse(body).detail, /password of the URL/);
+		}
+	});
+
 	test("answers an upgrade to any other path with 404", async (t) => {
 		const gateway = await runGateway(t);
 		for (const path of ["/", "/devices", "/device/", "//device", "/monitor/x"])
