@@ -19,6 +19,7 @@ import { createRollouts } from "./rollouts/extension.js";
 import { createSchedules } from "./schedules/extension.js";
 import type { Environment, Setting, Variable } from "./setting.js";
 import { coreSettings } from "./settings.js";
+import { noWebhooks } from "./webhooks/none.js";
 import { webhooksFile } from "./webhooks/settings.js";
 import { createWiFi } from "./wifi/extension.js";
 
@@ -35,6 +36,7 @@ export const extensions: readonly CreateExtension[] = [
 	createReplacement,
 	createBackup,
 	createDiscovery,
+	noWebhooks,
 ];
 
 /** Settings whose extension is loaded only if they have a value. */

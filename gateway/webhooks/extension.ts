@@ -6,6 +6,7 @@ import { type Route, serve } from "../http/routes.js";
 import { RequestError } from "../problem.js";
 import { webhooksPath } from "../services/configuration.js";
 import { type Hook, readHooks } from "./hooks.js";
+import { noWebhooks, unknownWebhook } from "./none.js";
 import { endedReason, Outbox } from "./outbox.js";
 import { webhooksFile } from "./settings.js";
 import { Watch } from "./watch.js";
@@ -20,7 +21,8 @@ export function withWebhooks(joined: LoadedExtensions): LoadedExtensions {
 	const create = (core: Core): Extension => {
 		return { ...createWebhooks(core, hooks), services: [webhooksPath.provide(file)] };
 	};
-	return { ...joined, extensions: [...joined.extensions, create] };
+	const others = joined.extensions.filter((each) => each !== noWebhooks);
+	return { ...joined, extensions: [...others, create] };
 }
 
 /** @param everyMs interval of checks for due events */
@@ -66,7 +68,7 @@ function createRoutes(outboxes: readonly Outbox[]): readonly Route[] {
 		}),
 		"POST /api/webhooks/:number/test": ({ params: { number } }) => {
 			const outbox = outboxes.find((_, index) => String(index + 1) === number);
-			if (!outbox) throw new RequestError(404, `Webhook ${number} not found. GET /api/webhooks lists all.`);
+			if (!outbox) throw unknownWebhook(number);
 			if (outbox.hasEnded) throw new RequestError(409, `Webhook ${number} has ended. ${endedReason}`);
 			return outbox.test();
 		},

@@ -8,6 +8,7 @@ import type { Core, CreateExtension } from "../../../gateway/extension.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { createWebhooks } from "../../../gateway/webhooks/extension.js";
 import { eventNames, type Hook } from "../../../gateway/webhooks/hooks.js";
+import { noWebhooks } from "../../../gateway/webhooks/none.js";
 import { within } from "../../support/eventually.js";
 import { listen } from "../../support/ports.js";
 
@@ -94,5 +95,5 @@ export function withHooks(hooks: readonly Hook[], cores: Core[] = []) {
 		cores.push(core);
 		return createWebhooks(core, hooks, 10);
 	};
-	return { extensions: [...extensions, webhooks] };
+	return { extensions: [...extensions.filter((each) => each !== noWebhooks), webhooks] };
 }

@@ -638,3 +638,10 @@ test("drops the oldest of 51 queued events of a device, and logs it", async (t) 
 	assert.equal(outbox.waiting, 51);
 	await outbox.close();
 });
+
+test("are an empty list without WEBHOOKS_FILE", async (t) => {
+	const { url } = await runGateway(t);
+	const { status, body } = await call(url, "GET", "/api/webhooks");
+	assert.deepEqual([status, body], [200, { webhooks: [] }]);
+	assert.equal((await call(url, "POST", "/api/webhooks/1/test")).status, 404);
+});

@@ -10,7 +10,7 @@ import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
 
 export function Webhooks() {
-	// Not found without WEBHOOKS_FILE.
+	// Not found after webhooks were removed from the gateway.
 	const { value, problem } = useResource(() => requestIfFound("GET /api/webhooks"));
 	const webhooks = value?.webhooks ?? [];
 	if (webhooks.length === 0 && problem === "") return null;
