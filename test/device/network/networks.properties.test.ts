@@ -309,6 +309,14 @@ test("a button press retries a network whose password was rejected", (t) => {
 	assert.equal(device.station.ssid, "a");
 });
 
+test("makes no attempt after it was closed during a scan", () => {
+	const device = begin({}, { ssid: "a", ssid2: "b" });
+	device.station.close();
+	Radio.attempts.length = 0;
+	device.pass(longEnoughMs);
+	assert.deepEqual(Radio.attempts, []);
+});
+
 /** @returns whether the settings are kept */
 function isKept(values: Values, changed: ChangedSettings): boolean {
 	const isNew = (name: InstalledSetting) =>
