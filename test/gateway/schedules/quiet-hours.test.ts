@@ -1,234 +1,238 @@
-/** Quiet hours sent to devices, on a test clock. */
+/** Quiet hours sent to devices, in virtual time. */
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
-import { eventually, waitUntil } from "../../support/eventually.js";
-import { temporaryDirectory } from "../../support/running.js";
-import { ask, ofFleet, type QuietDevice, quietHoursOf, runTimed, type Timed, utc } from "./gateway.js";
+import { describe, type TestContext, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import type { QuietHoursRequest } from "../../../gateway/api/quiet-hours.js";
+import { createBase } from "../../../gateway/base.js";
+import type { RequestError } from "../../../gateway/problem.js";
+import { QuietHoursStore } from "../../../gateway/schedules/quiet-hours.js";
+import type { Session } from "../../../gateway/sessions/device.js";
+import { Sessions } from "../../../gateway/sessions/sessions.js";
+import { createLog } from "../../../gateway/telemetry/log.js";
+import { sampleReport } from "../../../scripts/api/sample-report.js";
+import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { makeHandshake, silentLink } from "../../support/record-stubs.js";
+import { berlin, Clock } from "./run.js";
 
+const noon = "2026-11-27T12:00:00Z";
+const id = "dev-1-000001";
 const nights = { targets: { all: true }, from: "22:00", until: "07:00", volume: 20 };
 
-/** Resolves with the latest quiet hours sent to a device, after this number. */
-async function sent(device: QuietDevice, count: number) {
-	await waitUntil(() => device.quiet.length >= count);
-	assert.equal(device.quiet.length, count);
-	const value: {
-		readonly id: string;
-		readonly periods: readonly { readonly from: number; readonly until: number }[];
-		readonly [name: string]: unknown;
-	} | null = JSON.parse(JSON.stringify(device.quiet.at(-1)));
-	return value;
+interface Sent {
+	readonly id: string;
+	readonly periods: readonly { readonly from: number; readonly until: number }[];
+	readonly volume?: number;
 }
 
-const hoursOf = (periods: readonly { readonly from: number; readonly until: number }[] = []) =>
-	periods.map(({ from, until }) => (until - from) / 3600);
-
-/** Reports that show the current quiet hours trigger no command. */
-async function staysQuiet(gateway: Timed, device: QuietDevice, count: number): Promise<void> {
-	device.report();
-	device.report();
-	const monitor = await gateway.monitor();
-	await monitor.request({
-		type: "control_device",
-		targetId: device.deviceId,
-		payload: { command: "identify" },
-	});
-	monitor.socket.terminate();
-	// Arrives after any command triggered by the reports.
-	await waitUntil(() => device.commands.some(({ command }) => command === "identify"));
-	device.commands.length = 0;
-	assert.equal(device.quiet.length, count);
+async function run(t: TestContext, time: string, { zone = berlin, dataDir = "" } = {}) {
+	const clock = new Clock(time);
+	const { now, monotonic } = clock;
+	const folder = dataDir || (await temporaryDirectory(t));
+	const base = createBase({ log: createLog("silent"), dataDir: folder, now, monotonic });
+	const sessions = new Sessions({ now, monotonic, maxDevices: 10 });
+	/** Values sent to each device, by session. */
+	const sent = new Map<string, (Sent | null)[]>();
+	const execute = async (message: unknown) => {
+		const { targetId, payload } = Object(message);
+		sent.get(targetId)?.push(payload.value);
+		return { sessionId: targetId, command: "control_device" } as const;
+	};
+	const store = new QuietHoursStore({ ...base, sessions, execute, emit: () => {} }, zone);
+	sessions.listen(store.sessions);
+	await store.open();
+	onEnd(t, () => store.close());
+	const report = (session: Session, quiet?: string) => {
+		const deviceId = session.device?.deviceId ?? "";
+		const uplink = { ...sampleReport("DEV-1"), deviceId, ...(quiet && { quiet: { id: quiet } }) };
+		sessions.receive(session, uplink, Buffer.from(JSON.stringify(uplink)));
+	};
+	/** Opens a session, which reports the id of its quiet hours. @returns the values sent in it */
+	const connect = (deviceId = id, quiet?: string, features: readonly "quiet"[] = ["quiet"]) => {
+		const session = sessions.open({ ...makeHandshake(deviceId), features }, silentLink);
+		const values: (Sent | null)[] = [];
+		sent.set(session.sessionId, values);
+		report(session, quiet);
+		return { session, values };
+	};
+	const label = (deviceId: string, room: string) => {
+		const device = sessions.devices.get(deviceId);
+		assert.ok(device, `${deviceId} is unknown`);
+		device.label = { room };
+		sessions.announce(device.session, "labelled");
+	};
+	const set = (request: QuietHoursRequest) => store.set(request, "anna");
+	return { clock, sessions, store, dataDir: folder, connect, report, label, set };
 }
+
+const hoursOf = (sent: Sent | null | undefined) =>
+	sent?.periods.map(({ from, until }) => (until - from) / 3600);
+const utc = (text: string) => Date.parse(text) / 1000;
+const nine = (count: number) => Array<number>(count).fill(9);
 
 describe("quiet hours", () => {
 	test("are sent once as periods of two weeks, and again in the next session if lost", async (t) => {
-		const gateway = await runTimed(t, "2026-11-27T12:00:00Z");
-		const { url } = gateway;
-		const device = await gateway.connect();
-		const { status, body } = await ask(url, "PUT", "quiet-hours", {
-			...nights,
-			brightness: 0.1,
-			onlyUrgent: true,
-		});
-		const { id, changedAt, ...rest } = body;
-		const shown = { on: true, zone: "Europe/Berlin", by: "monitor", holdsUntil: null };
-		assert.deepEqual([status, rest], [200, { ...nights, brightness: 0.1, onlyUrgent: true, ...shown }]);
-		const value = await sent(device, 1);
-		const { id: digest, periods, ...limits } = value ?? { id: "" };
+		const { connect, report, set } = await run(t, noon);
+		const first = connect();
+		const { id: _, ...shown } = await set({ ...nights, brightness: 0.1, onlyUrgent: true });
+		const rest = {
+			on: true,
+			zone: berlin,
+			by: "anna",
+			changedAt: "2026-11-27T12:00:00.000Z",
+			holdsUntil: null,
+		};
+		assert.deepEqual(shown, { ...nights, brightness: 0.1, onlyUrgent: true, ...rest });
+		const [value] = first.values;
+		assert.ok(value, "none sent");
+		const { id: digest, periods, ...limits } = value;
 		assert.match(digest, /^[0-9a-f]{16}$/);
 		assert.deepEqual(limits, { volume: 20, brightness: 0.1, only_urgent: true });
 		// From midnight UTC today to two weeks later.
-		const [first] = periods ?? [];
-		assert.deepEqual(first, {
-			from: utc("2026-11-26T21:00Z") / 1000,
-			until: utc("2026-11-27T06:00Z") / 1000,
-		});
-		assert.deepEqual(hoursOf(periods), Array(15).fill(9));
-		await staysQuiet(gateway, device, 1);
-		await device.restart();
-		await staysQuiet(gateway, device, 1);
-		device.set({ quiet: undefined });
-		await device.restart();
-		assert.deepEqual(await sent(device, 2), value);
+		assert.deepEqual(periods[0], { from: utc("2026-11-26T21:00Z"), until: utc("2026-11-27T06:00Z") });
+		assert.deepEqual(hoursOf(value), nine(15));
+		report(first.session, digest);
+		assert.deepEqual([first.values.length, connect(id, digest).values], [1, []]);
+		assert.deepEqual(connect().values, [value]);
 	});
 
-	test("are an hour shorter or longer when clocks change", async (t) => {
-		const { url, clock, connect } = await runTimed(t, "2026-03-20T12:00:00Z");
-		const device = await connect();
-		await ask(url, "PUT", "quiet-hours", nights);
-		const spring = await sent(device, 1);
-		assert.deepEqual(hoursOf(spring?.periods), [9, 9, 9, 9, 9, 9, 9, 9, 9, 8, 9, 9, 9, 9, 9]);
-		clock.set("2026-10-20T12:00:00Z");
-		const autumn = await sent(device, 2);
-		assert.deepEqual(hoursOf(autumn?.periods), [9, 9, 9, 9, 9, 10, 9, 9, 9, 9, 9, 9, 9, 9, 9]);
-		const ends = autumn?.periods.slice(4, 6).map(({ until }) => new Date(until * 1000).toISOString());
-		assert.deepEqual(ends, ["2026-10-24T05:00:00.000Z", "2026-10-25T06:00:00.000Z"]);
+	test("are extended daily, an hour shorter or longer when clocks change", async (t) => {
+		const { clock, store, connect, set } = await run(t, "2026-03-20T23:59:59Z");
+		const { values } = connect();
+		await set(nights);
+		const pass = (time: string) => {
+			clock.passTo(time);
+			store.tick();
+			store.tick();
+		};
+		pass("2026-03-21T00:00:00Z");
+		pass("2026-10-20T12:00:00Z");
+		assert.deepEqual(values.map(hoursOf), [
+			[...nine(9), 8, ...nine(5)],
+			[...nine(8), 8, ...nine(6)],
+			[...nine(5), 10, ...nine(9)],
+		]);
+		assert.equal(values[1]?.periods.at(-1)?.from, utc("2026-04-03T20:00Z"));
 	});
 
-	test("of a day hold across clock changes", async (t) => {
-		const { url, clock } = await runTimed(t, "2026-03-28T20:59:00Z");
-		await ask(url, "PUT", "quiet-hours", nights);
-		const holds = async () => (await quietHoursOf(url))[0]?.holdsUntil;
-		const days = [
-			["2026-03-28T20:59:00Z", "2026-03-28T21:00:00Z", "2026-03-29T05:00:00.000Z"],
-			["2026-10-24T19:59:00Z", "2026-10-24T20:00:00Z", "2026-10-25T06:00:00.000Z"],
-		] as const;
-		for (const [before, begin, end] of days) {
-			clock.set(before);
-			assert.equal(await holds(), null);
-			clock.set(begin);
-			assert.equal(await holds(), end);
-			clock.set(new Date(utc(end) - 60_000).toISOString());
-			assert.equal(await holds(), end);
-			clock.set(end);
-			assert.equal(await holds(), null);
+	test("hold across clock changes", async (t) => {
+		const { clock, store, set } = await run(t, noon);
+		await set(nights);
+		for (const [begin, end] of [
+			["2026-03-28T21:00:00.000Z", "2026-03-29T05:00:00.000Z"],
+			["2026-10-24T20:00:00.000Z", "2026-10-25T06:00:00.000Z"],
+		] as const) {
+			const holds = (time: string, ms: number) => {
+				clock.set(time);
+				clock.pass(ms);
+				return store.list()[0]?.holdsUntil;
+			};
+			assert.deepEqual(
+				[holds(begin, -1), holds(begin, 0), holds(end, -1), holds(end, 0)],
+				[null, end, end, null],
+			);
 		}
 	});
 
-	test("are extended daily to two weeks", async (t) => {
-		const { url, clock, connect } = await runTimed(t, "2026-11-27T23:59:00Z");
-		const device = await connect();
-		await ask(url, "PUT", "quiet-hours", nights);
-		await sent(device, 1);
-		clock.set("2026-11-28T00:00:00Z");
-		const next = await sent(device, 2);
-		assert.equal(next?.periods.at(-1)?.from, utc("2026-12-11T21:00Z") / 1000);
-	});
-
-	test("of a device override its room, and these the home; disabled ones are empty", ofFleet, async (t) => {
-		const { url, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
-		const [one, two] = [await connect("dev-1-000001"), await connect("dev-1-000002")];
-		const label = (room: string, { deviceId } = one) => ask(url, "PATCH", `devices/${deviceId}`, { room });
-		const volumes = async (counts: readonly [number, number]) =>
-			[await sent(one, counts[0]), await sent(two, counts[1])].map((value) => value?.volume ?? null);
-		await label("Kitchen");
-		await label("Hall", two);
-		await ask(url, "PUT", "quiet-hours", nights);
-		assert.deepEqual(await volumes([1, 1]), [20, 20]);
-		await ask(url, "PUT", "quiet-hours", { ...nights, targets: { room: "Kitchen" }, volume: 30 });
-		assert.deepEqual(await volumes([2, 1]), [30, 20]);
-		await label("Hall");
-		assert.deepEqual(await volumes([3, 1]), [20, 20]);
-		await label("Kitchen");
-		assert.deepEqual(await volumes([4, 1]), [30, 20]);
-		const own = { ...nights, targets: { device: "dev-1-000001" }, volume: 40 };
-		await ask(url, "PUT", "quiet-hours", own);
-		assert.deepEqual(await volumes([5, 1]), [40, 20]);
-		await ask(url, "PUT", "quiet-hours", { ...own, on: false });
-		assert.deepEqual(await volumes([6, 1]), [null, 20]);
-		const listed = await quietHoursOf(url);
+	test("of a device override its room, and these the home; disabled ones are empty", async (t) => {
+		const { store, connect, label, set } = await run(t, noon);
+		const [one, two] = [connect(), connect("dev-1-000002")];
+		label(id, "Kitchen");
+		label("dev-1-000002", "Hall");
+		await set(nights);
+		await set({ ...nights, targets: { room: "Kitchen" }, volume: 30 });
+		label(id, "Hall");
+		label(id, "Kitchen");
+		const own = { ...nights, targets: { device: id }, volume: 40 };
+		await set(own);
+		await set({ ...own, on: false });
+		const listed = store.list();
 		assert.deepEqual(
 			listed.map(({ targets, on }) => [targets, on]),
 			[
 				[{ all: true }, true],
 				[{ room: "Kitchen" }, true],
-				[{ device: "dev-1-000001" }, false],
+				[{ device: id }, false],
 			],
 		);
-		for (const { id } of listed.slice(1))
-			assert.equal((await ask(url, "DELETE", `quiet-hours/${id}`)).status, 204);
-		assert.deepEqual(await volumes([7, 1]), [20, 20]);
-		await ask(url, "DELETE", `quiet-hours/${listed[0]?.id}`);
-		assert.deepEqual(await volumes([8, 2]), [null, null]);
+		for (const each of listed.toReversed()) await store.store.remove(each.id);
+		const volumes = [one, two].map(({ values }) => values.map((value) => value?.volume ?? null));
+		assert.deepEqual(volumes, [
+			[20, 30, 20, 30, 40, null, 30, 20, null],
+			[20, null],
+		]);
 	});
 
-	test("persist across a restart, and are removed from a device if unknown to the gateway", async (t) => {
-		const dataDir = await temporaryDirectory(t);
-		const first = await runTimed(t, "2026-11-27T12:00:00Z", { dataDir });
-		const device = await first.connect();
-		await ask(first.url, "PUT", "quiet-hours", nights);
-		const value = await sent(device, 1);
-		const before = await quietHoursOf(first.url);
-		await first.gateway.close();
-		const second = await runTimed(t, "2026-11-27T12:10:00Z", { dataDir });
-		assert.deepEqual(await quietHoursOf(second.url), before);
-		assert.deepEqual(await sent(await second.connect(), 1), value);
-		const other = await runTimed(t, "2026-11-27T12:10:00Z");
-		const taught = await other.connect();
-		taught.set({ quiet: { id: "0123456789abcdef" } });
-		await taught.restart();
-		assert.equal(await sent(taught, 1), null);
+	test("persist across a restart and a change of the time zone, and end at a device if unknown", async (t) => {
+		const first = await run(t, noon, { zone: "UTC" });
+		await first.set(nights);
+		await first.store.close();
+		const { store, connect } = await run(t, noon, { dataDir: first.dataDir });
+		assert.deepEqual(connect().values[0]?.periods[1]?.from, utc("2026-11-27T21:00Z"));
+		assert.deepEqual([store.list()[0]?.zone, store.list()[0]?.volume], [berlin, 20]);
+		const other = await run(t, noon);
+		assert.deepEqual(other.connect(id, "0123456789abcdef").values, [null]);
 	});
 
-	test("of a room follow its new name without interruption, unless that has its own", ofFleet, async (t) => {
-		const gateway = await runTimed(t, "2026-11-27T12:00:00Z");
-		const { url } = gateway;
-		const [one, two] = [await gateway.connect(), await gateway.connect("dev-1-000002")];
-		const label = ({ deviceId }: QuietDevice, room: string) =>
-			ask(url, "PATCH", `devices/${deviceId}`, { room });
-		const limit = (room: string, volume: number) =>
-			ask(url, "PUT", "quiet-hours", { ...nights, targets: { room }, volume });
-		const listed = async () => (await quietHoursOf(url)).map(({ targets, volume }) => [targets.room, volume]);
-		await label(two, "Hall");
-		await limit("Hall", 30);
-		await label(two, "");
-		await label(one, "Kitchen");
-		await limit("Kitchen", 20);
-		await sent(one, 1);
-		await label(one, "Lounge");
-		const rooms = await eventually(listed, ({ length }) => length === 2);
-		assert.deepEqual(rooms, [
+	test("of a room follow its new name without interruption, unless that has its own", async (t) => {
+		const { store, connect, label, set } = await run(t, noon);
+		const { values } = connect();
+		connect("dev-1-000002");
+		label("dev-1-000002", "Hall");
+		label(id, "Kitchen");
+		await set({ ...nights, targets: { room: "Hall" }, volume: 30 });
+		await set({ ...nights, targets: { room: "Kitchen" } });
+		await store.renameRoom("Kitchen", "Lounge");
+		label(id, "Lounge");
+		await store.renameRoom("Lounge", "Hall");
+		label(id, "Hall");
+		const listed = store.list().map(({ targets, volume }) => [targets.room, volume]);
+		assert.deepEqual(listed, [
 			["Hall", 30],
 			["Lounge", 20],
 		]);
-		await staysQuiet(gateway, one, 1);
-		await label(one, "Hall");
-		assert.equal((await sent(one, 2))?.volume, 30);
-		assert.deepEqual(await listed(), rooms);
-	});
-
-	test("are sent again after a start in another time zone", async (t) => {
-		const dataDir = await temporaryDirectory(t);
-		const first = await runTimed(t, "2026-11-27T12:00:00Z", { dataDir, timeZone: "UTC" });
-		await ask(first.url, "PUT", "quiet-hours", nights);
-		await first.gateway.close();
-		const { url, connect } = await runTimed(t, "2026-11-27T12:10:00Z", { dataDir });
-		const value = await sent(await connect(), 1);
-		assert.equal(value?.periods[1]?.from, utc("2026-11-27T21:00Z") / 1000);
-		assert.equal((await quietHoursOf(url))[0]?.zone, "Europe/Berlin");
+		await store.move({ room: "Hall" }, { device: "dev-1-000002" });
+		const volumes = values.map((value) => value?.volume ?? null);
+		assert.deepEqual([volumes[0], volumes.slice(-2)], [20, [30, null]]);
 	});
 
 	test("are resent to a busy device after its next report, and never to older firmware", async (t) => {
-		const { url, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
-		const device = await connect();
-		const old = await connect("dev-1-000002", ["sound"]);
-		await ask(url, "PUT", "quiet-hours", nights);
-		await sent(device, 1);
-		device.refuse("set_quiet", "the device is being updated; try again after it");
-		device.set({ quiet: undefined });
-		device.report();
-		await sent(device, 2);
-		assert.deepEqual(old.quiet, []);
+		const { sessions, connect, report, set } = await run(t, noon);
+		const { session, values } = connect();
+		const old = connect("dev-1-000002", undefined, []);
+		await set(nights);
+		const error = { type: "command_error", deviceId: id, command: "set_quiet", message: "no" } as const;
+		for (const code of ["invalid_value", "busy"] as const) {
+			sessions.receive(session, { ...error, code }, Buffer.from("{}"));
+			report(session);
+		}
+		assert.deepEqual([values.length, old.values], [2, []]);
 	});
 
-	test("of a device are removed when it is forgotten", ofFleet, async (t) => {
-		const { url, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
-		const device = await connect();
-		await ask(url, "PUT", "quiet-hours", { ...nights, targets: { device: device.deviceId } });
-		await sent(device, 1);
-		device.close();
-		const isGone = async () => (await ask(url, "DELETE", `devices/${device.deviceId}`)).status === 204;
-		await waitUntil(isGone);
-		assert.deepEqual(await quietHoursOf(url), []);
+	test("of a device are removed when it is forgotten", async (t) => {
+		const { sessions, store, connect, set } = await run(t, noon);
+		const { session } = connect();
+		await set({ ...nights, targets: { device: id } });
+		sessions.end(session, "disconnected");
+		assert.ok(session.device && sessions.forget(session.device), "the device is not forgotten");
+		await setImmediate();
+		assert.deepEqual(store.list(), []);
+	});
+
+	test("are rejected without one known target and a limit", async (t) => {
+		const { connect, set } = await run(t, noon);
+		connect();
+		const { volume: _, ...unlimited } = nights;
+		const targets = [
+			{ all: true, room: "Kitchen" },
+			{ all: false },
+			{ device: "dev-1-000009" },
+			{ room: "Attic" },
+		];
+		for (const request of [
+			{ ...unlimited, onlyUrgent: false },
+			...targets.map((each) => ({ ...nights, targets: each })),
+		])
+			await assert.rejects(set(request), ({ rejection }: RequestError) => rejection.status === 422);
 	});
 });

@@ -8,6 +8,7 @@ import { runs } from "../../support/property-runs.js";
 
 const berlin = "Europe/Berlin";
 const newYork = "America/New_York";
+const noon = "2026-11-27T12:00Z";
 type At = Parameters<typeof nextTime>[0];
 
 /** Next due times, in UTC. */
@@ -75,144 +76,113 @@ function onEachDay(moments: ReadonlyMap<number, number>, minute: number): readon
 	return Array.from({ length: 7 }, (_, day) => moments.get(midnight + day * dayMs + minute * minuteMs) ?? 0);
 }
 
-describe("time of day", () => {
-	test("keeps its local time across clock changes", () => {
-		const at = { weekly: { time: "17:50", days: ["fri", "sat", "sun", "mon"] } } as const;
-		const inSpring = dueTimes(at, berlin, "2026-03-27T00:00Z", 4);
-		assert.deepEqual(inSpring, [
+describe("due time", () => {
+	for (const [what, at, zone, after, ...due] of [
+		[
+			"keeps its local time across clock changes, only on its days",
+			{ weekly: { time: "17:50", days: ["fri", "sun", "mon"] } },
+			berlin,
+			"2026-03-27T00:00Z",
 			"2026-03-27T16:50",
-			"2026-03-28T16:50",
 			"2026-03-29T15:50",
 			"2026-03-30T15:50",
-		]);
-		const inAutumn = dueTimes({ weekly: { time: "17:50" } }, newYork, "2026-10-31T00:00Z");
-		assert.deepEqual(inAutumn, ["2026-10-31T21:50", "2026-11-01T22:50", "2026-11-02T22:50"]);
-	});
-
-	test("occurs once after the gap if it does not exist", () => {
-		const at = { weekly: { time: "02:30" } };
-		assert.deepEqual(dueTimes(at, berlin, "2026-03-28T00:00Z"), [
-			"2026-03-28T01:30",
-			"2026-03-29T01:00",
-			"2026-03-30T00:30",
-		]);
-		assert.deepEqual(dueTimes(at, newYork, "2026-03-07T00:00Z"), [
+		],
+		[
+			"is once after the gap if it does not exist",
+			{ weekly: { time: "02:30" } },
+			newYork,
+			"2026-03-07T00:00Z",
 			"2026-03-07T07:30",
 			"2026-03-08T07:00",
 			"2026-03-09T06:30",
-		]);
-	});
-
-	test("occurs once on a Saturday whose last hour does not exist", () => {
-		const nuuk = "America/Nuuk";
-		assert.deepEqual(dueTimes({ weekly: { time: "23:30" } }, nuuk, "2026-03-28T00:00Z"), [
-			"2026-03-28T01:30",
+		],
+		[
+			"is on a Saturday whose last hour does not exist",
+			{ weekly: { time: "23:30", days: ["sat"] } },
+			"America/Nuuk",
+			"2026-03-28T12:00Z",
 			"2026-03-29T01:00",
-			"2026-03-30T00:30",
-		]);
-		const onSaturdays = { weekly: { time: "23:30", days: ["sat"] } } as const;
-		assert.deepEqual(dueTimes(onSaturdays, nuuk, "2026-03-28T12:00Z", 1), ["2026-03-29T01:00"]);
-	});
-
-	test("uses the first occurrence if it occurs twice", () => {
-		assert.deepEqual(dueTimes({ weekly: { time: "02:30" } }, berlin, "2026-10-24T00:00Z"), [
+		],
+		[
+			"is the first occurrence of a time that occurs twice",
+			{ weekly: { time: "02:30" } },
+			berlin,
+			"2026-10-24T00:00Z",
 			"2026-10-24T00:30",
 			"2026-10-25T00:30",
 			"2026-10-26T01:30",
-		]);
-		assert.deepEqual(dueTimes({ weekly: { time: "01:30" } }, newYork, "2026-10-31T00:00Z"), [
-			"2026-10-31T05:30",
-			"2026-11-01T05:30",
-			"2026-11-02T06:30",
-		]);
-	});
+		],
+		["is once at a local time", { once: "2026-11-28T07:30" }, berlin, noon, "2026-11-28T06:30", undefined],
+		["is never in the past", { once: "2026-11-26T07:30" }, berlin, noon, undefined],
+		["is never on a day that is not in the calendar", { once: "2027-02-29T07:30" }, berlin, noon, undefined],
+		["is on a leap day", { once: "2028-02-29T07:30" }, berlin, noon, "2028-02-29T06:30"],
+	] as const)
+		test(what, () => assert.deepEqual(dueTimes(at, zone, after, due.length), due));
 
-	test("is due only on its days", () => {
-		const at = { weekly: { time: "00:00", days: ["sun"] } } as const;
-		assert.deepEqual(dueTimes(at, "UTC", "2026-11-26T20:00Z", 2), ["2026-11-29T00:00", "2026-12-06T00:00"]);
+	test("is rejected in an unknown time zone", () => {
+		assert.throws(() => nextTime({ weekly: { time: "07:00" } }, "No/Where", 0), /No\/Where/);
 	});
-});
-
-describe("local time", () => {
-	test("is due once, and never if past or not in the calendar", () => {
-		assert.deepEqual(dueTimes({ once: "2026-11-28T07:30" }, berlin, "2026-11-26T20:00Z"), [
-			"2026-11-28T06:30",
-			undefined,
-		]);
-		assert.deepEqual(dueTimes({ once: "2026-11-26T07:30" }, berlin, "2026-11-26T20:00Z"), [undefined]);
-		assert.deepEqual(dueTimes({ once: "2027-02-29T07:30" }, berlin, "2026-11-26T20:00Z"), [undefined]);
-		assert.deepEqual(dueTimes({ once: "2028-02-29T07:30" }, berlin, "2026-11-26T20:00Z", 1), [
-			"2028-02-29T06:30",
-		]);
-	});
-
-	test("uses the first occurrence, or the time after the gap", () => {
-		assert.deepEqual(dueTimes({ once: "2026-10-25T02:30" }, berlin, "2026-10-01T00:00Z"), [
-			"2026-10-25T00:30",
-			undefined,
-		]);
-		assert.deepEqual(dueTimes({ once: "2026-03-08T02:30" }, newYork, "2026-03-01T00:00Z"), [
-			"2026-03-08T07:00",
-			undefined,
-		]);
-	});
-});
-
-test("rejects an unknown time zone", () => {
-	assert.throws(() => nextTime({ weekly: { time: "07:00" } }, "No/Where", 0), /No\/Where/);
 });
 
 describe("quiet hours", () => {
-	test("span midnight, an hour shorter or longer when clocks change", () => {
-		assert.deepEqual(periods({}, berlin, "2026-03-28T12:00Z", "2026-03-30T12:00Z"), [
-			"2026-03-28T21:00 2026-03-29T05:00",
-			"2026-03-29T20:00 2026-03-30T05:00",
-		]);
-		assert.deepEqual(periods({}, newYork, "2026-10-31T12:00Z", "2026-11-02T12:00Z"), [
+	const spring = ["2026-03-28T23:00Z", "2026-03-29T22:00Z"] as const;
+	const autumn = ["2026-10-24T22:00Z", "2026-10-25T22:00Z"] as const;
+	for (const [what, hours, zone, [after, before], ...expected] of [
+		[
+			"span midnight, an hour longer when clocks change",
+			{},
+			newYork,
+			["2026-10-31T12:00Z", "2026-11-02T12:00Z"],
 			"2026-11-01T02:00 2026-11-01T12:00",
 			"2026-11-02T03:00 2026-11-02T12:00",
-		]);
-	});
-
-	test("start or end after the gap; are omitted if both fall into it", () => {
-		const day = ["2026-03-28T23:00Z", "2026-03-29T22:00Z"] as const;
-		assert.deepEqual(periods({ from: "02:30", until: "04:00" }, berlin, ...day), [
+		],
+		[
+			"start after the gap",
+			{ from: "02:30", until: "04:00" },
+			berlin,
+			spring,
 			"2026-03-29T01:00 2026-03-29T02:00",
-		]);
-		assert.deepEqual(periods({ from: "01:00", until: "02:30" }, berlin, ...day), [
+		],
+		[
+			"end after the gap",
+			{ from: "01:00", until: "02:30" },
+			berlin,
+			spring,
 			"2026-03-29T00:00 2026-03-29T01:00",
-		]);
-		assert.deepEqual(periods({ from: "02:15", until: "02:45" }, berlin, ...day), []);
-	});
-
-	test("that pause within the gap are in force all day", () => {
-		const hours = { from: "02:45", until: "02:15" };
-		assert.deepEqual(periods(hours, berlin, "2026-03-28T12:00Z", "2026-03-30T00:30Z"), [
+		],
+		["are omitted within the gap", { from: "02:15", until: "02:45" }, berlin, spring],
+		[
+			"that pause within the gap are in force all day",
+			{ from: "02:45", until: "02:15" },
+			berlin,
+			["2026-03-28T12:00Z", "2026-03-30T00:30Z"],
 			"2026-03-28T01:45 2026-03-29T01:00",
 			"2026-03-29T01:00 2026-03-30T00:15",
-		]);
-	});
-
-	test("start and end at the first of two occurrences", () => {
-		const day = ["2026-10-24T22:00Z", "2026-10-25T22:00Z"] as const;
-		assert.deepEqual(periods({ from: "02:30", until: "04:00" }, berlin, ...day), [
+		],
+		[
+			"start at the first of two times",
+			{ from: "02:30", until: "04:00" },
+			berlin,
+			autumn,
 			"2026-10-25T00:30 2026-10-25T03:00",
-		]);
-		assert.deepEqual(periods({ from: "01:00", until: "02:30" }, berlin, ...day), [
+		],
+		[
+			"end at the first of two times",
+			{ from: "01:00", until: "02:30" },
+			berlin,
+			autumn,
 			"2026-10-24T23:00 2026-10-25T00:30",
-		]);
-	});
-
-	test("include the current period, and start only on their days", () => {
-		const hours = { from: "22:00", until: "22:00", days: ["sat", "sun"] };
-		assert.deepEqual(periods(hours, "UTC", "2026-11-28T21:00Z", "2026-12-05T22:00Z"), [
+		],
+		[
+			"start only on their days, including the current one",
+			{ until: "22:00", days: ["sat", "sun"] },
+			"UTC",
+			["2026-11-29T12:00Z", "2026-12-05T22:00Z"],
 			"2026-11-28T22:00 2026-11-29T22:00",
 			"2026-11-29T22:00 2026-11-30T22:00",
-		]);
-		assert.deepEqual(periods(hours, "UTC", "2026-11-29T12:00Z", "2026-11-29T13:00Z"), [
-			"2026-11-28T22:00 2026-11-29T22:00",
-		]);
-	});
+		],
+	] as const)
+		test(what, () => assert.deepEqual(periods(hours, zone, after, before), expected));
 
 	test("do not overlap, and are at most 16 in two weeks", () => {
 		const start = fc.integer({ min: Date.UTC(2026), max: Date.UTC(2027) });
