@@ -5,14 +5,12 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
-import { makeNvsImage, readNvs } from "../../hosts/esp32/nvs-image.js";
+import { readNvs } from "../../hosts/esp32/nvs-image.js";
 import { ResponseHead } from "../../hosts/moddable/response-head.js";
-import { isEcdsaSignature } from "../../hosts/moddable/tls/ecdsa-signature.js";
 import { ServerFlight } from "../../hosts/moddable/tls/server-flight.js";
 import { Board } from "../../hosts/virtual/node/board.js";
 import { Flash, sectorBytes } from "../../hosts/virtual/node/boot/flash.js";
 import { NvsStore } from "../../hosts/virtual/node/boot/nvs-store.js";
-import { isWritten, makeEntry, readEntries, writeEntry } from "../../hosts/virtual/node/boot/ota-data.js";
 import { flashBytes, partitions } from "../../hosts/virtual/node/boot/partitions.js";
 import { encodeFrame, type Frame, FrameDecoder } from "../../hosts/virtual/node/frames.js";
 import { applyInput } from "../../hosts/virtual/node/input.js";
@@ -27,37 +25,13 @@ import {
 	oddText,
 } from "../support/arbitraries.js";
 import { runs } from "../support/property-runs.js";
-import { readStrings } from "./esp32/nvs/reader.js";
 
 const namespace = "settings";
-const key = fc.stringMatching(/^[!-~]{1,15}$/).filter((name) => name !== "__proto__");
-const value = fc.oneof(
-	fc.string({ unit: "grapheme", maxLength: 60 }).filter((text) => Buffer.from(text).toString() === text),
-	fc.nat(3999).map((length) => "x".repeat(length)),
-);
-const values = fc
-	.dictionary(key, value, { maxKeys: 6, noNullPrototype: true })
-	.filter((all) => !Object.values(all).join("").includes("\0"));
-const { byteLength } = partitions.nvs;
-
 function openStore(content: Uint8Array): NvsStore {
 	const flash = new Flash({ byteLength: flashBytes });
 	flash.load(partitions.nvs.offset, Buffer.from(content));
 	return new NvsStore({ flash });
 }
-
-test("every reader returns the settings written to an NVS image", () => {
-	fc.assert(
-		fc.property(values, (given) => {
-			const image = makeNvsImage({ byteLength, namespace, values: given });
-			const expected = new Map(Object.entries(given));
-			assert.deepEqual(readNvs(image, namespace), expected);
-			assert.deepEqual(readStrings(image, namespace), expected);
-			const store = openStore(image);
-			for (const [name, text] of expected) assert.equal(store.read(name), text);
-		}),
-	);
-});
 
 /** NVS as nvs_flash of ESP-IDF left it, with values that were written several times. */
 const used = gunzipSync(readFileSync(new URL("./esp32/nvs/used.bin.gz", import.meta.url)));
@@ -97,55 +71,11 @@ test("arbitrary bytes as an NVS return no settings", () => {
 	);
 });
 
-test("an otadata entry is read as written, and ignored with a damaged number or CRC", () => {
-	const flash = new Flash({ byteLength: flashBytes });
-	const entry = fc.record({ sequence: fc.integer({ min: 1, max: 0xffff_fffe }), state: fc.nat(4) });
-	fc.assert(
-		fc.property(entry, fc.nat(7), fc.integer({ min: 1, max: 255 }), ({ sequence, state }, place, bits) => {
-			const written = makeEntry(sequence, state);
-			writeEntry(flash, 1, written);
-			assert.deepEqual(readEntries(flash)[1], written);
-			assert.equal(isWritten(written), true);
-			const at = partitions.otadata.offset + sectorBytes;
-			const bytes = flash.read(at, sectorBytes);
-			// The number is the first four bytes, its CRC the last four of 32.
-			const offset = place < 4 ? place : 24 + place;
-			bytes[offset] = (bytes[offset] ?? 0) ^ bits;
-			flash.load(at, bytes);
-			assert.equal(isWritten(readEntries(flash)[1]), false);
-		}),
-	);
-});
-
 function readHead(bytes: Uint8Array): ResponseHead {
 	const head = new ResponseHead();
 	for (const byte of bytes) head.read(byte);
 	return head;
 }
-
-test("the head of a response gives its status and Retry-After, with any other fields", () => {
-	const field = fc
-		.stringMatching(/^[A-Za-z-]{1,20}: [!-~ ]{0,200}$/)
-		.filter((line) => !/^retry-after/i.test(line));
-	const head = fc.record({
-		status: fc.integer({ min: 100, max: 999 }),
-		reason: fc.constantFrom("", " ", " Service Unavailable"),
-		before: fc.array(field, { maxLength: 5 }),
-		seconds: fc.option(fc.nat(999_999_999), { nil: undefined }),
-		name: fc.mixedCase(fc.constant("retry-after")),
-		after: fc.array(field, { maxLength: 5 }),
-		lineEnd: fc.constantFrom("\r\n", "\n"),
-		body: fc.string(),
-	});
-	fc.assert(
-		fc.property(head, ({ status, reason, before, seconds, name, after, lineEnd, body }) => {
-			const header = seconds === undefined ? [] : [`${name}: ${seconds}`];
-			const lines = [`HTTP/1.1 ${status}${reason}`, ...before, ...header, ...after, "", body];
-			const read = readHead(Buffer.from(lines.join(lineEnd)));
-			assert.deepEqual([read.status, read.retryAfterSeconds, read.isOver], [status, seconds, true]);
-		}),
-	);
-});
 
 test("any other response gives only the status of an HTTP line and a Retry-After in whole seconds, and ends", () => {
 	const text = fc.oneof(
@@ -177,33 +107,6 @@ const integerOf = (bytes: Uint8Array) => {
 const signature = fc.tuple(positive, positive).map(([r, s]) => {
 	const numbers = [...integerOf(r), ...integerOf(s)];
 	return Uint8Array.of(0x30, numbers.length, ...numbers);
-});
-
-test("an ECDSA signature is two positive numbers and nothing else", () => {
-	fc.assert(fc.property(signature, (der) => assert.equal(isEcdsaSignature(der), true)));
-	fc.assert(
-		fc.property(
-			fc.oneof(
-				signature.chain((der) => damaged(der)),
-				fc.uint8Array({ maxLength: 80 }),
-			),
-			(der) => {
-				if (!isEcdsaSignature(der)) return;
-				const rLength = der[3] ?? 0;
-				const numbers = [der.subarray(4, 4 + rLength), der.subarray(6 + rLength)];
-				assert.equal(
-					numbers.reduce((sum, { length }) => sum + 2 + length, 2),
-					der.length,
-				);
-				for (const bytes of numbers)
-					assert.ok(
-						BigInt(`0x0${Buffer.from(bytes).toString("hex")}`) > 0n && (bytes[0] ?? 0) < 0x80,
-						`not positive: ${bytes}`,
-					);
-			},
-		),
-		{ numRuns: runs(2000) },
-	);
 });
 
 const message = (type: number, body: Uint8Array) =>

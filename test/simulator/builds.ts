@@ -22,47 +22,32 @@ import { buildForSimulator } from "../../scripts/simulator/app.js";
 
 const cache = join(projectFolder, ".cache", "simulator-tests");
 const apps = "test/simulator/xs";
-const vectors = "test/device/update/wycheproof";
-const sources = [
-	"manifest.json",
-	"package.json",
-	"device",
-	"hosts/moddable",
-	"hosts/simulator",
-	apps,
-	vectors,
-];
+const sources = ["manifest.json", "package.json", "device", "hosts/moddable", "hosts/simulator", apps];
 
 export interface Builds {
 	/** Firmware as an app for mcsim. */
 	readonly firmware: string;
-	/** App of xs/ending, only for the DEV-1 without release keys. */
+	/** App of xs/ending, only for the DEV-1. */
 	readonly ending: string;
-	/** App of xs/vectors, only for the DEV-1 with release keys. */
-	readonly vectors: string;
 	/** Output of mcconfig. */
 	readonly output: string;
 }
 
-/**
- * @param releaseKeys compiled into the firmware
- * @throws Error with mcconfig's output if it failed
- */
-export async function builds(sdk: ModdableSdk, model: Model, releaseKeys = ""): Promise<Builds> {
-	const folder = join(cache, `${model.toLowerCase()}-${keyOf(sdk, releaseKeys)}`);
-	if (!existsSync(folder)) await buildInto(folder, sdk, model, releaseKeys);
+/** @throws Error with mcconfig's output if it failed */
+export async function builds(sdk: ModdableSdk, model: Model): Promise<Builds> {
+	const folder = join(cache, `${model.toLowerCase()}-${keyOf(sdk)}`);
+	if (!existsSync(folder)) await buildInto(folder, sdk, model);
 	const app = (parent: string, name: string) =>
 		join(parent, "bin", sdk.desktop, model.toLowerCase(), "debug", name, "mc.so");
 	return {
 		firmware: app(folder, "device"),
 		ending: app(join(folder, "ending"), "device"),
-		vectors: app(join(folder, "vectors"), "vectors"),
 		output: readFileSync(join(folder, "output.txt"), "utf8"),
 	};
 }
 
 /** Builds from scratch, so that the linker prints all of its warnings. */
-async function buildInto(folder: string, sdk: ModdableSdk, model: Model, releaseKeys: string): Promise<void> {
+async function buildInto(folder: string, sdk: ModdableSdk, model: Model): Promise<void> {
 	const outputFolder = `${folder}.${process.pid}`;
 	mkdirSync(outputFolder, { recursive: true });
 	let output = "";
@@ -71,21 +56,20 @@ async function buildInto(folder: string, sdk: ModdableSdk, model: Model, release
 	};
 	const platform = `${sdk.desktop}/${model.toLowerCase()}`;
 	try {
-		await buildForSimulator({ sdk, model, releaseKeys, outputFolder, onOutput });
+		await buildForSimulator({ sdk, model, releaseKeys: "", outputFolder, onOutput });
 		if (model === "DEV-1") {
-			const app = releaseKeys === "" ? "ending" : "vectors";
-			const manifest = join(apps, app, "manifest.json");
+			const manifest = join(apps, "ending", "manifest.json");
 			await build({
 				sdk,
 				platform,
 				manifest,
-				outputFolder: join(outputFolder, app),
+				outputFolder: join(outputFolder, "ending"),
 				isDebug: true,
 				onOutput,
 			});
 		}
 		writeFileSync(join(outputFolder, "output.txt"), output);
-		for (const app of ["", "ending", "vectors"])
+		for (const app of ["", "ending"])
 			rmSync(join(outputFolder, app, "tmp"), { recursive: true, force: true });
 		putInPlace(outputFolder, folder);
 	} catch (error) {
@@ -105,10 +89,8 @@ function putInPlace(outputFolder: string, folder: string): void {
 }
 
 /** Cache key of a build from these sources with this SDK, by the date of its tools. */
-function keyOf(sdk: ModdableSdk, releaseKeys: string): string {
-	const hash = createHash("sha256").update(
-		`${sdk.folder} ${statSync(join(sdk.tools, "xsc")).mtimeMs}${releaseKeys}`,
-	);
+function keyOf(sdk: ModdableSdk): string {
+	const hash = createHash("sha256").update(`${sdk.folder} ${statSync(join(sdk.tools, "xsc")).mtimeMs}`);
 	for (const file of sources.flatMap(filesIn))
 		hash.update(`\n${relative(projectFolder, file)}\n`).update(readFileSync(file));
 	return hash.digest("hex").slice(0, 32);

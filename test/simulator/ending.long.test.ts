@@ -90,19 +90,4 @@ describe("end of the firmware in the Moddable simulator", {
 		const started = device.trace.filter((line) => line.startsWith("started after"));
 		assert.deepEqual(started, ["started after POWERON_RESET", "started after SW_RESET"]);
 	});
-
-	test("live log has the lines traced before and after the request", async (t) => {
-		if (!sdk) return;
-		const gateway = await runScriptedGateway(t);
-		const settings = { gateway: gateway.url };
-		await SimulatedDevice.start(t, { sdk, model: "DEV-1", app, settings });
-		const connection = await gateway.connection();
-		await connection.next("state_report");
-		connection.send({ command: "set_log", level: "info", seconds: 60 });
-		const { seq, lines } = await connection.next("log");
-		assert.equal(seq, 0);
-		assert.match(lines, /^started after POWERON_RESET\n/);
-		connection.send({ command: "start_ota", url: "https://127.0.0.1:9/x", cert_pem: "none" });
-		await connection.next("log", (log) => /^update: .*\n/m.test(log.lines));
-	});
 });

@@ -28,8 +28,6 @@ const resetKey = ["160", "127"] as const;
 const patienceMs = 30_000;
 /** Tolerance per channel for anti-aliasing and the light of the die. */
 const tolerance = 10;
-/** Color `raised` of panels/parts/theme.js. */
-const unlit: Color = [0x26, 0x29, 0x2f];
 
 /** Colors that the firmware sends to the LEDs. */
 class RecordedStrip implements PixelStrip {
@@ -134,34 +132,6 @@ describe("panel in the Moddable simulator", { skip, timeout: 560_000, concurrenc
 		}
 	});
 
-	test("dims the ring in the same hue, down to a visible minimum and off", async (t) => {
-		const { device, connection } = await connected(t);
-		connection.send({ command: "set_led", value: "failed" });
-		let brighter = 500;
-		for (const value of [1, 0.5, 0.2, 0.01]) {
-			connection.send({ command: "set_brightness", value });
-			const ring = await shows(device, ringOf, (ring) =>
-				ring.every(([red, green, blue]) => red < brighter - 10 && red > 2 * Math.max(green, blue)),
-			);
-			brighter = ring[0]?.[0] ?? 0;
-		}
-		connection.send({ command: "set_led", value: "idle" });
-		await shows(device, ringOf, (ring) => difference(ring, Array(12).fill(unlit)) <= tolerance);
-	});
-
-	test("updates the volume bar without an event", async (t) => {
-		const { device, connection } = await connected(t);
-		await pressKey(device, connection);
-		for (const volume of [90, 31, 75]) {
-			connection.send({ command: "set_volume", value: volume });
-			await shows(
-				device,
-				({ volumeBar }) => volumeBar,
-				(length) => Math.abs(length - 0.96 * volume) <= 1.5,
-			);
-		}
-	});
-
 	test("updates the connection pills without an event", async (t) => {
 		const { gateway, device, connection } = await connected(t);
 		await pressKey(device, connection);
@@ -209,21 +179,6 @@ describe("panel in the Moddable simulator", { skip, timeout: 560_000, concurrenc
 		const again = await (await gateway.connection()).next("state_report");
 		assert.equal(again.health.reset_reason, "EXT_RESET");
 		assert.ok(again.health.uptime_seconds < health.uptime_seconds, `${again.health.uptime_seconds} s`);
-	});
-
-	test("keeps a button held across a restart pressed without triggering anything, and releases it", {
-		timeout: 60_000,
-	}, async (t) => {
-		const { gateway, device, connection } = await connected(t);
-		device.screen.input("mousemove", ...playKey, "mousedown", "1");
-		await connection.next("state_report", ({ peripherals }) => peripherals.buttons.btn_play);
-		device.screen.input("key", "ctrl+r");
-		await connection.closed;
-		const again = await gateway.connection();
-		const { buttons, audio } = (await again.next("state_report")).peripherals;
-		assert.deepEqual([buttons.btn_play, audio.player_state], [true, "idle"]);
-		device.screen.input("mouseup", "1");
-		await again.next("state_report", ({ peripherals }) => !peripherals.buttons.btn_play);
 	});
 
 	test("holds several keys that stay down, which erases the settings", async (t) => {

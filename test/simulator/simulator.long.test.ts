@@ -8,16 +8,11 @@ import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { before, describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { isRecord, type Model, models } from "../../device/protocol/schema.js";
+import { type Model, models } from "../../device/protocol/schema.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { projectFolder } from "../../scripts/command-line/project.js";
-import { addRelease } from "../../scripts/release/folder.js";
-import { makeVirtualImages } from "../../scripts/release/images.js";
-import { temporaryDirectory } from "../support/cleanup.js";
-import { failOnDroppedUplinks } from "../support/fleet.js";
 import { listen } from "../support/ports.js";
 import { whyMissing } from "../support/programs.js";
-import { type Frame, runGateway } from "../support/running.js";
 import { runScriptedGateway } from "../support/scripted-gateway.js";
 import { type Builds, builds } from "./builds.js";
 import { findSimulator, SimulatedDevice, testToken } from "./simulated.js";
@@ -143,42 +138,6 @@ describe("firmware in the Moddable simulator", { skip, timeout: 560_000 }, () =>
 			while (device.kept.settings.volume !== "31" || device.kept.settings.brightness !== "0.25")
 				await setTimeout(100, undefined, { signal: t.signal });
 		});
-
-		test(`${model}: reconnects after a boot_device through the gateway`, async (t) => {
-			const { url, monitor: openMonitor } = await runGateway(t, { deviceToken: testToken });
-			failOnDroppedUplinks(t, url);
-			const monitor = await openMonitor();
-			await start(t, model, `${url.replace("http", "ws")}/device`);
-			const { sessionId, deviceId } = await monitor.change("identified");
-			assert.equal((await monitor.request({ type: "boot_device", targetId: sessionId })).type, "ack");
-			const back = await monitor.change("connected");
-			assert.equal(back.deviceId, deviceId);
-			assert.notEqual(back.sessionId, sessionId);
-		});
-
-		test(`${model}: installs the image of a release twice, up to the restart, which a desktop lacks`, async (t) => {
-			const releasesDir = await temporaryDirectory(t);
-			const images = await makeVirtualImages("2.0.0", 0);
-			await addRelease(releasesDir, { version: "2.0.0", date: "2026-01-02", notes: "", images });
-			const { url, monitor: openMonitor } = await runGateway(t, { deviceToken: testToken, releasesDir });
-			const monitor = await openMonitor();
-			const device = await start(t, model, `${url.replace("http", "ws")}/device`);
-			const { sessionId } = await monitor.change("identified");
-			for (let round = 0; round < 2; round++) {
-				monitor.send({ type: "trigger_ota", targetId: sessionId, version: "2.0.0" });
-				const isOver = ({ message }: Frame) => isRecord(message) && message.type === "ota_error";
-				const percents: unknown[] = [];
-				const { message } = await monitor.until((frame) => {
-					if (isRecord(frame.message) && "percent" in frame.message) percents.push(frame.message.percent);
-					// The firmware ended and is started again.
-					assert.notEqual(frame.reason, "disconnected", device.trace.join("\n"));
-					return isOver(frame);
-				});
-				assert.match(JSON.stringify(message), /the Moddable simulator cannot start an updated image/);
-				assert.equal(percents.at(-1), 100);
-			}
-			assert.ok(!device.files.some((file) => file.endsWith(".slot")), device.files.join());
-		});
 	}
 
 	test("reports a password that the access point rejected", async (t) => {
@@ -259,29 +218,6 @@ describe("firmware in the Moddable simulator", { skip, timeout: 560_000 }, () =>
 		await connection.next("state_report", ({ peripherals }) => peripherals.audio.volume === 7);
 	});
 
-	test("holds and releases a button on the panel", { skip: skipMouse }, async (t) => {
-		const gateway = await runScriptedGateway(t);
-		const device = await start(t, "DEV-1", gateway.url);
-		const connection = await gateway.connection();
-		await connection.next("state_report");
-		device.screen.input("mousemove", ...places.play, "mousedown", "1");
-		const held = await connection.next("state_report", ({ peripherals }) => peripherals.buttons.btn_play);
-		assert.equal(held.peripherals.audio.current_track, "file:///chimes/startup");
-		device.screen.input("mouseup", "1");
-		await connection.next("state_report", ({ peripherals }) => !peripherals.buttons.btn_play);
-	});
-
-	test("survives a button press without a gateway in the settings", {
-		skip: skipMouse,
-	}, async (t) => {
-		const device = await start(t, "DEV-1", "");
-		await device.traced(/^no settings/);
-		device.screen.input("mousemove", ...places.play, "mousedown", "1");
-		// Longer than a contact bounces. An exception would be in the trace at the end of the test.
-		await setTimeout(300);
-		device.screen.input("mouseup", "1");
-	});
-
 	test("reads light and touch from the panel", { skip: skipMouse }, async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const device = await start(t, "PROTO-1", gateway.url);
@@ -294,19 +230,6 @@ describe("firmware in the Moddable simulator", { skip, timeout: 560_000 }, () =>
 		await connection.next("state_report", ({ peripherals }) => (peripherals.ambient_light ?? 0) > 3800);
 		device.screen.input("mouseup", "1");
 		await connection.next("state_report", ({ peripherals }) => peripherals.touch_active === false);
-	});
-
-	test("disconnects without Wi-Fi and reconnects with it", { skip: skipMouse }, async (t) => {
-		const gateway = await runScriptedGateway(t);
-		const device = await start(t, "DEV-1", gateway.url);
-		const connection = await gateway.connection();
-		await connection.next("state_report");
-		device.screen.input("mousemove", ...places.wifiSwitch, "click", "1");
-		await connection.closed;
-		device.screen.input("click", "1");
-		const back = await (await gateway.connection()).next("state_report");
-		assert.equal(back.network.wifi_connected, true);
-		assert.ok(device.trace.includes("Wi-Fi connecting"), device.trace.join("\n"));
 	});
 
 	test("retries while the gateway is unreachable with Wi-Fi connected", {

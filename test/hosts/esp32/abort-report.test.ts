@@ -78,23 +78,6 @@ describe("end of a board's firmware", () => {
 		}
 	});
 
-	test("is reported after earlier trace output, which is kept", async () => {
-		const { kept } = await setUp();
-		const trace: unknown = Reflect.get(globalThis, "trace");
-		assert.ok(typeof trace === "function", "trace is no function");
-		trace("one ", 2, "\n");
-		assert.match(kept.join(""), /one 2\n$/);
-	});
-
-	test("is reported for thrown values that are not Errors, and without an exception", async () => {
-		const thrown = await setUp();
-		thrown.abort("unhandled rejection", "no reason");
-		assert.equal(thrown.printed(), "\nXS abort: unhandled rejection: no reason\n");
-		const full = await setUp();
-		full.abort("memory full", undefined);
-		assert.equal(full.printed(), "\nXS abort: memory full\n");
-	});
-
 	test("is reported even if the exception cannot be described, and once even if that aborts too", async () => {
 		const { abort, printed, noted, drains } = await setUp();
 		const error = new Error();

@@ -10,14 +10,7 @@ import { boardOf } from "../../../scripts/boards/build.js";
 import { targets } from "../../../scripts/bring-up/targets.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { sdkOrReason } from "../../support/programs.js";
-import {
-	checkTypes,
-	type Generated,
-	generate,
-	generateSimulated,
-	lastSettings,
-	linkIntoRom,
-} from "./generated.js";
+import { checkTypes, type Generated, generate, generateSimulated, linkIntoRom } from "./generated.js";
 
 const { sdk, reason } = sdkOrReason();
 const version = "1.2.3-test.4";
@@ -28,18 +21,14 @@ interface Built {
 	readonly host: string;
 	readonly model: Model;
 	readonly subclass: "esp32" | "esp32s3";
-	/** Folder under hosts/ with sdkconfig and partitions. */
-	readonly configuration: string;
 }
-const boards = models.map(
-	(model): Built => ({ host: boardOf(model), model, subclass: "esp32s3", configuration: "esp32" }),
-);
-const qemu: Built = { host: "qemu", model: "DEV-1", subclass: "esp32", configuration: "qemu" };
+const boards = models.map((model): Built => ({ host: boardOf(model), model, subclass: "esp32s3" }));
+const qemu: Built = { host: "qemu", model: "DEV-1", subclass: "esp32" };
 
 for (const built of [...boards, qemu])
 	describe(`building ${built.host}`, { skip: reason }, () => buildTests(built));
 
-function buildTests({ host, model, subclass, configuration }: Built): void {
+function buildTests({ host, model, subclass }: Built): void {
 	let generated: Generated;
 
 	before(() => {
@@ -67,29 +56,6 @@ function buildTests({ host, model, subclass, configuration }: Built): void {
 
 	test("only settings from the command line are compiled in", () => {
 		assert.deepEqual(builtInSettings(generated), {});
-	});
-
-	test("the rollback options follow the SDK's own", () => {
-		const last = lastSettings(generated.read(join(`xsProj-${subclass}`, "sdkconfig.mc")));
-		assert.equal(last.get("CONFIG_BOOTLOADER_APP_ROLLBACK_ENABLE"), "y");
-		assert.equal(last.get("CONFIG_ESP_TASK_WDT_EN"), "y");
-		assert.equal(last.get("CONFIG_ESP_TASK_WDT_PANIC"), "y");
-		assert.equal(last.get("CONFIG_ESP_SYSTEM_PANIC_PRINT_REBOOT"), "y");
-		for (const off of ["CONFIG_ESP_SYSTEM_PANIC_GDBSTUB", "CONFIG_BOOTLOADER_SKIP_VALIDATE_ALWAYS"])
-			assert.ok(["n", "", undefined].includes(last.get(off)), off);
-	});
-
-	test("uses this project's partitions", () => {
-		const file = join(projectFolder, "hosts", configuration, "sdkconfig", "partitions.csv");
-		const ours = readFileSync(file, "utf8");
-		assert.equal(generated.read(join(`xsProj-${subclass}`, "partitions.csv")).trim(), ours.trim());
-	});
-
-	test("links ESP-IDF's drivers only where they are used", () => {
-		const drivers = generated.read("xs_idf_deps.txt");
-		assert.equal(drivers.includes("esp_driver_touch_sens"), model === "PROTO-1");
-		assert.equal(drivers.includes("esp_eth"), host === "qemu");
-		assert.equal(drivers.includes("esp_psram"), host !== "qemu");
 	});
 
 	test("contains this project's TCP instead of the SDK's, which corrupts memory", () => {
@@ -132,23 +98,6 @@ for (const { host, model, manifest, chip } of targets)
 		assert.equal(checkTypes(sdk, generated), "");
 		assert.deepEqual(linkIntoRom(sdk, generated, chip), []);
 	});
-
-test("mcconfig alone compiles in the settings of its command line, with a version that marks the image", {
-	skip: reason,
-}, () => {
-	if (!sdk) return;
-	const settings = { ssid: "home", token: "t0p-s3cret", sntp: "time.lan" };
-	const words = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
-	const generated = generate(sdk, "dev-1", undefined, words);
-	after(generated.remove);
-	assert.equal(generated.output, "");
-	assert.deepEqual(builtInSettings(generated), settings);
-	const versions = generated
-		.read(join("xsProj-esp32s3", "sdkconfig.mc"))
-		.match(/^CONFIG_APP_PROJECT_VER=.*$/gm);
-	// hosts/esp32/board-descriptor.c recognizes such a build by this version.
-	assert.equal(versions?.at(-1), 'CONFIG_APP_PROJECT_VER="0.0.0-dev"');
-});
 
 for (const model of models)
 	test(`a simulated ${model} has only the settings of its command line`, { skip: reason }, () => {

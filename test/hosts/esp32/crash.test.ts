@@ -5,23 +5,15 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { crash as crashSchema } from "../../../device/protocol/messages.js";
 import { describeProblem, findProblem } from "../../../device/protocol/schema.js";
-import { projectFolder } from "../../../scripts/command-line/project.js";
-import { pathOf, whyMissing } from "../../support/programs.js";
+import { compileC, withoutCompiler as skip } from "../../support/c-program.js";
 import { Bench, loadBoard } from "./board-bench.js";
 
 /** esp_reset_reason_t. */
 const reset = { powerOn: 1, software: 3, panic: 4, taskWatchdog: 6, brownOut: 9, usb: 11 };
 const field = { id: 0, kind: 1, message: 2, stack: 3, version: 4, trace: 5 };
-
-const work = mkdtempSync(join(tmpdir(), "board-crash-"));
-after(() => rmSync(work, { recursive: true, force: true }));
-const skip = whyMissing("C compiler");
 
 /** Declarations from ESP-IDF v6.0's headers that the file needs; the harness defines the functions. */
 const headers: Readonly<Record<string, string>> = {
@@ -56,27 +48,11 @@ esp_reset_reason_t esp_reset_reason(void);
 	"sdkconfig.h": "#define CONFIG_ESP_COREDUMP_ENABLE_TO_FLASH 1\n",
 };
 
-let program: string | undefined;
-
-function compiled(): string {
-	if (program !== undefined) return program;
-	mkdirSync(join(work, "espcoredump", "include"), { recursive: true });
-	for (const [name, text] of Object.entries(headers)) writeFileSync(join(work, name), text);
-	const output = join(work, "crash");
-	const harness = join(projectFolder, "test", "hosts", "esp32", "crash-harness.c");
-	const own = ["-I", work, "-I", join(projectFolder, "hosts", "esp32")];
-	const checks = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"];
-	const made = spawnSync(pathOf("C compiler"), [...checks, ...own, "-o", output, harness], {
-		encoding: "utf8",
-	});
-	assert.equal(made.stderr, "");
-	program = output;
-	return output;
-}
+let program = "";
 
 /** @returns the output of each command */
 function run(...commands: readonly string[]): readonly string[] {
-	const { stdout, stderr } = spawnSync(compiled(), { input: `${commands.join("\n")}\n`, encoding: "utf8" });
+	const { stdout, stderr } = spawnSync(program, { input: `${commands.join("\n")}\n`, encoding: "utf8" });
 	assert.equal(stderr, "");
 	return stdout.split("\u001e").slice(0, -1);
 }
@@ -92,6 +68,10 @@ function crashAfter(...commands: readonly string[]) {
 }
 
 describe("RTC memory of a board", { skip }, () => {
+	before(() => {
+		program = compileC({ sources: ["test/hosts/esp32/crash-harness.c"], folders: ["hosts/esp32"], headers });
+	});
+
 	const begin = ["power 165", `start ${reset.powerOn}`, "trace one", "trace two"];
 
 	test("contains no crash after a first start, a power cut, a USB reset or a requested restart", () => {
@@ -268,17 +248,5 @@ describe("reader of the firmware", () => {
 		assert.equal(bench.calls.at(-1), "mc/ffi board_crash_clear");
 		texts[0] = "";
 		assert.equal(memory.read(), undefined);
-	});
-
-	test("returns the trace line by line", async () => {
-		const bench = new Bench();
-		const device = await loadBoard("dev-1", bench);
-		const trace = new device.trace({});
-		Object.assign(bench.natives, {
-			board_trace_line_count: 7,
-			board_trace_read: (count: number) => `${count}\n`,
-		});
-		assert.equal(trace.lineCount, 7);
-		assert.equal(trace.read(3), "3\n");
 	});
 });

@@ -71,14 +71,6 @@ describe("WebSocket", () => {
 		});
 	}
 
-	test("passes headers in the SDK's format", async () => {
-		const { bench, device } = await board();
-		open(device, "ws");
-		const { headers } = bench.optionsOf(webSocketClient);
-		assert.ok(headers instanceof Map, `headers: ${headers}`);
-		assert.deepEqual([...headers], [["Authorization", "Bearer token"]]);
-	});
-
 	for (const [part, below] of [
 		["ws", tcp],
 		["wss", tls],
@@ -129,27 +121,6 @@ describe("WebSocket", () => {
 		assert.match(bench.traced.join(""), /bad frame/);
 	});
 
-	test("with TLS: is guarded on both sides, and never resumes a session", async () => {
-		const { bench, device } = await board();
-		open(device, "wss");
-		let errors = 0;
-		makeSocket(bench.optionsOf(webSocketClient), {
-			onReadable: () => {
-				throw new Error("bad frame");
-			},
-			onError: () => {
-				errors += 1;
-			},
-		});
-		const { TCP, secure, host } = bench.optionsOf(tls);
-		assert.equal(Reflect.get(Object(Reflect.get(Object(TCP), "io")), "name"), "TCP");
-		assert.deepEqual(secure, { cache: false, onUntrusted: undefined });
-		assert.equal(host, "gateway");
-		bench.incoming.push(...switching);
-		call(bench.optionsOf(tls), "onReadable", bench.incoming.length);
-		assert.equal(errors, 1);
-	});
-
 	test("with TLS: trusts the given certificate authority, and reports why it trusts no other", async () => {
 		const { bench, device } = await board();
 		const onUntrusted = () => {};
@@ -161,17 +132,6 @@ describe("WebSocket", () => {
 });
 
 describe("Wi-Fi station", () => {
-	const driver = "embedded:network/interface/wifi";
-
-	test("records reasons before the SDK's driver gets events, and disables power saving", async () => {
-		const { bench, device } = await board();
-		new device.network.wifi({ onChanged: () => {} });
-		assert.deepEqual(
-			bench.calls.filter((text) => !text.startsWith("mc/ffi new")),
-			["mc/ffi board_wifi_watch", `${driver} new {}`, "mc/ffi esp_wifi_set_ps 0"],
-		);
-	});
-
 	test("distinguishes a wrong password, an absent access point and two kinds of loss by ESP-IDF's reasons", async () => {
 		const { bench, device } = await board();
 		const station = new device.network.wifi({ onChanged: () => {} });
@@ -204,19 +164,6 @@ describe("Wi-Fi station", () => {
 		bench.natives.board_wifi_reason = 8;
 		assert.equal(station.reason, "ended_by_access_point");
 	});
-
-	test("clears the last reason before each attempt", async () => {
-		const { bench, device } = await board();
-		const station = new device.network.wifi({ onChanged: () => {} });
-		bench.forget();
-		station.configure({ hostname: "dev-1-a1b2c3" });
-		station.connect({ SSID: "home", password: "secret" });
-		assert.deepEqual(bench.calls, [
-			`${driver} configure {"hostname":"dev-1-a1b2c3"}`,
-			"mc/ffi board_wifi_forget_reason",
-			`${driver} connect {"SSID":"home","password":"secret"}`,
-		]);
-	});
 });
 
 describe("HTTP client", () => {
@@ -234,17 +181,6 @@ describe("HTTP client", () => {
 		onDone: () => {},
 	};
 
-	test("uses guarded TCP", async () => {
-		const { bench, device } = await board();
-		new device.network.http(common(device));
-		const { host, port, socket } = bench.optionsOf(httpClient);
-		assert.deepEqual([host, port], ["gateway:8080", 8080]);
-		const { below } = Object(socket);
-		assert.ok(typeof below === "function", "the client has no socket");
-		const made = below({ onReadable: () => {}, onWritable: () => {}, onError: () => {} });
-		assert.equal(Reflect.get(Object(made).constructor, "name"), "TCP");
-	});
-
 	test("with TLS: trusts the given authority or no one", async () => {
 		const { bench, device } = await board();
 		const secureWith = (certificate: string | undefined) => {
@@ -257,31 +193,6 @@ describe("HTTP client", () => {
 		assert.deepEqual(secureWith(certificate), { certificate: der, cache: false, onUntrusted: undefined });
 	});
 
-	test("with TLS: rejects an invalid certificate before it connects", async () => {
-		const { bench, device } = await board();
-		assert.throws(
-			() => new device.network.https({ ...common(device), certificate: "no base64" }),
-			SyntaxError,
-		);
-		assert.equal(bench.made.get(httpClient), undefined);
-	});
-
-	test("with TLS: turns an exception of the SDK for a malformed response into a socket error", async () => {
-		const { bench, device } = await board();
-		new device.network.https({ ...common(device), certificate });
-		let errors = 0;
-		makeSocket(bench.optionsOf(httpClient), {
-			onReadable: () => {
-				throw new Error("bad response");
-			},
-			onError: () => {
-				errors += 1;
-			},
-		});
-		call(bench.optionsOf(tls), "onReadable", 40);
-		assert.equal(errors, 1);
-	});
-
 	/** Latest request, with the callbacks for the SDK. */
 	function asked(bench: Bench): unknown {
 		const made = bench.requests.at(-1);
@@ -289,36 +200,12 @@ describe("HTTP client", () => {
 		return made;
 	}
 
-	test("forwards a response", async () => {
-		const { bench, device } = await board();
-		const client = new device.network.http(common(device));
-		const heard: unknown[] = [];
-		client.request({ ...request, onHeaders: (status, headers) => heard.push(status, headers.get("etag")) });
-		call(asked(bench), "onHeaders", 206, new Map([["etag", '"1"']]));
-		assert.deepEqual(heard, [206, '"1"']);
-	});
-
 	test("ends at a chunked body, which the SDK would read in an unguarded timer", async () => {
 		const { bench, device } = await board();
 		const client = new device.network.http(common(device));
 		client.request({ ...request, onHeaders: () => {} });
 		const chunked = new Map([["transfer-encoding", "chunked"]]);
 		assert.throws(() => call(asked(bench), "onHeaders", 200, chunked), /chunked/);
-	});
-
-	test("can be closed in onHeaders, even for a chunked body", async () => {
-		const { bench, device } = await board();
-		const client = new device.network.http(common(device));
-		const statuses: number[] = [];
-		client.request({
-			...request,
-			onHeaders: (status) => {
-				statuses.push(status);
-				client.close();
-			},
-		});
-		call(asked(bench), "onHeaders", 404, new Map([["transfer-encoding", "chunked"]]));
-		assert.deepEqual(statuses, [404]);
 	});
 });
 

@@ -4,10 +4,10 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import {
 	encodeNamespace,
 	encodePageHeader,
@@ -23,13 +23,12 @@ import {
 import { makeNvsImage, settingsNamespace } from "../../../hosts/esp32/nvs-image.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { assertSameBytes } from "../../support/bytes.js";
-import { pathOf, whyMissing } from "../../support/programs.js";
+import { compileC, withoutCompiler as skip } from "../../support/c-program.js";
 import { Bench, loadBoard } from "./board-bench.js";
 import { readStrings } from "./nvs/reader.js";
 
 const work = mkdtempSync(join(tmpdir(), "board-nvs-"));
 after(() => rmSync(work, { recursive: true, force: true }));
-const skip = whyMissing("C compiler");
 
 /** Declarations from ESP-IDF v6.0's headers that the file needs; the harness defines the functions. */
 const headers: Readonly<Record<string, string>> = {
@@ -61,30 +60,13 @@ esp_err_t nvs_flash_erase(void);
 `,
 };
 
-let program: string | undefined;
-
-function compiled(): string {
-	if (program !== undefined) return program;
-	for (const folder of ["esp_private", join("nvs_flash", "include")])
-		mkdirSync(join(work, folder), { recursive: true });
-	for (const [name, text] of Object.entries(headers)) writeFileSync(join(work, name), text);
-	const output = join(work, "start");
-	const harness = join(projectFolder, "test", "hosts", "esp32", "nvs-harness.c");
-	const own = ["-I", work, "-I", join(projectFolder, "hosts", "esp32")];
-	const checks = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"];
-	const made = spawnSync(pathOf("C compiler"), [...checks, ...own, "-o", output, harness], {
-		encoding: "utf8",
-	});
-	assert.equal(made.stderr, "");
-	program = output;
-	return output;
-}
+let program = "";
 
 /** @returns the state after the start, and the partition */
 function start(image: Uint8Array, ...then: readonly "erase"[]): { state: string; after: Uint8Array } {
 	const file = join(work, "nvs.bin");
 	writeFileSync(file, image);
-	const { stdout, stderr, status } = spawnSync(compiled(), [file, ...then], { encoding: "utf8" });
+	const { stdout, stderr, status } = spawnSync(program, [file, ...then], { encoding: "utf8" });
 	assert.equal(stderr, "");
 	assert.equal(status, 0);
 	return { state: stdout.trim(), after: readFileSync(file) };
@@ -112,6 +94,10 @@ function withoutFreePage(state: number, settings: Readonly<Record<string, string
 }
 
 describe("start of a board's NVS", { skip }, () => {
+	before(() => {
+		program = compileC({ sources: ["test/hosts/esp32/nvs-harness.c"], folders: ["hosts/esp32"], headers });
+	});
+
 	test("leaves it unopened for main.c if a page is free", () => {
 		for (const image of [
 			makeNvsImage({ byteLength, namespace: settingsNamespace, values }),

@@ -2,24 +2,17 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import fc from "fast-check";
 import { patchHead, patchOperations } from "../../../device/protocol/patch-format.js";
 import { PatchDecoder } from "../../../device/update/patch-decoder.js";
-import { projectFolder } from "../../../scripts/command-line/project.js";
 import { makePatch } from "../../../scripts/release/patch.js";
 import { assertSameBytes } from "../../support/bytes.js";
+import { compileC, withoutCompiler as skip } from "../../support/c-program.js";
 import { damagePatch, firmwarePairs, patchDamages } from "../../support/patches.js";
-import { pathOf, whyMissing } from "../../support/programs.js";
 import { runs } from "../../support/property-runs.js";
 
-const work = mkdtempSync(join(tmpdir(), "board-patch-"));
-after(() => rmSync(work, { recursive: true, force: true }));
-const skip = whyMissing("C compiler");
-const program = join(work, "patch");
+let program = "";
 
 interface Case {
 	readonly source: Uint8Array;
@@ -133,11 +126,7 @@ const streamOf = (from: Uint8Array, to: Uint8Array) => makePatch(from, to).subar
 
 describe("patch decoder of the boards", { skip }, () => {
 	before(() => {
-		const harness = join(projectFolder, "test", "hosts", "esp32", "patch-harness.c");
-		const checks = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"];
-		const strict = ["-fno-sanitize-recover=all", "-O1", "-I", join(projectFolder, "hosts", "esp32")];
-		const words = [...checks, ...strict, "-o", program, harness];
-		assert.equal(spawnSync(pathOf("C compiler"), words, { encoding: "utf8" }).stderr, "");
+		program = compileC({ sources: ["test/hosts/esp32/patch-harness.c"], folders: ["hosts/esp32"] });
 	});
 
 	test("makes any firmware from any other, in chunks of any size", () => {

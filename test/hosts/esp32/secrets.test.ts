@@ -72,11 +72,6 @@ async function withTokens<T>(action: () => Promise<T>): Promise<T> {
 	}
 }
 
-test("the search finds planted secrets", () => {
-	assert.deepEqual(found(Buffer.from(`x${given.token}\0${given.ssid}`)), ["ssid", "token"]);
-	assert.deepEqual(found(Buffer.from(given.password, "utf16le")), ["password"]);
-});
-
 test("a release for virtual devices contains no secret of the build computer", () => {
 	const releases = join(work, "releases");
 	const { status, stderr } = spawnSync(
@@ -237,18 +232,6 @@ describe("flashing a board", posix, () => {
 		await flash(bench, undefined);
 		assert.deepEqual([...bench.written().keys()].sort(), ["0x0", "0x20000", "0x8000", "0x9000"]);
 	});
-
-	test("checks the size of the settings before the build, which takes minutes", async () => {
-		const bench = fakeTools();
-		const settings = { ...given, token: "t".repeat(4000) };
-		await assert.rejects(flash(bench, settings), /token/);
-		assert.equal(existsSync(join(bench.outputFolder, "bin")), false);
-	});
-});
-
-test("writes the namespace that the device reads", () => {
-	const source = readFileSync(join(projectFolder, "hosts", "esp32", "storage.ts"), "utf8");
-	assert.match(source, /path = "settings"/);
 });
 
 const { sdk: installed, reason } = sdkOrReason();

@@ -76,24 +76,4 @@ describe("guarded socket", () => {
 		guarded.onWritable.call(socket, 3);
 		assert.deepEqual(heard, ["error"]);
 	});
-
-	test("stops exceptions of the error callback itself", () => {
-		const guarded = guardCallbacks<typeof socket>(
-			{
-				onError() {
-					throw new Error("and again");
-				},
-			},
-			report,
-		);
-		guarded.onError.call(socket);
-		assert.match(traced.join(""), /and again/);
-	});
-
-	test("works without optional callbacks", () => {
-		const guarded = guardCallbacks<typeof socket>({}, report);
-		guarded.onReadable.call(socket, 1);
-		guarded.onWritable.call(socket, 1);
-		guarded.onError.call(socket);
-	});
 });

@@ -2,16 +2,8 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { after, test } from "node:test";
-import { projectFolder } from "../../../scripts/command-line/project.js";
-import { pathOf, whyMissing } from "../../support/programs.js";
-
-const work = mkdtempSync(join(tmpdir(), "board-update-"));
-after(() => rmSync(work, { recursive: true, force: true }));
-const skip = whyMissing("C compiler");
+import { test } from "node:test";
+import { compileC, withoutCompiler as skip } from "../../support/c-program.js";
 
 /** Declarations from ESP-IDF v6.0's headers that the file needs; the harness defines the functions. */
 const headers: Readonly<Record<string, string>> = {
@@ -32,18 +24,12 @@ void vTaskDelete(void *);
 test("verifies an image in a separate task, or in the same turn without memory for one, and keeps the result", {
 	skip,
 }, () => {
-	for (const [name, text] of Object.entries(headers)) {
-		mkdirSync(dirname(join(work, name)), { recursive: true });
-		writeFileSync(join(work, name), text);
-	}
-	const program = join(work, "update");
-	const harness = join(projectFolder, "test", "hosts", "esp32", "update-harness.c");
-	const own = ["-I", work, "-I", join(projectFolder, "hosts", "esp32")];
-	const checks = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsanitize=thread", "-pthread"];
-	const made = spawnSync(pathOf("C compiler"), [...checks, ...own, "-o", program, harness], {
-		encoding: "utf8",
+	const program = compileC({
+		sources: ["test/hosts/esp32/update-harness.c"],
+		folders: ["hosts/esp32"],
+		headers,
+		sanitizers: ["-fsanitize=thread", "-pthread"],
 	});
-	assert.equal(made.stderr, "");
 	const { stdout, stderr } = spawnSync(program, { encoding: "utf8" });
 	assert.equal(stderr, "");
 	assert.deepEqual(stdout.split("\n"), [

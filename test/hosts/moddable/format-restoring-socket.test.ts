@@ -117,15 +117,6 @@ describe("socket below a WebSocket", () => {
 		});
 	}
 
-	test("keeps the format set by the client", async () => {
-		const { socket, below } = await connect();
-		below.receive("HTTP/1.1 ");
-		assert.equal(socket.format, "number");
-		socket.format = "buffer";
-		below.receive("101 Switching Protocols\r\n");
-		assert.equal(socket.format, "buffer");
-	});
-
 	test("forwards other data than HTTP to the client, which rejects it", async () => {
 		for (const nonsense of ["hello\r\n", "\0\0\0\n", `${"x".repeat(2000)}`]) {
 			const { below, events, text } = await connect();
@@ -141,13 +132,6 @@ describe("socket below a WebSocket", () => {
 		assert.deepEqual(events, []);
 		below.options.onError();
 		assert.deepEqual(events, [["refused", 503, undefined], "error"]);
-	});
-
-	test("reports an error without a rejection if there was no response", async () => {
-		const { below, events } = await connect();
-		below.receive("HTTP/1.1 4");
-		below.options.onError();
-		assert.deepEqual(events, ["error"]);
 	});
 
 	test("stops reading a rejection whose head never ends", async () => {

@@ -3,17 +3,9 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { createCipheriv } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, describe, test } from "node:test";
-import { projectFolder } from "../../../scripts/command-line/project.js";
-import { pathOf, whyMissing } from "../../support/programs.js";
+import { describe, test } from "node:test";
+import { compileC, withoutCompiler as skip } from "../../support/c-program.js";
 import { Random } from "../../support/random.js";
-
-const work = mkdtempSync(join(tmpdir(), "ghash-"));
-after(() => rmSync(work, { recursive: true, force: true }));
-const skip = whyMissing("C compiler");
 
 /** Subset of the SDK's ghash.h for the file. */
 const header = `#include <stddef.h>
@@ -27,24 +19,13 @@ void _ghash_fin(ghash_t *ghash, uint8_t *result);
 void _ghash_fix128(uint128_t *v);
 `;
 
-function compile(): string {
-	writeFileSync(join(work, "ghash.h"), header);
-	const program = join(work, "ghash");
-	const files = [
-		join(projectFolder, "test", "hosts", "moddable", "ghash-harness.c"),
-		join(projectFolder, "hosts", "moddable", "tls", "ghash.c"),
-	];
-	const checks = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"];
-	const made = spawnSync(pathOf("C compiler"), [...checks, "-I", work, "-o", program, ...files], {
-		encoding: "utf8",
-	});
-	assert.equal(made.stderr, "");
-	return program;
-}
-
 describe("GHASH", { skip }, () => {
 	test("authenticates AES-GCM for every length of the last block, with and without additional data", () => {
-		const program = compile();
+		const program = compileC({
+			sources: ["test/hosts/moddable/ghash-harness.c", "hosts/moddable/tls/ghash.c"],
+			folders: [],
+			headers: { "ghash.h": header },
+		});
 		const random = new Random(1);
 		const bytes = (count: number) => Buffer.from(Array.from({ length: count }, () => random.between(0, 255)));
 		const sizes = [0, 1, 15, 16, 17, 31, 32, 33, 255, 1024, 16 * 1024 - 3, 16 * 1024];

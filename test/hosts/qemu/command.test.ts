@@ -19,7 +19,7 @@ import { describeProblem, isProblem, thisMachine } from "../../../scripts/comman
 import { Problems } from "../../../scripts/command-line/problems.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { type QemuArguments, readArguments } from "../../../scripts/qemu/arguments.js";
-import { findQemu, qemuArguments } from "../../../scripts/qemu/tools.js";
+import { findQemu } from "../../../scripts/qemu/tools.js";
 import { entryPoint } from "../../support/entry-point.js";
 import { withEnvironment } from "../../support/environment.js";
 import { readStrings } from "../esp32/nvs/reader.js";
@@ -71,16 +71,6 @@ describe("arguments of npm run qemu", () => {
 		assert.equal(readWith("the-token-in-use", words).settings?.token, "the-token-in-use");
 	});
 
-	test("refer to this computer by 127.0.0.1, which is another address inside QEMU", () => {
-		for (const host of ["127.0.0.1", "localhost", "0.0.0.0"]) {
-			const { settings, remarks } = read("--gateway", `ws://${host}:8080/device`, "token=t");
-			assert.equal(settings?.gateway, "ws://10.0.2.2:8080/device");
-			assert.match(remarks.join(), /this computer is 10\.0\.2\.2.*ws:\/\/10\.0\.2\.2:8080\/device/);
-		}
-		const { settings } = read("--gateway", "ws://10.0.0.9/device", "token=t", "sntp=127.0.0.1");
-		assert.equal(settings?.sntp, "10.0.2.2");
-	});
-
 	test("require a certificate authority for wss, and the error names the required certificate host", () => {
 		assert.match(problemsOf("--gateway", "wss://127.0.0.1:8443/device", "token=t"), /wss requires ca=/);
 		const file = join(work, "no.pem");
@@ -114,12 +104,6 @@ describe("arguments of npm run qemu", () => {
 		});
 		assert.match(problemsOf("keep", "token=t"), /Specify gateway=/);
 		assert.match(problemsOf("keep", "version=1.1.0"), /keep does not build/);
-	});
-
-	test("build an update without own settings", () => {
-		const { mode, version, settings } = read("build", "version=1.1.0");
-		assert.deepEqual([mode, version, settings], ["build", "1.1.0", undefined]);
-		assert.match(problemsOf("build", "token=t"), /an image contains no settings/);
 	});
 });
 
@@ -155,25 +139,6 @@ describe("QEMU", { skip: process.platform === "win32" ? "needs a shell" : undefi
 		const tools = join(work, "tools-path");
 		const installed = fakeQemu(join(tools, "tools", "qemu-xtensa", "esp_9", "qemu", "bin"), machines);
 		assert.deepEqual(find(none, tools), { what: installed });
-	});
-
-	test("reports a command to diagnose a QEMU that does not start", () => {
-		const folder = join(work, "broken");
-		mkdirSync(folder);
-		const path = join(folder, "qemu-system-xtensa");
-		writeFileSync(path, "#!/bin/sh\necho 'libslirp.so.0: cannot open' >&2\nexit 127\n");
-		chmodSync(path, 0o755);
-		assert.match(
-			problemOf(find(folder)),
-			/broken\S+ does not start\. .* see what this prints: \S+ -machine help/,
-		);
-	});
-
-	test("receives the ESP32 machine, the flash and its network chip", () => {
-		assert.equal(
-			qemuArguments("/a,b/flash.bin").join(" "),
-			"-display none -serial stdio -monitor none -machine esp32 -drive file=/a,,b/flash.bin,if=mtd,format=raw -nic user,model=open_eth",
-		);
 	});
 });
 

@@ -2,13 +2,9 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import type { Host } from "../../../device/host.js";
-import { projectFolder } from "../../../scripts/command-line/project.js";
-import { pathOf, whyMissing } from "../../support/programs.js";
+import { compileC, withoutCompiler as skip } from "../../support/c-program.js";
 import { Bench, loadBoard } from "../esp32/board-bench.js";
 
 const ethernet = "embedded:network/interface/ethernet";
@@ -18,39 +14,7 @@ async function qemu(): Promise<{ bench: Bench; device: Host }> {
 	return { bench, device: await loadBoard("qemu", bench) };
 }
 
-/** Simulates the link state of the network. */
-function wire(bench: Bench, state: { connection: number; address?: string }): void {
-	Object.assign(Object(bench.made.get(ethernet)?.at(-1)), state);
-}
-
-function change(bench: Bench, property: string): void {
-	const { onChanged } = bench.optionsOf(ethernet);
-	assert.ok(typeof onChanged === "function", "the network has no onChanged");
-	onChanged(property);
-}
-
 describe("device in QEMU", () => {
-	test("is a DEV-1 with an ESP32, and uses no hardware while its modules load", async () => {
-		const { bench, device } = await qemu();
-		assert.deepEqual(bench.calls, []);
-		assert.equal(device.model, "DEV-1");
-		assert.equal(device.chip, "esp32");
-		const { haptics, ambientLight, touch } = device.peripheral;
-		assert.deepEqual([haptics, ambientLight, touch], [undefined, undefined, undefined]);
-	});
-
-	test("has the boards' network, update, boot state, digest and settings", async () => {
-		const { device } = await qemu();
-		const board = await loadBoard("dev-1", new Bench());
-		const names = ({ network, update, digest, storage, system }: Host) =>
-			[network, update, digest, storage, { system }].map((parts) =>
-				Object.entries(parts)
-					.filter(([name]) => name !== "wifi")
-					.map(([name, part]) => [name, Reflect.get(part, "name")]),
-			);
-		assert.deepEqual(names(device), names(board));
-	});
-
 	test("has inert peripherals", async () => {
 		const { bench, device } = await qemu();
 		const { ledRing, audioOutput, codec } = device.peripheral;
@@ -76,8 +40,6 @@ describe("device in QEMU", () => {
 });
 
 describe("buttons in QEMU", () => {
-	const skip = whyMissing("C compiler");
-
 	test("report each change once and separately, until they are closed", async () => {
 		const { bench, device } = await qemu();
 		const heard: string[] = [];
@@ -116,9 +78,6 @@ describe("buttons in QEMU", () => {
 	test("are pressed and released by lines on the serial port, which the firmware reads too", {
 		skip,
 	}, () => {
-		const folder = mkdtempSync(join(tmpdir(), "qemu-buttons-"));
-		after(() => rmSync(folder, { recursive: true, force: true }));
-		const program = join(folder, "buttons");
 		const text = `#include "console-buttons.c"
 #include <unistd.h>
 uint32_t board_serial_read(uint8_t *buffer, uint32_t offset, uint32_t size) {
@@ -132,10 +91,7 @@ int main(void) {
 	return 0;
 }
 `;
-		const words = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"];
-		const own = ["-I", join(projectFolder, "hosts", "qemu"), "-x", "c", "-", "-o", program];
-		const made = spawnSync(pathOf("C compiler"), [...words, ...own], { input: text, encoding: "utf8" });
-		assert.equal(made.stderr, "");
+		const program = compileC({ sources: text, folders: ["hosts/qemu"] });
 		const press = (button: string, pressed = true) => JSON.stringify({ button, pressed });
 		for (const [lines, pressed] of [
 			[[], "0"],
@@ -167,31 +123,6 @@ describe("Ethernet instead of Wi-Fi", () => {
 		const { bench, wifi } = await connecting();
 		assert.equal(wifi.connection, 200);
 		assert.deepEqual(bench.calls, []);
-	});
-
-	test("is usable with an address and reports an invented SSID and RSSI", async () => {
-		const { bench, wifi, heard } = await connecting();
-		wifi.connect({ SSID: "home", password: "correct horse" });
-		assert.deepEqual(bench.calls, [`${ethernet} new {}`, `${ethernet} connect`]);
-		assert.deepEqual([wifi.address, wifi.SSID, wifi.RSSI], [undefined, undefined, undefined]);
-		wire(bench, { connection: 500, address: "10.0.2.15" });
-		change(bench, "connection");
-		assert.deepEqual(heard, ["connection"]);
-		assert.deepEqual([wifi.connection, wifi.address, wifi.SSID, wifi.RSSI], [500, "10.0.2.15", "qemu", -1]);
-	});
-
-	test("sends its host name to the DHCP server each time it is constructed", async () => {
-		const { bench, device } = await qemu();
-		const wifi = new device.network.wifi({ onChanged: () => {} });
-		wifi.configure({ hostname: "dev-1-a1b2c3" });
-		for (let round = 1; round <= 2; round++) {
-			wifi.connect({ SSID: "home" });
-			wifi.disconnect();
-		}
-		const configured = bench.calls.filter(
-			(text) => text === `${ethernet} configure {"hostname":"dev-1-a1b2c3"}`,
-		);
-		assert.equal(configured.length, 2);
 	});
 
 	test("rejects a second attempt during the first", async () => {

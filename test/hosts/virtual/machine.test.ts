@@ -41,88 +41,32 @@ async function lineOf(name: string, text: string): Promise<number> {
 	return 1 + lines.findIndex((line) => line.includes(text));
 }
 
-describe("20,000 exits out of a switch in a loop", () => {
-	for (const [exit, isRight] of [
-		["break in a switch", true],
-		["continue in a loop", true],
-		["return out of a switch in a loop", true],
-		// Forbidden by scripts/check/xs.grit because of a defect in XS.
-		["continue to a label", false],
-		["continue out of a switch", false],
-	] as const)
-		test(`by ${exit} ${isRight ? "leave nothing on XS's stack" : "overflow it"}`, async () => {
-			let sum: unknown;
-			const machine = start(await fixture("exits"), {
-				config: { exit },
-				onOpen: () => ({
-					onPost: (_request, detail) => {
-						sum = detail;
-					},
-				}),
-			});
-			if (isRight) await machine.ready;
-			else await assert.rejects(machine.ready, /out_of_memory: stack overflow/);
-			await machine.close();
-			assert.equal(sum, isRight ? 133_346_667 : undefined);
-		});
-});
-
-describe("objects created while modules load are in ROM", () => {
-	const results = new Map<string, unknown>();
-
-	before(async () => {
-		const machine = start(await fixture("rom"), {
-			onOpen: () => ({ onPost: (request, detail) => void results.set(request, detail) }),
-		});
-		await machine.ready;
-		await machine.close();
+test("objects created while modules load are in ROM, and a change of them is rejected as on a board", async (t) => {
+	const results: Record<string, unknown> = {};
+	const machine = start(await fixture("rom"), {
+		onOpen: () => ({
+			onPost: (request, detail) => {
+				results[request] = detail;
+			},
+		}),
 	});
-
-	for (const name of [
-		"Map.set",
-		"Map.delete",
-		"Set.add",
-		"Set.clear",
-		"WeakMap.set",
-		"WeakSet.add",
-		"typed array by index",
-		"typed array by fill",
-		"ArrayBuffer by DataView",
-		"Date.setFullYear",
-		"error.message",
-		"static field",
-		"private static field",
-		"private field of an instance",
-		"prototype of a built-in",
-		"built-in object",
-		"global function",
-		"property of a function",
-		"message of an Error without one",
-		"name of an Error",
-		"frozen object",
-		"frozen array",
-		"JSON of a preloaded object",
-	]) {
-		test(`rejects a change of: ${name}`, () => assert.equal(results.get(name), "TypeError"));
-	}
-
-	for (const [name, value] of [
-		["Map.get", 1],
-		["message of an Error with one", "y"],
-		["JSON of a copy", '{"a":"x","list":["y"]}'],
-		["let of a module", 2],
-		["exported let", 2],
-		["plain object", "5 6 text!"],
-		["array", "47two"],
-		["new global", 4],
-		["bigint", "123456789012345678901234567891"],
-		["prototype of an own class", 9],
-	] as const) {
-		test(`allows a change of: ${name}`, () => assert.equal(results.get(name), value));
-	}
-
-	test("runs the fixture to its end", () =>
-		assert.ok(results.has("done"), `results: ${[...results.keys()]}`));
+	t.after(() => machine.close());
+	await machine.ready;
+	await machine.close();
+	const { allowed, ...rejected } = results;
+	assert.deepEqual(allowed, {
+		"Map.get": 1,
+		"message of an Error with one": "y",
+		"JSON of a copy": '{"a":"x","list":["y"]}',
+		"let of a module": 2,
+		"plain object": "5 6 text!",
+		array: "47two",
+		"new global": 4,
+		bigint: "123456789012345678901234567891",
+		"prototype of an own class": 9,
+	});
+	assert.deepEqual(new Set(Object.values(rejected)), new Set(["TypeError"]));
+	assert.equal(Object.keys(rejected).length, 15);
 });
 
 describe("program that cannot be preloaded ends with the name of its module", () => {
@@ -213,16 +157,6 @@ describe("modules", () => {
 		await machine.ready;
 		assert.equal(traced, 'above+beside+below named é😀"\\ true');
 		await machine.close();
-	});
-
-	test("produce the same program again without compiling it", async () => {
-		const first = await fixture("rom");
-		const second = await fixture("rom");
-		assert.deepEqual(second, first);
-	});
-
-	test("require a main module", async () => {
-		await assert.rejects(buildProgram({ modules: {} }), /no module "main"/);
 	});
 });
 
@@ -453,13 +387,6 @@ describe("channels", () => {
 		return { machine, channel, next, posts, counts, view, nothing };
 	};
 
-	test("open with a kind and options", async () => {
-		const { channel, machine } = await startEcho();
-		assert.equal(channel.kind, "echo");
-		assert.deepEqual(channel.options, { text: "é😀", list: [1, null] });
-		await machine.close();
-	});
-
 	test("a post contains only the bytes of a view, or none", async () => {
 		const { view, nothing, machine } = await startEcho();
 		assert.deepEqual(view, { request: "view", detail: null, payload: Buffer.from([2, 3]) });
@@ -473,15 +400,6 @@ describe("channels", () => {
 			const payload = Buffer.alloc(length, length % 251);
 			channel.send("block", { length }, payload);
 			assert.deepEqual(await next(), { request: "block", detail: { length }, payload });
-		}
-		await machine.close();
-	});
-
-	test("details are passed as JSON", async () => {
-		const { channel, next, machine } = await startEcho();
-		for (const detail of [null, 0, -1.5, "", "a\0b", "é😀\u2028", "\ud800", [[]], { "": { é: [true] } }]) {
-			channel.send("detail", detail);
-			assert.deepEqual((await next()).detail, detail);
 		}
 		await machine.close();
 	});
@@ -508,13 +426,6 @@ describe("channels", () => {
 		channel.send("ask", null, Buffer.from([1, 2]));
 		const payload = Buffer.from([1, 2, 1, 2]);
 		assert.deepEqual(await next(), { request: "answered", detail: null, payload });
-		await machine.close();
-	});
-
-	test("a call may return nothing", async () => {
-		const { channel, next, machine } = await startEcho(() => ({}));
-		channel.send("ask");
-		assert.deepEqual(await next(), { request: "answered", detail: null, payload: Buffer.alloc(0) });
 		await machine.close();
 	});
 
@@ -580,10 +491,6 @@ describe("clocks and timers", () => {
 		assert.deepEqual(await notes("repeat", 1000), ["repeat@100", "repeat@200", "repeat@300"]);
 	});
 
-	test("the first interval may differ from the others", async () => {
-		assert.deepEqual(await notes("first interval", 250), ["fired@10", "fired@110", "fired@210"]);
-	});
-
 	test("after a stall a repeating timer fires in a burst until it has caught up", async () => {
 		assert.deepEqual(await notes("burst", 60), [
 			"repeat@10",
@@ -597,10 +504,6 @@ describe("clocks and timers", () => {
 
 	test("schedule moves, stops and starts a timer; a one-shot ends when its callback returns", async () => {
 		assert.deepEqual(await notes("schedule", 200), ["late@50", "woken@65", "once@80", "kept@90", "kept@105"]);
-	});
-
-	test("a cleared timer does not fire, even if it was due", async () => {
-		assert.deepEqual(await notes("clear", 100), []);
 	});
 
 	test("promise jobs run before the next timer", async () => {
@@ -649,16 +552,6 @@ describe("clocks and timers", () => {
 		]);
 		assert.equal(await machine.settle(), 50);
 		await machine.close();
-	});
-
-	test("a real clock cannot be advanced", async () => {
-		const machine = start(await fixture("clocks"), { clock: "real" });
-		await assert.rejects(machine.advance(1), /Only a virtual clock/);
-		await machine.close();
-	});
-
-	test("simulates an hour within 720 reports", async () => {
-		assert.equal((await notes("reports", 3_600_000)).length, 720);
 	});
 
 	test("timers fire by themselves on the real clock", async () => {

@@ -22,9 +22,7 @@
 #define LONGEST 6000
 #define BUFFER_BYTES 4096
 #define SETTLE_EVERY 5000
-#ifndef STALL_MS
 #define STALL_MS 30000
-#endif
 #define DESCRIPTORS 256
 
 struct script {

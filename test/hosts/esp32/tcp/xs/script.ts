@@ -2,7 +2,7 @@
 
 import TCP, { type Options } from "embedded:io/socket/tcp";
 
-declare const ports: Readonly<Record<"refusing" | "greeting" | "resetting" | "sending" | "echoing", number>>;
+declare const ports: Readonly<Record<"refusing" | "greeting" | "resetting" | "echoing", number>>;
 declare function now(): number;
 declare function exit(status: number): void;
 declare function collect(): void;
@@ -45,13 +45,6 @@ function thrownBy(action: () => void): string {
 }
 
 const textOf = (bytes: ArrayBuffer | Uint8Array) => String.fromCharCode(...new Uint8Array(bytes));
-const patterned = (index: number) => (index * 13) & 255;
-
-/** @param received number of bytes received before */
-function isPatterned(bytes: Uint8Array, received: number): boolean {
-	return bytes.every((byte, index) => byte === patterned(received + index));
-}
-
 const steps: readonly (readonly [string, (next: () => void) => void])[] = [
 	[
 		"rejects options out of range",
@@ -187,60 +180,6 @@ const steps: readonly (readonly [string, (next: () => void) => void])[] = [
 				},
 			});
 			check(thrownBy(() => socket.write(1)) !== "nothing", "it writes before it is connected");
-		},
-	],
-	[
-		"allows bytes to be left and read in another turn",
-		(next) => {
-			let received = 0;
-			const socket = new TCP({
-				address,
-				port: ports.sending,
-				onReadable: collect,
-				onError() {
-					check(received === 1_000_000, `${received} bytes`);
-					this.close();
-					next();
-				},
-			});
-			const read = () => {
-				if (received === 1_000_000) return;
-				const bytes = new Uint8Array(5000);
-				const count = Number(socket.read(bytes) ?? 0);
-				check(isPatterned(bytes.subarray(0, count), received), "a wrong byte");
-				received += count;
-				later(read);
-			};
-			read();
-		},
-	],
-	[
-		"sends a million bytes and receives them back",
-		(next) => {
-			let sent = 0;
-			let received = 0;
-			new TCP({
-				address,
-				port: ports.echoing,
-				nodelay: true,
-				onWritable(byteCount) {
-					for (let left = byteCount; left > 0 && sent < 1_000_000; ) {
-						const count = Math.min(left, 1_000_000 - sent, 1 + (sent % 4999));
-						left = this.write(Uint8Array.from({ length: count }, (_, index) => patterned(sent + index)));
-						sent += count;
-					}
-				},
-				onReadable(byteCount) {
-					const bytes = new Uint8Array(byteCount);
-					check(this.read(bytes) === byteCount, "less than announced");
-					check(isPatterned(bytes, received), "a wrong byte");
-					received += byteCount;
-					if (received < 1_000_000) return;
-					this.close();
-					next();
-				},
-				onError: () => fail("an error"),
-			});
 		},
 	],
 	[
