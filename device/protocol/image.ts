@@ -3,12 +3,13 @@
  * descriptor after ESP-IDF's (hosts/esp32/board-descriptor.c). Little-endian; strings are padded with NUL.
  */
 
-import type { Chip } from "./messages.js";
+import { type Chip, chips } from "./messages.js";
 
 /** `chip_id` of the image header. No chip has the virtual id, so boards reject images of virtual devices. */
 export const chipIds: Readonly<Record<Chip, number>> = Object.freeze({
 	esp32: 0x0000,
 	esp32s3: 0x0009,
+	"esp32s3-qemu": 0x0009,
 	virtual: 0xfff0,
 });
 
@@ -73,6 +74,8 @@ export const ownDescriptor = Object.freeze({
 export const imageFlags = Object.freeze({
 	/** Settings may be compiled in by mcconfig. */
 	hasSettings: 1,
+	/** The image is for QEMU, where network and console differ: its chip is "esp32s3-qemu". */
+	isForQemu: 2,
 });
 
 /** Length of the image header, the first segment header and both descriptors. */
@@ -80,6 +83,12 @@ export const headBytes = 0x160;
 
 function field(offset: number, byteLength: number): TextField {
 	return Object.freeze({ offset, byteLength });
+}
+
+/** Finds the chip of an image. @param id `chip_id` @param flags flags of this project's descriptor @returns undefined if unknown */
+export function findChip(id: number, flags: number): Chip | undefined {
+	const isForQemu = (flags & imageFlags.isForQemu) !== 0;
+	return chips.find((chip) => chipIds[chip] === id && chip.endsWith("-qemu") === isForQemu);
 }
 
 /** Reads a string up to the first NUL; characters other than printable ASCII become "?". */

@@ -1,6 +1,6 @@
 /** Schemas of all messages between device and gateway, each defined once for both ends. */
 
-import { hasPart, modelsWith } from "./models.js";
+import { boardChips, hasPart, modelsWith } from "./models.js";
 import {
 	boolean,
 	type Complete,
@@ -39,7 +39,7 @@ const macAddress = pattern(17, "^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$", "a MAC ad
 
 /** Safe in a file name, a URL and a log line. */
 export const deviceId = pattern(64, "^[A-Za-z0-9][A-Za-z0-9._-]*$", "letters, digits, '.', '_' or '-'");
-export const chips = Object.freeze(["esp32s3", "esp32", "virtual"] as const);
+export const chips = Object.freeze([...boardChips, "esp32s3-qemu", "virtual"] as const);
 export type Chip = (typeof chips)[number];
 
 /** Value of `set_led` and `led_ring.state_name`. */

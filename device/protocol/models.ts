@@ -43,3 +43,6 @@ export function modelsWith(part: BoardPart): string {
 function board(pixels: number, parts: readonly BoardPart[]): BoardModel {
 	return Object.freeze({ pixels, parts: Object.freeze(parts) });
 }
+
+/** Chips of boards. A device that does not report its chip is a board. */
+export const boardChips = Object.freeze(["esp32s3", "esp32"] as const);

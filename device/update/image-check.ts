@@ -6,6 +6,7 @@
 import {
 	appDescriptor,
 	chipIds,
+	findChip,
 	headBytes,
 	imageLayout,
 	ownDescriptor,
@@ -60,15 +61,16 @@ function checkHead(bytes: Uint8Array, device: ImageCheckOptions): void {
 	if (bytes.byteLength < headBytes) throw new Error("The firmware image is truncated in its header.");
 	const view = new DataView(bytes.buffer, bytes.byteOffset, headBytes);
 	const chip = view.getUint16(imageLayout.chipIdOffset, true);
-	if (chip !== chipIds[device.chip])
-		throw new Error(
-			`The firmware is for another chip (0x${chip.toString(16)}) than this device's, ${device.chip}.`,
-		);
+	const chipProblem = (given: string) =>
+		new Error(`The firmware is for another chip (${given}) than this device's, ${device.chip}.`);
+	if (chip !== chipIds[device.chip]) throw chipProblem(`0x${chip.toString(16)}`);
 	if (
 		view.getUint32(appDescriptor.offset, true) !== appDescriptor.magic ||
 		view.getUint32(ownDescriptor.offset, true) !== ownDescriptor.magic
 	)
 		throw new Error("The firmware has no descriptor with its model; it was not built for these devices.");
+	const found = findChip(chip, view.getUint16(ownDescriptor.flagsOffset, true));
+	if (found !== device.chip) throw chipProblem(found ?? "unknown");
 	const model = readText(bytes, ownDescriptor.model);
 	if (model !== device.model)
 		throw new Error(`The firmware is for a ${model}; this device is a ${device.model}.`);

@@ -8,6 +8,7 @@ import { parse } from "semver";
 import {
 	appDescriptor,
 	chipIds,
+	findChip,
 	headBytes,
 	imageFlags,
 	imageLayout,
@@ -15,7 +16,8 @@ import {
 	readText,
 } from "../../device/protocol/image.js";
 import { ImageScanner } from "../../device/protocol/image-scanner.js";
-import { type Chip, chips } from "../../device/protocol/messages.js";
+import type { Chip } from "../../device/protocol/messages.js";
+import { boardChips } from "../../device/protocol/models.js";
 import { type Model, models } from "../../device/protocol/schema.js";
 
 /** Error whose message is a sentence for users. */
@@ -187,9 +189,9 @@ function parseHead(head: Buffer): Omit<ImageInfo, "byteLength" | "sha256"> {
 	}
 	const scanner = new ImageScanner();
 	scan(scanner, head, 0, imageLayout.headerBytes);
-	const chip = readChip(head);
+	const id = readChipId(head);
 	scan(scanner, head, imageLayout.headerBytes, appDescriptor.offset);
-	return { chip, ...readDescriptors(head) };
+	return readDescriptors(head, id);
 }
 
 export function isVersion(text: string): boolean {
@@ -207,8 +209,7 @@ export function isSameImage(a: string | undefined, b: string | undefined): boole
 
 export function fits(image: Fit, device: Fit): boolean {
 	const isSame = (a: string | undefined, b: string | undefined) => a === b || !a || !b;
-	// Only virtual devices run such an image, and they always report their chip.
-	if (image.chip === "virtual" && device.chip !== "virtual") return false;
+	if (!device.chip && image.chip && !boardChips.some((chip) => chip === image.chip)) return false;
 	return isSame(image.model, device.model) && isSame(image.chip, device.chip);
 }
 
@@ -226,13 +227,13 @@ function describe(bytes: Buffer, format: Format | undefined, sentence: string): 
 	return new ImageError(name !== undefined && found === magic ? `This is ${name}` : sentence);
 }
 
-function readChip(header: Buffer): Chip {
+/** @throws {ImageError} for an unsupported chip */
+function readChipId(header: Buffer): number {
 	// An ESP8266 image has its first segment in place of the chip id.
 	const load = header.readUInt32LE(esp8266.loadOffset);
 	if (load >= esp8266.start && load < esp8266.end) throw unsupported("ESP8266");
 	const id = header.readUInt16LE(imageLayout.chipIdOffset);
-	const chip = chips.find((known) => chipIds[known] === id);
-	if (chip) return chip;
+	if (Object.values(chipIds).includes(id)) return id;
 	throw unsupported(otherChips.get(id) ?? `a chip with the id 0x${id.toString(16).padStart(4, "0")}`);
 }
 
@@ -241,7 +242,7 @@ function unsupported(chip: string): ImageError {
 }
 
 /** Reads both descriptors from the start of the first segment, which may be too short for them. */
-function readDescriptors(bytes: Buffer): Omit<ImageInfo, "chip" | "byteLength" | "sha256"> {
+function readDescriptors(bytes: Buffer, chipId: number): Omit<ImageInfo, "byteLength" | "sha256"> {
 	const firstBytes = bytes.readUInt32LE(imageLayout.headerBytes + imageLayout.segmentLengthOffset);
 	const head = Buffer.alloc(headBytes);
 	bytes.copy(head, 0, 0, Math.min(headBytes, appDescriptor.offset + firstBytes));
@@ -271,7 +272,10 @@ function readDescriptors(bytes: Buffer): Omit<ImageInfo, "chip" | "byteLength" |
 		);
 	if (!isVersion(version))
 		throw new ImageError(`The image's version "${version}" is not a semantic version such as 1.4.0.`);
-	if (head.readUInt16LE(flagsOffset) & imageFlags.hasSettings)
+	const flags = head.readUInt16LE(flagsOffset);
+	const chip = findChip(chipId, flags);
+	if (chip === undefined) throw new ImageError("The image is for a chip that QEMU does not emulate.");
+	if (flags & imageFlags.hasSettings)
 		throw new ImageError(
 			"This image was built with mcconfig only, so the network, gateway or token of one device may be compiled in. " +
 				"Build it with npm run release.",
@@ -280,6 +284,7 @@ function readDescriptors(bytes: Buffer): Omit<ImageInfo, "chip" | "byteLength" |
 	const { byteLength: idBytes, offset: idOffset } = appDescriptor.imageId;
 	const imageId = head.toString("hex", idOffset, idOffset + idBytes);
 	return {
+		chip,
 		model,
 		version,
 		securityVersion,

@@ -11,6 +11,9 @@
 #ifndef MODDEF_FIRMWARE_MODEL
 	#error "Define firmware.model in the board's manifest."
 #endif
+#ifndef MODDEF_FIRMWARE_QEMU
+	#define MODDEF_FIRMWARE_QEMU 0
+#endif
 #ifndef MODDEF_FIRMWARE_SECURITYVERSION
 	#error "Define firmware.securityVersion in the root manifest."
 #endif
@@ -31,6 +34,8 @@ struct firmware_descriptor {
 
 /** The image may contain compiled-in settings; the gateway rejects it. */
 #define FLAG_HAS_SETTINGS 1
+/** The image is for QEMU; boards reject it, and QEMU rejects images for boards. */
+#define FLAG_IS_FOR_QEMU 2
 
 /* Version in the committed sdkconfig, used only by direct mcconfig builds, which may compile settings in. */
 #define VERSION_BY_HAND "0.0.0-dev"
@@ -72,7 +77,8 @@ const __attribute__((section(".rodata_custom_desc"), used)) struct firmware_desc
 	.size = sizeof(struct firmware_descriptor),
 	.model = MODDEF_FIRMWARE_MODEL,
 	.version = CONFIG_APP_PROJECT_VER,
-	.flags = 0 == __builtin_strcmp(CONFIG_APP_PROJECT_VER, VERSION_BY_HAND) ? FLAG_HAS_SETTINGS : 0,
+	.flags = (0 == __builtin_strcmp(CONFIG_APP_PROJECT_VER, VERSION_BY_HAND) ? FLAG_HAS_SETTINGS : 0) |
+	         (MODDEF_FIRMWARE_QEMU ? FLAG_IS_FOR_QEMU : 0),
 	.security_version = MODDEF_FIRMWARE_SECURITYVERSION,
 	.build_time = (uint32_t)DAYS * 86400u + SECONDS,
 };

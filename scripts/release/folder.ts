@@ -55,10 +55,11 @@ export interface InstallableImage {
 	readonly parts: readonly { readonly name: string; readonly offset: number; readonly bytes: Uint8Array }[];
 }
 
-/** Chip names of ESP Web Tools. The name of virtual devices is accepted by no other tool. */
+/** Chip names of ESP Web Tools. No other tool accepts those of QEMU and virtual devices. */
 const chipFamilies: Readonly<Record<ReleaseImage["chip"], string>> = {
 	esp32: "ESP32",
 	esp32s3: "ESP32-S3",
+	"esp32s3-qemu": "QEMU",
 	virtual: "virtual",
 };
 

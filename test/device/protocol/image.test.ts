@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { chips } from "../../../device/protocol/messages.js";
 import { encodeImage } from "../../../hosts/virtual/node/boot/encode-image.js";
 
-const chipIds = { esp32: 0x0000, esp32s3: 0x0009, virtual: 0xfff0 };
+const chipIds = { esp32: 0x0000, esp32s3: 0x0009, "esp32s3-qemu": 0x0009, virtual: 0xfff0 };
 
 for (const chip of chips)
 	test(`the layout of an image for ${chip} is the one that ESP-IDF's boot loader and the firmware expect`, () => {
@@ -29,6 +29,7 @@ for (const chip of chips)
 		bytes.writeUInt32LE(64, 0x124);
 		text(0x128, "PROTO-1");
 		text(0x138, "1.4.0-rc.1");
+		bytes.writeUInt16LE(chip === "esp32s3-qemu" ? 2 : 0, 0x158);
 		bytes.writeUInt32LE(1_767_225_600, 0x15c);
 		bytes.writeUInt32LE(8, 0x160 + 4);
 		text(0x168, "program\n");

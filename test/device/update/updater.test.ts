@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { ImageCheck } from "../../../device/update/image-check.js";
 import { slots } from "../../../hosts/virtual/node/boot/partitions.js";
 import { damaged, makeImage, rewritten, trailingData, withoutHash } from "../../support/images.js";
 import { FlashSlot, makeFirmware, Rig, verificationMs } from "./rig.js";
@@ -71,6 +72,18 @@ describe("rejects before erasing anything:", () => {
 			assert.match(rig.update(new MemoryServer({ file })) ?? "", reason);
 			assert.equal(rig.flash.operations, operations, "flash is unchanged");
 		});
+
+	test("a firmware for QEMU on a board, and one for boards in QEMU", () => {
+		const chips = ["esp32s3", "esp32s3-qemu"] as const;
+		for (const own of chips)
+			for (const chip of chips) {
+				const image = makeImage({ chip });
+				const check = () =>
+					new ImageCheck({ chip: own, model: "DEV-1", securityVersion: 0 }).write(image, image.length);
+				if (chip === own) check();
+				else assert.throws(check, new RegExp(`another chip \\(${chip}\\) than this device's, ${own}\\.`));
+			}
+	});
 
 	test("an invalid address", () => {
 		for (const url of ["http://host:99999/x", "http://user@host/x", "http://[::1]/x"])

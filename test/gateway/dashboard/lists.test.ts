@@ -356,6 +356,22 @@ describe("update targets of a device", () => {
 		};
 		assert.deepEqual(["virtual", "esp32s3", null].map(effect), ["update", "unfit", "update"]);
 	});
+
+	test("include an upload for QEMU only for QEMU, and not for an unknown chip", () => {
+		const given = {
+			...upload,
+			filename: "a.bin",
+			version: "2.0.0",
+			model: "DEV-1",
+			chip: "esp32s3-qemu",
+		} as const;
+		const [custom] = firmwareOf(undefined, given);
+		const effect = (chip?: string) => custom && effectOn(entry("x", chip ? { chip } : {}), custom);
+		assert.deepEqual(
+			["esp32s3-qemu", "esp32s3", undefined].map((chip) => effect(chip)),
+			["update", "unfit", "unfit"],
+		);
+	});
 });
 
 test("keeps the last 500 log lines, and numbers all", () => {

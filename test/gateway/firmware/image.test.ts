@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
+import { chips } from "../../../device/protocol/messages.js";
 import { ImageError, ImageParser, parseImage } from "../../../gateway/firmware/image.js";
 import {
 	damaged,
@@ -47,7 +48,7 @@ describe("valid image", () => {
 		}
 	});
 	test("may have each chip and model, a pre-release version and the maximum of segments", () => {
-		for (const chip of ["esp32", "esp32s3", "virtual"] as const)
+		for (const chip of chips)
 			for (const model of ["DEV-1", "PROTO-1"] as const) {
 				const info = parseImage(makeImage({ chip, model, version: "2.0.0-rc.1+build.5" }));
 				assert.deepEqual([info.chip, info.model, info.version], [chip, model, "2.0.0-rc.1+build.5"]);

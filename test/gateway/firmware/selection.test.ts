@@ -248,6 +248,19 @@ describe("selection of the upload", () => {
 				/^incompatible_firmware: The uploaded firmware is for DEV-1 \(esp32s3\), but the device is /,
 			);
 	});
+	test("never offers an image for QEMU to a board, nor the other way round", async (t) => {
+		const qemu = { model: "DEV-1", chip: "esp32s3-qemu" } as const;
+		const serving = await runFirmwareServer(t);
+		for (const [image, device, others] of [
+			[qemu, qemu, [s3, { model: "DEV-1" }, {}]],
+			[s3, s3, [qemu]],
+		] as const) {
+			await serving.upload(makeImage(image));
+			assert.equal(await outcome(serving, device, "custom"), custom);
+			for (const other of others)
+				assert.match(await outcome(serving, other, "custom"), /^incompatible_firmware/);
+		}
+	});
 	test("prefers the latest release with a matching image if no version is requested", async (t) => {
 		const serving = await serveReleases(t);
 		await serving.upload(makeImage({ version: "9.0.0", ...esp32 }));

@@ -1,6 +1,7 @@
 /** Firmware available for a device, and the effect of an update to it. */
 
 import compare from "semver/functions/compare.js";
+import { boardChips } from "../../../../device/protocol/models.js";
 import { channelOf, compareVersions, latestOf, stable } from "../../../api/channels.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { isUpdating } from "../../../api/client/words.js";
@@ -59,7 +60,9 @@ export function firmwareText({ selector, version, channel = stable }: Firmware):
 export function fits({ images }: Firmware, { session: { model }, chip }: Target): boolean {
 	const isFor = (image: Firmware["images"][number]) =>
 		(model === null || image.model === model) &&
-		(image.chip === chip || image.chip === null || (chip === null && image.chip !== "virtual"));
+		(image.chip === chip ||
+			image.chip === null ||
+			(chip === null && boardChips.some((board) => board === image.chip)));
 	return images.length === 0 || images.some(isFor);
 }
 

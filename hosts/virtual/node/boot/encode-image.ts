@@ -77,7 +77,10 @@ function encodeHead(content: ImageContent): Buffer {
 	head.writeUInt32LE(ownDescriptor.byteLength, ownDescriptor.sizeOffset);
 	writeText(head, ownDescriptor.model, content.model);
 	writeText(head, ownDescriptor.version, content.version);
-	head.writeUInt16LE(content.hasSettings ? imageFlags.hasSettings : 0, ownDescriptor.flagsOffset);
+	const flags =
+		(content.hasSettings ? imageFlags.hasSettings : 0) |
+		(content.chip === "esp32s3-qemu" ? imageFlags.isForQemu : 0);
+	head.writeUInt16LE(flags, ownDescriptor.flagsOffset);
 	head.writeUInt16LE(content.securityVersion ?? 0, ownDescriptor.securityVersionOffset);
 	head.writeUInt32LE(content.buildTime ?? 0, ownDescriptor.buildTimeOffset);
 	return head;
