@@ -8,7 +8,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { SoundUpdate } from "../../../device/sound/results.js";
 import { runs } from "../../support/property-runs.js";
-import { wav } from "../../support/sounds.js";
+import { bytesPerSecond, wav } from "../../support/sounds.js";
 import { MemoryServer } from "../update/server.js";
 import { clock } from "../update/timer.js";
 import { Rig } from "./rig.js";
@@ -150,4 +150,16 @@ test("writes every sample once and in order, with a fade on both sides of each s
 		},
 	);
 	assert.ok(interrupted > 0, "no interruption");
+});
+
+test("plays a sound over any number of lost connections with more than a second in between", () => {
+	clock.clear();
+	const file = wav(new Uint8Array(loudNoise(10 * 16_000).buffer));
+	const faults = [1, 2, 3, 4, 5].map((cut) => ({ at: cut * 1.5 * bytesPerSecond, kind: "cut" }) as const);
+	const server = new MemoryServer({ file, faults, segmentMs: 60 });
+	const updates: SoundUpdate[] = [];
+	const rig = new Rig({ server, volume: 50, onUpdate: (update) => updates.push(update) });
+	rig.execute({ command: "play_sound", value: { id: "a", url: "http://10.0.0.1/a.wav" } });
+	clock.pass(60_000);
+	assert.deepEqual([updates.at(-1)?.state, server.connections], ["played", 6]);
 });

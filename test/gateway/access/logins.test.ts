@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import disk from "node:fs/promises";
 import { type TestContext, test } from "node:test";
+import { Access } from "../../../gateway/access/access.js";
 import { Logins } from "../../../gateway/access/logins.js";
 import { Tokens } from "../../../gateway/access/tokens.js";
+import { createLog } from "../../../gateway/telemetry/log.js";
+import { incomingRequest } from "../../support/incoming-request.js";
 import { deviceToken, monitorToken, temporaryDirectory } from "../../support/running.js";
 
 const hourMs = 60 * 60 * 1000;
@@ -15,7 +18,8 @@ async function run(t: TestContext) {
 	await tokens.open();
 	const endedLogins = { has: () => false, end: async () => {}, use: async () => true };
 	const base = { now: () => clock.now, monotonic: () => clock.ran };
-	return { clock, logins: new Logins({ ...base, tokens, publicUrl: undefined, endedLogins }) };
+	const options = { ...base, tokens, publicUrl: undefined, endedLogins };
+	return { clock, options, logins: new Logins(options) };
 }
 
 test("keeps a code valid for an hour of uptime, regardless of other codes and the clock", async (t) => {
@@ -38,4 +42,18 @@ test("remembers the latest 100 codes; earlier ones expire by the clock", async (
 	assert.equal(await logins.useCode(first), monitorToken);
 	clock.now = 5 * hourMs;
 	assert.deepEqual([await logins.useCode(first), await logins.useCode(second)], [undefined, monitorToken]);
+});
+
+test("ends watched connections whose token was removed, and no closed ones", async (t) => {
+	const { options } = await run(t);
+	const log = createLog("silent");
+	const access = new Access({ ...options, log, isOff: false, onAdmitted: () => {}, onChange: () => {} });
+	const ended: string[] = [];
+	const watch = (name: string, token: string) =>
+		access.watch(incomingRequest("10.0.0.2", { authorization: `Bearer ${token}` }), () => ended.push(name));
+	watch("valid", monitorToken);
+	watch("removed", "x");
+	watch("closed", "x")();
+	await access.endRevoked();
+	assert.deepEqual(ended, ["removed"]);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fs, { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { type Disk, strictDisk } from "../../../gateway/storage/atomic-file.js";
+import { type Disk, strictDisk, writeFileAtomic } from "../../../gateway/storage/atomic-file.js";
 import { fileRecords } from "../../../gateway/storage/file-records.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { waitUntil } from "../../support/eventually.js";
@@ -93,6 +93,19 @@ describe("records on disk", () => {
 		await folder.settle();
 		assert.equal((await readdir(directory)).length, 200);
 		assert.ok(most > 1 && most <= 8, `${most} at a time`);
+	});
+
+	test("are neither open nor partly written after a failure", async (t) => {
+		const directory = await temporaryDirectory(t);
+		const files: fs.FileHandle[] = [];
+		const open: Disk["open"] = async (path, flags, mode) => {
+			const file = await fs.open(path, flags, mode);
+			files.push(file);
+			return Object.assign(file, { sync: () => Promise.reject(new Error("input/output error")) });
+		};
+		await assert.rejects(writeFileAtomic({ ...fs, open }, join(directory, "a"), "1"), /input/);
+		// A closed file has no descriptor.
+		assert.deepEqual([files.map(({ fd }) => fd), await readdir(directory)], [[-1], []]);
 	});
 });
 
