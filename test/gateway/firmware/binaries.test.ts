@@ -178,10 +178,6 @@ describe("partial content", () => {
 describe("conditional request", () => {
 	for (const [what, headers, status] of [
 		["If-Range with the tag", { Range: "bytes=0-9", "If-Range": etag }, 206],
-		["If-Range with the date", { Range: "bytes=0-9", "If-Range": lastModified }, 206],
-		["If-Range with another tag", { Range: "bytes=0-9", "If-Range": '"other"' }, 200],
-		["If-Range with a weak tag", { Range: "bytes=0-9", "If-Range": `W/${etag}` }, 200],
-		["If-Range with a later date", { Range: "bytes=0-9", "If-Range": "Sat, 03 Jan 2026 03:04:05 GMT" }, 200],
 		["If-Range with another tag, beyond the end", { Range: `bytes=${size}-`, "If-Range": '"other"' }, 200],
 		["If-None-Match with the tag", { "If-None-Match": etag }, 304],
 		["If-None-Match with the tag, weak", { "If-None-Match": `W/${etag}` }, 304],
