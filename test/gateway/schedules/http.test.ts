@@ -17,8 +17,6 @@ import {
 } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import { tone, wav as wavOf } from "../../support/sounds.js";
-import { runGateways } from "../cluster/gateways.js";
-import { memoryBuses } from "../cluster/memory-buses.js";
 import { Clock } from "./run.js";
 
 /** Options of a test that requires other extensions. */
@@ -195,16 +193,4 @@ test("keeps the sound of a schedule until it has played, even a temporary one ac
 	await second.gateway.close();
 	await run(t, { dataDir }, "2026-11-27T20:00:00Z");
 	await eventually(files, (count) => count === 0);
-});
-
-test("sends quiet hours set at one gateway to the devices of another", async (t) => {
-	const [a, b] = await runGateways(t, await memoryBuses(), 2);
-	const device = await a.join("dev-1-000001", { features });
-	const { body } = await b.api("PUT", "/api/quiet-hours", nights);
-	const sent = () =>
-		device.commands.filter(({ command }) => command === "set_quiet").map(({ value }) => value);
-	await eventually(sent, ([value]) => Object(value).volume === 20);
-	assert.deepEqual(Object((await a.api("GET", "/api/quiet-hours")).body.quietHours)[0], body);
-	assert.equal((await a.api("DELETE", `/api/quiet-hours/${body.id}`)).status, 204);
-	await eventually(sent, ([, value]) => value === null);
 });

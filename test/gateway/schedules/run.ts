@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { Schedule, ScheduleRequest } from "../../../gateway/api/schedule.js";
 import { type BaseOptions, createBase } from "../../../gateway/base.js";
-import { joinGateways } from "../../../gateway/cluster/join.js";
 import type { GatewayEvent } from "../../../gateway/events.js";
 import { Schedules } from "../../../gateway/schedules/schedules.js";
 import { commandJobs, type JobService, type StartOptions } from "../../../gateway/services/jobs.js";
@@ -12,7 +11,6 @@ import { Services } from "../../../gateway/services/service.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { waitUntil } from "../../support/eventually.js";
-import type { MemoryBus } from "../../support/memory-bus.js";
 
 export const berlin = "Europe/Berlin";
 
@@ -65,19 +63,16 @@ class Jobs implements JobService {
 	}
 }
 
-export interface RunOptions extends Pick<BaseOptions, "disk" | "log" | "records"> {
+export interface RunOptions extends Pick<BaseOptions, "disk" | "log" | "peers" | "records" | "storage"> {
 	readonly dataDir?: string;
 	readonly zone?: string;
-	/** Bus of a cluster. */
-	readonly bus?: MemoryBus;
 }
 
 export async function runSchedules(t: TestContext, at: string | Clock, options: RunOptions = {}) {
-	const { zone = berlin, bus, dataDir = await temporaryDirectory(t), ...more } = options;
+	const { zone = berlin, dataDir = await temporaryDirectory(t), ...more } = options;
 	const clock = typeof at === "string" ? new Clock(at) : at;
 	const { now, monotonic } = clock;
-	const joined = bus && joinGateways(bus, dataDir, []);
-	const base = createBase({ log: createLog("silent"), ...more, ...joined, dataDir, now, monotonic });
+	const base = createBase({ log: createLog("silent"), ...more, dataDir, now, monotonic });
 	const services = new Services();
 	const jobs = new Jobs();
 	commandJobs.provide(jobs)(services);

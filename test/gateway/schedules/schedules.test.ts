@@ -7,11 +7,8 @@ import type { ScheduleRequest } from "../../../gateway/api/schedule.js";
 import { RequestError } from "../../../gateway/problem.js";
 import { type CreateRecords, Records } from "../../../gateway/storage/records.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
-import { waitUntil } from "../../support/eventually.js";
-import { MemoryServer } from "../../support/memory-bus.js";
-import { Random } from "../../support/random.js";
 import { emptyEngine } from "../../support/record-stubs.js";
-import { Clock, runSchedules } from "./run.js";
+import { runSchedules } from "./run.js";
 
 const noon = "2026-11-27T12:00:00Z";
 const minuteMs = 60_000;
@@ -317,54 +314,4 @@ test("a schedule follows a clock that is set back while its job is prepared", as
 	await until(() => true);
 	end();
 	await until(() => find(id)?.nextAt === "2026-11-20T17:00:00.000Z");
-});
-
-describe("schedule of a cluster", () => {
-	async function cluster(t: Parameters<typeof runSchedules>[0]) {
-		const clock = new Clock(noon);
-		const server = new MemoryServer();
-		const join = () => runSchedules(t, clock, { zone: "UTC", bus: server.connect() });
-		const all = [await join(), await join(), await join()] as const;
-		all[0].settle();
-		const know = (count: number) =>
-			waitUntil(() => all.every(({ schedules }) => schedules.list().length === count));
-		const begun = () => all.flatMap(({ jobs }) => jobs.begun.map(({ id }) => id));
-		return { clock, all, know, begun };
-	}
-
-	test("is run by one of three gateways each day, and shown by all", async (t) => {
-		const { clock, all, know, begun } = await cluster(t);
-		const [a] = all;
-		const random = new Random(1);
-		const count = 20;
-		for (let index = 0; index < count; index += 1)
-			await a.make({ at: { weekly: { time: `17:${random.between(56, 59)}` } }, do: loud });
-		await know(count);
-		for (let day = 27; day <= 30; day += 1) {
-			clock.passTo(`2026-11-${day}T18:00:00Z`);
-			for (const { schedules } of all) schedules.tick();
-			const isDone = () =>
-				all.every(({ schedules }) =>
-					schedules.list().every(({ last }) => last?.dueAt.startsWith(`2026-11-${day}`)),
-				);
-			await waitUntil(isDone);
-		}
-		assert.deepEqual([begun().length, new Set(begun()).size], [4 * count, 4 * count]);
-	});
-
-	test("runs once if changed at another gateway when due, and never if deleted there", async (t) => {
-		const { clock, all, know, begun } = await cluster(t);
-		const [a, b, c] = all;
-		const [changed, deleted] = [await a.make(daily), await a.make(daily)];
-		await know(2);
-		await b.schedules.store.remove(deleted);
-		clock.passTo("2026-11-27T18:00:00Z");
-		for (const { schedules } of [a, c]) schedules.tick();
-		for (let count = 0; count < 20; count += 1)
-			await b.schedules.change(changed, { ...daily, name: `Name ${count}` }, loud, "ben");
-		await Promise.all(all.map(({ until, find }) => until(() => find(changed)?.name === "Name 19")));
-		await a.until(() => a.find(changed)?.last);
-		await know(1);
-		assert.equal(begun().length, 1);
-	});
 });
