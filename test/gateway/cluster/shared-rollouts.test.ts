@@ -4,12 +4,9 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { isRecord } from "../../../device/protocol/schema.js";
 import { joinGateways } from "../../../gateway/cluster/join.js";
 import { extensions } from "../../../gateway/extensions.js";
-import { addRelease } from "../../../scripts/release/folder.js";
 import { eventually, waitUntil } from "../../support/eventually.js";
-import { makeImage } from "../../support/images.js";
 import { MemoryServer } from "../../support/memory-bus.js";
 import { writeReleases } from "../../support/releases.js";
 import { bearer, monitorToken, noRateLimits, runGateway, temporaryDirectory } from "../../support/running.js";
@@ -127,41 +124,6 @@ test("updates the devices of all gateways from any one, and shows the same at al
 	for (const { body } of steps) assert.deepEqual(body, steps[0]?.body);
 	assert.equal((await third.call("DELETE", "rollouts/autumn")).status, 204);
 	assert.equal((await third.call("GET", "rollouts/autumn")).status, 404);
-});
-
-test("sends a matching patch to each device that supports patches", async (t) => {
-	const { members, devices, add, releasesDir } = await run(t, 2);
-	for (const version of ["1.4.1", "1.4.2"])
-		await addRelease(releasesDir, {
-			version,
-			date: "2026-01-02",
-			notes: "",
-			images: [makeImage({ version })],
-		});
-	for (const member of members) {
-		await add(member, "updates", { version: "1.4.0" });
-		await add(member, "updates", { version: "1.4.1" });
-		await add(member, "updates", { version: "1.3.0" });
-		await add(member, "updates", { version: "1.4.1", features: ["sound"] });
-	}
-	const [driver] = members;
-	assert.ok(driver, "no gateway");
-	const finished = driver.shows("finished");
-	const plan = { ...quick, firmware: { version: "1.4.2" } };
-	assert.equal((await driver.call("PUT", "rollouts/autumn", plan)).status, 201);
-	await finished;
-	const patches = devices.map(({ commands }) =>
-		commands.flatMap(({ command, patch }) =>
-			command === "start_ota" ? [isRecord(patch) ? patch.url : undefined] : [],
-		),
-	);
-	assert.deepEqual(
-		patches,
-		members.flatMap(({ url }) => {
-			const patchFrom = (version: string) => `${url}/releases/dev-1/firmware-v1.4.2.from-v${version}.patch`;
-			return [[patchFrom("1.4.0")], [patchFrom("1.4.1")], [undefined], [undefined]];
-		}),
-	);
 });
 
 test("accepts commands at any gateway with the revision seen there", async (t) => {

@@ -76,34 +76,6 @@ describe("stored rollouts", () => {
 		assert.deepEqual((await open(t, fs, directory)).store.list(), [created]);
 	});
 
-	test("lose only a truncated last line", async (t) => {
-		const { store, directory, file } = await open(t);
-		await store.create(created);
-		const running = apply(created, change);
-		await store.append("autumn", change);
-		const before = await readFile(file);
-		await store.append("autumn", { devices: [failed] });
-		const whole = await readFile(file);
-		for (let length = before.length; length <= whole.length; length++) {
-			await writeFile(file, whole.subarray(0, length));
-			const { store: next, problems } = await open(t, fs, directory);
-			const [loaded] = next.list();
-			// The final line feed is optional.
-			const isWhole = length >= whole.length - 1;
-			assert.deepEqual(loaded, isWhole ? apply(running, { devices: [failed] }) : running, `cut at ${length}`);
-			assert.equal(problems.length, isWhole || length === before.length ? 0 : 1);
-			assert.deepEqual(
-				problems.filter((problem) => !/(autumn.* damaged)|(damaged .* autumn)/.test(problem)),
-				[],
-			);
-			// Later appends start on a new line.
-			if (!loaded) throw new Error("it is gone");
-			assert.equal(await next.append("autumn", { devices: [offered] }), true);
-			const [again] = await (await open(t, fs, directory)).store.list();
-			assert.deepEqual(again, apply(loaded, { devices: [offered] }));
-		}
-	});
-
 	test("lose only a damaged line, or only a rollout with a damaged plan", async (t) => {
 		const { store, directory, file } = await open(t);
 		await store.create(created);

@@ -3,7 +3,6 @@ import fs from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
-import { eventually } from "../../support/eventually.js";
 import { filePart, form, formHeaders } from "../../support/firmware-server.js";
 import { makeImage } from "../../support/images.js";
 import { writeReleases } from "../../support/releases.js";
@@ -121,65 +120,6 @@ describe("PUT /api/rollouts/<id>", () => {
 		assert.match(second.body.detail, /dev-1-a1b2c3 is in rollout autumn/);
 		assert.equal((await gateway.call("GET", "")).body.rollouts.length, 1);
 	});
-
-	test("completes a plan with conservative defaults", async (t) => {
-		const gateway = await run(t);
-		const { plan } = (await gateway.call("PUT", "/autumn", smallest)).body;
-		const common = { approval: false, soakSeconds: 180 };
-		assert.deepEqual(plan.groups, [
-			{ size: 5, concurrency: 5, errorThreshold: { count: 2, minExecuted: 10 }, ...common },
-			{ size: "rest", concurrency: 20, errorThreshold: { percent: 10, minExecuted: 10 }, ...common },
-		]);
-		assert.equal(plan.maxAttempts, 2);
-		assert.equal(Date.parse(plan.deadline) - Date.parse(plan.startsAt), 30 * 86_400_000);
-	});
-
-	test("names the invalid field", async (t) => {
-		const { call } = await run(t);
-		for (const [path, plan] of [
-			["firmware", { target: { model: "DEV-1" } }],
-			["firmware.version", { ...smallest, firmware: { version: "9.9.9" } }],
-			[
-				"firmware.images",
-				{ ...smallest, firmware: { version: "1.4.0", images: [{ sha256: "0".repeat(64) }] } },
-			],
-			["target", { ...smallest, target: {} }],
-			["target.model", { ...smallest, target: { model: "DEV-2" } }],
-			["target.devices", { ...smallest, target: { devices: ["dev-1-unknown"] } }],
-			["target.devices.1", { ...smallest, target: { devices: [deviceId, 7] } }],
-			["groups.0.concurency", { ...smallest, groups: [{ size: "rest", concurency: 5 }] }],
-			["groups.0.size", { ...smallest, groups: [{ size: 5 }] }],
-			["groups.0.size", { ...smallest, groups: [{ size: "0%" }, { size: "rest" }] }],
-			[
-				"groups.1.errorThreshold",
-				{ ...smallest, groups: [{ size: 5 }, { size: "rest", errorThreshold: {} }] },
-			],
-			["maxAttempts", { ...smallest, maxAttempts: 0 }],
-			["startsAt", { ...smallest, startsAt: "tomorrow" }],
-			["deadline", { ...smallest, deadline: "2020-01-01T00:00:00Z" }],
-			["window.timeZone", { ...smallest, window: { from: "22:00", to: "05:00", timeZone: "Mars/Base" } }],
-			["window.from", { ...smallest, window: { from: "25:00", to: "05:00" } }],
-			["window.days.0", { ...smallest, window: { from: "22:00", to: "05:00", days: ["monday"] } }],
-			["it", []],
-		] as const) {
-			const { status, body } = await call("PUT", "/autumn", plan);
-			assert.equal(status, 422, JSON.stringify(plan));
-			assert.ok(body.detail.startsWith(`${path} `) || body.detail.startsWith(`${path}:`), body.detail);
-		}
-		assert.deepEqual((await call("GET", "")).body.rollouts, []);
-	});
-
-	test("rejects invalid or overlong JSON, invalid ids and other methods", async (t) => {
-		const { call, url } = await run(t);
-		assert.equal((await call("PUT", "/autumn", "{")).status, 400);
-		assert.equal((await call("PUT", "/autumn", " ".repeat(1 << 21))).status, 400);
-		assert.equal((await call("PUT", "/Autumn", smallest)).status, 422);
-		assert.equal((await call("PUT", "/preview", smallest)).status, 405);
-		const foreign = { method: "PUT", headers: { Origin: "http://evil.example" } };
-		assert.equal((await fetch(`${url}/api/rollouts/autumn`, foreign)).status, 403);
-		assert.equal((await call("PATCH", "/autumn", smallest)).status, 405);
-		assert.equal((await call("GET", "/autumn")).status, 404);
-	});
 });
 
 describe("running rollout", () => {
@@ -211,33 +151,6 @@ describe("running rollout", () => {
 		assert.equal((await call("POST", "/autumn/explode")).status, 404);
 	});
 
-	test("waits for an approval", async (t) => {
-		const gateway = await run(t);
-		const groups = [{ size: "rest", soakSeconds: 0, approval: true }];
-		const { body } = await gateway.call("PUT", "/autumn", { ...smallest, groups });
-		assert.deepEqual([body.status, body.pausedBecause], ["paused", "approval"]);
-		assert.equal((await gateway.call("POST", "/autumn/resume")).status, 409);
-		const approved = await gateway.call("POST", "/autumn/approve");
-		assert.deepEqual([approved.status, approved.body.status], [200, "running"]);
-		assert.equal((await gateway.call("POST", "/autumn/approve")).status, 200);
-		await update(gateway, gateway.first);
-		await gateway.until("finished");
-	});
-
-	test("retries failed devices on request", async (t) => {
-		const gateway = await run(t);
-		await gateway.call("PUT", "/autumn", { ...quick, maxAttempts: 1 });
-		assert.equal(JSON.parse(await gateway.first.nextText()).command, "start_ota");
-		gateway.first.send({ type: "ota_error", reason: "The image is damaged." });
-		const { counts } = await gateway.until("finished");
-		assert.match(JSON.stringify(counts), /"failed":1/);
-		const { body } = await gateway.call("GET", "/autumn/devices");
-		assert.equal(body.devices[0].reason, "The image is damaged.");
-		assert.equal((await gateway.call("POST", "/autumn/retry")).body.status, "running");
-		await update(gateway, gateway.first);
-		assert.match(JSON.stringify((await gateway.until("finished")).counts), /"succeeded":1/);
-	});
-
 	test("prevents manual updates of a device that it is updating", async (t) => {
 		const gateway = await run(t);
 		await gateway.call("PUT", "/autumn", smallest);
@@ -263,23 +176,6 @@ describe("running rollout", () => {
 			assert.notEqual(type, "rollout_update");
 		}
 	});
-
-	for (const [what, without] of [
-		["the version", { version: "1.1.0", model: "DEV-1", chip: "esp32s3" }],
-		["an image of the version for the model", { version: "1.4.0", model: "PROTO-1", chip: "esp32" }],
-	] as const)
-		test(`rejects no device while the catalog lacks ${what}`, async (t) => {
-			const dataDir = await temporaryDirectory(t);
-			const gateway = await run(t, { dataDir });
-			await gateway.call("PUT", "/autumn", { ...quick, groups: [{ size: "rest", approval: true }] });
-			await writeReleases(join(dataDir, "releases"), [without]);
-			await gateway.call("POST", "/autumn/approve");
-			const [device] = await eventually(
-				async () => (await gateway.call("GET", "/autumn/devices")).body.devices,
-				([{ reason }]) => reason !== null,
-			);
-			assert.deepEqual([device.status, device.attempts], ["queued", 0], device.reason);
-		});
 
 	test("sends only the image of its plan, even after the upload was replaced", async (t) => {
 		const gateway = await run(t);
@@ -380,27 +276,4 @@ describe("POST /api/rollouts/preview", () => {
 		assert.equal((await gateway.call("POST", "/preview", downgrade)).body.downgrades, 3);
 		assert.equal((await gateway.call("POST", "/preview", { ...smallest, maxAttempts: 99 })).status, 422);
 	});
-});
-
-test("keeps 20 rollouts, and evicts the oldest completed one for a new one", async (t) => {
-	let isFull = false;
-	const open: Disk["open"] = async (path, flags, mode) => {
-		if (isFull && flags !== "r") throw Object.assign(new Error("full"), { code: "ENOSPC" });
-		return fs.open(path, flags, mode);
-	};
-	const { call } = await run(t, { disk: { ...fs, open } });
-	const later = { ...smallest, startsAt: "2100-01-01T00:00:00Z" };
-	const add = async (id: string) => {
-		assert.equal((await call("PUT", id, later)).status, 201);
-		assert.equal((await call("POST", `${id}/cancel`)).status, 200);
-	};
-	for (let index = 0; index < 20; index++) await add(`/r${index}`);
-	isFull = true;
-	assert.equal((await call("PUT", "/r20", later)).status, 507);
-	assert.equal((await call("GET", "/r0")).status, 200);
-	isFull = false;
-	await add("/r20");
-	const { rollouts } = (await call("GET", "")).body;
-	assert.equal(rollouts.length, 20);
-	assert.equal((await call("GET", "/r0")).status, 404);
 });

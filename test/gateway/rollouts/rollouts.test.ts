@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countsOf } from "../../../gateway/api/rollout.js";
+import type { RequestError } from "../../../gateway/problem.js";
 import { queued } from "../../../gateway/rollouts/device-step.js";
 import { firstHead } from "../../../gateway/rollouts/machine.js";
 import { waitUntil } from "../../support/eventually.js";
@@ -131,26 +132,6 @@ for (const [when, ...skews] of [
 		assert.equal(await statusAfter(15 * second), "succeeded");
 	});
 
-test("completes the soak time after a restart with a corrected clock", async (t) => {
-	const { gateway, devices, time, pass, restart } = await run(t, "goes back");
-	const [device] = devices;
-	assert.ok(device, "no device");
-	device.leave();
-	await gateway.rollouts.put("x", inOneGroup);
-	await pass(10 * minute, 10 * second);
-	time.skewMs = -60 * minute;
-	device.turnOn(await restart());
-	await pass(30 * second);
-	time.skewMs = 0;
-	const latest = await restart();
-	const statusAfter = async (ms: number) => {
-		await pass(ms);
-		return latest.rollouts.find("x").devices.get(device.id)?.status;
-	};
-	assert.equal(await statusAfter(10 * second), "soaking");
-	assert.equal(await statusAfter(3 * minute), "rolled_back");
-});
-
 for (const [fate, end] of [
 	["fine", "succeeded"],
 	["goes back", "rolled_back"],
@@ -181,13 +162,6 @@ test("updates a device interrupted by a kill, even after a restart with an earli
 	device.isDeaf = false;
 	await pass(10 * minute);
 	assert.equal(latest.rollouts.find("x").devices.get(device.id)?.status, "succeeded");
-});
-
-test("marks a device that reverts while soaking as rolled back, without a retry", async (t) => {
-	const { gateway, devices, pass, statuses } = await run(t, "goes back");
-	await gateway.rollouts.put("x", inOneGroup);
-	await pass(20 * minute);
-	assert.deepEqual([statuses(), devices[0]?.offers], [["rolled_back"], 1]);
 });
 
 test("pauses on failures in the canary, and continues on resume", async (t) => {
@@ -324,16 +298,6 @@ test("updates a device in two concurrent rollouts by one of them", async (t) => 
 	);
 });
 
-test("removes a forgotten device", async (t) => {
-	const { gateway, devices, pass, statuses } = await run(t, "fine", "fine");
-	devices[1]?.leave();
-	await gateway.rollouts.put("x", inOneGroup);
-	const device = gateway.sessions.devices.get("dev-1-1");
-	assert.ok(device && gateway.sessions.forget(device), "dev-1-1 cannot be forgotten");
-	await pass(5 * minute);
-	assert.deepEqual(statuses(), ["succeeded", "removed"]);
-});
-
 test("notifies monitors of each change, at most once a second", async (t) => {
 	const { gateway, pass } = await run(
 		t,
@@ -369,4 +333,20 @@ test("does not notify monitors of loaded rollouts at the start", async (t) => {
 	await pass(5 * second);
 	assert.equal(next.rollouts.find("x").head.status, "finished");
 	assert.deepEqual(next.frames, []);
+});
+
+test("keeps 20 rollouts, and evicts the oldest completed one for a new one", async (t) => {
+	const { gateway, disk, time } = await run(t, "fine");
+	const { rollouts } = gateway;
+	const add = async (id: string) => {
+		time.pass(1);
+		await rollouts.put(id, { ...inOneGroup, startsAt: at(minute) });
+		await rollouts.execute(id, "cancel", undefined);
+	};
+	for (let index = 0; index < 21; index++) await add(`r${index}`);
+	assert.equal(rollouts.list().length, 20);
+	assert.throws(() => rollouts.find("r0"), { message: /not found/ });
+	disk.dieAt = disk.steps + 1;
+	await assert.rejects(add("r21"), ({ rejection }: RequestError) => rejection.status === 507);
+	assert.equal(rollouts.find("r1").head.status, "cancelled");
 });

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { storedPlan } from "../../../gateway/rollouts/plan.js";
 import { waitUntil } from "../../support/eventually.js";
 import { at, minute, run, second } from "./run.js";
 import type { SimulatedDevice, SimulatedGateway } from "./simulated-fleet.js";
@@ -312,37 +311,3 @@ describe("later release of its channel", () => {
 		);
 	});
 });
-
-test("loads an older stored plan as standing, with its version and deadline", () => {
-	const stored = {
-		firmware: { version: "2.0.0", source: "release", images: [{ sha256: "0".repeat(64) }] },
-		target: { model: "DEV-1", joinLater: true },
-		groups: [{ size: "rest" }],
-		startsAt: at(0),
-		deadline: at(minute),
-	};
-	const { target, standing, deadline, firmware } = storedPlan(stored);
-	assert.deepEqual([target, standing, deadline], [{ model: "DEV-1" }, true, at(minute)]);
-	assert.deepEqual(firmware, stored.firmware);
-	const other = storedPlan({ ...stored, target: { model: "DEV-1", joinLater: false } });
-	assert.deepEqual([other.target, other.standing], [{ model: "DEV-1" }, false]);
-});
-
-for (const [change, sentence] of [
-	[{ target: { model: "DEV-1", joinLater: true } }, /^target\.joinLater was replaced by "standing": true/],
-	[{ target: { devices: ["dev-1-0"] } }, /^standing cannot be combined with target\.devices/],
-	[{ target: {} }, /^target must be \{"devices"\}, \{"all": true\}, or model, tags or both\.$/],
-	[{ target: { all: false } }, /^target must be /],
-	[{ target: { all: true, tags: "beta" } }, /^target must be /],
-	[{ target: { tags: "beta," } }, /^target\.tags is not a valid tag expression\. At character 1: write /],
-	[{ firmware: {} }, /^firmware must have version or channel\.$/],
-	[{ firmware: { channel: "Beta" } }, /^firmware\.channel must be a channel such as beta/],
-	[
-		{ firmware: { channel: "beta", version: "1.0.0" } },
-		/^firmware\.version must be 2\.0\.0, the latest release of/,
-	],
-] as const)
-	test(`rejects a plan with ${JSON.stringify(change)}`, async (t) => {
-		const { gateway } = await run(t, "fine");
-		await assert.rejects(gateway.rollouts.put("x", { ...channel, ...change }), { message: sentence });
-	});

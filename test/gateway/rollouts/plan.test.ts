@@ -1,0 +1,188 @@
+/** Plans: options of people, requests completed and validated, and commands. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { defaultOptions, makePlan, oneByOne } from "../../../gateway/api/client/rollout-plan.js";
+import type { Head } from "../../../gateway/api/rollout.js";
+import { executeCommand, rolloutCommands } from "../../../gateway/rollouts/commands.js";
+import { firstHead } from "../../../gateway/rollouts/machine.js";
+import { parsePlan, storedPlan } from "../../../gateway/rollouts/plan.js";
+import { Planner } from "../../../gateway/rollouts/planner.js";
+import { Device, Session } from "../../../gateway/sessions/device.js";
+import { makeHandshake, silentLink } from "../../support/record-stubs.js";
+import { sampleRollout } from "./sample-rollout.js";
+
+const now = Date.parse("2026-11-20T12:00:00Z");
+const firmware = { version: "1.4.0" };
+const smallest = { firmware, target: { model: "DEV-1" } } as const;
+const standing = { firmware: { channel: "beta" }, target: { all: true }, standing: true };
+const deviceId = "dev-1-000001";
+const images = [{ sha256: "0".repeat(64) }];
+
+function complete(asked: object) {
+	const device = new Device(deviceId, new Session(makeHandshake(deviceId), silentLink, 0));
+	device.model = "DEV-1";
+	const planner = new Planner({
+		devices: new Map([[deviceId, device]]),
+		selection: {
+			pin: async ({ version = "2.0.0", channel }) =>
+				version === "9.9.9"
+					? { rejection: { code: "unknown_version", message: "none" } }
+					: { version: channel ? "2.0.0" : version, ...(channel && { channel }), source: "release", images },
+		},
+		now: () => now,
+		yieldToLoop: async () => {},
+	});
+	return planner.complete(asked);
+}
+
+describe("plan of a person's options", () => {
+	const devices = (count: number) => ({ devices: Array.from({ length: count }, (_, index) => `${index}`) });
+	for (const [what, target, options, size, groups] of [
+		["one device", devices(1), {}, undefined, [{ ...oneByOne, size: "rest" }]],
+		["20 devices", devices(20), {}, undefined, [{ ...oneByOne, size: "rest" }]],
+		["21 devices", devices(21), {}, undefined, undefined],
+		["a model of 3 devices", { model: "DEV-1" }, {}, 3, [{ ...oneByOne, size: "rest" }]],
+		["a model that may grow", { model: "DEV-1" }, { standing: true }, 3, undefined],
+		["a model of unknown size", { model: "DEV-1" }, {}, undefined, undefined],
+		[
+			"options of few devices",
+			devices(3),
+			{ soakSeconds: "60", concurrency: "2", maxFailures: "2" },
+			undefined,
+			[{ size: "rest", soakSeconds: 60, concurrency: 2, errorThreshold: { count: 2 } }],
+		],
+		[
+			"a canary",
+			devices(3),
+			{ canary: "10%", canaryFailures: "5%", approval: true, concurrency: "9" },
+			undefined,
+			[
+				{ size: "10%", concurrency: 5, errorThreshold: { percent: 5 } },
+				{ size: "rest", concurrency: 9, approval: true },
+			],
+		],
+		["no canary", devices(30), { canary: "0" }, undefined, [{ size: "rest" }]],
+	] as const)
+		test(`has the groups for ${what}`, () => {
+			const made = makePlan(firmware, target, { ...defaultOptions, ...options }, size);
+			assert.deepEqual(made.groups, groups);
+		});
+});
+
+describe("plan", () => {
+	test("is completed with conservative defaults", () => {
+		const { groups, ...rest } = parsePlan(smallest, () => 100, now);
+		const common = { approval: false, soakSeconds: 180 };
+		const first = { size: 5, concurrency: 5, errorThreshold: { count: 2, minExecuted: 10 }, ...common };
+		const last = {
+			size: "rest",
+			concurrency: 20,
+			errorThreshold: { percent: 10, minExecuted: 10 },
+			...common,
+		};
+		assert.deepEqual(groups, [first, last]);
+		assert.equal(parsePlan(smallest, () => 101, now).groups[0]?.size, "5%");
+		const times = { startsAt: "2026-11-20T12:00:00.000Z", deadline: "2026-12-20T12:00:00.000Z" };
+		const defaults = { standing: false, maxAttempts: 2, allowDowngrade: false };
+		assert.deepEqual(rest, { ...smallest, ...defaults, ...times });
+	});
+
+	for (const [path, change, base = smallest] of [
+		["firmware", { firmware: undefined }],
+		["firmware", { firmware: {} }],
+		["firmware.version", { firmware: { version: "9.9.9" } }],
+		["firmware.images", { firmware: { ...firmware, images: [{ sha256: "1".repeat(64) }] } }],
+		["target", { target: {} }],
+		["target", { target: { all: false } }],
+		["target", { target: { all: true, tags: "beta" } }],
+		["target.devices", { target: { devices: ["dev-1-unknown"] } }],
+		["target.devices", { target: { devices: [deviceId, deviceId] } }],
+		["target.devices.1", { target: { devices: [deviceId, 7] } }],
+		["target.tags", { target: { tags: "beta," } }],
+		["target.joinLater", { target: { model: "DEV-1", joinLater: true } }],
+		["groups.0.concurency", { groups: [{ size: "rest", concurency: 5 }] }],
+		["groups.0.size", { groups: [{ size: 5 }] }],
+		["groups.0.size", { groups: [{ size: "rest" }, { size: "rest" }] }],
+		["groups.0.size", { groups: [{ size: "0%" }, { size: "rest" }] }],
+		["groups.1.errorThreshold", { groups: [{ size: 5 }, { size: "rest", errorThreshold: {} }] }],
+		["maxAttempts", { maxAttempts: 0 }],
+		["startsAt", { startsAt: "tomorrow" }],
+		["deadline", { deadline: "2020-01-01T00:00:00Z" }],
+		["deadline", { startsAt: "2027-01-02T00:00:00Z", deadline: "2027-01-01T00:00:00Z" }],
+		["window.timeZone", { window: { from: "22:00", to: "05:00", timeZone: "Mars/Base" } }],
+		["window.from", { window: { from: "25:00", to: "05:00" } }],
+		["window.days", { window: { from: "22:00", to: "05:00", days: [] } }],
+		["window.days.0", { window: { from: "22:00", to: "05:00", days: ["monday"] } }],
+		["standing", { target: { devices: [deviceId] } }, standing],
+		["firmware.channel", { firmware: { channel: "Beta" } }, standing],
+		["firmware.version", { firmware: { channel: "beta", version: "1.0.0" } }, standing],
+	] as const)
+		test(`is rejected with the name of its field for ${JSON.stringify(change)}`, async () => {
+			await assert.rejects(complete({ ...base, ...change }), { message: new RegExp(`^${path}[ :]`) });
+		});
+
+	test("of an older release is loaded as standing, with its version and deadline", () => {
+		const stored = {
+			firmware: { version: "2.0.0", source: "release", images },
+			groups: [{ size: "rest" }],
+			startsAt: "2026-11-20T12:00:00.000Z",
+			deadline: "2026-11-20T12:01:00.000Z",
+		};
+		for (const joinLater of [true, false]) {
+			const plan = storedPlan({ ...stored, target: { model: "DEV-1", joinLater } });
+			const { target, deadline, firmware: kept } = plan;
+			const expected = [{ model: "DEV-1" }, joinLater, stored.deadline, stored.firmware];
+			assert.deepEqual([target, plan.standing, deadline, kept], expected);
+		}
+	});
+});
+
+describe("command", () => {
+	const timing = { now: 7, isDue: true, isOpen: true, isLate: false };
+	const head = (values: Partial<Head>): Head => ({ ...firstHead, startedAt: 1, ...values });
+	/** Status after each command; undefined: rejected. */
+	for (const [what, before, expected] of [
+		["a scheduled rollout", firstHead, ["paused", "scheduled", undefined, "cancelled", "scheduled"]],
+		[
+			"a running rollout",
+			head({ status: "running", approved: 0 }),
+			["paused", "running", "running", "cancelled", "running"],
+		],
+		[
+			"a paused rollout",
+			head({ status: "paused", pausedBecause: "operator" }),
+			["paused", "running", undefined, "cancelled", "paused"],
+		],
+		[
+			"a rollout paused before it started",
+			{ ...firstHead, status: "paused", pausedBecause: "operator" },
+			["paused", "scheduled", undefined, "cancelled", "paused"],
+		],
+		[
+			"a rollout that waits for approval",
+			head({ status: "paused", pausedBecause: "approval" }),
+			["paused", undefined, "running", "cancelled", "paused"],
+		],
+		[
+			"a finished rollout",
+			head({ status: "finished" }),
+			[undefined, undefined, undefined, undefined, "running"],
+		],
+		[
+			"a canceled rollout",
+			head({ status: "cancelled" }),
+			[undefined, undefined, undefined, "cancelled", undefined],
+		],
+	] as const)
+		test(`of a person to ${what} has its effect or is rejected`, () => {
+			const failed = { deviceId, status: "failed", at: 1, attempts: 1, group: 0 } as const;
+			const rollout = { ...sampleRollout(deviceId), head: before, devices: new Map([[deviceId, failed]]) };
+			const statuses = rolloutCommands.map((command) => {
+				const change = executeCommand(rollout, command, timing);
+				return typeof change === "string" ? undefined : (change.head ?? before).status;
+			});
+			assert.deepEqual(statuses, expected);
+			assert.equal(typeof executeCommand(rollout, "retry", { ...timing, isLate: true }), "string");
+		});
+});
