@@ -1,8 +1,9 @@
 /** Waits with a timeout and an error that names the awaited condition. */
 
 import { once } from "node:events";
+import { availableParallelism, loadavg } from "node:os";
 
-/** Timeout in ms, sufficient for a busy computer. Long tests, benchmarks and the torment may wait for minutes. */
+/** Timeout in ms on a quiet computer. Long tests, benchmarks and the torment may wait for minutes. */
 const limitMs = /(\.long\.test|\/main)\.[jt]s$/.test(process.argv[1] ?? "") ? 600_000 : 10_000;
 const longestPauseMs = 50;
 /** Timers before a test mocks them. */
@@ -14,13 +15,19 @@ export function within<T>(awaited: PromiseLike<T>, what: string | (() => string)
 	// Created here for the caller's stack.
 	const error = new Error();
 	const { stack = "" } = error;
+	const start = performance.now();
 	const limited = new Promise<T>((resolve, reject) => {
 		const expire = () => {
+			const remaining = start + ms * slowdown() - performance.now();
+			if (remaining > 1) {
+				timer = setTimeout(expire, remaining).unref();
+				return;
+			}
 			error.message = `Timed out after ${ms / 1000} s waiting for ${typeof what === "string" ? what : what()}.`;
 			error.stack = stack.replace(/^Error/, () => `Error: ${error.message}`);
 			reject(error);
 		};
-		const timer = setTimeout(expire, ms).unref();
+		let timer = setTimeout(expire, ms).unref();
 		void Promise.resolve(awaited)
 			.finally(() => clearTimeout(timer))
 			.then(resolve, reject);
@@ -28,6 +35,11 @@ export function within<T>(awaited: PromiseLike<T>, what: string | (() => string)
 	// The caller may ignore the promise.
 	limited.catch(() => {});
 	return limited;
+}
+
+/** @returns how much longer work takes on this computer at its present load; 1 on Windows, which has no load average */
+function slowdown(): number {
+	return Math.max(1, (loadavg()[0] ?? 0) / availableParallelism());
 }
 
 /** Resolves with the event's arguments, like `once` of node:events. */

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import disk, { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
@@ -29,7 +28,7 @@ async function killHolder(t: TestContext, path: string): Promise<string> {
 		{ FILE: path },
 		{ program: ["--import", "tsx", "--input-type=module", "-e", program] },
 	);
-	if (child.stdout) await once(child.stdout, "data");
+	if (child.stdout) await nextEvent(child.stdout, "data");
 	child.kill("SIGKILL");
 	await nextEvent(child, "exit");
 	return readFile(`${path}.lock`, "utf8");

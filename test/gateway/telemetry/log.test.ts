@@ -66,5 +66,5 @@ test("drops lines if the pipe is full", async (t) => {
 	const child = startProcess(t, {}, { program, stderr: full });
 	assert.ok(child.stdout, "the process has no standard output");
 	const grown = Number(await text(child.stdout));
-	assert.ok(grown > 0 && grown < 60 * 2 ** 20, `${grown} bytes`);
+	assert.ok(grown < 60 * 2 ** 20, `${grown} bytes`);
 });
