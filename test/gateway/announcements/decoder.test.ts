@@ -246,13 +246,6 @@ describe("URL other than WAV", () => {
 		assert.match(String(reason), /failed\. Check its URL\. Private addresses require the role monitor\.$/);
 		assert.equal(requests, 0);
 	});
-
-	test("fails if the server does not respond", async (t) => {
-		const { announce } = await run(t, { limits: { decodeFetchMs: 50 } });
-		const silent = await serve(t, () => {});
-		const { reason } = await announce(`${silent}/a.ogg`, ({ state }) => state === "failed");
-		assert.match(String(reason), /^Fetching the sound from 127\.0\.0\.1:\d+ failed\. Check its URL\.$/);
-	});
 });
 
 describe("ffmpeg command of the README", { skip: whyMissing("ffmpeg") }, () => {

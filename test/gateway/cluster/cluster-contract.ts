@@ -3,19 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import { waitUntil } from "../../support/eventually.js";
 import { bearer, monitorToken, reportWithVolume } from "../../support/running.js";
 import { withField } from "../../support/sample-report.js";
 import type { Buses } from "./bus-contract.js";
-import {
-	type Clustered,
-	limits,
-	ofFleet,
-	runClustered,
-	runGateways,
-	type Told,
-	type Watch,
-} from "./gateways.js";
+import { limits, ofFleet, runClustered, runGateways, type Told, type Watch } from "./gateways.js";
 
 const id = "dev-1-000001";
 const other = "dev-1-000002";
@@ -159,35 +150,6 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 				snapshot.sessions.map((each) => each.deviceId),
 				[id],
 			);
-		});
-
-		test("can be renamed at any gateway, and the latest name wins at all", ofFleet, async (t) => {
-			const { a, b, c } = await three(t);
-			const device = await a.join(id);
-			const watches = await Promise.all([a, b, c].map((each) => each.watch()));
-			const label = async (at: Clustered, name: string) => {
-				assert.equal((await at.api("PATCH", `/api/devices/${id}`, { name })).status, 200);
-				for (const each of watches) await each.until(({ sessions }) => sessions?.[0]?.name === name);
-			};
-			await label(b, "one");
-			await label(a, "two");
-			device.close();
-			for (const each of watches) await each.change("disconnected", id);
-			await label(c, "three");
-			for (const each of [a, b, c])
-				assert.equal((await each.api("GET", `/api/devices/${id}`)).body.name, "three");
-		});
-
-		test("can be forgotten at any gateway, but only while disconnected", ofFleet, async (t) => {
-			const { a, b, c } = await three(t);
-			const device = await a.join(id);
-			const watches = await Promise.all([a, b, c].map((each) => each.watch()));
-			assert.equal((await b.api("DELETE", `/api/devices/${id}`)).status, 409);
-			device.close();
-			for (const each of watches) await each.change("disconnected", id);
-			assert.equal((await b.api("DELETE", `/api/devices/${id}`)).status, 204);
-			for (const each of watches) await each.until(({ reason }) => reason === "snapshot");
-			for (const each of [a, b, c]) assert.equal((await each.api("GET", `/api/devices/${id}`)).status, 404);
 		});
 	});
 
@@ -387,31 +349,6 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			await there.each(isTogether, ({ reason }) => reason === "connected");
 			device.report({ "peripherals.audio.volume": 45 });
 			await there.until(isReport(45));
-		});
-
-		test("receive missed changes after reconnecting", async (t) => {
-			const { a, b, buses } = await cuttable(t, { gatewayBeatMs: 2_000 });
-			const gone = await a.join(id);
-			const [here, there] = [await a.watch(), await b.watch()];
-			await buses.cut(b.bus);
-			gone.close();
-			await here.change("disconnected", id);
-			await a.join(other);
-			await buses.heal(b.bus);
-			await there.change("connected", other);
-			await waitUntil(
-				() => there.reasons(id).includes("disconnected"),
-				() => there.until(() => true),
-			);
-			const { snapshot } = await b.watch();
-			assert.deepEqual(
-				snapshot.sessions.map(({ deviceId, connected }) => [deviceId, connected]),
-				[
-					[id, false],
-					[other, true],
-				],
-			);
-			assert.deepEqual(there.told.filter(isCluster), []);
 		});
 
 		test("load the devices of others before accepting any", ofFleet, async (t) => {

@@ -1,7 +1,7 @@
 /** Contract tests of shared storage of gateways, for each implementation of Bus. */
 
 import assert from "node:assert/strict";
-import disk, { readdir, rm } from "node:fs/promises";
+import disk, { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -237,23 +237,6 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			await a.gateway.close();
 			const again = await runClustered(t, await buses.connect(), { dataDir });
 			assert.equal((await again.api("GET", `/api/devices/${id}`)).status, 404);
-		});
-
-		test("survives the loss of a stopped gateway's data folder", ofFleet, async (t) => {
-			const { a, b, buses } = await two(t);
-			const dataDir = await temporaryDirectory(t);
-			const c = await runClustered(t, await buses.connect(), { dataDir });
-			const device = await c.join(id, { crash });
-			assert.equal((await c.api("PATCH", `/api/devices/${id}`, { name: "Kitchen" })).status, 200);
-			const image = makeImage({ version: "1.5.0" });
-			await upload(c, image);
-			device.close();
-			for (const each of [c, a, b]) await each.gateway.close();
-			await rm(dataDir, { recursive: true });
-			const again = await runClustered(t, await buses.connect(), { dataDir });
-			const { name, firmwareVersion } = await details(again);
-			assert.deepEqual([name, firmwareVersion], ["Kitchen", "1.2.3"]);
-			assertSameBytes(await served(again), image);
 		});
 
 		test("accepts a login code once, and logs out at all gateways", async (t) => {

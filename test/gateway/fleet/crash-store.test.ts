@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fs, { readFile, writeFile } from "node:fs/promises";
+import fs, { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { Registry } from "prom-client";
@@ -195,20 +195,6 @@ describe("crash", () => {
 		});
 		assert.equal(removed.status, 204);
 		await assert.rejects(readFile(file), /ENOENT/);
-	});
-
-	test("is lost alone with a damaged file", async (t) => {
-		const { file, start } = await run(t);
-		const first = await start();
-		const device = await connect(first);
-		await reportCrash(device, crashOf("1a"));
-		await first.gateway.close();
-		await writeFile(file, "{");
-		const second = await start();
-		assert.deepEqual(await details(second), { crashCount: undefined, crashes: [] });
-		const back = await connect(second);
-		await reportCrash(back, crashOf("1b"));
-		assert.equal((await details(second)).crashes.length, 1);
 	});
 });
 

@@ -24,6 +24,11 @@ test("reads a label record back unchanged", () => {
 	);
 });
 
+test("normalizes a label stored by an earlier release", () => {
+	const stored = { name: "Hall \ud83d", room: "Ku\u0308che ", note: "\u200b" };
+	assert.deepEqual(labelRecord.parse(JSON.stringify(stored)), { name: "Hall \ufffd", room: "K\u00fcche" });
+});
+
 function run() {
 	const engine = emptyEngine();
 	const sessions = new Sessions({ now: () => 0, monotonic: () => 0, maxDevices: 10 });

@@ -8,10 +8,8 @@ import { Summary, summaryText } from "../../../gateway/fleet/summary.js";
 import type { Device } from "../../../gateway/sessions/device.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
-import { nextEvent } from "../../support/eventually.js";
 import { MonitorView } from "../../support/monitor-view.js";
 import { runs } from "../../support/property-runs.js";
-import { bearer, type Client, monitorToken, runGateway } from "../../support/running.js";
 
 const ids = ["dev-1-000001", "dev-1-000002", "dev-1-000003", "dev-1-000004"];
 const which = fc.nat(ids.length - 1);
@@ -114,120 +112,5 @@ test("converges for every subscriber after any changes during snapshots", (t) =>
 			summary.close();
 		}),
 		{ numRuns: runs(300) },
-	);
-});
-
-test("converges to /api/devices over real sockets, with current subscribed devices", async (t) => {
-	const gateway = await runGateway(t, {
-		limits: {
-			summaryPauseMs: 5,
-			snapshotDebounceMs: 5,
-			reconnectsInTenSeconds: 1e6,
-			upgradesInTwoSeconds: 1e6,
-		},
-	});
-	const call = (method: string, path: string, body?: object) =>
-		fetch(`${gateway.url}/api/devices${path}`, {
-			method,
-			headers: bearer(monitorToken),
-			...(body && { body: JSON.stringify(body) }),
-		});
-	const watcher = await gateway.monitor();
-	const sentinel = await gateway.device({ "Device-Id": "sentinel" });
-	await watcher.change("connected");
-	assert.equal(sentinel.socket.readyState, sentinel.socket.OPEN);
-
-	const step = fc.oneof(
-		fc.record({ do: fc.constantFrom("connect", "disconnect"), device: which }),
-		fc.record({ do: fc.constantFrom("forget", "progress"), device: which }),
-		fc.record({ do: fc.constant("report"), device: which, rssi }),
-		fc.record({ do: fc.constant("label"), device: which, name: fc.constantFrom("", "a", "b") }),
-		fc.record({
-			do: fc.constantFrom("subscribe", "leave"),
-			device: which,
-			named: fc.subarray(ids),
-			summary: fc.constantFrom(true, true, true, false),
-		}),
-	);
-	const connected = new Map<string, Client>();
-	let count = 0;
-	await fc.assert(
-		fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
-			const monitors = await Promise.all(
-				[0, 1].map(async () => {
-					const client = await gateway.monitor();
-					return {
-						client,
-						picture: new MonitorView(client),
-						named: [] as readonly string[],
-						isSubscribed: false,
-					};
-				}),
-			);
-			const subscribe = (
-				each: (typeof monitors)[number],
-				named: readonly string[],
-				summary: boolean,
-				requestId?: string,
-			) => {
-				each.client.send({ type: "subscribe", summary, devices: named, requestId });
-				Object.assign(each, { named, isSubscribed: true });
-			};
-			for (const monitor of monitors) subscribe(monitor, [], true);
-			for (const each of steps) {
-				const id = ids[each.device] ?? "";
-				const device = connected.get(id);
-				const monitor = monitors[each.device % monitors.length];
-				if (each.do === "connect") {
-					// A second connection replaces the first.
-					connected.set(id, await gateway.device({ "Device-Id": id }));
-					await watcher.change("connected");
-				} else if (each.do === "disconnect" && device) {
-					device.socket.close();
-					connected.delete(id);
-					await watcher.change("disconnected");
-				} else if (each.do === "forget") await call("DELETE", `/${id}`);
-				else if ("name" in each) await call("PATCH", `/${id}`, { name: each.name });
-				else if (each.do === "progress" && device) {
-					count += 1;
-					device.send({ type: "ota_progress", percent: count % 100, bytes_written: count, bytes_total: 1e9 });
-					await watcher.until(({ message }) =>
-						JSON.stringify(message ?? null).includes(`"bytes_written":${count},`),
-					);
-				} else if ("rssi" in each && device) {
-					count += 1;
-					device.send(reportOf(id, each.rssi, count));
-					await watcher.until(({ message }) =>
-						JSON.stringify(message ?? null).includes(`"uptime_seconds":${count},`),
-					);
-				} else if ("named" in each && monitor) {
-					if (each.do === "subscribe") subscribe(monitor, each.named, each.summary);
-					else if (monitor.isSubscribed) {
-						monitor.client.socket.close();
-						const client = await gateway.monitor();
-						Object.assign(monitor, { client, picture: new MonitorView(client), isSubscribed: false });
-					}
-				}
-			}
-			for (const monitor of monitors) subscribe(monitor, monitor.named, true, "last");
-			for (const { picture } of monitors) await picture.until(({ requestId }) => requestId === "last");
-			count += 1;
-			const note = `${count}`;
-			await call("PATCH", "/sentinel", { note });
-			for (const { picture, named, client } of monitors) {
-				while (!(picture.isComplete && picture.devices.get("sentinel")?.note === note))
-					await picture.until(() => true);
-				assert.deepEqual(picture.devicesById(), await picture.expected(gateway));
-				for (const id of named) {
-					if (!picture.devices.has(id)) continue;
-					const response = await call("GET", `/${id}`);
-					const { state } = JSON.parse(await response.text());
-					assert.deepEqual(picture.states.get(id), state, id);
-				}
-				client.socket.close();
-				await nextEvent(client.socket, "close");
-			}
-		}),
-		{ numRuns: runs(60), endOnFailure: true },
 	);
 });

@@ -9,13 +9,11 @@ import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js"
 import { call } from "../../support/call.js";
 import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-home-assistant.js";
 import { startMosquitto } from "../../support/mosquitto.js";
-import { isNatsOld, startNats } from "../../support/nats.js";
 import { whyMissing } from "../../support/programs.js";
 import { runGateway, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import { limits } from "../cluster/gateways.js";
 import { memoryBuses } from "../cluster/memory-buses.js";
-import { startProcess } from "./start-home.js";
 
 const deviceId = "dev-1-a1b2c3";
 
@@ -143,57 +141,4 @@ test("leaves a device to the gateway of its latest report, without a common bus"
 	await call(b.url, "DELETE", path);
 	await published("b", birth);
 	assert.ok(isAt("a"), `${deviceId} is no longer at a`);
-});
-
-test("publishes devices once with a real NATS, even after a gateway is killed", {
-	skip: whyMissing("mosquitto", "nats-server"),
-}, async (t) => {
-	const broker = await startMosquitto(t);
-	const home = await SimulatedHomeAssistant.start(t, broker);
-	const nats = await startNats(t);
-	await nats.ready();
-	const gateways = await Promise.all(
-		["a", "b"].map((name) =>
-			startProcess(t, {
-				MQTT_URL: broker.settings.url,
-				NATS_URL: nats.url,
-				NATS_ALLOW_OLD: isNatsOld ? "1" : "0",
-				GATEWAY_NAME: name,
-			}),
-		),
-	);
-	const [a, b] = gateways;
-	assert.ok(a && b, `only ${gateways.length} gateways`);
-	const add = async (id: string, url: () => string) => {
-		const device = new ScriptedDevice({ url, deviceId: id });
-		t.after(() => device.close());
-		await device.connect();
-		await home.until(() => home.isAvailable(id));
-		return device;
-	};
-	let { url } = a;
-	const moving = await add(deviceId, () => url);
-	await add("dev-1-00000b", () => b.url);
-	const gatewayOf = (id: string) => home.devices.get(id)?.availability[0]?.topic;
-	assert.equal(gatewayOf(deviceId), "device-gateway/a/status");
-	assert.equal(gatewayOf("dev-1-00000b"), "device-gateway/b/status");
-	const configs = home.heard.filter(({ topic }) => topic === "homeassistant/device/dev-1-00000b/config");
-	assert.ok(
-		configs.every(({ payload }) => payload.includes("device-gateway/b/status")),
-		"by its gateway alone",
-	);
-
-	await a.kill();
-	await home.until(() => !home.isAvailable(deviceId));
-	assert.ok(home.isAvailable("dev-1-00000b"), "dev-1-00000b is unavailable");
-	({ url } = b);
-	await moving.connect();
-	await home.until(() => gatewayOf(deviceId) === "device-gateway/b/status" && home.isAvailable(deviceId));
-	await home.command(deviceId, "volume", "34");
-	await home.shows(deviceId, "volume", "34");
-	await a.start();
-	await home.until(() => home.states.get("device-gateway/a/status") === "online");
-	await home.until(() => !home.topics.some((topic) => topic.startsWith(`device-gateway/a/${deviceId}`)));
-	assert.equal(gatewayOf(deviceId), "device-gateway/b/status");
-	assert.ok(home.isAvailable(deviceId), `${deviceId} is unavailable`);
 });

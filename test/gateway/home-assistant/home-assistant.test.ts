@@ -14,7 +14,7 @@ import { call } from "../../support/call.js";
 import { Authority } from "../../support/certificates.js";
 import { waitUntil } from "../../support/eventually.js";
 import { turnOnSiren } from "../../support/home-assistant/actions.js";
-import { checkDiscovery, type Discovery, platforms } from "../../support/home-assistant/schemas.js";
+import { platforms } from "../../support/home-assistant/schemas.js";
 import { startMosquitto, withTls } from "../../support/mosquitto.js";
 import { whyMissing } from "../../support/programs.js";
 import { bearer, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
@@ -97,42 +97,6 @@ test("publishes the gateway as parent device, and devices with vendor and MAC ad
 	const { origin: named, device: linked } = home.devices.get(base) ?? {};
 	assert.deepEqual([named?.support_url, linked?.configuration_url], [url, url]);
 	assert.equal(home.devices.get(proto)?.device.configuration_url, `${url}/#/devices/${proto}`);
-});
-
-test("rejects messages in tests that Home Assistant would reject", skip, async (t) => {
-	const { home, add } = await startHome(t);
-	await add(dev);
-	await add(proto);
-	await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
-	const config = home.heard.find(({ topic }) => topic === `homeassistant/device/${proto}/config`);
-	assert.ok(config, `no discovery message for ${proto}`);
-	const { topic, payload } = config;
-	checkDiscovery(topic, payload);
-	const refuses = (what: string, change: (message: Discovery & Record<string, unknown>) => void) => {
-		const message = JSON.parse(payload);
-		change(message);
-		assert.throws(() => checkDiscovery(topic, JSON.stringify(message)), assert.AssertionError, what);
-	};
-	const refusesChanges = (
-		what: string,
-		partOf: (message: Discovery) => object,
-		required: readonly string[],
-	) => {
-		refuses(`${what} with an unknown option`, (message) => Object.assign(partOf(message), { obj_id: "x" }));
-		for (const name of Object.keys(partOf(JSON.parse(payload))))
-			refuses(`${what} with a wrong ${name}`, (message) =>
-				Object.assign(partOf(message), { [name]: { is: "wrong" } }),
-			);
-		for (const name of required)
-			refuses(`${what} without ${name}`, (message) => Reflect.deleteProperty(partOf(message), name));
-	};
-	refusesChanges("a message", (message) => message, ["device", "origin", "components"]);
-	refusesChanges("a device", ({ device }) => device, ["identifiers"]);
-	refusesChanges("an availability", ({ availability: [first] }) => first ?? {}, ["topic"]);
-	for (const [key, { platform }] of Object.entries(home.devices.get(proto)?.components ?? {})) {
-		const required = platforms[String(platform)]?.required ?? [];
-		refusesChanges(key, ({ components }) => components[key] ?? {}, [...required, "unique_id"]);
-	}
 });
 
 test("plays a stored sound as a tone with volume and duration", skipWithout("announcements"), async (t) => {
@@ -257,25 +221,6 @@ test("delivers commands of the UI, and rejects invalid payloads", skip, async (t
 	assert.equal(changes.length, changesBefore);
 	await home.command(proto, "restart", "PRESS");
 	await home.shows(proto, "reset_reason", "SW_RESET");
-});
-
-test("applies a scene to 80 lights, even if changed immediately", skip, async (t) => {
-	const { home, add } = await startHome(t);
-	const ids = Array.from({ length: 80 }, (_, index) => `dev-1-${String(index).padStart(6, "0")}`);
-	const devices = await Promise.all(ids.map((id) => add(id)));
-	await home.until(() => ids.every((id) => home.isAvailable(id)));
-	for (const [brightness, effect] of [
-		[51, "rainbow"],
-		[204, "idle"],
-	] as const)
-		await Promise.all(ids.map((id) => home.turnOn(id, { brightness, effect })));
-	const scene = (value: number, effect: string) => [
-		{ command: "set_brightness", value },
-		{ command: "set_led", value: effect },
-	];
-	await home.until(() => devices.every(({ commands }) => commands.length === 4));
-	for (const { commands } of devices)
-		assert.deepEqual(commands, [...scene(0.2, "rainbow"), ...scene(0.8, "idle")]);
 });
 
 test("queues the latest command of each entity above the rate, and counts the others", skip, async (t) => {
@@ -615,36 +560,4 @@ test("restores the current state after an outage of the broker or gateway", skip
 		.then((again) => t.after(() => again.close()));
 	await home.until(() => home.isAvailable(dev));
 	assert.ok(!home.isAvailable(proto), `${proto} is available`);
-});
-
-test("keeps the order of commands when the broker is killed, and control after", skip, async (t) => {
-	const { home, add, broker } = await startHome(t);
-	const device = await add(dev);
-	await home.until(() => home.isAvailable(dev));
-	let count = 0;
-	const sent: Promise<void>[] = [];
-	const timer = setInterval(() => {
-		count = Math.min(count + 1, 100);
-		sent.push(home.command(dev, "volume", String(count)));
-	}, 100);
-	t.after(() => clearInterval(timer));
-	const executed = () => device.commands.map(({ value }) => Number(value));
-	const executes = async (more: number) => {
-		const until = device.commands.length + more;
-		await waitUntil(() => device.commands.length >= until);
-	};
-	await executes(5);
-	await broker.kill();
-	await broker.start();
-	await executes(5);
-	clearInterval(timer);
-	await Promise.all(sent);
-	await waitUntil(() => executed().at(-1) === count);
-	// Unacknowledged messages are resent with QoS 1.
-	const counts = executed().filter((each, index, all) => all.indexOf(each) === index);
-	assert.deepEqual(
-		counts,
-		counts.toSorted((a, b) => a - b),
-	);
-	await home.shows(dev, "volume", String(count));
 });

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { describe, test } from "node:test";
 import { call } from "../../support/call.js";
-import { send, setValue, turnOnSiren } from "../../support/home-assistant/actions.js";
+import { setValue } from "../../support/home-assistant/actions.js";
 import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-home-assistant.js";
-import { dev, isWhole, proto, runDevices, skip, skipWithout, startHome, voice } from "./start-home.js";
+import { dev, isWhole, proto, runDevices, skip, skipWithout, startHome } from "./start-home.js";
 
 const ids = Array.from({ length: 100 }, (_, index) => `${index % 2 ? "proto" : "dev"}-1-${100_000 + index}`);
 const registered = (deviceId: string) => `device-gateway-${deviceId}`;
@@ -98,43 +98,6 @@ describe("house", { concurrency: 4 }, () => {
 			await home.until(() => isWhole(home, [dev]));
 			assert.deepEqual(home.registry.entityIds(registered(dev)).toSorted(), left.toSorted(), "as they were");
 			assert.ok(home.isAvailable(proto), `${proto} is unavailable`);
-		},
-	);
-
-	test(
-		"executes Home Assistant's actions for lights, sounds, texts and sliders",
-		skipWithout("announcements"),
-		async (t) => {
-			const { home, add, lines } = await startHome(t, await voice(t));
-			const device = await add(proto);
-			await home.until(() => isWhole(home, [proto]));
-			const executes = async (act: () => Promise<void>, ...commands: readonly object[]) => {
-				const from = device.commands.length;
-				await act();
-				await home.until(() => device.commands.length >= from + commands.length);
-				assert.deepEqual(device.commands.slice(from), commands);
-			};
-			const brightness = (value: number) => ({ command: "set_brightness", value });
-			const preset = (value: string) => ({ command: "set_led", value });
-			const lit = { brightness: 128, effect: "rainbow" };
-			await executes(() => home.turnOn(proto, lit), brightness(0.5), preset("rainbow"));
-			await home.until(() => home.find(proto, "ring").brightness === 128);
-			await executes(() => home.turnOn(proto, { brightness: 0 }), brightness(0));
-			await home.shows(proto, "ring", "OFF");
-			await executes(() => home.turnOn(proto, { effect: "idle" }), brightness(0.5), preset("idle"));
-			await home.shows(proto, "ring", "ON");
-			await executes(() => home.turnOn(proto, { brightness: 1 }), brightness(0.01));
-			await executes(() => home.act(proto, "volume", setValue(33.5)), { command: "set_volume", value: 34 });
-			const ring = turnOnSiren({ tone: "startup", duration: 2.5, volume_level: 0.33 });
-			await executes(() => home.act(proto, "siren", ring), { command: "play_audio", value: "startup" });
-			await home.act(proto, "speech", send("Dinner is ready"));
-			await home.until(() => device.commands.at(-1)?.command === "play_sound");
-
-			const sliders = ["volume", "haptics"];
-			for (let value = 0; value <= 100; value += 2)
-				await Promise.all(sliders.map((key) => home.act(proto, key, setValue(value))));
-			await home.until(() => sliders.every((key) => home.state(proto, key) === "100"));
-			assert.deepEqual(lines, [], "rejected commands");
 		},
 	);
 });

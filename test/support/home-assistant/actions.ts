@@ -60,18 +60,6 @@ export function turnOnSiren(options: {
 	};
 }
 
-/** update/__init__.py, async_install; mqtt/update.py, async_install. */
-export const install: Action = (update) => {
-	const {
-		installed_version: installed,
-		latest_version: latest,
-		in_progress,
-	} = JSON.parse(update.value() ?? "{}");
-	assert.ok(latest !== undefined && latest !== installed, `${update.entityId}: no update available`);
-	assert.equal(in_progress, false, `${update.entityId}: already in progress`);
-	return send(String(update.config.payload_install))(update);
-};
-
 /** Command topic of notify.py, async_send_message; button.py, async_press; switch.py, async_turn_on. */
 export function send(payload: string): Action {
 	return ({ config }) => [[String(config.command_topic), payload]];
