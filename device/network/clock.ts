@@ -6,7 +6,6 @@
 
 import Timer from "timer";
 import type { System, TimePart, TimeQuery } from "../host.js";
-import type { Settings } from "../settings.js";
 
 const retryMs = 60_000;
 /** A 20 ppm crystal drifts half a second in this time. */
@@ -23,7 +22,10 @@ export interface ClockOptions {
 	readonly system: System;
 	/** Undefined: the host's default. */
 	readonly server: string | undefined;
-	readonly settings: Pick<Settings, "number" | "remember">;
+	readonly settings: {
+		number(name: "clock", minimum: number, maximum: number, fallback: number): number;
+		remember(name: "clock", seconds: number): void;
+	};
 }
 
 export class Clock {

@@ -68,16 +68,6 @@ test("drops rejections that the gateway does not read, so that they never fill t
 	assert.ok(bytes > 16_000 && bytes < 5744 + 16_384, `${bytes} bytes of rejections`);
 });
 
-test("fragments a report that is longer than the write window", async (t) => {
-	const gateway = await runScriptedGateway(t);
-	await powerOn(t, gateway);
-	const connection = await gateway.connection();
-	// Twenty responses of about 1 KB in a row exceed the window of 5,744 bytes several times.
-	for (let index = 0; index < 20; index++) connection.send({ command: "x".repeat(64) });
-	for (let index = 0; index < 20; index++)
-		assert.equal((await connection.next("command_error")).command, "x".repeat(64));
-});
-
 test("reassembles a fragmented command with multibyte characters", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	await powerOn(t, gateway);

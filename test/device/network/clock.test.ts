@@ -1,142 +1,166 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import { flashSettings } from "../../../hosts/virtual/node/boot/factory-flash.js";
-import { NvsStore } from "../../../hosts/virtual/node/boot/nvs-store.js";
-import type { VirtualDeviceOptions } from "../../../hosts/virtual/node/virtual-device.js";
-import { type Connection, powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
-import { pass, passUntil } from "../../support/virtual-time.js";
+import { Clock } from "../../../device/network/clock.js";
+import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
+import { clock as timers } from "../update/timer.js";
 
 const hour = 3_600_000;
 const built = Date.UTC(2026, 2, 1);
-const at = (time: number) => new Date(time).toISOString();
 
-/**
- * Starts a device built at `built`, in a network whose time server responds with `wallClock`.
- * @param date header of the gateway's responses
- */
-async function start(
-	t: TestContext,
-	wallClock: (() => number) | undefined,
-	options: Partial<VirtualDeviceOptions> = {},
-	date?: string,
-) {
-	const gateway = await runScriptedGateway(t);
-	if (date !== undefined) gateway.server.on("headers", (headers) => headers.push(`Date: ${date}`));
-	const device = await powerOn(t, gateway, "DEV-1", {
-		clock: "virtual",
-		buildTime: built / 1000,
-		wallClock,
-		...options,
-	});
-	/**
-	 * Connection since the last power-on. The ring is dark, because each of its frames would be one step of the
-	 * clock.
-	 */
-	const connect = async () => {
-		await device.machine.ready;
-		const connection = await gateway.connection();
-		connection.send({ command: "set_led", value: "idle" });
-		await connection.next("state_report", ({ peripherals }) => peripherals.led_ring.state_id === 0);
-		return connection;
-	};
-	return { device, connect, connection: await connect() };
-}
+/** Chip without a battery, its flash, and a time server that responds with `serverTime`. */
+class Chip {
+	readonly writes: number[] = [];
+	readonly answers: ((seconds: number | undefined) => void)[] = [];
+	serverTime: number | undefined;
+	/** Wall clock at the start of the timers. */
+	#startMs = 0;
+	stored = 0;
+	readonly buildTime: number;
+	clock: Clock;
 
-/** Current time of the device's clock. */
-async function read(connection: Connection): Promise<number> {
-	return Date.parse((await connection.query()).timestamp);
-}
+	constructor(t: TestContext, buildTime = built / 1000) {
+		this.buildTime = buildTime;
+		t.mock.method(Date, "now", () => this.#startMs + timers.now);
+		this.clock = this.powerOn();
+	}
 
-/** Records each time written to the settings from now on, in ms since 1970. */
-function recordStored(t: TestContext): number[] {
-	const stored: number[] = [];
-	const { write } = NvsStore.prototype;
-	t.mock.method(NvsStore.prototype, "write", function (this: NvsStore, key: string, value: string) {
-		if (key === "clock") stored.push(Number(value) * 1000);
-		write.call(this, key, value);
-	});
-	return stored;
-}
+	powerOn(): Clock {
+		timers.clear();
+		this.now = 0;
+		const system = {
+			buildTime: this.buildTime,
+			setTime: (seconds: number) => {
+				this.now = seconds * 1000;
+			},
+		};
+		const queries = this;
+		this.clock = new Clock({
+			part: class {
+				constructor({ onTime }: { readonly onTime: (seconds: number | undefined) => void }) {
+					const { serverTime } = queries;
+					queries.answers.push(onTime);
+					onTime(serverTime === undefined ? undefined : serverTime / 1000);
+				}
+				close(): void {}
+			},
+			// Only these two are used.
+			system: Object.assign(Object.create(null), system),
+			server: undefined,
+			settings: {
+				number: (_name, minimum, maximum, fallback) =>
+					this.stored >= minimum && this.stored <= maximum ? this.stored : fallback,
+				remember: (_name, value) => {
+					this.stored = Number(value);
+					this.writes.push(this.stored * 1000);
+				},
+			},
+		});
+		return this.clock;
+	}
 
-function assertNear(time: number, expected: number, withinMs = 5000): void {
-	assert.ok(time >= expected && time <= expected + withinMs, `${at(time)}, not ${at(expected)}`);
+	get now(): number {
+		return Date.now();
+	}
+
+	set now(ms: number) {
+		this.#startMs = ms - timers.now;
+	}
 }
 
 describe("clock of a device without a time server", () => {
-	test("starts at the image's build time", async (t) => {
-		const { connection } = await start(t, undefined);
-		assertNear(await read(connection), built);
+	test("starts at the image's build time, and continues after a power cut, at most an hour late", (t) => {
+		const chip = new Chip(t);
+		assert.equal(chip.now, built);
+		timers.pass(2.5 * hour);
+		chip.powerOn();
+		assert.equal(chip.now, built + 2 * hour);
 	});
 
-	test("continues after a power cut, at most an hour late", async (t) => {
-		const { device, connection, connect } = await start(t, undefined);
-		await read(connection);
-		await pass(device, 2.5 * hour);
-		const before = await read(connection);
-		assertNear(before, built + 2.5 * hour);
-		await device.powerCycle();
-		const after = await read(await connect());
-		assert.ok(after > before - hour && after <= before, `${at(after)} after ${at(before)}`);
+	test("starts at the build time of a newer image if that is later than the stored time", (t) => {
+		const chip = new Chip(t);
+		chip.stored = (built - hour) / 1000;
+		chip.powerOn();
+		assert.equal(chip.now, built);
 	});
 
-	test("starts at the build time of a newer image if that is later than the stored time", async (t) => {
-		const { device, connect } = await start(t, undefined);
-		flashSettings(device.flash, { clock: String((built - hour) / 1000) });
-		await device.powerCycle();
-		assertNear(await read(await connect()), built);
-	});
-
-	test("starts in 1970 if no time is known, and does not store it", async (t) => {
-		const { device, connection } = await start(t, undefined, { buildTime: 0 });
-		const stored = recordStored(t);
-		assertNear(await read(connection), 0);
-		await pass(device, 1.5 * hour);
-		assert.deepEqual(stored, []);
+	test("starts in 1970 if no time is known, and does not store it", (t) => {
+		const chip = new Chip(t, 0);
+		assert.equal(chip.now, 0);
+		timers.pass(1.5 * hour);
+		chip.clock.store();
+		assert.deepEqual(chip.writes, []);
 	});
 });
 
 describe("time server", () => {
-	for (const [direction, timeMs] of [
-		["forward", built + 1000 * hour],
-		["back", built - 1000 * hour],
-	] as const)
-		test(`sets the clock ${direction} and updates the stored time`, async (t) => {
-			const { device, connection } = await start(t, () => timeMs);
-			await pass(device, 6000);
-			assertNear(await read(connection), timeMs, 10_000);
-			assertNear(Number(device.setting("clock")) * 1000, timeMs, 10_000);
+	for (const time of [built + 1000 * hour, built - 1000 * hour])
+		test(`sets the clock ${time > built ? "forward" : "back"} and updates the stored time`, (t) => {
+			const chip = new Chip(t);
+			chip.stored = built / 1000;
+			chip.serverTime = time;
+			chip.clock.start();
+			assert.deepEqual([chip.now, chip.stored * 1000], [time, time]);
 		});
 
-	test("is queried every minute until it responds", async (t) => {
-		const { device, connection } = await start(t, undefined);
-		await pass(device, 10 * 60_000);
-		device.board.wallClock = () => built + 1000 * hour;
-		await pass(device, 61_000);
-		assertNear(await read(connection), built + 1000 * hour, 70_000);
+	test("is queried every minute until it responds, and every 6 hours from then on", (t) => {
+		const chip = new Chip(t);
+		chip.clock.start();
+		timers.pass(2 * 60_000 + 1);
+		assert.equal(chip.answers.length, 3);
+		chip.serverTime = built + 1000 * hour;
+		timers.pass(60_000);
+		assert.equal(chip.now, chip.serverTime + 1, "1 ms ago");
+		timers.pass(6 * hour - 2);
+		assert.equal(chip.answers.length, 4);
+		timers.pass(2);
+		assert.equal(chip.answers.length, 5);
+		chip.clock.stop();
+		timers.pass(12 * hour);
+		assert.equal(chip.answers.length, 5);
+	});
+
+	test("does not make the clock write more than once an hour, even if the device keeps restarting", (t) => {
+		const chip = new Chip(t);
+		chip.serverTime = built + 1000 * hour;
+		for (let restart = 0; restart < 20; restart++) {
+			chip.powerOn().start();
+			timers.pass(6 * 60_000);
+			chip.serverTime += 6 * 60_000;
+		}
+		assert.equal(chip.writes.length, 2);
+		chip.writes.length = 0;
+		chip.serverTime = undefined;
+		timers.pass(10 * hour);
+		assert.equal(chip.writes.length, 10);
 	});
 });
 
 describe("Date header of the gateway's response", () => {
 	const later = built + 1000 * hour;
 
-	test("sets the clock of the first report when no time server responds", async (t) => {
-		const { connection } = await start(t, undefined, {}, new Date(later).toUTCString());
-		assertNear(await read(connection), later);
+	test("sets the clock until a time server has responded, and is ignored if it is implausible", (t) => {
+		const chip = new Chip(t);
+		for (const date of [new Date(built - 1000).toUTCString(), "Thu, 01 Jan 2150 00:00:00 GMT", "soon"]) {
+			chip.clock.setByGateway(date);
+			assert.equal(chip.now, built, date);
+		}
+		chip.clock.setByGateway(new Date(later).toUTCString());
+		assert.equal(chip.now, later);
+		chip.serverTime = built;
+		chip.clock.start();
+		chip.clock.setByGateway(new Date(later).toUTCString());
+		assert.equal(chip.now, built);
 	});
 
-	for (const date of [new Date(built - 1000).toUTCString(), "Thu, 01 Jan 2150 00:00:00 GMT", "soon"])
-		test(`is ignored when it is implausible: ${date}`, async (t) => {
-			const { connection } = await start(t, undefined, {}, date);
-			assertNear(await read(connection), built);
+	test("sets the clock of the first report of a device", async (t) => {
+		const gateway = await runScriptedGateway(t);
+		gateway.server.on("headers", (headers) => headers.push(`Date: ${new Date(later).toUTCString()}`));
+		await powerOn(t, gateway, "DEV-1", {
+			clock: "virtual",
+			buildTime: built / 1000,
+			wallClock: undefined,
 		});
-
-	test("does not change the clock that a time server has set", async (t) => {
-		const date = new Date(later + 5 * hour).toUTCString();
-		const { device, connection, connect } = await start(t, () => later, {}, date);
-		await pass(device, 6000);
-		assertNear(await read(connection), later, 10_000);
-		connection.socket.terminate();
-		await passUntil(device, connection.closed);
-		assertNear(await read(await passUntil(device, connect())), later, 60_000);
+		const { timestamp } = await (await gateway.connection()).next("state_report");
+		assert.ok(Date.parse(timestamp) >= later && Date.parse(timestamp) < later + 5000, timestamp);
 	});
 });

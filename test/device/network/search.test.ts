@@ -194,13 +194,6 @@ describe("device without a gateway address", () => {
 		await pass(device, 5_000);
 		assert.equal(device.setting("gateway"), gateway.url);
 	});
-
-	test("sends no questions without a token and waits for provisioning", async (t) => {
-		const { device, traced, countQuestions } = await search(t, () => {}, { token: "" });
-		await pass(device, 10_000);
-		assert.equal(countQuestions(), 0);
-		assert.match(traced.join(""), /^no settings/m);
-	});
 });
 
 test("keeps a discovered address instead of switching to another gateway", async (t) => {

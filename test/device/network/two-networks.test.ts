@@ -6,10 +6,9 @@ import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { ChangedSettings } from "../../../device/protocol/messages.js";
 import type { AccessPoint } from "../../../hosts/virtual/node/board.js";
-import { buildFirmware } from "../../../hosts/virtual/node/firmware.js";
 import type { VirtualDevice } from "../../../hosts/virtual/node/virtual-device.js";
 import { powerOn, runScriptedGateway, type ScriptedGateway } from "../../support/scripted-gateway.js";
-import { pass, passUntil, yieldToSockets } from "../../support/virtual-time.js";
+import { pass, passUntil } from "../../support/virtual-time.js";
 
 const home: AccessPoint = {
 	ssid: "home",
@@ -74,22 +73,6 @@ describe("with two networks", () => {
 			);
 		});
 
-	test("joins the other one within seconds when the stronger one rejects the password", async (t) => {
-		const { device, gateway } = await start(t, [{ ...home, password: "changed", rssi: -30 }, guest]);
-		const { network } = (await connected(device, gateway)).report;
-		assert.equal(network.wifi_ssid, "guest");
-		assert.ok(device.machine.now < 5_000, `${device.machine.now} ms`);
-	});
-
-	test("joins the other one when the password of the current one changes, and reports the loss", async (t) => {
-		const { device, gateway } = await start(t, [home, guest]);
-		await connected(device, gateway);
-		device.board.accessPoints = [{ ...home, password: "changed" }, guest];
-		const { network } = (await connected(device, gateway)).report;
-		assert.deepEqual([network.wifi_ssid, network.reconnects], ["guest", 1]);
-		assert.equal(network.last_loss, "wrong_password");
-	});
-
 	test("scans again before each turn, and joins the one that is now stronger", async (t) => {
 		const { device, gateway, traced } = await start(t, [home, guest]);
 		await connected(device, gateway);
@@ -99,25 +82,6 @@ describe("with two networks", () => {
 		assert.equal((await connected(device, gateway)).report.network.wifi_ssid, "guest");
 		assert.doesNotMatch(traced.join(""), /scan/);
 	});
-
-	test("joins a hidden network when the one found by a scan fails", async (t) => {
-		const { device, gateway } = await start(t, [
-			{ ...home, isHidden: true },
-			{ ...guest, password: "changed" },
-		]);
-		assert.equal((await connected(device, gateway)).report.network.wifi_ssid, "home");
-	});
-});
-
-test("accepts a second network with the name of the first, for a planned password change", async (t) => {
-	const { device, gateway } = await start(t, [home], {
-		...known,
-		ssid2: "home",
-		password2: "next password",
-	});
-	await connected(device, gateway);
-	device.board.accessPoints = [{ ...home, password: "next password" }];
-	assert.equal((await connected(device, gateway)).report.network.reconnects, 1);
 });
 
 test("recovers after hours without a network, without a button press", async (t) => {
@@ -198,21 +162,6 @@ describe("trial of a second network", () => {
 			assert.doesNotMatch(traced.join(""), /guest password|wrong password|home password/);
 		});
 
-	test("treats both networks alike once it has ended", async (t) => {
-		const { device, gateway } = await start(t, [home], onlyFirst);
-		const first = await connected(device, gateway);
-		first.connection.send({
-			command: "set_settings",
-			value: { ssid2: "guest", password2: "wrong password" },
-		});
-		const { connection } = await connected(device, gateway);
-		assert.equal((await connection.next("settings_result")).outcome, "kept");
-		device.board.accessPoints = [guest];
-		await pass(device, 5_000);
-		device.board.accessPoints = [home, { ...guest, rssi: -30 }];
-		assert.equal((await connected(device, gateway)).report.network.wifi_ssid, "home");
-	});
-
 	test("removes the network with its password", async (t) => {
 		const { device, gateway } = await start(t, [home, guest]);
 		const { connection } = await connected(device, gateway);
@@ -221,42 +170,4 @@ describe("trial of a second network", () => {
 		assert.equal((await again.connection.next("settings_result")).outcome, "kept");
 		assert.deepEqual([device.setting("ssid2"), device.setting("password2")], [undefined, undefined]);
 	});
-});
-
-test("a fleet moves to the second network within a minute when the first one vanishes", async (t) => {
-	const gateway = await runScriptedGateway(t);
-	const program = await buildFirmware();
-	const fleet: VirtualDevice[] = [];
-	for (let index = 0; index < 8; index += 1) {
-		const device = await powerOn(t, gateway, "DEV-1", {
-			clock: "virtual",
-			program,
-			serial: `a1b2c${index}`,
-			seed: index + 1,
-			settings: { gateway: gateway.url, token: "t", ...known },
-			accessPoints: [home, guest],
-		});
-		fleet.push(device);
-		assert.equal((await connected(device, gateway)).report.network.wifi_ssid, "home");
-	}
-	const lostAt = fleet.map(({ machine }) => machine.now);
-	for (const { board } of fleet) board.accessPoints = [guest];
-	const joined = new Set<string>();
-	const all = (async () => {
-		while (joined.size < fleet.length) {
-			const { deviceId, network } = await (await gateway.connection()).next("state_report");
-			if (network.wifi_ssid === "guest") joined.add(deviceId);
-		}
-	})();
-	for (let second = 0; second < 60 && joined.size < fleet.length; second += 1) {
-		await yieldToSockets();
-		await Promise.all(fleet.map((device) => device.machine.advance(1_000)));
-	}
-	assert.equal(joined.size, fleet.length);
-	await all;
-	for (const [index, { machine }] of fleet.entries())
-		assert.ok(
-			machine.now - (lostAt[index] ?? 0) <= 60_000,
-			`device ${index} joined after ${machine.now - (lostAt[index] ?? 0)} ms`,
-		);
 });

@@ -3,8 +3,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Backoff } from "../../../device/network/backoff.js";
-import { endOfClose, endOfRejection } from "../../../device/network/connection-end.js";
 import { parseGatewayUrl } from "../../../device/network/gateway-url.js";
 import { readContentLength, readContentRange, readSha256 } from "../../../device/network/http-fields.js";
 import { parseHttpUrl } from "../../../device/network/http-url.js";
@@ -14,7 +12,6 @@ import { evaluateResponse } from "../../../device/update/response.js";
 import { damaged, mutatedText, oddText } from "../../support/arbitraries.js";
 import { runs } from "../../support/property-runs.js";
 import { startXsParsers } from "../protocol/xs-parsers.js";
-import { clock } from "./timer.js";
 
 const host = fc.oneof(fc.domain(), fc.ipV4(), fc.stringMatching(/^[a-z][A-Za-z0-9.-]{0,30}$/));
 const port = fc.option(fc.integer({ min: 1, max: 65_535 }), { nil: undefined });
@@ -254,58 +251,6 @@ test("accepts the requested part with its digest, whatever other fields the resp
 				file: { total, etag: undefined, isInParts: true },
 				sha256,
 			});
-		}),
-	);
-});
-
-test("limits the Retry-After of a gateway to 1 s to 2 minutes", () => {
-	fc.assert(
-		fc.property(fc.nat(999), fc.option(fc.nat(), { nil: undefined }), (status, seconds) => {
-			const end = endOfRejection(status, seconds);
-			assert.match(end.reason, new RegExp(`\\(${status}\\)`));
-			if (end.kind === "busy")
-				assert.ok(end.waitMs >= 1000 && end.waitMs <= 120_000, `waits ${end.waitMs} ms`);
-		}),
-	);
-	fc.assert(
-		fc.property(fc.option(fc.nat(65_535), { nil: undefined }), (code) => {
-			assert.equal(endOfClose(code).kind === "closed", code === 1000 || code === 1001 || code === 1012);
-		}),
-	);
-});
-
-test("schedules one attempt after any sequence of closes, within the limits of the last one", () => {
-	const end = fc.oneof(
-		fc.constantFrom({ kind: "failed" } as const, { kind: "ended" } as const, { kind: "rejected" } as const),
-		fc.record({
-			kind: fc.constant("pause" as const),
-			ms: fc.integer({ min: 1000, max: 120_000 }),
-			spreadMs: fc.integer({ min: 0, max: 60_000 }),
-		}),
-	);
-	fc.assert(
-		fc.property(fc.array(end, { maxLength: 20 }), (ends) => {
-			clock.clear();
-			let tries = 0;
-			const backoff = new Backoff({ onRetry: () => void tries++, onExhausted: () => {} });
-			for (const [index, each] of ends.entries()) {
-				if (each.kind === "pause") backoff.pause(each.ms, each.spreadMs);
-				else backoff[each.kind]();
-				// A second end of the same connection schedules nothing.
-				backoff.failed();
-				assert.deepEqual([backoff.isWaiting, clock.pending], [true, 1]);
-				const { now } = clock;
-				clock.runUntil(() => tries > index, 180_001);
-				const waitedMs = clock.now - now;
-				const [least, most] =
-					each.kind === "pause"
-						? [each.ms, each.ms + each.spreadMs]
-						: each.kind === "rejected"
-							? [30_000, 60_000]
-							: [500, 60_000];
-				assert.ok(waitedMs >= least && waitedMs <= most + 1, `${each.kind}: ${waitedMs} ms`);
-			}
-			assert.equal(tries, ends.length);
 		}),
 	);
 });

@@ -1,0 +1,205 @@
+/** Reasons for which a sound ends or is rejected, and failures of the output, in Node. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Command, CommandOf } from "../../../device/protocol/messages.js";
+import type { SoundUpdate } from "../../../device/sound/results.js";
+import { assertSameBytes } from "../../support/bytes.js";
+import { bytesPerSecond, chunk, noise, wav } from "../../support/sounds.js";
+import { head, MemoryServer, type RawAnswer, type ServerOptions } from "../update/server.js";
+import { clock } from "../update/timer.js";
+import { type OutputFault, Rig, type RigOptions } from "./rig.js";
+
+/** Starts a player with sounds of 4 s. */
+function start(server: Partial<ServerOptions> = {}, options: Partial<RigOptions> = {}) {
+	clock.clear();
+	const updates: SoundUpdate[] = [];
+	const rig = new Rig({
+		server: new MemoryServer({ file: wav(noise(4 * bytesPerSecond)), ...server }),
+		volume: 50,
+		onUpdate: (update) => updates.push(update),
+		...options,
+	});
+	const play = (value: Partial<CommandOf<"play_sound">["value"]> = {}) =>
+		rig.execute({ command: "play_sound", value: { id: "a", url: "http://10.0.0.1/a.wav", ...value } });
+	const lastOf = (id: string) => updates.findLast((update) => update.id === id);
+	return { rig, updates, play, lastOf };
+}
+
+describe("unplayable sound fails with a reason:", () => {
+	const samples = noise(4000);
+	const answers = (answer: RawAnswer) => ({ answer: () => answer });
+	for (const [name, reason, server] of [
+		[
+			"96 kHz stereo",
+			/^The sound is 96000 Hz, stereo, 24 bit; it must be a WAV of 16000 Hz, mono, 16 bit PCM\.$/,
+			{ file: wav(samples, { rate: 96_000, channels: 2, bits: 24 }) },
+		],
+		[
+			"a few bytes",
+			/^The file ends before its first sample; it is not a WAV\.$/,
+			{ file: Buffer.from("RIFF") },
+		],
+		["nothing", /^The sound on the server is empty\.$/, { file: Buffer.alloc(0) }],
+		[
+			"an endless header",
+			/^The WAV file has more than 16384 bytes before its samples\.$/,
+			{ file: wav(samples, { before: chunk("LIST", Buffer.alloc(100_000)) }) },
+		],
+		["no samples", /^The WAV file has no samples\.$/, { file: wav(Buffer.alloc(0)) }],
+		["404", /answered 404: there is no sound at this address\.$/, answers({ head: head(404, {}) })],
+		[
+			"a redirect",
+			/answered 302, a redirect; use the sound's final address\.$/,
+			answers({ head: head(302, { Location: "http://127.0.0.1:1/" }) }),
+		],
+		[
+			"chunks",
+			/^The server sends the sound with chunked encoding, without its length\.$/,
+			answers({ head: head(200, { "Transfer-Encoding": "chunked" }), body: Buffer.from("4\r\nRIFF\r\n") }),
+		],
+		[
+			"a body that stops",
+			/^The connection was lost: nothing was received for 5 s\.$/,
+			answers({
+				head: head(200, { "Content-Length": "100000" }),
+				body: wav(noise(99_956)).subarray(0, 5000),
+				ending: "stall",
+			}),
+		],
+		[
+			"a server that closes each connection",
+			/^The sound cannot be loaded from 10\.0\.0\.1\S*: the connection broke off\.$/,
+			answers({ head: "", ending: "cut" }),
+		],
+	] as const satisfies readonly (readonly [string, RegExp, Partial<ServerOptions>])[])
+		test(name, () => {
+			const { rig, updates, play } = start(server);
+			play();
+			clock.pass(120_000);
+			assert.equal(updates.at(-1)?.state, "failed");
+			assert.match(updates.at(-1)?.reason ?? "", reason);
+			assert.equal(rig.audio.report.player_state, "idle");
+			assert.equal(clock.pending, 0, "timers");
+		});
+
+	test("a file: address", () => {
+		const { updates, play } = start();
+		play({ url: "file:///etc/passwd" });
+		assert.equal(
+			updates.at(-1)?.reason,
+			'The sound\'s address must be http://host:port/path or https://…, not "file:///etc/passwd".',
+		);
+	});
+
+	test("no start_sound", () => {
+		const { rig, updates, play } = start();
+		play({ ready: true });
+		clock.pass(9_000);
+		assert.equal(updates.at(-1)?.state, "ready");
+		const refused = rig.execute({ command: "start_sound", value: { id: "b" } });
+		assert.equal(refused?.message, "unknown sound b; send play_sound first");
+		clock.pass(5_000);
+		assert.deepEqual(updates.at(-1), {
+			id: "a",
+			state: "failed",
+			reason: "No start_sound was received within 10 s.",
+			underruns: 0,
+			heard_ms: 0,
+		});
+	});
+});
+
+test("a pipe that announces no length or the largest one is played to its end", () => {
+	for (const dataBytes of [0, 0xffff_ffff]) {
+		const { updates, play } = start({ file: wav(noise(2 * bytesPerSecond), { dataBytes }) });
+		play();
+		clock.pass(10_000);
+		assert.deepEqual([updates.at(-1)?.state, updates.at(-1)?.heard_ms], ["played", 2_000]);
+	}
+});
+
+describe("a sound is stopped with a reason by", () => {
+	const end = (command: Command) => (rig: Rig) => void rig.execute(command);
+	const other = { id: "b", url: "http://10.0.0.1/b.wav" };
+	for (const [name, reason, action] of [
+		["a chime", "chime", end({ command: "play_audio", value: "startup" })],
+		["another sound", "another sound", end({ command: "play_sound", value: other })],
+		["stop_sound", "command", end({ command: "stop_sound" })],
+		["stop_sound with its id", "command", end({ command: "stop_sound", value: { id: "a" } })],
+		["an update", "update", (rig: Rig) => void Object.assign(rig, { isUpdating: true })],
+		["a restart", "restart", (rig: Rig) => rig.sounds.onRestart()],
+	] as const)
+		test(name, () => {
+			const { rig, play, lastOf } = start();
+			play();
+			clock.pass(1_000);
+			action(rig);
+			clock.pass(100);
+			const { state, reason: given, heard_ms = 0 } = lastOf("a") ?? {};
+			assert.deepEqual([state, given], ["stopped", reason]);
+			assert.ok(heard_ms > 500 && heard_ms <= 1_100, `${heard_ms} ms`);
+		});
+});
+
+test("a full queue rejects sounds, and an urgent sound rejects chimes, with a reason", () => {
+	const { rig, play } = start();
+	for (const id of ["a", "b", "c"]) assert.equal(play({ id, priority: "normal" }), undefined);
+	assert.deepEqual(play({ id: "d", priority: "normal" }), {
+		code: "busy",
+		message: "2 sounds are queued; try again after one of them",
+	});
+	assert.equal(play({ id: "u", priority: "urgent" }), undefined);
+	assert.equal(
+		play({ id: "e", priority: "urgent" })?.message,
+		"3 sounds are queued; try again after one of them",
+	);
+	clock.pass(1_000);
+	assert.deepEqual(rig.execute({ command: "play_audio", value: "startup" }), {
+		code: "busy",
+		message: "an urgent sound is playing; try again afterwards",
+	});
+});
+
+test("plays a sound from its first sample after the output's initial silence, and fades in after a gap", () => {
+	const samples = noise(2 * bytesPerSecond);
+	const { rig, updates, play } = start({ file: wav(samples) }, { leadInMs: 120 });
+	const silentBytes = 120 * 32;
+	const silence = Buffer.alloc(silentBytes);
+	play();
+	clock.pass(1_000);
+	const played = () => Buffer.concat(rig.output?.written ?? []);
+	assertSameBytes(played().subarray(0, silentBytes), silence);
+	assertSameBytes(played().subarray(silentBytes, silentBytes + 4_000), samples.subarray(0, 4_000));
+	rig.press("play");
+	clock.pass(1_000);
+	const pausedAt = played().length;
+	rig.press("play");
+	const resumed = played().subarray(pausedAt);
+	assertSameBytes(resumed.subarray(0, silentBytes), silence);
+	assert.equal(Math.abs(resumed.readInt16LE(silentBytes)), 0, "first sample of the fade");
+	clock.pass(5_000);
+	const last = updates.at(-1);
+	assert.deepEqual([last?.state, last?.heard_ms, last?.underruns], ["played", 2_000, 0]);
+});
+
+const faults: readonly OutputFault[] = [
+	"does not open",
+	"refuses to start",
+	"refuses samples",
+	"asks for none",
+];
+for (const fault of faults)
+	test(`fails a sound when the output ${fault}, and plays the next one`, () => {
+		const { rig, play, lastOf } = start({}, { fault });
+		assert.equal(rig.audio.isReady, fault !== "does not open", "condition for confirming an image");
+		play();
+		clock.pass(20_000);
+		assert.deepEqual([lastOf("a")?.state, lastOf("a")?.reason], ["failed", "The audio output failed."]);
+		assert.equal(rig.audio.report.player_state, "idle");
+		rig.fault = undefined;
+		play({ id: "b" });
+		clock.pass(20_000);
+		assert.deepEqual([lastOf("b")?.state, lastOf("b")?.heard_ms], ["played", 4_000]);
+		assert.equal(clock.pending, 0, "timers");
+	});
