@@ -6,6 +6,7 @@ import {
 	applyUplink,
 	createJob,
 	isActive,
+	jobsFile,
 	metadataOf,
 	timeOut,
 } from "../../../gateway/firmware/update-job.js";
@@ -301,6 +302,12 @@ describe("device whose update timed out", () => {
 				/stalled at 43 %/,
 			);
 	});
+});
+
+test("reads no job with a time outside the range of Date, but one before 1970", () => {
+	const parse = (startedAt: number) =>
+		jobsFile.parse(JSON.stringify({ jobs: [{ status: "pending", startedAt }] }))?.length;
+	assert.deepEqual([parse(-5000), parse(8.64e15), parse(8.64e15 + 1)], [1, 1, undefined]);
 });
 
 function rejection(command: string): Uplink {
