@@ -76,42 +76,12 @@ describe("one-time login link", () => {
 		assert.equal((await fetch(gateway.loginUrl, press)).status, 303);
 	});
 
-	test("is rejected with Retry-After after too many attempts", async (t) => {
-		const { loginUrl } = await runGateway(t);
-		for (let i = 0; i < 11; i += 1) await fetch(loginUrl, press);
-		const blocked = await fetch(loginUrl, press);
-		assert.equal(blocked.status, 429);
-		assert.match(blocked.headers.get("retry-after") ?? "", /^\d+$/);
-		assert.match(await blocked.text(), /Too many wrong tokens from this address\. Try again in \d+ s/);
-	});
-
-	test("accepts a valid token after any number of invalid ones", async (t) => {
-		const gateway = await runGateway(t);
-		for (let i = 0; i < 20; i += 1) await fetch(`${gateway.url}/login?code=wrong`, press);
-		assert.equal((await logIn(gateway.url, monitorToken)).status, 303);
-		await gateway.monitor();
-		assert.equal((await fetch(gateway.loginUrl, press)).status, 303);
-	});
-
 	test("logs in with the current token, even after a rotation", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const gateway = await runGateway(t, { dataDir, deviceToken: undefined, monitorToken: undefined });
 		await writeTokenFile(disk, tokenPath(dataDir), generateTokens());
 		const cookie = cookieOf(await fetch(gateway.loginUrl, press));
 		assert.equal(await isLoggedIn(gateway, cookie), true);
-	});
-
-	test("expires after an hour, even if the clock is changed", async (t) => {
-		const hourMs = 60 * 60 * 1000;
-		let [now, ran] = [2 * hourMs, 0];
-		const first = await runGateway(t, { now: () => now, monotonic: () => ran });
-		const second = await runGateway(t, { now: () => now, monotonic: () => ran });
-		now += hourMs;
-		ran += hourMs - 1;
-		assert.equal((await fetch(first.loginUrl, press)).status, 303);
-		now = 0;
-		ran += 1;
-		assert.equal((await fetch(second.loginUrl, press)).status, 401);
 	});
 });
 
@@ -163,66 +133,51 @@ describe("token login", () => {
 			assert.match(await wrong.text(), /Invalid access token/);
 		}
 	});
-
-	test("rejects a page of another site", async (t) => {
-		const { url } = await runGateway(t);
-		for (const origin of ["http://evil.example", "null", url.replace("http:", "ftp:x")])
-			assert.equal((await logIn(url, monitorToken, { origin })).status, 403, origin);
-		assert.equal((await logIn(url, monitorToken, { origin: url })).status, 303);
-	});
-
-	test("throttles invalid tokens after ten in a minute, and accepts a valid one", async (t) => {
+	test("throttles invalid tokens and links after ten in a minute, and accepts valid ones", async (t) => {
 		const gateway = await runGateway(t);
 		const cookie = cookieOf(await logIn(gateway.url, monitorToken));
-		for (let i = 0; i < 10; i += 1) await logIn(gateway.url, "wrong");
-		const blocked = await logIn(gateway.url, "wrong");
-		assert.equal(blocked.status, 429);
-		assert.match(blocked.headers.get("retry-after") ?? "", /^\d+$/);
-		assert.equal((await logIn(gateway.url, monitorToken)).status, 303);
-		await gateway.monitor();
-		const headers = bearer(monitorToken);
-		assert.equal((await fetch(`${gateway.url}/metrics`, { headers })).status, 200);
-		assert.equal(await isLoggedIn(gateway, cookie), true);
+		const attempts = [
+			() => logIn(gateway.url, "wrong"),
+			() => fetch(`${gateway.url}/login?code=wrong`, press),
+		];
+		for (const attempt of attempts) {
+			let blocked = await attempt();
+			for (let count = 0; count < 10; count += 1) blocked = await attempt();
+			assert.equal(blocked.status, 429);
+			assert.match(blocked.headers.get("retry-after") ?? "", /^\d+$/);
+			assert.match(await blocked.text(), /Too many wrong tokens from this address\. Try again in \d+ s/);
+		}
 		for (let i = 0; i < 10; i += 1) await gateway.refused("/device", bearer("wrong"));
 		assert.equal((await gateway.refused("/device", bearer("wrong"))).status, 429);
-		await gateway.device();
-	});
-
-	test("works while devices at the same address send invalid tokens", async (t) => {
-		const gateway = await runGateway(t);
-		for (let i = 0; i < 10; i += 1) await gateway.refused("/device", bearer("wrong"));
 		assert.equal((await logIn(gateway.url, monitorToken)).status, 303);
-	});
-
-	test("ends on logout, after 30 days, and on token rotation", async (t) => {
-		let now = Date.now();
-		const gateway = await runGateway(t, { now: () => now });
-		const cookie = cookieOf(await logIn(gateway.url, monitorToken));
-		const out = await fetch(`${gateway.url}/logout`, { ...manual, method: "POST", headers: { cookie } });
-		assert.equal(cookieOf(out), `${cookie.split("=")[0]}=`);
-		assert.equal(await isLoggedIn(gateway, cookie.replace(/=\d/, "=9")), false);
-		assert.equal(
-			await isLoggedIn(await runGateway(t, { monitorToken: "another-monitor-token" }), cookie),
-			false,
-		);
-		now += 30 * 24 * 60 * 60 * 1000;
-		assert.equal(await isLoggedIn(gateway, cookie), false);
+		assert.equal((await fetch(gateway.loginUrl, press)).status, 303);
+		assert.equal(await isLoggedIn(gateway, cookie), true);
+		await gateway.monitor();
+		await gateway.device();
 	});
 });
 
-test("invalidates copies of the cookie on logout, across a restart, and no other login", async (t) => {
+test("ends a login with all copies of its cookie on logout, across a restart, after 30 days, and with its token", async (t) => {
 	let now = Date.now();
 	const dataDir = await temporaryDirectory(t);
 	const gateway = await runGateway(t, { dataDir, now: () => now });
 	const cookie = cookieOf(await logIn(gateway.url, monitorToken));
 	now += 1;
 	const other = cookieOf(await logIn(gateway.url, monitorToken));
-	const logOut = { ...manual, method: "POST", headers: { cookie } };
-	assert.equal((await fetch(`${gateway.url}/logout`, logOut)).status, 303);
-	assert.deepEqual([await isLoggedIn(gateway, cookie), await isLoggedIn(gateway, other)], [false, true]);
+	const out = await fetch(`${gateway.url}/logout`, { ...manual, method: "POST", headers: { cookie } });
+	assert.deepEqual([out.status, cookieOf(out)], [303, `${cookie.split("=")[0]}=`]);
+	const states = async (at: RunningGateway) => [await isLoggedIn(at, cookie), await isLoggedIn(at, other)];
+	assert.deepEqual(await states(gateway), [false, true]);
+	assert.equal(await isLoggedIn(gateway, other.replace(/=\d/, "=9")), false, "a forged time");
 	await gateway.gateway.close();
 	const later = await runGateway(t, { dataDir, now: () => now });
-	assert.deepEqual([await isLoggedIn(later, cookie), await isLoggedIn(later, other)], [false, true]);
+	assert.deepEqual(await states(later), [false, true]);
+	assert.deepEqual(await states(await runGateway(t, { monitorToken: "another-monitor-token" })), [
+		false,
+		false,
+	]);
+	now += 30 * 24 * 60 * 60 * 1000;
+	assert.deepEqual(await states(later), [false, false]);
 });
 
 describe("socket of a monitor", () => {
@@ -330,6 +285,8 @@ test("detects same-origin requests by scheme, host and port, or Sec-Fetch-Site",
 	for (const [headers, status] of [
 		[{ origin: gateway.url }, 303],
 		[{ origin: secure }, 403],
+		[{ origin: "http://evil.example" }, 403],
+		[{ origin: "null" }, 403],
 		[{ "sec-fetch-site": "cross-site" }, 403],
 		[{ "sec-fetch-site": "same-site" }, 403],
 		[{ "sec-fetch-site": "same-origin" }, 303],
@@ -364,34 +321,16 @@ async function posted(url: string, path: string, headers: Readonly<Record<string
 	return { status: response.statusCode, set: String(response.headers["set-cookie"]) };
 }
 
-describe("upgrade to /monitor", () => {
-	test("requires the monitor token or the cookie", async (t) => {
-		const gateway = await runGateway(t);
-		for (const headers of [{}, bearer(deviceToken), bearer("wrong"), { Cookie: "gateway=1.2" }]) {
-			const { status, headers: answered } = await gateway.refused("/monitor", headers);
-			assert.equal(status, 401);
-			assert.match(String(answered["www-authenticate"]), /^Bearer/);
-		}
-		const cookie = cookieOf(await fetch(gateway.loginUrl, press));
-		const monitor = await gateway.open("/monitor", {
-			headers: { cookie: `other=1; ${cookie}` },
-			origin: gateway.url,
-		});
-		assert.equal((await monitor.next()).reason, "snapshot");
-	});
-
-	test("is rejected for a page of another site, with or without the cookie", async (t) => {
-		const gateway = await runGateway(t);
-		const cookie = cookieOf(await fetch(gateway.loginUrl, press));
-		for (const origin of ["http://evil.example", "null", gateway.url.replace("127.0.0.1", "localhost")])
-			assert.equal((await gateway.refused("/monitor", { cookie, origin })).status, 403);
-	});
-
-	test("is accepted from the page at PUBLIC_URL", async (t) => {
-		const gateway = await runGateway(t, { publicUrl: new URL("https://gateway.example/") });
-		const cookie = cookieOf(await logIn(gateway.url, monitorToken));
-		await gateway.open("/monitor", { headers: { cookie }, origin: "https://gateway.example" });
-	});
+test("accepts the cookie at /monitor only from the gateway's own page or that of PUBLIC_URL", async (t) => {
+	const gateway = await runGateway(t, { publicUrl: new URL("https://gateway.example/") });
+	const cookie = `other=1; ${cookieOf(await logIn(gateway.url, monitorToken))}`;
+	for (const origin of ["http://evil.example", "null", gateway.url.replace("127.0.0.1", "localhost")])
+		assert.equal((await gateway.refused("/monitor", { cookie, origin })).status, 403);
+	for (const origin of [gateway.url, "https://gateway.example"])
+		await gateway.open("/monitor", { headers: { cookie }, origin });
+	const { status, headers } = await gateway.refused("/monitor", { Cookie: "gateway=1.2" });
+	assert.equal(status, 401);
+	assert.match(String(headers["www-authenticate"]), /^Bearer/);
 });
 
 test("accepts any Origin with a bearer token, and ignores a cookie sent with it", async (t) => {
@@ -495,83 +434,42 @@ describe("link for another device", () => {
 			assert.ok(url.startsWith(`${base}/login?code=`), url);
 		}
 	});
-
-	test("expires after ten minutes", async (t) => {
+	test("expires after ten minutes, and with its creator's token, even if another person gets the name", async (t) => {
 		let [now, ran] = [Date.now(), 0];
-		const { gateway } = await run(t, { now: () => now, monotonic: () => ran });
-		for (const token of [ben.token, monitorToken])
-			for (const [minutes, status] of [
-				[9, 303],
-				[10, 401],
-			] as const) {
-				const { url } = await linkOf(gateway.url, bearer(token));
-				now += minutes * 60_000;
-				ran += minutes * 60_000;
-				assert.equal((await fetch(url, press)).status, status, `after ${minutes} minutes`);
-			}
-	});
-
-	test("is revoked with its creator's token, even if another person gets the name", async (t) => {
-		const { gateway, dataDir } = await run(t);
+		const { gateway, dataDir } = await run(t, { now: () => now, monotonic: () => ran });
+		for (const [minutes, status] of [
+			[9, 303],
+			[10, 401],
+		] as const) {
+			const { url } = await linkOf(gateway.url, bearer(ben.token));
+			now += minutes * 60_000;
+			ran += minutes * 60_000;
+			assert.equal((await fetch(url, press)).status, status, `after ${minutes} minutes`);
+		}
 		const { url } = await linkOf(gateway.url, bearer(ben.token));
 		const named = [{ ...ben, role: "monitor", token: "another-token-of-the-same-name" } as const];
 		await writeTokenFile(disk, tokenPath(dataDir), { ...generateTokens(), named });
 		assert.equal((await fetch(url, press)).status, 401);
 	});
-
-	test("is not created without a login, for another site, or with AUTH=off", async (t) => {
-		const { gateway } = await run(t);
-		assert.equal((await linkOf(gateway.url, {})).status, 401);
-		assert.equal((await linkOf(gateway.url, bearer(deviceToken))).status, 401);
-		const cookie = cookieOf(await logIn(gateway.url, ben.token));
-		assert.equal((await linkOf(gateway.url, { cookie, origin: "http://evil.example" })).status, 403);
-		const { url } = await runGateway(t, { auth: false });
-		assert.equal((await linkOf(url, {})).status, 409);
-	});
 });
 
-describe("AUTH=off", () => {
-	test("accepts local clients without a token", async (t) => {
-		const gateway = await runGateway(t, { auth: false });
-		await gateway.open("/device");
-		await gateway.open("/monitor", { origin: gateway.url });
-	});
-
-	test("rejects web sites, even those that resolve to the gateway's address", async (t) => {
-		const gateway = await runGateway(t, { auth: false });
-		const { port } = new URL(gateway.url);
-		for (const path of ["/device", "/monitor"]) {
-			const foreign = { origin: "http://evil.example", ...bearer(monitorToken) };
-			assert.equal((await gateway.refused(path, foreign)).status, 403);
-			const rebound = { origin: `http://evil.example:${port}`, host: `evil.example:${port}` };
-			assert.equal((await gateway.refused(path, rebound)).status, 403);
-		}
-	});
-
-	test("prevents the start on any other address", async (t) => {
-		await assert.rejects(
-			runGateway(t, { auth: false, host: "0.0.0.0" }),
-			/AUTH=off requires a loopback HOST/,
-		);
-	});
+test("accepts with AUTH=off only local clients and no web sites, even those that resolve to the gateway's address", async (t) => {
+	const gateway = await runGateway(t, { auth: false });
+	await gateway.open("/device");
+	await gateway.open("/monitor", { origin: gateway.url });
+	assert.equal((await fetch(`${gateway.url}/login/link`, { method: "POST" })).status, 409);
+	const { port } = new URL(gateway.url);
+	for (const path of ["/device", "/monitor"]) {
+		const foreign = { origin: "http://evil.example", ...bearer(monitorToken) };
+		assert.equal((await gateway.refused(path, foreign)).status, 403);
+		const rebound = { origin: `http://evil.example:${port}`, host: `evil.example:${port}` };
+		assert.equal((await gateway.refused(path, rebound)).status, 403);
+	}
+	await assert.rejects(runGateway(t, { auth: false, host: "0.0.0.0" }), /AUTH=off requires a loopback HOST/);
 });
 
 describe("other requests", () => {
-	test("serves /healthz without a token, and unknown paths as 404 in problem+json", async (t) => {
-		const { url } = await runGateway(t);
-		assert.deepEqual(await (await fetch(`${url}/healthz`)).json(), { status: "ok" });
-		const nowhere = await fetch(`${url}/nowhere`);
-		assert.equal(nowhere.status, 404);
-		assert.match(nowhere.headers.get("content-type") ?? "", /^application\/problem\+json/);
-	});
-
-	test("explains a plain GET of a WebSocket path", async (t) => {
-		const { url } = await runGateway(t);
-		const { status, headers } = await fetch(`${url}/monitor`);
-		assert.deepEqual([status, headers.get("upgrade")], [426, "websocket"]);
-	});
-
-	test("forbids scripts, frames and styles of other origins on every page", async (t) => {
+	test("forbid scripts, frames and styles of other origins, and other content types, in every response", async (t) => {
 		const { url } = await runGateway(t);
 		for (const path of ["/", "/login", "/icon.svg", "/nowhere"]) {
 			const { headers } = await fetch(`${url}${path}`);
@@ -584,6 +482,8 @@ describe("other requests", () => {
 			assert.equal(headers.get("referrer-policy"), "same-origin");
 			assert.equal(headers.get("x-powered-by"), null);
 		}
+		for (const path of ["/ota/firmware.bin", "/releases/x.bin", "/metrics", "/nowhere"])
+			assert.equal((await fetch(`${url}${path}`)).headers.get("x-content-type-options"), "nosniff", path);
 	});
 
 	test("sends headers that browsers accept of trusted origins only to those", async (t) => {
@@ -647,12 +547,6 @@ describe("other requests", () => {
 				const allow = headers.get("allow")?.split(", ").sort();
 				assert.deepEqual([status, allow], [405, methods.sort()], `${method} ${path}`);
 			}
-	});
-
-	test("sends X-Content-Type-Options: nosniff with every rejection", async (t) => {
-		const { url } = await runGateway(t);
-		for (const path of ["/ota/firmware.bin", "/releases/x.bin", "/metrics", "/nowhere"])
-			assert.equal((await fetch(`${url}${path}`)).headers.get("x-content-type-options"), "nosniff", path);
 	});
 
 	test("survives malformed requests", async (t) => {

@@ -1,32 +1,49 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { readdir } from "node:fs/promises";
-import { availableParallelism } from "node:os";
-import { text } from "node:stream/consumers";
-import { describe, test } from "node:test";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
-import { entryPoint } from "../../support/entry-point.js";
-import { nextEvent } from "../../support/eventually.js";
+import { runCommand } from "../../support/command-line.js";
+import { deviceToken } from "../../support/running.js";
 
-/** Runs `npm run token` with only PATH from this environment. */
-async function token(environment: Readonly<Record<string, string>>, ...words: readonly string[]) {
-	const child = spawn(process.execPath, [...entryPoint("scripts/token.ts"), ...words], {
-		env: { PATH: process.env.PATH, ...environment },
-		stdio: ["ignore", "pipe", "pipe"],
-	});
-	const said = Promise.all([text(child.stdout), text(child.stderr)]);
-	const [code] = await nextEvent(child, "close");
-	const [output, error] = await said;
-	return { code, output: output.trim(), error: error.trim() };
-}
+test("npm run token prints its usage for invalid words, and changes nothing", async (t) => {
+	for (const words of [
+		[],
+		["--turn"],
+		["a", "b"],
+		["../a"],
+		["--rotate", "page"],
+		["--rotate", "--retire"],
+	]) {
+		const dataDir = await temporaryDirectory(t);
+		const command = runCommand(t, "scripts/token.ts", words, { DATA_DIR: dataDir });
+		assert.equal(await command.exitCode, 1, words.join(" "));
+		assert.match(command.output(), /^Usage: npm run token -- dev-1-7cdfa1a1b2c3/m);
+		assert.deepEqual(await readdir(dataDir), []);
+	}
+});
 
-describe("npm run token", { concurrency: availableParallelism() }, () => {
-	for (const words of [[], ["--turn"], ["a", "b"], ["../a"], ["--rotate", "page"], ["--rotate", "--retire"]])
-		test(`prints its usage for npm run token -- ${words.join(" ")}`, async (t) => {
-			const dataDir = await temporaryDirectory(t);
-			const { code, error } = await token({ DATA_DIR: dataDir }, ...words);
-			assert.equal(code, 1);
-			assert.match(error, /^Usage: npm run token -- dev-1-7cdfa1a1b2c3/m);
-			assert.deepEqual(await readdir(dataDir), []);
-		});
+test("npm run token adds, rotates, retires and removes tokens, and creates lost ones on request", async (t) => {
+	const DATA_DIR = await temporaryDirectory(t);
+	const DEVICE_TOKEN = deviceToken;
+	const run = async (code: number, expected: RegExp, environment: object, ...words: readonly string[]) => {
+		const command = runCommand(t, "scripts/token.ts", words, { DATA_DIR, ...environment });
+		assert.equal(await command.exitCode, code, command.output());
+		assert.match(command.output(), expected);
+	};
+	await mkdir(join(DATA_DIR, "devices"));
+	await writeFile(join(DATA_DIR, "devices", "dev-1-a1b2c3.json"), "");
+	await run(1, /is missing, but .* is not empty/, {}, "dev-1-7cdfa1a1b2c3");
+	await run(0, /^Created .*tokens\.json/, {}, "--new");
+	await run(1, /already exists\. Use --rotate/, {}, "--new");
+	await run(0, /^[\w-]{40,}\s*$/, {}, "--add", "viewer", "hall");
+	await run(0, /revoked/, {}, "--remove", "hall");
+	await run(0, /^Updated the monitor token/, {}, "--rotate", "monitor");
+	await run(1, /^The previous monitor token is still valid/, {}, "--rotate");
+	await run(0, /^Updated the device and the monitor token/, {}, "--retire");
+	await run(1, /^DEVICE_TOKEN is set\. Change it to the new token/, { DEVICE_TOKEN }, "--rotate", "device");
+	await run(1, /^"kitchen" is not a default device id/, {}, "kitchen");
+	const own = new RegExp(`^${deviceTokenOf(deviceToken, "kitchen")}$`, "m");
+	await run(0, own, { DEVICE_TOKEN }, "--any-id", "kitchen");
 });

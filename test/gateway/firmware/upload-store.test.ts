@@ -18,50 +18,71 @@ function sha256(bytes: Uint8Array): string {
 	return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Disk whose n-th step fails with ENOSPC; undefined if there are fewer steps. */
-function fullDisk() {
+/** Disk whose n-th step fails with ENOSPC, or from whose n-th step nothing changes, as after SIGKILL. */
+function failingDisk(end: "full" | "killed") {
 	let at = Number.POSITIVE_INFINITY;
 	let count = 0;
-	let wasHit = false;
 	const disk = countingDisk((_number, operation) => {
-		if (operation === "rm" || ++count !== at) return;
-		wasHit = true;
+		if (end === "full" ? operation === "rm" || ++count !== at : ++count < at) return;
 		throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
 	});
-	return {
-		disk,
-		failAt(step: number) {
-			[at, count, wasHit] = [step, 0, false];
-		},
-		get wasHit() {
-			return wasHit;
-		},
+	const failAt = (step: number) => {
+		[at, count] = [step, 0];
 	};
+	return { disk, failAt };
 }
 
-describe("full disk", () => {
-	test("returns 507 at any step of an upload, and keeps the previous firmware", async (t) => {
-		const full = fullDisk();
-		const serving = await runFirmwareServer(t, { disk: full.disk });
-		const status = (await serving.upload(previous)).json;
-		let steps = 0;
-		for (let step = 1; ; step++) {
-			full.failAt(step);
-			const answer = await serving.upload(next);
-			if (answer.status === 201) break;
-			steps = step;
-			assert.equal(answer.status, 507, `step ${step}`);
-			assert.match(String(answer.json.detail), /disk is full\. Nothing was changed/);
-			assert.deepEqual((await serving.request("/ota/status")).json, status);
-			assertSameBytes((await serving.request("/ota/firmware.bin")).body, previous);
-			assert.equal((await readdir(serving.uploadsDir)).length, 2, `leftovers after step ${step}`);
-			assert.equal(serving.problems.length, step);
-			assert.equal(await inNextRun(serving.uploadsDir), sha256(previous), `after step ${step}`);
-		}
-		assert.ok(steps >= 10, `only ${steps} steps were tried`);
-		assertSameBytes((await serving.request("/ota/firmware.bin")).body, next);
-		assert.equal(await inNextRun(serving.uploadsDir), sha256(next));
-	});
+test("returns 507 at any step of an upload to a full disk, and keeps the previous firmware", async (t) => {
+	const full = failingDisk("full");
+	const serving = await runFirmwareServer(t, { disk: full.disk });
+	const status = (await serving.upload(previous)).json;
+	let steps = 0;
+	for (let step = 1; ; step++) {
+		full.failAt(step);
+		const answer = await serving.upload(next);
+		if (answer.status === 201) break;
+		steps = step;
+		assert.equal(answer.status, 507, `step ${step}`);
+		assert.match(String(answer.json.detail), /disk is full\. Nothing was changed/);
+		assert.deepEqual((await serving.request("/ota/status")).json, status);
+		assertSameBytes((await serving.request("/ota/firmware.bin")).body, previous);
+		assert.equal((await readdir(serving.uploadsDir)).length, 2, `leftovers after step ${step}`);
+		assert.equal(serving.problems.length, step);
+		assert.equal(await inNextRun(serving.uploadsDir), sha256(previous), `after step ${step}`);
+	}
+	assert.ok(steps >= 10, `only ${steps} steps were tried`);
+	assertSameBytes((await serving.request("/ota/firmware.bin")).body, next);
+	assert.equal(await inNextRun(serving.uploadsDir), sha256(next));
+});
+
+test("has the complete previous or new firmware, and nothing else, after a kill at any step of an upload", async (t) => {
+	const outcomes: boolean[] = [];
+	for (let step = 1, wasKilled = true; wasKilled; step++) {
+		const folder = await temporaryDirectory(t);
+		await keep(folder, previous, "previous.bin");
+		const { disk, failAt } = failingDisk("killed");
+		const store = uploadsIn(folder, { disk, onProblem: () => {} });
+		await store.open();
+		failAt(step);
+		const upload = async () => {
+			const draft = await store.begin();
+			await draft.write(next.subarray(0, 40_000));
+			await draft.write(next.subarray(40_000));
+			await draft.commit({ filename: "next.bin", version: "1.5.0", sha256: sha256(next) });
+		};
+		wasKilled = await upload().then(
+			() => false,
+			() => true,
+		);
+		const found = await inNextRun(folder);
+		assert.ok(found === sha256(previous) || found === sha256(next), `step ${step}: ${found}`);
+		assert.equal((await readdir(folder)).length, 2, `leftovers of step ${step}`);
+		outcomes.push(found === sha256(next));
+		await keep(folder, next, "after.bin");
+	}
+	assert.ok(outcomes.length >= 12, `only ${outcomes.length} steps`);
+	assert.deepEqual(outcomes, [...outcomes].sort(), "new firmware lost at a later step");
+	assert.equal(new Set(outcomes).size, 2);
 });
 
 test("syncs each file before its rename, and the folder after, against power loss", async (t) => {

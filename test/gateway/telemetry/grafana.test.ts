@@ -10,7 +10,6 @@ import { Registry } from "prom-client";
 import { collectProcessMetrics } from "../../../gateway/telemetry/metrics.js";
 import { pathOf, whyMissing } from "../../support/programs.js";
 import { bearer, monitorToken, temporaryDirectory } from "../../support/running.js";
-import { sampleReport } from "../../support/sample-report.js";
 import { runWholeGateway } from "../api/whole-gateway.js";
 
 interface Target {
@@ -82,82 +81,6 @@ test("has a series at 0 for each known label value before the first event", asyn
 });
 
 const skip = whyMissing("promtool");
-const ofFleet = existsSync("gateway/fleet") ? false : "fleet/ was removed";
-
-test("shows the first event of each kind, between two scrapes", { skip: skip || ofFleet }, async (t) => {
-	const { url, monitor: openMonitor, device: openDevice, refused } = await runWholeGateway(t);
-	const scrape = async () => (await fetch(`${url}/metrics`, { headers: bearer(monitorToken) })).text();
-	const monitor = await openMonitor();
-	const deviceId = "dev-1-a1b2c3";
-	const device = await openDevice({ "Device-Id": deviceId, "Device-Features": "crash" });
-	device.send({ ...sampleReport("DEV-1"), deviceId });
-	const { firmwareVersion: version } = await monitor.change("identified");
-	const before = await scrape();
-	const head = {
-		id: "1a",
-		kind: "exception",
-		message: "Error",
-		firmware_version: version,
-		uptime_seconds: 1,
-	};
-	device.send({
-		type: "crash_report",
-		deviceId,
-		crash: { ...head, file: "main.ts", line: 1, stack: "at main.ts:1", trace: "" },
-	});
-	await monitor.change("crash");
-	device.send("invalid");
-	device.send({ type: "ota_progress", percent: 1, bytes_written: 1, bytes_total: 100 });
-	device.send({ type: "ota_error", reason: "x" });
-	await monitor.until(({ sessions: [session] = [] }) => session?.metadata.otaStatus === "failed");
-	await monitor.request({ type: "boot_device", targetId: "unknown" });
-	await monitor.request({ type: "control_device", targetId: deviceId, payload: { command: "query_state" } });
-	await refused("/device", bearer("wrong"));
-	const expected = new Map<string, readonly Record<string, unknown>[]>([
-		["gateway_crashes_total", [{ kind: "exception", version }]],
-		["gateway_updates_total", [{ outcome: "failed" }]],
-		["gateway_uplinks_total", ["crash_report", "ota_error", "ota_progress"].map((type) => ({ type }))],
-		["gateway_dropped_uplinks_total", [{}]],
-		["gateway_commands_total", [{ type: "control_device" }]],
-		["gateway_refused_commands_total", [{ code: "unknown_target" }]],
-		["gateway_refused_upgrades_total", [{ status: "401" }]],
-	]);
-	const [earlier, later] = [samplesOf(before), samplesOf(await scrape())];
-	const tests = queries.flatMap(({ expr }) =>
-		metricsOf(expr).flatMap((name) => {
-			const samples = expected.get(name)?.map((labels) => ({ labels: formatLabels(labels), value: 1 }));
-			return samples
-				? [{ expr: `clamp_max(ceil(${expr} > 0), 1)`, eval_time: "4m", exp_samples: samples }]
-				: [];
-		}),
-	);
-	assert.equal(tests.length, expected.size);
-	const input_series = Array.from(later, ([series, value]) => ({
-		series,
-		values: `${earlier.get(series) ?? "_"} ${value}x3`,
-	}));
-	const path = join(await temporaryDirectory(t), "test.yaml");
-	await writeFile(
-		path,
-		JSON.stringify({ tests: [{ interval: "1m", input_series, promql_expr_test: tests }] }),
-	);
-	const { status, stdout, stderr } = spawnSync(pathOf("promtool"), ["test", "rules", path], {
-		encoding: "utf8",
-	});
-	assert.equal(status, 0, `${stdout}${stderr}`);
-});
-
-/** Reads the values of counters by series, with the job of the queries. */
-function samplesOf(text: string): ReadonlyMap<string, string> {
-	const lines = text.matchAll(/^(gateway_\w+_total)(?:\{(.*)\})? (\d+)$/gm);
-	return new Map(
-		Array.from(lines, ([, name, labels = "", value = ""]) => [`${name}{job="gateway",${labels}}`, value]),
-	);
-}
-
-function formatLabels(labels: Readonly<Record<string, unknown>>): string {
-	return `{${Object.entries(labels).map(([name, value]) => `${name}="${value}"`)}}`;
-}
 
 test("has queries that promtool parses", { skip }, async (t) => {
 	const path = join(await temporaryDirectory(t), "rules.yaml");
