@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
+import { mkdir } from "node:fs/promises";
 import { connect } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { Gateway } from "../../gateway/gateway.js";
 import { deviceAddresses } from "../../gateway/http/server.js";
 import { StartError } from "../../gateway/problem.js";
+import { readSettings } from "../../gateway/settings.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { nextEvent, waitUntil } from "../support/eventually.js";
 import { freePort } from "../support/ports.js";
@@ -14,6 +17,7 @@ import {
 	Client,
 	deviceToken,
 	monitorToken,
+	runGateway,
 	temporaryDirectory,
 	withoutFirmware,
 } from "../support/running.js";
@@ -95,6 +99,96 @@ describe("client that connects while the gateway loads its records", () => {
 		await cut;
 		assert.equal(await isOpen(port), false);
 	});
+});
+
+describe("start is prevented, with a remedy, by", { timeout: 20_000 }, () => {
+	/** Starts in a folder with the settings of these variables. @returns the message of the failure */
+	async function problemOf(dataDir: string, environment: Readonly<Record<string, string>>): Promise<string> {
+		try {
+			const settings = readSettings({ DATA_DIR: dataDir, PORT: "0", ...environment });
+			await new Gateway({ ...settings, log: createLog("silent") }).listen();
+		} catch (error) {
+			assert.ok(error instanceof StartError, `failed with ${error}`);
+			return error.message;
+		}
+		return "started";
+	}
+
+	for (const [what, environment, sentence] of [
+		["another computer's HOST", { HOST: "192.0.2.1" }, /^HOST 192\.0\.2\.1 is not an address of this/],
+		[
+			"a link-local HOST without an interface",
+			{ HOST: "fe80::1", PUBLIC_URL: "http://localhost" },
+			/^HOST fe80::1 is not an address of this/,
+		],
+		[
+			"a DATA_DIR that is a file",
+			{ DATA_DIR: "package.json" },
+			/^Cannot use DATA_DIR "\S*package\.json" \(EEXIST\)\. Set it to a folder of its own\.$/,
+		],
+		[
+			"a DATA_DIR that cannot be created",
+			{ DATA_DIR: "/proc/x" },
+			/^Cannot use DATA_DIR "\/proc\/x" \(ENOENT\)\. Set it to a folder of its own\.$/,
+		],
+		[
+			"a TLS_CERT that is none",
+			{ TLS_CERT: "package.json", TLS_KEY: "package.json" },
+			/^Cannot use TLS_CERT and TLS_KEY \(.+\)\. Set them to a certificate and its key in PEM format\.$/,
+		],
+	] as const)
+		test(what, async (t) => {
+			assert.match(await problemOf(await temporaryDirectory(t), environment), sentence);
+		});
+
+	for (const [name, environment, sentence] of [
+		[
+			"tokens.json",
+			{},
+			/Cannot read or write \S+tokens\.json \(tokens\.json is not a regular file\)\. Set DATA_DIR/,
+		],
+		[
+			"gateway.lock",
+			{},
+			/^Cannot use DATA_DIR "\S+" \(gateway\.lock is not a regular file\)\. Set it to a folder/,
+		],
+		["firmware", {}, /^Cannot use DATA_DIR ".+" \(EEXIST\)\. Set it to a folder of its own\.$/],
+		[
+			"key.pem",
+			{ TLS_CERT: "package.json", TLS_KEY: "" },
+			/^Cannot read "\S+key\.pem" \(.+\)\. Set TLS_KEY to/,
+		],
+		["keys.pem", { RELEASE_KEYS: "" }, /^Cannot read "\S+keys\.pem" \(.+\)\. Set RELEASE_KEYS to a PEM file/],
+	] as const)
+		test(`${name} that is a named pipe`, async (t) => {
+			const dataDir = await temporaryDirectory(t);
+			const pipe = join(dataDir, name);
+			execFileSync("mkfifo", [pipe]);
+			const given = Object.entries(environment).map(([setting, value]) => [setting, value || pipe]);
+			assert.match(await problemOf(dataDir, Object.fromEntries(given)), sentence);
+		});
+});
+
+test("starts without records that are named pipes, and logs them", { timeout: 20_000 }, async (t) => {
+	const dataDir = await temporaryDirectory(t);
+	const files = [
+		"firmware/upload.json",
+		"releases/catalog.json",
+		"rollouts/one.jsonl",
+		"devices/dev-1-a1b2c3.json",
+	];
+	for (const file of files) {
+		await mkdir(dirname(join(dataDir, file)), { recursive: true });
+		execFileSync("mkfifo", [join(dataDir, file)]);
+	}
+	let log = "";
+	const write = (line: string) => {
+		log += line;
+	};
+	const { url } = await runGateway(t, { dataDir, log: createLog("info", { write }) });
+	assert.equal((await fetch(`${url}/ota/catalog`, { headers: bearer(deviceToken) })).status, 200);
+	for (const file of ["upload.json", "catalog.json", "dev-1-a1b2c3.json"])
+		assert.ok(log.includes(`${file} is not a regular file`), log);
 });
 
 describe("address unreachable for devices prevents the start", () => {

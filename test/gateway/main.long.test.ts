@@ -114,39 +114,6 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		assert.match(before + drain(reader), /"level":"fatal".*"message":"planted"/);
 	});
 
-	for (const [what, environment, sentence] of [
-		["a wrong setting", { PORT: "eighty" }, /^Invalid PORT "eighty"\. Set it to a whole number/],
-		["AUTH=off on all interfaces", { AUTH: "off", HOST: "0.0.0.0" }, /^AUTH=off requires a loopback HOST/],
-		["an address of another computer", { HOST: "192.0.2.1" }, /^HOST 192\.0\.2\.1 is not an address of this/],
-		[
-			"a link-local address without an interface",
-			{ HOST: "fe80::1", PUBLIC_URL: "http://localhost" },
-			/^HOST fe80::1 is not an address of this/,
-		],
-		[
-			"a data folder that is a file",
-			{ DATA_DIR: "package.json" },
-			/^Cannot use DATA_DIR "\S*package\.json" \(EEXIST\)\. Set it to a folder of its own\./,
-		],
-		[
-			"a data folder that cannot be created",
-			{ DATA_DIR: "/proc/x" },
-			/^Cannot use DATA_DIR "\/proc\/x" \(ENOENT\)\. Set it to a folder of its own\./,
-		],
-		[
-			"an invalid certificate file",
-			{ TLS_CERT: "package.json", TLS_KEY: "package.json" },
-			/^Cannot use TLS_CERT and TLS_KEY \(/,
-		],
-	] as const)
-		test(`exits with code 1 and a one-line message for ${what}`, async (t) => {
-			const environmentOfTest = { DATA_DIR: await temporaryDirectory(t), ...environment };
-			const { code, said } = await ended(startProcess(t, environmentOfTest));
-			assert.equal(code, 1);
-			assert.match(said, sentence);
-			assert.equal(said.trim().split("\n").length, 1, said);
-		});
-
 	test("keeps running and can be stopped if its log cannot be written", { skip: noFullDisk }, async (t) => {
 		const full = await open("/dev/full", "w");
 		t.after(() => full.close());
@@ -188,74 +155,6 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		child.kill("SIGTERM");
 		const [code] = await exit;
 		assert.equal(code, 0);
-	});
-
-	for (const [name, environment, sentence] of [
-		[
-			"tokens.json",
-			{},
-			/Cannot read or write \S+tokens\.json \(tokens\.json is not a regular file\)\. Set DATA_DIR/,
-		],
-		[
-			"gateway.lock",
-			{},
-			/^Cannot use DATA_DIR "\S+" \(gateway\.lock is not a regular file\)\. Set it to a folder/,
-		],
-		[
-			"key.pem",
-			{ TLS_CERT: "package.json", TLS_KEY: "" },
-			/^Cannot read "\S+key\.pem" \(.+\)\. Set TLS_KEY to a PEM file/,
-		],
-		["keys.pem", { RELEASE_KEYS: "" }, /^Cannot read "\S+keys\.pem" \(.+\)\. Set RELEASE_KEYS to a PEM file/],
-	] as const)
-		test(`exits with code 1 and a one-line message if ${name} is a named pipe`, {
-			timeout: 60_000,
-		}, async (t) => {
-			const DATA_DIR = await temporaryDirectory(t);
-			const pipe = join(DATA_DIR, name);
-			execFileSync("mkfifo", [pipe]);
-			const given = Object.entries(environment).map(([setting, value]) => [setting, value || pipe]);
-			const child = startProcess(t, { DATA_DIR, ...Object.fromEntries(given) });
-			const { code, said } = await ended(child);
-			assert.equal(code, 1, said);
-			assert.match(said, sentence);
-			assert.equal(said.trim().split("\n").length, 1, said);
-		});
-
-	test("starts without records that are named pipes", { timeout: 60_000 }, async (t) => {
-		const DATA_DIR = await temporaryDirectory(t);
-		const files = [
-			"firmware/upload.json",
-			"releases/catalog.json",
-			"rollouts/one.jsonl",
-			"devices/dev-1-a1b2c3.json",
-			"crashes/dev-1-a1b2c3.json",
-		];
-		for (const file of files) {
-			await mkdir(dirname(join(DATA_DIR, file)), { recursive: true });
-			execFileSync("mkfifo", [join(DATA_DIR, file)]);
-		}
-		const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };
-		const child = startProcess(t, { ...given, DATA_DIR, RELEASES_DIR: join(DATA_DIR, "releases") });
-		const { Dashboard = "" } = await readStartupOutput(child);
-		assert.equal((await fetch(new URL("/healthz", Dashboard))).status, 200);
-		child.kill("SIGTERM");
-		const { code, said } = await ended(child);
-		assert.equal(code, 0);
-		for (const file of ["upload.json", "catalog.json", "one.jsonl"])
-			assert.ok(said.includes(`${file} is not a regular file`), said);
-	});
-
-	test("exits with code 1 and a one-line message for a damaged certificate", async (t) => {
-		const directory = await temporaryDirectory(t);
-		const TLS_CERT = join(directory, "cert.pem");
-		await writeFile(TLS_CERT, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
-		const { code, said } = await ended(startProcess(t, { DATA_DIR: directory, TLS_CERT, TLS_KEY: TLS_CERT }));
-		assert.equal(code, 1);
-		assert.match(
-			said,
-			/^Cannot use TLS_CERT and TLS_KEY \(.+\). Set them to a certificate and its key in PEM format\.\n$/,
-		);
 	});
 
 	test("exits with code 1 and a one-line message for unsupported options", async (t) => {

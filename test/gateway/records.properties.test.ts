@@ -206,90 +206,6 @@ test("reads tokens back unchanged, and rejects any other content with a remedy u
 	);
 });
 
-test("keeps an ended login ended, and ignores other records without a time", async (t) => {
-	const directory = join(await temporaryDirectory(t), "ended-logins");
-	await fs.mkdir(directory);
-	const hasEnded = async (content: string) => {
-		await writeFile(join(directory, "login.json"), content);
-		const logins = new EndedLogins({
-			records: (kind) => fileRecords({ ...kind, directory, disk: fs }),
-			storage: { place: "disk", status: 507 },
-			now: () => 0,
-			onProblem: () => {},
-		});
-		await logins.open();
-		return logins.has("login", 1);
-	};
-	const text = fc.record({ expires: time, id: fc.uuid() }).map((ended) => JSON.stringify(ended));
-	await fc.assert(
-		fc.asyncProperty(text, async (content) => assert.equal(await hasEnded(content), true)),
-		{ numRuns: runs(50) },
-	);
-	await fc.assert(
-		fc.asyncProperty(fc.oneof(withOther(text), contentNear(text)), async (content) => {
-			const value = parsed(() => JSON.parse(content));
-			const isGood =
-				isRecord(value) && isTime(value.expires) && typeof value.id === "string" && value.id.length <= 36;
-			assert.equal(await hasEnded(content), isGood, content);
-		}),
-		{ numRuns: runs(200) },
-	);
-});
-
-const isTime = (value: unknown) =>
-	typeof value === "number" && Number.isInteger(value) && Math.abs(value) <= maxTimeMs;
-
-async function openUploads(t: TestContext) {
-	const directory = await temporaryDirectory(t);
-	const problems: string[] = [];
-	const open = async () => {
-		const store = uploadsIn(directory, { onProblem: (sentence) => problems.push(sentence) });
-		await store.open();
-		return store;
-	};
-	return { directory, problems, open };
-}
-
-test("finds a stored upload, and reports it lost if its record or binary has changed", async (t) => {
-	const { directory, problems, open } = await openUploads(t);
-	const bytes = Buffer.from("firmware");
-	const digest = createHash("sha256").update(bytes).digest("hex");
-	const record = {
-		filename: "a.bin",
-		size: bytes.length,
-		upload_time: new Date(0).toISOString(),
-		sha256: digest,
-		model: "DEV-1",
-	};
-	const good = fc.constant(JSON.stringify(record));
-	const resized = fc.nat(20).map((size) => JSON.stringify({ ...record, size }));
-	const keep = async (content: string | Uint8Array, binary: Uint8Array) => {
-		await writeFile(join(directory, `${digest}.bin`), binary);
-		await writeFile(join(directory, "upload.json"), content);
-		problems.length = 0;
-		return (await open()).current;
-	};
-	assert.deepEqual(await keep(JSON.stringify(record), bytes), record);
-	await fc.assert(
-		fc.asyncProperty(fc.oneof(withOther(good), contentNear(good), resized), async (content) => {
-			const current = await keep(content, bytes);
-			assert.equal(problems.length, current ? 0 : 1);
-			if (!current) return;
-			assert.equal(current.sha256, digest);
-			assert.equal(current.size, bytes.length, "size differs from the binary");
-		}),
-		{ numRuns: runs(150) },
-	);
-	await fc.assert(
-		fc.asyncProperty(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), async (at, bits) => {
-			const other = Buffer.from(bytes);
-			other[at] = (other[at] ?? 0) ^ bits;
-			assert.equal(await keep(JSON.stringify(record), other), undefined);
-		}),
-		{ numRuns: runs(20) },
-	);
-});
-
 const number = fc.nat(20).map(String);
 const version = fc
 	.tuple(fc.tuple(number, number, number), fc.constantFrom("", "-rc.1", "+b"))
@@ -316,12 +232,8 @@ test("reads a catalog back unchanged, and rejects an invalid one with a message"
 		fc.property(catalog, (written) => assert.deepEqual(parseCatalog(JSON.stringify(written)), written)),
 	);
 	const good = catalog.map((written) => JSON.stringify(written));
-	const folder = fc.constantFrom("..", ".", "a", "virtual", "firmware-v1", "%2e%2e", "");
-	const astray = fc
-		.tuple(good, fc.array(folder, { minLength: 1, maxLength: 3 }))
-		.map(([text, folders]) => text.replace("/releases/", `/releases/${folders.join("/")}/`));
 	fc.assert(
-		fc.property(fc.oneof(withOther(good), contentNear(good), astray), (content) => {
+		fc.property(fc.oneof(withOther(good), contentNear(good)), (content) => {
 			try {
 				const { latest, releases } = parseCatalog(content);
 				assert.ok(

@@ -78,7 +78,7 @@ function requests(): readonly string[] {
 	);
 	const probed = Object.entries(probes).flatMap(([key, probe]) => {
 		const [method = "", path = "", status = ""] = key.split(" ");
-		const body = "body" in probe && typeof probe.body === "string" ? parseJson(probe.body) : undefined;
+		const body = typeof probe.body === "string" ? parseJson(probe.body) : undefined;
 		return status.startsWith("2") && body !== undefined ? [statement(path, method.toLowerCase(), body)] : [];
 	});
 	return [...examples, ...probed];

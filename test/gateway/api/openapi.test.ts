@@ -8,7 +8,7 @@ import { isRecord } from "../../../device/protocol/schema.js";
 import { imagePath, writeReleases } from "../../support/releases.js";
 import { runGateway, temporaryDirectory } from "../../support/running.js";
 import { extensionParts } from "../extension-parts.js";
-import { brokenRelease, probeByRule, probes, release, wrongToken } from "./probes.js";
+import { brokenRelease, probeByRule, probes, release, testedElsewhere, wrongToken } from "./probes.js";
 import { ApiDocument } from "./schemas.js";
 import { type Answered, type Asked, ask, routesOf } from "./server.js";
 import { runWholeGateway } from "./whole-gateway.js";
@@ -93,14 +93,21 @@ test("returns each status and body documented in openapi.yaml", async (t) => {
 		const [method = "", path = "", status = ""] = key.split(" ");
 		assert.ok(promised(method, path).includes(Number(status)), `${key} is probed, but not in openapi.yaml`);
 		if (!operations.some((each) => each.method === method && each.path === path)) continue;
-		if ("testedIn" in probe) {
-			assert.ok(existsSync(probe.testedIn) || isGone(probe.testedIn), `${key}: ${probe.testedIn}`);
-			continue;
-		}
 		await requireAnswer(url, method, path, Number(status), probe);
 	}
+	const elsewhere = new Set<string>();
+	for (const [key, test] of Object.entries(testedElsewhere)) {
+		const [method = "", path = "", ...statuses] = key.split(" ");
+		const file = `test/gateway/${test}.test.ts`;
+		assert.ok(existsSync(file) || isGone(file), `${file} is missing`);
+		for (const status of statuses) {
+			assert.ok(promised(method, path).includes(Number(status)), `${key} is tested, but not in openapi.yaml`);
+			elsewhere.add(`${method} ${path} ${status}`);
+		}
+	}
 	for (const { method, path } of operations) {
-		const missing = promised(method, path).filter((status) => !(`${method} ${path} ${status}` in probes));
+		const isProbed = (key: string) => key in probes || elsewhere.has(key);
+		const missing = promised(method, path).filter((status) => !isProbed(`${method} ${path} ${status}`));
 		for (const status of missing.filter((one) => one !== 429)) {
 			const asked = probeByRule(path, status);
 			assert.ok(asked, `add a request for ${method} ${path} ${status} to test/gateway/api/probes.ts`);

@@ -54,17 +54,6 @@ const wordsOfExpressions = fc
 	.map((words) => words.join(" "));
 
 describe("tag expression", () => {
-	test("is parsed with any spaces and redundant parentheses", () => {
-		fc.assert(
-			fc.property(expressions, fc.constantFrom(" ", "\n\t"), fc.boolean(), (expression, space, isWrapped) => {
-				const text = print(expression).replaceAll(" ", space);
-				fc.pre(text.length <= maxExpressionLength - 2);
-				assert.deepEqual(parseTags(isWrapped ? `(${text})` : text), expression);
-			}),
-			{ numRuns: runs(2_000) },
-		);
-	});
-
 	test("matches the same tags as an equivalent JavaScript expression", () => {
 		fc.assert(
 			fc.property(expressions, fc.uniqueArray(few), (expression, tags) => {

@@ -26,16 +26,15 @@ const patch = {
 const release = { version: "1.4.0", date: "2026-01-02", notes: "", images: [image] };
 const good = { schema: 1, latest: "1.4.0", releases: [release] };
 
-describe("catalog", () => {
-	test("may have unknown fields", () => {
-		const catalog = { ...good, made_by: "npm run release", releases: [{ ...release, signed: true }] };
-		const { made_by: _, ...parsed } = { made_by: undefined, ...parseCatalog(JSON.stringify(catalog)) };
-		assert.deepEqual(parsed, { ...good, releases: [{ ...release, signed: true }] });
-	});
-	test("may have patches", () => {
-		const patches = [patch, { ...patch, path: patch.path.replace("1.3", "1.2"), from_version: "1.2.0" }];
-		assert.deepEqual(parseCatalog(JSON.stringify(withImage({ patches }))), withImage({ patches }));
-	});
+test("a catalog may have unknown fields and patches", () => {
+	const catalog = { ...good, made_by: "npm run release", releases: [{ ...release, signed: true }] };
+	const { made_by: _, ...parsed } = { made_by: undefined, ...parseCatalog(JSON.stringify(catalog)) };
+	assert.deepEqual(parsed, { ...good, releases: [{ ...release, signed: true }] });
+	const patches = [patch, { ...patch, path: patch.path.replace("1.3", "1.2"), from_version: "1.2.0" }];
+	assert.deepEqual(parseCatalog(JSON.stringify(withImage({ patches }))), withImage({ patches }));
+});
+
+test("rejects an invalid catalog with a reason", () => {
 	for (const [what, catalog, problem] of [
 		["no JSON", "{", /JSON/],
 		["a list", [], /schema must be 1/],
@@ -111,11 +110,10 @@ describe("catalog", () => {
 			withImage({ path: "/releases/firmware-v1.4.1.bin" }),
 			/must be named firmware-v1\.4\.0\.bin/,
 		],
-	] as const)
-		test(`is rejected with ${what}`, () => {
-			const content = typeof catalog === "string" ? catalog : JSON.stringify(catalog);
-			assert.throws(() => parseCatalog(content), { message: problem });
-		});
+	] as const) {
+		const content = typeof catalog === "string" ? catalog : JSON.stringify(catalog);
+		assert.throws(() => parseCatalog(content), { message: problem }, what);
+	}
 });
 
 function withImage(given: Readonly<Record<string, unknown>>) {
@@ -174,13 +172,6 @@ describe("served catalog", () => {
 		assert.match(String(problems), /^[^,]+ is invalid, so [^,]+: too many open files$/, "once");
 		isBusy = false;
 		assert.deepEqual((await request("/ota/catalog")).json, good);
-	});
-	test("is empty for an unusable folder, which is reported once", async (t) => {
-		const { request, releasesDir, problems } = await runFirmwareServer(t);
-		await writeFile(releasesDir, "a file where a folder belongs");
-		for (let times = 0; times < 3; times++) assert.deepEqual((await request("/ota/catalog")).json, empty);
-		assert.equal(problems.length, 1);
-		assert.match(String(problems), /ENOTDIR/);
 	});
 	test("keeps the last valid one while the file is invalid, which is reported once", async (t) => {
 		const { request, releasesDir, problems, catalog } = await runFirmwareServer(t);

@@ -55,33 +55,12 @@ describe("valid image", () => {
 			}
 		parseImage(makeImage({ segments: Array.from({ length: 15 }, (_, index) => Buffer.alloc(index * 5)) }));
 		parseImage(makeImage({ segments: [] }));
+		// Unknown flags of the descriptor.
+		parseImage(rewritten(makeImage(), 0x158, [0xfe, 0xff, 0xff, 0xff]));
 	});
 	test("has an unknown id without the SHA-256 of its program", () => {
-		assert.equal(
-			parseImage(rewritten(makeImage(), 0xb0, Buffer.alloc(32).toString("latin1"))).imageId,
-			undefined,
-		);
-	});
-	test("may have no SHA-256", () => {
-		assert.equal(parseImage(withoutHash(makeImage())).version, "1.4.0");
-	});
-	test("may have trailing data, with and without a SHA-256", () => {
-		const small = makeImage({ segments: [Buffer.from("the program")] });
-		for (const image of [small, withoutHash(small)])
-			for (const data of trailingData())
-				assert.equal(parseImage(Buffer.concat([image, data])).version, "1.4.0", `${data.length} bytes`);
-	});
-	test("is not checked beyond its end", () => {
-		const small = makeImage({ segments: [Buffer.from("the program")] });
-		const file = Buffer.concat([small, Buffer.alloc(600, "signature")]);
-		for (let at = 0; at < file.length; at += 3) {
-			const bytes = damaged(file, at, [(file[at] ?? 0) ^ 0x55]);
-			if (at < small.length) assert.throws(() => parseImage(bytes), { name: "ImageError" }, `at ${at}`);
-			else assert.equal(parseImage(bytes).version, "1.4.0", `at ${at}`);
-		}
-	});
-	test("may have unknown flags in its descriptor", () => {
-		parseImage(rewritten(makeImage(), 0x158, [0xfe, 0xff, 0xff, 0xff]));
+		const without = rewritten(makeImage(), 0xb0, Buffer.alloc(32).toString("latin1"));
+		assert.equal(parseImage(without).imageId, undefined);
 	});
 	test("ends its padding with the checksum, even in an extra block", () => {
 		for (let extra = 0; extra < 20; extra += 4) parseImage(makeImage({ segments: [Buffer.alloc(extra)] }));
@@ -175,11 +154,11 @@ const bad: readonly (readonly [what: string, image: Buffer, sentence: RegExp])[]
 	["a version with a v", withVersion("v1.4.0"), /"v1\.4\.0" is not/],
 ];
 
-describe("image is rejected with a reason", () => {
-	for (const [what, bytes, sentence] of bad)
-		test(what, () => {
-			assert.throws(() => parseImage(bytes), { name: "ImageError", message: sentence });
-		});
+describe("image is rejected", () => {
+	test("with a reason", () => {
+		for (const [what, bytes, sentence] of bad)
+			assert.throws(() => parseImage(bytes), { name: "ImageError", message: sentence }, what);
+	});
 	test("with any single byte of a small image changed", () => {
 		const small = makeImage({ segments: [Buffer.from("the program!")] });
 		for (let at = 0; at < small.length; at++)

@@ -40,54 +40,48 @@ async function outcome({ selection }: FirmwareServer, device: Fit, version?: str
 }
 
 describe("selection of a release", () => {
-	for (const [device, version, expected] of [
-		[s3, "latest", "1.4.0 /releases/firmware-v1.4.0.bin?model=dev-1&chip=esp32s3"],
-		[virtual, "latest", "1.4.0 /releases/firmware-v1.4.0.bin?model=dev-1&chip=virtual"],
-		[proto, "latest", "1.4.0 /releases/firmware-v1.4.0.bin?model=proto-1&chip=esp32s3"],
-		[s3, undefined, "1.4.0 /releases/firmware-v1.4.0.bin?model=dev-1&chip=esp32s3"],
-		[s3, "1.4.0", "1.4.0 /releases/firmware-v1.4.0.bin?model=dev-1&chip=esp32s3"],
-		[s3, "v1.4.0", "1.4.0 /releases/firmware-v1.4.0.bin?model=dev-1&chip=esp32s3"],
-		[s3, " 1.4.0 ", "1.4.0 /releases/firmware-v1.4.0.bin?model=dev-1&chip=esp32s3"],
-		[esp32, "1.3.0", "1.3.0 /releases/firmware-v1.3.0.bin?model=dev-1&chip=esp32"],
-		[s3, "1.5.0-rc.1", "1.5.0-rc.1 /releases/firmware-v1.5.0-rc.1.bin?model=dev-1&chip=esp32s3"],
-		[esp32, "1.5.0-rc.1", "1.5.0-rc.1 /releases/firmware-v1.5.0-rc.1.bin?model=dev-1&chip=esp32"],
-		[virtual, "1.5.0-rc.1", "1.5.0-rc.1 /releases/firmware-v1.5.0-rc.1.bin?model=dev-1&chip=virtual"],
-		[
-			{ model: "DEV-1" },
-			"1.5.0-rc.1",
-			"1.5.0-rc.1 /releases/firmware-v1.5.0-rc.1.bin?model=dev-1&chip=esp32s3",
-		],
-		[s3, "v1.5.0-rc.1", "1.5.0-rc.1 /releases/firmware-v1.5.0-rc.1.bin?model=dev-1&chip=esp32s3"],
-		[s3, "1.2.0+build.7", "1.2.0+build.7 /releases/firmware-v1.2.0+build.7.bin?model=dev-1&chip=esp32s3"],
-		[{ model: "DEV-1" }, "1.4.0", "1.4.0 /releases/firmware-v1.4.0.bin?model=dev-1&chip=esp32s3"],
-		[{ chip: "esp32" }, "1.3.0", "1.3.0 /releases/firmware-v1.3.0.bin?model=dev-1&chip=esp32"],
-	] as const satisfies readonly (readonly [Fit, string | undefined, string])[])
-		test(`${JSON.stringify(device)} ${version}: ${expected}`, async (t) => {
-			assert.equal(await outcome(await serveReleases(t), device, version), expected);
-		});
-	for (const [device, version, expected] of [
-		[
-			s3,
-			"1.6.0",
-			/^unknown_version: Release "1\.6\.0" not found\. Latest releases: 1\.5\.0-rc\.1, 1\.4\.0, 1\.3\.0, 1\.2\.0/,
-		],
-		// The only image is for virtual devices, which always name their chip.
-		[{ model: "PROTO-1" }, "1.3.0", /^incompatible_firmware: Release 1\.3\.0 has no image for/],
-		[s3, "1.4", /^unknown_version/],
-		[s3, "1.2.0", /^unknown_version/],
-		[s3, "newest", /^unknown_version/],
-		[s3, "", /^unknown_version/],
-		[s3, "Latest", /^unknown_version/],
-		[s3, "../1.4.0", /^unknown_version/],
-		[esp32, "latest", /^incompatible_firmware: Release 1\.4\.0 has no image for DEV-1 \(esp32\)\.$/],
-		[s3, "1.3.0", /^incompatible_firmware: Release 1\.3\.0 has no image for DEV-1 \(esp32s3\)\.$/],
-		[{ chip: "esp32s3" }, "latest", /^incompatible_firmware: The model of the device is unknown\. Wait/],
-		[s3, "custom", /^no_firmware: No firmware has been uploaded/],
-		[esp32, undefined, /^no_firmware: No release for DEV-1 \(esp32\) and no uploaded firmware found/],
-	] as const satisfies readonly (readonly [Fit, string | undefined, RegExp])[])
-		test(`rejects ${version} for ${JSON.stringify(device)}: ${expected.source}`, async (t) => {
-			assert.match(await outcome(await serveReleases(t), device, version), expected);
-		});
+	test("finds the image of the version for model and chip of the device", async (t) => {
+		const serving = await serveReleases(t);
+		for (const [device, version, expected] of [
+			[s3, "latest", "1.4.0 ?model=dev-1&chip=esp32s3"],
+			[virtual, "latest", "1.4.0 ?model=dev-1&chip=virtual"],
+			[proto, "latest", "1.4.0 ?model=proto-1&chip=esp32s3"],
+			[s3, undefined, "1.4.0 ?model=dev-1&chip=esp32s3"],
+			[s3, "v1.4.0", "1.4.0 ?model=dev-1&chip=esp32s3"],
+			[s3, " 1.4.0 ", "1.4.0 ?model=dev-1&chip=esp32s3"],
+			[esp32, "1.3.0", "1.3.0 ?model=dev-1&chip=esp32"],
+			[esp32, "1.5.0-rc.1", "1.5.0-rc.1 ?model=dev-1&chip=esp32"],
+			[{ model: "DEV-1" }, "1.5.0-rc.1", "1.5.0-rc.1 ?model=dev-1&chip=esp32s3"],
+			[s3, "1.2.0+build.7", "1.2.0+build.7 ?model=dev-1&chip=esp32s3"],
+			[{ chip: "esp32" }, "1.3.0", "1.3.0 ?model=dev-1&chip=esp32"],
+		] as const satisfies readonly (readonly [Fit, string | undefined, string])[]) {
+			const [found, query] = expected.split(" ");
+			const path = `${found} /releases/firmware-v${found}.bin${query}`;
+			assert.equal(await outcome(serving, device, version), path, JSON.stringify([device, version]));
+		}
+	});
+	test("is rejected without such a version or image", async (t) => {
+		const serving = await serveReleases(t);
+		for (const [device, version, expected] of [
+			[
+				s3,
+				"1.6.0",
+				/^unknown_version: Release "1\.6\.0" not found\. Latest releases: 1\.5\.0-rc\.1, 1\.4\.0, 1\.3\.0, 1\.2\.0/,
+			],
+			// The only image is for virtual devices, which always name their chip.
+			[{ model: "PROTO-1" }, "1.3.0", /^incompatible_firmware: Release 1\.3\.0 has no image for/],
+			[s3, "1.4", /^unknown_version/],
+			[s3, "1.2.0", /^unknown_version/],
+			[s3, "", /^unknown_version/],
+			[s3, "Latest", /^unknown_version/],
+			[s3, "../1.4.0", /^unknown_version/],
+			[esp32, "latest", /^incompatible_firmware: Release 1\.4\.0 has no image for DEV-1 \(esp32\)\.$/],
+			[{ chip: "esp32s3" }, "latest", /^incompatible_firmware: The model of the device is unknown\. Wait/],
+			[s3, "custom", /^no_firmware: No firmware has been uploaded/],
+			[esp32, undefined, /^no_firmware: No release for DEV-1 \(esp32\) and no uploaded firmware found/],
+		] as const satisfies readonly (readonly [Fit, string | undefined, RegExp])[])
+			assert.match(await outcome(serving, device, version), expected);
+	});
 	test("rejects a release with a missing, changed or invalid file with a reason", async (t) => {
 		const serving = await serveReleases(t);
 		const file = join(serving.directory, imagePath({ version: "1.4.0", ...s3 }));
@@ -181,29 +175,23 @@ describe("selection of a patch", () => {
 			}
 		assert.deepEqual(problems, []);
 	});
-	for (const [what, device, asked] of [
-		["takes none", { ...s3, patchable: null }, "latest"],
-		["does not say what it runs", s3, "latest"],
-		["runs another version", { ...s3, patchable: "1.2.0" }, "latest"],
-		["runs a later version", { ...s3, patchable: version }, "1.3.0"],
-		["does not say its chip", { model: "DEV-1", patchable: "1.3.0" }, "latest"],
-	] as const satisfies readonly (readonly [string, DeviceFit, string])[])
-		test(`finds none for a device that ${what}`, async (t) => {
-			const { patchFor } = await servePatches(t);
-			assert.equal(await patchFor(device, asked), undefined);
-		});
-	test("finds none for a device without a model, even for a single-model release", async (t) => {
-		const { patchFor, releasesDir } = await servePatches(t);
+	test("finds none for an unknown model, chip or version, for another version or for the upload", async (t) => {
+		const { patchFor, releasesDir, upload } = await servePatches(t);
 		const images = [makeImage({ version: "1.5.0" })];
 		await addRelease(releasesDir, { version: "1.5.0", date: "2026-01-02", notes: "", images });
-		const { model: _, ...unknown } = { ...s3, patchable: version };
-		assert.equal(await patchFor(unknown, "1.5.0"), undefined);
-		assert.notEqual(await patchFor({ ...s3, patchable: version }, "1.5.0"), undefined);
-	});
-	test("finds none for the upload", async (t) => {
-		const { patchFor, upload } = await servePatches(t);
 		await upload(makeImage({ version: "1.5.0" }));
-		assert.equal(await patchFor({ ...s3, patchable: "1.3.0" }, "custom"), undefined);
+		for (const [device, asked] of [
+			[{ ...s3, patchable: null }, version],
+			[s3, version],
+			[{ ...s3, patchable: "1.2.0" }, version],
+			[{ ...s3, patchable: version }, "1.3.0"],
+			[{ model: "DEV-1", patchable: "1.3.0" }, version],
+			// The release has images for one model only.
+			[{ chip: "esp32s3", patchable: version }, "1.5.0"],
+			[{ ...s3, patchable: "1.3.0" }, "custom"],
+		] as const satisfies readonly (readonly [DeviceFit, string])[])
+			assert.equal(await patchFor(device, asked), undefined, JSON.stringify([device, asked]));
+		assert.notEqual(await patchFor({ ...s3, patchable: version }, "1.5.0"), undefined);
 	});
 	test("finds none while its file is missing, damaged or unreadable, reported once", async (t) => {
 		const { patchFor, problems, file } = await servePatches(t);

@@ -40,30 +40,6 @@ function releaseUrl(base: string, content: Uint8Array = Buffer.alloc(0)): string
 	return `${base}/releases/firmware-v1.4.0.bin?model=dev-1&chip=virtual&sha256=${sha256Of(content)}`;
 }
 
-describe("access", () => {
-	test("is granted to monitors for uploads, and to devices for downloads", async (t) => {
-		const { url } = await runGateway(t);
-		for (const [token, status] of [
-			[undefined, 401],
-			["wrong-token-of-the-tests", 401],
-			[deviceToken, 401],
-			[monitorToken, 201],
-		] as const) {
-			const answer = await upload(url, token);
-			assert.equal(answer.status, status, token);
-			if (status === 401)
-				assert.match(answer.headers.get("content-type") ?? "", /^application\/problem\+json/);
-		}
-		for (const path of ["/ota/firmware.bin", "/ota/status", "/ota/catalog"])
-			for (const [headers, status] of [
-				[{}, 401],
-				[bearer(deviceToken), 200],
-				[bearer(monitorToken), 200],
-			] as const)
-				assert.equal((await fetch(url + path, { headers: { ...headers } })).status, status, path);
-	});
-});
-
 describe("update", () => {
 	test("is visible to monitors from the upload to the restarted device", async (t) => {
 		const gateway = await runGateway(t);
@@ -116,32 +92,6 @@ describe("update", () => {
 			otaPercent: 100,
 			otaVersion: "1.4.0",
 			otaReason: null,
-		});
-	});
-	test("to the latest release survives a restart of the gateway, with its result", async (t) => {
-		const dataDir = await temporaryDirectory(t);
-		const releasesDir = join(dataDir, "releases");
-		const [made] = await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "virtual" }]);
-		const first = await runGateway(t, { dataDir, releasesDir });
-		const monitor = await first.monitor();
-		const device = await first.device(virtualDevice);
-		device.send(runs("1.3.0"));
-		await monitor.change("identified");
-		assert.equal((await monitor.request({ type: "trigger_ota", targetId: "dev-1-a1b2c3" })).type, "ack");
-		const { url } = JSON.parse(await device.nextText());
-		assert.equal(url, releaseUrl(first.url, made));
-		device.send({ type: "ota_error", reason: "connection failed: 404" });
-		await monitor.change("ota");
-		await first.gateway.close();
-
-		const second = await runGateway(t, { dataDir, releasesDir });
-		const other = await second.monitor();
-		await second.device(virtualDevice);
-		assert.deepEqual((await other.change("connected")).metadata, {
-			otaStatus: "failed",
-			otaPercent: null,
-			otaVersion: "1.4.0",
-			otaReason: "connection failed: 404",
 		});
 	});
 	test("uses a patch for a supporting device that runs its base, even after a failure", async (t) => {
@@ -225,17 +175,6 @@ describe("update", () => {
 		const command = JSON.parse(await device.nextText());
 		assert.equal(command.url, releaseUrl(gateway.url, made));
 		assert.equal(command.cert_pem, await readFile(tls.cert, "utf8"));
-	});
-});
-
-test("rejects an unusable data folder by name at the start", async (t) => {
-	const dataDir = await temporaryDirectory(t);
-	await writeFile(join(dataDir, "firmware"), "a file where a folder belongs");
-	const gateway = new Gateway({ port: 0, dataDir, deviceToken, monitorToken, log: createLog("silent") });
-	await assert.rejects(gateway.listen(), (error) => {
-		assert.ok(error instanceof StartError, `failed with ${error}`);
-		assert.match(error.message, /^Cannot use DATA_DIR ".+" \(EEXIST\)\. Set it to a folder of its own\.$/);
-		return true;
 	});
 });
 

@@ -56,29 +56,16 @@ describe("admission rate", () => {
 		assert.ok(admission.perSecond > 100, "it grows again");
 	});
 
-	test("falls above a delay of 3 ms, to at least 400", () => {
-		const { loop, admission, crowd } = admissionOf(1000);
-		loop.delayMs = 3.1;
-		crowd(600);
-		assert.equal(Math.round(admission.perSecond), Math.round(1000 * 0.7 ** 2));
-		crowd(10_000);
-		assert.equal(admission.perSecond, 400);
-	});
-
-	test("does not grow by a delay if the initial rate is lower", () => {
-		const { loop, admission, crowd } = admissionOf(50);
-		loop.delayMs = 10;
-		crowd(1000);
-		assert.equal(admission.perSecond, 50);
-	});
-
-	test("converges to the capacity of the event loop", () => {
-		const { loop, admission, crowd } = admissionOf(100);
-		for (let step = 0; step < 200; step += 1) {
-			loop.delayMs = admission.perSecond > 600 ? 80 : 2;
-			crowd(250);
+	test("falls above a delay of 3 ms only to 400, and never grows then", () => {
+		for (const [initial, least] of [
+			[1000, 400],
+			[50, 50],
+		] as const) {
+			const { loop, admission, crowd } = admissionOf(initial);
+			loop.delayMs = 3.1;
+			crowd(10_600);
+			assert.equal(admission.perSecond, least);
 		}
-		assert.ok(admission.perSecond > 350 && admission.perSecond <= 650, `${admission.perSecond}`);
 	});
 
 	test("ignores a delay from before the devices connected", () => {
@@ -122,15 +109,10 @@ describe("rejected devices", () => {
 		const { loop, admission } = admissionOf(10, 1);
 		const seconds = Array.from({ length: 5000 }, () => admission.tryAdmit() ?? 0);
 		assert.equal(Math.max(...seconds), 60);
+		assert.equal(admissionOf(0, 0).admission.tryAdmit(), 60);
 		loop.now += 75_000;
 		assert.equal(admission.tryAdmit(), undefined);
 		assert.equal(admission.tryAdmit(), 1);
-	});
-
-	test("receive a delay even if no device is admitted", () => {
-		const { admission } = admissionOf(0, 0);
-		assert.equal(admission.tryAdmit(), 60);
-		assert.equal(admission.tryAdmit(), 60);
 	});
 });
 
@@ -143,15 +125,15 @@ test("measures the typical event loop delay, not a single longer one", async (t)
 			for (const end = performance.now() + eachMs; performance.now() < end; );
 		}
 	};
-	await turns(5, 100);
+	await turns(5, 40);
 	delay.readMs();
-	await turns(5, 100);
+	await turns(5, 40);
 	const busyMs = delay.readMs();
-	assert.ok(busyMs > 60, `${busyMs}`);
+	assert.ok(busyMs > 20, `${busyMs}`);
 	assert.equal(delay.readMs(), 0, "taken");
-	await turns(100, 1);
-	await turns(1, 1000);
-	await turns(100, 1);
+	await turns(40, 1);
+	await turns(1, 600);
+	await turns(40, 1);
 	const quietMs = delay.readMs();
-	assert.ok(quietMs < 500, `${quietMs}`);
+	assert.ok(quietMs < 300, `${quietMs}`);
 });

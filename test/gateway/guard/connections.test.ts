@@ -88,6 +88,10 @@ async function runHeldServer(t: TestContext, isTls: boolean) {
 	return { url, paths, delayed, answers };
 }
 
+const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+const head = (method: string, path: string, length = 1e12) =>
+	`${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`;
+
 for (const isTls of [false, true])
 	describe(isTls ? "over TLS" : "without TLS", { skip: isTls && skip }, () => {
 		const run = (t: TestContext, options: GatewayOptions = {}) =>
@@ -97,8 +101,6 @@ for (const isTls of [false, true])
 			);
 
 		describe("pipelined requests", () => {
-			const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
-
 			test("are parsed a few at a time", async (t) => {
 				const { url, paths, answers } = await runHeldServer(t, isTls);
 				const socket = dial(t, url);
@@ -124,46 +126,6 @@ for (const isTls of [false, true])
 				assert.deepEqual(received.match(/(?<=\r\n\r\n)\/\d+/g), sent, "each is answered once, in order");
 			});
 
-			test("use no CPU time or memory while responses are unread, and are disconnected", async (t) => {
-				const path = "/large";
-				// A thousand are more than what the kernel takes.
-				const size = 100_000;
-				const large: CreateExtension = () => ({
-					pages: Router().get(path, (_request, response) => void response.end(Buffer.alloc(size))),
-				});
-				const limits = { stalledMs: 1000, requestHeadersMs: 300_000 };
-				const gateway = await run(t, { limits, extensions: [...extensions, large] });
-				const before = process.memoryUsage().rss;
-				const sockets = Array.from({ length: 4 }, () => dial(t, gateway.url).pause());
-				for (const socket of sockets) socket.write(request(path).repeat(1000));
-				await gateway.device();
-				// A client that does not read does not see the end of its connection, but it cannot send any more. What it
-				// sends counts as traffic until the gateway reads no more of it either.
-				const closed = sockets.map(async (socket) => {
-					const sending = setInterval(() => socket.write(request(path).repeat(100)), 50);
-					onEnd(t, () => clearInterval(sending));
-					await closing(socket);
-					clearInterval(sending);
-					assert.ok(socket.bytesRead < 1000 * size, "all was answered");
-				});
-				await Promise.all(closed);
-				const grown = process.memoryUsage().rss - before;
-				assert.ok(grown < 150 * 1024 * 1024, `${grown} bytes`);
-			});
-
-			test("are delayed without a token, because proxies share connections", async (t) => {
-				const { url, paths, delayed, answers } = await runHeldServer(t, isTls);
-				const socket = dial(t, url).resume();
-				const sent = ["/first", "/known", "/known", "/second", "/third"];
-				for (const path of sent) {
-					socket.write(request(path));
-					await waitUntil(() => answers.length > 0);
-					for (const answer of answers.splice(0)) answer();
-				}
-				assert.deepEqual(paths, sent);
-				assert.deepEqual(delayed, ["/first", "/second", "/third"]);
-			});
-
 			test("are parsed for four connections per turn of the event loop", async (t) => {
 				const { url, paths, answers } = await runHeldServer(t, isTls);
 				const sockets = Array.from({ length: 50 }, () => dial(t, url));
@@ -180,132 +142,6 @@ for (const isTls of [false, true])
 					},
 				);
 				assert.ok(most <= 8, `${most} in one turn`);
-			});
-
-			test("are answered one at a time without a token, and immediately with one", async (t) => {
-				let answered = 0;
-				const before: Record<string, number> = {};
-				const binaries: FirmwareService["binaries"] = ({ url }, response) => {
-					if (url?.startsWith("/login?")) return false;
-					if (url === "/tokenless") answered += 1;
-					else before[url ?? ""] = answered;
-					response.end();
-					return true;
-				};
-				const createFirmware = () => ({ ...withoutFirmware(), binaries });
-				const gateway = await run(t, { createFirmware });
-				const loggingIn = dial(t, gateway.url);
-				const { pathname, search } = new URL(gateway.loginUrl);
-				loggingIn.write(
-					`POST ${pathname}${search} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
-				);
-				const [, cookie] = /set-cookie: (.+?);/i.exec(await readAll(loggingIn)) ?? [];
-				const known = {
-					"/monitor": `Authorization: Bearer ${monitorToken}`,
-					"/device": `Authorization: Bearer ${deviceToken}`,
-					"/one-device": `Authorization: Bearer ${deviceTokenOf(deviceToken, "one")}`,
-					"/login": `Cookie: ${cookie}`,
-				};
-				const knownSockets = Object.entries(known).map(([path, header]) => ({
-					socket: dial(t, gateway.url),
-					text: `GET ${path} HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`,
-				}));
-				const late = dial(t, gateway.url);
-				const sockets = Array.from({ length: 50 }, () => dial(t, gateway.url).resume());
-				const dialled = [late, ...sockets, ...knownSockets.map(({ socket }) => socket)];
-				await Promise.all(dialled.map((socket) => once(socket, "connect")));
-				// Node may accept one a turn.
-				for (let turn = 0; turn < 200; turn += 1) await new Promise(setImmediate);
-				for (const socket of sockets) socket.write(request("/tokenless").repeat(10));
-				await waitUntil(
-					() => answered >= 500,
-					async () => {
-						const answeredBefore = answered;
-						await new Promise(setImmediate);
-						assert.ok(answered < answeredBefore + 5, `${answered - answeredBefore} in one turn`);
-						if (answered < 100 || answeredBefore >= 100) return;
-						late.write(request("/late"));
-						for (const { socket, text } of knownSockets) socket.write(text);
-					},
-				);
-				const { "/late": ofLate = 500 } = before;
-				assert.ok(ofLate < 200, `one without a token came after ${ofLate} of 500`);
-				for (const path of Object.keys(known)) {
-					const { [path]: of = 500 } = before;
-					assert.ok(of < ofLate, `${path}, with a token, came after ${of}, one without after ${ofLate}`);
-				}
-			});
-
-			test("are all read before an upgrade, like frames right after it", async (t) => {
-				const gateway = await run(t);
-				const monitor = await gateway.monitor();
-				const socket = dial(t, gateway.url);
-				const ping = Buffer.from([0x89, 0x80, 0, 0, 0, 0]);
-				const frames = Buffer.concat(Array.from({ length: 40 }, () => ping));
-				socket.write(Buffer.concat([Buffer.from(upgradeRequest("/device", deviceToken)), frames]));
-				await monitor.change("connected");
-				let pongs = 0;
-				for await (const bytes of socket) {
-					pongs += Buffer.from(bytes).toString("latin1").split("\x8a\x00").length - 1;
-					if (pongs === 40) break;
-				}
-				assert.equal(pongs, 40);
-			});
-		});
-
-		describe("unexpected body", { concurrency: true }, () => {
-			const head = (method: string, path: string, length: number | string = 1e12) =>
-				`${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`;
-
-			for (const [method, path, status] of [
-				["POST", "/ota/upload", 401],
-				["POST", "/nowhere", 404],
-				["POST", "/login", 400],
-				["POST", "/healthz", 405],
-				["POST", "/ota/firmware.bin", 405],
-				["GET", "/healthz", 200],
-				["GET", "/ota/firmware.bin", 401],
-				["GET", "/login", 200],
-			] as const) {
-				test(`is answered with ${status} for ${method} ${path}, not read, and disconnected`, async (t) => {
-					const gateway = await run(t);
-					const socket = dial(t, gateway.url);
-					const answer = readAll(socket);
-					socket.write(head(method, path));
-					const chunk = Buffer.alloc(64 * 1024);
-					let sent = 0;
-					const send = () => {
-						while (!socket.destroyed && socket.write(chunk)) sent += chunk.length;
-					};
-					socket.on("drain", send);
-					send();
-					assert.match(await answer, new RegExp(`^HTTP/1\\.1 ${status} `));
-					assert.ok(sent < 64 * 1024 * 1024, `${sent} bytes`);
-				});
-			}
-
-			test("occupies no request and no connection if it arrives slowly", async (t) => {
-				const gateway = await run(t);
-				const answers = ["/nowhere", "/healthz", "/ota/upload"].map(async (path) => {
-					const socket = dial(t, gateway.url);
-					const answer = readAll(socket);
-					socket.write(head("POST", path));
-					const drip = setInterval(() => socket.write("x"), 100);
-					onEnd(t, () => clearInterval(drip));
-					assert.match(await answer, /^HTTP\/1\.1 4\d\d .*Connection: close/is);
-					clearInterval(drip);
-				});
-				await Promise.all(answers);
-			});
-
-			test("keeps the connection open if small", async (t) => {
-				const gateway = await run(t);
-				const socket = dial(t, gateway.url);
-				const answer = readAll(socket);
-				socket.write(`${head("GET", "/metrics", 2)}{}`);
-				await nextEvent(socket, "data");
-				socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-				assert.match(await answer, /^HTTP\/1\.1 401 .*HTTP\/1\.1 200 /s);
 			});
 		});
 
@@ -334,53 +170,210 @@ for (const isTls of [false, true])
 				assert.equal(idle.at(-1)?.closed, false);
 			});
 		});
-
-		describe("incomplete body", () => {
-			const head = (path: string) =>
-				`POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${monitorToken}\r\nContent-Length: 100\r\nConnection: close\r\n`;
-			const form = 'Content-Type: multipart/form-data; boundary="x"\r\n\r\n--x';
-
-			test("is disconnected after a timeout, except for an upload in progress", async (t) => {
-				const gateway = await run(t, { limits: { requestBodyMs: 1000 } });
-				const uploads = ["/ota/upload", "/ota/upload?from=a-script", "http://x/ota/upload"].map((path) => {
-					const socket = dial(t, gateway.url);
-					socket.write(head(path) + form);
-					return socket;
-				});
-				const cut = dial(t, gateway.url);
-				cut.write(`${head("/login")}\r\ntoken=`);
-				assert.equal(await readAll(cut), "", "the login page answers later");
-				for (const socket of uploads) {
-					socket.write("x".repeat(97));
-					assert.match(await readAll(socket), /^HTTP\/1\.1 400 /);
-				}
-			});
-		});
-
-		describe("upgrade requests", () => {
-			test("are treated as ordinary requests for another protocol", async (t) => {
-				const { url } = await run(t);
-				const answerTo = async (text: string) => {
-					const socket = dial(t, url);
-					socket.write(text);
-					const [answer] = await nextEvent(socket, "data");
-					socket.destroy();
-					return String(answer);
-				};
-				const h2c = [
-					"Host: x",
-					"Connection: Upgrade, HTTP2-Settings",
-					"Upgrade: h2c",
-					"HTTP2-Settings: AAMAAABk",
-				];
-				const health = ["GET /healthz HTTP/1.1", ...h2c, "", ""].join("\r\n");
-				assert.match(await answerTo(health), /^HTTP\/1\.1 200 /);
-				assert.match(await answerTo(health.replace("/healthz", "/device")), /^HTTP\/1\.1 426 /);
-				assert.match(await answerTo(health.replace("/healthz", "/nowhere")), /^HTTP\/1\.1 404 /);
-				const form = `token=${monitorToken}`;
-				const logIn = ["POST /login HTTP/1.1", ...h2c, `Content-Length: ${form.length}`];
-				logIn.push("Content-Type: application/x-www-form-urlencoded", "Connection: close", "", form);
-				assert.match(await answerTo(logIn.join("\r\n")), /^HTTP\/1\.1 303 /);
-			});
-		});
 	});
+
+describe("pipelined requests", () => {
+	test("use no CPU time or memory while responses are unread, and are disconnected", async (t) => {
+		const path = "/large";
+		// A thousand are more than what the kernel takes.
+		const size = 100_000;
+		const large: CreateExtension = () => ({
+			pages: Router().get(path, (_request, response) => void response.end(Buffer.alloc(size))),
+		});
+		const limits = { stalledMs: 500, requestHeadersMs: 300_000 };
+		const gateway = await runGateway(t, { limits, extensions: [...extensions, large] });
+		const before = process.memoryUsage().rss;
+		const sockets = Array.from({ length: 4 }, () => dial(t, gateway.url).pause());
+		for (const socket of sockets) socket.write(request(path).repeat(1000));
+		await gateway.device();
+		// A client that does not read does not see the end of its connection, but it cannot send any more. What it
+		// sends counts as traffic until the gateway reads no more of it either.
+		const closed = sockets.map(async (socket) => {
+			const sending = setInterval(() => socket.write(request(path).repeat(100)), 50);
+			onEnd(t, () => clearInterval(sending));
+			await closing(socket);
+			clearInterval(sending);
+			assert.ok(socket.bytesRead < 1000 * size, "all was answered");
+		});
+		await Promise.all(closed);
+		const grown = process.memoryUsage().rss - before;
+		assert.ok(grown < 150 * 1024 * 1024, `${grown} bytes`);
+	});
+
+	test("are delayed without a token, because proxies share connections", async (t) => {
+		const { url, paths, delayed, answers } = await runHeldServer(t, false);
+		const socket = dial(t, url).resume();
+		const sent = ["/first", "/known", "/known", "/second", "/third"];
+		for (const path of sent) {
+			socket.write(request(path));
+			await waitUntil(() => answers.length > 0);
+			for (const answer of answers.splice(0)) answer();
+		}
+		assert.deepEqual(paths, sent);
+		assert.deepEqual(delayed, ["/first", "/second", "/third"]);
+	});
+
+	test("are answered one at a time without a token, and immediately with one", async (t) => {
+		let answered = 0;
+		const before: Record<string, number> = {};
+		const binaries: FirmwareService["binaries"] = ({ url }, response) => {
+			if (url?.startsWith("/login?")) return false;
+			if (url === "/tokenless") answered += 1;
+			else before[url ?? ""] = answered;
+			response.end();
+			return true;
+		};
+		const createFirmware = () => ({ ...withoutFirmware(), binaries });
+		const gateway = await runGateway(t, { createFirmware });
+		const loggingIn = dial(t, gateway.url);
+		const { pathname, search } = new URL(gateway.loginUrl);
+		loggingIn.write(
+			`POST ${pathname}${search} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
+		);
+		const [, cookie] = /set-cookie: (.+?);/i.exec(await readAll(loggingIn)) ?? [];
+		const known = {
+			"/monitor": `Authorization: Bearer ${monitorToken}`,
+			"/device": `Authorization: Bearer ${deviceToken}`,
+			"/one-device": `Authorization: Bearer ${deviceTokenOf(deviceToken, "one")}`,
+			"/login": `Cookie: ${cookie}`,
+		};
+		const knownSockets = Object.entries(known).map(([path, header]) => ({
+			socket: dial(t, gateway.url),
+			text: `GET ${path} HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`,
+		}));
+		const late = dial(t, gateway.url);
+		const sockets = Array.from({ length: 50 }, () => dial(t, gateway.url).resume());
+		const dialled = [late, ...sockets, ...knownSockets.map(({ socket }) => socket)];
+		await Promise.all(dialled.map((socket) => once(socket, "connect")));
+		// Node may accept one a turn.
+		for (let turn = 0; turn < 200; turn += 1) await new Promise(setImmediate);
+		for (const socket of sockets) socket.write(request("/tokenless").repeat(10));
+		await waitUntil(
+			() => answered >= 500,
+			async () => {
+				const answeredBefore = answered;
+				await new Promise(setImmediate);
+				assert.ok(answered < answeredBefore + 5, `${answered - answeredBefore} in one turn`);
+				if (answered < 100 || answeredBefore >= 100) return;
+				late.write(request("/late"));
+				for (const { socket, text } of knownSockets) socket.write(text);
+			},
+		);
+		const { "/late": ofLate = 500 } = before;
+		assert.ok(ofLate < 200, `one without a token came after ${ofLate} of 500`);
+		for (const path of Object.keys(known)) {
+			const { [path]: of = 500 } = before;
+			assert.ok(of < ofLate, `${path}, with a token, came after ${of}, one without after ${ofLate}`);
+		}
+	});
+
+	test("are all read before an upgrade, like frames right after it", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const socket = dial(t, gateway.url);
+		const ping = Buffer.from([0x89, 0x80, 0, 0, 0, 0]);
+		const frames = Buffer.concat(Array.from({ length: 40 }, () => ping));
+		socket.write(Buffer.concat([Buffer.from(upgradeRequest("/device", deviceToken)), frames]));
+		await monitor.change("connected");
+		let pongs = 0;
+		for await (const bytes of socket) {
+			pongs += Buffer.from(bytes).toString("latin1").split("\x8a\x00").length - 1;
+			if (pongs === 40) break;
+		}
+		assert.equal(pongs, 40);
+	});
+});
+
+describe("unexpected body", () => {
+	test("is answered, not read, and disconnected", async (t) => {
+		const gateway = await runGateway(t);
+		t.mock.timers.enable({ apis: ["setTimeout"] });
+		for (const [method, path, status] of [
+			["POST", "/ota/upload", 401],
+			["POST", "/nowhere", 404],
+			["POST", "/login", 400],
+			["POST", "/healthz", 405],
+			["POST", "/ota/firmware.bin", 405],
+			["GET", "/healthz", 200],
+			["GET", "/ota/firmware.bin", 401],
+		] as const) {
+			const socket = dial(t, gateway.url);
+			let answer = "";
+			socket.on("data", (bytes) => {
+				answer += bytes;
+			});
+			socket.write(head(method, path));
+			const chunk = Buffer.alloc(64 * 1024);
+			let sent = 0;
+			const send = () => {
+				while (!socket.destroyed && socket.write(chunk)) sent += chunk.length;
+			};
+			socket.on("drain", send);
+			send();
+			await waitUntil(() => answer !== "");
+			const closed = closing(socket);
+			await waitUntil(
+				() => socket.closed,
+				async () => {
+					await new Promise(setImmediate);
+					t.mock.timers.tick(1000);
+				},
+			);
+			await closed;
+			assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `), `${method} ${path}`);
+			assert.ok(sent < 64 * 1024 * 1024, `${sent} bytes`);
+		}
+	});
+
+	test("keeps the connection open if small", async (t) => {
+		const gateway = await runGateway(t);
+		const socket = dial(t, gateway.url);
+		const answer = readAll(socket);
+		socket.write(`${head("GET", "/metrics", 2)}{}`);
+		await nextEvent(socket, "data");
+		socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+		assert.match(await answer, /^HTTP\/1\.1 401 .*HTTP\/1\.1 200 /s);
+	});
+});
+
+describe("incomplete body", () => {
+	const start = (path: string) =>
+		`POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${monitorToken}\r\nContent-Length: 100\r\nConnection: close\r\n`;
+	const form = 'Content-Type: multipart/form-data; boundary="x"\r\n\r\n--x';
+
+	test("is disconnected after a timeout, except for an upload in progress", async (t) => {
+		const gateway = await runGateway(t, { limits: { requestBodyMs: 200 } });
+		const uploads = ["/ota/upload", "/ota/upload?from=a-script", "http://x/ota/upload"].map((path) => {
+			const socket = dial(t, gateway.url);
+			socket.write(start(path) + form);
+			return socket;
+		});
+		const cut = dial(t, gateway.url);
+		cut.write(`${start("/login")}\r\ntoken=`);
+		assert.equal(await readAll(cut), "", "the login page answers later");
+		for (const socket of uploads) {
+			socket.write("x".repeat(97));
+			assert.match(await readAll(socket), /^HTTP\/1\.1 400 /);
+		}
+	});
+});
+
+test("treats upgrade requests for another protocol as ordinary ones", async (t) => {
+	const { url } = await runGateway(t);
+	const answerTo = async (text: string) => {
+		const socket = dial(t, url);
+		socket.write(text);
+		const [answer] = await nextEvent(socket, "data");
+		socket.destroy();
+		return String(answer);
+	};
+	const h2c = ["Host: x", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABk"];
+	const health = ["GET /healthz HTTP/1.1", ...h2c, "", ""].join("\r\n");
+	assert.match(await answerTo(health), /^HTTP\/1\.1 200 /);
+	assert.match(await answerTo(health.replace("/healthz", "/device")), /^HTTP\/1\.1 426 /);
+	assert.match(await answerTo(health.replace("/healthz", "/nowhere")), /^HTTP\/1\.1 404 /);
+	const form = `token=${monitorToken}`;
+	const logIn = ["POST /login HTTP/1.1", ...h2c, `Content-Length: ${form.length}`];
+	logIn.push("Content-Type: application/x-www-form-urlencoded", "Connection: close", "", form);
+	assert.match(await answerTo(logIn.join("\r\n")), /^HTTP\/1\.1 303 /);
+});

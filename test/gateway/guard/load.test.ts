@@ -61,9 +61,11 @@ describe("simultaneous reconnects", () => {
 		let now = 0;
 		const logged: unknown[] = [];
 		const write = (line: string) => {
-			const { msg, perSecond, admitted } = JSON.parse(line);
+			const { msg, perSecond, admitted, status } = JSON.parse(line);
+			if (msg === "upgrade rejected") rejections.push(status);
 			if (msg === "throttling connecting devices") logged.push([perSecond, admitted]);
 		};
+		const rejections: unknown[] = [];
 		const refusals: unknown[] = [];
 		const listening: CreateExtension = () => ({ sessions: [{ onRejected: (each) => refusals.push(each) }] });
 		const gateway = await runGateway(t, {
@@ -90,6 +92,8 @@ describe("simultaneous reconnects", () => {
 		await gateway.device();
 		assert.deepEqual(logged, [[2, 5]]);
 		assert.deepEqual(refusals, [], "reconnected out of turn");
+		assert.equal((await gateway.refused("/device", bearer("wrong"))).status, 401);
+		assert.deepEqual(rejections, [401], "logged without Retry-After");
 	});
 
 	for (const [where, given] of [
@@ -164,25 +168,6 @@ describe("simultaneous reconnects", () => {
 		assert.equal(await Promise.race([opened, refused]), 101);
 	});
 
-	test("with invalid tokens do not block those with valid ones", async (t) => {
-		const gateway = await runGateway(t, { monotonic: () => 0, limits: { deviceBurst: 1 } });
-		assert.equal((await gateway.refused("/device", bearer("wrong"))).status, 401);
-		await gateway.device();
-	});
-
-	test("are logged only if rejected without Retry-After", async (t) => {
-		const refusals: unknown[] = [];
-		const write = (line: string) => {
-			const { msg, status } = JSON.parse(line);
-			if (msg === "upgrade rejected") refusals.push(status);
-		};
-		const log = createLog("info", { write });
-		const gateway = await runGateway(t, { log, limits: { deviceBurst: 0, devicesASecond: 0 } });
-		assert.equal((await gateway.refused("/device", bearer(deviceToken))).status, 503);
-		assert.equal((await gateway.refused("/device", bearer("wrong"))).status, 401);
-		assert.deepEqual(refusals, [401]);
-	});
-
 	test("are rejected before any disk access", async (t) => {
 		let looks = 0;
 		const stat = new Proxy(fs.stat, {
@@ -213,17 +198,6 @@ describe("simultaneous reconnects", () => {
 		for (let i = 0; status === 404 && i < 1000; i += 1) ({ status } = await gateway.refused(path));
 		assert.equal(status, 429);
 		assert.deepEqual([...new Set(paths)], ["(unknown path)"]);
-	});
-
-	test("are accepted with valid tokens, even if many from their address are rejected", async (t) => {
-		// A limit of one: every rejection after the first is one too many.
-		const gateway = await runGateway(t, { limits: { upgradesInTwoSeconds: 1 } });
-		const statuses = new Set<number | undefined>();
-		for (let i = 0; i < 50; i += 1) {
-			statuses.add((await gateway.refused("/nowhere", bearer("wrong"))).status);
-			statuses.add((await gateway.refused("/monitor", bearer("wrong"))).status);
-		}
-		assert.ok(statuses.has(429), [...statuses].join(" "));
 		await gateway.device();
 	});
 
@@ -253,17 +227,6 @@ describe("simultaneous reconnects", () => {
 		assert.equal((await gateway.refused("/monitor", bearer(monitorToken))).status, 429);
 		await gateway.device({ "Device-Id": "dev-1-000003" });
 	});
-
-	test("receive a Retry-After that grows with the queue, up to a minute", async (t) => {
-		const gateway = await runGateway(t, { limits: { upgradesInTwoSeconds: 1 } });
-		const said: number[] = [];
-		for (let i = 0; i < 500 && said.filter((seconds) => seconds === 60).length < 5; i += 1) {
-			const { headers } = await gateway.refused("/device", bearer("wrong"));
-			said.push(Number(headers["retry-after"] ?? 0));
-		}
-		assert.equal(Math.max(...said), 60);
-		assert.ok(new Set(said).size > 20, said.join(" "));
-	});
 });
 
 test("enforces the documented limits", () => {
@@ -273,10 +236,4 @@ test("enforces the documented limits", () => {
 		[deviceBurst, upgradesInTwoSeconds, reconnectsInTenSeconds, unauthenticatedConnections],
 		[200, 150, 20, 2000],
 	);
-});
-
-test("exports the admission rate in /metrics", async (t) => {
-	const { url } = await runGateway(t);
-	const text = await (await fetch(`${url}/metrics`, { headers: bearer(monitorToken) })).text();
-	assert.match(text, /^gateway_admitted_devices_per_second 600$/m);
 });

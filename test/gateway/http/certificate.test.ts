@@ -2,20 +2,23 @@
 
 import assert from "node:assert/strict";
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { rename, symlink, writeFile } from "node:fs/promises";
-import { get } from "node:https";
+import disk, { rename, symlink, writeFile } from "node:fs/promises";
+import { createServer, get } from "node:https";
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { describe, type TestContext, test } from "node:test";
 import { connect } from "node:tls";
+import { Registry } from "prom-client";
+import { ServerCertificate } from "../../../gateway/http/certificate.js";
 import { StartError } from "../../../gateway/problem.js";
+import { createLog } from "../../../gateway/telemetry/log.js";
+import { createMetrics } from "../../../gateway/telemetry/metrics.js";
 import { Authority, type Certificate, selfSigned, tlsFiles } from "../../support/certificates.js";
 import { onEnd } from "../../support/cleanup.js";
 import { eventually, nextEvent } from "../../support/eventually.js";
 import { readStartupOutput, startProcess } from "../../support/gateway-process.js";
 import { whyMissing } from "../../support/programs.js";
-import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
+import { bearer, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 
 const skip = whyMissing("openssl");
 const name = "IP:127.0.0.1";
@@ -35,9 +38,26 @@ function fingerprint({ cert }: Certificate): string {
 	return new X509Certificate(cert).fingerprint256;
 }
 
-async function readWarnings(url: string): Promise<unknown> {
-	const [response] = await nextEvent(get(`${url}/readyz`, { rejectUnauthorized: false }), "response");
-	return JSON.parse(await text(response)).warnings;
+/** Certificate without a gateway, and what it serves. */
+function watch(t: TestContext, folder: string, certificate: Certificate) {
+	const clock = { now: Date.now() };
+	let lines = "";
+	const write = (line: string) => {
+		lines += line;
+	};
+	const watched = new ServerCertificate({
+		files: tlsFiles(folder, certificate),
+		disk,
+		log: createLog("info", { write }),
+		metrics: createMetrics(new Registry()),
+		now: () => clock.now,
+		checkMs: 1e9,
+	});
+	onEnd(t, () => watched.close());
+	const served: string[] = [];
+	const server = createServer();
+	t.mock.method(server, "setSecureContext", ({ cert }: { cert: Buffer }) => served.push(cert.toString()));
+	return { clock, watched, served, open: () => watched.open(server), log: () => lines };
 }
 
 describe("certificate is rejected at the start:", { skip }, () => {
@@ -85,25 +105,26 @@ describe("certificate is rejected at the start:", { skip }, () => {
 			return [{ cert: key, key: cert }, /\(TLS_CERT has no certificate\)/];
 		},
 	};
-	for (const [what, make] of Object.entries(cases))
-		test(what, async (t) => {
+	test("if unusable, with a reason", async (t) => {
+		for (const [what, make] of Object.entries(cases)) {
 			const folder = await temporaryDirectory(t);
 			const [certificate, sentence] = make(folder);
-			await assert.rejects(runGateway(t, { tls: tlsFiles(folder, certificate) }), (error) => {
+			const { open } = watch(t, folder, certificate);
+			await assert.rejects(open, (error) => {
 				assert.ok(error instanceof StartError, String(error));
-				assert.match(error.message, sentence);
+				assert.match(error.message, sentence, what);
 				return true;
 			});
-		});
+		}
+	});
 
-	test("accepts a P-256 certificate of a P-384 authority with its chain", async (t) => {
+	test("but not a P-256 certificate of a P-384 authority with its chain", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const authority = new Authority(folder, "ca", "p384");
 		const { cert, key } = authority.issue(name, 30, "ec");
-		const { url } = await runGateway(t, {
-			tls: tlsFiles(folder, { cert: cert + authority.certificate, key }),
-		});
-		assert.equal(await served(t, url), fingerprint({ cert, key }));
+		const { open, watched } = watch(t, folder, { cert: cert + authority.certificate, key });
+		await open();
+		assert.deepEqual(watched.warnings, []);
 	});
 });
 
@@ -138,27 +159,30 @@ describe("renewed certificate", { skip }, () => {
 		assert.equal(device.socket.readyState, device.socket.OPEN);
 	});
 
-	test("is reported if invalid, and the previous one stays in use", async (t) => {
+	test("is reported if invalid, and the previous one stays in use; then its authority is another one", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const authority = new Authority(folder, "ca");
 		const [first, second, unrelated] = [name, "DNS:two", "DNS:three"].map((names) => authority.issue(names));
 		assert.ok(first && second && unrelated, "three certificates");
-		const tls = tlsFiles(folder, first);
-		const { gateway, url } = await runGateway(t, { tls });
+		const { open, watched, served } = watch(t, folder, first);
+		await open();
 		for (const [broken, reason] of [
 			[{ ...second, key: unrelated.key }, /previous one stays in use: TLS_KEY is not the key/],
 			[{ ...second, cert: second.cert.slice(0, 100) }, /TLS_CERT has no certificate/],
 			[selfSigned(folder, name, "ed25519"), /type Ed25519/],
 		] as const) {
 			tlsFiles(folder, broken);
-			await gateway.reload();
-			assert.match(JSON.stringify(await readWarnings(url)), reason);
-			assert.equal(await served(t, url), fingerprint(first));
+			await watched.reload();
+			assert.match(String(watched.warnings), reason);
+			assert.deepEqual([served, watched.authority], [[first.cert], undefined]);
 		}
-		tlsFiles(folder, second);
-		await gateway.reload();
-		assert.equal(await readWarnings(url), undefined);
-		assert.equal(await served(t, url), fingerprint(second));
+		const renewed = selfSigned(folder, name);
+		for (const certificate of [second, renewed]) {
+			tlsFiles(folder, certificate);
+			await watched.reload();
+			assert.deepEqual([watched.warnings, served.at(-1)], [[], certificate.cert]);
+		}
+		assert.equal(watched.authority, renewed.cert);
 	});
 
 	test("is applied immediately on SIGHUP, which does not stop the gateway", async (t) => {
@@ -176,66 +200,49 @@ describe("renewed certificate", { skip }, () => {
 		);
 		assert.equal(child.exitCode, null);
 	});
-
-	test("sends its authority to updated devices", async (t) => {
-		const folder = await temporaryDirectory(t);
-		const tls = tlsFiles(folder, selfSigned(folder, name, "rsa"));
-		const { gateway, url } = await runGateway(t, { tls });
-		const renewed = selfSigned(folder, name);
-		tlsFiles(folder, renewed);
-		await gateway.reload();
-		const options = { rejectUnauthorized: false, headers: bearer(monitorToken) };
-		const [response] = await nextEvent(get(`${url}/api/device-setup`, options), "response");
-		assert.equal(JSON.parse(await text(response)).authority, renewed.cert);
-	});
 });
 
 describe("certificate expiry", { skip }, () => {
-	/** @param aheadMs offset of the gateway's clock */
-	async function run(t: TestContext, days: number, aheadMs = 0) {
+	test("is a warning within 14 days and afterwards, also of authorities in the chain, and logged", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const authority = new Authority(folder, "ca");
-		const own = authority.issue(name, days);
-		const { url } = await runGateway(t, { tls: tlsFiles(folder, own), now: () => Date.now() + aheadMs });
+		const { cert, key } = authority.issue(name, 15);
+		const expiresAt = Date.parse(new X509Certificate(cert).validTo);
+		const { open, watched, clock, log } = watch(t, folder, { cert: cert + authority.certificate, key });
+		await open();
+		const at = new Date(expiresAt).toISOString();
+		for (const [daysLeft, ...expected] of [
+			[14.1],
+			[13.9, `The TLS certificate expires at ${at}. Renew it.`],
+			[-0.1, `The TLS certificate expired at ${at}, so clients reject it. Renew it.`],
+		] as const) {
+			clock.now = expiresAt - daysLeft * dayMs;
+			assert.deepEqual(watched.warnings.slice(0, expected.length), expected);
+			assert.equal(watched.warnings.length >= expected.length, true);
+			assert.equal(
+				watched.warnings.some((each) => /^The TLS/.test(each)),
+				expected.length > 0,
+			);
+		}
+		clock.now = Date.parse(new X509Certificate(authority.certificate).validTo) - dayMs;
+		assert.match(String(watched.warnings), /Certificate 2 of TLS_CERT expires at /);
+		await watched.reload();
+		assert.match(log(), /The TLS certificate expired at /);
+	});
+
+	test("is a metric, and a warning of /readyz", async (t) => {
+		const folder = await temporaryDirectory(t);
+		const own = selfSigned(folder, name);
 		const expiresAt = Date.parse(new X509Certificate(own.cert).validTo);
-		return { url, expiresAt, warnings: await readWarnings(url) };
-	}
-
-	test("is a metric, without a warning before 14 days", async (t) => {
-		const { url, expiresAt, warnings } = await run(t, 15);
-		assert.equal(warnings, undefined);
-		const options = { rejectUnauthorized: false, headers: bearer(monitorToken) };
-		const [response] = await nextEvent(get(`${url}/metrics`, options), "response");
+		const { url } = await runGateway(t, { tls: tlsFiles(folder, own), now: () => expiresAt + dayMs });
+		const read = async (path: string) => {
+			const options = { rejectUnauthorized: false, headers: bearer(monitorToken) };
+			const [response] = await nextEvent(get(`${url}${path}`, options), "response");
+			return text(response);
+		};
 		const line = `gateway_certificate_expiry_timestamp_seconds ${expiresAt / 1000}\n`;
-		assert.ok((await text(response)).includes(line), line);
-	});
-
-	for (const [what, days, inDays, sentence] of [
-		["within 14 days", 14, 0, "expires at AT. Renew it."],
-		["in the past", 1, 2, "expired at AT, so clients reject it. Renew it."],
-	] as const)
-		test(`${what} is a warning of /readyz`, async (t) => {
-			const { expiresAt, warnings } = await run(t, days, inDays * dayMs);
-			const at = new Date(expiresAt).toISOString();
-			assert.deepEqual(warnings, [`The TLS certificate ${sentence.replace("AT", at)}`]);
-		});
-
-	test("includes authorities in the chain", async (t) => {
-		const folder = await temporaryDirectory(t);
-		const authority = new Authority(folder, "ca");
-		const { cert, key } = authority.issue(name, 90);
-		const tls = tlsFiles(folder, { cert: cert + authority.certificate, key });
-		const { url } = await runGateway(t, { tls, now: () => Date.now() + 20 * dayMs });
-		assert.match(JSON.stringify(await readWarnings(url)), /Certificate 2 of TLS_CERT expires at /);
-	});
-
-	test("is logged at the start if in the past", async (t) => {
-		const folder = await temporaryDirectory(t);
-		const { cert: TLS_CERT, key: TLS_KEY } = tlsFiles(folder, new Authority(folder, "ca").issue(name, -1));
-		const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };
-		const child = startProcess(t, { DATA_DIR: folder, ...given, TLS_CERT, TLS_KEY });
-		await readStartupOutput(child);
-		child.kill("SIGTERM");
-		assert.match(await text(child.stderr ?? Readable.from([])), /The TLS certificate expired at /);
+		assert.ok((await read("/metrics")).includes(line), line);
+		assert.match(JSON.parse(await read("/readyz")).warnings[0], /^The TLS certificate expired at /);
+		assert.equal(JSON.parse(await read("/api/device-setup")).authority, own.cert);
 	});
 });

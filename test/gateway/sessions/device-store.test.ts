@@ -1,17 +1,16 @@
 import assert from "node:assert/strict";
-import disk, { readdir, readFile, rm } from "node:fs/promises";
+import disk, { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { Device, Session } from "../../../gateway/sessions/device.js";
 import { DeviceStore, deviceRecord } from "../../../gateway/sessions/device-store.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
-import { fileRecords } from "../../../gateway/storage/file-records.js";
 import { Records } from "../../../gateway/storage/records.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { waitUntil } from "../../support/eventually.js";
 import { emptyEngine, makeHandshake, silentLink } from "../../support/record-stubs.js";
 import { reportWithVolume, runGateway } from "../../support/running.js";
-import { sampleReport, withField } from "../../support/sample-report.js";
 
 test("forgets a device whose record another process has removed, and ignores its writes", async (t) => {
 	t.mock.timers.enable({ apis: ["setInterval"] });
@@ -38,24 +37,89 @@ test("forgets a device whose record another process has removed, and ignores its
 	await store.close();
 });
 
-describe("known device", () => {
-	test("is written within a second after a change, to its own file", async (t) => {
-		const dataDir = await temporaryDirectory(t);
-		const gateway = await runGateway(t, { dataDir });
-		const monitor = await gateway.monitor();
-		const { device } = await gateway.namedDevice(monitor);
-		const path = join(dataDir, "devices", "dev-1-a1b2c3.json");
-		const untilVersionsAre = async (count: number) => {
-			await waitUntil(async () => {
-				const content = await readFile(path, "utf8").catch(() => "{}");
-				return JSON.parse(content).versions?.length === count;
-			});
+describe("record of a device is written", () => {
+	/** Devices first seen and written just now. */
+	async function seen(t: TestContext, count: number) {
+		t.mock.timers.enable({ apis: ["setInterval"] });
+		let now = 0;
+		let written: string[] = [];
+		const write = async (key: string) => void written.push(key);
+		const clock = { now: () => now, monotonic: () => now };
+		const known = new DeviceStore({
+			records: (kind) => new Records({ ...kind, engine: { ...emptyEngine(), write } }),
+			sessions: new Sessions({ ...clock, maxDevices: 10 }),
+			...clock,
+			onProblem: assert.fail,
+		});
+		await known.open();
+		const devices = Array.from({ length: count }, (_, index) => {
+			const id = `dev-1-${index}`;
+			return new Device(id, new Session(makeHandshake(id), silentLink, now));
+		});
+		/** @returns the number of records written */
+		const settle = async () => {
+			await setImmediate();
+			const { length } = written;
+			written = [];
+			return length;
 		};
-		await untilVersionsAre(1);
-		device.send(withField(sampleReport("DEV-1"), "system.firmware_version", "9.9.9"));
-		await untilVersionsAre(2);
+		/** Advances by minutes, then by one second. */
+		const pass = (minutes = 0) => {
+			now += minutes * 60_000 + 1000;
+			t.mock.timers.tick(1000);
+			return settle();
+		};
+		for (const device of devices) known.onSeen(device);
+		assert.equal(await settle(), count, "a device that is new does not wait for its second");
+		return { known, devices, pass, settle };
+	}
+
+	test("within a second after changes, and within minutes after connects, disconnects and reports", async (t) => {
+		const { known, devices, pass, settle } = await seen(t, 1);
+		const [device] = devices;
+		assert.ok(device, "no device");
+		known.onSeen(device);
+		assert.equal(await pass(), 0);
+		device.resets = [{ reason: "BROWNOUT_RESET", at: 0 }];
+		known.onSeen(device);
+		assert.equal(await pass(), 1);
+		known.onSeen(device);
+		assert.equal(await pass(5), 1);
+		known.onSeen(device);
+		await known.close();
+		assert.equal(await settle(), 1);
 	});
 
+	test("when the gateway stops: changes always, timestamps while time permits", async (t) => {
+		const { known, devices, settle } = await seen(t, 300);
+		for (const device of devices) known.onSeen(device);
+		for (const device of devices.slice(-10)) {
+			device.resets = [{ reason: "BROWNOUT_RESET", at: 0 }];
+			known.onSeen(device);
+		}
+		let asked = 0;
+		await known.settle(() => ++asked > 100);
+		assert.equal(await settle(), 110);
+		await known.close();
+		assert.equal(await settle(), 190);
+	});
+
+	test("at spread times, even if many devices were seen at once", async (t) => {
+		const { known, devices, pass } = await seen(t, 40);
+		for (const device of devices) known.onSeen(device);
+		assert.equal(await pass(2), 0);
+		const written: number[] = [];
+		for (let second = 0; second < 200; second += 1) written.push(await pass());
+		assert.equal(
+			written.reduce((sum, each) => sum + each),
+			40,
+		);
+		assert.ok(Math.max(...written) < 20, `${Math.max(...written)} in one second`);
+		await known.close();
+	});
+});
+
+describe("known device", () => {
 	test("is written with its last state before its connection has closed", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		let now = 1_000_000;
@@ -78,100 +142,6 @@ describe("known device", () => {
 		await lastReportIs(now);
 		device.socket.terminate();
 		await stopped;
-	});
-
-	describe("record is written", () => {
-		/** Devices first seen and written just now. */
-		async function seen(t: TestContext, count: number) {
-			t.mock.timers.enable({ apis: ["setInterval"] });
-			let now = 0;
-			const directory = await temporaryDirectory(t);
-			const onProblem = (problem: string) => assert.fail(problem);
-			const settles: (() => Promise<void>)[] = [];
-			const known = new DeviceStore({
-				records: ({ name, ...kind }) => {
-					const made = fileRecords({ ...kind, directory: join(directory, name), disk });
-					settles.push(() => made.settle());
-					return made;
-				},
-				sessions: new Sessions({ now: () => now, monotonic: () => now, maxDevices: 10 }),
-				monotonic: () => now,
-				onProblem,
-			});
-			await known.open();
-			const devices = Array.from({ length: count }, (_, index) => {
-				const handshake = {
-					deviceId: undefined,
-					isBound: false,
-					features: [],
-					model: undefined,
-					chip: undefined,
-				};
-				const connection = { send: () => {}, isOpen: () => true, close: () => {} };
-				const session = new Session({ ...handshake, remoteAddress: "", baseUrl: "" }, connection, now);
-				return new Device(`dev-1-${index}`, session);
-			});
-			/** @returns the number of files written */
-			const settle = async () => {
-				for (const each of settles) await each();
-				const names = await readdir(join(directory, "devices"));
-				for (const name of names) await rm(join(directory, "devices", name));
-				return names.length;
-			};
-			/** Advances by minutes, then by one second. */
-			const pass = (minutes = 0) => {
-				now += minutes * 60_000 + 1000;
-				t.mock.timers.tick(1000);
-				return settle();
-			};
-			for (const device of devices) known.onSeen(device);
-			assert.equal(await settle(), count, "a device that is new does not wait for its second");
-			return { known, devices, pass, settle };
-		}
-
-		test("immediately after changes, and within minutes after connects, disconnects and reports", async (t) => {
-			const { known, devices, pass, settle } = await seen(t, 1);
-			const [device] = devices;
-			assert.ok(device, "no device");
-			known.onSeen(device);
-			assert.equal(await pass(), 0);
-			device.resets = [{ reason: "BROWNOUT_RESET", at: 0 }];
-			known.onSeen(device);
-			assert.equal(await pass(), 1);
-			known.onSeen(device);
-			assert.equal(await pass(5), 1);
-			known.onSeen(device);
-			await known.close();
-			assert.equal(await settle(), 1);
-		});
-
-		test("when the gateway stops: changes always, timestamps while time permits", async (t) => {
-			const { known, devices, settle } = await seen(t, 300);
-			for (const device of devices) known.onSeen(device);
-			for (const device of devices.slice(-10)) {
-				device.resets = [{ reason: "BROWNOUT_RESET", at: 0 }];
-				known.onSeen(device);
-			}
-			let asked = 0;
-			await known.settle(() => ++asked > 100);
-			assert.equal(await settle(), 110);
-			await known.close();
-			assert.equal(await settle(), 190);
-		});
-
-		test("at spread times, even if many devices were seen at once", async (t) => {
-			const { known, devices, pass } = await seen(t, 40);
-			for (const device of devices) known.onSeen(device);
-			assert.equal(await pass(2), 0);
-			const written: number[] = [];
-			for (let second = 0; second < 200; second += 1) written.push(await pass());
-			assert.equal(
-				written.reduce((sum, each) => sum + each),
-				40,
-			);
-			assert.ok(Math.max(...written) < 20, `${Math.max(...written)} in one second`);
-			await known.close();
-		});
 	});
 
 	test("is evicted with its files if it never reported and was offline longest", async (t) => {
@@ -210,20 +180,16 @@ describe("failing disk", () => {
 			return { status: response.status, text: await response.text() };
 		};
 		assert.equal((await readyz()).status, 200);
-		for (const [id, each] of [
-			["dev-1-000001", "ENOSPC"],
-			["dev-1-000002", "EMFILE"],
-		] as const) {
-			code = each;
-			const monitor = await gateway.monitor();
-			(await gateway.device({ "Device-Id": id })).send(reportWithVolume(1, id));
-			await monitor.change("identified");
-			await waitUntil(async () => (await readyz()).status !== 200);
-			assert.match((await readyz()).text, new RegExp(`cannot be written \\(${each}\\)`));
-			code = undefined;
-			await waitUntil(async () => (await readyz()).status === 200);
-			const path = join(dataDir, "devices", `${id}.json`);
-			assert.equal(JSON.parse(await readFile(path, "utf8")).firmwareVersion, "1.2.3");
-		}
+		const id = "dev-1-000001";
+		code = "ENOSPC";
+		const monitor = await gateway.monitor();
+		(await gateway.device({ "Device-Id": id })).send(reportWithVolume(1, id));
+		await monitor.change("identified");
+		await waitUntil(async () => (await readyz()).status !== 200);
+		assert.match((await readyz()).text, /cannot be written \(ENOSPC\)/);
+		code = undefined;
+		await waitUntil(async () => (await readyz()).status === 200);
+		const path = join(dataDir, "devices", `${id}.json`);
+		assert.equal(JSON.parse(await readFile(path, "utf8")).firmwareVersion, "1.2.3");
 	});
 });

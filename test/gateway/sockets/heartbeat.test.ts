@@ -96,21 +96,6 @@ describe("fleet", () => {
 			);
 	});
 
-	test("is pinged as often, and times out as early, if timer ticks are late", () => {
-		for (const peer of watch(600, () => pass(8 * intervalMs, 4)))
-			if (peer.isAnswering) {
-				assert.ok(peer.pings.length >= 7, `${peer.pings.length} pings in 8 intervals`);
-				assert.deepEqual(
-					gaps(peer).filter((ms) => ms < intervalMs - 100 || ms > intervalMs + 100),
-					[],
-				);
-			} else
-				assert.ok(
-					(peer.terminatedAt ?? Number.POSITIVE_INFINITY) <= 3 * intervalMs + 100,
-					`terminated at ${peer.terminatedAt} ms`,
-				);
-	});
-
 	test("is pinged once after a pause of any length, then within 20 s with 5 s to respond", () => {
 		const peers = watch(600, () => {
 			pass(1.5 * intervalMs);
@@ -130,13 +115,6 @@ describe("fleet", () => {
 		}
 		for (const { terminatedAt } of peers.filter(({ isAnswering }) => !isAnswering))
 			assert.notEqual(terminatedAt, undefined);
-	});
-
-	test("is spread evenly if larger than the number of ticks", () => {
-		const asked = new Map<number, number>();
-		for (const { pings, isAnswering } of watchFor(6000, 1))
-			for (const time of pings) if (isAnswering) asked.set(time, (asked.get(time) ?? 0) + 1);
-		assert.equal(Math.max(...asked.values()), 10);
 	});
 
 	test("drops a device after two unanswered pings, when the third is due", () => {

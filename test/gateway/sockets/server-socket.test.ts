@@ -42,34 +42,30 @@ async function keepSending(t: TestContext, socket: Socket, bytes: Buffer): Promi
 	await new Promise((resolve) => socket.on("close", resolve));
 }
 
-describe("disconnects a peer that keeps sending", () => {
-	const starts = ["binary", "notUtf8", "tooLong", "reserved", "close"] as const;
+describe("disconnects a peer that keeps sending", { concurrency: true }, () => {
 	for (const [path, token] of [
 		["/device", deviceToken],
 		["/monitor", monitorToken],
-	] as const) {
-		for (const start of starts)
-			test(`${path}: after the close frame that answers ${start}`, { timeout }, async (t) => {
-				const gateway = await runGateway(t, { limits });
-				const socket = await open(t, Number(new URL(gateway.url).port), path, token);
+	] as const)
+		test(`${path}: after the close frame that answers an invalid frame, too many pongs or a close frame, and after the gateway stops`, {
+			timeout,
+		}, async (t) => {
+			const gateway = await runGateway(t, { limits });
+			const port = Number(new URL(gateway.url).port);
+			const starts = ["binary", "notUtf8", "tooLong", "reserved", "close"] as const;
+			const sockets = starts.map(async (start) => {
+				const socket = await open(t, port, path, token);
 				socket.write(bytesOf(start));
 				await keepSending(t, socket, bytesOf("text"));
 			});
-
-		test(`${path}: after too many pongs`, { timeout }, async (t) => {
-			const gateway = await runGateway(t, { limits });
-			const socket = await open(t, Number(new URL(gateway.url).port), path, token);
-			await keepSending(t, socket, Buffer.concat(Array<Buffer>(1000).fill(bytesOf("pong"))));
-		});
-
-		test(`${path}: after the gateway stops`, { timeout }, async (t) => {
-			const gateway = await runGateway(t, { limits });
-			const socket = await open(t, Number(new URL(gateway.url).port), path, token);
-			const closed = keepSending(t, socket, bytesOf("text"));
+			const flooding = await open(t, port, path, token);
+			const pongs = Buffer.concat(Array<Buffer>(1000).fill(bytesOf("pong")));
+			await Promise.all([...sockets, keepSending(t, flooding, pongs)]);
+			const last = await open(t, port, path, token);
+			const closed = keepSending(t, last, bytesOf("text"));
 			await gateway.gateway.close();
 			await closed;
 		});
-	}
 });
 
 test("stops reading a flood after the close frame", { timeout }, async (t) => {

@@ -57,25 +57,6 @@ describe("records on disk", () => {
 		assert.deepEqual(await readdir(directory), []);
 	});
 
-	test("are combined during a write", async (t) => {
-		const begun: string[] = [];
-		let release = () => {};
-		const held = new Promise<void>((resolve) => {
-			release = resolve;
-		});
-		const disk = slowDisk((path) => {
-			begun.push(path);
-			return held;
-		});
-		const { folder, contentOf } = await makeFolder(t, disk);
-		void folder.save("a", { value: 1 });
-		await waitUntil(() => begun.length > 0);
-		for (const value of [2, 3, 4]) void folder.save("a", { value });
-		release();
-		await folder.settle();
-		assert.deepEqual([begun.length, await contentOf("a")], [2, "4"]);
-	});
-
 	test("are written at most eight at a time, all before settle() resolves", async (t) => {
 		let writing = 0;
 		let most = 0;
@@ -172,46 +153,26 @@ describe("failed write", () => {
 		};
 		return { state, disk: { ...fs, open } };
 	}
-	async function until(isSo: () => boolean): Promise<void> {
-		await waitUntil(isSo);
-	}
-
-	for (const code of ["ENOSPC", "EMFILE", "EROFS"])
-		test(`(${code}) is retried every second until it succeeds, and is reported by readiness`, async (t) => {
-			t.mock.timers.enable({ apis: ["setTimeout"] });
-			const { state, disk } = failingDisk();
-			const problems: string[] = [];
-			const { directory, folder, contentOf } = await makeFolder(t, disk, problems);
-			state.code = code;
-			assert.equal(await folder.save("a", { value: 1 }), false);
-			assert.equal(folder.readinessProblem, `${directory} cannot be written (${code}).`);
-			for (let second = 1; second <= 3; second += 1) {
-				const { tries } = state;
-				t.mock.timers.tick(999);
-				t.mock.timers.tick(1);
-				await until(() => state.tries === tries + 1);
-				await folder.settle();
-				await new Promise((resolve) => setImmediate(resolve));
-			}
-			assert.equal(problems.length, 1, "it is reported once");
-			state.code = "";
-			t.mock.timers.tick(1000);
-			await until(() => folder.readinessProblem === undefined);
-			assert.equal(await contentOf("a"), "1");
-			await folder.close();
-		});
-
-	test("does not overwrite a later one", async (t) => {
+	test("is retried every second until it succeeds, and is reported by readiness", async (t) => {
 		t.mock.timers.enable({ apis: ["setTimeout"] });
 		const { state, disk } = failingDisk();
-		const { folder, contentOf } = await makeFolder(t, disk, []);
-		state.code = "ENOSPC";
-		await folder.save("a", { value: 1 });
+		const problems: string[] = [];
+		const { directory, folder, contentOf } = await makeFolder(t, disk, problems);
+		state.code = "EROFS";
+		assert.equal(await folder.save("a", { value: 1 }), false);
+		assert.equal(folder.readinessProblem, `${directory} cannot be written (EROFS).`);
+		for (let second = 1; second <= 3; second += 1) {
+			const { tries } = state;
+			t.mock.timers.tick(1000);
+			await waitUntil(() => state.tries === tries + 1);
+			await folder.settle();
+			await new Promise((resolve) => setImmediate(resolve));
+		}
+		assert.equal(problems.length, 1, "it is reported once");
 		state.code = "";
-		assert.equal(await folder.save("a", { value: 2 }), true);
 		t.mock.timers.tick(1000);
-		await folder.settle();
-		assert.equal(await contentOf("a"), "2");
+		await waitUntil(() => folder.readinessProblem === undefined);
+		assert.equal(await contentOf("a"), "1");
 		await folder.close();
 	});
 
@@ -241,7 +202,7 @@ describe("failed write", () => {
 			await folder.save("a", { value: 1 });
 			state.code = "";
 			const done = later ? folder.save("a", later) : folder.remove("a");
-			await until(() => isRenaming);
+			await waitUntil(() => isRenaming);
 			t.mock.timers.tick(1000);
 			release();
 			assert.equal(await done, true);
@@ -259,13 +220,13 @@ describe("failed write", () => {
 		await Promise.all(Array.from({ length: 100 }, (_, id) => folder.save(`a${id}`, { value: id })));
 		state.tries = 0;
 		t.mock.timers.tick(1000);
-		await until(() => state.tries >= 8);
+		await waitUntil(() => state.tries >= 8);
 		await folder.settle();
 		for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 		assert.equal(state.tries, 8);
 		state.code = "";
 		t.mock.timers.tick(1000);
-		await until(() => folder.readinessProblem === undefined);
+		await waitUntil(() => folder.readinessProblem === undefined);
 		assert.equal((await readdir(directory)).length, 100);
 		await folder.close();
 	});
