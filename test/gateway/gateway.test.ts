@@ -185,7 +185,8 @@ test("starts without records that are named pipes, and logs them", { timeout: 20
 	const write = (line: string) => {
 		log += line;
 	};
-	const { url } = await runGateway(t, { dataDir, log: createLog("info", { write }) });
+	const releasesDir = join(dataDir, "releases");
+	const { url } = await runGateway(t, { dataDir, releasesDir, log: createLog("info", { write }) });
 	assert.equal((await fetch(`${url}/ota/catalog`, { headers: bearer(deviceToken) })).status, 200);
 	for (const file of ["upload.json", "catalog.json", "dev-1-a1b2c3.json"])
 		assert.ok(log.includes(`${file} is not a regular file`), log);
