@@ -2,12 +2,9 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { Gateway } from "../../../gateway/gateway.js";
-import { StartError } from "../../../gateway/problem.js";
-import { createLog } from "../../../gateway/telemetry/log.js";
 import { addRelease } from "../../../scripts/release/folder.js";
 import { assertSameBytes } from "../../support/bytes.js";
 import { selfSigned, tlsFiles } from "../../support/certificates.js";

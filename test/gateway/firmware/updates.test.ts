@@ -513,7 +513,11 @@ test("names an upload that replaced the requested one, unless the device runs th
 	const note = "The upload was replaced by 1.5.0 after this update was requested.";
 	const rejected = uplink({ type: "ota_error", reason: "The image is for PROTO-1." });
 	for (const [answer, status, reason] of [
-		[report("1.5.0"), "failed", `The device reconnected with 1.5.0, which this gateway did not send. ${note}`],
+		[
+			report("1.5.0"),
+			"failed",
+			`The device reconnected with 1.5.0, which this gateway did not send. ${note}`,
+		],
 		[rejected, "failed", `The image is for PROTO-1. ${note}`],
 		[report("1.4.0"), "updated", null],
 	] as const) {
