@@ -6,6 +6,7 @@ import { rename } from "node:fs/promises";
 import { createConnection, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import type { FrameOf } from "../../gateway/api/frames.js";
 import { socketLimits } from "../../gateway/limits.js";
 import { Sessions } from "../../gateway/sessions/sessions.js";
 import { snapshotTexts } from "../../gateway/sessions/view.js";
@@ -157,8 +158,25 @@ describe("size limits of frames", () => {
 			const report = { ...others, deviceId: `d${index}`, network: { ...network, wifi_ssid } };
 			sessions.receive(session, report, Buffer.from(JSON.stringify(report)));
 		}
-		const sizes = Array.from(snapshotTexts(sessions, clock), (frame) => Buffer.byteLength(frame));
+		const texts = snapshotTexts(sessions, clock);
+		const frames = [String(texts.next().value)];
+		const last = [...sessions.devices.values()].at(-1);
+		assert.ok(last, "no device");
+		sessions.end(last.session, "disconnected");
+		frames.push(...texts);
+		const sizes = frames.map((frame) => Buffer.byteLength(frame));
 		assert.ok(sizes.length > 2 && Math.max(...sizes) <= socketLimits.maxMonitorFrameBytes, sizes.join());
+		const parsed: FrameOf<"status_update">[] = frames.map((frame) => JSON.parse(frame));
+		assert.deepEqual([...new Set(parsed.map(({ reason }) => reason))], ["snapshot", "identified"]);
+		const records = parsed.flatMap((frame) => frame.sessions);
+		assert.deepEqual([records.length, new Set(records.map(({ deviceId }) => deviceId)).size], [100, 100]);
+		assert.equal(
+			records.find(({ deviceId }) => deviceId === last.deviceId)?.connected,
+			false,
+			"current states",
+		);
+		for (const [index, { remaining }] of parsed.entries())
+			assert.equal(remaining, parsed.slice(index + 1).flatMap((frame) => frame.sessions).length);
 	});
 });
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, execFileSync } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, constants, existsSync, openSync, readSync } from "node:fs";
-import { mkdir, open, writeFile } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { availableParallelism } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
 import { entryPoint } from "../support/entry-point.js";

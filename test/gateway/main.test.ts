@@ -6,12 +6,10 @@ import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { WebSocket } from "ws";
-import { selfSigned, tlsFiles } from "../support/certificates.js";
 import { onEnd } from "../support/cleanup.js";
 import { nextEvent } from "../support/eventually.js";
 import { readStartupOutput, startProcess } from "../support/gateway-process.js";
 import { listen } from "../support/ports.js";
-import { whyMissing } from "../support/programs.js";
 import {
 	bearer,
 	Client,

@@ -1,18 +1,14 @@
 /** Tests of stored records: they are read back unchanged, and any other content is rejected or valid. */
 
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import fs, { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import fc from "fast-check";
 import { checkUplink, chips, deviceId, type Uplink, uplinks } from "../../device/protocol/messages.js";
-import { isRecord, matches, models, type Schema } from "../../device/protocol/schema.js";
-import { EndedLogins } from "../../gateway/access/ended-logins.js";
+import { matches, models, type Schema } from "../../device/protocol/schema.js";
 import { generateTokens, readTokenFile, writeTokenFile } from "../../gateway/access/tokens.js";
 import { parseJson } from "../../gateway/api/json.js";
-import { parseCatalog } from "../../gateway/firmware/catalog.js";
-import { isVersion } from "../../gateway/firmware/image.js";
 import {
 	applyUplink,
 	isActive,
@@ -26,10 +22,8 @@ import { StartError } from "../../gateway/problem.js";
 import { Device, Session } from "../../gateway/sessions/device.js";
 import { deviceRecord } from "../../gateway/sessions/device-store.js";
 import { sessionHead, textWithState } from "../../gateway/sessions/view.js";
-import { fileRecords } from "../../gateway/storage/file-records.js";
 import { anyJson, jsonText, mutatedText, oddValue, valid } from "../support/arbitraries.js";
 import { temporaryDirectory } from "../support/cleanup.js";
-import { uploadsIn } from "../support/firmware-server.js";
 import { runs } from "../support/property-runs.js";
 
 const maxTimeMs = 8.64e15;
@@ -203,62 +197,5 @@ test("reads tokens back unchanged, and rejects any other content with a remedy u
 			}
 		}),
 		{ numRuns: runs(200) },
-	);
-});
-
-const number = fc.nat(20).map(String);
-const version = fc
-	.tuple(fc.tuple(number, number, number), fc.constantFrom("", "-rc.1", "+b"))
-	.map(([numbers, suffix]) => numbers.join(".") + suffix);
-const catalog = fc.uniqueArray(version, { maxLength: 4 }).chain((versions) => {
-	const releases = versions.map((each) => ({
-		version: each,
-		date: "2026-01-02",
-		notes: "é",
-		images: ["", "virtual/"].map((folder, index) => ({
-			model: models[index],
-			path: `/releases/${folder}firmware-v${each}.bin`,
-			size: 5 + index,
-			sha256: "0".repeat(64),
-			chip: chips[index],
-			idf_version: "v6.0",
-		})),
-	}));
-	return fc.constantFrom(null, ...versions).map((latest) => ({ schema: 1, latest, releases }));
-});
-
-test("reads a catalog back unchanged, and rejects an invalid one with a message", () => {
-	fc.assert(
-		fc.property(catalog, (written) => assert.deepEqual(parseCatalog(JSON.stringify(written)), written)),
-	);
-	const good = catalog.map((written) => JSON.stringify(written));
-	fc.assert(
-		fc.property(fc.oneof(withOther(good), contentNear(good)), (content) => {
-			try {
-				const { latest, releases } = parseCatalog(content);
-				assert.ok(
-					latest === null || releases.some((each) => each.version === latest),
-					`latest version ${latest} is not in the catalog`,
-				);
-				for (const { version: name, images } of releases) {
-					assert.ok(isVersion(name), `version ${name}`);
-					for (const { path, size, sha256 } of images) {
-						assert.match(path, /^\/releases\/([\w-]+\/)*firmware-v[^/]+\.bin$/);
-						assert.ok(
-							size >= 1 && /^[0-9a-f]{64}$/.test(sha256),
-							`image of ${size} bytes with SHA-256 ${sha256}`,
-						);
-					}
-				}
-			} catch (error) {
-				assert.ok(
-					error instanceof Error &&
-						error.message.length > 5 &&
-						(error.name === "Error" || error.name === "SyntaxError"),
-					String(error),
-				);
-			}
-		}),
-		{ numRuns: runs(1000) },
 	);
 });

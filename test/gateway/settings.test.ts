@@ -261,11 +261,4 @@ describe("invalid value is rejected with a remedy", () => {
 					({ message }) => message.startsWith(`Invalid ${name}.`) && !message.includes(value),
 				);
 	});
-
-	test("for an unreadable file", () => {
-		assert.throws(
-			() => readSettings({ RELEASE_KEYS: "/nowhere/a.pem" }),
-			/^StartError: Cannot read "\/nowhere\/a\.pem" \(ENOENT\)\. Set RELEASE_KEYS/,
-		);
-	});
 });

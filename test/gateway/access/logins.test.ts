@@ -3,9 +3,7 @@ import disk from "node:fs/promises";
 import { type TestContext, test } from "node:test";
 import { Access } from "../../../gateway/access/access.js";
 import { Logins } from "../../../gateway/access/logins.js";
-import { Tokens } from "../../../gateway/access/tokens.js";
-import { createLog } from "../../../gateway/telemetry/log.js";
-import { incomingRequest } from "../../support/incoming-request.js";
+import { generateTokens, Tokens } from "../../../gateway/access/tokens.js";
 import { deviceToken, monitorToken, temporaryDirectory } from "../../support/running.js";
 
 const hourMs = 60 * 60 * 1000;
@@ -44,16 +42,15 @@ test("remembers the latest 100 codes; earlier ones expire by the clock", async (
 	assert.deepEqual([await logins.useCode(first), await logins.useCode(second)], [undefined, monitorToken]);
 });
 
-test("ends watched connections whose token was removed, and no closed ones", async (t) => {
-	const { options } = await run(t);
-	const log = createLog("silent");
-	const access = new Access({ ...options, log, isOff: false, onAdmitted: () => {}, onChange: () => {} });
-	const ended: string[] = [];
-	const watch = (name: string, token: string) =>
-		access.watch(incomingRequest("10.0.0.2", { authorization: `Bearer ${token}` }), () => ended.push(name));
-	watch("valid", monitorToken);
-	watch("removed", "x");
-	watch("closed", "x")();
-	await access.endRevoked();
-	assert.deepEqual(ended, ["removed"]);
+test("logs in with the current token, even after a rotation", async (t) => {
+	const dataDir = await temporaryDirectory(t);
+	const fromEnvironment = { device: undefined, monitor: undefined };
+	const tokens = new Tokens({ dataDir, fromEnvironment, disk, onProblem: assert.fail });
+	await tokens.open();
+	const endedLogins = { has: () => false, end: async () => {}, use: async () => true };
+	const clock = () => 0;
+	const logins = new Logins({ now: clock, monotonic: clock, tokens, publicUrl: undefined, endedLogins });
+	const code = logins.createCode();
+	await tokens.change(generateTokens);
+	assert.equal(await logins.useCode(code), tokens.current("monitor"));
 });

@@ -140,16 +140,6 @@ describe("trigger_ota", () => {
 		);
 		assert.equal(JSON.parse(sent[2] ?? "").url, `${longest}g/releases/firmware-v1.4.0.bin`);
 	});
-	test("selects a patch only for a supporting device, from its running version", async (t) => {
-		const { updates, shelf } = await run(t);
-		for (const [features, expected] of [
-			[["delta", "quiet"], "1.3.0"],
-			[["quiet"], null],
-		] as const) {
-			await updates.trigger(connect([], `dev-1-${features.length}`, undefined, features), "latest");
-			assert.equal(shelf.patchable, expected);
-		}
-	});
 	test("is sent only after the update and its device are stored", async (t) => {
 		const writing: (() => void)[] = [];
 		const rename: Disk["rename"] = async (from, to) => {

@@ -133,20 +133,6 @@ describe("control_device", () => {
 		assert.deepEqual(answer, { type: "ack", command: "control_device", sessionId: session.sessionId });
 		assert.equal(await device.nextText(), '{"command":"set_haptics","value":5}');
 	});
-
-	test("keeps the order of commands", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
-		const { device, session } = await gateway.namedDevice(monitor);
-		const values = Array.from({ length: 100 }, (_, i) => i);
-		for (const value of values)
-			monitor.send({
-				type: "control_device",
-				targetId: session.sessionId,
-				payload: { command: "set_volume", value },
-			});
-		for (const value of values) assert.deepEqual(await device.next(), { command: "set_volume", value });
-	});
 });
 
 describe("boot_device", () => {

@@ -127,40 +127,71 @@ test("sends a snapshot only as fast as it is read", { timeout: 30_000 }, async (
 	);
 });
 
-test("sends the whole summary to a monitor that missed a change, once it has caught up", async (t) => {
+/** Socket whose peer reads only on request. */
+function heldStream() {
 	const written: { readonly text: string; readonly done: () => void }[] = [];
 	const stream = new Duplex({
 		read() {},
-		write: (bytes, _encoding, done) => void written.push({ text: bytes.toString(), done }),
+		write: (bytes, _encoding, done) => void written.push({ text: bytes.toString("latin1"), done }),
 	});
-	const { monitor } = await connected(t, stream);
-	monitor.summary = { snapshot: () => ['{"reason":"snapshot"}'].values() };
-	monitor.devices = new Set();
-	const texts: string[] = [];
-	/** Reads until writing stops. */
+	/** Reads until writing stops. @returns what was read */
 	const read = async () => {
+		let text = "";
 		for (let idle = 0; idle < 20; idle += 1) {
 			for (let each = written.shift(); each; each = written.shift()) {
 				idle = 0;
-				texts.push(each.text);
+				text += each.text;
 				each.done();
 			}
 			await setImmediate();
 		}
+		return text;
 	};
+	return { stream, read };
+}
+
+test("sends the whole summary to a monitor that missed a change, once it has caught up", async (t) => {
+	const { stream, read } = heldStream();
+	const { monitor } = await connected(t, stream);
+	monitor.summary = { snapshot: () => ['{"reason":"snapshot"}'].values() };
+	monitor.devices = new Set();
 	monitor.sendSummary(Buffer.from("in time"));
-	await read();
+	let all = await read();
 	while (monitor.unsentBytes <= socketLimits.slowMonitorBytes) monitor.send(Buffer.alloc(64 * 1024, "x"));
 	const unread = monitor.unsentBytes;
 	for (let count = 0; count < 100; count += 1) monitor.sendSummary(Buffer.alloc(64 * 1024, "late "));
 	assert.equal(monitor.unsentBytes, unread, "nothing waits for it");
-	await read();
+	all += await read();
 	monitor.sendSummary(Buffer.from("in time again"));
-	await read();
-	const all = texts.join("");
+	all += await read();
 	assert.equal(all.match(/"reason":"snapshot"/g)?.length, 1);
 	assert.doesNotMatch(all, /late/);
 	assert.match(all, /in time.*"reason":"snapshot".*in time again/s);
+});
+
+test("sends a slow monitor each change and only the newest report of each session, none older than a change", async (t) => {
+	const { stream, read } = heldStream();
+	const { monitor } = await connected(t, stream);
+	await read();
+	while (monitor.unsentBytes <= socketLimits.slowMonitorBytes) monitor.send(Buffer.alloc(64 * 1024, "x"));
+	for (const text of ["report a1", "report a2"]) monitor.relay("a", textFrame(text), true);
+	monitor.relay("a", textFrame("progress a"), false);
+	monitor.relay("b", textFrame("report b1"), true);
+	monitor.sendChange("b", textFrame("change b"));
+	monitor.send(Buffer.from("answer"));
+	const texts = (await read()).match(/(report|progress|change|answer)( \w\d?)?/g);
+	assert.deepEqual(texts, ["change b", "answer", "report a2"]);
+	monitor.relay("a", textFrame("report a3"), true);
+	assert.match(await read(), /report a3/);
+});
+
+test("closes a monitor with 1013 when its backlog is too long", async (t) => {
+	const { stream, read } = heldStream();
+	const { monitor } = await connected(t, stream);
+	await read();
+	while (monitor.unsentBytes <= socketLimits.stuckMonitorBytes) monitor.send(Buffer.alloc(1024 * 1024));
+	monitor.relay("a", textFrame("report"), true);
+	assert.ok((await read()).endsWith("\x03\xf5reading too slowly"), "no close frame with 1013");
 });
 
 test("pauses a snapshot while the backlog is long", async (t) => {
