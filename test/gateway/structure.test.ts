@@ -1,10 +1,10 @@
 /** Import rules of gateway/extension.ts: an extension can be deleted with its folder and its line. */
 
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join, normalize } from "node:path";
+import { existsSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import { type ExtensionName, extensionParts, isExtension, lists, pathsOf } from "./extension-parts.js";
+import { readImports } from "./imports.js";
 
 /** Folders of the core; all others in gateway/ are extensions. */
 const coreFolders = [
@@ -21,21 +21,7 @@ const coreFolders = [
 	"telemetry",
 ];
 
-const files = ["gateway", "scripts", "test"].flatMap((folder) =>
-	readdirSync(folder, { recursive: true, encoding: "utf8" })
-		.filter((file) => /\.tsx?$/.test(file))
-		.map((file) => join(folder, file)),
-);
-/** Imported files of these folders, including type imports, by path. */
-const imports = new Map(files.map((file) => [file, importsOf(file)]));
-
-function importsOf(file: string): readonly string[] {
-	const text = readFileSync(file, "utf8");
-	return [...text.matchAll(/(?:from|import|import\() ?"(\.[^"]+)\.js"/g)].flatMap(([, path = ""]) => {
-		const target = normalize(join(dirname(file), path));
-		return [`${target}.ts`, `${target}.tsx`].filter((each) => files.includes(each));
-	});
-}
+const imports = readImports();
 
 test("lists the parts of each extension folder", () => {
 	const folders = readdirSync("gateway", { withFileTypes: true }).filter((entry) => entry.isDirectory());
@@ -68,7 +54,7 @@ test("imports an extension only from its own parts", () => {
 		}
 	}
 	assert.deepEqual(found, []);
-	assert.ok(files.length > 400, `${files.length} files were read`);
+	assert.ok(imports.size > 400, `${imports.size} files were read`);
 });
 
 test("imports no interface of an extension into the core", () => {
