@@ -76,6 +76,7 @@ export const extensionParts = {
 		"test/gateway/home-assistant/cluster.test.ts",
 		"test/gateway/replacement/cluster.test.ts",
 		"test/system/replacement.long.test.ts",
+		"test/gateway/schedules/cluster.test.ts",
 		"test/support/gateway-cluster.ts",
 		"test/support/nats.ts",
 		"test/support/nats-credentials.ts",

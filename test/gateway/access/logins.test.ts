@@ -4,6 +4,8 @@ import { type TestContext, test } from "node:test";
 import { Access } from "../../../gateway/access/access.js";
 import { Logins } from "../../../gateway/access/logins.js";
 import { generateTokens, Tokens } from "../../../gateway/access/tokens.js";
+import { createLog } from "../../../gateway/telemetry/log.js";
+import { incomingRequest } from "../../support/incoming-request.js";
 import { deviceToken, monitorToken, temporaryDirectory } from "../../support/running.js";
 
 const hourMs = 60 * 60 * 1000;
@@ -40,6 +42,20 @@ test("remembers the latest 100 codes; earlier ones expire by the clock", async (
 	assert.equal(await logins.useCode(first), monitorToken);
 	clock.now = 5 * hourMs;
 	assert.deepEqual([await logins.useCode(first), await logins.useCode(second)], [undefined, monitorToken]);
+});
+
+test("ends watched connections whose token was removed, and no closed ones", async (t) => {
+	const { options } = await run(t);
+	const log = createLog("silent");
+	const access = new Access({ ...options, log, isOff: false, onAdmitted: () => {}, onChange: () => {} });
+	const ended: string[] = [];
+	const watch = (name: string, token: string) =>
+		access.watch(incomingRequest("10.0.0.2", { authorization: `Bearer ${token}` }), () => ended.push(name));
+	watch("valid", monitorToken);
+	watch("removed", "x");
+	watch("closed", "x")();
+	await access.endRevoked();
+	assert.deepEqual(ended, ["removed"]);
 });
 
 test("logs in with the current token, even after a rotation", async (t) => {
