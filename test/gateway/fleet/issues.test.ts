@@ -224,7 +224,11 @@ describe("issue", () => {
 		const since = isoTime(clock.now);
 		clock.now += minute;
 		sessions.end(connect(), "disconnected");
-		await issues.see([{ kind: "away", id: deviceId, since }]);
+		await issues.see([
+			{ kind: "away", id: deviceId, since },
+			// The page did not know since when.
+			{ kind: "away", id: deviceId },
+		]);
 		assert.deepEqual(shown(), [["away", false]]);
 		await issues.see([{ kind: "away", id: "unknown", since }]);
 	});

@@ -140,6 +140,19 @@ test("does not hold the lease after a stop during a renewal", async () => {
 	assert.deepEqual(first.changes, [true, false]);
 });
 
+test("does not hold the lease after stepping down during a renewal", async () => {
+	const { made, holders } = await candidates(1);
+	const [only] = made;
+	assert.ok(only, "no candidate");
+	await only.lease.renew();
+	stop(only);
+	const renewed = only.lease.renew();
+	only.lease.stepDown();
+	only.goOn();
+	await renewed;
+	assert.deepEqual([holders(), only.changes], [[], [true, false]]);
+});
+
 test("reacquires the lease after a lost renewal response", async () => {
 	const { time, made, holders } = await candidates(1);
 	const [only] = made;
