@@ -38,8 +38,10 @@ import type { SessionListener } from "../sessions/sessions.js";
 import { deviceHead, isoTime } from "../sessions/view.js";
 import type { Records } from "../storage/records.js";
 
-/** Interval at which each gateway completes unfinished replacements, including those of a gateway that failed. */
-const againMs = 3_000;
+export const replacementLimits = Object.freeze({
+	/** Interval at which each gateway completes unfinished replacements, including those of a gateway that failed. */
+	replacementRetryMs: 3_000,
+});
 /** Number of reports in which the new board should show its settings. */
 const reportsAtMost = 3;
 
@@ -123,9 +125,10 @@ export class Replacements implements ReplacementService {
 	/** @throws {Error} if its records are unavailable */
 	async open(): Promise<void> {
 		await this.#records.each((from, replacement) => this.#set(from, replacement));
+		const { replacementRetryMs } = { ...replacementLimits, ...this.#core.limits };
 		this.#timer = setInterval(() => {
 			for (const from of this.#replacements.keys()) void this.#complete(from);
-		}, againMs).unref();
+		}, replacementRetryMs).unref();
 	}
 
 	close(): Promise<void> {

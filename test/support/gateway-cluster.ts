@@ -21,6 +21,8 @@ export interface ClusterOptions {
 	readonly servers: 1 | 3;
 	/** Data folder of all gateways. Default: an empty folder. */
 	readonly releasesDir?: string;
+	/** Additional variables of all gateways. */
+	readonly environment?: Readonly<Record<string, string>>;
 }
 
 export interface GatewayCluster {
@@ -80,6 +82,7 @@ export async function startCluster(t: TestContext, options: ClusterOptions): Pro
 			NATS_URL: wires.map(({ port }) => `nats://127.0.0.1:${port}`).join(","),
 			NATS_ALLOW_OLD: isNatsOld ? "1" : "0",
 			IMAGE_CHECK: "off",
+			...options.environment,
 		};
 		gateways.push(new ClusterGateway(t, await freePort(), environment, wires));
 	}

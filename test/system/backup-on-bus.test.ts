@@ -1,4 +1,90 @@
+import assert from "node:assert/strict";
+import fs from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { test } from "node:test";
+import { joinGateways } from "../../gateway/cluster/join.js";
+import { extensions } from "../../gateway/extensions.js";
+import { restore } from "../../scripts/backup/restore.js";
 import { memoryBuses } from "../gateway/cluster/memory-buses.js";
-import { testBackupOn } from "./backup-on-bus.js";
+import { call } from "../support/call.js";
+import { eventually } from "../support/eventually.js";
+import { quickPlan } from "../support/released-fleet.js";
+import { writeReleases } from "../support/releases.js";
+import { bearer, monitorToken, noRateLimits, runGateway, temporaryDirectory } from "../support/running.js";
+import { ScriptedDevice } from "../support/scripted-device.js";
+import { tone, wav } from "../support/sounds.js";
 
-testBackupOn("a bus in one process", memoryBuses);
+const { limits } = noRateLimits;
+const sound = wav(tone(16_000));
+
+test("a backup by either of two gateways contains the data of both, and restores a single gateway or two on other servers", async (t) => {
+	const buses = await memoryBuses();
+	const folder = await temporaryDirectory(t);
+	const releasesDir = join(folder, "releases");
+	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
+	const urls: string[] = [];
+	for (const each of ["one", "two"]) {
+		const dataDir = join(folder, each);
+		const bus = await buses.connect();
+		const joined = joinGateways(bus, dataDir, extensions);
+		urls.push((await runGateway(t, { dataDir, releasesDir, limits, ...joined })).url);
+	}
+	const [one = "", two = ""] = urls;
+	const device = await new ScriptedDevice({ url: one, deviceId: "dev-1-000000" }).connect();
+	t.after(() => device.close());
+	const shows = (path: string, text: RegExp, url = two) =>
+		eventually(
+			async () => JSON.stringify(await call(url, "GET", path)),
+			(shown) => text.test(shown),
+		);
+	await shows("devices", /dev-1-000000/);
+	await call(one, "PATCH", "devices/dev-1-000000", { name: "Speaker" });
+	const { id } = await call<{ id: string }>(one, "POST", "sounds?name=Dinner", sound);
+	await shows("sounds", /Dinner/);
+	const announcement = { sound: id, targets: { all: true } };
+	const at = { weekly: { time: "17:50", days: ["mon"] } };
+	await call(two, "POST", "schedules", { name: "Closing", at, do: { announcement } });
+	await eventually(
+		() => call(two, "PUT", "rollouts/autumn", quickPlan()).then(() => true),
+		(isDone) => isDone,
+	);
+	await shows("rollouts/autumn", /finished/);
+	// Through the other gateway, which has it from the bus.
+	await shows("audit", /PUT \/api\/rollouts\/autumn/, one);
+	device.close();
+
+	const { body } = await fetch(`${two}/api/backup`, { headers: bearer(monitorToken) });
+	assert.ok(body, "the response has no body");
+	const content = await buffer(body);
+	const restoreTo = async (dataDir: string) => {
+		const archive = Readable.from([content]);
+		await restore({
+			archive,
+			dataDir,
+			releasesDir,
+			passphrase: undefined,
+			disk: fs,
+			onProblem: assert.fail,
+		});
+		return dataDir;
+	};
+	const requireAll = async (url: string) => {
+		await shows("devices", /Speaker/, url);
+		await shows("schedules", /Closing/, url);
+		await shows("rollouts/autumn", /"succeeded":1/, url);
+		await shows("audit", /PUT \/api\/rollouts\/autumn/, url);
+		const response = await fetch(`${url}/sounds/${id}.wav`, { headers: bearer(monitorToken) });
+		assert.deepEqual(Buffer.from(await response.arrayBuffer()), sound);
+	};
+	const own = { deviceToken: undefined, monitorToken: undefined };
+	const alone = await restoreTo(join(folder, "alone"));
+	await requireAll((await runGateway(t, { dataDir: alone, releasesDir, limits, ...own })).url);
+
+	const others = await memoryBuses();
+	for (const dataDir of [await restoreTo(join(folder, "third")), join(folder, "fourth")]) {
+		const joined = joinGateways(await others.connect(), dataDir, extensions);
+		await requireAll((await runGateway(t, { dataDir, releasesDir, limits, ...own, ...joined })).url);
+	}
+});

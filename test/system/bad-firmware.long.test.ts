@@ -5,7 +5,8 @@ import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import type { Started } from "../../hosts/virtual/node/virtual-device.js";
 import { runFleet } from "../support/fleet.js";
-import { passUntil } from "../support/virtual-time.js";
+import { bearer, monitorToken } from "../support/running.js";
+import { pass, passUntil } from "../support/virtual-time.js";
 
 const faulty = "test/hosts/virtual/xs/firmware";
 
@@ -50,13 +51,46 @@ describe("new firmware", () => {
 		});
 });
 
-test("a confirmed firmware that crashes ends the virtual device, where a board would keep restarting", async (t) => {
+test("a rollback to another image of the same version is no update", async (t) => {
 	const fleet = await runFleet(t);
-	await assert.rejects(
-		fleet.powerOn("DEV-1", {
-			program: await buildFirmware({ main: `${faulty}/crashing.ts` }),
-			onExit: () => {},
-		}),
-		/crashes at its start/,
-	);
+	const { bytes } = await buildFirmware({ "board/es8311": `${faulty}/dead-codec.ts` });
+	const image = makeVirtualImage(bytes, "DEV-1", "1.0.0");
+	const body = new FormData();
+	body.set("firmware", new Blob([new Uint8Array(image)]), "firmware.bin");
+	await fetch(`${fleet.url}/ota/upload`, { method: "POST", body, headers: bearer(monitorToken) });
+	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0", clock: "virtual" });
+	const { system } = await report();
+	assert.match(String(system.image), /^[0-9a-f]{16}$/);
+	assert.notEqual(system.image, image.toString("hex", 0xb0, 0xb8));
+	await fleet.monitorClient.request({ type: "trigger_ota", targetId: deviceId, version: "custom" });
+	let { otaStatus } = await passUntil(device, fleet.updateResult(deviceId));
+	if (otaStatus === "updated") ({ otaStatus } = await passUntil(device, fleet.updateResult(deviceId)));
+	assert.equal(otaStatus, "rolled_back");
+});
+
+test("a device whose codec has failed since its last start accepts updates, and requires it again once it works", async (t) => {
+	const fleet = await runFleet(t);
+	const { bytes } = await buildFirmware();
+	await fleet.release("2.0.0", makeVirtualImage(bytes, "DEV-1", "2.0.0"));
+	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0", clock: "virtual" });
+	const restart = async (isAnswering: boolean) => {
+		device.board.codec.isAnswering = isAnswering;
+		await device.powerCycle();
+		await fleet.monitorClient.change("connected");
+		await report();
+	};
+	await report();
+	await pass(device, 10_000);
+	assert.equal(device.setting("codec"), "1");
+	await restart(false);
+	await fleet.monitorClient.request({ type: "trigger_ota", targetId: deviceId });
+	await passUntil(device, fleet.updateResult(deviceId));
+	// Unconfirmed firmware is rolled back after 120 s.
+	await pass(device, 130_000);
+	const { isPendingVerify, started } = device;
+	const codec = device.setting("codec");
+	assert.deepEqual([isPendingVerify, started.version, codec], [false, "2.0.0", "0"]);
+	await restart(true);
+	await pass(device, 10_000);
+	assert.equal(device.setting("codec"), "1");
 });

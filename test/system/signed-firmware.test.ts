@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { before, describe, type TestContext, test } from "node:test";
+import { before, type TestContext, test } from "node:test";
 import { isRecord } from "../../device/protocol/schema.js";
 import { type BuiltIn, makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import type { Program } from "../../hosts/virtual/node/build.js";
@@ -50,42 +50,6 @@ async function startOta(
 	);
 	return isRecord(message) ? String(message.reason) : "";
 }
-
-describe("device with a release key", () => {
-	test("rejects an image that is not signed by its key and keeps running its firmware", async (t) => {
-		const key = makeReleaseKey();
-		const fleet = await runFleet(t);
-		const boots: string[] = [];
-		const device = await fleet.powerOn("DEV-1", {
-			version: "1.0.0",
-			builtIn: { releaseKeys: key.text },
-			onBoot: ({ version }) => boots.push(version),
-		});
-		await device.report();
-		const good = image("2.0.0", { releaseKeys: key.text });
-		const reason = await startOta(fleet, device, await serve(t, good), makeReleaseKey().sign(good));
-		assert.match(reason, /signature is invalid/);
-		const { system } = await device.report();
-		assert.equal(system.firmware_version, "1.0.0");
-		await device.device.powerCycle();
-		const { system: after } = await device.report(({ health }) => health.reset_reason === "POWERON_RESET");
-		assert.equal(after.firmware_version, "1.0.0");
-		assert.deepEqual(boots, ["1.0.0", "1.0.0"]);
-	});
-
-	test("receives a signed release with its signature from the catalog, and an unsigned one not at all", async (t) => {
-		const key = makeReleaseKey();
-		const fleet = await runFleet(t, undefined, { releaseKeys: [key.publicKey] });
-		const device = await fleet.powerOn("DEV-1", { version: "1.0.0", builtIn: { releaseKeys: key.text } });
-		await device.report();
-		await release(fleet, "2.0.0", {});
-		assert.match((await trigger(fleet, device, "2.0.0")).reason, /is not signed/);
-		await release(fleet, "3.0.0", { by: makeReleaseKey() });
-		assert.match((await trigger(fleet, device, "3.0.0")).reason, /no key in RELEASE_KEYS/);
-		await release(fleet, "4.0.0", { by: key, releaseKeys: key.text });
-		assert.deepEqual(await trigger(fleet, device, "4.0.0"), { otaStatus: "updated", reason: "" });
-	});
-});
 
 interface Made extends BuiltIn {
 	readonly by?: ReleaseKey;

@@ -1,20 +1,12 @@
-/** Update by patch of the firmware in XS. */
-
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { rm } from "node:fs/promises";
 import { createServer } from "node:http";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { makePatch } from "../../scripts/release/patch.js";
-import { waitUntil } from "../support/eventually.js";
-import { runFleet } from "../support/fleet.js";
 import { listen } from "../support/ports.js";
-import { deviceToken } from "../support/running.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
-import { startProxy } from "../support/tcp-proxy.js";
 
 const digestOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
@@ -76,31 +68,4 @@ test("updates firmware in XS by a patch in less memory than by the full image, a
 	assert.equal(device.started.slot, 0);
 	t.diagnostic(`${byPatch} bytes of heap by patch, ${byImage} by full image`);
 	assert.ok(byPatch < byImage, `${byPatch} bytes of heap by patch, ${byImage} by full image`);
-});
-
-test("updates a device with a release by its patch, and by the full image if there is none", async (t) => {
-	const fleet = await runFleet(t);
-	const { bytes } = await buildFirmware();
-	for (const version of ["1.1.0", "1.2.0", "1.3.0"])
-		await fleet.release(version, makeVirtualImage(bytes, "DEV-1", version));
-	let sent = "";
-	const proxy = await startProxy(t, Number(new URL(fleet.url).port), (part) => {
-		sent += part.toString("latin1");
-	});
-	const settings = { gateway: `ws://127.0.0.1:${proxy.port}/device`, token: deviceToken };
-	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0", settings });
-	await report();
-	const update = async (version: string) => {
-		sent = "";
-		await fleet.monitorClient.request({ type: "trigger_ota", targetId: deviceId, version });
-		await report((state) => state.system.firmware_version === version);
-		assert.equal((await fleet.updateResult(deviceId)).otaStatus, "updated");
-		await waitUntil(() => !device.isPendingVerify);
-		const paths = [...sent.matchAll(/GET (\/releases\/[^ ?]+)/g)].map(([, path]) => path);
-		return [...new Set(paths)];
-	};
-	assert.deepEqual(await update("1.1.0"), ["/releases/firmware-v1.1.0.bin"]);
-	assert.deepEqual(await update("1.2.0"), ["/releases/virtual/dev-1/firmware-v1.2.0.from-v1.1.0.patch"]);
-	await rm(join(fleet.releasesDir, "virtual/dev-1/firmware-v1.3.0.from-v1.2.0.patch"));
-	assert.deepEqual(await update("1.3.0"), ["/releases/firmware-v1.3.0.bin"]);
 });

@@ -2,14 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { models } from "../../device/protocol/schema.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
-import { slots } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { waitUntil } from "../support/eventually.js";
-import { filePart, form, formHeaders } from "../support/firmware-server.js";
 import { runFleet } from "../support/fleet.js";
-import { withoutHash } from "../support/images.js";
 import { runs } from "../support/property-runs.js";
-import { bearer, monitorToken } from "../support/running.js";
 import { pass, passUntil } from "../support/virtual-time.js";
 
 const updatesInARow = runs(20) < 20 ? 4 : 20;
@@ -29,24 +25,6 @@ for (const model of models)
 		assert.equal(updated.otaStatus, "updated", JSON.stringify(updated));
 		assert.equal(device.started.slot, 1);
 	});
-
-test("installs an upload with trailing data after an image without SHA-256", async (t) => {
-	const fleet = await runFleet(t);
-	const program = await buildFirmware();
-	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0" });
-	await report();
-	const image = withoutHash(makeVirtualImage(program.bytes, "DEV-1", "1.1.0"));
-	const file = Buffer.concat([image, Buffer.from("other data".repeat(99))]);
-	const body = form(filePart(file));
-	const headers = { ...formHeaders, ...bearer(monitorToken) };
-	const answer = await fetch(`${fleet.url}/ota/upload`, { method: "POST", body, headers });
-	assert.equal(answer.status, 201, await answer.text());
-	await fleet.monitorClient.request({ type: "trigger_ota", targetId: deviceId, version: "custom" });
-	await report((state) => state.system.firmware_version === "1.1.0");
-	assert.equal((await fleet.updateResult(deviceId)).otaStatus, "updated");
-	const { offset } = slots[device.started.slot];
-	assert.deepEqual(device.flash.read(offset, file.length), file, "trailing data is in flash too");
-});
 
 test(`installs ${updatesInARow} updates in a row, each into the other slot and confirmed`, async (t) => {
 	// In virtual time it returns 20 times in a few seconds.

@@ -28,8 +28,11 @@ describe("house", { concurrency: 4 }, () => {
 		await broker.kill();
 		await broker.start();
 		// It knows only what was published since.
-		const other = await SimulatedHomeAssistant.start(t, broker);
+		const other = await SimulatedHomeAssistant.start(t, broker, { hasBirth: false });
 		await home.until(() => isWhole(other, ids) && isWhole(home, ids));
+		// Messages in flight when the broker was killed may be repeated: a device's, and the gateway's two.
+		const topics = new Set(other.heard.map(({ topic }) => topic));
+		assert.ok(other.heard.length <= topics.size + 3, `${other.heard.length} messages`);
 
 		await first.gateway.close();
 		await home.until(() => ids.every((id) => !home.isAvailable(id)));

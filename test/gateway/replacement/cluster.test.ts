@@ -4,16 +4,15 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { call } from "../../support/call.js";
 import { eventually } from "../../support/eventually.js";
-import { bearer, deviceToken, noRateLimits, temporaryDirectory } from "../../support/running.js";
+import { bearer, deviceToken, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import { runGateways } from "../cluster/gateways.js";
 import { memoryBuses } from "../cluster/memory-buses.js";
-import { furnish, goesOver, next, old, type Shown, settingsOf } from "./lobby.js";
+import { furnish, goesOver, isAsBefore, next, old, type Shown, settingsOf } from "./lobby.js";
 
 async function run(t: TestContext) {
-	const { releasesDir = "" } = await settingsOf(await temporaryDirectory(t));
+	const { releasesDir = "", limits = {} } = await settingsOf(await temporaryDirectory(t));
 	const buses = await memoryBuses();
-	const { limits } = noRateLimits;
 	const [a, b] = await runGateways(t, buses, 2, { releasesDir, limits });
 	return { buses, a, b };
 }
@@ -68,4 +67,17 @@ test("disconnects a replaced board after the gateway reconnects", async (t) => {
 		(isConnected) => !isConnected,
 	);
 	for (const { url } of [a, b]) await goesOver(url);
+});
+
+test("completes a replacement whose gateway is lost after its record is written", async (t) => {
+	const { buses, a, b } = await run(t);
+	await furnish(a.url);
+	await eventually(
+		() => isAsBefore(b.url),
+		() => true,
+	);
+	const records = await b.bus.bucket("gw-record-replacements");
+	await records.watch((_, entry) => void (entry && buses.cut(a.bus)));
+	await assert.rejects(call(a.url, "POST", `devices/${old}/replace`, { by: next }), /50[37]/);
+	await goesOver(b.url);
 });

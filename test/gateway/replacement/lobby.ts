@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { call } from "../../support/call.js";
 import { eventually } from "../../support/eventually.js";
-import type { GatewayProcess } from "../../support/gateway-process.js";
 import { quickPlan } from "../../support/released-fleet.js";
 import { writeReleases } from "../../support/releases.js";
 import { noRateLimits, type RunOptions } from "../../support/running.js";
@@ -33,7 +32,11 @@ export interface Shown {
 export async function settingsOf(dataDir: string): Promise<RunOptions> {
 	const releasesDir = join(dataDir, "releases");
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
-	return { dataDir, releasesDir, limits: { ...noRateLimits.limits, snapshotDebounceMs: 10 } };
+	return {
+		dataDir,
+		releasesDir,
+		limits: { ...noRateLimits.limits, snapshotDebounceMs: 10, replacementRetryMs: 50 },
+	};
 }
 
 /** Connects a device that reports and disconnects. */
@@ -48,35 +51,31 @@ export async function visit(options: ScriptedDeviceOptions): Promise<ScriptedDev
 }
 
 /** Both are offline; the old board has a name, quiet hours, a schedule and a later rollout. */
-export async function furnish(
-	url: string,
-	[from, to]: Pair["pair"] = [old, next],
-	id = "autumn",
-): Promise<void> {
-	await visit({ url, deviceId: from, report: settings });
-	await visit({ url, deviceId: to });
-	await call(url, "PATCH", `devices/${from}`, label);
+export async function furnish(url: string): Promise<void> {
+	await visit({ url, deviceId: old, report: settings });
+	await visit({ url, deviceId: next });
+	await call(url, "PATCH", `devices/${old}`, label);
 	await call(url, "PUT", "quiet-hours", {
-		targets: { device: from },
+		targets: { device: old },
 		from: "22:00",
 		until: "07:00",
 		volume: 20,
 	});
 	await call(url, "POST", "schedules", {
-		name: id,
+		name: "autumn",
 		at: { weekly: { time: "17:50" } },
-		do: { command: { payload: { command: "identify" }, targets: { devices: [from] } } },
+		do: { command: { payload: { command: "identify" }, targets: { devices: [old] } } },
 	});
 	const startsAt = new Date(Date.now() + 86_400_000).toISOString();
 	// A clustered gateway may still be loading rollouts or devices.
 	await eventually(
-		() => call(url, "PUT", `rollouts/${id}`, quickPlan({ target: { devices: [from] }, startsAt })),
+		() => call(url, "PUT", "rollouts/autumn", quickPlan({ target: { devices: [old] }, startsAt })),
 		() => true,
 	);
 }
 
 /** Data of a device as created by `furnish`. */
-export async function possessions(url: string, deviceId: string, id = "autumn") {
+export async function possessions(url: string, deviceId: string) {
 	const devices = (await call<{ devices: readonly Shown[] }>(url, "GET", "devices")).devices;
 	const quiet = await call<{ quietHours: readonly { targets: { device?: string } }[] }>(
 		url,
@@ -87,7 +86,7 @@ export async function possessions(url: string, deviceId: string, id = "autumn") 
 	const { devices: steps } = await call<{ devices: readonly { deviceId: string; status: string }[] }>(
 		url,
 		"GET",
-		`rollouts/${id}/devices`,
+		"rollouts/autumn/devices",
 	);
 	return {
 		isKnown: devices.some((each) => each.deviceId === deviceId),
@@ -104,62 +103,18 @@ const nothing = { isKnown: true, name: undefined, quiet: 0, schedules: 0, steps:
 const gone = { ...nothing, isKnown: false, steps: ["removed"] };
 
 /** Resolves once this gateway shows everything as transferred. */
-export async function goesOver(
-	url: string,
-	[from, to]: Pair["pair"] = [old, next],
-	id = "autumn",
-): Promise<void> {
+export async function goesOver(url: string): Promise<void> {
 	await eventually(
 		async () => {
-			const { before = [] } = await call<Shown>(url, "GET", `devices/${to}`);
+			const { before = [] } = await call<Shown>(url, "GET", `devices/${next}`);
 			const kept = before.slice(0, 1).map(({ deviceId, name }) => ({ deviceId, name }));
-			return [await possessions(url, from, id), await possessions(url, to, id), kept];
+			return [await possessions(url, old), await possessions(url, next), kept];
 		},
-		(shown) => isDeepStrictEqual(shown, [gone, all, [{ deviceId: from, name }]]),
+		(shown) => isDeepStrictEqual(shown, [gone, all, [{ deviceId: old, name }]]),
 	);
 }
 
-export async function isAsBefore(
-	url: string,
-	[from, to]: Pair["pair"] = [old, next],
-	id = "autumn",
-): Promise<void> {
-	assert.deepEqual(await possessions(url, from, id), all);
-	assert.deepEqual(await possessions(url, to, id), nothing);
-}
-
-/** Old board, new board, and the rollout with the old one. */
-export interface Pair {
-	readonly pair: readonly [from: string, by: string];
-	readonly id: string;
-}
-
-/** @param count number of replacements, at most 10 */
-export function pairsOf(count: number): readonly Pair[] {
-	return Array.from({ length: count }, (_, index) => ({
-		pair: [`dev-1-0000a${index}`, `dev-1-0000b${index}`],
-		id: `autumn-${index}`,
-	}));
-}
-
-/** Requests all replacements at once, and kills the gateway at its first response. @returns ids of completed ones */
-export async function killMeanwhile(
-	gateway: Pick<GatewayProcess, "call" | "kill">,
-	pairs: readonly Pair[],
-): Promise<ReadonlySet<string>> {
-	const answered = new Set<string>();
-	let onAnswer = () => {};
-	const first = new Promise<void>((resolve) => {
-		onAnswer = resolve;
-	});
-	const asked = pairs.map(async ({ pair: [from, by], id }) => {
-		await gateway.call("POST", `devices/${from}/replace`, { by });
-		answered.add(id);
-		onAnswer();
-	});
-	const ended = Promise.allSettled(asked);
-	await first;
-	await gateway.kill();
-	await ended;
-	return answered;
+export async function isAsBefore(url: string): Promise<void> {
+	assert.deepEqual(await possessions(url, old), all);
+	assert.deepEqual(await possessions(url, next), nothing);
 }
