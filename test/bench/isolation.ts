@@ -1,21 +1,20 @@
 /**
  * Effect of abusive clients on others: latency of a small fleet's reports with them, without, and while they abuse
- * another gateway on this computer (the load alone also delays the measuring processes); and for most of them the
- * gateway's memory, and whether devices with a valid token are accepted from the same address meanwhile.
+ * another gateway on this computer (the load alone also delays the measuring processes); the gateway's memory, and
+ * whether devices with a valid token are accepted from the same address meanwhile.
  */
 
 import { setInterval } from "node:timers";
 import { setTimeout } from "node:timers/promises";
-import { Child } from "./child.js";
-import type { AbusiveHttp } from "./load/abusive-http.js";
-import type { AbusiveSockets } from "./load/abusive-sockets.js";
+import { withCleanup } from "../support/cleanup.js";
+import type { Child } from "./child.js";
+import { alternate, pick, start } from "./harness.js";
+import type { AbuseHandlers } from "./load/abuse.js";
 import type { Devices } from "./load/devices.js";
-import type { Newcomers } from "./load/newcomers.js";
-import { alternate, pick } from "./rounds.js";
-import { compare, measure, type Row } from "./row.js";
+import { oursAtMost, type Row, Rows, ratioAtMost } from "./row.js";
 import { type Load, Side } from "./sides.js";
 
-const benchmark = "isolation";
+const table = new Rows("isolation");
 const devices = 200;
 const monitors = 5;
 const reconnecting = 1000;
@@ -29,135 +28,70 @@ const newcomersASecond = 10;
 const memoryAtMostMB = 150;
 const sampleMs = 250;
 
-interface Abuse {
-	readonly what: string;
-	/** Starts it. @returns a function that ends it */
-	begin(gateway: Side): Promise<() => Promise<unknown>>;
-}
+const abuses = [
+	["one monitor never reads", "unread", "monitor", 1],
+	["100 connections send requests and read no response", "unreadResponses", "device", 100],
+	["100 connections send bodies without end", "bodies", "device", 100],
+	["300 refused upgrades a second", "wrongTokens", "device", 300],
+	["5 devices send pongs and garbage at full speed", "pongs", "device", 5],
+	["20 connections send wrong login codes at full speed", "loginCodes", "device", 20],
+] as const;
 
-export async function run(): Promise<readonly Row[]> {
-	// The default limits are the subject of the benchmark.
-	const side = await Side.gateway({});
-	const other = await Side.gateway({});
-	const sockets = new Child<AbusiveSockets>("load/abusive-sockets.ts", { hasLowPriority: true });
-	const http = new Child<AbusiveHttp>("load/abusive-http.ts", { hasLowPriority: true });
-	const fleet = new Child<Devices>("load/devices.ts", { hasLowPriority: true });
-	const newcomers = new Child<Newcomers>("load/newcomers.ts");
-	try {
+/** Starts an abuse. @returns a function that ends it */
+type Begin = (gateway: Side) => Promise<() => Promise<unknown>>;
+
+export function run(): Promise<readonly Row[]> {
+	return withCleanup(async (t) => {
+		// The default limits are the subject of the benchmark.
+		const side = await Side.gateway(t, { isLimited: true });
+		const other = await Side.gateway(t, { isLimited: true });
+		const abuser: Child<AbuseHandlers> = start(t, "load/abuse.ts", { hasLowPriority: true });
+		const newcomers: Child<AbuseHandlers> = start(t, "load/abuse.ts");
+		const fleet: Child<Devices> = start(t, "load/devices.ts", { hasLowPriority: true });
 		await side.connectDevices(devices);
 		await side.setMonitors(monitors);
 		await side.relay(usualLoad);
 		const rows: Row[] = [];
-		for (const abuse of abusesOf(sockets, http))
-			rows.push(...(await isolate({ side, other }, newcomers, abuse)));
+		for (const [what, name, role, count] of abuses) {
+			const before = (await side.usage(true)).rss;
+			let most = before;
+			let [tried, refused] = [0, 0];
+			const begin: Begin = async (gateway) => {
+				await abuser.request(name, { target: gateway[role], count });
+				const sampling = setInterval(async () => {
+					if (gateway === side) most = Math.max(most, (await side.usage()).rss);
+				}, sampleMs);
+				await newcomers.request("newcomers", { target: gateway.device, count: newcomersASecond });
+				return async () => {
+					const attempts = await newcomers.request("stop");
+					clearInterval(sampling);
+					if (gateway === side) tried += attempts.tried;
+					if (gateway === side) refused += attempts.refused;
+					await abuser.request("stop");
+				};
+			};
+			rows.push(
+				...(await compareWithQuiet(side, other, what, begin, usualLoad)),
+				table.ours(`${what}: memory`, "MB", (most - before) / 2 ** 20, oursAtMost(memoryAtMostMB)),
+				table.ours(`${what}: devices with the right token refused, of ${tried}`, "", refused, oursAtMost(0)),
+			);
+		}
 		await fleet.request("connect", { target: side.device, count: reconnecting, first: 100_000 });
-		const reconnect: Abuse = {
-			what: `${reconnecting} devices reconnect in one moment`,
-			begin: async () => {
-				const reconnected = fleet.request("reconnect", { target: side.device });
-				return () => reconnected;
-			},
+		const reconnect: Begin = async () => {
+			const reconnected = fleet.request("reconnect", { target: side.device });
+			return () => reconnected;
 		};
-		return [...rows, ...(await compareWithQuiet({ side }, reconnect, reconnectLoad))];
-	} finally {
-		await Promise.all([
-			side.close(),
-			other.close(),
-			sockets.close(),
-			http.close(),
-			fleet.close(),
-			newcomers.close(),
-		]);
-	}
-}
-
-function abusesOf(sockets: Child<AbusiveSockets>, http: Child<AbusiveHttp>): readonly Abuse[] {
-	const bySockets = (what: string, start: (gateway: Side) => Promise<unknown>): Abuse => ({
-		what,
-		begin: async (gateway) => {
-			await start(gateway);
-			return () => sockets.request("stop");
-		},
+		const what = `${reconnecting} devices reconnect in one moment`;
+		return [...rows, ...(await compareWithQuiet(side, undefined, what, reconnect, reconnectLoad))];
 	});
-	const byHttp = (what: string, name: Exclude<keyof AbusiveHttp, "stop">, connections: number): Abuse => ({
-		what: `${connections} connections ${what}`,
-		begin: async ({ device: target }) => {
-			await http.request(name, { target, connections });
-			return () => http.request("stop");
-		},
-	});
-	return [
-		bySockets("one monitor never reads", ({ monitor: target }) => sockets.request("unread", { target })),
-		byHttp("send requests and read no response", "unread", 100),
-		byHttp("send bodies without end", "bodies", 100),
-		bySockets("300 refused upgrades a second", ({ device: target }) =>
-			sockets.request("wrongTokens", { target, perSecond: 300 }),
-		),
-		bySockets("one device sends pongs at full speed", ({ device: target }) =>
-			sockets.request("pongs", { target, count: 1, withGarbage: false }),
-		),
-		bySockets("5 devices send pongs and garbage at full speed", ({ device: target }) =>
-			sockets.request("pongs", { target, count: 5, withGarbage: true }),
-		),
-		bySockets("one device sends its live log at full speed", ({ device: target }) =>
-			sockets.request("logs", { target }),
-		),
-		byHttp("send wrong login codes at full speed", "loginCodes", 20),
-	];
 }
 
-interface Gateways {
-	readonly side: Side;
-	/** Gateway that is abused for comparison. */
-	readonly other?: Side;
-}
-
-async function isolate(
-	gateways: Gateways,
-	newcomers: Child<Newcomers>,
-	{ what, begin }: Abuse,
-): Promise<Row[]> {
-	const { side } = gateways;
-	const before = (await side.usage(true)).rss;
-	let most = before;
-	let [tried, refused] = [0, 0];
-	const beginWithNewcomers = async (gateway: Side) => {
-		const end = await begin(gateway);
-		const sampling = setInterval(async () => {
-			if (gateway === side) most = Math.max(most, (await side.usage()).rss);
-		}, sampleMs);
-		await newcomers.request("begin", { target: gateway.device, perSecond: newcomersASecond });
-		return async () => {
-			const attempts = await newcomers.request("stop");
-			clearInterval(sampling);
-			if (gateway === side) tried += attempts.tried;
-			if (gateway === side) refused += attempts.refused;
-			await end();
-		};
-	};
-	const latency = await compareWithQuiet(gateways, { what, begin: beginWithNewcomers }, usualLoad);
-	return [
-		...latency,
-		measure(
-			{ benchmark, what: `${what}: memory`, unit: "MB", target: { of: "ours", atMost: memoryAtMostMB } },
-			[(most - before) / 2 ** 20],
-		),
-		measure(
-			{
-				benchmark,
-				what: `${what}: devices with the right token refused, of ${tried}`,
-				unit: "",
-				target: { of: "ours", atMost: 0 },
-			},
-			[refused],
-		),
-	];
-}
-
-/** @param load load of the fleet meanwhile and without the abuse */
+/** @param other gateway that is abused for comparison @param load of the fleet meanwhile and without the abuse */
 async function compareWithQuiet(
-	{ side, other }: Gateways,
-	{ what, begin }: Abuse,
+	side: Side,
+	other: Side | undefined,
+	what: string,
+	begin: Begin,
 	load: Load,
 ): Promise<Row[]> {
 	const during = (gateway: Side) => async () => {
@@ -172,32 +106,18 @@ async function compareWithQuiet(
 	await abused();
 	const rounds = await alternate(abused, () => side.relay(load));
 	const besideOther = other ? await alternate(abused, during(other)) : [];
-	const ofOthers = `${what}: the others'`;
-	const target = { of: "ratio", atMost: 2 } as const;
+	const row = (name: string, list: typeof rounds, key: "p99Micros" | "longestMicros", ratio?: number) =>
+		table.compare(
+			`${what}: the others' ${name}`,
+			"µs",
+			pick(list, (relayed) => relayed[key]),
+			ratio === undefined ? undefined : ratioAtMost(ratio),
+		);
+	const lost = Math.max(...[...rounds, ...besideOther].map((round) => round.ours.lost));
 	return [
-		compare(
-			{ benchmark, what: `${ofOthers} latency p99, beside a quiet gateway`, unit: "µs", target },
-			pick(rounds, ({ p99Micros }) => p99Micros),
-		),
-		...(other
-			? [
-					compare(
-						{
-							benchmark,
-							what: `${ofOthers} latency p99, beside the same on another gateway`,
-							unit: "µs",
-							target,
-						},
-						pick(besideOther, ({ p99Micros }) => p99Micros),
-					),
-				]
-			: []),
-		compare(
-			{ benchmark, what: `${ofOthers} longest latency, beside a quiet gateway`, unit: "µs" },
-			pick(rounds, ({ longestMicros }) => longestMicros),
-		),
-		measure({ benchmark, what: `${ofOthers} reports lost`, unit: "", target: { of: "ours", atMost: 0 } }, [
-			Math.max(...[...rounds, ...besideOther].map((round) => round.ours.lost)),
-		]),
+		row("latency p99, beside a quiet gateway", rounds, "p99Micros", 2),
+		...(other ? [row("latency p99, beside the same on another gateway", besideOther, "p99Micros", 2)] : []),
+		row("longest latency, beside a quiet gateway", rounds, "longestMicros"),
+		table.ours(`${what}: the others' reports lost`, "", lost, oursAtMost(0)),
 	];
 }

@@ -10,15 +10,14 @@ import { parseArgs } from "node:util";
 import { runCommand, UsageError } from "../../scripts/command-line/command.js";
 import { run as cluster } from "./cluster.js";
 import { run as dashboard } from "./dashboard.js";
-import { run as image } from "./image.js";
+import { roundCount } from "./harness.js";
+import { runImage as image, runUpload as upload } from "./image.js";
 import { run as isolation } from "./isolation.js";
 import { run as relay } from "./relay.js";
 import { run as restart } from "./restart.js";
-import { roundCount } from "./rounds.js";
 import { isMet, type Row, table } from "./row.js";
 import { run as sound } from "./sound.js";
 import { run as update } from "./update.js";
-import { run as upload } from "./upload.js";
 
 /** To add a benchmark, create a file in this folder whose `run` returns rows, and list it here. */
 const benchmarks: Readonly<Record<string, () => Promise<readonly Row[]>>> = {

@@ -1,12 +1,18 @@
 /** Reports from devices to monitors, through the gateway and through a bare `ws` server that does the same. */
 
-import { alternate, pick, type Sides } from "./rounds.js";
-import { compare, measure, type Row, type Target } from "./row.js";
-import { type Load, type Relayed, type Side, withSides } from "./sides.js";
-import { socketsAtMost } from "./sockets.js";
+import { withCleanup } from "../support/cleanup.js";
+import { alternate, pick, socketsAtMost } from "./harness.js";
+import { oursAtMost, type Row, Rows, ratioAtMost, type Target } from "./row.js";
+import { type Load, type Relayed, Side } from "./sides.js";
 
 const fleets = [100, 1000, 10_000];
-const monitorCounts = [0, 1, 10, 20];
+/** Targets for the ratio of processor time per report, by number of monitors. */
+const monitorCounts = new Map([
+	[0, 1.3],
+	[1, 1.15],
+	[10, 0.75],
+	[20, 0.65],
+]);
 /**
  * Rate of 10,000 devices at one report each 5 s, for each fleet: only the number of connections differs. For 5 s,
  * because V8 may mark the heap every few seconds: shorter rounds would contain such a mark or not.
@@ -14,16 +20,7 @@ const monitorCounts = [0, 1, 10, 20];
 const load: Load = { count: 10_000, perSecond: 2000 };
 /** Warm-up, so that all code is compiled. */
 const warmUp: Load = { count: 4000, perSecond: 4000 };
-
-const benchmark = "relay";
-/** Targets for the processor time per report, by number of monitors. */
-const targets: ReadonlyMap<number, Target> = new Map([
-	[0, { of: "ratio", atMost: 1.3 }],
-	[1, { of: "ratio", atMost: 1.15 }],
-	[10, { of: "ratio", atMost: 0.75 }],
-	[20, { of: "ratio", atMost: 0.65 }],
-]);
-const lateTarget: Target = { of: "ratio", atMost: 1.2 };
+const table = new Rows("relay");
 
 export async function run(): Promise<readonly Row[]> {
 	const rows: Row[] = [];
@@ -33,81 +30,58 @@ export async function run(): Promise<readonly Row[]> {
 
 function runFleet(wanted: number): Promise<readonly Row[]> {
 	const fleet = Math.min(wanted, socketsAtMost());
-	return withSides(async (ours, reference) => {
+	return withCleanup(async (t) => {
+		const [ours, reference] = [await Side.gateway(t), await Side.bare(t)];
 		const memory = {
 			ours: await ours.connectDevices(fleet),
 			reference: await reference.connectDevices(fleet),
 		};
 		const rows: Row[] = [];
-		for (const monitors of monitorCounts) {
+		// The memory of a hundred connections is lost in the noise of the heap.
+		for (const [name, key] of fleet < 1000
+			? []
+			: ([
+					["resident", "rss"],
+					["heap and buffers", "heap"],
+				] as const))
+			rows.push(
+				table.compare(
+					`${fleet} devices: memory a connection (${name})`,
+					"KB",
+					pick([memory], (side) => side[key] / 1024),
+					// 2 KB more once a device has been connected for 40 minutes: its last 24 hours.
+					oursAtMost(12),
+					fleet < wanted ? `${wanted} do not fit: too few open files` : undefined,
+				),
+			);
+		for (const [monitors, ratio] of monitorCounts) {
 			for (const side of [ours, reference]) {
 				await side.setMonitors(monitors);
 				await side.relay(warmUp);
 			}
-			rows.push(...(await runRounds(fleet, monitors, ours, reference)));
+			rows.push(...(await runRounds(fleet, monitors, ratio, ours, reference)));
 		}
-		return [...memoryRows(fleet, wanted, memory), ...rows];
+		return rows;
 	});
 }
 
-/** The memory of a hundred connections is lost in the noise of the heap. */
-function memoryRows(fleet: number, wanted: number, memory: Sides<{ rss: number; heap: number }>): Row[] {
-	if (fleet < 1000) return [];
-	const kilobytes = (bytes: number) => bytes / 1024;
-	const row = (what: string, figureOf: (side: { rss: number; heap: number }) => number) =>
-		compare(
-			{
-				benchmark,
-				what: `${fleet} devices: memory a connection (${what})`,
-				unit: "KB",
-				// 2 KB more once a device has been connected for 40 minutes: its last 24 hours.
-				target: { of: "ours", atMost: 12 },
-				...(fleet < wanted && { note: `${wanted} do not fit: too few open files` }),
-			},
-			pick([memory], (side) => kilobytes(figureOf(side))),
-		);
-	return [row("resident", ({ rss }) => rss), row("heap and buffers", ({ heap }) => heap)];
-}
-
-/** Load of 10,000 devices at one report each 5 s. */
-function shareRow(fleet: number, rounds: readonly Sides<Relayed>[]): Row {
-	const target: Target = { of: "ours", atMost: 0.5 };
-	return compare(
-		{ benchmark, what: `${fleet} devices, 20 monitors: share of a core`, unit: "", target },
-		pick(rounds, ({ share }) => share),
-	);
-}
-
-async function runRounds(fleet: number, monitors: number, ours: Side, reference: Side): Promise<Row[]> {
+async function runRounds(fleet: number, monitors: number, ratio: number, ours: Side, reference: Side) {
 	const rounds = await alternate(
 		() => ours.relay(load),
 		() => reference.relay(load),
 	);
-	const figure = (what: string, figureOf: (relayed: Relayed) => number, wanted?: Target) =>
-		compare(
-			{
-				benchmark,
-				what: `${fleet} devices, ${monitors} monitors: ${what}`,
-				unit: "µs",
-				...(wanted && { target: wanted }),
-			},
-			pick(rounds, figureOf),
-		);
-	if (monitors === 0)
-		return [figure("CPU a report, parsed only", ({ cpuMicros }) => cpuMicros, targets.get(0))];
-	return [
-		figure("CPU a report", ({ cpuMicros }) => cpuMicros, targets.get(monitors)),
-		figure("latency p50", ({ p50Micros }) => p50Micros),
-		figure("latency p99", ({ p99Micros }) => p99Micros, lateTarget),
-		...(fleet >= 1000 && monitors === 20 ? [shareRow(fleet, rounds)] : []),
-		measure(
-			{
-				benchmark,
-				what: `${fleet} devices, ${monitors} monitors: reports lost`,
-				unit: "",
-				target: { of: "ours", atMost: 0 },
-			},
-			[Math.max(...rounds.map((round) => round.ours.lost))],
-		),
-	];
+	const figure = (what: string, unit: string, figureOf: (relayed: Relayed) => number, target?: Target) =>
+		table.compare(`${fleet} devices, ${monitors} monitors: ${what}`, unit, pick(rounds, figureOf), target);
+	const what = monitors === 0 ? "CPU a report, parsed only" : "CPU a report";
+	const rows = [figure(what, "µs", ({ cpuMicros }) => cpuMicros, ratioAtMost(ratio))];
+	if (monitors === 0) return rows;
+	rows.push(
+		figure("latency p50", "µs", ({ p50Micros }) => p50Micros),
+		figure("latency p99", "µs", ({ p99Micros }) => p99Micros, ratioAtMost(1.2)),
+	);
+	if (fleet >= 1000 && monitors === 20)
+		rows.push(figure("share of a core", "", ({ share }) => share, oursAtMost(0.5)));
+	const lost = Math.max(...rounds.map((round) => round.ours.lost));
+	rows.push(table.ours(`${fleet} devices, ${monitors} monitors: reports lost`, "", lost, oursAtMost(0)));
+	return rows;
 }

@@ -29,20 +29,37 @@ export interface Round {
 	readonly reference: number;
 }
 
-type Description = Pick<Row, "benchmark" | "what" | "unit" | "target" | "note">;
+export const ratioAtMost = (atMost: number): Target => ({ of: "ratio", atMost });
+export const oursAtMost = (atMost: number): Target => ({ of: "ours", atMost });
 
-export function compare(description: Description, rounds: readonly Round[]): Row {
-	return {
-		...description,
-		ours: median(rounds.map(({ ours }) => ours)),
-		reference: median(rounds.map(({ reference }) => reference)),
-		ratio: median(rounds.map(({ ours, reference }) => ours / reference)),
-	};
-}
+/** Makes the rows of one benchmark. */
+export class Rows {
+	readonly #benchmark: string;
 
-/** Measures a figure without a reference. */
-export function measure(description: Description, values: readonly number[]): Row {
-	return { ...description, ours: median(values), reference: null, ratio: null };
+	constructor(benchmark: string) {
+		this.#benchmark = benchmark;
+	}
+
+	compare(what: string, unit: string, rounds: readonly Round[], target?: Target, note?: string): Row {
+		return {
+			...this.ours(
+				what,
+				unit,
+				rounds.map(({ ours }) => ours),
+				target,
+			),
+			...(note && { note }),
+			reference: median(rounds.map(({ reference }) => reference)),
+			ratio: median(rounds.map(({ ours, reference }) => ours / reference)),
+		};
+	}
+
+	/** Row of a figure without a reference. */
+	ours(what: string, unit: string, values: number | readonly number[], target?: Target): Row {
+		const benchmark = this.#benchmark;
+		const ours = median([values].flat());
+		return { benchmark, what, unit, ours, reference: null, ratio: null, ...(target && { target }) };
+	}
 }
 
 export function median(values: readonly number[]): number {

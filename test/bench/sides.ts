@@ -1,14 +1,14 @@
-/** Two sides of a relay benchmark, the gateway and a bare `ws` server, each with its own devices and monitors. */
+/** Server of a benchmark, the gateway or a bare `ws` server, with its own devices and monitors. */
 
 import { setTimeout } from "node:timers/promises";
-import type { SocketLimits } from "../../gateway/limits.js";
-import { Child } from "./child.js";
+import type { Owner } from "../support/cleanup.js";
+import type { Child } from "./child.js";
+import { start, startGateway } from "./harness.js";
 import type { Target } from "./load/connect.js";
 import type { Devices } from "./load/devices.js";
 import type { Monitors } from "./load/monitors.js";
-import type { BareServer } from "./servers/bare-server.js";
-import type { GatewayServer } from "./servers/gateway-server.js";
-import { startGateway } from "./servers/start-gateway.js";
+import type { GatewayServer, ListenOptions } from "./servers/gateway-server.js";
+import type { ReferenceServer } from "./servers/reference-server.js";
 import type { Usage } from "./servers/usage.js";
 
 export interface Relayed {
@@ -30,72 +30,75 @@ export interface Load {
 }
 
 const settleMs = 500;
-const settleTries = 120;
-/** Settled load as a share of a core; a fleet's heartbeats continue. */
+const settleTries = 240;
+/** Settled load as a share of a core; the heartbeats of a fleet continue. */
 const idleShare = 0.06;
+const idleMicrosADevice = 5;
 
 export class Side {
-	readonly devices = new Child<Devices>("load/devices.ts");
-	readonly monitors = new Child<Monitors>("load/monitors.ts");
+	/** URL with `http`. */
+	readonly url: string;
 	readonly device: Target;
 	readonly monitor: Target;
-	readonly #server: Child<GatewayServer | BareServer>;
+	readonly devices: Child<Devices>;
+	readonly monitors: Child<Monitors>;
+	readonly #server: Child<GatewayServer | ReferenceServer>;
+	readonly #gateway: Child<GatewayServer> | undefined;
 	#monitorCount = 0;
 
-	private constructor(server: Child<GatewayServer | BareServer>, device: Target, monitor: Target) {
+	private constructor(
+		t: Owner,
+		server: Child<GatewayServer | ReferenceServer>,
+		url: string,
+		tokens: { readonly device: string; readonly monitor: string },
+		hasLowPriority: boolean,
+		gateway?: Child<GatewayServer>,
+	) {
+		this.#gateway = gateway;
+		const base = url.replace("http", "ws");
 		this.#server = server;
-		this.device = device;
-		this.monitor = monitor;
+		this.url = url;
+		this.device = { url: `${base}/device`, token: tokens.device };
+		this.monitor = { url: `${base}/monitor`, token: tokens.monitor };
+		this.devices = start(t, "load/devices.ts", { hasLowPriority });
+		this.monitors = start(t, "load/monitors.ts", { hasLowPriority });
 	}
 
-	/** @param limits see `listen` of gateway-server.ts */
-	static async gateway(limits?: Partial<SocketLimits>): Promise<Side> {
-		const server = startGateway();
-		const { url, tokens } = await server.request("listen", limits);
-		const base = url.replace("http", "ws");
-		return new Side(
-			server,
-			{ url: `${base}/device`, token: tokens.device },
-			{ url: `${base}/monitor`, token: tokens.monitor },
-		);
+	/** @param options see gateway-server.ts @param hasLowPriority of its clients */
+	static async gateway(t: Owner, options?: ListenOptions, hasLowPriority = false): Promise<Side> {
+		const server = startGateway(t);
+		const { url, tokens } = await server.request("listen", options);
+		return new Side(t, server, url, tokens, hasLowPriority, server);
 	}
 
-	static async bare(): Promise<Side> {
-		const server = new Child<BareServer>("servers/bare-server.ts");
+	static async bare(t: Owner): Promise<Side> {
+		const server: Child<ReferenceServer> = start(t, "servers/reference-server.ts");
 		const { url } = await server.request("listen");
-		const base = url.replace("http", "ws");
-		return new Side(server, { url: `${base}/device`, token: "" }, { url: `${base}/monitor`, token: "" });
+		return new Side(t, server, url, { device: "", monitor: "" }, false);
 	}
 
 	/** @returns the server's memory per connection, in bytes */
-	async connectDevices(count: number): Promise<{ rss: number; heap: number }> {
-		await this.#warmUp();
+	async connectDevices(count: number, first = 0): Promise<{ rss: number; heap: number }> {
+		// Compiled code and the like are not a cost of a connection.
+		await this.devices.request("connect", { target: this.device, count: 500, first: 10_000_000 + first });
+		await this.devices.request("introduce", { perSecond: 2000 });
+		await this.devices.request("disconnect");
+		await setTimeout(settleMs);
 		const before = await this.usage(true);
-		await this.devices.request("connect", { target: this.device, count });
+		await this.devices.request("connect", { target: this.device, count, first });
 		await this.devices.request("introduce", { perSecond: 4000 });
-		await this.#settle();
+		await this.settle(count);
 		const after = await this.usage(true);
 		return { rss: (after.rss - before.rss) / count, heap: (after.heap - before.heap) / count };
 	}
 
-	/** Connects other devices first, because compiled code and the like are not a cost of a connection. */
-	async #warmUp(): Promise<void> {
-		const others = new Child<Devices>("load/devices.ts");
-		try {
-			await others.request("connect", { target: this.device, count: 500, first: 1_000_000 });
-			await others.request("introduce", { perSecond: 2000 });
-		} finally {
-			await others.close();
-		}
-		await setTimeout(500);
-	}
-
 	/** Waits until the server's work for new devices is done, such as writing their records. */
-	async #settle(): Promise<void> {
+	async settle(devices: number): Promise<void> {
+		const idleMicros = settleMs * (1000 * idleShare + (idleMicrosADevice * devices) / 1000);
 		for (let left = settleTries; left > 0; left -= 1) {
 			const { cpuMicros } = await this.usage();
 			await setTimeout(settleMs);
-			if ((await this.usage()).cpuMicros - cpuMicros < settleMs * 1000 * idleShare) return;
+			if ((await this.usage()).cpuMicros - cpuMicros < idleMicros) return;
 		}
 	}
 
@@ -110,6 +113,11 @@ export class Side {
 		return this.#server.request("usage", { isSettled });
 	}
 
+	/** Value of a metric of the gateway. */
+	async metric(name: string, kind?: string): Promise<number> {
+		return (await this.#gateway?.request("metric", { name, ...(kind && { kind }) })) ?? Number.NaN;
+	}
+
 	async relay(load: Load): Promise<Relayed> {
 		const before = await this.usage();
 		const began = performance.now();
@@ -119,27 +127,8 @@ export class Side {
 		const { lost, ...latency } = await this.monitors.request("finish", { expected: sent });
 		// Only a monitor would show when the server has read the last report.
 		if (this.#monitorCount === 0) await setTimeout(100);
-		const { cpuMicros } = await this.usage();
-		const used = cpuMicros - before.cpuMicros;
-		return {
-			cpuMicros: used / sent,
-			share: used / 1e6 / seconds,
-			...latency,
-			lost: lost + (load.count - sent) * this.#monitorCount,
-		};
-	}
-
-	async close(): Promise<void> {
-		await Promise.all([this.devices.close(), this.monitors.close(), this.#server.close()]);
-	}
-}
-
-/** Closes both sides afterwards. */
-export async function withSides<T>(use: (ours: Side, reference: Side) => Promise<T>): Promise<T> {
-	const [ours, reference] = await Promise.all([Side.gateway(), Side.bare()]);
-	try {
-		return await use(ours, reference);
-	} finally {
-		await Promise.all([ours.close(), reference.close()]);
+		const used = (await this.usage()).cpuMicros - before.cpuMicros;
+		const unsent = (load.count - sent) * this.#monitorCount;
+		return { ...latency, lost: lost + unsent, cpuMicros: used / sent, share: used / 1e6 / seconds };
 	}
 }

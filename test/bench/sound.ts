@@ -6,18 +6,19 @@
 import { setTimeout } from "node:timers/promises";
 import type { AnnouncementRequest } from "../../gateway/api/announcement.js";
 import { createClient } from "../../gateway/api/client/request.js";
+import { type Owner, withCleanup } from "../support/cleanup.js";
+import { eventually } from "../support/eventually.js";
 import { whyMissing } from "../support/programs.js";
 import { bytesPerSecond, noise, wav } from "../support/sounds.js";
-import { Child } from "./child.js";
+import type { Child } from "./child.js";
+import { alternate, pick, roundCount, start, startGateway } from "./harness.js";
 import type { Listeners } from "./load/listeners.js";
 import type { Players } from "./load/players.js";
-import { alternate, pick, roundCount } from "./rounds.js";
-import { compare, measure, percentile, type Row } from "./row.js";
+import { oursAtMost, percentile, type Row, Rows } from "./row.js";
 import type { GatewayServer } from "./servers/gateway-server.js";
 import { Nginx } from "./servers/nginx.js";
-import { startGateway } from "./servers/start-gateway.js";
 
-const benchmark = "sound";
+const table = new Rows("sound");
 const together = 20;
 /** Separate processes, because in one event loop they would start one after another. */
 const inProcess = 5;
@@ -31,15 +32,12 @@ interface Tokens {
 	readonly monitor: string;
 }
 
-export async function run(): Promise<readonly Row[]> {
-	const gateway = startGateway();
-	try {
+export const run = (): Promise<readonly Row[]> =>
+	withCleanup(async (t) => {
+		const gateway = startGateway(t);
 		const { url, tokens } = await gateway.request("listen");
-		return [...(await measureBeginnings(url, tokens)), ...(await compareServing(gateway, url, tokens))];
-	} finally {
-		await gateway.close();
-	}
-}
+		return [...(await measureBeginnings(t, url, tokens)), ...(await compareServing(t, gateway, url, tokens))];
+	});
 
 /** Duration of a sound that is interrupted. */
 const interruptedSeconds = 4;
@@ -60,93 +58,87 @@ async function upload(url: string, { monitor }: Tokens, file: Uint8Array<ArrayBu
 	return id;
 }
 
-async function measureBeginnings(url: string, tokens: Tokens): Promise<readonly Row[]> {
+async function measureBeginnings(t: Owner, url: string, tokens: Tokens): Promise<readonly Row[]> {
 	const headers = { Authorization: `Bearer ${tokens.monitor}` };
 	const { request } = createClient({ base: url, headers });
 	const id = await upload(url, tokens, sound(1, 2));
 	const long = await upload(url, tokens, sound(interruptedSeconds));
-	const all = Array.from({ length: together / inProcess }, () => new Child<Players>("load/players.ts"));
-	try {
-		const ids: string[] = [];
-		for (const [index, child] of all.entries()) {
-			const first = 0xa0_0000 + index * inProcess;
-			const serials = Array.from({ length: inProcess }, (_, at) => (first + at).toString(16));
-			ids.push(...(await child.request("start", { url, token: tokens.device, serials })));
-		}
-		const areKnown = async () => {
-			const { devices: known } = await request("GET /api/devices");
-			return known.filter(({ connected }) => connected).length >= together;
-		};
-		while (!(await areKnown())) await setTimeout(50);
-		// The startup chime must not be mistaken for the sound.
-		await setTimeout(3_000);
-		/** @returns start times of the devices, in milliseconds after the request */
-		const begin = async (
-			body: AnnouncementRequest & { readonly targets: { devices: readonly string[] } },
-		) => {
-			await Promise.all(all.map((child) => child.request("forget")));
-			const began = performance.timeOrigin + performance.now();
-			const { id: announced } = await request("POST /api/announcements", { body });
-			const firsts = await Promise.all(all.map((child) => child.request("firsts", body.targets.devices)));
-			return { announced, afterMs: firsts.flat().map((at) => at - began) };
-		};
-		const ended = async (announced: string) => {
-			for (;;) {
-				const { endedAt } = await request("GET /api/announcements/:id", { params: { id: announced } });
-				if (endedAt !== null) return;
-				await setTimeout(50);
-			}
-		};
-		const play = async (devices: readonly string[]) => {
-			const { announced, afterMs } = await begin({ sound: id, targets: { devices } });
-			await ended(announced);
-			return afterMs;
-		};
-		const alone: number[] = [];
-		for (let time = 0; time < 4 * roundCount; time += 1) alone.push(...(await play(ids.slice(0, 1))));
-		const spreads: number[] = [];
-		for (let time = 0; time < 2 * roundCount; time += 1) {
-			const firsts = await play(ids);
-			spreads.push(Math.max(...firsts) - Math.min(...firsts));
-		}
-		const urgent: number[] = [];
-		const leftOut: number[] = [];
-		const [player] = all;
-		const [deviceId = ""] = ids;
-		for (let time = 0; player && time < 4 * roundCount; time += 1) {
-			const targets = { devices: [deviceId] };
-			const { announced } = await begin({ sound: long, targets });
-			await setTimeout(500 + 100 * (time % 10));
-			urgent.push(...(await begin({ sound: id, targets, priority: "urgent" })).afterMs);
-			await ended(announced);
-			leftOut.push(await player.request("leftOutMs", { deviceId, seconds: interruptedSeconds }));
-		}
-		const ours = (atMost: number) => ({ target: { of: "ours", atMost } as const });
-		return [
-			measure({ benchmark, what: "request to first sample, p95", unit: "ms", ...ours(500) }, [
-				percentile(alone, 95),
-			]),
-			measure(
-				{ benchmark, what: `first samples of ${together} devices apart, p95`, unit: "ms", ...ours(30) },
-				[percentile(spreads, 95)],
-			),
-			measure(
-				{ benchmark, what: "request to first sample of an urgent one, p95", unit: "ms", ...ours(100) },
-				[percentile(urgent, 95)],
-			),
-			measure({ benchmark, what: "left out of the sound it interrupts, most", unit: "ms", ...ours(1) }, [
-				Math.max(0, ...leftOut),
-			]),
-			measure({ benchmark, what: "heard twice of that sound, most", unit: "ms", ...ours(rampMs) }, [
-				Math.max(0, ...leftOut.map((ms) => -ms)),
-			]),
-		];
-	} finally {
-		await Promise.all(all.map((child) => child.close()));
+	const all = Array.from({ length: together / inProcess }, (): Child<Players> => start(t, "load/players.ts"));
+	const ids: string[] = [];
+	for (const [index, child] of all.entries()) {
+		const first = 0xa0_0000 + index * inProcess;
+		const serials = Array.from({ length: inProcess }, (_, at) => (first + at).toString(16));
+		ids.push(...(await child.request("start", { url, token: tokens.device, serials })));
 	}
+	await eventually(
+		() => request("GET /api/devices"),
+		({ devices: known }) => known.filter(({ connected }) => connected).length >= together,
+	);
+	// The startup chime must not be mistaken for the sound.
+	await setTimeout(3_000);
+	/** @returns start times of the devices, in milliseconds after the request */
+	const begin = async (body: AnnouncementRequest & { readonly targets: { devices: readonly string[] } }) => {
+		await Promise.all(all.map((child) => child.request("forget")));
+		const began = performance.timeOrigin + performance.now();
+		const { id: announced } = await request("POST /api/announcements", { body });
+		const firsts = await Promise.all(all.map((child) => child.request("firsts", body.targets.devices)));
+		return { announced, afterMs: firsts.flat().map((at) => at - began) };
+	};
+	const ended = (announced: string) =>
+		eventually(
+			() => request("GET /api/announcements/:id", { params: { id: announced } }),
+			({ endedAt }) => endedAt !== null,
+		);
+	const play = async (devices: readonly string[]) => {
+		const { announced, afterMs } = await begin({ sound: id, targets: { devices } });
+		await ended(announced);
+		return afterMs;
+	};
+	const alone: number[] = [];
+	for (let time = 0; time < 4 * roundCount; time += 1) alone.push(...(await play(ids.slice(0, 1))));
+	const spreads: number[] = [];
+	for (let time = 0; time < 2 * roundCount; time += 1) {
+		const firsts = await play(ids);
+		spreads.push(Math.max(...firsts) - Math.min(...firsts));
+	}
+	const urgent: number[] = [];
+	const leftOut: number[] = [];
+	const [player] = all;
+	const [deviceId = ""] = ids;
+	for (let time = 0; player && time < 4 * roundCount; time += 1) {
+		const targets = { devices: [deviceId] };
+		const { announced } = await begin({ sound: long, targets });
+		await setTimeout(500 + 100 * (time % 10));
+		urgent.push(...(await begin({ sound: id, targets, priority: "urgent" })).afterMs);
+		await ended(announced);
+		leftOut.push(await player.request("leftOutMs", { deviceId, seconds: interruptedSeconds }));
+	}
+	return [
+		table.ours("request to first sample, p95", "ms", percentile(alone, 95), oursAtMost(500)),
+		table.ours(
+			`first samples of ${together} devices apart, p95`,
+			"ms",
+			percentile(spreads, 95),
+			oursAtMost(30),
+		),
+		table.ours(
+			"request to first sample of an urgent one, p95",
+			"ms",
+			percentile(urgent, 95),
+			oursAtMost(100),
+		),
+		table.ours("left out of the sound it interrupts, most", "ms", Math.max(0, ...leftOut), oursAtMost(1)),
+		table.ours(
+			"heard twice of that sound, most",
+			"ms",
+			Math.max(0, ...leftOut.map((ms) => -ms)),
+			oursAtMost(rampMs),
+		),
+	];
 }
 
 async function compareServing(
+	t: Owner,
 	gateway: Child<GatewayServer>,
 	url: string,
 	tokens: Tokens,
@@ -158,34 +150,28 @@ async function compareServing(
 	}
 	const file = sound(listenedSeconds);
 	const id = await upload(url, tokens, file);
-	const nginx = await Nginx.start({ "sound.wav": Buffer.from(file) });
-	const load = new Child<Listeners>("load/listeners.ts", { hasLowPriority: true });
-	try {
-		const gatewayCpu = async () => (await gateway.request("usage", { isSettled: false })).cpuMicros;
-		const used = (address: string, token: string, cpu: () => number | Promise<number>) => async () => {
-			const before = await cpu();
-			const asked = { url: address, token, listeners, seconds: listenedSeconds };
-			const { underruns } = await load.request("listen", asked);
-			return { milliseconds: ((await cpu()) - before) / 1000, underruns };
-		};
-		const rounds = await alternate(
-			used(`${url}/sounds/${id}.wav`, tokens.device, gatewayCpu),
-			used(`${nginx.url}/sound.wav`, "", () => nginx.cpuMicros()),
-			listenedRounds,
-		);
-		const what = `${listeners} devices play ${listenedSeconds} s`;
-		const none = { target: { of: "ours", atMost: 0 } as const };
-		return [
-			compare(
-				{ benchmark, what: `${what}: CPU of the server`, unit: "ms" },
-				pick(rounds, ({ milliseconds }) => milliseconds),
-			),
-			measure(
-				{ benchmark, what: `${what}: 0.1 s without sound`, unit: "", ...none },
-				rounds.map(({ ours }) => ours.underruns),
-			),
-		];
-	} finally {
-		await Promise.all([load.close(), nginx.close()]);
-	}
+	const nginx = await Nginx.start(t, { "sound.wav": Buffer.from(file) });
+	const load: Child<Listeners> = start(t, "load/listeners.ts", { hasLowPriority: true });
+	const gatewayCpu = async () => (await gateway.request("usage", { isSettled: false })).cpuMicros;
+	const used = (address: string, token: string, cpu: () => number | Promise<number>) => async () => {
+		const before = await cpu();
+		const asked = { url: address, token, listeners, seconds: listenedSeconds };
+		const { underruns } = await load.request("listen", asked);
+		return { milliseconds: ((await cpu()) - before) / 1000, underruns };
+	};
+	const rounds = await alternate(
+		used(`${url}/sounds/${id}.wav`, tokens.device, gatewayCpu),
+		used(`${nginx.url}/sound.wav`, "", () => nginx.cpuMicros()),
+		listenedRounds,
+	);
+	const what = `${listeners} devices play ${listenedSeconds} s`;
+	const silences = rounds.map(({ ours }) => ours.underruns);
+	return [
+		table.compare(
+			`${what}: CPU of the server`,
+			"ms",
+			pick(rounds, ({ milliseconds }) => milliseconds),
+		),
+		table.ours(`${what}: 0.1 s without sound`, "", silences, oursAtMost(0)),
+	];
 }

@@ -5,69 +5,65 @@
 
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { promisify } from "node:util";
 import { WebSocket } from "ws";
 import { encodeImage } from "../../hosts/virtual/node/boot/encode-image.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
-import { asForm, post } from "./firmware.js";
-import { alternate, pick } from "./rounds.js";
-import { compare, median, type Row } from "./row.js";
-import { startGateway } from "./servers/start-gateway.js";
+import { withCleanup } from "../support/cleanup.js";
+import { alternate, pick, startGateway, upload } from "./harness.js";
+import { median, type Row, Rows, ratioAtMost } from "./row.js";
 
 /** Bytes added to the image of virtual devices: none, and enough to make it as large as a board's. */
 const ballasts = [0, 1_400_000];
-const benchmark = "update";
+const table = new Rows("update");
 const updateMs = 60_000;
 /** Warm-up for each size, so that all code is compiled, including the gateway's. */
 const warmUps = 25;
 const timesARound = 5;
-/** At least a twentieth of curl's speed. */
-const target = { of: "ratio", atMost: 20 } as const;
 
-export async function run(): Promise<readonly Row[]> {
-	if (!existsSync(new URL("../../device/update", import.meta.url))) {
-		console.log("\nupdate: skipped, because the firmware cannot update itself (device/update)");
-		return [];
-	}
-	const gateway = startGateway();
-	try {
-		const { url, tokens } = await gateway.request("listen");
+export const run = (): Promise<readonly Row[]> =>
+	withCleanup(async (t) => {
+		const { url, tokens } = await startGateway(t).request("listen");
 		const program = await buildFirmware();
-		const versions = new Versions();
+		let count = 0;
+		/** Each has another version, so that no update is one to the running version. */
+		const uploadNext = async (ballast: number) => {
+			count += 1;
+			const version = `9.0.${count}`;
+			const image = encodeImage({
+				chip: "virtual",
+				model: "DEV-1",
+				version,
+				project: "bench",
+				idfVersion: "virtual",
+				segments: ballast > 0 ? [program.bytes, Buffer.alloc(ballast, version)] : [program.bytes],
+			});
+			await upload(`${url}/ota/upload`, tokens.monitor, image);
+			return image.length;
+		};
 		const rows: Row[] = [];
 		for (const ballast of ballasts) {
-			const size = versions.image(program.bytes, "0.0.0", ballast).length;
-			const upload = () => {
-				const image = versions.image(program.bytes, versions.next(), ballast);
-				return post(`${url}/ota/upload`, tokens.monitor, asForm(image));
-			};
-			await upload();
+			const size = await uploadNext(ballast);
 			for (let time = 0; time < warmUps; time++) await timeUpdate(url, tokens);
 			const updated = async () => {
-				await upload();
-				return await typical(() => timeUpdate(url, tokens));
+				await uploadNext(ballast);
+				return typical(() => timeUpdate(url, tokens));
 			};
 			const fetched = () => typical(() => timeCurl(`${url}/ota/firmware.bin`, tokens.device));
 			const rounds = await alternate(updated, fetched);
 			const what = `${Math.round(size / 1024)} KB into the other slot, beside curl`;
+			// At least a twentieth of curl's speed.
+			const [transfer, whole] = (["transfer", "whole"] as const).map((key) =>
+				pick(rounds, (time) => time[key]),
+			);
 			rows.push(
-				compare(
-					{ benchmark, what: `${what}: first block to last`, unit: "ms", target },
-					pick(rounds, ({ transfer }) => transfer),
-				),
-				compare(
-					{ benchmark, what: `${what}: command to proven image`, unit: "ms" },
-					pick(rounds, ({ whole }) => whole),
-				),
+				table.compare(`${what}: first block to last`, "ms", transfer ?? [], ratioAtMost(20)),
+				table.compare(`${what}: command to proven image`, "ms", whole ?? []),
 			);
 		}
 		return rows;
-	} finally {
-		await gateway.close();
-	}
-}
+	});
 
 /** Median of several downloads, because one takes two milliseconds. */
 async function typical(measure: () => Promise<UpdateTime>): Promise<UpdateTime> {
@@ -84,26 +80,6 @@ async function timeCurl(url: string, token: string): Promise<UpdateTime> {
 	const { stdout } = await promisify(execFile)("curl", [...options, url]);
 	const time = Number(stdout) * 1000;
 	return { transfer: time, whole: time };
-}
-
-/** Each image has another version, so that no update is one to the running version. */
-class Versions {
-	#count = 0;
-
-	next(): string {
-		return `9.0.${++this.#count}`;
-	}
-
-	image(program: Buffer, version: string, ballast: number): Buffer {
-		return encodeImage({
-			chip: "virtual",
-			model: "DEV-1",
-			version,
-			project: "bench",
-			idfVersion: "virtual",
-			segments: ballast > 0 ? [program, Buffer.alloc(ballast, version)] : [program],
-		});
-	}
 }
 
 interface UpdateTime {

@@ -1,14 +1,18 @@
-/** Cleanup of tests in reverse order: a folder is deleted after the gateway that writes to it has ended. */
+/** Cleanup in reverse order: a folder is deleted after the gateway that writes to it has ended. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
 
 type Action = () => unknown;
 
-const actionsOf = new WeakMap<TestContext, Action[]>();
+/** Test, or work of a benchmark, that ends what was started for it. */
+export interface Owner {
+	after(end: () => Promise<void>): void;
+}
+
+const actionsOf = new WeakMap<Owner, Action[]>();
 /** Pending cleanups. The runner ends a slow file with SIGTERM, which skips `after` hooks. */
 const unfinished = new Set<() => Promise<void>>();
 /** Timeout, so that a hanging cleanup does not keep the machine busy. */
@@ -21,7 +25,7 @@ process.once("SIGTERM", async () => {
 });
 
 /** Registers a cleanup like `t.after`, but in reverse order, and continues after a failure. */
-export function onEnd(t: TestContext, action: Action): void {
+export function onEnd(t: Owner, action: Action): void {
 	const known = actionsOf.get(t);
 	if (known) {
 		known.push(action);
@@ -45,8 +49,18 @@ export function onEnd(t: TestContext, action: Action): void {
 }
 
 /** Creates an empty directory that is deleted when the test ends. */
-export async function temporaryDirectory(t: TestContext): Promise<string> {
+export async function temporaryDirectory(t: Owner): Promise<string> {
 	const directory = await mkdtemp(join(tmpdir(), "gateway-test-"));
 	onEnd(t, () => rm(directory, { recursive: true, force: true }));
 	return directory;
+}
+
+/** Runs work outside of a test, and then its cleanups. */
+export async function withCleanup<T>(work: (t: Owner) => Promise<T>): Promise<T> {
+	const ends: (() => Promise<void>)[] = [];
+	try {
+		return await work({ after: (end) => ends.push(end) });
+	} finally {
+		for (const end of ends) await end();
+	}
 }

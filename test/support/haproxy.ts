@@ -3,12 +3,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
-import { connect } from "node:net";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
 import { waitUntil } from "./eventually.js";
-import { freePort } from "./ports.js";
+import { freePort, isListening } from "./ports.js";
 import { pathOf } from "./programs.js";
 
 /** @param lines of its `listen` section, without `bind` @returns its port */
@@ -32,15 +31,7 @@ export async function runHaproxy(t: TestContext, ...lines: readonly string[]): P
 	});
 	await waitUntil(() => {
 		if (child.exitCode !== null) throw new Error(`haproxy did not start: ${said}`);
-		return accepts(port);
+		return isListening(port);
 	});
 	return port;
-}
-
-function accepts(port: number): Promise<boolean> {
-	return new Promise((resolve) => {
-		const socket = connect(port, "127.0.0.1", () => resolve(true));
-		socket.on("error", () => resolve(false));
-		socket.on("connect", () => socket.destroy());
-	});
 }

@@ -5,10 +5,9 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { coerce, lt, type SemVer } from "semver";
-import { onEnd, temporaryDirectory } from "./cleanup.js";
+import { type Owner, onEnd, temporaryDirectory } from "./cleanup.js";
 import { nextEvent } from "./eventually.js";
 import { freePort } from "./ports.js";
 import { findOptional, pathOf, testMachine } from "./programs.js";
@@ -50,7 +49,7 @@ export interface NatsServer {
 }
 
 /** @param options additional command line options */
-export async function startNats(t: TestContext, ...options: readonly string[]): Promise<NatsServer> {
+export async function startNats(t: Owner, ...options: readonly string[]): Promise<NatsServer> {
 	const [server] = await startAll(t, 1, options);
 	if (!server) throw new Error("no server");
 	return server;
@@ -61,17 +60,13 @@ export async function startNats(t: TestContext, ...options: readonly string[]): 
  * options
  */
 export async function startNatsCluster(
-	t: TestContext,
+	t: Owner,
 	...options: readonly string[]
 ): Promise<readonly NatsServer[]> {
 	return startAll(t, 3, options);
 }
 
-async function startAll(
-	t: TestContext,
-	count: number,
-	options: readonly string[],
-): Promise<readonly NatsServer[]> {
+async function startAll(t: Owner, count: number, options: readonly string[]): Promise<readonly NatsServer[]> {
 	const directory = await temporaryDirectory(t);
 	const ports = await Promise.all(Array.from({ length: count * 3 }, freePort));
 	const routes = ports.slice(0, count).map((port) => `nats-route://127.0.0.1:${port}`);

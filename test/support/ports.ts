@@ -1,8 +1,7 @@
 /** Ports of 127.0.0.1. */
 
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
-import type { TestContext } from "node:test";
-import { onEnd } from "./cleanup.js";
+import { type Owner, onEnd } from "./cleanup.js";
 import { nextEvent } from "./eventually.js";
 
 /**
@@ -48,10 +47,7 @@ export async function isListening(port: number): Promise<boolean> {
 }
 
 /** Listens on a free port of 127.0.0.1 until the test ends, then also closes HTTP connections. @returns the port */
-export async function listen(
-	t: TestContext,
-	server: Server & { closeAllConnections?(): void },
-): Promise<number> {
+export async function listen(t: Owner, server: Server & { closeAllConnections?(): void }): Promise<number> {
 	await nextEvent(server.listen(0, "127.0.0.1"), "listening");
 	onEnd(t, () => {
 		server.closeAllConnections?.();

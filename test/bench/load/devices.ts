@@ -34,6 +34,10 @@ const handlers = {
 
 	send: ({ count, perSecond }: { count: number; perSecond: number }) => send(count, perSecond),
 
+	disconnect: () => {
+		for (const socket of sockets) socket.terminate();
+	},
+
 	/** Breaks all connections at once; all devices reconnect and report, as firmware does. */
 	reconnect: async ({ target }: { target: Target }) => {
 		for (const socket of sockets) socket.terminate();

@@ -4,49 +4,56 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
-import type { LoadedExtensions } from "../../../gateway/extension.js";
 import { extensions, loadExtensions } from "../../../gateway/extensions.js";
 import { Gateway } from "../../../gateway/gateway.js";
 import { createFragmentListsLazily } from "../../../gateway/heap.js";
-import type { SocketLimits } from "../../../gateway/limits.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { deviceToken, monitorToken, noRateLimits } from "../../support/gateway-settings.js";
 import { serve } from "../child.js";
 import { usage } from "./usage.js";
 
 createFragmentListsLazily();
-const dataDir = mkdtempSync(join(tmpdir(), "gateway-bench-"));
-process.on("exit", () => rmSync(dataDir, { recursive: true, force: true }));
-
-let joined: LoadedExtensions = { extensions };
+const ownDir = mkdtempSync(join(tmpdir(), "gateway-bench-"));
+process.on("exit", () => rmSync(ownDir, { recursive: true, force: true }));
 const registry = new Registry();
+let gateway: Gateway | undefined;
+
+export interface ListenOptions {
+	/** URL of nats-server. */
+	readonly nats?: string;
+	/** Whether the gateway's rate limits apply; otherwise one address stands for a whole fleet. */
+	readonly isLimited?: boolean;
+	/** Default: any free port. */
+	readonly port?: number;
+	/** Default: a folder of this process. */
+	readonly dataDir?: string;
+}
 
 const handlers = {
-	/** Called before `listen`. @param url of nats-server */
-	join: async (url: string) => {
-		joined = await loadExtensions({ NATS_URL: url, NATS_ALLOW_OLD: "1" }, createLog("warn"));
-	},
-	/** @param limits replace the gateway's; without them a whole fleet is accepted at once */
-	listen: async (limits?: Partial<SocketLimits> | null) => {
-		const gateway = new Gateway({
-			port: 0,
-			...joined,
-			...(joined.peers && { deviceToken, monitorToken }),
+	listen: async (options?: ListenOptions | null) => {
+		const { nats, isLimited, port = 0, dataDir = ownDir } = options ?? {};
+		const environment = { NATS_URL: nats, NATS_ALLOW_OLD: "1" };
+		gateway = new Gateway({
+			port,
+			...(nats ? await loadExtensions(environment, createLog("warn")) : { extensions }),
+			deviceToken,
+			monitorToken,
 			registry,
 			dataDir,
 			releasesDir: join(dataDir, "releases"),
-			// One address stands for a whole fleet, which has to be connected before anything is measured.
-			...(limits ? { limits } : noRateLimits),
+			...(!isLimited && noRateLimits),
 		});
 		const { url } = await gateway.listen();
-		return { url, dataDir, tokens: gateway.tokens };
+		return { url, tokens: gateway.tokens };
 	},
-	/** Reports published to other gateways. */
-	publishedReports: async () => {
-		const { values = [] } = (await registry.getSingleMetric("gateway_bus_publishes_total")?.get()) ?? {};
-		return values.find(({ labels }) => labels.kind === "report")?.value ?? 0;
+	/** Value of a metric; of its values that of a label. */
+	metric: async ({ name, kind }: { readonly name: string; readonly kind?: string }) => {
+		const { values = [] } = (await registry.getSingleMetric(name)?.get()) ?? {};
+		return values.find(({ labels }) => labels.kind === kind)?.value ?? 0;
 	},
 	usage: ({ isSettled }: { isSettled: boolean }) => usage(isSettled),
+	/** Stops it as SIGTERM does. */
+	stop: () => gateway?.close(),
 };
 export type GatewayServer = typeof handlers;
 serve(handlers);

@@ -2,29 +2,27 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
-import { freePort } from "../../support/ports.js";
+import { type Owner, onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { waitUntil } from "../../support/eventually.js";
+import { freePort, isListening } from "../../support/ports.js";
 import { pathOf } from "../../support/programs.js";
 
 export class Nginx {
 	readonly url: string;
 	readonly #process: ChildProcess;
-	readonly #folder: string;
 
-	private constructor(url: string, child: ChildProcess, folder: string) {
+	private constructor(url: string, child: ChildProcess) {
 		this.url = url;
 		this.#process = child;
-		this.#folder = folder;
 	}
 
 	/** @param files content by name, served at `/<name>` */
-	static async start(files: Readonly<Record<string, Buffer>>): Promise<Nginx> {
+	static async start(t: Owner, files: Readonly<Record<string, Buffer>>): Promise<Nginx> {
 		const port = await freePort();
-		return Nginx.serve(port, `server { listen 127.0.0.1:${port}; root www; }`, files);
+		return Nginx.serve(t, port, `server { listen 127.0.0.1:${port}; root www; }`, files);
 	}
 
 	/**
@@ -32,26 +30,31 @@ export class Nginx {
 	 * @param files content by name, in the folder `www`
 	 */
 	static async serve(
+		t: Owner,
 		port: number,
 		blocks: string,
 		files: Readonly<Record<string, string | Buffer>> = {},
 	): Promise<Nginx> {
-		const folder = mkdtempSync(join(tmpdir(), "nginx-"));
-		mkdirSync(join(folder, "www"), { mode: 0o755 });
-		for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, "www", name), content);
-		writeFileSync(join(folder, "nginx.conf"), configuration(folder, blocks));
-		const child = spawn(
-			pathOf("nginx"),
-			["-p", folder, "-c", join(folder, "nginx.conf"), "-e", join(folder, "error.log")],
-			{ stdio: "ignore" },
-		);
-		const url = `http://127.0.0.1:${port}`;
-		for (let attempt = 0; attempt < 100; attempt++) {
-			if (await accepts(port)) return new Nginx(url, child, folder);
-			await setTimeout(50);
-		}
-		child.kill();
-		throw new Error(`nginx did not start: ${readFileSync(join(folder, "error.log"), "utf8")}`);
+		const folder = await temporaryDirectory(t);
+		// Its worker may have another user.
+		await chmod(folder, 0o755);
+		await mkdir(join(folder, "www"), { mode: 0o755 });
+		for (const [name, content] of Object.entries(files)) await writeFile(join(folder, "www", name), content);
+		await writeFile(join(folder, "nginx.conf"), configuration(folder, blocks));
+		const log = join(folder, "error.log");
+		const child = spawn(pathOf("nginx"), ["-p", folder, "-c", join(folder, "nginx.conf"), "-e", log], {
+			stdio: "ignore",
+		});
+		onEnd(t, async () => {
+			if (child.exitCode !== null) return;
+			child.kill("SIGTERM");
+			await once(child, "exit");
+		});
+		await waitUntil(() => {
+			if (child.exitCode !== null) throw new Error(`nginx did not start: ${readFileSync(log, "utf8")}`);
+			return isListening(port);
+		});
+		return new Nginx(`http://127.0.0.1:${port}`, child);
 	}
 
 	/** Processor time of all its processes so far, in microseconds. */
@@ -60,13 +63,6 @@ export class Nginx {
 		const children = readFileSync(`/proc/${own}/task/${own}/children`, "utf8").trim().split(" ");
 		return [String(own), ...children].reduce((sum, pid) => sum + cpuMicrosOf(pid), 0);
 	}
-
-	async close(): Promise<void> {
-		const ended = once(this.#process, "exit");
-		this.#process.kill("SIGTERM");
-		await ended;
-		rmSync(this.#folder, { recursive: true, force: true });
-	}
 }
 
 /** First figure of schedstat: nanoseconds on a processor, including the kernel's; `stat` counts in steps of 10 ms. */
@@ -74,15 +70,6 @@ export function cpuMicrosOf(pid: string): number {
 	return readdirSync(`/proc/${pid}/task`)
 		.map((task) => Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, "utf8").split(" ")[0]) / 1000)
 		.reduce((sum, micros) => sum + micros, 0);
-}
-
-/** Whether a server listens there. */
-function accepts(port: number): Promise<boolean> {
-	return new Promise((resolve) => {
-		const socket = connect(port, "127.0.0.1", () => resolve(true));
-		socket.on("error", () => resolve(false));
-		socket.on("connect", () => socket.destroy());
-	});
 }
 
 function configuration(folder: string, blocks: string): string {

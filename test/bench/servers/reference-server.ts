@@ -1,11 +1,16 @@
 /**
- * Reference for the gateway: `ws` as in its README, with the same work. It parses a device's messages, sends them to
- * every monitor in the gateway's envelope, built once, and pings everyone; it checks and stores nothing.
+ * Reference for the gateway. `ws` as in its README does the same work for sockets: it parses a device's messages,
+ * sends them to every monitor in the gateway's envelope, built once, and pings everyone; it checks and stores nothing.
+ * An upload is written to a file and synced.
  */
 
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type WebSocket, WebSocketServer } from "ws";
 import { portOf } from "../../support/ports.js";
 import { serve } from "../child.js";
@@ -14,6 +19,9 @@ import { usage } from "./usage.js";
 const pingIntervalMs = 15_000;
 const pingTickMs = 25;
 
+const folder = mkdtempSync(join(tmpdir(), "reference-bench-"));
+process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+
 const sockets = new WebSocketServer({
 	noServer: true,
 	clientTracking: false,
@@ -21,44 +29,39 @@ const sockets = new WebSocketServer({
 	maxPayload: 65_536,
 });
 const monitors = new Set<WebSocket>();
-const devices = new Map<string, WebSocket>();
 const alive = new Map<WebSocket, boolean>();
 
-const server = createServer();
+const server = createServer(async (request, response) => {
+	const file = await open(join(folder, "upload.bin"), "w");
+	for await (const chunk of request) await file.write(chunk);
+	await file.sync();
+	await file.close();
+	response.writeHead(201).end("{}");
+});
 server.on("upgrade", (request, socket, head) => {
 	sockets.handleUpgrade(request, socket, head, (webSocket) => {
 		alive.set(webSocket, true);
 		webSocket.on("pong", () => alive.set(webSocket, true));
 		webSocket.on("error", () => {});
-		webSocket.on("close", () => alive.delete(webSocket));
-		if (request.url === "/monitor") acceptMonitor(webSocket);
-		else acceptDevice(webSocket);
+		webSocket.on("close", () => {
+			alive.delete(webSocket);
+			monitors.delete(webSocket);
+		});
+		if (request.url === "/monitor") monitors.add(webSocket);
+		else relayFrom(webSocket);
 	});
 });
 
-function acceptMonitor(socket: WebSocket): void {
-	monitors.add(socket);
-	socket.on("close", () => monitors.delete(socket));
-	socket.on("message", (data) => {
-		const { targetId, payload } = JSON.parse(data.toString());
-		devices.get(targetId)?.send(JSON.stringify(payload));
-	});
-}
-
-function acceptDevice(socket: WebSocket): void {
+function relayFrom(device: WebSocket): void {
 	const sessionId = randomUUID();
-	socket.on("message", (data) => {
+	device.on("message", (data) => {
 		const text = data.toString();
 		const { deviceId } = JSON.parse(text);
-		devices.set(deviceId, socket);
 		if (monitors.size === 0) return;
 		const frame = Buffer.from(
 			`{"type":"device_message","sessionId":"${sessionId}","deviceId":"${deviceId}","message":${text}}`,
 		);
 		for (const monitor of monitors) monitor.send(frame, { binary: false });
-	});
-	socket.on("close", () => {
-		for (const [id, other] of devices) if (other === socket) devices.delete(id);
 	});
 }
 
@@ -88,5 +91,5 @@ const handlers = {
 	},
 	usage: ({ isSettled }: { isSettled: boolean }) => usage(isSettled),
 };
-export type BareServer = typeof handlers;
+export type ReferenceServer = typeof handlers;
 serve(handlers);
