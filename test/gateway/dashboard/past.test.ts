@@ -77,6 +77,10 @@ describe("device history", () => {
 		assert.deepEqual(most(series), [-50, -51]);
 		series.add(reportWith(-52), now + 60_000);
 		assert.deepEqual(most(series), [-50, -51, null, -52]);
+		assert.deepEqual(
+			series.rows.slice(1).map(({ time }) => time - now / 1000),
+			[19, 20, 60],
+		);
 		const away = new Series();
 		away.setPast(pastOf([-50, null]), now);
 		away.add(reportWith(-51), now + 60_000);

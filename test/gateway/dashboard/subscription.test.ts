@@ -52,11 +52,14 @@ describe("subscription", () => {
 		assert.deepEqual(sent, [], "sent before the connection");
 		subscription.onOpen();
 		assert.deepEqual(sent, ["a"]);
-		subscription.onLost();
 		subscription.show("b");
+		subscription.onLost();
+		subscription.show("c");
 		advance(restMs);
 		subscription.onOpen();
-		assert.deepEqual(sent, ["a", "a b"]);
+		subscription.show("d");
+		advance(restMs);
+		assert.deepEqual(sent, ["a", "a b c", "a b c d"]);
 	});
 
 	test("changes after a delay, and only if the visible devices differ", () => {
