@@ -5,6 +5,11 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import type { ListedRejection } from "../../../gateway/api/device.js";
+import { createCommands } from "../../../gateway/commands/extension.js";
+import { createFleet } from "../../../gateway/fleet/extension.js";
+import { createReplacement } from "../../../gateway/replacement/extension.js";
+import { createRollouts } from "../../../gateway/rollouts/extension.js";
+import { createSchedules } from "../../../gateway/schedules/extension.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { call } from "../../support/call.js";
 import { eventually } from "../../support/eventually.js";
@@ -337,16 +342,22 @@ function endingDisk(times: number): Disk {
 	return { ...fs, open, rename: failing(fs.rename, 1), rm: failing(fs.rm, 0) };
 }
 
+/** Extensions that own data of a board. */
+const owners = [createFleet, createCommands, createSchedules, createRollouts, createReplacement];
+/** Interval at which unfinished replacements are completed. */
+const againMs = 3_000;
+
 test("leaves the old board unchanged or resumes at the next start when killed at any write", async (t) => {
+	t.mock.timers.enable({ apis: ["setInterval"] });
 	const made = await temporaryDirectory(t);
-	const first = await runGateway(t, await settingsOf(made));
+	const first = await runGateway(t, { ...(await settingsOf(made)), extensions: owners });
 	await furnish(first.url);
 	await first.gateway.close();
 	let interrupted = 0;
 	for (let writes = 0; ; writes += 1) {
 		const dataDir = join(await temporaryDirectory(t), "data");
 		await cp(made, dataDir, { recursive: true });
-		const options = await settingsOf(dataDir);
+		const options = { ...(await settingsOf(dataDir)), extensions: owners };
 		const ending = await runGateway(t, { ...options, disk: endingDisk(writes) });
 		const { status } = await fetch(`${ending.url}/api/devices/${old}/replace`, {
 			method: "POST",
@@ -356,6 +367,7 @@ test("leaves the old board unchanged or resumes at the next start when killed at
 		await ending.gateway.close();
 		const hasBegun = existsSync(join(dataDir, "replacements", `${old}.json`));
 		const again = await runGateway(t, options);
+		t.mock.timers.tick(againMs);
 		if (hasBegun) await goesOver(again.url);
 		else await isAsBefore(again.url);
 		await again.gateway.close();
@@ -368,6 +380,7 @@ test("leaves the old board unchanged or resumes at the next start when killed at
 });
 
 test("reports write errors, and completes later", async (t) => {
+	t.mock.timers.enable({ apis: ["setInterval"] });
 	const options = await settingsOf(await temporaryDirectory(t));
 	/** Path fragments that cannot be written or removed. */
 	const broken = new Set<string>();
@@ -401,6 +414,7 @@ test("reports write errors, and completes later", async (t) => {
 	});
 	assert.match(await waiting.text(), /are still being transferred to dev-1-00000b\. Retry later/);
 	broken.clear();
+	t.mock.timers.tick(againMs);
 	await goesOver(url);
 	broken.add("/replacements/");
 	assert.match(await ask("DELETE"), /^507 .*could not be removed/);
