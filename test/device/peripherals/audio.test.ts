@@ -93,21 +93,6 @@ test("resumes a paused chime where it stopped", async (t) => {
 	assert.equal(idle.peripherals.audio.current_track, "none");
 });
 
-test("a chime replaces the previous one", async (t) => {
-	const { device, pass, command, connection } = await powerOnInVirtualTime(t, "DEV-1");
-	await command({ command: "play_audio", value: "startup" }, ({ audio }) => audio.player_state === "playing");
-	await pass(100);
-	device.board.sound.length = 0;
-	await command(
-		{ command: "play_audio", value: "wifi_connected" },
-		({ audio }) => audio.current_track === "file:///chimes/wifi_connected",
-	);
-	const samples = samplesOf("wifi_connected");
-	assertSameBytes(Buffer.concat(device.board.sound).subarray(0, samples.length), samples);
-	await pass(msOf("wifi_connected"));
-	await connection.next("state_report", ({ peripherals }) => peripherals.audio.player_state === "idle");
-});
-
 test("plays a chime in full that starts while another one fades out", async (t) => {
 	const { device, pass, command } = await powerOnInVirtualTime(t, "DEV-1");
 	const { board } = device;
@@ -151,20 +136,6 @@ test("stays muted after a power cut, and unmutes to the previous volume", async 
 	assert.equal((await again.query()).peripherals.audio.volume, 30);
 });
 
-test("clamps a stored volume", async (t) => {
-	for (const [kept, volume] of [
-		["4.1e-310", 0],
-		["7.9", 7],
-		["101", 50],
-		["loud", 50],
-	] as const) {
-		const flash = flashWith({ volume: kept });
-		const { connection, device } = await powerOnInVirtualTime(t, "DEV-1", { flash });
-		assert.equal((await connection.query()).peripherals.audio.volume, volume, kept);
-		await device.close();
-	}
-});
-
 test("ends a chime immediately that cannot be played, without side effects", async (t) => {
 	const program = await buildFirmware({
 		"peripherals/chimes": "test/hosts/virtual/xs/firmware/no-chimes.ts",
@@ -180,24 +151,6 @@ test("ends a chime immediately that cannot be played, without side effects", asy
 	assert.match(trace, /audio: Error: there are no chimes/);
 	assert.equal(device.board.isSounding, false);
 	await command({ command: "set_volume", value: 8 }, ({ audio }) => audio.volume === 8);
-});
-
-test("applies the volume to the codec's gain in even steps, and never to the samples", async (t) => {
-	const { device, command } = await powerOnInVirtualTime(t, "DEV-1");
-	const { board } = device;
-	await command({ command: "play_audio", value: "startup" }, ({ audio }) => audio.player_state === "playing");
-	for (const [value, gain] of [
-		[100, 0xbf],
-		[99, 0xbe],
-		[1, 0xbf - 99],
-		[0, 0],
-		[10, 0xbf - 90],
-	] as const) {
-		await command({ command: "set_volume", value }, ({ audio }) => audio.volume === value);
-		assert.equal(codecGain(board), gain, `volume ${value}`);
-	}
-	const samples = samplesOf("startup");
-	assertSameBytes(Buffer.concat(board.sound).subarray(0, samples.length), samples);
 });
 
 test("sets the codec up within 5 s after it responds again", async (t) => {

@@ -1,45 +1,95 @@
 import assert from "node:assert/strict";
-import { describe, type TestContext, test } from "node:test";
-import type { ButtonName } from "../../../device/host.js";
+import { beforeEach, describe, test } from "node:test";
+import { type ButtonName, buttonNames } from "../../../device/host.js";
+import { Buttons } from "../../../device/peripherals/buttons.js";
+import { wav } from "../../support/sounds.js";
 import { powerOnInVirtualTime } from "../../support/virtual-time.js";
+import { Rig } from "../sound/rig.js";
+import { MemoryServer } from "../update/server.js";
+import { clock } from "../update/timer.js";
 
-test("debounces a contact, and reports one press after 20 ms of a stable level", async (t) => {
-	const { device, connection, pass } = await powerOnInVirtualTime(t, "DEV-1");
-	for (const level of [true, false, true, false, true]) {
-		device.board.setButton("volumeUp", level);
-		await pass(5);
-	}
-	// The last edge is 5 ms ago.
-	await pass(14);
-	const bouncing = await connection.query();
-	assert.equal(bouncing.peripherals.buttons.btn_vol_up, false);
-	assert.equal(bouncing.peripherals.audio.volume, 50);
-	await pass(1);
-	const pressed = await connection.next("state_report");
-	assert.equal(pressed.peripherals.buttons.btn_vol_up, true);
-	assert.equal(pressed.peripherals.audio.volume, 55);
-	for (const level of [false, true, false]) {
-		device.board.setButton("volumeUp", level);
-		await pass(5);
-	}
-	await pass(20);
-	const released = await connection.next("state_report");
-	assert.equal(released.peripherals.buttons.btn_vol_up, false);
-	assert.equal(released.peripherals.audio.volume, 55, "a release has no effect");
-});
+beforeEach(() => clock.clear());
 
-test("ignores a spike shorter than 20 ms", async (t) => {
-	const { device, connection, pass } = await powerOnInVirtualTime(t, "DEV-1");
-	device.board.setButton("mute", true);
-	await pass(10);
-	device.board.setButton("mute", false);
-	await pass(100);
-	const { peripherals } = await connection.query();
-	assert.equal(peripherals.audio.volume, 50);
+describe("contact of a button", () => {
+	/** Buttons on simulated inputs. @param held pressed during the start */
+	function start(...held: readonly ButtonName[]) {
+		const levels = new Map<ButtonName, boolean>(held.map((name) => [name, true]));
+		const onReadable = new Map<ButtonName, () => void>();
+		const pressed: ButtonName[] = [];
+		let changes = 0;
+		const partOf = (name: ButtonName) =>
+			class {
+				constructor(options: { readonly onReadable: () => void }) {
+					onReadable.set(name, options.onReadable);
+				}
+				read(): number {
+					return Number(levels.get(name) ?? false);
+				}
+				close(): void {}
+			};
+		const [play, mute, volumeUp, volumeDown] = buttonNames.map(partOf);
+		assert.ok(play && mute && volumeUp && volumeDown, "four buttons");
+		const buttons = new Buttons({
+			parts: { play, mute, volumeUp, volumeDown },
+			onPressed: (name) => pressed.push(name),
+			onChanged: () => {
+				changes += 1;
+			},
+		});
+		const set = (name: ButtonName, isPressed: boolean, ms: number) => {
+			levels.set(name, isPressed);
+			onReadable.get(name)?.();
+			clock.pass(ms);
+		};
+		return { buttons, pressed, changes: () => changes, set };
+	}
+
+	test("is debounced: one press after 20 ms of a stable level, and none by a release", () => {
+		const { buttons, pressed, changes, set } = start();
+		for (const level of [true, false, true, false, true]) set("mute", level, 5);
+		clock.pass(14);
+		assert.deepEqual([pressed, buttons.report.btn_mute], [[], false]);
+		clock.pass(1);
+		assert.deepEqual([pressed, buttons.report.btn_mute, changes()], [["mute"], true, 1]);
+		for (const level of [false, true, false]) set("mute", level, 5);
+		clock.pass(20);
+		assert.deepEqual([pressed, buttons.report.btn_mute, changes()], [["mute"], false, 2]);
+	});
+
+	test("ignores a spike shorter than 20 ms", () => {
+		const { pressed, changes, set } = start();
+		set("play", true, 19);
+		set("play", false, 100);
+		assert.deepEqual([pressed, changes()], [[], 0]);
+	});
+
+	test("held during the start is reported after 20 ms, and triggers nothing until it is pressed again", () => {
+		const { buttons, pressed, set } = start("play", "volumeUp");
+		clock.pass(19);
+		assert.equal(buttons.report.btn_play, false);
+		clock.pass(1);
+		assert.deepEqual(buttons.report, {
+			btn_play: true,
+			btn_mute: false,
+			btn_vol_up: true,
+			btn_vol_down: false,
+		});
+		set("play", false, 20);
+		assert.deepEqual(pressed, []);
+		set("play", true, 20);
+		assert.deepEqual(pressed, ["play"]);
+	});
+
+	test("released during the start is not pressed", () => {
+		const { buttons, pressed, changes, set } = start("play");
+		clock.pass(10);
+		set("play", false, 100);
+		assert.deepEqual([buttons.report.btn_play, pressed, changes()], [false, [], 0]);
+	});
 });
 
 test("each button does what the interface specifies, and is reported while it is held", async (t) => {
-	const { device, connection, pass, command } = await powerOnInVirtualTime(t, "DEV-1");
+	const { device, gateway, connection, pass } = await powerOnInVirtualTime(t, "DEV-1");
 	const press = async (name: ButtonName) => {
 		device.board.setButton(name, true);
 		await pass(20);
@@ -50,15 +100,9 @@ test("each button does what the interface specifies, and is reported while it is
 		return peripherals;
 	};
 	assert.equal((await press("volumeDown")).audio.volume, 45);
+	assert.equal((await press("volumeUp")).audio.volume, 50);
 	const muted = await press("mute");
-	assert.equal(muted.audio.volume, 0);
-	assert.equal(muted.buttons.btn_mute, true);
-	assert.equal((await press("mute")).audio.volume, 45, "and back");
-	await command({ command: "set_volume", value: 98 }, ({ audio }) => audio.volume === 98);
-	assert.equal((await press("volumeUp")).audio.volume, 100);
-	assert.equal((await press("volumeUp")).audio.volume, 100, "not above");
-	await command({ command: "set_volume", value: 3 }, ({ audio }) => audio.volume === 3);
-	assert.equal((await press("volumeDown")).audio.volume, 0, "not below");
+	assert.deepEqual([muted.audio.volume, muted.buttons.btn_mute], [0, true]);
 	const playing = await press("play");
 	assert.deepEqual(
 		[playing.audio.player_state, playing.audio.current_track],
@@ -66,104 +110,48 @@ test("each button does what the interface specifies, and is reported while it is
 	);
 	assert.equal((await press("play")).audio.player_state, "paused");
 	assert.equal((await press("play")).audio.player_state, "playing");
+
+	device.board.setButton("play", true);
+	await device.powerCycle();
+	const again = await gateway.connection();
+	await pass(20);
+	const { buttons, audio } = (
+		await again.next("state_report", (report) => report.peripherals.buttons.btn_play)
+	).peripherals;
+	assert.deepEqual([buttons.btn_play, audio.player_state], [true, "idle"]);
 });
 
-describe("volume while muted", () => {
-	const muting = async (t: TestContext, volume: number) => {
-		const timed = await powerOnInVirtualTime(t, "DEV-1");
-		const { device, connection, pass, command } = timed;
-		await command({ command: "set_volume", value: volume }, ({ audio }) => audio.volume === volume);
-		/** @returns the resulting volume */
-		const press = async (name: ButtonName) => {
-			device.board.setButton(name, true);
-			await pass(20);
-			await connection.next("state_report");
-			device.board.setButton(name, false);
-			await pass(20);
-			return (await connection.next("state_report")).peripherals.audio.volume;
-		};
-		return { ...timed, press };
-	};
-
-	for (const [name, volume] of [
-		["volumeUp", 45],
-		["volumeDown", 35],
-	] as const) {
-		test(`${name} continues from the volume before the mute button`, async (t) => {
-			const { press } = await muting(t, 40);
-			assert.equal(await press("mute"), 0);
-			assert.equal(await press(name), volume);
-			assert.equal(await press("mute"), 0);
-			assert.equal(await press("mute"), volume);
-		});
-
-		test(`${name} continues from the volume before set_volume 0`, async (t) => {
-			const { press, command } = await muting(t, 40);
-			await command({ command: "set_volume", value: 0 }, ({ audio }) => audio.volume === 0);
-			assert.equal(await press(name), volume);
+describe("volume by buttons", () => {
+	/** @returns volume after each step: a button, or a number by command */
+	function volumesAfter(volume: number, ...steps: readonly (ButtonName | number)[]): number[] {
+		const server = new MemoryServer({ file: wav(new Uint8Array(2)) });
+		const rig = new Rig({ server, volume, onUpdate: () => {} });
+		return steps.map((step) => {
+			if (typeof step === "number") rig.execute({ command: "set_volume", value: step });
+			else rig.press(step);
+			return rig.audio.volume;
 		});
 	}
 
-	test("volume up continues from 0 after turning down to 0", async (t) => {
-		const { press } = await muting(t, 8);
-		assert.equal(await press("volumeDown"), 3);
-		assert.equal(await press("volumeDown"), 0);
-		assert.equal(await press("volumeDown"), 0);
-		assert.equal(await press("volumeUp"), 5);
-		assert.equal(await press("volumeDown"), 0);
-		assert.equal(await press("mute"), 5, "last audible volume");
-	});
-
-	test("stays within the range", async (t) => {
-		const { press, command } = await muting(t, 98);
-		await press("mute");
-		assert.equal(await press("volumeUp"), 100);
-		await command({ command: "set_volume", value: 4 }, ({ audio }) => audio.volume === 4);
-		await press("mute");
-		assert.equal(await press("volumeDown"), 0);
-		assert.equal(await press("volumeUp"), 5);
-	});
-});
-
-test("reports a button held during the start, and triggers nothing until it is pressed again", async (t) => {
-	const { device, gateway, pass } = await powerOnInVirtualTime(t, "DEV-1");
-	const { board } = device;
-	const held = ["play", "mute", "volumeUp"] as const;
-	for (const name of held) board.setButton(name, true);
-	await device.powerCycle();
-	const connection = await gateway.connection();
-	await pass(19);
-	const { btn_play } = (await connection.next("state_report")).peripherals.buttons;
-	assert.equal(btn_play, false, "not debounced yet");
-	await pass(1);
-	const started = await connection.next(
-		"state_report",
-		({ peripherals: { buttons } }) => buttons.btn_play && buttons.btn_mute && buttons.btn_vol_up,
-	);
-	assert.equal(started.peripherals.buttons.btn_vol_down, false);
-	const { audio } = started.peripherals;
-	assert.deepEqual([audio.player_state, audio.volume], ["idle", 50]);
-
-	for (const name of held) board.setButton(name, false);
-	await pass(20);
-	const released = await connection.next(
-		"state_report",
-		({ peripherals: { buttons } }) => !buttons.btn_play && !buttons.btn_mute && !buttons.btn_vol_up,
-	);
-	assert.deepEqual(released.peripherals.audio, audio);
-	board.setButton("play", true);
-	await pass(20);
-	await connection.next("state_report", ({ peripherals }) => peripherals.audio.player_state === "playing");
-});
-
-test("a button released during the start is not pressed", async (t) => {
-	const { device, gateway, pass } = await powerOnInVirtualTime(t, "DEV-1");
-	device.board.setButton("play", true);
-	await device.powerCycle();
-	const connection = await gateway.connection();
-	await connection.next("state_report");
-	device.board.setButton("play", false);
-	await pass(100);
-	const { buttons, audio } = (await connection.query()).peripherals;
-	assert.deepEqual([buttons.btn_play, audio.player_state], [false, "idle"]);
+	for (const [name, volume, steps, expected] of [
+		["changes by 5 within the range", 98, ["volumeUp", "volumeUp", 3, "volumeDown"], [100, 100, 3, 0]],
+		["continues up from before the mute button", 40, ["mute", "volumeUp", "mute", "mute"], [0, 45, 0, 45]],
+		[
+			"continues down from before the mute button",
+			40,
+			["mute", "volumeDown", "mute", "mute"],
+			[0, 35, 0, 35],
+		],
+		["continues up from before set_volume 0", 40, [0, "volumeUp"], [0, 45]],
+		["continues down from before set_volume 0", 40, [0, "volumeDown"], [0, 35]],
+		["continues from 0 after stepping down", 8, ["volumeDown", "volumeDown", "volumeUp"], [3, 0, 5]],
+		["returns by mute to the last audible one", 5, ["volumeDown", "mute"], [0, 5]],
+		[
+			"stays within the range after mute",
+			98,
+			["mute", "volumeUp", 4, "mute", "volumeDown", "volumeUp"],
+			[0, 100, 4, 0, 0, 5],
+		],
+	] as const)
+		test(name, () => assert.deepEqual(volumesAfter(volume, ...steps), expected));
 });

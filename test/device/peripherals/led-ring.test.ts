@@ -75,15 +75,6 @@ test("sends a report after each set_led, even if it changes nothing", async (t) 
 	}
 });
 
-test("stores the brightness with a delay, to reduce flash wear", async (t) => {
-	const { command, pass, device } = await powerOnInVirtualTime(t, "DEV-1");
-	for (const value of [0.1, 0.2, 0.3])
-		await command({ command: "set_brightness", value }, ({ led_ring }) => led_ring.brightness_coef === value);
-	assert.equal(device.setting("brightness"), undefined);
-	await pass(5000);
-	assert.equal(device.setting("brightness"), "0.3");
-});
-
 function hex(pixels: Uint8Array): string {
 	return Buffer.from(pixels).toString("hex");
 }

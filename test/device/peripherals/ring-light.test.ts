@@ -112,30 +112,6 @@ test("draws light effects: progress is an arc, blink is dark half of each second
 	assert.ok(greens.size > 20 && !greens.has(dark), `${[...greens]}`);
 });
 
-test("rejects an invalid light with a message and changes nothing", async (t) => {
-	const { connection, device } = await powerOnDark(t, "DEV-1");
-	for (const [value, sentence] of [
-		[
-			{ color: "orange" },
-			/set_light: value\.color must be a color such as #ff8800, of at most 7 characters, or a list of 3$/,
-		],
-		[{ color: [1, 2] }, /value\.color must be/],
-		[{ color: [1, 2, 256] }, /value\.color\.2 must be an integer from 0 to 255/],
-		[
-			{ color: "#ff8800", effect: "fire" },
-			/value\.effect must be one of solid, breathe, blink, turn, progress/,
-		],
-		[{ color: "#ff8800", progress: 2 }, /value\.progress must be a number from 0 to 1/],
-		["#ff8800", /value must be null, or an object/],
-	] as const) {
-		connection.send({ command: "set_light", value });
-		const { code, message } = await connection.next("command_error");
-		assert.equal(code, "invalid_value");
-		assert.match(message, sentence);
-	}
-	assert.equal(litOf(device), 0);
-});
-
 test("shows an update above a light, even if the ring showed the update state before", async (t) => {
 	const silent = await SoundServer.run(t, { file: Buffer.alloc(0), answer: () => true });
 	const { device, connection, command, pass } = await powerOnDark(t, "DEV-1");
@@ -195,11 +171,4 @@ test("follows the room brightness smoothly on a PROTO-1, never above the set bri
 		({ led_ring }) => led_ring.auto_brightness === undefined,
 	);
 	assert.equal(level(), 255);
-});
-
-test("rejects auto brightness on a DEV-1, which has no light sensor", async (t) => {
-	const { connection } = await powerOnInVirtualTime(t, "DEV-1");
-	connection.send({ command: "set_auto_brightness", value: true });
-	const { code } = await connection.next("command_error");
-	assert.equal(code, "unsupported");
 });

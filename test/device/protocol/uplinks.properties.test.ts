@@ -8,7 +8,6 @@ import { hasPart } from "../../../device/protocol/models.js";
 import { findProblem, isRecord, models } from "../../../device/protocol/schema.js";
 import { parseJson } from "../../../gateway/api/json.js";
 import { keptReport } from "../../../gateway/sessions/device.js";
-import { checkMonitorMessage, monitorMessages } from "../../../gateway/sockets/monitor-commands.js";
 import { anyJson, jsonText, mutatedText, nearlyValid, valid } from "../../support/arbitraries.js";
 import { runs } from "../../support/property-runs.js";
 import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
@@ -104,45 +103,6 @@ function isSpecifiedReport({
 		(hasPart(model, "touch") ? typeof touch_active === "boolean" : touch_active === undefined)
 	);
 }
-
-test("accepts a monitor's message unchanged or rejects it with one of the error codes", () => {
-	const messages = Object.values(monitorMessages);
-	const validText = jsonText(fc.oneof(...messages.map((schema) => valid(schema))));
-	fc.assert(
-		fc.property(validText, (text) => {
-			assert.deepEqual(
-				checkMonitorMessage(parseJson(text)).rejection?.code,
-				parseJson(text) ? undefined : "invalid_json",
-			);
-		}),
-	);
-	const text = fc.oneof(
-		jsonText(fc.oneof(...messages.map((schema) => nearlyValid(schema)))),
-		mutatedText(validText),
-		jsonText(anyJson),
-	);
-	fc.assert(
-		fc.property(text, (said) => {
-			const checked = checkMonitorMessage(parseJson(said));
-			if (checked.rejection) {
-				assert.match(checked.rejection.code, /^(invalid_json|invalid_message|unknown_type)$/);
-				return;
-			}
-			const { type, targetId } = checked.message;
-			assert.ok(["boot_device", "control_device", "trigger_ota"].includes(type), `accepted type ${type}`);
-			assert.ok(
-				typeof targetId === "string" && [...targetId].length <= 64,
-				`accepted target ${JSON.stringify(targetId)}`,
-			);
-			if (checked.message.type === "control_device")
-				assert.ok(
-					isRecord(checked.message.payload),
-					`accepted payload ${JSON.stringify(checked.message.payload)}`,
-				);
-		}),
-		{ numRuns: runs(2000) },
-	);
-});
 
 /** Inputs from people, the network and earlier firmware. */
 const deed = fc.oneof(

@@ -37,11 +37,6 @@ function assertUnharmed(rig: Rig): void {
 	assertUpdated({ rig, reason: rig.update(new MemoryServer({ file: newFirmware })) });
 }
 
-/** Moves a fault to another byte. */
-function later(bytes: number): (fault: Fault) => Fault {
-	return (fault) => ({ ...fault, at: fault.at + bytes });
-}
-
 function spread(count: number, range: number, seed: number): number[] {
 	let state = seed;
 	return Array.from({ length: count }, () => {
@@ -85,12 +80,6 @@ test("receives the next block while flash writes the previous one", () => {
 	assert.equal(new Set(written).size, blocks - 1, "each further block is requested one block ahead");
 });
 
-test("holds a block that arrives before flash has written the previous one", () => {
-	const outcome = run({ isInstant: true });
-	assert.equal(outcome.server.requests.length, blocks);
-	assertUpdated(outcome);
-});
-
 test("reads a stream from a server without ranges", () => {
 	for (const hasETags of [true, false]) {
 		const outcome = run({ hasRanges: false, hasDigests: false, hasETags });
@@ -99,18 +88,14 @@ test("reads a stream from a server without ranges", () => {
 	}
 });
 
-test("accepts weak ETags", () => {
+test("accepts a firmware from a server with weak ETags, or without digests and ETags", () => {
 	const outcome = run({ isWeak: true });
 	assertUpdated(outcome);
-	assert.deepEqual(
-		outcome.server.requests.filter(({ headers }) => headers.has("if-range")),
-		[],
+	assert.ok(
+		outcome.server.requests.every(({ headers }) => !headers.has("if-range")),
+		"a weak ETag never matches",
 	);
-});
-
-test("accepts a complete firmware from a server without digests or ETags", () => {
-	assertUpdated(run({ hasDigests: false }));
-	assertUpdated(run({ hasDigests: false, hasETags: false }));
+	for (const hasETags of [true, false]) assertUpdated(run({ hasDigests: false, hasETags }));
 });
 
 test("accepts a firmware with a full last block, and one of less than a block", () => {
@@ -125,8 +110,8 @@ test("accepts a firmware with a full last block, and one of less than a block", 
 });
 
 describe("lost connection", () => {
-	test("at 20 random bytes is resumed: all but one block is fetched once", () => {
-		for (const at of spread(20, wireBytes, 1)) {
+	test("at 10 random bytes is resumed: all but one block is fetched once", () => {
+		for (const at of spread(10, wireBytes, 1)) {
 			const outcome = run({ faults: [{ at, kind: "cut" }] });
 			assert.equal(outcome.server.faultsLeft, 0);
 			assert.equal(outcome.server.connections, 2, `cut at ${at}`);
@@ -256,13 +241,6 @@ describe("slow line", () => {
 		assertSameBytes(outcome.rig.boot.image.bytes, large);
 	});
 
-	test("that takes 5 s per block and loses its connection after every third completes an update", () => {
-		const faults = [3, 6, 9, 12].map((block): Fault => ({ at: block * blockBytes, kind: "cut" }));
-		const outcome = run({ segmentMs: 500, faults: [...faults, ...faults.map(later(8_000))] });
-		assert.equal(outcome.server.faultsLeft, 0);
-		assertUpdated(outcome);
-	});
-
 	for (const [progress, options, from] of [
 		["9 s", { segmentMs: 250 }, 50_000],
 		["1 MB", {}, 1_200_000],
@@ -277,15 +255,6 @@ describe("slow line", () => {
 			assert.match(reason ?? "", /^The download failed at byte \d+ of \d+: the connection broke off\.$/);
 			assert.equal(server.connections, 6);
 		});
-
-	test("that loses each connection before a block is complete ends the update", () => {
-		const { rig, server, reason } = run({
-			faults: Array.from({ length: 40 }, (_, index): Fault => ({ at: 20_000 + index * 9_000, kind: "cut" })),
-		});
-		assert.match(reason ?? "", /^The download failed at byte 16384 of \d+: the connection broke off\.$/);
-		assert.equal(server.connections, 6);
-		assertUnharmed(rig);
-	});
 });
 
 describe("update while the gateway is disconnected", () => {
@@ -350,12 +319,6 @@ describe("update while the gateway is disconnected", () => {
 		clock.runUntil(() => rig.restarts > 0, 60_000);
 		assertUpdated({ rig, reason: undefined });
 	});
-
-	test("continues an undisturbed download", () => {
-		const rig = new Rig({ firmware: oldFirmware });
-		rig.isOnline = false;
-		assertUpdated({ rig, reason: rig.update(new MemoryServer({ file: newFirmware })) });
-	});
 });
 
 describe("flash", () => {
@@ -376,10 +339,6 @@ describe("flash", () => {
 
 	test("writes at most 4 KiB per turn, in parts and as a stream, so that ring and reports continue", () => {
 		for (const hasRanges of [true, false]) assert.equal(writtenByTurn(0, { hasRanges }), 4096);
-	});
-
-	test("writes at most 4 KiB per turn even when it is slower than the network", () => {
-		for (const hasRanges of [true, false]) assert.equal(writtenByTurn(50, { hasRanges }), 4096);
 	});
 
 	test("writes the rest of the last block even if the server closes the connection after it", () => {
@@ -403,8 +362,8 @@ describe("flash", () => {
 
 describe("corruption in transit", () => {
 	for (const kind of ["lose", "double", "flip"] as const)
-		test(`of a ${{ lose: "lost", double: "doubled", flip: "flipped" }[kind]} byte at 50 random positions is repaired within its block`, () => {
-			for (const at of spread(50, wireBytes, kind.length)) {
+		test(`of a ${{ lose: "lost", double: "doubled", flip: "flipped" }[kind]} byte at 12 random positions is repaired within its block`, () => {
+			for (const at of spread(12, wireBytes, kind.length)) {
 				const outcome = run({ faults: [{ at, kind }] });
 				assert.equal(outcome.server.faultsLeft, 0);
 				assert.ok(
@@ -435,13 +394,13 @@ describe("corruption in transit", () => {
 		}
 	});
 
-	test("of a response head is repaired at any position", () => {
+	test("of a response head is repaired", () => {
 		const file = makeFirmware("2.0.0", 40_000);
 		const { heads } = run({ file }).server;
 		const kinds = ["lose", "double", "flip"] as const;
 		for (const [index, [start, end]] of heads.slice(0, 2).entries())
 			for (const kind of kinds)
-				for (let at = start + kinds.indexOf(kind); at < end; at += kinds.length) {
+				for (let at = start + 3 * kinds.indexOf(kind); at < end; at += 11) {
 					const { rig, reason } = run({ file, faults: [{ at, kind }] });
 					rig.restart();
 					// Nothing can correct the firmware's length and tag of the first response.
@@ -515,131 +474,91 @@ describe("server that", () => {
 	const otherPart = (request: { headers: ReadonlyMap<string, string> }) =>
 		request.headers.get("range") !== `bytes=0-${blockBytes - 1}`;
 
-	const cases: readonly (readonly [
-		name: string,
-		reason: RegExp,
-		requests: number | undefined,
-		answer: NonNullable<ServerOptions["answer"]>,
-	])[] = [
-		["sends 404", /answered 404: there is no firmware at this address/, 1, () => ({ head: head(404, {}) })],
-		[
-			"sends 410",
-			/answered 410: the firmware at this address was replaced/,
-			1,
-			() => ({ head: head(410, {}) }),
-		],
-		["sends 401", /answered 401: it does not give the firmware/, 1, () => ({ head: head(401, {}) })],
-		[
-			"sends 404 in the middle",
-			/answered 404/,
-			2,
-			(r) => (otherPart(r) ? { head: head(404, {}) } : undefined),
-		],
-		["sends 500 twice", /answered 500: it failed/, 2, () => ({ head: head(500, {}) })],
-		["sends 408 twice", /answered 408/, 2, () => ({ head: head(408, {}) })],
-		["sends 429 twice", /answered 429: it has too much to do/, 2, () => ({ head: head(429, {}) })],
-		[
-			"redirects",
-			/answered 302, a redirect/,
-			1,
-			() => ({ head: head(302, { Location: "http://elsewhere/" }) }),
-		],
-		["sends 204", /answered 204/, 2, () => ({ head: head(204, {}) })],
+	type Answer = NonNullable<ServerOptions["answer"]>;
+	const reply = (
+		status: number,
+		fields: Readonly<Record<string, string>> = {},
+		body?: Uint8Array,
+	): Answer => {
+		return () => ({ head: head(status, fields), ...(body && { body }) });
+	};
+	const raw = (text: string): Answer => {
+		return () => ({ head: text });
+	};
+	/** The first block is right. */
+	const later = (answer: Answer): Answer => {
+		return (request, index) => (otherPart(request) ? answer(request, index) : undefined);
+	};
+	const range = (text: string, body?: Buffer): Answer => {
+		return () => part({ "Content-Range": text }, body);
+	};
+	const page = Buffer.alloc(600, "<html>");
+
+	for (const [name, expected, requests, answer] of [
+		["sends 404", /answered 404: there is no firmware at this address/, 1, reply(404)],
+		["sends 410", /answered 410: the firmware at this address was replaced/, 1, reply(410)],
+		["sends 401", /answered 401: it does not give the firmware/, 1, reply(401)],
+		["sends 404 in the middle", /answered 404/, 2, later(reply(404))],
+		["sends 500 twice", /answered 500: it failed/, 2, reply(500)],
+		["sends 408 twice", /answered 408/, 2, reply(408)],
+		["sends 429 twice", /answered 429: it has too much to do/, 2, reply(429)],
+		["redirects", /answered 302, a redirect/, 1, reply(302, { Location: "http://elsewhere/" })],
+		["sends 204", /answered 204/, 2, reply(204)],
 		[
 			"sends garbage",
 			/is unreachable after 6 attempts: the connection broke off/,
 			6,
-			() => ({ head: "\x00\xffnonsense\r\n\r\n" }),
+			raw("\x00\xffx\r\n\r\n"),
 		],
-		["has no reason phrase", /is unreachable/, 6, () => ({ head: "HTTP/1.1 200\r\n\r\n" })],
+		["has no reason phrase", /is unreachable/, 6, raw("HTTP/1.1 200\r\n\r\n")],
+		["sends an HTML page", /is not a firmware image/, 1, reply(200, { "Content-Length": "600" }, page)],
 		[
-			"sends an HTML page",
-			/is not a firmware image/,
-			1,
-			() => ({
-				head: head(200, { "Content-Length": "600" }),
-				body: Buffer.alloc(600, "<html>"),
-			}),
-		],
-		[
-			"sends a chunked response",
+			"sends chunks",
 			/with chunked encoding, without its length/,
 			2,
-			() => ({
-				head: head(200, { "Transfer-Encoding": "chunked" }),
-				body: Buffer.from("5\r\nhello\r\n0\r\n\r\n"),
-			}),
+			reply(200, { "Transfer-Encoding": "chunked" }),
 		],
+		["sends no length", /does not send the length/, 1, reply(200, {}, newFirmware)],
+		["has an empty file", /is empty/, 1, reply(200, { "Content-Length": "0" })],
+		["has an empty file, and ranges", /is empty/, 1, reply(416, { "Content-Range": "bytes */0" })],
+		["sends a 206 without Content-Range", /sends no valid Content-Range/, 2, range("")],
+		["sends an invalid Content-Range", /sends no valid Content-Range/, 2, range("bytes 9-3/5")],
+		["sends another range", /a different range/, 2, range(`bytes 1-${blockBytes}/${total}`)],
 		[
-			"closes the connection at the end of the body",
-			/does not send the length/,
-			1,
-			() => ({ head: head(200, {}), body: newFirmware, ending: "cut" }),
-		],
-		["has an empty file", /is empty/, 1, () => ({ head: head(200, { "Content-Length": "0" }) })],
-		[
-			"has an empty file, and ranges",
-			/is empty/,
-			1,
-			() => ({ head: head(416, { "Content-Range": "bytes */0" }) }),
-		],
-		[
-			"sends a 206 without Content-Range",
-			/sends no valid Content-Range/,
-			2,
-			() => part({ "Content-Range": "" }),
-		],
-		[
-			"sends an invalid Content-Range",
-			/sends no valid Content-Range/,
-			2,
-			() => part({ "Content-Range": "bytes 9-3/5" }),
-		],
-		[
-			"sends another range",
-			/a different range/,
-			2,
-			() => part({ "Content-Range": `bytes 1-${blockBytes}/${total}` }),
-		],
-		[
-			"sends endless tiny chunks",
+			"sends tiny parts",
 			/sends less of the firmware/,
 			2,
-			() => part({ "Content-Range": `bytes 0-0/${total}` }, newFirmware.subarray(0, 1)),
+			range(`bytes 0-0/${total}`, newFirmware.subarray(0, 1)),
 		],
 		[
 			"sends less than it announced",
 			/failed at byte 0 of \d+: nothing was received for 30 s/,
 			6,
-			() => ({
-				...part({ "Content-Length": String(blockBytes) }, newFirmware.subarray(0, 100)),
-			}),
+			() => part({ "Content-Length": String(blockBytes) }, newFirmware.subarray(0, 100)),
 		],
 		[
 			"has a firmware larger than the slot",
 			/has 9000000 bytes; the slot holds 2097152/,
 			2,
-			() => part({ "Content-Range": `bytes 0-${blockBytes - 1}/9000000` }),
+			range("bytes 0-16383/9000000"),
 		],
 		[
-			"truncates the firmware in the middle",
+			"truncates the firmware",
 			/was replaced during the download/,
 			3,
-			(r) => (otherPart(r) ? { head: head(416, { "Content-Range": "bytes */5" }) } : undefined),
+			later(reply(416, { "Content-Range": "bytes */5" })),
 		],
 		[
-			"stops supporting ranges in the middle",
-			/was replaced during the download/,
+			"stops supporting ranges",
+			/was replaced during/,
 			3,
-			(r) =>
-				otherPart(r) ? { head: head(200, { "Content-Length": "5" }), body: Buffer.from("hello") } : undefined,
+			later(reply(200, { "Content-Length": "5" }, Buffer.from("hello"))),
 		],
-	];
-	for (const [name, expected, requests, answer] of cases)
+	] as const)
 		test(`${name} ends the update with that reason`, () => {
 			const { rig, server, reason } = run({ answer });
 			assert.match(reason ?? "", expected);
-			if (requests !== undefined) assert.equal(server.requests.length, requests);
+			assert.equal(server.requests.length, requests);
 			assertUnharmed(rig);
 		});
 

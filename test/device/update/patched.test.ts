@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
-import { PatchDecoder } from "../../../device/update/patch-decoder.js";
 import { makeVirtualImage } from "../../../hosts/virtual/node/boot/factory-flash.js";
 import { makePatch } from "../../../scripts/release/patch.js";
 import { assertSameBytes } from "../../support/bytes.js";
@@ -142,21 +141,6 @@ test("logs the time of applying the patch separately from network and flash", ()
 	assert.equal(flash, Number((Math.ceil(pieces) / 10).toFixed(1)));
 	assert.ok(network < 2, `network ${network} s`);
 	assert.doesNotMatch(update({ patch: Buffer.alloc(0) }).log, /, patch /);
-});
-
-test("uses the host's decoder if available", () => {
-	let decoded = 0;
-	const { reason, server } = update({}, {}, (rig) => {
-		rig.patchDecoder = class extends PatchDecoder {
-			override decode(piece: Uint8Array, input: Uint8Array, offset: number): number {
-				decoded += 1;
-				return super.decode(piece, input, offset);
-			}
-		};
-	});
-	assert.equal(reason, undefined);
-	assert.equal(server.bodyBytes, patch.length);
-	assert.ok(decoded >= newFirmware.length / 4096, `${decoded} calls`);
 });
 
 describe("falls back to the full image in the same update when", () => {

@@ -2,26 +2,13 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { Probation } from "../../../device/update/probation.js";
-import {
-	type CutMoment,
-	cutMoments,
-	type Flash,
-	PowerCut,
-	sectorBytes,
-} from "../../../hosts/virtual/node/boot/flash.js";
+import { type CutMoment, cutMoments, PowerCut } from "../../../hosts/virtual/node/boot/flash.js";
 import { verifyImage } from "../../../hosts/virtual/node/boot/image.js";
-import {
-	activeEntry,
-	imageState,
-	makeEntry,
-	readEntries,
-	slotOf,
-	writeEntry,
-} from "../../../hosts/virtual/node/boot/ota-data.js";
+import { activeEntry, imageState, readEntries, slotOf } from "../../../hosts/virtual/node/boot/ota-data.js";
 import { slots } from "../../../hosts/virtual/node/boot/partitions.js";
 import { makePatch } from "../../../scripts/release/patch.js";
 import { assertSameBytes } from "../../support/bytes.js";
-import { FlashSlot, makeFirmware, Rig } from "./rig.js";
+import { type FlashSlot, makeFirmware, Rig } from "./rig.js";
 import { MemoryServer } from "./server.js";
 import { clock } from "./timer.js";
 
@@ -192,57 +179,3 @@ test("a device starts after a power cut in its very first start", () => {
 			updateAndConfirm(rig, secondFile);
 		}
 });
-
-/** Selects the slot for the next start without verification, which ESP-IDF's function includes. */
-function chooseUnverified(flash: Flash): void {
-	const entries = readEntries(flash);
-	const active = activeEntry(entries);
-	if (active === undefined) throw new Error("nothing is chosen");
-	writeEntry(flash, active === 0 ? 1 : 0, makeEntry(entries[active].sequence + 1, imageState.new));
-}
-
-class ChosenBeforeVerified extends FlashSlot {
-	override open(): void {
-		super.open();
-		chooseUnverified(this.flash);
-	}
-
-	override select(): void {
-		verifyImage(this.flash, slots[this.ota.next]);
-	}
-}
-
-class NeverErased extends FlashSlot {
-	#offset = 0;
-
-	override write(bytes: Uint8Array): void {
-		this.flash.write(slots[this.ota.next].offset + this.#offset, bytes);
-		this.#offset += bytes.byteLength;
-	}
-
-	override select(): void {
-		verifyImage(this.flash, slots[this.ota.next]);
-		this.ota.setBootPartition();
-	}
-}
-
-class WrittenOverWhatRuns extends FlashSlot {
-	override write(bytes: Uint8Array): void {
-		super.write(bytes);
-		const running = slots[this.ota.next === 0 ? 1 : 0];
-		this.flash.erase(running.offset, sectorBytes);
-		this.flash.write(running.offset, bytes.subarray(0, sectorBytes));
-	}
-}
-
-/** Slots with a deliberate bug each, which the check must detect. */
-for (const [name, slot] of [
-	["the boot slot is set before the image is verified", ChosenBeforeVerified],
-	["sectors are written without being erased", NeverErased],
-	["the running slot is touched", WrittenOverWhatRuns],
-] as const)
-	test(`the check detects a deliberate bug: ${name}`, (t) => {
-		const { runs, bricks } = cutEverywhere(() => updatedBefore(), slot);
-		assert.ok(bricks.length > runs / 4, `${bricks.length} of ${runs}`);
-		t.diagnostic(`${bricks.length} of ${runs} power cuts expose it, first: ${bricks[0]}`);
-	});
