@@ -76,4 +76,12 @@ describe("trace in RTC memory", () => {
 		memory.onEnd({ ...noLocation, kind: "restart", message: "restart" }, run);
 		assert.deepEqual(memory.crash, crash);
 	});
+
+	test("a brown-out is a crash, whose trace the next run does not continue", () => {
+		const memory = new RtcMemory();
+		memory.write("before\n");
+		memory.onBrownOut(run);
+		assert.deepEqual([memory.crash?.kind, memory.crash?.trace], ["brown_out", "before\n"]);
+		assert.deepEqual([memory.lineCount, memory.read(9)], [0, ""]);
+	});
 });
