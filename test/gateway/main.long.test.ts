@@ -142,21 +142,6 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		assert.equal(code, 0);
 	});
 
-	test("keeps running and can be stopped if its standard error is not read", async (t) => {
-		const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };
-		const directory = await temporaryDirectory(t);
-		const full = fullPipe(join(directory, "pipe"));
-		t.after(() => closeSync(full));
-		const child = startProcess(t, { ...given, DATA_DIR: directory }, { stderr: full });
-		const { Devices = "" } = await readStartupOutput(child);
-		const exit = once(child, "exit");
-		const device = new Client(Devices, { headers: bearer(deviceToken) });
-		await nextEvent(device.socket, "open");
-		child.kill("SIGTERM");
-		const [code] = await exit;
-		assert.equal(code, 0);
-	});
-
 	test("exits with code 1 and a one-line message for unsupported options", async (t) => {
 		const { code, said } = await ended(
 			startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, { words: ["--port", "1"] }),

@@ -6,10 +6,8 @@ import fs from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";
 import { WebSocket } from "ws";
 import { commands } from "../../../device/protocol/messages.js";
-import { keysOf } from "../../../device/protocol/schema.js";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
-import { commandDocuments, commandEntries, isConfirmable } from "../../../gateway/api/commands.js";
 import type { PersonRole } from "../../../gateway/api/person.js";
 import { routeTables } from "../../../gateway/api/routes.js";
 import { addedMessages } from "../../../gateway/extensions.js";
@@ -235,30 +233,6 @@ describe("access without a token, with device tokens, and with tokens and cookie
 					`${type} of the ${name}`,
 				);
 		}
-	});
-
-	test("is denied for creating and canceling jobs that the role does not permit", async (t) => {
-		const gateway = await run(t);
-		if (!existsSync("gateway/commands")) return t.skip("commands/ was removed");
-		await gateway.namedDevice(await gateway.monitor());
-		const ask = (headers: Headers, method: string, id = "", body?: object) =>
-			fetch(`${gateway.url}/api/commands${id}`, {
-				method,
-				headers,
-				...(body && { body: JSON.stringify(body) }),
-			});
-		const targets = { all: true };
-		for (const { name, role, headers } of await peopleOf(gateway))
-			for (const command of keysOf(commandEntries).filter(isConfirmable)) {
-				const payload = command === "boot_device" ? { command } : commandDocuments[command].example;
-				const isAllowed = isPermitted(role, command);
-				const sent = await ask(headers, "POST", "", { targets, payload });
-				assert.equal(sent.status, isAllowed ? 202 : 403, `${command} of the ${name}: ${await sent.text()}`);
-				const { headers: answered } = await ask(bearer(monitorToken), "POST", "", { targets, payload });
-				const id = answered.get("location")?.replace("/api/commands", "");
-				const stopped = await ask(headers, "DELETE", id);
-				assert.equal(stopped.status, isAllowed ? 204 : 403, `${command} canceled by the ${name}`);
-			}
 	});
 });
 

@@ -247,20 +247,6 @@ describe("device connection", () => {
 		device.socket.resume();
 		await stopped;
 	});
-
-	test("is not accepted afterwards", async (t) => {
-		const gateway = await runGateway(t);
-		const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
-		const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
-		socket.write(`GET /device HTTP/1.1\r\nHost: x\r\n${upgrade}Authorization: Bearer ${deviceToken}\r\n`);
-		await gateway.device(named);
-		const stopped = gateway.gateway.close();
-		socket.write("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n");
-		let answer = "";
-		for await (const chunk of socket) answer += chunk;
-		assert.match(answer, /^HTTP\/1\.1 503 /);
-		await stopped;
-	});
 });
 
 describe("device that sends too many messages", () => {
@@ -312,21 +298,6 @@ describe("device that sends too many messages", () => {
 		jumpMs += 10_000;
 		assert.deepEqual(await volumes(monitor, 10), reports.slice(10));
 		assert.equal((await device.closed).code, 1006);
-	});
-
-	test("is detected as lost while throttled, and can reconnect", async (t) => {
-		const gateway = await runGateway(t, {
-			limits: { uplinksASecond: 1, uplinkBurst: 5, pingIntervalMs: 20 },
-		});
-		const monitor = await gateway.monitor();
-		const device = await gateway.device(named);
-		busy(device);
-		assert.deepEqual(await volumes(monitor, 5), reports.slice(0, 5));
-		device.socket.terminate();
-		await monitor.change("disconnected");
-		const again = await gateway.device(named);
-		again.send(reportWithVolume(50));
-		assert.deepEqual(await volumes(monitor, 1), [reportWithVolume(50)]);
 	});
 
 	test("loses no message if it closes while throttled", async (t) => {
