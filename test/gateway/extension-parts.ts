@@ -2,17 +2,17 @@
  * Files and folders to delete with each extension, besides its folders gateway/<name>/ and test/gateway/<name>/.
  */
 
+const ofReplacement = [
+	"test/gateway/replacement",
+	"test/system/replacement.test.ts",
+	"test/system/replacement.long.test.ts",
+] as const;
+
 export const extensionParts = {
 	guard: [],
-	replacement: [
-		"test/browser/replacement.long.test.ts",
-		"test/system/replacement.test.ts",
-		"test/system/replacement.long.test.ts",
-	],
+	replacement: ["test/browser/replacement.long.test.ts", ...ofReplacement],
 	fleet: [
-		"test/gateway/replacement",
-		"test/system/replacement.test.ts",
-		"test/system/replacement.long.test.ts",
+		...ofReplacement,
 		"test/system/tags.long.test.ts",
 		"test/system/say-later.test.ts",
 		"test/system/backup.test.ts",
@@ -25,9 +25,7 @@ export const extensionParts = {
 		"test/torment",
 	],
 	rollouts: [
-		"test/gateway/replacement",
-		"test/system/replacement.test.ts",
-		"test/system/replacement.long.test.ts",
+		...ofReplacement,
 		"test/system/backup.test.ts",
 		"scripts/rollout.ts",
 		"scripts/rollout",
@@ -53,12 +51,7 @@ export const extensionParts = {
 		"test/system/announcement-queue.test.ts",
 		"test/system/say-later.test.ts",
 	],
-	commands: [
-		"test/system/tags.long.test.ts",
-		"test/gateway/replacement",
-		"test/system/replacement.test.ts",
-		"test/system/replacement.long.test.ts",
-	],
+	commands: ["test/system/tags.long.test.ts", ...ofReplacement],
 	wifi: ["test/browser/wifi.long.test.ts"],
 	cluster: [
 		"test/system/tags.long.test.ts",
@@ -110,9 +103,7 @@ export const extensionParts = {
 		"test/system/demo-settings.long.test.ts",
 	],
 	schedules: [
-		"test/gateway/replacement",
-		"test/system/replacement.test.ts",
-		"test/system/replacement.long.test.ts",
+		...ofReplacement,
 		"test/system/tags.long.test.ts",
 		"test/system/backup.test.ts",
 		"test/browser/times.long.test.ts",

@@ -1,45 +1,49 @@
 import assert from "node:assert/strict";
-import disk from "node:fs/promises";
-import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { EndedLogins } from "../../../gateway/access/ended-logins.js";
-import { fileRecords } from "../../../gateway/storage/file-records.js";
-import type { CreateRecords } from "../../../gateway/storage/records.js";
-import { temporaryDirectory } from "../../support/running.js";
+import { type CreateRecords, type RecordEngine, Records } from "../../../gateway/storage/records.js";
+import { emptyEngine } from "../../support/record-stubs.js";
 
 const year = 365 * 24 * 60 * 60 * 1000;
 
-/** Starts at time 1000. @returns the clock and a function that opens the list of one data folder */
-async function list(t: TestContext) {
+/** Starts at time 1000. @returns the clock, and a function that opens the list of one data folder */
+function list() {
 	const clock = { now: 1000 };
-	const dataDir = await temporaryDirectory(t);
-	const directory = join(dataDir, "ended-logins");
+	const stored = new Map<string, string>();
+	const engine: RecordEngine = {
+		...emptyEngine(),
+		each: async (onText) => stored.forEach((text, key) => void onText(key, text)),
+		write: async (key, text) => {
+			await setImmediate();
+			text === undefined ? stored.delete(key) : stored.set(key, text);
+		},
+	};
 	const open = async () => {
-		const onProblem = (problem: string) => assert.fail(problem);
-		const records: CreateRecords = (kind) => fileRecords({ ...kind, directory, disk });
+		const records: CreateRecords = (kind) => new Records({ ...kind, engine });
 		const storage = { place: "disk", status: 507 } as const;
-		const ended = new EndedLogins({ records, storage, now: () => clock.now, onProblem });
+		const ended = new EndedLogins({ records, storage, now: () => clock.now, onProblem: assert.fail });
 		await ended.open();
 		return ended;
 	};
-	return { open, clock, names: () => disk.readdir(directory) };
+	return { open, clock, names: () => [...stored.keys()].sort() };
 }
 
-test("writes an ended login before the response, and evicts expired ones when full", async (t) => {
-	const { open, names } = await list(t);
+test("writes an ended login before the response, and evicts expired ones when full", async () => {
+	const { open, names } = list();
 	const ended = await open();
 	for (let count = 0; count < 999; count += 1) void ended.end(`expired-${count}`, 1000);
 	await ended.end("another", year);
-	const kept = await names();
-	assert.ok(kept.includes("another.json"), `kept: ${kept}`);
+	const kept = names();
+	assert.ok(kept.includes("another"), `kept: ${kept}`);
 	await ended.end("third", year);
 	await ended.close();
-	assert.deepEqual((await names()).sort(), ["another.json", "third.json"]);
+	assert.deepEqual(names(), ["another", "third"]);
 	assert.deepEqual([ended.has("another", year), ended.has("fourth", year)], [true, false]);
 });
 
-test("keeps a login ended after the clock was a year ahead", async (t) => {
-	const { open, clock } = await list(t);
+test("keeps a login ended after the clock was a year ahead", async () => {
+	const { open, clock } = list();
 	const ended = await open();
 	await ended.end("login", 1000 + year / 12);
 	assert.equal(await ended.use("code", 5000), true);
@@ -53,8 +57,8 @@ test("keeps a login ended after the clock was a year ahead", async (t) => {
 	}
 });
 
-test("ends all logins of the same age or older past 1000, across a restart, and no newer ones", async (t) => {
-	const { open, names } = await list(t);
+test("ends all logins of the same age or older past 1000, across a restart, and no newer ones", async () => {
+	const { open, names } = list();
 	const ended = await open();
 	for (let count = 0; count < 1000; count += 1) void ended.end(`login-${count}`, year + count);
 	assert.equal(ended.has("another", year), false);
@@ -64,5 +68,5 @@ test("ends all logins of the same age or older past 1000, across a restart, and 
 		assert.deepEqual([each.has("another", year), each.has("login-5", year + 5)], [true, true]);
 		assert.equal(each.has("newer", year + 1000), false);
 	}
-	assert.deepEqual(await names(), ["all.json"]);
+	assert.deepEqual(names(), ["all"]);
 });

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { test } from "node:test";
 import { Ajv } from "ajv";
 import formats from "ajv-formats";
-import { checkCommand, checkUplink, commands, features, uplinks } from "../../../device/protocol/messages.js";
+import { checkCommand, checkUplink, commands, uplinks } from "../../../device/protocol/messages.js";
 import { models } from "../../../device/protocol/schema.js";
 import { commandDocuments } from "../../../gateway/api/commands.js";
 import { checkMonitorMessage, monitorMessages } from "../../../gateway/sockets/monitor-commands.js";
@@ -106,21 +106,4 @@ test("sends frames that match their schemas", async (t) => {
 	])
 		await monitor.request(message);
 	checkFrame((await gateway.monitor()).snapshot);
-});
-
-test("sends commands to devices that match their schemas", async (t) => {
-	const gateway = await runGateway(t);
-	const monitor = await gateway.monitor();
-	const device = await gateway.device({
-		"Device-Id": "proto-1-a1b2c3",
-		"Device-Model": "PROTO-1",
-		"Device-Features": features.join(","),
-	});
-	await monitor.change("connected");
-	for (const { example: payload } of Object.values(commandDocuments)) {
-		const answer = await monitor.request({ type: "control_device", targetId: "proto-1-a1b2c3", payload });
-		assert.equal(answer.type, "ack", payload.command);
-		const sent = await device.until(({ command }) => command === payload.command);
-		assert.equal(problemOf(sent, payload.command), undefined, payload.command);
-	}
 });

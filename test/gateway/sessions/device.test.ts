@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { test } from "node:test";
 import type { StateReport } from "../../../device/protocol/messages.js";
 import { Device, Session, sharedList } from "../../../gateway/sessions/device.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
@@ -39,58 +39,47 @@ function startsOf(reports: readonly Report[]): readonly number[] {
 	return device.resets.map(({ at }) => at - startedAt);
 }
 
-describe("detects a restart", () => {
-	test("once for any number of reports with whole seconds", () => {
-		const uptimes = [0.1, 0.2, 0.9, 1.05, 4.99, 5.95, 30, 3600.99];
-		assert.deepEqual(startsOf(uptimes.map((uptime) => ({ at: uptime * 1000, uptime }))), [100]);
-	});
-
-	test("if the uptime decreases, even shortly after", () => {
-		const previous = { at: 3500, uptime: 3.5 };
-		assert.deepEqual(startsOf([previous, { at: 3900, uptime: 0.2 }]), [500, 3900]);
-	});
-
-	test("if the device keeps failing right after its report", () => {
-		const reports = [0, 1, 2, 3].map((run) => ({ at: 2500 + run * 3000, uptime: 2.5 }));
-		assert.deepEqual(startsOf(reports), [500, 3500, 6500, 9500]);
-	});
-
-	test("if the device was offline for longer than its uptime", () => {
-		assert.deepEqual(
-			startsOf([
+test("detects a restart by a decreased uptime or one shorter than the absence, and by no delay or clock change", () => {
+	const hour = 3_600_000;
+	const known = { at: 60_000, uptime: 60 };
+	const connected = [0.1, 1, 5].map((uptime) => ({ at: uptime * 1000, uptime, isConnected: uptime > 0.1 }));
+	const cases: readonly (readonly [what: string, reports: readonly Report[], starts: readonly number[]])[] = [
+		[
+			"whole seconds",
+			[0.1, 0.2, 0.9, 1.05, 4.99, 5.95, 30, 3600.99].map((uptime) => ({ at: uptime * 1000, uptime })),
+			[100],
+		],
+		[
+			"shortly after",
+			[
+				{ at: 3500, uptime: 3.5 },
+				{ at: 3900, uptime: 0.2 },
+			],
+			[500, 3900],
+		],
+		[
+			"failing right after each report",
+			[0, 1, 2, 3].map((run) => ({ at: 2500 + run * 3000, uptime: 2.5 })),
+			[500, 3500, 6500, 9500],
+		],
+		[
+			"offline for longer than its uptime",
+			[
 				{ at: 5000, uptime: 5 },
 				{ at: 600_000, uptime: 60 },
-			]),
+			],
 			[0, 540_000],
-		);
-	});
-
-	test("never while connected, with any delay and clock change of the gateway", () => {
-		const reports = [0.1, 1, 5].map((uptime) => ({ at: uptime * 1000, uptime, isConnected: uptime > 0.1 }));
-		const late = { at: 27_000, uptime: 15, isConnected: true };
-		const clockSet = { at: 7_200_000, uptime: 20, isConnected: true };
-		assert.deepEqual(startsOf([...reports, late, clockSet]), [100]);
-	});
-
-	test("not for a late report", () => {
-		assert.deepEqual(
-			startsOf([
-				{ at: 60_000, uptime: 60 },
-				{ at: 80_000, uptime: 65 },
-			]),
-			[0],
-		);
-	});
-
-	test("independently of clock changes of the gateway", () => {
-		const hour = 3_600_000;
-		for (const setBy of [hour, -hour]) {
-			const before = { at: 60_000, uptime: 60 };
-			assert.deepEqual(startsOf([before, { at: 70_000, uptime: 70, setBy }]), [0]);
-			assert.deepEqual(startsOf([before, { at: 70_000, uptime: 4, setBy }]), [0, 66_000 + setBy]);
-			assert.deepEqual(startsOf([before, { at: 400_000, uptime: 100, setBy }]), [0, 300_000 + setBy]);
-		}
-	});
+		],
+		["late while connected", [...connected, { at: 27_000, uptime: 15, isConnected: true }], [100]],
+		["clock set while connected", [...connected, { at: 2 * hour, uptime: 20, isConnected: true }], [100]],
+		["late", [known, { at: 80_000, uptime: 65 }], [0]],
+	];
+	for (const [what, reports, starts] of cases) assert.deepEqual(startsOf(reports), starts, what);
+	for (const setBy of [hour, -hour]) {
+		assert.deepEqual(startsOf([known, { at: 70_000, uptime: 70, setBy }]), [0]);
+		assert.deepEqual(startsOf([known, { at: 70_000, uptime: 4, setBy }]), [0, 66_000 + setBy]);
+		assert.deepEqual(startsOf([known, { at: 400_000, uptime: 100, setBy }]), [0, 300_000 + setBy]);
+	}
 });
 
 test("shares one list between devices with the same features", () => {

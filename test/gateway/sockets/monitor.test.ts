@@ -94,39 +94,6 @@ test("does not count many messages in one event loop turn as slow reading", asyn
 	await received;
 });
 
-test("sends a snapshot only as fast as it is read", { timeout: 30_000 }, async (t) => {
-	const { monitor, client } = await connected(t);
-	if (client.readyState !== client.OPEN) await nextEvent(client, "open");
-	client.pause();
-	// 64 MB exceed the kernel's buffers for a client that does not read.
-	const count = 256;
-	let asked = 0;
-	function* frames() {
-		while (asked < count) yield `${asked++} `.padEnd(256 * 1024, "x");
-	}
-	const texts: number[] = [];
-	const received = new Promise<void>((resolve) => {
-		client.on("message", (data) => {
-			texts.push(Number.parseInt(data.toString(), 10));
-			if (texts.length === count) resolve();
-		});
-	});
-	monitor.sendSnapshot(frames());
-	// Fills the kernel's buffers.
-	for (let turns = 0, before = 0; turns < 500; turns = asked === before ? turns + 1 : 0) {
-		before = asked;
-		await setImmediate();
-	}
-	assert.ok(asked < count, "not all of it was made");
-	assert.ok(monitor.unsentBytes <= socketLimits.slowMonitorBytes, `${monitor.unsentBytes} bytes wait`);
-	client.resume();
-	await received;
-	assert.deepEqual(
-		texts,
-		Array.from({ length: count }, (_, index) => index),
-	);
-});
-
 /** Socket whose peer reads only on request. */
 function heldStream() {
 	const written: { readonly text: string; readonly done: () => void }[] = [];
