@@ -7,6 +7,7 @@ export default function main() {
 	const called = new Channel("called", {}, () => {});
 	new TcpSocket({
 		address: "127.0.0.1",
+		host: "127.0.0.1",
 		port: 1,
 		onReadable() {
 			called.post("onReadable");
