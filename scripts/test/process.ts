@@ -35,7 +35,7 @@ const idle = "an import, a hook or an open handle";
 /** Timeout of a long test; those of the simulator compile the engine and the firmware. */
 const longLimitMs = 20 * 60_000;
 const limitMs = process.argv[1]?.endsWith(".long.test.js") ? longLimitMs : Number(process.env.TEST_LIMIT_MS);
-if (process.env.NODE_TEST_CONTEXT !== undefined) {
+if (process.env.NODE_TEST_CONTEXT !== undefined && limitMs > 0) {
 	const workerData = { limitMs, terminationMs, mark: unfinishedMark, idle };
 	const worker = new Worker(watch, { eval: true, workerData, execArgv: [] });
 	worker.unref();

@@ -8,16 +8,10 @@ import { describe, type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { extensions } from "../../gateway/extensions.js";
 import { webhooksPath } from "../../gateway/services/configuration.js";
-import { runCommand } from "../support/command-line.js";
+import { callCommand, runCommand } from "../support/command-line.js";
 import { eventually } from "../support/eventually.js";
 import { listen } from "../support/ports.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
-
-async function run(t: TestContext, name: string, words: readonly string[], env: Record<string, string>) {
-	const command = runCommand(t, `scripts/${name}.ts`, words, env);
-	const code = await command.exitCode;
-	return { code, output: command.output() };
-}
 
 async function setUp(t: TestContext) {
 	const folder = await temporaryDirectory(t);
@@ -35,15 +29,18 @@ async function setUp(t: TestContext) {
 		file,
 		restored,
 		backUp: (...words: string[]) =>
-			run(t, "backup", [file, "--gateway", url, ...words], { MONITOR_TOKEN: monitorToken }),
+			callCommand("scripts/backup.ts", [file, "--gateway", url, ...words], { MONITOR_TOKEN: monitorToken }),
 		restore: (...words: string[]) =>
-			run(t, "restore", [file, ...words], { DATA_DIR: restored, RELEASES_DIR: join(folder, "images") }),
+			callCommand("scripts/restore.ts", [file, ...words], {
+				DATA_DIR: restored,
+				RELEASES_DIR: join(folder, "images"),
+			}),
 	};
 }
 
 describe("npm run backup and npm run restore", () => {
 	test("restore the data folder, with the tokens in use and the webhooks", async (t) => {
-		const { url, file, restored, ...set } = await setUp(t);
+		const { file, restored, ...set } = await setUp(t);
 		const { code, output } = await set.backUp();
 		assert.equal(code, 0, output);
 		assert.match(output, /contains unencrypted tokens .*mode 0600/);
@@ -61,9 +58,6 @@ describe("npm run backup and npm run restore", () => {
 		const second = await set.restore();
 		assert.equal(second.code, 1);
 		assert.match(second.output, /DATA_DIR is ".*restored", which is not empty/);
-
-		const response = await fetch(`${url}/api/audit`, { headers: bearer(monitorToken) });
-		assert.match(await response.text(), /GET \/api\/backup/);
 	});
 
 	test("keep no secret readable with a passphrase", async (t) => {
@@ -92,7 +86,7 @@ describe("npm run backup and npm run restore", () => {
 		const { folder, file, url } = await setUp(t);
 		const before = await readdir(folder);
 		const env = { MONITOR_TOKEN: "not-the-monitor-token" };
-		const { code, output } = await run(t, "backup", [file, "--gateway", url], env);
+		const { code, output } = await callCommand("scripts/backup.ts", [file, "--gateway", url], env);
 		assert.equal(code, 1);
 		assert.match(output, /Monitor token rejected by/);
 		assert.deepEqual(await readdir(folder), before);
@@ -112,7 +106,7 @@ describe("npm run backup and npm run restore", () => {
 			const port = await listen(t, server);
 			const before = await readdir(folder);
 			const words = [file, "--gateway", `http://127.0.0.1:${port}`];
-			const { code, output } = await run(t, "backup", words, { MONITOR_TOKEN: monitorToken });
+			const { code, output } = await callCommand("scripts/backup.ts", words, { MONITOR_TOKEN: monitorToken });
 			assert.equal(code, 1);
 			assert.match(output, ending === "breaks off" ? /Download interrupted/ : /damaged or incomplete/);
 			assert.deepEqual(await readdir(folder), before);

@@ -3,10 +3,10 @@ import { execSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { DemoReleases, type DemoReleasesOptions } from "../../scripts/demo/releases.js";
 import { withVoice } from "../../scripts/demo/voice.js";
 import { addRelease, readCatalog } from "../../scripts/release/folder.js";
-import { makeVirtualImages } from "../../scripts/release/images.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { makeReleaseKey } from "../support/signing.js";
 
@@ -15,7 +15,7 @@ async function setUp(t: TestContext, options: Partial<DemoReleasesOptions> = {})
 	const releases = new DemoReleases({ releasesDir, releaseKeys: [], running: () => [], ...options });
 	const versions = async () => (await readCatalog(releasesDir)).releases.map(({ version }) => version);
 	const add = async (version: string) => {
-		const images = await makeVirtualImages(version, 0);
+		const images = [makeVirtualImage(Buffer.from("a program"), "DEV-1", version)];
 		await addRelease(releasesDir, { version, date: "2026-01-02", notes: "", images });
 	};
 	return { releasesDir, releases, versions, add };

@@ -17,7 +17,7 @@ import {
 	xsDevVersion,
 } from "../../scripts/moddable/versions.js";
 import { temporaryDirectory } from "../support/cleanup.js";
-import { runCommand } from "../support/command-line.js";
+import { callCommand } from "../support/command-line.js";
 import { type FakeMachineOptions, fakeMachine, idfFiles, sdkFiles } from "../support/fake-machine.js";
 
 const sdk = "/home/ann/.local/share/moddable";
@@ -188,12 +188,15 @@ describe("npm run doctor", () => {
 
 	test("reports on this computer what its commands report", async (t) => {
 		const folder = await temporaryDirectory(t);
-		const doctor = runCommand(t, "scripts/doctor.ts", ["board"], { MODDABLE: folder, IDF_PATH: "" });
-		assert.equal(await doctor.exitCode, 1);
-		assert.match(doctor.output(), new RegExp(`MODDABLE is ${folder}, which contains no Moddable SDK\\.`));
-		const wrong = runCommand(t, "scripts/doctor.ts", ["boards"]);
-		assert.equal(await wrong.exitCode, 1);
-		assert.match(wrong.output(), /Unknown argument "boards"\. Use one of demo, simulator, board/);
+		const { code, output } = await callCommand("scripts/doctor.ts", ["board"], {
+			MODDABLE: folder,
+			IDF_PATH: "",
+		});
+		assert.equal(code, 1);
+		assert.match(output, new RegExp(`MODDABLE is ${folder}, which contains no Moddable SDK\\.`));
+		const wrong = await callCommand("scripts/doctor.ts", ["boards"]);
+		assert.equal(wrong.code, 1);
+		assert.match(wrong.output, /Unknown argument "boards"\. Use one of demo, simulator, board/);
 	});
 });
 
@@ -341,31 +344,18 @@ test("flash, qemu, simulator and release reject SDK 10.0.2 and ESP-IDF 5.1.2 wit
 	assert.match(ofIdf, /is v5\.1\.2; this project requires/);
 	const gateway = "gateway=ws://10.0.0.9:8080/device";
 	const releasesDir = join(folder, "releases");
-	await Promise.all(
-		(
-			[
-				["flash", ["dev-1", "ssid=a", "password=", gateway, "port=/nowhere"], [ofSdk, ofIdf]],
-				["qemu", ["build", "version=not a version"], [ofSdk, ofIdf]],
-				["simulator", ["dev-1", gateway], [ofSdk]],
-				["release", ["1.0.0", "--allow-dirty"], [ofSdk]],
-			] as const
-		).flatMap(([name, words, sentences]) =>
-			[[], ["--any-version"]].map(async (more) => {
-				const RELEASES_DIR = `${releasesDir}${more.length}`;
-				const command = runCommand(t, `scripts/${name}.ts`, [...words, ...more], {
-					...environment,
-					RELEASES_DIR,
-				});
-				await command.exitCode;
-				for (const sentence of sentences)
-					assert.equal(
-						command.output().includes(sentence),
-						more.length === 0,
-						`${name}: ${command.output()}`,
-					);
-			}),
-		),
-	);
+	for (const [name, words, sentences] of [
+		["flash", ["dev-1", "ssid=a", "password=", gateway, "port=/nowhere"], [ofSdk, ofIdf]],
+		["qemu", ["build", "version=not a version"], [ofSdk, ofIdf]],
+		["simulator", ["dev-1", gateway], [ofSdk]],
+		["release", ["1.0.0", "--allow-dirty"], [ofSdk]],
+	] as const)
+		for (const more of [[], ["--any-version"]]) {
+			const own = { ...environment, RELEASES_DIR: `${releasesDir}${more.length}` };
+			const { output } = await callCommand(`scripts/${name}.ts`, [...words, ...more], own);
+			for (const sentence of sentences)
+				assert.equal(output.includes(sentence), more.length === 0, `${name}: ${output}`);
+		}
 });
 
 test("the documents name the versions and commands of the code, and no others", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { runCommand } from "../support/command-line.js";
+import { callCommand, runCommand } from "../support/command-line.js";
 import { monitorToken, runGateway } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
 
@@ -53,25 +53,44 @@ describe("npm run log", () => {
 		const device = await new ScriptedDevice({ url, deviceId }).connect();
 		t.after(() => device.close());
 		const words = [deviceId, "--gateway", url, "--seconds", "1"];
-		assert.equal(await runCommand(t, "scripts/log.ts", words, { MONITOR_TOKEN: monitorToken }).exitCode, 0);
+		assert.equal((await callCommand("scripts/log.ts", words, { MONITOR_TOKEN: monitorToken })).code, 0);
 	});
 
 	test("explains what to do about a rejected token", async (t) => {
 		const { url } = await runGateway(t);
 		const token = { MONITOR_TOKEN: "not-the-monitor-token" };
-		const log = runCommand(t, "scripts/log.ts", [deviceId, "--gateway", url], token);
-		assert.equal(await log.exitCode, 1);
-		assert.match(log.output(), /Monitor token rejected by .*\. Set MONITOR_TOKEN, or set DATA_DIR/);
+		const { code, output } = await callCommand("scripts/log.ts", [deviceId, "--gateway", url], token);
+		assert.equal(code, 1);
+		assert.match(output, /Monitor token rejected by .*\. Set MONITOR_TOKEN, or set DATA_DIR/);
 	});
 
 	test("lists the devices if the gateway does not know this one", async (t) => {
 		const { url } = await runGateway(t);
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-000002" }).connect();
 		t.after(() => device.close());
-		const log = runCommand(t, "scripts/log.ts", [deviceId, "--gateway", url], {
+		const { code, output } = await callCommand("scripts/log.ts", [deviceId, "--gateway", url], {
 			MONITOR_TOKEN: monitorToken,
 		});
-		assert.equal(await log.exitCode, 1);
-		assert.match(log.output(), /^Device dev-1-a1b2c3 not found; there is dev-1-000002\.$/m);
+		assert.equal(code, 1);
+		assert.match(output, /^Device dev-1-a1b2c3 not found; there is dev-1-000002\.$/m);
 	});
+
+	for (const [what, words, env, message] of [
+		["no device", [], {}, /Specify a device id/],
+		["two devices", [deviceId, "dev-1-000000"], {}, /Specify one device\./],
+		["an invalid device id", ["a b"], {}, /"a b" is not a device id/],
+		["too long a time", [deviceId, "--seconds", "601"], {}, /--seconds must be a whole number from 1 to 600/],
+		["an invalid address", [deviceId, "--gateway", "here"], {}, /--gateway must be an address/],
+		[
+			"no token",
+			[deviceId],
+			{ DATA_DIR: "/no/such/folder" },
+			/no monitor token was found\. Set MONITOR_TOKEN/,
+		],
+	] as const)
+		test(`rejects ${what}`, async () => {
+			const { code, output } = await callCommand("scripts/log.ts", words, env);
+			assert.equal(code, 1);
+			assert.match(output, message);
+		});
 });

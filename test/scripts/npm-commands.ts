@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { isRecord } from "../../device/protocol/schema.js";
 import { temporaryDirectory } from "../support/cleanup.js";
-import { runCommand } from "../support/command-line.js";
+import { callCommand } from "../support/command-line.js";
 
 /** Commands that run a tool with its own --help. */
 const others = ["format"];
@@ -47,10 +47,9 @@ export async function run(
 	const folder = await temporaryDirectory(t);
 	const before = outputs(folder);
 	const environment = { PORT: "0", DATA_DIR: folder, RELEASES_DIR: folder, MODDABLE: "/nowhere", ...env };
-	const command = runCommand(t, file, words, environment);
-	const code = await command.exitCode;
+	const called = await callCommand(file, words, environment);
 	assert.deepEqual(outputs(folder), before);
-	return { code, output: command.output() };
+	return called;
 }
 
 /** Output of a command for --help. */

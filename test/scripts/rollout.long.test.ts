@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import { runCommand } from "../support/command-line.js";
+import { callCommand, runCommand } from "../support/command-line.js";
 import {
 	getRollout,
 	postRolloutAction,
@@ -19,7 +19,10 @@ async function setUp(t: TestContext, devices: readonly Partial<ScriptedDeviceOpt
 		runCommand(t, "scripts/rollout.ts", [...words, "--gateway", released.url], {
 			MONITOR_TOKEN: monitorToken,
 		});
-	return { ...released, rollout };
+	const environment = { MONITOR_TOKEN: monitorToken };
+	const call = (...words: readonly string[]) =>
+		callCommand("scripts/rollout.ts", [...words, "--gateway", released.url], environment);
+	return { ...released, rollout, call };
 }
 
 function some(count: number, ending: UpdateOutcome) {
@@ -30,10 +33,10 @@ const quick = ["--model", "dev-1", "--soak", "0", "--yes"];
 
 describe("npm run rollout", () => {
 	test("updates all devices of a model group by group and exits with 0", async (t) => {
-		const { fleet, url, rollout } = await setUp(t, [...some(4, "updates"), { version: "1.4.0" }]);
-		const command = rollout("1.4.0", ...quick, "--canary", "1", "--concurrency", "3");
-		assert.equal(await command.exitCode, 0, command.output());
-		const printed = command.output();
+		const { fleet, url, call } = await setUp(t, [...some(4, "updates"), { version: "1.4.0" }]);
+		const words = ["1.4.0", ...quick, "--canary", "1", "--concurrency", "3"];
+		const { code, output: printed } = await call(...words);
+		assert.equal(code, 0, printed);
 		assert.match(printed, /^5 devices, 1 already up to date\.\nPlan: first 1 device, 3 at a time/);
 		assert.match(printed, /then the rest, 3 at a time, pauses at 10% failures\.\n/);
 		assert.match(printed, /Rollout 1\.4\.0-[0-9a-f]{6} started\./);
@@ -47,23 +50,14 @@ describe("npm run rollout", () => {
 	});
 
 	test("exits with 1 when failures stop it, with each reason and how to continue", async (t) => {
-		const { rollout } = await setUp(t, some(5, "rolls back"));
-		const command = rollout("1.4.0", ...quick, "--canary", "2");
-		assert.equal(await command.exitCode, 1);
+		const { call } = await setUp(t, some(5, "rolls back"));
+		const { code, output } = await call("1.4.0", ...quick, "--canary", "2");
+		assert.equal(code, 1);
+		const reason = "rolled back: The device reverted to 1.2.3; the new firmware ended: crashed.\n";
 		for (const device of ["dev-1-000000", "dev-1-000001"])
-			assert.equal(
-				command
-					.output()
-					.split(`${device} rolled back: The device reverted to 1.2.3; the new firmware ended: crashed.\n`)
-					.length,
-				2,
-				command.output(),
-			);
-		assert.match(command.output(), /Paused: too many failures, group 1 of 2/);
-		assert.match(
-			command.output(),
-			/npm run rollout -- --resume 1\.4\.0-[0-9a-f]{6}; retry the failed devices with /,
-		);
+			assert.equal(output.split(`${device} ${reason}`).length, 2, output);
+		assert.match(output, /Paused: too many failures, group 1 of 2/);
+		assert.match(output, /npm run rollout -- --resume 1\.4\.0-[0-9a-f]{6}; retry the failed devices with /);
 	});
 
 	test("prints the remaining soak time, even when watching starts later", async (t) => {
@@ -98,7 +92,7 @@ describe("npm run rollout", () => {
 	});
 
 	test("leaves the rollout running at Ctrl-C, and later calls control and watch it", async (t) => {
-		const { url, fleet, rollout } = await setUp(t, some(2, "waits"));
+		const { url, fleet, rollout, call } = await setUp(t, some(2, "waits"));
 		const command = rollout("1.4.0", ...quick, "--canary", "1", "--approval");
 		await command.printed(/Running, group 1 of 2/);
 		await fleet[0]?.offered;
@@ -107,24 +101,24 @@ describe("npm run rollout", () => {
 		const [id = ""] = await rolloutIds(url);
 		assert.ok(command.output().includes(`npm run rollout -- --watch ${id}`), command.output());
 
-		const control = async (option: string) => {
-			const { exitCode, output } = rollout(option, id);
-			assert.equal(await exitCode, 0);
-			return output();
+		const control = async (...words: readonly string[]) => {
+			const { code, output } = await call(...words);
+			assert.equal(code, 0, output);
+			return output;
 		};
-		assert.match(await control("--pause"), /Paused: 1 waiting, 1 (offered|downloading)/);
-		assert.match(await control("--resume"), /Running: /);
+		assert.match(await control("--pause", id), /Paused: 1 waiting, 1 (offered|downloading)/);
+		assert.match(await control("--resume", id), /Running: /);
 		const watching = rollout("--watch", id);
 		await fleet[0]?.finish("updates");
 		await watching.printed(new RegExp(`Group 2 waits for approval: npm run rollout -- --approve ${id}`));
-		await control("--approve");
+		await control("--approve", id);
 		await watching.printed(/Running, group 2 of 2/);
 		await fleet[1]?.offered;
 		await fleet[1]?.finish("updates");
 		assert.equal(await watching.exitCode, 0);
-		assert.match(await rolloutList(rollout), new RegExp(`^${id}  1\\.4\\.0  Finished: 2 updated\\n$`));
-		await control("--delete");
-		assert.equal(await rolloutList(rollout), "No rollouts.\n");
+		assert.match(await control("--list"), new RegExp(`^${id}  1\\.4\\.0  Finished: 2 updated\\n$`));
+		await control("--delete", id);
+		assert.equal(await control("--list"), "No rollouts.\n");
 	});
 
 	test("waits while the gateway is away and continues when it is back", async (t) => {
@@ -143,7 +137,7 @@ describe("npm run rollout", () => {
 	});
 
 	test("stands for devices with tags, and exits once the present ones have the channel's latest release", async (t) => {
-		const { url, fleet, releasesDir, rollout } = await setUp(t, some(2, "updates"));
+		const { url, fleet, releasesDir, call } = await setUp(t, some(2, "updates"));
 		const image = { model: "DEV-1", chip: "esp32s3" } as const;
 		await writeReleases(releasesDir, [
 			{ ...image, version: "1.4.0" },
@@ -153,9 +147,8 @@ describe("npm run rollout", () => {
 		const body = JSON.stringify({ tags: ["shop"] });
 		await fetch(`${url}/api/devices/dev-1-000000`, { method: "PATCH", headers, body });
 		const words = ["--channel", "beta", "--tags", "shop and not test", "--standing", "--soak", "0", "--yes"];
-		const command = rollout(...words);
-		assert.equal(await command.exitCode, 0, command.output());
-		const printed = command.output();
+		const { code, output: printed } = await call(...words);
+		assert.equal(code, 0, printed);
 		assert.match(printed, /; includes new devices and new releases of beta\.\n/);
 		assert.match(printed, /Rollout beta-[0-9a-f]{6} started\./);
 		assert.match(printed, /\nWaiting for new devices, group 1 of 2 {2}\[#+\] {2}100 % {2}1 updated\n$/);
@@ -163,13 +156,12 @@ describe("npm run rollout", () => {
 			fleet.map(({ commands }) => commands.map(({ url: from }) => /v(1\.\d\.0)/.exec(String(from))?.[1])),
 			[["1.5.0"], []],
 		);
-		const list = rollout("--list");
-		assert.equal(await list.exitCode, 0);
-		assert.match(list.output(), /^beta-[0-9a-f]{6} {2}1\.5\.0 {2}Waiting for new devices: 1 updated\n$/);
+		const { output } = await call("--list");
+		assert.match(output, /^beta-[0-9a-f]{6} {2}1\.5\.0 {2}Waiting for new devices: 1 updated\n$/);
 	});
 
 	test("reports which option the gateway rejects", async (t) => {
-		const { url, rollout } = await setUp(t, some(1, "waits"));
+		const { url, call } = await setUp(t, some(1, "waits"));
 		for (const [words, message] of [
 			[["9.9.9", ...quick], /^Version: .*9\.9\.9/],
 			[["1.4.0", ...quick, "--concurrency", "many"], /^--concurrency must be/],
@@ -189,19 +181,19 @@ describe("npm run rollout", () => {
 			],
 			[["--watch", "unknown"], /unknown/],
 		] as const) {
-			const command = rollout(...words);
-			assert.equal(await command.exitCode, 1);
-			assert.match(command.output(), message);
-			assert.doesNotMatch(command.output(), /^ +at /m);
+			const { code, output } = await call(...words);
+			assert.equal(code, 1);
+			assert.match(output, message);
+			assert.doesNotMatch(output, /^ +at /m);
 		}
 		assert.deepEqual(await rolloutIds(url), []);
 	});
 
 	test("starts nothing without a confirmation", async (t) => {
-		const { url, rollout } = await setUp(t, some(1, "waits"));
-		const command = rollout("1.4.0", "--model", "dev-1");
-		assert.equal(await command.exitCode, 1);
-		assert.match(command.output(), /No terminal for the confirmation\. Confirm with --yes\./);
+		const { url, call } = await setUp(t, some(1, "waits"));
+		const { code, output } = await call("1.4.0", "--model", "dev-1");
+		assert.equal(code, 1);
+		assert.match(output, /No terminal for the confirmation\. Confirm with --yes\./);
 		assert.deepEqual(await rolloutIds(url), []);
 	});
 
@@ -217,17 +209,11 @@ describe("npm run rollout", () => {
 		["an unknown model", ["1.4.0", "--model", "dev-9"], /--model must be dev-1 or proto-1, not "dev-9"/],
 		["an invalid address", ["--list", "--gateway", "here"], /--gateway must be an address/],
 	] as const)
-		test(`rejects ${what}`, async (t) => {
-			const command = runCommand(t, "scripts/rollout.ts", words, { MONITOR_TOKEN: monitorToken });
-			assert.equal(await command.exitCode, 1);
-			assert.match(command.output(), message);
+		test(`rejects ${what}`, async () => {
+			const { code, output } = await callCommand("scripts/rollout.ts", words, {
+				MONITOR_TOKEN: monitorToken,
+			});
+			assert.equal(code, 1);
+			assert.match(output, message);
 		});
 });
-
-async function rolloutList(
-	rollout: (...words: readonly string[]) => ReturnType<typeof runCommand>,
-): Promise<string> {
-	const list = rollout("--list");
-	assert.equal(await list.exitCode, 0);
-	return list.output();
-}

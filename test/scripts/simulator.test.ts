@@ -10,7 +10,7 @@ import { type Desktop, findTypeScript } from "../../scripts/moddable/sdk.js";
 import { sdkVersion } from "../../scripts/moddable/versions.js";
 import { claimFolder, type SimulatorFolder } from "../../scripts/simulator/folder.js";
 import { temporaryDirectory } from "../support/cleanup.js";
-import { runCommand } from "../support/command-line.js";
+import { callCommand } from "../support/command-line.js";
 import { fakeMachine, sdkFiles } from "../support/fake-machine.js";
 
 const desktops: Readonly<Record<string, string>> = { darwin: "mac", win32: "win" };
@@ -24,21 +24,20 @@ test("npm run simulator -- dev-1 --debug names what to build if the SDK has no x
 	}
 	const environment = { MODDABLE: folder, DEVICE_TOKEN: "device-token-of-the-tests", DISPLAY: "" };
 	for (const flag of ["--debug", "debug"]) {
-		const command = runCommand(t, "scripts/simulator.ts", ["dev-1", flag], environment);
-		assert.equal(await command.exitCode, 1);
-		const output = command.output();
+		const { code, output } = await callCommand("scripts/simulator.ts", ["dev-1", flag], environment);
+		assert.equal(code, 1);
 		assert.match(output, /xsbug\S* not found\. Fix: cd .* make release/);
 	}
 });
 
 for (const name of ["token", "ssid", "gateway"])
-	test(`npm run simulator rejects an empty ${name}=`, async (t) => {
-		const command = runCommand(t, "scripts/simulator.ts", ["dev-1", `${name}=`], {
+	test(`npm run simulator rejects an empty ${name}=`, async () => {
+		const { code, output } = await callCommand("scripts/simulator.ts", ["dev-1", `${name}=`], {
 			DEVICE_TOKEN: "device-token-of-the-tests",
 			DISPLAY: "",
 		});
-		assert.equal(await command.exitCode, 1);
-		assert.match(command.output(), new RegExp(`^${name}= has no value\\. Omit it, or specify a value`));
+		assert.equal(code, 1);
+		assert.match(output, new RegExp(`^${name}= has no value\\. Omit it, or specify a value`));
 	});
 
 test("reports a missing or outdated TypeScript before the build", () => {

@@ -50,17 +50,6 @@ test("runs the tests of a word during the check, and fails if the check fails", 
 	assert.equal(isDone, false);
 });
 
-test("fails if a test fails, and still runs the check", async (t) => {
-	const files = {
-		"check.cjs": 'console.log("all fine");',
-		"test/some.test.ts":
-			'import { test } from "node:test"; test("fails", () => { throw new Error("wrong"); });',
-	};
-	const { isDone, output } = await runTests(t, files, ["some"]);
-	assert.match(output, /✖ test\/some\.test\.ts: fails\n.*\nall fine\n/s);
-	assert.equal(isDone, false);
-});
-
 test("ends and names a quick test that takes too long, even in a synchronous loop", async (t) => {
 	const testing = 'import { describe, test } from "node:test";';
 	const files = {
