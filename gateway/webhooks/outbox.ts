@@ -19,7 +19,10 @@ import { signedHeaders } from "./signature.js";
 const pauses = [1, 4, 15, 40, 0];
 const minuteMs = 60_000;
 const longestPauseMs = Math.max(...pauses) * minuteMs;
-const answerMs = 5_000;
+export const webhookLimits = Object.freeze({
+	/** Timeout for a receiver's response. */
+	webhookAnswerMs: 5_000,
+});
 /** Mark of a receiver that responded with 410. */
 const endedMark = "ended";
 export const endedReason =
@@ -51,6 +54,7 @@ export class Outbox {
 	latest: WebhookAttempt | undefined;
 	readonly hook: Hook;
 	readonly #core: Pick<Core, "now" | "log" | "settings" | "sessions">;
+	readonly #limits: typeof webhookLimits;
 	readonly #by: string;
 	readonly #records: Records<Delivery>;
 	readonly #deliveries = new Map<string, Delivery>();
@@ -59,9 +63,13 @@ export class Outbox {
 	#isClosed = false;
 	#isDelivering = false;
 
-	constructor(hook: Hook, core: Pick<Core, "now" | "log" | "settings" | "sessions" | "records" | "peers">) {
+	constructor(
+		hook: Hook,
+		core: Pick<Core, "now" | "log" | "limits" | "settings" | "sessions" | "records" | "peers">,
+	) {
 		this.hook = hook;
 		this.#core = core;
+		this.#limits = { ...webhookLimits, ...core.limits };
 		this.#by = core.peers.id;
 		this.#records = core.records<Delivery>({
 			name: `webhook-${hook.id}`,
@@ -187,6 +195,7 @@ export class Outbox {
 
 	async #post(id: string, body: string): Promise<WebhookAttempt> {
 		const { url, secrets } = this.hook;
+		const { webhookAnswerMs: answerMs } = this.#limits;
 		const now = this.#core.now();
 		const at = isoTime(now);
 		try {
@@ -206,7 +215,7 @@ export class Outbox {
 			if (status === 410) await this.#end();
 			return { at, status, problem: null };
 		} catch (error) {
-			return { at, status: null, problem: describe(error) };
+			return { at, status: null, problem: describe(error, answerMs) };
 		}
 	}
 
@@ -259,7 +268,7 @@ function numberOf(key: string): number {
 	return Number.parseInt(key, 10);
 }
 
-function describe(error: unknown): string {
+function describe(error: unknown, answerMs: number): string {
 	if (!(error instanceof Error)) return String(error);
 	if (error.name === "TimeoutError") return `no answer within ${answerMs / 1000} s`;
 	return errorCode(error.cause) ?? error.message;

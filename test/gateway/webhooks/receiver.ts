@@ -89,11 +89,14 @@ export class Receiver {
 	}
 }
 
+/** Interval of checks for due events. */
+export const checkMs = 10;
+
 /** Options of a gateway with these webhooks and a short polling interval. @param cores receives its core */
 export function withHooks(hooks: readonly Hook[], cores: Core[] = []) {
 	const webhooks: CreateExtension = (core) => {
 		cores.push(core);
-		return createWebhooks(core, hooks, 10);
+		return createWebhooks(core, hooks, checkMs);
 	};
 	return { extensions: [...extensions.filter((each) => each !== noWebhooks), webhooks] };
 }

@@ -1,287 +1,319 @@
+/** Events of webhooks and their delivery, in virtual time. */
+
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import fs, { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { pino } from "pino";
 import { noCounts } from "../../../gateway/api/rollout.js";
 import { parseTags } from "../../../gateway/api/tags.js";
 import type { Core } from "../../../gateway/extension.js";
-import { readHooks } from "../../../gateway/webhooks/hooks.js";
+import { type Hook, readHooks } from "../../../gateway/webhooks/hooks.js";
 import { Outbox } from "../../../gateway/webhooks/outbox.js";
-import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { eventually, waitUntil } from "../../support/eventually.js";
+import { makeHandshake, silentLink } from "../../support/record-stubs.js";
 import {
 	bearer,
-	type Client,
 	monitorToken,
-	type RunningGateway,
+	type RunOptions,
 	runGateway,
 	temporaryDirectory,
 } from "../../support/running.js";
-import { ScriptedDevice } from "../../support/scripted-device.js";
-import { Receiver, secret, withHooks } from "./receiver.js";
+import { checkMs, Receiver, secret, withHooks } from "./receiver.js";
 
 const minuteMs = 60_000;
 const deviceId = "dev-1-a1b2c3";
+const startedAt = Date.parse("2026-11-27T12:00:00Z");
 
-/** Clocks of a gateway, advanced by tests. */
-class Clock {
-	#aheadMs = 0;
-	readonly options = {
-		now: () => Date.now() + this.#aheadMs,
-		monotonic: () => performance.now() + this.#aheadMs,
+/** Clocks that tests advance, with the intervals of gateways. */
+function virtualTime(t: TestContext) {
+	t.mock.timers.enable({ apis: ["setInterval"] });
+	let [wall, monotonic] = [startedAt, 0];
+	const pass = (ms: number) => {
+		wall += ms;
+		monotonic += ms;
+		t.mock.timers.tick(checkMs);
 	};
-
-	pass(ms: number): void {
-		this.#aheadMs += ms;
-	}
+	return {
+		options: { now: () => wall, monotonic: () => monotonic },
+		pass,
+		set: (minutes: number) => {
+			wall = startedAt + minutes * minuteMs;
+		},
+		/** Checks for due events until the condition is true. */
+		until: (condition: () => unknown) =>
+			waitUntil(condition, async () => {
+				pass(0);
+				await setTimeout(2);
+			}),
+	};
 }
 
-async function connected({ device }: RunningGateway, monitor: Client): Promise<Client> {
-	const client = await device({ "Device-Id": deviceId });
-	client.send(sampleReport("DEV-1"));
-	await monitor.change("connected");
-	return client;
+type Time = ReturnType<typeof virtualTime>;
+
+/** Starts a gateway, whose devices connect without sockets. */
+async function run(t: TestContext, time: Time, hooks: readonly Hook[], options: RunOptions = {}) {
+	const cores: Core[] = [];
+	const { gateway, url } = await runGateway(t, { ...time.options, ...withHooks(hooks, cores), ...options });
+	const [core] = cores;
+	assert.ok(core, "the gateway has no core");
+	const { sessions } = core;
+	const call = async (method: string, path: string) => {
+		const response = await fetch(`${url}${path}`, { method, headers: bearer(monitorToken) });
+		return { status: response.status, body: JSON.parse(await response.text()) };
+	};
+	return {
+		gateway,
+		core,
+		call,
+		/** @returns a function that ends the connection */
+		connect: (id = deviceId) => {
+			const session = sessions.open(makeHandshake(id), silentLink);
+			return () => void sessions.end(session, "disconnected");
+		},
+		reject: (id?: string, isTemporary = false) =>
+			sessions.reportRejection(
+				{ what: "connection", deviceId: id, remoteAddress: "10.0.0.1", reason: "No token." },
+				isTemporary,
+			),
+		hooks: async () => (await call("GET", "/api/webhooks")).body.webhooks,
+	};
 }
 
-async function leave(device: Client, monitor: Client): Promise<void> {
-	device.socket.terminate();
-	await monitor.change("disconnected");
-}
-
-async function call(url: string, method: string, path: string) {
-	const response = await fetch(`${url}${path}`, { method, headers: bearer(monitorToken) });
-	return { status: response.status, body: JSON.parse(await response.text()) };
-}
-
-/** Waits for a state of the first webhook in `GET /api/webhooks`. */
-async function shows(
-	url: string,
-	predicate: (hook: { ended: boolean; waiting: number; latest: { status: number | null } | null }) => boolean,
-) {
-	const read = async () => (await call(url, "GET", "/api/webhooks")).body.webhooks;
-	return (await eventually(read, ([hook]) => predicate(hook)))[0];
-}
+const eventsOf = ({ received }: Receiver) => received.map(({ event }) => event);
+/** Minutes from the start to the creation of each event. */
+const minutesOf = ({ received }: Receiver) =>
+	received.map(({ time }) => (Date.parse(time) - startedAt) / minuteMs);
+/** Minutes from the start to each attempt. */
+const attemptsOf = ({ signed }: Receiver) =>
+	signed.map(({ headers }) => (Number(headers["webhook-timestamp"]) * 1000 - startedAt) / minuteMs);
 
 test("sends one signed event each when a device is offline for longer than `after` and when it returns", async (t) => {
+	const time = virtualTime(t);
 	const receiver = await new Receiver().listen(t);
-	const clock = new Clock();
-	const gateway = await runGateway(t, { ...clock.options, ...withHooks([receiver.hook({ after: 5 })]) });
-	const monitor = await gateway.monitor();
-	const device = await connected(gateway, monitor);
-	await leave(device, monitor);
-	clock.pass(4 * minuteMs);
-	const again = await connected(gateway, monitor);
-	await leave(again, monitor);
-	clock.pass(4 * minuteMs);
-	await setTimeout(50);
-	assert.deepEqual(receiver.received, [], "4 minutes are no 5");
-	clock.pass(2 * minuteMs);
-	const [away] = await receiver.until(1);
-	assert.equal(away?.event, "away");
-	assert.match(String(away?.text), /^dev-1-a1b2c3 has been away since /);
-	assert.deepEqual(away?.device, {
-		deviceId,
-		name: null,
-		room: null,
-		tags: [],
-		model: "DEV-1",
-		firmwareVersion: "1.2.3",
-	});
-	clock.pass(10 * minuteMs);
-	const returned = await connected(gateway, monitor);
-	const [, back] = await receiver.until(2);
-	assert.equal(back?.event, "back");
-	assert.notEqual(back?.id, away?.id);
-	assert.ok(
-		Date.parse(String(back?.time)) - Date.parse(String(away?.time)) >= 10 * minuteMs,
-		`away at ${away?.time}, back at ${back?.time}`,
-	);
-	await leave(returned, monitor);
-	clock.pass(6 * minuteMs);
-	const received = await receiver.until(3);
+	const { connect } = await run(t, time, [receiver.hook({ after: 5 })]);
+	connect()();
+	time.pass(4 * minuteMs);
+	connect()();
+	time.pass(5 * minuteMs - 1);
+	time.pass(1);
+	await time.until(() => receiver.received.length === 1);
+	time.pass(10 * minuteMs);
+	const leave = connect();
+	await time.until(() => receiver.received.length === 2);
+	leave();
+	time.pass(5 * minuteMs);
+	await time.until(() => receiver.received.length === 3);
 	assert.deepEqual(
-		received.map(({ event }) => event),
-		["away", "back", "away"],
+		[eventsOf(receiver), minutesOf(receiver)],
+		[
+			["away", "back", "away"],
+			[9, 19, 24],
+		],
 	);
+	const [away, back] = receiver.received;
+	assert.equal(away?.text, "dev-1-a1b2c3 has been away since 2026-11-27T12:04:00.000Z.");
+	const device = { name: null, room: null, tags: [], model: null, firmwareVersion: null };
+	assert.deepEqual(away?.device, { deviceId, ...device });
+	assert.notEqual(back?.id, away?.id);
 	assert.deepEqual(receiver.forged, []);
 });
 
 test("sends no event for a restart of the gateway, except for devices that do not return", async (t) => {
+	const time = virtualTime(t);
 	const receiver = await new Receiver().listen(t);
-	const dataDir = await temporaryDirectory(t);
-	const clock = new Clock();
-	const options = { dataDir, ...clock.options, ...withHooks([receiver.hook({ after: 5 })]) };
-	const first = await runGateway(t, options);
-	const before = await first.monitor();
-	const gone = new ScriptedDevice({ url: first.url, deviceId: "dev-1-00000a" });
-	await gone.connect();
-	await before.change("identified");
-	gone.close();
-	await before.change("disconnected");
-	clock.pass(6 * minuteMs);
-	await receiver.until(1);
-	await shows(first.url, ({ waiting }) => waiting === 0);
-	await connected(first, before);
+	const options = { dataDir: await temporaryDirectory(t) };
+	const hooks = [receiver.hook({ after: 5 })];
+	const first = await run(t, time, hooks, options);
+	first.connect("dev-1-00000a")();
+	time.pass(6 * minuteMs);
+	await time.until(() => receiver.received.length === 1);
+	first.connect();
 	await first.gateway.close();
-
-	clock.pass(20 * minuteMs);
-	const second = await runGateway(t, options);
-	const monitor = await second.monitor();
-	clock.pass(4 * minuteMs);
-	await setTimeout(50);
-	const device = await connected(second, monitor);
-	clock.pass(10 * minuteMs);
-	await setTimeout(50);
-	assert.equal(receiver.received.length, 1, JSON.stringify(receiver.received));
-	await leave(device, monitor);
+	time.pass(20 * minuteMs);
+	const second = await run(t, time, hooks, options);
+	time.pass(4 * minuteMs);
+	const leave = second.connect();
+	time.pass(10 * minuteMs);
+	leave();
 	await second.gateway.close();
-
-	const third = await runGateway(t, options);
-	clock.pass(6 * minuteMs);
-	const [, stayed] = await receiver.until(2);
-	assert.deepEqual([stayed?.event, Object(stayed?.device).deviceId], ["away", deviceId]);
-	gone.close();
-	const returned = new ScriptedDevice({ url: third.url, deviceId: "dev-1-00000a" });
-	t.after(() => returned.close());
-	await returned.connect();
-	const [, , back] = await receiver.until(3);
-	assert.deepEqual([back?.event, Object(back?.device).deviceId], ["back", "dev-1-00000a"]);
+	const third = await run(t, time, hooks, options);
+	time.pass(5 * minuteMs);
+	await time.until(() => receiver.received.length === 2);
+	third.connect("dev-1-00000a");
+	await time.until(() => receiver.received.length === 3);
+	assert.deepEqual(
+		receiver.received.map(({ event, device }) => `${event} ${Object(device).deviceId}`),
+		["away dev-1-00000a", `away ${deviceId}`, "back dev-1-00000a"],
+	);
+	assert.deepEqual(minutesOf(receiver), [6, 45, 45]);
 });
 
-for (const [manner, shown] of [
-	[500, { status: 500, problem: null }],
-	["redirects", { status: 307, problem: null }],
+for (const [manner, status] of [
+	[500, 500],
+	["redirects", 307],
 ] as const)
 	test(`retries a receiver that answers ${manner} 5 times within an hour, across restarts, with the same bytes`, async (t) => {
+		const time = virtualTime(t);
 		const receiver = await new Receiver().listen(t);
 		receiver.manner = manner;
-		const dataDir = await temporaryDirectory(t);
-		const clock = new Clock();
-		const options = { dataDir, ...clock.options, ...withHooks([receiver.hook()]) };
-		const first = await runGateway(t, options);
-		await first.refused("/device", bearer("a-token-that-is-not-right"));
-		await receiver.until(1);
-		const { latest } = await shows(first.url, (hook) => hook.latest !== null);
-		assert.deepEqual(latest, { at: latest.at, ...shown });
+		const options = { dataDir: await temporaryDirectory(t) };
+		const first = await run(t, time, [receiver.hook()], options);
+		first.reject();
+		const { latest } = await eventually(
+			async () => (await first.hooks())[0],
+			(hook) => hook.latest !== null,
+		);
+		assert.deepEqual(latest, { at: "2026-11-27T12:00:00.000Z", status, problem: null });
 		await first.gateway.close();
-		const second = await runGateway(t, options);
+		const second = await run(t, time, [receiver.hook()], options);
 		for (const [index, minutes] of [1, 4, 15, 40].entries()) {
-			clock.pass(minutes * minuteMs - 10_000);
-			await setTimeout(30);
-			assert.equal(receiver.received.length, index + 1, "not before its time");
-			clock.pass(20_000);
-			await receiver.until(index + 2);
+			time.pass(minutes * minuteMs - 1);
+			time.pass(1);
+			await time.until(() => receiver.received.length === index + 2);
 		}
-		await shows(second.url, ({ waiting }) => waiting === 0);
-		clock.pass(600 * minuteMs);
-		await setTimeout(30);
-		assert.equal(receiver.received.length, 5);
-		assert.equal(new Set(receiver.received.map((each) => JSON.stringify(each))).size, 1);
+		await eventually(second.hooks, ([hook]) => hook.waiting === 0);
+		assert.deepEqual(attemptsOf(receiver), [0, 1, 5, 20, 60]);
+		assert.equal(new Set(receiver.signed.map(({ body }) => body)).size, 1);
 	});
 
 test("sends queued events in order after the clock was three days ahead", async (t) => {
+	const time = virtualTime(t);
 	const receiver = await new Receiver().listen(t);
 	receiver.manner = 500;
-	const dataDir = await temporaryDirectory(t);
-	const clock = new Clock();
-	const options = { dataDir, ...clock.options, ...withHooks([receiver.hook()]) };
-	clock.pass(3 * 24 * 60 * minuteMs);
-	const first = await runGateway(t, options);
-	const monitor = await first.monitor();
-	await leave(await connected(first, monitor), monitor);
-	clock.pass(6 * minuteMs);
-	await receiver.until(1);
-	await shows(first.url, ({ latest }) => latest !== null);
+	const options = { dataDir: await temporaryDirectory(t) };
+	time.set(3 * 24 * 60);
+	const first = await run(t, time, [receiver.hook()], options);
+	first.connect()();
+	time.pass(6 * minuteMs);
+	await time.until(() => receiver.received.length === 1);
+	await eventually(first.hooks, ([hook]) => hook.latest !== null);
 	await first.gateway.close();
-
-	clock.pass(-3 * 24 * 60 * minuteMs);
+	time.set(0);
 	receiver.manner = 204;
-	const second = await runGateway(t, options);
-	await connected(second, await second.monitor());
-	const received = await receiver.until(3);
-	assert.deepEqual(
-		received.map(({ event }) => event),
-		["away", "away", "back"],
-	);
+	(await run(t, time, [receiver.hook()], options)).connect();
+	await time.until(() => receiver.received.length === 3);
+	assert.deepEqual(eventsOf(receiver), ["away", "away", "back"]);
 });
 
 test("isolates unresponsive receivers, and keeps the order of events per device", async (t) => {
-	const [silent, dead, well] = [
-		await new Receiver().listen(t),
-		"http://127.0.0.1:9/",
-		await new Receiver().listen(t),
-	];
+	const time = virtualTime(t);
+	const [silent, well] = [await new Receiver().listen(t), await new Receiver().listen(t)];
 	silent.manner = "waits";
-	const clock = new Clock();
-	const hooks = [
-		silent.hook({ id: "0000000000000001" }),
-		well.hook({ id: "0000000000000002", url: dead }),
-		well.hook({ id: "0000000000000003" }),
-	];
-	const gateway = await runGateway(t, { ...clock.options, ...withHooks(hooks) });
-	const monitor = await gateway.monitor();
-	await leave(await connected(gateway, monitor), monitor);
-	clock.pass(6 * minuteMs);
-	await well.until(1);
-	await connected(gateway, monitor);
-	const received = await well.until(2);
-	assert.deepEqual(
-		received.map(({ event }) => event),
-		["away", "back"],
+	const numbered = [silent.hook(), well.hook({ url: "http://127.0.0.1:9/" }), well.hook()];
+	const { connect, hooks } = await run(
+		t,
+		time,
+		numbered.map((hook, index) => ({ ...hook, id: `000000000000000${index}` })),
+		{ limits: { webhookAnswerMs: 50 } },
 	);
+	connect()();
+	time.pass(6 * minuteMs);
+	await time.until(() => well.received.length === 1);
+	connect();
+	await time.until(() => well.received.length === 2);
+	assert.deepEqual(eventsOf(well), ["away", "back"]);
 	const [first, second, third] = await eventually(
-		async () => (await call(gateway.url, "GET", "/api/webhooks")).body.webhooks,
+		hooks,
 		([first, second]) => first.latest !== null && second.latest !== null && second.waiting > 1,
 	);
-	assert.equal(first.latest.problem, "no answer within 5 s");
+	assert.equal(first.latest.problem, "no answer within 0.05 s");
 	assert.equal(second.latest.status, null);
 	assert.deepEqual([first.waiting, second.waiting, third.waiting], [2, 2, 0]);
 	assert.equal(silent.received.length, 1, "the second waits for the first");
 	silent.manner = 200;
-	clock.pass(2 * minuteMs);
+	time.pass(2 * minuteMs);
+	await time.until(() => silent.received.length === 3);
+	assert.deepEqual(eventsOf(silent), ["away", "away", "back"]);
+});
+
+test("sends each event of a device, a schedule or a rejection, once or as often as it happens", async (t) => {
+	const time = virtualTime(t);
+	const receiver = await new Receiver().listen(t);
+	const { core, connect, reject, hooks } = await run(t, time, [receiver.hook()]);
+	connect();
+	const device = core.sessions.devices.get(deviceId);
+	assert.ok(device, `${deviceId} is unknown`);
+	const none = { message: "no", stack: "", uptime_seconds: 5, trace: "" };
+	const crash = { id: "c1", kind: "exception", firmware_version: "1.0.0", ...none } as const;
+	core.emit({ type: "crash", device, crash });
+	const update = { otaPercent: 100, otaVersion: "1.4.0", otaReason: "It did not reach the gateway." };
+	for (const otaStatus of ["rebooting", "rolled_back", "rolled_back"] as const)
+		core.sessions.setOta(device, { ...update, otaStatus });
+	const dueAt = "2026-11-27T16:50:00.000Z";
+	const schedule = {
+		id: "5f0c21b7a1b2c3d4",
+		name: null,
+		outcome: "missed",
+		dueAt,
+		reason: "No one ran.",
+	} as const;
+	core.emit({ type: "schedule_failed", ...schedule });
+	reject("dev-1-eeeeee", true);
+	for (let attempt = 0; attempt < 3; attempt += 1) reject("dev-1-ffffff");
+	await time.until(() => receiver.received.length === 4);
+	time.pass(60 * minuteMs);
+	reject("dev-1-ffffff");
+	await time.until(() => receiver.received.length === 5);
+	await eventually(hooks, ([hook]) => hook.waiting === 0);
+	const fields = receiver.received.map(({ id: _, time: __, text: ___, device: ____, ...rest }) => rest);
+	const refused = { deviceId: "dev-1-ffffff", remoteAddress: "10.0.0.1", reason: "No token." };
+	const byEvent = (a: object, b: object) => JSON.stringify(a).localeCompare(JSON.stringify(b));
 	assert.deepEqual(
-		(await silent.until(3)).map(({ event }) => event),
-		["away", "away", "back"],
+		fields.sort(byEvent),
+		[
+			{ event: "crashed", crash: { id: "c1", kind: "exception", version: "1.0.0" } },
+			{ event: "rolled_back", version: "1.4.0", reason: update.otaReason },
+			{ event: "schedule_failed", schedule },
+			{ event: "refused", ...refused },
+			{ event: "refused", ...refused },
+		].sort(byEvent),
 	);
 });
 
-test("sends crashes, rollbacks and rejections, except throttled ones and repetitions within an hour", async (t) => {
+test("sends paused and finished rollouts once", async (t) => {
+	const time = virtualTime(t);
 	const receiver = await new Receiver().listen(t);
-	const cores: Core[] = [];
-	const gateway = await runGateway(t, withHooks([receiver.hook({ after: 60 })], cores));
-	const crash = {
-		id: "c1",
-		kind: "exception",
-		message: "no",
-		stack: "",
-		firmware_version: "1.0.0",
-		uptime_seconds: 5,
-		trace: "",
-	} as const;
-	await gateway.namedDevice(await gateway.monitor());
-	const [core] = cores;
-	const device = core?.sessions.devices.get(deviceId);
-	assert.ok(core && device, `${deviceId} is unknown`);
-	core.emit({ type: "crash", device, crash });
-	const [crashed] = await receiver.until(1);
-	assert.deepEqual(
-		[crashed?.event, crashed?.crash],
-		["crashed", { id: "c1", kind: "exception", version: "1.0.0" }],
-	);
-	const throttled = { remoteAddress: "127.0.0.1", reason: "Too many devices are connecting." };
-	core.sessions.reportRejection({ what: "connection", deviceId: "dev-1-eeeeee", ...throttled }, true);
-	for (let attempt = 0; attempt < 3; attempt += 1)
-		await gateway.refused("/device", { ...bearer("a-token-that-is-not-right"), "Device-Id": "dev-1-ffffff" });
-	const [, refused] = await receiver.until(2);
-	assert.deepEqual(
-		[refused?.event, refused?.deviceId, refused?.remoteAddress, refused?.reason],
-		["refused", "dev-1-ffffff", "127.0.0.1", "Missing or invalid token."],
-	);
-	await shows(gateway.url, ({ waiting }) => waiting === 0);
-	assert.equal(receiver.received.length, 2);
+	const { core, hooks } = await run(t, time, [receiver.hook()]);
+	const counts = { ...noCounts, succeeded: 3, rolled_back: 2 };
+	const frame = (status: "running" | "paused" | "finished", revision: number) => {
+		const pausedBecause = status === "paused" ? ("failures" as const) : null;
+		const rest = { version: "1.4.0", id: "autumn", status, pausedBecause, counts, revision };
+		core.emit({ type: "rollout", rollout: { type: "rollout_update", ...rest } });
+	};
+	frame("running", 2);
+	for (const revision of [3, 3, 4]) frame("paused", revision);
+	await time.until(() => receiver.received.length === 1);
+	frame("running", 5);
+	frame("finished", 6);
+	await time.until(() => receiver.received.length === 2);
+	await eventually(hooks, ([hook]) => hook.waiting === 0);
+	assert.deepEqual(eventsOf(receiver), ["rollout_paused", "rollout_finished"]);
+	const paused = { id: "autumn", status: "paused", pausedBecause: "failures", counts };
+	assert.deepEqual(receiver.received[0]?.rollout, paused);
+	assert.match(String(receiver.received[0]?.text), /3 updated, 2 failed/);
+});
+
+test("sends a full disk once until it has recovered", async (t) => {
+	const time = virtualTime(t);
+	const receiver = await new Receiver().listen(t);
+	let [isFull, checks] = [true, 0];
+	const statfs = new Proxy(fs.statfs, {
+		apply: async (target, self, words: unknown[]) => {
+			checks += 1;
+			return { ...(await Reflect.apply(target, self, words)), ...(isFull && { bavail: 0 }) };
+		},
+	});
+	await run(t, time, [receiver.hook()], { disk: { ...fs, statfs } });
+	for (let minute = 0; minute < 6; minute += 1) {
+		isFull = minute !== 3;
+		const before = checks;
+		time.pass(minuteMs);
+		await time.until(() => checks > before && receiver.received.length === (minute < 4 ? 1 : 2));
+	}
+	assert.deepEqual(eventsOf(receiver), ["disk_full", "disk_full"]);
 });
 
 const ofFleet = { skip: existsSync("gateway/fleet") ? false : "fleet/ was removed" };
@@ -308,152 +340,101 @@ test("sends an event for a new crash cause once, besides one for each crash", of
 });
 
 test("sends only subscribed events, lists hooks without secrets, and returns the status of a test", async (t) => {
+	const time = virtualTime(t);
 	const receiver = await new Receiver().listen(t);
-	const gateway = await runGateway(t, withHooks([receiver.hook({ events: ["back"] })]));
-	await gateway.refused("/device", bearer("a-token-that-is-not-right"));
-	const { status, body } = await call(gateway.url, "POST", "/api/webhooks/1/test");
+	const { call, reject, hooks } = await run(t, time, [receiver.hook({ events: ["back"] })]);
+	reject();
+	const { status, body } = await call("POST", "/api/webhooks/1/test");
 	assert.deepEqual([status, body.status, body.problem], [200, 204, null]);
 	receiver.manner = 410;
-	assert.equal((await call(gateway.url, "POST", "/api/webhooks/1/test")).body.status, 410);
-	assert.deepEqual(
-		receiver.received.map(({ event }) => event),
-		["test", "test"],
-	);
-	assert.deepEqual(receiver.forged, []);
-	const listed = await call(gateway.url, "GET", "/api/webhooks");
-	assert.deepEqual(listed.body.webhooks, [
-		{
-			number: 1,
-			origin: new URL(receiver.url).origin,
-			events: ["back"],
-			tags: null,
-			after: 5,
-			ended: true,
-			waiting: 0,
-			latest: null,
-		},
-	]);
+	assert.equal((await call("POST", "/api/webhooks/1/test")).body.status, 410);
+	assert.deepEqual([eventsOf(receiver), receiver.forged], [["test", "test"], []]);
+	const rest = { events: ["back"], tags: null, after: 5, ended: true, waiting: 0, latest: null };
+	assert.deepEqual(await hooks(), [{ number: 1, origin: new URL(receiver.url).origin, ...rest }]);
 	for (const number of ["0", "2", "-1", "1.0", "0x1", "NaN", "__proto__", "%00"])
-		assert.equal((await call(gateway.url, "POST", `/api/webhooks/${number}/test`)).status, 404, number);
+		assert.equal((await call("POST", `/api/webhooks/${number}/test`)).status, 404, number);
 });
 
-test(
-	"filters events by tags, and sends the return of each device whose absence was sent",
-	ofFleet,
-	async (t) => {
-		const [shop, all] = [await new Receiver().listen(t), await new Receiver().listen(t)];
-		const clock = new Clock();
-		const text = "shop and not beta";
-		const hooks = [
-			shop.hook({ id: "0000000000000001", tags: { text, expression: parseTags(text) } }),
-			all.hook({ id: "0000000000000002" }),
-		];
-		const gateway = await runGateway(t, { ...clock.options, ...withHooks(hooks) });
-		const ids = ["dev-1-00000a", "dev-1-00000b", "dev-1-00000c"];
-		const tagsOf: readonly (readonly string[])[] = [["shop"], ["beta", "shop"], []];
-		const connect = async (id: string) => {
-			const device = new ScriptedDevice({ url: gateway.url, deviceId: id });
-			t.after(() => device.close());
-			return device.connect();
-		};
-		const label = async (id: string, tags: readonly string[]) => {
-			const body = JSON.stringify({ tags });
-			const ask = { method: "PATCH", headers: bearer(monitorToken), body };
-			await eventually(
-				() => fetch(`${gateway.url}/api/devices/${id}`, ask),
-				({ status }) => status === 200,
-			);
-		};
-		const devices = await Promise.all(ids.map(connect));
-		for (const [index, id] of ids.entries()) await label(id, tagsOf[index] ?? []);
-		for (const device of devices) device.close();
-		const isAway = async () => {
-			const { body } = await call(gateway.url, "GET", "/api/devices");
-			return body.devices.every((device: { connected: boolean }) => !device.connected);
-		};
-		await eventually(isAway, Boolean);
-		clock.pass(6 * minuteMs);
-		await all.until(3);
-		const [away] = await shop.until(1);
-		assert.deepEqual(Object(away?.device).tags, ["shop"]);
-		await label("dev-1-00000a", ["beta", "shop"]);
-		for (const id of ids) await connect(id);
-		await all.until(6);
-		const told = await shop.until(2);
-		assert.deepEqual(
-			told.map(({ event, device }) => [event, Object(device).deviceId]),
-			[
-				["away", "dev-1-00000a"],
-				["back", "dev-1-00000a"],
-			],
-		);
-		assert.equal(shop.received.length, 2);
-		assert.equal((await call(gateway.url, "GET", "/api/webhooks")).body.webhooks[0].tags, text);
-	},
-);
+test("filters events by tags, and sends the return of each device whose absence was sent", async (t) => {
+	const time = virtualTime(t);
+	const [shop, all] = [await new Receiver().listen(t), await new Receiver().listen(t)];
+	const text = "shop and not beta";
+	const { core, connect, hooks } = await run(t, time, [
+		{ ...shop.hook({ tags: { text, expression: parseTags(text) } }), id: "0000000000000001" },
+		{ ...all.hook(), id: "0000000000000002" },
+	]);
+	const label = (id: string, tags: readonly string[]) => {
+		const device = core.sessions.devices.get(id);
+		assert.ok(device, `${id} is unknown`);
+		device.label = { tags };
+	};
+	const ids = ["dev-1-00000a", "dev-1-00000b", "dev-1-00000c"];
+	for (const id of ids) connect(id)();
+	for (const [index, tags] of [["shop"], ["beta", "shop"], []].entries()) label(ids[index] ?? "", tags);
+	time.pass(6 * minuteMs);
+	await time.until(() => all.received.length === 3 && shop.received.length === 1);
+	assert.deepEqual(Object(shop.received[0]?.device).tags, ["shop"]);
+	label("dev-1-00000a", ["beta", "shop"]);
+	for (const id of ids) connect(id);
+	await time.until(() => all.received.length === 6 && shop.received.length === 2);
+	const told = shop.received.map(({ event, device }) => `${event} ${Object(device).deviceId}`);
+	assert.deepEqual(told, ["away dev-1-00000a", "back dev-1-00000a"]);
+	assert.equal((await hooks())[0].tags, text);
+});
 
 test("stops sending after 410 until the gateway restarts, and reports it", async (t) => {
+	const time = virtualTime(t);
 	const [gone, well] = [await new Receiver().listen(t), await new Receiver().listen(t)];
-	const clock = new Clock();
-	const hooks = [gone.hook({ id: "0000000000000001" }), well.hook({ id: "0000000000000002" })];
-	const dataDir = await temporaryDirectory(t);
-	const options = { dataDir, ...clock.options, ...withHooks(hooks) };
-	const first = await runGateway(t, options);
-	const happen = ({ refused }: RunningGateway, id: string) =>
-		refused("/device", { ...bearer("a-token-that-is-not-right"), "Device-Id": id });
+	const both = [
+		{ ...gone.hook(), id: "0000000000000001" },
+		{ ...well.hook(), id: "0000000000000002" },
+	];
+	const options = { dataDir: await temporaryDirectory(t) };
+	const first = await run(t, time, both, options);
 	gone.manner = 500;
-	await happen(first, "dev-1-00000a");
-	await shows(first.url, ({ latest }) => latest !== null);
+	first.reject("dev-1-00000a");
+	await eventually(first.hooks, ([hook]) => hook.latest !== null);
 	gone.manner = 410;
-	await happen(first, "dev-1-00000b");
-	clock.pass(2 * minuteMs);
-	await shows(first.url, ({ ended, waiting }) => ended && waiting === 0);
-	assert.equal(gone.received.length, 2);
-	await happen(first, "dev-1-00000c");
-	await well.until(3);
-	clock.pass(60 * minuteMs);
-	await setTimeout(50);
-	assert.equal(gone.received.length, 2, JSON.stringify(gone.received));
-	assert.deepEqual((await call(first.url, "GET", "/api/webhooks")).body.webhooks[1].ended, false);
-
+	first.reject("dev-1-00000b");
+	time.pass(2 * minuteMs);
+	await time.until(() => gone.received.length === 2);
+	await eventually(first.hooks, ([hook]) => hook.ended && hook.waiting === 0);
+	first.reject("dev-1-00000c");
+	time.pass(60 * minuteMs);
+	await time.until(() => well.received.length === 3);
+	const tested = await first.call("POST", "/api/webhooks/1/test");
+	assert.deepEqual([tested.status, gone.received.length, (await first.hooks())[1].ended], [409, 2, false]);
 	if (!ofFleet.skip) {
-		const { refusals } = (await call(first.url, "GET", "/api/refusals")).body;
-		const [{ remoteAddress, reason }, ...others] = refusals.filter(
-			({ what }: { what: string }) => what === "webhook",
-		);
-		assert.deepEqual([remoteAddress, others], [new URL(gone.url).origin, []]);
-		assert.match(reason, /responded with 410, so delivery stopped/);
+		const { refusals } = (await first.call("GET", "/api/refusals")).body;
+		const own = refusals.filter(({ what }: { what: string }) => what === "webhook");
+		assert.deepEqual([own.length, own[0].remoteAddress], [1, new URL(gone.url).origin]);
 	}
-	const metrics = await fetch(`${first.url}/metrics`, { headers: bearer(monitorToken) });
-	assert.match(await metrics.text(), /^gateway_ended_webhooks 1$/m);
-	assert.equal((await fetch(`${first.url}/readyz`)).status, 200);
-	const tested = await call(first.url, "POST", "/api/webhooks/1/test");
-	assert.deepEqual([tested.status, gone.received.length], [409, 2]);
-	assert.match(tested.body.detail, /^Webhook 1 has ended\. Its receiver responded with 410/);
+	assert.match(await first.core.metrics.registry.metrics(), /^gateway_ended_webhooks 1$/m);
+	assert.equal((await first.call("GET", "/readyz")).status, 200);
 	await first.gateway.close();
-
 	gone.manner = 204;
-	const second = await runGateway(t, options);
-	await happen(second, "dev-1-00000d");
-	const received = await gone.until(3);
-	assert.deepEqual(
-		received.map(({ deviceId }) => deviceId),
-		["dev-1-00000a", "dev-1-00000a", "dev-1-00000d"],
-	);
-	await shows(second.url, ({ ended, waiting }) => !ended && waiting === 0);
+	const second = await run(t, time, both, options);
+	second.reject("dev-1-00000d");
+	await time.until(() => gone.received.length === 3);
+	const ids = gone.received.map((each) => each.deviceId);
+	assert.deepEqual(ids, ["dev-1-00000a", "dev-1-00000a", "dev-1-00000d"]);
+	await eventually(second.hooks, ([hook]) => !hook.ended && hook.waiting === 0);
 });
+
+async function openOutbox(t: TestContext, receiver: Receiver) {
+	const { core } = await run(t, virtualTime(t), []);
+	const lines: string[] = [];
+	const log = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
+	const outbox = new Outbox(receiver.hook(), { ...core, log, now: () => 0 });
+	await outbox.open();
+	t.after(() => outbox.close());
+	return { outbox, lines };
+}
 
 test("delivers ten simultaneous events at the first attempt to a receiver that closes each connection", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	receiver.closes = true;
-	const cores: Core[] = [];
-	const lines: string[] = [];
-	const log = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
-	await runGateway(t, withHooks([], cores));
-	const [core] = cores;
-	assert.ok(core, "the extension got a core");
-	const outbox = new Outbox(receiver.hook(), { ...core, log, now: () => 0 });
-	await outbox.open();
+	const { outbox, lines } = await openOutbox(t, receiver);
 	const ids = Array.from({ length: 10 }, (_, index) => `dev-1-00000${index}`);
 	await Promise.all(ids.map((id) => outbox.add(id, { event: "away", text: `${id} is away.` })));
 	await waitUntil(() => {
@@ -462,7 +443,21 @@ test("delivers ten simultaneous events at the first attempt to a receiver that c
 	});
 	assert.deepEqual(lines, []);
 	assert.equal(new Set(receiver.received.map(({ id }) => id)).size, 10);
-	await outbox.close();
+});
+
+test("drops the oldest of 51 queued events of a device, and logs it", async (t) => {
+	const receiver = await new Receiver().listen(t);
+	receiver.manner = 500;
+	const { outbox, lines } = await openOutbox(t, receiver);
+	for (let count = 1; count <= 51; count += 1)
+		await outbox.add(deviceId, { event: "crashed", text: `Crash ${count}.` });
+	await outbox.add("dev-1-ffffff", { event: "crashed", text: "A crash of another." });
+	const dropped = lines.filter((line) => line.includes("dropped")).map((line) => JSON.parse(line));
+	assert.deepEqual(
+		dropped.map(({ hook, subject }) => [hook, subject]),
+		[[receiver.hook().id, deviceId]],
+	);
+	assert.equal(outbox.waiting, 51);
 });
 
 test("refuses to start with an invalid file, and explains what to change without secrets", async (t) => {
@@ -528,120 +523,12 @@ test("refuses to start with an invalid file, and explains what to change without
 	assert.throws(() => readHooks(`${path}-missing`), /WEBHOOKS_FILE is .*cannot be read \(ENOENT\)/);
 });
 
-test("sends missed and failed schedules", async (t) => {
-	const receiver = await new Receiver().listen(t);
-	const cores: Core[] = [];
-	await runGateway(t, withHooks([receiver.hook({ events: ["schedule_failed"] })], cores));
-	const [core] = cores;
-	assert.ok(core, "the gateway has no core");
-	const dueAt = "2026-11-27T16:50:00.000Z";
-	const missed = {
-		id: "5f0c21b7a1b2c3d4",
-		name: "Closing",
-		outcome: "missed",
-		dueAt,
-		reason: "No one ran.",
-	} as const;
-	const failed = { ...missed, name: null, outcome: "failed", reason: "No sound is called 5f2a." } as const;
-	for (const schedule of [missed, failed]) core.emit({ type: "schedule_failed", ...schedule });
-	const [first, second] = await receiver.until(2);
-	assert.deepEqual([first?.event, first?.schedule], ["schedule_failed", missed]);
-	assert.equal(first?.text, `The schedule Closing, due at ${dueAt}, was missed: No one ran.`);
-	assert.deepEqual([second?.event, second?.schedule], ["schedule_failed", failed]);
-	const words = `The schedule ${missed.id}, due at ${dueAt}, has failed: No sound is called 5f2a.`;
-	assert.equal(second?.text, words);
-});
-
-test("sends paused and finished rollouts once, and rollbacks", async (t) => {
-	const receiver = await new Receiver().listen(t);
-	const cores: Core[] = [];
-	const gateway = await runGateway(t, withHooks([receiver.hook()], cores));
-	const [core] = cores;
-	assert.ok(core, "the gateway has no core");
-	const frame = (status: "running" | "paused" | "finished", revision: number) => {
-		const pausedBecause = status === "paused" ? "failures" : null;
-		const counts = { ...noCounts, succeeded: 3, rolled_back: 2 };
-		const rollout = {
-			type: "rollout_update",
-			version: "1.4.0",
-			id: "autumn",
-			status,
-			pausedBecause,
-			counts,
-			revision,
-		} as const;
-		core.emit({ type: "rollout", rollout });
-	};
-	frame("running", 2);
-	for (const revision of [3, 3, 4]) frame("paused", revision);
-	const [paused] = await receiver.until(1);
-	assert.deepEqual([paused?.event, Object(paused?.rollout).id], ["rollout_paused", "autumn"]);
-	assert.equal(paused?.text, "Rollout autumn is paused (failures): 3 updated, 2 failed.");
-	frame("running", 5);
-	frame("finished", 6);
-	const [, finished] = await receiver.until(2);
-	assert.equal(finished?.event, "rollout_finished");
-
-	await gateway.namedDevice(await gateway.monitor());
-	const device = core.sessions.devices.get(deviceId);
-	assert.ok(device, `${deviceId} is unknown`);
-	const update = { otaPercent: 100, otaVersion: "1.4.0", otaReason: "It did not reach the gateway." };
-	for (const otaStatus of ["rebooting", "rolled_back", "rolled_back"] as const)
-		core.sessions.setOta(device, { ...update, otaStatus });
-	const [, , back] = await receiver.until(3);
-	assert.equal(back?.text, "dev-1-a1b2c3 has rolled back 1.4.0: It did not reach the gateway.");
-	await shows(gateway.url, ({ waiting }) => waiting === 0);
-	assert.equal(receiver.received.length, 3);
-});
-
-test("sends a full disk once until it has recovered", async (t) => {
-	const receiver = await new Receiver().listen(t);
-	const clock = new Clock();
-	let isFull = false;
-	const statfs = new Proxy(fs.statfs, {
-		apply: async (target, self, words: unknown[]) => ({
-			...(await Reflect.apply(target, self, words)),
-			...(isFull && { bavail: 0 }),
-		}),
-	});
-	const disk = { ...fs, statfs };
-	const gateway = await runGateway(t, { ...clock.options, disk, ...withHooks([receiver.hook()]) });
-	isFull = true;
-	clock.pass(2 * minuteMs);
-	const [full] = await receiver.until(1);
-	assert.deepEqual([full?.event, full?.text], ["disk_full", "The data folder's disk is full."]);
-	clock.pass(2 * minuteMs);
-	await setTimeout(30);
-	await shows(gateway.url, ({ waiting }) => waiting === 0);
-	assert.equal(receiver.received.length, 1);
-});
-
-test("drops the oldest of 51 queued events of a device, and logs it", async (t) => {
-	const cores: Core[] = [];
-	await runGateway(t, withHooks([], cores));
-	const [core] = cores;
-	assert.ok(core, "the extension got a core");
-	const receiver = await new Receiver().listen(t);
-	receiver.manner = 500;
-	const lines: string[] = [];
-	const log = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
-	const outbox = new Outbox(receiver.hook(), { ...core, log, now: () => 0 });
-	await outbox.open();
-	for (let count = 1; count <= 51; count += 1)
-		await outbox.add(deviceId, { event: "crashed", text: `Crash ${count}.` });
-	await outbox.add("dev-1-ffffff", { event: "crashed", text: "A crash of another." });
-	const dropped = lines.filter((line) => line.includes("dropped")).map((line) => JSON.parse(line));
-	assert.deepEqual(
-		dropped.map(({ hook, subject }) => [hook, subject]),
-		[[receiver.hook().id, deviceId]],
-	);
-	assert.equal(outbox.waiting, 51);
-	await outbox.close();
-});
-
 test("are an empty list without WEBHOOKS_FILE", async (t) => {
 	const { url } = await runGateway(t);
-	const { status, body } = await call(url, "GET", "/api/webhooks");
+	const { status, body } = await fetch(`${url}/api/webhooks`, { headers: bearer(monitorToken) }).then(
+		async (response) => ({ status: response.status, body: await response.json() }),
+	);
 	assert.deepEqual([status, body], [200, { webhooks: [] }]);
-	assert.equal((await call(url, "POST", "/api/webhooks/1/test")).status, 404);
+	const headers = bearer(monitorToken);
+	assert.equal((await fetch(`${url}/api/webhooks/1/test`, { method: "POST", headers })).status, 404);
 });
