@@ -9,7 +9,7 @@ import { selectTests } from "../../scripts/test/selection.js";
 import { onEnd } from "../support/cleanup.js";
 
 const quick = ["test/gateway/killed.test.ts", "test/gateway/main.test.ts"];
-const long = ["test/gateway/heap.long.test.ts", "test/gateway/main.long.test.ts"];
+const long = ["test/gateway/heap.long.test.ts", "test/gateway/killed.long.test.ts"];
 const files = [...long, "test/gateway/process.ts", ...quick];
 
 function select(isAll: boolean, ...words: readonly string[]): readonly string[] {
@@ -40,7 +40,7 @@ test("runs quick files of a folder in one process and long ones separately, the 
 		"test-gateway",
 		"test-system",
 		"test-gateway-heap.long.test",
-		"test-gateway-main.long.test",
+		"test-gateway-killed.long.test",
 	];
 	const paths = modules.map((name) => join(folder, `${name}.js`));
 	assert.deepEqual(groupTests([alone, ...quick, ...long], folder), paths);

@@ -1,5 +1,5 @@
 /**
- * Three minutes of random faults drawn from TEST_SEED. TORMENT_MINUTES changes the duration.
+ * Random faults drawn from TEST_SEED for half a minute. TORMENT_MINUTES changes the duration; the round before a release takes 10.
  */
 
 import assert from "node:assert/strict";
@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { runCommand } from "../support/command-line.js";
 import { seed, seedNote } from "../support/seed.js";
 
-const minutes = process.env.TORMENT_MINUTES || "3";
+const minutes = process.env.TORMENT_MINUTES || "0.5";
 
 test("all invariants hold during minutes of random faults", async (t) => {
 	t.diagnostic(seedNote);

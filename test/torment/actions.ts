@@ -3,7 +3,6 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { breakOffUpload, sayMalformed, sendInvalid, sendWithoutToken } from "./abusive-clients.js";
 import { Images } from "./images.js";
 import { type Action, stepMs } from "./schedule.js";
 import type { Place, World } from "./world.js";
@@ -50,8 +49,6 @@ export class Actions {
 				return world.hold(world.place(action.device), () => this.#switchOff(action));
 			case "second connection":
 				return world.place(action.device).device.connectAgain();
-			case "malformed":
-				return sayMalformed(world, action);
 			case "flood":
 				for (let frame = 0; frame < action.frames; frame += 1) world.place(action.device).device.report();
 				return;
@@ -77,10 +74,6 @@ export class Actions {
 			}
 			case "drop monitor":
 				return world.monitor(action.monitor).drop();
-			case "invalid message":
-				return world.start(() => sendInvalid(world, action));
-			case "anonymous client":
-				return world.start(() => sendWithoutToken(world, action));
 		}
 	}
 
@@ -156,23 +149,20 @@ export class Actions {
 		if (accepted === record.accepted) record.isKept = true;
 	}
 
-	async #upload({ isForPrototype, how }: Of<"upload">): Promise<void> {
+	async #upload({ isForPrototype, isDamaged }: Of<"upload">): Promise<void> {
 		if (this.#isUploading) return;
 		this.#isUploading = true;
 		await this.#world.whenChecked;
 		const { images, ledger, gateway, journal } = this.#world;
 		const { bytes, version } = images.upload(isForPrototype ? "PROTO-1" : "DEV-1");
-		if (how === "broken off") await breakOffUpload(this.#world, bytes);
-		else {
-			const sent = how === "bad" ? bytes.fill(0x55, 5000, 5004) : bytes;
-			if (how === "whole") ledger.uploads.push(version);
-			const { status } = await gateway.upload(sent, version);
-			journal.note(`upload of ${version} (${how}): ${status}`);
-			if (status === 201 && how === "bad") journal.break("a damaged upload was accepted");
-			if (status === 201) {
-				ledger.uploadsKept = ledger.uploads.length;
-				ledger.isUploadLost = false;
-			}
+		const sent = isDamaged ? bytes.fill(0x55, 5000, 5004) : bytes;
+		if (!isDamaged) ledger.uploads.push(version);
+		const { status } = await gateway.upload(sent, version);
+		journal.note(`upload of ${version}: ${status}`);
+		if (status === 201 && isDamaged) journal.break("a damaged upload was accepted");
+		if (status === 201) {
+			ledger.uploadsKept = ledger.uploads.length;
+			ledger.isUploadLost = false;
 		}
 		this.#isUploading = false;
 	}

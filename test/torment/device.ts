@@ -36,8 +36,6 @@ export interface TormentDevice {
 	powerOn(): void;
 	/** Stops sending; its link closes the connection. Resolves when it sends nothing any more. */
 	powerOff(): Promise<void>;
-	/** Sends a text, valid or not. */
-	sendText(text: string | Buffer): void;
 	report(): void;
 	/** Connects a second time, as after a lost connection. The gateway closes the previous connection. */
 	connectAgain(): void;

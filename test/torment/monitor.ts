@@ -43,7 +43,7 @@ export class Monitor {
 	#hasSnapshot = false;
 	#isClosed = false;
 	#count = 0;
-	/** Requests of the current connection by id; invalid messages have none and are numbered. */
+	/** Requests of the current connection by id. */
 	#requests = new Map<string, Request>();
 
 	constructor(options: MonitorOptions) {
@@ -63,15 +63,13 @@ export class Monitor {
 
 	/** Sends a request. Never rejects. */
 	request(message: object): Promise<Outcome> {
+		const socket = this.#socket;
+		if (socket?.readyState !== WebSocket.OPEN) return Promise.resolve(lost);
 		this.#count += 1;
 		const requestId = `${this.name}-${this.#count}`;
-		return this.#send(requestId, JSON.stringify({ ...message, requestId }));
-	}
-
-	/** Sends a message that is not a request. */
-	sendInvalid(text: string): Promise<Outcome> {
-		this.#count += 1;
-		return this.#send(`garbage ${this.#count}`, text);
+		const text = JSON.stringify({ ...message, requestId });
+		socket.send(text);
+		return new Promise((resolve) => this.#requests.set(requestId, { text, patience, resolve }));
 	}
 
 	set isReading(isReading: boolean) {
@@ -100,13 +98,6 @@ export class Monitor {
 			if (request.patience === 0)
 				this.#options.journal.break(`${this.name} got no response to ${request.text.slice(0, 200)}`);
 		}
-	}
-
-	#send(id: string, text: string): Promise<Outcome> {
-		const socket = this.#socket;
-		if (socket?.readyState !== WebSocket.OPEN) return Promise.resolve(lost);
-		socket.send(text);
-		return new Promise((resolve) => this.#requests.set(id, { text, patience, resolve }));
 	}
 
 	#connect(): void {
@@ -147,12 +138,10 @@ export class Monitor {
 	}
 
 	#answer(requestId: string | undefined, outcome: Outcome): void {
-		// Responses to invalid messages have no id, so any of them matches.
-		const id = requestId ?? [...this.#requests.keys()].find((each) => each.startsWith("garbage"));
-		const request = this.#requests.get(id ?? "");
+		const request = this.#requests.get(requestId ?? "");
 		if (!request)
 			return this.#options.journal.break(`${this.name} got an unexpected response: ${outcome.message}`);
-		this.#requests.delete(id ?? "");
+		this.#requests.delete(requestId ?? "");
 		request.resolve(outcome);
 	}
 }

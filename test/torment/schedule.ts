@@ -43,17 +43,14 @@ export type Action =
 	| { readonly do: "cut all" }
 	| { readonly do: "power"; readonly device: number; readonly steps: number }
 	| { readonly do: "second connection"; readonly device: number }
-	| { readonly do: "malformed"; readonly device: number; readonly frames: number; readonly kind: number }
 	| { readonly do: "flood"; readonly device: number; readonly frames: number }
 	| { readonly do: "control"; readonly monitor: number; readonly device: number; readonly kind: number }
 	| { readonly do: "update"; readonly monitor: number; readonly device: number; readonly version: string }
 	| { readonly do: "boot"; readonly monitor: number; readonly device: number }
-	| { readonly do: "upload"; readonly isForPrototype: boolean; readonly how: "whole" | "bad" | "broken off" }
+	| { readonly do: "upload"; readonly isForPrototype: boolean; readonly isDamaged: boolean }
 	| { readonly do: "forget"; readonly device: number; readonly steps: number }
 	| { readonly do: "stop reading"; readonly monitor: number; readonly steps: number }
-	| { readonly do: "drop monitor"; readonly monitor: number }
-	| { readonly do: "invalid message"; readonly monitor: number; readonly kind: number }
-	| { readonly do: "anonymous client"; readonly kind: number };
+	| { readonly do: "drop monitor"; readonly monitor: number };
 
 export interface ScheduleOptions {
 	readonly steps: number;
@@ -99,11 +96,7 @@ export function drawSchedule(draw: Random, options: ScheduleOptions) {
 	const upload = (): Action => ({
 		do: "upload",
 		isForPrototype: draw.chance(0.3),
-		how: draw.byWeight([
-			[6, "whole"],
-			[1, "bad"],
-			[2, "broken off"],
-		]),
+		isDamaged: draw.chance(0.15),
 	});
 	const actions: readonly (readonly [number, () => Action])[] = [
 		[30, () => ({ do: "control", monitor: monitor(), device: device(), kind: draw.between(0, 5) })],
@@ -116,7 +109,6 @@ export function drawSchedule(draw: Random, options: ScheduleOptions) {
 		[0.5, () => ({ do: "cut all" })],
 		[5, () => ({ do: "power", device: device(), steps: draw.between(1, 10) })],
 		[2, () => ({ do: "second connection", device: device() })],
-		[3, () => ({ do: "malformed", device: device(), frames: draw.between(1, 25), kind: draw.between(0, 5) })],
 		[1, () => ({ do: "flood", device: device(), frames: draw.between(150, 400) })],
 		[2, () => ({ do: "clock", byMs: draw.of([-1, 1]) * draw.of([0.01, 1, 30, 24 * 400]) * hourMs })],
 		[1.5, rollOut],
@@ -127,8 +119,6 @@ export function drawSchedule(draw: Random, options: ScheduleOptions) {
 		[0.7, () => ({ do: "freeze", steps: draw.between(1, 4) })],
 		[1.5, () => ({ do: "stop reading", monitor: monitor(), steps: draw.between(2, 12) })],
 		[2, () => ({ do: "drop monitor", monitor: monitor() })],
-		[2, () => ({ do: "invalid message", monitor: monitor(), kind: draw.between(0, 4) })],
-		[2, () => ({ do: "anonymous client", kind: draw.between(0, 3) })],
 	];
 	const schedule: Action[][] = [];
 	let nextRestart = draw.between(8, stepsBetweenRestarts);

@@ -78,8 +78,6 @@ export class VirtualTormentDevice implements TormentDevice {
 	}
 
 	/** Unused: the firmware decides what it sends. */
-	sendText(): void {}
-
 	report(): void {}
 
 	connectAgain(): void {}
