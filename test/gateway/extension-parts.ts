@@ -23,6 +23,7 @@ export const extensionParts = {
 		"test/browser/rollout.long.test.ts",
 		"test/gateway/cluster/shared-rollouts.test.ts",
 		"test/scripts/rollout.long.test.ts",
+		"test/scripts/rollout.test.ts",
 		"test/system/rollout.test.ts",
 	],
 	announcements: [
