@@ -71,37 +71,6 @@ describe("WebSocket", () => {
 		});
 	}
 
-	for (const [part, below] of [
-		["ws", tcp],
-		["wss", tls],
-	] as const)
-		test(`${part}: keeps the format for reading a frame header during writes`, async () => {
-			const { bench, device } = await board();
-			open(device, part);
-			const socket = makeSocket(bench.optionsOf(webSocketClient));
-			Reflect.set(socket, "format", "number");
-			Reflect.set(socket, "format", "buffer");
-			call(socket, "write", new Uint8Array(2));
-			assert.equal(Reflect.get(Object(bench.made.get(below)?.at(-1)), "format"), "number");
-		});
-
-	for (const [part, below] of [
-		["ws", tcp],
-		["wss", tls],
-	] as const)
-		test(`${part}: reports the status of a rejected upgrade before the SDK's error`, async () => {
-			const { bench, device } = await board();
-			const heard: unknown[] = [];
-			open(device, part, { onRejected: (status, seconds) => heard.push(status, seconds) });
-			makeSocket(bench.optionsOf(webSocketClient), {
-				onReadable: () => heard.push("bytes"),
-				onError: () => heard.push("error"),
-			});
-			bench.incoming.push(...Buffer.from("HTTP/1.1 503 Busy\r\nRetry-After: 7\r\n\r\n{}"));
-			call(bench.optionsOf(below), "onReadable", bench.incoming.length);
-			assert.deepEqual(heard, [503, 7, "error"]);
-		});
-
 	test("turns an exception of the SDK in TCP callbacks into a socket error", async () => {
 		const { bench, device } = await board();
 		open(device, "ws");

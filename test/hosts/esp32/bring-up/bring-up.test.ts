@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { Model } from "../../../../device/protocol/models.js";
+import { pins as proto1 } from "../../../../hosts/proto-1/pins.js";
 import { buildProgram, modulesOf } from "../../../../hosts/virtual/node/build.js";
 import { firmwareModules } from "../../../../hosts/virtual/node/firmware.js";
 import { VirtualDevice } from "../../../../hosts/virtual/node/virtual-device.js";
@@ -31,18 +32,17 @@ interface Try {
 	/** Default: all. */
 	readonly steps?: readonly string[];
 	/** Differences from the board that the firmware expects. */
-	readonly change?: (wiring: Wiring) => void;
+	readonly wiring?: Partial<Wiring>;
 	readonly facts?: Readonly<Record<string, number>>;
 	readonly typed?: Readonly<Record<string, string>>;
 }
 
-async function start(t: TestContext, { model = "PROTO-1", change, facts }: Try) {
+async function start(t: TestContext, { model = "PROTO-1", wiring: changes, facts }: Try) {
 	const found = targets.find((target) => target.model === model);
 	assert.ok(found, `no target for ${model}`);
 	const target = { ...found, chip: "virtual" } as const;
 	const pins = await readPins(target);
-	const wiring = wiringOf(pins);
-	change?.(wiring);
+	const wiring = { ...wiringOf(pins), ...changes };
 	const wired = new WiredBoard(pins, wiring);
 	const board = new BringUpBoard({ line: wired, onLog: () => {} });
 	let rest = "";
@@ -94,95 +94,72 @@ const faults: readonly Fault[] = [
 	{
 		name: "a flash with another partition table",
 		steps: ["chip"],
-		change: (wiring) => {
-			wiring.partitions = wiring.partitions.filter(({ name }) => name !== "coredump");
-		},
+		wiring: { partitions: [] },
 		says: /Partition coredump not found\. Flash the board again/,
 	},
 	{
 		name: "swapped pins of the codec",
 		steps: ["codec"],
-		change: (wiring) => {
-			wiring.codec = { data: 9, clock: 8, address: 0x18 };
-		},
+		wiring: { codec: { data: 9, clock: 8, address: 0x18 } },
 		says: /Data and clock are swapped/,
 		changes: "hosts/proto-1/pins.ts:\n\tcodec: Object.freeze({ data: 9, clock: 8 }),",
 	},
 	{
 		name: "a codec at other pins",
 		steps: ["codec"],
-		change: (wiring) => {
-			wiring.codec = { data: 2, clock: 1, address: 0x18 };
-		},
+		wiring: { codec: { data: 2, clock: 1, address: 0x18 } },
 		says: /responds at GPIO 2 \(data\) and 1 \(clock\), not at 8 and 9/,
 		changes: "hosts/proto-1/pins.ts:\n\tcodec: Object.freeze({ data: 2, clock: 1 }),",
 	},
 	{
 		name: "a codec at its other address",
 		steps: ["codec"],
-		change: (wiring) => {
-			wiring.codec = { data: 8, clock: 9, address: 0x19 };
-		},
+		wiring: { codec: { data: 8, clock: 9, address: 0x19 } },
 		says: /address 0x19, not 0x18: its pin CE is high/,
 		changes: "hosts/proto-1/pins.ts:\n\tcodec: Object.freeze({ data: 8, clock: 9, address: 25 }),",
 	},
 	{
 		name: "a stuck data line without a codec",
 		steps: ["codec", "sound"],
-		change: (wiring) => {
-			wiring.codec = undefined;
-			wiring.lowPin = 8;
-		},
+		wiring: { codec: undefined, lowPin: 8 },
 		says: /No ES8311 responds[\s\S]*data line, GPIO 8, stays low[\s\S]*Playback failed: the codec does not answer/,
 	},
 	{
 		name: "a silent amplifier",
 		steps: ["sound"],
-		change: (wiring) => {
-			wiring.hasSpeaker = false;
-		},
+		wiring: { hasSpeaker: false },
 		says: /No sound, although the codec responds and its clocks run\. Measure the enable pin of the amplifier, GPIO 14/,
 	},
 	{
 		name: "a master clock that does not reach its pin",
 		steps: ["sound"],
-		change: (wiring) => {
-			wiring.clockPins.shift();
-		},
+		wiring: { clockPins: [] },
 		says: /masterClock at GPIO 16 has 0 Hz instead of 4096000/,
 	},
 	{
 		name: "a ring of 16 LEDs",
 		steps: ["ring"],
-		change: (wiring) => {
-			wiring.ring.count = 16;
-		},
+		wiring: { ring: { count: 16, order: "GRB" } },
 		says: /drives 12 LEDs; this ring has 16/,
 		changes: "device/protocol/models.ts: board(16, …) for PROTO-1",
 	},
 	{
 		name: "a ring with another color order",
 		steps: ["ring"],
-		change: (wiring) => {
-			wiring.ring.order = "RGB";
-		},
+		wiring: { ring: { count: 12, order: "RGB" } },
 		says: /this ring uses RGB/,
 		changes: 'hosts/proto-1/pins.ts:\n\tledOrder: "RGB",',
 	},
 	{
 		name: "a dark ring",
 		steps: ["ring"],
-		change: (wiring) => {
-			wiring.ring.count = 0;
-		},
+		wiring: { ring: { count: 0, order: "GRB" } },
 		says: /No LED is lit\. Check that DIN .* GPIO 21/,
 	},
 	{
 		name: "swapped buttons",
 		steps: ["buttons"],
-		change: ({ button }) => {
-			[button.volumeUp, button.volumeDown] = [button.volumeDown, button.volumeUp];
-		},
+		wiring: { button: { ...proto1.button, volumeUp: 42, volumeDown: 41 } },
 		says: /volume \+ is at GPIO 42, not at 41[\s\S]*volume − is at GPIO 41, not at 42/,
 		changes:
 			"hosts/proto-1/pins.ts:\n\tbutton: Object.freeze({ play: 39, mute: 40, volumeUp: 42, volumeDown: 41 }),",
@@ -190,9 +167,7 @@ const faults: readonly Fault[] = [
 	{
 		name: "a button at another pin",
 		steps: ["buttons"],
-		change: ({ button }) => {
-			button.mute = 47;
-		},
+		wiring: { button: { ...proto1.button, mute: 47 } },
 		says: /mute is at GPIO 47, not at 40/,
 		changes:
 			"hosts/proto-1/pins.ts:\n\tbutton: Object.freeze({ play: 39, mute: 47, volumeUp: 41, volumeDown: 42 }),",
@@ -200,50 +175,38 @@ const faults: readonly Fault[] = [
 	{
 		name: "a stuck button",
 		steps: ["buttons"],
-		change: ({ stuckPins, button }) => {
-			stuckPins.push(button.play);
-		},
+		wiring: { stuckPins: [proto1.button.play] },
 		says: /play, GPIO 39, reads as pressed while it is released[\s\S]*play does not pull any pin to ground/,
 	},
 	{
 		name: "a dead motor",
 		steps: ["haptics"],
-		change: (wiring) => {
-			wiring.isMotorAlive = false;
-		},
+		wiring: { isMotorAlive: false },
 		says: /The motor does not run at 100 %\. Check the gate of its transistor at GPIO 5/,
 	},
 	{
 		name: "a light sensor at another pin",
 		steps: ["light"],
-		change: (wiring) => {
-			wiring.lightPin = 6;
-		},
+		wiring: { lightPin: 6 },
 		says: /that at GPIO 6 does, by 2200\. The sensor is connected there/,
 		changes: "hosts/proto-1/pins.ts:\n\tambientLight: 6,",
 	},
 	{
 		name: "a missing light sensor",
 		steps: ["light"],
-		change: (wiring) => {
-			wiring.lightPin = -1;
-		},
+		wiring: { lightPin: -1 },
 		says: /neither does any other analog pin\. Check the supply/,
 	},
 	{
 		name: "a touch pad that is not connected",
 		steps: ["touch"],
-		change: (wiring) => {
-			wiring.touchRise = 0;
-		},
+		wiring: { touchRise: 0 },
 		says: /A finger is not distinguishable from noise/,
 	},
 	{
 		name: "a touch pad behind plastic, with a matching threshold",
 		steps: ["touch"],
-		change: (wiring) => {
-			wiring.touchRise = 240;
-		},
+		wiring: { touchRise: 240 },
 		says: /with a finger 1.0 % above it[\s\S]*touches are not detected; half of the rise is 0.5 %/,
 		changes: "hosts/proto-1/pins.ts:\n\ttouchThreshold: 0.005,",
 	},
