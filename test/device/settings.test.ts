@@ -59,45 +59,6 @@ test("reports each value set by a command, and keeps it across a power cut exact
 	);
 });
 
-test("replaces stored settings with newly flashed ones and keeps other persistent data", async (t) => {
-	const flash = new Flash({ byteLength: flashBytes });
-	const old = await runScriptedGateway(t);
-	const first = await powerOn(t, old, "DEV-1", { flash, clock: "virtual" });
-	const connection = await old.connection();
-	await connection.next("state_report");
-	connection.send({ command: "set_volume", value: 12 });
-	await connection.next("state_report", ({ peripherals }) => peripherals.audio.volume === 12);
-	await pass(first, 5000);
-	await first.close();
-	const moved = await runScriptedGateway(t);
-	await powerOn(t, moved, "DEV-1", { flash });
-	const { peripherals } = await (await moved.connection()).next("state_report");
-	assert.equal(peripherals.audio.volume, 12);
-});
-
-test("a power cut during a write leaves the old value or the new one, and the device connects", async (t) => {
-	for (const [moment, expected] of [
-		["before", 20],
-		["middle", 20],
-		["after", 12],
-	] as const) {
-		const gateway = await runScriptedGateway(t);
-		const flash = new Flash({ byteLength: flashBytes });
-		const settings = { gateway: gateway.url, token: "t", volume: "20" };
-		const device = await powerOn(t, gateway, "DEV-1", { flash, settings, clock: "virtual" });
-		await pass(device, 10_000);
-		const connection = await gateway.connection();
-		connection.send({ command: "set_volume", value: 12 });
-		await connection.next("state_report", ({ peripherals }) => peripherals.audio.volume === 12);
-		flash.cutAt(1, moment);
-		const again = await passUntil(device, gateway.connection());
-		const { peripherals } = await again.next("state_report");
-		assert.equal(peripherals.audio.volume, expected, moment);
-		assert.equal(device.started.resetReason, "POWERON_RESET");
-		await device.close();
-	}
-});
-
 test("a value that could not be stored is stored later, without another change", async (t) => {
 	const flash = new Flash({ byteLength: flashBytes });
 	const { device, command, pass } = await powerOnInVirtualTime(t, "DEV-1", { flash });

@@ -121,17 +121,6 @@ describe("a device without settings", () => {
 		for (const text of said) assert.doesNotMatch(text, /horse/);
 	});
 
-	test("reports an error when the network does not exist", async (t) => {
-		const { device, client, answers } = await start(t);
-		assert.deepEqual(await answers(() => client.join("elsewhere", "")), ["error 0", "state 3"]);
-		await pass(device, 25_000);
-		assert.deepEqual(client.heard.slice(2), ["error 3", "state 2"]);
-		assert.deepEqual((await answers(() => client.send(command.networks))).slice(1), [
-			"result 4: home, -50, YES",
-			"result 4: ",
-		]);
-	});
-
 	test("rejects invalid settings with a message and stores none of them", async (t) => {
 		const { device, client, answers } = await start(t);
 		for (const [settings, sentence] of [

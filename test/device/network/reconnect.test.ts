@@ -72,9 +72,7 @@ describe("unreachable gateway", () => {
 	test("counts as a failed attempt when it sends garbage or rejects the upgrade", async (t) => {
 		for (const answer of [
 			"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n",
-			"HTTP/1.1 500\r\n\r\n",
 			"HTTP/1.1 101 Switching Protocols\r\n\r\n",
-			"hello\r\n\r\n",
 			"\0\0\0\0",
 		]) {
 			const gateway = await runCountingServer(t, (socket) => socket.on("data", () => socket.end(answer)));

@@ -149,16 +149,6 @@ describe("device without a gateway address", () => {
 		assert.equal(nonces.size, 2);
 	});
 
-	test("survives damaged responses", async (t) => {
-		const gateway = await runScriptedGateway(t);
-		const { connectionTo } = await search(t, (question, count) => {
-			if (count < 4) return question.answer(["x".repeat(count)]);
-			question.answer(factsOf(question, "ws://no address"));
-			question.answer(factsOf(question, gateway.url));
-		});
-		await connectionTo(gateway);
-	});
-
 	test("rejects gateways without TLS if it has an authority", async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const { device, traced } = await search(
@@ -194,19 +184,4 @@ describe("device without a gateway address", () => {
 		await pass(device, 5_000);
 		assert.equal(device.setting("gateway"), gateway.url);
 	});
-});
-
-test("keeps a discovered address instead of switching to another gateway", async (t) => {
-	const gateway = await runScriptedGateway(t);
-	const { url } = gateway;
-	const searching = await search(t, (question) => question.answer(factsOf(question, url)));
-	const { device, countQuestions } = searching;
-	const connection = await searching.connectionTo(gateway);
-	await connection.next("state_report");
-	await pass(device, 5_000);
-	gateway.server.close();
-	connection.socket.terminate();
-	await pass(device, 300_000);
-	assert.equal(countQuestions(), 1);
-	assert.equal(device.setting("gateway"), url);
 });

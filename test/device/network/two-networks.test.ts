@@ -47,10 +47,6 @@ async function start(
 	return { device, gateway, traced };
 }
 
-/** Next connection and its first report. */
-/** Pause between two rounds, a scan and an attempt (`device/network/backoff.ts`, `wifi.ts`). */
-const longestRetryMs = 60_000 + 6_000 + 20_000;
-
 async function connected(device: VirtualDevice, gateway: ScriptedGateway) {
 	const connection = await passUntil(device, gateway.connection());
 	return { connection, report: await connection.next("state_report") };
@@ -72,31 +68,6 @@ describe("with two networks", () => {
 				[near.ssid, near.bssid, near.channel, 0, undefined],
 			);
 		});
-
-	test("scans again before each turn, and joins the one that is now stronger", async (t) => {
-		const { device, gateway, traced } = await start(t, [home, guest]);
-		await connected(device, gateway);
-		device.board.accessPoints = [];
-		await pass(device, 1_000);
-		device.board.accessPoints = [{ ...home, rssi: -80 }, guest];
-		assert.equal((await connected(device, gateway)).report.network.wifi_ssid, "guest");
-		assert.doesNotMatch(traced.join(""), /scan/);
-	});
-});
-
-test("recovers after hours without a network, without a button press", async (t) => {
-	const { device, gateway } = await start(t, [home, guest]);
-	await connected(device, gateway);
-	for (const back of [guest, home]) {
-		device.board.accessPoints = [];
-		await pass(device, 2 * 3_600_000);
-		const before = device.machine.now;
-		device.board.accessPoints = [back];
-		const { network } = (await connected(device, gateway)).report;
-		assert.equal(network.wifi_ssid, back.ssid);
-		assert.equal(network.last_loss, "signal_lost");
-		assert.ok(device.machine.now - before < longestRetryMs, `${device.machine.now - before} ms`);
-	}
 });
 
 test("leaves a network without access to the gateway after 10 minutes", async (t) => {
@@ -133,14 +104,6 @@ describe("trial of a second network", () => {
 			[home, guest],
 			{ ...second, password2: "wrong password" },
 			'returned: the access point "guest" rejected the password',
-			"home",
-		],
-		["keeps a network that is out of range, connected through the first one", [home], second, "kept", "home"],
-		[
-			"returns to the first network when the second does not reach the gateway",
-			[home, guest],
-			{ ...second, gateway: "ws://127.0.0.1:1/device" },
-			"returned: no connection to 127.0.0.1:1",
 			"home",
 		],
 	];

@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { checkUplink, uplinks } from "../../../device/protocol/messages.js";
-import { hasPart } from "../../../device/protocol/models.js";
 import { findProblem, isRecord, models } from "../../../device/protocol/schema.js";
 import { parseJson } from "../../../gateway/api/json.js";
 import { keptReport } from "../../../gateway/sessions/device.js";
@@ -61,48 +60,10 @@ test("accepts any other uplink only if each field is valid, and never throws", (
 					: said,
 			);
 			assert.equal(findProblem(uplinks[checked.uplink.type], kept), undefined);
-			assert.ok(checked.uplink.type !== "state_report" || isSpecifiedReport(checked.uplink), said);
 		}),
 		{ numRuns: runs(3000) },
 	);
 });
-
-const within = (value: unknown, least: number, most: number) =>
-	typeof value === "number" && value >= least && value <= most;
-const isInteger = (value: unknown, least: number, most: number) =>
-	within(value, least, most) && Number(value) % 1 === 0;
-
-/** Checks a report as gateway/api/interface.md defines it. */
-function isSpecifiedReport({
-	system,
-	health,
-	network,
-	peripherals,
-}: Readonly<Record<string, unknown>>): boolean {
-	if (!isRecord(system) || !isRecord(health) || !isRecord(network) || !isRecord(peripherals)) return false;
-	const { audio, led_ring: ring, buttons, haptic_intensity, ambient_light, touch_active } = peripherals;
-	if (!isRecord(audio) || !isRecord(ring) || !isRecord(buttons)) return false;
-	const model = models.find((name) => name === system.model);
-	if (!model) return false;
-	return (
-		typeof system.mac_address === "string" &&
-		[health.uptime_seconds, health.free_heap_bytes].every((value) => isInteger(value, 0, 2 ** 32 - 1)) &&
-		typeof network.wifi_connected === "boolean" &&
-		isInteger(network.wifi_rssi, -128, 0) &&
-		isInteger(audio.volume, 0, 100) &&
-		["idle", "playing", "paused", "stopped"].includes(String(audio.player_state)) &&
-		/^none$|^file:\/\/./.test(String(audio.current_track)) &&
-		isInteger(ring.state_id, 0, 6) &&
-		["rainbow", "connecting", "failed", "idle", "updating"].includes(String(ring.state_name)) &&
-		within(ring.brightness_coef, 0, 1) &&
-		["btn_play", "btn_mute", "btn_vol_up", "btn_vol_down"].every(
-			(name) => typeof buttons[name] === "boolean",
-		) &&
-		(hasPart(model, "haptics") ? isInteger(haptic_intensity, 0, 100) : haptic_intensity === undefined) &&
-		(hasPart(model, "ambientLight") ? isInteger(ambient_light, 0, 4095) : ambient_light === undefined) &&
-		(hasPart(model, "touch") ? typeof touch_active === "boolean" : touch_active === undefined)
-	);
-}
 
 /** Inputs from people, the network and earlier firmware. */
 const deed = fc.oneof(

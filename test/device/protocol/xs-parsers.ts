@@ -17,12 +17,6 @@ export interface Heard {
 	closed: string | undefined;
 }
 
-/** Value of a parser, or the message of its error. */
-export interface Outcome {
-	readonly value?: unknown;
-	readonly rejection?: string;
-}
-
 const main = "test/hosts/virtual/xs/parsers";
 const modules = [
 	main,
@@ -31,14 +25,10 @@ const modules = [
 	"device/network/json-limits",
 	"device/network/connection-end",
 	"device/network/gateway-socket",
-	"device/network/gateway-url",
-	"device/network/url",
 	"device/network/lookup",
 	"device/protocol/messages",
 	"device/protocol/models",
 	"device/protocol/schema",
-	"device/update/authority",
-	"device/network/http-url",
 ];
 
 /**
@@ -102,12 +92,6 @@ export async function startXsParsers(t: TestContext) {
 		async hear(model: Model, text: string, pieceBytes = 1440): Promise<Heard> {
 			await ask(model, pieceBytes, Buffer.from(text));
 			return heard;
-		},
-
-		/** @param parser name of the parser in the program */
-		async read(parser: "gateway-url" | "http-url" | "authority", text: string): Promise<Outcome> {
-			const outcome = await ask(parser, text);
-			return typeof outcome === "object" && outcome !== null ? outcome : {};
 		},
 	};
 }

@@ -7,10 +7,7 @@ import Channel from "virtual/channel";
 import { Commands } from "../../../../device/commands.js";
 import type { WebSocketClientOptions } from "../../../../device/host.js";
 import { GatewaySocket } from "../../../../device/network/gateway-socket.js";
-import { parseGatewayUrl } from "../../../../device/network/gateway-url.js";
-import { parseHttpUrl } from "../../../../device/network/http-url.js";
 import { type Model, models } from "../../../../device/protocol/schema.js";
-import { readAuthority } from "../../../../device/update/authority.js";
 
 /** Opens a connection whose gateway is the test. */
 class Wire {
@@ -87,30 +84,11 @@ class Wire {
 	}
 }
 
-/** @returns a reader's result for a text, or the message of its error */
-function outcome(read: () => unknown): unknown {
-	try {
-		return { value: read() };
-	} catch (error) {
-		return { rejection: String(error) };
-	}
-}
-
-const readers: Readonly<Record<string, (text: string) => unknown>> = Object.freeze({
-	"gateway-url": parseGatewayUrl,
-	"http-url": (url: string) => parseHttpUrl(url, "firmware"),
-	authority: readAuthority,
-});
-
 export default function main(): void {
-	const channel = new Channel("parsers", {}, (reader, detail, payload) => {
+	const channel = new Channel("parsers", {}, (name, detail, payload) => {
 		const bytes = payload?.slice().buffer ?? new ArrayBuffer(0);
-		const model = models.find((each) => each === reader);
-		if (!model)
-			return channel.post(
-				"answer",
-				outcome(() => readers[reader]?.(String(detail))),
-			);
+		const model = models.find((each) => each === name);
+		if (!model) throw new Error(`unknown model ${name}`);
 		const wire = new Wire(model, (what, detail, said) => channel.post(what, detail, said));
 		wire.hear(bytes, Number(detail));
 		wire.socket.close();
