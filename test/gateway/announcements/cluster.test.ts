@@ -105,7 +105,7 @@ test("plays a text spoken by two gateways at once on both, in any order", async 
 	await chmod(program, 0o755);
 	const [a, b] = await runGateways(t, await memoryBuses(), 2, { environment: { SPEECH_COMMAND: program } });
 	const frames = await a.open("/monitor?announcements", { headers: bearer(monitorToken) });
-	for (let round = 1; round <= 5; round += 1) {
+	for (let round = 1; round <= 2; round += 1) {
 		const here = await connect(t, a, `1${round}`);
 		const there = await connect(t, b, `2${round}`);
 		const begin = async ({ api }: Clustered, { deviceId }: SoundDevice) => {

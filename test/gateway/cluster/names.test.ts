@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createLog } from "../../../gateway/telemetry/log.js";
@@ -7,7 +7,7 @@ import { temporaryDirectory } from "../../support/cleanup.js";
 import { MemoryServer } from "../../support/memory-bus.js";
 import { runClustered } from "./gateways.js";
 
-test("names a gateway by GATEWAY_NAME, or by host and port, in logs and for monitors", async (t) => {
+test("tells monitors the names of gateways, and that their releases differ until they match", async (t) => {
 	const server = new MemoryServer();
 	const lines: Readonly<Record<string, unknown>>[] = [];
 	const log = createLog("info", { write: (line) => lines.push(JSON.parse(line)) });
@@ -23,6 +23,8 @@ test("names a gateway by GATEWAY_NAME, or by host and port, in logs and for moni
 	for (const each of watches)
 		names.push((await each.until(({ releasesDiffer }) => releasesDiffer === true)).gateway);
 	assert.deepEqual(names, ["hall", b.name]);
+	await rm(join(releasesDir, "catalog.json"));
+	for (const each of watches) await each.until(({ releasesDiffer }) => releasesDiffer === false);
 	await b.gateway.close();
 	await watches[0]?.until(({ gateways }) => gateways === 1);
 	assert.deepEqual(

@@ -47,6 +47,8 @@ class Jobs implements JobService {
 	/** Result of sending a job's commands. */
 	send = async (): Promise<string | null> => null;
 	isKnown = false;
+	/** Number of calls of `has`. */
+	asked = 0;
 
 	check(body: unknown): object {
 		return Object(body);
@@ -59,6 +61,7 @@ class Jobs implements JobService {
 	}
 
 	async has(): Promise<boolean> {
+		this.asked += 1;
 		return this.isKnown;
 	}
 }

@@ -194,7 +194,7 @@ describe("schedule after a restart", () => {
 	test("waits for devices to reconnect, runs late within 5 minutes, and is missed after", async (t) => {
 		const first = await runSchedules(t, noon);
 		const late = await first.make({ at: { in: 3600 }, do: loud });
-		const missed = await first.make({ name: "Early", at: { weekly: { time: "13:30" } }, do: loud });
+		const missed = await first.make({ name: "Early", at: { weekly: { time: "13:58" } }, do: loud });
 		const before = first.schedules.list();
 		await first.schedules.close();
 		const { dataDir } = first;
@@ -206,9 +206,9 @@ describe("schedule after a restart", () => {
 		const done = await second.ended(late);
 		assert.deepEqual([done.last?.outcome, done.nextAt], ["late", null]);
 		const { last, nextAt } = await second.ended(missed);
-		const dueAt = "2026-11-27T12:30:00.000Z";
+		const dueAt = "2026-11-27T12:58:00.000Z";
 		assert.deepEqual([last?.outcome, last?.dueAt, last?.reason], ["missed", dueAt, missedReason]);
-		assert.equal(nextAt, "2026-11-28T12:30:00.000Z");
+		assert.equal(nextAt, "2026-11-28T12:58:00.000Z");
 		await second.until(() => second.told.length > 0);
 		const event = { type: "schedule_failed", id: missed, name: "Early", outcome: "missed" };
 		assert.deepEqual(second.told, [{ ...event, dueAt, reason: missedReason }]);
@@ -278,17 +278,21 @@ describe("schedule after a restart", () => {
 			await first.schedules.close();
 			first.clock.pass(awayMs);
 			const second = await runSchedules(t, first.clock, { dataDir: first.dataDir });
-			second.jobs.isKnown = true;
-			for (const ms of [0, 14_999, 1, 15_000]) {
+			const pass = (ms: number) => {
 				second.clock.pass(ms);
 				second.schedules.tick();
-				await new Promise((resolve) => setImmediate(resolve));
-				if (outcome === "late") assert.equal(second.find(id)?.last, null, "the job is still prepared");
-			}
+			};
+			second.jobs.isKnown = true;
+			for (const ms of [0, 14_999]) pass(ms);
+			assert.equal(second.jobs.asked, 0, "taken over too early");
+			pass(1);
+			await second.until(() => true);
+			assert.deepEqual([second.jobs.asked, second.jobs.begun], [times, []]);
 			second.jobs.isKnown = false;
-			second.clock.pass(15_000);
-			second.schedules.tick();
-			second.clock.pass(15_000);
+			await second.until(() => {
+				second.clock.pass(15_000);
+				return second.find(id)?.last;
+			});
 			const { last } = await second.ended(id);
 			assert.equal(last?.outcome, outcome);
 			await second.until(() => second.told.length === 1 - times);
