@@ -309,6 +309,23 @@ test("a button press retries a network whose password was rejected", (t) => {
 	assert.equal(device.station.ssid, "a");
 });
 
+test("leaves a network 10 minutes after the first report that the gateway is not reached, until it is", () => {
+	const near = { password: "", rssi: -40, isHidden: false, isSilent: false, leadsToGateway: false };
+	const device = begin({ a: near, b: { ...near, rssi: -80 } }, { ssid: "a", ssid2: "b" });
+	device.pass(10_000);
+	for (const [ms, isReached, ssid] of [
+		[9 * 60_000, false, "a"],
+		[59_000, false, "a"],
+		[30_000, false, "b"],
+		[9 * 60_000, false, "b"],
+		[20 * 60_000, true, "b"],
+	] as const) {
+		device.station.onGateway(isReached);
+		device.pass(ms);
+		assert.equal(device.station.ssid, ssid);
+	}
+});
+
 test("makes no attempt after it was closed during a scan", () => {
 	const device = begin({}, { ssid: "a", ssid2: "b" });
 	device.station.close();
