@@ -158,7 +158,10 @@ test("reads every variable", async (t) => {
 	});
 });
 
-test("parses sizes in bytes, K and M", () => {
+test("parses sizes in bytes, K and M, and accepts the largest port and tokens of 16 to 512 characters", () => {
+	assert.equal(readSettings({ PORT: "65535" }).port, 65_535);
+	for (const token of ["x".repeat(16), "~!#$%&*+".repeat(64)])
+		assert.equal(readSettings({ DEVICE_TOKEN: token }).deviceToken, token);
 	for (const [text, bytes] of [
 		["1000", 1000],
 		["1k", 1024],

@@ -3,6 +3,7 @@ import disk from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { connect } from "node:net";
 import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
 import { describe, type TestContext, test } from "node:test";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { generateTokens, tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
@@ -260,7 +261,7 @@ test("invalidates the cookies of both tokens on logout during a rotation", async
 	assert.equal(new Set(names).size, 2);
 });
 
-test("sets and removes the cookie on the path of PUBLIC_URL if the browser used it", async (t) => {
+test("sets and removes the cookie on the path of PUBLIC_URL, and creates links there, if the browser used it", async (t) => {
 	const gateway = await runGateway(t, { publicUrl: new URL(`http://localhost/gw/`) });
 	const headers = { host: "localhost", origin: "http://localhost" };
 	for (const path of ["/login", "/logout"]) {
@@ -269,6 +270,11 @@ test("sets and removes the cookie on the path of PUBLIC_URL if the browser used 
 	}
 	const { set } = await posted(gateway.url, "/login", {}, `token=${monitorToken}`);
 	assert.match(set, /; Path=\/;/);
+	const { text: link } = await posted(gateway.url, "/login/link", {
+		host: "localhost",
+		...bearer(monitorToken),
+	});
+	assert.ok(JSON.parse(link).url.startsWith("http://localhost/gw/login?code="), link);
 });
 
 test("detects same-origin requests by scheme, host and port, or Sec-Fetch-Site", async (t) => {
@@ -309,8 +315,11 @@ async function posted(url: string, path: string, headers: Readonly<Record<string
 		request(url + path, { method: "POST", headers: { ...form, ...headers } }).end(body),
 		"response",
 	);
-	response.resume();
-	return { status: response.statusCode, set: String(response.headers["set-cookie"]) };
+	return {
+		status: response.statusCode,
+		set: String(response.headers["set-cookie"]),
+		text: await text(response),
+	};
 }
 
 test("accepts the cookie at /monitor only from the gateway's own page or that of PUBLIC_URL", async (t) => {

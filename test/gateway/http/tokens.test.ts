@@ -57,14 +57,6 @@ describe("personal tokens", () => {
 		assert.deepEqual((await readTokenFile(disk, tokenPath(dataDir)))?.named, []);
 	});
 
-	test("are all created if requested at once", async (t) => {
-		const { call, names } = await run(t);
-		const asked = Array.from({ length: 8 }, (_, index) => ({ name: `person-${index}`, role: "viewer" }));
-		const answers = await Promise.all(asked.map((each) => call("POST", "", each)));
-		assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]));
-		assert.deepEqual((await names()).slice(1).sort(), asked.map(({ name }) => `${name}: viewer`).sort());
-	});
-
 	test("have unique names, at most 100, besides the unnamed token", async (t) => {
 		const { dataDir, call, names } = await run(t);
 		const named = Array.from({ length: 99 }, (_, index) => ({

@@ -33,9 +33,10 @@ function bystander(t: TestContext): ChildProcess {
 }
 
 describe("lock of a data folder", () => {
-	test("is rejected while held, naming its process", async (t) => {
+	test("is rejected while held, naming its process, and leaves no file once released", async (t) => {
 		const { directory, makeLock } = await makeLocks(t);
-		await makeLock().acquire();
+		const lock = makeLock();
+		await lock.acquire();
 		await assert.rejects(makeLock().acquire(), (error) => {
 			assert.ok(error instanceof StartError, `failed with ${error}`);
 			const who = `process ${process.pid} on ${hostname()}`;
@@ -45,12 +46,6 @@ describe("lock of a data folder", () => {
 			);
 			return true;
 		});
-	});
-
-	test("leaves no file once released", async (t) => {
-		const { directory, makeLock } = await makeLocks(t);
-		const lock = makeLock();
-		await lock.acquire();
 		await lock.release();
 		assert.deepEqual(await readdir(directory), []);
 		await makeLock().acquire();
