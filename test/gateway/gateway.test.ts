@@ -141,6 +141,12 @@ describe("start is prevented, with a remedy, by", { timeout: 20_000 }, () => {
 			assert.match(await problemOf(await temporaryDirectory(t), environment), sentence);
 		});
 
+	test("another gateway in its data folder", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		await runGateway(t, { dataDir });
+		assert.match(await problemOf(dataDir, {}), /^DATA_DIR "\S+" is in use by process \d+ on /);
+	});
+
 	for (const [name, environment, sentence] of [
 		[
 			"tokens.json",

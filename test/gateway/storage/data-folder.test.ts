@@ -8,8 +8,7 @@ import { StartError } from "../../../gateway/problem.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { FolderLock } from "../../../gateway/storage/data-folder.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
-import { nextEvent, waitUntil } from "../../support/eventually.js";
-import { readStartupOutput, startProcess } from "../../support/gateway-process.js";
+import { waitUntil } from "../../support/eventually.js";
 
 async function makeLocks(t: TestContext) {
 	const directory = await temporaryDirectory(t);
@@ -128,25 +127,5 @@ describe("lock of a data folder", () => {
 			assert.match(String(problems), new RegExp(`gateway\\.lock cannot be written \\(${code}\\)`));
 			await waitUntil(async () => (await readdir(directory)).includes("gateway.lock"));
 		}
-	});
-});
-
-describe("second gateway on the same folder", () => {
-	test("exits with a message that names the first; a killed one leaves the folder free", async (t) => {
-		const DATA_DIR = await temporaryDirectory(t);
-		const first = startProcess(t, { DATA_DIR });
-		const { Devices = "" } = await readStartupOutput(first);
-		const second = startProcess(t, { DATA_DIR });
-		let said = "";
-		second.stderr?.on("data", (chunk) => {
-			said += chunk;
-		});
-		const [code] = await nextEvent(second, "close");
-		assert.equal(code, 1);
-		assert.match(said, new RegExp(`^DATA_DIR "[^"]+" is in use by process ${first.pid} on [^\\n]+\\n$`));
-		assert.equal((await fetch(new URL("/healthz", Devices.replace("ws", "http")))).status, 200);
-		first.kill("SIGKILL");
-		await nextEvent(first, "exit");
-		await readStartupOutput(startProcess(t, { DATA_DIR }));
 	});
 });
