@@ -158,6 +158,7 @@ describe("size limits of frames", () => {
 			const report = { ...others, deviceId: `d${index}`, network: { ...network, wifi_ssid } };
 			sessions.receive(session, report, Buffer.from(JSON.stringify(report)));
 		}
+		sessions.open({ ...handshake, deviceId: undefined, baseUrl: "" }, link);
 		const texts = snapshotTexts(sessions, clock);
 		const frames = [String(texts.next().value)];
 		const last = [...sessions.devices.values()].at(-1);
@@ -167,9 +168,12 @@ describe("size limits of frames", () => {
 		const sizes = frames.map((frame) => Buffer.byteLength(frame));
 		assert.ok(sizes.length > 2 && Math.max(...sizes) <= socketLimits.maxMonitorFrameBytes, sizes.join());
 		const parsed: FrameOf<"status_update">[] = frames.map((frame) => JSON.parse(frame));
-		assert.deepEqual([...new Set(parsed.map(({ reason }) => reason))], ["snapshot", "identified"]);
+		assert.deepEqual(
+			[...new Set(parsed.map(({ reason }) => reason))],
+			["snapshot", "identified", "connected"],
+		);
 		const records = parsed.flatMap((frame) => frame.sessions);
-		assert.deepEqual([records.length, new Set(records.map(({ deviceId }) => deviceId)).size], [100, 100]);
+		assert.deepEqual([records.length, new Set(records.map(({ deviceId }) => deviceId)).size], [101, 101]);
 		assert.equal(
 			records.find(({ deviceId }) => deviceId === last.deviceId)?.connected,
 			false,
