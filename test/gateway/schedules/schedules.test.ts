@@ -31,6 +31,8 @@ describe("schedule", () => {
 		schedules.tick();
 		assert.equal(jobs.begun.length, 0);
 		clock.pass(1);
+		// Remains due.
+		await schedules.change(id, { name: "Closing", at, do: loud }, loud, "anna");
 		const { last, nextAt } = await ended(id);
 		const dueAt = "2026-11-27T16:50:00.000Z";
 		const job = last?.job;
