@@ -1,6 +1,7 @@
 /** `npm run bring-up`: tests the parts of a new board interactively, and prints the required changes of its pins.ts. */
 
 import { writeFileSync } from "node:fs";
+import { isInQemu } from "./boards/build.js";
 import { options, readArguments, usage } from "./bring-up/arguments.js";
 import { BringUpBoard } from "./bring-up/board.js";
 import { type Connection, connect } from "./bring-up/connect.js";
@@ -59,6 +60,6 @@ async function runAll(
 	person.print(`\n${table(results)}\n\nResults: ${file}`);
 	const toChange = changes(results, host);
 	if (toChange) person.print(`\nRequired changes for this board:\n\n${toChange}`);
-	if (host !== "qemu") person.print(`\nRestore the firmware with: npm run flash -- ${host} keep`);
+	if (!isInQemu(host)) person.print(`\nRestore the firmware with: npm run flash -- ${host} keep`);
 	if (results.some(({ outcome }) => outcome === "failed")) process.exitCode = 1;
 }

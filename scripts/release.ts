@@ -24,7 +24,7 @@ import { prepareSigning } from "./release/signing.js";
 const usage = `Usage: npm run release -- <version> [--channel beta] [--key release-key.pem] [--notes "what is new"] [--allow-dirty] [--any-version]
 
 Builds the images of a version, such as 1.4.0 or 1.5.0-rc.1, and adds them to RELEASES_DIR (default releases). Images for boards
-and QEMU are built only if the Moddable SDK and ESP-IDF are found, those for virtual devices always. Devices with one of the three
+are built only if the Moddable SDK and ESP-IDF are found, those for virtual devices always. Devices with one of the three
 previous releases download a patch instead of the image if it is less than half as large.
 
   --channel       channel such as beta; default: stable, or none for a prerelease. Standing rollouts follow the releases of their
@@ -63,10 +63,11 @@ async function run(words: readonly string[]): Promise<void> {
 	];
 	const problems = new Problems();
 	const sdk = needBoardTools(problems, { isAnyVersion: values[anyVersionFlag] });
-	if (problems.areFound || !sdk)
-		console.log(`Skipping images for boards and QEMU: ${problems.asError().message}`);
+	if (problems.areFound || !sdk) console.log(`Skipping images for boards: ${problems.asError().message}`);
 	else
-		images.push(...(await buildReleaseImages(join(projectFolder, ".cache"), { sdk, version, releaseKeys })));
+		images.push(
+			...(await buildReleaseImages(join(projectFolder, ".cache", "esp32"), { sdk, version, releaseKeys })),
+		);
 
 	const date = now.toISOString().slice(0, 10);
 	const onSkipped = (sentence: string) => console.log(sentence);

@@ -81,7 +81,5 @@ declare module "mc/ffi" {
 		esp_reset_reason(): number;
 		esp_restart(): void;
 		esp_wifi_set_ps(mode: number): number;
-		qemu_buttons(): number;
-		qemu_serial_read(buffer: ArrayBuffer, offset: number, size: number): number;
 	}
 }

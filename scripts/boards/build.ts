@@ -8,6 +8,7 @@ import { projectFolder } from "../command-line/project.js";
 import { build, type ModdableSdk } from "../moddable/sdk.js";
 import { findUnlinkedSources } from "./link-map.js";
 
+const qemuFolder = "qemu";
 const versionLine = /^CONFIG_APP_PROJECT_VER=.*$/m;
 
 export interface BoardBuildOptions {
@@ -31,8 +32,19 @@ export function boardOf(model: Model): string {
 	return model.toLowerCase();
 }
 
-/** Board that runs in QEMU. */
-export const qemuBoard = { model: "DEV-1", host: "qemu", flashBytes: 4 * 1024 * 1024 } as const;
+/** Folder under hosts/ of the board of a model in QEMU. */
+export function qemuBoardOf(model: Model): string {
+	return `${qemuFolder}/${boardOf(model)}`;
+}
+
+export function isInQemu(host: string): boolean {
+	return host.startsWith(`${qemuFolder}/`);
+}
+
+/** Folder of a host in the output of mcconfig. Both boards in QEMU share one, so that ESP-IDF is built once. */
+export function subplatformOf(host: string): string {
+	return isInQemu(host) ? qemuFolder : host;
+}
 
 /** Argument for -p of mcconfig. */
 export function boardPlatform(host: string): string {
@@ -41,12 +53,12 @@ export function boardPlatform(host: string): string {
 
 /** Folder of boot loader, partition table and image. */
 export function binFolder(outputFolder: string, host: string): string {
-	return join(outputFolder, "bin", "esp32", host, "release", "device");
+	return join(outputFolder, "bin", "esp32", subplatformOf(host), "release", "device");
 }
 
 /** Folder of intermediate files. */
 function workFolder(outputFolder: string, host: string): string {
-	return join(outputFolder, "tmp", "esp32", host, "release", "device");
+	return join(outputFolder, "tmp", "esp32", subplatformOf(host), "release", "device");
 }
 
 /**
@@ -95,17 +107,18 @@ function requireAllLinked(makefile: string, map: string): void {
 }
 
 /**
- * Copies the sdkconfig of a host with another version.
+ * Copies the sdkconfig of the boards with another version.
  *
- * @param host folder under hosts/; a host without an sdkconfig uses that of the boards
+ * @param host folder under hosts/; for QEMU, its settings are appended
  * @returns folder of the copy, for SDKCONFIGPATH
  */
-export function writeSdkconfig(version: string, folder: string, host = "esp32"): string {
+export function writeSdkconfig(version: string, folder: string, host: string): string {
 	if (!/^[0-9A-Za-z.+-]{1,31}$/.test(version))
 		throw new Error(`Invalid version "${version}": use 1 to 31 letters, digits, ".", "+" and "-".`);
-	const fileOf = (name: string) => join(projectFolder, "hosts", name, "sdkconfig", "sdkconfig.defaults");
-	const file = existsSync(fileOf(host)) ? fileOf(host) : fileOf("esp32");
-	const committed = readFileSync(file, "utf8");
+	const hosts = join(projectFolder, "hosts");
+	const file = join(hosts, "esp32", "sdkconfig", "sdkconfig.defaults");
+	const tail = isInQemu(host) ? readFileSync(join(hosts, qemuFolder, "sdkconfig.defaults"), "utf8") : "";
+	const committed = readFileSync(file, "utf8") + tail;
 	if (!versionLine.test(committed)) throw new Error(`CONFIG_APP_PROJECT_VER not found in ${file}.`);
 	mkdirSync(folder, { recursive: true });
 	writeFileSync(

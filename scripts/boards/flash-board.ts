@@ -8,8 +8,8 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { exitCodeOf } from "../command-line/child.js";
 import type { DeviceSettings } from "../command-line/device-settings.js";
-import { type BoardBuildOptions, boardOf, buildBoard } from "./build.js";
-import { type BoardChip, builtFor, type FlashFile, firmwareFiles, settingsPartition } from "./flash-image.js";
+import { type BoardBuildOptions, binFolder, boardOf, buildBoard } from "./build.js";
+import { type FlashFile, firmwareFiles, settingsPartition } from "./flash-image.js";
 
 /** UPLOAD_SPEED of the SDK; ignored by the native USB port. */
 const bitsPerSecond = 921_600;
@@ -26,11 +26,10 @@ export interface BoardFlashOptions extends Omit<BoardBuildOptions, "host"> {
 /** @throws Error if a setting is too long, the build fails, or flashing fails */
 export async function flashBoard(options: BoardFlashOptions): Promise<void> {
 	const { sdk, model, settings, port, outputFolder, onBuilt } = options;
-	const built = builtFor(boardOf(model), outputFolder);
-	const partition = settings && settingsPartition(built.partitionsFile, settings);
+	const partition = settings && settingsPartition(settings);
 	await buildBoard(options);
 	onBuilt();
-	const files: FlashFile[] = [...firmwareFiles(built)];
+	const files: FlashFile[] = [...firmwareFiles(binFolder(outputFolder, boardOf(model)))];
 	const settingsFile = join(outputFolder, "settings.bin");
 	// Ctrl-C ends esptool; the settings file is still removed.
 	const ignore = () => {};
@@ -40,7 +39,7 @@ export async function flashBoard(options: BoardFlashOptions): Promise<void> {
 			writeSecretFile(settingsFile, partition.bytes);
 			files.push({ file: settingsFile, offset: partition.offset });
 		}
-		const child = spawn("python", esptoolWords(built.chip, port, files), {
+		const child = spawn("python", esptoolWords(port, files), {
 			env: sdk.environment,
 			stdio: ["ignore", "inherit", "inherit"],
 		});
@@ -54,9 +53,9 @@ export async function flashBoard(options: BoardFlashOptions): Promise<void> {
 }
 
 /** Arguments as in components/esptool_py/project_include.cmake of ESP-IDF; flash mode and size are those in the files. */
-function esptoolWords(chip: BoardChip, port: string, files: readonly FlashFile[]): readonly string[] {
+function esptoolWords(port: string, files: readonly FlashFile[]): readonly string[] {
 	const pairs = files.flatMap(({ file, offset }) => [`0x${offset.toString(16)}`, file]);
-	const options = ["--chip", chip, "--port", port, "--baud", String(bitsPerSecond)];
+	const options = ["--chip", "esp32s3", "--port", port, "--baud", String(bitsPerSecond)];
 	return ["-m", "esptool", ...options, "write-flash", ...pairs];
 }
 

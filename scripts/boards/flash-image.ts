@@ -2,23 +2,17 @@
 
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Chip } from "../../device/protocol/messages.js";
 import { makeNvsImage, settingsNamespace } from "../../hosts/esp32/nvs-image.js";
 import { partitionTableBytes, partitionTableOffset } from "../../hosts/esp32/partition-table.js";
 import type { DeviceSettings } from "../command-line/device-settings.js";
 import { projectFolder } from "../command-line/project.js";
-import { binFolder, qemuBoard } from "./build.js";
 
-/** Offset from which the chip's ROM loads the boot loader. */
-const bootLoaderOffsets = Object.freeze({ esp32: 0x1000, esp32s3: 0 });
-export type BoardChip = keyof typeof bootLoaderOffsets & Chip;
+/** Offset from which the ROM of the ESP32-S3 loads the boot loader. */
+const bootLoaderOffset = 0;
+const flashBytes = 16 * 1024 * 1024;
 
 /** Partition table of the boards. */
-export const partitionsFile = partitionsFileOf("esp32");
-
-function partitionsFileOf(host: string): string {
-	return join(projectFolder, "hosts", host, "sdkconfig", "partitions.csv");
-}
+export const partitionsFile = join(projectFolder, "hosts", "esp32", "sdkconfig", "partitions.csv");
 
 export interface Partition {
 	readonly name: string;
@@ -48,28 +42,18 @@ export interface FlashFile {
 	readonly offset: number;
 }
 
-export interface BuiltFirmware {
-	readonly chip: BoardChip;
-	/** Output folder of the build. */
-	readonly folder: string;
-	readonly partitionsFile: string;
-}
-
-/** Returns the output of a build. @param host folder under hosts/ of a board or QEMU */
-export function builtFor(host: string, outputFolder: string): BuiltFirmware {
-	const folder = binFolder(outputFolder, host);
-	if (host === qemuBoard.host) return { chip: "esp32", folder, partitionsFile: partitionsFileOf(host) };
-	return { chip: "esp32s3", folder, partitionsFile };
-}
-
-/** Lists all files except the settings. @throws Error if a file is missing, or too long for its partition */
-export function firmwareFiles({ chip, folder, partitionsFile }: BuiltFirmware): readonly FlashFile[] {
-	const bootLoaderOffset = bootLoaderOffsets[chip];
+/**
+ * Lists all files except the settings.
+ *
+ * @param folder result of `binFolder`
+ * @throws Error if a file is missing, or too long for its partition
+ */
+export function firmwareFiles(folder: string): readonly FlashFile[] {
 	const places = [
 		{ name: "bootloader.bin", offset: bootLoaderOffset, size: partitionTableOffset - bootLoaderOffset },
 		{ name: "partition-table.bin", offset: partitionTableOffset, size: partitionTableBytes },
-		{ ...partitionNamed(partitionsFile, "otadata"), name: "ota_data_initial.bin" },
-		{ ...partitionNamed(partitionsFile, "ota_0"), name: "xs_esp32.bin" },
+		{ ...partitionNamed("otadata"), name: "ota_data_initial.bin" },
+		{ ...partitionNamed("ota_0"), name: "xs_esp32.bin" },
 	];
 	return places.map(({ name, offset, size }) => {
 		const file = join(folder, name);
@@ -86,30 +70,22 @@ export interface SettingsPartition {
 }
 
 /** @throws Error that names an oversized setting */
-export function settingsPartition(partitionsFile: string, settings: DeviceSettings): SettingsPartition {
-	const { offset, size } = partitionNamed(partitionsFile, "nvs");
+export function settingsPartition(settings: DeviceSettings): SettingsPartition {
+	const { offset, size } = partitionNamed("nvs");
 	const bytes = makeNvsImage({ byteLength: size, namespace: settingsNamespace, values: settings });
 	return { offset, bytes };
 }
 
 /** Creates an image of the whole flash; unused bytes are 0xFF. @throws Error like firmwareFiles */
-export function makeFlashImage(
-	built: BuiltFirmware,
-	settings: SettingsPartition,
-	flashBytes: number,
-): Uint8Array {
+export function makeFlashImage(folder: string, settings: SettingsPartition): Uint8Array {
 	const flash = new Uint8Array(flashBytes).fill(0xff);
-	for (const { file, offset } of firmwareFiles(built)) flash.set(readFileSync(file), offset);
+	for (const { file, offset } of firmwareFiles(folder)) flash.set(readFileSync(file), offset);
 	flash.set(settings.bytes, settings.offset);
 	return flash;
 }
 
 /** Replaces the settings of a used flash, which also resets the volume. @throws Error if its partition table differs from this build */
-export function withSettings(
-	flash: Uint8Array,
-	{ folder }: BuiltFirmware,
-	settings: SettingsPartition,
-): Uint8Array {
+export function withSettings(flash: Uint8Array, folder: string, settings: SettingsPartition): Uint8Array {
 	const table = readFileSync(join(folder, "partition-table.bin"));
 	if (!table.equals(flash.subarray(partitionTableOffset, partitionTableOffset + table.byteLength)))
 		throw new Error(
@@ -120,7 +96,7 @@ export function withSettings(
 	return changed;
 }
 
-function partitionNamed(partitionsFile: string, name: string): Partition {
+function partitionNamed(name: string): Partition {
 	const partition = readPartitions(readFileSync(partitionsFile, "utf8")).find((one) => one.name === name);
 	if (!partition) throw new Error(`Partition ${name} not found in ${partitionsFile}.`);
 	return partition;

@@ -3,9 +3,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { buildBoard } from "../boards/build.js";
+import { binFolder, buildBoard, isInQemu } from "../boards/build.js";
 import { flashBoard } from "../boards/flash-board.js";
-import { builtFor, makeFlashImage, settingsPartition } from "../boards/flash-image.js";
+import { makeFlashImage, settingsPartition } from "../boards/flash-image.js";
 import { SerialPort } from "../boards/serial.js";
 import { findPort, needBoardTools } from "../boards/tools.js";
 import { thisMachine } from "../command-line/machine.js";
@@ -14,7 +14,7 @@ import { packageVersion } from "../command-line/project.js";
 import { findQemu, startQemu } from "../qemu/tools.js";
 import type { BringUpArguments } from "./arguments.js";
 import type { SerialLine } from "./board.js";
-import { outputFolder, type Target } from "./targets.js";
+import { bringUpManifest, outputFolder, type Target } from "./targets.js";
 
 export interface Connection extends SerialLine {
 	close(): void;
@@ -28,7 +28,7 @@ interface ConnectOptions {
 
 /** Builds and flashes the program, unless it is kept. @throws Error with all missing prerequisites */
 export function connect(given: BringUpArguments, options: ConnectOptions): Promise<Connection> {
-	return given.target.host === "qemu" ? openQemu(given, options) : openBoard(given, options);
+	return isInQemu(given.target.host) ? openQemu(given, options) : openBoard(given, options);
 }
 
 async function openBoard(given: BringUpArguments, { onLine }: ConnectOptions): Promise<Connection> {
@@ -53,26 +53,20 @@ async function openQemu(given: BringUpArguments, { onLine, onEnd }: ConnectOptio
 	const found = problems.need(findQemu(thisMachine()));
 	if (problems.areFound || !found) throw problems.asError();
 	if (sdk) await buildBoard({ ...build(target), sdk, host: target.host });
-	const built = builtFor(target.host, outputFolder);
 	const flashFile = join(outputFolder, "flash.bin");
 	mkdirSync(outputFolder, { recursive: true });
-	const flash = makeFlashImage(
-		built,
-		settingsPartition(built.partitionsFile, {}),
-		target.flashMB * 1024 * 1024,
-	);
-	writeFileSync(flashFile, flash);
-	const child = startQemu(found.what, flashFile);
-	createInterface(child.stdout).on("line", onLine);
+	writeFileSync(flashFile, makeFlashImage(binFolder(outputFolder, target.host), settingsPartition({})));
+	const { child, stdin, stdout } = startQemu({ qemu: found.what, folder: outputFolder });
+	createInterface(stdout).on("line", onLine);
 	child.on("error", (error) => onEnd(`QEMU failed to start: ${error.message}`));
 	child.on("close", (code) => onEnd(`QEMU exited with ${code}`));
-	return { write: (line) => void child.stdin.write(`${line}\n`), close: () => child.kill() };
+	return { write: (line) => void stdin.write(`${line}\n`), close: () => child.kill() };
 }
 
-function build({ model, manifest }: Target) {
+function build({ model }: Target) {
 	return {
 		model,
-		manifest,
+		manifest: bringUpManifest,
 		version: packageVersion(),
 		releaseKeys: "",
 		outputFolder,

@@ -1,11 +1,15 @@
 /** Parses and checks the command line of `npm run qemu`. */
 
 import { type InstalledSetting, installedSettings } from "../../device/protocol/messages.js";
+import type { Model } from "../../device/protocol/models.js";
 import { isLoopback } from "../../hosts/esp32/nvs-settings.js";
-import { qemuBoard } from "../boards/build.js";
+import { inputExamples } from "../../hosts/virtual/node/input.js";
 import {
 	authorityMissing,
 	type DeviceSettings,
+	findModel,
+	modelNames,
+	modelProblem,
 	parseGateway,
 	readAuthority,
 	settingsOf,
@@ -18,12 +22,13 @@ import { anyVersionFlag, type FindOptions } from "../moddable/sdk.js";
 /** Address of this computer in the user network of QEMU, where 127.0.0.1 is the device itself. */
 const hostAddress = "10.0.2.2";
 
-export const usage = `Usage: npm run qemu -- --gateway ws://127.0.0.1:8080/device [token=…]
-       npm run qemu -- keep [--gateway …]      does not build: starts the flash that the last run left
-       npm run qemu -- build [version=1.1.0]   only builds an image, to upload to the gateway as an update
+export const usage = `Usage: npm run qemu -- ${modelNames.join("|")} --gateway ws://127.0.0.1:8080/device [token=…]
+       npm run qemu -- ${modelNames.join("|")} keep [--gateway …]      does not build: starts the flash that the last run left
+       npm run qemu -- ${modelNames.join("|")} build [version=1.1.0]   only builds an image, to upload to the gateway as an update
 
-Builds a ${qemuBoard.model} for an ESP32 and runs it in Espressif's QEMU. Without token=, the device token is DEVICE_TOKEN, or that in the
-data folder (DATA_DIR, or data) of the gateway on this computer.
+Builds the firmware of a board and runs it in a QEMU with an ESP32-S3 and the parts of the board. Without token=, the device token is
+DEVICE_TOKEN, or that in the data folder (DATA_DIR, or data) of the gateway on this computer. Accepts input lines:
+${inputExamples}
 
   ca=ca.pem           for wss, and for updates by https: the authority that signed the server's certificate
   sntp=pool.ntp.org   the time server
@@ -43,6 +48,8 @@ type Values = SettingWords<(typeof names)[number], (typeof flags)[number]>["valu
 export const options: readonly string[] = [...names, ...flags];
 
 export interface QemuArguments extends FindOptions {
+	/** Undefined if missing, which is reported as a problem. */
+	readonly model: Model | undefined;
 	/** Undefined keeps the settings of the device. */
 	readonly settings: DeviceSettings | undefined;
 	/** Messages about changed settings. */
@@ -54,8 +61,10 @@ export interface QemuArguments extends FindOptions {
 }
 
 /** @param words arguments of the command @param problems collects all errors */
-export function readArguments(words: readonly string[], problems: Problems): QemuArguments {
-	const { values, flags: given } = parseSettingWords({ words, names, flags }, problems);
+export function readArguments([first, ...words]: readonly string[], problems: Problems): QemuArguments {
+	const model = findModel(first);
+	if (!model) problems.add(modelProblem(first));
+	const { values, flags: given } = parseSettingWords({ words, names, flags, position: 2 }, problems);
 	for (const name of names) if (values[name] === "") problems.add(`${name}= has no value.`);
 	const mode = given.filter((one) => one !== anyVersionFlag).at(-1) ?? "run";
 	const { version, ...settingValues } = values;
@@ -68,7 +77,7 @@ export function readArguments(words: readonly string[], problems: Problems): Qem
 	const isSet = mode === "run" || (mode === "keep" && hasSettings);
 	const settings = isSet ? readSettings(settingValues, remarks, problems) : undefined;
 	problems.markUsageErrors();
-	return { settings, remarks, mode, version, isAnyVersion: given.includes(anyVersionFlag) };
+	return { model, settings, remarks, mode, version, isAnyVersion: given.includes(anyVersionFlag) };
 }
 
 function readSettings(values: Values, remarks: string[], problems: Problems): DeviceSettings {

@@ -1,77 +1,96 @@
-/** Finds and starts Espressif's QEMU. The program of the same name in Linux distributions does not support the ESP32. */
+/** Finds and starts a QEMU with an ESP32-S3 and the model of the boards (hosts/qemu/model). */
 
 import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Duplex } from "node:stream";
 import {
 	type Found,
 	findPrograms,
 	foldersOnPath,
 	type Machine,
-	pathsOf,
 	quoted,
 	type ToolProblem,
 } from "../command-line/machine.js";
 
-const board = "esp32";
+const chip = "esp32s3";
+const boardModel = "esp32s3.board";
+const install = "build it as in hosts/qemu/model/README.md, and add its folder to the PATH.";
 
-const install =
-	"python $IDF_PATH/tools/idf_tools.py install qemu-xtensa, and then . $IDF_PATH/export.sh in this terminal.";
-
-/** Finds QEMU on the PATH, or in the folder of ESP-IDF. */
+/** Finds QEMU on the PATH. */
 export function findQemu(machine: Machine): Found | ToolProblem {
-	const { join } = pathsOf(machine);
-	const { IDF_TOOLS_PATH } = machine.environment;
-	const installed = join(IDF_TOOLS_PATH || join(machine.home, ".espressif"), "tools", "qemu-xtensa");
-	const versions = [...machine.list(installed)].sort().reverse();
-	const folders = [
-		...foldersOnPath(machine),
-		...versions.map((version) => join(installed, version, "qemu", "bin")),
-	];
-	const programs = findPrograms(machine, "qemu-system-xtensa", folders);
+	const programs = findPrograms(machine, "qemu-system-xtensa", foldersOnPath(machine));
 	let problem: ToolProblem | undefined;
 	for (const qemu of programs) {
-		const machines = machine.run(qemu, ["-machine", "help"]);
-		if (machines?.split(/\r?\n/).some((line) => line.split(" ")[0] === board)) return { what: qemu };
-		problem ??=
-			machines === undefined
-				? {
-						isWrong: true,
-						problem: `${qemu} does not start.`,
-						fix: `see what this prints: ${quoted(qemu)} -machine help`,
-					}
-				: {
-						isWrong: true,
-						problem: `${qemu} does not support ${board}: it is not Espressif's QEMU.`,
-						fix: install,
-					};
+		const wrong = findLack(machine, qemu);
+		if (!wrong) return { what: qemu };
+		problem ??= { isWrong: true, ...wrong };
 	}
-	return problem ?? { problem: "Espressif's QEMU not found.", fix: install };
+	return problem ?? { problem: "QEMU for the ESP32-S3 not found.", fix: install };
 }
 
-/** @param flash flash image, which QEMU modifies @returns process whose standard input and output are the serial port */
-export function startQemu(qemu: string, flash: string) {
+function findLack(machine: Machine, qemu: string): ToolProblem | undefined {
+	const machines = machine.run(qemu, ["-machine", "help"]);
+	if (machines === undefined)
+		return {
+			problem: `${qemu} does not start.`,
+			fix: `see what this prints: ${quoted(qemu)} -machine help`,
+		};
+	if (!machines.split(/\r?\n/).some((line) => line.split(" ")[0] === chip))
+		return { problem: `${qemu} does not support ${chip}: it is not Espressif's QEMU.`, fix: install };
+	if (machine.run(qemu, ["-device", `${boardModel},help`]) === undefined)
+		return { problem: `${qemu} lacks the model of the boards, ${boardModel}.`, fix: install };
+	return undefined;
+}
+
+export interface QemuOptions {
+	/** Path of the program. */
+	readonly qemu: string;
+	/** Folder with flash.bin, which QEMU modifies. QEMU adds efuse.bin and sound.pcm. */
+	readonly folder: string;
+}
+
+/** @returns process whose standard input and output are the serial port, and the connection to the model of the board */
+export function startQemu({ qemu, folder }: QemuOptions) {
+	writeFileSync(join(folder, "efuse.bin"), makeEfuse());
 	// QEMU would forward Ctrl-C to the serial port if standard input were a terminal.
-	const child = spawn(qemu, qemuArguments(flash), { stdio: ["pipe", "pipe", "inherit"] });
+	const child = spawn(qemu, qemuArguments, { cwd: folder, stdio: ["pipe", "pipe", "inherit", "pipe"] });
+	const {
+		stdin,
+		stdout,
+		stdio: [, , , board],
+	} = child;
+	if (!stdin || !stdout || !(board instanceof Duplex)) throw new Error("QEMU has no pipes.");
 	// The device may restart or QEMU exit during a write.
-	child.stdin.on("error", () => {});
-	return child;
+	stdin.on("error", () => {});
+	return { child, stdin, stdout, board };
 }
 
-/** @param flash flash image */
-export function qemuArguments(flash: string): readonly string[] {
-	return [
-		"-display",
-		"none",
-		// "-nographic" would treat byte 1, which occurs in serial packets, as a command to QEMU.
-		"-serial",
-		"stdio",
-		"-monitor",
-		"none",
-		"-machine",
-		board,
-		"-drive",
-		// Commas are doubled, since a single one starts the next option.
-		`file=${flash.replaceAll(",", ",,")},if=mtd,format=raw`,
-		"-nic",
-		"user,model=open_eth",
-	];
+/** MAC address of the emulated chip, in the order of its bytes. */
+const macAddress = [0x24, 0x6f, 0x28, 0xa1, 0xb2, 0xc3] as const;
+/** Length of the fuses in QEMU, and the offset of the MAC address, whose last byte comes first (EFUSE_RD_MAC_SPI_SYS_0_REG). */
+const efuseLayout = Object.freeze({ byteLength: 336, macOffset: 0x18 });
+
+function makeEfuse(): Uint8Array {
+	const fuses = new Uint8Array(efuseLayout.byteLength);
+	fuses.set([...macAddress].reverse(), efuseLayout.macOffset);
+	return fuses;
 }
+
+export const qemuArguments: readonly string[] = [
+	["-display", "none"],
+	// "-nographic" would treat byte 1, which occurs in serial packets, as a command to QEMU.
+	["-serial", "stdio"],
+	["-monitor", "none"],
+	["-machine", chip],
+	["-m", "8M"],
+	["-global", "driver=ssi_psram,property=is_octal,value=true"],
+	["-drive", "file=efuse.bin,if=none,format=raw,id=efuse"],
+	["-global", "driver=nvram.esp32s3.efuse,property=drive,value=efuse"],
+	["-drive", "file=flash.bin,if=mtd,format=raw"],
+	["-nic", "user,model=open_eth"],
+	// A pipe of Node is a socket in both directions.
+	["-chardev", "socket,id=board,fd=3"],
+	["-global", `driver=${boardModel},property=chardev,value=board`],
+	["-global", `driver=${boardModel},property=pcm,value=sound.pcm`],
+].flat();

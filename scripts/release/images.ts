@@ -1,7 +1,7 @@
-/** Builds the images of a release for virtual devices, boards and QEMU. */
+/** Builds the images of a release for virtual devices and boards. */
 
 import { readFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename } from "node:path";
 import { type Model, models } from "../../device/protocol/schema.js";
 import {
 	type FlashPart,
@@ -9,46 +9,32 @@ import {
 	makeVirtualImage,
 } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { type BoardBuildOptions, boardOf, buildBoard, qemuBoard } from "../boards/build.js";
-import { builtFor, firmwareFiles } from "../boards/flash-image.js";
+import { type BoardBuildOptions, binFolder, boardOf, buildBoard } from "../boards/build.js";
+import { firmwareFiles } from "../boards/flash-image.js";
 import type { InstallableImage } from "./folder.js";
 
-interface ReleaseHost {
-	readonly model: Model;
-	/** Folder under hosts/. */
-	readonly host: string;
-	/** Subfolder of the build folder; shared with flash or qemu, so that ESP-IDF is built once. */
-	readonly output: string;
-}
-
-const releaseHosts: readonly ReleaseHost[] = [
-	...models.map((model) => ({ model, host: boardOf(model), output: "esp32" })),
-	{ ...qemuBoard, output: "qemu" },
-];
-
 /**
- * Builds the images for boards and QEMU one after another, since each build uses all processors. Only images for boards include the
- * files for a new board.
+ * Builds the images for boards one after another, since each build uses all processors.
+ *
+ * @param outputFolder folder of `npm run flash`, so that ESP-IDF is built once
  * @throws Error if a build fails
  */
 export async function buildReleaseImages(
-	folder: string,
+	outputFolder: string,
 	options: Pick<BoardBuildOptions, "sdk" | "version" | "releaseKeys" | "onOutput">,
-): Promise<readonly (Buffer | InstallableImage)[]> {
-	const images: (Buffer | InstallableImage)[] = [];
-	for (const { model, host, output } of releaseHosts) {
-		console.log(`Building ${model} ${options.version} for ${host}. The first build takes several minutes.`);
-		const outputFolder = join(folder, output);
-		const image = await buildBoard({ ...options, model, host, outputFolder });
-		const isBoard = host === boardOf(model);
-		images.push(isBoard ? readParts(host, outputFolder) : readFileSync(image));
+): Promise<readonly InstallableImage[]> {
+	const images: InstallableImage[] = [];
+	for (const model of models) {
+		console.log(`Building ${model} ${options.version}. The first build takes several minutes.`);
+		await buildBoard({ ...options, model, outputFolder });
+		images.push(readParts(model, outputFolder));
 	}
 	return images;
 }
 
 /** Lists the files that `npm run flash` writes. */
-function readParts(host: string, outputFolder: string): InstallableImage {
-	const files = firmwareFiles(builtFor(host, outputFolder));
+function readParts(model: Model, outputFolder: string): InstallableImage {
+	const files = firmwareFiles(binFolder(outputFolder, boardOf(model)));
 	return installable(
 		files.map(({ file, offset }) => ({ name: basename(file), offset, bytes: readFileSync(file) })),
 	);

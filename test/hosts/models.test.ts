@@ -56,7 +56,7 @@ test("every folder of hosts/ with pins belongs to a model", () => {
 	const folders = readdirSync(join(projectFolder, "hosts")).filter((name) =>
 		existsSync(join(projectFolder, "hosts", name, "host/provider.ts")),
 	);
-	assert.deepEqual(folders.sort(), [...models.map(boardOf), "qemu"].sort());
+	assert.deepEqual(folders.sort(), models.map(boardOf).sort());
 });
 
 test("a virtual host with an unknown model exits with a message that lists the known ones", async () => {

@@ -346,7 +346,7 @@ test("flash, qemu, simulator and release reject SDK 10.0.2 and ESP-IDF 5.1.2 wit
 	const releasesDir = join(folder, "releases");
 	for (const [name, words, sentences] of [
 		["flash", ["dev-1", "ssid=a", "password=", gateway, "port=/nowhere"], [ofSdk, ofIdf]],
-		["qemu", ["build", "version=not a version"], [ofSdk, ofIdf]],
+		["qemu", ["dev-1", "build", "version=not a version"], [ofSdk, ofIdf]],
 		["simulator", ["dev-1", gateway], [ofSdk]],
 		["release", ["1.0.0", "--allow-dirty"], [ofSdk]],
 	] as const)

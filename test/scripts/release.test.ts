@@ -32,7 +32,7 @@ describe("release", () => {
 		const folder = await temporaryDirectory(t);
 		const board = makeImage({ version: "1.4.0", model: "PROTO-1" });
 		const dev1 = makeImage({ version: "1.4.0", model: "DEV-1" });
-		const qemu = makeImage({ version: "1.4.0", model: "DEV-1", chip: "esp32" });
+		const qemu = makeImage({ version: "1.4.0", model: "DEV-1", chip: "esp32s3-qemu" });
 		const images = [virtual("1.4.0"), board, dev1, qemu];
 		const catalog = await addRelease(folder, release("1.4.0", { notes: "Louder.", images }));
 		assert.deepEqual(await readCatalog(folder), catalog);
@@ -50,11 +50,11 @@ describe("release", () => {
 				],
 				["PROTO-1", "esp32s3", "/releases/proto-1/firmware-v1.4.0.bin", board.length, "v6.0"],
 				["DEV-1", "esp32s3", "/releases/dev-1/firmware-v1.4.0.bin", dev1.length, "v6.0"],
-				["DEV-1", "esp32", "/releases/esp32/dev-1/firmware-v1.4.0.bin", qemu.length, "v6.0"],
+				["DEV-1", "esp32s3-qemu", "/releases/esp32s3-qemu/dev-1/firmware-v1.4.0.bin", qemu.length, "v6.0"],
 			],
 		);
 		assertSameBytes(await readFile(join(folder, "proto-1/firmware-v1.4.0.bin")), board);
-		assertSameBytes(await readFile(join(folder, "esp32/dev-1/firmware-v1.4.0.bin")), qemu);
+		assertSameBytes(await readFile(join(folder, "esp32s3-qemu/dev-1/firmware-v1.4.0.bin")), qemu);
 	});
 
 	test("is added beside others at the same time", async (t) => {
@@ -343,7 +343,7 @@ ${writeLinkMap}
 	return { sdk, imagesFolder: folder };
 }
 
-test("a release built with an SDK has images of both boards and of QEMU's DEV-1", {
+test("a release built with an SDK has images of both boards", {
 	skip: process.platform === "win32" ? "needs a shell" : undefined,
 }, async (t) => {
 	const { sdk, imagesFolder } = await fakeSdk(t);
@@ -352,7 +352,6 @@ test("a release built with an SDK has images of both boards and of QEMU's DEV-1"
 	for (const [host, image] of [
 		["dev-1", makeImage({ version })],
 		["proto-1", makeImage({ version, model: "PROTO-1" })],
-		["qemu", makeImage({ version, chip: "esp32" })],
 	] as const)
 		await writeFile(join(imagesFolder, `${host}.bin`), image);
 	const options = { sdk, version, releaseKeys: "", onOutput: () => {} };
@@ -364,11 +363,10 @@ test("a release built with an SDK has images of both boards and of QEMU's DEV-1"
 		[
 			"DEV-1 esp32s3 /releases/dev-1/firmware-v1.4.0.bin",
 			"PROTO-1 esp32s3 /releases/proto-1/firmware-v1.4.0.bin",
-			"DEV-1 esp32 /releases/esp32/dev-1/firmware-v1.4.0.bin",
 		],
 	);
 	const flashes = releases[0]?.images.map(({ flash }) => flash?.length ?? 0);
-	assert.deepEqual(flashes, [4, 4, 0], "QEMU's image has no board to be installed on");
+	assert.deepEqual(flashes, [4, 4]);
 	const manifest = JSON.parse(await readFile(join(releasesDir, "proto-1/flash-v1.4.0/flash.json"), "utf8"));
 	assert.deepEqual(manifest, {
 		name: "PROTO-1",
@@ -388,7 +386,7 @@ test("a release built with an SDK has images of both boards and of QEMU's DEV-1"
 	});
 	for (const [name, content] of Object.entries(boardParts))
 		assert.equal(await readFile(join(releasesDir, "proto-1/flash-v1.4.0", name), "utf8"), content);
-	const sdkconfig = join(buildFolder, "qemu", "sdkconfig", "sdkconfig.defaults");
+	const sdkconfig = join(buildFolder, "sdkconfig", "sdkconfig.defaults");
 	assert.match(await readFile(sdkconfig, "utf8"), /^CONFIG_APP_PROJECT_VER="1\.4\.0"$/m);
 });
 

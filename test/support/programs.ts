@@ -1,5 +1,6 @@
 /** Optional programs and SDKs of tests. All tests find them here, so that OPTIONAL_PROGRAMS=none hides all of them. */
 
+import { findIdf } from "../../scripts/boards/tools.js";
 import {
 	describeProblem,
 	findPrograms,
@@ -9,6 +10,7 @@ import {
 	thisMachine,
 } from "../../scripts/command-line/machine.js";
 import { findProject, findSdk, type ModdableSdk } from "../../scripts/moddable/sdk.js";
+import { findQemu } from "../../scripts/qemu/tools.js";
 import { fakeMachine } from "./fake-machine.js";
 
 interface OptionalProgram {
@@ -87,6 +89,17 @@ export function sdkOrReason():
 	const project = findProject(testMachine);
 	const found = isProblem(project) ? project : findSdk(testMachine);
 	return isProblem(found) ? { reason: describeProblem(found) } : { sdk: found };
+}
+
+/** Tools to build the boards' firmware for QEMU and to run it, or the reason to skip tests that need them. */
+export function qemuOrReason():
+	| { readonly sdk: ModdableSdk; readonly qemu: string; readonly reason?: never }
+	| { readonly sdk?: never; readonly qemu?: never; readonly reason: string } {
+	const { sdk, reason } = sdkOrReason();
+	if (!sdk) return { reason };
+	const idf = findIdf(testMachine);
+	const qemu = isProblem(idf) ? idf : findQemu(testMachine);
+	return isProblem(qemu) ? { reason: describeProblem(qemu) } : { sdk, qemu: qemu.what };
 }
 
 function variableOf(name: ProgramName): string {

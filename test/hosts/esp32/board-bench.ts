@@ -4,10 +4,11 @@
  */
 
 import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { build, type Plugin } from "esbuild";
 import type { Host } from "../../../device/host.js";
 import { isRecord } from "../../../device/protocol/schema.js";
+import { isInQemu } from "../../../scripts/boards/build.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { natives, sdkFakes } from "./sdk-fakes.js";
 
@@ -86,7 +87,7 @@ export async function load(file: string, bench: Bench): Promise<Readonly<Record<
 		globalName: "board",
 		write: false,
 		target: "es2022",
-		plugins: [boardModules(file.split("/")[0] ?? "")],
+		plugins: [boardModules(file.split("/host/")[0] ?? "")],
 	});
 	const code = bundle.outputFiles[0]?.text ?? "";
 	const xs = `const natives = ${natives}; const native = (name) => natives[name]; const Native = () => Object;`;
@@ -107,7 +108,8 @@ function boardModules(board: string): Plugin {
 		"esp32/touch/manifest",
 		"moddable/tls/manifest",
 	].map((name) => `${name}.json`);
-	if (board !== "esp32" && board !== "moddable") manifests.push(`${board}/manifest.json`);
+	if (isInQemu(board)) manifests.push(`${basename(board)}/manifest.json`, "qemu/manifest.json");
+	if (!board.endsWith(".ts")) manifests.push(`${board}/manifest.json`);
 	const files = new Map<string, string>();
 	for (const manifest of manifests) {
 		const path = join(projectFolder, "hosts", manifest);

@@ -27,7 +27,7 @@ for (const model of models)
  * Each object of the SDK's FFI class has every function as an own property, 200 slots of XS's heap. In QEMU that was
  * all an update over wss had.
  */
-for (const folder of ["proto-1", "dev-1", "qemu"])
+for (const folder of ["proto-1", "dev-1"])
 	test(`${folder}: all parts share one object of foreign functions`, async () => {
 		const bench = new Bench();
 		const { storage, system, crash, trace, update, network, peripheral } = await loadBoard(folder, bench);

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { installedSettings } from "../../../device/protocol/messages.js";
 import { isRecord, type Model, models } from "../../../device/protocol/schema.js";
-import { boardOf } from "../../../scripts/boards/build.js";
-import { targets } from "../../../scripts/bring-up/targets.js";
+import { boardOf, qemuBoardOf } from "../../../scripts/boards/build.js";
+import { bringUpManifest, targets } from "../../../scripts/bring-up/targets.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { sdkOrReason } from "../../support/programs.js";
 import { checkTypes, type Generated, generate, generateSimulated, linkIntoRom } from "./generated.js";
@@ -15,20 +15,12 @@ import { checkTypes, type Generated, generate, generateSimulated, linkIntoRom } 
 const { sdk, reason } = sdkOrReason();
 const version = "1.2.3-test.4";
 
-/** Build of one of this project's hosts for ESP32. */
-interface Built {
-	/** Folder under hosts/. */
-	readonly host: string;
-	readonly model: Model;
-	readonly subclass: "esp32" | "esp32s3";
-}
-const boards = models.map((model): Built => ({ host: boardOf(model), model, subclass: "esp32s3" }));
-const qemu: Built = { host: "qemu", model: "DEV-1", subclass: "esp32" };
+for (const model of models)
+	for (const host of [boardOf(model), qemuBoardOf(model)])
+		describe(`building ${host}`, { skip: reason }, () => buildTests(host, model));
 
-for (const built of [...boards, qemu])
-	describe(`building ${built.host}`, { skip: reason }, () => buildTests(built));
-
-function buildTests({ host, model, subclass }: Built): void {
+/** @param host folder under hosts/ */
+function buildTests(host: string, model: Model): void {
 	let generated: Generated;
 
 	before(() => {
@@ -49,7 +41,7 @@ function buildTests({ host, model, subclass }: Built): void {
 			generated.read("mc.defines.h").includes(securityVersion),
 			`mc.defines.h lacks ${securityVersion}`,
 		);
-		const sdkconfig = generated.read(join(`xsProj-${subclass}`, "sdkconfig.mc"));
+		const sdkconfig = generated.read(join("xsProj-esp32s3", "sdkconfig.mc"));
 		const versions = sdkconfig.match(/^CONFIG_APP_PROJECT_VER=.*$/gm);
 		assert.equal(versions?.at(-1), `CONFIG_APP_PROJECT_VER="${version}"`);
 	});
@@ -80,23 +72,23 @@ function buildTests({ host, model, subclass }: Built): void {
 	});
 
 	test("all modules are preloaded: loading uses no hardware, and none of this project's modules stays in RAM", () => {
-		if (sdk) assert.deepEqual(linkIntoRom(sdk, generated, subclass), []);
+		if (sdk) assert.deepEqual(linkIntoRom(sdk, generated), []);
 	});
 }
 
-for (const { host, model, manifest, chip } of targets)
+for (const { host, model } of targets)
 	test(`the bring-up program of ${host} passes the type check and is linked into ROM`, {
 		skip: reason,
 	}, () => {
 		if (!sdk) return;
-		const generated = generate(sdk, host, version, [manifest]);
+		const generated = generate(sdk, host, version, [bringUpManifest]);
 		after(generated.remove);
 		assert.equal(generated.output, "");
 		assert.match(generated.read("mc.defines.h"), new RegExp(`#define MODDEF_FIRMWARE_MODEL "${model}"`));
 		assert.match(generated.read("makefile"), /hosts\/esp32\/bring-up\/main\.ts/);
 		assert.doesNotMatch(generated.read("makefile"), /device\/main\.ts/);
 		assert.equal(checkTypes(sdk, generated), "");
-		assert.deepEqual(linkIntoRom(sdk, generated, chip), []);
+		assert.deepEqual(linkIntoRom(sdk, generated), []);
 	});
 
 for (const model of models)

@@ -4,14 +4,16 @@
  */
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { describe, test } from "node:test";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
 import { boardModels, models } from "../../../device/protocol/models.js";
 import { isRecord } from "../../../device/protocol/schema.js";
 import type { BoardPins } from "../../../hosts/esp32/pins.js";
 import { pins as proto1 } from "../../../hosts/proto-1/pins.js";
 import { flashBytes, partitions as virtualPartitions } from "../../../hosts/virtual/node/boot/partitions.js";
-import { boardOf } from "../../../scripts/boards/build.js";
+import { boardOf, writeSdkconfig } from "../../../scripts/boards/build.js";
 import { readPartitions } from "../../../scripts/boards/flash-image.js";
 
 const read = (path: string) => readFileSync(new URL(`../../../hosts/${path}`, import.meta.url), "utf8");
@@ -74,7 +76,6 @@ function endOf(partitions: readonly Part[]): number {
 describe("partitions", () => {
 	const csv = read("esp32/sdkconfig/partitions.csv");
 	const boards = readPartitions(csv);
-	const qemu = readPartitions(read("qemu/sdkconfig/partitions.csv"));
 
 	test("of the boards never change, because boards in the field have them", () => {
 		assert.deepEqual(
@@ -99,17 +100,9 @@ describe("partitions", () => {
 		);
 	});
 
-	test("of QEMU and of a virtual device are in the same order, aligned, without overlap and within the flash", () => {
+	test("of a virtual device are in the same order, aligned, without overlap and within the flash", () => {
 		const names = boards.map(({ name }) => name);
 		assert.deepEqual(Object.keys(virtualPartitions), names);
-		assert.deepEqual(
-			qemu.map(({ name }) => name),
-			names.slice(0, qemu.length),
-		);
-		const sizeOf = (name: string) => qemu.find((each) => each.name === name)?.size;
-		assert.equal(sizeOf("ota_0"), sizeOf("ota_1"));
-		assert.deepEqual([sizeOf("otadata"), sizeOf("nvs"), sizeOf("coredump")], [0x2000, 0x10000, 0x10000]);
-		assert.ok(endOf(qemu) <= 4 * 1024 * 1024, "partitions exceed the flash");
 		const virtual = Object.entries(virtualPartitions).map(([name, { offset, byteLength: size }]) => {
 			return { name, offset, size };
 		});
@@ -119,8 +112,12 @@ describe("partitions", () => {
 	});
 });
 
+/** @param host folder under hosts/ */
 function settingsOf(host: string): ReadonlyMap<string, string> {
-	const lines = read(`${host}/sdkconfig/sdkconfig.defaults`).split("\n");
+	const folder = mkdtempSync(join(tmpdir(), "sdkconfig-"));
+	after(() => rmSync(folder, { recursive: true, force: true }));
+	const text = readFileSync(join(writeSdkconfig("0.0.0", folder, host), "sdkconfig.defaults"), "utf8");
+	const lines = text.split("\n");
 	// The SDK's merge loses values with an equals sign and takes no comment for "not set".
 	for (const line of lines) assert.ok(/^$|^# (?!CONFIG_)|^CONFIG_\w+=[^=]+$/.test(line), line);
 	return new Map(
@@ -131,68 +128,67 @@ function settingsOf(host: string): ReadonlyMap<string, string> {
 	);
 }
 
-const common = {
+/** Required settings, and minimum values of others. */
+const required = {
 	APP_PROJECT_VER_FROM_CONFIG: "y",
-	APP_PROJECT_VER: '"0.0.0-dev"',
+	APP_PROJECT_VER: '"0.0.0"',
 	BOOTLOADER_APP_ROLLBACK_ENABLE: "y",
+	BOOTLOADER_LOG_LEVEL_ERROR: "y",
 	BOOTLOADER_SKIP_VALIDATE_ALWAYS: "n",
+	ESPTOOLPY_FLASHSIZE_16MB: "y",
+	ESP_CONSOLE_USB_SERIAL_JTAG: "y",
+	ESP_INT_WDT: "y",
 	ESP_SYSTEM_PANIC_GDBSTUB: "n",
 	ESP_SYSTEM_PANIC_PRINT_REBOOT: "y",
 	ESP_TASK_WDT_EN: "y",
 	ESP_TASK_WDT_INIT: "y",
 	ESP_TASK_WDT_PANIC: "y",
+	LOG_DEFAULT_LEVEL_ERROR: "y",
 	LWIP_NETIF_LOOPBACK: "y",
 	LWIP_SO_RCVBUF: "y",
+	RMT_ENCODER_FUNC_IN_IRAM: "y",
+	RMT_TX_ISR_HANDLER_IN_IRAM: "y",
+	SPIRAM: "y",
+	SPIRAM_IGNORE_NOTFOUND: "y",
+	SPIRAM_MODE_OCT: "y",
 };
-/** Required settings, and minimum values of others. */
-const required = {
-	esp32: {
-		...common,
-		ESP_INT_WDT: "y",
-		ESP_CONSOLE_USB_SERIAL_JTAG: "y",
-		ESPTOOLPY_FLASHSIZE_16MB: "y",
-		BOOTLOADER_LOG_LEVEL_ERROR: "y",
-		LOG_DEFAULT_LEVEL_ERROR: "y",
-		RMT_ENCODER_FUNC_IN_IRAM: "y",
-		RMT_TX_ISR_HANDLER_IN_IRAM: "y",
-		SPIRAM: "y",
-		SPIRAM_IGNORE_NOTFOUND: "y",
-		SPIRAM_MODE_OCT: "y",
-	},
-	qemu: {
-		...common,
-		ESP32_DISABLE_BASIC_ROM_CONSOLE: "n",
+
+test("ESP-IDF settings restore a failed image, fit the chip and hold the TCP socket's connections", () => {
+	const settings = settingsOf("dev-1");
+	for (const [name, value] of Object.entries(required)) assert.equal(settings.get(name), value, name);
+	const slots = Number(/#define TCP_SLOTS (\d+)/.exec(read("esp32/tcp/tcp-watcher.h"))?.[1]);
+	for (const [name, minimum] of Object.entries({
+		ESP_TASK_WDT_TIMEOUT_S: 10,
+		FREERTOS_ISR_STACKSIZE: 4096,
+		// One more socket belongs to the watcher.
+		LWIP_MAX_SOCKETS: slots + 1,
+		// Two windows of 8,192 bytes in segments.
+		LWIP_TCP_RECVMBOX_SIZE: 12,
+	}))
+		assert.ok(Number(settings.get(name)) >= minimum, `${name} is ${settings.get(name)}`);
+	assert.ok(Number(settings.get("ESP_TASK_WDT_TIMEOUT_S")) <= 15, "the watchdog waits too long");
+});
+
+test("QEMU has the boards' ESP-IDF settings, except for flash mode, network, cryptography, a watchdog and console", () => {
+	const boards = settingsOf("dev-1");
+	const differences = [...settingsOf("qemu/dev-1")].filter(([name, value]) => boards.get(name) !== value);
+	assert.deepEqual(Object.fromEntries(differences), {
 		ESPTOOLPY_FLASHMODE_DIO: "y",
 		ESPTOOLPY_FLASHMODE_QIO: "n",
-		ESPTOOLPY_FLASHSIZE_4MB: "y",
 		ESP_CONSOLE_UART_DEFAULT: "y",
+		ESP_CONSOLE_USB_SERIAL_JTAG: "n",
+		ESP_INT_WDT_TIMEOUT_MS: "10000",
+		ETH_ENABLED: "y",
+		ETH_OPENETH_DMA_RX_BUFFER_NUM: "32",
 		ETH_USE_OPENETH: "y",
 		MBEDTLS_HARDWARE_AES: "n",
 		MBEDTLS_HARDWARE_MPI: "n",
 		MBEDTLS_HARDWARE_SHA: "n",
-	},
-} as const;
-
-for (const host of ["esp32", "qemu"] as const)
-	test(`ESP-IDF settings for ${host} restore a failed image, fit the chip and hold the TCP socket's connections`, () => {
-		const settings = settingsOf(host);
-		for (const [name, value] of Object.entries(required[host])) assert.equal(settings.get(name), value, name);
-		const slots = Number(/#define TCP_SLOTS (\d+)/.exec(read("esp32/tcp/tcp-watcher.h"))?.[1]);
-		for (const [name, minimum] of Object.entries({
-			ESP_TASK_WDT_TIMEOUT_S: 10,
-			FREERTOS_ISR_STACKSIZE: 4096,
-			// One more socket belongs to the watcher.
-			LWIP_MAX_SOCKETS: slots + 1,
-			// Two windows of 8,192 bytes in segments.
-			LWIP_TCP_RECVMBOX_SIZE: 12,
-			...(host === "qemu" && { ETH_OPENETH_DMA_RX_BUFFER_NUM: 32 }),
-		}))
-			assert.ok(Number(settings.get(name)) >= minimum, `${name} is ${settings.get(name)}`);
-		assert.ok(Number(settings.get("ESP_TASK_WDT_TIMEOUT_S")) <= 15, "the watchdog waits too long");
 	});
+});
 
 test("the boards' receive window carries 60 KB/s at 50 ms, fits Wi-Fi's buffers, and is the virtual device's", () => {
-	const settings = settingsOf("esp32");
+	const settings = settingsOf("dev-1");
 	const windowBytes = Number(settings.get("LWIP_TCP_WND_DEFAULT"));
 	const buffers = Number(settings.get("ESP_WIFI_DYNAMIC_RX_BUFFER_NUM"));
 	assert.ok(windowBytes >= 2 * 60_000 * 0.05 + 2 * 1436, `${windowBytes} bytes, with one lost segment`);
@@ -215,13 +211,9 @@ test("SDK settings queue 64 posts from interrupts in a turn, and make XS report 
 });
 
 test("the typing of foreign functions equals the list in the manifests", () => {
-	const manifests = [
-		"esp32/common",
-		"esp32/manifest",
-		"esp32/touch/manifest",
-		"esp32/bring-up/common",
-		"qemu/manifest",
-	].map((name) => `${name}.json`);
+	const manifests = ["esp32/common", "esp32/manifest", "esp32/touch/manifest", "esp32/bring-up/common"].map(
+		(name) => `${name}.json`,
+	);
 	const declared = manifests.flatMap((file) => Object.keys(JSON.parse(read(file)).ffi.functions)).sort();
 	const typed = [...read("typings/xs.d.ts").matchAll(/^\t\t(\w+)\(/gm)].map(([, name]) => name);
 	assert.deepEqual(typed, declared);
@@ -230,16 +222,12 @@ test("the typing of foreign functions equals the list in the manifests", () => {
 /** Maximum live size, measured in QEMU (hosts/README.md). */
 const mostLive = { chunks: 62_800, slots: 2_497, stack: 434 };
 
-for (const [name, path, times] of [
-	["boards", "esp32/manifest.json", 2],
-	["QEMU", "qemu/manifest.json", 1.25],
-] as const)
-	test(`the XS heap, which cannot grow, has ${times} times the live size in ${name}, and the sizes in README.md`, () => {
-		const { chunk, heap, stack, static: size } = JSON.parse(read(path)).creation;
-		assert.deepEqual([chunk.incremental, heap.incremental, size], [0, 0, 0]);
-		const sizes = { chunks: chunk.initial, slots: heap.initial, stack };
-		for (const part of ["chunks", "slots", "stack"] as const)
-			assert.ok(sizes[part] >= times * mostLive[part], `${part}: ${sizes[part]}`);
-		const row = [name, ...[chunk.initial, heap.initial, stack].map((each) => each.toLocaleString("en"))];
-		assert.ok(read("README.md").includes(`| ${row.join(" | ")} |`), row.join(" | "));
-	});
+test("the XS heap, which cannot grow, has twice the live size, and the sizes in README.md", () => {
+	const { chunk, heap, stack, static: size } = JSON.parse(read("esp32/manifest.json")).creation;
+	assert.deepEqual([chunk.incremental, heap.incremental, size], [0, 0, 0]);
+	const sizes = { chunks: chunk.initial, slots: heap.initial, stack };
+	for (const part of ["chunks", "slots", "stack"] as const)
+		assert.ok(sizes[part] >= 2 * mostLive[part], `${part}: ${sizes[part]}`);
+	const row = ["boards", ...[chunk.initial, heap.initial, stack].map((each) => each.toLocaleString("en"))];
+	assert.ok(read("README.md").includes(`| ${row.join(" | ")} |`), row.join(" | "));
+});

@@ -6,7 +6,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
-import { boardPlatform, writeSdkconfig } from "../../../scripts/boards/build.js";
+import { boardPlatform, subplatformOf, writeSdkconfig } from "../../../scripts/boards/build.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import type { ModdableSdk } from "../../../scripts/moddable/sdk.js";
 
@@ -43,7 +43,7 @@ export function generate(
 	version: string | undefined,
 	settings: readonly string[] = [],
 ): Generated {
-	return run(sdk, boardPlatform(host), join("esp32", host), settings, (output) => ({
+	return run(sdk, boardPlatform(host), join("esp32", subplatformOf(host)), settings, (output) => ({
 		...(version && { SDKCONFIGPATH: writeSdkconfig(version, join(output, "sdkconfig"), host) }),
 	}));
 }
@@ -120,14 +120,13 @@ const known = [
 /**
  * Compiles all modules and links them into ROM, which runs each of them once.
  *
- * @param subclass the SDK's name of the chip
  * @returns the linker's warnings, except for known ones
  * @throws Error with the output of make
  */
-export function linkIntoRom(sdk: ModdableSdk, { folder }: Generated, subclass: string): readonly string[] {
+export function linkIntoRom(sdk: ModdableSdk, { folder }: Generated): readonly string[] {
 	const idf = fakeIdf();
 	// Written by ESP-IDF in a real build; an old file makes nothing out of date.
-	const header = join(folder, `xsProj-${subclass}`, "build", "config", "sdkconfig.h");
+	const header = join(folder, "xsProj-esp32s3", "build", "config", "sdkconfig.h");
 	mkdirSync(join(header, ".."), { recursive: true });
 	writeFileSync(header, "");
 	const words = ["-f", "makefile", `-j${cpus().length}`, "-o", header, join(folder, "mc.xs.c")];

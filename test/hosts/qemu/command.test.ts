@@ -6,14 +6,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { binFolder, writeSdkconfig } from "../../../scripts/boards/build.js";
-import {
-	type BuiltFirmware,
-	makeFlashImage,
-	readPartitions,
-	settingsPartition,
-	withSettings,
-} from "../../../scripts/boards/flash-image.js";
+import { binFolder } from "../../../scripts/boards/build.js";
+import { makeFlashImage, settingsPartition, withSettings } from "../../../scripts/boards/flash-image.js";
 import { UsageError } from "../../../scripts/command-line/command.js";
 import { describeProblem, isProblem, thisMachine } from "../../../scripts/command-line/machine.js";
 import { Problems } from "../../../scripts/command-line/problems.js";
@@ -34,7 +28,7 @@ function readWith(DEVICE_TOKEN: string, words: readonly string[]): QemuArguments
 	if (problems.areFound) throw problems.asError();
 	return given;
 }
-const read = (...words: string[]) => readWith("", words);
+const read = (...words: string[]) => readWith("", ["dev-1", ...words]);
 
 function problemsOf(...words: string[]): string {
 	try {
@@ -68,7 +62,7 @@ describe("arguments of npm run qemu", () => {
 			problemsOf(...words),
 			/Specify token=…, since no device token was found\. .*start one \(npm start\)/,
 		);
-		assert.equal(readWith("the-token-in-use", words).settings?.token, "the-token-in-use");
+		assert.equal(readWith("the-token-in-use", ["dev-1", ...words]).settings?.token, "the-token-in-use");
 	});
 
 	test("require a certificate authority for wss, and the error names the required certificate host", () => {
@@ -83,8 +77,8 @@ describe("arguments of npm run qemu", () => {
 
 	test("are validated together, without printing words that may be half of a token", () => {
 		const said = problemsOf("s3cret", "--tokn", "gateway=http://10.0.0.9", "sntp=");
-		assert.match(said, /Unknown argument 1\./);
 		assert.match(said, /Unknown argument 2\./);
+		assert.match(said, /Unknown argument 3\./);
 		assert.match(said, /sntp= has no value/);
 		assert.match(said, /must be ws:/);
 		assert.doesNotMatch(said, /s3cret|tokn/);
@@ -107,44 +101,47 @@ describe("arguments of npm run qemu", () => {
 	});
 });
 
-/** Creates a QEMU that lists machines and otherwise prints its arguments. */
-function fakeQemu(folder: string, machines: string): string {
+/** Creates a QEMU that lists machines, and finds the devices in `devices`. */
+function fakeQemu(folder: string, machines: string, devices = ""): string {
 	mkdirSync(folder, { recursive: true });
 	const path = join(folder, "qemu-system-xtensa");
-	writeFileSync(path, `#!/bin/sh\nif [ "$1" = -machine ]; then printf '${machines}'; else echo "$@"; fi\n`);
+	writeFileSync(
+		path,
+		`#!/bin/sh\nif [ "$1" = -machine ]; then printf '${machines}'; else [ "$2" = "${devices},help" ]; fi\n`,
+	);
 	chmodSync(path, 0o755);
 	return path;
 }
 
 describe("QEMU", { skip: process.platform === "win32" ? "needs a shell" : undefined }, () => {
-	const none = join(work, "nothing");
-	const find = (PATH: string, IDF_TOOLS_PATH = none) => findQemu(thisMachine({ PATH, IDF_TOOLS_PATH }));
-	const problemOf = (found: ReturnType<typeof findQemu>) => (isProblem(found) ? describeProblem(found) : "");
+	const machines = "Supported machines are:\\nesp32s3  Espressif ESP32S3 machine\\n";
+	const find = (PATH: string) => findQemu(thisMachine({ PATH }));
+	const problemOf = (PATH: string) => {
+		const found = find(PATH);
+		return isProblem(found) ? describeProblem(found) : "";
+	};
 
-	test("reports how to install it if it is missing", () => {
-		assert.match(problemOf(find(none)), /not found\. Fix: .*idf_tools\.py install qemu-xtensa/);
+	test("without the chip or the model of the boards is reported with the way to get it", () => {
+		const howTo = "Fix: build it as in hosts\\/qemu\\/model\\/README\\.md";
+		assert.match(problemOf(join(work, "nothing")), new RegExp(`not found\\. ${howTo}`));
+		fakeQemu(join(work, "debian"), "Supported machines are:\\nkc705  kc705 EVB\\n");
+		assert.match(problemOf(join(work, "debian")), new RegExp(`does not support esp32s3: .* ${howTo}`));
+		fakeQemu(join(work, "espressif"), machines);
+		assert.match(
+			problemOf(join(work, "espressif")),
+			new RegExp(`lacks the model of the boards, .* ${howTo}`),
+		);
 	});
 
-	test("reports that a distribution's QEMU has no ESP32", () => {
-		const folder = join(work, "debian");
-		fakeQemu(folder, "Supported machines are:\\nkc705  kc705 EVB\\nsim  sim machine\\n");
-		assert.match(problemOf(find(folder)), /does not support esp32: it is not Espressif's/);
-	});
-
-	test("finds Espressif's QEMU on the PATH after another one, and at ESP-IDF's install location", () => {
-		const machines = "Supported machines are:\\nesp32  Espressif ESP32 machine\\n";
-		const debian = join(work, "debian");
-		const path = fakeQemu(join(work, "espressif"), machines);
-		assert.deepEqual(find(`${debian}:${join(work, "espressif")}`), { what: path });
-		const tools = join(work, "tools-path");
-		const installed = fakeQemu(join(tools, "tools", "qemu-xtensa", "esp_9", "qemu", "bin"), machines);
-		assert.deepEqual(find(none, tools), { what: installed });
+	test("is found on the PATH after others", () => {
+		const path = fakeQemu(join(work, "ours"), machines, "esp32s3.board");
+		assert.deepEqual(find(["debian", "espressif", "ours"].map((name) => join(work, name)).join(":")), {
+			what: path,
+		});
 	});
 });
 
 describe("flash in QEMU", () => {
-	const partitionsFile = join(projectFolder, "hosts", "qemu", "sdkconfig", "partitions.csv");
-	const flashBytes = 4 * 1024 * 1024;
 	const files = {
 		"bootloader.bin": 1,
 		"partition-table.bin": 2,
@@ -159,23 +156,18 @@ describe("flash in QEMU", () => {
 		return folder;
 	}
 
-	const build = (sizes?: Parameters<typeof built>[0]): BuiltFirmware => ({
-		chip: "esp32",
-		folder: built(sizes),
-		partitionsFile,
-	});
-	const settings = settingsPartition(partitionsFile, { ssid: "qemu", token: "t0p-s3cret" });
+	const settings = settingsPartition({ ssid: "qemu", token: "t0p-s3cret" });
 
 	test("contains each part at its offset and is erased around them", () => {
-		const flash = makeFlashImage(build(), settings, flashBytes);
-		assert.equal(flash.byteLength, flashBytes);
+		const flash = makeFlashImage(built(), settings);
+		assert.equal(flash.byteLength, 16 * 1024 * 1024);
 		for (const [offset, value] of [
-			[0x1000, 1],
+			[0, 1],
 			[0x8000, 2],
 			[0x9000, 3],
 			[0x20000, 4],
 		] as const) {
-			assert.equal(flash[offset - 1], 0xff);
+			if (offset > 0) assert.equal(flash[offset - 1], 0xff);
 			assert.deepEqual(flash.subarray(offset, offset + 64), new Uint8Array(64).fill(value));
 			assert.equal(flash[offset + 64], 0xff);
 		}
@@ -190,10 +182,10 @@ describe("flash in QEMU", () => {
 	});
 
 	test("gets other settings without any other change", () => {
-		const firmware = build();
-		const used = makeFlashImage(firmware, settings, flashBytes);
+		const firmware = built();
+		const used = makeFlashImage(firmware, settings);
 		used.fill(5, 0x200000, 0x210000);
-		const other = settingsPartition(partitionsFile, { ssid: "qemu", token: "another" });
+		const other = settingsPartition({ ssid: "qemu", token: "another" });
 		const changed = withSettings(used, firmware, other);
 		assert.deepEqual(changed.subarray(0x10000, 0x20000), other.bytes);
 		assert.deepEqual(changed.subarray(0, 0x10000), used.subarray(0, 0x10000));
@@ -201,8 +193,8 @@ describe("flash in QEMU", () => {
 	});
 
 	test("is rejected if it has another layout, because settings would overwrite other data", () => {
-		const firmware = build();
-		const used = makeFlashImage(firmware, settings, flashBytes);
+		const firmware = built();
+		const used = makeFlashImage(firmware, settings);
 		used[0x8004] = 0;
 		assert.throws(
 			() => withSettings(used, firmware, settings),
@@ -211,36 +203,25 @@ describe("flash in QEMU", () => {
 	});
 
 	test("rejects parts that do not fit or are missing", () => {
-		const [slot] = readPartitions("ota_0, app, ota_0, 0x20000, 0x1e0000");
-		assert.equal(slot?.size, 0x1e0000);
 		assert.throws(
-			() => makeFlashImage(build({ "xs_esp32.bin": 0x1e0001 }), settings, flashBytes),
-			/xs_esp32\.bin has 1966081 bytes, at most 1966080 are available/,
+			() => makeFlashImage(built({ "xs_esp32.bin": 0x700001 }), settings),
+			/xs_esp32\.bin has 7340033 bytes, at most 7340032 are available/,
 		);
-		assert.throws(
-			() => makeFlashImage(build({ "bootloader.bin": 0x7001 }), settings, flashBytes),
-			/bootloader/,
-		);
-		assert.throws(
-			() => makeFlashImage({ chip: "esp32", folder: work, partitionsFile }, settings, flashBytes),
-			/Build produced no bootloader\.bin/,
-		);
-		assert.throws(() => settingsPartition(partitionsFile, { token: "t".repeat(4000) }), /token/);
+		assert.throws(() => makeFlashImage(built({ "bootloader.bin": 0x8001 }), settings), /bootloader/);
+		assert.throws(() => makeFlashImage(work, settings), /Build produced no bootloader\.bin/);
+		assert.throws(() => settingsPartition({ token: "t".repeat(4000) }), /token/);
 	});
 
-	test("is made from this host's build with this host's sdkconfig", () => {
+	test("is made from the build of the board in QEMU", () => {
 		assert.match(
-			binFolder("/out", "qemu").replaceAll("\\", "/"),
+			binFolder("/out", "qemu/dev-1").replaceAll("\\", "/"),
 			/^\/out\/bin\/esp32\/qemu\/release\/device$/,
 		);
-		writeSdkconfig("1.2.3", join(work, "sdkconfig"), "qemu");
-		const line = spawnSync("grep", ["-c", "OPENETH=y", join(work, "sdkconfig", "sdkconfig.defaults")]);
-		assert.equal(line.stdout.toString().trim(), "1");
 	});
 });
 
 test("the script lists all missing requirements in one message, without a token", () => {
-	const words = ["--gateway", "ws://127.0.0.1:8080/device", "token=t0p-s3cret"];
+	const words = ["dev-1", "--gateway", "ws://127.0.0.1:8080/device", "token=t0p-s3cret"];
 	const { status, stdout, stderr } = spawnSync(
 		process.execPath,
 		[...entryPoint("scripts/qemu.ts"), ...words],
@@ -253,6 +234,6 @@ test("the script lists all missing requirements in one message, without a token"
 	assert.equal(status, 1);
 	assert.match(stderr, /contains no Moddable SDK/);
 	assert.match(stderr, /IDF_PATH is not set/);
-	assert.match(stderr, /idf_tools\.py install qemu-xtensa/);
+	assert.match(stderr, /hosts\/qemu\/model\/README\.md/);
 	assert.doesNotMatch(stdout + stderr, /t0p-s3cret/);
 });

@@ -1,0 +1,13 @@
+/** A board in QEMU: its own parts, except for the network. */
+
+import board from "qemu/board";
+import { WiredNetwork } from "qemu/wired-network";
+import type { Host } from "../../device/host.js";
+
+const device: Host = {
+	...board,
+	chip: "esp32s3-qemu",
+	network: { ...board.network, wifi: WiredNetwork },
+};
+
+export default device;
