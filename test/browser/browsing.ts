@@ -9,7 +9,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } fr
 import { launchChromium, logIn } from "../support/chromium.js";
 
 /** Timeout for an expected state. */
-const patienceMs = 60_000;
+const patienceMs = 30_000;
 
 /** Console messages about a closed gateway: it stops before the page is closed. */
 const outage =
@@ -18,6 +18,8 @@ const outage =
 export interface OpenOptions extends BrowserContextOptions {
 	/** URL fragment: `#/firmware`. */
 	readonly view?: string;
+	/** Token to log in with; default: the monitor token; empty: not logged in. */
+	readonly token?: string;
 	/** Console message to ignore, such as a rejected connection. */
 	readonly expected?: RegExp;
 	/** Called before a page is opened. */
@@ -36,7 +38,7 @@ export function browsing(args: readonly string[] = []) {
 	/** Opens a window that is logged in at the gateway at `url`. */
 	return async (t: TestContext, url: string, options: OpenOptions = {}): Promise<Page> => {
 		browser ??= launchChromium(args);
-		const { view = "", expected, prepare, ...contextOptions } = options;
+		const { view = "", token, expected, prepare, ...contextOptions } = options;
 		const context = await (await browser).newContext({
 			viewport: { width: 1280, height: 900 },
 			// Animated rings take up to half a CPU without a GPU.
@@ -63,7 +65,7 @@ export function browsing(args: readonly string[] = []) {
 				"the page has nothing to complain about",
 			);
 		});
-		await logIn(context.request, url);
+		if (token !== "") await logIn(context.request, url, token);
 		await prepare?.(context);
 		const page = await context.newPage();
 		await page.goto(`${url}/${view}`);
@@ -81,4 +83,14 @@ export function gatewayAway(page: Page): Locator {
 /** Toasts that report failures. */
 export function problems(page: Page): Locator {
 	return page.getByRole("alert").filter({ hasText: /\S/ });
+}
+
+/** Opens a menu or another disclosure, which has no role. */
+export function disclose(scope: Page | Locator, name: string): Promise<void> {
+	return scope.locator("summary", { hasText: name }).first().click();
+}
+
+/** Waits for a text, which may occur several times. */
+export function sees(scope: Page | Locator, text: string | RegExp): Promise<void> {
+	return scope.getByText(text).first().waitFor();
 }

@@ -1,361 +1,268 @@
+/** An operator of 3,000 speakers searches, filters, scrolls and sorts them, and controls a selection. */
+
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
-import { WebSocket } from "ws";
+import { call } from "../support/call.js";
 import { skip } from "../support/chromium.js";
-import { runFleet } from "../support/fleet.js";
-import { bearer, deviceToken, monitorToken, noRateLimits, runGateway } from "../support/running.js";
-import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
-import { browsing } from "./browsing.js";
+import { eventually, waitUntil } from "../support/eventually.js";
+import { noRateLimits, runGateway, temporaryDirectory } from "../support/running.js";
+import { ScriptedDevice } from "../support/scripted-device.js";
+import { checkView } from "./axe.js";
+import { browsing, disclose } from "./browsing.js";
 
 const open = browsing();
+const known = 3_000;
+const connected = 30;
 
-async function names(page: Page): Promise<readonly string[]> {
-	return page.locator(".device-row h2").allTextContents();
+function idOf(index: number): string {
+	return `dev-1-${String(index).padStart(6, "0")}`;
 }
 
-describe("fleet", { skip }, () => {
-	test("shows virtual devices as they connect, change and disconnect", async (t) => {
-		const { url, powerOn } = await runFleet(t);
-		const page = await open(t, url);
-		await page.getByText("No devices yet").waitFor();
-		const { device, control } = await powerOn("DEV-1");
-		await powerOn("PROTO-1", { serial: "00beef" });
-		const card = page.locator(".device-row", { hasText: "dev-1-020000a1b2c3" });
-		await card.getByRole("img", { name: "LED ring: rainbow, 50%" }).waitFor();
-		await card.getByText("50", { exact: true }).waitFor();
-		await page.getByText("2 of 2 connected").waitFor();
-		await control({ command: "set_volume", value: 12 });
-		await control({ command: "set_led", value: "idle" });
-		await card.getByText("12", { exact: true }).waitFor();
-		await card.getByRole("img", { name: "LED ring: off" }).waitFor();
-		await device.close();
-		await card.getByText(/^Away since \d\d:\d\d$/).waitFor();
-		await card.getByRole("img", { name: "LED ring: unknown" }).waitFor();
-		await page.getByText("1 of 2 connected").waitFor();
-		await card.getByRole("link").click();
-		await page.getByRole("heading", { name: "dev-1-020000a1b2c3" }).waitFor();
-		assert.equal(await page.getByRole("slider").first().isDisabled(), true);
+/** Starts a gateway that knows these devices; the first ones are connected. */
+async function runMany(t: TestContext) {
+	const dataDir = await temporaryDirectory(t);
+	const first = await runGateway(t, { dataDir });
+	const device = await new ScriptedDevice({ url: first.url, deviceId: idOf(0) }).connect();
+	const record = join(dataDir, "devices", `${idOf(0)}.json`);
+	await waitUntil(async () => (await readFile(record, "utf8").catch(() => "")).includes("1.2.3"));
+	device.close();
+	await first.gateway.close();
+	const text = await readFile(record, "utf8");
+	await mkdir(join(dataDir, "devices"), { recursive: true });
+	for (let index = 1; index < known; index++)
+		await writeFile(join(dataDir, "devices", `${idOf(index)}.json`), text.replaceAll(idOf(0), idOf(index)));
+	const { url } = await runGateway(t, { ...noRateLimits, dataDir });
+	const devices = Array.from(
+		{ length: connected },
+		(_, index) => new ScriptedDevice({ url, deviceId: idOf(index), executesCommands: index !== 2 }),
+	);
+	await Promise.all(devices.map((each) => each.connect()));
+	t.after(() => {
+		for (const each of devices) each.close();
 	});
+	return { url, devices };
+}
 
-	test("shows rejected devices with the reason while the fleet is empty", async (t) => {
-		const { url } = await runGateway(t);
-		const socket = new WebSocket(`${url.replace("http", "ws")}/device`, {
-			headers: { "Device-Id": "dev-1-0000aa", ...bearer("a-token-that-is-not-the-right-one") },
-		});
-		await new Promise((resolve) => socket.once("error", resolve));
-		const page = await open(t, url);
-		const rejected = page.getByRole("list", { name: "Rejected devices" });
-		await rejected.getByText("dev-1-0000aa").waitFor();
-		await rejected.getByRole("button", { name: "Rejected" }).click();
-		await page
-			.getByRole("dialog")
-			.getByText(/Missing or invalid token/)
-			.first()
-			.waitFor();
-	});
+/** Key of the row with the focus. */
+function focused(page: Page): Promise<string> {
+	return page.evaluate("document.activeElement.closest('[data-key]')?.dataset.key ?? ''");
+}
 
-	test("renders the ring as the device shows it", async (t) => {
-		const { url } = await runGateway(t, noRateLimits);
-		const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3" }).connect();
-		t.after(() => device.close());
-		// Chromium warns about reading pixels back.
-		const page = await open(t, url, { expected: /willReadFrequently/ });
-		/** Color of the top pixel once it has changed. */
-		const pixel = async (state: number, look: string, brightness: number): Promise<readonly number[]> => {
-			device.report({
-				"peripherals.led_ring.state_id": state,
-				"peripherals.led_ring.brightness_coef": brightness,
-			});
-			await page.getByRole("img", { name: `LED ring: ${look}` }).waitFor();
-			await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
-			return page.evaluate(`(() => {
-				const canvas = document.querySelector(".device-row canvas");
-				const [x, y] = [canvas.width * 0.5, canvas.height * 0.075];
-				return [...canvas.getContext("2d").getImageData(x, y, 1, 1).data];
-			})()`);
-		};
-		const [red = 0, green = 0, blue = 0] = await pixel(2, "red, 100%", 1);
-		assert.ok(red > 200 && green < 60 && blue < 60, `solid red, not ${[red, green, blue]}`);
-		const [dimRed = 0] = await pixel(2, "red, 20%", 0.2);
-		assert.ok(dimRed < red - 50, "darker at a lower brightness");
-		const blues = await pixel(6, "pulsing blue", 0.9);
-		assert.ok((blues[2] ?? 0) > 180 && (blues[0] ?? 255) < 60, `blue, not ${blues}`);
-		const orange = await pixel(4, "orange, 90%", 0.9);
-		assert.ok(
-			(orange[0] ?? 0) > 200 && (orange[1] ?? 0) > 80 && (orange[2] ?? 255) < 60,
-			`orange, not ${orange}`,
+function hashOf(page: Page): string {
+	return new URL(page.url()).hash;
+}
+
+test("a large fleet", { skip }, async (t) => {
+	const { url, devices } = await runMany(t);
+	for (const [index, change] of [
+		[7, { name: "Lobby speaker", room: "Hall", note: "Behind the plant", tags: ["beta"] }],
+		[8, { name: "Lobby 10" }],
+		[9, { name: "Lobby 2" }],
+		[11, { name: "Zoo <img src=x onerror=injected=1>", room: "<b>Attic</b>", tags: ["beta"] }],
+	] as const)
+		await eventually(
+			() => call(url, "PATCH", `devices/${idOf(index)}`, change),
+			() => true,
 		);
-		const off = await pixel(0, "off", 0.9);
-		assert.ok(Math.max(...off.slice(0, 3)) < 80, `off, not ${off}`);
-	});
-
-	test("animates rings while a sound plays, except with prefers-reduced-motion", async (t) => {
-		const { url } = await runGateway(t, noRateLimits);
-		const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3" }).connect();
-		t.after(() => device.close());
-		const changes = `new Promise((done) => {
-			const canvas = document.querySelector(".device-row canvas");
-			const seen = new Set();
-			let frames = 0;
-			const look = () => {
-				seen.add(canvas.toDataURL());
-				if (++frames < 60 && seen.size < 3) requestAnimationFrame(look);
-				else done(seen.size);
-			};
-			requestAnimationFrame(look);
-		})`;
-		for (const [reducedMotion, player, least, most] of [
-			["no-preference", "idle", 1, 1],
-			["no-preference", "playing", 3, 3],
-			["reduce", "playing", 1, 1],
-		] as const) {
-			device.report({ "peripherals.audio.player_state": player });
-			const page = await open(t, url, { reducedMotion });
-			if (player === "playing") await page.getByText("Playing").waitFor();
-			await page.getByRole("img", { name: "LED ring: rainbow, 50%" }).waitFor();
-			await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
-			const count: number = await page.evaluate(changes);
-			assert.ok(count >= least && count <= most, `${reducedMotion}, ${player}: ${count} different frames`);
-		}
-	});
-
-	test("can be searched, filtered and sorted", async (t) => {
-		const { url } = await runGateway(t, noRateLimits);
-		const devices: readonly Omit<ScriptedDeviceOptions, "url">[] = [
-			{ deviceId: "dev-1-aaaaaa", version: "1.0.0", report: { "network.wifi_rssi": -84 } },
-			{ deviceId: "dev-1-bbbbbb", version: "1.2.0" },
-			{
-				deviceId: "proto-1-cccccc",
-				version: "1.1.0",
-				model: "PROTO-1",
-				report: { "network.wifi_rssi": -70 },
-			},
-		];
-		const fleet = await Promise.all(
-			devices.map((device) => new ScriptedDevice({ url, ...device }).connect()),
-		);
-		t.after(() => {
-			for (const device of fleet) device.close();
+	const page = await open(t, url);
+	const heard = new Set<string>();
+	page.on("websocket", (socket) => {
+		socket.on("framereceived", ({ payload }) => {
+			const frame: { readonly type: string; readonly deviceId: string } = JSON.parse(String(payload));
+			if (frame.type === "device_message") heard.add(frame.deviceId);
 		});
-		const page = await open(t, url);
-		await page.getByText("3 of 3 connected").waitFor();
-		assert.deepEqual(await names(page), ["dev-1-aaaaaa", "dev-1-bbbbbb", "proto-1-cccccc"]);
+	});
+	const grid = page.getByRole("grid", { name: "Devices" });
+	const search = page.getByRole("searchbox", { name: "Search" });
+	const row = (index: number) => grid.getByRole("row", { name: idOf(index) });
+	const found = (text: string) => page.getByText(text, { exact: true }).waitFor();
+	const bar = page.getByRole("region", { name: "Selected devices" });
 
-		await page.getByRole("button", { name: "Filter" }).click();
-		await page.getByRole("combobox", { name: "Sort by" }).selectOption("version");
-		await page.locator(".device-row").nth(2).getByRole("link", { name: "dev-1-bbbbbb" }).waitFor();
-		assert.deepEqual(await names(page), ["dev-1-aaaaaa", "proto-1-cccccc", "dev-1-bbbbbb"]);
-		await page.getByRole("combobox", { name: "Sort by" }).selectOption("signal");
-		await page.locator(".device-row").nth(1).getByRole("link", { name: "proto-1-cccccc" }).waitFor();
-		await page.getByRole("searchbox", { name: "Search" }).fill("DEV-1 bbb");
-		await page.getByText("1 of 3 devices").waitFor();
-		await page.getByRole("searchbox", { name: "Search" }).fill("");
-		await page.getByRole("combobox", { name: "Model" }).selectOption("PROTO-1");
-		await page.getByText("1 of 3 devices").waitFor();
-		await page.getByRole("searchbox", { name: "Search" }).fill("nowhere");
-		await page.getByText("No devices match.").waitFor();
-		await page.getByRole("button", { name: "Show all" }).click();
-		await page.getByText("3 of 3 connected").waitFor();
-		await page.getByRole("combobox", { name: "Version" }).selectOption("1.2.0");
-		await page.getByText("1 of 3 devices").waitFor();
-		assert.deepEqual(await names(page), ["dev-1-bbbbbb"]);
+	await t.test("is a table that renders only visible rows, and shows data as text", async () => {
+		await found("30 of 3,000 connected");
+		await row(0).waitFor();
+		assert.equal(await grid.getAttribute("aria-rowcount"), "3001");
+		await checkView(page);
+		await search.fill("<img");
+		await grid.getByRole("link", { name: "Zoo <img src=x onerror=injected=1>" }).waitFor();
+		assert.equal(await page.evaluate("document.querySelectorAll('main img[src=x]').length"), 0);
+		assert.equal(await page.evaluate("typeof injected"), "undefined");
+		await search.fill("");
+		await row(0).waitFor();
 	});
 
-	test("removes only a forgotten device from the list and its page", async (t) => {
-		const { url } = await runGateway(t, { limits: { snapshotDebounceMs: 10 } });
-		const connect = (id: string) => new ScriptedDevice({ url, deviceId: `dev-1-${id}` }).connect();
-		const [stays, goes] = [await connect("aaaaaa"), await connect("bbbbbb")];
-		t.after(() => {
-			for (const device of [stays, goes]) device.close();
-		});
-		const list = await open(t, url);
-		await list.getByText("2 of 2 connected").waitFor();
-		// It may be forgotten while the page loads its history.
-		const looked = await open(t, url, { view: "#/device/dev-1-bbbbbb", expected: /404/ });
-		await looked.getByLabel("Volume", { exact: true }).waitFor();
-		const other = await open(t, url, { view: "#/device/dev-1-aaaaaa/log" });
-		await other.getByRole("searchbox", { name: "Search the log" }).fill("battery");
-
-		goes.close();
-		await list.getByText("1 of 2 connected").waitFor();
-		const path = `${url}/api/devices/dev-1-bbbbbb`;
-		const { status } = await fetch(path, { method: "DELETE", headers: bearer(monitorToken) });
-		assert.equal(status, 204);
-		await list.getByText("1 of 1 connected").waitFor();
-		assert.deepEqual(await names(list), ["dev-1-aaaaaa"]);
-		await looked.getByText("Device not found: dev-1-bbbbbb").waitFor();
-		stays.report({ "peripherals.audio.volume": 7 });
-		await other.locator(".hero .value").getByText("7", { exact: true }).waitFor();
-		const search = other.getByRole("searchbox", { name: "Search the log" });
-		assert.equal(await search.inputValue(), "battery", "what a person typed is still there");
-
-		await goes.connect();
-		await list.getByText("2 of 2 connected").waitFor();
-		await looked.getByRole("heading", { name: "dev-1-bbbbbb" }).waitFor();
-		await looked.getByLabel("Volume", { exact: true }).and(looked.locator(":enabled")).waitFor();
-	});
-
-	test("fits five speakers in four rooms on a phone without scrolling", async (t) => {
-		const { url } = await runGateway(t, noRateLimits);
-		const rooms = ["Kitchen", "Kitchen", "Attic", "Bathroom", "Bedroom"];
-		for (const [index, room] of rooms.entries()) {
-			const deviceId = `dev-1-00000${index}`;
-			const device = await new ScriptedDevice({ url, deviceId }).connect();
-			t.after(() => device.close());
-			const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
-			const body = JSON.stringify({ name: `${room} speaker ${index}`, room });
-			const path = `${url}/api/devices/${deviceId}`;
-			assert.equal((await fetch(path, { method: "PATCH", headers, body })).status, 200);
-		}
-		const page = await open(t, url, { viewport: { width: 390, height: 844 } });
-		await page.locator(".device-row").nth(4).waitFor();
-		const [height, wanted]: number[] = await page.evaluate(
-			"[document.documentElement.scrollHeight, innerHeight]",
-		);
-		assert.equal(height, wanted);
-		for (const volume of await page.getByRole("slider").all()) {
-			const box = await volume.boundingBox();
-			const bar = await page.getByRole("navigation").boundingBox();
-			assert.ok(box && bar && box.y + box.height < bar.y, "no slider lies under the navigation");
-		}
-	});
-
-	test("renders only the visible rows of a thousand devices", async (t) => {
-		const { url } = await runGateway(t, noRateLimits);
-		const fleet = Array.from(
-			{ length: 1000 },
-			(_, index) => new ScriptedDevice({ url, deviceId: `dev-1-${String(index).padStart(6, "0")}` }),
-		);
-		t.after(() => {
-			for (const device of fleet) device.close();
-		});
-		for (let from = 0; from < fleet.length; from += 100)
-			await Promise.all(fleet.slice(from, from + 100).map((device) => device.connect()));
-		const page = await open(t, url, { view: "#/?view=list" });
-		await page.getByText("1,000 of 1,000 connected").waitFor();
-		await page.locator(".device-row").first().waitFor();
-		const rendered = async () => {
-			const count = await page.locator(".device-row").count();
-			assert.ok(count >= 12 && count < 80, `${count} rows are rendered`);
-		};
-		await rendered();
-		for (const device of fleet) device.report({ "peripherals.audio.volume": 7 });
-		await page.locator(".device-row").first().getByText("7", { exact: true }).waitFor();
-		await rendered();
-
+	await t.test("scrolls to its end while a row keeps the focus", async () => {
+		await row(3).getByRole("link").focus();
 		await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
-		await page.getByRole("link", { name: "dev-1-000999" }).waitFor();
-		await rendered();
-		const last = page.locator("li", { hasText: "dev-1-000999" });
-		assert.deepEqual(
-			[await last.getAttribute("aria-posinset"), await last.getAttribute("aria-setsize")],
-			["1000", "1000"],
-		);
-		await last.getByText("7", { exact: true }).waitFor();
-		await page.getByRole("searchbox", { name: "Search" }).fill("000500");
-		await page.getByText("1 of 1,000 devices").waitFor();
-		assert.deepEqual(await names(page), ["dev-1-000500"]);
-	});
-
-	test("keeps the focused row while the page scrolls", async (t) => {
-		const { url } = await runGateway(t, noRateLimits);
-		const fleet = Array.from(
-			{ length: 200 },
-			(_, index) => new ScriptedDevice({ url, deviceId: `dev-1-${String(index).padStart(6, "0")}` }),
-		);
-		t.after(() => {
-			for (const device of fleet) device.close();
-		});
-		await Promise.all(fleet.map((device) => device.connect()));
-		const page = await open(t, url, { view: "#/?view=list" });
-		await page.getByText("200 of 200 connected").waitFor();
-		await page.getByRole("link", { name: "dev-1-000003" }).focus();
-		await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
-		await page.getByRole("link", { name: "dev-1-000199" }).waitFor();
-		assert.equal(await page.getByRole("link", { name: "dev-1-000010" }).count(), 0);
+		await row(known - 1).waitFor();
+		const rendered = await grid.getByRole("row").count();
+		assert.ok(rendered < 80, `${rendered} rows are rendered`);
+		assert.equal(await row(60).count(), 0);
+		assert.equal(await focused(page), idOf(3));
 		await page.keyboard.press("Enter");
-		await page.getByRole("heading", { name: "dev-1-000003" }).waitFor();
-	});
-});
-
-describe("empty fleet", { skip }, () => {
-	test("explains how to add a device, with this gateway's address, and its token on request", async (t) => {
-		const { url } = await runGateway(t, noRateLimits);
-		const page = await open(t, url);
-		const address = `${url.replace("http", "ws")}/device`;
-		const command = (token: string) =>
-			`DEVICE_TOKEN=${token} npm run device -- --model proto-1 --gateway ${address}`;
-		await page.getByText(command("<device token>")).waitFor();
-		assert.equal((await page.content()).includes(deviceToken), false);
-		await page.getByRole("button", { name: "Show device token" }).click();
-		await page.getByText(command(deviceToken)).waitFor();
-		await page
-			.getByText(
-				`npm run flash -- dev-1 ssid=<name> password=<password> gateway=${address} token=${deviceToken}`,
-			)
-			.waitFor();
-		await page.getByRole("button", { name: "Hide device token" }).click();
-		await page.getByText(command("<device token>")).waitFor();
+		await page.getByRole("heading", { level: 1, name: idOf(3) }).waitFor();
 	});
 
-	test("handles a malformed percent escape in the URL", async (t) => {
-		const { url } = await runGateway(t, noRateLimits);
-		const page = await open(t, url);
-		for (const [hash, words] of [
-			["#/device/%E0%A4%A", "Device not found: %E0%A4%A"],
-			["#/firmware?devices=%E0%A4%A", "Drop a .bin file"],
-			["#/?search=%E0%A4%A", "npm run device"],
-		] as const) {
-			await page.getByText("npm run device").first().waitFor();
-			await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
-			await page.getByText(words).first().waitFor();
-			// "New rollout" is open for these devices.
-			if (hash.includes("devices=")) await page.keyboard.press("Escape");
-			await page.getByRole("navigation").getByRole("link", { name: "Home" }).click();
+	await t.test("returns to the same place and device by the back button", async () => {
+		for (const look of ["table", "list"]) {
+			await page.goto(`${url}/#/?view=${look}`);
+			await page.reload();
+			await found("30 of 3,000 connected");
+			await page.evaluate("scrollTo(0, 2000)");
+			const middle = `[...document.querySelectorAll("[data-key]")]
+				.find((row) => row.getBoundingClientRect().top > 200)?.dataset.key ?? null`;
+			const key = await eventually(
+				() => page.evaluate<string | null>(middle),
+				(found) => found !== null,
+			);
+			const link = page.getByRole("link", { name: String(key), exact: true });
+			await link.click();
+			await page.getByRole("heading", { level: 1, name: "dev-1-" }).waitFor();
+			assert.equal(await page.evaluate("scrollY"), 0);
+			await page.goBack();
+			await link.and(page.locator(":focus")).waitFor();
+			assert.equal(await page.evaluate("scrollY"), 2000, look);
 		}
 	});
 
-	test("reports a URL without a device", async (t) => {
-		const { url } = await runGateway(t, noRateLimits);
-		const page = await open(t, url, { view: "#/device/dev-1-unknown" });
-		await page.getByText("Device not found: dev-1-unknown").waitFor();
-	});
-});
-
-describe("login", { skip }, () => {
-	test("rejects a wrong token with a reason, and accepts the right one", async (t) => {
-		const { url } = await runGateway(t, noRateLimits);
-		const page = await open(t, url, { expected: /401/ });
-		await page.context().clearCookies();
-		await page.goto(`${url}/`);
-		await page.getByRole("heading", { name: "Device gateway" }).waitFor();
-		// The fragment is kept for deep links.
-		assert.match(page.url(), /\/login(#|$)/);
-		await page.getByLabel("Access token").fill("wrong-token-wrong-token");
-		await page.getByRole("button", { name: "Log in" }).click();
-		await page.getByText("Invalid access token.").waitFor();
-		await page.getByLabel("Access token").fill(monitorToken);
-		await page.getByRole("button", { name: "Log in" }).click();
-		await page.getByText("Live").waitFor();
-		const otherTab = await page.context().newPage();
-		await otherTab.goto(`${url}/`);
-		await otherTab.getByText("Live").waitFor();
-		await page.getByRole("button", { name: "Log out" }).click();
-		await page.getByLabel("Access token").waitFor();
-		await otherTab.getByLabel("Access token").waitFor();
+	await t.test("requests reports only of devices on the screen", async () => {
+		const volume = (value: number) => page.getByText(String(value), { exact: true }).first().waitFor();
+		await page.goto(`${url}/#/?view=list&state=connected`);
+		await page.reload();
+		await page.getByRole("img", { name: "LED ring: rainbow" }).first().waitFor();
+		heard.clear();
+		for (const device of devices) device.report({ "peripherals.audio.volume": 7 });
+		await volume(7);
+		await waitUntil(() => heard.size > 0);
+		assert.ok(heard.size < connected, `${heard.size} devices' reports`);
 	});
 
-	test("rejects a used link, and explains what to do", async (t) => {
-		const { url, gateway, loginUrl } = await runGateway(t, noRateLimits);
-		assert.ok(gateway, "no gateway");
-		const page = await open(t, url, { expected: /401/ });
-		await page.goto(loginUrl);
-		await page.getByRole("button", { name: "Log in" }).click();
-		await page.getByText("Live").waitFor();
-		await page.context().clearCookies();
-		await page.goto(loginUrl);
-		await page.getByRole("button", { name: "Log in" }).click();
-		await page.getByText("This link has expired. Ask for a new one.").waitFor();
+	await t.test("keeps filters, order and view in its address", async () => {
+		await page.goto(`${url}/#/?view=table`);
+		await page.getByRole("button", { name: "Filter" }).click();
+		await page.getByRole("combobox", { name: "State" }).selectOption("connected");
+		await page.getByRole("textbox", { name: "Tags" }).fill("beta and");
+		await page.getByText("At the end: write a tag.").waitFor();
+		await page.getByRole("textbox", { name: "Tags" }).fill("beta");
+		await search.fill("plant");
+		await found("1 of 3,000 devices");
+		const hash = hashOf(page);
+		const linked = await open(t, url, { view: hash });
+		await linked.getByText("1 of 3,000 devices").waitFor();
+		await linked.getByRole("row", { name: "Lobby speaker" }).getByText("Hall").waitFor();
+		await linked.getByRole("link", { name: "Firmware" }).click();
+		await linked.getByRole("heading", { name: "Releases" }).waitFor();
+		await linked.getByRole("link", { name: "Home" }).click();
+		await linked.getByText("1 of 3,000 devices").waitFor();
+		assert.equal(hashOf(linked), hash, "it outlives other views");
+		await linked.getByRole("button", { name: "Show all" }).click();
+		await linked.getByText("30 of 3,000 connected").waitFor();
+		await page.goto(`${url}/#/?version=9.9.9&view=table`);
+		await page.getByText("No devices match.").waitFor();
+		await checkView(page);
+		for (const broken of ["#/?search=%E0%A4%A", "#/devices/%E0%A4%A"]) {
+			await linked.goto(`${url}/${broken}`);
+			await linked.getByRole("heading", { level: 1 }).waitFor();
+		}
+	});
+
+	await t.test("is sorted by a column, in natural order", async () => {
+		await page.goto(`${url}/#/?search=lobby&view=table`);
+		const names = () => grid.getByRole("link", { name: /^Lobby/ }).allTextContents();
+		await eventually(names, (all) => all.join() === "Lobby 2,Lobby 10,Lobby speaker");
+		const header = page.getByRole("columnheader", { name: "Device" }).getByRole("button");
+		await header.click();
+		await eventually(names, (all) => all.join() === "Lobby speaker,Lobby 10,Lobby 2");
+	});
+
+	await t.test("is operated by keyboard alone, from the first Tab to a command", async () => {
+		await page.goto(`${url}/#/?view=table`);
+		await page.reload();
+		await row(0).waitFor();
+		const names: string[] = [];
+		for (let press = 0; press < 20 && names.at(-1) !== "search"; press++) {
+			await page.keyboard.press("Tab");
+			names.push(await page.evaluate("document.activeElement.textContent || document.activeElement.type"));
+		}
+		assert.ok(names[0]?.startsWith("Skip") && names.at(-1) === "search", names.join());
+		await page.keyboard.press("ArrowDown");
+		assert.equal(await focused(page), idOf(0));
+		await page.keyboard.press("End");
+		await eventually(
+			() => focused(page),
+			(key) => key === idOf(11),
+		);
+		await page.keyboard.press("Home");
+		await eventually(
+			() => focused(page),
+			(key) => key === idOf(0),
+		);
+		await page.keyboard.press("ArrowDown");
+		await page.keyboard.press("Space");
+		for (let press = 0; press < 3; press++) await page.keyboard.press("ArrowDown");
+		await page.keyboard.press("Shift+Space");
+		await bar.getByText("4 selected", { exact: true }).waitFor();
+		await checkView(page);
+	});
+
+	await t.test("sends a command to the selection, and tells each result and why it failed", async () => {
+		devices[4]?.close();
+		await bar.getByText("4 selected, 1 away").waitFor();
+		await disclose(bar, "Volume");
+		await bar.getByRole("spinbutton", { name: "Volume" }).fill("12");
+		await bar.getByRole("button", { name: "Set volume" }).click();
+		const results = page.getByRole("region", { name: "Volume 12" });
+		await results.getByText("Sent to 1, 2 done").waitFor();
+		await page.reload();
+		devices[2]?.refuse("set_volume", "the codec does not answer");
+		await results.getByText("1 failed, 2 done").waitFor();
+		await results.getByRole("button", { name: "Details" }).click();
+		await results.getByText("failed: The codec does not answer.").waitFor();
+		assert.deepEqual(
+			devices.slice(0, 6).map(({ commands }) => commands.length),
+			[0, 1, 1, 1, 0, 0],
+		);
+		await checkView(page);
+		await results.getByRole("button", { name: "Close" }).click();
+		await results.waitFor({ state: "detached" });
+	});
+
+	await t.test("asks before a command for many, and before devices are forgotten", async () => {
+		await page.goto(`${url}/#/?search=dev-1-00002&view=table`);
+		await page.getByRole("button", { name: /^Select (all|these)/ }).click();
+		await bar.getByText("10 selected", { exact: true }).waitFor();
+		await disclose(bar, "More");
+		await bar.getByRole("combobox", { name: "Room" }).fill("Attic");
+		await bar.getByRole("button", { name: "Set room" }).click();
+		await eventually(
+			() => call<{ readonly room?: string }>(url, "GET", `devices/${idOf(29)}`),
+			({ room }) => room === "Attic",
+		);
+		await page.goto(`${url}/#/?search=dev-1-00299&view=table`);
+		await bar.getByRole("button", { name: "Clear selection" }).click();
+		await page.getByRole("button", { name: /^Select (all|these)/ }).click();
+		await disclose(bar, "More");
+		await bar.getByRole("button", { name: "Forget 10 away" }).click();
+		const dialog = page.getByRole("dialog");
+		await checkView(page);
+		await dialog.getByRole("button", { name: "Forget 10 devices" }).click();
+		await found("0 of 2,990 devices");
+	});
+
+	await t.test("finds rooms, devices and views by the search palette", async () => {
+		const palette = page.getByRole("dialog", { name: "Search" });
+		await page.keyboard.press("Control+k");
+		await palette.getByRole("combobox").fill("lobby speaker");
+		await palette.getByRole("option", { name: /^Lobby speaker/ }).waitFor();
+		await checkView(page);
+		await page.keyboard.press("Enter");
+		await page.getByRole("heading", { level: 1, name: "Lobby speaker" }).waitFor();
+		await page.keyboard.press("/");
+		await palette.waitFor();
+		await page.keyboard.press("Escape");
+		await palette.waitFor({ state: "detached" });
 	});
 });

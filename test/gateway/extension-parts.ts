@@ -8,6 +8,9 @@ export const extensionParts = {
 	guard: [],
 	replacement: ["test/browser/replacement.long.test.ts", ...ofReplacement],
 	fleet: [
+		"test/browser/fleet.long.test.ts",
+		"test/browser/home.long.test.ts",
+		"test/browser/issues.long.test.ts",
 		...ofReplacement,
 		"test/system/backup.test.ts",
 		"test/support/monitor-view.ts",
@@ -27,7 +30,6 @@ export const extensionParts = {
 		"test/system/rollout.test.ts",
 	],
 	announcements: [
-		"test/browser/tags.long.test.ts",
 		"test/system/backup.test.ts",
 		"test/system/schedules.test.ts",
 		"scripts/say.ts",
@@ -39,7 +41,7 @@ export const extensionParts = {
 		"test/system/announcement-queue.test.ts",
 	],
 	commands: ofReplacement,
-	wifi: ["test/browser/wifi.long.test.ts"],
+	wifi: ["test/browser/settings.long.test.ts"],
 	cluster: [
 		"test/system/backup-on-bus.test.ts",
 		"test/system/backup-on-bus.long.test.ts",
@@ -58,7 +60,7 @@ export const extensionParts = {
 		"test/support/nats-credentials.ts",
 		"test/system/cluster.long.test.ts",
 	],
-	audit: ["test/browser/changes.long.test.ts", "test/scripts/backup.test.ts", "test/system/backup.test.ts"],
+	audit: ["test/browser/settings.long.test.ts", "test/scripts/backup.test.ts", "test/system/backup.test.ts"],
 	webhooks: ["test/browser/webhooks.long.test.ts"],
 	"home-assistant": [
 		"test/support/home-assistant",
@@ -79,8 +81,7 @@ export const extensionParts = {
 	schedules: [
 		...ofReplacement,
 		"test/system/backup.test.ts",
-		"test/browser/times.long.test.ts",
-		"test/browser/tags.long.test.ts",
+		"test/browser/schedules.long.test.ts",
 		"test/system/schedules.test.ts",
 	],
 	discovery: ["test/system/found-gateway.ts", "test/system/found-gateway.long.test.ts"],
@@ -91,7 +92,7 @@ export const extensionParts = {
 		"scripts/backup",
 		"test/scripts/backup.test.ts",
 		"test/system/backup.test.ts",
-		"test/browser/backup.long.test.ts",
+		"test/browser/settings.long.test.ts",
 		"test/system/backup-format-1.tar.gz",
 		"test/system/backup-on-bus.test.ts",
 		"test/system/backup-on-bus.long.test.ts",

@@ -29,6 +29,16 @@ describe("issues view", () => {
 		assert.deepEqual([count("Issues"), count("Hints")], [2, 1]);
 	});
 
+	for (const [what, reply] of [
+		["why the gateway is not ready", Response.json({ detail: "The disk is full." }, { status: 503 })],
+		["a warning of the gateway", { warnings: ["The disk is full."] }],
+	] as const)
+		test(`lists ${what}`, async (t) => {
+			const page = await show(t, { replies: { ...replies, "GET /readyz": reply } });
+			assert.equal(page.has("button", "The disk is full."), true);
+			assert.match(page.find("heading", /issue/).textContent ?? "", /^3 /);
+		});
+
 	test("names the devices of a row", async (t) => {
 		const page = await show(t);
 		await page.click("button", /^safe mode/i);

@@ -1,0 +1,155 @@
+/** A person sets up schedules, timers and quiet hours, with a device in XS. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { localTime } from "../../gateway/api/client/times.js";
+import { call } from "../support/call.js";
+import { skip } from "../support/chromium.js";
+import { eventually, within } from "../support/eventually.js";
+import { runFleet } from "../support/fleet.js";
+import { ScriptedDevice } from "../support/scripted-device.js";
+import { checkView } from "./axe.js";
+import { browsing, disclose, sees } from "./browsing.js";
+
+const open = browsing();
+const view = "#/times";
+/** Time zone of this process, which the gateway under test runs in. */
+const timezoneId = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const hourMs = 3_600_000;
+
+test("schedules, timers and quiet hours", { skip }, async (t) => {
+	const { url, powerOn } = await runFleet(t, undefined, { limits: { scheduleSettleMs: 0 } });
+	const { deviceId, report } = await powerOn("DEV-1");
+	await report();
+	await call(url, "PATCH", `devices/${deviceId}`, { room: "Kitchen", tags: ["shop"] });
+	const old = await new ScriptedDevice({ url, deviceId: "dev-1-000001", features: ["sound"] }).connect();
+	t.after(() => old.close());
+	await call(url, "PATCH", "devices/dev-1-000001", { room: "Hall" });
+	const page = await open(t, url, { view, timezoneId, expected: /422/ });
+	const list = page.getByRole("list", { name: "Schedules" });
+	const rules = page.getByRole("list", { name: "Quiet hours" });
+	const dialog = page.getByRole("dialog");
+	/** Without confirmation dialogs, which contain the same text. */
+	const listed = (text: string | RegExp) => list.getByText(text).filter({ visible: true }).first().waitFor();
+	const chooseAction = (action: string) =>
+		dialog.getByRole("combobox", { name: "Action" }).selectOption(action);
+	const save = () => dialog.getByRole("button", { name: "Save" }).click();
+	const stored = async () =>
+		(await call<{ readonly schedules: readonly object[] }>(url, "GET", "schedules")).schedules;
+
+	await t.test("creates a weekly schedule for a room", async () => {
+		await page.getByText("No schedules yet").waitFor();
+		await page.getByText("1 device must be updated to support quiet hours.").waitFor();
+		await checkView(page);
+		await page.getByRole("button", { name: "New schedule" }).click();
+		await chooseAction("Set the volume");
+		for (const day of ["Sat", "Sun"]) await dialog.getByLabel(day).uncheck();
+		await dialog.getByRole("combobox", { name: "Where" }).selectOption("Kitchen (1)");
+		await checkView(page);
+		await save();
+		await listed(/^Mon–Fri 08:00 · Kitchen · (next|in) /);
+		await checkView(page);
+	});
+
+	await t.test("edits it, switches it off, and deletes it after confirmation", async () => {
+		await page.getByRole("button", { name: "Edit Volume 30" }).click();
+		await dialog.getByLabel("Time").fill("17:50");
+		await dialog.getByLabel("Sat").check();
+		await save();
+		await listed(/^Mon–Sat 17:50 · Kitchen · /);
+		await page.getByRole("button", { name: "On: Volume 30", pressed: true }).click();
+		await listed("Mon–Sat 17:50 · Kitchen · Off");
+		assert.match(JSON.stringify(await stored()), /"17:50"/);
+		for (const answer of ["Cancel", "Delete"]) {
+			await page.getByRole("button", { name: "Delete Volume 30" }).click();
+			await dialog.getByRole("button", { name: answer, exact: true }).click();
+		}
+		await eventually(stored, ({ length }) => length === 0);
+	});
+
+	await t.test("plans a single event for devices with tags, and names another time zone", async (t) => {
+		await page.getByRole("button", { name: "New schedule" }).click();
+		await dialog.getByRole("button", { name: "Once" }).click();
+		await dialog.getByLabel("Date and time").fill("2037-11-28T07:30");
+		await chooseAction("Play a chime");
+		await dialog.getByRole("combobox", { name: "Where" }).selectOption({ label: "Devices with tags…" });
+		await dialog.getByRole("textbox", { name: "Tags" }).fill("shop or (");
+		await save();
+		await dialog.getByRole("alert").filter({ hasText: "tags: At the end: write a tag." }).waitFor();
+		await dialog.getByRole("textbox", { name: "Tags" }).fill("shop or beta");
+		await save();
+		await listed(/^Sat 28 Nov 07:30 · Devices with shop or beta/);
+		const elsewhere = timezoneId === "Asia/Tokyo" ? "Asia/Karachi" : "Asia/Tokyo";
+		const traveler = await open(t, url, { view, timezoneId: elsewhere });
+		await traveler.getByText(`Times are those of ${timezoneId}, the gateway's time zone.`).waitFor();
+		await sees(traveler, /^Sat 28 Nov 07:30/);
+	});
+
+	await t.test("starts a timer in four taps on a phone, sees it on Home, and cancels it", async (t) => {
+		const phone = await open(t, url, { timezoneId, viewport: { width: 390, height: 844 }, hasTouch: true });
+		await phone.getByRole("link", { name: "Schedules" }).tap();
+		for (const name of ["New timer", "10 min"]) await phone.getByRole("button", { name, exact: true }).tap();
+		await phone.getByRole("combobox", { name: "Action" }).selectOption("Set the volume");
+		await phone.getByRole("button", { name: "Start timer" }).tap();
+		await sees(phone, /^Timer: 10 min · All devices · (10|9) min left$/);
+		await phone.getByRole("link", { name: "Home" }).tap();
+		await sees(phone.getByRole("region", { name: "Whole home" }), /^Timer (9:\d\d|10:00)$/);
+		await page.getByRole("button", { name: "Cancel Volume 30" }).click();
+		await eventually(stored, (all) => all.length === 1);
+	});
+
+	await t.test("runs a timer, and tells its result", async () => {
+		const payload = { command: "set_volume", value: 33 };
+		await call(url, "POST", "schedules", {
+			at: { in: 1 },
+			do: { command: { targets: { room: "Kitchen" }, payload } },
+		});
+		await within(
+			report(({ peripherals }) => peripherals.audio.volume === 33),
+			"the volume",
+			30_000,
+		);
+		await listed(/^Done at \d\d:\d\d$/);
+	});
+
+	await t.test("sets quiet hours of a room; room and device show when they end", async () => {
+		await page.goto(`${url}/#/rooms/Kitchen`);
+		await page.getByRole("link", { name: "Quiet hours…" }).click();
+		const [start = "", end = ""] = [-hourMs, hourMs].map((ms) =>
+			localTime(Date.now() + ms, timezoneId).slice(-5),
+		);
+		await dialog.getByLabel("From").fill(start);
+		await dialog.getByLabel("Until").fill(end);
+		await checkView(page);
+		await save();
+		await rules.getByText(`Active until ${end}`).first().waitFor();
+		await checkView(page);
+		await within(
+			report(({ quiet }) => quiet?.until !== undefined),
+			"quiet hours",
+			30_000,
+		);
+		for (const place of ["rooms/Kitchen", `devices/${deviceId}`]) {
+			await page.goto(`${url}/#/${place}`);
+			await page
+				.getByRole("link", { name: `Quiet until ${end}` })
+				.first()
+				.waitFor();
+		}
+		const overview = page.getByRole("region", { name: "Overview" });
+		await disclose(overview, "More");
+		await overview.getByRole("link", { name: "Quiet hours…" }).click();
+		const where = dialog.getByRole("combobox", { name: "Where" });
+		assert.equal(await where.locator("option:checked").textContent(), deviceId);
+		await dialog.getByRole("button", { name: "Cancel" }).click();
+		await page.getByRole("button", { name: "On: Kitchen", pressed: true }).click();
+		await within(
+			report(({ quiet }) => quiet?.until === undefined),
+			"the end of quiet hours",
+			30_000,
+		);
+		await page.getByRole("button", { name: "Delete Kitchen" }).click();
+		await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+		await rules.getByRole("listitem").first().waitFor({ state: "detached" });
+	});
+});
