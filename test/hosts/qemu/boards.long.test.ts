@@ -70,8 +70,9 @@ for (const model of models)
 			const { audio, led_ring: ring, ...others } = report.peripherals;
 			assert.deepEqual([audio.fault, ring.state_id], [undefined, ledState.connected]);
 			assert.equal("haptic_intensity" in others, model === "PROTO-1");
-			// QEMU's Ethernet has no filters, and the SDK prepares an interrupt pin that it does not have.
-			const expected = /esp_eth|multicast filter|GPIO isr service already installed/;
+			// QEMU's Ethernet has no filters and no interrupt pin; the last one is in hosts/upstream.md.
+			const expected =
+				/esp_eth|multicast filter|GPIO isr service already installed|ledc_timer_pause.*LEDC is not initialized/;
 			const errors = rig.serial.split("\n").filter((line) => /^E \(|Guru|abort\(|panic/.test(line));
 			assert.deepEqual(
 				errors.filter((line) => !expected.test(line)),
@@ -223,6 +224,8 @@ for (const model of models)
 			await session.next("state_report");
 		});
 
+		// Both boards have the same code for updates.
+		if (model !== "DEV-1") return;
 		const images = await serveImages(t);
 		await t.test("rejects an image for boards", async () => {
 			images.file = rewritten(versionOf(firmware.image, "1.1.0"), 0x158, [0, 0]);
