@@ -162,8 +162,7 @@ test("people and their access", { skip }, async (t) => {
 	});
 
 	await t.test("the link is renewed, and the viewer's access revoked at once", async (t) => {
-		const late = await follow(t, invitation);
-		await late.getByText("This link has expired.").waitFor();
+		await sees(await follow(t, invitation), "This link has expired.");
 		await admin.getByRole("button", { name: "New link", exact: true }).press("Enter");
 		const renewed = await eventually(
 			() => shownLink(admin),

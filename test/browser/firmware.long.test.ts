@@ -90,6 +90,7 @@ test("firmware", { skip }, async (t) => {
 		await panel.getByText("1.4.0 is newer").waitFor();
 		await checkView(page);
 		await panel.getByRole("button", { name: "Update to 1.4.0" }).click();
+		await fleet[0]?.offered;
 		const shown: number[] = [];
 		for (const percent of [20, 55, 40, 56]) {
 			fleet[0]?.progress(percent);

@@ -1,14 +1,14 @@
 /** A person installs firmware on a board over USB, sets boards up, and gets over what goes wrong. */
 
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import { deviceTokenOf } from "../../gateway/access/secrets.js";
-import { flashFactoryImage, makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { readSettings } from "../../hosts/virtual/node/boot/nvs-store.js";
-import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
+import { addRelease } from "../../scripts/release/folder.js";
 import { makeVirtualImages } from "../../scripts/release/images.js";
-import { Authority } from "../support/certificates.js";
+import { Authority, tlsFiles } from "../support/certificates.js";
 import { skip } from "../support/chromium.js";
 import { waitUntil } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
@@ -23,16 +23,16 @@ const open = browsing();
 const home = { ssid: "home", rssi: -50, password: "correct horse" };
 const deviceId = "dev-1-020000c0ffee";
 
-/** Opens the view; `plugIn` sets the board that the user selects in the browser's list of ports. */
-async function openView(t: TestContext, authority?: Authority, expected = /503/) {
-	const fleet = await runFleet(t, authority);
-	await fleet.release("1.1.0", ...(await makeVirtualImages("1.1.0", 0)));
+/** Opens the view of a gateway with a release; `plugIn` sets the board that the user selects in the browser's list of ports. */
+async function openView(t: TestContext, url: string, releasesDir: string) {
+	const images = await makeVirtualImages("1.1.0", 0);
+	await addRelease(releasesDir, { version: "1.1.0", date: "2026-01-02", notes: "", images });
 	let board: UsbBoard | undefined;
-	const page = await open(t, fleet.url, {
+	const page = await open(t, url, {
 		view: "#/add?virtual",
 		prepare: withSerialPort(() => board),
 		ignoreHTTPSErrors: true,
-		expected,
+		expected: /503/,
 	});
 	const plugIn = (options: Partial<UsbBoardOptions> = {}) => {
 		const plugged = new UsbBoard({ serial: "c0ffee", accessPoint: home, ...options });
@@ -40,7 +40,7 @@ async function openView(t: TestContext, authority?: Authority, expected = /503/)
 		board = plugged;
 		return plugged;
 	};
-	return { ...fleet, page, plugIn };
+	return { page, plugIn };
 }
 
 async function fillIn(page: Page, { ssid, password } = home): Promise<void> {
@@ -63,7 +63,8 @@ async function failsBy(page: Page, reason: RegExp): Promise<void> {
 }
 
 test("installing firmware over USB", { skip: skip || whyMissing("openssl") }, async (t) => {
-	const { page, url, plugIn, monitorClient, release } = await openView(t);
+	const { url, releasesDir, release, monitorClient } = await runFleet(t);
+	const { page, plugIn } = await openView(t, url, releasesDir);
 	const again = () => click(page, "Add another device");
 
 	await t.test("explains that no port was chosen, or the cable has no data lines", async () => {
@@ -156,6 +157,11 @@ test("installing firmware over USB", { skip: skip || whyMissing("openssl") }, as
 			reason: /The port cannot be opened\.\s*Close other programs that use it/,
 		},
 		{
+			fault: "the gateway does not serve the firmware",
+			arrange: () => page.route("**/flash.json", (route) => route.fulfill({ status: 503 }), { times: 1 }),
+			reason: /Firmware download failed: HTTP status 503\./,
+		},
+		{
 			fault: "the board has another chip",
 			options: { chip: "ESP32-C6" as const },
 			reason: /this board has an ESP32-C6\. Nothing was written\./,
@@ -226,32 +232,23 @@ test("installing firmware over USB", { skip: skip || whyMissing("openssl") }, as
 		await click(page, "Set up");
 		await joined(page);
 	});
-
-	await t.test("tells that the gateway does not serve the firmware", async () => {
-		await again();
-		await page.getByLabel("New settings").check();
-		await fillIn(page);
-		await page.route("**/flash.json", (route) => route.fulfill({ status: 503 }));
-		await click(page, "Install");
-		await failsBy(page, /Firmware download failed: HTTP status 503\./);
-	});
 });
 
-test("setting up a board over TLS, whose gateway has its own authority", {
+test("the authority of the gateway's certificate is installed too", {
 	skip: skip || whyMissing("openssl"),
 }, async (t) => {
-	const authority = new Authority(await temporaryDirectory(t), "test");
-	const { page, plugIn } = await openView(t, authority);
+	const dataDir = await temporaryDirectory(t);
+	const authority = new Authority(dataDir, "test");
+	const { cert, key } = authority.issue("IP:127.0.0.1");
+	const tls = tlsFiles(dataDir, { cert: `${cert}${authority.certificate}`, key });
+	const releasesDir = join(dataDir, "releases");
+	const { url } = await runGateway(t, { dataDir, releasesDir, tls });
+	const { page, plugIn } = await openView(t, url, releasesDir);
 	const board = plugIn();
-	flashFactoryImage(board.flash, makeVirtualImage((await buildFirmware()).bytes, "DEV-1", "1.0.0"));
-	await board.pressReset();
-	await page.getByLabel("Set up the installed firmware").check();
 	await fillIn(page);
-	await click(page, "Set up");
+	await click(page, "Install");
 	await joined(page);
-	const stored = readSettings(board.flash);
-	assert.equal(stored.get("ca"), authority.base64);
-	assert.equal(board.startedFrom?.version, "1.0.0", "nothing was installed");
+	assert.equal(readSettings(board.flash).get("ca"), authority.base64);
 });
 
 test("without Web Serial the command line is shown, with the token on request", { skip }, async (t) => {
