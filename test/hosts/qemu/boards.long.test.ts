@@ -251,7 +251,8 @@ for (const model of models)
 			await session.query();
 			const { length } = rig.serial;
 			await install("1.2.0");
-			await rig.printed("rst:", length);
+			// The boot loader has marked the image as started once.
+			await rig.printed(`${model} 1.2.0`, length);
 			await rig.powerCycle();
 			assert.equal(await versionAfterStart(), "1.1.0");
 		});
