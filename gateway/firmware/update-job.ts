@@ -23,6 +23,9 @@ import type { OtaMetadata } from "../api/update.js";
 import { isSameImage } from "./image.js";
 import type { Choice } from "./selection.js";
 
+/** Longer than the longest reason of a device, which sentences of the gateway precede and follow. */
+const maxReasonLength = 1200;
+
 /** Stored update of a device. */
 export const updateJob = object({
 	status: oneOf(...otaStatuses),
@@ -36,7 +39,7 @@ export const updateJob = object({
 	from: optional(string(32)),
 	/** Previous image; absent until known. */
 	fromImageId: optional(imageId),
-	reason: optional(string(1200)),
+	reason: optional(string(maxReasonLength)),
 	startedAt: time,
 	/** Uptime in the latest report before the start, in seconds. */
 	uptime: optional(integer(0, 0xffff_ffff)),
@@ -290,7 +293,8 @@ function fail(
 	const isReplaced = job.upload !== undefined && upload !== undefined && job.upload !== upload.sha256;
 	const by = upload?.version ?? "another image";
 	const note = isReplaced ? ` The upload was replaced by ${by} after this update was requested.` : "";
-	return withStatus(job, { status: "failed", reason: reason + note, endedAt: now });
+	const whole = (reason + note).slice(0, maxReasonLength);
+	return withStatus(job, { status: "failed", reason: whole, endedAt: now });
 }
 
 /** Sets values and removes those of an earlier end. */
