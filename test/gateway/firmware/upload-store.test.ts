@@ -66,9 +66,15 @@ test("has the complete previous or new firmware, and nothing else, after a kill 
 		failAt(step);
 		const upload = async () => {
 			const draft = await store.begin();
-			await draft.write(next.subarray(0, 40_000));
-			await draft.write(next.subarray(40_000));
-			await draft.commit({ filename: "next.bin", version: "1.5.0", sha256: sha256(next) });
+			try {
+				await draft.write(next.subarray(0, 40_000));
+				await draft.write(next.subarray(40_000));
+				await draft.commit({ filename: "next.bin", version: "1.5.0", sha256: sha256(next) });
+			} catch (error) {
+				// Closes the file, which the disk no longer removes.
+				await draft.discard().catch(() => {});
+				throw error;
+			}
 		};
 		wasKilled = await upload().then(
 			() => false,
