@@ -19,7 +19,7 @@ export interface Selection {
 export function selectTests(files: readonly string[], { words, isAll }: Selection): readonly string[] {
 	const parts = words.map((word) => (word.includes("/") ? normalize(word) : word));
 	const isNamed = (file: string) =>
-		parts.some((part) => part === file || basename(file, longEnding).includes(part));
+		parts.some((part) => (part.includes(".long") ? file : basename(file, longEnding)).includes(part));
 	return files
 		.filter((file) => file.endsWith(".test.ts"))
 		.filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import disk, { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import { readTokenFile, tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
 import { retire, rotate } from "../../../scripts/token/rotation.js";
 import { assertSameBytes } from "../../support/bytes.js";
+import { eventually as retry } from "../../support/eventually.js";
 import { bearer, monitorToken } from "../../support/gateway-settings.js";
 import { makeImage } from "../../support/images.js";
 import { runGateway, temporaryDirectory } from "../../support/running.js";
@@ -26,17 +26,9 @@ const crash = {
 	trace: "",
 } as const;
 
-/**
- * Retries until `work` does not throw. `work` must pass a message to assert.ok: otherwise Node 20 searches for the call
- * in the file by its position in the output of tsx, and may hang.
- */
-async function eventually<T>(work: () => Promise<T>): Promise<T> {
-	for (;;)
-		try {
-			return await work();
-		} catch {
-			await pause(10);
-		}
+/** Retries until `work` does not throw. Its assertions pass a message, as Node 20 searches for others in the source. */
+function eventually<T>(work: () => Promise<T>): Promise<T> {
+	return retry(work, () => true);
 }
 
 async function details(gateway: Clustered, deviceId = id): Promise<Readonly<Record<string, unknown>>> {
