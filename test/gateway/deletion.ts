@@ -12,6 +12,8 @@ import { reaches, readImports } from "./imports.js";
 
 // The runner does not run inside a test.
 delete process.env.NODE_TEST_CONTEXT;
+// Properties run as often as in `npm test`, whose limit of processor time applies.
+delete process.env.PROPERTY_RUNS;
 const asked = process.argv.slice(2);
 const unknown = asked.find((name) => !isExtension(name));
 if (unknown !== undefined)
