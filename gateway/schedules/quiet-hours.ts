@@ -143,7 +143,7 @@ export class QuietHoursStore {
 		throw this.store.failure("is active, but not yet written to", "Writing is retried every second");
 	}
 
-	/** Gives a renamed room the quiet hours of its former name, unless it has its own. @throws {RequestError} like `move` */
+	/** Gives a renamed room the quiet hours of its previous name, unless it has its own. @throws {RequestError} like `move` */
 	async renameRoom(from: string, to: string): Promise<void> {
 		if (!this.store.all.has(idOf({ room: to }))) await this.move({ room: from }, { room: to });
 	}

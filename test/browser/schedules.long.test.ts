@@ -29,7 +29,7 @@ test("schedules, timers and quiet hours", { skip }, async (t) => {
 	const list = page.getByRole("list", { name: "Schedules" });
 	const rules = page.getByRole("list", { name: "Quiet hours" });
 	const dialog = page.getByRole("dialog");
-	/** Without confirmation dialogs, which contain the same text. */
+	/** Waits for a visible text of the list; its closed dialogs contain the same text. */
 	const listed = (text: string | RegExp) => list.getByText(text).filter({ visible: true }).first().waitFor();
 	const chooseAction = (action: string) =>
 		dialog.getByRole("combobox", { name: "Action" }).selectOption(action);

@@ -8,7 +8,7 @@ import { command, encodeCommand, packetType } from "../../../device/improv/packe
 import { clock } from "../update/timer.js";
 
 const isClass = (value: unknown): value is new (options: object) => unknown => typeof value === "function";
-// Without its XS types.
+// A path of type string keeps tsc from checking the module, which requires the types of XS.
 const file: string = "../../../device/improv/improv.js";
 const { Improv }: { Improv?: unknown } = await import(file);
 

@@ -199,7 +199,7 @@ describe("socket of a monitor", () => {
 	test("has the permissions of its person's present role, and none once the token was removed", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const gateway = await runGateway(t, { dataDir });
-		const token = "a-token-of-a-former-administrator";
+		const token = "a-token-of-a-removed-administrator";
 		const store = (...roles: readonly PersonRole[]) =>
 			writeTokenFile(disk, tokenPath(dataDir), {
 				...generateTokens(),
