@@ -302,8 +302,10 @@ test("sends a full disk once until it has recovered", async (t) => {
 	let [isFull, checks] = [true, 0];
 	const statfs = new Proxy(fs.statfs, {
 		apply: async (target, self, words: unknown[]) => {
+			const changed = isFull ? { bavail: 0 } : {};
+			const space = await Reflect.apply(target, self, words);
 			checks += 1;
-			return { ...(await Reflect.apply(target, self, words)), ...(isFull && { bavail: 0 }) };
+			return { ...space, ...changed };
 		},
 	});
 	await run(t, time, [receiver.hook()], { disk: { ...fs, statfs } });
