@@ -60,6 +60,8 @@ async function run(given: readonly string[]): Promise<void> {
 		sourceOf: (file) => sources.get(file) ?? relative("", file),
 		print: (line) => console.log(line),
 	});
+	// Node starts tests with the same options; compiled tests need no tsx.
+	process.execArgv.length = 0;
 	for await (const event of runTests({ files: groupTests(files, groupsFolder), concurrency }))
 		report.add(event);
 	const summary = report.finish();
