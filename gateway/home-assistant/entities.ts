@@ -130,15 +130,12 @@ const entities: Readonly<Record<string, Entity>> = {
 	firmware: { name: "Firmware", device_class: "firmware", platform: "update", payload_install: "install" },
 };
 
-/** Entities of earlier releases. A component with only a platform removes an entity. */
-const removed = { brightness: { platform: "number" } };
-
 /**
  * @param base base topic of the gateway
  * @returns discovery components by key
  */
 export function componentsOf(facts: Facts, base: string): Readonly<Record<string, object>> {
-	const components: Record<string, object> = { ...removed };
+	const components: Record<string, object> = {};
 	for (const [key, entity] of Object.entries(entities))
 		components[key] = componentOf(key, entity, facts, base);
 	return components;

@@ -2,17 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { deviceId } from "../../device/protocol/messages.js";
-import {
-	boolean,
-	integer,
-	list,
-	matches,
-	object,
-	oneOf,
-	optional,
-	pattern,
-	string,
-} from "../../device/protocol/schema.js";
+import { boolean, integer, list, object, optional, pattern, string } from "../../device/protocol/schema.js";
 import { deviceStep, head, type Rollout } from "../api/rollout.js";
 import { time } from "../api/time.js";
 import { queued } from "./device-step.js";
@@ -40,14 +30,6 @@ export const queueEntry = object({ at: time, ids: list(deviceId, 5_000) });
 export const stepsEntry = object({ head: optional(head), devices: list(deviceStep, 500), by });
 export const claimedEntry = object({ claimed: boolean(), by });
 export const removedEntry = object({ removed: boolean(), by });
-
-const crashRateEntry = object({ head: object({ pausedBecause: oneOf("crashes") }) });
-
-/** Converts an entry from a version that paused rollouts by crashes per hour: it stays paused, as after failures. */
-export function withoutCrashRate(entry: unknown): unknown {
-	if (!matches(crashRateEntry, entry)) return entry;
-	return { ...entry, head: { ...entry.head, pausedBecause: "failures" } };
-}
 
 /** Keeps an entry below 1 MB. */
 const stepsAtOnce = 500;

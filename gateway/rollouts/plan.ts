@@ -1,10 +1,8 @@
 import {
-	boolean,
 	describeProblem,
 	findProblem,
 	type Infer,
 	matches,
-	object,
 	pattern,
 	type Schema,
 } from "../../device/protocol/schema.js";
@@ -38,11 +36,6 @@ const lastTime = Date.parse("9999-12-31T23:59:59.999Z");
 const smallFleet = 100;
 const percentage = pattern(4, "^([1-9]\\d?|100)%$", 'a number of devices, a part such as "10%", or "rest",');
 
-/** Plan from a version without `standing`. */
-const joiningPlan = object({ target: object({ joinLater: boolean() }) });
-
-const crashRatePlan = object({ stopWhen: object({}) });
-
 /**
  * @param total number of devices that the target selects, for the default groups
  * @param now milliseconds since 1970
@@ -57,8 +50,6 @@ export function parsePlan(
 ): RequestedPlan {
 	if (!matches(planOptions, value))
 		throw new RequestError(422, `${describeProblem(findProblem(planOptions, value))}.`);
-	if (matches(joiningPlan, value))
-		reject("target.joinLater", 'was replaced by "standing": true next to target');
 	rejectUnknownFields(planOptions, value);
 	const { firmware, groups, window, standing = false } = value;
 	if (firmware.version === undefined && firmware.channel === undefined)
@@ -89,24 +80,11 @@ export function parsePlan(
  * @throws {Error}
  */
 export function storedPlan(value: unknown): Plan {
-	const plan = parsePlan(withoutCrashRate(withStanding(value)), () => 0, Number.NEGATIVE_INFINITY);
+	const plan = parsePlan(value, () => 0, Number.NEGATIVE_INFINITY);
 	const { version, channel, source, images } = plan.firmware;
 	if (version === undefined || !source || !images)
 		return reject("firmware", "must have its version, source and images");
 	return { ...plan, firmware: { version, ...(channel !== undefined && { channel }), source, images } };
-}
-
-function withStanding(value: unknown): unknown {
-	if (!matches(joiningPlan, value)) return value;
-	const { joinLater, ...target } = value.target;
-	return { ...value, target, standing: joinLater };
-}
-
-/** Converts a plan from a version that paused rollouts by crashes per hour. */
-function withoutCrashRate(value: unknown): unknown {
-	if (!matches(crashRatePlan, value)) return value;
-	const { stopWhen: _stopWhen, ...plan } = value;
-	return plan;
 }
 
 function parseTarget({ devices, all, model, tags }: Infer<typeof planOptions.fields.target>): Target {

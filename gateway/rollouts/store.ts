@@ -21,7 +21,6 @@ import {
 	removedEntry,
 	rolloutId,
 	stepsEntry,
-	withoutCrashRate,
 } from "./entries.js";
 import type { Change } from "./machine.js";
 import { storedPlan } from "./plan.js";
@@ -297,7 +296,7 @@ export class RolloutStore {
 	#onEntry(id: string, { text, revision }: Entry, isNews = true): boolean {
 		// Own entries are read too, possibly before their append completes.
 		if (!matches(rolloutId, id) || revision <= this.revisionOf(id)) return false;
-		const value = withoutCrashRate(parseJson(text));
+		const value = parseJson(text);
 		this.#applyEntry(id, revision, value, isNews);
 		for (const check of this.#waiting) check();
 		return matches(claimedEntry, value) && value.by !== this.#options.gatewayId;

@@ -10,7 +10,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Infer, integer, matches, object, optional, string } from "../../device/protocol/schema.js";
+import { type Infer, integer, matches, object, string } from "../../device/protocol/schema.js";
 import { errorCode } from "../problem.js";
 import { type Disk, ifExists } from "./atomic-file.js";
 
@@ -22,8 +22,8 @@ const holder = object({
 	/** Boot id and PID namespace. */
 	place: string(200),
 	host: string(255),
-	/** Device and inode of the folder, to detect a copy. Absent in locks of earlier releases. */
-	folder: optional(string(64)),
+	/** Device and inode of the folder, to detect a copy. */
+	folder: string(64),
 });
 type Holder = Infer<typeof holder>;
 

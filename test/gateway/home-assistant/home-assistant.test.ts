@@ -81,14 +81,6 @@ test("publishes the gateway as parent device, and devices with vendor and MAC ad
 		.filter(([, { enabled_by_default: isEnabled }]) => isEnabled === false)
 		.map(([key]) => key);
 	assert.deepEqual(optional, ["progress", "memory", "reset_reason"]);
-	const sent = JSON.parse(
-		home.heard.find(({ topic }) => topic.endsWith(`/${proto}/config`))?.payload ?? "{}",
-	);
-	assert.deepEqual(
-		sent.components.brightness,
-		{ platform: "number" },
-		"the one of earlier releases is removed",
-	);
 	await gateway.close();
 	await home.shows(base, "status", "offline");
 	await run({ publicUrl: new URL("https://devices.example/hall/") });

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { matches } from "../../../device/protocol/schema.js";
 import type { DeviceStep, Rollout } from "../../../gateway/api/rollout.js";
 import { type DeviceSnapshot, queued, type Timing } from "../../../gateway/rollouts/device-step.js";
-import { stepsEntry, withoutCrashRate } from "../../../gateway/rollouts/entries.js";
 import { advance, apply, firstHead } from "../../../gateway/rollouts/machine.js";
 import { parsePlan, storedPlan } from "../../../gateway/rollouts/plan.js";
 import type { LatestCrash } from "../../../gateway/services/devices.js";
@@ -70,22 +68,5 @@ describe("soaking device", () => {
 		assert.deepEqual(step().statuses, ["soaking", "soaking", "queued"]);
 		crashes.set("a", crashOf("3c", "2.0.0"));
 		assert.deepEqual(step().statuses, ["failed", "soaking", "queued"]);
-	});
-});
-
-describe("rollout stored with a crash rate", () => {
-	test("keeps the rest of its plan", () => {
-		const plan = storedPlan({
-			...parsePlan({ firmware, target: { all: true } }, () => 3, Date.now()),
-			firmware,
-		});
-		assert.deepEqual(storedPlan({ ...plan, stopWhen: { crashRate: 3 } }), plan);
-	});
-
-	test("stays paused as for failures", () => {
-		const entry = { head: { ...firstHead, status: "paused", pausedBecause: "crashes" }, devices: [] };
-		const read = withoutCrashRate(entry);
-		assert.ok(matches(stepsEntry, read), JSON.stringify(read));
-		assert.deepEqual([read.head?.status, read.head?.pausedBecause], ["paused", "failures"]);
 	});
 });

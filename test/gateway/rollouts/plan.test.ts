@@ -6,7 +6,7 @@ import { defaultOptions, makePlan, oneByOne } from "../../../gateway/api/client/
 import type { Head } from "../../../gateway/api/rollout.js";
 import { executeCommand, rolloutCommands } from "../../../gateway/rollouts/commands.js";
 import { firstHead } from "../../../gateway/rollouts/machine.js";
-import { parsePlan, storedPlan } from "../../../gateway/rollouts/plan.js";
+import { parsePlan } from "../../../gateway/rollouts/plan.js";
 import { Planner } from "../../../gateway/rollouts/planner.js";
 import { Device, Session } from "../../../gateway/sessions/device.js";
 import { makeHandshake, silentLink } from "../../support/record-stubs.js";
@@ -100,7 +100,6 @@ describe("plan", () => {
 		["target.devices", { target: { devices: [deviceId, deviceId] } }],
 		["target.devices.1", { target: { devices: [deviceId, 7] } }],
 		["target.tags", { target: { tags: "beta," } }],
-		["target.joinLater", { target: { model: "DEV-1", joinLater: true } }],
 		["groups.0.concurency", { groups: [{ size: "rest", concurency: 5 }] }],
 		["groups.0.size", { groups: [{ size: 5 }] }],
 		["groups.0.size", { groups: [{ size: "rest" }, { size: "rest" }] }],
@@ -121,21 +120,6 @@ describe("plan", () => {
 		test(`is rejected with the name of its field for ${JSON.stringify(change)}`, async () => {
 			await assert.rejects(complete({ ...base, ...change }), { message: new RegExp(`^${path}[ :]`) });
 		});
-
-	test("of an older release is loaded as standing, with its version and deadline", () => {
-		const stored = {
-			firmware: { version: "2.0.0", source: "release", images },
-			groups: [{ size: "rest" }],
-			startsAt: "2026-11-20T12:00:00.000Z",
-			deadline: "2026-11-20T12:01:00.000Z",
-		};
-		for (const joinLater of [true, false]) {
-			const plan = storedPlan({ ...stored, target: { model: "DEV-1", joinLater } });
-			const { target, deadline, firmware: kept } = plan;
-			const expected = [{ model: "DEV-1" }, joinLater, stored.deadline, stored.firmware];
-			assert.deepEqual([target, plan.standing, deadline, kept], expected);
-		}
-	});
 });
 
 describe("command", () => {
