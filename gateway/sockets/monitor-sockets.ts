@@ -18,6 +18,9 @@ import { type Execute, rejectMessage, requestIdOf } from "./monitor-commands.js"
 import type { SocketsOptions } from "./options.js";
 import { textFrame } from "./text-frame.js";
 
+/** Frames in a batch from which the next one waits: fewer would save less than their delay costs. */
+const burstFrames = 4;
+
 export interface MonitorHooks {
 	/** Channels by name. Monitors subscribe to them with query parameters such as `/monitor?lists`. */
 	readonly channels?: Readonly<Record<string, Channel>>;
@@ -48,6 +51,9 @@ export class MonitorSockets {
 	readonly #awaitingSnapshot = new Set<Monitor>();
 	#snapshotTimer: NodeJS.Timeout | undefined;
 	#isCorked = false;
+	/** Frames since the last flush, and before it. */
+	#batched = 0;
+	#previouslyBatched = 0;
 	/** Times in the clock of `performance.now()`. */
 	#corkedAt = 0;
 	#flushedAt = 0;
@@ -230,8 +236,10 @@ export class MonitorSockets {
 		let frame: Buffer | undefined;
 		for (const monitor of this.#monitors.keys()) {
 			if (!monitor.isSubscribedTo(session)) continue;
-			this.cork();
-			frame ??= make();
+			if (!frame) {
+				this.cork();
+				frame = make();
+			}
 			send(monitor, frame);
 		}
 	}
@@ -242,21 +250,24 @@ export class MonitorSockets {
 	}
 
 	/**
-	 * Batches the frames to each monitor for a few milliseconds, so that they share a system call. Call it before sending
-	 * to many monitors.
+	 * Batches the frames to each monitor until the end of a turn of the event loop, in a burst for a few milliseconds, so
+	 * that they share a system call. Call it before each frame to many monitors.
 	 */
 	cork(): void {
+		this.#batched += 1;
 		if (this.#isCorked) return;
 		this.#isCorked = true;
 		this.#corkedAt = performance.now();
 		for (const monitor of this.#monitors.keys()) monitor.cork();
 		const remainingMs = this.#flushedAt + this.#options.limits.frameBatchMs - this.#corkedAt;
-		if (remainingMs > 0) setTimeout(this.#flush, remainingMs);
+		if (this.#previouslyBatched >= burstFrames && remainingMs > 0) setTimeout(this.#flush, remainingMs);
 		else setImmediate(this.#flush);
 	}
 
 	readonly #flush = (): void => {
 		this.#isCorked = false;
+		this.#previouslyBatched = this.#batched;
+		this.#batched = 0;
 		this.#flushedAt = performance.now();
 		for (const monitor of this.#monitors.keys()) monitor.uncork();
 		this.#options.metrics.relay.observe((performance.now() - this.#corkedAt) / 1000);
