@@ -1,9 +1,9 @@
 /**
  * Compiles the TypeScript of a project to JavaScript once, instead of in each test process. Outputs mirror the folders of their
- * sources, and are compiled again only after a change.
+ * sources, and are compiled again only after a change, also of the project's folder, whose path they contain.
  */
 
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
@@ -20,6 +20,9 @@ export function compiledPath(source: string): string {
 /** @param root folder of the project @throws {Error} with file and line if a source has a syntax error */
 export async function compile(root: string): Promise<void> {
 	const sources = folders.flatMap((folder) => list(root, folder, /(?<!\.d)\.tsx?$/));
+	const mark = join(root, compiledFolder, "root");
+	if (!existsSync(mark) || readFileSync(mark, "utf8") !== root)
+		rmSync(join(root, compiledFolder), { recursive: true, force: true });
 	const outputs = new Set(sources.map(compiledPath));
 	for (const output of list(root, compiledFolder, /\.js$/))
 		if (!outputs.has(output)) rmSync(join(root, output));
@@ -45,6 +48,7 @@ export async function compile(root: string): Promise<void> {
 		logLevel: "silent",
 		plugins: [relocation(root, aliases(configuration))],
 	});
+	writeFileSync(mark, root);
 }
 
 /** Keeps references valid in the output's folder: `import.meta.url`, JSON modules, and "paths" of tsconfig.json. */

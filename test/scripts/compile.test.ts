@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { access, mkdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { access, cp, mkdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -27,6 +27,12 @@ test("compiles changed sources, keeps their references, and deletes outputs with
 	const a = await read("a.ts");
 	for (const file of [source("data.json"), compiledPath(source("b.ts")), source("a.ts")])
 		assert.ok(a.includes(`"${pathToFileURL(join(root, file)).href}"`), a);
+
+	const copy = join(await temporaryDirectory(t), "copy");
+	await cp(root, copy, { recursive: true, preserveTimestamps: true });
+	await compile(copy);
+	const copied = await readFile(join(copy, compiledPath(source("a.ts"))), "utf8");
+	assert.ok(!copied.includes(pathToFileURL(root).href), copied);
 
 	await write("a.ts", "export const a = 2;");
 	await utimes(join(root, source("a.ts")), new Date(), new Date(Date.now() + 1000));
