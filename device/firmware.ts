@@ -95,8 +95,13 @@ export class Firmware {
 			send: (result) => this.#gateway?.send({ type: "settings_result", deviceId: this.#deviceId, ...result }),
 		});
 		this.#settings = new Settings({ store, onTrial: (name) => this.#trial.value(name) });
-		const server = this.#settings.text("sntp") || undefined;
-		this.#clock = new Clock({ part: network.time, system: this.#system, server, settings: this.#settings });
+		this.#clock = new Clock({
+			part: network.time,
+			system: this.#system,
+			server: this.#settings.text("sntp") || undefined,
+			settings: this.#settings,
+			onSet: () => this.#peripherals.quiet.check(),
+		});
 		this.#peripherals = createPeripherals({
 			parts: host.peripheral,
 			settings: this.#settings,
@@ -203,6 +208,7 @@ export class Firmware {
 			deviceId: this.#deviceId,
 			model: this.#host.model,
 			system: this.#system,
+			clock: this.#clock,
 			wifi,
 			link,
 			peripherals: this.#peripherals,

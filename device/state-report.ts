@@ -1,6 +1,7 @@
 /** Builds the state report (gateway/api/interface.md, "State report"). */
 
 import type { System } from "./host.js";
+import type { Clock } from "./network/clock.js";
 import type { Link } from "./network/link.js";
 import type { WiFiStation } from "./network/wifi.js";
 import { inactiveAudio } from "./peripherals/audio.js";
@@ -12,6 +13,7 @@ export interface ReportSources {
 	readonly deviceId: string;
 	readonly model: Model;
 	readonly system: System;
+	readonly clock: Clock;
 	readonly wifi: WiFiStation;
 	readonly link: Link;
 	readonly peripherals: Peripherals;
@@ -19,7 +21,7 @@ export interface ReportSources {
 }
 
 export function readState(sources: ReportSources): CompleteReport {
-	const { deviceId, model, system, wifi, link, isSafeMode } = sources;
+	const { deviceId, model, system, clock, wifi, link, isSafeMode } = sources;
 	const { audio, ring, buttons, quiet, haptics, light, roomBrightness, touch } = sources.peripherals;
 	return {
 		type: "state_report",
@@ -42,6 +44,7 @@ export function readState(sources: ReportSources): CompleteReport {
 			min_free_heap_bytes: system.minFreeHeapBytes,
 			reset_reason: system.resetReason,
 			safe_mode: isSafeMode || undefined,
+			clock_ahead_seconds: clock.aheadSeconds,
 		},
 		network: {
 			wifi_connected: wifi.state === "connected",

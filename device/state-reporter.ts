@@ -17,19 +17,15 @@ export interface StateReporterOptions {
 }
 
 export class StateReporter implements Component {
+	/** Whether a report was sent on this connection. */
+	hasReported = false;
 	readonly #options: StateReporterOptions;
 	#isDue = false;
 	#isScheduled = false;
-	#hasReported = false;
 	#timer: Timer | undefined;
 
 	constructor(options: StateReporterOptions) {
 		this.#options = options;
-	}
-
-	/** Whether a report was sent on this connection. */
-	get hasReported(): boolean {
-		return this.#hasReported;
 	}
 
 	execute({ command }: Command): CommandOutcome {
@@ -48,7 +44,7 @@ export class StateReporter implements Component {
 		Timer.clear(this.#timer);
 		this.#timer = undefined;
 		this.#isDue = false;
-		this.#hasReported = false;
+		this.hasReported = false;
 	}
 
 	/** Schedules a report for the end of this turn. */
@@ -69,7 +65,7 @@ export class StateReporter implements Component {
 	flush(): void {
 		if (!this.#isDue || !this.#options.canSend()) return;
 		this.#isDue = false;
-		this.#hasReported = true;
+		this.hasReported = true;
 		this.#options.send(this.#options.read());
 	}
 }

@@ -12,6 +12,8 @@ const retryMs = 60_000;
 const resyncMs = 6 * 3_600_000;
 /** 64 bytes an hour (an NVS entry and its string) cause 139 sector erasures a year; a sector endures 100,000. */
 const storeIntervalSeconds = 3600;
+/** A stored time that is later by more than this was wrong. An earlier one is normal after a time without power. */
+const toleranceSeconds = 86_400;
 /** 2025-01-01: an earlier clock was not set. */
 const earliestSeconds = 1_735_689_600;
 /** 2106, the limit of 32 bits. */
@@ -26,9 +28,13 @@ export interface ClockOptions {
 		number(name: "clock", minimum: number, maximum: number, fallback: number): number;
 		remember(name: "clock", seconds: number): void;
 	};
+	/** Called when the clock was corrected. */
+	readonly onSet: () => void;
 }
 
 export class Clock {
+	/** How far ahead the clock was when it was corrected, if by more than a day. */
+	aheadSeconds: number | undefined;
 	readonly #options: ClockOptions;
 	#query: TimeQuery | undefined;
 	#timer: Timer | undefined;
@@ -59,8 +65,7 @@ export class Clock {
 	setByGateway(date: string): void {
 		const seconds = Math.floor(Date.parse(date) / 1000);
 		const earliest = Math.max(earliestSeconds, this.#options.system.buildTime);
-		if (!this.#isSynchronized && seconds >= earliest && seconds <= latestSeconds)
-			this.#options.system.setTime(seconds);
+		if (!this.#isSynchronized && seconds >= earliest && seconds <= latestSeconds) this.#set(seconds);
 	}
 
 	/** Stores the time. Must be called before a restart. */
@@ -74,12 +79,20 @@ export class Clock {
 		return this.#options.settings.number("clock", earliestSeconds, latestSeconds, 0);
 	}
 
+	#set(seconds: number): void {
+		const aheadSeconds = nowSeconds() - seconds;
+		if (aheadSeconds > toleranceSeconds) this.aheadSeconds = aheadSeconds;
+		this.#options.system.setTime(seconds);
+		this.#storeHourly();
+		this.#options.onSet();
+	}
+
 	#storeHourly(): void {
 		if (Math.abs(nowSeconds() - this.#storedSeconds) >= storeIntervalSeconds) this.store();
 	}
 
 	#requestTime(): void {
-		const { part, system, server } = this.#options;
+		const { part, server } = this.#options;
 		try {
 			this.#query = new part({
 				server,
@@ -87,9 +100,8 @@ export class Clock {
 					this.#query = undefined;
 					if (seconds !== undefined) {
 						this.#isSynchronized = true;
-						system.setTime(seconds);
+						this.#set(seconds);
 					}
-					this.#storeHourly();
 					this.#plan(seconds === undefined ? retryMs : resyncMs);
 				},
 			});

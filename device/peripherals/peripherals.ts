@@ -65,19 +65,9 @@ export function createPeripherals(options: PeripheralsOptions): Peripherals {
 		},
 		onChanged,
 	});
-	if (isSafeMode)
-		return {
-			ring,
-			buttons,
-			quiet,
-			audio,
-			haptics: undefined,
-			light: undefined,
-			roomBrightness: undefined,
-			touch: undefined,
-		};
-	const haptics = parts.haptics && new Haptics({ part: parts.haptics, onChanged });
-	const light = parts.ambientLight && new AmbientLight({ part: parts.ambientLight });
+	const used: Partial<Host["peripheral"]> = isSafeMode ? {} : parts;
+	const haptics = used.haptics && new Haptics({ part: used.haptics, onChanged });
+	const light = used.ambientLight && new AmbientLight({ part: used.ambientLight });
 	const roomBrightness =
 		light &&
 		new RoomBrightness({
@@ -98,9 +88,9 @@ export function createPeripherals(options: PeripheralsOptions): Peripherals {
 		light,
 		roomBrightness,
 		touch:
-			parts.touch &&
+			used.touch &&
 			new Touch({
-				part: parts.touch,
+				part: used.touch,
 				onChanged: (isActive) => {
 					if (isActive) haptics?.pulse();
 					onChanged();

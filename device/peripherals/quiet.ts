@@ -7,7 +7,7 @@ import Timer from "timer";
 import { type CompleteReport, type QuietHours, quietHours } from "../protocol/messages.js";
 import { matches } from "../protocol/schema.js";
 
-/** Polling interval; no timer for the next period, since the clock may be corrected at any time. */
+/** Polling interval: simpler than a timer for the next period, and right for a clock that drifts. */
 const checkIntervalMs = 1_000;
 
 export interface QuietOptions {
@@ -46,21 +46,21 @@ export class Quiet {
 		this.#use(hours ?? undefined);
 	}
 
-	#use(hours: QuietHours | undefined): void {
-		this.#hours = hours;
-		Timer.clear(this.#timer);
-		this.#timer = hours && Timer.repeat(() => this.#limit(false), checkIntervalMs);
-		this.#limit(true);
-	}
-
-	/** @param isNew whether the quiet hours were replaced */
-	#limit(isNew: boolean): void {
+	/** Applies the limits of the current time. @param isNew whether the quiet hours were replaced */
+	check(isNew = false): void {
 		const now = Date.now() / 1000;
 		const until = this.#hours?.periods.find((period) => period.from <= now && now < period.until)?.until;
 		if (until === this.#until && !isNew) return;
 		this.#until = until;
 		this.#options.onLimits(until === undefined ? undefined : this.#hours);
 		this.#options.onChanged();
+	}
+
+	#use(hours: QuietHours | undefined): void {
+		this.#hours = hours;
+		Timer.clear(this.#timer);
+		this.#timer = hours && Timer.repeat(() => this.check(), checkIntervalMs);
+		this.check(true);
 	}
 }
 

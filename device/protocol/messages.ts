@@ -343,6 +343,8 @@ export const uplinks = Object.freeze({
 			reset_reason: string(64),
 			/** Present only if true: the device is in safe mode after three failed starts, without sound, haptics and sensors. */
 			safe_mode: optional(boolean()),
+			/** How far the clock was ahead before it was corrected since the start; absent: at most a day. */
+			clock_ahead_seconds: optional(uint32),
 		}),
 		network: object({
 			wifi_connected: boolean(),

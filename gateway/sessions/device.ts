@@ -194,13 +194,18 @@ export function vitalsOf(report: StateReport, now: number, previous = noVitals):
 	const rssi = isClose ? previous.rssi : reportedRssi;
 	const { volume } = peripherals.audio;
 	const { safe_mode: safeMode = false } = health;
-	const fault = urgentFault(peripherals) ?? clockFault(Date.parse(report.timestamp) - now);
+	const fault = urgentFault(peripherals) ?? clockFault(Date.parse(report.timestamp) - now, health);
 	const isSame = rssi === previous.rssi && ssid === previous.ssid && volume === previous.volume;
 	if (isSame && safeMode === (previous.safeMode ?? false) && fault === previous.fault) return previous;
 	return { rssi, ssid, volume, ...(safeMode && { safeMode }), ...(fault !== undefined && { fault }) };
 }
 
-function clockFault(aheadMs: number): string | undefined {
+function clockFault(
+	aheadMs: number,
+	{ clock_ahead_seconds: corrected }: StateReport["health"],
+): string | undefined {
+	if (corrected !== undefined)
+		return "The device's clock was more than a day ahead until it was corrected. Check the time servers of device and gateway.";
 	if (Math.abs(aheadMs) <= clockToleranceMs) return undefined;
 	const where = aheadMs > 0 ? "ahead of" : "behind";
 	return `The device's clock is more than a minute ${where} the gateway's. Check the time servers of both.`;

@@ -15,6 +15,7 @@ test("closes its connection, restarts and returns with its settings, without a c
 		before.health.uptime_seconds >= 300,
 		`uptime of ${before.health.uptime_seconds} s before the restart`,
 	);
+	const storedAt = Number(device.setting("clock"));
 	connection.send(restart);
 	assert.equal(await passUntil(device, connection.closed), 1000, "closes in order before it restarts");
 	const back = await passUntil(device, gateway.connection());
@@ -23,6 +24,8 @@ test("closes its connection, restarts and returns with its settings, without a c
 	assert.ok(health.uptime_seconds < 60, `uptime of ${health.uptime_seconds} s after the restart`);
 	assert.equal(health.safe_mode, undefined);
 	assert.equal(peripherals.audio.volume, 7, "changed just before the restart");
+	const storedSeconds = Number(device.setting("clock")) - storedAt;
+	assert.ok(storedSeconds >= 300, `time of the restart: ${storedSeconds} s after the last one stored`);
 	back.send({ command: "query_crash" });
 	assert.equal((await back.next("crash_report")).crash, undefined);
 	assert.match(String(back.headers["device-features"]), /\brestart\b/);

@@ -15,6 +15,8 @@ class Chip {
 	/** Wall clock at the start of the timers. */
 	#startMs = 0;
 	stored = 0;
+	/** Wall clock at each correction. */
+	readonly corrections: number[] = [];
 	readonly buildTime: number;
 	clock: Clock;
 
@@ -54,6 +56,7 @@ class Chip {
 					this.writes.push(this.stored * 1000);
 				},
 			},
+			onSet: () => this.corrections.push(this.now),
 		});
 		return this.clock;
 	}
@@ -99,7 +102,7 @@ describe("time server", () => {
 			chip.stored = built / 1000;
 			chip.serverTime = time;
 			chip.clock.start();
-			assert.deepEqual([chip.now, chip.stored * 1000], [time, time]);
+			assert.deepEqual([chip.now, chip.stored * 1000, chip.corrections], [time, time, [time]]);
 		});
 
 	test("is queried every minute until it responds, and every 6 hours from then on", (t) => {
@@ -150,6 +153,20 @@ describe("Date header of the gateway's response", () => {
 		chip.clock.start();
 		chip.clock.setByGateway(new Date(later).toUTCString());
 		assert.equal(chip.now, built);
+	});
+
+	test("replaces a wrong stored time at once, and reveals one that was more than a day ahead", (t) => {
+		const chip = new Chip(t);
+		for (const [aheadSeconds, reported] of [
+			[86_400, undefined],
+			[86_401, 86_401],
+			[-1000 * 86_400, undefined],
+		] as const) {
+			chip.stored = later / 1000 + aheadSeconds;
+			chip.powerOn().setByGateway(new Date(later).toUTCString());
+			assert.deepEqual([chip.now, chip.stored * 1000], [later, later]);
+			assert.equal(chip.clock.aheadSeconds, reported);
+		}
 	});
 
 	test("sets the clock of the first report of a device", async (t) => {

@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from "node:test";
 import { Quiet } from "../../../device/peripherals/quiet.js";
 import type { QuietHours, StateReport } from "../../../device/protocol/messages.js";
 import { volumeRegister } from "../../../hosts/esp32/es8311.js";
-import { NvsStore } from "../../../hosts/virtual/node/boot/nvs-store.js";
+import { loadSettings, NvsStore, readSettings } from "../../../hosts/virtual/node/boot/nvs-store.js";
 import type { VirtualDevice } from "../../../hosts/virtual/node/virtual-device.js";
 import { passUntil, powerOnInVirtualTime, type TimedDevice } from "../../support/virtual-time.js";
 import { usedBytes } from "../heap-use.js";
@@ -137,9 +137,15 @@ test("limit ring and volume of a device, are stored once, survive a power cut an
 		[hours],
 	);
 
+	gateway.server.on("headers", (lines) => lines.push(`Date: ${new Date((now + 90) * 1000).toUTCString()}`));
+	const wrongClock = String(now + 100 * 86_400);
+	loadSettings(device.flash, readSettings(device.flash).set("clock", wrongClock));
 	await device.powerCycle();
 	const again = await passUntil(device, gateway.connection());
-	assert.equal((await again.next("state_report")).quiet?.id, "n1");
+	const first = await again.next("state_report");
+	assert.deepEqual(first.quiet, begun.quiet, "by the corrected clock");
+	const { clock_ahead_seconds: ahead } = first.health;
+	assert.ok(Number(ahead) > 99 * 86_400, `${ahead} s ahead`);
 	again.send({ command: "set_quiet", value: null });
 	await again.next("state_report", ({ quiet }) => quiet === undefined);
 	assert.ok(brightest(device) > bright / 4, `${brightest(device)} of ${bright}`);

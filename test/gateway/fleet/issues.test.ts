@@ -132,6 +132,8 @@ describe("issue", () => {
 			report({ timestamp: isoTime(clock.now + Math.sign(aheadMs) * minute) });
 			assert.deepEqual(shown(), [], "up to a minute");
 		}
+		report({ "health.clock_ahead_seconds": 100_000 });
+		assert.match(issues.of(device()).attention?.[0]?.reason ?? "", /clock was more than a day ahead/);
 		report({ "peripherals.audio.fault": fault });
 		sessions.end(session, "disconnected");
 		assert.deepEqual(shown(), [["away", false]]);
