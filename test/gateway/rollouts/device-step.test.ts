@@ -1,201 +1,142 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { DeviceStep, Rollout } from "../../../gateway/api/rollout.js";
+import type { DeviceStep, Plan } from "../../../gateway/api/rollout.js";
 import type { UpdateJob } from "../../../gateway/firmware/update-job.js";
 import { type DeviceSnapshot, observe } from "../../../gateway/rollouts/device-step.js";
-import { firstHead } from "../../../gateway/rollouts/machine.js";
-import { parsePlan } from "../../../gateway/rollouts/plan.js";
+import { sampleRollout } from "./sample-rollout.js";
 
-const plan = parsePlan({ firmware: { version: "2.0.0" }, target: { model: "DEV-1" } }, () => 10, 0);
-const firmware = { version: "2.0.0", source: "release", images: [] } as const;
-const step: DeviceStep = { deviceId: "dev-1-aaaaaa", status: "offered", at: 0, attempts: 1, group: 0 };
-const rollout: Rollout = {
-	id: "autumn",
-	createdAt: 0,
-	asked: undefined,
-	plan: { ...plan, firmware },
-	head: firstHead,
-	devices: new Map([[step.deviceId, step]]),
-};
+const deviceId = "dev-1-aaaaaa";
+const offered: DeviceStep = { deviceId, status: "offered", at: 0, attempts: 1, group: 0 };
 const timing = { now: 400_000, isDue: true, isOpen: true, isLate: false };
-/** Silent update started by the gateway's previous run. */
-const away: DeviceSnapshot = {
+const other: DeviceSnapshot = {
 	model: "DEV-1",
 	chip: "esp32s3",
 	version: "1.0.0",
-	isConnected: false,
+	isConnected: true,
 	isAvailable: false,
-	job: { status: "failed", silent: true, startedAt: 1, version: "2.0.0" },
 	isInherited: true,
-	isReturning: true,
+	isReturning: false,
+};
+const updated: DeviceSnapshot = { ...other, version: "1.4.0" };
+const away: DeviceSnapshot = { ...other, isConnected: false };
+/** May be about to connect, as the gateway has just started. */
+const returning: DeviceSnapshot = { ...away, isReturning: true };
+
+function job(status: UpdateJob["status"], values: Partial<UpdateJob> = {}): Pick<DeviceSnapshot, "job"> {
+	return { job: { status, startedAt: 1, version: "1.4.0", ...values } };
+}
+const silent = job("failed", { silent: true });
+const downloading = job("downloading");
+const success = job("updated");
+const rollback = job("rolled_back");
+
+type Row = readonly [
+	step: Partial<DeviceStep>,
+	seen: DeviceSnapshot | undefined,
+	status: DeviceStep["status"],
+	given?: { readonly now?: number; readonly plan?: Partial<Plan> },
+];
+
+const offer = { offer: "sent" } as const;
+const lost = { status: "timed_out" } as const;
+const soaking = { status: "soaking" } as const;
+const waiting = { status: "queued" } as const;
+const first = { ...waiting, attempts: 0 };
+const crash = { id: "c1", version: "1.4.0", kind: "exception" } as const;
+const imageId = "1".repeat(16);
+const release = { version: "1.4.0", source: "release" } as const;
+const oneImage = { plan: { firmware: { ...release, images: [{ sha256: "", imageId }] } } };
+const double = { plan: { firmware: { ...release, version: "1.10.0", images: [{ sha256: "" }] } } };
+const otherImage = { ...updated, imageId: "2".repeat(16) };
+
+/** What the gateway knows about a device in a step, and the status of its next step. */
+const cases: Readonly<Record<string, readonly Row[]>> = {
+	"decides a silent update of the previous run after time to reconnect": [
+		[{}, { ...returning, ...silent }, "offered"],
+		[{}, { ...other, ...silent }, "queued"],
+		[{}, { ...away, ...silent }, "timed_out"],
+	],
+	"follows a device that timed out once it is connected, unless its update failed": [
+		[lost, { ...other, ...silent }, "timed_out"],
+		[lost, { ...other, ...job("failed") }, "timed_out"],
+		[lost, { ...other, ...downloading }, "downloading"],
+		[lost, { ...updated, ...success }, "soaking"],
+		[lost, { ...updated, ...success, isConnected: false }, "timed_out"],
+		[lost, { ...other, ...rollback }, "rolled_back"],
+		[lost, { ...updated, ...job("updated", { version: "3.0.0" }) }, "timed_out"],
+		[{ ...lost, previousJob: 1 }, { ...updated, ...success }, "timed_out"],
+		[{ ...lost, attempts: 0 }, { ...updated, ...success }, "timed_out"],
+		[lost, undefined, "timed_out"],
+	],
+	"waits for reconnects after a gateway start before a timeout": [
+		[{ status: "downloading" }, returning, "downloading", { now: 3_600_000 }],
+		[{ status: "downloading" }, away, "timed_out", { now: 3_600_000 }],
+		[soaking, { ...returning, version: "1.4.0" }, "soaking", { now: 3_600_000 }],
+		[soaking, { ...away, version: "1.4.0" }, "timed_out", { now: 3_600_000 }],
+	],
+	"marks a soaking device that reverts as rolled back, even after an apparent failure": [
+		[{ ...soaking, previousJob: 1 }, { ...returning, ...rollback }, "soaking", { now: 60_000 }],
+		[{ ...soaking, previousJob: 1 }, { ...updated, ...rollback }, "soaking", { now: 60_000 }],
+		[{ ...soaking, previousJob: 1 }, { ...other, ...rollback }, "rolled_back", { now: 60_000 }],
+	],
+	"repeats an offer of which the device's gateway has no record": [
+		[{}, { ...other, ...offer }, "offered", { now: 29_999 }],
+		[{}, { ...other, ...offer }, "queued", { now: 30_000 }],
+		[{}, { ...away, ...offer }, "offered", { now: 30_000 }],
+		[{}, { ...updated, ...offer }, "soaking", { now: 30_000 }],
+		[{}, { ...other, ...offer, ...downloading }, "downloading", { now: 30_000 }],
+	],
+	"ignores a late record of another version's update": [
+		[{}, { ...other, ...offer, ...job("updated", { version: "1.3.0" }) }, "offered", { now: 1_000 }],
+		[{}, { ...other, ...offer, ...success }, "soaking", { now: 1_000 }],
+		[{}, { ...other, ...offer, job: { status: "updated", startedAt: 1 } }, "soaking", { now: 1_000 }],
+	],
+	"marks another gateway's device as rolled back by its record, or by its version after a delay": [
+		[soaking, { ...other, ...success }, "soaking", { now: 29_999 }],
+		[soaking, { ...other, ...success }, "rolled_back", { now: 30_000 }],
+		[soaking, { ...other, ...rollback }, "rolled_back", { now: 1 }],
+	],
+	"fails by a crash of the new version since the offer": [
+		[soaking, { ...updated, crash }, "failed", { now: 1 }],
+		[{ ...soaking, previousCrash: "c1" }, { ...updated, crash }, "soaking", { now: 1 }],
+		[soaking, { ...updated, crash: { ...crash, version: "1.0.0" } }, "soaking", { now: 1 }],
+	],
+	"does not downgrade a device updated by a person after an attempt, unless allowed": [
+		[waiting, { ...other, version: "3.0.0" }, "rejected"],
+		[waiting, { ...other, version: "3.0.0" }, "queued", { plan: { allowDowngrade: true } }],
+		[waiting, updated, "queued"],
+		[waiting, { ...away, version: "3.0.0" }, "queued"],
+	],
+	"distinguishes images of the same version if both are known": [
+		[first, { ...updated, imageId }, "already_installed", oneImage],
+		[first, otherImage, "queued", oneImage],
+		[first, updated, "already_installed", oneImage],
+		[soaking, { ...updated, imageId }, "succeeded", oneImage],
+		[soaking, otherImage, "rolled_back", oneImage],
+		[{}, { ...otherImage, ...downloading }, "downloading", oneImage],
+	],
+	"compares versions of other vendors by precedence": [
+		...["v1.10.0", "1.10", "1.10.0+7"].flatMap((version): readonly Row[] => [
+			[first, { ...other, version }, "already_installed", double],
+			[soaking, { ...other, version }, "succeeded", double],
+			[{}, { ...other, version, ...job("rebooting", { version: "1.10.0" }) }, "soaking", double],
+		]),
+		[first, { ...other, version: "2.0" }, "rejected", double],
+		[first, { ...other, version: "1.9" }, "queued", double],
+		[soaking, { ...other, version: "1.9" }, "rolled_back", double],
+	],
 };
 
-test("decides a silent update of the previous run after time to reconnect", () => {
-	const statusOf = (seen: DeviceSnapshot) => observe(rollout, step, () => seen, timing).status;
-	assert.equal(statusOf(away), "offered");
-	assert.equal(statusOf({ ...away, isConnected: true, isReturning: false }), "queued", "treated as sent");
-	assert.equal(statusOf({ ...away, isReturning: false }), "timed_out");
-});
-
-test("follows a device that timed out once it is connected, unless its update failed", () => {
-	const lost: DeviceStep = { ...step, status: "timed_out" };
-	const statusOf = (job: Partial<UpdateJob>, seen: Partial<DeviceSnapshot> = {}, from = lost) => {
-		const connected = { ...away, isConnected: true, isReturning: false };
-		const version = job.status === "updated" ? "2.0.0" : "1.0.0";
-		const whole = { status: "failed", startedAt: 1, version: "2.0.0", ...job } as const;
-		return observe(rollout, from, () => ({ ...connected, version, job: whole, ...seen }), timing).status;
-	};
-	assert.equal(statusOf({ status: "failed", silent: true }), "timed_out");
-	assert.equal(statusOf({ status: "failed" }), "timed_out");
-	assert.equal(statusOf({ status: "downloading" }), "downloading");
-	assert.equal(statusOf({ status: "updated" }), "soaking");
-	assert.equal(statusOf({ status: "updated" }, { isConnected: false }), "timed_out");
-	assert.equal(statusOf({ status: "rolled_back" }), "rolled_back");
-	assert.equal(statusOf({ status: "updated", version: "3.0.0" }), "timed_out", "another update");
-	assert.equal(
-		statusOf({ status: "updated" }, {}, { ...lost, previousJob: 1 }),
-		"timed_out",
-		"an earlier one",
-	);
-	assert.equal(statusOf({ status: "updated" }, {}, { ...lost, attempts: 0 }), "timed_out", "no attempt");
-	assert.equal(
-		observe(rollout, lost, () => undefined, timing),
-		lost,
-		"forgotten",
-	);
-});
-
-test("distinguishes images of the same version if both are known", () => {
-	const [target, other] = ["1".repeat(16), "2".repeat(16)] as const;
-	const image = { model: "DEV-1", chip: "esp32s3", sha256: "", imageId: target } as const;
-	const pinned: Rollout = { ...rollout, plan: { ...plan, firmware: { ...firmware, images: [image] } } };
-	const statusOf = (status: DeviceStep["status"], seen: Partial<DeviceSnapshot>) => {
-		const snapshot = { ...away, version: "2.0.0", isConnected: true, job: undefined, ...seen };
-		const attempts = status === "queued" ? 0 : 1;
-		return observe(pinned, { ...step, status, attempts }, () => snapshot, timing).status;
-	};
-	assert.equal(statusOf("queued", { imageId: target }), "already_installed");
-	assert.equal(statusOf("queued", { imageId: other }), "queued", "another image counts as installed");
-	assert.equal(statusOf("queued", {}), "already_installed");
-	assert.equal(statusOf("soaking", { imageId: target }), "succeeded");
-	assert.equal(statusOf("soaking", { imageId: other }), "rolled_back", "another image counts as installed");
-	const downloading = { status: "downloading", startedAt: 1, version: "2.0.0" } as const;
-	assert.equal(statusOf("offered", { imageId: other, job: downloading }), "downloading");
-});
-
-test("waits for reconnects after a gateway start before a timeout", () => {
-	const lost: DeviceSnapshot = { ...away, job: undefined };
-	for (const status of ["downloading", "soaking"] as const) {
-		const statusOf = (seen: DeviceSnapshot, version: string) =>
-			observe(rollout, { ...step, status }, () => ({ ...seen, version }), { ...timing, now: 3_600_000 })
-				.status;
-		const version = status === "soaking" ? "2.0.0" : "1.0.0";
-		assert.equal(statusOf(lost, version), status);
-		assert.equal(statusOf({ ...lost, isReturning: false }, version), "timed_out");
-	}
-});
-
-test("marks a soaking device that reverts as rolled back, even after an apparent failure", () => {
-	const job = { status: "rolled_back", startedAt: 1, version: "2.0.0", reason: "It went back." } as const;
-	const soaking: DeviceStep = { ...step, status: "soaking", previousJob: job.startedAt };
-	const statusOf = (seen: Partial<DeviceSnapshot>) =>
-		observe(rollout, soaking, () => ({ ...away, job, ...seen }), { ...timing, now: 60_000 }).status;
-	assert.equal(statusOf({}), "soaking", "may be about to connect");
-	assert.equal(statusOf({ isConnected: true, version: "2.0.0" }), "soaking");
-	assert.equal(statusOf({ isConnected: true }), "rolled_back");
-});
-
-test("repeats an offer of which the device's gateway has no record", () => {
-	const marked: DeviceSnapshot = {
-		...away,
-		isConnected: true,
-		isReturning: false,
-		job: undefined,
-		offer: "sent",
-	};
-	const stepAt = (now: number, seen: Partial<DeviceSnapshot> = {}) =>
-		observe(rollout, step, () => ({ ...marked, ...seen }), { ...timing, now });
-	assert.equal(stepAt(29_999), step, "record may be in flight");
-	const again = stepAt(30_000);
-	assert.deepEqual([again.status, again.attempts], ["queued", 0]);
-	assert.equal(stepAt(30_000, { isConnected: false }), step);
-	assert.equal(stepAt(30_000, { version: "2.0.0" }).status, "soaking");
-	assert.equal(
-		stepAt(30_000, { job: { status: "downloading", startedAt: 2, version: "2.0.0" } }).status,
-		"downloading",
-	);
-});
-
-test("does not downgrade a device updated by a person after an attempt", () => {
-	const waiting: DeviceStep = { ...step, status: "queued" };
-	const planned = (allowDowngrade = false): Rollout => ({
-		...rollout,
-		plan: { ...rollout.plan, firmware: { ...firmware, images: [{ sha256: "" }] }, allowDowngrade },
+for (const [what, rows] of Object.entries(cases))
+	test(what, () => {
+		for (const [step, seen, status, { now = timing.now, plan } = {}] of rows) {
+			const rollout = sampleRollout([deviceId], plan);
+			const next = observe(rollout, { ...offered, ...step }, () => seen, { ...timing, now });
+			assert.equal(next.status, status, JSON.stringify([step, seen]));
+		}
 	});
-	const statusOf = (version: string, allowDowngrade = false) =>
-		observe(planned(allowDowngrade), waiting, () => ({ ...away, isConnected: true, version }), timing).status;
-	assert.equal(statusOf("3.0.0"), "rejected");
-	assert.equal(statusOf("3.0.0", true), "queued");
-	assert.equal(statusOf("2.0.0"), "queued", "it is watched first");
-	const isAway = { ...away, version: "3.0.0" };
-	assert.equal(
-		observe(planned(), waiting, () => isAway, timing).status,
-		"queued",
-		"it may return with another",
-	);
-});
 
-test("compares versions of other vendors by precedence", () => {
-	const images = [{ sha256: "" }];
-	const next: Rollout = {
-		...rollout,
-		plan: { ...plan, firmware: { ...firmware, version: "1.10.0", images } },
-	};
-	const statusOf = (version: string, status: DeviceStep["status"], seen: Partial<DeviceSnapshot> = {}) =>
-		observe(
-			next,
-			{ ...step, status, attempts: status === "queued" ? 0 : 1 },
-			() => ({ ...away, isConnected: true, isReturning: false, job: undefined, ...seen, version }),
-			timing,
-		).status;
-	for (const version of ["v1.10.0", "1.10", "1.10.0+7"]) {
-		assert.equal(statusOf(version, "queued"), "already_installed", version);
-		assert.equal(statusOf(version, "soaking"), "succeeded", version);
-		const job = { status: "downloading", startedAt: 2, version: "1.10.0" } as const;
-		assert.equal(statusOf(version, "rebooting", { job }), "soaking", version);
-	}
-	assert.equal(statusOf("2.0", "queued"), "rejected");
-	assert.equal(statusOf("1.9", "queued"), "queued");
-	assert.equal(statusOf("1.9", "soaking"), "rolled_back");
-});
-
-test("ignores a late record of another version's update", () => {
-	const seen: DeviceSnapshot = {
-		...away,
-		isConnected: true,
-		isReturning: false,
-		job: undefined,
-		offer: "sent",
-	};
-	const stepOf = (version: string | undefined) =>
-		observe(
-			rollout,
-			step,
-			() => ({ ...seen, job: { status: "updated", startedAt: 2, ...(version && { version }) } }),
-			{ ...timing, now: 1_000 },
-		).status;
-	assert.equal(stepOf("1.9.0"), "offered");
-	assert.equal(stepOf("2.0.0"), "soaking");
-	assert.equal(stepOf(undefined), "soaking", "it is not known");
-});
-
-test("marks another gateway's device as rolled back by its record, or by its version after a delay", () => {
-	const soaking: DeviceStep = { ...step, status: "soaking" };
-	const job = { status: "updated", startedAt: 2, version: "2.0.0" } as const;
-	const seen: DeviceSnapshot = { ...away, isConnected: true, isReturning: false, job };
-	const statusAt = (now: number, change: Partial<DeviceSnapshot> = {}) =>
-		observe(rollout, soaking, () => ({ ...seen, ...change }), { ...timing, now }).status;
-	assert.equal(statusAt(29_999), "soaking");
-	assert.equal(statusAt(30_000), "rolled_back");
-	assert.equal(statusAt(1, { job: { ...job, status: "rolled_back" } }), "rolled_back");
+test("counts no attempt for an offer that was not sent", () => {
+	const next = observe(sampleRollout([deviceId]), offered, () => ({ ...other, ...offer }), timing);
+	assert.deepEqual([next.status, next.attempts], ["queued", 0]);
 });

@@ -2,34 +2,21 @@ import assert from "node:assert/strict";
 import fs, { appendFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import type { DeviceStep, Rollout } from "../../../gateway/api/rollout.js";
+import type { DeviceStep } from "../../../gateway/api/rollout.js";
 import { queued } from "../../../gateway/rollouts/device-step.js";
-import { apply, firstHead } from "../../../gateway/rollouts/machine.js";
-import { parsePlan } from "../../../gateway/rollouts/plan.js";
+import { apply, updateHead } from "../../../gateway/rollouts/machine.js";
 import { RolloutStore } from "../../../gateway/rollouts/store.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { FileLog } from "../../../gateway/storage/file-log.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { countingDisk } from "../firmware/counting-disk.js";
+import { sampleRollout } from "./sample-rollout.js";
 
-const asked = { firmware: { version: "1.4.0" }, target: { model: "DEV-1" } };
-const images = [{ model: "DEV-1" as const, chip: "esp32s3" as const, sha256: "0".repeat(64) }];
-const plan = {
-	...parsePlan(asked, () => 3, 1000),
-	firmware: { version: "1.4.0", source: "release" as const, images },
-};
-const ids = ["dev-1-000001", "dev-1-000002", "dev-1-000003"];
-const created: Rollout = {
-	id: "autumn",
-	createdAt: 1000,
-	asked,
-	plan,
-	head: firstHead,
-	devices: new Map(ids.map((id) => [id, queued(id, 1000)])),
-};
-const offered: DeviceStep = { ...queued(ids[0] ?? "", 2000), status: "offered", attempts: 1, group: 0 };
+const [id, ...others] = ["dev-1-000001", "dev-1-000002", "dev-1-000003"] as const;
+const created = sampleRollout([id, ...others]);
+const offered: DeviceStep = { ...queued(id, 2000), status: "offered", attempts: 1, group: 0 };
 const failed: DeviceStep = { ...offered, status: "failed", at: 3000, reason: 'Ein Grund: "größer"\n' };
-const change = { head: { ...firstHead, revision: 2, status: "running" as const }, devices: [offered] };
+const change = { head: updateHead(created.head, { status: "running" }), devices: [offered] };
 
 /** Store of a gateway, with its folder. */
 async function open(t: TestContext, disk: Disk = fs, given?: string) {
@@ -52,11 +39,8 @@ describe("stored rollouts", () => {
 		const { store: next, problems } = await open(t, fs, directory);
 		assert.deepEqual(next.list(), [over]);
 		assert.deepEqual(problems, []);
-		assert.equal(
-			(await readFile(file, "utf8")).match(/dev-1-000001/g)?.length,
-			2,
-			"in its order, and its step",
-		);
+		const text = await readFile(file, "utf8");
+		assert.equal(text.match(/"deviceId":"dev-1-000001"/g)?.length, 1, "only its latest step");
 	});
 
 	test("leave no file when removed, even if interrupted", async (t) => {
@@ -88,16 +72,13 @@ describe("stored rollouts", () => {
 		assert.deepEqual(next.list(), [apply(created, { devices: [failed] })]);
 		assert.equal(problems.length, 2, problems.join("\n"));
 		assert.match(problems.join("\n"), /autumn\.jsonl has 3 damaged lines/);
-		assert.match(problems.join("\n"), /rollout winter, whose plan is damaged.*groups\.1\.size/);
+		assert.match(problems.join("\n"), /rollout winter, whose plan is damaged.*groups\.0\.size/);
 	});
 
 	test("are created completely or not at all", async (t) => {
 		let steps = 0;
-		const count = await open(
-			t,
-			countingDisk(() => void steps++),
-		);
-		await count.store.create(created);
+		const counting = countingDisk(() => void steps++);
+		await (await open(t, counting)).store.create(created);
 		const total = steps;
 		assert.ok(total >= 8, `${total} steps`);
 		for (let last = 1; last <= total; last++) {

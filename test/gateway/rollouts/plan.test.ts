@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { defaultOptions, makePlan, oneByOne } from "../../../gateway/api/client/rollout-plan.js";
 import type { Head } from "../../../gateway/api/rollout.js";
 import { executeCommand, rolloutCommands } from "../../../gateway/rollouts/commands.js";
-import { firstHead } from "../../../gateway/rollouts/machine.js";
+import { apply, firstHead } from "../../../gateway/rollouts/machine.js";
 import { parsePlan } from "../../../gateway/rollouts/plan.js";
 import { Planner } from "../../../gateway/rollouts/planner.js";
 import { Device, Session } from "../../../gateway/sessions/device.js";
@@ -38,30 +38,24 @@ function complete(asked: object) {
 
 describe("plan of a person's options", () => {
 	const devices = (count: number) => ({ devices: Array.from({ length: count }, (_, index) => `${index}`) });
+	const model = { model: "DEV-1" } as const;
+	const few = [{ ...oneByOne, size: "rest" }];
+	const limits = { soakSeconds: "60", concurrency: "2", maxFailures: "2" };
+	const limited = { soakSeconds: 60, concurrency: 2, errorThreshold: { count: 2 } };
+	const canary = { canary: "10%", canaryFailures: "5%", approval: true, concurrency: "9" };
+	const afterCanary = [
+		{ size: "10%", concurrency: 5, errorThreshold: { percent: 5 } },
+		{ size: "rest", concurrency: 9, approval: true },
+	];
 	for (const [what, target, options, size, groups] of [
-		["one device", devices(1), {}, undefined, [{ ...oneByOne, size: "rest" }]],
-		["20 devices", devices(20), {}, undefined, [{ ...oneByOne, size: "rest" }]],
+		["one device", devices(1), {}, undefined, few],
+		["20 devices", devices(20), {}, undefined, few],
 		["21 devices", devices(21), {}, undefined, undefined],
-		["a model of 3 devices", { model: "DEV-1" }, {}, 3, [{ ...oneByOne, size: "rest" }]],
-		["a model that may grow", { model: "DEV-1" }, { standing: true }, 3, undefined],
-		["a model of unknown size", { model: "DEV-1" }, {}, undefined, undefined],
-		[
-			"options of few devices",
-			devices(3),
-			{ soakSeconds: "60", concurrency: "2", maxFailures: "2" },
-			undefined,
-			[{ size: "rest", soakSeconds: 60, concurrency: 2, errorThreshold: { count: 2 } }],
-		],
-		[
-			"a canary",
-			devices(3),
-			{ canary: "10%", canaryFailures: "5%", approval: true, concurrency: "9" },
-			undefined,
-			[
-				{ size: "10%", concurrency: 5, errorThreshold: { percent: 5 } },
-				{ size: "rest", concurrency: 9, approval: true },
-			],
-		],
+		["a model of 3 devices", model, {}, 3, few],
+		["a model that may grow", model, { standing: true }, 3, undefined],
+		["a model of unknown size", model, {}, undefined, undefined],
+		["options of few devices", devices(3), limits, undefined, [{ size: "rest", ...limited }]],
+		["a canary", devices(3), canary, undefined, afterCanary],
 		["no canary", devices(30), { canary: "0" }, undefined, [{ size: "rest" }]],
 	] as const)
 		test(`has the groups for ${what}`, () => {
@@ -74,14 +68,10 @@ describe("plan", () => {
 	test("is completed with conservative defaults", () => {
 		const { groups, ...rest } = parsePlan(smallest, () => 100, now);
 		const common = { approval: false, soakSeconds: 180 };
-		const first = { size: 5, concurrency: 5, errorThreshold: { count: 2, minExecuted: 10 }, ...common };
-		const last = {
-			size: "rest",
-			concurrency: 20,
-			errorThreshold: { percent: 10, minExecuted: 10 },
-			...common,
-		};
-		assert.deepEqual(groups, [first, last]);
+		assert.deepEqual(groups, [
+			{ size: 5, concurrency: 5, errorThreshold: { count: 2, minExecuted: 10 }, ...common },
+			{ size: "rest", concurrency: 20, errorThreshold: { percent: 10, minExecuted: 10 }, ...common },
+		]);
 		assert.equal(parsePlan(smallest, () => 101, now).groups[0]?.size, "5%");
 		const times = { startsAt: "2026-11-20T12:00:00.000Z", deadline: "2026-12-20T12:00:00.000Z" };
 		const defaults = { standing: false, maxAttempts: 2, allowDowngrade: false };
@@ -124,47 +114,36 @@ describe("plan", () => {
 
 describe("command", () => {
 	const timing = { now: 7, isDue: true, isOpen: true, isLate: false };
-	const head = (values: Partial<Head>): Head => ({ ...firstHead, startedAt: 1, ...values });
-	/** Status after each command; undefined: rejected. */
-	for (const [what, before, expected] of [
-		["a scheduled rollout", firstHead, ["paused", "scheduled", undefined, "cancelled", "scheduled"]],
-		[
-			"a running rollout",
-			head({ status: "running", approved: 0 }),
-			["paused", "running", "running", "cancelled", "running"],
+	const startedAt = 1;
+	const operator = { status: "paused", pausedBecause: "operator" } as const;
+	/** Head, and the status after each command; undefined: rejected. */
+	const cases: Readonly<Record<string, readonly [Partial<Head>, ...(string | undefined)[]]>> = {
+		scheduled: [{}, "paused", "scheduled", undefined, "cancelled", "scheduled"],
+		running: [
+			{ startedAt, status: "running", approved: 0 },
+			"paused",
+			"running",
+			"running",
+			"cancelled",
+			"running",
 		],
-		[
-			"a paused rollout",
-			head({ status: "paused", pausedBecause: "operator" }),
-			["paused", "running", undefined, "cancelled", "paused"],
+		paused: [{ startedAt, ...operator }, "paused", "running", undefined, "cancelled", "paused"],
+		"paused before its start": [operator, "paused", "scheduled", undefined, "cancelled", "paused"],
+		"waiting for approval": [
+			{ startedAt, ...operator, pausedBecause: "approval" },
+			...["paused", undefined, "running", "cancelled", "paused"],
 		],
-		[
-			"a rollout paused before it started",
-			{ ...firstHead, status: "paused", pausedBecause: "operator" },
-			["paused", "scheduled", undefined, "cancelled", "paused"],
-		],
-		[
-			"a rollout that waits for approval",
-			head({ status: "paused", pausedBecause: "approval" }),
-			["paused", undefined, "running", "cancelled", "paused"],
-		],
-		[
-			"a finished rollout",
-			head({ status: "finished" }),
-			[undefined, undefined, undefined, undefined, "running"],
-		],
-		[
-			"a canceled rollout",
-			head({ status: "cancelled" }),
-			[undefined, undefined, undefined, "cancelled", undefined],
-		],
-	] as const)
-		test(`of a person to ${what} has its effect or is rejected`, () => {
+		finished: [{ startedAt, status: "finished" }, undefined, undefined, undefined, undefined, "running"],
+		canceled: [{ startedAt, status: "cancelled" }, undefined, undefined, undefined, "cancelled", undefined],
+	};
+	for (const [what, [change, ...expected]] of Object.entries(cases))
+		test(`of a person to a rollout ${what} has its effect or is rejected`, () => {
+			const head = { ...firstHead, ...change };
 			const failed = { deviceId, status: "failed", at: 1, attempts: 1, group: 0 } as const;
-			const rollout = { ...sampleRollout(deviceId), head: before, devices: new Map([[deviceId, failed]]) };
+			const rollout = apply(sampleRollout([deviceId]), { head, devices: [failed] });
 			const statuses = rolloutCommands.map((command) => {
-				const change = executeCommand(rollout, command, timing);
-				return typeof change === "string" ? undefined : (change.head ?? before).status;
+				const result = executeCommand(rollout, command, timing);
+				return typeof result === "string" ? undefined : (result.head ?? head).status;
 			});
 			assert.deepEqual(statuses, expected);
 			assert.equal(typeof executeCommand(rollout, "retry", { ...timing, isLate: true }), "string");

@@ -1,5 +1,6 @@
 /** Gateway in virtual time, with its devices. */
 
+import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { UpdateRejection } from "../../../gateway/firmware/rejections.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
@@ -64,7 +65,13 @@ export async function run(t: TestContext, ...fates: readonly Fate[]) {
 		await next.settle();
 		return next;
 	};
-	return { gateway, devices, time, releases, disk, problems, addDevice, pass, statuses, headOf, restart };
+	return {
+		...{ gateway, devices, time, releases, disk, problems, addDevice, pass, statuses, headOf, restart },
+		/** First device. */
+		get first(): SimulatedDevice {
+			return devices[0] ?? assert.fail("no device");
+		},
+	};
 }
 
 export const at = (ms: number) => new Date(startedAt + ms).toISOString();

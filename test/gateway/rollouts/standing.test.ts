@@ -27,47 +27,33 @@ function sentTo(devices: readonly SimulatedDevice[]): readonly (readonly string[
 }
 
 describe("standing rollout", () => {
-	test("updates devices that connect for the first time, indefinitely", async (t) => {
-		const { gateway, addDevice, pass, statuses, headOf } = await run(t, "fine");
+	test("starts without any device, and updates those that connect for the first time, indefinitely", async (t) => {
+		const { gateway, addDevice, pass, statuses, headOf } = await run(t);
 		await gateway.rollouts.put("x", channel);
 		assert.equal(gateway.rollouts.find("x").plan.deadline, undefined);
 		await pass(minute);
-		assert.deepEqual([statuses(), headOf().status], [["succeeded"], "running"]);
-		addDevice("fine");
-		await pass(60 * 24 * minute, minute);
-		assert.deepEqual([statuses(), headOf().status], [["succeeded", "succeeded"], "running"]);
+		for (const count of [1, 2]) {
+			addDevice("fine");
+			await pass(count * 12 * 60 * minute, minute);
+			assert.deepEqual([statuses(), headOf().status], [Array(count).fill("succeeded"), "running"]);
+		}
 	});
 
-	test("starts without any device, and ends at its deadline if any", async (t) => {
-		const { gateway, addDevice, pass, statuses, headOf } = await run(t);
-		await gateway.rollouts.put("x", { ...channel, deadline: at(60 * minute) });
-		await pass(minute);
-		addDevice("fine");
-		await pass(60 * minute, 10 * second);
-		assert.deepEqual([statuses(), headOf().status], [["succeeded"], "finished"]);
-		addDevice("fine");
-		await pass(minute);
-		assert.deepEqual(statuses(), ["succeeded"]);
-	});
-
-	for (const [what, change, command] of [
-		["is cancelled", {}, "cancel"],
-		["is past its deadline", { deadline: at(minute) }, undefined],
+	for (const [what, change, command, status] of [
+		["is canceled", {}, "cancel", "cancelled"],
+		["is past its deadline", { deadline: at(minute) }, undefined, "finished"],
 	] as const)
 		test(`accepts no more devices once it ${what}, even while one soaks`, async (t) => {
-			const { gateway, addDevice, pass, statuses } = await run(t, "fine");
-			await gateway.rollouts.put("x", {
-				...channel,
-				...change,
-				groups: [{ size: "rest", soakSeconds: 180 }],
-			});
+			const { gateway, addDevice, pass, statuses, headOf } = await run(t, "fine");
+			const groups = [{ size: "rest", soakSeconds: 180 }];
+			await gateway.rollouts.put("x", { ...channel, ...change, groups });
 			await pass(minute);
 			if (command) await gateway.rollouts.execute("x", command, undefined);
 			addDevice("fine");
 			await pass(minute);
 			assert.deepEqual(statuses(), ["soaking"]);
 			await pass(3 * minute);
-			assert.deepEqual(statuses(), ["succeeded"]);
+			assert.deepEqual([statuses(), headOf().status], [["succeeded"], status]);
 		});
 
 	test("updates a device again that returns with an older version, but not with a newer one", async (t) => {
@@ -87,24 +73,21 @@ describe("standing rollout", () => {
 	});
 
 	test("does not repeat an update rolled back after its success", async (t) => {
-		const { gateway, devices, pass } = await run(t, "goes back");
+		const { gateway, first, pass } = await run(t, "goes back");
 		await gateway.rollouts.put("x", channel);
 		await pass(20 * minute, second);
-		assert.equal(devices[0]?.version, "1.0.0");
-		assert.deepEqual(sentTo(devices), [["2.0.0"]]);
+		assert.deepEqual([first.version, first.sent], ["1.0.0", ["2.0.0"]]);
 	});
 
 	test("readmits a forgotten device", async (t) => {
-		const { gateway, devices, pass, statuses } = await run(t, "fine");
-		const [device] = devices;
-		assert.ok(device, "no device");
-		device.leave();
+		const { gateway, first, pass, statuses } = await run(t, "fine");
+		first.leave();
 		await gateway.rollouts.put("x", channel);
-		const known = gateway.sessions.devices.get(device.id);
-		assert.ok(known && gateway.sessions.forget(known), `${device.id} cannot be forgotten`);
+		const known = gateway.sessions.devices.get(first.id);
+		assert.ok(known && gateway.sessions.forget(known), `${first.id} cannot be forgotten`);
 		await pass(2 * second);
 		assert.deepEqual(statuses(), ["removed"]);
-		device.turnOn(gateway);
+		first.turnOn(gateway);
 		await pass(minute);
 		assert.deepEqual(statuses(), ["succeeded"]);
 	});
@@ -133,44 +116,35 @@ describe("standing rollout", () => {
 	});
 
 	test("waits for a device held by another rollout", async (t) => {
-		const { gateway, devices, pass, statuses } = await run(t, "fine", "fine");
-		const [device] = devices;
-		assert.ok(device, "no device");
-		tag(gateway, device, "beta");
-		await gateway.rollouts.put("other", {
-			firmware: { version: "1.5.0" },
-			target: { devices: [device.id] },
-			groups: [{ size: "rest", soakSeconds: 60 }],
-		});
-		await assert.rejects(
-			gateway.rollouts.put("x", { ...channel, target: { tags: "beta and not shop" } }),
-			/is in rollout other/,
-		);
-		tag(gateway, device);
-		await gateway.rollouts.put("x", { ...channel, target: { tags: "beta" } });
-		tag(gateway, device, "beta");
+		const { gateway, first, pass, statuses } = await run(t, "fine", "fine");
+		const { rollouts } = gateway;
+		const other = { firmware: { version: "1.5.0" }, target: { devices: [first.id] } };
+		await rollouts.put("other", { ...other, groups: [{ size: "rest", soakSeconds: 60 }] });
+		tag(gateway, first, "beta");
+		const put = (tags: string) => rollouts.put("x", { ...channel, target: { tags } });
+		await assert.rejects(put("beta and not shop"), /is in rollout other/);
+		tag(gateway, first);
+		await put("beta");
+		tag(gateway, first, "beta");
 		await pass(30 * second);
 		assert.deepEqual([statuses("x"), statuses("other")], [[], ["soaking"]]);
 		await pass(3 * minute);
 		assert.deepEqual([statuses("x"), statuses("other")], [["succeeded"], ["succeeded"]]);
-		assert.deepEqual(device.sent, ["1.5.0", "2.0.0"]);
+		assert.deepEqual(first.sent, ["1.5.0", "2.0.0"]);
 	});
 });
 
 describe("later release of its channel", () => {
-	test("starts after the updates in progress, with no further updates to the earlier one", async (t) => {
-		const { gateway, devices, releases, pass, statuses, headOf } = await run(
-			t,
-			"fine",
-			"fine",
-			"fine",
-			"fine",
-		);
+	test("starts after the updates in progress, with no further updates to the earlier one, and new approval", async (t) => {
+		const fates = Array.from({ length: 4 }, () => "fine" as const);
+		const { gateway, devices, releases, pass, statuses, headOf } = await run(t, ...fates);
 		const groups = [
 			{ size: 1, soakSeconds: 0 },
-			{ size: "rest", concurrency: 1, soakSeconds: 60 },
+			{ size: "rest", concurrency: 1, soakSeconds: 60, approval: true },
 		];
 		await gateway.rollouts.put("x", { ...channel, groups });
+		await pass(30 * second);
+		await gateway.rollouts.execute("x", "approve", undefined);
 		await waitUntil(
 			() => devices[1]?.sent.length !== 0,
 			() => pass(second),
@@ -184,27 +158,31 @@ describe("later release of its channel", () => {
 			() => pass(second),
 		);
 		assert.deepEqual([headOf().group, headOf().approved, headOf().revision > before.revision], [0, -1, true]);
+		await pass(minute);
+		assert.deepEqual([headOf().pausedBecause, sentTo(devices).flat().length], ["approval", 3]);
+		await gateway.rollouts.execute("x", "approve", undefined);
 		await pass(10 * minute);
 		assert.deepEqual(sentTo(devices), [["2.0.0", next], ["2.0.0", next], [next], [next]]);
 		assert.deepEqual(statuses(), ["succeeded", "succeeded", "succeeded", "succeeded"]);
 		assert.equal(gateway.frames.at(-1)?.version, next);
+		const { isNew, rollout } = await gateway.rollouts.put("x", { ...channel, groups });
+		assert.deepEqual([isNew, rollout.plan.firmware.version], [false, next], "the same request");
 	});
 
 	test("waits at most 5 minutes for a soaking device", async (t) => {
-		const { gateway, devices, releases, pass, statuses } = await run(t, "fine");
+		const { gateway, first, releases, pass, statuses } = await run(t, "fine");
 		await gateway.rollouts.put("x", { ...channel, groups: [{ size: "rest", soakSeconds: 86_400 }] });
 		await pass(minute);
 		releases.latest = next;
 		await pass(3 * minute);
 		assert.deepEqual(statuses(), ["soaking"]);
 		await pass(3 * minute);
-		assert.deepEqual(sentTo(devices), [["2.0.0", next]]);
+		assert.deepEqual(first.sent, ["2.0.0", next]);
 	});
 
 	test("ends a pause for failures, but not by a person", async (t) => {
 		const { gateway, devices, releases, pass, headOf } = await run(t, "goes back", "goes back", "goes back");
-		const plan = { ...channel, groups: [{ size: 2 }, { size: "rest" }] };
-		await gateway.rollouts.put("x", plan);
+		await gateway.rollouts.put("x", { ...channel, groups: [{ size: 2 }, { size: "rest" }] });
 		await pass(10 * minute);
 		assert.equal(headOf().pausedBecause, "failures");
 		releases.latest = next;
@@ -213,42 +191,18 @@ describe("later release of its channel", () => {
 		await gateway.rollouts.execute("x", "pause", undefined);
 		await pass(10 * minute);
 		releases.latest = "2.2.0";
-		await pass(5 * second);
-		assert.deepEqual([headOf().status, headOf().pausedBecause], ["paused", "operator"]);
-		assert.equal(gateway.rollouts.find("x").plan.firmware.version, "2.2.0");
 		await pass(5 * minute);
-		assert.deepEqual(
-			devices.filter(({ sent }) => sent.includes("2.2.0")).map(({ id }) => id),
-			[],
-		);
+		const isSent = () => devices.some(({ sent }) => sent.includes("2.2.0"));
+		assert.deepEqual([headOf().status, headOf().pausedBecause, isSent()], ["paused", "operator", false]);
+		assert.equal(gateway.rollouts.find("x").plan.firmware.version, "2.2.0");
 		await gateway.rollouts.execute("x", "resume", undefined);
 		await pass(minute);
-		assert.ok(
-			devices.some(({ sent }) => sent.includes("2.2.0")),
-			`sent: ${devices.map(({ sent }) => sent.join(" "))}`,
-		);
-	});
-
-	test("requires approval again", async (t) => {
-		const { gateway, devices, releases, pass, headOf } = await run(t, "fine", "fine");
-		const groups = [
-			{ size: 1, soakSeconds: 0 },
-			{ size: "rest", soakSeconds: 0, approval: true },
-		];
-		await gateway.rollouts.put("x", { ...channel, groups });
-		await pass(minute);
-		await gateway.rollouts.execute("x", "approve", undefined);
-		await pass(minute);
-		releases.latest = next;
-		await pass(minute);
-		assert.equal(headOf().pausedBecause, "approval");
-		assert.deepEqual(devices.map(({ version }) => version).sort(), ["2.0.0", next]);
+		assert.ok(isSent(), `sent: ${sentTo(devices).join(" ")}`);
 	});
 
 	test("is not started by a rollout that is not standing, has ended, or is already newer", async (t) => {
-		const { gateway, devices, releases, pass } = await run(t, "fine");
-		const once = { ...channel, standing: false };
-		await gateway.rollouts.put("once", once);
+		const { gateway, first, releases, pass } = await run(t, "fine");
+		await gateway.rollouts.put("once", { ...channel, standing: false });
 		await pass(minute);
 		await gateway.rollouts.put("x", channel);
 		await gateway.rollouts.put("ended", { ...channel, target: { tags: "none" } });
@@ -260,16 +214,7 @@ describe("later release of its channel", () => {
 		};
 		assert.deepEqual(await versions("1.9.0"), ["2.0.0", "2.0.0", "2.0.0"]);
 		assert.deepEqual(await versions(next), ["2.0.0", next, "2.0.0"]);
-		assert.deepEqual(sentTo(devices), [["2.0.0", next]]);
-	});
-
-	test("belongs to the same rollout if requested again", async (t) => {
-		const { gateway, releases, pass } = await run(t, "fine");
-		await gateway.rollouts.put("x", channel);
-		releases.latest = next;
-		await pass(minute);
-		const { isNew, rollout } = await gateway.rollouts.put("x", channel);
-		assert.deepEqual([isNew, rollout.plan.firmware.version], [false, next]);
+		assert.deepEqual(first.sent, ["2.0.0", next]);
 	});
 
 	test("starts once for each device, at any disk step of a kill", async (t) => {
@@ -294,10 +239,8 @@ describe("later release of its channel", () => {
 			);
 			disk.dieAt = Number.POSITIVE_INFINITY;
 			const { rollouts } = await restart();
-			assert.ok(
-				rollouts.list().some(({ id }) => id === "x"),
-				`lost at step ${kill}`,
-			);
+			const [rollout] = rollouts.list();
+			assert.equal(rollout?.id, "x", `lost at step ${kill}`);
 			for (let waited = 0; devices.some((device) => device.version !== version); waited += 1) {
 				assert.ok(waited < 600, `step ${kill}: ${devices.map((device) => device.version)}`);
 				await pass(second);
@@ -305,9 +248,7 @@ describe("later release of its channel", () => {
 			await pass(minute);
 		}
 		for (const { sent } of devices) assert.deepEqual(sent, versions);
-		assert.deepEqual(
-			problems.filter((problem) => !problem.includes("damaged lines")),
-			[],
-		);
+		const lost = problems.filter((problem) => !problem.includes("damaged lines"));
+		assert.deepEqual(lost, []);
 	});
 });

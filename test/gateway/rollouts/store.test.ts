@@ -1,45 +1,22 @@
+/** Rollouts in the log of a cluster. */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { Rollout } from "../../../gateway/api/rollout.js";
 import { BusError } from "../../../gateway/bus.js";
 import { queued, withStatus } from "../../../gateway/rollouts/device-step.js";
-import { apply, type Change, firstHead, updateHead } from "../../../gateway/rollouts/machine.js";
+import { apply, type Change, updateHead } from "../../../gateway/rollouts/machine.js";
 import { RolloutStore } from "../../../gateway/rollouts/store.js";
 import type { Log } from "../../../gateway/storage/log.js";
 import { MemoryServer } from "../../support/memory-bus.js";
+import { sampleRollout } from "./sample-rollout.js";
 
 const at = 1_700_000_000_000;
 
-function rolloutOf(count: number, id = "autumn"): Rollout {
-	const ids = Array.from({ length: count }, (_, index) => `dev-1-${index}`);
-	// Not in order of name.
-	ids.reverse();
-	return {
-		id,
-		createdAt: at,
-		asked: { firmware: { version: "1.4.0" } },
-		plan: {
-			firmware: { version: "1.4.0", source: "release", images: [{ sha256: "0".repeat(64) }] },
-			target: { model: "DEV-1" },
-			standing: false,
-			groups: [
-				{
-					size: "rest",
-					concurrency: 20,
-					errorThreshold: { percent: 10, minExecuted: 10 },
-					approval: false,
-					soakSeconds: 180,
-				},
-			],
-			maxAttempts: 2,
-			allowDowngrade: false,
-			startsAt: new Date(at).toISOString(),
-			deadline: new Date(at + 1e9).toISOString(),
-		},
-		head: firstHead,
-		devices: new Map(ids.map((deviceId) => [deviceId, queued(deviceId, at)])),
-	};
+/** Rollout to devices that are not in order of name. */
+function rolloutOf(count: number): Rollout {
+	return sampleRollout(Array.from({ length: count }, (_, index) => `dev-1-${count - 1 - index}`));
 }
 
 /** Offers the rollout to devices. */
@@ -52,10 +29,10 @@ function offering(rollout: Rollout, ...deviceIds: readonly string[]): Change {
 	return { head: updateHead(rollout.head, { status: "running" }), devices };
 }
 
-const server = () => {
+/** Gateways on one log, of which each considers itself the driver until proven otherwise. */
+function server() {
 	const memory = new MemoryServer();
 	let joined = 0;
-	/** Gateway that considers itself the driver until proven otherwise. */
 	const join = async (
 		failing = (_text: string): "before" | "after" | undefined | Promise<undefined> => undefined,
 		removing = async () => {},
@@ -82,22 +59,32 @@ const server = () => {
 				return written;
 			},
 		};
-		const store = new RolloutStore({
-			gatewayId,
-			onStale: () => {
-				gateway.stale += 1;
-			},
-			onProblem: (problem) => gateway.problems.push(problem),
-		});
+		const onStale = () => void gateway.stale++;
+		const store = new RolloutStore({ gatewayId, onStale, onProblem: (problem) => problems.push(problem) });
 		store.onChange = (id) => gateway.changed.add(id);
 		await store.open(log);
 		return Object.assign(gateway, { store });
 	};
-	return { join };
-};
+	/** Checks that these gateways, and one that joins now, have this rollout. */
+	const haveAll = async (gateways: readonly Awaited<ReturnType<typeof join>>[], rollout?: Rollout) => {
+		await settle();
+		for (const { store } of [...gateways, await join()]) assert.deepEqual(store.find("autumn"), rollout);
+	};
+	return { join, haveAll };
+}
 
 async function settle(): Promise<void> {
 	for (let round = 0; round < 10; round++) await setImmediate();
+}
+
+/** Two gateways, of which the first has created a rollout of three devices. */
+async function two() {
+	const { join, haveAll } = server();
+	const [driver, other] = [await join(), await join()];
+	const created = rolloutOf(3);
+	assert.equal(await driver.store.create(created), true);
+	await settle();
+	return { join, haveAll, driver, other, created, change: offering(created, "dev-1-2") };
 }
 
 test("shows the driver's changes at all gateways in the same order, even one that joins later", async () => {
@@ -106,29 +93,21 @@ test("shows the driver's changes at all gateways in the same order, even one tha
 	const created = rolloutOf(12_000);
 	assert.equal(await driver.store.create(created), true);
 	const change = offering(created, ...[...created.devices.keys()].slice(0, 1200));
-	const next = apply(created, change);
 	assert.equal(await driver.store.append("autumn", change), true);
-	const joined = "dev-1-joined";
-	const grown = apply(next, { devices: [queued(joined, at + 2)] });
-	assert.equal(await driver.store.append("autumn", { devices: [queued(joined, at + 2)] }), true);
+	const joining = { devices: [queued("dev-1-joined", at + 2)] };
+	assert.equal(await driver.store.append("autumn", joining), true);
+	const grown = apply(apply(created, change), joining);
 	await settle();
-	const late = await join();
-	for (const { store, problems } of [driver, other, late]) {
+	for (const { store, problems } of [driver, other, await join()]) {
 		assert.deepEqual(store.find("autumn"), grown);
 		assert.deepEqual([...(store.find("autumn")?.devices.keys() ?? [])], [...grown.devices.keys()]);
 		assert.deepEqual(problems, []);
 	}
-	assert.deepEqual([...other.changed], ["autumn"]);
-	assert.equal(driver.stale, 0, "its own writes");
+	assert.deepEqual([[...other.changed], driver.stale], [["autumn"], 0]);
 });
 
 test("notifies a replaced driver, which stores nothing before reading the claim", async () => {
-	const { join } = server();
-	const [stale, driver] = [await join(), await join()];
-	const created = rolloutOf(3);
-	await stale.store.create(created);
-	await settle();
-	const change = offering(created, "dev-1-2");
+	const { driver: stale, other: driver, created, change } = await two();
 	stale.isDeaf = true;
 	assert.equal(await driver.store.claim(), true);
 	await settle();
@@ -145,42 +124,37 @@ test("notifies a replaced driver, which stores nothing before reading the claim"
 });
 
 test("keeps the driver when another gateway stores a command", async () => {
-	const { join } = server();
-	const [driver, other] = [await join(), await join()];
-	const created = rolloutOf(3);
-	await driver.store.create(created);
-	await settle();
+	const { driver, other, created, change } = await two();
 	driver.isDeaf = true;
 	assert.equal(await other.store.append("autumn", offering(created, "dev-1-1")), true);
 	await settle();
 	driver.isDeaf = false;
-	assert.equal(await driver.store.append("autumn", offering(created, "dev-1-2")), false);
+	assert.equal(await driver.store.append("autumn", change), false);
 	assert.equal(await other.store.append("autumn", { devices: [] }), true);
 	await settle();
-	assert.equal(await driver.store.append("autumn", offering(created, "dev-1-2")), true);
+	assert.equal(await driver.store.append("autumn", change), true);
 	assert.equal(driver.stale, 0);
 });
 
 test("finds a write with a lost response in the next claim", async () => {
-	const { join } = server();
 	let isLost = false;
-	const gateway = await join(() => (isLost ? "after" : undefined));
+	const gateway = await server().join(() => (isLost ? "after" : undefined));
+	const { store } = gateway;
 	const created = rolloutOf(3);
-	await gateway.store.create(created);
+	await store.create(created);
 	isLost = true;
 	const change = offering(created, "dev-1-2");
-	assert.equal(await gateway.store.append("autumn", change), undefined);
+	assert.equal(await store.append("autumn", change), undefined);
 	assert.notEqual(gateway.stale, 0);
 	isLost = false;
 	await settle();
-	assert.equal(await gateway.store.claim(), true);
-	assert.deepEqual(gateway.store.find("autumn"), apply(created, change));
+	assert.equal(await store.claim(), true);
+	assert.deepEqual(store.find("autumn"), apply(created, change));
 });
 
 test("steps down but stays ready if NATS rejects a write, such as without space", async () => {
-	const { join } = server();
 	let isFull = false;
-	const gateway = await join(() => {
+	const gateway = await server().join(() => {
 		if (isFull) throw new Error("insufficient resources");
 		return undefined;
 	});
@@ -194,37 +168,30 @@ test("steps down but stays ready if NATS rejects a write, such as without space"
 });
 
 test("removes a rollout everywhere, and allows its id again", async () => {
-	const { join } = server();
-	const [driver, other] = [await join(), await join()];
-	const created = rolloutOf(3);
-	await driver.store.create(created);
-	const change = offering(created, "dev-1-2");
+	const { driver, other, change, haveAll } = await two();
 	await driver.store.append("autumn", change);
 	await settle();
 	assert.equal(await driver.store.remove("autumn"), true);
-	await settle();
-	for (const { store } of [driver, other, await join()]) assert.equal(store.find("autumn"), undefined);
+	await haveAll([driver, other]);
 	const next = rolloutOf(2);
 	assert.equal(await driver.store.create(next), true);
 	assert.equal(await driver.store.create(next), false, "it is there");
-	await settle();
-	for (const { store } of [driver, other, await join()]) assert.deepEqual(store.find("autumn"), next);
+	await haveAll([driver, other], next);
 });
 
 test("hides an incompletely stored rollout, and replaces it on a retry", async () => {
-	const { join } = server();
+	const { join, haveAll } = server();
 	const ended = await join((text) => (text.includes('"head"') ? "before" : undefined));
 	assert.equal(await ended.store.create(rolloutOf(7_000)), undefined);
 	const driver = await join();
 	assert.equal(driver.store.find("autumn"), undefined);
 	const created = rolloutOf(2);
 	assert.equal(await driver.store.create(created), true);
-	await settle();
-	assert.deepEqual((await join()).store.find("autumn"), created);
+	await haveAll([driver], created);
 });
 
 test("creates a rollout once if two gateways do so at the same time", async () => {
-	const { join } = server();
+	const { join, haveAll } = server();
 	let goOn = () => {};
 	const isRemoving = new Promise<undefined>((resolve) => {
 		goOn = () => resolve(undefined);
@@ -237,36 +204,29 @@ test("creates a rollout once if two gateways do so at the same time", async () =
 		assert.equal(await isCreated, false);
 	});
 	await settle();
-	assert.equal(await other.store.create(rolloutOf(3)), true);
-	await settle();
-	for (const { store } of [first, other, await join()]) assert.equal(store.find("autumn")?.devices.size, 3);
+	const created = rolloutOf(3);
+	assert.equal(await other.store.create(created), true);
+	await haveAll([first, other], created);
 });
 
 test("imports a rollout with completed and running devices into the log unchanged", async () => {
-	const { join } = server();
+	const { join, haveAll } = server();
 	const driver = await join();
 	const created = rolloutOf(900);
 	const moved = apply(created, offering(created, ...[...created.devices.keys()].slice(10, 700)));
 	assert.equal(await driver.store.create(moved), true);
-	await settle();
+	await haveAll([driver], moved);
 	assert.deepEqual(driver.problems, []);
-	assert.deepEqual((await join()).store.find("autumn"), moved);
 });
 
 test("keeps the driver after a short disconnect, and reads missed changes", async () => {
-	const { join } = server();
-	const [driver, other] = [await join(), await join()];
-	const created = rolloutOf(3);
-	assert.equal(await driver.store.create(created), true);
-	await settle();
+	const { driver, other, created, change } = await two();
 	driver.bus.cut();
 	driver.bus.heal();
 	await settle();
 	assert.equal(driver.stale, 0);
 	driver.bus.cut();
-	other.stale = 0;
 	assert.equal(await other.store.claim(), true);
-	const change = offering(created, "dev-1-2");
 	assert.equal(await other.store.append("autumn", change), true);
 	driver.bus.heal();
 	await settle();

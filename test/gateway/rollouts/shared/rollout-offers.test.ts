@@ -8,6 +8,7 @@ import { RolloutStore } from "../../../../gateway/rollouts/store.js";
 import { Device, Session } from "../../../../gateway/sessions/device.js";
 import { waitUntil } from "../../../support/eventually.js";
 import { MemoryServer } from "../../../support/memory-bus.js";
+import { makeHandshake, silentLink } from "../../../support/record-stubs.js";
 import { sampleRollout } from "../sample-rollout.js";
 
 const deviceId = "dev-1-000001";
@@ -21,10 +22,7 @@ async function run(answer: UpdateRejection | undefined = undefined) {
 		const bus = server.connect();
 		const store = new RolloutStore({ gatewayId, onStale: () => {}, onProblem: () => {} });
 		await store.open(await bus.log("gw-rollout-log"));
-		const handshake = { deviceId, isBound: true, model: undefined, chip: undefined, features: [] };
-		const link = { send: () => {}, isOpen: () => true, close: () => {} };
-		const session = new Session({ ...handshake, remoteAddress: "", baseUrl: "" }, link, 0);
-		const device = new Device(deviceId, session);
+		const device = new Device(deviceId, new Session(makeHandshake(deviceId), silentLink, 0));
 		const offers = new RolloutOffers({
 			bus,
 			id: gatewayId,
@@ -46,7 +44,7 @@ async function run(answer: UpdateRejection | undefined = undefined) {
 		return { bus, store, device, offers, stop: offers.serve() };
 	};
 	const [driver, owner] = [await join("driver"), await join("owner")];
-	const created = sampleRollout(deviceId);
+	const created = sampleRollout([deviceId]);
 	assert.equal(await driver.store.create(created), true);
 	const offered = { ...withStatus(queued(deviceId, 0), "offered", 1), attempts: 1, group: 0 };
 	const rollout = apply(created, { devices: [offered] });
