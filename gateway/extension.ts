@@ -8,13 +8,13 @@ import type { Schema } from "../device/protocol/schema.js";
 import type { Access } from "./access/access.js";
 import type { Tokens } from "./access/tokens.js";
 import type { Base, BaseOptions } from "./base.js";
-import type { GatewayEvent } from "./events.js";
+import type { Events, Listeners } from "./events.js";
 import type { FirmwareService } from "./firmware/service.js";
 import type { Guard } from "./http/guard.js";
 import type { Route } from "./http/routes.js";
 import type { Provision, Services } from "./services/service.js";
 import type { DeviceStore } from "./sessions/device-store.js";
-import type { SessionListener, Sessions } from "./sessions/sessions.js";
+import type { Sessions } from "./sessions/sessions.js";
 import type { Setting } from "./setting.js";
 import type { CommandHooks, Execute } from "./sockets/monitor-commands.js";
 import type { MonitorHooks, MonitorSockets } from "./sockets/monitor-sockets.js";
@@ -23,14 +23,13 @@ import type { MonitorHooks, MonitorSockets } from "./sockets/monitor-sockets.js"
 export interface Core extends Base {
 	readonly access: Access;
 	readonly tokens: Tokens;
+	readonly events: Events;
 	readonly sessions: Sessions;
 	readonly deviceStore: DeviceStore;
 	readonly firmware: FirmwareService;
 	readonly monitors: MonitorSockets;
 	/** Executes a message as if a monitor had sent it. */
 	readonly execute: Execute;
-	/** Sends an event to all extensions. */
-	readonly emit: (event: GatewayEvent) => void;
 	/** Calls `onReplaced` of all extensions, one after another. */
 	readonly notifyReplaced: (from: string, by: string) => Promise<void>;
 	/** Registry of services that extensions provide to each other. */
@@ -67,9 +66,9 @@ export interface Extension extends CommandHooks, MonitorHooks {
 	readonly routes?: readonly Route[];
 	/** Files served without a token. */
 	readonly pages?: Router;
-	readonly sessions?: readonly SessionListener[];
+	/** Listeners of events, in the order of extensions.ts. */
+	readonly listeners?: readonly Listeners[];
 	readonly guard?: Guard;
-	onEvent?(event: GatewayEvent): void;
 	/**
 	 * Transfers data of the device `from`, which is forgotten afterwards, to its replacement `by`. Idempotent, since it is
 	 * repeated after a failure or a restart, possibly at several gateways at once. @throws {Error} if writing fails

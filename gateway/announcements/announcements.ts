@@ -44,7 +44,7 @@ interface Preparation {
 export interface AnnouncementsOptions {
 	readonly core: Pick<
 		Core,
-		"sessions" | "monitors" | "execute" | "emit" | "now" | "monotonic" | "log" | "settings" | "tokens"
+		"sessions" | "monitors" | "execute" | "events" | "now" | "monotonic" | "log" | "settings" | "tokens"
 	>;
 	readonly sounds: Pick<Sounds, "add" | "find" | "hold" | "release">;
 	readonly speak: Speak;
@@ -70,7 +70,7 @@ export class Announcements {
 			onTick: (announcement) => this.#onTick(announcement),
 			onStop: (announcement) => this.#stop(announcement),
 			followedMs,
-			onShown: (frame) => options.core.emit({ type: "announcement", frame }),
+			onShown: (frame) => options.core.events.emit("announcement", frame),
 		});
 	}
 

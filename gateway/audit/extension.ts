@@ -18,9 +18,7 @@ export function createAudit({ openLog, now, log }: Core): Extension {
 	});
 	return {
 		routes,
-		onEvent: (event) => {
-			if (event.type === "change") audit.add(event.change);
-		},
+		listeners: [{ changed: (change) => audit.add(change) }],
 		open: async () => audit.write(),
 		close: () => audit.close(),
 	};

@@ -8,7 +8,8 @@ import type { Logger } from "pino";
 import type { Catalog } from "../api/firmware.js";
 import { frameText } from "../api/frames.js";
 import { type Bus, BusError, subjectOf } from "../bus.js";
-import type { SessionListener, Sessions } from "../sessions/sessions.js";
+import type { Events, Listeners } from "../events.js";
+import type { Sessions } from "../sessions/sessions.js";
 import { type MonitorMessage, type Outcome, rejectMessage } from "../sockets/monitor-commands.js";
 import type { MonitorSockets } from "../sockets/monitor-sockets.js";
 import type { Unsubscribe } from "../storage/log.js";
@@ -30,6 +31,7 @@ export const clusterLimits = Object.freeze({
 export interface ClusterOptions {
 	readonly bus: Bus;
 	readonly sessions: Sessions;
+	readonly events: Events;
 	/** Executes a monitor's message for a device of this gateway. */
 	readonly execute: (message: MonitorMessage) => Promise<Outcome>;
 	/** Id of this gateway, new at each start. */
@@ -98,7 +100,7 @@ export class Cluster {
 		});
 		const onError = (error: unknown) =>
 			options.log.error({ err: error }, "ignoring invalid data of another gateway");
-		const shared = { bus, sessions, monotonic, members: this.#members, onError };
+		const shared = { bus, events: options.events, sessions, monotonic, members: this.#members, onError };
 		this.#latestReports = new Reports(shared);
 		this.#mirrors = new Mirrors(shared, this.#latestReports);
 		this.#directory = new Directory({
@@ -153,10 +155,10 @@ export class Cluster {
 		for (const unsubscribe of this.#subscriptions) unsubscribe();
 	}
 
-	readonly sessions: SessionListener = {
-		onOwnChanged: (...parameters) => this.#directory.sessions.onOwnChanged(...parameters),
-		onForgotten: (...parameters) => this.#directory.sessions.onForgotten(...parameters),
-		onUplink: (session, { type }, text) => {
+	readonly listeners: Listeners = {
+		ownSessionChanged: (...parameters) => this.#directory.listeners.ownSessionChanged(...parameters),
+		deviceForgotten: (...parameters) => this.#directory.listeners.deviceForgotten(...parameters),
+		uplink: (session, { type }, text) => {
 			const { device } = session;
 			const isStateReport = type === "state_report";
 			if (device && isStateReport) this.#directory.onReport(device, this.#members.isSummaryNeeded);
@@ -256,9 +258,9 @@ export class Cluster {
 	#onUplink(uplink: RelayedUplink): void {
 		const session = this.#mirrors.onUplink(uplink);
 		if (!session) return;
-		const { sessions } = this.#options;
-		sessions.relay(session, uplink.text, uplink.isStateReport);
-		if (session.device) sessions.notifyChanged(session.device);
+		const { events } = this.#options;
+		events.emit("uplinkRelayed", session, uplink.text, uplink.isStateReport);
+		if (session.device) events.emit("deviceChanged", session.device);
 	}
 
 	#publish(kind: "beat" | "report", subject: readonly string[], message: object | string): void {

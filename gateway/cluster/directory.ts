@@ -7,9 +7,9 @@
 
 import type { Bucket, Bus } from "../bus.js";
 import { BusError } from "../bus.js";
+import type { Listeners } from "../events.js";
 import { retryUntilConnected } from "../retry-until-connected.js";
 import type { Device, Session } from "../sessions/device.js";
-import type { SessionListener } from "../sessions/sessions.js";
 import { type EndReason, isEndReason } from "../sessions/view.js";
 import type { Entry, Unsubscribe } from "../storage/log.js";
 import { Queues } from "../storage/queue.js";
@@ -90,8 +90,8 @@ export class Directory {
 		this.#stopWatching();
 	}
 
-	readonly sessions: Pick<Required<SessionListener>, "onOwnChanged" | "onForgotten"> = {
-		onOwnChanged: (session, reason) => {
+	readonly listeners: Pick<Required<Listeners>, "ownSessionChanged" | "deviceForgotten"> = {
+		ownSessionChanged: (session, reason) => {
 			const { device } = session;
 			// Labels and crashes are records that each gateway reads itself.
 			if (reason === "labelled" || reason === "crash") return;
@@ -99,7 +99,7 @@ export class Directory {
 			if (device?.session !== session) return;
 			this.#write(session, isEndReason(reason) ? reason : undefined);
 		},
-		onForgotten: ({ deviceId }, why) => {
+		deviceForgotten: ({ deviceId }, why) => {
 			if (why !== "removed") this.#remove(deviceId);
 			else this.#own.delete(deviceId);
 		},

@@ -32,7 +32,7 @@ export function createCluster(core: Core, bus: Bus): Cluster {
 
 export function extensionOf(cluster: Cluster): Extension {
 	return {
-		sessions: [cluster.sessions],
+		listeners: [cluster.listeners],
 		channels: { cluster: () => [cluster.frame()] },
 		intercept: (message, { link }) =>
 			link instanceof MirrorLink && link.member ? cluster.execute(link.member, message) : undefined,

@@ -23,7 +23,7 @@ export class Mirrors {
 
 	/** Applies a directory entry of another gateway. */
 	applyEntry(entry: DirectoryEntry): void {
-		const { sessions, members, monotonic } = this.#options;
+		const { events, sessions, members, monotonic } = this.#options;
 		const { sessionId, device: facts } = entry;
 		const { deviceId } = facts;
 		const found = sessions.find(sessionId);
@@ -52,7 +52,7 @@ export class Mirrors {
 				sessions.announce(session, "identified");
 			if (!isDeepStrictEqual(device.metadata, metadata)) sessions.announce(session, "ota");
 		}
-		sessions.notifyChanged(device);
+		events.emit("deviceChanged", device);
 	}
 
 	/**

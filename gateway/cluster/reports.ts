@@ -4,6 +4,7 @@
  */
 
 import { type Bus, BusError, subjectOf } from "../bus.js";
+import type { Events } from "../events.js";
 import { type Device, keptReport, otherFieldsBytes } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
 import { frameCharacters } from "../sessions/view.js";
@@ -14,6 +15,7 @@ import { applyFacts, gatewayOf, MirrorLink } from "./mirror-link.js";
 export interface ReportsOptions {
 	readonly bus: Bus;
 	readonly sessions: Sessions;
+	readonly events: Events;
 	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
 	readonly members: Pick<Members, "up" | "find">;
@@ -151,13 +153,13 @@ export class Reports {
 
 	/** Applies a gathered state unless a later uplink arrived. */
 	#applyState({ sessionId, lastSeenAt, device: facts }: DirectoryEntry, text: string): void {
-		const { sessions, monotonic } = this.#options;
+		const { events, sessions, monotonic } = this.#options;
 		const session = sessions.find(sessionId);
 		const device = session?.device;
 		if (!device || !session.link.isRemote || facts.lastReportAt < device.lastReportAt) return;
 		session.lastSeenAt = Math.max(session.lastSeenAt, lastSeenAt);
 		applyFacts(device, facts, monotonic());
 		this.#keep(device, Buffer.from(text));
-		sessions.notifyChanged(device);
+		events.emit("deviceChanged", device);
 	}
 }

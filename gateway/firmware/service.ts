@@ -29,7 +29,7 @@ export interface FirmwareService {
 	readonly routes: readonly Route[];
 	readonly updates: Pick<
 		Updates,
-		"sessions" | "trigger" | "onConnected" | "historyOf" | "forget" | "readinessProblem"
+		"listeners" | "trigger" | "onConnected" | "historyOf" | "forget" | "readinessProblem"
 	>;
 	readonly catalog: Pick<CatalogFile, "read">;
 	readonly uploads: Pick<UploadStore, "current">;

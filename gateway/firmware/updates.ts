@@ -9,7 +9,7 @@ import { matches } from "../../device/protocol/schema.js";
 import type { OtaStatus } from "../api/statuses.js";
 import type { OtaMetadata } from "../api/update.js";
 import type { Device } from "../sessions/device.js";
-import type { SessionListener } from "../sessions/sessions.js";
+import type { SessionListeners } from "../sessions/sessions.js";
 import type { Records } from "../storage/records.js";
 import {
 	imageReplaced,
@@ -82,12 +82,12 @@ export class Updates {
 		this.#options = options;
 	}
 
-	readonly sessions: SessionListener = {
-		onIdentified: (device) => this.onConnected(device),
-		onUplink: ({ device }, uplink) => {
+	readonly listeners: SessionListeners = {
+		deviceIdentified: (device) => this.onConnected(device),
+		uplink: ({ device }, uplink) => {
 			if (device) this.onUplink(device, uplink);
 		},
-		onForgotten: ({ deviceId }, why) => {
+		deviceForgotten: ({ deviceId }, why) => {
 			if (why !== "removed") void this.forget(deviceId);
 		},
 	};

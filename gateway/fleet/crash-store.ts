@@ -14,8 +14,8 @@ import {
 import { type Infer, isRecord, object, optional, string } from "../../device/protocol/schema.js";
 import { pick, validItems } from "../api/json.js";
 import { time } from "../api/time.js";
+import type { Listeners } from "../events.js";
 import type { Device, Session } from "../sessions/device.js";
-import type { SessionListener } from "../sessions/sessions.js";
 import type { Records } from "../storage/records.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import { signatureOf } from "./crash-signature.js";
@@ -35,7 +35,7 @@ export class CrashCounter {
 	}
 
 	/** Starts the series of a device's version, and of the one that is being installed, which may crash before it reports. */
-	readonly onChanged = ({ device }: Session): void => {
+	readonly sessionChanged = ({ device }: Session): void => {
 		for (const version of [device?.firmwareVersion, device?.metadata.otaVersion])
 			if (version) this.#labelOf(version);
 	};
@@ -109,16 +109,16 @@ export class CrashStore {
 		this.#options = options;
 	}
 
-	readonly sessions: SessionListener = {
-		onChanged: ({ device }) => {
+	readonly listeners: Listeners = {
+		sessionChanged: ({ device }) => {
 			// A crash may arrive from another gateway before its device.
 			if (device && !device.describeMore && this.#heads.has(device.deviceId)) this.#show(device);
 		},
-		onIdentified: ({ session }) => this.requestCrash(session),
-		onUplink: (session, uplink) => {
+		deviceIdentified: ({ session }) => this.requestCrash(session),
+		uplink: (session, uplink) => {
 			if (uplink.type === "crash_report") void this.onReport(session, uplink);
 		},
-		onForgotten: (device, why) => {
+		deviceForgotten: (device, why) => {
 			if (why !== "removed") void this.forget(device);
 		},
 	};

@@ -32,7 +32,7 @@ export function createFleet(given: Core): Extension {
 			log.warn({ deviceId: device.deviceId, kind, version, message, file, line }, "device: crashed");
 			crashCounter.count(kind, version);
 			sessions.announce(device.session, "crash");
-			core.emit({ type: "crash", device, crash });
+			core.events.emit("crash", device, crash);
 			causes
 				.add(device, crash)
 				.catch((error: unknown) => log.error({ err: error }, "crash causes: adding a crash failed"));
@@ -44,7 +44,7 @@ export function createFleet(given: Core): Extension {
 		crashes,
 		onNew: ({ kind, message, frames, last: { version, deviceId } }, id) => {
 			const device = sessions.devices.get(deviceId);
-			if (device) core.emit({ type: "crash_new", device, cause: { id, kind, message, frames, version } });
+			if (device) core.events.emit("crashCause", device, { id, kind, message, frames, version });
 		},
 		onChanged: () => lists.changed("crashes"),
 	});
@@ -62,23 +62,23 @@ export function createFleet(given: Core): Extension {
 	const subscriptions = new Subscriptions(core, issues);
 	return {
 		routes: createFleetRoutes({ core, crashes, causes, labels, rejections, histories, issues }),
-		sessions: [
-			labels.sessions,
+		listeners: [
+			labels.listeners,
 			crashCounter,
-			crashes.sessions,
+			crashes.listeners,
 			// Updated before the summary, which contains the issues.
-			issues.sessions,
-			histories.sessions,
-			subscriptions.sessions,
-			lists.sessions,
-			{ onRejected: (rejection) => rejections.add(rejection) },
+			issues.listeners,
+			histories.listeners,
+			subscriptions.listeners,
+			lists.listeners,
+			{
+				rejected: (rejection) => rejections.add(rejection),
+				scheduleFailed: ({ name, reason }) => {
+					const remoteAddress = name ?? "Unnamed schedule";
+					rejections.add({ what: "schedule", deviceId: undefined, remoteAddress, reason });
+				},
+			},
 		],
-		onEvent: (event) => {
-			if (event.type !== "schedule_failed") return;
-			const { name, reason } = event;
-			const remoteAddress = name ?? "Unnamed schedule";
-			rejections.add({ what: "schedule", deviceId: undefined, remoteAddress, reason });
-		},
 		onReplaced: (from, by) => labels.move(from, by),
 		messages: { subscribe: subscriptions.execute },
 		channels: {

@@ -5,10 +5,10 @@
 
 import type { StateReport } from "../../device/protocol/messages.js";
 import type { Past } from "../api/device.js";
+import type { Listeners } from "../events.js";
 import type { Core } from "../extension.js";
 import type { PeerQuery } from "../peers.js";
 import type { Device } from "../sessions/device.js";
-import type { SessionListener } from "../sessions/sessions.js";
 import { isoTime } from "../sessions/view.js";
 
 const stepSeconds = 300;
@@ -43,11 +43,11 @@ export class Histories {
 		});
 	}
 
-	readonly sessions: SessionListener = {
-		onUplink: ({ device }, uplink) => {
+	readonly listeners: Listeners = {
+		uplink: ({ device }, uplink) => {
 			if (device && uplink.type === "state_report") this.#add(device, uplink);
 		},
-		onForgotten: (device) => void this.#histories.delete(device),
+		deviceForgotten: (device) => void this.#histories.delete(device),
 	};
 
 	/** Returns the history as JSON, without `marks`. */

@@ -8,9 +8,9 @@ import { type Infer, keysOf, matches, object, optional } from "../../device/prot
 import { hasFailed, signalBars } from "../api/client/words.js";
 import { type DeviceIssue, type DeviceIssueKind, deviceIssueKinds, type seenRequest } from "../api/issues.js";
 import { isAhead, time } from "../api/time.js";
+import type { Listeners } from "../events.js";
 import type { Core } from "../extension.js";
 import type { Device } from "../sessions/device.js";
-import type { SessionListener } from "../sessions/sessions.js";
 import { isoTime } from "../sessions/view.js";
 import type { Records } from "../storage/records.js";
 import type { CrashStore } from "./crash-store.js";
@@ -55,7 +55,7 @@ const oftenMs = 24 * 60 * 60 * 1000;
 const ownRestart = "SW_RESET";
 
 export interface IssuesOptions {
-	readonly core: Pick<Core, "sessions" | "now" | "yieldToLoop"> & {
+	readonly core: Pick<Core, "events" | "sessions" | "now" | "yieldToLoop"> & {
 		readonly firmware: { readonly updates: Pick<Core["firmware"]["updates"], "historyOf"> };
 	};
 	readonly crashes: Pick<CrashStore, "headsOf">;
@@ -68,12 +68,12 @@ export class Issues {
 	/** Reported issues by device id. `since` is null if an issue began before this gateway's start. */
 	readonly #reported = new Map<string, readonly KnownIssue[]>();
 
-	readonly sessions: SessionListener = {
-		onUplink: ({ device }, { type }) => {
+	readonly listeners: Listeners = {
+		uplink: ({ device }, { type }) => {
 			if (device && type === "state_report") this.#trackReported(device, this.#options.core.now());
 		},
-		onDeviceChanged: (device) => this.#trackReported(device, this.#options.core.now()),
-		onForgotten: ({ deviceId }, why) => {
+		deviceChanged: (device) => this.#trackReported(device, this.#options.core.now()),
+		deviceForgotten: ({ deviceId }, why) => {
 			this.#reported.delete(deviceId);
 			if (this.#seen.delete(deviceId) && why !== "removed") void this.#options.records.remove(deviceId);
 		},
@@ -101,7 +101,7 @@ export class Issues {
 		if (seen) this.#seen.set(deviceId, seen);
 		else this.#seen.delete(deviceId);
 		const device = this.#options.core.sessions.devices.get(deviceId);
-		if (device) this.#options.core.sessions.notifyChanged(device);
+		if (device) this.#options.core.events.emit("deviceChanged", device);
 	}
 
 	/** @returns the field `attention` of a device, or no field without issues */

@@ -2,9 +2,9 @@
 
 import { matches, object } from "../../device/protocol/schema.js";
 import { type Label, type LabelChange, label, labelOf, noLabel } from "../api/label.js";
+import type { Listeners } from "../events.js";
 import type { Core } from "../extension.js";
 import type { Device } from "../sessions/device.js";
-import type { SessionListener } from "../sessions/sessions.js";
 import type { Records } from "../storage/records.js";
 
 /** May be empty, unlike a change. */
@@ -20,14 +20,14 @@ export const labelRecord = Object.freeze({
 });
 
 export class Labels {
-	readonly #core: Pick<Core, "sessions" | "emit">;
+	readonly #core: Pick<Core, "sessions" | "events">;
 	readonly #records: Records<Label>;
 	/** Labels by device id, including unknown devices. */
 	readonly #labels = new Map<string, Label>();
 	/** Rooms from which devices were moved to their present ones since the start, by device id. */
 	readonly #previousRooms = new Map<string, string | undefined>();
 
-	constructor(core: Pick<Core, "sessions" | "records" | "log" | "emit">) {
+	constructor(core: Pick<Core, "sessions" | "records" | "log" | "events">) {
 		const { sessions, records, log } = core;
 		this.#core = core;
 		this.#records = records<Label>({
@@ -41,9 +41,9 @@ export class Labels {
 		});
 	}
 
-	readonly sessions: SessionListener = {
-		onChanged: ({ device }) => this.#show(device),
-		onForgotten: (device, why) => {
+	readonly listeners: Listeners = {
+		sessionChanged: ({ device }) => this.#show(device),
+		deviceForgotten: (device, why) => {
 			if (why !== "removed") void this.forget(device);
 		},
 	};
@@ -73,7 +73,7 @@ export class Labels {
 		this.#put(device.deviceId, next);
 		// Emitted before `labelled`, so that the device keeps the quiet hours of its room.
 		if (from !== undefined && next.room !== undefined && this.#isRenamed(from, next.room))
-			this.#core.emit({ type: "room_renamed", from, to: next.room });
+			this.#core.events.emit("roomRenamed", from, next.room);
 		this.#show(device);
 		return this.keep(device);
 	}

@@ -4,8 +4,8 @@
  */
 
 import { type FrameOf, frameText } from "../api/frames.js";
+import type { Listeners } from "../events.js";
 import type { Device } from "../sessions/device.js";
-import type { SessionListener } from "../sessions/sessions.js";
 import type { FleetCore } from "./limits.js";
 
 type List = FrameOf<"list_update">["list"];
@@ -21,8 +21,8 @@ export class Lists {
 	#announcing: NodeJS.Timeout | undefined;
 	#polling: NodeJS.Timeout | undefined;
 
-	readonly sessions: SessionListener = {
-		onChanged: ({ device }, reason) => {
+	readonly listeners: Listeners = {
+		sessionChanged: ({ device }, reason) => {
 			if (!device || reason !== "ota") return;
 			const { otaStatus } = device.metadata;
 			// No list contains the progress.

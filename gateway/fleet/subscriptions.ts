@@ -6,8 +6,8 @@
 import type { Infer } from "../../device/protocol/schema.js";
 import { TokenBucket } from "../access/rates.js";
 import type { ChangeReason } from "../api/frames.js";
+import type { Listeners } from "../events.js";
 import type { Session } from "../sessions/device.js";
-import type { SessionListener } from "../sessions/sessions.js";
 import { statusUpdateText } from "../sessions/view.js";
 import type { Monitor } from "../sockets/monitor.js";
 import { messageKind, type Outcome, rejectMessage } from "../sockets/monitor-commands.js";
@@ -43,11 +43,11 @@ export class Subscriptions {
 		this.#sendNameless(monitor);
 	}
 
-	readonly sessions: SessionListener = {
-		onChanged: ({ device }) => this.#touch(device?.deviceId),
-		onUplink: ({ device }) => this.#touch(device?.deviceId),
-		onDeviceChanged: ({ deviceId }) => this.#touch(deviceId),
-		onForgotten: ({ deviceId }) => this.#touch(deviceId),
+	readonly listeners: Listeners = {
+		sessionChanged: ({ device }) => this.#touch(device?.deviceId),
+		uplink: ({ device }) => this.#touch(device?.deviceId),
+		deviceChanged: ({ deviceId }) => this.#touch(deviceId),
+		deviceForgotten: ({ deviceId }) => this.#touch(deviceId),
 	};
 
 	close(): void {

@@ -176,7 +176,7 @@ export class EntityCommands {
 	/** Starts synchronously, so that commands reach a device in order. */
 	async #execute(device: Device, entity: string, ask: Ask): Promise<Outcome> {
 		if ("rejection" in ask) return ask;
-		const { execute, emit } = this.#core;
+		const { execute, events } = this.#core;
 		const { deviceId } = device;
 		const outcome = await ("type" in ask
 			? execute({ ...ask, targetId: deviceId })
@@ -186,7 +186,7 @@ export class EntityCommands {
 		// The broker does not identify the sender.
 		const person = { name: "Home Assistant", role: "monitor" } as const;
 		const change = { person, remoteAddress: "MQTT", deviceId, what: entity, body: ask };
-		if (!outcome.rejection) emit({ type: "change", change });
+		if (!outcome.rejection) events.emit("changed", change);
 		return outcome;
 	}
 

@@ -10,12 +10,12 @@ import { integer, isRecord, matches } from "../../device/protocol/schema.js";
 import type { Release } from "../api/firmware.js";
 import { parseJson } from "../api/json.js";
 import { offeredReleases } from "../api/offered-releases.js";
+import type { Listeners } from "../events.js";
 import type { Core } from "../extension.js";
 import { fits } from "../firmware/image.js";
 import { announcementJobs } from "../services/jobs.js";
 import { quietHours } from "../services/quiet-hours.js";
 import type { Device, Session } from "../sessions/device.js";
-import type { SessionListener } from "../sessions/sessions.js";
 import { Queue } from "../storage/queue.js";
 import type { Broker } from "./broker.js";
 import {
@@ -73,16 +73,17 @@ export class Devices {
 		this.#options = options;
 	}
 
-	readonly sessions: SessionListener = {
-		onChanged: ({ device }) => {
+	readonly listeners: Listeners = {
+		sessionChanged: ({ device }) => {
 			if (device) this.#touch(device);
 		},
-		onUplink: ({ device }) => {
+		uplink: ({ device }) => {
 			if (!device) return;
 			this.#left.delete(device);
 			this.#touch(device);
 		},
-		onForgotten: (device, why) => {
+		quietHoursChanged: () => this.#touchAll(),
+		deviceForgotten: (device, why) => {
 			// The other gateway of the cluster may have stopped.
 			const isOfOthers = isAtAnotherGateway(device) && why !== "removed";
 			this.remove(device.deviceId, this.#own.delete(device) || isOfOthers);
@@ -118,11 +119,6 @@ export class Devices {
 		this.#add(() => this.#retain(gatewayTopic(prefix, gateway.name), gatewayText(gateway)));
 		this.#touchAll(true);
 		return this.#add(() => this.#retain(`${gateway.base}/status`, "online"));
-	}
-
-	/** Must be called after a change that affects all devices. */
-	onChanged(): void {
-		this.#touchAll();
 	}
 
 	/** Handles a message below this gateway's base topic, from another client or a previous connection. */

@@ -3,19 +3,18 @@
  * second each) as Home Assistant events, not retained.
  */
 
-import type { CrashKind } from "../../device/protocol/messages.js";
 import { TokenBucket } from "../access/rates.js";
 import type { FrameOf } from "../api/frames.js";
+import type { Listeners } from "../events.js";
 import type { Core } from "../extension.js";
 import type { Device } from "../sessions/device.js";
-import type { SessionListener } from "../sessions/sessions.js";
 import type { Broker } from "./broker.js";
 import { isAtAnotherGateway } from "./devices.js";
 import { buttons } from "./entities.js";
 
 const rate = { perSecond: 1, burst: 10 };
 
-export interface EventsOptions {
+export interface EventEntitiesOptions {
 	readonly core: Pick<Core, "monotonic" | "sessions">;
 	readonly broker: Pick<Broker, "send">;
 	/** Base topic of this gateway. */
@@ -30,16 +29,16 @@ interface State {
 	announcement: string;
 }
 
-export class Events {
-	readonly #options: EventsOptions;
+export class EventEntities {
+	readonly #options: EventEntitiesOptions;
 	readonly #states = new WeakMap<Device, State>();
 
-	constructor(options: EventsOptions) {
+	constructor(options: EventEntitiesOptions) {
 		this.#options = options;
 	}
 
-	readonly sessions: SessionListener = {
-		onUplink: ({ device }, uplink) => {
+	readonly listeners: Listeners = {
+		uplink: ({ device }, uplink) => {
 			if (!device || uplink.type !== "state_report") return;
 			const state = this.#stateOf(device);
 			const pressed = buttons.filter((name) => uplink.peripherals.buttons[name]);
@@ -47,14 +46,12 @@ export class Events {
 				if (!state.pressed.includes(name)) this.#sendSeldom(device, name, "press_start");
 			state.pressed = pressed;
 		},
+		crash: (device, { kind }) => this.#sendSeldom(device, "crash", kind),
+		announcement: (frame) => this.#onAnnouncement(frame),
 	};
 
-	onCrash(device: Device, kind: CrashKind): void {
-		this.#sendSeldom(device, "crash", kind);
-	}
-
 	/** @param text of an `announcement_update` */
-	onAnnouncement(text: string): void {
+	#onAnnouncement(text: string): void {
 		const { id, name, devices }: FrameOf<"announcement_update"> = JSON.parse(text);
 		for (const { deviceId, state: event_type, reason } of devices) {
 			const device = this.#options.core.sessions.devices.get(deviceId);

@@ -2,13 +2,12 @@
 
 import { hostname } from "node:os";
 import { trimmed } from "../access/origin.js";
-import type { GatewayEvent } from "../events.js";
 import type { Core, Extension, LoadedExtensions } from "../extension.js";
 import { Broker } from "./broker.js";
 import { EntityCommands } from "./commands.js";
 import { Devices } from "./devices.js";
 import { baseOf } from "./discovery.js";
-import { Events } from "./events.js";
+import { EventEntities } from "./events.js";
 import { PreviousName } from "./previous-name.js";
 import { type MqttSettings, mqtt } from "./settings.js";
 
@@ -27,10 +26,9 @@ export function withHomeAssistant(
 }
 
 function createHomeAssistant(core: Core, server: MqttSettings): Extension {
-	const { settings, log, sessions } = core;
+	const { settings, log } = core;
 	const { prefix } = server;
 	let broker: Broker | undefined;
-	let onEvent = (_event: GatewayEvent) => {};
 	let timer: NodeJS.Timeout | undefined;
 
 	const open = async () => {
@@ -74,19 +72,12 @@ function createHomeAssistant(core: Core, server: MqttSettings): Extension {
 		const gateway = { name, base, publicUrl };
 		const devices = new Devices({ core, broker, prefix, gateway, previousBase: previous.base });
 		const commands = new EntityCommands(core, (device) => devices.factsOf(device));
-		sessions.listen(devices.sessions);
-		const events = new Events({ core, broker, base });
-		sessions.listen(events.sessions);
-		onEvent = (event) => {
-			if (event.type === "crash") events.onCrash(event.device, event.crash.kind);
-			else if (event.type === "announcement") events.onAnnouncement(event.frame);
-			else if (event.type === "quiet_hours") devices.onChanged();
-		};
+		core.events.on(devices.listeners);
+		core.events.on(new EventEntities({ core, broker, base }).listeners);
 		await devices.refresh();
 		timer = setInterval(() => devices.refresh().catch(onError), refreshMs).unref();
 	};
 	return {
-		onEvent: (event) => onEvent(event),
 		open,
 		close: async () => {
 			clearInterval(timer);

@@ -27,7 +27,7 @@ export function jobsExtension<D extends JobDescription, J extends Job<D>>(
 	const shared = bus && new SharedJobs({ peers: { id, bus }, core, jobs });
 	const shown: ShownJobs<D> = shared ?? jobs;
 	const extension = {
-		sessions: [jobs.sessions],
+		listeners: [jobs.listeners],
 		channels: { [channel]: () => jobs.frames() },
 		open: async () => shared?.open(),
 		close: async () => {

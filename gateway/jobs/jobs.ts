@@ -8,9 +8,9 @@ import { checkUplink } from "../../device/protocol/messages.js";
 import type { DeviceEvent } from "../api/confirmation.js";
 import { parseJson } from "../api/json.js";
 import type { Targets } from "../api/targets.js";
+import type { Listeners } from "../events.js";
 import type { Core } from "../extension.js";
 import { RequestError } from "../problem.js";
-import type { SessionListener } from "../sessions/sessions.js";
 import { isEndReason } from "../sessions/view.js";
 import { type Moment, type Parts, partsAtOnce, type ShownPart } from "./parts.js";
 import { targetsOf } from "./targets.js";
@@ -88,13 +88,13 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 		this.options = options;
 	}
 
-	readonly sessions: SessionListener = {
-		onChanged: ({ device }, reason) => {
+	readonly listeners: Listeners = {
+		sessionChanged: ({ device }, reason) => {
 			if (reason === "connected") this.#onEvent(device?.deviceId, { type: "connected" });
 			else if (isEndReason(reason)) this.#onEvent(device?.deviceId, { type: "gone" });
 		},
-		onUplink: ({ device }, uplink) => this.#onEvent(device?.deviceId, uplink),
-		onRelayed: ({ device }, text) => {
+		uplink: ({ device }, uplink) => this.#onEvent(device?.deviceId, uplink),
+		uplinkRelayed: ({ device }, text) => {
 			if (!device || !this.#followed.has(device.deviceId)) return;
 			const checked = checkUplink(parseJson(text.toString()));
 			if (checked.problem === undefined) this.#onEvent(device.deviceId, checked.uplink);

@@ -15,7 +15,7 @@ export function createReplacement(core: Core): Extension {
 	});
 	return {
 		routes,
-		sessions: [replacements.sessions],
+		listeners: [replacements.listeners],
 		intercept: (message, session) => {
 			if (message.type === "control_device") replacements.onCommand(session, message.payload);
 			return undefined;

@@ -29,12 +29,12 @@ import { endOf } from "../api/confirmation.js";
 import { parseJson } from "../api/json.js";
 import type { Replacement } from "../api/replacement.js";
 import { time } from "../api/time.js";
+import type { Listeners } from "../events.js";
 import type { Core } from "../extension.js";
 import { closeCodes } from "../limits.js";
 import { RequestError } from "../problem.js";
 import { deviceHistory, type ReplacementService } from "../services/devices.js";
 import type { Device, Session } from "../sessions/device.js";
-import type { SessionListener } from "../sessions/sessions.js";
 import { deviceHead, isoTime } from "../sessions/view.js";
 import type { Records } from "../storage/records.js";
 
@@ -94,11 +94,11 @@ export class Replacements implements ReplacementService {
 		});
 	}
 
-	readonly sessions: SessionListener = {
-		onUplink: (session, uplink) => {
+	readonly listeners: Listeners = {
+		uplink: (session, uplink) => {
 			if (uplink.type === "state_report") this.#sendSettings(session, uplink);
 		},
-		onForgotten: ({ deviceId }, why) => {
+		deviceForgotten: ({ deviceId }, why) => {
 			if (why === "removed" || this.#replacements.has(deviceId)) return;
 			for (const [from] of this.#chainOf(deviceId)) void this.#drop(from);
 		},

@@ -29,7 +29,7 @@ export function createRollouts(core: Core): Extension {
 		storage,
 		announce: (rollout: FrameOf<"rollout_update">) => {
 			monitors.broadcast("rollouts", frameText(rollout));
-			core.emit({ type: "rollout", rollout });
+			core.events.emit("rollout", rollout);
 		},
 		log,
 	};

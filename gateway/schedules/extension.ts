@@ -22,17 +22,23 @@ export function createSchedules(core: Core): Extension {
 	);
 	return {
 		routes: timesRoutes({ zone, schedules, quietHours }),
-		sessions: [quietHours.sessions],
+		listeners: [
+			quietHours.listeners,
+			{
+				roomRenamed: (from, to) => {
+					Promise.all([quietHours.renameRoom(from, to), schedules.renameRoom(from, to)]).catch(
+						(error: unknown) =>
+							core.log.error(
+								{ from, to, err: error },
+								"moving schedules and quiet hours of a renamed room failed",
+							),
+					);
+				},
+			},
+		],
 		onReplaced: async (from, by) => {
 			await quietHours.move({ device: from }, { device: by });
 			await schedules.replaceDevice(from, by);
-		},
-		onEvent: (event) => {
-			if (event.type !== "room_renamed") return;
-			const { from, to } = event;
-			Promise.all([quietHours.renameRoom(from, to), schedules.renameRoom(from, to)]).catch((error: unknown) =>
-				core.log.error({ from, to, err: error }, "moving schedules and quiet hours of a renamed room failed"),
-			);
 		},
 		services: [
 			scheduledSounds.provide(() => schedules.sounds()),

@@ -10,11 +10,11 @@ import type { CommandOf } from "../../device/protocol/messages.js";
 import type { Infer } from "../../device/protocol/schema.js";
 import { type QuietHours, type QuietHoursRequest, storedQuietHours } from "../api/quiet-hours.js";
 import { zoneNamed } from "../api/time-zone.js";
+import type { Listeners } from "../events.js";
 import type { Core } from "../extension.js";
 import { targetsOf } from "../jobs/targets.js";
 import { RequestError } from "../problem.js";
 import type { Device, Session } from "../sessions/device.js";
-import type { SessionListener } from "../sessions/sessions.js";
 import { isoTime } from "../sessions/view.js";
 import { Store } from "./store.js";
 import { periodsOf } from "./times.js";
@@ -38,7 +38,7 @@ interface Sent {
 
 export type QuietHoursCore = Pick<
 	Core,
-	"now" | "log" | "records" | "storage" | "sessions" | "execute" | "emit"
+	"now" | "log" | "records" | "storage" | "sessions" | "execute" | "events"
 >;
 
 export class QuietHoursStore {
@@ -71,14 +71,14 @@ export class QuietHoursStore {
 			inOwnZone: (record) => (zoneNamed(record.zone) === zone ? undefined : { ...record, zone }),
 			onChange: () => {
 				this.#index();
-				core.emit({ type: "quiet_hours" });
+				core.events.emit("quietHoursChanged");
 				void this.#compareAll();
 			},
 		});
 	}
 
-	readonly sessions: SessionListener = {
-		onUplink: (session, uplink) => {
+	readonly listeners: Listeners = {
+		uplink: (session, uplink) => {
 			const { device } = session;
 			if (uplink.type === "state_report") {
 				if (!device || this.#known.has(session)) return;
@@ -90,10 +90,10 @@ export class QuietHoursStore {
 				if (uplink.code === "busy") this.#known.delete(session);
 			}
 		},
-		onOwnChanged: ({ device }, reason) => {
+		ownSessionChanged: ({ device }, reason) => {
 			if (device && reason === "labelled") this.#compare(device);
 		},
-		onForgotten: ({ deviceId }, why) => {
+		deviceForgotten: ({ deviceId }, why) => {
 			const id = idOf({ device: deviceId });
 			if (why !== "removed" && this.store.all.has(id)) void this.store.drop(id);
 		},

@@ -20,7 +20,7 @@ import type { Targets } from "../api/targets.js";
 import { cutText } from "../api/text.js";
 import { isDue } from "../api/time.js";
 import { zoneNamed } from "../api/time-zone.js";
-import type { GatewayEvent } from "../events.js";
+import type { ScheduleFailure } from "../events.js";
 import type { Core } from "../extension.js";
 import { requireValid } from "../http/request-body.js";
 import { RequestError } from "../problem.js";
@@ -47,11 +47,11 @@ export const scheduleLimits = Object.freeze({
 type StoredSchedule = Infer<typeof schedule>;
 type Action = Schedule["do"];
 type Claim = NonNullable<StoredSchedule["claim"]>;
-type Failure = Omit<Extract<GatewayEvent, { type: "schedule_failed" }>, "type" | "id" | "name">;
+type Failure = Omit<ScheduleFailure, "id" | "name">;
 
 export type SchedulesCore = Pick<
 	Core,
-	"now" | "monotonic" | "log" | "limits" | "records" | "peers" | "storage" | "services" | "emit"
+	"now" | "monotonic" | "log" | "limits" | "records" | "peers" | "storage" | "services" | "events"
 >;
 
 export class Schedules {
@@ -387,7 +387,7 @@ export class Schedules {
 
 	#tell(id: string, { name = "" }: StoredSchedule, failure: Failure): void {
 		this.#core.log.warn({ schedule: id, name, ...failure }, "schedule");
-		this.#core.emit({ type: "schedule_failed", id, name: name || null, ...failure });
+		this.#core.events.emit("scheduleFailed", { id, name: name || null, ...failure });
 	}
 }
 

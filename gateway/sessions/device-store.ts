@@ -20,7 +20,7 @@ import { time } from "../api/time.js";
 import type { Base } from "../base.js";
 import type { Records } from "../storage/records.js";
 import { Device, keptReport, Session, sharedList, vitalsOf } from "./device.js";
-import type { SessionListener, Sessions } from "./sessions.js";
+import type { SessionListeners, Sessions } from "./sessions.js";
 
 const changesSaveMs = 1_000;
 /** Maximum delay of writing timestamps; the actual one is random, so that a fleet is not written at once. */
@@ -61,14 +61,14 @@ export class DeviceStore {
 		});
 	}
 
-	readonly sessions: SessionListener = {
-		onOwnChanged: ({ device }, reason) => {
+	readonly listeners: SessionListeners = {
+		ownSessionChanged: ({ device }, reason) => {
 			if (device && reason !== "ota") this.onSeen(device);
 		},
-		onUplink: ({ device }, { type }) => {
+		uplink: ({ device }, { type }) => {
 			if (device && (type === "state_report" || type === "settings_result")) this.onSeen(device);
 		},
-		onForgotten: (device, why) => {
+		deviceForgotten: (device, why) => {
 			if (why === "removed") this.#states.delete(device);
 			else void this.forget(device);
 		},

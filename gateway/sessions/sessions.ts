@@ -8,6 +8,7 @@ import type { ChangeReason } from "../api/frames.js";
 import { noLabel } from "../api/label.js";
 import type { OtaMetadata } from "../api/update.js";
 import type { Base } from "../base.js";
+import type { Emitter, ListenersOf } from "../event-bus.js";
 import { Device, type DeviceLink, type Handshake, Session } from "./device.js";
 import type { EndReason } from "./view.js";
 
@@ -17,6 +18,7 @@ const replacedCloseCode = 4001;
 const duplicateCloseCode = 4002;
 
 export interface SessionsOptions extends Pick<Base, "now" | "monotonic"> {
+	readonly events: Emitter<SessionEvents>;
 	/** Limit at which new devices are rejected, unless one that has neither reported nor a label can be forgotten. */
 	readonly maxDevices: number;
 }
@@ -33,31 +35,33 @@ export interface Rejection {
 	readonly reason: string;
 }
 
-/** Listeners are called in the order in which they were added. */
-export interface SessionListener {
+/** Parameters of the listeners, by event. */
+export interface SessionEvents {
+	/** Like `sessionChanged` and before it, only for sessions of devices connected to this gateway. */
+	ownSessionChanged: [session: Session, reason: ChangeReason];
 	/** A session was opened, identified or ended, its device's update or label changed, or a crash was stored. */
-	onChanged?(session: Session, reason: ChangeReason): void;
-	/** Called before `onChanged`, only for sessions of devices connected to this process. */
-	onOwnChanged?(session: Session, reason: ChangeReason): void;
-	/** Called once per session of an identified device. */
-	onIdentified?(device: Device): void;
+	sessionChanged: [session: Session, reason: ChangeReason];
+	/** A device was identified, once per session. */
+	deviceIdentified: [device: Device];
 	/** Data of a device other than its session record has changed. */
-	onDeviceChanged?(device: Device): void;
-	/** @param isTemporary whether the response had `Retry-After` */
-	onRejected?(rejection: Rejection, isTemporary: boolean): void;
-	/** Called after the uplink was applied to the session. @param text uplink as received, in UTF-8 */
-	onUplink?(session: Session, uplink: Uplink, text: Buffer): void;
-	/** Called for an uplink of a device connected to another process, which has validated it. @param text UTF-8 */
-	onRelayed?(session: Session, text: Buffer, isStateReport: boolean): void;
-	/** @param why `requested` by a person; `surplus`: too many devices; `removed`: another process removed its record */
-	onForgotten?(device: Device, why: ForgetReason): void;
+	deviceChanged: [device: Device];
+	/** A device was forgotten: `requested` by a person; `surplus`: too many devices; `removed`: another gateway removed it. */
+	deviceForgotten: [device: Device, why: ForgetReason];
+	/** A valid uplink, after it was applied to the session. @param text uplink as received, in UTF-8 */
+	uplink: [session: Session, uplink: Uplink, text: Buffer];
+	/** An uplink of a device connected to another gateway, which has validated it. @param text UTF-8 */
+	uplinkRelayed: [session: Session, text: Buffer, isStateReport: boolean];
+	/** A rejected connection or uplink. @param isTemporary whether the response had `Retry-After` */
+	rejected: [rejection: Rejection, isTemporary: boolean];
 }
+
+export type SessionListeners = ListenersOf<SessionEvents>;
 
 export type ForgetReason = "requested" | "surplus" | "removed";
 
 export class Sessions {
 	readonly #options: SessionsOptions;
-	readonly #listeners: SessionListener[] = [];
+	readonly #events: Emitter<SessionEvents>;
 	/** Devices by id, in the order of their latest connect or disconnect. */
 	readonly #devices = new Map<string, Device>();
 	/** Sessions by id, in the order of `list`. */
@@ -65,27 +69,13 @@ export class Sessions {
 
 	constructor(options: SessionsOptions) {
 		this.#options = options;
+		this.#events = options.events;
 	}
 
-	listen(listener: SessionListener): void {
-		this.#listeners.push(listener);
-	}
-
-	/** Notifies listeners of a change of a session record. */
+	/** Emits the change of a session record. */
 	announce(session: Session, reason: ChangeReason): void {
-		for (const listener of this.#listeners) {
-			if (!session.link.isRemote) listener.onOwnChanged?.(session, reason);
-			listener.onChanged?.(session, reason);
-		}
-	}
-
-	/** Notifies listeners of another change of a device. */
-	notifyChanged(device: Device): void {
-		for (const listener of this.#listeners) listener.onDeviceChanged?.(device);
-	}
-
-	reportRejection(rejection: Rejection, isTemporary = false): void {
-		for (const listener of this.#listeners) listener.onRejected?.(rejection, isTemporary);
+		if (!session.link.isRemote) this.#events.emit("ownSessionChanged", session, reason);
+		this.#events.emit("sessionChanged", session, reason);
 	}
 
 	/** Returns connected sessions, and the latest session of each disconnected device. */
@@ -119,7 +109,7 @@ export class Sessions {
 		if (device.session.connected) return false;
 		this.#devices.delete(device.deviceId);
 		this.#sessions.delete(device.session.sessionId);
-		for (const listener of this.#listeners) listener.onForgotten?.(device, why);
+		this.#events.emit("deviceForgotten", device, why);
 		return true;
 	}
 
@@ -163,13 +153,8 @@ export class Sessions {
 		if (uplink.type === "state_report") this.#report(session, uplink, text);
 		if (uplink.type === "settings_result" && uplink.outcome === "kept" && session.device)
 			session.device.settingsKeptAt = session.lastSeenAt;
-		for (const listener of this.#listeners) listener.onUplink?.(session, uplink, text);
+		this.#events.emit("uplink", session, uplink, text);
 		return undefined;
-	}
-
-	/** Notifies listeners of an uplink that another process has received. */
-	relay(session: Session, text: Buffer, isStateReport: boolean): void {
-		for (const listener of this.#listeners) listener.onRelayed?.(session, text, isStateReport);
 	}
 
 	/** Ends a session that has not ended. @param close close frame to send; undefined: the socket is closed already */
@@ -213,12 +198,12 @@ export class Sessions {
 			code: duplicateCloseCode,
 			reason: "another board has this device id",
 		});
-		this.notifyChanged(device);
+		this.#events.emit("deviceChanged", device);
 		return reason;
 	}
 
 	#notifyIdentified(device: Device): void {
-		for (const listener of this.#listeners) listener.onIdentified?.(device);
+		this.#events.emit("deviceIdentified", device);
 	}
 
 	/** Makes a session the current one of a device. */

@@ -170,14 +170,14 @@ class DeviceSocket implements DeviceLink {
 	onMessage(message: Buffer): void {
 		const session = this.session;
 		if (!session.connected) return;
-		const { limits, metrics, sessions, log, monotonic } = this.#shared.options;
+		const { events, limits, metrics, log, monotonic } = this.#shared.options;
 		const problem = this.#receive(message);
 		if (problem === undefined) return;
 		metrics.droppedUplinks.inc();
 		const deviceId = session.device?.deviceId;
 		const { remoteAddress } = session.handshake;
 		const what = session.connected ? "report" : "connection";
-		sessions.reportRejection({ what, deviceId, remoteAddress, reason: problem });
+		events.emit("rejected", { what, deviceId, remoteAddress, reason: problem }, false);
 		log.warn({ ...this.#logFields, problem }, "uplink dropped");
 		this.#countInvalid ??= createMinuteCounter();
 		if (this.#countInvalid(monotonic()) >= limits.invalidUplinksAMinute)

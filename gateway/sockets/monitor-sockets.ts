@@ -9,9 +9,9 @@ import { TokenBucket } from "../access/rates.js";
 import { type ChangeReason, frameText } from "../api/frames.js";
 import { parseJson } from "../api/json.js";
 import type { Base } from "../base.js";
+import type { Listeners } from "../events.js";
 import { closeCodes } from "../limits.js";
 import type { Session } from "../sessions/device.js";
-import type { SessionListener } from "../sessions/sessions.js";
 import { deviceMessageHead, snapshotTexts, statusUpdateText } from "../sessions/view.js";
 import { Monitor } from "./monitor.js";
 import { type Execute, rejectMessage, requestIdOf } from "./monitor-commands.js";
@@ -58,11 +58,11 @@ export class MonitorSockets {
 	#corkedAt = 0;
 	#flushedAt = 0;
 
-	readonly sessions: SessionListener = {
-		onChanged: (session, reason) => this.announce(session, reason),
-		onUplink: (session, { type }, text) => this.relay(session, text, type === "state_report"),
-		onRelayed: (...uplink) => this.relay(...uplink),
-		onForgotten: (_device, why) => {
+	readonly listeners: Listeners = {
+		sessionChanged: (session, reason) => this.announce(session, reason),
+		uplink: (session, { type }, text) => this.relay(session, text, type === "state_report"),
+		uplinkRelayed: (...uplink) => this.relay(...uplink),
+		deviceForgotten: (_device, why) => {
 			if (why === "removed") this.sendSnapshots();
 		},
 	};

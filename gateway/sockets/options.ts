@@ -1,4 +1,5 @@
 import type { Base } from "../base.js";
+import type { Events } from "../events.js";
 import type { HttpRejection } from "../problem.js";
 import type { Sessions } from "../sessions/sessions.js";
 
@@ -6,6 +7,7 @@ import type { Sessions } from "../sessions/sessions.js";
 export interface SocketsOptions
 	extends Pick<Base, "limits" | "metrics" | "log" | "yieldToLoop" | "now" | "monotonic"> {
 	readonly sessions: Sessions;
+	readonly events: Events;
 }
 
 export interface DeviceSocketsOptions extends SocketsOptions {

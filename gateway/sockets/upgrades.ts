@@ -183,7 +183,7 @@ export class Upgrades {
 
 	/** Logs and lists a rejection, since a device cannot display its reason. */
 	#reportRejection(request: IncomingMessage, rejection: HttpRejection, pathname: string | undefined): void {
-		const { log, sessions } = this.#options;
+		const { log, events } = this.#options;
 		const { status, detail: problem, headers } = rejection;
 		const remoteAddress = remoteAddressOf(request);
 		// Rejections with `Retry-After` are not logged, since they are frequent.
@@ -197,7 +197,7 @@ export class Upgrades {
 		const header = request.headers["device-id"];
 		const id = matches(deviceId, header) ? header : undefined;
 		const reason = status === 401 ? "Missing or invalid token." : problem;
-		sessions.reportRejection({ what: "connection", deviceId: id, remoteAddress, reason }, isTemporary);
+		events.emit("rejected", { what: "connection", deviceId: id, remoteAddress, reason }, isTemporary);
 	}
 }
 

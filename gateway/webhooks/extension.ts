@@ -41,8 +41,7 @@ export function createWebhooks(core: Core, hooks: readonly Hook[], everyMs = tic
 	};
 	return {
 		routes: createRoutes(outboxes),
-		sessions: [watch.sessions],
-		onEvent: (event) => watch.onEvent(event),
+		listeners: [watch.listeners],
 		open: async () => {
 			for (const outbox of outboxes) await outbox.open();
 			watch.open();

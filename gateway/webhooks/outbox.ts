@@ -53,7 +53,7 @@ export class Outbox {
 	/** Latest attempt since the start. */
 	latest: WebhookAttempt | undefined;
 	readonly hook: Hook;
-	readonly #core: Pick<Core, "now" | "log" | "settings" | "sessions">;
+	readonly #core: Pick<Core, "now" | "log" | "settings" | "events">;
 	readonly #limits: typeof webhookLimits;
 	readonly #by: string;
 	readonly #records: Records<Delivery>;
@@ -65,7 +65,7 @@ export class Outbox {
 
 	constructor(
 		hook: Hook,
-		core: Pick<Core, "now" | "log" | "limits" | "settings" | "sessions" | "records" | "peers">,
+		core: Pick<Core, "now" | "log" | "limits" | "settings" | "events" | "records" | "peers">,
 	) {
 		this.hook = hook;
 		this.#core = core;
@@ -230,7 +230,7 @@ export class Outbox {
 		this.#core.log.warn({ hook: this.hook.id, problem: endedReason }, "webhook ended");
 		// Listed in the dashboard like any other rejection.
 		const rejection = { what: "webhook", deviceId: undefined, remoteAddress, reason: endedReason } as const;
-		this.#core.sessions.reportRejection(rejection);
+		this.#core.events.emit("rejected", rejection, false);
 	}
 
 	#bodyOf(id: string, event: WebhookEvent): string {

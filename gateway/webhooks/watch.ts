@@ -4,10 +4,10 @@ import { networkOf } from "../access/origin.js";
 import type { FrameOf } from "../api/frames.js";
 import type { OtaStatus } from "../api/statuses.js";
 import { matchesTags } from "../api/tags.js";
-import type { GatewayEvent } from "../events.js";
+import type { CrashCause, Listeners, ScheduleFailure } from "../events.js";
 import type { Core } from "../extension.js";
 import type { Device } from "../sessions/device.js";
-import type { Rejection, SessionListener } from "../sessions/sessions.js";
+import type { Rejection } from "../sessions/sessions.js";
 import { isoTime } from "../sessions/view.js";
 import { findDiskProblem } from "../storage/data-folder.js";
 import type { Outbox, WebhookEvent } from "./outbox.js";
@@ -40,11 +40,11 @@ export class Watch {
 		this.#outboxes = outboxes;
 	}
 
-	readonly sessions: SessionListener = {
-		onChanged: ({ device }) => {
+	readonly listeners: Listeners = {
+		sessionChanged: ({ device }) => {
 			if (device) this.#see(device);
 		},
-		onOwnChanged: ({ device, connected }) => {
+		ownSessionChanged: ({ device, connected }) => {
 			if (!device) return;
 			if (connected) this.#tellBack(device);
 			const previous = this.#statuses.get(device);
@@ -54,11 +54,18 @@ export class Watch {
 				this.#tellOf(device, "rolled_back", text, { version, reason: otaReason });
 			}
 		},
-		onForgotten: ({ deviceId }) => {
+		deviceForgotten: ({ deviceId }) => {
 			this.#away.delete(deviceId);
 			for (const outbox of this.#outboxes) outbox.removeMark(awayMark(deviceId));
 		},
-		onRejected: (rejection, isTemporary) => {
+		crash: (device, { id, kind, firmware_version: version }) => {
+			const crash = { id, kind, version: version || null };
+			this.#tellOf(device, "crashed", `has crashed (${kind}).`, { crash });
+		},
+		crashCause: (device, cause) => this.#onCrashCause(device, cause),
+		rollout: (rollout) => this.#onRollout(rollout),
+		scheduleFailed: (failure) => this.#onSchedule(failure),
+		rejected: (rejection, isTemporary) => {
 			if (rejection.what === "connection" && !isTemporary) this.#tellRejection(rejection);
 		},
 	};
@@ -84,27 +91,19 @@ export class Watch {
 		if (now - this.#diskCheckedAt >= minuteMs) await this.#checkDisk(now);
 	}
 
-	onEvent(event: GatewayEvent): void {
-		if (event.type === "rollout") this.#onRollout(event.rollout);
-		if (event.type === "schedule_failed") this.#onSchedule(event);
-		if (event.type === "crash_new") {
-			const { device, cause } = event;
-			const { version, message, frames } = cause;
-			const where = frames[0] === undefined ? "" : ` in ${frames[0]}`;
-			const text = `has crashed in a new way on ${version || "an unknown version"}: ${message}${where}.`;
-			this.#tellOf(device, "crash_new", text, { cause: { ...cause, version: version || null } });
-		}
-		if (event.type !== "crash") return;
-		const { id, kind, firmware_version: version } = event.crash;
-		const crash = { id, kind, version: version || null };
-		this.#tellOf(event.device, "crashed", `has crashed (${kind}).`, { crash });
+	#onCrashCause(device: Device, { version, message, frames, ...cause }: CrashCause): void {
+		const where = frames[0] === undefined ? "" : ` in ${frames[0]}`;
+		const text = `has crashed in a new way on ${version || "an unknown version"}: ${message}${where}.`;
+		this.#tellOf(device, "crash_new", text, {
+			cause: { ...cause, message, frames, version: version || null },
+		});
 	}
 
-	#onSchedule({ type: event, ...schedule }: Extract<GatewayEvent, { type: "schedule_failed" }>): void {
+	#onSchedule(schedule: ScheduleFailure): void {
 		const { id, name, outcome, dueAt, reason } = schedule;
 		const what = outcome === "missed" ? "was missed" : "has failed";
 		const text = `The schedule ${name ?? id}, due at ${dueAt}, ${what}: ${reason}`;
-		this.#tell(`schedule-${id}`, { event, text, schedule });
+		this.#tell(`schedule-${id}`, { event: "schedule_failed", text, schedule });
 	}
 
 	/** Sends a rollout event on each gateway. */

@@ -6,5 +6,5 @@ import { createWiFiRoutes } from "./routes.js";
 
 export function createWiFi(core: Core): Extension {
 	const reconnects = new Reconnects(core);
-	return { routes: createWiFiRoutes(core, reconnects), sessions: [reconnects.sessions] };
+	return { routes: createWiFiRoutes(core, reconnects), listeners: [reconnects.listeners] };
 }

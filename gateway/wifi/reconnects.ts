@@ -3,10 +3,10 @@
 import type { StateReport } from "../../device/protocol/messages.js";
 import { integer, isRecord, matches } from "../../device/protocol/schema.js";
 import { parseJson } from "../api/json.js";
+import type { Listeners } from "../events.js";
 import type { Core } from "../extension.js";
 import type { PeerQuery } from "../peers.js";
 import type { Device } from "../sessions/device.js";
-import type { SessionListener } from "../sessions/sessions.js";
 
 const hourMs = 60 * 60 * 1000;
 const hours = 24;
@@ -33,11 +33,11 @@ export class Reconnects {
 		);
 	}
 
-	readonly sessions: SessionListener = {
-		onUplink: ({ device }, uplink) => {
+	readonly listeners: Listeners = {
+		uplink: ({ device }, uplink) => {
 			if (device && uplink.type === "state_report") this.#add(device, uplink);
 		},
-		onForgotten: (device) => void this.#known.delete(device),
+		deviceForgotten: (device) => void this.#known.delete(device),
 	};
 
 	/** Returns reconnects by device id from all gateways, except devices without any and gateways that do not respond. */

@@ -7,6 +7,7 @@ import { createConnection, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { FrameOf } from "../../gateway/api/frames.js";
+import { Events } from "../../gateway/events.js";
 import { socketLimits } from "../../gateway/limits.js";
 import { Sessions } from "../../gateway/sessions/sessions.js";
 import { snapshotTexts } from "../../gateway/sessions/view.js";
@@ -142,7 +143,7 @@ describe("size limits of frames", () => {
 
 	test("hold for a snapshot of devices with the longest reports", () => {
 		const clock = () => 0;
-		const sessions = new Sessions({ now: clock, monotonic: clock, maxDevices: 100 });
+		const sessions = new Sessions({ events: new Events(), now: clock, monotonic: clock, maxDevices: 100 });
 		const { network, ...others } = sampleReport("DEV-1");
 		const wifi_ssid = "\uffff".repeat(socketLimits.maxFrameBytes / 3 - 1_000);
 		const link = { send: () => {}, isOpen: () => true, close: () => {} };

@@ -247,7 +247,7 @@ export function withoutFirmware(): FirmwareService {
 		updates: {
 			trigger: async () => ({ code: "no_firmware", message: "there is none" }),
 			onConnected: () => {},
-			sessions: {},
+			listeners: {},
 			historyOf: () => [],
 			forget: async () => true,
 			readinessProblem: undefined,

@@ -7,6 +7,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { Registry } from "prom-client";
 import { Cluster } from "../../../gateway/cluster/cluster.js";
+import { Events } from "../../../gateway/events.js";
 import type { DeviceLink, Session } from "../../../gateway/sessions/device.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { rejectMessage } from "../../../gateway/sockets/monitor-commands.js";
@@ -54,20 +55,22 @@ class Node {
 	constructor(server: MemoryServer, time: () => number) {
 		const clock = { now: () => 0, monotonic: time };
 		this.bus = server.connect();
-		this.sessions = new Sessions({ ...clock, maxDevices: 100 });
-		this.sessions.listen({
-			onChanged: (session, reason) => {
+		const events = new Events();
+		this.sessions = new Sessions({ ...clock, events, maxDevices: 100 });
+		events.on({
+			sessionChanged: (session, reason) => {
 				const isEnd = reason === "disconnected" || reason === "replaced";
 				if (isEnd && this.shown.get(session.sessionId) === false) this.problems.push(`${reason} twice`);
 				this.shown.set(session.sessionId, session.connected);
 			},
-			onRelayed: () => {
+			uplinkRelayed: () => {
 				this.heard += 1;
 			},
 		});
 		this.cluster = new Cluster({
 			...clock,
 			bus: this.bus,
+			events,
 			sessions: this.sessions,
 			id: randomUUID(),
 			name: () => "one",
@@ -79,7 +82,7 @@ class Node {
 			log: { info: () => {}, warn: () => {}, error: (problem: unknown) => void this.problems.push(problem) },
 			limits: { gatewayBeatMs: beatMs, subscribeMs: 0 },
 		});
-		this.sessions.listen(this.cluster.sessions);
+		events.on(this.cluster.listeners);
 	}
 
 	connect(deviceId: string, isNamed: boolean): void {

@@ -5,8 +5,7 @@ import { describe, type TestContext, test } from "node:test";
 import { Registry } from "prom-client";
 import type { Crash } from "../../../device/protocol/messages.js";
 import { noUpdate } from "../../../gateway/api/update.js";
-import type { GatewayEvent } from "../../../gateway/events.js";
-import { extensions } from "../../../gateway/extensions.js";
+import { Events } from "../../../gateway/events.js";
 import { signatureOf } from "../../../gateway/fleet/crash-signature.js";
 import { CrashCounter } from "../../../gateway/fleet/crash-store.js";
 import type { GatewayOptions } from "../../../gateway/gateway.js";
@@ -64,16 +63,14 @@ async function run(t: TestContext, options: GatewayOptions = {}) {
 describe("crash", () => {
 	test("is stored before the device is told to clear it, counted, and shown", async (t) => {
 		const { file, start } = await run(t);
-		const events: GatewayEvent[] = [];
-		const onEvent = (event: GatewayEvent) => void events.push(event);
-		const gateway = await start({ extensions: [...extensions, () => ({ onEvent })] });
+		const events = new Events();
+		const emitted: unknown[] = [];
+		events.on({ crash: (device, { message }) => emitted.push([device.deviceId, message]) });
+		const gateway = await start({ events });
 		const monitor = await gateway.monitor();
 		const device = await connect(gateway);
 		assert.deepEqual(await reportCrash(device, crashOf("1a")), { command: "clear_crash", id: "1a" });
-		assert.deepEqual(
-			events.map((event) => event.type === "crash" && [event.device.deviceId, event.crash.message]),
-			[[deviceId, crashOf("1a").message]],
-		);
+		assert.deepEqual(emitted, [[deviceId, crashOf("1a").message]]);
 		const stored: { crashes: { id: string; at: number }[] } = JSON.parse(await readFile(file, "utf8"));
 		assert.deepEqual(
 			stored.crashes.map(({ at, ...crash }) => ({ ...crash, isTime: at > 0 })),
@@ -92,8 +89,9 @@ describe("crash", () => {
 
 	test("is counted from 0 for the version that is being installed, which may crash before it reports", async () => {
 		const registry = new Registry();
-		const sessions = new Sessions({ now: Date.now, monotonic: () => 0, maxDevices: 1 });
-		sessions.listen(new CrashCounter(createMetrics(registry)));
+		const events = new Events();
+		const sessions = new Sessions({ events, now: Date.now, monotonic: () => 0, maxDevices: 1 });
+		events.on(new CrashCounter(createMetrics(registry)));
 		const handshake = { deviceId, isBound: false, model: undefined, chip: undefined, features: [] };
 		const link = { send: () => {}, isOpen: () => true, close: () => {} };
 		const { device } = sessions.open({ ...handshake, remoteAddress: "::1", baseUrl: "" }, link);

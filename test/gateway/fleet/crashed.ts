@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { Crash } from "../../../device/protocol/messages.js";
 import type { CrashList } from "../../../gateway/api/crash-causes.js";
-import type { GatewayEvent } from "../../../gateway/events.js";
-import { extensions } from "../../../gateway/extensions.js";
+import { type CrashCause, Events } from "../../../gateway/events.js";
 import type { GatewayOptions } from "../../../gateway/gateway.js";
+import type { Device } from "../../../gateway/sessions/device.js";
 import { eventually } from "../../support/eventually.js";
 import { bearer, monitorToken, type RunningGateway, runGateway } from "../../support/running.js";
 import { sampleReport, withField } from "../../support/sample-report.js";
@@ -28,10 +28,10 @@ export function crashOf(id: string, changes: Partial<Crash> = {}): Crash {
 
 /** Gateway with the events of new causes. */
 export async function run(t: TestContext, options: GatewayOptions = {}) {
-	const told: Extract<GatewayEvent, { type: "crash_new" }>[] = [];
-	const onEvent = (event: GatewayEvent) => void (event.type === "crash_new" && told.push(event));
-	const list = options.extensions ?? extensions;
-	const gateway = await runGateway(t, { ...options, extensions: [...list, () => ({ onEvent })] });
+	const told: { readonly device: Device; readonly cause: CrashCause }[] = [];
+	const events = new Events();
+	events.on({ crashCause: (device, cause) => told.push({ device, cause }) });
+	const gateway = await runGateway(t, { ...options, events });
 	return { gateway, told };
 }
 

@@ -3,6 +3,7 @@ import fs from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";
 import type { Crash } from "../../../device/protocol/messages.js";
 import { createYield } from "../../../gateway/event-loop.js";
+import { Events } from "../../../gateway/events.js";
 import type { UpdateJob } from "../../../gateway/firmware/update-job.js";
 import { Issues, type SeenMarks, seenFile } from "../../../gateway/fleet/issues.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
@@ -28,17 +29,18 @@ const link = { send: () => {}, isOpen: () => true, close: () => {} };
 async function fleet(t: TestContext) {
 	const clock = { now: 100 * minute };
 	const now = () => clock.now;
-	const sessions = new Sessions({ now, monotonic: now, maxDevices: 10 });
+	const events = new Events();
+	const sessions = new Sessions({ events, now, monotonic: now, maxDevices: 10 });
 	const jobs: UpdateJob[] = [];
 	const directory = await temporaryDirectory(t);
 	const records = fileRecords<SeenMarks>({ ...seenFile, directory, disk: fs, onProblem: () => {} });
 	const updates = { historyOf: () => jobs };
 	const issues = new Issues({
-		core: { sessions, now, yieldToLoop: createYield(), firmware: { updates } },
+		core: { events, sessions, now, yieldToLoop: createYield(), firmware: { updates } },
 		crashes: { headsOf: () => [] },
 		records,
 	});
-	sessions.listen(issues.sessions);
+	events.on(issues.listeners);
 	const connect = () => {
 		const handshake = { deviceId, isBound: false, model: "DEV-1", chip: undefined } as const;
 		return sessions.open({ ...handshake, features: [], remoteAddress: "10.0.0.1", baseUrl: "" }, link);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { matches } from "../../../device/protocol/schema.js";
 import { label, labelOf, noLabel } from "../../../gateway/api/label.js";
-import type { GatewayEvent } from "../../../gateway/events.js";
+import { Events } from "../../../gateway/events.js";
 import { Labels, labelRecord } from "../../../gateway/fleet/labels.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { Records } from "../../../gateway/storage/records.js";
@@ -31,22 +31,22 @@ test("normalizes a label stored by an earlier release", () => {
 
 function run() {
 	const engine = emptyEngine();
-	const sessions = new Sessions({ now: () => 0, monotonic: () => 0, maxDevices: 10 });
-	const events: GatewayEvent[] = [];
+	const events = new Events();
+	const sessions = new Sessions({ events, now: () => 0, monotonic: () => 0, maxDevices: 10 });
 	const labels = new Labels({
 		sessions,
 		records: (options) => new Records({ ...options, engine }),
 		log: createLog("silent"),
-		emit: (event) => void events.push(event),
+		events,
 	});
-	sessions.listen(labels.sessions);
+	events.on(labels.listeners);
 	return { engine, sessions, labels, events };
 }
 
 test("shows a label set by another process until it is removed, even for a device known later", async () => {
-	const { engine, sessions, labels } = run();
+	const { engine, events, sessions, labels } = run();
 	const shown: (readonly [reason: string, name: string | undefined])[] = [];
-	sessions.listen({ onChanged: ({ device }, reason) => void shown.push([reason, device?.label.name]) });
+	events.on({ sessionChanged: ({ device }, reason) => void shown.push([reason, device?.label.name]) });
 	await labels.open();
 	engine.onChange?.("dev-1-000001", labelRecord.format({ name: "Hall" }));
 	const { device } = sessions.open(makeHandshake("dev-1-000001"), silentLink);
@@ -58,7 +58,9 @@ test("shows a label set by another process until it is removed, even for a devic
 });
 
 test("a room is renamed when its last device moves to a room whose devices all come from it", async () => {
-	const { engine, sessions, labels, events } = run();
+	const { engine, events, sessions, labels } = run();
+	const renamed: (readonly [from: string, to: string])[] = [];
+	events.on({ roomRenamed: (...rooms) => renamed.push(rooms) });
 	await labels.open();
 	const [one, two, three] = [1, 2, 3].map(
 		(serial) => sessions.open(makeHandshake(`dev-1-00000${serial}`), silentLink).device,
@@ -67,14 +69,14 @@ test("a room is renamed when its last device moves to a room whose devices all c
 	for (const device of [one, two]) await labels.set(device, { room: "Kitchen" });
 	await labels.set(three, { room: "Hall" });
 	await labels.set(one, { room: "Lounge" });
-	assert.deepEqual(events, []);
+	assert.deepEqual(renamed, []);
 	// At another gateway.
 	engine.onChange?.(two.deviceId, labelRecord.format({ room: "Lounge" }));
 	await labels.set(two, { room: "Bar" });
 	await labels.set(one, { room: "Bar" });
-	assert.deepEqual(events.splice(0), [{ type: "room_renamed", from: "Lounge", to: "Bar" }]);
+	assert.deepEqual(renamed.splice(0), [["Lounge", "Bar"]]);
 	for (const device of [one, two]) await labels.set(device, { room: "Hall" });
 	await labels.set(three, { room: "" });
-	assert.deepEqual(events, []);
+	assert.deepEqual(renamed, []);
 	await labels.close();
 });

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { test } from "node:test";
 import type { WebSocket } from "ws";
+import { Events } from "../../../gateway/events.js";
 import { Summary, shortText } from "../../../gateway/fleet/summary.js";
 import { socketLimits } from "../../../gateway/limits.js";
 import type { Device } from "../../../gateway/sessions/device.js";
@@ -53,7 +54,7 @@ test("sends the list fields of each device first if requested in the URL", async
 
 test("sends a large fleet in parts, a small one first, by name", () => {
 	const now = () => 0;
-	const sessions = new Sessions({ now, monotonic: now, maxDevices: 1000 });
+	const sessions = new Sessions({ events: new Events(), now, monotonic: now, maxDevices: 1000 });
 	const link = { send: () => {}, isOpen: () => true, close: () => {} };
 	const ids = Array.from({ length: 600 }, (_, index) => `dev-1-${String(index).padStart(6, "0")}`);
 	for (const deviceId of ids.toReversed())

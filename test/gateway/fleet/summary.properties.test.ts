@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { noLabel } from "../../../gateway/api/label.js";
+import { Events } from "../../../gateway/events.js";
 import { Summary, summaryText } from "../../../gateway/fleet/summary.js";
 import type { Device } from "../../../gateway/sessions/device.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
@@ -39,15 +40,17 @@ test("converges for every subscriber after any changes during snapshots", (t) =>
 		fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
 			const touch = ({ device }: { device?: { deviceId: string } | undefined }) =>
 				device && summary.touch(device.deviceId);
+			const events = new Events();
 			const sessions: Sessions = new Sessions({
+				events,
 				now: () => 0,
 				monotonic: () => 0,
 				maxDevices: 3,
 			});
-			sessions.listen({
-				onChanged: touch,
-				onUplink: touch,
-				onForgotten: ({ deviceId }) => summary.touch(deviceId),
+			events.on({
+				sessionChanged: touch,
+				uplink: touch,
+				deviceForgotten: ({ deviceId }) => summary.touch(deviceId),
 			});
 			const subscribers: { picture: MonitorView; snapshot: Iterator<string> }[] = [];
 			const summary: Summary = new Summary({

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { maxSubscribedDevices } from "../../../gateway/api/subscription.js";
+import { Events } from "../../../gateway/events.js";
 import { Summary, summaryText } from "../../../gateway/fleet/summary.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { frameCharacters } from "../../../gateway/sessions/view.js";
@@ -254,15 +255,17 @@ function summarized(t: TestContext, count: number, characters: number) {
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	const touch = ({ device }: { device?: { deviceId: string } | undefined }) =>
 		device && summary.touch(device.deviceId);
+	const events = new Events();
 	const sessions: Sessions = new Sessions({
+		events,
 		now: () => 0,
 		monotonic: () => 0,
 		maxDevices: count,
 	});
-	sessions.listen({
-		onChanged: touch,
-		onUplink: touch,
-		onForgotten: ({ deviceId }) => summary.touch(deviceId),
+	events.on({
+		sessionChanged: touch,
+		uplink: touch,
+		deviceForgotten: ({ deviceId }) => summary.touch(deviceId),
 	});
 	let isNeeded = true;
 	const frames: Buffer[] = [];

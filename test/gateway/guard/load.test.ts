@@ -7,7 +7,7 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import type { CreateExtension } from "../../../gateway/extension.js";
+import { Events } from "../../../gateway/events.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { Gateway, type GatewayOptions } from "../../../gateway/gateway.js";
 import { guardLimits } from "../../../gateway/guard/extension.js";
@@ -67,9 +67,10 @@ describe("simultaneous reconnects", () => {
 		};
 		const rejections: unknown[] = [];
 		const refusals: unknown[] = [];
-		const listening: CreateExtension = () => ({ sessions: [{ onRejected: (each) => refusals.push(each) }] });
+		const events = new Events();
+		events.on({ rejected: (rejection) => refusals.push(rejection) });
 		const gateway = await runGateway(t, {
-			extensions: [...extensions, listening],
+			events,
 			log: createLog("info", { write }),
 			monotonic: () => now,
 			limits: { deviceBurst: 3, devicesASecond: 2 },

@@ -7,7 +7,7 @@ import type { TestContext } from "node:test";
 import { features } from "../../../device/protocol/messages.js";
 import type { Change } from "../../../gateway/access/access.js";
 import type { GatewayOptions } from "../../../gateway/core.js";
-import type { GatewayEvent } from "../../../gateway/events.js";
+import { Events } from "../../../gateway/events.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
@@ -87,25 +87,26 @@ export async function startHome(t: TestContext, options: GatewayOptions = {}) {
 	/** Counts of commands that were replaced by newer ones. */
 	const replaced: number[] = [];
 	const changes: Change[] = [];
-	const onEvent = (event: GatewayEvent) => {
-		if (event.type === "change") changes.push(event.change);
-	};
 	const write = (line: string) => {
 		const entry = JSON.parse(line);
 		if (entry.msg === "Home Assistant: command rejected") lines.push(entry);
 		if (entry.msg.startsWith("Home Assistant: rate limit exceeded")) replaced.push(entry.count);
 	};
-	const run = (more: GatewayOptions = {}) =>
-		runGateway(t, {
+	const run = (more: GatewayOptions = {}) => {
+		const events = new Events();
+		events.on({ changed: (change) => changes.push(change) });
+		return runGateway(t, {
 			...noRateLimits,
 			dataDir,
 			releasesDir,
 			gatewayName: "hall",
-			...withHomeAssistant({ extensions: [...extensions, () => ({ onEvent })] }, broker.settings),
+			...withHomeAssistant({ extensions }, broker.settings),
+			events,
 			log: createLog("warn", { write }),
 			...options,
 			...more,
 		});
+	};
 	const running = await run();
 	const add = async (deviceId: string, more: Partial<ScriptedDeviceOptions> = {}) => {
 		const model = deviceId.startsWith("proto") ? "PROTO-1" : "DEV-1";

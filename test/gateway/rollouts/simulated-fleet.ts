@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { checkUplink, type Feature } from "../../../device/protocol/messages.js";
 import type { Counts } from "../../../gateway/api/rollout.js";
+import { Events } from "../../../gateway/events.js";
 import type { UpdateRejection } from "../../../gateway/firmware/rejections.js";
 import type { Selection } from "../../../gateway/firmware/selection.js";
 import { jobsFile } from "../../../gateway/firmware/update-job.js";
@@ -274,10 +275,11 @@ export class SimulatedGateway {
 			}
 			this.#work.splice(0);
 		};
-		this.sessions = new Sessions({ ...clock, maxDevices: 10_000 });
+		const events = new Events();
+		this.sessions = new Sessions({ ...clock, events, maxDevices: 10_000 });
 		const { sessions } = this;
 		this.#deviceStore = new DeviceStore({ records, sessions, monotonic: clock.monotonic, onProblem });
-		this.sessions.listen(this.#deviceStore.sessions);
+		events.on(this.#deviceStore.listeners);
 		const selection: Pick<Selection, "choose" | "pin"> = {
 			choose: async ({ patchable }, version = newVersion) => {
 				if (releases.rejection) return { rejection: releases.rejection };
@@ -300,7 +302,7 @@ export class SimulatedGateway {
 			setOta: (device, metadata) => this.sessions.setOta(device, metadata),
 			onEnded: () => {},
 		});
-		this.sessions.listen(this.updates.sessions);
+		events.on(this.updates.listeners);
 		const store = new RolloutStore({ onProblem });
 		this.store = store;
 		this.#openStore = () =>

@@ -5,6 +5,7 @@ import { describe, type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { QuietHoursRequest } from "../../../gateway/api/quiet-hours.js";
 import { createBase } from "../../../gateway/base.js";
+import { Events } from "../../../gateway/events.js";
 import type { RequestError } from "../../../gateway/problem.js";
 import { QuietHoursStore } from "../../../gateway/schedules/quiet-hours.js";
 import type { Session } from "../../../gateway/sessions/device.js";
@@ -30,7 +31,8 @@ async function run(t: TestContext, time: string, { zone = berlin, dataDir = "" }
 	const { now, monotonic } = clock;
 	const folder = dataDir || (await temporaryDirectory(t));
 	const base = createBase({ log: createLog("silent"), dataDir: folder, now, monotonic });
-	const sessions = new Sessions({ now, monotonic, maxDevices: 10 });
+	const events = new Events();
+	const sessions = new Sessions({ ...base, events, maxDevices: 10 });
 	/** Values sent to each device, by session. */
 	const sent = new Map<string, (Sent | null)[]>();
 	const execute = async (message: unknown) => {
@@ -38,8 +40,8 @@ async function run(t: TestContext, time: string, { zone = berlin, dataDir = "" }
 		sent.get(targetId)?.push(payload.value);
 		return { sessionId: targetId, command: "control_device" } as const;
 	};
-	const store = new QuietHoursStore({ ...base, sessions, execute, emit: () => {} }, zone);
-	sessions.listen(store.sessions);
+	const store = new QuietHoursStore({ ...base, events, sessions, execute }, zone);
+	events.on(store.listeners);
 	await store.open();
 	onEnd(t, () => store.close());
 	const report = (session: Session, quiet?: string) => {

@@ -133,7 +133,7 @@ describe("schedule", () => {
 			assert.equal(nextAt, "2026-11-28T17:00:00.000Z");
 			await until(() => told.length > 0);
 			const dueAt = "2026-11-27T17:00:00.000Z";
-			const event = { type: "schedule_failed", id, name: "Dinner", outcome: "failed", dueAt, reason };
+			const event = { id, name: "Dinner", outcome: "failed", dueAt, reason };
 			assert.deepEqual(told, [event]);
 		});
 
@@ -212,7 +212,7 @@ describe("schedule after a restart", () => {
 		assert.deepEqual([last?.outcome, last?.dueAt, last?.reason], ["missed", dueAt, missedReason]);
 		assert.equal(nextAt, "2026-11-28T12:58:00.000Z");
 		await second.until(() => second.told.length > 0);
-		const event = { type: "schedule_failed", id: missed, name: "Early", outcome: "missed" };
+		const event = { id: missed, name: "Early", outcome: "missed" };
 		assert.deepEqual(second.told, [{ ...event, dueAt, reason: missedReason }]);
 		assert.equal(second.jobs.begun.length, 1);
 	});
@@ -261,7 +261,7 @@ describe("schedule after a restart", () => {
 		const { last, nextAt } = await second.ended(id, "2026-11-27T12:30:00.000Z");
 		assert.deepEqual([last?.outcome, nextAt], ["late", "2026-11-28T12:30:00.000Z"]);
 		assert.deepEqual(
-			second.told.map((event) => "dueAt" in event && [event.outcome, event.dueAt]),
+			second.told.map(({ outcome, dueAt }) => [outcome, dueAt]),
 			[["missed", "2026-11-20T12:30:00.000Z"]],
 		);
 	});

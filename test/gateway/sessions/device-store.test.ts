@@ -3,6 +3,7 @@ import disk, { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import { Events } from "../../../gateway/events.js";
 import { Device, Session } from "../../../gateway/sessions/device.js";
 import { DeviceStore, deviceRecord } from "../../../gateway/sessions/device-store.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
@@ -16,7 +17,8 @@ test("forgets a device whose record another process has removed, and ignores its
 	t.mock.timers.enable({ apis: ["setInterval"] });
 	const engine = emptyEngine();
 	const clock = { now: () => 0, monotonic: () => 0 };
-	const sessions = new Sessions({ ...clock, maxDevices: 10 });
+	const events = new Events();
+	const sessions = new Sessions({ ...clock, events, maxDevices: 10 });
 	const problems: string[] = [];
 	const store = new DeviceStore({
 		records: (options) => new Records({ ...options, engine }),
@@ -24,7 +26,7 @@ test("forgets a device whose record another process has removed, and ignores its
 		...clock,
 		onProblem: (problem) => problems.push(problem),
 	});
-	sessions.listen(store.sessions);
+	events.on(store.listeners);
 	await store.open();
 	const { device } = sessions.open(makeHandshake("dev-1-000001"), silentLink);
 	assert.ok(device, "no device");
@@ -47,7 +49,7 @@ describe("record of a device is written", () => {
 		const clock = { now: () => now, monotonic: () => now };
 		const known = new DeviceStore({
 			records: (kind) => new Records({ ...kind, engine: { ...emptyEngine(), write } }),
-			sessions: new Sessions({ ...clock, maxDevices: 10 }),
+			sessions: new Sessions({ ...clock, events: new Events(), maxDevices: 10 }),
 			...clock,
 			onProblem: assert.fail,
 		});

@@ -200,7 +200,7 @@ describe("device connection", () => {
 			assert.equal((await monitor.request(message)).code, "target_offline");
 	});
 
-	test("closes with 1012 and a reconnect time in batches when the gateway stops, before monitors with 1001", async (t) => {
+	test("closes with 1012 and a reconnect time in batches when the gateway stops, after monitors with 1001", async (t) => {
 		const messages: string[] = [];
 		const log = createLog("info", { write: (line) => void messages.push(JSON.parse(line).msg) });
 		const gateway = await runGateway(t, { log, limits: { ...noRateLimits.limits, devicesASecond: 20 } });
@@ -220,7 +220,8 @@ describe("device connection", () => {
 		}
 		assert.deepEqual([(await monitor.closed).code, frames], [1001, []]);
 		await stopped;
-		assert.deepEqual(messages.slice(-61), [...Array(60).fill("device: disconnected"), "stopped"]);
+		const ended = messages.filter((message) => message === "device: disconnected");
+		assert.deepEqual([ended.length, messages.at(-1)], [60, "stopped"]);
 	});
 
 	test("is terminated if its close frame is not answered", async (t) => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Registry } from "prom-client";
+import { Events } from "../../../gateway/events.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { watchDevices } from "../../../gateway/telemetry/device-metrics.js";
 import { createMetrics } from "../../../gateway/telemetry/metrics.js";
@@ -12,7 +13,12 @@ type Board = Omit<Parameters<typeof catalogEntry>[0], "version">;
 
 /** @param releases version and board of each release */
 function watch(releases: readonly (readonly [version: string, of: Board])[] = []) {
-	const sessions = new Sessions({ now: Date.now, monotonic: () => performance.now(), maxDevices: 10_000 });
+	const sessions = new Sessions({
+		events: new Events(),
+		now: Date.now,
+		monotonic: () => performance.now(),
+		maxDevices: 10_000,
+	});
 	const registry = new Registry();
 	const catalog = {
 		schema: 1 as const,

@@ -52,7 +52,7 @@ test("sends each event from one of several gateways; another delivers the failed
 	const frame = (status: "running" | "finished", revision: number) => {
 		const rest = { id: "autumn", pausedBecause: null, counts: noCounts, revision };
 		const rollout = { type: "rollout_update", version: "1.4.0", status, ...rest } as const;
-		for (const { core } of [a, b]) core.emit({ type: "rollout", rollout });
+		for (const { core } of [a, b]) core.events.emit("rollout", rollout);
 	};
 	frame("running", 1);
 	frame("finished", 2);

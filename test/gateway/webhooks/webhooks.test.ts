@@ -74,7 +74,8 @@ async function run(t: TestContext, time: Time, hooks: readonly Hook[], options: 
 			return () => void sessions.end(session, "disconnected");
 		},
 		reject: (id?: string, isTemporary = false) =>
-			sessions.reportRejection(
+			core.events.emit(
+				"rejected",
 				{ what: "connection", deviceId: id, remoteAddress: "10.0.0.1", reason: "No token." },
 				isTemporary,
 			),
@@ -238,7 +239,7 @@ test("sends each event of a device, a schedule or a rejection, once or as often 
 	assert.ok(device, `${deviceId} is unknown`);
 	const none = { message: "no", stack: "", uptime_seconds: 5, trace: "" };
 	const crash = { id: "c1", kind: "exception", firmware_version: "1.0.0", ...none } as const;
-	core.emit({ type: "crash", device, crash });
+	core.events.emit("crash", device, crash);
 	const update = { otaPercent: 100, otaVersion: "1.4.0", otaReason: "It did not reach the gateway." };
 	for (const otaStatus of ["rebooting", "rolled_back", "rolled_back"] as const)
 		core.sessions.setOta(device, { ...update, otaStatus });
@@ -250,7 +251,7 @@ test("sends each event of a device, a schedule or a rejection, once or as often 
 		dueAt,
 		reason: "No one ran.",
 	} as const;
-	core.emit({ type: "schedule_failed", ...schedule });
+	core.events.emit("scheduleFailed", schedule);
 	reject("dev-1-eeeeee", true);
 	for (let attempt = 0; attempt < 3; attempt += 1) reject("dev-1-ffffff");
 	await time.until(() => receiver.received.length === 4);
@@ -281,7 +282,7 @@ test("sends paused and finished rollouts once", async (t) => {
 	const frame = (status: "running" | "paused" | "finished", revision: number) => {
 		const pausedBecause = status === "paused" ? ("failures" as const) : null;
 		const rest = { version: "1.4.0", id: "autumn", status, pausedBecause, counts, revision };
-		core.emit({ type: "rollout", rollout: { type: "rollout_update", ...rest } });
+		core.events.emit("rollout", { type: "rollout_update", ...rest });
 	};
 	frame("running", 2);
 	for (const revision of [3, 3, 4]) frame("paused", revision);
