@@ -115,3 +115,12 @@ export function sourceOf(quoted: (...values: never[]) => unknown): string {
 		.replaceAll(/\s+/g, " ")
 		.slice(0, 300);
 }
+
+/** Promise that the test settles. */
+export function deferred<T = void>() {
+	let [resolve, reject] = [(_value: T) => {}, (_error: Error) => {}];
+	const promise = new Promise<T>((...settle) => {
+		[resolve, reject] = settle;
+	});
+	return { promise, resolve, reject };
+}

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import express, { type ErrorRequestHandler } from "express";
 import { AddressLimit } from "../../gateway/access/rates.js";
+import type { Catalog } from "../../gateway/api/firmware.js";
 import { createBinaries } from "../../gateway/firmware/binaries.js";
 import { CatalogFile } from "../../gateway/firmware/catalog.js";
 import type { ReleaseKeys } from "../../gateway/firmware/release-keys.js";
@@ -21,6 +22,7 @@ import { createSendError } from "../../gateway/problem.js";
 import type { Disk } from "../../gateway/storage/atomic-file.js";
 import { Blobs } from "../../gateway/storage/blobs.js";
 import { fileRecords } from "../../gateway/storage/file-records.js";
+import { addRelease, type NewRelease } from "../../scripts/release/folder.js";
 import { temporaryDirectory } from "./cleanup.js";
 import { nextEvent } from "./eventually.js";
 import { listen } from "./ports.js";
@@ -61,6 +63,8 @@ export interface FirmwareServer {
 	/** Sends a multipart form. */
 	post(body: Buffer, headers?: Readonly<Record<string, string>>): Promise<Answer>;
 	upload(image: Uint8Array, filename?: string): Promise<Answer>;
+	/** Adds a release to the catalog. */
+	release(version: string, images: NewRelease["images"], sign?: NewRelease["sign"]): Promise<Catalog>;
 }
 
 /** Uploads of a single gateway. @param directory `firmware` in its data folder */
@@ -142,6 +146,8 @@ export async function runFirmwareServer(
 		request,
 		post,
 		upload: (image, filename = "firmware.bin") => post(form(filePart(image, filename))),
+		release: (version, images, sign) =>
+			addRelease(releasesDir, { version, date: "2026-01-02", notes: "", images, ...(sign && { sign }) }),
 	};
 }
 

@@ -125,8 +125,22 @@ export class Client {
 	}
 }
 
+/** @returns function that sends a request with JSON or another text, as a monitor or with another token */
+function apiAt(url: string) {
+	return async (method: string, path: string, body?: object | string, token: string = monitorToken) => {
+		const text = typeof body === "object" ? JSON.stringify(body) : body;
+		const init = { method, headers: bearer(token), ...(text !== undefined && { body: text }) };
+		const response = await fetch(url + path, init);
+		const { status, headers } = response;
+		const answer = await response.text();
+		const isJson = /json/.test(headers.get("content-type") ?? "");
+		return { status, headers, text: answer, body: isJson ? JSON.parse(answer) : undefined };
+	};
+}
+
 export interface RunningGateway {
 	readonly gateway: Gateway;
+	readonly dataDir: string;
 	/** URL, for example `http://127.0.0.1:40123`. */
 	readonly url: string;
 	readonly loginUrl: string;
@@ -136,8 +150,14 @@ export interface RunningGateway {
 	device(headers?: Readonly<Record<string, string>>, options?: ClientOptions): Promise<Client>;
 	/** Connects an identified device that has reported once, and reads its session from a monitor. */
 	namedDevice(monitor: Client, model?: Model): Promise<{ device: Client; session: SessionRecord }>;
+	/** Connects a device that has reported, and waits for its identification at a monitor. */
+	reporting(monitor: Client, deviceId: string): Promise<Client>;
 	/** Connects a monitor with a valid token that has read its snapshot. */
 	monitor(): Promise<Client & { snapshot: Frame }>;
+	/** Connects a monitor to `/monitor` with this query. */
+	subscribe(query: string): Promise<Client>;
+	readonly api: ReturnType<typeof apiAt>;
+	metrics(): Promise<string>;
 	/** Response to a rejected upgrade. */
 	refused(path: string, headers?: Readonly<Record<string, string>>): Promise<Rejected>;
 }
@@ -159,7 +179,7 @@ export async function runGateway(
 	t: TestContext,
 	{ authority, ...options }: RunOptions = {},
 ): Promise<RunningGateway> {
-	const dataDir = await temporaryDirectory(t);
+	const { dataDir = await temporaryDirectory(t) } = options;
 	const gateway = new Gateway({
 		port: 0,
 		dataDir,
@@ -191,16 +211,27 @@ export async function runGateway(
 	const device: RunningGateway["device"] = (headers = {}, clientOptions = {}) =>
 		open("/device", { ...clientOptions, headers: { ...bearer(deviceToken), ...headers } });
 
+	const api = apiAt(url);
 	return {
 		gateway,
+		dataDir,
 		url,
 		loginUrl,
 		open,
 		device,
+		api,
+		metrics: async () => (await api("GET", "/metrics")).text,
+		subscribe: (query) => open(`/monitor?${query}`, { headers: bearer(monitorToken) }),
 		async namedDevice(monitor, model = "DEV-1") {
 			const client = await device({ "Device-Id": `${model.toLowerCase()}-a1b2c3` });
 			client.send(sampleReport(model));
 			return { device: client, session: await monitor.change("identified") };
+		},
+		async reporting(monitor, deviceId) {
+			const client = await device({ "Device-Id": deviceId });
+			client.send(reportWithVolume(50, deviceId));
+			await monitor.change("identified");
+			return client;
 		},
 		async monitor() {
 			const client = await open("/monitor", { headers: bearer(monitorToken) });

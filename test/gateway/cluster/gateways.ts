@@ -32,14 +32,8 @@ export interface Clustered extends RunningGateway {
 	join(deviceId: string, options?: Partial<ScriptedDeviceOptions>): Promise<ScriptedDevice>;
 	/** Connects a monitor; resolves after its snapshot. */
 	watch(path?: string): Promise<Watch>;
-	api(method: string, path: string, body?: object): Promise<Answer>;
 	/** Number of messages of a kind sent to other gateways so far. */
 	published(kind: string): Promise<number>;
-}
-
-interface Answer {
-	readonly status: number;
-	readonly body: Readonly<Record<string, unknown>>;
 }
 
 export type Watch = Awaited<ReturnType<typeof watchOf>>;
@@ -80,21 +74,10 @@ export async function runClustered(t: TestContext, bus: Bus, options: RunOptions
 		limits: { ...limits, ...options.limits },
 	});
 	const { url } = running;
-	const api: Clustered["api"] = async (method, path, body) => {
-		const headers = { ...bearer(monitorToken), ...(body && { "Content-Type": "application/json" }) };
-		const response = await fetch(`${url}${path}`, {
-			method,
-			headers,
-			...(body && { body: JSON.stringify(body) }),
-		});
-		const text = await response.text();
-		return { status: response.status, body: text === "" ? {} : JSON.parse(text) };
-	};
 	return {
 		...running,
 		bus,
 		name: `${hostname()}:${new URL(url).port}`,
-		api,
 		watch: (path = "/monitor") => watchOf(running, path),
 		async join(deviceId, deviceOptions = {}) {
 			const watch = await watchOf(running, "/monitor");
@@ -107,9 +90,8 @@ export async function runClustered(t: TestContext, bus: Bus, options: RunOptions
 			return device;
 		},
 		async published(kind) {
-			const response = await fetch(`${url}/metrics`, { headers: bearer(monitorToken) });
 			const pattern = new RegExp(`^gateway_bus_publishes_total\\{kind="${kind}"\\} (\\d+)$`, "m");
-			return Number(pattern.exec(await response.text())?.[1] ?? 0);
+			return Number(pattern.exec(await running.metrics())?.[1] ?? 0);
 		},
 	};
 }

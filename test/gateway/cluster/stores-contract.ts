@@ -270,11 +270,8 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 
 		test("shares tokens and rotations, even with a disconnected gateway", async (t) => {
 			const buses = await make(t);
-			const start = async () => {
-				const dataDir = await temporaryDirectory(t);
-				const options = { dataDir, deviceToken: undefined, monitorToken: undefined };
-				return { dataDir, ...(await runClustered(t, await buses.connect(), options)) };
-			};
+			const made = { deviceToken: undefined, monitorToken: undefined };
+			const start = async () => runClustered(t, await buses.connect(), made);
 			const a = await start();
 			const { device, monitor } = a.gateway.tokens;
 			const [b, c] = [await start(), await start()];

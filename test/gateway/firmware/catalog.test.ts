@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import fs, { rename, rm, writeFile } from "node:fs/promises";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { parseCatalog } from "../../../gateway/firmware/catalog.js";
+import { diskWith, systemError } from "../../support/disk.js";
 import { runFirmwareServer } from "../../support/firmware-server.js";
 import { writeCatalog, writeReleases } from "../../support/releases.js";
 
@@ -110,16 +111,14 @@ describe("served catalog", () => {
 	test("is read once while unchanged, and again after a read error", async (t) => {
 		let reads = 0;
 		let isBusy = false;
-		const readFile: typeof fs.readFile = Object.assign((...parameters: Parameters<typeof fs.readFile>) => {
-			reads++;
-			if (!isBusy) return fs.readFile(...parameters);
-			return Promise.reject(Object.assign(new Error("too many open files"), { code: "EMFILE" }));
+		const disk = diskWith((operation) => {
+			if (operation === "readFile" && ++reads && isBusy) throw systemError("EMFILE");
 		});
-		const { request, releasesDir, problems } = await runFirmwareServer(t, { disk: { ...fs, readFile } });
+		const { request, releasesDir, problems } = await runFirmwareServer(t, { disk });
 		await writeCatalog(releasesDir, good);
 		isBusy = true;
 		for (let times = 0; times < 2; times++) assert.deepEqual((await request("/ota/catalog")).json, empty);
-		assert.match(String(problems), /^[^,]+ is invalid, so [^,]+: too many open files$/, "once");
+		assert.match(String(problems), /^[^,]+ is invalid, so [^,]+: EMFILE$/, "once");
 		isBusy = false;
 		reads = 0;
 		for (let times = 0; times < 3; times++) assert.deepEqual((await request("/ota/catalog")).json, good);

@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { DeviceFit } from "../../../gateway/firmware/selection.js";
-import { addRelease } from "../../../scripts/release/folder.js";
 import {
 	type FirmwareServer,
 	filePart,
@@ -59,28 +58,21 @@ describe("upload to a gateway with release keys", () => {
 			return String(json.detail);
 		};
 		for (const wrong of Object.values(badSignatures(key, image, makeImage({ version: "1.5.0" }))))
-			assert.match(
-				await post(...(wrong === undefined ? [] : [textPart("signature", wrong)])),
-				wrong === undefined
-					? /^The image is not signed\. Send the signature/
-					: /^The image has a signature that matches no key/,
-			);
-		const texts = [
-			"",
-			"  ",
-			"signature",
-			Buffer.alloc(63).toString("base64"),
-			"A".repeat(88),
-			"A".repeat(5000),
-		];
-		for (const text of texts)
+			if (wrong === undefined) assert.match(await post(), /^The image is not signed\. Send the signature/);
+			else
+				assert.match(
+					await post(textPart("signature", wrong)),
+					/^The image has a signature that matches no key/,
+				);
+		const empty = Buffer.alloc(63).toString("base64");
+		for (const text of ["", "  ", "signature", empty, "A".repeat(88), "A".repeat(5000)])
 			for (const part of [textPart("signature", text), filePart(Buffer.from(text), "a.sig", "signature")])
 				await post(part);
 	});
 });
 
 describe("gateway without release keys", () => {
-	test("accepts uploads without or with any signature, which is sent to the device", async (t) => {
+	test("accepts uploads and releases without or with any signature, which is sent to the device", async (t) => {
 		const serving = await runFirmwareServer(t);
 		assert.equal((await serving.upload(image)).status, 201);
 		assert.equal((await chosen(serving, "custom")).signature, undefined);
@@ -89,10 +81,6 @@ describe("gateway without release keys", () => {
 		assert.equal((await chosen(serving, "custom")).signature, ofOther);
 		const { status } = await serving.post(form(filePart(image), textPart("signature", "nonsense")));
 		assert.equal(status, 422);
-	});
-
-	test("sends the signature of a release in the catalog", async (t) => {
-		const serving = await runFirmwareServer(t);
 		await addTo(serving, "1.4.0", other.sign);
 		assert.equal((await chosen(serving, "1.4.0")).signature?.length, 88);
 	});
@@ -132,19 +120,14 @@ describe("upload that was stored with other settings", () => {
 			assert.equal((await chosen(after, "custom")).version, "1.4.0");
 		});
 
-	test("is not offered if images are validated again and it is none", async (t) => {
+	test("is not offered if images are validated again and it is none, else described by its image", async (t) => {
 		const before = await runFirmwareServer(t, { checkImages: false });
-		assert.equal((await before.upload(Buffer.from("third-party firmware"))).status, 201);
-		await chosen(before, "custom");
+		await before.upload(Buffer.from("third-party firmware"));
 		const { directory } = before;
 		await assertNotOffered(await runFirmwareServer(t, { directory }), /is not a valid image \(IMAGE_CHECK\)/);
-	});
-
-	test("is described by its image if images are validated again", async (t) => {
-		const before = await runFirmwareServer(t, { checkImages: false });
 		await before.upload(makeImage({ securityVersion: 1 }));
 		assert.equal((await chosen(before, "custom")).version, null);
-		const after = await runFirmwareServer(t, { directory: before.directory });
+		const after = await runFirmwareServer(t, { directory });
 		const { version, model, chip, problem } = (await after.request("/ota/status")).json;
 		assert.deepEqual([version, model, chip, problem], ["1.4.0", "DEV-1", "esp32s3", undefined]);
 		const { rejection } = await after.selection.choose({ ...device, securityVersion: 2 }, "custom");
@@ -173,7 +156,7 @@ test("offers only releases signed with one of the release keys", async (t) => {
 	for (const [version, reason] of [
 		[
 			"1.5.0",
-			/firmware-v1\.5\.0\.bin has a signature that matches no key in RELEASE_KEYS, or was modified after signing/,
+			/firmware-v1\.5\.0\.bin has a signature that matches no key in RELEASE_KEYS, or was modified after/,
 		],
 		["1.6.0", /firmware-v1\.6\.0\.bin is not signed/],
 	] as const) {
@@ -192,10 +175,8 @@ test("offers no release or upload with a security version below the device's", a
 	for (const [version, securityVersion] of [
 		["1.4.0", 0],
 		["1.5.0", 2],
-	] as const) {
-		const images = [makeImage({ version, securityVersion })];
-		await addRelease(serving.releasesDir, { version, date: "2026-01-02", notes: "", images });
-	}
+	] as const)
+		await serving.release(version, [makeImage({ version, securityVersion })]);
 	await serving.upload(makeImage({ version: "1.6.0", securityVersion: 1 }));
 	for (const [version, least, isOffered] of [
 		["1.4.0", undefined, true],
@@ -215,13 +196,9 @@ test("offers no release or upload with a security version below the device's", a
 	assert.equal(release?.images[0]?.security_version, undefined, "0 is not written");
 });
 
-async function addTo(
-	{ releasesDir }: FirmwareServer,
-	version: string,
-	sign?: (image: Uint8Array) => string,
-): Promise<void> {
-	const images = [makeImage({ version })];
-	await addRelease(releasesDir, { version, date: "2026-01-02", notes: "", images, ...(sign && { sign }) });
+/** Adds a release with an image of this version. */
+function addTo({ release }: FirmwareServer, version: string, sign?: (image: Uint8Array) => string) {
+	return release(version, [makeImage({ version })], sign);
 }
 
 async function chosen({ selection }: FirmwareServer, version: string) {

@@ -10,10 +10,9 @@ import {
 	metadataOf,
 	timeOut,
 } from "../../../gateway/firmware/update-job.js";
-import { progress, report, uplink } from "./uplinks.js";
+import { complete, failure, progress, report, uplink } from "./uplinks.js";
 
 const start = 1_000_000;
-const complete = uplink({ type: "ota_complete" });
 
 type Step = Uplink | "reconnects" | "falls silent" | "5 minutes pass";
 
@@ -52,87 +51,75 @@ function after(
 	return job;
 }
 
-function status(version: string | null, steps: readonly Step[], runs?: string | null) {
-	const { otaStatus, otaPercent, otaVersion } = metadataOf(after(version, steps, runs));
-	return [otaStatus, otaPercent, otaVersion];
-}
-
 const [old, fresh, other] = [report("1.3.0", 600), report("1.4.0"), report("1.2.0")];
 const restartedOld = report("1.3.0", 0);
 
-test("derives the state of an update from the messages of its device", () => {
-	for (const [steps, expected] of [
-		[[], "pending null"],
-		[[old, old], "pending null"],
-		[[progress(0), progress(7)], "downloading 7"],
-		[[progress(50), progress(10)], "downloading 50"],
-		[[progress(50), old, progress(60)], "downloading 60"],
-		[[progress(99), complete], "rebooting 100"],
-		[[complete, old], "rebooting 100"],
-		[[complete, progress(100)], "rebooting 100"],
-		[[progress(9), complete, "reconnects", fresh], "updated 100"],
-		[[progress(9), complete, "reconnects", restartedOld], "rolled_back 100"],
-		[[complete, "reconnects", report("v1.4.0+7")], "updated 100"],
-		[[complete, "reconnects", other], "failed 100"],
-		[[complete, "reconnects", fresh, fresh, "reconnects", restartedOld], "rolled_back 100"],
-		[[complete, "reconnects", fresh, "reconnects", fresh], "updated 100"],
-		[[complete, "reconnects", fresh, "reconnects", other], "updated 100"],
-		[[complete, "reconnects", fresh, "5 minutes pass", "reconnects", restartedOld], "updated 100"],
+/** Steps and resulting status of updates from 1.3.0 to 1.4.0, or to and from the versions given. */
+const cases: readonly (readonly [steps: readonly Step[], status: string, to?: string | null, from?: null])[] =
+	[
+		[[], "pending null 1.4.0"],
+		[[old, old], "pending null 1.4.0"],
+		[[progress(0), progress(7)], "downloading 7 1.4.0"],
+		[[progress(50), progress(10)], "downloading 50 1.4.0"],
+		[[progress(50), old, progress(60)], "downloading 60 1.4.0"],
+		[[progress(99), complete], "rebooting 100 1.4.0"],
+		[[complete, old], "rebooting 100 1.4.0"],
+		[[complete, progress(100)], "rebooting 100 1.4.0"],
+		[[progress(9), complete, "reconnects", fresh], "updated 100 1.4.0"],
+		[[progress(9), complete, "reconnects", restartedOld], "rolled_back 100 1.4.0"],
+		[[complete, "reconnects", report("v1.4.0+7")], "updated 100 1.4.0"],
+		[[complete, "reconnects", other], "failed 100 1.4.0"],
+		[[complete, "reconnects", fresh, fresh, "reconnects", restartedOld], "rolled_back 100 1.4.0"],
+		[[complete, "reconnects", fresh, "reconnects", fresh], "updated 100 1.4.0"],
+		[[complete, "reconnects", fresh, "reconnects", other], "updated 100 1.4.0"],
+		[[complete, "reconnects", fresh, "5 minutes pass", "reconnects", restartedOld], "updated 100 1.4.0"],
 		[
 			[complete, "reconnects", fresh, "5 minutes pass", "reconnects", report("1.3.0", 200)],
-			"rolled_back 100",
+			"rolled_back 100 1.4.0",
 		],
-		[[progress(98), "reconnects", fresh], "updated 100"],
-		[["reconnects", fresh], "updated 100"],
-		[[complete, fresh], "updated 100"],
-		[[progress(100), "reconnects", restartedOld], "failed 100"],
-		[[progress(40), "reconnects", old, progress(41)], "downloading 41"],
-		[[progress(100), "reconnects", old, complete], "rebooting 100"],
-		[[progress(40), "reconnects", restartedOld], "failed 40"],
-		[["reconnects", restartedOld], "failed null"],
-		[[complete, "reconnects", rejection("set_led"), fresh], "updated 100"],
-	] as const satisfies readonly (readonly [readonly Step[], string])[])
-		assert.equal(status("1.4.0", steps).map(String).join(" "), `${expected} 1.4.0`, JSON.stringify(steps));
-});
+		[[progress(98), "reconnects", fresh], "updated 100 1.4.0"],
+		[["reconnects", fresh], "updated 100 1.4.0"],
+		[[complete, fresh], "updated 100 1.4.0"],
+		[[progress(100), "reconnects", restartedOld], "failed 100 1.4.0"],
+		[[progress(40), "reconnects", old, progress(41)], "downloading 41 1.4.0"],
+		[[progress(100), "reconnects", old, complete], "rebooting 100 1.4.0"],
+		[[progress(40), "reconnects", restartedOld], "failed 40 1.4.0"],
+		[["reconnects", restartedOld], "failed null 1.4.0"],
+		[[complete, "reconnects", rejection("set_led"), fresh], "updated 100 1.4.0"],
+		// It times out, but the device continues.
+		[[progress(43), "falls silent", progress(44)], "downloading 44 1.4.0"],
+		[[complete, "falls silent", "reconnects", fresh], "updated 100 1.4.0"],
+		[[complete, "falls silent", "reconnects", restartedOld], "rolled_back 100 1.4.0"],
+		// To the running version.
+		[[old, progress(50), old], "downloading 50 1.3.0", "1.3.0"],
+		[[complete, old], "rebooting 100 1.3.0", "1.3.0"],
+		[[complete, "reconnects", restartedOld], "updated 100 1.3.0", "1.3.0"],
+		[[progress(50), "reconnects", restartedOld], "failed 50 1.3.0", "1.3.0"],
+		// To an unknown version.
+		[[complete], "rebooting 100 null", null],
+		[[complete, "reconnects", fresh], "updated 100 1.4.0", null],
+		[[progress(9), "reconnects", fresh], "updated 100 1.4.0", null],
+		[[complete, "reconnects", restartedOld], "rolled_back 100 null", null],
+		// From an unknown version, which is that of the first report.
+		[[old], "pending null 1.3.0", "1.3.0", null],
+		[[old, complete, "reconnects", fresh], "updated 100 1.4.0", "1.4.0", null],
+		[[complete, "reconnects", old], "rolled_back 100 1.4.0", "1.4.0", null],
+		[[complete, "reconnects", fresh], "updated 100 1.4.0", "1.4.0", null],
+	];
 
-describe("update to the running version", () => {
-	test("succeeds once the device reconnects after completion", () => {
-		assert.deepEqual(status("1.3.0", [old, progress(50), old]), ["downloading", 50, "1.3.0"]);
-		assert.deepEqual(status("1.3.0", [complete, old]), ["rebooting", 100, "1.3.0"]);
-		assert.deepEqual(status("1.3.0", [complete, "reconnects", restartedOld]), ["updated", 100, "1.3.0"]);
-		assert.deepEqual(status("1.3.0", [progress(50), "reconnects", restartedOld]), ["failed", 50, "1.3.0"]);
-	});
-});
-
-describe("update to an unknown version", () => {
-	test("succeeds if another version reports, which is recorded", () => {
-		assert.deepEqual(status(null, [complete]), ["rebooting", 100, null]);
-		assert.deepEqual(status(null, [complete, "reconnects", fresh]), ["updated", 100, "1.4.0"]);
-		assert.deepEqual(status(null, [progress(9), "reconnects", fresh]), ["updated", 100, "1.4.0"]);
-	});
-	test("is rolled back if the same version reports", () => {
-		assert.deepEqual(status(null, [complete, "reconnects", restartedOld]), ["rolled_back", 100, null]);
-	});
-});
-
-describe("update started before the first report", () => {
-	test("takes the old version from the first report", () => {
-		const job = after("1.4.0", [old], null);
-		assert.deepEqual([job.status, job.from], ["pending", "1.3.0"]);
-		assert.deepEqual(status("1.3.0", [old], null), ["pending", null, "1.3.0"]);
-		assert.deepEqual(status("1.4.0", [old, complete, "reconnects", fresh], null), ["updated", 100, "1.4.0"]);
-	});
-	test("takes the version after the restart as the old one, unless it is the new one", () => {
-		assert.deepEqual(status("1.4.0", [complete, "reconnects", old], null), ["rolled_back", 100, "1.4.0"]);
-		assert.deepEqual(status("1.4.0", [complete, "reconnects", fresh], null), ["updated", 100, "1.4.0"]);
-	});
+test("derives the state of an update from the messages of its device", () => {
+	for (const [steps, expected, to = "1.4.0", from] of cases) {
+		const { otaStatus, otaPercent, otaVersion } = metadataOf(after(to, steps, from));
+		assert.equal([otaStatus, otaPercent, otaVersion].map(String).join(" "), expected, JSON.stringify(steps));
+	}
+	assert.equal(after("1.4.0", [old], null).from, "1.3.0");
 });
 
 describe("failure reason", () => {
 	test("names the cause, by the device or the last progress", () => {
 		for (const [steps, reason] of [
-			[[progress(9), uplink({ type: "ota_error", reason: "HTTP 404" })], "HTTP 404"],
-			[[uplink({ type: "ota_error", reason: "" })], "The device reported no reason."],
+			[[progress(9), failure("HTTP 404")], "HTTP 404"],
+			[[failure("")], "The device reported no reason."],
 			[[rejection("start_ota")], "The device rejected the update (busy): updating already"],
 			[
 				[complete, "reconnects", report("1.3.0", 1, "TASK_WDT_RESET")],
@@ -176,24 +163,18 @@ describe("update to another image of the same version", () => {
 		return after("1.4.0", [complete, "reconnects", runs(image), ...steps], "1.4.0", ids);
 	}
 
-	test("is updated if the device runs the image that was sent", () => {
+	test("is decided by the image that the device runs, or by the version if it reports none", () => {
 		assert.equal(cameBack(sent).status, "updated");
-	});
-	test("is rolled back if the device runs the previous image, also later", () => {
+		assert.equal(cameBack(undefined).status, "updated");
 		assert.equal(cameBack(previous).status, "rolled_back");
 		assert.match(String(cameBack(previous).reason), /^The device reverted to 1\.4\.0/);
 		assert.equal(cameBack(sent, "reconnects", runs(previous)).status, "rolled_back");
-	});
-	test("has failed if the device runs a third image", () => {
 		const { status, reason } = cameBack(third);
 		assert.equal(status, "failed");
 		assert.match(
 			String(reason),
 			/reconnected with another image of 1\.4\.0, which this gateway did not send/,
 		);
-	});
-	test("is decided by the version if the device reports no image", () => {
-		assert.equal(cameBack(undefined).status, "updated");
 	});
 	test("learns the previous image from a report before the restart", () => {
 		const steps: readonly Step[] = [runs(previous, 600), complete, "reconnects", runs(previous)];
@@ -206,32 +187,12 @@ describe("update to another image of the same version", () => {
 	});
 });
 
-describe("device whose update timed out", () => {
-	test("is updating again when it reports progress", () => {
-		assert.deepEqual(status("1.4.0", [progress(43), "falls silent", progress(44)]), [
-			"downloading",
-			44,
-			"1.4.0",
-		]);
-		assert.equal(after("1.4.0", [progress(43), "falls silent", progress(44)]).reason, undefined);
-		assert.deepEqual(status("1.4.0", [complete, "falls silent", "reconnects", fresh]), [
-			"updated",
-			100,
-			"1.4.0",
-		]);
-		assert.deepEqual(status("1.4.0", [complete, "falls silent", "reconnects", restartedOld]), [
-			"rolled_back",
-			100,
-			"1.4.0",
-		]);
-	});
-	test("keeps its reason if it returns with another version", () => {
-		for (const back of [restartedOld, other, old])
-			assert.match(
-				String(after("1.4.0", [progress(43), "falls silent", "reconnects", back]).reason),
-				/stalled at 43 %/,
-			);
-	});
+test("keeps the reason of a timeout if the device returns with another version, and removes it at progress", () => {
+	assert.equal(after("1.4.0", [progress(43), "falls silent", progress(44)]).reason, undefined);
+	for (const back of [restartedOld, other, old]) {
+		const { reason } = after("1.4.0", [progress(43), "falls silent", "reconnects", back]);
+		assert.match(String(reason), /stalled at 43 %/);
+	}
 });
 
 test("reads no job with a time outside the range of Date, but one before 1970", () => {

@@ -9,6 +9,12 @@ export function uplink(message: unknown): Uplink {
 	return checked.uplink;
 }
 
+export const complete = uplink({ type: "ota_complete" });
+
+export function failure(reason: string): Uplink {
+	return uplink({ type: "ota_error", reason });
+}
+
 export function progress(percent: number): Uplink {
 	return uplink({ type: "ota_progress", percent, bytes_written: percent * 10, bytes_total: 1000 });
 }

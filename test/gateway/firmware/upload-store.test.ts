@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import fs, { mkdir, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { UploadStore } from "../../../gateway/firmware/upload-store.js";
 import { assertSameBytes } from "../../support/bytes.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
+import { changingDisk, diskWith, systemError } from "../../support/disk.js";
 import { waitUntil } from "../../support/eventually.js";
 import { runFirmwareServer, uploadsIn } from "../../support/firmware-server.js";
 import { makeImage } from "../../support/images.js";
-import { countingDisk } from "./counting-disk.js";
 
 const previous = makeImage();
 const next = makeImage({ version: "1.5.0" });
@@ -22,9 +22,9 @@ function sha256(bytes: Uint8Array): string {
 function failingDisk(end: "full" | "killed") {
 	let at = Number.POSITIVE_INFINITY;
 	let count = 0;
-	const disk = countingDisk((_number, operation) => {
+	const disk = changingDisk((operation) => {
 		if (end === "full" ? operation === "rm" || ++count !== at : ++count < at) return;
-		throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
+		throw systemError("ENOSPC");
 	});
 	const failAt = (step: number) => {
 		[at, count] = [step, 0];
@@ -93,14 +93,14 @@ test("has the complete previous or new firmware, and nothing else, after a kill 
 
 test("syncs each file before its rename, and the folder after, against power loss", async (t) => {
 	const steps: string[] = [];
-	const disk = countingDisk((_number, operation) => void steps.push(operation));
+	const disk = changingDisk((operation) => void steps.push(operation));
 	const directory = await temporaryDirectory(t);
 	const store = uploadsIn(directory, { disk, onProblem: assert.fail });
 	await store.open();
 	const draft = await store.begin();
 	await draft.write(previous);
 	await draft.commit({ filename: "x.bin", sha256: sha256(previous) });
-	const file = ["open", "write", "write", "sync", "rename", "sync"];
+	const file = ["create", "write", "write", "sync", "rename", "sync"];
 	assert.deepEqual(steps, [...file, ...file]);
 });
 
@@ -138,15 +138,13 @@ describe("damaged folder", () => {
 		t.mock.timers.enable({ apis: ["setTimeout"] });
 		const folder = await temporaryDirectory(t);
 		await keep(folder, previous, "previous.bin");
-		const eio = () => Promise.reject(Object.assign(new Error("EIO"), { code: "EIO" }));
 		let reads = 0;
-		const readFile = new Proxy(fs.readFile, {
-			apply: (target, self, [path, ...rest]) =>
-				String(path).endsWith(".bin") && ++reads <= 2 ? eio() : Reflect.apply(target, self, [path, ...rest]),
+		const disk = diskWith((operation, path) => {
+			if (operation === "readFile" && path.endsWith(".bin") && ++reads <= 2) throw systemError("EIO");
 		});
 		const problems: string[] = [];
 		const onProblem = (problem: string) => void problems.push(problem);
-		const store = uploadsIn(folder, { disk: { ...fs, readFile }, onProblem });
+		const store = uploadsIn(folder, { disk, onProblem });
 		await store.open();
 		const current = () => store.current?.sha256;
 		assert.equal(current(), undefined);
@@ -161,14 +159,15 @@ describe("damaged folder", () => {
 	test("keeps the previous upload on EMFILE, across a restart", async (t) => {
 		const folder = await temporaryDirectory(t);
 		await keep(folder, previous, "previous.bin");
-		const disk = { ...fs };
+		let isExhausted = false;
+		const disk = diskWith((operation) => {
+			if (isExhausted && /^(rename|readFile)$/.test(operation)) throw systemError("EMFILE");
+		});
 		const store = uploadsIn(folder, { disk, onProblem: () => {} });
 		await store.open();
 		const draft = await store.begin();
 		await draft.write(next);
-		const emfile = () => Promise.reject(Object.assign(new Error("EMFILE"), { code: "EMFILE" }));
-		disk.rename = emfile;
-		disk.readFile = new Proxy(fs.readFile, { apply: emfile });
+		isExhausted = true;
 		await assert.rejects(draft.commit({ filename: "next.bin", sha256: sha256(next) }), /EMFILE/);
 		assert.equal(store.current?.sha256, sha256(previous));
 		assert.equal(await inNextRun(folder), sha256(previous));

@@ -9,7 +9,7 @@ import { RolloutStore } from "../../../gateway/rollouts/store.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { FileLog } from "../../../gateway/storage/file-log.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
-import { countingDisk } from "../firmware/counting-disk.js";
+import { changingDisk, failingDisk, systemError } from "../../support/disk.js";
 import { sampleRollout } from "./sample-rollout.js";
 
 const [id, ...others] = ["dev-1-000001", "dev-1-000002", "dev-1-000003"] as const;
@@ -77,15 +77,15 @@ describe("stored rollouts", () => {
 
 	test("are created completely or not at all", async (t) => {
 		let steps = 0;
-		const counting = countingDisk(() => void steps++);
+		const counting = changingDisk(() => void steps++);
 		await (await open(t, counting)).store.create(created);
 		const total = steps;
 		assert.ok(total >= 8, `${total} steps`);
 		for (let last = 1; last <= total; last++) {
 			steps = 0;
-			const die = countingDisk(() => {
+			const die = changingDisk(() => {
 				steps += 1;
-				if (steps >= last) throw Object.assign(new Error("cut"), { code: "EIO" });
+				if (steps >= last) throw systemError("EIO");
 			});
 			const { store, directory } = await open(t, die);
 			const isCreated = await store.create(created);
@@ -100,19 +100,17 @@ describe("stored rollouts", () => {
 	});
 
 	test("are rewritten after a write error, with the gateway not ready meanwhile", async (t) => {
-		let isFull = false;
-		const disk = countingDisk((_number, operation) => {
-			if (isFull && operation === "write") throw Object.assign(new Error("full"), { code: "ENOSPC" });
-		});
-		const { store, directory, problems } = await open(t, disk);
+		const full = failingDisk("write", "ENOSPC");
+		full.isFailing = false;
+		const { store, directory, problems } = await open(t, full.disk);
 		assert.equal(await store.create(created), true);
-		isFull = true;
+		full.isFailing = true;
 		const running = apply(created, change);
 		assert.equal(await store.append("autumn", change), undefined);
 		assert.equal(await store.append("autumn", change), undefined);
 		assert.match(store.readinessProblem ?? "", /ENOSPC/);
 		assert.equal(problems.length, 1, "reported once");
-		isFull = false;
+		full.isFailing = false;
 		assert.equal(await store.append("autumn", change), true);
 		assert.equal(store.readinessProblem, undefined);
 		assert.deepEqual(await (await open(t, fs, directory)).store.list(), [running]);

@@ -21,9 +21,9 @@ import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { FileLog } from "../../../gateway/storage/file-log.js";
 import { fileRecords } from "../../../gateway/storage/file-records.js";
 import type { CreateRecords } from "../../../gateway/storage/records.js";
+import { changingDisk, systemError } from "../../support/disk.js";
 import type { Random } from "../../support/random.js";
 import { sampleReport, withField } from "../../support/sample-report.js";
-import { countingDisk } from "../firmware/counting-disk.js";
 
 export const newVersion = "2.0.0";
 export const sha256 = "1".repeat(64);
@@ -252,9 +252,9 @@ export class SimulatedGateway {
 		const { dataDir, time, random, onDisk, problems, releases = { latest: newVersion } } = options;
 		this.#options = options;
 		const clock = { now: () => startedAt + time.now + time.skewMs, monotonic: () => time.now };
-		const disk: Disk = countingDisk(() => {
+		const disk: Disk = changingDisk(() => {
 			if (this.isRunning && onDisk()) this.isRunning = false;
-			if (!this.isRunning) throw Object.assign(new Error("killed"), { code: "EIO" });
+			if (!this.isRunning) throw systemError("EIO");
 		});
 		const onProblem = (problem: string) => {
 			if (this.isRunning) problems.push(problem);

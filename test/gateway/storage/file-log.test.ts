@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from "node:test";
 import { type Disk, strictDisk } from "../../../gateway/storage/atomic-file.js";
 import { FileLog } from "../../../gateway/storage/file-log.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
-import { countingDisk } from "../firmware/counting-disk.js";
+import { changingDisk, systemError } from "../../support/disk.js";
 import { follow, testLog } from "./log-contract.js";
 
 async function open(t: TestContext, disk: Disk = fs, given?: string) {
@@ -88,9 +88,9 @@ describe("log in files", () => {
 		let steps = 0;
 		let failing = Number.POSITIVE_INFINITY;
 		let end = Number.POSITIVE_INFINITY;
-		const disk = countingDisk(() => {
+		const disk = changingDisk(() => {
 			steps += 1;
-			if (steps >= failing && steps < end) throw Object.assign(new Error("full"), { code: "ENOSPC" });
+			if (steps >= failing && steps < end) throw systemError("ENOSPC");
 		});
 		const textsOf = async (directory: string) => {
 			const all = (await (await open(t, fs, directory)).all()) ?? [];
@@ -109,7 +109,7 @@ describe("log in files", () => {
 						latest = (await log.append("a", text, latest)) ?? assert.fail("refused");
 						break;
 					} catch (error) {
-						if (!(error instanceof Error && error.message === "full")) throw error;
+						if (!(error instanceof Error && error.message === "ENOSPC")) throw error;
 						// An entry whose write failed may exist until the next write.
 						const there = await textsOf(directory);
 						const known = ["1", "2", "3"].slice(0, Number(text) - 1);
