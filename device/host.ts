@@ -237,19 +237,16 @@ export interface Digest {
 	close(): ArrayBuffer;
 }
 
-/**
- * The inactive app slot: Moddable's `embedded:update` in mode "a", and `embedded:storage/flash` to read it back.
- * Written once, in order.
- */
+/** The inactive app slot: Moddable's `embedded:update` in mode "a". Written once, in order. */
 export interface UpdateSlot {
 	readonly byteLength: number;
 	/** Invalidates the image in the slot. @throws Error, e.g. while the running image is unconfirmed */
 	open(): void;
 	/** @throws Error */
 	write(bytes: Uint8Array): void;
-	read(buffer: Uint8Array, offset: number): void;
 	/**
-	 * Verifies the image and selects it for the next boot. Takes several turns, a second or more in total.
+	 * Verifies the image in flash by its checksum and its appended SHA-256, if it has one, and selects it for the next boot.
+	 * Takes several turns, a second or more in total.
 	 * @param onEnd called in a new turn with the problem, if any @throws Error
 	 */
 	complete(onEnd: (problem: string | undefined) => void): void;

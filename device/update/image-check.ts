@@ -1,8 +1,9 @@
 /**
  * Validates a firmware image during the download: that it is for this device, before anything is erased, and that the
- * file is complete.
+ * file is complete. Hashes it for its signature.
  */
 
+import type { Digest } from "../host.js";
 import {
 	appDescriptor,
 	chipIds,
@@ -26,20 +27,13 @@ export interface ImageCheckOptions {
 export class ImageCheck {
 	readonly #device: ImageCheckOptions;
 	readonly #scanner = new ImageScanner();
-	#isHeadChecked = false;
+	readonly #digest: Digest | undefined;
+	#received = 0;
 
-	constructor(device: ImageCheckOptions) {
+	/** @param digest SHA-256 for the signature; undefined: none is required */
+	constructor(device: ImageCheckOptions, digest?: Digest) {
 		this.#device = device;
-	}
-
-	/** Bytes up to and including the checksum; undefined until all segment headers have arrived. */
-	get contentBytes(): number | undefined {
-		return this.#scanner.contentBytes;
-	}
-
-	/** Whether a SHA-256 follows the content. */
-	get hasDigest(): boolean {
-		return this.#scanner.hasDigest;
+		this.#digest = digest;
 	}
 
 	/**
@@ -48,15 +42,23 @@ export class ImageCheck {
 	 * @throws Error that explains why the image is invalid or not for this device
 	 */
 	write(piece: Uint8Array, fileBytes: number): void {
-		if (!this.#isHeadChecked) checkHead(piece, this.#device);
-		this.#isHeadChecked = true;
+		if (this.#received === 0) checkHead(piece, this.#device, this.#digest !== undefined);
 		const problem = this.#scanner.write(piece);
 		if (problem !== undefined) throw new Error(problem);
 		if (fileBytes < this.#scanner.minimumBytes) throw new Error(this.#scanner.describeCut(fileBytes));
+		const { contentBytes, minimumBytes } = this.#scanner;
+		const end = contentBytes === undefined ? fileBytes : minimumBytes;
+		this.#digest?.write(piece.subarray(0, Math.max(0, end - this.#received)));
+		this.#received += piece.byteLength;
+	}
+
+	/** @returns the SHA-256 of the image including the appended one, if a signature is required */
+	end(): ArrayBuffer | undefined {
+		return this.#digest?.close();
 	}
 }
 
-function checkHead(bytes: Uint8Array, device: ImageCheckOptions): void {
+function checkHead(bytes: Uint8Array, device: ImageCheckOptions, isSigned: boolean): void {
 	if (bytes[0] !== imageLayout.magic) throw new Error("The file is not a firmware image.");
 	if (bytes.byteLength < headBytes) throw new Error("The firmware image is truncated in its header.");
 	const view = new DataView(bytes.buffer, bytes.byteOffset, headBytes);
@@ -71,6 +73,9 @@ function checkHead(bytes: Uint8Array, device: ImageCheckOptions): void {
 		throw new Error("The firmware has no descriptor with its model; it was not built for these devices.");
 	const found = findChip(chip, view.getUint16(ownDescriptor.flagsOffset, true));
 	if (found !== device.chip) throw chipProblem(found ?? "unknown");
+	// The boot loader verifies it, so that what starts is what was signed.
+	if (isSigned && bytes[imageLayout.hasDigestOffset] === 0)
+		throw new Error("The firmware has no appended SHA-256, which a signature requires.");
 	const model = readText(bytes, ownDescriptor.model);
 	if (model !== device.model)
 		throw new Error(`The firmware is for a ${model}; this device is a ${device.model}.`);

@@ -9,8 +9,6 @@ import { PatchDecoder } from "./patch-decoder.js";
 
 /** Bytes produced per step: one flash sector. */
 const pieceBytes = 4 * 1024;
-/** Pieces of the source hashed per turn. */
-const piecesPerTurn = 4;
 
 export interface PatchOptions {
 	readonly source: Pick<RunningImage, "byteLength" | "read">;
@@ -28,14 +26,10 @@ export class Patch {
 	readonly #options: PatchOptions;
 	readonly #piece = new Uint8Array(pieceBytes);
 	#producedBytes = 0;
-	#sourceBytes = 0;
 	#resultBytes = 0;
-	/** Digest of the source, then of the result. */
-	#digest: Digest;
-	#isHeadRead = false;
-	/** Hashed bytes of the source. */
-	#checkedBytes = 0;
-	/** Created once the source is verified. */
+	/** Digest of the result, which also proves that the source was the right one. */
+	readonly #digest: Digest;
+	/** Created once the header is read. */
 	#decoder: Decoder | undefined;
 	/** Consumed bytes of the current input. */
 	#inputOffset = 0;
@@ -52,10 +46,7 @@ export class Patch {
 	 * @throws Error that explains why the patch cannot be applied
 	 */
 	write(bytes: Uint8Array): boolean {
-		if (!this.#isHeadRead) this.#readHead(bytes);
-		else if (this.#decoder) return this.#decode(this.#decoder, bytes);
-		else for (let piece = 0; piece < piecesPerTurn && !this.#decoder; piece++) this.#checkSource();
-		return false;
+		return this.#decode(this.#decoder ?? this.#readHead(bytes), bytes);
 	}
 
 	/** Verifies the result. Must be called after the last bytes. @throws Error if it is incomplete or damaged */
@@ -65,40 +56,24 @@ export class Patch {
 			throw new Error("The patch is damaged: the SHA-256 of its result does not match.");
 	}
 
-	#readHead(bytes: Uint8Array): void {
+	#readHead(bytes: Uint8Array): Decoder {
 		const { byteLength, magic, ...offsets } = patchHead;
 		if (bytes.byteLength < byteLength) throw new Error("The patch is truncated in its header.");
 		const view = new DataView(bytes.buffer, bytes.byteOffset, byteLength);
 		if (view.getUint32(0, true) !== magic) throw new Error("The file is not a patch.");
-		this.#sourceBytes = view.getUint32(offsets.sourceBytesOffset, true);
+		const sourceBytes = view.getUint32(offsets.sourceBytesOffset, true);
 		this.#resultBytes = view.getUint32(offsets.resultBytesOffset, true);
-		const { from, to, source } = this.#options;
+		const { from, to, source, decoder = PatchDecoder } = this.#options;
 		if (
 			toHex(bytes.subarray(offsets.sourceSha256Offset, offsets.resultSha256Offset)) !== from ||
 			toHex(bytes.subarray(offsets.resultSha256Offset, byteLength)) !== to
 		)
 			throw new Error("The patch does not match the announced SHA-256 values.");
-		if (this.#sourceBytes > source.byteLength || this.#resultBytes === 0)
+		if (sourceBytes > source.byteLength || this.#resultBytes === 0)
 			throw new Error("The patch has invalid lengths in its header.");
-		this.#isHeadRead = true;
 		this.#inputOffset = byteLength;
-	}
-
-	/** Hashes the next piece of the source; at its end, verifies the digest. */
-	#checkSource(): void {
-		const { source, sha256, from, decoder = PatchDecoder } = this.#options;
-		const count = Math.min(pieceBytes, this.#sourceBytes - this.#checkedBytes);
-		if (count > 0) {
-			const piece = this.#piece.subarray(0, count);
-			source.read(piece, this.#checkedBytes);
-			this.#digest.write(piece);
-			this.#checkedBytes += count;
-			return;
-		}
-		if (toHex(new Uint8Array(this.#digest.close())) !== from)
-			throw new Error("The patch is for different firmware than the running one.");
-		this.#digest = new sha256({});
-		this.#decoder = new decoder({ source, sourceBytes: this.#sourceBytes, resultBytes: this.#resultBytes });
+		this.#decoder = new decoder({ source, sourceBytes, resultBytes: this.#resultBytes });
+		return this.#decoder;
 	}
 
 	/** @returns whether the input is consumed */

@@ -14,7 +14,6 @@ import { readAuthority } from "./authority.js";
 import { Download } from "./download.js";
 import { ImageCheck } from "./image-check.js";
 import { Patch } from "./patch.js";
-import { ReadBack } from "./read-back.js";
 import { SignatureCheck, wrongSignature } from "./signature.js";
 
 const blockBytes = 16 * 1024;
@@ -57,8 +56,6 @@ export interface UpdaterOptions {
 
 export class Updater {
 	readonly #options: UpdaterOptions;
-	/** Allocated during an update only: the heap may have no room for it and the buffer of a sound. */
-	#buffer: Uint8Array | undefined;
 	#isRunning = false;
 	#download: Download | undefined;
 	/** Set while a patch is applied. */
@@ -101,10 +98,6 @@ export class Updater {
 		onRunning(true);
 		this.#startedAtMs = now();
 		this.#stopReason = undefined;
-		this.#durationTimer = Timer.set(() => {
-			this.#durationTimer = undefined;
-			this.stop(`The update did not complete within ${maxDurationMs / 60_000} minutes.`);
-		}, maxDurationMs);
 		this.#flashMs = 0;
 		this.#patchMs = 0;
 		try {
@@ -141,12 +134,15 @@ export class Updater {
 		digests?: { readonly from: string; readonly to: string },
 	): void {
 		const { network, createLookup, sha256, now, isOnline, headersFor } = this.#options;
-		this.#buffer = new Uint8Array(digests ? patchBlockBytes : blockBytes);
+		this.#durationTimer ??= Timer.set(() => {
+			this.#durationTimer = undefined;
+			this.stop(`The update did not complete within ${maxDurationMs / 60_000} minutes.`);
+		}, maxDurationMs);
 		this.#written = 0;
 		this.#total = 0;
 		this.#reportedAtMs = undefined;
 		this.#blockStartMs = undefined;
-		this.#image = new ImageCheck(this.#options);
+		this.#image = new ImageCheck(this.#options, this.#signature && new sha256({}));
 		const patch = digests && this.#createPatch(digests);
 		this.#download = new Download({
 			connect: (options) => openHttp(network, url, options, certificate),
@@ -154,7 +150,7 @@ export class Updater {
 			sha256,
 			url,
 			headers: headersFor(url),
-			buffer: this.#buffer,
+			buffer: new Uint8Array(digests ? patchBlockBytes : blockBytes),
 			now,
 			isOnline,
 			isPaced: patch !== undefined,
@@ -242,53 +238,30 @@ export class Updater {
 		});
 	}
 
+	/** Checks the signature, if required. Runs each step in its own turn: together they take more than half a second. */
 	#verify(): void {
 		this.#reportProgress();
-		const { sha256, now } = this.#options;
-		if (!this.#slot || !this.#buffer || !this.#image) return;
-		const fetchedAtMs = now();
-		const { contentBytes, hasDigest } = this.#image;
-		const isSigned = this.#signature !== undefined;
-		// An image without a SHA-256 is checked by ESP-IDF's checksum only.
-		if (!isSigned && !hasDigest) return this.#activate(fetchedAtMs);
-		if (contentBytes === undefined) return this.#fail("The firmware image is incomplete.");
-		new ReadBack({
-			slot: this.#slot,
-			sha256,
-			contentBytes,
-			hasDigest,
-			isSigned,
-			buffer: this.#buffer,
-			onEnd: (reason, digest) => {
-				if (reason !== undefined) this.#fail(reason);
-				else if (this.#signature) this.#checkSignature(this.#signature, digest, fetchedAtMs);
-				else this.#activate(fetchedAtMs);
-			},
-		});
-	}
-
-	/** Runs each step in its own turn: together they take more than half a second. */
-	#checkSignature(signature: SignatureCheck, sha256: ArrayBuffer | undefined, fetchedAtMs: number): void {
-		if (!sha256) return this.#fail("The firmware was not hashed for its signature.");
-		const verification = signature.verify(sha256);
+		const fetchedAtMs = this.#options.now();
+		const sha256 = this.#image?.end();
+		const verification = sha256 && this.#signature?.verify(sha256);
+		if (!verification) return this.#activate(fetchedAtMs);
 		const next = () => {
 			const isSigned = verification.next();
 			if (isSigned === undefined) Timer.set(next);
 			else if (isSigned) this.#activate(fetchedAtMs);
 			else this.#fail(wrongSignature);
 		};
-		next();
+		Timer.set(next);
 	}
 
-	/** Selects the verified image for the next boot and restarts. */
+	/** Verifies the image in flash, selects it for the next boot and restarts. */
 	#activate(fetchedAtMs: number): void {
 		if (this.#stopReason !== undefined) return this.#fail(this.#stopReason);
 		this.#isActivating = true;
 		this.#endDuration();
-		const readAtMs = this.#options.now();
 		const onEnd = (problem: string | undefined) => {
 			if (problem !== undefined) return this.#fail(`The device rejected the firmware: ${problem}`);
-			this.#logTimes(fetchedAtMs, readAtMs);
+			this.#logTimes(fetchedAtMs);
 			this.#options.send({ type: "ota_complete" });
 			Timer.set(() => this.#options.restart(), restartDelayMs);
 		};
@@ -299,15 +272,14 @@ export class Updater {
 		}
 	}
 
-	#logTimes(fetchedAtMs: number, readAtMs: number): void {
+	#logTimes(fetchedAtMs: number): void {
 		const now = this.#options.now();
 		const network = fetchedAtMs - this.#startedAtMs - this.#flashMs - this.#patchMs;
 		const parts = [
 			`network ${seconds(network)}`,
 			...(this.#patchMs > 0 ? [`patch ${seconds(this.#patchMs)}`] : []),
 			`erasing and writing flash ${seconds(this.#flashMs)}`,
-			`reading it back ${seconds(readAtMs - fetchedAtMs)}`,
-			`verification ${seconds(now - readAtMs)}`,
+			`verification ${seconds(now - fetchedAtMs)}`,
 		];
 		this.#options.log(
 			`update: ${this.#total} bytes in ${seconds(now - this.#startedAtMs)}: ${parts.join(", ")}\n`,
@@ -316,6 +288,7 @@ export class Updater {
 
 	#fail(reason: string): void {
 		const fallback = this.#fallback;
+		this.#isActivating = false;
 		this.#release();
 		if (fallback) {
 			this.#options.log(`update: patch failed, downloading the whole firmware: ${reason}\n`);
@@ -327,7 +300,6 @@ export class Updater {
 			return;
 		}
 		this.#isRunning = false;
-		this.#isActivating = false;
 		this.#endDuration();
 		this.#options.send({ type: "ota_error", reason: reason.slice(0, 500) });
 		this.#options.onRunning(false);
@@ -342,7 +314,6 @@ export class Updater {
 		this.#download?.close();
 		this.#download = undefined;
 		this.#fallback = undefined;
-		this.#buffer = undefined;
 		this.#source?.close();
 		this.#source = undefined;
 		try {

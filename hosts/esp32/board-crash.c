@@ -12,12 +12,18 @@
 #include <string.h>
 
 #include "esp_attr.h"
+#include "esp_cpu_utils.h"
+#include "esp_debug_helpers.h"
 #include "esp_partition.h"
 #include "esp_random.h"
 #include "esp_rom_crc.h"
 #include "esp_system.h"
 #include "esp_timer.h"
+#include "freertos/FreeRTOS.h"
+#include "freertos/freertos_debug.h"
+#include "freertos/task.h"
 #include "sdkconfig.h"
+#include "xtensa_context.h"
 
 #if CONFIG_ESP_COREDUMP_ENABLE_TO_FLASH
 #include "espcoredump/include/esp_core_dump.h"
@@ -29,6 +35,7 @@ extern const char *board_firmware_version(void);
 /** Layout version. Must change with the structures below: another firmware version may have written the memory. */
 #define MAGIC 0x43524331
 #define TRACE_BYTES 2000
+#define MAX_FRAMES 16
 
 /** A run of the firmware, from start to reset. */
 struct run {
@@ -63,6 +70,8 @@ static RTC_NOINIT_ATTR struct {
 } memory;
 
 static bool has_started = false;
+/** Task of XS, the only one that the task watchdog monitors. */
+static TaskHandle_t xs_task = NULL;
 
 static uint32_t crc_of(const struct run *run)
 {
@@ -88,6 +97,14 @@ static void copy_text(char *target, size_t size, const char *source)
 	target[i] = 0;
 }
 
+/** Records program counters for addr2line. */
+static void note_stack(struct run *run, const uint32_t *counters, uint32_t count)
+{
+	size_t length = 0;
+	for (uint32_t i = 0; (i < count) && (length < sizeof(run->stack)); i++)
+		length += (size_t)snprintf(run->stack + length, sizeof(run->stack) - length, "at 0x%08x\n", (unsigned)counters[i]);
+}
+
 #if CONFIG_ESP_COREDUMP_ENABLE_TO_FLASH
 static const char *name_of_cause(uint32_t cause)
 {
@@ -101,10 +118,10 @@ static const char *name_of_cause(uint32_t cause)
 	}
 }
 
-/** Adds panic reason, task and program counters (for addr2line) from the core dump. Ignores an incomplete dump. */
+/** Adds panic reason, task and program counters from the core dump. Ignores an incomplete dump. */
 static void describe_dump(struct checked_run *crash)
 {
-	char message[sizeof(crash->run.message)] = "", stack[sizeof(crash->run.stack)] = "";
+	char message[sizeof(crash->run.message)] = "";
 	esp_core_dump_summary_t *summary = calloc(1, sizeof(*summary));
 	if (!summary || (ESP_OK != esp_core_dump_image_check()) || (ESP_OK != esp_core_dump_get_summary(summary))) {
 		free(summary);
@@ -114,13 +131,10 @@ static void describe_dump(struct checked_run *crash)
 		snprintf(message, sizeof(message), "%s (cause %u) at 0x%08x of address 0x%08x, task %.16s",
 			name_of_cause(summary->ex_info.exc_cause), (unsigned)summary->ex_info.exc_cause, (unsigned)summary->exc_pc,
 			(unsigned)summary->ex_info.exc_vaddr, summary->exc_task);
-	size_t length = 0;
-	for (uint32_t i = 0; (i < summary->exc_bt_info.depth) && (i < 16) && (length < sizeof(stack)); i++)
-		length += (size_t)snprintf(stack + length, sizeof(stack) - length, "at 0x%08x\n",
-			(unsigned)summary->exc_bt_info.bt[i]);
+	uint32_t depth = summary->exc_bt_info.depth;
+	note_stack(&crash->run, summary->exc_bt_info.bt, depth < MAX_FRAMES ? depth : MAX_FRAMES);
 	free(summary);
 	memcpy(crash->run.message, message, sizeof(message));
-	memcpy(crash->run.stack, stack, sizeof(stack));
 	seal(crash);
 }
 
@@ -223,6 +237,23 @@ static void begin_run(void)
 	memory.magic = MAGIC;
 }
 
+/** Updates the uptime of the current run. */
+void board_crash_tick(void)
+{
+	memory.current.run.uptime_seconds = (uint32_t)(esp_timer_get_time() / 1000000);
+}
+
+/** Records an XS abort. May be called again with more details for the same abort. */
+void board_crash_note(const char *kind, const char *message, const char *stack)
+{
+	struct run *run = &memory.current.run;
+	copy_text(run->kind, sizeof(run->kind), kind);
+	copy_text(run->message, sizeof(run->message), message);
+	copy_text(run->stack, sizeof(run->stack), stack);
+	board_crash_tick();
+	seal(&memory.current);
+}
+
 /** Adds the core dump, if any, to the crash detected at this start. */
 static void add_dump(bool is_new_crash)
 {
@@ -239,7 +270,9 @@ static void add_dump(bool is_new_crash)
 		return;
 	memory.crash.run.id = id;
 	seal(&memory.crash);
-	describe_dump(&memory.crash);
+	/* Recorded by the watchdog, whose dump has the stack of another task. */
+	if (!memory.crash.run.stack[0])
+		describe_dump(&memory.crash);
 }
 
 /**
@@ -265,22 +298,32 @@ void board_crash_start(void)
 	}
 	memory.reading_dump = 0;
 	has_started = true;
+	xs_task = xTaskGetCurrentTaskHandle();
 }
 
-/** Updates the uptime of the current run. */
-void board_crash_tick(void)
+/**
+ * Called by ESP-IDF in the interrupt of the task watchdog. Its core dump has the stack of the task that runs on the other core, which is
+ * IDLE unless XS runs there: records that of XS.
+ */
+void esp_task_wdt_isr_user_handler(void)
 {
-	memory.current.run.uptime_seconds = (uint32_t)(esp_timer_get_time() / 1000000);
-}
-
-/** Records an XS abort. May be called again with more details for the same abort. */
-void board_crash_note(const char *kind, const char *message, const char *stack)
-{
-	struct run *run = &memory.current.run;
-	copy_text(run->kind, sizeof(run->kind), kind);
-	copy_text(run->message, sizeof(run->message), message);
-	copy_text(run->stack, sizeof(run->stack), stack);
-	board_crash_tick();
+	TaskSnapshot_t snapshot;
+	uint32_t counters[MAX_FRAMES], count = 0;
+	if (!xs_task || (xs_task == xTaskGetCurrentTaskHandleForCore(!xPortGetCoreID())) || (pdTRUE != vTaskGetSnapshot(xs_task, &snapshot)))
+		return;
+	xthal_window_spill();
+	const XtExcFrame *saved = (const void *)snapshot.pxTopOfStack;
+	esp_backtrace_frame_t frame = { .pc = saved->pc, .sp = saved->a1, .next_pc = saved->a0 };
+	/* A waiting task was saved by vPortYield(), whose return address is `pc`. */
+	if (!saved->exit) {
+		frame = (esp_backtrace_frame_t){ .sp = (uint32_t)(uintptr_t)saved, .next_pc = saved->pc };
+		esp_backtrace_get_next_frame(&frame);
+	}
+	do
+		counters[count++] = esp_cpu_process_stack_pc(frame.pc);
+	while ((count < MAX_FRAMES) && frame.next_pc && esp_backtrace_get_next_frame(&frame));
+	board_crash_note("watchdog", "task watchdog timeout: the task of XS hung", "");
+	note_stack(&memory.current.run, counters, count);
 	seal(&memory.current);
 }
 

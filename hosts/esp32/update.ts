@@ -30,10 +30,6 @@ export class UpdateSlot implements UpdateSlotInterface {
 		this.#update.write(bytes);
 	}
 
-	read(buffer: Uint8Array, offset: number): void {
-		this.#open().read(buffer, offset);
-	}
-
 	/**
 	 * Verifies and selects the image in a separate task (board-update.c). Skips `esp_ota_end`, which would verify the image a second time
 	 * and otherwise only writes the rest of a 16-byte block, which an image never has.

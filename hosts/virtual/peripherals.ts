@@ -77,7 +77,7 @@ export interface Peripherals {
 			write(detail: undefined, bytes: Uint8Array): void;
 			complete(): void;
 		};
-		calls: { byteLength(): number; open(): void; read(part: Part): Uint8Array; close(): void };
+		calls: { byteLength(): number; open(): void; close(): void };
 		events: { completed(problem: string | null): void };
 	}>;
 	"running-image": Has<{ calls: { byteLength(): number; read(part: Part): Uint8Array } }>;

@@ -12,7 +12,7 @@ import type { Boot, Panel } from "simulator/panel";
 import { SettingsStore } from "simulator/settings";
 import { Speaker } from "simulator/speaker";
 import { SimulatedSystem } from "simulator/system";
-import { AlwaysConfirmed, FileSlot, NoImage } from "simulator/update";
+import { AlwaysConfirmed, NoImage, NoSlot } from "simulator/update";
 import type { TraceLines } from "virtual/trace-lines";
 import type { AudioOutputOptions, ButtonName, ButtonPart, Host } from "../../../device/host.js";
 
@@ -41,7 +41,7 @@ export function createHost({ model, panel, boot, log, lines }: HostOptions): Hos
 		chip: "virtual",
 		system: SimulatedSystem.bind(undefined, shared),
 		network: createNetwork({ panel, boot, log }),
-		update: { slot: FileSlot.bind(undefined, shared), running: NoImage, boot: AlwaysConfirmed },
+		update: { slot: NoSlot, running: NoImage, boot: AlwaysConfirmed },
 		crash: CrashMemory.bind(undefined, shared),
 		trace: TraceMemory.bind(undefined, { lines }),
 		digest: { sha256: Sha256 },

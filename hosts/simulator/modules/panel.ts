@@ -12,8 +12,6 @@ export interface Boot {
 	readonly macAddress: string;
 	readonly resetReason: string;
 	readonly settings: Readonly<Record<string, string>>;
-	/** File for the image of an update. */
-	readonly slotPath: string;
 	/** Last crash, until it is cleared. */
 	readonly ended?: EndedRun;
 	readonly isWiFiOn: boolean;

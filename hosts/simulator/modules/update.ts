@@ -1,42 +1,20 @@
 /**
- * Update up to its last step: the image is received, stored in a file, read back and verified, but not started. To test complete updates,
+ * Update up to its last step: the image is received and checked, but neither stored nor started. To test complete updates,
  * use the virtual device (`npm run device`).
  */
 
-import { File } from "file";
-import type { Boot } from "simulator/panel";
 import type { BootState, RunningImage, UpdateSlot } from "../../../device/host.js";
 
 /** Slot size of the virtual device. */
 const slotBytes = 0x200_000;
 
-/** Slot in a file, because an image is larger than the heap. */
-export class FileSlot implements UpdateSlot {
-	readonly #path: string;
-	#file: File | undefined;
+/** Inactive slot without flash: the image is not stored. */
+export class NoSlot implements UpdateSlot {
+	readonly byteLength = slotBytes;
 
-	constructor({ boot }: { readonly boot: Boot }) {
-		this.#path = boot.slotPath;
-	}
+	open(): void {}
 
-	get byteLength(): number {
-		return slotBytes;
-	}
-
-	open(): void {
-		File.delete(this.#path);
-		this.#file = new File(this.#path, true);
-	}
-
-	write(bytes: Uint8Array): void {
-		this.#file?.write(bytes.slice().buffer);
-	}
-
-	read(buffer: Uint8Array, offset: number): void {
-		if (!this.#file) return;
-		this.#file.position = offset;
-		buffer.set(new Uint8Array(this.#file.read(ArrayBuffer, buffer.byteLength)));
-	}
+	write(): void {}
 
 	complete(): void {
 		throw new Error(
@@ -44,11 +22,7 @@ export class FileSlot implements UpdateSlot {
 		);
 	}
 
-	close(): void {
-		this.#file?.close();
-		this.#file = undefined;
-		File.delete(this.#path);
-	}
+	close(): void {}
 }
 
 /** Empty image: the simulator does not run an image, so patches do not apply. */

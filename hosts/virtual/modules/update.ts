@@ -8,8 +8,6 @@ import type {
 } from "../../../device/host.js";
 import Channel from "./channel.js";
 
-const readBytes = 4096;
-
 /** Inactive slot, like Moddable's `embedded:update`. */
 export class UpdateSlot implements UpdateSlotInterface {
 	#onCompleted: ((problem: string | undefined) => void) | undefined;
@@ -35,14 +33,6 @@ export class UpdateSlot implements UpdateSlotInterface {
 	/** Does not block; the next call throws a write error. */
 	write(bytes: Uint8Array): void {
 		this.#channel.post("write", undefined, bytes);
-	}
-
-	/** Reads in pieces, since Node's answers use memory of the XS heap too. */
-	read(buffer: Uint8Array, offset: number): void {
-		for (let at = 0; at < buffer.byteLength; at += readBytes) {
-			const byteLength = Math.min(readBytes, buffer.byteLength - at);
-			buffer.set(this.#channel.call("read", { offset: offset + at, byteLength }), at);
-		}
 	}
 
 	complete(onEnd: (problem: string | undefined) => void): void {

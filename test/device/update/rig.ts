@@ -179,10 +179,6 @@ export class FlashSlot implements UpdateSlot {
 		this.ota.write(bytes);
 	}
 
-	read(buffer: Uint8Array, offset: number): void {
-		buffer.set(this.flash.read(slots[this.ota.next].offset + offset, buffer.byteLength));
-	}
-
 	complete(onEnd: (problem: string | undefined) => void): void {
 		this.ota.abort();
 		Timer.set(() => onEnd(this.#findProblem()), verificationMs);

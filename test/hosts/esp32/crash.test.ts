@@ -18,6 +18,11 @@ const field = { id: 0, kind: 1, message: 2, stack: 3, version: 4, trace: 5 };
 /** Declarations from ESP-IDF v6.0's headers that the file needs; the harness defines the functions. */
 const headers: Readonly<Record<string, string>> = {
 	"esp_attr.h": "#define RTC_NOINIT_ATTR\n",
+	"esp_cpu_utils.h": "static inline uint32_t esp_cpu_process_stack_pc(uint32_t pc) { return pc - 3; }\n",
+	"esp_debug_helpers.h": `#pragma once
+typedef struct { uint32_t pc, sp, next_pc; const void *exc_frame; } esp_backtrace_frame_t;
+bool esp_backtrace_get_next_frame(esp_backtrace_frame_t *frame);
+`,
 	"esp_partition.h": `#pragma once
 #include <stddef.h>
 typedef enum { ESP_OK = 0, ESP_FAIL = -1 } esp_err_t;
@@ -45,7 +50,21 @@ typedef enum { ESP_RST_UNKNOWN, ESP_RST_POWERON, ESP_RST_EXT, ESP_RST_SW, ESP_RS
 esp_reset_reason_t esp_reset_reason(void);
 `,
 	"esp_timer.h": "#include <stdint.h>\nint64_t esp_timer_get_time(void);\n",
+	"freertos/FreeRTOS.h": "#define pdTRUE 1\n",
+	"freertos/freertos_debug.h": `#pragma once
+typedef const char *TaskHandle_t;
+typedef struct { void *pxTCB; uint8_t *pxTopOfStack, *pxEndOfStack; } TaskSnapshot_t;
+int vTaskGetSnapshot(TaskHandle_t task, TaskSnapshot_t *snapshot);
+`,
+	"freertos/task.h": `TaskHandle_t xTaskGetCurrentTaskHandle(void);
+TaskHandle_t xTaskGetCurrentTaskHandleForCore(int core);
+int xPortGetCoreID(void);
+`,
 	"sdkconfig.h": "#define CONFIG_ESP_COREDUMP_ENABLE_TO_FLASH 1\n",
+	"xtensa_context.h": `#pragma once
+typedef struct { long exit, pc, ps, a0, a1; } XtExcFrame;
+void xthal_window_spill(void);
+`,
 };
 
 let program = "";
@@ -159,6 +178,20 @@ describe("RTC memory of a board", { skip }, () => {
 		assert.equal(first.trace, "one\ntwo\n");
 		assert.equal(crashAfter(...crashed, "power 165", `start ${reset.powerOn}`).id, first.id);
 		assert.equal(crashAfter(...crashed, "clear", "power 165", `start ${reset.powerOn}`).id, "");
+	});
+
+	test("reports the stack of XS after a watchdog reset, whose dump has that of the task on the other core", () => {
+		const reported = (...hang: readonly string[]) => {
+			const { kind, message, stack } = crashAfter(...begin, "dump 7", ...hang, `start ${reset.taskWatchdog}`);
+			return { kind, message, stack };
+		};
+		const kind = "watchdog";
+		const message = "task watchdog timeout: the task of XS hung";
+		const [running, callers] = ["at 0x400d0fff\n", "at 0x400d1fff\nat 0x400d2fff\n"];
+		assert.deepEqual(reported("watchdog 0 running"), { kind, message, stack: running + callers });
+		assert.deepEqual(reported("watchdog -1 waiting"), { kind, message, stack: running + callers });
+		const other = reported("watchdog 1 running");
+		assert.equal(other.stack, "at 0x400d1234\nat 0x400d5678\n", "of the dump");
 	});
 
 	test("loses only the dump's details if the chip restarts while the core dump is read", () => {

@@ -54,9 +54,8 @@ export class PanelBehavior extends DeviceBehavior {
 		const { isWiFiOn, isGatewayCut, isTouched, light, resetReason, ended } = this;
 		const pressed = [...this.pressed];
 		const { macAddress, settings } = this.store.read();
-		const { slotPath } = this.store;
 		const controls = { isWiFiOn, isGatewayCut, isTouched, light, pressed };
-		const boot = { model: this.model, macAddress, settings, slotPath, resetReason, ended, ...controls };
+		const boot = { model: this.model, macAddress, settings, resetReason, ended, ...controls };
 		this.postJSON(container, { boot });
 		this.show("gatewayLabel", settings.gateway || "not set");
 		this.show("resetLabel", resetReason);

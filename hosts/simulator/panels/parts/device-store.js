@@ -5,13 +5,10 @@
 
 export class DeviceStore {
 	#path;
-	/** File for the image of an update. */
-	slotPath;
 
 	/** @param name model in lower case */
 	constructor(name) {
 		this.#path = system.buildPath(system.localDirectory, name, "json");
-		this.slotPath = system.buildPath(system.localDirectory, name, "slot");
 	}
 
 	/** Returns `{ macAddress, settings }`. Always reads the file, which another program may have changed. */

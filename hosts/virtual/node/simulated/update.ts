@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { Peripherals } from "../../peripherals.js";
 import { PowerCut } from "../boot/flash.js";
 import { imageState } from "../boot/ota-data.js";
-import { type SlotIndex, slots } from "../boot/partitions.js";
+import { slots } from "../boot/partitions.js";
 import { type Hardware, type Opened, onFlash, type Simulate, type Simulated } from "./hardware.js";
 
 type FlashHardware = Pick<Hardware, "flash" | "ota" | "onPowerCut">;
@@ -47,7 +47,6 @@ export class UpdateSlot implements Simulated<"update-slot"> {
 		this.calls = {
 			byteLength: () => call(() => slots[ota.next].byteLength),
 			open: () => call(() => ota.begin()),
-			read: ({ offset: start, byteLength }) => call(() => readSlot(hardware, ota.next, start, byteLength)),
 			close: () => {
 				this.#failure = undefined;
 				ota.abort();
@@ -63,21 +62,17 @@ export class UpdateSlot implements Simulated<"update-slot"> {
 }
 
 export const runningImage: Simulate<"running-image"> = (_channel, hardware) => {
-	const { running } = hardware.ota;
+	const { offset: start, byteLength: slotBytes } = slots[hardware.ota.running];
 	return {
 		calls: {
-			byteLength: () => slots[running].byteLength,
-			read: ({ offset, byteLength }) =>
-				onFlash(hardware, () => readSlot(hardware, running, offset, byteLength)),
+			byteLength: () => slotBytes,
+			read: ({ offset, byteLength }) => {
+				if (offset < 0 || offset + byteLength > slotBytes) throw new RangeError("read outside of the slot");
+				return onFlash(hardware, () => hardware.flash.read(start + offset, byteLength));
+			},
 		},
 	};
 };
-
-function readSlot({ flash }: FlashHardware, slot: SlotIndex, start: number, byteLength: number): Buffer {
-	const { offset, byteLength: slotBytes } = slots[slot];
-	if (start < 0 || start + byteLength > slotBytes) throw new RangeError("read outside of the slot");
-	return flash.read(offset + start, byteLength);
-}
 
 export const bootState: Simulate<"boot-state"> = (_channel, hardware) => ({
 	calls: {
