@@ -22,7 +22,7 @@ const patchBlockBytes = 2 * 1024;
 /** Three messages a second plus the last one: at most four a second. */
 const progressIntervalMs = 334;
 const restartDelayMs = 500;
-/** Maximum duration until the image is selected. The largest slot (7 MB) needs 2 KB/s. */
+/** Duration after which no block is accepted. The largest slot (7 MB) needs 2 KB/s. */
 const maxDurationMs = 60 * 60_000;
 
 export type UpdateMessage = UplinkOf<"ota_progress"> | UplinkOf<"ota_complete"> | UplinkOf<"ota_error">;
@@ -62,7 +62,6 @@ export class Updater {
 	#source: RunningImage | undefined;
 	/** Starts the download of the whole firmware if the patch fails; undefined without a patch. */
 	#fallback: (() => void) | undefined;
-	#durationTimer: Timer | undefined;
 	/** Reason of stop(), for a step that cannot be interrupted. */
 	#stopReason: string | undefined;
 	/** Whether the image is being selected, or is selected: the update can no longer be stopped. */
@@ -134,10 +133,6 @@ export class Updater {
 		digests?: { readonly from: string; readonly to: string },
 	): void {
 		const { network, createLookup, sha256, now, isOnline, headersFor } = this.#options;
-		this.#durationTimer ??= Timer.set(() => {
-			this.#durationTimer = undefined;
-			this.stop(`The update did not complete within ${maxDurationMs / 60_000} minutes.`);
-		}, maxDurationMs);
 		this.#written = 0;
 		this.#total = 0;
 		this.#reportedAtMs = undefined;
@@ -199,6 +194,8 @@ export class Updater {
 	#write(piece: Uint8Array, total: number): void {
 		this.#image?.write(piece, total);
 		const startedAtMs = this.#options.now();
+		if (startedAtMs - this.#startedAtMs > maxDurationMs)
+			throw new Error(`The update did not complete within ${maxDurationMs / 60_000} minutes.`);
 		if (this.#written === 0) this.#begin(total);
 		try {
 			this.#slot?.write(piece);
@@ -258,7 +255,6 @@ export class Updater {
 	#activate(fetchedAtMs: number): void {
 		if (this.#stopReason !== undefined) return this.#fail(this.#stopReason);
 		this.#isActivating = true;
-		this.#endDuration();
 		const onEnd = (problem: string | undefined) => {
 			if (problem !== undefined) return this.#fail(`The device rejected the firmware: ${problem}`);
 			this.#logTimes(fetchedAtMs);
@@ -300,14 +296,8 @@ export class Updater {
 			return;
 		}
 		this.#isRunning = false;
-		this.#endDuration();
 		this.#options.send({ type: "ota_error", reason: reason.slice(0, 500) });
 		this.#options.onRunning(false);
-	}
-
-	#endDuration(): void {
-		Timer.clear(this.#durationTimer);
-		this.#durationTimer = undefined;
 	}
 
 	#release(): void {

@@ -205,7 +205,7 @@ describe("throughput", () => {
 		assertUpdated(outcome);
 	});
 
-	test("just above the minimum ends the update of a full slot after an hour", () => {
+	test("just above the minimum ends the update of a full slot at the first block after an hour", () => {
 		const rig = new Rig({ firmware: oldFirmware });
 		const startedAt = clock.now;
 		rig.begin(
@@ -216,7 +216,8 @@ describe("throughput", () => {
 			type: "ota_error",
 			reason: "The update did not complete within 60 minutes.",
 		});
-		assert.equal(clock.now - startedAt, 3_600_000);
+		const minutes = (clock.now - startedAt) / 60_000;
+		assert.ok(minutes > 60 && minutes < 61, `${minutes} minutes`);
 		assertUnharmed(rig);
 	});
 });
