@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import fs from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";
-import { WebSocket } from "ws";
 import { commands } from "../../../device/protocol/messages.js";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
@@ -13,6 +12,7 @@ import { routeTables } from "../../../gateway/api/routes.js";
 import { addedMessages } from "../../../gateway/extensions.js";
 import { monitorMessages } from "../../../gateway/sockets/monitor-commands.js";
 import { monitorExamples } from "../../../scripts/api/examples.js";
+import { logIn } from "../../support/logins.js";
 import {
 	bearer,
 	deviceToken,
@@ -117,12 +117,6 @@ async function run(t: TestContext): Promise<RunningGateway> {
 	return runWholeGateway(t, { dataDir, deviceToken: undefined, monitorToken: undefined });
 }
 
-async function logIn(url: string, token: string): Promise<Headers> {
-	const body = new URLSearchParams({ token });
-	const response = await fetch(`${url}/login`, { method: "POST", body, redirect: "manual" });
-	return { cookie: response.headers.getSetCookie()[0]?.split(";")[0] ?? "" };
-}
-
 /** Headers of each person, by token and by cookie. */
 async function peopleOf({ url }: RunningGateway) {
 	const all = [{ name: "monitor", role: "monitor", token: monitorToken } as const, ...named];
@@ -183,17 +177,10 @@ describe("access without a token, with device tokens, and with tokens and cookie
 	test("is granted at each WebSocket to its clients", async (t) => {
 		const gateway = await run(t);
 		const isAdmitted = (path: string, headers: Headers) =>
-			new Promise((resolve) => {
-				const socket = new WebSocket(`${gateway.url.replace("http", "ws")}${path}`, {
-					headers: { ...headers },
-				});
-				socket
-					.on("error", () => resolve(false))
-					.on("open", () => {
-						socket.terminate();
-						resolve(true);
-					});
-			});
+			gateway.open(path, { headers: { ...headers } }).then(
+				() => true,
+				() => false,
+			);
 		for (const [client, headers] of Object.entries(others)) {
 			assert.equal(await isAdmitted("/device", headers), client !== "none", `${client} at /device`);
 			assert.equal(await isAdmitted("/monitor", headers), false, `${client} at /monitor`);

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { baseUrlOf, networkOf, readForwarded, remoteAddressOf } from "../../../gateway/access/origin.js";
 import { readSettings } from "../../../gateway/settings.js";
 import { incomingRequest } from "../../support/incoming-request.js";
+import { postToken } from "../../support/logins.js";
 import { bearer, monitorToken, type RunningGateway, runGateway } from "../../support/running.js";
 
 const wrong = bearer("a-wrong-token-of-someone");
@@ -58,12 +59,7 @@ describe("X-Forwarded-Proto and -Host", () => {
 		Origin: "https://gateway.example",
 	};
 	const logIn = ({ url }: RunningGateway, changed: Readonly<Record<string, string>> = {}) =>
-		fetch(`${url}/login`, {
-			method: "POST",
-			redirect: "manual",
-			headers: { ...headers, ...changed },
-			body: new URLSearchParams({ token: monitorToken }),
-		});
+		postToken(url, monitorToken, { ...headers, ...changed });
 
 	test("determine the client's address of the gateway if the peer is trusted", async (t) => {
 		const response = await logIn(await runGateway(t, trusting("loopback")));
@@ -89,62 +85,46 @@ describe("client address and base URL for devices behind", () => {
 	const publicUrl = new URL("https://gw.example:8443/");
 	const client = "203.0.113.7";
 	const host = "gw.example:8443";
-	const [forClient, https] = [{ "x-forwarded-for": client }, { "x-forwarded-proto": "https" }];
+	/** X-Forwarded headers by the end of their names. */
+	const forwarded = (fields: Readonly<Record<string, string>>) =>
+		Object.fromEntries(Object.entries(fields).map(([name, text]) => [`x-forwarded-${name}`, text]));
+	const https = forwarded({ for: client, proto: "https" });
+	const chain = `for=192.0.2.1;host=evil.example;proto=http , For="${client}:47011"; Proto=HTTPS;host="${host}"`;
 	/** Headers, client address and base URL (default: PUBLIC_URL) by proxy. */
 	const cases: Readonly<Record<string, readonly [Readonly<Record<string, string>>, string, string?]>> = {
 		"Traefik, for a WebSocket": [
-			{
-				host,
-				...forClient,
-				"x-forwarded-host": host,
-				"x-forwarded-port": "8443",
-				"x-forwarded-proto": "wss",
-			},
+			{ host, ...forwarded({ for: client, host, port: "8443", proto: "wss" }) },
 			client,
 		],
 		"Traefik at another host": [
-			{ host: "tv.example", ...forClient, "x-forwarded-proto": "ws" },
+			{ host: "tv.example", ...forwarded({ for: client, proto: "ws" }) },
 			client,
 			"http://tv.example",
 		],
-		"Nginx Proxy Manager, whose Host lacks the port": [
-			{ host: "gw.example", ...forClient, ...https },
-			client,
-		],
+		"Nginx Proxy Manager, whose Host lacks the port": [{ host: "gw.example", ...https }, client],
 		"a proxy that only forwards a Host without the port": [{ host: "gw.example" }, "127.0.0.1"],
 		"a proxy at the gateway's own port": [{ host: "gw.example:8080" }, "127.0.0.1", "http://gw.example:8080"],
-		Envoy: [{ host, "x-forwarded-for": "2001:db8::7", "x-forwarded-proto": "HTTPS" }, "2001:db8::7"],
+		Envoy: [{ host, ...forwarded({ for: "2001:db8::7", proto: "HTTPS" }) }, "2001:db8::7"],
 		"Azure's Application Gateway, with the client's port": [
 			{
 				host: "backend.internal",
-				"x-forwarded-for": `${client}:51234`,
-				...https,
-				"x-forwarded-port": "8443",
+				...forwarded({ for: `${client}:51234`, proto: "https", port: "8443" }),
 				"x-original-host": host,
 			},
 			client,
 		],
-		"Azure's Front Door": [
-			{ host: "backend.internal", ...forClient, "x-forwarded-host": host, ...https },
-			client,
-		],
+		"Azure's Front Door": [{ host: "backend.internal", ...https, "x-forwarded-host": host }, client],
 		"Cloudflare, with an address forged by the client": [
-			{ host, "x-forwarded-for": `192.0.2.1,${client}`, ...https },
+			{ host, ...https, "x-forwarded-for": `192.0.2.1,${client}` },
 			client,
 		],
 		"haproxy with option forwarded": [
 			{ host, forwarded: `proto=https;host="${host}";for="[2001:db8::7]:443"` },
 			"2001:db8::7",
 		],
-		"a proxy that appends to the client's own Forwarded": [
-			{
-				host: "inner",
-				forwarded: `for=192.0.2.1;host=evil.example;proto=http , For="${client}:47011"; Proto=HTTPS;host="${host}"`,
-			},
-			client,
-		],
+		"a proxy that appends to the client's own Forwarded": [{ host: "inner", forwarded: chain }, client],
 		"a proxy that forwards the client's own Forwarded": [
-			{ host, ...forClient, forwarded: "for=192.0.2.1;host=evil.example" },
+			{ host, "x-forwarded-for": client, forwarded: "for=192.0.2.1;host=evil.example" },
 			client,
 		],
 	};
@@ -157,6 +137,12 @@ describe("client address and base URL for devices behind", () => {
 	});
 
 	test("two proxies, the first with any form of address", () => {
+		const quoted = (node: string) => (/[:[]/.test(node) ? `"${node.replaceAll('"', "")}"` : node);
+		const behindTwo = (headers: Readonly<Record<string, string>>) => {
+			const request = incomingRequest("127.0.0.1", headers);
+			readForwarded(request, (_address, hop) => hop < 2);
+			return remoteAddressOf(request);
+		};
 		for (const [node, address] of [
 			[`${client}:51234`, client],
 			[`"${client}:51234"`, client],
@@ -172,20 +158,11 @@ describe("client address and base URL for devices behind", () => {
 		] as const)
 			for (const headers of [
 				{ "x-forwarded-for": `192.0.2.1, ${node}, 198.51.100.1` },
-				{
-					forwarded: `for=192.0.2.1, for=${/[:[]/.test(node) ? `"${node.replaceAll('"', "")}"` : node}, for=198.51.100.1`,
-				},
-			]) {
-				const request = incomingRequest("127.0.0.1", headers);
-				readForwarded(request, (_address, hop) => hop < 2);
-				assert.equal(remoteAddressOf(request), address, node);
-			}
-	});
-
-	test("a proxy on a Unix socket, between two others", () => {
-		const request = incomingRequest("127.0.0.1", { "x-forwarded-for": `${client}, unix:` });
-		readForwarded(request, (_address, hop) => hop < 2);
-		assert.equal(remoteAddressOf(request), client);
+				{ forwarded: `for=192.0.2.1, for=${quoted(node)}, for=198.51.100.1` },
+			])
+				assert.equal(behindTwo(headers), address, node);
+		// On a Unix socket, between two others.
+		assert.equal(behindTwo({ "x-forwarded-for": `${client}, unix:` }), client);
 	});
 
 	test("proxies trusted by address, with ports", () => {

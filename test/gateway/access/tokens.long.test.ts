@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import disk, { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
+import { readTokenFile, tokenPath } from "../../../gateway/access/tokens.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { runCommand } from "../../support/command-line.js";
 import { deviceToken } from "../../support/running.js";
@@ -37,6 +38,10 @@ test("npm run token adds, rotates, retires and removes tokens, and creates lost 
 	await run(1, /is missing, but .* is not empty/, {}, "dev-1-7cdfa1a1b2c3");
 	await run(0, /^Created .*tokens\.json/, {}, "--new");
 	await run(1, /already exists\. Use --rotate/, {}, "--new");
+	const { device = "" } = (await readTokenFile(disk, tokenPath(DATA_DIR))) ?? {};
+	const printed = new RegExp(`^${deviceTokenOf(device, "dev-1-7cdfa1a1b2c3")}\\s*$`);
+	await run(0, printed, {}, "dev-1-7cdfa1a1b2c3");
+	assert.doesNotMatch(await disk.readFile(tokenPath(DATA_DIR), "utf8"), /dev-1/);
 	await run(0, /^[\w-]{40,}\s*$/, {}, "--add", "viewer", "hall");
 	await run(0, /revoked/, {}, "--remove", "hall");
 	await run(0, /^Updated the monitor token/, {}, "--rotate", "monitor");
