@@ -237,7 +237,7 @@ export interface Digest {
 	close(): ArrayBuffer;
 }
 
-/** The inactive app slot: Moddable's `embedded:update` in mode "a". Written once, in order. */
+/** The inactive app slot. Written once, in order. */
 export interface UpdateSlot {
 	readonly byteLength: number;
 	/** Invalidates the image in the slot. @throws Error, e.g. while the running image is unconfirmed */

@@ -1,5 +1,4 @@
-import Flash, { type Flash as Partition } from "embedded:storage/flash";
-import Update, { type Updater } from "embedded:update";
+import Flash from "embedded:storage/flash";
 import { nativeFunctions } from "board/native";
 import Timer from "timer";
 import type {
@@ -10,34 +9,32 @@ import type {
 
 const pollMs = 50;
 
-/** Inactive OTA slot, written through ESP-IDF's update functions (`esp_ota_begin` etc.). */
+/** Inactive OTA slot, written by board-update.c. */
 export class UpdateSlot implements UpdateSlotInterface {
-	#partition: Partition | undefined;
-	#update: Updater | undefined;
+	readonly #ffi = nativeFunctions();
+	readonly #partition = Flash.open({ path: "nextota" });
+	#isOpen = false;
 
 	get byteLength(): number {
-		return this.#open().status().size;
+		return this.#partition.status().size;
 	}
 
-	/** Opens the slot in mode "a", which erases each sector while writing, so that no call takes longer than one block. */
 	open(): void {
-		this.#abort();
-		this.#update = Update.open({ partition: this.#open(), mode: "a" });
+		this.#isOpen = false;
+		this.#check(this.#ffi.board_update_open());
+		this.#isOpen = true;
 	}
 
-	write(bytes: Uint8Array): void {
-		if (!this.#update) throw new Error("the slot is not open");
-		this.#update.write(bytes);
+	write({ buffer, byteOffset, length }: Uint8Array<ArrayBuffer>): void {
+		if (!this.#isOpen) throw new Error("the slot is not open");
+		this.#check(this.#ffi.board_update_write(buffer, byteOffset, length));
 	}
 
-	/**
-	 * Verifies and selects the image in a separate task (board-update.c). Skips `esp_ota_end`, which would verify the image a second time
-	 * and otherwise only writes the rest of a 16-byte block, which an image never has.
-	 */
+	/** Verifies and selects the image in a separate task. */
 	complete(onEnd: (problem: string | undefined) => void): void {
-		if (!this.#update) throw new Error("the slot is not open");
+		if (!this.#isOpen) throw new Error("the slot is not open");
 		this.close();
-		const ffi = nativeFunctions();
+		const ffi = this.#ffi;
 		ffi.board_update_select();
 		const timer = Timer.repeat(() => {
 			if (ffi.board_update_is_selecting() === 1) return;
@@ -48,19 +45,13 @@ export class UpdateSlot implements UpdateSlotInterface {
 	}
 
 	close(): void {
-		this.#abort();
-		this.#partition?.close();
-		this.#partition = undefined;
+		this.#isOpen = false;
+		this.#partition.close();
 	}
 
-	#abort(): void {
-		this.#update?.close();
-		this.#update = undefined;
-	}
-
-	#open(): Partition {
-		this.#partition ??= Flash.open({ path: "nextota" });
-		return this.#partition;
+	/** @param error an esp_err_t */
+	#check(error: number): void {
+		if (error !== 0) throw new Error(this.#ffi.esp_err_to_name(error));
 	}
 }
 

@@ -89,19 +89,6 @@ declare module "embedded:storage/key-value" {
 	export default KeyValueStorage;
 }
 
-declare module "embedded:update" {
-	import type { Flash } from "embedded:storage/flash";
-
-	export interface Updater {
-		write(bytes: ByteBuffer): void;
-		complete(): void;
-		close(): void;
-	}
-
-	const Update: { open(options: { partition: Flash; mode: "a" }): Updater };
-	export default Update;
-}
-
 declare module "embedded:network/interface/ethernet" {
 	export default class Ethernet {
 		constructor(options: { onChanged: (property: "connection" | "address") => void });

@@ -57,8 +57,10 @@ declare module "mc/ffi" {
 		/** @returns 1 or 0 */
 		board_update_is_selecting(): number;
 		/** @returns an esp_err_t */
+		board_update_open(): number;
 		board_update_result(): number;
 		board_update_select(): void;
+		board_update_write(buffer: ArrayBuffer, offset: number, length: number): number;
 		board_uptime_ms(): number;
 		board_wifi_forget_reason(): void;
 		board_wifi_has_joined(): number;

@@ -48,13 +48,18 @@ export interface QemuOptions {
 	readonly qemu: string;
 	/** Folder with flash.bin, which QEMU modifies. QEMU adds efuse.bin and sound.pcm. */
 	readonly folder: string;
+	/** Whether virtual time follows the executed instructions, 8 ns each, so that a busy computer looks like a slow network only. */
+	readonly isDeterministic?: boolean;
 }
 
 /** @returns process whose standard input and output are the serial port, and the connection to the model of the board */
-export function startQemu({ qemu, folder }: QemuOptions) {
+export function startQemu({ qemu, folder, isDeterministic = false }: QemuOptions) {
 	writeFileSync(join(folder, "efuse.bin"), makeEfuse());
 	// QEMU would forward Ctrl-C to the serial port if standard input were a terminal.
-	const child = spawn(qemu, qemuArguments, { cwd: folder, stdio: ["pipe", "pipe", "inherit", "pipe"] });
+	const child = spawn(qemu, [...qemuArguments, ...(isDeterministic ? ["-icount", "shift=3"] : [])], {
+		cwd: folder,
+		stdio: ["pipe", "pipe", "inherit", "pipe"],
+	});
 	const {
 		stdin,
 		stdout,

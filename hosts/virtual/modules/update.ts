@@ -8,7 +8,7 @@ import type {
 } from "../../../device/host.js";
 import Channel from "./channel.js";
 
-/** Inactive slot, like Moddable's `embedded:update`. */
+/** Inactive slot. */
 export class UpdateSlot implements UpdateSlotInterface {
 	#onCompleted: ((problem: string | undefined) => void) | undefined;
 	readonly #channel: Channel<"update-slot"> = new Channel(

@@ -180,20 +180,25 @@ describe("inactive slot", () => {
 			assert.deepEqual(bench.timers, []);
 		});
 
-	test("can be opened again, which aborts the previous update", async () => {
+	test("is written from a part of a buffer, and reports the names of ESP-IDF's errors", async () => {
 		const { bench, device } = await proto1();
+		bench.natives.esp_err_to_name = (code: number) => `error ${code}`;
 		const slot = new device.update.slot({});
 		slot.open();
 		bench.forget();
-		slot.open();
-		assert.deepEqual(bench.calls, ["embedded:update close", 'embedded:update open 2031616 "a"']);
+		slot.write(new Uint8Array(100).subarray(10, 30));
+		assert.deepEqual(bench.calls, ["mc/ffi board_update_write {} 10 20"]);
+		bench.natives.board_update_write = 0x105;
+		assert.throws(() => slot.write(new Uint8Array(1)), /^Error: error 261$/);
 	});
 
 	test("rejects updates while the running image is unconfirmed", async () => {
 		const { bench, device } = await proto1();
-		bench.failing.add("embedded:update open");
 		const slot = new device.update.slot({});
-		assert.throws(() => slot.open());
+		slot.open();
+		bench.natives.board_update_open = 0x1504;
+		bench.natives.esp_err_to_name = () => "ESP_ERR_OTA_ROLLBACK_INVALID_STATE";
+		assert.throws(() => slot.open(), /ROLLBACK_INVALID_STATE/);
 		assert.throws(() => slot.write(new Uint8Array(1)), /not open/);
 		assert.throws(() => slot.complete(() => {}), /not open/);
 		slot.close();

@@ -107,18 +107,6 @@ export const sdkFakes: ReadonlyMap<string, string> = new Map([
 	},
 };`,
 	],
-	[
-		"embedded:update",
-		`export default {
-	open({ partition, mode }) {
-		bench.call("embedded:update", "open", partition.status().size, mode);
-		return {
-			write(bytes) { bench.call("embedded:update", "write", bytes.byteLength); },
-			close() { bench.call("embedded:update", "close"); },
-		};
-	},
-};`,
-	],
 	["time", 'export default { set(seconds) { bench.call("time", "set", seconds); } };'],
 	[
 		"timer",

@@ -101,7 +101,7 @@ export class QemuRig {
 
 	#powerOn(): Started {
 		const { qemu, model } = this.#options;
-		const { child, stdout, board: stream } = startQemu({ qemu, folder: this.#folder });
+		const { child, stdout, board: stream } = startQemu({ qemu, folder: this.#folder, isDeterministic: true });
 		stdout.setEncoding("latin1").on("data", (text: string) => {
 			this.serial += text;
 			this.#arrived();
