@@ -28,7 +28,14 @@ export interface AudioOptions {
 
 /** Audio report in safe mode. Created each time, since XS's JSON.stringify rejects objects in ROM. */
 export function inactiveAudio(): CompleteReport["peripherals"]["audio"] {
-	return { volume: 0, player_state: "idle", current_track: "none", fault: undefined };
+	return {
+		volume: 0,
+		muted: undefined,
+		unmuted_volume: undefined,
+		player_state: "idle",
+		current_track: "none",
+		fault: undefined,
+	};
 }
 
 export class Audio {
@@ -39,8 +46,8 @@ export class Audio {
 	#volume: number;
 	/** The last volume that was not 0. */
 	#audibleVolume: number;
-	/** Whether the volume is 0 by muting, not by stepping down. */
-	#isMuted: boolean;
+	/** Whether the next step starts at the last audible volume: after muting, not after stepping down to 0. */
+	#stepsFromAudible: boolean;
 	/** Quiet hours in effect. */
 	#quiet: QuietHours | undefined;
 
@@ -62,7 +69,7 @@ export class Audio {
 		this.#onChanged = options.onChanged;
 		this.#volume = options.volume;
 		this.#audibleVolume = options.volume || options.audibleVolume;
-		this.#isMuted = options.volume === 0;
+		this.#stepsFromAudible = options.volume === 0;
 		this.#codec.volume = options.volume;
 		this.#watchCodec();
 	}
@@ -70,6 +77,8 @@ export class Audio {
 	get report(): CompleteReport["peripherals"]["audio"] {
 		return {
 			volume: this.volume,
+			muted: this.isMuted,
+			unmuted_volume: this.isMuted ? this.#audibleVolume : undefined,
 			player_state: this.#state,
 			current_track: this.#track?.uri ?? "none",
 			fault: this.#fault,
@@ -124,7 +133,7 @@ export class Audio {
 
 	/** Sets the base volume, and overrides the current track's own volume. */
 	set volume(volume: number) {
-		this.#isMuted = volume === 0;
+		this.#stepsFromAudible = volume === 0;
 		this.#setVolume(volume);
 	}
 
@@ -133,7 +142,17 @@ export class Audio {
 		return this.#audibleVolume;
 	}
 
-	/** Switches between 0 and the last audible volume. */
+	/** Whether the base volume is 0. A sound with its own volume may be audible. */
+	get isMuted(): boolean {
+		return this.#volume === 0;
+	}
+
+	/** Unmuting restores the last audible volume. */
+	set isMuted(isMuted: boolean) {
+		if (isMuted || this.isMuted) this.volume = isMuted ? 0 : this.#audibleVolume;
+	}
+
+	/** Switches the effective volume between 0 and the last audible volume. */
 	toggleMute(): void {
 		this.volume = this.volume === 0 ? this.#audibleVolume : 0;
 	}
@@ -143,8 +162,8 @@ export class Audio {
 	 * after stepping down to 0, at 0; during a track with its own volume, at that volume.
 	 */
 	changeVolume(by: number): void {
-		const from = this.#trackVolume ?? (this.#isMuted ? this.#audibleVolume : this.#volume);
-		this.#isMuted = false;
+		const from = this.#trackVolume ?? (this.#stepsFromAudible ? this.#audibleVolume : this.#volume);
+		this.#stepsFromAudible = false;
 		this.#setVolume(Math.max(0, Math.min(100, from + by)));
 	}
 

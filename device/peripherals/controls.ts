@@ -11,7 +11,7 @@ import type { RoomBrightness } from "./room-brightness.js";
 
 export interface ControlledPeripherals {
 	/** Undefined in safe mode. */
-	readonly audio: Pick<Audio, "volume" | "chimeBusyReason" | "play" | "stop"> | undefined;
+	readonly audio: Pick<Audio, "volume" | "isMuted" | "chimeBusyReason" | "play" | "stop"> | undefined;
 	readonly ring: Pick<
 		LedRing,
 		"isUpdating" | "preset" | "brightness" | "identify" | "showVolume" | "showLight"
@@ -24,7 +24,7 @@ export interface ControlledPeripherals {
 }
 
 export const controls = Object.freeze({
-	features: Object.freeze(["identify", "light", "quiet"] as const),
+	features: Object.freeze(["identify", "light", "quiet", "mute"] as const),
 	create: ({ peripherals }: { readonly peripherals: ControlledPeripherals }) => new Controls(peripherals),
 });
 
@@ -43,6 +43,11 @@ export class Controls implements Component {
 				if (!audio) return undefined;
 				audio.volume = command.value;
 				ring.showVolume(command.value);
+				return "executed";
+			case "set_mute":
+				if (!audio) return undefined;
+				audio.isMuted = command.value;
+				ring.showVolume(audio.volume);
 				return "executed";
 			case "set_led":
 				if (ring.isUpdating) return busy("the ring shows the update; try again after it");

@@ -176,6 +176,7 @@ export const features = Object.freeze([
 	"quiet",
 	"delta",
 	"cancel",
+	"mute",
 ] as const);
 export type Feature = (typeof features)[number];
 
@@ -198,6 +199,8 @@ function persisting<const K extends readonly string[], C extends Schema>(keys: K
 /** Messages from gateway to device, keyed by `command`. */
 export const commands = Object.freeze({
 	set_volume: persisting(["volume", "audible"], command("set_volume", null, { value: percent })),
+	/** Mutes, or restores the last volume above 0. `set_volume` mutes with 0, and unmutes with any other value. */
+	set_mute: persisting(["volume", "audible"], command("set_mute", "mute", { value: boolean() })),
 	query_state: command("query_state", null, {}),
 	set_led: command("set_led", null, { value: ledPreset }),
 	play_audio: command("play_audio", null, { value: chime }),
@@ -363,6 +366,10 @@ export const uplinks = Object.freeze({
 		peripherals: object({
 			audio: object({
 				volume: percent,
+				/** Absent, like the next field, from firmware without the feature `mute`. */
+				muted: optional(boolean()),
+				/** Volume that unmuting restores; absent unless muted. */
+				unmuted_volume: optional(integer(1, 100)),
 				player_state: playerState,
 				current_track: pattern(256, "^(file://.+|none)$", "file://<path> or none"),
 				/** Why nothing is audible; absent, like other faults: no known fault. */

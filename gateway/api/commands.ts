@@ -50,7 +50,11 @@ type Confirms<P> = (report: StateReport, payload: P, passedMs: number) => boolea
 
 /** Confirmation of a command: a report with its value, another report, or the next connection. */
 type Confirmation<P> =
-	| { readonly reported: (report: StateReport) => ValueOf<P> | undefined }
+	| {
+			readonly reported: (report: StateReport) => ValueOf<P> | undefined;
+			/** Default: the reported value. */
+			readonly confirmedBy?: Confirms<P>;
+	  }
 	/** Null: the command cannot be confirmed, so it is not available for many devices or a control. */
 	| { readonly confirmedBy: Confirms<P> | "connection" | null; readonly handover?: "extension" };
 
@@ -73,7 +77,16 @@ const table = {
 		audit: "set the volume to {value}",
 		title: ({ value }) => (value === 0 ? "Mute" : `Volume ${value}`),
 		slider: { label: "Volume", scale: 1 },
-		reported: ({ peripherals }) => peripherals.audio.volume,
+		confirmedBy: ({ peripherals: { audio } }, { value }) =>
+			audio.volume === value || audio.unmuted_volume === value,
+		reported: ({ peripherals: { audio } }) => audio.unmuted_volume ?? audio.volume,
+		handover: "sent",
+	},
+	set_mute: {
+		roles: users,
+		audit: "turned mute {value}",
+		title: ({ value }) => (value ? "Mute" : "Unmute"),
+		reported: ({ peripherals }) => peripherals.audio.muted,
 		handover: "sent",
 	},
 	set_brightness: {
@@ -244,6 +257,11 @@ export const commandDocuments: { readonly [N in CommandName]: CommandDocument<N>
 	set_volume: {
 		description: "Sets the codec's output gain, from 0 (silent) to 100.",
 		example: { command: "set_volume", value: 40 },
+	},
+	set_mute: {
+		description:
+			"Mutes the device, or restores its last volume above 0, which reports contain as unmuted_volume while it is muted. Buttons and set_volume mute and unmute too.",
+		example: { command: "set_mute", value: true },
 	},
 	query_state: {
 		description: "Requests a state_report at once.",

@@ -45,6 +45,10 @@ const vitals = {
 	),
 	ssid: nullable(text),
 	volume: nullable(integer(0, 100)),
+	unmutedVolume: described(
+		optional(integer(1, 100)),
+		"volume that unmuting restores; absent: not muted, or not reported",
+	),
 	safeMode: described(optional(onlyTrue), "absent unless in safe mode"),
 	fault: described(optional(text), "fault of sound, touch pad or clock; absent: none reported"),
 } as const;

@@ -78,6 +78,7 @@ const device = object({
 		rssi: optional(float(-1000, 1000)),
 		ssid: optional(string(256)),
 		volume: optional(float(0, 100)),
+		unmutedVolume: optional(float(1, 100)),
 		safeMode: optional(boolean()),
 		fault: optional(string(128)),
 	}),

@@ -1,7 +1,7 @@
 /** Link and facts of a device that another gateway has. */
 
 import { noUpdate } from "../api/update.js";
-import type { Device, DeviceLink, Session } from "../sessions/device.js";
+import { type Device, type DeviceLink, noVitals, type Session } from "../sessions/device.js";
 import type { Member, Members } from "./members.js";
 import type { DeviceFacts } from "./messages.js";
 
@@ -52,11 +52,7 @@ export function applyFacts(device: Device, facts: DeviceFacts, monotonic: number
 	device.uptimeSeconds = facts.uptimeSeconds;
 	device.versions = facts.versions;
 	device.resets = facts.resets;
-	const { rssi = null, ssid = null, volume = null, safeMode, fault } = facts.vitals;
-	const vitals = { rssi, ssid, volume };
-	device.vitals =
-		safeMode || fault !== undefined
-			? { ...vitals, ...(safeMode && { safeMode }), ...(fault !== undefined && { fault }) }
-			: vitals;
+	const { safeMode, ...vitals } = facts.vitals;
+	device.vitals = { ...noVitals, ...vitals, ...(safeMode && { safeMode }) };
 	device.setReported(facts.hasReported, monotonic);
 }

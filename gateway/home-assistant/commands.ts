@@ -37,6 +37,7 @@ type CommandKind = (text: string, facts: Facts, lit: Lit) => Ask;
 /** Parsers of payloads, by the entity in the topic. */
 const commands: Readonly<Record<string, CommandKind>> = {
 	volume: (text) => control("set_volume", Math.round(numberOf(text))),
+	mute: (text) => control("set_mute", isOn(text)),
 	brightness: (text) => control("set_brightness", wholeBrightness(numberOf(text)) / 100),
 	haptics: (text) => control("set_haptics", Math.round(numberOf(text))),
 	effect: (text, _facts, lit) => {
@@ -54,8 +55,8 @@ const commands: Readonly<Record<string, CommandKind>> = {
 	},
 	progress: (text, _facts, { color }) =>
 		control("set_light", { color, effect: "progress", progress: numberOf(text) / 100 }),
-	auto_brightness: (text) => control("set_auto_brightness", text === "ON" || (text !== "OFF" && text)),
-	quiet: (text, facts) => quietHoursOf(facts, { on: text === "ON" || (text !== "OFF" && text) }),
+	auto_brightness: (text) => control("set_auto_brightness", isOn(text)),
+	quiet: (text, facts) => quietHoursOf(facts, { on: isOn(text) }),
 	quiet_from: (from, facts) => quietHoursOf(facts, { from }),
 	quiet_until: (until, facts) => quietHoursOf(facts, { until }),
 	ring: (text) => onlyFor("OFF", text) ?? control("set_brightness", 0),
@@ -233,6 +234,11 @@ function quietHoursOf({ device, quietHours }: Facts, change: object): Ask {
 
 function control(command: string, value?: unknown) {
 	return { type: "control_device", payload: { command, ...(value !== undefined && { value }) } } as const;
+}
+
+/** @returns an invalid payload itself, which every check rejects */
+function isOn(text: string): boolean | string {
+	return text === "ON" || (text !== "OFF" && text);
 }
 
 /** @returns NaN for an invalid number, which every check rejects */

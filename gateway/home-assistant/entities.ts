@@ -66,6 +66,7 @@ const white = "#ffffff";
 
 const entities: Readonly<Record<string, Entity>> = {
 	volume: { name: "Volume", icon: "mdi:volume-high", ...percent },
+	mute: { name: "Mute", icon: "mdi:volume-off", platform: "switch", feature: "mute" },
 	// Home Assistant sends the latest brightness instead of "ON".
 	ring: {
 		name: "Ring",
@@ -225,6 +226,7 @@ export function stateOf(
 	const onOrOff = (isOn: boolean | undefined) => (isOn ? "ON" : "OFF");
 	return {
 		volume: audio.volume,
+		mute: onOrOff(audio.muted),
 		brightness: wholeBrightness(ring.brightness_coef * 100) || lastBrightness,
 		ring: onOrOff(ring.brightness_coef > 0),
 		effect: ring.light?.effect ?? ring.state_name,

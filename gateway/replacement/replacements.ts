@@ -280,7 +280,8 @@ export class Replacements implements ReplacementService {
 		// Volume changed by its buttons.
 		const isTurned = volume !== undefined && before !== undefined && volume !== before;
 		const isLeft = (each: StoredReplacement["settings"][number]) =>
-			!endOf(each, report, 0) && !(each.command === "set_volume" && isTurned);
+			!endOf(each, report, 0) &&
+			!((each.command === "set_volume" || each.command === "set_mute") && isTurned);
 		const left = settings.filter(isLeft);
 		const reports = this.#reports.get(session) ?? 0;
 		this.#reports.set(session, reports + 1);

@@ -192,12 +192,25 @@ export function vitalsOf(report: StateReport, now: number, previous = noVitals):
 	const { wifi_rssi: reportedRssi, wifi_ssid: ssid } = network;
 	const isClose = previous.rssi !== null && Math.abs(reportedRssi - previous.rssi) < rssiStep;
 	const rssi = isClose ? previous.rssi : reportedRssi;
-	const { volume } = peripherals.audio;
+	const { volume, unmuted_volume: unmutedVolume } = peripherals.audio;
 	const { safe_mode: safeMode = false } = health;
 	const fault = urgentFault(peripherals) ?? clockFault(Date.parse(report.timestamp) - now, health);
-	const isSame = rssi === previous.rssi && ssid === previous.ssid && volume === previous.volume;
-	if (isSame && safeMode === (previous.safeMode ?? false) && fault === previous.fault) return previous;
-	return { rssi, ssid, volume, ...(safeMode && { safeMode }), ...(fault !== undefined && { fault }) };
+	const isSame =
+		rssi === previous.rssi &&
+		ssid === previous.ssid &&
+		volume === previous.volume &&
+		unmutedVolume === previous.unmutedVolume &&
+		safeMode === (previous.safeMode ?? false) &&
+		fault === previous.fault;
+	if (isSame) return previous;
+	return {
+		rssi,
+		ssid,
+		volume,
+		...(unmutedVolume !== undefined && { unmutedVolume }),
+		...(safeMode && { safeMode }),
+		...(fault !== undefined && { fault }),
+	};
 }
 
 function clockFault(

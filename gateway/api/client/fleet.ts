@@ -14,7 +14,7 @@ import { noUpdate, type OtaMetadata } from "../update.js";
 import { isUpdating } from "./words.js";
 
 /** Values of the latest report for lists; null before the first one. */
-export type Vitals = Pick<DeviceSummary, "rssi" | "ssid" | "volume" | "safeMode">;
+export type Vitals = Pick<DeviceSummary, "rssi" | "ssid" | "volume" | "unmutedVolume" | "safeMode">;
 
 export interface Entry {
 	/** The device's id, or its session's. */
@@ -142,7 +142,7 @@ export class Fleet {
 	}
 
 	#takeSummary(device: DeviceSummary, timestamp: string): void {
-		const { deviceId: key, chip, firstSeenAt: _, rssi, ssid, volume, safeMode, attention, ...rest } = device;
+		const { deviceId: key, chip, firstSeenAt: _, attention, ...rest } = device;
 		// Before its first report it may have had no name.
 		if (rest.sessionId !== undefined) this.#remove(rest.sessionId);
 		const known = this.#entries.get(key);
@@ -158,8 +158,7 @@ export class Fleet {
 			chip,
 			state: known?.state ?? null,
 			// Each report comes here, and is newer and finer than the summary.
-			vitals:
-				isFollowed && known?.state ? known.vitals : { rssi, ssid, volume, ...(safeMode && { safeMode }) },
+			vitals: isFollowed && known?.state ? known.vitals : device,
 			attention: attention ?? nothing,
 			isFollowed,
 			heardAt: (head.connected && known?.heardAt) || heardAt(lastSeenAt, timestamp),
@@ -193,20 +192,21 @@ function listedBy({ session, vitals, attention }: Entry): string {
 	const { model, connected, firmwareVersion, metadata, crashCount, remoteAddress } = session;
 	// The resolution of the summary; with every dBm, each report would sort the lists again.
 	const signal = vitals.rssi === null ? 0 : Math.round(vitals.rssi / 4);
-	const { ssid, volume, safeMode } = vitals;
+	const { ssid, volume, unmutedVolume, safeMode } = vitals;
 	const issuesText = attention.length === 0 ? "" : JSON.stringify(attention);
 	const label = labelFields.map((field) => session[field]).join("\n");
-	return `${model} ${connected} ${firmwareVersion} ${metadata.otaStatus} ${crashCount} ${signal} ${volume} ${safeMode} ${remoteAddress} ${label}\n${ssid}${issuesText}`;
+	return `${model} ${connected} ${firmwareVersion} ${metadata.otaStatus} ${crashCount} ${signal} ${volume} ${unmutedVolume} ${safeMode} ${remoteAddress} ${label}\n${ssid}${issuesText}`;
 }
 
 const nothing: readonly never[] = [];
 const noVitals: Vitals = { rssi: null, ssid: null, volume: null };
 
-function vitalsOf({ health, network, peripherals }: StateReport): Vitals {
+function vitalsOf({ health, network, peripherals: { audio } }: StateReport): Vitals {
 	return {
 		rssi: network.wifi_rssi,
 		ssid: network.wifi_ssid,
-		volume: peripherals.audio.volume,
+		volume: audio.volume,
+		...(audio.unmuted_volume !== undefined && { unmutedVolume: audio.unmuted_volume }),
 		...(health.safe_mode && { safeMode: true }),
 	};
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import type { StateReport } from "../../../device/protocol/messages.js";
 import { chimes } from "../../../device/protocol/messages.js";
 import type { Board, Sound } from "../../../hosts/virtual/node/board.js";
 import {
@@ -125,15 +126,25 @@ test("mutes the codec until the first sound; without a stored volume, unmute set
 
 test("stays muted after a power cut, and unmutes to the previous volume", async (t) => {
 	const { device, gateway, connection, pass, command } = await powerOnInVirtualTime(t, "DEV-1");
+	const stateOf = ({ peripherals: { audio } }: StateReport) => [
+		audio.volume,
+		audio.muted,
+		audio.unmuted_volume,
+	];
 	await command({ command: "set_volume", value: 30 }, ({ audio }) => audio.volume === 30);
-	connection.send({ command: "set_volume", value: 0 });
+	assert.deepEqual(stateOf(await connection.query()), [30, false, undefined]);
+	connection.send({ command: "set_mute", value: true });
 	await pass(5000);
 	await device.powerCycle();
 	const again = await gateway.connection();
-	assert.equal((await again.next("state_report")).peripherals.audio.volume, 0);
+	assert.deepEqual(stateOf(await again.next("state_report")), [0, true, 30]);
+	again.send({ command: "set_mute", value: false });
+	assert.deepEqual(stateOf(await again.query()), [30, false, undefined]);
+	again.send({ command: "set_volume", value: 0 });
+	assert.deepEqual(stateOf(await again.query()), [0, true, 30]);
 	device.board.setButton("mute", true);
 	await pass(20);
-	assert.equal((await again.query()).peripherals.audio.volume, 30);
+	assert.deepEqual(stateOf(await again.query()), [30, false, undefined]);
 });
 
 test("ends a chime immediately that cannot be played, without side effects", async (t) => {

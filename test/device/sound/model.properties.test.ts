@@ -373,6 +373,17 @@ const volumes = fc.nat({ max: 100 }).map((value): Step => {
 		world.execute({ command: "set_volume", value });
 	};
 });
+const mutes = fc.boolean().map((value): Step => {
+	return (world) => {
+		if (value || world.volume === 0) {
+			world.isMuted = value;
+			world.setVolume(value ? 0 : world.audible);
+		}
+		world.execute({ command: "set_mute", value });
+		const { muted, unmuted_volume } = world.rig.audio.report;
+		assert.deepEqual([muted, unmuted_volume], [value, value ? world.audible : undefined]);
+	};
+});
 const chimes = fc.constantFrom<Command>({ command: "play_audio", value: "startup" }, { command: "identify" });
 const playsChime = chimes.map((command): Step => {
 	return (world) => {
@@ -441,6 +452,7 @@ test("each sound ends once without lost or repeated samples, and the volume set 
 					{ weight: 1, arbitrary: stopsOne },
 					{ weight: 6, arbitrary: presses },
 					{ weight: 2, arbitrary: volumes },
+					{ weight: 1, arbitrary: mutes },
 					{ weight: 1, arbitrary: playsChime },
 					{ weight: 2, arbitrary: quietHours },
 					{ weight: 1, arbitrary: updates },
