@@ -5,6 +5,7 @@
  */
 
 import {
+	type CommandName,
 	checkCommand,
 	commands,
 	deviceId,
@@ -109,8 +110,9 @@ export class Replacements implements ReplacementService {
 		const from = this.#unsent.get(device?.deviceId ?? "");
 		const checked = checkCommand(payload);
 		if (from === undefined || checked.rejection || this.#isSending) return;
+		const sent = checked.command.command;
 		const isOther = ({ command }: StoredReplacement["settings"][number]) =>
-			command !== checked.command.command;
+			command !== sent && !(setsVolume(command) && setsVolume(sent));
 		if (!this.#replacements.get(from)?.settings.every(isOther))
 			void this.#change(from, (replacement) => ({
 				...replacement,
@@ -280,8 +282,7 @@ export class Replacements implements ReplacementService {
 		// Volume changed by its buttons.
 		const isTurned = volume !== undefined && before !== undefined && volume !== before;
 		const isLeft = (each: StoredReplacement["settings"][number]) =>
-			!endOf(each, report, 0) &&
-			!((each.command === "set_volume" || each.command === "set_mute") && isTurned);
+			!endOf(each, report, 0) && !(setsVolume(each.command) && isTurned);
 		const left = settings.filter(isLeft);
 		const reports = this.#reports.get(session) ?? 0;
 		this.#reports.set(session, reports + 1);
@@ -356,6 +357,10 @@ export class Replacements implements ReplacementService {
 function reportOf({ state }: Device): StateReport | undefined {
 	const report: unknown = parseJson(state.text ?? "");
 	return matches(uplinks.state_report, report) && !report.health.safe_mode ? report : undefined;
+}
+
+function setsVolume(command: CommandName): boolean {
+	return command === "set_volume" || command === "set_mute";
 }
 
 /** @returns undefined during a sound, which may have its own volume */

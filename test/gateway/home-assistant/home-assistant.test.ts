@@ -146,6 +146,10 @@ test("delivers commands of the UI, and rejects invalid payloads", skip, async (t
 	await sends("color", "1,2,3", { command: "set_light", value: { color: [1, 2, 3], effect: "solid" } });
 	await sends("auto_brightness", "ON", { command: "set_auto_brightness", value: true });
 	await sends("auto_brightness", "OFF", { command: "set_auto_brightness", value: false });
+	await sends("mute", "ON", { command: "set_mute", value: true });
+	device.report({ "peripherals.audio.muted": true, "peripherals.audio.unmuted_volume": 30 });
+	await home.until(() => home.state(proto, "mute") === "ON");
+	await sends("mute", "OFF", { command: "set_mute", value: false });
 	await sends("haptics", "70", { command: "set_haptics", value: 70 });
 	await sends("siren", '{"state":"ON","tone":"startup"}', { command: "play_audio", value: "startup" });
 	await sends("siren", '{"state":"ON","tone":"wifi_connected","volume_level":0.5,"duration":300}', {

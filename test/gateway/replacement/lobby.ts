@@ -18,8 +18,13 @@ export const label = {
 	note: "behind the plant",
 	tags: ["beta", "shop"],
 };
-/** Report of the old board. */
-export const settings = { "peripherals.audio.volume": 35, "peripherals.led_ring.brightness_coef": 0.25 };
+/** Report of the old board, which is muted. */
+export const settings = {
+	"peripherals.audio.volume": 0,
+	"peripherals.audio.muted": true,
+	"peripherals.audio.unmuted_volume": 35,
+	"peripherals.led_ring.brightness_coef": 0.25,
+};
 
 export interface Shown {
 	readonly deviceId: string;

@@ -57,6 +57,7 @@ const told = ({ commands }: ScriptedDevice) =>
 	commands.filter(({ command }) => String(command).startsWith("set_") && command !== "set_quiet");
 const wanted = [
 	{ command: "set_volume", value: 35 },
+	{ command: "set_mute", value: true },
 	{ command: "set_brightness", value: 0.25 },
 ];
 
@@ -78,7 +79,7 @@ describe("replacement board", () => {
 		const device = await connect(next);
 		await eventually(
 			() => told(device),
-			({ length }) => length === 2,
+			({ length }) => length === wanted.length,
 		);
 		assert.deepEqual(told(device), wanted);
 		// Not in its next session, which may have other settings.
@@ -89,7 +90,7 @@ describe("replacement board", () => {
 			() => device.commands,
 			(all) => all.some(({ command }) => command === "identify"),
 		);
-		assert.equal(told(device).length, 2);
+		assert.equal(told(device).length, wanted.length);
 	});
 
 	for (const how of ["command", "button"])
@@ -120,7 +121,7 @@ describe("replacement board", () => {
 				({ body }) => body.settings.length === 0,
 			);
 			assert.deepEqual(
-				told(device).filter(({ value }) => value === 35),
+				told(device).filter(({ command, value }) => command === "set_mute" || value === 35),
 				[],
 			);
 		});
@@ -132,7 +133,7 @@ describe("replacement board", () => {
 		const deaf = await connect(next, { executesCommands: false });
 		await eventually(
 			() => told(deaf).length,
-			(length) => length === 2,
+			(length) => length === wanted.length,
 		);
 		deaf.close();
 		await gateway.close();
@@ -141,7 +142,7 @@ describe("replacement board", () => {
 		t.after(() => device.close());
 		await eventually(
 			() => told(device),
-			({ length }) => length === 2,
+			({ length }) => length === wanted.length,
 		);
 		assert.deepEqual(told(device), wanted);
 	});
@@ -168,7 +169,7 @@ describe("replacement board", () => {
 		device.report();
 		await eventually(
 			() => told(device).length,
-			(length) => length === 2,
+			(length) => length === wanted.length,
 		);
 		// Missing settings are not sent forever.
 		await eventually(

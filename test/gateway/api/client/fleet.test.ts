@@ -181,9 +181,10 @@ describe("fleet with a summary", () => {
 
 	test("shows summary data of a device without a subscription", () => {
 		const { fleet } = setUp();
-		fleet.summarize(summary("snapshot", { devices: [summarized({ safeMode: true })], remaining: 0 }));
+		fleet.summarize(summary("snapshot", { devices: [summarized({ safeMode: true, unmutedVolume: 40 })], remaining: 0 }));
 		const entry = fleet.get("dev-1-a1b2c3");
-		assert.deepEqual(entry?.vitals, { rssi: -70, ssid: "home", volume: 50, safeMode: true });
+		const { rssi, ssid, volume, unmutedVolume, safeMode } = entry?.vitals ?? {};
+		assert.deepEqual([rssi, ssid, volume, unmutedVolume, safeMode], [-70, "home", 50, 40, true]);
 		assert.deepEqual([entry?.state, entry?.isFollowed], [null, false]);
 		const lastSeenAt = "2026-11-20T11:58:00Z";
 		fleet.summarize(summary("changed", { devices: [summarized({ connected: false, lastSeenAt })] }));
