@@ -1,6 +1,6 @@
 /**
- * Commands of monitors: roles, wording of the page and the audit log, confirmation, and transfer to a replacement. The
- * schemas are in device/protocol/messages.ts.
+ * Commands of monitors: roles, wording of the page, confirmation, and transfer to a replacement. The schemas are in
+ * device/protocol/messages.ts.
  */
 
 import { lightOf } from "../../device/protocol/light.js";
@@ -34,8 +34,6 @@ interface SliderWording {
 
 interface Wording<P> {
 	readonly roles: Roles;
-	/** Verb phrase of the audit log, with fields of the message in braces. A part in brackets requires its field. */
-	readonly audit: string;
 	/** Default: the command's name. */
 	readonly title?: (payload: P) => string;
 	readonly slider?: SliderWording;
@@ -74,7 +72,6 @@ function isPlaying({ peripherals: { audio } }: StateReport, chime: Chime): boole
 const table = {
 	set_volume: {
 		roles: users,
-		audit: "set the volume to {value}",
 		title: ({ value }) => (value === 0 ? "Mute" : `Volume ${value}`),
 		slider: { label: "Volume", scale: 1 },
 		confirmedBy: ({ peripherals: { audio } }, { value }) =>
@@ -84,14 +81,12 @@ const table = {
 	},
 	set_mute: {
 		roles: users,
-		audit: "turned mute {value}",
 		title: ({ value }) => (value ? "Mute" : "Unmute"),
 		reported: ({ peripherals }) => peripherals.audio.muted,
 		handover: "sent",
 	},
 	set_brightness: {
 		roles: users,
-		audit: "set the brightness to {value} %",
 		title: ({ value }) => `Brightness ${Math.round(value * 100)} %`,
 		slider: { label: "Brightness", scale: 100 },
 		reported: ({ peripherals }) => peripherals.led_ring.brightness_coef,
@@ -99,13 +94,11 @@ const table = {
 	},
 	set_auto_brightness: {
 		roles: users,
-		audit: "turned adapting to room light {value}",
 		reported: ({ peripherals }) => peripherals.led_ring.auto_brightness ?? false,
 		handover: "sent",
 	},
 	set_light: {
 		roles: users,
-		audit: "set the ring to {value}",
 		confirmedBy: ({ peripherals: { led_ring } }, { value }) => {
 			const light = lightOf(value);
 			return led_ring.light?.color === light?.color && led_ring.light?.effect === light?.effect;
@@ -113,28 +106,24 @@ const table = {
 	},
 	set_led: {
 		roles: users,
-		audit: "set the ring to {value}",
 		title: ({ value }) => `Ring: ${presetWords.find(([one]) => one === value)?.[1] ?? value}`,
 		reported: ({ peripherals }) => peripherals.led_ring.state_name,
 	},
 	set_haptics: {
 		roles: users,
-		audit: "set haptics to {value}",
 		slider: { label: "Haptics", scale: 1 },
 		reported: ({ peripherals }) => peripherals.haptic_intensity,
 		handover: "sent",
 	},
 	play_audio: {
 		roles: users,
-		audit: "played the chime {value}",
 		title: ({ value }) => `Chime: ${chimeWords[value]}`,
 		confirmedBy: (report, { value }) => isPlaying(report, value),
 	},
-	stop_sound: { roles: users, audit: "stopped the sound", confirmedBy: (report) => !hasSound(report) },
+	stop_sound: { roles: users, confirmedBy: (report) => !hasSound(report) },
 	identify: {
 		roles: users,
 		title: () => "Flash light",
-		audit: "flashed the light",
 		// In quiet hours, during another sound, or with a codec fault the ring flashes without the chime.
 		confirmedBy: (report) =>
 			report.peripherals.audio.fault !== undefined ||
@@ -144,41 +133,37 @@ const table = {
 	},
 	restart: {
 		roles: monitors,
-		audit: "requested a restart",
 		sending: "restarting",
 		confirmedBy: ({ health }, _, passedMs) => health.uptime_seconds * 1000 < passedMs,
 		// Time for Wi-Fi, TLS and one failed round of retries, of 31 s.
 		reconnects: { withinMs: 60_000, otherwise: "The device did not restart in time." },
 	},
-	query_state: { roles: users, audit: "requested a report", confirmedBy: () => true },
+	query_state: { roles: users, confirmedBy: () => true },
 	boot_device: {
 		roles: monitors,
-		audit: "requested a reconnection",
 		title: () => "Reconnect",
 		confirmedBy: "connection",
 		reconnects: { withinMs: 11_000, otherwise: "The device did not reconnect in time." },
 	},
-	play_sound: { roles: users, audit: "played a sound", confirmedBy: null },
-	start_sound: { roles: users, audit: "started a sound", confirmedBy: null },
-	set_quiet: { roles: monitors, audit: "sent quiet hours", confirmedBy: null, handover: "extension" },
-	trigger_ota: { roles: monitors, audit: "started an update[ to {version}]", confirmedBy: null },
-	start_ota: { roles: monitors, audit: "started an update", confirmedBy: null },
+	play_sound: { roles: users, confirmedBy: null },
+	start_sound: { roles: users, confirmedBy: null },
+	set_quiet: { roles: monitors, confirmedBy: null, handover: "extension" },
+	trigger_ota: { roles: monitors, confirmedBy: null },
+	start_ota: { roles: monitors, confirmedBy: null },
 	cancel_ota: {
 		roles: monitors,
-		audit: "canceled the update",
 		title: () => "Cancel update",
 		sending: "canceling",
 		confirmedBy: ({ peripherals }) => peripherals.led_ring.state_name !== "updating",
 	},
 	set_settings: {
 		roles: monitors,
-		audit: "changed settings[: {value}]",
 		sending: "trying new settings",
 		confirmedBy: null,
 	},
-	query_crash: { roles: monitors, audit: "requested a crash report", confirmedBy: null },
-	clear_crash: { roles: monitors, audit: "acknowledged a crash", confirmedBy: null },
-	set_log: { roles: monitors, audit: "set the live log[ to {level}]", confirmedBy: null },
+	query_crash: { roles: monitors, confirmedBy: null },
+	clear_crash: { roles: monitors, confirmedBy: null },
+	set_log: { roles: monitors, confirmedBy: null },
 } as const satisfies {
 	readonly [N in Action]: Wording<Payloads[N]> & Confirmation<Payloads[N]> & Handover<N>;
 };

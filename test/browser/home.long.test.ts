@@ -62,10 +62,6 @@ test("a home", { skip }, async (t) => {
 	const slider = kitchen.getByRole("slider", { name: "Volume of Kitchen" });
 	const volumesOf = ({ commands }: ScriptedDevice) =>
 		commands.filter(({ command }) => command === "set_volume").map(({ value }) => Number(value));
-	const receive = async (ofLeft: number, ofRight: number) => {
-		await left.receives({ command: "set_volume", value: ofLeft });
-		await right.receives({ command: "set_volume", value: ofRight });
-	};
 
 	await t.test("shows a tile for each room, without violations", async () => {
 		await kitchen.waitFor();
@@ -95,17 +91,25 @@ test("a home", { skip }, async (t) => {
 			(value) => value === Math.round(volume / 3),
 		);
 		await slider.fill("30");
-		await receive(10, 30);
+		await left.receives({ command: "set_volume", value: 10 });
+		await right.receives({ command: "set_volume", value: 30 });
 		assert.equal(await problems(page).count(), 0);
 		assert.deepEqual(volumesOf(alone), [], "other rooms are unchanged");
 	});
 
-	await t.test("mutes a room, and restores each volume, also after a reload", async () => {
+	await t.test("mutes a room, which another person unmutes", async (t) => {
+		const receive = (value: boolean) =>
+			Promise.all([left, right].map((device) => device.receives({ command: "set_mute", value })));
 		await kitchen.getByRole("button", { name: "Mute Kitchen" }).click();
-		await receive(0, 0);
-		await page.reload();
-		await kitchen.getByRole("button", { name: "Mute Kitchen", pressed: true }).click();
-		await receive(10, 30);
+		await receive(true);
+		const other = (await open(t, url)).getByRole("region", { name: "Kitchen" });
+		await other.getByRole("button", { name: "Mute Kitchen", pressed: true }).waitFor();
+		const volume = other.getByRole("slider", { name: "Volume of Kitchen" });
+		assert.equal(await volume.inputValue(), "30", "the volume before");
+		await checkView(volume.page());
+		await other.getByRole("button", { name: "Mute Kitchen" }).click();
+		await receive(false);
+		await kitchen.getByRole("button", { name: "Mute Kitchen", pressed: false }).waitFor();
 	});
 
 	await t.test("opens the page of a room, and of a device, and returns by the back button", async () => {

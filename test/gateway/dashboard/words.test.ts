@@ -7,7 +7,6 @@ import { resetText } from "../../../gateway/api/statuses.js";
 import { auditText } from "../../../gateway/dashboard/page/model/audit-text.js";
 import { markText, memoryText, signalText } from "../../../gateway/dashboard/page/model/health-text.js";
 import { uplinkText } from "../../../gateway/dashboard/page/model/report-changes.js";
-import { moveVolumes } from "../../../gateway/dashboard/page/model/rooms.js";
 import { inheritedNames } from "../../support/arbitraries.js";
 import { type Json, sampleReport, withField } from "../../support/sample-report.js";
 
@@ -76,7 +75,5 @@ test("shows an inherited name unchanged", () => {
 		assert.equal(withFieldName(`${name} must be 1`, {}), `${name} must be 1`);
 		const known = Object.fromEntries([...Object.entries(report), [name, 1]]);
 		assert.equal(matches(uplinks.state_report, known) && uplinkText(known, report), `${words} – → 1`);
-		const moved = moveVolumes([{ a: 50 }, { [name]: 20, a: 20 }], { [name]: 20, a: 20 }, 40);
-		assert.deepEqual(moved.at(-1), { [name]: 0, a: 40 });
 	}
 });

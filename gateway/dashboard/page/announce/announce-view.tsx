@@ -6,6 +6,7 @@ import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
 import type { Targets } from "../../../api/targets.js";
 import { listedDevices, useApp, useResource, useTopic } from "../app/hooks.js";
+import { isMuted } from "../app/mute.js";
 import type { Resource } from "../app/resource.js";
 import { nameOf } from "../model/filter.js";
 import { devicesIn } from "../model/rooms.js";
@@ -114,7 +115,7 @@ function obstacles(devices: readonly Entry[], { volume, priority }: PlayOptions)
 	// Firmware without a queue plays each sound at its own volume.
 	const isHeard = ({ session: { features } }: Entry) =>
 		features.includes("queue") ? priority === "urgent" : volume !== undefined;
-	const muted = able.filter((entry) => entry.vitals.volume === 0 && !isHeard(entry)).length;
+	const muted = able.filter((entry) => isMuted(entry) && !isHeard(entry)).length;
 	return [
 		[devices.length - here.length, "away."],
 		[here.length - able.length, "without support for sounds. Update the firmware."],

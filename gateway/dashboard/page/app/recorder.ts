@@ -2,7 +2,6 @@
 
 import type { StateReport, Uplink } from "../../../../device/protocol/messages.js";
 import { newLines } from "../../../api/client/trace-lines.js";
-import { uplinkText } from "../model/report-changes.js";
 import { Series } from "../model/series.js";
 import { UplinkLog } from "../model/uplink-log.js";
 
@@ -46,11 +45,11 @@ export class Recorder {
 		if (uplink.type === "log") {
 			for (const line of newLines(record.trace, uplink)) {
 				record.trace.last = { text: line };
-				record.log.add({ type: "log", text: line, at: now, words: "" });
+				record.log.add({ type: "log", text: line, at: now });
 			}
 			return true;
 		}
-		record.log.add({ type: uplink.type, text, at: now, words: uplinkText(uplink, before) });
+		record.log.add({ type: uplink.type, text, at: now, parsed: [uplink, before] });
 		if (uplink.type === "state_report") record.series.add(uplink, now);
 		return true;
 	}

@@ -3,12 +3,39 @@
 import { entryOf, isRecord } from "../../../../device/protocol/schema.js";
 import type { ListedChange } from "../../../api/audit.js";
 import { chimeWords, effectWords, presetWords } from "../../../api/client/command-words.js";
-import { commandEntries } from "../../../api/commands.js";
+import { type Action, commandEntries } from "../../../api/commands.js";
 import { labelFields } from "../../../api/label.js";
 import type { AuditedRoute } from "../../../api/routes.js";
 import { percentDecoded } from "../../../api/text.js";
 import { roleNames } from "./roles.js";
 import { settingLabels } from "./setting-labels.js";
+
+/** Templates of commands and other monitor messages, with fields of the message in braces. A part in brackets requires its field. */
+const commandTexts: Readonly<Record<Action, string>> = {
+	set_volume: "set the volume to {value}",
+	set_mute: "turned mute {value}",
+	set_brightness: "set the brightness to {value} %",
+	set_auto_brightness: "turned adapting to room light {value}",
+	set_light: "set the ring to {value}",
+	set_led: "set the ring to {value}",
+	set_haptics: "set haptics to {value}",
+	play_audio: "played the chime {value}",
+	stop_sound: "stopped the sound",
+	identify: "flashed the light",
+	restart: "requested a restart",
+	query_state: "requested a report",
+	boot_device: "requested a reconnection",
+	play_sound: "played a sound",
+	start_sound: "started a sound",
+	set_quiet: "sent quiet hours",
+	trigger_ota: "started an update[ to {version}]",
+	start_ota: "started an update",
+	cancel_ota: "canceled the update",
+	set_settings: "changed settings[: {value}]",
+	query_crash: "requested a crash report",
+	clear_crash: "acknowledged a crash",
+	set_log: "set the live log[ to {level}]",
+};
 
 /** Templates with fields of the path, the query or the body in braces. A part in brackets requires its field. */
 const routeTexts: Readonly<Record<AuditedRoute, string>> = {
@@ -86,7 +113,7 @@ export function auditText({
 		const value = fields.get(name);
 		return wordsOf(typeof value === "number" ? Math.round(value * scale) : value);
 	};
-	const text = (entry?.audit ?? route?.template ?? "made a change")
+	const text = (entryOf(commandTexts, `${command}`) ?? route?.template ?? "made a change")
 		.replaceAll(/\[([^{]*)\{(\w+)\}([^\]]*)\]/g, (_, before: string, name: string, after: string) =>
 			fields.has(name) ? before + textOf(name) + after : "",
 		)

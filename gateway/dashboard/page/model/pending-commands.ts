@@ -168,6 +168,7 @@ function isPending(attempt: Attempt | undefined): boolean {
 	return attempt?.status === "pending";
 }
 
+/** A new volume supersedes a pending mute, and the reverse. */
 function slotName(deviceId: string, name: RequestedName): string {
-	return `${deviceId} ${name}`;
+	return `${deviceId} ${name === "set_mute" ? "set_volume" : name}`;
 }

@@ -16,8 +16,12 @@ export const uplinkWords: Readonly<Record<UplinkType, string>> = {
 	log: "Live log",
 };
 
-/** Fields that change in every report. */
-const alwaysNew: readonly string[] = ["timestamp", "health.uptime_seconds"];
+/** Fields that change in every report, or with others. */
+const unmentioned: readonly string[] = [
+	"timestamp",
+	"health.uptime_seconds",
+	"peripherals.audio.unmuted_volume",
+];
 const shownAtMost = 3;
 
 interface Field {
@@ -83,7 +87,7 @@ export function uplinkText(uplink: Uplink, before: StateReport | null): string {
 
 function changesText(before: StateReport, after: StateReport): string {
 	const news = changesIn(before, after)
-		.filter(([path]) => !alwaysNew.includes(path))
+		.filter(([path]) => !unmentioned.includes(path))
 		.map(([path, from, to]) => {
 			const { name = lastName(path), text = String } = entryOf(fields, path) ?? {};
 			return { name, from: from === undefined ? "–" : text(from), to: text(to) };

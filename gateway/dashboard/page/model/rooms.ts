@@ -1,6 +1,5 @@
-/** Devices by room, and the volume and quiet hours of a room. */
+/** Devices by room, and the quiet hours of a room. */
 
-import { entryOf } from "../../../../device/protocol/schema.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
 import type { QuietHours } from "../../../api/quiet-hours.js";
@@ -47,50 +46,6 @@ export function grouped<K, V>(values: readonly V[], keyOf: (value: V) => K): Map
 		groups.set(keyOf(value), group);
 	}
 	return groups;
-}
-
-/** Volumes from 0 to 100 by device id. */
-export type Volumes = Readonly<Record<string, number>>;
-
-/** Volumes of the connected devices that have reported. */
-export function volumesOf(entries: readonly Entry[]): Volumes {
-	return Object.fromEntries(
-		entries.flatMap(({ key, session, vitals: { volume } }) =>
-			session.connected && volume !== null ? [[key, volume]] : [],
-		),
-	);
-}
-
-/**
- * Scales the volumes of a room proportionally. After mute, each device returns to its own volume.
- *
- * @param moves previous result: the initial volumes, then those that were set
- * @param now reported volumes
- * @param to volume of the loudest device; undefined restores the volume before mute, or 50 if unknown
- * @returns the moves; the last one is to be set now
- */
-export function moveVolumes(
-	moves: readonly Volumes[],
-	now: Volumes,
-	to?: number,
-): readonly [from: Volumes, ...set: Volumes[]] {
-	const isMoved = Object.entries(now).every(([key, volume]) => moves.some((each) => each[key] === volume));
-	const [from = now, ...set] = isMoved ? moves : [];
-	const mostOf = (volumes: Volumes) =>
-		Math.max(0, ...Object.keys(now).map((key) => entryOf(volumes, key) ?? 0));
-	const most = mostOf(from);
-	const loudest =
-		to ??
-		[from, ...set]
-			.map(mostOf)
-			.filter((each) => each > 0)
-			.at(-1) ??
-		50;
-	const moved = (volume: number) =>
-		most === 0 ? loudest : Math.max(Math.min(1, volume, loudest), Math.round((volume * loudest) / most));
-	const next = Object.fromEntries(Object.keys(now).map((key) => [key, moved(entryOf(from, key) ?? 0)]));
-	// Reports of the previous moves may still arrive.
-	return [from, ...set.slice(-2), next];
 }
 
 /** Effective quiet hours of a room: its own, or those of all devices. @param room undefined for devices without one */

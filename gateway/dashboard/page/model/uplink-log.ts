@@ -1,6 +1,6 @@
 /** Bounded log of one device: its messages and trace lines, the newest last. */
 
-import type { UplinkType } from "../../../../device/protocol/messages.js";
+import type { StateReport, Uplink, UplinkType } from "../../../../device/protocol/messages.js";
 
 export interface Line {
 	readonly number: number;
@@ -9,8 +9,8 @@ export interface Line {
 	readonly type: UplinkType;
 	/** Unparsed uplink; for type `log`, one trace line. */
 	readonly text: string;
-	/** Summary of the uplink. */
-	readonly words: string;
+	/** Uplink with the previous report, for its summary; absent for a trace line. */
+	readonly parsed?: readonly [uplink: Uplink, before: StateReport | null];
 }
 
 const linesKept = 500;

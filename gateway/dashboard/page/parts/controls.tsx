@@ -38,11 +38,12 @@ export function useControl(deviceKey: string, name: RequestedName): Control {
 	const entry = useDevice(deviceKey);
 	const mayChange = useMayChange(name);
 	const attempt = app.pendingCommands.get(deviceKey, name);
-	const isSending = app.pendingCommands.isPending(deviceKey, name);
+	const isSending = attempt?.status === "pending";
 	return {
 		attempt,
 		isSending,
-		requested: isSending && attempt && "value" in attempt.ask ? attempt.ask.value : undefined,
+		requested:
+			isSending && attempt.ask.command === name && "value" in attempt.ask ? attempt.ask.value : undefined,
 		denial: useDenial(name),
 		isOff: !mayChange || !entry?.session.connected,
 		send: async (ask) => {
@@ -78,25 +79,23 @@ interface ControlSliderProps {
 	readonly name: SliderName;
 	/** Reported value; null if unknown. */
 	readonly value: number | null;
-	/** Device name for the label; makes the slider inline, without outcome. */
-	readonly deviceName?: string;
+	readonly isMuted?: boolean;
 }
 
-export function ControlSlider({ deviceKey, name, value, deviceName }: ControlSliderProps) {
+export function ControlSlider({ deviceKey, name, value, isMuted }: ControlSliderProps) {
 	const { requested, isOff, denial, send } = useControl(deviceKey, name);
 	const { label, scale } = sliderOf(name);
 	const shown = requested === undefined ? value : Number(requested);
-	const isInline = deviceName !== undefined;
 	return (
 		<Slider
-			label={isInline ? `${label} of ${deviceName}` : label}
+			label={label}
 			value={shown === null ? null : Math.round(shown * scale)}
-			isInline={isInline}
+			isMuted={isMuted}
 			isOff={isOff}
 			tooltip={denial}
 			onChange={(percent) => send({ command: name, value: percent / scale })}
 		>
-			{!isInline && <Outcome deviceKey={deviceKey} name={name} />}
+			<Outcome deviceKey={deviceKey} name={name} />
 		</Slider>
 	);
 }

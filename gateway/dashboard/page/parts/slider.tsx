@@ -25,6 +25,8 @@ interface SliderProps {
 	/** Renders one line with a hidden label, and the value in the thumb while it moves. */
 	readonly isInline?: boolean;
 	readonly isOff?: boolean;
+	/** Fades the slider. */
+	readonly isMuted?: boolean | undefined;
 	readonly tooltip?: string | undefined;
 	readonly onChange: (value: number) => void;
 	/** Interval between values while dragging, in ms; at least 200, the default. */
@@ -43,7 +45,16 @@ interface Touch {
 }
 
 export function Slider(props: SliderProps) {
-	const { label, value, isInline = false, isOff = false, onChange, sentEveryMs = dragMs, children } = props;
+	const {
+		label,
+		value,
+		isInline = false,
+		isOff = false,
+		isMuted,
+		onChange,
+		sentEveryMs = dragMs,
+		children,
+	} = props;
 	const { range: [min, max] = [0, 100], unit = "" } = props;
 	const id = useId();
 	const [waiting, setWaiting] = useState<number>();
@@ -105,7 +116,7 @@ export function Slider(props: SliderProps) {
 	};
 	return (
 		<div
-			class={`${isInline ? "volume" : "control"} ${waiting === undefined ? "" : "moving"}`}
+			class={`${isInline ? "volume" : "control"} ${waiting === undefined ? (isMuted ? "muted" : "") : "moving"}`}
 			title={props.tooltip}
 			style={{ "--at": `${((shown ?? min) - min) / (max - min)}` }}
 		>
@@ -117,6 +128,7 @@ export function Slider(props: SliderProps) {
 				min={min}
 				max={max}
 				value={shown ?? min}
+				aria-valuetext={isMuted ? `${shown}, muted` : undefined}
 				disabled={isOff || value === null}
 				onKeyDown={() => Object.assign(pace.current, { isByKey: true, isHeld: false })}
 				onPointerDown={({ pointerType, clientX }) => {

@@ -6,9 +6,11 @@ import type { ComponentChildren, DOMAttributes } from "preact";
 import { useRef } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
+import type { ConfirmableCommand } from "../../../api/commands.js";
 import { useDenial, useMayChange, useTopic } from "../app/hooks.js";
+import { type DeviceVolume, muteCommand, requestedVolume, volumeOf } from "../app/mute.js";
 import type { Attempt } from "../model/pending-commands.js";
-import { moveVolumes, type Volumes, volumesOf } from "../model/rooms.js";
+import { moveVolumes, type Volumes } from "../model/volumes.js";
 import { Button } from "./button.js";
 import { Icon } from "./icon.js";
 import { Problem } from "./problem.js";
@@ -42,7 +44,7 @@ interface TileProps {
 export function Tile(props: TileProps) {
 	const { title, heading = title, figure, href, state, actions, children } = props;
 	const { entries, look = "", isRegion, gestures } = props;
-	const volume = useVolume(title, entries);
+	const volume = useVolume(entries);
 	const Box = isRegion ? "section" : "article";
 	return (
 		<Box class={`tile ${look}`} aria-label={isRegion ? title : undefined} {...gestures}>
@@ -60,6 +62,7 @@ export function Tile(props: TileProps) {
 					isInline
 					label={`Volume of ${title}`}
 					value={volume.value}
+					isMuted={volume.isMuted}
 					isOff={volume.isOff}
 					tooltip={useDenial("set_volume")}
 					sentEveryMs={volume.sentEveryMs}
@@ -70,8 +73,8 @@ export function Tile(props: TileProps) {
 	);
 }
 
-export function Mute({ title, volume: { value, isOff, set } }: { title: string; volume: Volume }) {
-	const isMuted = value === 0;
+export function Mute({ title, volume }: { title: string; volume: Volume }) {
+	const { isMuted, isOff, setMuted } = volume;
 	return (
 		<Button
 			look="icon-button quiet mute"
@@ -79,7 +82,7 @@ export function Mute({ title, volume: { value, isOff, set } }: { title: string; 
 			disabled={isOff}
 			isPressed={isMuted}
 			label={`Mute ${title}`}
-			onClick={() => set(isMuted ? undefined : 0)}
+			onClick={() => setMuted(!isMuted)}
 		>
 			<Icon of={isMuted ? mutedIcon : volumeIcon} />
 		</Button>
@@ -88,63 +91,78 @@ export function Mute({ title, volume: { value, isOff, set } }: { title: string; 
 
 /** Common volume of devices. */
 interface Volume {
-	/** Volume of the loudest device, requested or reported; of the offline ones if all are; null if unknown. */
+	/**
+	 * Volume of the loudest device that is not muted, requested or reported; of all if all are muted, and of the offline ones if all are
+	 * offline. Null if unknown.
+	 */
 	readonly value: number | null;
+	/** Whether all are muted. */
+	readonly isMuted: boolean;
 	readonly isOff: boolean;
 	readonly sentEveryMs: number;
 	/** Error of the latest change. */
 	readonly problem: string;
-	/** Sets the volume of the loudest device, and the others proportionally; undefined restores the volume before mute. */
-	readonly set: (to: number | undefined) => unknown;
+	/** Sets the volume of the loudest device, and the others proportionally. Devices that are muted alone stay muted. */
+	readonly set: (to: number) => unknown;
+	readonly setMuted: (isMuted: boolean) => unknown;
 }
+
+type Change = readonly [key: string, ask: ConfirmableCommand];
 
 const sentEveryMs = 200;
 /** Batch size and pause, below the gateway's limit of 50 commands per second and page. */
 const batchSize = 20;
 const pauseMs = 500;
 
-/** @param title names the volumes before mute in the session storage */
-export function useVolume(title: string, listed: readonly Entry[]): Volume {
+export function useVolume(listed: readonly Entry[]): Volume {
 	const app = useTopic(...listed.map(({ key }) => `device ${key}` as const));
 	const mayChange = useMayChange("set_volume");
 	const { run, problem } = useRequest();
-	const latest = useRef<readonly Volumes[]>([]);
-	const { pendingCommands } = app;
+	const moves = useRef<readonly Volumes[]>([]);
+	const latest = useRef<readonly Change[]>([]);
 	const entries = listed.flatMap(({ key }) => app.fleet.get(key) ?? []);
-	const volumes = volumesOf(entries);
-	const shown = Object.entries(volumes).map(([key, reported]) => {
-		const ask = pendingCommands.isPending(key, "set_volume") && pendingCommands.get(key, "set_volume")?.ask;
-		return ask && ask.command === "set_volume" ? ask.value : reported;
+	const here = entries.flatMap((entry) => (entry.session.connected && volumeOf(entry)) || []);
+	const shown = here.map((volume) => {
+		const attempt = app.pendingCommands.get(volume.key, "set_volume");
+		return requestedVolume(volume, attempt?.status === "pending" ? attempt.ask : undefined);
 	});
-	const set = async (to: number | undefined) => {
-		// Session storage survives the reload of a background page on phones.
-		const storageKey = `volumes ${title}`;
-		const moves = moveVolumes(JSON.parse(sessionStorage.getItem(storageKey) ?? "[]"), volumes, to);
-		sessionStorage.setItem(storageKey, JSON.stringify(moves));
-		latest.current = moves;
-		const next = Object.entries(moves.at(-1) ?? {});
+	const isMuted = shown.length > 0 && shown.every((volume) => volume.isMuted);
+	const audible = shown.filter((volume) => volume.isMuted === isMuted);
+	const change = async (changes: readonly Change[]) => {
+		latest.current = changes;
 		const attempts: Promise<Attempt>[] = [];
-		while (attempts.length < next.length) {
+		while (attempts.length < changes.length) {
 			if (attempts.length > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
-			if (latest.current !== moves) return;
-			for (const [key, value] of next.slice(attempts.length, attempts.length + batchSize))
-				attempts.push(app.sendCommand(key, { command: "set_volume", value }));
+			if (latest.current !== changes) return;
+			for (const [key, ask] of changes.slice(attempts.length, attempts.length + batchSize))
+				attempts.push(app.sendCommand(key, ask));
 		}
 		const [failed, ...others] = (await Promise.all(attempts)).filter(({ status }) => status !== "done");
-		if (latest.current !== moves || !failed) return;
+		if (latest.current !== changes || !failed) return;
 		const reason = failed.reason ?? "";
-		if (next.length === 1) throw new Error(reason);
-		throw new Error(`Failed on ${others.length + 1} of ${plural(next.length, "device")}: ${reason}`);
+		if (changes.length === 1) throw new Error(reason);
+		throw new Error(`Failed on ${others.length + 1} of ${plural(changes.length, "device")}: ${reason}`);
 	};
 	return {
-		value: loudest(shown) ?? loudest(entries.flatMap(({ vitals: { volume } }) => volume ?? [])),
+		value: loudest(audible) ?? loudest(entries.flatMap((entry) => volumeOf(entry) ?? [])),
+		isMuted,
 		isOff: !mayChange || shown.length === 0,
 		sentEveryMs: Math.max(sentEveryMs, (shown.length * pauseMs) / batchSize),
 		problem,
-		set: (to) => run(() => set(to)),
+		set: (to) => {
+			const moved = new Set(audible.map(({ key }) => key));
+			const now = new Map(here.flatMap(({ key, volume }) => (moved.has(key) ? [[key, volume]] : [])));
+			moves.current = moveVolumes(moves.current, now, to);
+			const next = [...(moves.current.at(-1) ?? [])];
+			return run(() => change(next.map(([key, value]) => [key, { command: "set_volume", value }])));
+		},
+		setMuted: (toMuted) => {
+			const changed = shown.filter((volume) => volume.isMuted !== toMuted);
+			return run(() => change(changed.map((volume) => [volume.key, muteCommand(volume, toMuted)])));
+		},
 	};
 }
 
-function loudest(volumes: readonly number[]): number | null {
-	return volumes.length === 0 ? null : Math.max(...volumes);
+function loudest(volumes: readonly DeviceVolume[]): number | null {
+	return volumes.length === 0 ? null : Math.max(...volumes.map(({ volume }) => volume));
 }

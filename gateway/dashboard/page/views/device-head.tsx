@@ -46,13 +46,13 @@ function isSupported(ask: ConfirmableCommand, features: readonly string[]): bool
 
 /** @param tab tab below the header, whose content is not repeated */
 export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
-	const { key, session, vitals } = entry;
+	const { key, session } = entry;
 	const { firmware, quietHours } = useTopic("firmware", "quiet");
 	const isConnected = useIsLive() && entry.session.connected;
 	const update = useMayChange() && tab !== "firmware" && firmware.findUpdate(entry);
 	const { room } = session;
 	const name = nameOf(entry);
-	const volume = useVolume(name, [entry]);
+	const volume = useVolume([entry]);
 	return (
 		<section class="hero" aria-label="Overview">
 			<PageHead
@@ -103,7 +103,7 @@ export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 				</div>
 				<div class="hero-volume">
 					<Mute title={name} volume={volume} />
-					<ControlSlider deviceKey={key} name="set_volume" value={vitals.volume} />
+					<ControlSlider deviceKey={key} name="set_volume" value={volume.value} isMuted={volume.isMuted} />
 					{isSound(entry) && (
 						<Action deviceKey={key} ask={{ command: "stop_sound" }}>
 							Stop

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
 import { useApp, useTopic } from "../app/hooks.js";
-import { uplinkWords } from "../model/report-changes.js";
+import { uplinkText, uplinkWords } from "../model/report-changes.js";
 import type { Line } from "../model/uplink-log.js";
 import { Button } from "../parts/button.js";
 import { CopyButton } from "../parts/copy-button.js";
@@ -24,7 +24,8 @@ export function DeviceLog({ entry }: { entry: Entry }) {
 	const word = search.toLowerCase();
 	const lines = (paused ?? log.lines).filter(
 		(line) =>
-			(type === "" || line.type === type) && `${line.words}\n${line.text}`.toLowerCase().includes(word),
+			(type === "" || line.type === type) &&
+			(word === "" || `${summaryOf(line)}\n${line.text}`.toLowerCase().includes(word)),
 	);
 	const missed = (log.lines.at(-1)?.number ?? 0) - (paused?.at(-1)?.number ?? 0);
 	return (
@@ -103,7 +104,7 @@ function MessageLine({ line }: { line: Line }) {
 		<details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
 			<summary>
 				<time>{timeOf(line)}</time> <b>{uplinkWords[line.type]}</b>{" "}
-				<span class="line-text">{line.words}</span>
+				<span class="line-text">{summaryOf(line)}</span>
 			</summary>
 			{isOpen && (
 				<>
@@ -113,6 +114,10 @@ function MessageLine({ line }: { line: Line }) {
 			)}
 		</details>
 	);
+}
+
+function summaryOf({ parsed }: Line): string {
+	return parsed ? uplinkText(...parsed) : "";
 }
 
 function timeOf({ at }: Line): string {

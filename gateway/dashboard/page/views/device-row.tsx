@@ -1,7 +1,9 @@
 /** Tile of a device in a list. */
 
 import { useRef } from "preact/hooks";
+import type { Entry } from "../../../api/client/fleet.js";
 import { deviceAddress, useFollowedDevice, useTopic } from "../app/hooks.js";
+import { isMuted } from "../app/mute.js";
 import { nameOf } from "../model/filter.js";
 import type { Room } from "../model/rooms.js";
 import { DeviceState } from "../parts/presence.js";
@@ -27,7 +29,7 @@ export function DeviceRow({ deviceKey, withRoom = false, only }: DeviceRowProps)
 	const { selection } = useTopic("selection");
 	const gestures = useLongPress(() => selection.toggle(deviceKey));
 	if (!entry) return null;
-	const { session, vitals } = entry;
+	const { session } = entry;
 	const name = nameOf(entry);
 	return (
 		<Tile
@@ -41,7 +43,7 @@ export function DeviceRow({ deviceKey, withRoom = false, only }: DeviceRowProps)
 						<span class="fact">{session.room}</span>
 					)}
 					<span class="fact">
-						<DeviceState entry={entry}>{volumeText(vitals.volume)}</DeviceState>
+						<DeviceState entry={entry}>{volumeText(entry)}</DeviceState>
 					</span>
 					{only && <RoomQuiet room={only.name} look="short" />}
 					<Tags tags={session.tags} />
@@ -56,9 +58,10 @@ export function DeviceRow({ deviceKey, withRoom = false, only }: DeviceRowProps)
 	);
 }
 
-function volumeText(volume: number | null): string | undefined {
+function volumeText(entry: Entry): string | undefined {
+	const { volume } = entry.vitals;
 	if (volume === null) return undefined;
-	return volume === 0 ? "Muted" : `Volume ${volume}`;
+	return isMuted(entry) ? "Muted" : `Volume ${volume}`;
 }
 
 /** Detects a long press of a finger, and suppresses the click and the context menu. A mouse uses the check box. */

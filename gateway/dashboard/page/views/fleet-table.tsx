@@ -7,6 +7,7 @@
 import type { Entry } from "../../../api/client/fleet.js";
 import { age, isUpdating } from "../../../api/client/words.js";
 import { deviceAddress, useDevice, useIsLive, useMayChange, useTopic } from "../app/hooks.js";
+import { isMuted } from "../app/mute.js";
 import { nameOf, type Sort } from "../model/filter.js";
 import { DeviceState, Strength } from "../parts/presence.js";
 import { Tags } from "../parts/tags.js";
@@ -186,7 +187,7 @@ function Row({ deviceKey, isActive }: { deviceKey: string; isActive: boolean }) 
 			<td class="of-signal">
 				<Strength rssi={session.connected ? vitals.rssi : null} />
 			</td>
-			<td class="of-volume">{session.connected && vitals.volume}</td>
+			<td class="of-volume">{session.connected && (isMuted(entry) ? "Muted" : vitals.volume)}</td>
 			<td class="of-heard">{session.connected ? isLive && "now" : <Age since={heardAt} />}</td>
 			<td class="of-update">
 				<Update entry={entry} tabIndex={tabIndex} />

@@ -8,7 +8,7 @@ import { chimeWords } from "../../../api/client/command-words.js";
 import type { RequestBody } from "../../../api/client/request.js";
 import { weekdays } from "../../../api/client/rollout-plan.js";
 import { actionText, localTime, zoneText } from "../../../api/client/times.js";
-import type { ConfirmableCommand } from "../../../api/commands.js";
+import { type ConfirmableCommand, titleOf } from "../../../api/commands.js";
 import type { Schedule } from "../../../api/schedule.js";
 import type { Targets } from "../../../api/targets.js";
 import { cleanText } from "../../../api/text.js";
@@ -213,6 +213,7 @@ function Minutes({ seconds, onChange }: MinutesProps) {
 
 function kindOf({ payload, ...announcement }: Action): string {
 	const source = (["text", "sound"] as const).find((name) => announcement[name] !== undefined);
+	if (payload?.command === "set_mute") return titleOf(payload);
 	return payload?.command ?? source ?? "url";
 }
 
@@ -223,6 +224,8 @@ function offersOf({ sounds: [sound], canSpeak }: SoundList): readonly Offer[] {
 		sound && ["sound", "Play a saved sound", { sound: sound.id }],
 		["play_audio", "Play a chime", { payload: { command: "play_audio", value: "attention" } }],
 		["set_volume", "Set the volume", { payload: { command: "set_volume", value: 30 } }],
+		["Mute", "Mute", { payload: { command: "set_mute", value: true } }],
+		["Unmute", "Unmute", { payload: { command: "set_mute", value: false } }],
 		["stop_sound", "Stop playback", { payload: { command: "stop_sound" } }],
 	];
 	return offers.filter((offer) => offer !== false && offer !== undefined);

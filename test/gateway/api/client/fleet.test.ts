@@ -181,7 +181,9 @@ describe("fleet with a summary", () => {
 
 	test("shows summary data of a device without a subscription", () => {
 		const { fleet } = setUp();
-		fleet.summarize(summary("snapshot", { devices: [summarized({ safeMode: true, unmutedVolume: 40 })], remaining: 0 }));
+		fleet.summarize(
+			summary("snapshot", { devices: [summarized({ safeMode: true, unmutedVolume: 40 })], remaining: 0 }),
+		);
 		const entry = fleet.get("dev-1-a1b2c3");
 		const { rssi, ssid, volume, unmutedVolume, safeMode } = entry?.vitals ?? {};
 		assert.deepEqual([rssi, ssid, volume, unmutedVolume, safeMode], [-70, "home", 50, 40, true]);

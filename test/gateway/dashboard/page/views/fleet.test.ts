@@ -35,21 +35,80 @@ describe("home", () => {
 			assert.deepEqual(page.gateway.takeCommands(), volumes(quieter), "as of the latest reports");
 		});
 
-		test(`mutes ${title}, and restores the volume of each device`, async (t) => {
+		const keys = Object.keys(loudest);
+		const press = async (page: Page, expected: boolean) => {
+			assert.equal(page.find("button", `Mute ${title}`).getAttribute("aria-pressed"), String(expected));
+			await page.click("button", `Mute ${title}`);
+			return page.gateway.takeCommands();
+		};
+
+		test(`mutes ${title} and unmutes it, while the slider stays`, async (t) => {
+			const muting = devices.map((device) => ({ ...device, features: ["mute"] as const }));
+			const page = await mount(t, FleetView, home, { devices: muting });
+			const all = (value: boolean) => keys.map((key) => [key, "set_mute", value]);
+			assert.deepEqual(await press(page, false), all(true));
+			for (const [key, volume] of Object.entries(quieter))
+				await page.report(key, {
+					...{ "peripherals.audio.volume": 0, "peripherals.audio.muted": true },
+					"peripherals.audio.unmuted_volume": volume,
+				});
+			const slider = page.field(`Volume of ${title}`);
+			assert.deepEqual([slider.value, slider.getAttribute("aria-valuetext")], ["40", "40, muted"]);
+			assert.deepEqual(await press(page, true), all(false));
+		});
+
+		test(`mutes ${title} with older firmware, and restores the volume of each device, also after a reload`, async (t) => {
 			const page = await mount(t, FleetView, home, { devices });
-			const mute = () => page.find("button", `Mute ${title}`).getAttribute("aria-pressed");
-			assert.equal(mute(), "false");
-			await page.click("button", `Mute ${title}`);
 			assert.deepEqual(
-				page.gateway.takeCommands(),
-				Object.keys(loudest).map((key) => [key, "set_volume", 0]),
+				await press(page, false),
+				keys.map((key) => [key, "set_volume", 0]),
 			);
-			for (const key of Object.keys(loudest)) await page.report(key, { "peripherals.audio.volume": 0 });
-			assert.equal(mute(), "true");
-			await page.click("button", `Mute ${title}`);
-			assert.deepEqual(page.gateway.takeCommands(), volumes(quieter));
+			for (const key of keys) await page.report(key, { "peripherals.audio.volume": 0 });
+			await page.leave();
+			await page.render(FleetView, home);
+			assert.deepEqual(await press(page, true), volumes(quieter));
 		});
 	}
+
+	test("unmutes what others muted: with older firmware to 50", async (t) => {
+		const muted = [
+			{ ...oven, volume: 0, unmutedVolume: 40, features: ["mute"] as const },
+			{ ...shelf, volume: 0 },
+		];
+		const page = await mount(t, FleetView, home, { devices: muted });
+		await page.click("button", "Mute Kitchen");
+		assert.deepEqual(page.gateway.takeCommands(), [
+			["a", "set_mute", false],
+			["b", "set_volume", 50],
+		]);
+	});
+
+	test("changes the volume of a room only for devices that are not muted, or for all if all are", async (t) => {
+		const audio = (volume: number, unmuted?: number) => ({
+			"peripherals.audio.volume": volume,
+			"peripherals.audio.muted": unmuted !== undefined,
+			"peripherals.audio.unmuted_volume": unmuted,
+		});
+		const muting = [oven, shelf].map((device) => ({ ...device, features: ["mute"] as const }));
+		const page = await mount(t, FleetView, home, { devices: muting });
+		await page.report("a", audio(0, 40));
+		assert.equal(page.field("Volume of Kitchen").value, "20", "that of the audible device");
+		await page.enter("Volume of Kitchen", 30);
+		assert.deepEqual(page.gateway.takeCommands(), [["b", "set_volume", 30]]);
+		await page.report("b", audio(0, 30));
+		await page.enter("Volume of Kitchen", 80);
+		assert.deepEqual(page.gateway.takeCommands(), volumes({ a: 80, b: 60 }));
+	});
+
+	test("shows the newer of a mute and a volume, and no failure of the older", async (t) => {
+		const page = await mount(t, FleetView, home, { devices: [{ ...oven, features: ["mute"] }, bed] });
+		await page.click("button", "Mute Oven");
+		await page.enter("Volume of Oven", 30);
+		assert.equal(page.find("button", "Mute Oven").getAttribute("aria-pressed"), "false");
+		await page.report("a", { "peripherals.audio.volume": 30, "peripherals.audio.muted": false });
+		await page.advance(15_000);
+		assert.deepEqual(page.problems, []);
+	});
 
 	test("returns a volume to the reported one if the command is rejected, with the reason", async (t) => {
 		const page = await mount(t, FleetView, home, { devices });
