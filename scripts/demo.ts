@@ -1,12 +1,12 @@
 /** `npm run demo`: runs a gateway and a virtual device of each model, whose boards can be operated from the dashboard. */
 
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import { type Model, models } from "../device/protocol/schema.js";
 import { createDashboard } from "../gateway/dashboard/extension.js";
 import type { CreateExtension } from "../gateway/extension.js";
 import { loadExtensions } from "../gateway/extensions.js";
 import { Gateway } from "../gateway/gateway.js";
-import { rejectArguments } from "../gateway/problem.js";
 import { readSettings } from "../gateway/settings.js";
 import { createLog } from "../gateway/telemetry/log.js";
 import { printableLines } from "../gateway/telemetry/printable.js";
@@ -15,14 +15,18 @@ import { Identity } from "../hosts/virtual/node/identity.js";
 import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
 import { findXs } from "../hosts/virtual/node/xs.js";
 import { runCommand } from "./command-line/command.js";
+import { modelNames } from "./command-line/device-settings.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
 import { DemoReleases } from "./demo/releases.js";
 import { DemoApi } from "./demo/routes.js";
 import { withVoice } from "./demo/voice.js";
+import { type EmulatedDevice, setUp } from "./qemu/device.js";
 
-const usage = `Usage: npm run demo
+const usage = `Usage: npm run demo [-- --qemu ${modelNames.join("|")}]
 
-Runs a gateway and a virtual device of each model. It is configured by environment variables like npm start; see gateway/README.md.`;
+Runs a gateway and a virtual device of each model. It is configured by environment variables like npm start; see gateway/README.md.
+
+  --qemu   also builds the firmware of a board, and runs it in QEMU`;
 
 /** @param hasVoice whether texts can be announced */
 const toTry = (hasVoice: boolean) => `Try next, on the page of a device:
@@ -37,13 +41,16 @@ const toTry = (hasVoice: boolean) => `Try next, on the page of a device:
 const pageEntry = fileURLToPath(new URL("demo/page/main.tsx", import.meta.url));
 const createDemoPage: CreateExtension = (core) => createDashboard(core, pageEntry);
 
-await runCommand({ name: "demo", usage, run });
+const options = { qemu: { type: "string" } } as const;
+
+await runCommand({ name: "demo", usage, options: Object.keys(options), run });
 
 async function run(words: readonly string[]): Promise<void> {
-	rejectArguments(words);
+	const { qemu } = parseArgs({ args: [...words], options }).values;
 	const environment = withVoice({ ...process.env, LOG_LEVEL: process.env.LOG_LEVEL?.trim() || "warn" });
 	const settings = readSettings(environment);
 	const devices: VirtualDevice[] = [];
+	let emulated: EmulatedDevice | undefined;
 	const { releasesDir, releaseKeys } = settings;
 	const running = () => devices.map(({ started }) => started.version);
 	const releases = new DemoReleases({ releasesDir, releaseKeys, running });
@@ -62,7 +69,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const { url, port, loginUrl } = await gateway.listen();
 	const close = async () => {
 		api.close();
-		await Promise.all(devices.map((device) => device.close()));
+		await Promise.all([...devices, emulated].map((device) => device?.close()));
 		await gateway.close();
 	};
 	let isStopping = false;
@@ -83,13 +90,17 @@ async function run(words: readonly string[]): Promise<void> {
 			devices.push(
 				await startDevice(model, settings.dataDir, { gateway: gatewayUrl, token: gateway.tokens.device }),
 			);
+		if (qemu !== undefined)
+			emulated = await setUp([qemu, `gateway=${gatewayUrl}`, `token=${gateway.tokens.device}`]);
+		emulated?.qemu.stdout.resume();
 	} catch (error) {
 		await close();
 		throw error;
 	}
-	api.serve(devices);
+	const shown = [...devices, ...(emulated ? [emulated] : [])];
+	api.serve(shown);
 	console.log(`Engine     ${findXs().description}`);
-	console.log(`Devices    ${devices.map((device) => device.deviceId).join(", ")}`);
+	console.log(`Devices    ${shown.map((device) => device.deviceId).join(", ")}`);
 	console.log(`Dashboard  ${settings.auth ? loginUrl : url}`);
 	console.log(toTry(Boolean(environment.SPEECH_COMMAND?.trim())));
 	console.log("Press Ctrl-C to stop.");

@@ -20,6 +20,7 @@ export class BoardStream {
 		this.#unlisten = board.listen({
 			onInput: sendInputs,
 			onAccessPoints: sendInputs,
+			onFrame: () => this.send("ring", Buffer.from(board.pixels).toString("hex")),
 			onGain: (gain) => this.send("gain", gain),
 			onQueued: (samples) => this.send("more", Buffer.from(samples).toString("base64")),
 			onSound: (sound) =>
@@ -40,6 +41,7 @@ export class BoardStream {
 		if (page.destroyed) return;
 		page.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
 		page.write(frame("inputs", inputsOf(this.#board)));
+		page.write(frame("ring", Buffer.from(this.#board.pixels).toString("hex")));
 		page.write(frame("gain", this.#board.gain));
 		page.write(frame("next", next));
 		this.#pages.add(page);

@@ -50,6 +50,8 @@ export type DemoRoutes = (typeof demoRoutes)["routes"];
 /** Server-sent events of a board with their data; all except `sound` and `more` are also sent at the start of a stream. */
 export interface BoardEvents {
 	readonly inputs: BoardInputs;
+	/** Red, green and blue of each LED, linear, in hex. */
+	readonly ring: string;
 	/** Gain of the codec as a factor: 1 is 0 dB, 0 is silence. */
 	readonly gain: number;
 	/** Sound that starts to play; null when it stops. */

@@ -71,14 +71,14 @@ export function startQemu({ qemu, folder, isDeterministic = false }: QemuOptions
 	return { child, stdin, stdout, board };
 }
 
-/** MAC address of the emulated chip, in the order of its bytes. */
-const macAddress = [0x24, 0x6f, 0x28, 0xa1, 0xb2, 0xc3] as const;
+/** MAC address of the emulated chip. */
+export const macAddress = "24:6f:28:a1:b2:c3";
 /** Length of the fuses in QEMU, and the offset of the MAC address, whose last byte comes first (EFUSE_RD_MAC_SPI_SYS_0_REG). */
 const efuseLayout = Object.freeze({ byteLength: 336, macOffset: 0x18 });
 
 function makeEfuse(): Uint8Array {
 	const fuses = new Uint8Array(efuseLayout.byteLength);
-	fuses.set([...macAddress].reverse(), efuseLayout.macOffset);
+	fuses.set(Buffer.from(macAddress.replaceAll(":", ""), "hex").reverse(), efuseLayout.macOffset);
 	return fuses;
 }
 

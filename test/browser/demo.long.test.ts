@@ -81,6 +81,12 @@ test("the demo", { skip }, async (t) => {
 			(shown) => shown === value,
 		);
 
+	await t.test("shows the colors that the board's LEDs receive", async () => {
+		const fills = board.getByRole("img", { name: "LEDs" }).locator("circle");
+		const shown = () => fills.evaluateAll((leds) => leds.map((led) => led.getAttribute("style")));
+		await eventually(shown, (colors) => new Set(colors).size === 12 && colors.length === 12);
+	});
+
 	await t.test("operates buttons, sensors and Wi-Fi of a board", async () => {
 		await button(board, "Volume +").hover();
 		await page.mouse.down();

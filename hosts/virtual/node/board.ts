@@ -38,6 +38,8 @@ export interface BoardListener {
 	onQueued?(samples: Uint8Array): void;
 	/** Samples were played, at most a block of 128 ms at a time, in the format of Sound. */
 	onPlayed?(samples: Uint8Array): void;
+	/** The LED ring shows another frame; see `pixels`. */
+	onFrame?(): void;
 	/** The gain may have changed; see `gain`. */
 	onGain?(gain: number): void;
 }
@@ -97,6 +99,13 @@ export class Board {
 	/** Reports samples as played. */
 	played(samples: Uint8Array): void {
 		for (const listener of this.#listeners) listener.onPlayed?.(samples);
+	}
+
+	/** Shows a frame. @param pixels red, green and blue of each */
+	show(pixels: Uint8Array<ArrayBuffer>): void {
+		this.pixels = pixels;
+		this.frameCount += 1;
+		for (const listener of this.#listeners) listener.onFrame?.();
 	}
 
 	/** Reports the gain after a change of the codec's registers. */

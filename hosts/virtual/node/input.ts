@@ -1,6 +1,6 @@
 /** Applies JSON input lines to a board: buttons, light, touch, Wi-Fi. */
 
-import { type ButtonName, buttonNames } from "../../../device/host.js";
+import { buttonNames } from "../../../device/host.js";
 import {
 	boolean,
 	describeProblem,
@@ -24,20 +24,10 @@ const [buttonInput, lightInput, touchInput, wifiInput, rssiInput] = inputs;
 
 export type BoardInput = Infer<(typeof inputs)[number]>;
 
-/** Board with inputs, virtual or emulated. */
-export interface InputBoard {
-	setButton(name: ButtonName, isPressed: boolean): void;
-	/** Value of the sensor, 0 to 4095. */
-	light: number | undefined;
-	isTouched: boolean;
-	/** Undefined where the network cannot be changed. */
-	accessPoint?: Board["accessPoint"];
-}
-
 export const inputExamples = `{"button":"play","pressed":true}  {"light":2000}  {"touch":true}  {"wifi":false}  {"rssi":-70}`;
 
 /** @throws Error that describes the problem; the board is then unchanged */
-export function applyInput(board: InputBoard, line: string): void {
+export function applyInput(board: Board, line: string): void {
 	let input: unknown;
 	try {
 		input = JSON.parse(line);

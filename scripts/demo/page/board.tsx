@@ -28,6 +28,7 @@ const buttons: readonly (readonly [ButtonName, string])[] = [
 const usualRssi = -48;
 const initialState: BoardState = {
 	inputs: { pressed: [], light: 0, isTouched: false, rssi: usualRssi },
+	ring: "",
 	gain: 0,
 	next: "",
 	sound: null,
@@ -41,8 +42,9 @@ const speakers = [speaker];
 export function Board({ entry }: { entry: Entry }) {
 	const path = `api/demo/devices/${encodeURIComponent(entry.key)}`;
 	const state = useBoard(path, speaker);
-	const { inputs, gain, sound, next, expect } = state ?? initialState;
+	const { inputs, ring, gain, sound, next, expect } = state ?? initialState;
 	const isOn = state !== undefined;
+	const isVirtual = entry.chip === "virtual";
 	const { send, problem } = useInputs(entry.key, isOn);
 	const changeLight = (light: number) => {
 		send({ light });
@@ -65,10 +67,13 @@ export function Board({ entry }: { entry: Entry }) {
 			<h2>
 				Board{" "}
 				<span class="hint">
-					{isOn ? "virtual, operated on this page" : "off while the demo is unreachable"}
+					{isOn
+						? `${isVirtual ? "virtual" : "in QEMU"}, operated on this page`
+						: "off while the demo is unreachable"}
 				</span>
 			</h2>
 			<fieldset class="board-parts" disabled={!isOn}>
+				<LedRing colors={ring.match(/.{6}/g) ?? []} />
 				<div class="board-part">
 					<h3>Hold</h3>
 					<div class="actions">
@@ -93,19 +98,23 @@ export function Board({ entry }: { entry: Entry }) {
 					{has("ambientLight") && (
 						<Slider label="Ambient light" range={[0, 4095]} value={inputs.light} onChange={changeLight} />
 					)}
-					<Check
-						label="Wi-Fi in range"
-						checked={inputs.rssi !== null}
-						onToggle={(inRange) => changeSignal(inRange ? rssi : null)}
-					/>
-					<Slider
-						label="Wi-Fi signal"
-						unit=" dBm"
-						range={[-95, -30]}
-						value={rssi}
-						isOff={inputs.rssi === null}
-						onChange={changeSignal}
-					/>
+					{isVirtual && (
+						<>
+							<Check
+								label="Wi-Fi in range"
+								checked={inputs.rssi !== null}
+								onToggle={(inRange) => changeSignal(inRange ? rssi : null)}
+							/>
+							<Slider
+								label="Wi-Fi signal"
+								unit=" dBm"
+								range={[-95, -30]}
+								value={rssi}
+								isOff={inputs.rssi === null}
+								onChange={changeSignal}
+							/>
+						</>
+					)}
 					<div class="actions">
 						<Button
 							onClick={() =>
@@ -122,10 +131,32 @@ export function Board({ entry }: { entry: Entry }) {
 					<SpeakerText isPlaying={sound !== null} volume={entry.state?.peripherals.audio.volume ?? 0} />
 					<HearIt speakers={speakers} />
 				</div>
-				<MakeAndInstall entry={entry} next={next} />
+				{isVirtual && <MakeAndInstall entry={entry} next={next} />}
 			</fieldset>
 			<Problem>{problem}</Problem>
 		</section>
+	);
+}
+
+/** LEDs as the board receives them; the first is at the top. */
+function LedRing({ colors }: { colors: readonly string[] }) {
+	return (
+		<svg class="board-ring" viewBox="-1 -1 2 2" role="img" aria-label="LEDs">
+			{colors.map((color, index) => {
+				const angle = (index / colors.length) * 2 * Math.PI;
+				const channels = [0, 2, 4].map((at) => Number.parseInt(color.slice(at, at + 2), 16) / 255);
+				const fill = `color(srgb-linear ${channels.join(" ")})`;
+				return (
+					<circle
+						key={angle}
+						r={0.16}
+						cx={0.8 * Math.sin(angle)}
+						cy={-0.8 * Math.cos(angle)}
+						style={{ fill }}
+					/>
+				);
+			})}
+		</svg>
 	);
 }
 

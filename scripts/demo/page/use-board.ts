@@ -7,6 +7,7 @@ import { decodeSamples, type Heard, type Speaker } from "./speaker.js";
 
 interface Streamed {
 	readonly inputs: BoardEvents["inputs"];
+	readonly ring: string;
 	readonly gain: number;
 	readonly next: string;
 	/** Playing sound; null when silent. */
@@ -37,6 +38,7 @@ export function useBoard(path: string, speaker: Speaker): BoardState | undefined
 			const on = <Name extends keyof BoardEvents>(name: Name, take: (data: BoardEvents[Name]) => void) =>
 				stream?.addEventListener(name, ({ data }: MessageEvent<string>) => take(JSON.parse(data)));
 			on("inputs", (inputs) => add({ inputs }));
+			on("ring", (ring) => add({ ring }));
 			on("next", (next) => add({ next }));
 			on("gain", (gain) => {
 				speaker.gain = gain;
@@ -72,9 +74,9 @@ export function useBoard(path: string, speaker: Speaker): BoardState | undefined
 			close();
 		};
 	}, [path, speaker, isLive]);
-	const { inputs, gain, next, sound = null } = board;
-	if (!inputs || gain === undefined || next === undefined) return undefined;
+	const { inputs, ring, gain, next, sound = null } = board;
+	if (!inputs || ring === undefined || gain === undefined || next === undefined) return undefined;
 	const expect: BoardState["expect"] = (changed) =>
 		setBoard((known) => ({ ...known, ...(known.inputs && { inputs: { ...known.inputs, ...changed } }) }));
-	return { inputs, gain, next, sound, expect };
+	return { inputs, ring, gain, next, sound, expect };
 }

@@ -29,10 +29,7 @@ export const haptics: Simulate<"haptics"> = (_channel, { board }) => ({
 
 export const pixels: Simulate<"pixels"> = (_channel, { board }) => ({
 	posts: {
-		frame: (_detail, colors) => {
-			board.pixels = Uint8Array.from(colors);
-			board.frameCount += 1;
-		},
+		frame: (_detail, colors) => board.show(Uint8Array.from(colors)),
 	},
 });
 
