@@ -7,7 +7,6 @@ import fc from "fast-check";
 import { checkCommand, uplinks } from "../../device/protocol/messages.js";
 import { isRecord, matches } from "../../device/protocol/schema.js";
 import { mayDo } from "../../gateway/api/commands.js";
-import { parseJson } from "../../gateway/api/json.js";
 import { personRoles } from "../../gateway/api/person.js";
 import { tag } from "../../gateway/api/tags.js";
 import { readSettings } from "../../gateway/settings.js";
@@ -16,11 +15,12 @@ import { inheritedNames } from "../support/arbitraries.js";
 import { runs } from "../support/property-runs.js";
 import { bearer, monitorToken, type RunOptions } from "../support/running.js";
 import { type Json, sampleReport, withField } from "../support/sample-report.js";
-import { probes } from "./api/probes.js";
+import { described, knownPath, openApi } from "./api/probes.js";
 import { ask } from "./api/server.js";
 import { runWholeGateway } from "./api/whole-gateway.js";
 
 const answerMs = 20_000;
+const headers = bearer(monitorToken);
 
 /** Runs a gateway with every extension. @returns the gateway, and the errors in its log, except rejections */
 async function run(t: TestContext, options: RunOptions = {}) {
@@ -33,9 +33,10 @@ async function run(t: TestContext, options: RunOptions = {}) {
 	};
 }
 
-const valid = Object.entries(probes).flatMap(([key, probe]) => {
-	const [method = "", route = ""] = key.split(" ");
-	return Buffer.isBuffer(probe.body) ? [] : [{ ...probe, method, route }];
+const valid = described.map(({ method, path: route, names, example }) => {
+	const { parameters } = openApi.at(...names);
+	const fields = Array.isArray(parameters) ? parameters.filter(({ in: place }) => place === "query") : [];
+	return { method, route, place: knownPath(route), fields: fields.map(({ name }) => String(name)), example };
 });
 
 /** Variants of the value with `name` as a value, an object that String() rejects, a field name or an extra field. */
@@ -57,16 +58,14 @@ function withName(value: unknown, name: string): unknown[] {
 
 /** Requests with the name in one part of their path, query, body or form. */
 function requestsWith(name: string) {
-	return valid.flatMap(({ method, route, path, headers, body }) => {
-		const [place = "", query = ""] = path.split("?");
+	return valid.flatMap(({ method, route, place, fields, example }) => {
 		const inPath = route.includes("{") ? [route.replace(/\{\w+\}/, name)] : [];
-		const fields = [...new URLSearchParams(query).keys()].map((field) => `${place}?${field}=${name}`);
-		const paths = [...inPath, ...fields, `${place}?${name}=1`, `${place}?${query}&${name}[${name}]=${name}`];
-		const value = parseJson(String(body));
-		const bodies = isRecord(value) ? withName(value, name).map((each) => JSON.stringify(each)) : [];
+		const queries = [...fields.map((field) => `${field}=${name}`), `${name}=1`, `${name}[${name}]=${name}`];
+		const paths = [...inPath, ...queries.map((query) => `${place}?${query}`)];
+		const bodies = isRecord(example) ? withName(example, name).map((each) => JSON.stringify(each)) : [];
 		return [
-			...paths.map((each) => ({ method, path: each, headers, body })),
-			...bodies.map((each) => ({ method, path, headers, body: each })),
+			...paths.map((path) => ({ method, path, body: isRecord(example) ? JSON.stringify(example) : "" })),
+			...bodies.map((body) => ({ method, path: place, body })),
 		];
 	});
 }
@@ -76,7 +75,7 @@ test("handles inherited names in the path, query and body of each request", asyn
 	await fc.assert(
 		fc.asyncProperty(
 			fc.constantFrom(...inheritedNames.flatMap(requestsWith)),
-			async ({ method, path, headers = {}, body }) => {
+			async ({ method, path, body }) => {
 				const { status } = await ask(url, method, { path, headers, ...(body && { body }) });
 				assert.notEqual(status, 500);
 				assert.deepEqual(errors, []);

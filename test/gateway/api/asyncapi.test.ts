@@ -1,8 +1,5 @@
 import assert from "node:assert/strict";
-import { createRequire } from "node:module";
 import { test } from "node:test";
-import { Ajv } from "ajv";
-import formats from "ajv-formats";
 import { checkCommand, checkUplink, commands, uplinks } from "../../../device/protocol/messages.js";
 import { models } from "../../../device/protocol/schema.js";
 import { commandDocuments } from "../../../gateway/api/commands.js";
@@ -18,14 +15,6 @@ type Message = { [name: string]: Json };
 function problemOf(value: unknown, schema: string): string | undefined {
 	return document.problemOf(value, "components", "schemas", schema);
 }
-
-test("validates asyncapi.yaml as AsyncAPI 3.0", () => {
-	const ajv = new Ajv({ strict: false, validateSchema: false });
-	formats.default(ajv);
-	const require = createRequire(import.meta.url);
-	const specification: object = require("@asyncapi/specs/schemas/3.0.0-without-$id.json");
-	assert.ok(ajv.validate(specification, document.content), ajv.errorsText());
-});
 
 test("has an example of each message that matches its schema", () => {
 	const messages = document.at("components", "messages");

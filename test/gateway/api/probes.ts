@@ -1,52 +1,54 @@
-/**
- * Requests for each status documented in openapi.yaml, to verify that the gateway still returns it.
- */
+/** Operations in openapi.yaml, and requests for each of their statuses, to verify that the gateway still returns it. */
 
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { filePart, form, formHeaders, textPart } from "../../support/firmware-server.js";
 import { makeImage } from "../../support/images.js";
 import { imagePath } from "../../support/releases.js";
-import { bearer, deviceToken, monitorToken } from "../../support/running.js";
+import { bearer, monitorToken } from "../../support/running.js";
+import { ApiDocument } from "./schemas.js";
 import type { Asked } from "./server.js";
+
+export const openApi = new ApiDocument("openapi.yaml");
+
+export interface Operation {
+	/** Upper case. */
+	readonly method: string;
+	readonly path: string;
+	/** Path in the document. */
+	readonly names: readonly string[];
+	/** Folder of the extension; undefined: the core. */
+	readonly extension: string | undefined;
+	/** Statuses of its responses. */
+	readonly statuses: readonly number[];
+	/** Example of a JSON body. */
+	readonly example: unknown;
+}
+
+export const described: readonly Operation[] = Object.keys(openApi.at("paths")).flatMap((path) =>
+	Object.keys(openApi.at("paths", path))
+		.filter((name) => name !== "parameters")
+		.map((name) => {
+			const names = ["paths", path, name];
+			const { tags } = openApi.at(...names);
+			const extension = Array.isArray(tags) ? String(tags[0]) : undefined;
+			const { example } = openApi.at(...names, "requestBody", "content", "application/json");
+			const statuses = Object.keys(openApi.at(...names, "responses")).map(Number);
+			return { method: name.toUpperCase(), path, names, extension, statuses, example };
+		}),
+);
 
 export const release = { version: "1.4.0", model: "DEV-1", chip: "esp32s3" } as const;
 /** Release in the catalog whose file on disk differs. */
 export const brokenRelease = { version: "1.3.0", model: "DEV-1", chip: "esp32s3" } as const;
 
-const device = bearer(deviceToken);
-const monitor = bearer(monitorToken);
+const headers = bearer(monitorToken);
 const formType = { "Content-Type": "application/x-www-form-urlencoded" };
-const otherSite = { Origin: "http://evil.example" };
-const tokenRequest = (body: string): Asked => ({ path: "/api/device-tokens", headers: monitor, body });
-const personToken = (body: string): Asked => ({ path: "/api/tokens", headers: monitor, body });
-const labelling = (deviceId: string, body: string): Asked => ({
-	path: `/api/devices/${deviceId}`,
-	headers: monitor,
-	body,
-});
-const replacing = (body: string): Asked => ({ path: "/api/devices/unknown/replace", headers: monitor, body });
-const seeing = (body: string): Asked => ({ path: "/api/attention/seen", headers: monitor, body });
-const plan = { firmware: { version: "1.4.0" }, target: { model: "DEV-1" }, startsAt: "2100-01-01T00:00:00Z" };
-const rolloutPath = "/api/rollouts/autumn";
-const rollout = (path: string, body: object | string = plan): Asked => ({
-	path: `/api/rollouts/${path}`,
-	headers: monitor,
-	body: typeof body === "string" ? body : JSON.stringify(body),
-});
-const command = (name: string, headers = {}, path = rolloutPath): Asked => ({
-	path: `${path}/${name}`,
-	headers: { ...monitor, ...headers },
-});
+const json = (path: string, body: object): Asked => ({ path, headers, body: JSON.stringify(body) });
+const withoutBody = (path: string): Asked => ({ path, headers });
 
-/** Probes of each rollout command. */
-function rolloutCommand(name: string): Readonly<Record<string, Asked>> {
-	const operation = `POST /api/rollouts/{id}/${name}`;
-	return {
-		[`${operation} 404`]: command(name, {}, "/api/rollouts/unknown"),
-		[`${operation} 412`]: command(name, { "If-Match": '"99"' }),
-	};
-}
+const plan = { firmware: { version: "1.4.0" }, target: { model: "DEV-1" }, startsAt: "2100-01-01T00:00:00Z" };
+const autumn = "/api/rollouts/autumn";
 
 /** Half a second of silence, 16 kHz, mono, 16 bit. */
 const wav = Buffer.alloc(44 + 16_000);
@@ -56,196 +58,82 @@ wav.write(
 	"latin1",
 );
 const wavId = createHash("sha256").update(wav).digest("hex");
-const sound = (body: Buffer): Asked => ({
+const sound = (body: Buffer | string, type = "audio/wav"): Asked => ({
 	path: "/api/sounds?name=Dinner",
-	headers: { ...monitor, "Content-Type": "audio/wav" },
+	headers: { ...headers, "Content-Type": type },
 	body,
 });
-const announcement = (body: object | string): Asked => ({
-	path: "/api/announcements",
-	headers: monitor,
-	body: typeof body === "string" ? body : JSON.stringify(body),
-});
-
-const manyCommand = (body: object | string): Asked => ({ ...announcement(body), path: "/api/commands" });
-
-const schedule = (body: object | string, path = "/api/schedules"): Asked => ({ ...announcement(body), path });
-const identifying = { command: { targets: { all: true }, payload: { command: "identify" } } };
-const playing = { announcement: { url: "http://10.0.0.1/a.wav", targets: { all: true } } };
-const action = existsSync("gateway/commands") ? identifying : playing;
-const closing = { at: { weekly: { time: "17:50" } }, do: action };
-const quiet = { targets: { all: true }, from: "22:00", until: "07:00", volume: 20 };
-
-const upload = (body: Buffer): Asked => ({
+const upload = (...parts: readonly Buffer[]): Asked => ({
 	path: "/ota/upload",
-	headers: { ...monitor, ...formHeaders },
-	body,
+	headers: { ...headers, ...formHeaders },
+	body: form(...parts),
 });
 
-/** Probes of a route that serves a binary. */
-function binary(operation: string, path: string): Readonly<Record<string, Asked>> {
-	const get = (headers: Readonly<Record<string, string>>) => ({ path, headers: { ...device, ...headers } });
-	return {
-		[`${operation} 200`]: get({}),
-		[`${operation} 206`]: get({ Range: "bytes=0-15" }),
-		[`${operation} 304`]: get({ "If-None-Match": "*" }),
-		[`${operation} 412`]: get({ "If-Match": '"of another"' }),
-		[`${operation} 416`]: get({ Range: "bytes=99999999-" }),
-	};
-}
-
-/** Probes by "METHOD path status", in order. 401, 403 and 429 of all routes are probed by rule. */
-export const probes: Readonly<Record<string, Asked>> = {
-	"GET /healthz 200": { path: "/healthz" },
-	"GET /readyz 200": { path: "/readyz" },
-	"GET /metrics 200": { path: "/metrics", headers: monitor },
-	"GET /api/wifi 200": { path: "/api/wifi", headers: monitor },
-	"GET /api/refusals 200": { path: "/api/refusals", headers: monitor },
-	"GET /api/crashes 200": { path: "/api/crashes", headers: monitor },
-	"POST /api/attention/seen 204": seeing('{"items":[{"kind":"away","id":"dev-1-a1b2c3"}]}'),
-	"POST /api/attention/seen 400": seeing("no JSON"),
-	"POST /api/attention/seen 422": seeing('{"items":[{"kind":"lost","id":"dev-1-a1b2c3"}]}'),
-	"GET /api/devices 200": { path: "/api/devices", headers: monitor },
-	"DELETE /api/devices 200": { path: "/api/devices?awayDays=1", headers: monitor },
-	"DELETE /api/devices 422": { path: "/api/devices?awayDays=0", headers: monitor },
-	"GET /api/devices/{deviceId} 200": { path: "/api/devices/dev-1-a1b2c3", headers: monitor },
-	"GET /api/devices/{deviceId} 404": { path: "/api/devices/unknown", headers: monitor },
-	"GET /api/devices/{deviceId}/history 200": { path: "/api/devices/dev-1-a1b2c3/history", headers: monitor },
-	"GET /api/devices/{deviceId}/history 404": { path: "/api/devices/unknown/history", headers: monitor },
-	"PATCH /api/devices/{deviceId} 200": labelling("dev-1-a1b2c3", '{"name":"Lobby speaker","note":""}'),
-	"PATCH /api/devices/{deviceId} 400": labelling("dev-1-a1b2c3", "no JSON"),
-	"PATCH /api/devices/{deviceId} 404": labelling("unknown", '{"name":"Lobby speaker"}'),
-	"PATCH /api/devices/{deviceId} 422": labelling("dev-1-a1b2c3", '{"nam":"Lobby speaker"}'),
-	"DELETE /api/devices/{deviceId} 409": { path: "/api/devices/dev-1-a1b2c3", headers: monitor },
-	"DELETE /api/devices/{deviceId} 404": { path: "/api/devices/unknown", headers: monitor },
-	"POST /api/devices/{deviceId}/replace 400": replacing("no JSON"),
-	"POST /api/devices/{deviceId}/replace 404": replacing('{"by":"dev-1-d4e5f6"}'),
-	"POST /api/devices/{deviceId}/replace 422": replacing('{"by":"dev 1"}'),
-	"DELETE /api/devices/{deviceId}/replace 404": { path: "/api/devices/unknown/replace", headers: monitor },
-	"GET /api/device-token 200": { path: "/api/device-token", headers: monitor },
-	"POST /api/device-tokens 201": tokenRequest('{"deviceId":"dev-1-a1b2c3"}'),
-	"POST /api/device-tokens 400": tokenRequest("no JSON"),
-	"POST /api/device-tokens 422": tokenRequest('{"deviceId":"dev 1"}'),
-	"GET /api/device-setup 200": { path: "/api/device-setup", headers: monitor },
-	"GET /api/sounds 200": { path: "/api/sounds", headers: monitor },
-	"POST /api/sounds 201": sound(wav),
-	"POST /api/sounds 413": sound(Buffer.concat([wav, Buffer.alloc(5_000_000)])),
-	"POST /api/sounds 415": {
-		path: "/api/sounds?name=x",
-		headers: { ...monitor, "Content-Type": "multipart/form-data" },
-		body: wav,
-	},
-	"POST /api/sounds 422": sound(Buffer.from("<html>")),
-	"POST /api/sounds 501": {
-		path: "/api/sounds?name=x",
-		headers: { ...monitor, "Content-Type": "audio/mpeg" },
-		body: "ID3",
-	},
-	"GET /api/sounds/{id} 200": { path: `/api/sounds/${wavId}`, headers: monitor },
-	"GET /api/sounds/{id} 404": { path: "/api/sounds/unknown", headers: monitor },
-	"GET /sounds/{file} 200": { path: `/sounds/${wavId}.wav`, headers: device },
-	"GET /sounds/{file} 206": { path: `/sounds/${wavId}.wav`, headers: { ...device, Range: "bytes=0-9" } },
-	"GET /sounds/{file} 304": { path: `/sounds/${wavId}.wav`, headers: { ...device, "If-None-Match": "*" } },
-	"GET /sounds/{file} 404": { path: "/sounds/unknown.wav", headers: device },
-	"GET /sounds/{file} 412": { path: `/sounds/${wavId}.wav`, headers: { ...device, "If-Match": '"other"' } },
-	"GET /sounds/{file} 416": { path: `/sounds/${wavId}.wav`, headers: { ...device, Range: "bytes=999999-" } },
-	"POST /api/speech 400": { ...announcement("no JSON"), path: "/api/speech" },
-	"POST /api/speech 422": { ...announcement({}), path: "/api/speech" },
-	"POST /api/speech 501": { ...announcement({ text: "hello" }), path: "/api/speech" },
-	"GET /api/announcements 200": { path: "/api/announcements", headers: monitor },
-	"POST /api/announcements 202": announcement({ sound: wavId, targets: { all: true } }),
-	"POST /api/announcements 400": announcement("no JSON"),
-	"POST /api/announcements 422": announcement({ targets: { all: true } }),
-	"POST /api/announcements 501": announcement({ text: "hello", targets: { all: true } }),
-	"GET /api/announcements/{id} 404": { path: "/api/announcements/unknown", headers: monitor },
-	"DELETE /api/announcements/{id} 404": { path: "/api/announcements/unknown", headers: monitor },
-	"GET /api/commands 200": { path: "/api/commands", headers: monitor },
-	"POST /api/commands 202": manyCommand({ targets: { all: true }, payload: { command: "identify" } }),
-	"POST /api/commands 400": manyCommand("no JSON"),
-	"POST /api/commands 422": manyCommand({ targets: { all: true }, payload: { command: "start_ota" } }),
-	"GET /api/commands/{id} 404": { path: "/api/commands/unknown", headers: monitor },
-	"DELETE /api/commands/{id} 404": { path: "/api/commands/unknown", headers: monitor },
-	"DELETE /api/sounds/{id} 204": { path: `/api/sounds/${wavId}`, headers: monitor },
-	"DELETE /api/sounds/{id} 404": { path: "/api/sounds/unknown", headers: monitor },
-	"GET /api/schedules 200": { path: "/api/schedules", headers: monitor },
-	"POST /api/schedules 201": schedule(closing),
-	"POST /api/schedules 400": schedule("no JSON"),
-	"POST /api/schedules 422": schedule({ ...closing, at: { in: 0 } }),
-	"PUT /api/schedules/{id} 404": schedule(closing, "/api/schedules/unknown"),
-	"DELETE /api/schedules/{id} 404": { path: "/api/schedules/unknown", headers: monitor },
-	"GET /api/quiet-hours 200": { path: "/api/quiet-hours", headers: monitor },
-	"PUT /api/quiet-hours 200": schedule(quiet, "/api/quiet-hours"),
-	"PUT /api/quiet-hours 400": schedule("no JSON", "/api/quiet-hours"),
-	"PUT /api/quiet-hours 422": schedule({ ...quiet, from: "24:00" }, "/api/quiet-hours"),
-	"DELETE /api/quiet-hours/{id} 404": { path: "/api/quiet-hours/unknown", headers: monitor },
-	"GET /api/rollouts 200": { path: "/api/rollouts", headers: monitor },
-	"POST /api/rollouts/preview 200": rollout("preview"),
-	"POST /api/rollouts/preview 400": rollout("preview", "no JSON"),
-	"POST /api/rollouts/preview 422": rollout("preview", { ...plan, maxAttempts: 0 }),
-	"PUT /api/rollouts/{id} 201": rollout("autumn"),
-	"PUT /api/rollouts/{id} 200": rollout("autumn"),
-	"PUT /api/rollouts/{id} 400": rollout("autumn", "no JSON"),
-	"PUT /api/rollouts/{id} 409": rollout("winter"),
-	"PUT /api/rollouts/{id} 422": rollout("winter", { ...plan, maxAttempts: 0 }),
-	"GET /api/rollouts/{id} 200": { path: rolloutPath, headers: monitor },
-	"GET /api/rollouts/{id} 404": { path: "/api/rollouts/unknown", headers: monitor },
-	"GET /api/rollouts/{id}/devices 200": { path: `${rolloutPath}/devices`, headers: monitor },
-	"GET /api/rollouts/{id}/devices 404": { path: "/api/rollouts/unknown/devices", headers: monitor },
-	...rolloutCommand("pause"),
-	...rolloutCommand("resume"),
-	...rolloutCommand("approve"),
-	...rolloutCommand("cancel"),
-	...rolloutCommand("retry"),
-	"POST /api/rollouts/{id}/pause 200": command("pause"),
-	"POST /api/rollouts/{id}/resume 200": command("resume"),
-	"POST /api/rollouts/{id}/approve 409": command("approve"),
-	"POST /api/rollouts/{id}/retry 200": command("retry"),
-	"DELETE /api/rollouts/{id} 409": { path: rolloutPath, headers: monitor },
-	"POST /api/rollouts/{id}/cancel 200": command("cancel"),
-	"POST /api/rollouts/{id}/pause 409": command("pause"),
-	"POST /api/rollouts/{id}/resume 409": command("resume"),
-	"POST /api/rollouts/{id}/retry 409": command("retry"),
-	"DELETE /api/rollouts/{id} 204": { path: rolloutPath, headers: monitor },
-	"DELETE /api/rollouts/{id} 404": { path: "/api/rollouts/unknown", headers: monitor },
-	"GET /api/audit 200": { path: "/api/audit", headers: monitor },
-	"GET /api/backup 200": { path: "/api/backup", headers: monitor },
-	"GET /api/webhooks 200": { path: "/api/webhooks", headers: monitor },
-	"POST /api/webhooks/{number}/test 200": { path: "/api/webhooks/1/test", headers: monitor },
-	"POST /api/webhooks/{number}/test 404": { path: "/api/webhooks/2/test", headers: monitor },
-	"GET /device 426": { path: "/device" },
-	"GET /monitor 426": { path: "/monitor" },
-	"GET /ota/firmware.bin 404": { path: "/ota/firmware.bin", headers: device },
-	"POST /ota/upload 201": upload(form(filePart(makeImage()))),
-	"POST /ota/upload 400": upload(form(textPart("other", "1"))),
-	"POST /ota/upload 413": upload(form(filePart(Buffer.alloc(400_000)))),
-	"POST /ota/upload 415": { path: "/ota/upload", headers: monitor, body: "no form" },
-	"POST /ota/upload 422": upload(form(filePart(Buffer.from("no image")))),
-	"GET /ota/status 200": { path: "/ota/status", headers: device },
-	"GET /ota/history 200": { path: "/ota/history", headers: monitor },
-	"GET /ota/catalog 200": { path: "/ota/catalog", headers: device },
-	...binary("GET /ota/firmware.bin", "/ota/firmware.bin"),
-	"GET /ota/firmware.bin 410": { path: "/ota/firmware.bin?sha256=other", headers: device },
-	...binary("GET /releases/{path}", imagePath(release)),
-	"GET /releases/{path} 400": { path: "/releases/%", headers: device },
-	"GET /releases/{path} 404": { path: "/releases/none.bin", headers: device },
-	"GET /releases/{path} 410": { path: `${imagePath(release)}?sha256=other`, headers: device },
-	"GET /releases/{path} 503": { path: imagePath(brokenRelease), headers: device },
-	"GET /login 200": { path: "/login" },
-	"POST /login 303": { path: "/login", headers: formType, body: `token=${monitorToken}` },
-	"POST /login 401": { path: "/login", headers: formType, body: "token=wrong" },
-	"GET /login/state 200": { path: "/login/state", headers: monitor },
-	"GET /api/tokens 200": { path: "/api/tokens", headers: monitor },
-	"POST /api/tokens 201": personToken('{"name":"anna","role":"user"}'),
-	"POST /api/tokens 400": personToken("no JSON"),
-	"POST /api/tokens 409": personToken('{"name":"anna","role":"viewer"}'),
-	"POST /api/tokens 422": personToken('{"name":"anna","role":"owner"}'),
-	"POST /api/tokens/{name}/link 201": { path: "/api/tokens/anna/link", headers: monitor },
-	"POST /api/tokens/{name}/link 404": { path: "/api/tokens/unknown/link", headers: monitor },
-	"DELETE /api/tokens/{name} 204": { path: "/api/tokens/anna", headers: monitor },
-	"DELETE /api/tokens/{name} 404": { path: "/api/tokens/unknown", headers: monitor },
-	"POST /login/link 201": { path: "/login/link", headers: monitor },
-	"POST /logout 303": { path: "/logout" },
+const all = { targets: { all: true } };
+const identifying = { command: { ...all, payload: { command: "identify" } } };
+const playing = { announcement: { url: "http://10.0.0.1/a.wav", ...all } };
+const closing = {
+	at: { weekly: { time: "17:50" } },
+	do: existsSync("gateway/commands") ? identifying : playing,
 };
+
+/** Requests by "METHOD path status", in order. All other statuses are probed by rule, after these. */
+export const probes: readonly (readonly [key: string, asked: Asked])[] = [
+	["DELETE /api/devices 200", withoutBody("/api/devices?awayDays=1")],
+	["DELETE /api/devices 422", withoutBody("/api/devices?awayDays=0")],
+	["DELETE /api/devices/{deviceId} 409", withoutBody("/api/devices/dev-1-a1b2c3")],
+	["POST /api/sounds 201", sound(wav)],
+	["POST /api/sounds 413", sound(Buffer.concat([wav, Buffer.alloc(5_000_000)]))],
+	["POST /api/sounds 415", sound(wav, "multipart/form-data")],
+	["POST /api/sounds 422", sound("<html>")],
+	["POST /api/sounds 501", sound("ID3", "audio/mpeg")],
+	["POST /api/speech 501", json("/api/speech", { text: "hello" })],
+	["POST /api/announcements 202", json("/api/announcements", { sound: wavId, ...all })],
+	["POST /api/announcements 501", json("/api/announcements", { text: "hello", ...all })],
+	["POST /api/commands 202", json("/api/commands", identifying.command)],
+	["DELETE /api/sounds/{id} 204", withoutBody(`/api/sounds/${wavId}`)],
+	["POST /api/sounds 201", sound(wav)],
+	["POST /api/schedules 201", json("/api/schedules", closing)],
+	["PUT /api/schedules/{id} 404", json("/api/schedules/unknown", closing)],
+	[
+		"PUT /api/quiet-hours 200",
+		json("/api/quiet-hours", { ...all, from: "22:00", until: "07:00", volume: 20 }),
+	],
+	["PUT /api/rollouts/{id} 201", json(autumn, plan)],
+	["PUT /api/rollouts/{id} 200", json(autumn, plan)],
+	["PUT /api/rollouts/{id} 409", json("/api/rollouts/winter", plan)],
+	["PUT /api/rollouts/{id} 422", json("/api/rollouts/winter", {})],
+	["POST /api/rollouts/{id}/pause 200", withoutBody(`${autumn}/pause`)],
+	["POST /api/rollouts/{id}/resume 200", withoutBody(`${autumn}/resume`)],
+	["POST /api/rollouts/{id}/approve 409", withoutBody(`${autumn}/approve`)],
+	["POST /api/rollouts/{id}/retry 200", withoutBody(`${autumn}/retry`)],
+	["DELETE /api/rollouts/{id} 409", withoutBody(autumn)],
+	["POST /api/rollouts/{id}/cancel 200", withoutBody(`${autumn}/cancel`)],
+	["POST /api/rollouts/{id}/pause 409", withoutBody(`${autumn}/pause`)],
+	["POST /api/rollouts/{id}/resume 409", withoutBody(`${autumn}/resume`)],
+	["POST /api/rollouts/{id}/retry 409", withoutBody(`${autumn}/retry`)],
+	["DELETE /api/rollouts/{id} 204", withoutBody(autumn)],
+	["PUT /api/rollouts/{id} 201", json("/api/rollouts/winter", plan)],
+	["POST /api/webhooks/{number}/test 200", withoutBody("/api/webhooks/1/test")],
+	["GET /ota/firmware.bin 404", withoutBody("/ota/firmware.bin")],
+	["POST /ota/upload 201", upload(filePart(makeImage()))],
+	["POST /ota/upload 400", upload(textPart("other", "1"))],
+	["POST /ota/upload 413", upload(filePart(Buffer.alloc(400_000)))],
+	["POST /ota/upload 415", { ...withoutBody("/ota/upload"), body: "no form" }],
+	["POST /ota/upload 422", upload(filePart(Buffer.from("no image")))],
+	["GET /ota/firmware.bin 410", withoutBody("/ota/firmware.bin?sha256=other")],
+	["GET /releases/{path} 400", withoutBody("/releases/%")],
+	["GET /releases/{path} 410", withoutBody(`${imagePath(release)}?sha256=other`)],
+	["GET /releases/{path} 503", withoutBody(imagePath(brokenRelease))],
+	["POST /login 303", { path: "/login", headers: formType, body: `token=${monitorToken}` }],
+	["POST /login 401", { path: "/login", headers: formType, body: "token=wrong" }],
+	["POST /api/tokens 201", json("/api/tokens", { name: "anna", role: "user" })],
+	["POST /api/tokens 409", json("/api/tokens", { name: "anna", role: "viewer" })],
+	["POST /api/tokens/{name}/link 201", withoutBody("/api/tokens/anna/link")],
+	["DELETE /api/tokens/{name} 204", withoutBody("/api/tokens/anna")],
+	["POST /login/link 201", withoutBody("/login/link")],
+	["POST /logout 303", { path: "/logout" }],
+];
 
 /** Tests in test/gateway/ that cause other statuses, by operation and statuses. */
 export const testedElsewhere: Readonly<Record<string, string>> = {
@@ -288,23 +176,47 @@ export const testedElsewhere: Readonly<Record<string, string>> = {
 	"POST /login/link 409": "access/access",
 };
 
-/** Replaces the parameters of an openapi.yaml path with names. */
+/** Replaces the parameters of a path with names of nothing. */
 export function examplePath(path: string): string {
 	return path
 		.replace("{path}", "none.bin")
 		.replace("{file}", "unknown.wav")
-		.replace("{deviceId}", "unknown")
-		.replace("{number}", "unknown")
-		.replace("{name}", "unknown")
-		.replace("{id}", "unknown");
+		.replaceAll(/\{\w+\}/g, "unknown");
 }
 
-/** Request without a token, or from a page of another site. */
-export function probeByRule(path: string, status: number): Asked | undefined {
-	const asked = examplePath(path);
-	if (status === 401) return { path: asked };
-	if (status === 403) return { path: asked, headers: otherSite };
-	return undefined;
+/** Replaces the parameters of a path with names that `probes` leave. */
+export function knownPath(path: string): string {
+	return path
+		.replace("/releases/{path}", imagePath(release))
+		.replace("{file}", `${wavId}.wav`)
+		.replace("{deviceId}", "dev-1-a1b2c3")
+		.replace("sounds/{id}", `sounds/${wavId}`)
+		.replace("rollouts/{id}", "rollouts/winter")
+		.replaceAll(/\{\w+\}/g, "unknown");
+}
+
+/** Headers that cause a status of a file, or of a command with a revision. */
+const conditions: Readonly<Record<number, Readonly<Record<string, string>>>> = {
+	206: { Range: "bytes=0-9" },
+	304: { "If-None-Match": "*" },
+	412: { "If-Match": '"99"' },
+	416: { Range: "bytes=99999999-" },
+};
+
+/** @returns request that causes the status at each operation; undefined: it is added to `probes` */
+export function probeByRule(operation: Operation, status: number): Asked | undefined {
+	const { method, example } = operation;
+	const [known, unknown] = [knownPath(operation.path), examplePath(operation.path)];
+	const body = example === undefined ? {} : { body: JSON.stringify(example) };
+	const condition = conditions[status];
+	if (condition) return { path: known, headers: { ...headers, ...condition } };
+	if (status === 401 || status === 426) return { path: unknown };
+	if (status === 403) return { path: unknown, headers: { Origin: "http://evil.example" } };
+	if (status === 404) return { path: unknown, headers, ...body };
+	if (status < 300 && (method === "GET" || example !== undefined)) return { path: known, headers, ...body };
+	if (example === undefined) return undefined;
+	if (status === 400) return { path: known, headers, body: "no JSON" };
+	return status === 422 ? { path: known, headers, body: "{}" } : undefined;
 }
 
 /** The eleventh of these requests is rejected with 429. */
