@@ -20,3 +20,11 @@ export function withField(
 	else copy[name] = value;
 	return copy;
 }
+
+/** Copy with several fields set or removed like those of `withField`. */
+export function withFields(
+	message: Readonly<Record<string, Json>>,
+	fields: Readonly<Record<string, Json | undefined>>,
+): { [name: string]: Json } {
+	return Object.entries(fields).reduce((all, [path, value]) => withField(all, path, value), { ...message });
+}

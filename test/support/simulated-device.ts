@@ -3,7 +3,7 @@
 import { type ClientOptions, WebSocket } from "ws";
 import { isRecord, type Model } from "../../device/protocol/schema.js";
 import { bearer, deviceToken } from "./gateway-settings.js";
-import { type Json, sampleReport, withField } from "./sample-report.js";
+import { type Json, sampleReport, withFields } from "./sample-report.js";
 
 export interface SimulatedDeviceOptions {
 	/** URL of the gateway, `http://…`; called before each connection. */
@@ -49,7 +49,7 @@ export abstract class SimulatedDevice {
 
 	/** Changes fields of its report, for example `network.wifi_rssi`, without sending it. */
 	set(fields: Readonly<Record<string, Json | undefined>>): void {
-		for (const [path, value] of Object.entries(fields)) this.#report = withField(this.#report, path, value);
+		this.#report = withFields(this.#report, fields);
 	}
 
 	/** Changes its report and sends it, by default with the present time. */

@@ -9,14 +9,15 @@ import { createBase } from "../../../gateway/base.js";
 import { CrashCauses, type StoredCause } from "../../../gateway/fleet/crash-causes.js";
 import type { CrashHead } from "../../../gateway/fleet/crash-store.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
+import { createLog } from "../../../gateway/telemetry/log.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
+import { failingDisk } from "../../support/disk.js";
 import { eventually } from "../../support/eventually.js";
-import { bearer, monitorToken } from "../../support/running.js";
 import { countOf, crashed, crashes, crashOf, run, until } from "./crashed.js";
 
 test("counts crashes by cause over devices and versions, across a restart", async (t) => {
-	const dataDir = await temporaryDirectory(t);
-	const { gateway, told } = await run(t, { dataDir });
+	const { gateway, told } = await run(t);
+	const { dataDir } = gateway;
 	await crashed(gateway, "dev-1-a1b2c3", crashOf("1a", { firmware_version: "1.3.2" }));
 	await crashed(gateway, "dev-1-a1b2c4", crashOf("2b2"));
 	await crashed(gateway, "dev-1-a1b2c4", crashOf("3c"));
@@ -37,12 +38,8 @@ test("counts crashes by cause over devices and versions, across a restart", asyn
 	assert.equal(told.length, 2, "new cause reported repeatedly");
 	assert.deepEqual([first?.device.deviceId, first?.cause.version], ["dev-1-a1b2c3", "1.3.2"]);
 	assert.deepEqual(second?.cause.frames, ["play (device/sound/player.ts)"]);
-	const response = await fetch(`${gateway.url}/api/attention/seen`, {
-		method: "POST",
-		headers: { ...bearer(monitorToken), "Content-Type": "application/json" },
-		body: JSON.stringify({ items: [{ kind: "crash_new", id: cause.id }] }),
-	});
-	assert.equal(response.status, 204);
+	const items = [{ kind: "crash_new", id: cause.id }];
+	assert.equal((await gateway.api("POST", "/api/attention/seen", { items })).status, 204);
 	await gateway.gateway.close();
 	// Record without a signature, as stored by earlier releases.
 	const file = join(dataDir, "crashes", "dev-1-a1b2c4.json");
@@ -68,7 +65,12 @@ test("counts crashes by cause over devices and versions, across a restart", asyn
 /** Causes on disk with a clock. */
 async function count(t: TestContext, disk: Disk = fs) {
 	const clock = { ms: Date.parse("2026-11-21T12:00:00Z") };
-	const base = createBase({ dataDir: await temporaryDirectory(t), disk, now: () => clock.ms });
+	const base = createBase({
+		dataDir: await temporaryDirectory(t),
+		disk,
+		now: () => clock.ms,
+		log: createLog("silent"),
+	});
 	const heads = new Map<string, readonly CrashHead[]>();
 	const told: StoredCause[] = [];
 	const causes = new CrashCauses({
@@ -120,17 +122,13 @@ test("keeps 500 causes, and evicts those older than 90 days for new ones", async
 });
 
 test("counts unwritten crashes once they can be written", async (t) => {
-	let isFull = true;
-	const open: Disk["open"] = async (...given) => {
-		if (isFull) throw Object.assign(new Error("The disk is full."), { code: "ENOSPC" });
-		return fs.open(...given);
-	};
+	const full = failingDisk("create", "ENOSPC");
 	t.mock.timers.enable({ apis: ["setInterval"] });
-	const { causes, crash, told } = await count(t, { ...fs, open });
+	const { causes, crash, told } = await count(t, full.disk);
 	await crash("one", {});
 	await crash("another", {});
 	assert.deepEqual([(await causes.list()).causes, (await causes.list()).dropped, told], [[], 2, []]);
-	isFull = false;
+	full.isFailing = false;
 	t.mock.timers.tick(60_000);
 	const counts = async () => {
 		const { causes: list, versions } = await causes.list();

@@ -8,7 +8,7 @@ import { type CrashCause, Events } from "../../../gateway/events.js";
 import type { GatewayOptions } from "../../../gateway/gateway.js";
 import type { Device } from "../../../gateway/sessions/device.js";
 import { eventually } from "../../support/eventually.js";
-import { bearer, monitorToken, type RunningGateway, runGateway } from "../../support/running.js";
+import { type RunningGateway, runGateway } from "../../support/running.js";
 import { sampleReport, withField } from "../../support/sample-report.js";
 
 export function crashOf(id: string, changes: Partial<Crash> = {}): Crash {
@@ -35,9 +35,8 @@ export async function run(t: TestContext, options: GatewayOptions = {}) {
 	return { gateway, told };
 }
 
-export async function crashes({ url }: RunningGateway): Promise<CrashList> {
-	const response = await fetch(`${url}/api/crashes`, { headers: bearer(monitorToken) });
-	return JSON.parse(await response.text());
+export async function crashes({ api }: RunningGateway): Promise<CrashList> {
+	return (await api("GET", "/api/crashes")).body;
 }
 
 export function until(gateway: RunningGateway, isThere: (list: CrashList) => boolean): Promise<CrashList> {

@@ -8,7 +8,8 @@ import type { Model } from "../../../device/protocol/schema.js";
 import { History } from "../../../gateway/fleet/history.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { runs } from "../../support/property-runs.js";
-import { bearer, monitorToken, runGateway } from "../../support/running.js";
+import { runGateway } from "../../support/running.js";
+import { crashOf } from "./crashed.js";
 
 /** Node's `gc` without its command line option. */
 function collectGarbage(): void {
@@ -127,11 +128,10 @@ test("uses 2 KB per device after 40 minutes", () => {
 
 test("returns the columns with marks of restarts, crashes and updates", async (t) => {
 	let now = Date.parse("2026-11-20T12:00:00Z");
-	let monotonic = 1000;
-	const gateway = await runGateway(t, { now: () => now, monotonic: () => monotonic });
+	const start = now - 1000;
+	const gateway = await runGateway(t, { now: () => now, monotonic: () => now - start });
 	const pass = (ms: number) => {
 		now += ms;
-		monotonic += ms;
 	};
 	const monitor = await gateway.monitor();
 	const device = await gateway.device({ "Device-Id": "dev-1-a1b2c3", "Device-Features": "crash" });
@@ -147,15 +147,7 @@ test("returns the columns with marks of restarts, crashes and updates", async (t
 	const again = await gateway.device({ "Device-Id": "dev-1-a1b2c3", "Device-Features": "crash" });
 	again.send({ ...report, health: { ...health, uptime_seconds: 60, reset_reason: "PANIC_RESET" } });
 	await monitor.until(heard);
-	const crash = {
-		id: "5f0c21b7",
-		kind: "panic",
-		message: "m",
-		stack: "",
-		firmware_version: "1.2.3",
-		uptime_seconds: 9,
-		trace: "",
-	};
+	const crash = crashOf("5f0c21b7", { kind: "panic", firmware_version: "1.2.3" });
 	again.send({ type: "crash_report", deviceId: "dev-1-a1b2c3", crash });
 	await monitor.change("crash");
 	pass(60_000);
@@ -168,10 +160,9 @@ test("returns the columns with marks of restarts, crashes and updates", async (t
 	last.send({ ...report, health: { ...health, uptime_seconds: 10, reset_reason: "SW_RESET" } });
 	await monitor.until(heard);
 
-	const ask = (path: string) => fetch(`${gateway.url}/api/devices${path}`, { headers: bearer(monitorToken) });
-	const response = await ask("/dev-1-a1b2c3/history");
-	assert.equal(response.headers.get("cache-control"), "no-store");
-	const { from, stepSeconds, rssi, heap, light, presence, marks } = JSON.parse(await response.text());
+	const { headers, body } = await gateway.api("GET", "/api/devices/dev-1-a1b2c3/history");
+	assert.equal(headers.get("cache-control"), "no-store");
+	const { from, stepSeconds, rssi, heap, light, presence, marks } = body;
 	const time = (ms: number) => new Date(now - ms).toISOString();
 	assert.deepEqual(marks, [
 		{ at: time(150_000), kind: "restart", reason: "PANIC_RESET", version: null },
@@ -185,5 +176,5 @@ test("returns the columns with marks of restarts, crashes and updates", async (t
 	for (const column of [rssi.min, rssi.max, heap, presence]) assert.equal(column.length, steps);
 	assert.deepEqual([rssi.min.at(-1), rssi.max.at(-1), heap.at(-1), light], [-50, -50, 185 * 1024, null]);
 	assert.deepEqual([rssi.min.at(-2), presence.at(-2)], [null, 0]);
-	assert.equal((await ask("/unknown/history")).status, 404);
+	assert.equal((await gateway.api("GET", "/api/devices/unknown/history")).status, 404);
 });

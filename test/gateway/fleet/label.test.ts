@@ -1,66 +1,47 @@
 import assert from "node:assert/strict";
-import disk from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { labelFields } from "../../../gateway/api/label.js";
-import { temporaryDirectory } from "../../support/cleanup.js";
-import {
-	bearer,
-	monitorToken,
-	type RunningGateway,
-	reportWithVolume,
-	runGateway,
-} from "../../support/running.js";
+import { failingDisk } from "../../support/disk.js";
+import { type RunOptions, runGateway } from "../../support/running.js";
 
 const id = "dev-1-a1b2c3";
-
-async function ask({ url }: RunningGateway, method: string, path: string, body?: unknown) {
-	const response = await fetch(`${url}/api/devices${path}`, {
-		method,
-		headers: bearer(monitorToken),
-		...(body !== undefined && { body: JSON.stringify(body) }),
-	});
-	const text = await response.text();
-	return { status: response.status, json: text === "" ? undefined : JSON.parse(text) };
-}
+const path = `/api/devices/${id}`;
+const dayMs = 86_400_000;
 
 describe("label", () => {
 	test("is sent to every monitor, listed, and kept across a restart", async (t) => {
-		const dataDir = await temporaryDirectory(t);
-		const gateway = await runGateway(t, { dataDir });
-		const monitors = [await gateway.monitor(), await gateway.monitor()];
-		const [monitor] = monitors;
-		assert.ok(monitor, "no monitor");
+		const { api, ...gateway } = await runGateway(t);
+		const [monitor, other] = [await gateway.monitor(), await gateway.monitor()];
 		await gateway.namedDevice(monitor);
 		const texts = { name: "Lobby \u{1f50a}", room: "Lobby", note: "behind the plant\nsince May" };
 		const label = { ...texts, tags: ["beta", "shop-berlin"] };
-		const { status, json } = await ask(gateway, "PATCH", `/${id}`, label);
-		assert.deepEqual([status, json.name, json.deviceId], [200, label.name, id]);
-		for (const each of monitors) {
+		const { status, body } = await api("PATCH", path, label);
+		assert.deepEqual([status, body.name, body.deviceId], [200, label.name, id]);
+		for (const each of [monitor, other]) {
 			const { name, room, note, tags } = await each.change("labelled");
 			assert.deepEqual({ name, room, note, tags }, label);
 		}
-		assert.deepEqual((await ask(gateway, "GET", "")).json.devices, [json]);
+		assert.deepEqual((await api("GET", "/api/devices")).body.devices, [body]);
 		await gateway.gateway.close();
-		const again = await runGateway(t, { dataDir });
-		const { name, room, note, tags } = (await ask(again, "GET", `/${id}`)).json;
+		const again = await runGateway(t, { dataDir: gateway.dataDir });
+		const { name, room, note, tags } = (await again.api("GET", path)).body;
 		assert.deepEqual({ name, room, note, tags }, label);
 	});
 
 	test("is changed by field, removed by empty values, normalized, and limited", async (t) => {
-		const gateway = await runGateway(t);
+		const { api, ...gateway } = await runGateway(t);
 		await gateway.namedDevice(await gateway.monitor());
 		const smile = "\u{1f642}";
 		const many = Array.from({ length: 17 }, (_, index) => `tag-${index}`);
 		const tags = ["0_", "a".repeat(32), "beta", "shop-berlin"];
+		const longest = { name: smile.repeat(64), room: "x".repeat(64), note: "x".repeat(500) };
+		const badTags = [many, ["Beta"], ["not"], [""], ["a b"], ["a".repeat(33)], [1], "beta"];
 		let kept: Readonly<Record<string, unknown>> = {};
 		/** Expected change of the label; undefined: rejected. */
 		for (const [change, expected] of [
-			[
-				{ name: "a", room: "b" },
-				{ name: "a", room: "b" },
-			],
-			[{ note: "c" }, { note: "c" }],
+			...[{ name: "a", room: "b" }, { note: "c" }, longest].map((each) => [each, each]),
 			[
 				{ name: "", room: "d" },
 				{ name: undefined, room: "d" },
@@ -69,77 +50,67 @@ describe("label", () => {
 				{ name: "Hall \ud83d", room: "\u00a0Ku\u0308che\ufeff", note: "\u200b\u00ad " },
 				{ name: "Hall \ufffd", room: "K\u00fcche", note: undefined },
 			],
-			...[{ name: smile.repeat(64), room: "x".repeat(64), note: "x".repeat(500) }].map((each) => [
-				each,
+			[{ tags: ["shop-berlin", "beta", "beta", "0_", "a".repeat(32)] }, { tags }],
+			...[{ name: smile.repeat(65) }, { room: "x".repeat(65) }, { note: "x".repeat(501) }].map((each) => [
 				each,
 			]),
-			[{ tags: ["shop-berlin", "beta", "beta", "0_", "a".repeat(32)] }, { tags }],
-			...[
-				{ name: smile.repeat(65) },
-				{ room: "x".repeat(65) },
-				{ note: "x".repeat(501) },
-				{ name: "a", nmae: "b" },
-				{ name: null },
-				{},
-				[],
-				...[many, ["Beta"], ["not"], [""], ["a b"], ["a".repeat(33)], [1], "beta"].map((each) => ({
-					tags: each,
-				})),
-			].map((each) => [each, undefined]),
+			...[{ name: "a", nmae: "b" }, { name: null }, {}, [], ...badTags.map((tags) => ({ tags }))].map(
+				(each) => [each],
+			),
 			[{ tags: null }, { tags: undefined }],
 		] as const) {
-			const { status } = await ask(gateway, "PATCH", `/${id}`, change);
+			const { status } = await api("PATCH", path, change);
 			assert.equal(status, expected ? 200 : 422, JSON.stringify(change));
 			kept = { ...kept, ...expected };
-			const { json } = await ask(gateway, "GET", `/${id}`);
-			const shown = Object.fromEntries(
-				labelFields.flatMap((field) => (field in json ? [[field, json[field]]] : [])),
-			);
+			const { body } = await api("GET", path);
+			const known = labelFields.filter((field) => field in body);
+			const shown = Object.fromEntries(known.map((field) => [field, body[field]]));
 			assert.deepEqual(shown, JSON.parse(JSON.stringify(kept)));
 		}
 	});
 
 	test("returns 507 if it cannot be written, and is written later", async (t) => {
-		const dataDir = await temporaryDirectory(t);
-		let isFull = false;
-		const open: typeof disk.open = async (path, flags, mode) => {
-			if (isFull && flags === "wx") throw Object.assign(new Error("full"), { code: "ENOSPC" });
-			return disk.open(path, flags, mode);
-		};
-		const gateway = await runGateway(t, { dataDir, disk: { ...disk, open } });
+		const full = failingDisk("create", "ENOSPC");
+		full.isFailing = false;
+		const { api, ...gateway } = await runGateway(t, { disk: full.disk });
 		const monitor = await gateway.monitor();
 		await gateway.namedDevice(monitor);
-		isFull = true;
-		const refused = await ask(gateway, "PATCH", `/${id}`, { name: "Lobby" });
-		assert.deepEqual([refused.status, /retried/.test(refused.json.detail)], [507, true]);
+		full.isFailing = true;
+		const refused = await api("PATCH", path, { name: "Lobby" });
+		assert.deepEqual([refused.status, /retried/.test(refused.body.detail)], [507, true]);
 		assert.equal((await monitor.change("labelled")).name, "Lobby");
-		isFull = false;
+		full.isFailing = false;
 		await gateway.gateway.close();
-		const content = await disk.readFile(join(dataDir, "labels", `${id}.json`), "utf8");
+		const content = await readFile(join(gateway.dataDir, "labels", `${id}.json`), "utf8");
 		assert.equal(JSON.parse(content).name, "Lobby");
 	});
 });
 
 describe("DELETE /api/devices?awayDays", () => {
-	test("forgets devices offline for longer, with their files, and never a connected one", async (t) => {
-		const dataDir = await temporaryDirectory(t);
-		const day = 86_400_000;
-		let now = Date.parse("2026-01-01T00:00:00Z");
-		const gateway = await runGateway(t, { dataDir, now: () => now, limits: { snapshotDebounceMs: 10 } });
+	/** Gateway that has seen these devices, which are offline, at a time that the test advances. */
+	async function seen(t: TestContext, ids: readonly string[], options: RunOptions = {}) {
+		const clock = { now: Date.parse("2026-01-01T00:00:00Z") };
+		const gateway = await runGateway(t, { now: () => clock.now, ...options });
 		const monitor = await gateway.monitor();
-		const seen = async (deviceId: string) => {
-			const device = await gateway.device({ "Device-Id": deviceId });
-			device.send(reportWithVolume(1, deviceId));
-			await monitor.change("identified");
-			return device;
-		};
-		await seen("silent-but-connected");
-		for (const deviceId of ["away-40", "away-31", "away-30"]) {
-			(await seen(deviceId)).socket.close();
+		const leave = async (deviceId: string) => {
+			(await gateway.reporting(monitor, deviceId)).socket.close();
 			await monitor.change("disconnected");
-			now += deviceId === "away-40" ? 9 * day : day;
-		}
-		now += 29 * day;
+		};
+		for (const deviceId of ids) await leave(deviceId);
+		const forget = async (days: number) =>
+			(await gateway.api("DELETE", `/api/devices?awayDays=${days}`)).body;
+		return { ...gateway, clock, leave, forget, monitorClient: monitor };
+	}
+
+	test("forgets devices offline for longer, with their files, and never a connected one", async (t) => {
+		const limits = { snapshotDebounceMs: 10 };
+		const { api, clock, leave, forget, monitorClient, ...gateway } = await seen(t, ["away-40"], { limits });
+		await gateway.reporting(monitorClient, "silent-but-connected");
+		clock.now += 9 * dayMs;
+		await leave("away-31");
+		clock.now += dayMs;
+		await leave("away-30");
+		clock.now += 30 * dayMs;
 		for (const days of [
 			"",
 			"?awayDays=0",
@@ -148,51 +119,33 @@ describe("DELETE /api/devices?awayDays", () => {
 			"?awayDays=3651",
 			"?awayDays=1&awayDays=2",
 		])
-			assert.equal((await ask(gateway, "DELETE", days)).status, 422, days);
-		assert.deepEqual((await ask(gateway, "DELETE", "?awayDays=30")).json, { forgotten: 2, kept: 0, left: 0 });
+			assert.equal((await api("DELETE", `/api/devices${days}`)).status, 422, days);
+		assert.deepEqual(await forget(30), { forgotten: 2, kept: 0, left: 0 });
 		const left = ["away-30", "silent-but-connected"];
-		const { sessions } = await monitor.until(({ reason }) => reason === "snapshot");
+		const { sessions } = await monitorClient.until(({ reason }) => reason === "snapshot");
 		assert.deepEqual(sessions.map(({ deviceId }) => deviceId).sort(), left);
-		assert.deepEqual((await ask(gateway, "DELETE", "?awayDays=30")).json, { forgotten: 0, kept: 0, left: 0 });
+		assert.deepEqual(await forget(30), { forgotten: 0, kept: 0, left: 0 });
+		const files = await readdir(join(gateway.dataDir, "devices"));
 		assert.deepEqual(
-			(await disk.readdir(join(dataDir, "devices"))).sort(),
+			files.sort(),
 			left.map((each) => `${each}.json`),
 		);
 	});
 
 	test("responds in time for many devices, with the number left for the next request", async (t) => {
-		let now = 0;
-		const gateway = await runGateway(t, { now: () => now, limits: { forgetMs: 0 } });
-		const monitor = await gateway.monitor();
-		for (let index = 0; index < 20; index += 1) {
-			(await gateway.device({ "Device-Id": `away-${index}` })).socket.close();
-			await monitor.change("disconnected");
-		}
-		now += 10 * 86_400_000;
-		const forget = async () => (await ask(gateway, "DELETE", "?awayDays=9")).json;
-		assert.deepEqual(await forget(), { forgotten: 16, kept: 0, left: 4 });
-		assert.deepEqual(await forget(), { forgotten: 4, kept: 0, left: 0 });
+		const ids = Array.from({ length: 20 }, (_, index) => `away-${index}`);
+		const { clock, forget } = await seen(t, ids, { limits: { forgetMs: 0 } });
+		clock.now += 10 * dayMs;
+		assert.deepEqual(await forget(9), { forgotten: 16, kept: 0, left: 4 });
+		assert.deepEqual(await forget(9), { forgotten: 4, kept: 0, left: 0 });
 	});
 
 	test("keeps devices that cannot be removed from disk, and returns their number", async (t) => {
-		const dataDir = await temporaryDirectory(t);
-		let now = 0;
-		const rm: typeof disk.rm = async (path, options) => {
-			if (String(path).endsWith("stuck.json")) throw Object.assign(new Error("stuck"), { code: "EROFS" });
-			await disk.rm(path, options);
-		};
-		const gateway = await runGateway(t, { dataDir, now: () => now, disk: { ...disk, rm } });
-		const monitor = await gateway.monitor();
-		for (const deviceId of ["stuck", "free"]) {
-			(await gateway.device({ "Device-Id": deviceId })).socket.close();
-			await monitor.change("disconnected");
-		}
-		now += 10 * 86_400_000;
-		assert.deepEqual((await ask(gateway, "DELETE", "?awayDays=9")).json, { forgotten: 1, kept: 1, left: 0 });
-		const { devices } = (await ask(gateway, "GET", "")).json;
-		assert.deepEqual(
-			devices.map(({ deviceId }: { deviceId: string }) => deviceId),
-			["stuck"],
-		);
+		const { disk } = failingDisk("rm", "EROFS", "stuck.json");
+		const { api, clock, forget } = await seen(t, ["stuck", "free"], { disk });
+		clock.now += 10 * dayMs;
+		assert.deepEqual(await forget(9), { forgotten: 1, kept: 1, left: 0 });
+		const { devices } = (await api("GET", "/api/devices")).body;
+		assert.deepEqual([devices.length, devices[0].deviceId], [1, "stuck"]);
 	});
 });

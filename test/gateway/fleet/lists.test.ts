@@ -3,32 +3,28 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { writeCatalog } from "../../support/releases.js";
-import { bearer, type Frame, monitorToken, runGateway } from "../../support/running.js";
+import { type Frame, runGateway } from "../../support/running.js";
 
-const headers = bearer(monitorToken);
 const limits = { listPauseMs: 10 };
 
 test("notifies subscribed monitors of changed lists, and detects a new catalog", async (t) => {
 	const releasesDir = join(await temporaryDirectory(t), "releases");
-	const { open, refused, url } = await runGateway(t, { limits, releasesDir });
-	const watcher = await open("/monitor?summary&lists", { headers });
+	const { subscribe, refused, api } = await runGateway(t, { limits, releasesDir });
+	const watcher = await subscribe("summary&lists");
 	const next = () => watcher.until(({ type }) => type === "list_update");
 	await refused("/device", { "Device-Id": "dev-1-a1b2c3" });
 	assert.deepEqual(await next(), { type: "list_update", list: "refusals" });
-	const { refusals } = JSON.parse(await (await fetch(`${url}/api/refusals`, { headers })).text());
-	const items = [{ kind: "refused", id: refusals[0].id, since: refusals[0].lastAt }];
-	const body = JSON.stringify({ items });
-	const asJson = { ...headers, "Content-Type": "application/json" };
-	await fetch(`${url}/api/attention/seen`, { method: "POST", headers: asJson, body });
+	const [{ id, lastAt }] = (await api("GET", "/api/refusals")).body.refusals;
+	await api("POST", "/api/attention/seen", { items: [{ kind: "refused", id, since: lastAt }] });
 	assert.deepEqual(await next(), { type: "list_update", list: "refusals" });
 	await writeCatalog(releasesDir, { schema: 1, latest: null, releases: [] });
 	assert.deepEqual(await next(), { type: "list_update", list: "firmware" });
 });
 
 test("notifies of update steps, but not of progress", async (t) => {
-	const { open, refused, namedDevice, monitor } = await runGateway(t, { limits });
+	const { subscribe, refused, namedDevice, monitor } = await runGateway(t, { limits });
 	const { device } = await namedDevice(await monitor());
-	const watcher = await open("/monitor?lists", { headers });
+	const watcher = await subscribe("lists");
 	const lists: unknown[] = [];
 	const until = (predicate: (frame: Frame) => boolean) =>
 		watcher.until((frame) => {

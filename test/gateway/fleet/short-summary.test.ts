@@ -4,13 +4,12 @@ import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { test } from "node:test";
 import type { WebSocket } from "ws";
-import { Events } from "../../../gateway/events.js";
-import { Summary, shortText } from "../../../gateway/fleet/summary.js";
+import { shortText } from "../../../gateway/fleet/summary.js";
 import { socketLimits } from "../../../gateway/limits.js";
 import type { Device } from "../../../gateway/sessions/device.js";
-import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { MonitorView } from "../../support/monitor-view.js";
 import { bearer, monitorToken, noRateLimits, reportWithVolume, runGateway } from "../../support/running.js";
+import { summarized } from "./summarized.js";
 
 const headers = bearer(monitorToken);
 const limits = { ...noRateLimits.limits, summaryPauseMs: 10, snapshotDebounceMs: 10 };
@@ -21,59 +20,32 @@ function streamOf(socket: WebSocket): Socket {
 }
 
 test("sends the list fields of each device first if requested in the URL", async (t) => {
-	const { open, device, monitor, url } = await runGateway(t, { limits });
-	const watcher = await monitor();
+	const { subscribe, reporting, monitor, api } = await runGateway(t, { limits });
 	const deviceId = "dev-1-000001";
-	const first = await device({ "Device-Id": deviceId });
-	first.send(reportWithVolume(50, deviceId));
-	await watcher.change("identified");
-	const client = await open("/monitor?summary", { headers });
+	const first = await reporting(await monitor(), deviceId);
+	const client = await subscribe("summary");
 	const picture = new MonitorView(client);
 	const frame = await picture.until(() => true);
 	assert.deepEqual([frame.type, frame.reason, frame.remaining], ["summary", "snapshot", 0]);
-	const response = await fetch(`${url}/api/devices`, { headers });
-	const { devices } = JSON.parse(await response.text());
-	const {
-		sessionId: _,
-		connectedAt: __,
-		firstSeenAt: ___,
-		lastSeenAt: ____,
-		metadata: _____,
-		...short
-	} = devices[0];
+	const [{ sessionId, connectedAt, firstSeenAt, lastSeenAt, metadata, ...short }] = (
+		await api("GET", "/api/devices")
+	).body.devices;
 	assert.deepEqual(picture.devices.get(deviceId), short);
 
 	client.send({ type: "subscribe", summary: true, devices: [deviceId] });
 	await picture.until(({ type }) => type === "ack");
 	assert.equal(picture.frames.filter(({ type }) => type === "summary").length, 1);
 	const record = picture.frames.find(({ type }) => type === "status_update");
-	assert.equal(record?.sessions[0]?.sessionId, devices[0].sessionId);
+	assert.equal(record?.sessions[0]?.sessionId, sessionId);
 	first.socket.close();
 	await picture.until((one) => one.type === "summary" && picture.devices.get(deviceId)?.connected === false);
 });
 
 test("sends a large fleet in parts, a small one first, by name", () => {
-	const now = () => 0;
-	const sessions = new Sessions({ events: new Events(), now, monotonic: now, maxDevices: 1000 });
-	const link = { send: () => {}, isOpen: () => true, close: () => {} };
 	const ids = Array.from({ length: 600 }, (_, index) => `dev-1-${String(index).padStart(6, "0")}`);
-	for (const deviceId of ids.toReversed())
-		sessions.open(
-			{
-				deviceId,
-				isBound: false,
-				model: "DEV-1",
-				chip: "esp32s3",
-				features: [],
-				remoteAddress: "10.0.0.1",
-				baseUrl: "",
-			},
-			link,
-		);
 	const textOf = (device: Device) => shortText(device, { of: () => ({}) });
-	const { devices } = sessions;
-	const isNeeded = () => true;
-	const summary = new Summary({ devices, textOf, now, pauseMs: 250, isNeeded, onFrame: () => {} });
+	const { summary, open } = summarized(1000, 10, { textOf });
+	for (const deviceId of ids.toReversed()) open(deviceId);
 	const frames = [...summary.snapshot()].map((frame) => JSON.parse(frame));
 	assert.ok(frames.length > 2 && frames[0].devices.length < 100, `${frames[0].devices.length} devices first`);
 	assert.deepEqual(
@@ -84,13 +56,13 @@ test("sends a large fleet in parts, a small one first, by name", () => {
 });
 
 test("compresses the summary for a monitor that offers it", async (t) => {
-	const { open, device } = await runGateway(t, { limits });
+	const { subscribe, device } = await runGateway(t, { limits });
 	await Promise.all(
 		Array.from({ length: 30 }, (_, index) =>
 			device({ "Device-Id": `dev-1-${index}`, "Device-Model": "DEV-1" }),
 		),
 	);
-	const client = await open("/monitor?summary", { headers });
+	const client = await subscribe("summary");
 	assert.match(client.socket.extensions, /permessage-deflate/);
 	const text = await client.nextText();
 	const { bytesRead } = streamOf(client.socket);
@@ -98,21 +70,17 @@ test("compresses the summary for a monitor that offers it", async (t) => {
 });
 
 test("compresses no reports, and nothing for devices or other monitors", async (t) => {
-	const { open, device, monitor } = await runGateway(t, { limits });
-	const one = await device({ "Device-Id": "dev-1-000001" });
-	assert.equal(one.socket.extensions, "");
+	const { open, reporting, monitor } = await runGateway(t, { limits });
 	const plain = await open("/monitor", { headers, perMessageDeflate: false });
 	assert.equal(plain.socket.extensions, "");
 	const watcher = await monitor();
-	one.send(reportWithVolume(50, "dev-1-000001"));
-	await watcher.change("identified");
+	const one = await reporting(watcher, "dev-1-000001");
+	assert.equal(one.socket.extensions, "");
 	await watcher.until(({ type }) => type === "device_message");
 	const before = streamOf(watcher.socket).bytesRead;
 	one.send({ ...reportWithVolume(51, "dev-1-000001"), filler: "x".repeat(1000) });
 	const text = JSON.stringify(await watcher.until(({ type }) => type === "device_message"));
 	assert.ok(text.length > socketLimits.compressionThresholdBytes, `${text.length} characters`);
-	assert.ok(
-		streamOf(watcher.socket).bytesRead - before >= text.length * 0.9,
-		`${streamOf(watcher.socket).bytesRead - before} bytes for ${text.length} characters`,
-	);
+	const bytes = streamOf(watcher.socket).bytesRead - before;
+	assert.ok(bytes >= text.length * 0.9, `${bytes} bytes for ${text.length} characters`);
 });

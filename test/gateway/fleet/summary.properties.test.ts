@@ -4,13 +4,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { noLabel } from "../../../gateway/api/label.js";
-import { Events } from "../../../gateway/events.js";
-import { Summary, summaryText } from "../../../gateway/fleet/summary.js";
+import { summaryText } from "../../../gateway/fleet/summary.js";
 import type { Device } from "../../../gateway/sessions/device.js";
-import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { MonitorView } from "../../support/monitor-view.js";
 import { runs } from "../../support/property-runs.js";
+import { summarized } from "./summarized.js";
 
 const ids = ["dev-1-000001", "dev-1-000002", "dev-1-000003", "dev-1-000004"];
 const which = fc.nat(ids.length - 1);
@@ -32,37 +31,15 @@ test("converges for every subscriber after any changes during snapshots", (t) =>
 		fc.record({ do: fc.constant("pass"), device: which }),
 	);
 	t.mock.timers.enable({ apis: ["setTimeout"] });
-	const link = { send: () => {}, isOpen: () => true, close: () => {} };
 	const textOf = (device: Device) => summaryText(device, { of: () => ({}) });
-	// Two of these fill a frame.
-	const remoteAddress = "x".repeat(140_000);
 	fc.assert(
 		fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-			const touch = ({ device }: { device?: { deviceId: string } | undefined }) =>
-				device && summary.touch(device.deviceId);
-			const events = new Events();
-			const sessions: Sessions = new Sessions({
-				events,
-				now: () => 0,
-				monotonic: () => 0,
-				maxDevices: 3,
-			});
-			events.on({
-				sessionChanged: touch,
-				uplink: touch,
-				deviceForgotten: ({ deviceId }) => summary.touch(deviceId),
-			});
 			const subscribers: { picture: MonitorView; snapshot: Iterator<string> }[] = [];
-			const summary: Summary = new Summary({
-				devices: sessions.devices,
-				textOf,
-				now: () => 0,
-				pauseMs: 250,
-				isNeeded: () => true,
-				onFrame: (frame) => {
-					for (const { picture } of subscribers) picture.apply(JSON.parse(frame.toString()));
-				},
-			});
+			const onFrame = (frame: Buffer) => {
+				for (const { picture } of subscribers) picture.apply(JSON.parse(frame.toString()));
+			};
+			// Two of these fill a frame.
+			const { sessions, summary, open } = summarized(3, 140_000, { onFrame });
 			const read = ({ picture, snapshot }: (typeof subscribers)[number]) => {
 				const { done, value } = snapshot.next();
 				if (!done) picture.apply(JSON.parse(value));
@@ -71,19 +48,7 @@ test("converges for every subscriber after any changes during snapshots", (t) =>
 			for (const each of steps) {
 				const id = ids[each.device] ?? "";
 				const device = sessions.devices.get(id);
-				if (each.do === "open")
-					sessions.open(
-						{
-							deviceId: id,
-							isBound: false,
-							model: "DEV-1",
-							chip: undefined,
-							features: [],
-							remoteAddress,
-							baseUrl: "",
-						},
-						link,
-					);
+				if (each.do === "open") open(id);
 				else if (each.do === "end" && device) sessions.end(device.session, "disconnected");
 				else if (each.do === "forget" && device) sessions.forget(device);
 				else if ("rssi" in each && device?.session.connected)

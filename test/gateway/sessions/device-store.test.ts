@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import disk, { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
@@ -8,7 +8,7 @@ import { Device, Session } from "../../../gateway/sessions/device.js";
 import { DeviceStore, deviceRecord } from "../../../gateway/sessions/device-store.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { Records } from "../../../gateway/storage/records.js";
-import { temporaryDirectory } from "../../support/cleanup.js";
+import { failingDisk } from "../../support/disk.js";
 import { waitUntil } from "../../support/eventually.js";
 import { emptyEngine, makeHandshake, silentLink } from "../../support/record-stubs.js";
 import { reportWithVolume, runGateway } from "../../support/running.js";
@@ -123,12 +123,11 @@ describe("record of a device is written", () => {
 
 describe("known device", () => {
 	test("is written with its last state before its connection has closed", async (t) => {
-		const dataDir = await temporaryDirectory(t);
 		let now = 1_000_000;
-		const gateway = await runGateway(t, { dataDir, now: () => now, limits: { closeTimeoutMs: 600_000 } });
+		const gateway = await runGateway(t, { now: () => now, limits: { closeTimeoutMs: 600_000 } });
 		const monitor = await gateway.monitor();
 		const { device } = await gateway.namedDevice(monitor);
-		const path = join(dataDir, "devices", "dev-1-a1b2c3.json");
+		const path = join(gateway.dataDir, "devices", "dev-1-a1b2c3.json");
 		const lastReportIs = async (time: number) => {
 			await waitUntil(async () => {
 				const content = await readFile(path, "utf8").catch(() => "{}");
@@ -147,8 +146,7 @@ describe("known device", () => {
 	});
 
 	test("is evicted with its files if it never reported and was offline longest", async (t) => {
-		const dataDir = await temporaryDirectory(t);
-		const first = await runGateway(t, { dataDir, maxDevices: 2 });
+		const first = await runGateway(t, { maxDevices: 2 });
 		const monitor = await first.monitor();
 		for (const id of ["one", "two", "three"]) {
 			const device = await first.device({ "Device-Id": id });
@@ -159,39 +157,36 @@ describe("known device", () => {
 		}
 		await first.gateway.close();
 		for (const folder of ["devices", "updates"])
-			assert.deepEqual((await readdir(join(dataDir, folder))).sort(), ["three.json", "two.json"]);
-		const second = await runGateway(t, { dataDir, maxDevices: 1 });
+			assert.deepEqual((await readdir(join(first.dataDir, folder))).sort(), ["three.json", "two.json"]);
+		const second = await runGateway(t, { dataDir: first.dataDir, maxDevices: 1 });
+		const { sessions } = (await second.monitor()).snapshot;
 		assert.deepEqual(
-			(await second.monitor()).snapshot.sessions.map(({ deviceId }) => deviceId),
+			sessions.map(({ deviceId }) => deviceId),
 			["two", "three"],
 		);
 	});
 });
 
-describe("failing disk", () => {
-	test("makes /readyz fail until everything is written, including new devices", async (t) => {
-		const dataDir = await temporaryDirectory(t);
-		let code: string | undefined;
-		const open: typeof disk.open = async (path, flags, mode) => {
-			if (code !== undefined && flags === "wx") throw Object.assign(new Error(code), { code });
-			return disk.open(path, flags, mode);
-		};
-		const gateway = await runGateway(t, { dataDir, disk: { ...disk, open } });
-		const readyz = async () => {
-			const response = await fetch(`${gateway.url}/readyz`);
-			return { status: response.status, text: await response.text() };
-		};
-		assert.equal((await readyz()).status, 200);
-		const id = "dev-1-000001";
-		code = "ENOSPC";
-		const monitor = await gateway.monitor();
-		(await gateway.device({ "Device-Id": id })).send(reportWithVolume(1, id));
-		await monitor.change("identified");
-		await waitUntil(async () => (await readyz()).status !== 200);
-		assert.match((await readyz()).text, /cannot be written \(ENOSPC\)/);
-		code = undefined;
-		await waitUntil(async () => (await readyz()).status === 200);
-		const path = join(dataDir, "devices", `${id}.json`);
-		assert.equal(JSON.parse(await readFile(path, "utf8")).firmwareVersion, "1.2.3");
-	});
+test("a failing disk makes /readyz fail until everything is written, including new devices", async (t) => {
+	const full = failingDisk("create", "ENOSPC");
+	full.isFailing = false;
+	const { api, ...gateway } = await runGateway(t, { disk: full.disk });
+	const readyz = () => api("GET", "/readyz");
+	assert.equal((await readyz()).status, 200);
+	full.isFailing = true;
+	await gateway.reporting(await gateway.monitor(), "dev-1-000001");
+	await waitUntil(async () => (await readyz()).status !== 200);
+	assert.match((await readyz()).text, /cannot be written \(ENOSPC\)/);
+	full.isFailing = false;
+	await waitUntil(async () => (await readyz()).status === 200);
+	const path = join(gateway.dataDir, "devices", "dev-1-000001.json");
+	assert.equal(JSON.parse(await readFile(path, "utf8")).firmwareVersion, "1.2.3");
+});
+
+test("well-forms a stored report", () => {
+	const report = JSON.stringify(reportWithVolume(1)).replace(/"wifi_ssid":"[^"]*"/, '"wifi_ssid":"\\ud83d"');
+	const device = new Device("d", new Session(makeHandshake("d"), silentLink, 0));
+	const stored = { ...JSON.parse(deviceRecord.format(device)), report };
+	const { state } = deviceRecord.parse(JSON.stringify(stored), "d") ?? {};
+	assert.match(String(state?.text), /"wifi_ssid":"\\ufffd"/);
 });

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { StateReport } from "../../../device/protocol/messages.js";
 import { Device, Session, sharedList } from "../../../gateway/sessions/device.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
+import { makeHandshake, silentLink } from "../../support/record-stubs.js";
 
 const startedAt = Date.parse("2026-11-20T12:00:00Z");
 
@@ -18,17 +19,7 @@ interface Report {
 
 /** Start times detected from these reports, in ms after the first start. */
 function startsOf(reports: readonly Report[]): readonly number[] {
-	const connect = () => {
-		const handshake = {
-			deviceId: "dev-1-a1b2c3",
-			isBound: false,
-			features: [],
-			model: undefined,
-			chip: undefined,
-		};
-		const link = { send: () => {}, isOpen: () => true, close: () => {} };
-		return new Session({ ...handshake, remoteAddress: "", baseUrl: "" }, link, startedAt);
-	};
+	const connect = () => new Session(makeHandshake("dev-1-a1b2c3"), silentLink, startedAt);
 	const device = new Device("dev-1-a1b2c3", connect());
 	const sample: StateReport = sampleReport("DEV-1");
 	for (const { at, uptime, isConnected, setBy } of reports) {
@@ -80,6 +71,32 @@ test("detects a restart by a decreased uptime or one shorter than the absence, a
 		assert.deepEqual(startsOf([known, { at: 70_000, uptime: 4, setBy }]), [0, 66_000 + setBy]);
 		assert.deepEqual(startsOf([known, { at: 400_000, uptime: 100, setBy }]), [0, 300_000 + setBy]);
 	}
+});
+
+test("keeps the last ten versions and restarts, with their times", () => {
+	const device = new Device("d", new Session(makeHandshake("d"), silentLink, startedAt));
+	const sample: StateReport = sampleReport("DEV-1");
+	for (let run = 0; run < 12; run += 1)
+		for (const uptime of [5, 65]) {
+			device.session = new Session(makeHandshake("d"), silentLink, startedAt);
+			const report = {
+				...sample,
+				system: { ...sample.system, firmware_version: `1.${run}.0` },
+				health: { ...sample.health, uptime_seconds: uptime, reset_reason: `REASON_${run}` },
+			};
+			const at = run * 100_000 + uptime * 1000;
+			device.report(report, Buffer.from(JSON.stringify(report)), startedAt + at, at);
+		}
+	const at = (run: number) => startedAt + run * 100_000;
+	const runs = Array.from({ length: 10 }, (_, index) => index + 2);
+	assert.deepEqual(
+		device.resets,
+		runs.map((run) => ({ reason: `REASON_${run}`, at: at(run) })),
+	);
+	assert.deepEqual(
+		device.versions,
+		runs.map((run) => ({ version: `1.${run}.0`, at: at(run) + 5000 })),
+	);
 });
 
 test("shares one list between devices with the same features", () => {
