@@ -1,12 +1,13 @@
 /** Retry policy of an interrupted download. Reasons are sentences for `ota_error`. */
 
 import type { DownloadProblem } from "./response.js";
-import { windowBytes } from "./throughput.js";
 
 /** Maximum number of lost connections without progress as defined below. */
 export const maxDrops = 5;
 const progressBytes = 1024 * 1024;
 const progressMs = 30_000;
+/** Minimum in that time. */
+const minProgressBytes = 16 * 1024;
 /** Maximum retries of a damaged block. */
 const maxRefetches = 3;
 /** Delay of the first reconnection; doubled for each further one, with jitter in the upper half. */
@@ -51,7 +52,7 @@ export class Retries {
 		this.#movedAtMs = now;
 		this.#progressAtMs = now;
 		const bytes = offset - this.#countedFrom;
-		const isSteady = this.#progressMs >= progressMs && bytes >= windowBytes;
+		const isSteady = this.#progressMs >= progressMs && bytes >= minProgressBytes;
 		if (!isSteady && bytes < progressBytes) return;
 		this.#drops = 0;
 		this.#progressMs = 0;

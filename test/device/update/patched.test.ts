@@ -52,7 +52,7 @@ function assertInstalled({ rig, reason }: Pick<ReturnType<typeof update>, "rig" 
 
 test("ends an update whose patch and image both arrive slower than the minimum throughput", () => {
 	const startedAt = clock.now;
-	const { reason } = update({ segmentBytes: 150, segmentMs: 1_500 });
+	const { reason } = update({ segmentBytes: 90, segmentMs: 1_500 });
 	assert.match(reason ?? "", /the server sends too slowly\.$/);
 	assert.ok(clock.now - startedAt < 600_000, `${clock.now - startedAt} ms`);
 });
