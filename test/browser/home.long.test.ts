@@ -112,6 +112,24 @@ test("a home", { skip }, async (t) => {
 		await kitchen.getByRole("button", { name: "Mute Kitchen", pressed: false }).waitFor();
 	});
 
+	await t.test("mutes all rooms after a question, and undoes it", async () => {
+		const receive = (value: boolean) => right.receives({ command: "set_mute", value });
+		await page.getByRole("button", { name: "Search" }).click();
+		await page.getByRole("dialog", { name: "Search" }).getByRole("combobox").fill("mute all");
+		await page.getByText("Mutes 11 devices in 10 rooms").waitFor();
+		await checkView(page);
+		await page.keyboard.press("Enter");
+		const question = page.getByRole("dialog", { name: "Mute 11 devices in 10 rooms?" });
+		await question.waitFor();
+		await checkView(page);
+		await question.getByRole("button", { name: "Mute" }).click();
+		await receive(true);
+		await page.getByText("11 devices muted").waitFor();
+		await page.getByRole("button", { name: "Undo" }).click();
+		await receive(false);
+		await page.getByText("Restored on 11 devices").waitFor();
+	});
+
 	await t.test("opens the page of a room, and of a device, and returns by the back button", async () => {
 		await kitchen.getByRole("link", { name: "Kitchen", exact: true }).click();
 		await page.getByRole("heading", { level: 1, name: "Kitchen" }).waitFor();

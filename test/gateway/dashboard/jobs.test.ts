@@ -34,10 +34,15 @@ test("counts all devices of a job, including those without a frame", () => {
 	assert.deepEqual(Object.keys(commandKind.words), [...commandStates], "order of the gateway");
 });
 
-test("does not reopen a dismissed job on a late message", () => {
-	const jobs = new Jobs<CommandPart, unknown, never, never>({
+interface JobsOptions {
+	readonly start?: () => Promise<{ readonly id: string }>;
+	readonly onDone?: (job: Job, undo: (() => void) | undefined) => void;
+}
+
+function createJobs({ start = async () => ({ id: "" }), ...options }: JobsOptions = {}) {
+	return new Jobs<CommandPart, unknown, never, undefined>({
 		requests: {
-			start: async () => ({ id: "" }),
+			start,
 			list: async () => [],
 			read: () => Promise.reject(new Error("not read")),
 			stop: async () => {},
@@ -47,14 +52,43 @@ test("does not reopen a dismissed job on a late message", () => {
 		isShown: () => true,
 		now: () => 0,
 		onChanged: () => {},
+		...options,
 	});
-	const counts = { failed: 0, unsupported: 0, away: 0, cancelled: 0, asked: 1, waiting: 0, done: 0 };
-	const change = { id: "1", by: null, createdAt: at, counts, devices: [part("a", "asked")], isOver: false };
+}
+
+const counts = { failed: 0, unsupported: 0, away: 0, cancelled: 0, asked: 1, waiting: 0, done: 0 };
+const change = { id: "1", by: null, createdAt: at, counts, devices: [part("a", "asked")], isOver: false };
+
+test("does not reopen a dismissed job on a late message", () => {
+	const jobs = createJobs();
 	jobs.onUpdate(change);
 	assert.equal(jobs.all.length, 1);
 	jobs.dismiss("1");
 	jobs.onUpdate({ ...change, devices: [part("a", "cancelled")], isOver: true });
 	assert.deepEqual(jobs.all, []);
+});
+
+test("confirms a job once, with its undo, even if it ends before the gateway returns its id", async () => {
+	let respond = (_: { readonly id: string }) => {};
+	const confirmed: [string, unknown][] = [];
+	const jobs = createJobs({
+		start: () => new Promise((resolve) => (respond = resolve)),
+		onDone: (job, undo) => confirmed.push([job.doneText(job.count("done")), undo]),
+	});
+	const undo = () => {};
+	const started = jobs.start(undefined, undo);
+	const end = {
+		...change,
+		counts: { ...counts, asked: 0, done: 1 },
+		devices: [part("a", "done")],
+		isOver: true,
+	};
+	jobs.onUpdate(end);
+	assert.deepEqual(confirmed, []);
+	respond({ id: "1" });
+	await started;
+	jobs.onUpdate(end);
+	assert.deepEqual(confirmed, [["Restart: 1 device", undo]]);
 });
 
 describe("change of each device", () => {

@@ -8,7 +8,7 @@ test("shows a toast for 4 s, replaced by a newer one of the same kind and target
 	const toasts = new Toasts(() => {
 		changes += 1;
 	});
-	const texts = () => toasts.all.map(([, text]) => text);
+	const texts = () => toasts.all.map(([, { text }]) => text);
 	toasts.show("volume kitchen", "Kitchen: Volume 40");
 	toasts.show("volume hall", "Hall: Volume 5");
 	t.mock.timers.tick(3_000);
@@ -31,4 +31,19 @@ test("shows a repeated text for its own 4 s", (t) => {
 	assert.equal(toasts.all.length, 1);
 	t.mock.timers.tick(3_000);
 	assert.equal(toasts.all.length, 0);
+});
+
+test("shows an action that can be undone for 6 s, even in another view, and undoes the latest", (t) => {
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	const toasts = new Toasts(() => {});
+	const undone: string[] = [];
+	for (const key of ["volume", "room"]) toasts.show(key, key, () => undone.push(key));
+	toasts.show("identify", "Kitchen: Identify");
+	toasts.clear();
+	assert.equal(toasts.all.length, 2);
+	assert.deepEqual([toasts.undo(), toasts.all.length, undone], [true, 1, ["room"]]);
+	t.mock.timers.tick(5_999);
+	assert.equal(toasts.all.length, 1);
+	t.mock.timers.tick(1);
+	assert.deepEqual([toasts.undo(), undone], [false, ["room"]]);
 });

@@ -8,7 +8,8 @@ import { useApp, useNow, useTopic } from "../app/hooks.js";
 import { nameIn } from "../model/filter.js";
 import type { Job } from "../model/job.js";
 import { playText } from "../model/plays.js";
-import { Button, fewDevices } from "../parts/button.js";
+import { fewDevices } from "../model/rooms.js";
+import { Button } from "../parts/button.js";
 import { Problem } from "../parts/problem.js";
 import { Rows } from "../parts/rows.js";
 

@@ -26,6 +26,7 @@ import {
 } from "../model/pending-commands.js";
 import { playKind } from "../model/plays.js";
 import { Selection } from "../model/selection.js";
+import { doneText, restoringCommands } from "./bulk.js";
 import { type DeviceHistory, readHistory } from "./device-history.js";
 import { FirmwareStore } from "./firmware.js";
 import { request, requestIfFound } from "./gateway.js";
@@ -75,13 +76,14 @@ export class App {
 		},
 		kind: commandKind,
 		titleOf: ({ payload }) => titleOf(payload),
+		doneText: ({ payload }, count) => doneText(payload, count),
 		isShown: ({ by, counts: { done, ...others } }, agoMs) => {
 			const hasFailed = Object.values(others).some((count) => count > 0);
 			return this.#isOwn(by) && agoMs < (hasFailed ? failedShownMs : doneShownMs);
 		},
 		now: () => this.clock.now(),
 		onChanged: () => this.painter.mark("jobs"),
-		onDone: (title, devices) => this.toasts.show(title, `${title}: ${plural(devices, "device")}`),
+		onDone: (job, undo) => this.toasts.show(job.title, job.doneText(job.count("done")), undo),
 	});
 	readonly announcements = new Jobs<
 		Play,
@@ -254,9 +256,36 @@ export class App {
 		);
 	}
 
+	/** Sends a command to many devices by the gateway. */
+	commandDevices(payload: ConfirmableCommand, entries: readonly Entry[]): Promise<void> {
+		const targets = { devices: entries.map(({ key }) => key) };
+		return this.jobs.start({ payload, targets }, this.undoOf(payload, entries));
+	}
+
+	/** Returns a function that restores the values reported now; undefined if nothing can be restored. */
+	undoOf(ask: ConfirmableCommand, entries: readonly Entry[]): (() => void) | undefined {
+		const asks = new Map(entries.map((entry) => [entry.key, restoringCommands(entry, ask)]));
+		const keys = [...asks.keys()].filter((key) => asks.get(key)?.length);
+		if (keys.length === 0) return undefined;
+		const change = async (key: string) => {
+			for (const ask of asks.get(key) ?? []) {
+				const { reason } = await this.sendCommand(key, ask);
+				if (reason !== null) throw new Error(reason);
+			}
+		};
+		return () => this.#restore(keys, change);
+	}
+
 	/** Starts a plan that changes many devices. */
 	run(plan: Plan): void {
-		this.jobs.add(runPlan(plan, () => this.jobs.settle()));
+		const { keys, undo } = plan;
+		const job = runPlan(plan, () => this.jobs.settle());
+		this.jobs.add(job, undo && (() => this.#restore(keys, undo)));
+	}
+
+	#restore(keys: readonly string[], change: Plan["change"]): void {
+		const doneText = (count: number) => `Restored on ${plural(count, "device")}`;
+		this.run({ title: "Undo", doneText, keys, atATime: restoredAtATime, change });
 	}
 
 	/** Requests a new token for a device and starts a trial of it. */
@@ -371,6 +400,9 @@ export class App {
 export function listAddress(): string {
 	return location.hash.split("?")[0] || "#/";
 }
+
+/** Number of devices that are restored at a time. */
+const restoredAtATime = 4;
 
 /** How long ended commands are shown, with and without failed devices. */
 const failedShownMs = 60 * 60_000;

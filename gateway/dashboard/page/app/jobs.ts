@@ -27,12 +27,14 @@ export interface JobsOptions<P extends Part, T, H, B> {
 	readonly requests: JobRequests<H, P, B>;
 	readonly kind: JobKind<P["state"]>;
 	readonly titleOf: (head: T) => string;
+	/** See `JobOptions`. */
+	readonly doneText?: (head: T, count: number) => string;
 	/** Whether to show a job that ended `agoMs` ago. */
 	readonly isShown: (head: Pick<Head<P>, "by" | "counts">, agoMs: number) => boolean;
 	readonly now: () => number;
 	readonly onChanged: () => void;
-	/** Called when all devices of a job succeeded; the job is then hidden. */
-	readonly onDone?: (title: string, devices: number) => void;
+	/** Called when all devices of a job succeeded, which is then hidden; or when a job that can be undone has ended. */
+	readonly onDone?: (job: Job<P>, undo: Undo | undefined) => void;
 }
 
 /** Change of a job: a frame, or a listed job with its changed devices. */
@@ -41,12 +43,18 @@ interface JobChange<P extends Part> extends Omit<Head<P>, "endedAt"> {
 	readonly isOver: boolean;
 }
 
+type Undo = () => void;
+
 export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
 	readonly #options: JobsOptions<P, T, H, B>;
 	readonly #jobs = new Map<string, Job<P>>();
 	readonly #heads = new Map<string, H>();
-	/** Ids of dismissed jobs, which a late message must not show again. */
-	readonly #dismissed = new Set<string>();
+	/** By id. */
+	readonly #undos = new Map<string, Undo>();
+	/** Number of jobs whose id the gateway has not returned yet. They may end before. */
+	#starting = 0;
+	/** Ids of dismissed and completed jobs, which a late message must not show again. */
+	readonly #hidden = new Set<string>();
 
 	constructor(options: JobsOptions<P, T, H, B>) {
 		this.#options = options;
@@ -68,14 +76,23 @@ export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
 	}
 
 	/** Starts a job of the gateway. @throws {Rejection} */
-	async start(body: B): Promise<void> {
-		const { id } = await this.#options.requests.start(body);
-		await this.read(id);
+	async start(body: B, undo?: Undo): Promise<void> {
+		this.#starting += 1;
+		try {
+			const { id } = await this.#options.requests.start(body);
+			if (undo) this.#undos.set(id, undo);
+			await this.read(id);
+		} finally {
+			this.#starting -= 1;
+			this.settle();
+		}
 	}
 
 	/** Adds a job of this page. */
-	add(job: Job<P>): void {
-		this.#jobs.set(`here ${this.#jobs.size} ${Date.now()}`, job);
+	add(job: Job<P>, undo?: Undo): void {
+		const id = `here ${this.#jobs.size} ${Date.now()}`;
+		if (undo) this.#undos.set(id, undo);
+		this.#jobs.set(id, job);
 		this.settle();
 	}
 
@@ -84,16 +101,24 @@ export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
 		// The gateway may no longer have the job.
 		if (!this.#jobs.get(id)?.isOfPage) this.#options.requests.stop(id).catch(() => {});
 		this.#jobs.delete(id);
-		this.#dismissed.add(id);
+		this.#hidden.add(id);
 		this.#options.onChanged();
 	}
 
 	onUpdate(change: JobChange<P> & T, agoMs = 0): void {
 		const { id, createdAt, devices, counts, isOver } = change;
-		if (this.#dismissed.has(id)) return;
-		const { kind, titleOf, isShown } = this.#options;
+		if (this.#hidden.has(id)) return;
+		const { kind, titleOf, doneText, isShown } = this.#options;
 		const cancel = () => this.#options.requests.stop(id);
-		const job = this.#jobs.get(id) ?? new Job<P>({ title: titleOf(change), kind, createdAt, cancel });
+		const job =
+			this.#jobs.get(id) ??
+			new Job<P>({
+				title: titleOf(change),
+				doneText: doneText && ((count) => doneText(change, count)),
+				kind,
+				createdAt,
+				cancel,
+			});
 		job.merge(devices, counts);
 		if (isOver && !isShown(change, agoMs)) this.#jobs.delete(id);
 		else this.#jobs.set(id, job);
@@ -103,11 +128,17 @@ export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
 	/** Removes jobs whose devices all succeeded. */
 	settle(): void {
 		const { onDone, onChanged } = this.#options;
-		if (onDone)
+		if (onDone && this.#starting === 0)
 			for (const [id, job] of this.#jobs)
-				if (job.count() > 0 && job.count() === job.count("done")) {
-					onDone(job.title, job.count());
-					this.#jobs.delete(id);
+				if (job.count() > 0 && !job.isRunning) {
+					const undo = this.#undos.get(id);
+					const isDone = job.count() === job.count("done");
+					if (isDone || undo) onDone(job, undo);
+					if (isDone) {
+						this.#jobs.delete(id);
+						this.#hidden.add(id);
+					}
+					this.#undos.delete(id);
 				}
 		onChanged();
 	}

@@ -7,7 +7,11 @@ import { commandKind, Job } from "../model/job.js";
 export interface Plan {
 	/** For example "New tokens". */
 	readonly title: string;
+	/** See `JobOptions`. */
+	readonly doneText?: (count: number) => string;
 	readonly keys: readonly string[];
+	/** Undoes the change of one device. */
+	readonly undo?: (key: string) => Promise<unknown>;
 	readonly atATime: number;
 	/** Skips the remaining devices after the first failure. */
 	readonly stopsAtFailure?: boolean;
@@ -17,7 +21,7 @@ export interface Plan {
 
 /** Starts a plan. @param onChanged called after each step */
 export function runPlan(plan: Plan, onChanged: () => void): Job {
-	const { title, keys, atATime } = plan;
+	const { title, doneText, keys, atATime } = plan;
 	const waiting = keys[Symbol.iterator]();
 	const put = (some: Iterable<string>, state: CommandState, reason: string | null = null) => {
 		const at = new Date().toISOString();
@@ -26,6 +30,7 @@ export function runPlan(plan: Plan, onChanged: () => void): Job {
 	};
 	const job: Job = new Job({
 		title,
+		doneText,
 		kind: commandKind,
 		createdAt: new Date().toISOString(),
 		cancel: () => put(waiting, "cancelled", "Canceled."),

@@ -1,7 +1,7 @@
 /** Job for many devices: a command or announcement of the gateway, or a change made by this page. */
 
 import { keysOf } from "../../../../device/protocol/schema.js";
-import { capital } from "../../../api/client/words.js";
+import { capital, plural } from "../../../api/client/words.js";
 import type { CommandPart } from "../../../api/command.js";
 import type { CommandState } from "../../../api/statuses.js";
 
@@ -41,6 +41,8 @@ export type Counts<P extends Part> = Readonly<Record<P["state"], number>>;
 export interface JobOptions<P extends Part> {
 	/** For example "Volume 40". */
 	readonly title: string;
+	/** Confirmation for a number of devices. Default: "Volume 40: 12 devices". */
+	readonly doneText?: ((count: number) => string) | undefined;
 	readonly kind: JobKind<P["state"]>;
 	/** ISO 8601. */
 	readonly createdAt: string;
@@ -52,6 +54,7 @@ export interface JobOptions<P extends Part> {
 
 export class Job<P extends Part = CommandPart> {
 	readonly title: string;
+	readonly doneText: (count: number) => string;
 	readonly kind: JobKind<P["state"]>;
 	readonly createdAt: string;
 	readonly cancel: () => unknown;
@@ -62,8 +65,9 @@ export class Job<P extends Part = CommandPart> {
 	readonly #parts = new Map<string, P>();
 	#counts: Counts<P> | undefined;
 
-	constructor({ title, kind, createdAt, cancel, isOfPage = false }: JobOptions<P>) {
+	constructor({ title, doneText, kind, createdAt, cancel, isOfPage = false }: JobOptions<P>) {
 		this.title = title;
+		this.doneText = doneText ?? ((count) => `${title}: ${plural(count, "device")}`);
 		this.kind = kind;
 		this.createdAt = createdAt;
 		this.cancel = cancel;

@@ -20,11 +20,21 @@ export function roomsIn(entries: readonly Entry[]): readonly Room[] {
 		.map(([name, inRoom]) => ({ name, entries: inRoom }));
 }
 
-/** " in Mainz", " in Mainz and Berlin", " in 3 rooms"; empty if a device has no room. */
+/** Number of devices above which an action requires a confirmation. */
+export const fewDevices = 20;
+
+/** Whether a command to these devices requires a confirmation: they are many, or not all in one room. */
+export function isFarReaching(entries: readonly Entry[]): boolean {
+	return entries.length > fewDevices || new Set(entries.map(({ session }) => session.room)).size > 1;
+}
+
+/** " in Mainz", " in Mainz, Berlin and elsewhere", " in 3 rooms"; empty if no device has a room. */
 export function placeText(entries: readonly Entry[]): string {
-	const rooms = [...new Set(entries.map(({ session }) => session.room))];
-	if (rooms.length === 0 || rooms.includes(undefined)) return "";
-	return ` in ${rooms.length > 2 ? plural(rooms.length, "room") : rooms.join(" and ")}`;
+	const rooms = new Set(entries.map(({ session }) => session.room));
+	const isElsewhere = rooms.delete(undefined);
+	if (rooms.size === 0) return "";
+	const names = rooms.size > 2 ? plural(rooms.size, "room") : [...rooms].join(isElsewhere ? ", " : " and ");
+	return ` in ${names}${isElsewhere ? " and elsewhere" : ""}`;
 }
 
 /** Devices that match a target. */

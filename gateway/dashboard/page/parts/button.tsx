@@ -26,9 +26,6 @@ interface ButtonProps {
 	readonly children: ComponentChildren;
 }
 
-/** Number of devices above which an action requires a confirmation. */
-export const fewDevices = 20;
-
 export interface Question {
 	readonly title: string;
 	readonly text: ComponentChildren;

@@ -156,7 +156,11 @@ export function Slider(props: SliderProps) {
 				}}
 			/>
 			<span class="value" aria-hidden>
-				{shown === null ? "–" : `${shown}${unit}`.replace("-", "−")}
+				{isMuted && waiting === undefined
+					? "Muted"
+					: shown === null
+						? "–"
+						: `${shown}${unit}`.replace("-", "−")}
 			</span>
 			{children}
 		</div>

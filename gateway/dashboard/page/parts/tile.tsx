@@ -7,6 +7,7 @@ import { useRef } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
 import type { ConfirmableCommand } from "../../../api/commands.js";
+import { doneText } from "../app/bulk.js";
 import { useDenial, useMayChange, useTopic } from "../app/hooks.js";
 import { type DeviceVolume, muteCommand, requestedVolume, volumeOf } from "../app/mute.js";
 import type { Attempt } from "../model/pending-commands.js";
@@ -120,6 +121,8 @@ export function useVolume(listed: readonly Entry[]): Volume {
 	const { run, problem } = useRequest();
 	const moves = useRef<readonly Volumes[]>([]);
 	const latest = useRef<readonly Change[]>([]);
+	/** Restores the volumes before the changes that are not confirmed yet. */
+	const undo = useRef<(() => void) | undefined>(undefined);
 	const entries = listed.flatMap(({ key }) => app.fleet.get(key) ?? []);
 	const here = entries.flatMap((entry) => (entry.session.connected && volumeOf(entry)) || []);
 	const shown = here.map((volume) => {
@@ -128,8 +131,13 @@ export function useVolume(listed: readonly Entry[]): Volume {
 	});
 	const isMuted = shown.length > 0 && shown.every((volume) => volume.isMuted);
 	const audible = shown.filter((volume) => volume.isMuted === isMuted);
-	const change = async (changes: readonly Change[]) => {
+	const change = async (ask: ConfirmableCommand, changes: readonly Change[]) => {
 		latest.current = changes;
+		const changed = new Set(changes.map(([key]) => key));
+		undo.current ??= app.undoOf(
+			ask,
+			entries.filter(({ key }) => changed.has(key)),
+		);
 		const attempts: Promise<Attempt>[] = [];
 		while (attempts.length < changes.length) {
 			if (attempts.length > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
@@ -137,11 +145,15 @@ export function useVolume(listed: readonly Entry[]): Volume {
 			for (const [key, ask] of changes.slice(attempts.length, attempts.length + batchSize))
 				attempts.push(app.sendCommand(key, ask));
 		}
-		const [failed, ...others] = (await Promise.all(attempts)).filter(({ status }) => status !== "done");
-		if (latest.current !== changes || !failed) return;
-		const reason = failed.reason ?? "";
-		if (changes.length === 1) throw new Error(reason);
-		throw new Error(`Failed on ${others.length + 1} of ${plural(changes.length, "device")}: ${reason}`);
+		const failures = (await Promise.all(attempts)).filter(({ status }) => status !== "done");
+		if (latest.current !== changes) return;
+		const done = changes.length - failures.length;
+		if (changes.length > 1 && done > 0) app.toasts.show("volume", doneText(ask, done), undo.current);
+		undo.current = undefined;
+		const [{ reason = "" } = {}] = failures;
+		if (failures.length === 0) return;
+		if (changes.length === 1) throw new Error(reason ?? "");
+		throw new Error(`Failed on ${failures.length} of ${plural(changes.length, "device")}: ${reason}`);
 	};
 	return {
 		value: loudest(audible) ?? loudest(entries.flatMap((entry) => volumeOf(entry) ?? [])),
@@ -154,11 +166,21 @@ export function useVolume(listed: readonly Entry[]): Volume {
 			const now = new Map(here.flatMap(({ key, volume }) => (moved.has(key) ? [[key, volume]] : [])));
 			moves.current = moveVolumes(moves.current, now, to);
 			const next = [...(moves.current.at(-1) ?? [])];
-			return run(() => change(next.map(([key, value]) => [key, { command: "set_volume", value }])));
+			return run(() =>
+				change(
+					{ command: "set_volume", value: to },
+					next.map(([key, value]) => [key, { command: "set_volume", value }]),
+				),
+			);
 		},
 		setMuted: (toMuted) => {
 			const changed = shown.filter((volume) => volume.isMuted !== toMuted);
-			return run(() => change(changed.map((volume) => [volume.key, muteCommand(volume, toMuted)])));
+			return run(() =>
+				change(
+					{ command: "set_mute", value: toMuted },
+					changed.map((volume) => [volume.key, muteCommand(volume, toMuted)]),
+				),
+			);
 		},
 	};
 }

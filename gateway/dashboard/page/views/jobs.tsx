@@ -19,8 +19,15 @@ export function JobBars() {
 	return (
 		<>
 			<ul class="toasts" aria-live="polite">
-				{toasts.all.map(([key, text]) => (
-					<li key={key}>{text}</li>
+				{toasts.all.map(([key, { text, undo }]) => (
+					<li key={key}>
+						{text}
+						{undo && (
+							<button type="button" class="small undo" onClick={() => toasts.undo(key)}>
+								Undo
+							</button>
+						)}
+					</li>
 				))}
 			</ul>
 			{(isOpen || bars.length === 1) && bars}

@@ -9,6 +9,8 @@ export { Filters } from "./fleet-filters.js";
 export { GettingStarted } from "./getting-started.js";
 export { IssueCount } from "./issue-count.js";
 export { IssuesView } from "./issues.js";
+export { JobBars } from "./jobs.js";
+export { Keys } from "./keys.js";
 export { Palette } from "./palette.js";
 export { RolloutLine } from "./rollout-line.js";
 export { SchedulesView } from "./schedules.js";

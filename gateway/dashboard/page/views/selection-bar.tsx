@@ -16,9 +16,9 @@ import { changeLabel } from "../app/change-label.js";
 import { request } from "../app/gateway.js";
 import { announceAddress, updateAddress, useTopic } from "../app/hooks.js";
 import { roomsOf } from "../model/filter.js";
-import { placeText } from "../model/rooms.js";
+import { fewDevices, isFarReaching, placeText } from "../model/rooms.js";
 import { parseTagList, tagsOf } from "../model/tags.js";
-import { Button, fewDevices } from "../parts/button.js";
+import { Button } from "../parts/button.js";
 import { Choice, Field } from "../parts/field.js";
 import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
@@ -31,7 +31,7 @@ const reportedWithinMs = 5_000;
 /** Bar with one line of actions; others open in menus. */
 export function SelectionBar() {
 	const app = useTopic("selection", "list", "shown");
-	const { selection, fleet, jobs, shownKeys } = app;
+	const { selection, fleet, shownKeys } = app;
 	const [volume, setVolume] = useState("50");
 	const [preset, setPreset] = useState<LedPreset>("rainbow");
 	/** Tags that were sent and may not be reported yet. */
@@ -49,12 +49,17 @@ export function SelectionBar() {
 	const awayEntries = chosen.filter(({ session }) => !session.connected);
 	const here = hereEntries.map(({ key }) => key);
 	const away = awayEntries.map(({ key }) => key);
-	const button = (text: string, payload: ConfirmableCommand, close: () => void, askedAbove = fewDevices) => (
+	const button = (
+		text: string,
+		payload: ConfirmableCommand,
+		close: () => void,
+		isAsked = isFarReaching(hereEntries),
+	) => (
 		<Button
 			action={payload.command}
 			disabled={here.length === 0}
 			question={
-				here.length > askedAbove && {
+				isAsked && {
 					title: `${titleOf(payload)}${payload.command === "restart" ? "" : ":"} ${plural(here.length, "device")}${placeText(hereEntries)}?`,
 					text: (
 						<p>
@@ -66,25 +71,36 @@ export function SelectionBar() {
 				}
 			}
 			onClick={async () => {
-				await jobs.start({ payload, targets: { devices: here } });
+				await app.commandDevices(payload, hereEntries);
 				close();
 			}}
 		>
 			{text}
 		</Button>
 	);
-	const run = (title: string, keys: readonly string[], change: (key: string) => Promise<unknown>) =>
-		app.run({ title, keys, atATime, change });
 	const changeTags = (tags: readonly string[], isAdded: boolean) => {
-		run(`${isAdded ? "Add" : "Remove"} ${tags.join(", ")}`, keysOf(chosen), (key) => {
+		const before = new Map<string, readonly string[]>();
+		const setTags = (key: string, now: readonly string[], next: readonly string[]) => {
+			sent.current.set(key, { tags: next, at: performance.now() });
+			return changeLabel(key, { tags: now }, { tags: next });
+		};
+		const change = (key: string) => {
 			const latest = sent.current.get(key);
 			const isRecent = latest && performance.now() - latest.at < reportedWithinMs;
 			const now = (isRecent ? latest.tags : fleet.get(key)?.session.tags) ?? [];
 			const others = now.filter((each) => !tags.includes(each));
-			const next = isAdded ? [...others, ...tags] : others;
-			sent.current.set(key, { tags: next, at: performance.now() });
-			return changeLabel(key, { tags: now }, { tags: next });
-		});
+			before.set(key, now);
+			return setTags(key, now, isAdded ? [...others, ...tags] : others);
+		};
+		const undo = (key: string) => setTags(key, sent.current.get(key)?.tags ?? [], before.get(key) ?? []);
+		const title = `${isAdded ? "Add" : "Remove"} ${tags.join(", ")}`;
+		app.run({ title, keys: keysOf(chosen), atATime, change, undo });
+	};
+	const changeRoom = () => {
+		const before = new Map(chosen.map(({ key, session }) => [key, session]));
+		const change = (key: string) => changeLabel(key, before.get(key) ?? {}, { room });
+		const undo = (key: string) => changeLabel(key, { room }, { room: before.get(key)?.room ?? "" });
+		app.run({ title: roomTitle, keys: keysOf(chosen), atATime, change, undo });
 	};
 	const roomTitle = room === "" ? "No room" : `Room ${room}`;
 	const links = (look: string) => (
@@ -153,9 +169,7 @@ export function SelectionBar() {
 										}
 									}
 									onClick={() => {
-										run(roomTitle, keysOf(chosen), (key) =>
-											changeLabel(key, fleet.get(key)?.session ?? {}, { room }),
-										);
+										changeRoom();
 										close();
 									}}
 								>
@@ -163,7 +177,7 @@ export function SelectionBar() {
 								</Button>
 							</div>
 							{button("Flash light", { command: "identify" }, close)}
-							{button("Restart", { command: "restart" }, close, 1)}
+							{button("Restart", { command: "restart" }, close, here.length > 1)}
 							{button("Reconnect", { command: "boot_device" }, close)}
 							{away.length > 0 && (
 								<Button
@@ -181,9 +195,13 @@ export function SelectionBar() {
 										},
 									}}
 									onClick={() =>
-										run("Forget", away, (deviceId) =>
-											request("DELETE /api/devices/:deviceId", { params: { deviceId } }),
-										)
+										app.run({
+											title: "Forget",
+											keys: away,
+											atATime,
+											change: (deviceId) =>
+												request("DELETE /api/devices/:deviceId", { params: { deviceId } }),
+										})
 									}
 								>
 									Forget {away.length.toLocaleString("en")} away

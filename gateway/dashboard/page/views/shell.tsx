@@ -28,9 +28,8 @@ import { Menu } from "../parts/menu.js";
 import { useTitle } from "../parts/use-title.js";
 import { FleetView } from "./fleet.js";
 import { IssuesLink } from "./issues-link.js";
-import { JobBars } from "./jobs.js";
 import { onDemand, whenLive } from "./on-demand.js";
-import { SearchButton } from "./search-button.js";
+import { SearchButton, useShortcuts } from "./search-button.js";
 
 export function Shell() {
 	const app = useApp();
@@ -38,6 +37,7 @@ export function Shell() {
 	const { view, key } = route;
 	const isList = view === "fleet" || view === "room";
 	const main = useRef<HTMLElement>(null);
+	const { openPalette, dialog } = useShortcuts();
 	const { person } = useTopic("link", "quiet");
 	const link = (name: Exclude<keyof typeof later, "attention">) => (
 		<a href={`#/${name}`} aria-current={name === view ? "page" : undefined}>
@@ -82,7 +82,7 @@ export function Shell() {
 					<img src="icon.svg" alt="" width="26" height="26" />
 					<span>Device gateway</span>
 				</a>
-				<SearchButton />
+				<SearchButton onClick={openPalette} />
 				<nav aria-label="Views">
 					<a href="#/" aria-current={isList || view === "device" ? "page" : undefined}>
 						<Icon of={icons.home} />
@@ -119,6 +119,7 @@ export function Shell() {
 				<JobBars />
 				{isList && <Selected />}
 			</aside>
+			{dialog}
 		</>
 	);
 }
@@ -153,6 +154,7 @@ const load = () => import("./later.js");
 const DevicePage = onDemand("Device", async () => (await load()).DeviceView);
 const RolloutLine = whenLive(async () => (await load()).RolloutLine);
 const SelectionBar = onDemand("", async () => (await load()).SelectionBar);
+const JobBars = whenLive(async () => (await load()).JobBars);
 
 interface LaterProps {
 	/** Query of the address. */

@@ -70,6 +70,48 @@ describe("home", () => {
 		});
 	}
 
+	test("restores the volumes of a room as reported before the latest change", async (t) => {
+		const muting = [oven, shelf].map((device) => ({ ...device, features: ["mute"] as const }));
+		const page = await mount(t, FleetView, home, { devices: muting });
+		const confirm = async (volumes: Readonly<Record<string, number>>) => {
+			for (const [key, volume] of Object.entries(volumes))
+				await page.report(key, { "peripherals.audio.volume": volume, "peripherals.audio.muted": false });
+		};
+		await page.enter("Volume of Kitchen", 60);
+		await confirm({ a: 60, b: 30 });
+		await page.enter("Volume of Kitchen", 80);
+		await page.enter("Volume of Kitchen", 100);
+		await page.advance(200);
+		await confirm({ a: 100, b: 50 });
+		assert.deepEqual(
+			page.app.toasts.all.map(([, { text }]) => text),
+			["Volume of 2 devices set"],
+		);
+		page.gateway.takeCommands();
+		page.app.toasts.undo();
+		await page.advance();
+		assert.deepEqual(page.gateway.takeCommands(), volumes({ a: 60, b: 30 }));
+	});
+
+	test("mutes a room again that was unmuted, at its volumes", async (t) => {
+		const audio = { volume: 0, features: ["mute"] as const };
+		const muted = [
+			{ ...oven, ...audio, unmutedVolume: 40 },
+			{ ...shelf, ...audio, unmutedVolume: 20 },
+		];
+		const page = await mount(t, FleetView, home, { devices: muted });
+		await page.click("button", "Mute Kitchen");
+		for (const [key, volume] of Object.entries({ a: 40, b: 20 }))
+			await page.report(key, { "peripherals.audio.volume": volume, "peripherals.audio.muted": false });
+		page.gateway.takeCommands();
+		page.app.toasts.undo();
+		await page.advance();
+		assert.deepEqual(page.gateway.takeCommands(), [
+			["a", "set_mute", true],
+			["b", "set_mute", true],
+		]);
+	});
+
 	test("unmutes what others muted: with older firmware to 50", async (t) => {
 		const muted = [
 			{ ...oven, volume: 0, unmutedVolume: 40, features: ["mute"] as const },

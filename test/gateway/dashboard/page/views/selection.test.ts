@@ -106,9 +106,58 @@ describe("bar of the selected devices", () => {
 			await bar.click("button", menu);
 			for (const [name, value] of Object.entries(fields)) await bar.enter(name, value);
 			await bar.click("button", button);
+			if (menu === "Volume") {
+				const question = page.within("dialog", "Volume 30: 2 devices in Kitchen and Hall?");
+				await question.click("button", button);
+			}
 			assert.deepEqual(page.gateway.changes, changes);
 			assert.deepEqual(page.problems, []);
 		});
+
+	for (const { menu, fields = {}, button, undone } of [
+		{
+			menu: "More",
+			fields: { Room: "Kitchen" },
+			button: "Set room",
+			undone: [{ room: "Hall" }, { room: "" }],
+		},
+		{ menu: "Tags", button: /^beta/, undone: [{ tags: [] }, { tags: [] }] },
+	])
+		test(`undoes ${button}`, async (t) => {
+			const { page, bar } = await select(t);
+			await bar.click("button", menu);
+			for (const [name, value] of Object.entries(fields)) await bar.enter(name, value);
+			await bar.click("button", button);
+			page.gateway.changes.length = 0;
+			await page.click("button", "Undo");
+			assert.deepEqual(
+				page.gateway.changes,
+				["b", "c"].map((key, at) => [`PATCH /api/devices/${key}`, undone[at]]),
+			);
+		});
+
+	test("undoes a command with the values reported before, also where some devices failed", async (t) => {
+		const { page, bar } = await select(t);
+		await bar.click("button", "Volume");
+		await bar.click("button", "Set volume");
+		await page.within("dialog").click("button", "Set volume");
+		await page.report("a", { "peripherals.audio.volume": 30 });
+		page.gateway.send({
+			...{ ...head, type: "command_update", payload: { command: "set_volume", value: 30 }, isOver: true },
+			counts: { ...counts, asked: 0, done: 1, failed: 1 },
+			devices: [],
+		});
+		await page.advance();
+		assert.match(`${page.texts("listitem")}`, /Volume of 1 device set/);
+		await page.click("button", "Undo");
+		assert.deepEqual(page.gateway.takeCommands(), [
+			["a", "set_volume", 40],
+			["b", "set_volume", 20],
+		]);
+		await page.report("a", { "peripherals.audio.volume": 40 });
+		await page.report("b", { "peripherals.audio.volume": 20 });
+		assert.match(`${page.texts("listitem")}`, /Restored on 2 devices/);
+	});
 
 	test("asks before it forgets the devices that are away, and removes them from the selection", async (t) => {
 		const { page, bar } = await select(t);
@@ -164,6 +213,7 @@ describe("bar of the selected devices", () => {
 		const { page, bar } = await select(t);
 		await bar.click("button", "Volume");
 		await bar.click("button", "Set volume");
+		await page.within("dialog").click("button", "Set volume");
 		const at = head.createdAt;
 		page.gateway.send({
 			...{ ...head, type: "command_update", payload: { command: "set_volume", value: 30 }, isOver: true },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { speaker } from "../gateway.js";
-import { mount } from "../mount.js";
+import { type MountOptions, mount } from "../mount.js";
 
 const { Shell } = await import("../../../../../gateway/dashboard/page/views/shell.js");
 await import("../../../../../gateway/dashboard/page/views/later.js");
@@ -11,6 +11,27 @@ const devices = [
 	speaker("b", { name: "Shelf", room: "Kitchen" }),
 ];
 const replies = { "GET /api/quiet-hours": { quietHours: [] } };
+const outdated = devices.map((device) => ({ ...device, firmwareVersion: "1.0.0" }));
+const images = [{ model: "DEV-1", chip: "esp32s3", path: "", size: 1, sha256: "", idf_version: "" }];
+const withRelease = {
+	"GET /ota/catalog": {
+		...{ schema: 1, latest: "2.0.0" },
+		releases: [{ version: "2.0.0", date: "", notes: "", images }],
+	},
+	"GET /ota/status": { filename: null },
+};
+const counts = { waiting: 0, away: 0, asked: 0, done: 2, failed: 0, unsupported: 0, cancelled: 0 };
+const jobs = {
+	"POST /api/commands": { id: "1" },
+	"GET /api/commands/1": {
+		...{ id: "1", by: "Ada", createdAt: "2026-01-01T12:00:00.000Z", endedAt: "2026-01-01T12:00:01.000Z" },
+		...{ counts, payload: { command: "set_volume", value: 0 }, devices: [] },
+	},
+};
+const mute = (devices: readonly string[], value: number) => ({
+	payload: { command: "set_volume", value },
+	targets: { devices },
+});
 
 describe("frame of the page", () => {
 	for (const { role, managed } of [
@@ -111,21 +132,28 @@ describe("search palette", () => {
 	const field = "Search devices, rooms, views and actions";
 	const keys = { ctrlKey: true } as const;
 
+	const open = async (t: TestContext, typed: string, options: MountOptions = {}) => {
+		const page = await mount(t, Shell, {}, { devices, ...options });
+		await page.press("main", "", "k", keys);
+		await page.until(() => page.has("dialog"));
+		await page.enter(field, typed);
+		return page;
+	};
+
 	for (const { typed, presses = ["Enter"], address } of [
 		{ typed: "kitchen", address: "#/rooms/Kitchen" },
 		{ typed: "oven", address: "#/devices/a" },
 		{ typed: "kitchen", presses: ["ArrowDown", "ArrowDown", "ArrowUp", "Enter"], address: "#/devices/a" },
 		{ typed: "audit", address: "#/settings/changes" },
 		{ typed: "announce kitchen", address: "#/announce?room=Kitchen" },
+		{ typed: "update kitchen", address: "#/firmware?devices=a%2Cb" },
+		{ typed: "update oven", address: "#/devices/a/firmware" },
 	] as const)
 		test(`opens ${address} after “${typed}” and ${presses}`, async (t) => {
-			const page = await mount(t, Shell, {}, { devices });
-			await page.press("main", "", "k", keys);
-			await page.until(() => page.has("dialog"));
-			await page.enter(field, typed);
+			const page = await open(t, typed, { devices: outdated, replies: withRelease });
 			for (const key of presses) await page.press("combobox", field, key);
 			assert.equal(location.hash, address);
-			assert.equal(page.has("dialog"), false);
+			assert.equal(page.has("dialog", "Search"), false);
 		});
 
 	for (const { role, offers } of [
@@ -147,6 +175,56 @@ describe("search palette", () => {
 			await page.enter(field, "mute all");
 			assert.equal(page.has("option", /Mute all/), offers);
 		});
+
+	test("names the targets of an action, and asks before it reaches more than one room", async (t) => {
+		const inHall = speaker("c", { name: "Door", room: "Hall" });
+		const page = await open(t, "mute ki", { devices: [...devices, inHall], replies: jobs });
+		assert.match(`${page.within("dialog").texts("status")}`, /2 devices in Kitchen/);
+		await page.press("combobox", field, "Enter");
+		assert.deepEqual(page.gateway.changes, [["POST /api/commands", mute(["a", "b"], 0)]]);
+		await page.press("main", "", "k", keys);
+		await page.enter(field, "mute all");
+		await page.press("combobox", field, "Enter");
+		assert.equal(page.gateway.changes.length, 1);
+		const question = page.within("dialog", /^Mute 3 devices in Kitchen and Hall\?$/);
+		await question.click("button", "Cancel");
+		await page.press("combobox", field, "Enter");
+		await question.click("button", "Mute");
+		assert.deepEqual(page.gateway.changes[1], ["POST /api/commands", mute(["a", "b", "c"], 0)]);
+	});
+
+	test("unmutes those that are muted", async (t) => {
+		const muted = { volume: 0, unmutedVolume: 30, features: ["mute"] as const };
+		const page = await open(t, "unmute", {
+			devices: [speaker("a", { room: "Kitchen", ...muted }), speaker("b", { room: "Kitchen" })],
+			replies: jobs,
+		});
+		await page.press("combobox", field, "Enter");
+		const payload = { command: "set_mute", value: false };
+		assert.deepEqual(page.gateway.changes, [
+			["POST /api/commands", { payload, targets: { devices: ["a"] } }],
+		]);
+	});
+
+	test("starts a timer, and undoes it by a key", async (t) => {
+		const schedules = { "POST /api/schedules": { id: "s1" }, "DELETE /api/schedules/s1": {} };
+		const page = await open(t, "timer 6 kitchen", { replies: { ...replies, ...schedules } });
+		await page.press("combobox", field, "Enter");
+		const payload = { command: "play_audio", value: "attention" };
+		const command = { targets: { room: "Kitchen" }, payload };
+		assert.deepEqual(page.gateway.changes, [["POST /api/schedules", { at: { in: 360 }, do: { command } }]]);
+		await page.until(() => page.has("button", "Undo"));
+		await page.press("main", "", "z", keys);
+		assert.deepEqual(page.gateway.changes.at(-1), ["DELETE /api/schedules/s1", undefined]);
+		assert.equal(page.has("button", "Undo"), false);
+	});
+
+	test("shows the keys", async (t) => {
+		const page = await mount(t, Shell, {}, { devices });
+		await page.press("main", "", "?");
+		await page.until(() => page.has("dialog"));
+		assert.match(page.find("dialog", "Keys").textContent ?? "", /Undo/);
+	});
 
 	test("says that nothing matches", async (t) => {
 		const page = await mount(t, Shell, {}, { devices });
