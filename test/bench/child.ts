@@ -6,6 +6,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { type Owner, onEnd } from "../support/cleanup.js";
 
 /** Functions of a child with one argument and one result each, both JSON. */
 export type Handlers = Readonly<Record<string, (argument: never) => unknown>>;
@@ -18,7 +19,7 @@ interface Question {
 
 interface Answer {
 	readonly id: number;
-	/** Argument as JSON. */
+	/** JSON. */
 	readonly result?: string;
 	readonly failure?: string;
 }
@@ -43,6 +44,13 @@ const answerMs = 900_000;
 /** Close timeout. A gateway takes less to delete the records of 90,000 devices. */
 const closeMs = 60_000;
 
+/** Starts a child that is closed with its owner. @param file as for `Child` */
+export function start<H extends Handlers>(t: Owner, file: string, options?: ChildOptions): Child<H> {
+	const child = new Child<H>(file, options);
+	onEnd(t, () => child.close());
+	return child;
+}
+
 /** Parent's side. `H` is the type of the child's handlers. */
 export class Child<H extends Handlers> {
 	readonly #process: ChildProcess;
@@ -57,21 +65,17 @@ export class Child<H extends Handlers> {
 		const command = [process.execPath, ...nodeOptions, "--import", "tsx", "--expose-gc", ...given];
 		if (hasLowPriority && process.platform === "linux") command.unshift("chrt", "--idle", "0");
 		const [execPath, ...execArgv] = command;
+		const stderr = options.stderr ?? (process.env.BENCH_VERBOSE ? "inherit" : "ignore");
 		this.#process = fork(fileURLToPath(new URL(file, import.meta.url)), {
 			execPath,
 			execArgv,
-			stdio: [
-				"ignore",
-				"ignore",
-				options.stderr ?? (process.env.BENCH_VERBOSE ? "inherit" : "ignore"),
-				"ipc",
-			],
+			stdio: ["ignore", "ignore", stderr, "ipc"],
 		});
 		this.#process.on("message", (text) => {
-			const { id, result, failure }: Answer = JSON.parse(String(text));
+			const { id, result = "null", failure }: Answer = JSON.parse(String(text));
 			const waiter = this.#waiting.get(id);
 			this.#waiting.delete(id);
-			if (failure === undefined) waiter?.resolve(result ?? "null");
+			if (failure === undefined) waiter?.resolve(result);
 			else waiter?.reject(new Error(`${file}: ${failure}`));
 		});
 		const rejectAll = (why: string) => {
@@ -100,34 +104,27 @@ export class Child<H extends Handlers> {
 	}
 
 	/** @throws Error with the child's error, or if it has exited */
-	request<N extends keyof H & string>(
+	async request<N extends keyof H & string>(
 		name: N,
 		...[argument]: Parameters<H[N]>
 	): Promise<Awaited<ReturnType<H[N]>>> {
 		const id = ++this.#count;
-		return new Promise((resolve, reject) => {
-			const timer = setTimeout(() => reject(new Error(`no response to ${name}`)), answerMs);
-			this.#waiting.set(id, {
-				resolve: (json) => {
-					clearTimeout(timer);
-					resolve(JSON.parse(json));
-				},
-				reject: (error) => {
-					clearTimeout(timer);
-					reject(error);
-				},
-			});
-			this.#process.send(JSON.stringify({ id, name, argument: argument ?? null }));
+		let timer: NodeJS.Timeout | undefined;
+		const answered = new Promise<string>((resolve, reject) => {
+			this.#waiting.set(id, { resolve, reject });
+			timer = setTimeout(() => reject(new Error(`no response to ${name}`)), answerMs);
 		});
+		this.#process.send(JSON.stringify({ id, name, argument: argument ?? null }));
+		try {
+			return JSON.parse(await answered);
+		} finally {
+			clearTimeout(timer);
+		}
 	}
 
 	/** Kills it with SIGKILL like a power cut. */
-	async kill(): Promise<void> {
-		this.#isClosed = true;
-		if (this.#hasEnded) return;
-		const ended = once(this.#process, "exit");
-		this.#process.kill("SIGKILL");
-		await ended;
+	kill(): Promise<void> {
+		return this.#end(() => this.#process.kill("SIGKILL"));
 	}
 
 	/** "SIGSTOP" suspends it, "SIGCONT" continues it. */
@@ -136,13 +133,17 @@ export class Child<H extends Handlers> {
 	}
 
 	async close(): Promise<void> {
+		const kill = setTimeout(() => this.#process.kill("SIGKILL"), closeMs);
+		await this.#end(() => this.#process.connected && this.#process.disconnect());
+		clearTimeout(kill);
+	}
+
+	async #end(action: () => unknown): Promise<void> {
 		this.#isClosed = true;
 		if (this.#hasEnded) return;
 		const ended = once(this.#process, "exit");
-		if (this.#process.connected) this.#process.disconnect();
-		const kill = setTimeout(() => this.#process.kill("SIGKILL"), closeMs);
+		action();
 		await ended;
-		clearTimeout(kill);
 	}
 }
 

@@ -1,62 +1,109 @@
-/** Common part of the benchmarks: child processes, images, and rounds in which the two sides alternate. */
+/** Common part of the benchmarks: rounds in which the two sides alternate, and the rows that compare them. */
 
+import { createCipheriv } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { encodeImage } from "../../hosts/virtual/node/boot/encode-image.js";
-import { type Owner, onEnd } from "../support/cleanup.js";
-import { Child, type ChildOptions, type Handlers } from "./child.js";
-import type { Round } from "./row.js";
-import type { GatewayServer } from "./servers/gateway-server.js";
+import { makeImage } from "../support/images.js";
 
 /** BENCH_ROUNDS; a useful median needs 5 or more. */
 export const roundCount = Math.max(1, Number(process.env.BENCH_ROUNDS) || 5);
 
-/** Results of both sides. */
+/** Targets: maximum of our figure, or of its ratio to that of the reference. */
+interface Targets {
+	readonly max?: number | undefined;
+	readonly maxRatio?: number | undefined;
+}
+
+/** Our figure and that of a reference in the same run: a figure alone would say more about the machine. */
+export interface Row extends Targets {
+	readonly what: string;
+	readonly unit: string;
+	/** Median over the rounds, as `reference`; the highest of a count that must be 0. */
+	readonly ours: number;
+	readonly reference?: number;
+	/** Median of the rounds' ratios: a change of the machine's load affects both sides of a round. */
+	readonly ratio?: number;
+}
+
+export interface Figure<T> extends Targets {
+	readonly what: string;
+	readonly unit: string;
+	readonly of: (result: T) => number;
+}
+
+/** Work of both sides. */
 export interface Sides<T> {
-	readonly ours: T;
-	readonly reference: T;
+	readonly ours: () => Promise<T>;
+	/** Default: none. */
+	readonly reference?: () => Promise<T>;
 }
 
-/** Alternates the sides, and also the one that starts. */
-export async function alternate<T>(
-	ours: () => Promise<T>,
-	reference: () => Promise<T>,
+/** Alternates the sides, and also the one that starts. @param what prefix of the figures' names */
+export async function compare<T>(
+	what: string,
+	sides: Sides<T>,
+	figures: readonly Figure<T>[],
 	rounds = roundCount,
-): Promise<readonly Sides<T>[]> {
-	const results: Sides<T>[] = [];
+): Promise<readonly Row[]> {
+	const ours: T[] = [];
+	const reference: T[] = [];
 	for (let round = 0; round < rounds; round++) {
-		if (round % 2 === 0) {
-			const first = await ours();
-			results.push({ ours: first, reference: await reference() });
-		} else {
-			const first = await reference();
-			results.push({ ours: await ours(), reference: first });
-		}
+		if (round % 2 === 1 && sides.reference) reference.push(await sides.reference());
+		ours.push(await sides.ours());
+		if (round % 2 === 0 && sides.reference) reference.push(await sides.reference());
 	}
-	return results;
+	return figures.map(({ what: name, of, ...figure }) => {
+		const [values, others] = [ours.map(of), reference.map(of)];
+		const ratios = values.map((value, round) => value / (others[round] ?? Number.NaN));
+		return {
+			...row(`${what}: ${name}`, values, figure),
+			...(sides.reference &&
+				figure.max === undefined && { reference: median(others), ratio: median(ratios) }),
+		};
+	});
 }
 
-/** One figure of each round. */
-export function pick<T>(rounds: readonly Sides<T>[], figureOf: (side: T) => number): readonly Round[] {
-	return rounds.map(({ ours, reference }) => ({ ours: figureOf(ours), reference: figureOf(reference) }));
+/** Row without a reference. */
+export function row(
+	what: string,
+	values: number | readonly number[],
+	{ unit, ...targets }: Targets & { readonly unit: string },
+): Row {
+	return { what, unit, ours: percentile([values].flat(), targets.max === 0 ? 100 : 50), ...targets };
 }
 
-/** Starts a child that is closed with its owner. @param file as for `Child` */
-export function start<H extends Handlers>(t: Owner, file: string, options?: ChildOptions): Child<H> {
-	const child = new Child<H>(file, options);
-	onEnd(t, () => child.close());
-	return child;
+export function median(values: readonly number[]): number {
+	return percentile(values, 50);
 }
 
-/** Starts the gateway's process with the Node options of `npm start`. */
-export function startGateway(t: Owner): Child<GatewayServer> {
-	const packageFile = new URL("../../package.json", import.meta.url);
-	const { scripts }: { scripts: { start: string } } = JSON.parse(readFileSync(packageFile, "utf8"));
-	const nodeOptions = scripts.start.split(" ").filter((word) => word.startsWith("--") && word !== "--import");
-	return start(t, "servers/gateway-server.ts", { nodeOptions });
+/** @param rank 0 to 100 */
+export function percentile(values: readonly number[], rank: number): number {
+	const sorted = Float64Array.from(values).sort();
+	const index = Math.ceil((rank / 100) * sorted.length) - 1;
+	return sorted[Math.max(0, index)] ?? Number.NaN;
+}
+
+/** undefined: no target. */
+export function isMet({ max, maxRatio, ratio = Number.POSITIVE_INFINITY, ours }: Row): boolean | undefined {
+	if (maxRatio !== undefined) return ratio <= maxRatio;
+	return max === undefined ? undefined : ours <= max;
+}
+
+/** Server whose processor time is measured. */
+export interface Measured {
+	/** Processor time so far, in microseconds. */
+	cpuMicros(): number | Promise<number>;
+}
+
+/** Duration of an action, and the server's processor time for it, in ms. */
+export async function cost<T>(server: Measured, action: () => Promise<T>) {
+	const [before, began] = [await server.cpuMicros(), performance.now()];
+	const result = await action();
+	const milliseconds = performance.now() - began;
+	return { milliseconds, cpuMilliseconds: ((await server.cpuMicros()) - before) / 1000, result };
 }
 
 /** Maximum number of sockets of one process. Node raises its own limit to the hard limit (`ulimit -Hn`). */
-export function socketsAtMost(): number {
+export function maxSockets(): number {
 	const otherFiles = 200;
 	try {
 		const [, limit] = /^Max open files +\d+ +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
@@ -66,26 +113,14 @@ export function socketsAtMost(): number {
 	}
 }
 
-/** Valid image for a DEV-1 of almost `bytes` bytes, and no more. */
-export function makeImage(bytes: number): Buffer {
-	const [segmentBytes, overheadBytes] = [4 << 20, 1024];
-	// Reproducible and incompressible, which is realistic for the search for the form's boundary.
-	const content = Buffer.alloc(bytes - overheadBytes);
-	for (let at = 0, state = 1; at + 4 <= content.length; at += 4) {
-		state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-		content.writeUInt32LE(state, at);
-	}
-	const count = Math.ceil(content.length / segmentBytes);
-	const segments = Array.from({ length: count }, (_, index) =>
-		content.subarray(index * segmentBytes, (index + 1) * segmentBytes),
-	);
-	return encodeImage({
-		chip: "esp32s3",
-		model: "DEV-1",
-		version: "1.4.0",
-		project: "bench",
-		idfVersion: "v6.0",
-		segments,
+/** Image of almost `bytes` bytes, whose content is reproducible and incompressible as that of real firmware. */
+export function largeImage(bytes: number): Buffer {
+	const overheadBytes = 1024;
+	const zeros = Buffer.alloc(16);
+	const content = createCipheriv("aes-128-ctr", zeros, zeros).update(Buffer.alloc(bytes - overheadBytes));
+	const quarter = content.length / 4;
+	return makeImage({
+		segments: [0, 1, 2, 3].map((at) => content.subarray(at * quarter, (at + 1) * quarter)),
 	});
 }
 

@@ -8,19 +8,19 @@ import { cpus, loadavg } from "node:os";
 import { dirname, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { runCommand, UsageError } from "../../scripts/command-line/command.js";
+import { type Owner, withCleanup } from "../support/cleanup.js";
 import { run as cluster } from "./cluster.js";
 import { run as dashboard } from "./dashboard.js";
-import { roundCount } from "./harness.js";
+import { isMet, type Row, roundCount } from "./harness.js";
 import { runImage as image, runUpload as upload } from "./image.js";
 import { run as isolation } from "./isolation.js";
 import { run as relay } from "./relay.js";
 import { run as restart } from "./restart.js";
-import { isMet, type Row, table } from "./row.js";
 import { run as sound } from "./sound.js";
 import { run as update } from "./update.js";
 
 /** To add a benchmark, create a file in this folder whose `run` returns rows, and list it here. */
-const benchmarks: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
+const benchmarks: Readonly<Record<string, (t: Owner) => Promise<readonly Row[]>>> = {
 	relay,
 	isolation,
 	image,
@@ -45,38 +45,46 @@ async function run(words: readonly string[]): Promise<void> {
 	const unknown = positionals.find((name) => !(name in benchmarks));
 	if (unknown !== undefined) throw new UsageError(`there is no benchmark "${unknown}"`);
 
-	const load = () =>
-		loadavg()
-			.map((value) => value.toFixed(1))
-			.join(" ");
-	const began = { time: new Date().toISOString(), load: load() };
+	const load = () => loadavg().map((value) => value.toFixed(1));
+	const machine = { node: process.version, cores: cpus().length, rounds: roundCount, began: load() };
 	console.log(
-		`${cpus().length} cores, load ${began.load}, Node ${process.version}, medians of ${roundCount} rounds`,
+		`${machine.cores} cores, load ${machine.began.join(" ")}, Node ${process.version}, medians of ${roundCount} rounds`,
 	);
-	const rows: Row[] = [];
+	const rows: (Row & { benchmark: string })[] = [];
 	let hasFailed = false;
-	for (const [name, benchmark] of Object.entries(benchmarks)) {
-		if (positionals.length > 0 && !positionals.includes(name)) continue;
+	for (const [benchmark, measure] of Object.entries(benchmarks)) {
+		if (positionals.length > 0 && !positionals.includes(benchmark)) continue;
 		try {
-			const found = await benchmark();
-			rows.push(...found);
-			if (found.length > 0) console.log(`\n${table(found)}`);
+			const found = await withCleanup(measure);
+			rows.push(...found.map((row) => ({ benchmark, ...row })));
+			console.log(`\n${benchmark}`);
+			for (const row of found) console.log(lineOf(row));
 		} catch (error) {
 			hasFailed = true;
-			console.error(`\n${name} failed:`, error);
+			console.error(`\n${benchmark} failed:`, error);
 		}
 	}
 	const path = resolve(values.json);
-	const ended = { time: new Date().toISOString(), load: load() };
 	mkdirSync(dirname(path), { recursive: true });
-	writeFileSync(
-		path,
-		`${JSON.stringify({ node: process.version, cores: cpus().length, rounds: roundCount, began, ended, rows }, null, "\t")}\n`,
-	);
-	const missed = rows.filter((row) => isMet(row) === false);
-	const wanted = rows.filter((row) => row.target);
-	console.log(
-		`\n${wanted.length - missed.length} of ${wanted.length} targets met; load ${ended.load}; ${path}`,
-	);
+	writeFileSync(path, `${JSON.stringify({ ...machine, ended: load(), rows }, null, "\t")}\n`);
+	const verdicts = rows.map(isMet).filter((met) => met !== undefined);
+	const met = verdicts.filter(Boolean).length;
+	console.log(`\n${met} of ${verdicts.length} targets met; load ${load().join(" ")}; ${path}`);
 	process.exit(hasFailed ? 1 : 0);
+}
+
+function lineOf(row: Row): string {
+	const { what, unit, ours, reference, ratio, max, maxRatio } = row;
+	const met = isMet(row);
+	const parts = [
+		`${figure(ours)} ${unit}`,
+		reference === undefined || ratio === undefined ? "" : `${figure(reference)}, ${ratio.toFixed(2)} ×`,
+		met === undefined ? "" : `≤ ${maxRatio === undefined ? max : `${maxRatio} ×`} ${met ? "met" : "MISSED"}`,
+	];
+	return `${what.padEnd(90)}${parts.map((text) => text.padEnd(20)).join("")}`.trimEnd();
+}
+
+/** Formats with three significant digits. */
+function figure(value: number): string {
+	return Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
 }

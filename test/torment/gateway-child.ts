@@ -69,7 +69,7 @@ const handlers = {
 	},
 	/** Heap bytes, WebSockets and sessions after a garbage collection, as V8 counts them. */
 	inUse: () => {
-		const { heap } = usage(true);
+		const { heap } = usage({ isSettled: true });
 		const count = (of: new (...parameters: never[]) => object) => v8.queryObjects(of, { format: "count" });
 		const open = process.getActiveResourcesInfo().filter((name) => name.startsWith("TCP")).length;
 		return { heap, webSockets: count(ServerSocket), sessions: count(Session), tcp: open };

@@ -122,12 +122,12 @@ const handlers = {
 		});
 	},
 
-	/** @returns numbers of attempts and of rejections of newcomers */
+	/** @returns number of rejected newcomers */
 	stop: async () => {
 		isStopped = true;
 		await running;
 		const letIn = await Promise.all(visits);
-		return { tried: letIn.length, refused: letIn.filter((isLetIn) => !isLetIn).length };
+		return { refused: letIn.filter((isLetIn) => !isLetIn).length };
 	},
 };
 

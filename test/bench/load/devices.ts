@@ -23,16 +23,15 @@ const handlers = {
 	connect: async ({ target, count, first = 0 }: { target: Target; count: number; first?: number }) => {
 		heads = Array.from({ length: count }, (_, index) => reportHead(first + index));
 		sockets = await connectAll(target, count, () => {});
-		return { connected: sockets.length };
 	},
 
 	/** Sends one report of each device, after which the server knows them all. */
-	introduce: async ({ perSecond }: { perSecond: number }) => {
+	introduce: ({ perSecond }: { perSecond: number }) => {
 		turn = 0;
-		return send(sockets.length, perSecond);
+		return send({ count: sockets.length, perSecond });
 	},
 
-	send: ({ count, perSecond }: { count: number; perSecond: number }) => send(count, perSecond),
+	send,
 
 	disconnect: () => {
 		for (const socket of sockets) socket.terminate();
@@ -45,12 +44,11 @@ const handlers = {
 			// No timestamp: the latency is not measured.
 			socket.once("open", () => socket.send(`${heads[index]}"}`));
 		sockets = await connectAll(target, sockets.length, report, sockets.length);
-		return { connected: sockets.length };
 	},
 };
 
 /** @returns number of reports sent; a closed socket sends nothing */
-async function send(count: number, perSecond: number): Promise<{ sent: number; late: number }> {
+async function send({ count, perSecond }: { count: number; perSecond: number }) {
 	const began = performance.now();
 	let [sent, tried] = [0, 0];
 	while (tried < count) {
@@ -58,7 +56,7 @@ async function send(count: number, perSecond: number): Promise<{ sent: number; l
 		for (; tried < due; tried++) if (sendNext()) sent += 1;
 		if (tried < count) await setTimeout(tickMs);
 	}
-	return { sent, late: performance.now() - began - (count / perSecond) * 1000 };
+	return { sent };
 }
 
 export type Devices = typeof handlers;

@@ -35,10 +35,8 @@ class Device {
 	#socket: WebSocket | undefined;
 	/** Time of its connection in microseconds. */
 	openedAt: number | undefined;
-	/** Counts since the last mark. */
+	/** Since the last mark. */
 	hasShownFailed = false;
-	refusals = 0;
-	failures = 0;
 
 	constructor(index: number, target: Target) {
 		this.#index = index;
@@ -76,7 +74,6 @@ class Device {
 		socket.on("unexpected-response", (_request, { statusCode = 0, headers }) => {
 			const seconds = headers["retry-after"];
 			rejection = endOfRejection(statusCode, seconds === undefined ? undefined : Number(seconds));
-			this.refusals += 1;
 			socket.terminate();
 		});
 		socket.on("error", () => {});
@@ -92,13 +89,7 @@ class Device {
 		this.#socket.send(isMeasured ? stamped(this.#head) : `${this.#head}"}`);
 	}
 
-	mark(): void {
-		this.hasShownFailed = false;
-		this.refusals = this.failures = 0;
-	}
-
 	#plan(end: ConnectionEnd): void {
-		if (end.kind === "failed") this.failures += 1;
 		if (end.kind === "failed") this.#backoff.failed();
 		else if (end.kind === "closed") this.#backoff.ended();
 		else if (end.kind === "busy") this.#backoff.pause(end.waitMs, end.spreadMs);
@@ -146,21 +137,16 @@ const handlers = {
 	/** Starts counting. */
 	mark: () => {
 		markedAt = now();
-		for (const device of devices) device.mark();
+		for (const device of devices) device.hasShownFailed = false;
 	},
 
-	/** @returns counts since the mark */
+	/** @returns devices connected since the mark, the time of the last one, and how many showed "failed" */
 	standing: () => {
-		const openedAt = devices.map((device) => device.openedAt ?? 0);
-		const back = openedAt.filter((at) => at > markedAt);
+		const back = devices.flatMap(({ openedAt = 0 }) => (openedAt > markedAt ? [openedAt] : []));
 		return {
-			connected: openedAt.filter((at) => at > 0).length,
-			/** Devices connected since the mark. */
 			back: back.length,
 			lastBackMs: (back.reduce((last, at) => Math.max(last, at), markedAt) - markedAt) / 1000,
 			shownFailed: devices.filter((device) => device.hasShownFailed).length,
-			refusals: devices.reduce((sum, device) => sum + device.refusals, 0),
-			failures: devices.reduce((sum, device) => sum + device.failures, 0),
 		};
 	},
 };

@@ -2,7 +2,7 @@
 
 import { setTimeout } from "node:timers/promises";
 import { serve } from "../child.js";
-import { percentile } from "../row.js";
+import { percentile } from "../harness.js";
 import { connectAll, type Target } from "./connect.js";
 import { now, sentAt } from "./reports.js";
 
@@ -27,7 +27,6 @@ const handlers = {
 				latencies.push(now() - sent);
 			});
 		});
-		return { connected: counts.length };
 	},
 
 	/** Starts counting: earlier reports are ignored. */
@@ -50,7 +49,6 @@ const handlers = {
 			lost: counts.reduce((sum, count) => sum + Math.max(0, expected - count), 0),
 			p50Micros: percentile(latencies, 50),
 			p99Micros: percentile(latencies, 99),
-			longestMicros: percentile(latencies, 100),
 		};
 	},
 };

@@ -6,7 +6,7 @@ import { bytesPerSecond, noise } from "../../support/sounds.js";
 import { serve } from "../child.js";
 
 export interface PlayersOptions {
-	/** URL of the gateway. */
+	/** URL for devices. */
 	readonly url: string;
 	readonly token: string;
 	readonly serials: readonly string[];
@@ -32,7 +32,7 @@ const handlers = {
 	/** @returns their ids */
 	start: async ({ url, token, serials }: PlayersOptions) => {
 		for (const serial of serials) {
-			const settings = { gateway: `${url.replace("http", "ws")}/device`, token };
+			const settings = { gateway: url, token };
 			const { deviceId, board } = await VirtualDevice.start({ model: "DEV-1", serial, settings });
 			const player: Player = { deviceId, firstAt: undefined, runs: [] };
 			board.listen({

@@ -3,7 +3,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Registry } from "prom-client";
 import { extensions, loadExtensions } from "../../../gateway/extensions.js";
 import { Gateway } from "../../../gateway/gateway.js";
 import { createFragmentListsLazily } from "../../../gateway/heap.js";
@@ -15,7 +14,6 @@ import { usage } from "./usage.js";
 createFragmentListsLazily();
 const ownDir = mkdtempSync(join(tmpdir(), "gateway-bench-"));
 process.on("exit", () => rmSync(ownDir, { recursive: true, force: true }));
-const registry = new Registry();
 let gateway: Gateway | undefined;
 
 export interface ListenOptions {
@@ -38,7 +36,6 @@ const handlers = {
 			...(nats ? await loadExtensions(environment, createLog("warn")) : { extensions }),
 			deviceToken,
 			monitorToken,
-			registry,
 			dataDir,
 			releasesDir: join(dataDir, "releases"),
 			...(!isLimited && noRateLimits),
@@ -46,12 +43,7 @@ const handlers = {
 		const { url } = await gateway.listen();
 		return { url, tokens: gateway.tokens };
 	},
-	/** Value of a metric; of its values that of a label. */
-	metric: async ({ name, kind }: { readonly name: string; readonly kind?: string }) => {
-		const { values = [] } = (await registry.getSingleMetric(name)?.get()) ?? {};
-		return values.find(({ labels }) => labels.kind === kind)?.value ?? 0;
-	},
-	usage: ({ isSettled }: { isSettled: boolean }) => usage(isSettled),
+	usage,
 	/** Stops it as SIGTERM does. */
 	stop: () => gateway?.close(),
 };

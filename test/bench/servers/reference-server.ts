@@ -87,9 +87,10 @@ const handlers = {
 	listen: async () => {
 		server.listen(0, "127.0.0.1");
 		await once(server, "listening");
-		return { url: `http://127.0.0.1:${portOf(server)}` };
+		return { url: `http://127.0.0.1:${portOf(server)}`, tokens: { device: "", monitor: "" } };
 	},
-	usage: ({ isSettled }: { isSettled: boolean }) => usage(isSettled),
+	usage,
+	stop: () => void server.close(),
 };
 export type ReferenceServer = typeof handlers;
 serve(handlers);

@@ -10,7 +10,7 @@ export interface Usage {
 }
 
 /** @param isSettled collects garbage first */
-export function usage(isSettled: boolean): Usage {
+export function usage({ isSettled }: { readonly isSettled: boolean }): Usage {
 	if (isSettled) for (let pass = 0; pass < 3; pass++) globalThis.gc?.();
 	const { user, system } = process.cpuUsage();
 	const { rss, heapUsed, external } = process.memoryUsage();

@@ -1,9 +1,9 @@
 /** Server of a benchmark, the gateway or a bare `ws` server, with its own devices and monitors. */
 
+import { readFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import type { Owner } from "../support/cleanup.js";
-import type { Child } from "./child.js";
-import { start, startGateway } from "./harness.js";
+import { type Child, start } from "./child.js";
 import type { Target } from "./load/connect.js";
 import type { Devices } from "./load/devices.js";
 import type { Monitors } from "./load/monitors.js";
@@ -14,11 +14,8 @@ import type { Usage } from "./servers/usage.js";
 export interface Relayed {
 	/** Processor time of the server per report, in microseconds. */
 	readonly cpuMicros: number;
-	/** Share of one core while reports were sent. */
-	readonly share: number;
 	readonly p50Micros: number;
 	readonly p99Micros: number;
-	readonly longestMicros: number;
 	/** Lost reports over all monitors. */
 	readonly lost: number;
 }
@@ -28,6 +25,9 @@ export interface Load {
 	readonly count: number;
 	readonly perSecond: number;
 }
+
+/** Warm-up, so that all code is compiled. */
+export const warmUp: Load = { count: 4000, perSecond: 4000 };
 
 const settleMs = 500;
 const settleTries = 240;
@@ -40,45 +40,63 @@ export class Side {
 	readonly url: string;
 	readonly device: Target;
 	readonly monitor: Target;
-	readonly devices: Child<Devices>;
-	readonly monitors: Child<Monitors>;
+	readonly #owner: Owner;
 	readonly #server: Child<GatewayServer | ReferenceServer>;
-	readonly #gateway: Child<GatewayServer> | undefined;
+	readonly #hasLowPriority: boolean;
+	#devices: Child<Devices> | undefined;
+	#monitors: Child<Monitors> | undefined;
 	#monitorCount = 0;
 
 	private constructor(
 		t: Owner,
 		server: Child<GatewayServer | ReferenceServer>,
-		url: string,
-		tokens: { readonly device: string; readonly monitor: string },
-		hasLowPriority: boolean,
-		gateway?: Child<GatewayServer>,
+		listening: Awaited<ReturnType<ReferenceServer["listen"]>>,
+		hasLowPriority = false,
 	) {
-		this.#gateway = gateway;
+		const { url, tokens } = listening;
 		const base = url.replace("http", "ws");
+		this.#owner = t;
 		this.#server = server;
+		this.#hasLowPriority = hasLowPriority;
 		this.url = url;
 		this.device = { url: `${base}/device`, token: tokens.device };
 		this.monitor = { url: `${base}/monitor`, token: tokens.monitor };
-		this.devices = start(t, "load/devices.ts", { hasLowPriority });
-		this.monitors = start(t, "load/monitors.ts", { hasLowPriority });
 	}
 
-	/** @param options see gateway-server.ts @param hasLowPriority of its clients */
-	static async gateway(t: Owner, options?: ListenOptions, hasLowPriority = false): Promise<Side> {
-		const server = startGateway(t);
-		const { url, tokens } = await server.request("listen", options);
-		return new Side(t, server, url, tokens, hasLowPriority, server);
+	/**
+	 * Starts the gateway's process with the Node options of `npm start`.
+	 *
+	 * @param options see gateway-server.ts @param hasLowPriority of its clients
+	 */
+	static async gateway(t: Owner, options?: ListenOptions, hasLowPriority?: boolean): Promise<Side> {
+		const packageFile = new URL("../../package.json", import.meta.url);
+		const { scripts }: { scripts: { start: string } } = JSON.parse(readFileSync(packageFile, "utf8"));
+		const nodeOptions = scripts.start
+			.split(" ")
+			.filter((word) => word.startsWith("--") && word !== "--import");
+		const server: Child<GatewayServer> = start(t, "servers/gateway-server.ts", { nodeOptions });
+		return new Side(t, server, await server.request("listen", options), hasLowPriority);
 	}
 
 	static async bare(t: Owner): Promise<Side> {
 		const server: Child<ReferenceServer> = start(t, "servers/reference-server.ts");
-		const { url } = await server.request("listen");
-		return new Side(t, server, url, { device: "", monitor: "" }, false);
+		return new Side(t, server, await server.request("listen"));
 	}
 
-	/** @returns the server's memory per connection, in bytes */
-	async connectDevices(count: number, first = 0): Promise<{ rss: number; heap: number }> {
+	/** Process of its devices. */
+	get devices(): Child<Devices> {
+		this.#devices ??= start(this.#owner, "load/devices.ts", { hasLowPriority: this.#hasLowPriority });
+		return this.#devices;
+	}
+
+	/** Process of its monitors. */
+	get monitors(): Child<Monitors> {
+		this.#monitors ??= start(this.#owner, "load/monitors.ts", { hasLowPriority: this.#hasLowPriority });
+		return this.#monitors;
+	}
+
+	/** @returns the server's resident memory per connection, in KB */
+	async connectDevices(count: number, first = 0): Promise<number> {
 		// Compiled code and the like are not a cost of a connection.
 		await this.devices.request("connect", { target: this.device, count: 500, first: 10_000_000 + first });
 		await this.devices.request("introduce", { perSecond: 2000 });
@@ -89,16 +107,16 @@ export class Side {
 		await this.devices.request("introduce", { perSecond: 4000 });
 		await this.settle(count);
 		const after = await this.usage(true);
-		return { rss: (after.rss - before.rss) / count, heap: (after.heap - before.heap) / count };
+		return (after.rss - before.rss) / count / 1024;
 	}
 
 	/** Waits until the server's work for new devices is done, such as writing their records. */
 	async settle(devices: number): Promise<void> {
 		const idleMicros = settleMs * (1000 * idleShare + (idleMicrosADevice * devices) / 1000);
 		for (let left = settleTries; left > 0; left -= 1) {
-			const { cpuMicros } = await this.usage();
+			const before = await this.cpuMicros();
 			await setTimeout(settleMs);
-			if ((await this.usage()).cpuMicros - cpuMicros < idleMicros) return;
+			if ((await this.cpuMicros()) - before < idleMicros) return;
 		}
 	}
 
@@ -109,26 +127,30 @@ export class Side {
 		this.#monitorCount = Math.max(count, this.#monitorCount);
 	}
 
+	/** Stops it as SIGTERM does, or kills it. */
+	async end(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+		if (signal === "SIGTERM") await this.#server.request("stop");
+		await this.#server.kill();
+	}
+
 	usage(isSettled = false): Promise<Usage> {
 		return this.#server.request("usage", { isSettled });
 	}
 
-	/** Value of a metric of the gateway. */
-	async metric(name: string, kind?: string): Promise<number> {
-		return (await this.#gateway?.request("metric", { name, ...(kind && { kind }) })) ?? Number.NaN;
+	async cpuMicros(): Promise<number> {
+		return (await this.usage()).cpuMicros;
 	}
 
-	async relay(load: Load): Promise<Relayed> {
-		const before = await this.usage();
-		const began = performance.now();
-		await this.monitors.request("start");
+	/** Relays reports of its devices. @param to gateway of the monitors */
+	async relay(load: Load, to: Side = this): Promise<Relayed> {
+		const used = async () => (await this.cpuMicros()) + (to === this ? 0 : await to.cpuMicros());
+		const before = await used();
+		await to.monitors.request("start");
 		const { sent } = await this.devices.request("send", load);
-		const seconds = (performance.now() - began) / 1000;
-		const { lost, ...latency } = await this.monitors.request("finish", { expected: sent });
+		const { lost, ...latency } = await to.monitors.request("finish", { expected: sent });
 		// Only a monitor would show when the server has read the last report.
-		if (this.#monitorCount === 0) await setTimeout(100);
-		const used = (await this.usage()).cpuMicros - before.cpuMicros;
-		const unsent = (load.count - sent) * this.#monitorCount;
-		return { ...latency, lost: lost + unsent, cpuMicros: used / sent, share: used / 1e6 / seconds };
+		if (to.#monitorCount === 0) await setTimeout(100);
+		const unsent = (load.count - sent) * to.#monitorCount;
+		return { ...latency, lost: lost + unsent, cpuMicros: ((await used()) - before) / sent };
 	}
 }
