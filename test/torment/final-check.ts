@@ -195,7 +195,7 @@ async function checkRestart(world: World): Promise<void> {
 	};
 	await Promise.all(places.map(({ device }) => device.powerOff()));
 	const before = await readAll();
-	await restart(world, { do: "restart", how: "kill", away: 0 });
+	await restart(world, { how: "kill", away: 0 });
 	const after = await readAll();
 	for (const [deviceId, was] of before)
 		if (after.get(deviceId) !== was) journal.break(`${deviceId} was ${was}, but is ${after.get(deviceId)}`);

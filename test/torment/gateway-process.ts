@@ -23,6 +23,7 @@ export class GatewayProcess {
 	readonly releasesDir: string;
 	/** Number of times it was ended, or paused for seconds while its memory was counted. */
 	pauses = 0;
+	diskFault: DiskFault | undefined;
 	readonly #journal: Journal;
 	readonly #logFile: string;
 	#child: Child<GatewayChild> | undefined;
@@ -80,6 +81,7 @@ export class GatewayProcess {
 	}
 
 	async setDisk(fault: DiskFault | undefined): Promise<void> {
+		this.diskFault = fault;
 		await this.#unlessKilled(this.#child?.request("disk", { fault: fault ?? null }));
 	}
 

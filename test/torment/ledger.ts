@@ -25,6 +25,8 @@ export class DeviceRecord {
 	runs = firstVersion;
 	readonly ran = new Set([firstVersion]);
 	readonly rolledBack = new Set<string>();
+	/** Number of releases to which it was updated. */
+	releases = 0;
 	/** Updates since the gateway was last requested to forget the device, in order. */
 	accepted: Accepted[] = [];
 	/** Whether the gateway has acknowledged something that must be on disk. */

@@ -1,17 +1,50 @@
 /** Restarts the gateway: all acknowledged data must persist, except what was damaged meanwhile. */
 
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { SessionRecord } from "../../gateway/api/session.js";
+import type { Random } from "../support/random.js";
 import type { ReportedUpdate } from "./ledger.js";
-import { type Action, type Damage, type Damaged, stepMs } from "./schedule.js";
-import type { Place, World } from "./world.js";
+import { type Place, stepMs, type World } from "./world.js";
 
 /** Device in `/api/devices/<id>`. */
 export type ReportedDevice = SessionRecord & { readonly updates: readonly ReportedUpdate[] };
 
-type Restart = Extract<Action, { do: "restart" }>;
+/** File damaged while the gateway is down: the record of a device or of its updates, or the upload. */
+interface Damaged {
+	readonly what: "devices" | "updates" | "upload";
+	readonly place: Place;
+	readonly how: "cut short" | "emptied" | "zeroed" | "a bit flipped";
+	/** Position of the damage, 0 to 1. */
+	readonly at: number;
+}
+
+interface Restart {
+	readonly how: "kill" | "stop";
+	/** In steps. */
+	readonly away: number;
+	readonly damaged?: Damaged | undefined;
+}
+
+export function drawRestart(random: Random, place: Place): Restart {
+	const what = random.byWeight<Damaged["what"] | undefined>([
+		[6, undefined],
+		[4, "devices"],
+		[4, "updates"],
+		[1, "upload"],
+	]);
+	return {
+		how: random.chance(0.75) ? "kill" : "stop",
+		away: random.between(0, 6),
+		damaged: what && {
+			what,
+			place,
+			how: random.of(["cut short", "emptied", "zeroed", "a bit flipped"]),
+			at: random.next(),
+		},
+	};
+}
 
 /** @throws BrokenInvariant if anything but the damaged file is lost */
 export function restart(world: World, action: Restart): Promise<void> {
@@ -44,23 +77,21 @@ export async function start(world: World): Promise<void> {
 }
 
 /** @returns the file; undefined if there is none */
-async function damage(world: World, damaged: Damaged): Promise<string | undefined> {
+async function damage(world: World, { what, place, how, at }: Damaged): Promise<string | undefined> {
 	const { gateway, ledger } = world;
-	const folder = join(gateway.dataDir, damaged.what === "upload" ? "firmware" : damaged.what);
-	const place = world.place(damaged.device);
-	const name =
-		damaged.what === "upload" ? await uploadFile(folder, damaged.at) : `${place.record.deviceId}.json`;
-	const files: readonly string[] = await readdir(folder).catch(() => []);
-	if (!files.includes(name)) return undefined;
+	const folder = join(gateway.dataDir, what === "upload" ? "firmware" : what);
+	const name = what === "upload" ? await uploadFile(folder, at) : `${place.record.deviceId}.json`;
 	const path = join(folder, name);
-	await writeFile(path, spoil(await readFile(path), damaged.how, damaged.at));
-	if (damaged.what === "upload") ledger.isUploadLost = true;
-	else if (damaged.what === "devices") place.record.isKept = false;
+	const content = await readFile(path).catch(() => undefined);
+	if (!content) return undefined;
+	await writeFile(path, spoil(content, how, at));
+	if (what === "upload") ledger.isUploadLost = true;
+	else if (what === "devices") place.record.isKept = false;
 	else {
 		place.record.accepted = [];
 		place.record.hasLostUpdates = true;
 	}
-	world.journal.note(`${path} is ${damaged.how}`);
+	world.journal.note(`${path} is ${how}`);
 	return path;
 }
 
@@ -73,7 +104,7 @@ async function uploadFile(folder: string, at: number): Promise<string> {
 }
 
 /** @param at position, 0 to 1 */
-function spoil(content: Buffer, how: Damage, at: number): Buffer {
+function spoil(content: Buffer, how: Damaged["how"], at: number): Buffer {
 	const place = Math.floor(content.length * at * 0.9);
 	switch (how) {
 		case "cut short":

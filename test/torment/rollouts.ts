@@ -4,11 +4,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Rollout, sum } from "../../gateway/api/client/rollout.js";
 import { failureStatuses, isOver, slotStatuses } from "../../gateway/api/statuses.js";
 import { Images } from "./images.js";
-import { type Action, stepMs } from "./schedule.js";
-import type { World } from "./world.js";
+import { type Place, stepMs, type World } from "./world.js";
 
-export type RollOut = Extract<Action, { do: "roll out" }>;
-
+/** Maximum number of rollouts; the gateway keeps 20. */
+export const maxRollOuts = 18;
+const devices = 8;
 /** Attempts per device, unless its updates were damaged. */
 export const maxAttempts = 2;
 const concurrency = 3;
@@ -19,7 +19,9 @@ const deadline = "9999-12-31T00:00:00Z";
 
 export class Rollouts {
 	readonly #world: World;
-	/** Acknowledged rollouts; at most 20 are kept. */
+	/** Number of requested rollouts. */
+	count = 0;
+	/** Acknowledged rollouts. */
 	readonly #ids = new Set<string>();
 	#isLooking = false;
 
@@ -27,12 +29,13 @@ export class Rollouts {
 		this.#world = world;
 	}
 
-	async start({ number, first, devices, backMs }: RollOut): Promise<void> {
+	/** Plans one for `first` and the devices after it, then sets the clock back. */
+	async start(first: Place, backMs: number): Promise<void> {
 		const { gateway, journal, places } = this.#world;
-		const version = Images.rollOut(number);
-		const chosen = Array.from({ length: devices }, (_, index) =>
-			this.#world.place((first + index) % places.length),
-		);
+		this.count += 1;
+		const version = Images.rollOut(this.count);
+		const at = places.indexOf(first);
+		const chosen = [...places, ...places].slice(at, at + devices);
 		for (const { record } of chosen) record.askedAt.set(version, performance.now());
 		const plan = {
 			firmware: { version },
@@ -42,7 +45,7 @@ export class Rollouts {
 			allowDowngrade: true,
 			deadline,
 		};
-		const id = `r${number}`;
+		const id = `r${this.count}`;
 		const body = JSON.stringify(plan);
 		const { status, text } = await gateway.request(`/api/rollouts/${id}`, { method: "PUT", body });
 		journal.note(`rollout ${id}: ${status} ${status < 400 ? "" : text}`);

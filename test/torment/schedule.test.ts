@@ -5,7 +5,7 @@ import { drawSchedule } from "./schedule.js";
 
 test("the same seed gives the same schedule, and another seed another one", () => {
 	const draw = (seed: number) =>
-		drawSchedule(new Random(seed).fork("schedule"), { steps: 200, devices: 50, monitors: 4 });
-	assert.deepEqual(draw(7), draw(7));
-	assert.notDeepEqual(draw(7), draw(8));
+		JSON.stringify(drawSchedule(new Random(seed), { steps: 200, devices: 50, monitors: 4 }));
+	assert.equal(draw(7), draw(7));
+	assert.notEqual(draw(7), draw(8));
 });

@@ -6,13 +6,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { buildMachine } from "../../hosts/virtual/node/build.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { Random } from "../support/random.js";
-import { Actions } from "./actions.js";
+import { actions } from "./actions.js";
 import { checkFinalState } from "./final-check.js";
 import { Images } from "./images.js";
 import type { Journal } from "./journal.js";
-import { restart, start } from "./restart.js";
-import { type Action, drawSchedule, stepMs } from "./schedule.js";
-import { monitorCount, World } from "./world.js";
+import { start } from "./restart.js";
+import { maxRollOuts } from "./rollouts.js";
+import { type Action, drawSchedule } from "./schedule.js";
+import { monitorCount, stepMs, World } from "./world.js";
 
 export interface TormentOptions {
 	readonly seed: number;
@@ -34,20 +35,20 @@ export async function torment(options: TormentOptions): Promise<void> {
 	const { seed, minutes, folder, journal, devices } = options;
 	const draw = new Random(seed);
 	const steps = Math.round(minutes * stepsAMinute);
-	const { schedule, releases, rollOuts } = drawSchedule(draw.fork("schedule"), {
-		steps,
-		devices,
-		monitors: monitorCount,
-	});
+	const schedule = drawSchedule(draw.fork("schedule"), { steps, devices, monitors: monitorCount });
 	await mkdir(join(folder, "data"), { recursive: true });
 	const program = await buildFirmware();
 	// Built once, before several devices need it at the same time.
 	await buildMachine();
 	const world = await World.make(folder, devices, draw, journal, program);
 	try {
-		const named = (count: number, nameOf: (number: number) => string) =>
-			Array.from({ length: count }, (_, index) => nameOf(index + 1));
-		const versions = [...named(releases, Images.release), ...named(rollOuts, Images.rollOut)];
+		const count = (list: readonly Action[], what: string) => list.filter(({ name }) => name === what).length;
+		const ofDevices = world.places.map((_, at) => schedule.flat().filter(({ device }) => device === at));
+		const releases = Math.max(...ofDevices.map((list) => count(list, "update")));
+		const versions = [
+			...Array.from({ length: releases }, (_, index) => Images.release(index + 1)),
+			...Array.from({ length: maxRollOuts }, (_, index) => Images.rollOut(index + 1)),
+		];
 		await world.images.release(world.gateway.releasesDir, versions, program.bytes);
 		await start(world);
 		for (const { device } of world.places) device.powerOn();
@@ -61,16 +62,13 @@ export async function torment(options: TormentOptions): Promise<void> {
 
 /** @returns bytes in use after the gateway's last start */
 async function play(world: World, schedule: readonly (readonly Action[])[]): Promise<number | undefined> {
-	const actions = new Actions(world);
-	const lastRestart = schedule.findLastIndex((drawn) => drawn.some((action) => action.do === "restart"));
+	const lastRestart = schedule.findLastIndex((drawn) => drawn.some(({ name }) => name === "restart"));
 	let heapBefore: number | undefined;
 	for (const [step, drawn] of schedule.entries()) {
 		for (const action of drawn) {
-			const { do: what, ...how } = action;
-			world.journal.count(what);
-			world.journal.note(`step ${step}: ${what} ${JSON.stringify(how)}`);
-			if (action.do === "restart") await restart(world, action);
-			else await actions.perform(action);
+			world.journal.count(action.name);
+			world.journal.note(`step ${step}: ${JSON.stringify(action)}`);
+			await actions[action.name]?.[1](world, world.choose(action));
 		}
 		await pause(stepMs);
 		for (const monitor of world.monitors) monitor.look();

@@ -8,7 +8,7 @@ import { type Model, models } from "../../device/protocol/schema.js";
 import type { Program } from "../../hosts/virtual/node/build.js";
 import { macAddressOf } from "../../hosts/virtual/node/identity.js";
 import { FaultyLink } from "../support/faulty-link.js";
-import type { Random } from "../support/random.js";
+import { Random } from "../support/random.js";
 import { SimulatedTormentDevice, type TormentDevice } from "./device.js";
 import { GatewayProcess } from "./gateway-process.js";
 import { Images } from "./images.js";
@@ -16,6 +16,7 @@ import type { Journal } from "./journal.js";
 import { DeviceRecord, Ledger } from "./ledger.js";
 import { Monitor } from "./monitor.js";
 import { Rollouts } from "./rollouts.js";
+import type { Action } from "./schedule.js";
 import { VirtualTormentDevice } from "./virtual.js";
 
 /** Device and its link to the gateway. */
@@ -27,6 +28,14 @@ export interface Place {
 	isHeld: boolean;
 }
 
+/** Objects of an action, and the source of its other parameters. */
+export interface Chosen {
+	readonly place: Place;
+	readonly monitor: Monitor;
+	readonly random: Random;
+}
+
+export const stepMs = 500;
 const batchesMs = [undefined, 100, undefined, 20];
 /** First devices: one of each model. */
 const virtualDevices = models.length;
@@ -45,6 +54,9 @@ export class World {
 	readonly damaged = new Set<string>();
 	/** Settles once the gateway is up and its records were checked. Nothing may change them before. */
 	whenChecked: Promise<void> = Promise.resolve();
+	isUploading = false;
+	/** Latest requested brightness in millionths; another one each time. */
+	brightness = 0;
 	readonly #tasks = new Set<Promise<void>>();
 
 	private constructor(folder: string, journal: Journal, images: Images, places: readonly Place[]) {
@@ -89,18 +101,11 @@ export class World {
 		return new World(folder, journal, images, places);
 	}
 
-	/** @throws RangeError if there is no such device */
-	place(number: number): Place {
-		const place = this.places[number];
-		if (!place) throw new RangeError(`there is no device ${number}`);
-		return place;
-	}
-
-	/** @throws RangeError if there is no such monitor */
-	monitor(number: number): Monitor {
-		const monitor = this.monitors[number];
-		if (!monitor) throw new RangeError(`there is no monitor ${number}`);
-		return monitor;
+	/** Objects of an action. @throws RangeError if they do not exist */
+	choose({ device, monitor: number, seed }: Action): Chosen {
+		const [place, monitor] = [this.places[device], this.monitors[number]];
+		if (!place || !monitor) throw new RangeError(`there is no device ${device} or monitor ${number}`);
+		return { place, monitor, random: new Random(seed) };
 	}
 
 	/** Connects devices to the gateway's current port, or to none. */
