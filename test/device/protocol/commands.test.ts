@@ -1,6 +1,174 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { checkCommand, commands } from "../../../device/protocol/messages.js";
+import { keysOf } from "../../../device/protocol/schema.js";
+import { commandDocuments } from "../../../gateway/api/commands.js";
+import type { Json } from "../../support/sample-report.js";
+import {
+	checkField,
+	type Fields,
+	flag,
+	integers,
+	names,
+	optional,
+	pathsOf,
+	percent,
+	share,
+	text,
+} from "./fields.js";
+
+const chimes = names("startup", "wifi_connecting", "wifi_connected", "attention");
+const soundId = {
+	accepted: ["a", "dinner-1", "A.b_c-9", "x".repeat(64)],
+	refused: ["", "x".repeat(65), "-a", "a b", "ä", "a/b", 7, null],
+};
+const address = (longest: number) => ({
+	accepted: ["http://a/b", "https://a/b", `http://${"x".repeat(longest - 7)}`],
+	refused: [
+		...["http://a/b\r\nX-Header: 1", "http://a/b\n", "http://a/b c", "ftp://a/b", "file:///etc/passwd"],
+		...["http://", "http:// a", "http:///", "", 1, null, `http://${"x".repeat(longest - 6)}`],
+	],
+});
+const sha256 = {
+	accepted: ["0f".repeat(32)],
+	refused: ["0F".repeat(32), "0".repeat(63), "0".repeat(65), 1, null],
+};
+const network = (shortest: 0 | 1) => ({
+	accepted: ["x".repeat(shortest), " a ", "🎵".repeat(32)],
+	refused: ["x".repeat(33), "a\tb", "\0", ...(shortest > 0 ? [""] : []), 1, null],
+});
+const password = {
+	accepted: ["", "12345678", " ~ ~ ~ ~", "x".repeat(63)],
+	refused: ["1234567", "x".repeat(64), "1234567é", "1234567\t", 1, null],
+};
+const periods = (count: number) => Array<Json>(count).fill({ from: 1, until: 2 });
+
+/** Fields of each command, with any other fields that they require. */
+const fieldsOf: Readonly<Partial<Record<string, readonly [more: { [name: string]: Json }, fields: Fields]>>> =
+	{
+		set_volume: [{}, { value: percent }],
+		set_led: [{}, { value: names("rainbow", "connecting", "failed", "idle", "updating") }],
+		play_audio: [{}, { value: chimes }],
+		play_sound: [
+			{ value: { id: "a", url: "http://a/b" } },
+			{
+				value: { accepted: [], refused: [null, "a", {}] },
+				"value.id": soundId,
+				// The device reports an invalid address as the sound's failure.
+				"value.url": text(2048),
+				"value.volume value.chime_volume": optional(percent),
+				"value.ready": optional(flag),
+				"value.priority": optional(names("low", "normal", "urgent")),
+				"value.expires": optional(integers(1, 86_400)),
+				"value.chime": optional(chimes),
+			},
+		],
+		start_sound: [{}, { "value.id": soundId }],
+		stop_sound: [
+			{},
+			{ value: optional({ accepted: [{}], refused: [null, "a"] }), "value.id": optional(soundId) },
+		],
+		set_brightness: [{}, { value: share }],
+		set_light: [
+			{ value: { color: "#ff8800" } },
+			{
+				value: optional({ accepted: [null], refused: ["#ff8800", {}, 1] }),
+				"value.color": {
+					accepted: ["#00ff00", "#A0b1C2", [0, 128, 255]],
+					refused: ["ff8800", "#ff880", "#gg8800", [0, 0], [0, 0, 0, 0], [0, 0, 256], 1, null],
+				},
+				"value.effect": optional(names("solid", "breathe", "blink", "turn", "progress")),
+				"value.progress": optional(share),
+				"value.seconds": optional(integers(0, 86_400)),
+			},
+		],
+		set_quiet: [
+			{ value: { id: "n1", periods: periods(1) } },
+			{
+				value: { accepted: [null], refused: ["n1", {}] },
+				"value.id": { accepted: ["a", "Z9", "x".repeat(16)], refused: ["", "x".repeat(17), "a-b", 1, null] },
+				"value.periods": {
+					accepted: [periods(16), [{ from: 0, until: 4_294_967_295 }]],
+					refused: [[], periods(17), [{ from: 1 }], [{ from: -1, until: 2 }], [1], null],
+				},
+				"value.volume": optional(percent),
+				"value.brightness": optional(share),
+				"value.only_urgent": optional(flag),
+			},
+		],
+		set_auto_brightness: [{}, { value: flag }],
+		set_haptics: [{}, { value: percent }],
+		start_ota: [
+			{ patch: { url: "http://a/b", from: "0f".repeat(32), to: "0f".repeat(32) } },
+			{
+				url: address(2048),
+				cert_pem: optional(text(4352)),
+				signature: optional({
+					accepted: [`${"A".repeat(86)}==`, `${"A".repeat(85)}w==`],
+					refused: [`${"A".repeat(85)}B==`, "A".repeat(88), "", 1, null],
+				}),
+				patch: optional({ accepted: [], refused: [null, {}, "a"] }),
+				"patch.url": address(512),
+				"patch.from patch.to": sha256,
+			},
+		],
+		set_settings: [
+			{ value: { ssid: "a", token: "a" } },
+			{
+				value: { accepted: [], refused: [null, {}, { other: "a" }, { sntp: "", other: "a" }] },
+				"value.ssid": optional(network(1)),
+				"value.ssid2": optional(network(0)),
+				"value.password value.password2": optional(password),
+				"value.gateway": optional({
+					accepted: ["ws://a", "wss://a.b-c:65535/device?a=1", `ws://a/${"x".repeat(249)}`],
+					refused: [
+						"http://a",
+						"ws://",
+						"ws://a_b",
+						"ws://a b",
+						"ws://a/b c",
+						`ws://a/${"x".repeat(250)}`,
+						1,
+						null,
+					],
+				}),
+				"value.token": optional({
+					accepted: ["!~", "x".repeat(256)],
+					refused: ["", "a b", "é", "x".repeat(257), 1, null],
+				}),
+				"value.ca": optional(text(4352)),
+				"value.sntp": optional({
+					accepted: ["time.example-1", "x".repeat(253)],
+					refused: ["a_b", "a b", "x".repeat(254), 1, null],
+				}),
+			},
+		],
+		clear_crash: [
+			{},
+			{ id: { accepted: ["0", "f".repeat(32)], refused: ["", "x", "F", "0".repeat(33), 1, null] } },
+		],
+		set_log: [{}, { level: names("off", "info"), seconds: integers(0, 600) }],
+	};
+
+for (const name of keysOf(commands)) {
+	const [more, fields] = fieldsOf[name] ?? [{}, {}];
+	const message: { [name: string]: Json } = {
+		...JSON.parse(JSON.stringify(commandDocuments[name].example)),
+		...more,
+	};
+	const problemOf = (given: object) => checkCommand(given, "PROTO-1").rejection?.message;
+	test(`${name} accepts its example`, () =>
+		assert.deepEqual(checkCommand(commandDocuments[name].example, "PROTO-1"), {
+			command: commandDocuments[name].example,
+		}));
+	for (const field of pathsOf(fields))
+		test(`${name} clamps ${field[0]} and names it`, () => checkField(message, field, problemOf));
+	test(`all fields of ${name} are checked here`, () => {
+		const checked = pathsOf(fields).map(([path]) => path.split(".")[0]);
+		const known = Object.keys(commands[name].fields).filter((field) => field !== "command");
+		assert.deepEqual([...new Set(checked)].sort(), known.sort());
+	});
+}
 
 test("names a rejected value and what is expected", () => {
 	for (const [message, expected] of [
@@ -17,68 +185,31 @@ test("names a rejected value and what is expected", () => {
 		});
 });
 
-describe("start_ota", () => {
-	const url = "http://gateway.local:8080/ota/firmware.bin";
-
-	test("accepts an address and an optional certificate", () => {
-		for (const extra of [{}, { cert_pem: "-----BEGIN CERTIFICATE-----" }])
-			assert.equal(checkCommand({ command: "start_ota", url, ...extra }, "DEV-1").rejection, undefined);
-		assert.equal(checkCommand({ command: "start_ota", url: "https://a/b" }, "DEV-1").rejection, undefined);
+describe("a command", () => {
+	test("of a PROTO-1 is unsupported on a DEV-1, and accepted for an unknown model", () => {
+		for (const [message, of] of [
+			[{ command: "set_haptics", value: 50 }, "set_haptics"],
+			[{ command: "set_auto_brightness", value: true }, "set_auto_brightness"],
+		] as const) {
+			assert.deepEqual(checkCommand(message, "DEV-1"), {
+				rejection: { code: "unsupported", message: `${of} exists on PROTO-1 only` },
+			});
+			assert.deepEqual(checkCommand(message), { command: message });
+		}
 	});
 
-	test("rejects other schemes and other types", () => {
-		for (const bad of [
-			"http://a/b\r\nX-Header: 1",
-			"http://a/b\n",
-			"http://a/b c",
-			"ftp://a/b",
-			"file:///etc/passwd",
-			"http://",
-			"http:// a",
-			"",
-			1,
+	test("that is unknown is rejected with the known ones", () => {
+		const message = `command must be one of ${Object.keys(commands).join(", ")}`;
+		for (const value of [
 			null,
-			`http://${"x".repeat(2048)}`,
+			1,
+			"x",
+			[],
+			{},
+			{ command: 1 },
+			{ command: "reboot" },
+			{ command: "constructor" },
 		])
-			assert.equal(
-				checkCommand({ command: "start_ota", url: bad }, "DEV-1").rejection?.code,
-				"invalid_value",
-			);
-		assert.equal(checkCommand({ command: "start_ota" }, "DEV-1").rejection?.code, "invalid_value");
-		assert.equal(
-			checkCommand({ command: "start_ota", url, cert_pem: 1 }, "DEV-1").rejection?.code,
-			"invalid_value",
-		);
+			assert.deepEqual(checkCommand(value, "DEV-1"), { rejection: { code: "unknown_command", message } });
 	});
-});
-
-test("query_state needs no value", () => {
-	assert.deepEqual(checkCommand({ command: "query_state" }), { command: { command: "query_state" } });
-});
-
-test("rejects a PROTO-1 command on a DEV-1 as unsupported, and accepts it for an unknown model", () => {
-	const message = { command: "set_haptics", value: 50 };
-	assert.deepEqual(checkCommand(message, "DEV-1"), {
-		rejection: { code: "unsupported", message: "set_haptics exists on PROTO-1 only" },
-	});
-	assert.deepEqual(checkCommand(message), { command: message });
-});
-
-test("rejects an unknown command and lists the known ones", () => {
-	for (const value of [
-		null,
-		1,
-		"x",
-		[],
-		{},
-		{ command: 1 },
-		{ command: "reboot" },
-		{ command: "constructor" },
-	])
-		assert.deepEqual(checkCommand(value, "DEV-1"), {
-			rejection: {
-				code: "unknown_command",
-				message: `command must be one of ${Object.keys(commands).join(", ")}`,
-			},
-		});
 });
