@@ -69,44 +69,29 @@ test("objects created while modules load are in ROM, and a change of them is rej
 	assert.equal(Object.keys(rejected).length, 15);
 });
 
-describe("program that cannot be preloaded ends with the name of its module", () => {
-	const end = async (modules: Record<string, string>) => {
-		const machine = start(await buildProgram({ modules }));
-		return machine.exited;
-	};
-	const withCulprit = (name: string) =>
-		end({ main: `${fixtures}/bad/importer.ts`, culprit: `${fixtures}/bad/${name}.ts` });
-
-	test("a timer set while a module loads", async () => {
-		const exit = await withCulprit("timer");
-		assert.equal(exit.kind, "bad_program");
-		assert.match(exit.message, /a module uses Timer while loading/);
-		assert.match(exit.stack, new RegExp(`${fixtures}/bad/timer.ts:3`));
-	});
-
-	test("a channel opened while a module loads", async () => {
-		const exit = await withCulprit("channel");
-		assert.equal(exit.kind, "bad_program");
-		assert.match(exit.message, /a module uses a Channel while loading/);
-		assert.equal(exit.file, `${fixtures}/bad/channel.ts`);
-	});
-
-	test("an exception while a module loads", async () => {
-		const exit = await withCulprit("throwing");
-		assert.equal(exit.kind, "bad_program");
-		assert.match(exit.message, /RangeError: while loading/);
-		assert.equal(exit.file, `${fixtures}/bad/throwing.ts`);
-		assert.equal(exit.line, await lineOf("bad/throwing", "throw new"));
-	});
-
-	test("an import of a missing module", async () => {
-		const exit = await withCulprit("missing");
-		assert.equal(exit.kind, "bad_program");
-		assert.match(exit.message, /module culprit imports no\/such\/module/);
-	});
+describe("program that cannot be preloaded ends with the name of its module:", () => {
+	for (const [name, culprit, message, line] of [
+		["a timer set while a module loads", "timer", /a module uses Timer while loading/, "Timer.set"],
+		[
+			"a channel opened while a module loads",
+			"channel",
+			/a module uses a Channel while loading/,
+			"new Channel",
+		],
+		["an exception while a module loads", "throwing", /RangeError: while loading/, "throw new"],
+		["an import of a missing module", "missing", /module culprit imports no\/such\/module/, undefined],
+	] as const)
+		test(name, async () => {
+			const modules = { main: `${fixtures}/bad/importer.ts`, culprit: `${fixtures}/bad/${culprit}.ts` };
+			const exit = await start(await buildProgram({ modules })).exited;
+			assert.equal(exit.kind, "bad_program");
+			assert.match(exit.message, message);
+			if (line === undefined) return;
+			assert.deepEqual([exit.file, exit.line], [modules.culprit, await lineOf(`bad/${culprit}`, line)]);
+		});
 
 	test("a main without a default function", async () => {
-		const exit = await end({ main: `${fixtures}/bad/no-main.ts` });
+		const exit = await start(await fixture("bad/no-main")).exited;
 		assert.equal(exit.kind, "bad_program");
 		assert.match(exit.message, /the default export of module main is not a function/);
 	});
@@ -179,47 +164,31 @@ describe("end of a process", () => {
 		statuses.set(exit.kind, exit.status);
 		return exit;
 	};
-	const file = `${fixtures}/ending.ts`;
-
-	for (const way of ["exception in main", "exception in a timer", "exception in an event"]) {
-		test(way, async () => {
-			const exit = await end(way);
-			assert.equal(exit.kind, "exception");
-			assert.equal(exit.message, "Error: on request");
-			assert.equal(exit.file, file);
-			assert.equal(exit.line, await lineOf("ending", "throw new Error"));
+	for (const [way, kind, message, line] of [
+		["exception in main", "exception", /^Error: on request$/, "throw new Error"],
+		["exception in a timer", "exception", /^Error: on request$/, "throw new Error"],
+		["exception in an event", "exception", /^Error: on request$/, "throw new Error"],
+		["exception in a promise", "rejection", /^Error: on request$/, "throw new Error"],
+		["rejection in an async function", "rejection", /^Error: on request$/, "throw new Error"],
+		["chunk memory", "out_of_memory", /^out of chunk memory/, "repeat(1000"],
+		["one large chunk", "out_of_memory", /^out of chunk memory/, "new ArrayBuffer(150_000)"],
+		["slots", "out_of_memory", /^out of slots/, "kept = { kept }"],
+		["stack", "out_of_memory", /^stack overflow/, "deeper(depth + 1)"],
+		["keys", "out_of_memory", /^out of keys/, "key$"],
+		["endless loop", "watchdog", /watchdog/, "Date.now()"],
+		["endless chain of promises", "watchdog", /watchdog/, "Promise.resolve().then(again)"],
+		["endless built-in", "watchdog", /watchdog/, "indexOf.call"],
+	] as const)
+		test(`is reported with its line: ${way}`, async () => {
+			const exit = await end(way, kind === "watchdog" ? { watchdogMs: 50 } : {});
+			assert.equal(exit.kind, kind);
+			assert.match(exit.message, message);
+			assert.deepEqual([exit.file, exit.line], [`${fixtures}/ending.ts`, await lineOf("ending", line)]);
 		});
-	}
-
-	for (const way of ["exception in a promise", "rejection in an async function"]) {
-		test(way, async () => {
-			const exit = await end(way);
-			assert.equal(exit.kind, "rejection");
-			assert.equal(exit.message, "Error: on request");
-			assert.equal(exit.file, file);
-			assert.equal(exit.line, await lineOf("ending", "throw new Error"));
-		});
-	}
 
 	test("ignores a rejection that is handled in the same turn", async () => {
 		assert.equal((await end("rejection that is handled in time")).kind, "quit");
 	});
-
-	for (const [way, message, text] of [
-		["chunk memory", /^out of chunk memory/, "repeat(1000"],
-		["one large chunk", /^out of chunk memory/, "new ArrayBuffer(150_000)"],
-		["slots", /^out of slots/, "kept = { kept }"],
-		["stack", /^stack overflow/, "deeper(depth + 1)"],
-		["keys", /^out of keys/, "key$"],
-	] as const) {
-		test(`out of memory: ${way}`, async () => {
-			const exit = await end(way);
-			assert.equal(exit.kind, "out_of_memory");
-			assert.match(exit.message, message);
-			assert.equal(exit.file, file);
-			assert.equal(exit.line, await lineOf("ending", text));
-		});
-	}
 
 	test("succeeds with more memory", async () => {
 		const machine = start(await fixture("ending"), {
@@ -228,25 +197,6 @@ describe("end of a process", () => {
 		});
 		await machine.ready;
 		await machine.close();
-	});
-
-	test("reports the line of an endless loop", async () => {
-		const exit = await end("endless loop", { watchdogMs: 50 });
-		assert.equal(exit.kind, "watchdog");
-		assert.equal(exit.file, file);
-		assert.equal(exit.line, await lineOf("ending", "Date.now()"));
-	});
-
-	test("reports promises that never let a turn end", async () => {
-		const exit = await end("endless chain of promises", { watchdogMs: 50 });
-		assert.equal(exit.kind, "watchdog");
-		assert.equal(exit.line, await lineOf("ending", "Promise.resolve().then(again)"));
-	});
-
-	test("reports a built-in that does not return", async () => {
-		const exit = await end("endless built-in", { watchdogMs: 50 });
-		assert.equal(exit.kind, "watchdog");
-		assert.equal(exit.line, await lineOf("ending", "indexOf.call"));
 	});
 
 	test("distinguishes restart and quit", async () => {
@@ -295,35 +245,28 @@ describe("end of a process", () => {
 		});
 });
 
-describe("no machine is left when Node is killed", () => {
-	for (const [name, way] of [
-		["idle", ""],
-		["in an endless loop", "endless loop"],
-		["in a built-in that does not return", "endless built-in"],
-		["in Timer.delay", "delay"],
-	] as const) {
-		test(name, async () => {
-			const modules = { main: `${fixtures}/ending.ts` };
-			const script = `
-				import { buildProgram } from ${JSON.stringify(path.resolve("hosts/virtual/node/build.ts"))};
-				import { Machine } from ${JSON.stringify(path.resolve("hosts/virtual/node/machine.ts"))};
-				const { bytes: program } = await buildProgram(${JSON.stringify({ modules })});
-				const machine = new Machine({ program, ...${JSON.stringify({ executable, config: { way }, watchdogMs: 0 })} });
-				const isBusy = ${way !== ""};
-				if (isBusy) setTimeout(() => console.log(machine.pid), 300);
-				else machine.ready.then(() => console.log(machine.pid));
-			`;
-			const parent = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "--eval", script], {
-				stdio: ["ignore", "pipe", "inherit"],
-			});
-			const [chunk]: Buffer[] = await nextEvent(parent.stdout, "data");
-			const pid = Number(chunk);
-			assert.ok(pid > 0, `process id ${chunk}`);
-			parent.kill("SIGKILL");
-			await nextEvent(parent, "close");
-			await waitUntil(() => !isAlive(pid));
-		});
-	}
+test("no machine is left when Node is killed: idle, in endless loops, and in Timer.delay", async () => {
+	const modules = { main: `${fixtures}/ending.ts` };
+	const busy = ["endless loop", "endless built-in", "delay"];
+	const script = `
+		import { buildProgram } from ${JSON.stringify(path.resolve("hosts/virtual/node/build.ts"))};
+		import { Machine } from ${JSON.stringify(path.resolve("hosts/virtual/node/machine.ts"))};
+		const { bytes: program } = await buildProgram(${JSON.stringify({ modules })});
+		const options = { program, executable: ${JSON.stringify(executable)}, watchdogMs: 0 };
+		const idle = new Machine(options);
+		await idle.ready;
+		const busy = ${JSON.stringify(busy)}.map((way) => new Machine({ ...options, config: { way } }));
+		setTimeout(() => console.log([idle, ...busy].map(({ pid }) => pid).join()), 300);
+	`;
+	const parent = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "--eval", script], {
+		stdio: ["ignore", "pipe", "inherit"],
+	});
+	const [chunk]: Buffer[] = await nextEvent(parent.stdout, "data");
+	const pids = String(chunk).split(",").map(Number);
+	assert.equal(pids.filter(isAlive).length, 1 + busy.length, `process ids ${chunk}`);
+	parent.kill("SIGKILL");
+	await nextEvent(parent, "close");
+	await waitUntil(() => !pids.some(isAlive));
 });
 
 function isAlive(pid: number): boolean {
