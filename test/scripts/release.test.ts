@@ -2,18 +2,17 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, type TestContext, test } from "node:test";
+import { describe, test } from "node:test";
 import type { Catalog } from "../../gateway/api/firmware.js";
 import { boot } from "../../hosts/virtual/node/boot/boot-loader.js";
 import { flashFactoryImage, makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../hosts/virtual/node/boot/partitions.js";
-import type { ModdableSdk } from "../../scripts/moddable/sdk.js";
 import { addRelease, type NewRelease, ReleaseError, readCatalog } from "../../scripts/release/folder.js";
 import { buildReleaseImages, makeVirtualImages } from "../../scripts/release/images.js";
 import { assertSameBytes } from "../support/bytes.js";
+import { fakeSdk } from "../support/fake-sdk.js";
 import { damaged, makeImage } from "../support/images.js";
-import { writeLinkMap } from "../support/linked-build.js";
 import { applyPatch } from "../support/patches.js";
 import { temporaryDirectory } from "../support/running.js";
 import { makeReleaseKey } from "../support/signing.js";
@@ -315,45 +314,13 @@ function digestOf(bytes: Uint8Array): string {
 	return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Files that ESP-IDF's build makes beside an image. */
-const boardParts = {
-	"bootloader.bin": "the boot loader",
-	"partition-table.bin": "the partition table",
-	"ota_data_initial.bin": "the boot state",
-};
-
-/** SDK whose mcconfig takes each image from a folder, by the host to build for. */
-async function fakeSdk(t: TestContext): Promise<{ sdk: ModdableSdk; imagesFolder: string }> {
-	const folder = await temporaryDirectory(t);
-	const script = `#!/bin/sh
-while [ $# -gt 0 ]; do
-	case $1 in -p) host=\${2##*/};; -o) out=$2;; esac
-	shift
-done
-mkdir -p "$out/bin/esp32/$host/release/device"
-cp "${folder}/$host.bin" "$out/bin/esp32/$host/release/device/xs_esp32.bin"
-cp "${folder}"/parts/*.bin "$out/bin/esp32/$host/release/device/"
-${writeLinkMap}
-`;
-	await writeFile(join(folder, "mcconfig"), script, { mode: 0o755 });
-	await mkdir(join(folder, "parts"));
-	for (const [name, content] of Object.entries(boardParts))
-		await writeFile(join(folder, "parts", name), content);
-	const sdk: ModdableSdk = { folder, desktop: "lin", tools: folder, environment: { PATH: process.env.PATH } };
-	return { sdk, imagesFolder: folder };
-}
-
 test("a release built with an SDK has images of both boards", {
 	skip: process.platform === "win32" ? "needs a shell" : undefined,
 }, async (t) => {
-	const { sdk, imagesFolder } = await fakeSdk(t);
-	const buildFolder = await temporaryDirectory(t);
 	const version = "1.4.0";
-	for (const [host, image] of [
-		["dev-1", makeImage({ version })],
-		["proto-1", makeImage({ version, model: "PROTO-1" })],
-	] as const)
-		await writeFile(join(imagesFolder, `${host}.bin`), image);
+	const made = { "dev-1": makeImage({ version }), "proto-1": makeImage({ version, model: "PROTO-1" }) };
+	const { sdk } = fakeSdk({ folder: await temporaryDirectory(t), images: made });
+	const buildFolder = await temporaryDirectory(t);
 	const options = { sdk, version, releaseKeys: "", onOutput: () => {} };
 	const images = await buildReleaseImages(buildFolder, options);
 	const releasesDir = await temporaryDirectory(t);
@@ -384,8 +351,11 @@ test("a release built with an SDK has images of both boards", {
 			},
 		],
 	});
-	for (const [name, content] of Object.entries(boardParts))
-		assert.equal(await readFile(join(releasesDir, "proto-1/flash-v1.4.0", name), "utf8"), content);
+	for (const name of ["bootloader", "partition-table", "ota_data_initial"])
+		assert.equal(
+			await readFile(join(releasesDir, "proto-1/flash-v1.4.0", `${name}.bin`), "utf8"),
+			`${name}\n`,
+		);
 	const sdkconfig = join(buildFolder, "sdkconfig", "sdkconfig.defaults");
 	assert.match(await readFile(sdkconfig, "utf8"), /^CONFIG_APP_PROJECT_VER="1\.4\.0"$/m);
 });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { projectFolder } from "../../scripts/command-line/project.js";
@@ -42,4 +42,28 @@ export function compileC({ sources, folders, headers = {}, sanitizers }: CProgra
 	const made = spawnSync(pathOf("C compiler"), words, { input, encoding: "utf8" });
 	assert.equal(made.stderr, "");
 	return program;
+}
+
+/**
+ * Compiles a harness in test/hosts/esp32 that includes a file of hosts/esp32. ESP-IDF's headers are empty: the harness
+ * defines what the file needs of them.
+ *
+ * @returns as compileC
+ */
+export function compileHarness(harness: string, file: string, sanitizers?: readonly string[]): string {
+	const text = readFileSync(join(projectFolder, "hosts", "esp32", file), "utf8");
+	const headers = Array.from(text.matchAll(/^#include "(.+)"$/gm), ([, name = ""]) => [name, ""]);
+	return compileC({
+		sources: [`test/hosts/esp32/${harness}`],
+		folders: ["hosts/esp32"],
+		headers: Object.fromEntries(headers),
+		...(sanitizers && { sanitizers }),
+	});
+}
+
+/** Runs a program. @returns its standard output @throws AssertionError if it fails or a sanitizer finds something */
+export function runC(program: string, input: string | Uint8Array, ...words: readonly string[]): Buffer {
+	const { stdout, stderr, status } = spawnSync(program, words, { input, maxBuffer: 2 ** 30 });
+	assert.deepEqual([stderr.toString(), status], ["", 0]);
+	return stdout;
 }

@@ -10,51 +10,28 @@ import type { Host } from "../../../device/host.js";
 import { isRecord } from "../../../device/protocol/schema.js";
 import { isInQemu } from "../../../scripts/boards/build.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
-import { natives, sdkFakes } from "./sdk-fakes.js";
 
 /** Calls that the fakes recorded, and their return values. */
 export class Bench {
 	/** E.g. `embedded:io/digital new {"pin":14}`, `embedded:io/digital write 1`. */
 	readonly calls: string[] = [];
-	/** Return values of the fakes' methods, by `module method`. An Error is thrown. */
+	/** Return values of the fakes' methods, or functions, by `module method`. An Error is thrown. */
 	readonly answers = new Map<string, unknown>();
-	/** Return values of foreign functions by name; default: 0. */
+	/** Values of the fakes' properties by `module property`. */
+	readonly values = new Map<string, unknown>();
+	/** Return values of foreign functions by name, or functions; default: 0. */
 	readonly natives: Record<string, unknown> = {};
-	/** Methods that throw, by `module method`. */
-	readonly failing = new Set<string>();
-	/** Instances by module. */
-	readonly made = new Map<string, unknown[]>();
-	readonly config: Record<string, string> = {};
-	/** Stored settings. A number is a value of the wrong type. */
-	readonly stored = new Map<string, string | number>();
-	/** Options of the HTTP requests. */
-	readonly requests: object[] = [];
-	/** Unread bytes of a socket. */
-	readonly incoming: number[] = [];
+	/** Arguments of the latest constructor call by module. */
+	readonly made = new Map<string, readonly unknown[]>();
 	/** Pending timers. */
 	readonly timers: (() => void)[] = [];
 	readonly traced: string[] = [];
 
-	call(module: string, method: string, ...values: unknown[]): void {
-		this.calls.push([module, method, ...values.map((value) => JSON.stringify(value))].join(" "));
-		if (this.failing.has(`${module} ${method}`)) throw new Error(`${module} ${method} failed`);
-	}
-
-	answer(module: string, method: string): unknown {
-		const answer = this.answers.get(`${module} ${method}`);
-		if (answer instanceof Error) throw answer;
-		return answer;
-	}
-
 	/** Options of the latest instance. */
 	optionsOf(module: string): Readonly<Record<string, unknown>> {
-		const options: unknown = Reflect.get(Object(this.made.get(module)?.at(-1)), "options");
+		const [options] = this.made.get(module) ?? [];
 		if (!isRecord(options)) throw new Error(`no ${module} was made with options`);
 		return options;
-	}
-
-	keep(module: string, instance: unknown): void {
-		this.made.set(module, [...(this.made.get(module) ?? []), instance]);
 	}
 
 	runTimers(): void {
@@ -64,6 +41,58 @@ export class Bench {
 	forget(): void {
 		this.calls.length = 0;
 	}
+
+	/** Default export of a module of the SDK: a class that has each static and other method that is called. */
+	fake(module: string): unknown {
+		if (module === "timer") return this.#timer();
+		const bench = this;
+		class Fake {
+			constructor(...values: unknown[]) {
+				bench.made.set(module, values);
+				bench.#call(module, "new", values.slice(0, 1));
+			}
+		}
+		const methods = (target: object, other: () => unknown) =>
+			new Proxy(target, {
+				get: (_, name) => {
+					if (typeof name === "symbol" || name in target || name === "toJSON")
+						return Reflect.get(target, name);
+					if (bench.values.has(`${module} ${name}`)) return bench.values.get(`${module} ${name}`);
+					return (...values: unknown[]) => bench.#call(module, name, values) ?? other();
+				},
+			});
+		Object.setPrototypeOf(
+			Fake.prototype,
+			methods(Object.prototype, () => undefined),
+		);
+		return Object.setPrototypeOf(
+			Fake,
+			methods(Function.prototype, () => Object.create(Fake.prototype)),
+		);
+	}
+
+	#call(module: string, method: string, values: readonly unknown[]): unknown {
+		if (module === "mc/ffi") {
+			const answer = this.natives[method] ?? 0;
+			return typeof answer === "function" ? answer(...values) : answer;
+		}
+		this.calls.push([module, method, ...values.map((value) => JSON.stringify(value))].join(" "));
+		const answer = this.answers.get(`${module} ${method}`);
+		if (answer instanceof Error) throw answer;
+		return typeof answer === "function" ? answer(...values) : answer;
+	}
+
+	#timer() {
+		const { timers } = this;
+		const set = (callback: () => void) => {
+			timers.push(callback);
+			return callback;
+		};
+		const clear = (timer: () => void) => {
+			if (timers.includes(timer)) timers.splice(timers.indexOf(timer), 1);
+		};
+		return { set, repeat: set, clear };
+	}
 }
 
 /**
@@ -72,8 +101,7 @@ export class Bench {
  * @param folder under hosts/
  */
 export async function loadBoard(folder: string, bench: Bench): Promise<Host> {
-	const exports = await load(`${folder}/host/provider.ts`, bench);
-	const { default: device } = exports;
+	const { default: device } = await load(`${folder}/host/provider.ts`, bench);
 	if (!isHost(device)) throw new Error("the provider exports no host");
 	return device;
 }
@@ -89,16 +117,15 @@ export async function load(file: string, bench: Bench): Promise<Readonly<Record<
 		target: "es2022",
 		plugins: [boardModules(file.split("/host/")[0] ?? "")],
 	});
-	const code = bundle.outputFiles[0]?.text ?? "";
-	const xs = `const natives = ${natives}; const native = (name) => natives[name]; const Native = () => Object;`;
-	const run = new Function("bench", "trace", `${xs}\n${code}\nreturn board;`);
+	const xs = "const Native = () => Object;";
+	const run = new Function("bench", "trace", `${xs}\n${bundle.outputFiles[0]?.text}\nreturn board;`);
 	const exports: unknown = run(bench, (text: string) => bench.traced.push(text));
 	if (!isRecord(exports)) throw new Error(`${file} exports nothing`);
 	return exports;
 }
 
-/** Modules provided by the hosts, the SDK's or this project's. */
-const ours = /^((board|protocol|qemu|tls)\/|embedded:io\/socket\/tcp$)/;
+/** Modules provided by the hosts; all others are the SDK's. */
+const ours = /^((board|protocol|qemu|tls|update)\/|embedded:io\/socket\/tcp$)/;
 
 function boardModules(board: string): Plugin {
 	const manifests = [
@@ -121,19 +148,17 @@ function boardModules(board: string): Plugin {
 		name: "board-modules",
 		setup({ onResolve, onLoad }) {
 			onResolve({ filter: ours }, ({ path }) => ({
-				path:
-					files.get(path) ??
-					(path.startsWith("protocol/")
-						? join(projectFolder, "device", `${path}.ts`)
-						: `${path} is in no manifest`),
+				path: files.get(path) ?? join(projectFolder, "device", `${path}.ts`),
 			}));
 			onResolve({ filter: /^moddable\// }, ({ path }) => ({
 				path: join(projectFolder, "hosts", `${path}.ts`),
 			}));
-			onResolve({ filter: /^[a-z\d]+(:|\/|$)/ }, ({ path }) =>
-				sdkFakes.has(path) ? { path, namespace: "sdk" } : undefined,
+			onResolve({ filter: /^[a-z\d]+(:|\/|$)/ }, ({ path, kind }) =>
+				kind === "entry-point" ? undefined : { path, namespace: "sdk" },
 			);
-			onLoad({ filter: /.*/, namespace: "sdk" }, ({ path }) => ({ contents: sdkFakes.get(path) ?? "" }));
+			onLoad({ filter: /.*/, namespace: "sdk" }, ({ path }) => ({
+				contents: `const fake = bench.fake("${path}"); export default fake; export { fake as Digest };`,
+			}));
 		},
 	};
 }

@@ -11,7 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "esp_system.h"
+#define CONFIG_ESP_COREDUMP_ENABLE_TO_FLASH 1
+#define RTC_NOINIT_ATTR
+typedef enum { ESP_OK = 0, ESP_FAIL = -1 } esp_err_t;
+typedef enum { ESP_RST_UNKNOWN, ESP_RST_POWERON, ESP_RST_EXT, ESP_RST_SW, ESP_RST_PANIC, ESP_RST_INT_WDT, ESP_RST_TASK_WDT,
+	ESP_RST_WDT, ESP_RST_DEEPSLEEP, ESP_RST_BROWNOUT, ESP_RST_SDIO, ESP_RST_USB, ESP_RST_JTAG, ESP_RST_EFUSE,
+	ESP_RST_PWR_GLITCH, ESP_RST_CPU_LOCKUP } esp_reset_reason_t;
+typedef struct { int address; } esp_partition_t;
+enum { ESP_PARTITION_TYPE_DATA = 1, ESP_PARTITION_SUBTYPE_DATA_COREDUMP = 3 };
+typedef struct {
+	uint32_t exc_tcb, exc_pc;
+	char exc_task[16];
+	struct { uint32_t bt[16], depth; bool corrupted; } exc_bt_info;
+	struct { uint32_t exc_cause, exc_vaddr; } ex_info;
+} esp_core_dump_summary_t;
 
 static esp_reset_reason_t reason = ESP_RST_POWERON;
 static int64_t now_us = 0;
@@ -32,9 +45,6 @@ uint32_t esp_rom_crc32_le(uint32_t crc, const uint8_t *bytes, uint32_t length)
 	}
 	return ~crc;
 }
-
-#include "esp_partition.h"
-#include "espcoredump/include/esp_core_dump.h"
 
 static const esp_partition_t partition = { 0 };
 static uint8_t dump[600];
@@ -94,7 +104,7 @@ esp_err_t esp_core_dump_get_summary(esp_core_dump_summary_t *summary)
 {
 	access_dump();
 	*summary = (esp_core_dump_summary_t){
-		.exc_tcb = 0, .exc_task = "main", .exc_pc = 0x400d1234, .exc_bt_info = { .bt = { 0x400d1234, 0x400d5678 }, .depth = 2 },
+		.exc_task = "main", .exc_pc = 0x400d1234, .exc_bt_info = { .bt = { 0x400d1234, 0x400d5678 }, .depth = 2 },
 		.ex_info = { .exc_cause = 29, .exc_vaddr = 0 }
 	};
 	return ESP_OK;
@@ -114,10 +124,11 @@ esp_err_t esp_core_dump_image_erase(void)
 	return ESP_OK;
 }
 
-#include "esp_debug_helpers.h"
-#include "freertos/freertos_debug.h"
-#include "freertos/task.h"
-#include "xtensa_context.h"
+enum { pdTRUE = 1 };
+typedef const char *TaskHandle_t;
+typedef struct { void *pxTCB; uint8_t *pxTopOfStack, *pxEndOfStack; } TaskSnapshot_t;
+typedef struct { uint32_t pc, sp, next_pc; const void *exc_frame; } esp_backtrace_frame_t;
+typedef struct { long exit, pc, ps, a0, a1; } XtExcFrame;
 
 /* Core on which XS runs; -1: it waits. The watchdog's interrupt comes on core 0. */
 static int xs_core = 0;
@@ -128,6 +139,7 @@ TaskHandle_t xTaskGetCurrentTaskHandle(void) { return "main"; }
 TaskHandle_t xTaskGetCurrentTaskHandleForCore(int core) { return core == xs_core ? xTaskGetCurrentTaskHandle() : "IDLE"; }
 int xPortGetCoreID(void) { return 0; }
 void xthal_window_spill(void) { }
+uint32_t esp_cpu_process_stack_pc(uint32_t pc) { return pc - 3; }
 
 int vTaskGetSnapshot(TaskHandle_t task, TaskSnapshot_t *snapshot)
 {

@@ -1,79 +1,23 @@
 /**
- * RTC memory and core dump of a board across restarts: C code compiled for this computer, and its reader in the
- * firmware.
+ * RTC memory and core dump of a board across restarts: C code compiled for this computer.
  */
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { before, describe, test } from "node:test";
-import { crash as crashSchema } from "../../../device/protocol/messages.js";
-import { describeProblem, findProblem } from "../../../device/protocol/schema.js";
-import { compileC, withoutCompiler as skip } from "../../support/c-program.js";
-import { Bench, loadBoard } from "./board-bench.js";
+import { compileHarness, runC, withoutCompiler as skip } from "../../support/c-program.js";
 
 /** esp_reset_reason_t. */
 const reset = { powerOn: 1, software: 3, panic: 4, taskWatchdog: 6, brownOut: 9, usb: 11 };
 const field = { id: 0, kind: 1, message: 2, stack: 3, version: 4, trace: 5 };
 
-/** Declarations from ESP-IDF v6.0's headers that the file needs; the harness defines the functions. */
-const headers: Readonly<Record<string, string>> = {
-	"esp_attr.h": "#define RTC_NOINIT_ATTR\n",
-	"esp_cpu_utils.h": "static inline uint32_t esp_cpu_process_stack_pc(uint32_t pc) { return pc - 3; }\n",
-	"esp_debug_helpers.h": `#pragma once
-typedef struct { uint32_t pc, sp, next_pc; const void *exc_frame; } esp_backtrace_frame_t;
-bool esp_backtrace_get_next_frame(esp_backtrace_frame_t *frame);
-`,
-	"esp_partition.h": `#pragma once
-#include <stddef.h>
-typedef enum { ESP_OK = 0, ESP_FAIL = -1 } esp_err_t;
-typedef struct { int address; } esp_partition_t;
-enum { ESP_PARTITION_TYPE_DATA = 1, ESP_PARTITION_SUBTYPE_DATA_COREDUMP = 3 };
-const esp_partition_t *esp_partition_find_first(int type, int subtype, const char *label);
-esp_err_t esp_partition_read(const esp_partition_t *from, size_t offset, void *bytes, size_t size);
-`,
-	"espcoredump/include/esp_core_dump.h": `#pragma once
-#include "esp_partition.h"
-typedef struct { uint32_t exc_tcb; char exc_task[16]; uint32_t exc_pc; struct { uint32_t bt[16]; uint32_t depth; bool corrupted; } exc_bt_info;
-	struct { uint32_t exc_cause; uint32_t exc_vaddr; } ex_info; } esp_core_dump_summary_t;
-esp_err_t esp_core_dump_image_get(size_t *address, size_t *size);
-esp_err_t esp_core_dump_image_check(void);
-esp_err_t esp_core_dump_get_summary(esp_core_dump_summary_t *summary);
-esp_err_t esp_core_dump_get_panic_reason(char *text, size_t size);
-esp_err_t esp_core_dump_image_erase(void);
-`,
-	"esp_random.h": "#include <stdint.h>\nuint32_t esp_random(void);\n",
-	"esp_rom_crc.h": "#include <stdint.h>\nuint32_t esp_rom_crc32_le(uint32_t, const uint8_t *, uint32_t);\n",
-	"esp_system.h": `#pragma once
-typedef enum { ESP_RST_UNKNOWN, ESP_RST_POWERON, ESP_RST_EXT, ESP_RST_SW, ESP_RST_PANIC, ESP_RST_INT_WDT, ESP_RST_TASK_WDT,
-	ESP_RST_WDT, ESP_RST_DEEPSLEEP, ESP_RST_BROWNOUT, ESP_RST_SDIO, ESP_RST_USB, ESP_RST_JTAG, ESP_RST_EFUSE,
-	ESP_RST_PWR_GLITCH, ESP_RST_CPU_LOCKUP } esp_reset_reason_t;
-esp_reset_reason_t esp_reset_reason(void);
-`,
-	"esp_timer.h": "#include <stdint.h>\nint64_t esp_timer_get_time(void);\n",
-	"freertos/FreeRTOS.h": "#define pdTRUE 1\n",
-	"freertos/freertos_debug.h": `#pragma once
-typedef const char *TaskHandle_t;
-typedef struct { void *pxTCB; uint8_t *pxTopOfStack, *pxEndOfStack; } TaskSnapshot_t;
-int vTaskGetSnapshot(TaskHandle_t task, TaskSnapshot_t *snapshot);
-`,
-	"freertos/task.h": `TaskHandle_t xTaskGetCurrentTaskHandle(void);
-TaskHandle_t xTaskGetCurrentTaskHandleForCore(int core);
-int xPortGetCoreID(void);
-`,
-	"sdkconfig.h": "#define CONFIG_ESP_COREDUMP_ENABLE_TO_FLASH 1\n",
-	"xtensa_context.h": `#pragma once
-typedef struct { long exit, pc, ps, a0, a1; } XtExcFrame;
-void xthal_window_spill(void);
-`,
-};
-
 let program = "";
 
 /** @returns the output of each command */
 function run(...commands: readonly string[]): readonly string[] {
-	const { stdout, stderr } = spawnSync(program, { input: `${commands.join("\n")}\n`, encoding: "utf8" });
-	assert.equal(stderr, "");
-	return stdout.split("\u001e").slice(0, -1);
+	return runC(program, `${commands.join("\n")}\n`)
+		.toString()
+		.split("\u001e")
+		.slice(0, -1);
 }
 
 const crashFields = Object.values(field).map((index) => `crash ${index}`);
@@ -88,7 +32,7 @@ function crashAfter(...commands: readonly string[]) {
 
 describe("RTC memory of a board", { skip }, () => {
 	before(() => {
-		program = compileC({ sources: ["test/hosts/esp32/crash-harness.c"], folders: ["hosts/esp32"], headers });
+		program = compileHarness("crash-harness.c", "board-crash.c");
 	});
 
 	const begin = ["power 165", `start ${reset.powerOn}`, "trace one", "trace two"];
@@ -246,40 +190,5 @@ describe("RTC memory of a board", { skip }, () => {
 		assert.equal(count, "502");
 		assert.equal(run(...begin, "trace \té", "read 1").at(-1), "???\n");
 		assert.equal(run(...begin, `trace ${"x".repeat(3000)}`, "read 9").at(-1), "");
-	});
-});
-
-describe("reader of the firmware", () => {
-	test("returns a crash report, with the location if XS knows it", async () => {
-		const bench = new Bench();
-		const device = await loadBoard("dev-1", bench);
-		const memory = new device.crash({});
-		const texts = [
-			"1a2b3c4d",
-			"exception",
-			"Error: not handled",
-			"at f (/src/device/main.ts:12)",
-			"1.4.0",
-			"one\n",
-		];
-		bench.natives.board_crash_text = (index: number) => texts[index];
-		bench.natives.board_crash_uptime = 61;
-		const crash = memory.read();
-		assert.equal(describeProblem(findProblem(crashSchema, crash)), "nothing is wrong");
-		assert.deepEqual(crash, {
-			id: "1a2b3c4d",
-			kind: "exception",
-			message: "Error: not handled",
-			file: "/src/device/main.ts",
-			line: 12,
-			stack: "at f (/src/device/main.ts:12)",
-			firmware_version: "1.4.0",
-			uptime_seconds: 61,
-			trace: "one\n",
-		});
-		memory.clear();
-		assert.equal(bench.calls.at(-1), "mc/ffi board_crash_clear");
-		texts[0] = "";
-		assert.equal(memory.read(), undefined);
 	});
 });

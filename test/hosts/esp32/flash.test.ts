@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
@@ -11,11 +11,10 @@ import { UsageError } from "../../../scripts/command-line/command.js";
 import { describeProblem, isProblem } from "../../../scripts/command-line/machine.js";
 import { Problems } from "../../../scripts/command-line/problems.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
-import type { ModdableSdk } from "../../../scripts/moddable/sdk.js";
 import { entryPoint } from "../../support/entry-point.js";
 import { withEnvironment } from "../../support/environment.js";
 import { fakeMachine } from "../../support/fake-machine.js";
-import { writeLinkMap } from "../../support/linked-build.js";
+import { type FakeSdk, fakeSdk } from "../../support/fake-sdk.js";
 
 const work = mkdtempSync(join(tmpdir(), "flash-"));
 after(() => rmSync(work, { recursive: true, force: true }));
@@ -169,39 +168,17 @@ describe("requirements of flashing", () => {
 	});
 });
 
-/**
- * Creates an SDK whose mcconfig only records its arguments and writes an image. @param more shell lines of mcconfig
- */
-function fakeSdk(image: string | undefined, more = ""): { sdk: ModdableSdk; calls: () => string } {
-	const folder = mkdtempSync(join(work, "sdk-"));
-	const log = join(folder, "calls");
-	const program = join(folder, "mcconfig");
-	const copy = image ? `mkdir -p "$out/$bin" && cp "${image}" "$out/$bin/xs_esp32.bin"` : ":";
-	writeFileSync(
-		program,
-		`#!/bin/sh
-echo "$@" "SDKCONFIGPATH=$SDKCONFIGPATH" >> "${log}"
-bin=bin/esp32/dev-1/release/device
-while [ $# -gt 0 ]; do [ "$1" = -o ] && out=$2; shift; done
-${copy}
-host=dev-1
-${writeLinkMap}
-${more}
-`,
-	);
-	chmodSync(program, 0o755);
-	const sdk: ModdableSdk = { folder, desktop: "lin", tools: folder, environment: { PATH: process.env.PATH } };
-	return { sdk, calls: () => readFileSync(log, "utf8") };
-}
-
-function imageOf(model: string, version: string): string {
-	const path = join(work, `${model}-${version}.bin`);
+function imageOf(model: string, version: string): Buffer {
 	const bytes = Buffer.alloc(4096);
 	bytes.write("DAG1", 0x120, "latin1");
 	bytes.write(model, 0x128, "latin1");
 	bytes.write(version, 0x138, "latin1");
-	writeFileSync(path, bytes);
-	return path;
+	return bytes;
+}
+
+/** @param more shell lines of mcconfig */
+function sdkWith(image: Buffer, more = ""): FakeSdk {
+	return fakeSdk({ folder: mkdtempSync(join(work, "sdk-")), images: { "dev-1": image }, more });
 }
 
 const posix = { skip: process.platform === "win32" ? "needs a shell" : undefined };
@@ -217,7 +194,7 @@ describe("build for a board", posix, () => {
 	} as const;
 
 	test("passes a sdkconfig of that version to mcconfig", async () => {
-		const { sdk, calls } = fakeSdk(imageOf("DEV-1", "1.2.3"));
+		const { sdk, calls } = sdkWith(imageOf("DEV-1", "1.2.3"));
 		const image = await buildBoard({ ...common, sdk });
 		assert.ok(existsSync(image), `${image} does not exist`);
 		assert.match(
@@ -230,37 +207,35 @@ describe("build for a board", posix, () => {
 
 	test("compiles in the release keys, and rejects an image without them", async () => {
 		const [releaseKeys, others] = ["ab".repeat(64), "cd".repeat(64)];
-		const image = imageOf("DEV-1", "1.2.4");
-		const plain = readFileSync(image);
-		plain.write(releaseKeys, 0x400, "latin1");
-		writeFileSync(image, plain);
-		const { sdk, calls } = fakeSdk(image);
-		const options = { ...common, sdk, version: "1.2.4" };
-		await buildBoard({ ...options, releaseKeys });
+		const image = imageOf("DEV-1", "1.2.3");
+		image.write(releaseKeys, 0x400, "latin1");
+		const { sdk, calls } = sdkWith(image);
+		await buildBoard({ ...common, sdk, releaseKeys });
 		assert.match(calls(), new RegExp(` manifest\\.json release_keys=${releaseKeys} SDKCONFIGPATH`));
-		await assert.rejects(buildBoard({ ...options, releaseKeys: others }), /without the release keys/);
+		await assert.rejects(buildBoard({ ...common, sdk, releaseKeys: others }), /without the release keys/);
 	});
 
 	test("rejects an image without a C source of the manifests, and names it", async () => {
 		const source = join(projectFolder, "hosts", "esp32", "orphan.c");
-		const { sdk } = fakeSdk(
-			imageOf("DEV-1", "1.2.3"),
-			`echo '$(TMP_DIR)/orphan.c.o: ${source} $(HEADERS)' >> "$out/tmp/esp32/$host/release/device/makefile"`,
-		);
-		await assert.rejects(buildBoard({ ...common, sdk }), /hosts\/esp32\/orphan\.c not linked/);
-		const { sdk: withoutMap } = fakeSdk(imageOf("DEV-1", "1.2.3"), 'rm "$out/$bin/xs_esp32.map"');
-		await assert.rejects(buildBoard({ ...common, sdk: withoutMap }), /produced no link map/);
+		for (const [more, message] of [
+			[
+				`echo '$(TMP_DIR)/orphan.c.o: ${source} $(HEADERS)' >> "$build/makefile"`,
+				/hosts\/esp32\/orphan\.c not linked/,
+			],
+			['rm "$bin/xs_esp32.map"', /produced no link map/],
+		] as const) {
+			const { sdk } = sdkWith(imageOf("DEV-1", "1.2.3"), more);
+			await assert.rejects(buildBoard({ ...common, sdk }), message);
+		}
 	});
 
 	test("rejects an image of another model or version, and a merged one", async () => {
-		for (const image of [imageOf("PROTO-1", "1.2.3"), imageOf("DEV-1", "1.2.2")]) {
-			const { sdk } = fakeSdk(image);
-			await assert.rejects(buildBoard({ ...common, sdk }), /instead of DEV-1 1\.2\.3/);
-		}
-		const merged = join(work, "merged.bin");
-		writeFileSync(merged, Buffer.alloc(8192, 0xff));
-		const { sdk } = fakeSdk(merged);
-		await assert.rejects(buildBoard({ ...common, sdk }), /without firmware descriptor/);
+		for (const [image, message] of [
+			[imageOf("PROTO-1", "1.2.3"), /instead of DEV-1 1\.2\.3/],
+			[imageOf("DEV-1", "1.2.2"), /instead of DEV-1 1\.2\.3/],
+			[Buffer.alloc(8192, 0xff), /without firmware descriptor/],
+		] as const)
+			await assert.rejects(buildBoard({ ...common, sdk: sdkWith(image).sdk }), message);
 	});
 });
 

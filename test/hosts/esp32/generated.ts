@@ -143,17 +143,6 @@ export function linkIntoRom(sdk: ModdableSdk, { folder }: Generated): readonly s
 	return warnings.filter((warning) => !known.some((end) => warning.endsWith(end)));
 }
 
-/** Last value of each setting, as ESP-IDF resolves them, with the `CONFIG_` prefix. */
-export function lastSettings(sdkconfig: string): ReadonlyMap<string, string> {
-	const lines = sdkconfig.split("\n").filter((line) => line.startsWith("CONFIG_"));
-	return new Map(
-		lines.map((line) => {
-			const equals = line.indexOf("=");
-			return [line.slice(0, equals), line.slice(equals + 1)];
-		}),
-	);
-}
-
 /** Folder that the SDK's makefile accepts as ESP-IDF unless something is compiled. */
 function fakeIdf(): string {
 	const folder = mkdtempSync(join(tmpdir(), "idf-"));

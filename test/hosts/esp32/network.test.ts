@@ -1,251 +1,133 @@
-/** Network clients of a board over the SDK's: nesting of sockets, and containment of exceptions. */
+/** Network parts of a board over fakes of the SDK's. */
 
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import type { Host, WebSocketClientOptions } from "../../../device/host.js";
-import { Bench, load, loadBoard } from "./board-bench.js";
+import { Bench, loadBoard } from "./board-bench.js";
 
-const tcp = "embedded:io/socket/tcp";
-const tls = "embedded:io/socket/tcp/tls";
-const httpClient = "embedded:network/http/client";
-const webSocketClient = "embedded:network/websocket/client";
-const certificate = "MAMCAQU=";
-const der = Uint8Array.of(0x30, 0x03, 0x02, 0x01, 0x05);
-
-async function board(): Promise<{ bench: Bench; device: Host }> {
+async function start() {
 	const bench = new Bench();
-	return { bench, device: await loadBoard("dev-1", bench) };
+	const { network } = await loadBoard("dev-1", bench);
+	return { bench, network };
 }
 
-/** Method or callback of an untyped object. */
-function call(target: unknown, name: string, ...values: unknown[]): unknown {
-	const method: unknown = Reflect.get(Object(target), name);
-	assert.ok(typeof method === "function", `no ${name}`);
-	return Reflect.apply(method, target, values);
-}
+describe("TLS", () => {
+	const tls = "embedded:io/socket/tcp/tls";
+	// Uint8Array.fromBase64, which Node before 25 lacks.
+	before(() =>
+		Reflect.set(Uint8Array, "fromBase64", (text: string) => new Uint8Array(Buffer.from(text, "base64"))),
+	);
 
-/** Constructs the socket as the SDK's clients do, from the options they receive. */
-function makeSocket(client: Readonly<Record<string, unknown>>, callbacks: object = {}): object {
-	const socket = client.socket;
-	const io: unknown = Reflect.get(Object(socket), "io");
-	assert.ok(typeof io === "function", "the client has no socket class");
-	return Reflect.construct(io, [
-		{ ...Object(socket), address: "10.0.0.2", host: "gateway", port: 443, ...callbacks },
-	]);
-}
-
-// Uint8Array.fromBase64, which Node before 25 lacks.
-before(() =>
-	Reflect.set(Uint8Array, "fromBase64", (text: string) => {
-		if (!/^[\w+/]*=*$/.test(text)) throw new SyntaxError("invalid base64");
-		return new Uint8Array(Buffer.from(text, "base64"));
-	}),
-);
-
-/** First line of a response that accepts the upgrade. */
-const switching = Buffer.from("HTTP/1.1 101 Switching Protocols\r\n");
-
-describe("WebSocket", () => {
-	function open(
-		device: Host,
-		part: "ws" | "wss",
-		more: {
-			certificate?: string;
-			onUntrusted?: () => void;
-			onRejected?: WebSocketClientOptions["onRejected"];
-		} = {},
-	): void {
-		new device.network[part]({
-			host: "gateway:8080",
-			port: 8080,
-			path: "/device",
-			headers: [["Authorization", "Bearer token"]],
-			certificate: undefined,
-			dns: { io: device.network.dns },
-			onReadable: () => {},
-			onWritable: () => {},
-			onControl: () => {},
-			...more,
-			onClose: () => {},
-			onError: () => {},
-		});
-	}
-
-	test("turns an exception of the SDK in TCP callbacks into a socket error", async () => {
-		const { bench, device } = await board();
-		open(device, "ws");
-		let errors = 0;
-		makeSocket(bench.optionsOf(webSocketClient), {
-			onReadable: () => {
-				throw new Error("bad frame");
-			},
-			onError: () => {
-				errors += 1;
-			},
-		});
-		bench.incoming.push(...switching);
-		call(bench.optionsOf(tcp), "onReadable", bench.incoming.length);
-		call(bench.optionsOf(tcp), "onError");
-		assert.equal(errors, 1);
-		assert.match(bench.traced.join(""), /bad frame/);
-	});
-
-	test("with TLS: trusts the given certificate authority, and reports why it trusts no other", async () => {
-		const { bench, device } = await board();
-		const onUntrusted = () => {};
-		open(device, "wss", { certificate, onUntrusted });
-		assert.equal(bench.optionsOf(webSocketClient).onUntrusted, undefined);
-		makeSocket(bench.optionsOf(webSocketClient));
-		assert.deepEqual(bench.optionsOf(tls).secure, { certificate: der, cache: false, onUntrusted });
-	});
-});
-
-describe("Wi-Fi station", () => {
-	test("distinguishes a wrong password, an absent access point and two kinds of loss by ESP-IDF's reasons", async () => {
-		const { bench, device } = await board();
-		const station = new device.network.wifi({ onChanged: () => {} });
-		const wrong = { 15: "wrong_password", 202: "wrong_password", 204: "wrong_password" };
-		const ended = {
-			2: "ended_by_access_point",
-			8: "ended_by_access_point",
-			205: "ended_by_access_point",
-		};
-		bench.natives.board_wifi_has_joined = 1;
-		const expected = { ...wrong, ...ended, 200: "signal_lost" };
-		for (const reason of [0, 2, 8, 15, 200, 201, 202, 204, 205, 210, 211, 212]) {
-			bench.natives.board_wifi_reason = reason;
-			const absent = [201, 210, 211, 212].includes(reason) ? "no_access_point" : undefined;
-			assert.equal(
-				station.reason,
-				new Map(Object.entries(expected)).get(String(reason)) ?? absent,
-				String(reason),
-			);
-		}
-	});
-
-	test("treats the reasons of an access point that never accepted it as a rejected password", async () => {
-		const { bench, device } = await board();
-		const station = new device.network.wifi({ onChanged: () => {} });
-		for (const reason of [2, 205]) {
-			bench.natives.board_wifi_reason = reason;
-			assert.equal(station.reason, "wrong_password");
-		}
-		bench.natives.board_wifi_reason = 8;
-		assert.equal(station.reason, "ended_by_access_point");
-	});
-});
-
-describe("HTTP client", () => {
-	const common = (device: Host) => ({
-		host: "gateway:8080",
-		port: 8080,
-		dns: { io: device.network.dns },
-		onError: () => {},
-	});
-	const request = {
-		path: "/firmware",
-		headers: new Map(),
-		headersMask: ["etag", "transfer-encoding"],
-		onReadable: () => {},
-		onDone: () => {},
-	};
-
-	test("with TLS: trusts the given authority or no one", async () => {
-		const { bench, device } = await board();
-		const secureWith = (certificate: string | undefined) => {
-			new device.network.https({ ...common(device), certificate });
-			assert.equal(bench.optionsOf(httpClient).certificate, undefined);
-			makeSocket(bench.optionsOf(httpClient));
-			return bench.optionsOf(tls).secure;
-		};
-		assert.deepEqual(secureWith(undefined), { cache: false, onUntrusted: undefined });
-		assert.deepEqual(secureWith(certificate), { certificate: der, cache: false, onUntrusted: undefined });
-	});
-
-	/** Latest request, with the callbacks for the SDK. */
-	function asked(bench: Bench): unknown {
-		const made = bench.requests.at(-1);
-		assert.ok(made, "no request was made");
-		return made;
-	}
-
-	test("ends at a chunked body, which the SDK would read in an unguarded timer", async () => {
-		const { bench, device } = await board();
-		const client = new device.network.http(common(device));
-		client.request({ ...request, onHeaders: () => {} });
-		const chunked = new Map([["transfer-encoding", "chunked"]]);
-		assert.throws(() => call(asked(bench), "onHeaders", 200, chunked), /chunked/);
-	});
-});
-
-describe("TLS session", () => {
-	async function session(): Promise<{ bench: Bench; session: object }> {
-		const bench = new Bench();
-		const { default: Session } = await load("moddable/tls/session.ts", bench);
-		assert.ok(typeof Session === "function", "session.ts exports no class");
-		const onUntrusted = (reason: string) => bench.calls.push(`untrusted ${reason}`);
-		return { bench, session: Reflect.construct(Session, [{ onUntrusted }]) };
-	}
-
-	/** Messages of a server until it waits for the client's key, one record each. */
-	function hearServer(bench: Bench, made: object): void {
-		const signed = [3, 0, 23, 1, 4, 4, 1, 0, 1, 9];
-		for (const [type, ...body] of [[2], [11], [12, ...signed], [14]]) {
-			const record = [22, 3, 3, 0, body.length + 4, type ?? 0, 0, 0, body.length, ...body];
-			bench.answers.set("sdk/ssl/session readPacket", Uint8Array.from(record).buffer);
-			call(made, "readPacket", {});
-		}
-	}
-
-	test("throws to the socket's guard during the handshake, and stays rejected", async () => {
-		const { bench, session: made } = await session();
-		bench.answers.set("sdk/ssl/session read", new Error("certificate: auth err"));
-		assert.throws(() => call(made, "read", {}), /auth err/);
-		assert.deepEqual(bench.calls, ["untrusted certificate: auth err"]);
-		bench.answers.set("sdk/ssl/session handshake", true);
-		assert.throws(() => call(made, "handshake", {}), /already rejected/);
-	});
-
-	test("ends at a record that does not decrypt", async () => {
-		const { bench, session: made } = await session();
-		hearServer(bench, made);
-		Object.assign(made, { clientCipher: {}, serverCipher: {} });
-		bench.answers.set("sdk/ssl/session handshake", true);
-		assert.equal(call(made, "handshake", {}), true);
-		bench.answers.set("sdk/ssl/session read", new Error("bad record mac"));
-		assert.equal(call(made, "read", {}), null);
-		assert.match(bench.traced.join(""), /bad record mac/);
-		const data = new Uint8Array(3);
-		bench.answers.set("sdk/ssl/session read", data);
-		assert.equal(call(made, "read", {}), data);
-	});
-
-	for (const [what, state] of [
-		["an alert", { alert: { level: 1, description: 0 }, clientCipher: {}, serverCipher: {} }],
-		["only the server encrypting", { serverCipher: {} }],
-		["only the client encrypting", { clientCipher: {} }],
+	for (const [part, client] of [
+		["wss", "embedded:network/websocket/client"],
+		["https", "embedded:network/http/client"],
 	] as const)
-		test(`is not established after ending with ${what}, although the SDK says so`, async () => {
-			const { bench, session: made } = await session();
-			hearServer(bench, made);
-			Object.assign(made, state);
-			bench.answers.set("sdk/ssl/session handshake", true);
-			assert.throws(() => call(made, "handshake", {}), /^Error: TLS: (alert|the handshake ended)/);
+		test(`of ${part} trusts the given authority or no one, resumes no session and guards its callbacks`, async () => {
+			const { bench, network } = await start();
+			bench.answers.set(`${tls} read`, new Error("bad frame"));
+			for (const certificate of [undefined, "MAMCAQU="]) {
+				const common = { host: "gateway", port: 443, certificate, dns: { io: network.dns } };
+				const ignore = () => {};
+				const callbacks = { onReadable: ignore, onWritable: ignore, onControl: ignore, onClose: ignore };
+				new network[part]({ ...common, ...callbacks, path: "/", headers: [], onError: ignore });
+				const options = Object(bench.optionsOf(client).socket);
+				let errors = 0;
+				const owner = {
+					onReadable: () => {
+						throw new Error("bad frame");
+					},
+					onError: () => {
+						errors += 1;
+					},
+				};
+				// The SDK's clients create it.
+				new options.io({ ...options, ...owner });
+				const { secure, onReadable } = bench.optionsOf(tls);
+				const authority = certificate && { certificate: Uint8Array.of(0x30, 0x03, 0x02, 0x01, 0x05) };
+				assert.deepEqual(secure, { cache: false, onUntrusted: undefined, ...authority });
+				assert.ok(typeof onReadable === "function", "no callback");
+				onReadable(1);
+				assert.equal(errors, 1);
+			}
+			assert.match(bench.traced.join(""), /bad frame/);
 		});
+});
 
-	test("is not established if it ends before the server has authenticated itself", async () => {
-		const { bench, session: made } = await session();
-		Object.assign(made, { clientCipher: {}, serverCipher: {} });
-		bench.answers.set("sdk/ssl/session handshake", true);
-		assert.throws(() => call(made, "handshake", {}), /ended without keys/);
+test("Wi-Fi reports why a connection failed or ended, by ESP-IDF's reasons", async () => {
+	const { bench, network } = await start();
+	const station = new network.wifi({ onChanged: () => {} });
+	const wrong = "wrong_password";
+	const ended = "ended_by_access_point";
+	for (const [reason, hasJoined, expected] of [
+		[0, 1, undefined],
+		[2, 1, ended],
+		[2, 0, wrong],
+		[205, 1, ended],
+		[205, 0, wrong],
+		[8, 0, ended],
+		...[15, 202, 204].map((reason) => [reason, 1, wrong] as const),
+		...[201, 210, 211, 212].map((reason) => [reason, 1, "no_access_point"] as const),
+		[200, 1, "signal_lost"],
+	] as const) {
+		Object.assign(bench.natives, { board_wifi_reason: reason, board_wifi_has_joined: hasJoined });
+		assert.equal(station.reason, expected, `${reason}, joined ${hasJoined}`);
+	}
+});
+
+describe("name lookup", () => {
+	async function look(host: string, failure?: Error) {
+		const { bench, network } = await start();
+		bench.answers.set("net resolve", failure);
+		const heard: string[] = [];
+		const onResolved = (name: string, address: string) => heard.push(`${name} ${address}`);
+		new network.dns({}).resolve({ host, onResolved, onError: () => heard.push("error") });
+		assert.deepEqual(heard, [], "in a later turn");
+		bench.runTimers();
+		return { bench, heard };
+	}
+
+	test("of an address sends no query", async () => {
+		const { bench, heard } = await look("192.168.1.20");
+		assert.deepEqual([heard, bench.calls], [["192.168.1.20 192.168.1.20"], []]);
 	});
 
-	test("does not check encrypted records", async () => {
-		const { bench, session: made } = await session();
-		hearServer(bench, made);
-		Object.assign(made, { clientCipher: {}, serverCipher: {} });
-		const record = Uint8Array.of(23, 3, 3, 0, 1, 7).buffer;
-		bench.answers.set("sdk/ssl/session readPacket", record);
-		assert.equal(call(made, "readPacket", {}), record);
+	test("reports a failure to start", async () => {
+		assert.deepEqual((await look("gateway", new Error("no network"))).heard, ["error"]);
+	});
+});
+
+describe("time query", () => {
+	async function ask(failure?: Error) {
+		const { bench, network } = await start();
+		bench.values.set("sntp time", 1).set("sntp error", -1);
+		bench.answers.set("sntp new", failure);
+		const heard: (number | undefined)[] = [];
+		const query = new network.time({ server: undefined, onTime: (seconds) => heard.push(seconds) });
+		const [, answer] = bench.made.get("sntp") ?? [];
+		assert.ok(typeof answer === "function", "no SNTP client was started");
+		return { bench, heard, query, answer };
+	}
+
+	test("reports only the first response", async () => {
+		const { heard, answer } = await ask();
+		answer(2);
+		answer(1, 1_790_000_000);
+		answer(-1);
+		assert.deepEqual(heard, [1_790_000_000]);
+	});
+
+	test("reports in a later turn if it cannot be sent", async () => {
+		const { bench, heard } = await ask(new Error("no network"));
+		assert.deepEqual(heard, []);
+		bench.runTimers();
+		assert.deepEqual(heard, [undefined]);
+	});
+
+	test("reports nothing after close, and closes once", async () => {
+		const { bench, heard, query, answer } = await ask();
+		query.close();
+		query.close();
+		answer(1, 1_790_000_000);
+		assert.deepEqual(heard, []);
+		assert.equal(bench.calls.filter((call) => call === "sntp close").length, 1);
 	});
 });

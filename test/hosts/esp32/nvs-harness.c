@@ -4,12 +4,20 @@
  * and the namespaces it finds.
  */
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "nvs_flash/include/nvs.h"
-
 #define PAGE 4096
+#define NVS_DEFAULT_PART_NAME "nvs"
+#define BIT(n) (1 << (n))
+#define ESP_SYSTEM_INIT_FN(name, stage, cores, priority) static esp_err_t name(void)
+typedef enum { ESP_OK = 0, ESP_FAIL = -1, ESP_ERR_NVS_NOT_FOUND = 0x1102, ESP_ERR_NVS_NO_FREE_PAGES = 0x110d } esp_err_t;
+typedef struct { uint32_t size; bool readonly; } esp_partition_t;
+enum { ESP_PARTITION_TYPE_DATA = 1, ESP_PARTITION_SUBTYPE_DATA_NVS = 2 };
+typedef uint32_t nvs_handle_t;
+typedef enum { NVS_READONLY, NVS_READWRITE } nvs_open_mode_t;
 
 static uint8_t flash[0x10000];
 static bool is_open = false;

@@ -3,7 +3,6 @@
  */
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,42 +22,11 @@ import {
 import { makeNvsImage, settingsNamespace } from "../../../hosts/esp32/nvs-image.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { assertSameBytes } from "../../support/bytes.js";
-import { compileC, withoutCompiler as skip } from "../../support/c-program.js";
-import { Bench, loadBoard } from "./board-bench.js";
+import { compileHarness, runC, withoutCompiler as skip } from "../../support/c-program.js";
 import { readStrings } from "./nvs/reader.js";
 
 const work = mkdtempSync(join(tmpdir(), "board-nvs-"));
 after(() => rmSync(work, { recursive: true, force: true }));
-
-/** Declarations from ESP-IDF v6.0's headers that the file needs; the harness defines the functions. */
-const headers: Readonly<Record<string, string>> = {
-	"esp_partition.h": `#pragma once
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-typedef enum { ESP_OK = 0, ESP_FAIL = -1, ESP_ERR_NVS_NOT_FOUND = 0x1102, ESP_ERR_NVS_NO_FREE_PAGES = 0x110d } esp_err_t;
-typedef struct { uint32_t size; bool readonly; } esp_partition_t;
-enum { ESP_PARTITION_TYPE_DATA = 1, ESP_PARTITION_SUBTYPE_DATA_NVS = 2 };
-const esp_partition_t *esp_partition_find_first(int type, int subtype, const char *label);
-esp_err_t esp_partition_read(const esp_partition_t *from, size_t offset, void *bytes, size_t size);
-esp_err_t esp_partition_erase_range(const esp_partition_t *from, size_t offset, size_t size);
-`,
-	"esp_private/startup_internal.h":
-		"#define BIT(n) (1 << (n))\n#define ESP_SYSTEM_INIT_FN(name, stage, cores, priority) static esp_err_t name(void)\n",
-	"nvs_flash/include/nvs.h": `#pragma once
-#include "esp_partition.h"
-typedef uint32_t nvs_handle_t;
-typedef enum { NVS_READONLY, NVS_READWRITE } nvs_open_mode_t;
-esp_err_t nvs_open(const char *name, nvs_open_mode_t mode, nvs_handle_t *handle);
-void nvs_close(nvs_handle_t handle);
-`,
-	"nvs_flash/include/nvs_flash.h": `#define NVS_DEFAULT_PART_NAME "nvs"
-esp_err_t nvs_flash_init(void);
-esp_err_t nvs_flash_init_partition_ptr(const esp_partition_t *partition);
-esp_err_t nvs_flash_deinit(void);
-esp_err_t nvs_flash_erase(void);
-`,
-};
 
 let program = "";
 
@@ -66,10 +34,10 @@ let program = "";
 function start(image: Uint8Array, ...then: readonly "erase"[]): { state: string; after: Uint8Array } {
 	const file = join(work, "nvs.bin");
 	writeFileSync(file, image);
-	const { stdout, stderr, status } = spawnSync(program, [file, ...then], { encoding: "utf8" });
-	assert.equal(stderr, "");
-	assert.equal(status, 0);
-	return { state: stdout.trim(), after: readFileSync(file) };
+	const state = runC(program, "", file, ...then)
+		.toString()
+		.trim();
+	return { state, after: readFileSync(file) };
 }
 
 const byteLength = 0x10000;
@@ -95,7 +63,7 @@ function withoutFreePage(state: number, settings: Readonly<Record<string, string
 
 describe("start of a board's NVS", { skip }, () => {
 	before(() => {
-		program = compileC({ sources: ["test/hosts/esp32/nvs-harness.c"], folders: ["hosts/esp32"], headers });
+		program = compileHarness("nvs-harness.c", "board-nvs.c");
 	});
 
 	test("leaves it unopened for main.c if a page is free", () => {
@@ -139,47 +107,6 @@ describe("start of a board's NVS", { skip }, () => {
 		assert.equal(state, "closed");
 		assertSameBytes(after, new Uint8Array(after.length).fill(0xff));
 	});
-});
-
-test("opens settings read-only without a free page and traces why", async () => {
-	for (const [answer, mode] of [
-		[0, "r+"],
-		[1, "r"],
-	] as const) {
-		const bench = new Bench();
-		const device = await loadBoard("dev-1", bench);
-		bench.natives.board_nvs_is_read_only = answer;
-		bench.forget();
-		new device.storage.settings({});
-		const opened = `embedded:storage/key-value open {"path":"settings","format":"string","mode":"${mode}"}`;
-		assert.ok(bench.calls.includes(opened), bench.calls.join("\n"));
-		assert.equal(bench.traced.join("").includes("NVS"), answer === 1);
-	}
-});
-
-test("erases read-only settings with the whole NVS and traces the failure", async () => {
-	for (const [readOnly, result] of [
-		[0, 0],
-		[1, 0],
-		[1, -1],
-	] as const) {
-		const bench = new Bench();
-		const device = await loadBoard("dev-1", bench);
-		let count = 0;
-		bench.natives.board_nvs_is_read_only = readOnly;
-		Object.defineProperty(bench.natives, "board_nvs_erase", {
-			get: () => {
-				count += 1;
-				return result;
-			},
-		});
-		bench.natives.esp_err_to_name = "ESP_FAIL";
-		const settings = new device.storage.settings({});
-		bench.traced.length = 0;
-		settings.erase?.();
-		assert.equal(count, readOnly);
-		assert.equal(bench.traced.join("").includes("ESP_FAIL"), result !== 0);
-	}
 });
 
 test("the namespace in C is that of the settings", () => {

@@ -1,63 +1,22 @@
 /** LED ring driver in C: pixels, waits and cleanup. Its signal is tested on an emulated chip. */
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { before, describe, test } from "node:test";
-import { compileC, withoutCompiler as skip } from "../../support/c-program.js";
+import { compileHarness, runC, withoutCompiler as skip } from "../../support/c-program.js";
 
-/** Declarations from ESP-IDF v6.0's headers that the file needs; the harness defines the functions. */
-const headers: Readonly<Record<string, string>> = {
-	"driver/rmt_tx.h": `#pragma once
-#include <stddef.h>
-#include <stdint.h>
-typedef int esp_err_t;
-typedef int gpio_num_t;
-#define ESP_OK 0
-#define ESP_ERR_INVALID_ARG 0x102
-#define ESP_ERR_INVALID_STATE 0x103
-#define RMT_CLK_SRC_DEFAULT 4
-typedef struct rmt_channel_t *rmt_channel_handle_t;
-typedef struct rmt_encoder_t *rmt_encoder_handle_t;
-typedef struct { uint16_t duration0 : 15, level0 : 1, duration1 : 15, level1 : 1; } rmt_symbol_word_t;
-typedef struct {
-	gpio_num_t gpio_num;
-	int clk_src;
-	uint32_t resolution_hz;
-	size_t mem_block_symbols, trans_queue_depth;
-	struct { uint32_t with_dma : 1; } flags;
-} rmt_tx_channel_config_t;
-typedef struct { rmt_symbol_word_t bit0, bit1; struct { uint32_t msb_first : 1; } flags; } rmt_bytes_encoder_config_t;
-typedef struct { int loop_count; } rmt_transmit_config_t;
-esp_err_t rmt_new_tx_channel(const rmt_tx_channel_config_t *, rmt_channel_handle_t *);
-esp_err_t rmt_new_bytes_encoder(const rmt_bytes_encoder_config_t *, rmt_encoder_handle_t *);
-esp_err_t rmt_transmit(rmt_channel_handle_t, rmt_encoder_handle_t, const void *, size_t, const rmt_transmit_config_t *);
-esp_err_t rmt_tx_wait_all_done(rmt_channel_handle_t, int);
-esp_err_t rmt_enable(rmt_channel_handle_t);
-esp_err_t rmt_disable(rmt_channel_handle_t);
-esp_err_t rmt_del_channel(rmt_channel_handle_t);
-esp_err_t rmt_del_encoder(rmt_encoder_handle_t);
-`,
-	"esp_rom_sys.h": "#pragma once\n#include <stdint.h>\nvoid esp_rom_delay_us(uint32_t);\n",
-	"esp_timer.h": "#pragma once\n#include <stdint.h>\nint64_t esp_timer_get_time(void);\n",
-	"soc/soc_caps.h": "#define SOC_RMT_MEM_WORDS_PER_CHANNEL 48\n#define SOC_RMT_SUPPORT_DMA 1\n",
-};
 let program = "";
 
 /** @returns the output of the calls, one line each */
 function run(calls: readonly string[]): readonly string[] {
-	const input = calls.map((call) => `${call}\n`).join("");
-	const { stdout, stderr, status } = spawnSync(program, { input, encoding: "utf8" });
-	assert.deepEqual([stderr, status], ["", 0]);
-	return stdout.trimEnd().split("\n");
+	return runC(program, calls.map((call) => `${call}\n`).join(""))
+		.toString()
+		.trimEnd()
+		.split("\n");
 }
 
 describe("LED ring driver", { skip }, () => {
 	before(() => {
-		program = compileC({
-			sources: ["test/hosts/esp32/ring-harness.c"],
-			folders: ["hosts/esp32"],
-			headers,
-		});
+		program = compileHarness("ring-harness.c", "board-ring.c");
 	});
 
 	test("sends the colors in the ring's order", () => {

@@ -5,28 +5,17 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import {
-	chmodSync,
-	existsSync,
-	mkdirSync,
-	mkdtempSync,
-	readdirSync,
-	readFileSync,
-	rmSync,
-	statSync,
-	writeFileSync,
-} from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, describe, test } from "node:test";
 import { buildBoard } from "../../../scripts/boards/build.js";
 import { flashBoard } from "../../../scripts/boards/flash-board.js";
 import { findIdf } from "../../../scripts/boards/tools.js";
-import { isProblem, thisMachine } from "../../../scripts/command-line/machine.js";
+import { isProblem } from "../../../scripts/command-line/machine.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
-import { findSdk, type ModdableSdk } from "../../../scripts/moddable/sdk.js";
 import { entryPoint } from "../../support/entry-point.js";
-import { writeLinkMap } from "../../support/linked-build.js";
+import { fakeSdk, writeScript } from "../../support/fake-sdk.js";
 import { sdkOrReason, testMachine } from "../../support/programs.js";
 import { readStrings } from "./nvs/reader.js";
 
@@ -95,51 +84,17 @@ test("a release for virtual devices contains no secret of the build computer", (
 	for (const file of filesIn(releases)) assert.deepEqual(found(readFileSync(file)), [], file);
 });
 
-/** Calls of a tool and their results. */
-interface Bench {
-	readonly sdk: ModdableSdk;
-	readonly outputFolder: string;
-	/** Arguments and environment of each call of mcconfig. */
-	readonly builds: () => Buffer;
-	/** Arguments of esptool's only call. */
-	readonly esptool: () => readonly string[];
-	/** Resulting flash content by address. */
-	readonly written: () => Map<string, Buffer>;
-}
-
 /**
- * Creates an SDK whose mcconfig writes its arguments and environment into the image, and an esptool that writes to a
- * folder and rejects a file that others may read.
+ * Tools that record what they get: mcconfig writes its arguments and environment into the image, and esptool, which
+ * rejects a file that others may read, writes to a folder.
  */
-function fakeTools(esptoolStatus = 0): Bench {
+function fakeTools(esptoolStatus = 0) {
 	const folder = mkdtempSync(join(work, "tools-"));
-	const script = (path: string, text: string) => {
-		mkdirSync(join(path, ".."), { recursive: true });
-		writeFileSync(path, `#!/bin/sh\n${text}`);
-		chmodSync(path, 0o755);
-	};
-	const head = Buffer.alloc(0x160);
-	head.write("DAG1", 0x120, "latin1");
-	head.write("DEV-1", 0x128, "latin1");
-	head.write("1.2.3", 0x138, "latin1");
-	writeFileSync(join(folder, "head"), head);
-	const moddable = join(folder, "moddable");
-	mkdirSync(join(moddable, "tools"), { recursive: true });
-	writeFileSync(join(moddable, "tools", "mcconfig.js"), "");
-	for (const desktop of ["lin", "mac"])
-		script(
-			join(moddable, "build", "bin", desktop, "release", "mcconfig"),
-			`{ echo "$@"; env; } >> "${folder}/builds"
-while [ $# -gt 0 ]; do [ "$1" = -o ] && out=$2; shift; done
-bin="$out/bin/esp32/dev-1/release/device"
-mkdir -p "$bin"
-for part in bootloader partition-table ota_data_initial; do echo $part > "$bin/$part.bin"; done
-cat "${folder}/head" "${folder}/builds" > "$bin/xs_esp32.bin"
-host=dev-1
-${writeLinkMap}
-`,
-		);
-	script(
+	const image = Buffer.alloc(0x160);
+	image.write("DAG1", 0x120, "latin1");
+	image.write("DEV-1", 0x128, "latin1");
+	image.write("1.2.3", 0x138, "latin1");
+	writeScript(
 		join(folder, "bin", "python"),
 		`for word; do echo "$word"; done > "${folder}/esptool"
 mkdir "${folder}/flash"
@@ -153,19 +108,16 @@ done
 exit ${esptoolStatus}
 `,
 	);
-	const PATH = [join(folder, "bin"), process.env.PATH].join(delimiter);
-	const machine = thisMachine({ ...process.env, MODDABLE: moddable, PATH });
-	const sdk = findSdk(machine, { isAnyVersion: true });
-	assert.ok(!isProblem(sdk), "problem" in sdk ? sdk.problem : "");
+	const more = 'env >> "$folder/calls"\ncat "$folder/calls" >> "$bin/xs_esp32.bin"';
+	const environment = { PATH: [join(folder, "bin"), process.env.PATH].join(delimiter) };
+	const flash = join(folder, "flash");
 	return {
-		sdk,
+		...fakeSdk({ folder, images: { "dev-1": image }, more, environment }),
 		outputFolder: join(folder, "out"),
-		builds: () => readFileSync(join(folder, "builds")),
+		/** Arguments of esptool's only call. */
 		esptool: () => readFileSync(join(folder, "esptool"), "utf8").trimEnd().split("\n"),
-		written: () =>
-			new Map(
-				readdirSync(join(folder, "flash")).map((name) => [name, readFileSync(join(folder, "flash", name))]),
-			),
+		/** Resulting flash content by address. */
+		written: () => new Map(readdirSync(flash).map((name) => [name, readFileSync(join(flash, name))])),
 	};
 }
 
@@ -179,16 +131,16 @@ describe("flashing a board", posix, () => {
 		port: "/dev/ttyACM9",
 		onOutput: () => {},
 	} as const;
-	const flash = (bench: Bench, settings: typeof given | undefined) =>
-		flashBoard({ ...options, ...bench, settings, onBuilt: () => {} });
+	const flash = (tools: ReturnType<typeof fakeTools>, settings: typeof given | undefined) =>
+		flashBoard({ ...options, ...tools, settings, onBuilt: () => {} });
 
-	test("writes the settings to their partition and none of them to the image", async () => {
-		const bench = await withTokens(async () => {
+	test("writes the settings to their partition, and none of them to the image, mcconfig or esptool's arguments", async () => {
+		const tools = await withTokens(async () => {
 			const tools = fakeTools();
 			await flash(tools, given);
 			return tools;
 		});
-		const written = bench.written();
+		const written = tools.written();
 		assert.deepEqual([...written.keys()].sort(), ["0x0", "0x10000", "0x20000", "0x8000", "0x9000"]);
 		const settings = written.get("0x10000") ?? Buffer.alloc(0);
 		assert.equal(settings.byteLength, 0x10000);
@@ -199,17 +151,9 @@ describe("flashing a board", posix, () => {
 		assert.equal(written.get("0x20000")?.toString("latin1", 0x128, 0x12d), "DEV-1");
 		assert.equal(written.get("0x0")?.toString(), "bootloader\n");
 		assert.equal(written.get("0x9000")?.toString(), "ota_data_initial\n");
-	});
-
-	test("passes settings neither to mcconfig nor to esptool, by arguments or environment", async () => {
-		const bench = await withTokens(async () => {
-			const tools = fakeTools();
-			await flash(tools, given);
-			return tools;
-		});
-		assert.deepEqual(found(bench.builds()), []);
-		assert.match(bench.builds().toString(), /^-m -p esp32:\.\/hosts\/dev-1 -t build -o \S+ manifest\.json\n/);
-		const words = bench.esptool();
+		assert.match(tools.calls(), /^PATH=/m, "its environment");
+		assert.deepEqual(found(Buffer.from(tools.calls())), []);
+		const words = tools.esptool();
 		assert.deepEqual(found(Buffer.from(words.join(" "))), []);
 		assert.equal(
 			words.slice(0, 9).join(" "),
@@ -219,18 +163,18 @@ describe("flashing a board", posix, () => {
 
 	test("leaves no file with the settings behind, even if it fails", async () => {
 		for (const status of [0, 2]) {
-			const bench = fakeTools(status);
-			const flashed = flash(bench, given);
+			const tools = fakeTools(status);
+			const flashed = flash(tools, given);
 			await (status === 0 ? flashed : assert.rejects(flashed, /Flashing is incomplete/));
-			assert.equal(existsSync(join(bench.outputFolder, "bin")), true);
-			for (const file of filesIn(bench.outputFolder)) assert.deepEqual(found(readFileSync(file)), [], file);
+			assert.equal(existsSync(join(tools.outputFolder, "bin")), true);
+			for (const file of filesIn(tools.outputFolder)) assert.deepEqual(found(readFileSync(file)), [], file);
 		}
 	});
 
 	test("writes only the firmware without settings", async () => {
-		const bench = fakeTools();
-		await flash(bench, undefined);
-		assert.deepEqual([...bench.written().keys()].sort(), ["0x0", "0x20000", "0x8000", "0x9000"]);
+		const tools = fakeTools();
+		await flash(tools, undefined);
+		assert.deepEqual([...tools.written().keys()].sort(), ["0x0", "0x20000", "0x8000", "0x9000"]);
 	});
 });
 

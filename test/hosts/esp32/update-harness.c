@@ -3,49 +3,51 @@
  * verification of an image is seen while it lasts and when it is over, with memory for a task and without.
  */
 #include <pthread.h>
+#include <semaphore.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
-#include "board-update.c"
+typedef int esp_err_t;
+typedef struct { int unused; } esp_partition_t;
+typedef void (*TaskFunction_t)(void *);
+typedef uint32_t esp_ota_handle_t;
+enum { ESP_OK = 0, pdPASS = 1, tskIDLE_PRIORITY = 0 };
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t released = PTHREAD_COND_INITIALIZER;
-static int is_released = 0;
+static sem_t release;
 static int has_memory = 1;
-static pthread_t selected_by;
-static pthread_t task;
+static pthread_t selected_by, task;
 static const esp_partition_t slot = { 0 };
+static TaskFunction_t task_code;
 
-const esp_partition_t *esp_ota_get_next_update_partition(const esp_partition_t *start)
+static const esp_partition_t *esp_ota_get_next_update_partition(const esp_partition_t *start)
 {
 	return start ? NULL : &slot;
 }
 
-esp_err_t esp_ota_set_boot_partition(const esp_partition_t *partition)
+static esp_err_t esp_ota_set_boot_partition(const esp_partition_t *partition)
 {
-	pthread_mutex_lock(&mutex);
-	while (!is_released)
-		pthread_cond_wait(&released, &mutex);
-	pthread_mutex_unlock(&mutex);
+	sem_wait(&release);
 	selected_by = pthread_self();
 	return &slot == partition ? 0x1503 : 0;
 }
 
 static esp_err_t beginning = 0;
 
-esp_err_t esp_ota_begin(const esp_partition_t *partition, size_t size, esp_ota_handle_t *handle)
+static esp_err_t esp_ota_begin(const esp_partition_t *partition, size_t size, esp_ota_handle_t *handle)
 {
 	printf("begin %d with %zu bytes\n", &slot == partition, size);
 	*handle = 7;
 	return beginning;
 }
 
-esp_err_t esp_ota_abort(esp_ota_handle_t handle)
+static esp_err_t esp_ota_abort(esp_ota_handle_t handle)
 {
 	printf("free handle %u\n", (unsigned)handle);
 	return 0;
 }
 
-esp_err_t esp_partition_erase_range(const esp_partition_t *partition, size_t offset, size_t size)
+static esp_err_t esp_partition_erase_range(const esp_partition_t *partition, size_t offset, size_t size)
 {
 	printf("erase %d: %zu bytes at %zu\n", &slot == partition, size, offset);
 	return 0;
@@ -53,12 +55,29 @@ esp_err_t esp_partition_erase_range(const esp_partition_t *partition, size_t off
 
 static size_t unwritable = SIZE_MAX;
 
-esp_err_t esp_partition_write(const esp_partition_t *partition, size_t offset, const void *bytes, size_t size)
+static esp_err_t esp_partition_write(const esp_partition_t *partition, size_t offset, const void *bytes, size_t size)
 {
 	const uint8_t *written = bytes;
 	printf("write %d: %zu bytes at %zu, from %u to %u\n", &slot == partition, size, offset, written[0], written[size - 1]);
 	return unwritable == offset ? 0x105 : 0;
 }
+
+static void *run(void *argument)
+{
+	task_code(argument);
+	return NULL;
+}
+
+static int xTaskCreate(TaskFunction_t code, const char *name, int stack, void *argument, int priority, void *handle)
+{
+	(void)name, (void)stack, (void)priority, (void)handle;
+	task_code = code;
+	return has_memory && 0 == pthread_create(&task, NULL, run, argument) ? pdPASS : 0;
+}
+
+static void vTaskDelete(void *handle) { (void)handle; }
+
+#include "board-update.c"
 
 static void write_image(void)
 {
@@ -77,37 +96,10 @@ static void write_image(void)
 	printf("open %x\n", board_update_open());
 }
 
-struct start {
-	TaskFunction_t code;
-	void *argument;
-};
-static struct start start;
-
-static void *run(void *unused)
+static void print_result(void)
 {
-	(void)unused;
-	start.code(start.argument);
-	return NULL;
-}
-
-int xTaskCreate(TaskFunction_t code, const char *name, int stack, void *argument, int priority, void *handle)
-{
-	(void)name, (void)stack, (void)priority, (void)handle;
-	start = (struct start){ code, argument };
-	return has_memory && 0 == pthread_create(&task, NULL, run, NULL) ? pdPASS : 0;
-}
-
-void vTaskDelete(void *handle)
-{
-	(void)handle;
-}
-
-static void release(void)
-{
-	pthread_mutex_lock(&mutex);
-	is_released = 1;
-	pthread_cond_signal(&released);
-	pthread_mutex_unlock(&mutex);
+	printf("selecting %d, result %x, in this turn %d\n", board_update_is_selecting(), board_update_result(),
+	       !!pthread_equal(selected_by, pthread_self()));
 }
 
 int main(int count, char **words)
@@ -117,15 +109,15 @@ int main(int count, char **words)
 		write_image();
 		return 0;
 	}
+	sem_init(&release, 0, 0);
 	board_update_select();
 	printf("selecting %d\n", board_update_is_selecting());
-	release();
+	sem_post(&release);
 	pthread_join(task, NULL);
-	printf("selecting %d, result %x, in this turn %d\n", board_update_is_selecting(), board_update_result(),
-	       !!pthread_equal(selected_by, pthread_self()));
+	print_result();
 	has_memory = 0;
+	sem_post(&release);
 	board_update_select();
-	printf("selecting %d, result %x, in this turn %d\n", board_update_is_selecting(), board_update_result(),
-	       !!pthread_equal(selected_by, pthread_self()));
+	print_result();
 	return 0;
 }

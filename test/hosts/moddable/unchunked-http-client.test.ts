@@ -149,6 +149,18 @@ describe("HTTP response", () => {
 				assert.equal(respond(informational + final + body, length), final + body);
 		});
 
+	test("with a chunked body is rejected, which the SDK would read in an unguarded timer", () => {
+		let requested: { onHeaders(status: number, headers: ReadonlyMap<string, string>): void } | undefined;
+		bench.answers.set(`${http} request`, (options: typeof requested) => {
+			requested = options;
+		});
+		assert.ok(isClass(UnchunkedHttpClient), "UnchunkedHttpClient is no class");
+		const client: object = new UnchunkedHttpClient({ host: "gateway", port: 80, below: () => {} });
+		Reflect.apply(Reflect.get(client, "request"), client, [{ onHeaders: () => {} }]);
+		requested?.onHeaders(200, new Map([["content-length", "7"]]));
+		assert.throws(() => requested?.onHeaders(200, new Map([["transfer-encoding", "chunked"]])), /chunked/);
+	});
+
 	test("other than HTTP is left to the client, which rejects it", () => {
 		for (const nonsense of ["\r\n", "HTTP/1.1\n", "HTTP/2 103\r\n", "hello\r\n"])
 			assert.equal(respond(nonsense, 4), nonsense);

@@ -61,7 +61,7 @@ describe("Ethernet instead of Wi-Fi", () => {
 
 	test("reports an address that it still has in a later turn, which the SDK does not", async () => {
 		const { bench, wifi, heard } = await connecting();
-		bench.answers.set(`${ethernet} connection`, 500);
+		bench.values.set(`${ethernet} connection`, 500);
 		wifi.connect({ SSID: "qemu" });
 		assert.deepEqual(heard, []);
 		assert.deepEqual(bench.calls, [`${ethernet} new {}`]);
@@ -71,7 +71,7 @@ describe("Ethernet instead of Wi-Fi", () => {
 
 	test("does not call back if it is closed in that turn", async () => {
 		const { bench, wifi, heard } = await connecting();
-		bench.answers.set(`${ethernet} connection`, 500);
+		bench.values.set(`${ethernet} connection`, 500);
 		wifi.connect({ SSID: "qemu" });
 		wifi.close();
 		bench.runTimers();

@@ -148,14 +148,8 @@ export class WiredBoard {
 		const [first = -1, second = -1, third = -1, fourth = -1] = values;
 		const { codec, lowPin, stuckPins, button, partitions, clockPins, lightPin } = this.wiring;
 		switch (name) {
-			case "partition-count":
-				return partitions.length;
-			case "partition-name":
-				return partitions[first]?.name ?? "";
-			case "partition-offset":
-				return partitions[first]?.offset ?? 0;
-			case "partition-size":
-				return partitions[first]?.size ?? 0;
+			case "partitions":
+				return JSON.stringify(partitions.map(({ name, offset, size }) => [name, offset, size]));
 			case "probe":
 				if (lowPin === first) return -1;
 				if (lowPin === second) return -2;

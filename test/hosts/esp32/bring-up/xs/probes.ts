@@ -10,18 +10,8 @@ export function createProbes(): Probes {
 	return {
 		revision: 2,
 		partitions: () => {
-			const found: ReturnType<Probes["partitions"]>[number][] = [];
-			for (let index = 0; index < number("partition-count"); index += 1) {
-				const [offset, size] = [number("partition-offset", index), number("partition-size", index)];
-				found.push({
-					name: String(channel.call("partition-name", [index])),
-					type: 0,
-					subtype: 0,
-					offset,
-					size,
-				});
-			}
-			return found;
+			const found: [string, number, number][] = JSON.parse(String(channel.call("partitions", [])));
+			return found.map(([name, offset, size]) => ({ name, type: 0, subtype: 0, offset, size }));
 		},
 		readLine: () => lines.shift(),
 		probe: (data, clock, address) => number("probe", data, clock, address),
