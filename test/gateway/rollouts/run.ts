@@ -5,6 +5,7 @@ import type { TestContext } from "node:test";
 import type { UpdateRejection } from "../../../gateway/firmware/rejections.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { Random } from "../../support/random.js";
+import { seed } from "../../support/seed.js";
 import {
 	type Fate,
 	newVersion,
@@ -24,7 +25,7 @@ export async function run(t: TestContext, ...fates: readonly Fate[]) {
 	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
 	const time = new Timeline();
 	const problems: string[] = [];
-	const random = new Random(1);
+	const random = new Random(seed);
 	const dataDir = await temporaryDirectory(t);
 	/** Latest release of each channel. */
 	const releases: { latest: string; rejection?: UpdateRejection | undefined } = { latest: newVersion };
@@ -36,8 +37,8 @@ export async function run(t: TestContext, ...fates: readonly Fate[]) {
 	await gateway.open();
 	onEnd(t, () => gateway.settle());
 	const devices: SimulatedDevice[] = [];
-	const addDevice = (fate: Fate) => {
-		const device = new SimulatedDevice(time, `dev-1-${devices.length}`, fate, "1.0.0", true);
+	const addDevice = (fate: Fate, version = "1.0.0") => {
+		const device = new SimulatedDevice(time, `dev-1-${devices.length}`, fate, version);
 		device.connect(gateway.latest);
 		devices.push(device);
 		return device;
@@ -50,23 +51,31 @@ export async function run(t: TestContext, ...fates: readonly Fate[]) {
 	const statuses = (id = "x") =>
 		[...gateway.latest.rollouts.find(id).devices.values()].map(({ status }) => status);
 	const headOf = (id = "x") => gateway.latest.rollouts.find(id).head;
-	/** Kills the gateway. @param awayMs downtime @returns its next run, to which all devices connect */
-	const restart = async (awayMs = 0) => {
+	/**
+	 * Kills the gateway.
+	 * @param awayMs downtime
+	 * @param reconnect calls the function of each device that connects it to the next run; default: at once
+	 * @returns the next run
+	 */
+	const restart = async (awayMs = 0, reconnect = (connect: () => void) => connect()) => {
 		const previous = gateway.latest;
 		previous.isRunning = false;
 		await previous.settle();
 		time.pass(awayMs);
 		const next = new SimulatedGateway(options);
 		previous.next = next;
-		await next.open();
+		await next.open().catch((error) => {
+			if (next.isRunning) throw error;
+		});
 		onEnd(t, () => next.settle());
 		if (awayMs > 0) await next.pass(second);
-		for (const device of devices) device.connect(next);
+		for (const device of devices) reconnect(() => device.connect(next.latest));
 		await next.settle();
 		return next;
 	};
 	return {
-		...{ gateway, devices, time, releases, disk, problems, addDevice, pass, statuses, headOf, restart },
+		...{ gateway, devices, time, releases, disk, dataDir, problems },
+		...{ addDevice, pass, statuses, headOf, restart },
 		/** First device. */
 		get first(): SimulatedDevice {
 			return devices[0] ?? assert.fail("no device");

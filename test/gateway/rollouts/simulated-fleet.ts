@@ -72,7 +72,7 @@ export class SimulatedDevice {
 	readonly id: string;
 	readonly fate: Fate;
 	version: string;
-	isOn: boolean;
+	isOn = true;
 	/** Session id of its next connection. */
 	features: readonly Feature[] = [];
 	/** Whether each received `start_ota` included a patch. */
@@ -92,12 +92,11 @@ export class SimulatedDevice {
 	#session: Session | undefined;
 	#gateway: SimulatedGateway | undefined;
 
-	constructor(time: Timeline, id: string, fate: Fate, version: string, isOn: boolean) {
+	constructor(time: Timeline, id: string, fate: Fate, version: string) {
 		this.#time = time;
 		this.id = id;
 		this.fate = fate;
 		this.version = version;
-		this.isOn = isOn;
 	}
 
 	get offers(): number {
@@ -226,7 +225,7 @@ interface GatewayOptions {
 	readonly time: Timeline;
 	readonly random: Random;
 	/** Latest release of each channel, and the reason why none can be sent now. */
-	readonly releases?: { latest: string; rejection?: UpdateRejection | undefined };
+	readonly releases: { latest: string; rejection?: UpdateRejection | undefined };
 	/** Counts disk steps; its errors end the gateway. */
 	readonly onDisk: () => boolean;
 	readonly problems: string[];
@@ -249,7 +248,7 @@ export class SimulatedGateway {
 	readonly #work: Promise<unknown>[] = [];
 
 	constructor(options: GatewayOptions) {
-		const { dataDir, time, random, onDisk, problems, releases = { latest: newVersion } } = options;
+		const { dataDir, time, random, onDisk, problems, releases } = options;
 		this.#options = options;
 		const clock = { now: () => startedAt + time.now + time.skewMs, monotonic: () => time.now };
 		const disk: Disk = changingDisk(() => {
