@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { compare, inc } from "semver";
+import { keysOf } from "../../../device/protocol/schema.js";
 import {
 	countsOf,
 	type DeviceStep,
@@ -32,24 +33,86 @@ import { runs } from "../../support/property-runs.js";
 
 const target = "2.0.0";
 
+/** Device of a rollout. */
+class Known {
+	readonly id: string;
+	seen: DeviceSnapshot;
+	/** Version to which it goes back. */
+	from: string | null;
+	hasTags = true;
+
+	constructor(id: string, seen: DeviceSnapshot) {
+		this.id = id;
+		this.seen = seen;
+		this.from = seen.version;
+	}
+
+	see(values: Partial<DeviceSnapshot>): void {
+		this.seen = { ...this.seen, ...values };
+	}
+
+	connect(version = this.seen.version): void {
+		this.see({ version, isConnected: true, isAvailable: version !== null });
+	}
+
+	setJob(values: Partial<UpdateJob>): void {
+		this.see({ job: { status: "pending", startedAt: 0, ...this.seen.job, ...values } });
+	}
+
+	comeBack(version: string): void {
+		this.from = version;
+		this.connect(version);
+	}
+}
+
+type Happening = (device: Known, world: World) => unknown;
+
+function isUpdating({ seen }: Known): boolean {
+	return isOneOf(["pending", "downloading", "rebooting"], seen.job?.status ?? "");
+}
+
+function isHeld({ id }: Known, { rollout }: World): boolean {
+	return holdsSlot(rollout.devices.get(id) ?? queued(id, 0));
+}
+
+const whileUpdating =
+	(happening: Happening): Happening =>
+	(device, world) =>
+		isUpdating(device) && happening(device, world);
+const otherwise =
+	(happening: Happening): Happening =>
+	(device, world) =>
+		!isUpdating(device) && !isHeld(device, world) && happening(device, world);
+
 /** Events of a device, in any state. */
-const deviceEvents = [
-	"leaves",
-	"returns",
-	"progresses",
-	"completes",
-	"updates",
-	"fails",
-	"falls silent",
-	"goes back",
-	"is forgotten",
-	"is updated by a person",
-	"comes back older",
-	"comes back newer",
-	"loses its tags",
-	"gets its tags",
-] as const;
-type DeviceEvent = (typeof deviceEvents)[number];
+const deviceEvents = {
+	leaves: (device: Known) => device.see({ isConnected: false, isAvailable: false }),
+	returns: (device: Known) => device.connect(),
+	progresses: whileUpdating((device) => device.setJob({ status: "downloading", percent: 50 })),
+	completes: whileUpdating((device) => device.setJob({ status: "rebooting", percent: 100 })),
+	updates: whileUpdating((device) => {
+		device.setJob({ status: "updated" });
+		device.connect(device.seen.job?.version ?? target);
+	}),
+	fails: whileUpdating((device) => device.setJob({ status: "failed", reason: "It failed." })),
+	"falls silent": whileUpdating((device) => device.setJob({ status: "failed", silent: true })),
+	// Ignored by the rollout after the soak time.
+	"goes back": (device: Known, world: World) => {
+		if (device.seen.job?.status !== "updated" || !isHeld(device, world)) return;
+		device.setJob({ status: "rolled_back", reason: "It went back." });
+		device.see({ version: device.from });
+	},
+	"is forgotten": ({ id }: Known, { devices }: World) => devices.delete(id),
+	// Rejected by the gateway while the device holds a slot.
+	"is updated by a person": otherwise((device, { rollout }) =>
+		device.see({ version: rollout.plan.firmware.version }),
+	),
+	"comes back older": otherwise((device) => device.comeBack("1.1.0")),
+	"comes back newer": otherwise((device) => device.comeBack("9.0.0")),
+	"loses its tags": (device: Known) => Object.assign(device, { hasTags: false }),
+	"gets its tags": (device: Known) => Object.assign(device, { hasTags: true }),
+};
+type DeviceEvent = keyof typeof deviceEvents;
 
 const group: fc.Arbitrary<Omit<Group, "size">> = fc.record({
 	concurrency: fc.integer({ min: 1, max: 4 }),
@@ -97,7 +160,7 @@ const fleet = fc.array(
 );
 const actions = fc.array(
 	fc.oneof(
-		{ weight: 6, arbitrary: fc.tuple(fc.constantFrom(...deviceEvents), fc.nat(11)) },
+		{ weight: 6, arbitrary: fc.tuple(fc.constantFrom(...keysOf(deviceEvents)), fc.nat(11)) },
 		{ weight: 4, arbitrary: fc.constantFrom(1, 30, 181, silenceMs / 1000) },
 		{ weight: 2, arbitrary: fc.constantFrom(...rolloutCommands) },
 		{ weight: 1, arbitrary: fc.constantFrom("closes or opens the window", "releases", "adds a device") },
@@ -108,7 +171,7 @@ const actions = fc.array(
 /** A few devices with test-controlled updates, and the invariants of their rollout. */
 class World {
 	rollout: Rollout;
-	readonly devices = new Map<string, { seen: DeviceSnapshot; from: string | null; predicate: boolean }>();
+	readonly devices = new Map<string, Known>();
 	/** Counted since the device was queued by a person, rejoined, or a later release started. */
 	readonly offers = new Map<string, number>();
 	/** Latest release of the channel of a standing rollout. */
@@ -126,16 +189,10 @@ class World {
 
 	add(device: Pick<DeviceSnapshot, "version" | "model" | "isConnected">): void {
 		const isAvailable = device.isConnected && device.version !== null;
-		const seen: DeviceSnapshot = {
-			...device,
-			isConnected: isAvailable,
-			chip: undefined,
-			isAvailable,
-			isInherited: false,
-			isReturning: false,
-		};
+		const rest = { chip: undefined, isInherited: false, isReturning: false };
 		this.#added += 1;
-		this.devices.set(`dev-1-${this.#added}`, { seen, from: device.version, predicate: true });
+		const id = `dev-1-${this.#added}`;
+		this.devices.set(id, new Known(id, { ...device, ...rest, isConnected: isAvailable, isAvailable }));
 	}
 
 	get timing(): Timing {
@@ -167,22 +224,21 @@ class World {
 			const device = this.devices.get(deviceId);
 			assert.ok(device?.seen.isAvailable, "offered to a device that is away");
 			assert.ok(!isHeld, "offered although there is a later release");
-			assert.ok(!before.plan.standing || device.predicate, "offered to a device without the tags");
+			assert.ok(!before.plan.standing || device.hasTags, "offered to a device without the tags");
 			const order = compare(version, device.seen.version ?? "0.0.0");
 			assert.ok(
 				order > 0 || (order < 0 && before.plan.allowDowngrade),
 				`${version} to ${device.seen.version}`,
 			);
 			const outcome = answer(index);
-			if (outcome === "refused")
-				device.seen = { ...device.seen, offer: { code: "target_offline", message: "It has gone." } };
+			if (outcome === "refused") device.see({ offer: { code: "target_offline", message: "It has gone." } });
 			if (outcome !== "sent") continue;
 			this.offers.set(deviceId, (this.offers.get(deviceId) ?? 0) + 1);
-			this.#setJob(deviceId, { status: "pending", version });
+			this.#jobs += 1;
+			device.see({ job: { status: "pending", version, startedAt: this.#jobs } });
 		}
 		for (const { deviceId, status } of change.devices) {
-			const device = this.devices.get(deviceId);
-			if (device && status !== "offered") device.seen = { ...device.seen, offer: undefined };
+			if (status !== "offered") this.devices.get(deviceId)?.see({ offer: undefined });
 		}
 		this.check(before);
 	}
@@ -199,7 +255,7 @@ class World {
 			assert.ok(head.revision > before.head.revision, "the revision");
 			assert.equal(head.pausedBecause, before.head.pausedBecause === "operator" ? "operator" : undefined);
 		}
-		const ids = [...this.devices].filter(([, { predicate }]) => predicate).map(([id]) => id);
+		const ids = [...this.devices].filter(([, { hasTags }]) => hasTags).map(([id]) => id);
 		const rejoins = (step: DeviceStep) => isBehind(this.rollout, step, snapshotOf);
 		const steps = updateMembers(this.rollout, ids, rejoins, snapshotOf, this.now);
 		for (const { deviceId, status } of steps) {
@@ -247,61 +303,7 @@ class World {
 
 	happenTo(id: string, what: DeviceEvent): void {
 		const device = this.devices.get(id);
-		if (!device) return;
-		const { seen, from } = device;
-		const isUpdating = ["pending", "downloading", "rebooting"].includes(seen.job?.status ?? "");
-		const connected = { isConnected: true, isAvailable: seen.version !== null };
-		switch (what) {
-			case "leaves":
-				device.seen = { ...seen, isConnected: false, isAvailable: false };
-				break;
-			case "returns":
-				device.seen = { ...seen, ...connected };
-				break;
-			case "progresses":
-				if (isUpdating) this.#setJob(id, { ...seen.job, status: "downloading", percent: 50 });
-				break;
-			case "completes":
-				if (isUpdating) this.#setJob(id, { ...seen.job, status: "rebooting", percent: 100 });
-				break;
-			case "updates":
-				if (isUpdating) this.#setJob(id, { ...seen.job, status: "updated" });
-				if (isUpdating) device.seen = { ...device.seen, ...connected, version: seen.job?.version ?? target };
-				break;
-			case "fails":
-				if (isUpdating) this.#setJob(id, { ...seen.job, status: "failed", reason: "It failed." });
-				break;
-			case "falls silent":
-				if (isUpdating)
-					this.#setJob(id, { ...seen.job, status: "failed", reason: "It is silent.", silent: true });
-				break;
-			case "goes back":
-				// Ignored by the rollout after the soak time.
-				if (seen.job?.status !== "updated" || !holdsSlot(this.rollout.devices.get(id) ?? queued(id, 0)))
-					break;
-				this.#setJob(id, { ...seen.job, status: "rolled_back", reason: "It went back." });
-				device.seen = { ...device.seen, version: from };
-				break;
-			case "is forgotten":
-				this.devices.delete(id);
-				break;
-			case "is updated by a person":
-				// Rejected by the gateway while the device holds a slot.
-				if (!holdsSlot(this.rollout.devices.get(id) ?? queued(id, 0)) && !isUpdating)
-					device.seen = { ...seen, version: this.rollout.plan.firmware.version };
-				break;
-			case "comes back older":
-			case "comes back newer":
-				if (holdsSlot(this.rollout.devices.get(id) ?? queued(id, 0)) || isUpdating) break;
-				device.from = what === "comes back older" ? "1.1.0" : "9.0.0";
-				device.seen = { ...seen, isConnected: true, isAvailable: true, version: device.from };
-				break;
-			case "loses its tags":
-				device.predicate = false;
-				break;
-			case "gets its tags":
-				device.predicate = true;
-		}
+		if (device) deviceEvents[what](device, this);
 	}
 
 	check(before: Rollout): void {
@@ -330,26 +332,12 @@ class World {
 		if (before.head.status === "cancelled") assert.equal(head.status, "cancelled");
 		assert.ok(head === before.head || head.revision > before.head.revision, "the revision");
 	}
-
-	#setJob(id: string, values: Partial<UpdateJob>): void {
-		const device = this.devices.get(id);
-		if (!device) return;
-		const isNew = values.status === "pending";
-		const startedAt = isNew ? ++this.#jobs : (device.seen.job?.startedAt ?? 0);
-		const job: UpdateJob = { status: "pending", ...values, startedAt };
-		device.seen = { ...device.seen, job };
-	}
 }
 
 describe("rollout with any device events", () => {
 	test("follows its plan, and never leaves a final state", () => {
-		const answers = fc.array(
-			fc.constantFrom("sent" as const, "sent" as const, "lost" as const, "refused" as const),
-			{
-				minLength: 1,
-				maxLength: 5,
-			},
-		);
+		const answer = fc.constantFrom("sent" as const, "sent" as const, "lost" as const, "refused" as const);
+		const answers = fc.array(answer, { minLength: 1, maxLength: 5 });
 		fc.assert(
 			fc.property(plan, fleet, actions, answers, (drawn, devices, happened, answered) => {
 				const world = new World(drawn, devices);
@@ -396,9 +384,9 @@ describe("rollout with any device events", () => {
 					if (!device || status === "removed") continue;
 					const isDone = status === "succeeded" || status === "already_installed";
 					if (status === "cancelled")
-						assert.ok(plan.standing && !device.predicate, "it left although it is meant");
+						assert.ok(plan.standing && !device.hasTags, "it left although it is meant");
 					else if (!isDone) assert.ok(status === "rejected" || isOneOf(failureStatuses, status), status);
-					else if (plan.standing && device.predicate)
+					else if (plan.standing && device.hasTags)
 						assert.ok(compare(device.seen.version ?? "", plan.firmware.version) >= 0, deviceId);
 				}
 			}),

@@ -12,66 +12,56 @@ const ttlMs = 10 * second;
 const validMs = 6 * second;
 
 /** Lease candidate that can be disconnected and stopped. */
-interface Candidate {
-	readonly name: string;
+class Candidate {
 	readonly bus: MemoryBus;
 	readonly lease: Lease;
 	/** Lease changes reported to it. */
-	readonly changes: boolean[];
-	/** Its writes and their responses are delayed until then. */
-	stopped: Promise<void> | undefined;
-	goOn(): void;
+	readonly changes: boolean[] = [];
+	/** Ends the delay of its writes and their responses. */
+	goOn = () => {};
+	#stopped: Promise<void> | undefined;
+
+	constructor(bus: MemoryBus, bucket: Bucket, holder: string, monotonic: () => number) {
+		this.bus = bus;
+		const stoppable: Bucket = {
+			get: (key) => bucket.get(key),
+			set: async (...parameters) => {
+				await this.#stopped;
+				const written = await bucket.set(...parameters);
+				await this.#stopped;
+				return written;
+			},
+			remove: (...parameters) => bucket.remove(...parameters),
+			watch: (onChange) => bucket.watch(onChange),
+		};
+		const onChange = (isHeld: boolean) => this.changes.push(isHeld);
+		this.lease = new Lease({ bucket: stoppable, holder, monotonic, onChange });
+	}
+
+	stop(): void {
+		// Pending writes would otherwise wait forever.
+		this.#stopped ??= new Promise((resolve) => {
+			this.goOn = () => {
+				this.#stopped = undefined;
+				resolve();
+			};
+		});
+	}
 }
 
 /** Candidates on one bus, in virtual time. */
-async function candidates(count: number) {
+async function run(...names: readonly string[]) {
 	const time = { now: 0 };
 	const server = new MemoryServer(() => time.now);
 	const made: Candidate[] = [];
-	for (let index = 0; index < count; index++) {
+	for (const name of names) {
 		const bus = server.connect();
-		const real = await bus.bucket("gw-lease", leaseBucket);
-		const changes: boolean[] = [];
-		const stoppable: Bucket = {
-			get: (key) => real.get(key),
-			set: async (...parameters) => {
-				await candidate.stopped;
-				const written = await real.set(...parameters);
-				await candidate.stopped;
-				return written;
-			},
-			remove: (...parameters) => real.remove(...parameters),
-			watch: (onChange) => real.watch(onChange),
-		};
-		const lease = new Lease({
-			bucket: stoppable,
-			holder: `gateway ${index}`,
-			monotonic: () => time.now,
-			onChange: (isHeld) => changes.push(isHeld),
-		});
-		const candidate: Candidate = {
-			name: `gateway ${index}`,
-			bus,
-			lease,
-			changes,
-			stopped: undefined,
-			goOn: () => {},
-		};
-		made.push(candidate);
+		const bucket = await bus.bucket("gw-lease", leaseBucket);
+		made.push(new Candidate(bus, bucket, name, () => time.now));
 	}
-	const holders = () => made.filter(({ lease }) => lease.isHeld);
-	return { time, made, holders };
-}
-
-function stop(candidate: Candidate): void {
-	// Pending writes would otherwise wait forever.
-	if (candidate.stopped) return;
-	candidate.stopped = new Promise((resolve) => {
-		candidate.goOn = () => {
-			candidate.stopped = undefined;
-			resolve();
-		};
-	});
+	const holders = () => names.filter((_, index) => made[index]?.lease.isHeld);
+	const [a, b] = [made[0] ?? assert.fail("none"), made.at(-1) ?? assert.fail("none")];
+	return { time, made, holders, a, b };
 }
 
 /** Time to complete started operations. */
@@ -80,129 +70,115 @@ async function settle(): Promise<void> {
 }
 
 test("acquires and renews the lease at one gateway while others wait", async () => {
-	const { time, made, holders } = await candidates(3);
-	const [first] = made;
+	const { time, made, holders, a } = await run("a", "b", "c");
 	for (let passed = 0; passed < 60 * second; passed += 3 * second) {
 		for (const { lease } of made) await lease.renew();
-		assert.deepEqual(holders(), [first]);
+		assert.deepEqual(holders(), ["a"]);
 		time.now += 3 * second;
 	}
-	assert.deepEqual(first?.changes, [true]);
+	assert.deepEqual(a.changes, [true]);
 });
 
 test("gives up an unrenewable lease after 6 s, taken over after 10 s", async () => {
-	const { time, made, holders } = await candidates(2);
-	const [first, second_] = made;
-	assert.ok(first && second_, `only ${made.length} candidates`);
-	await first.lease.renew();
-	first.bus.cut();
+	const { time, holders, a, b } = await run("a", "b");
+	await a.lease.renew();
+	a.bus.cut();
 	time.now += validMs - 1;
-	await first.lease.renew();
-	assert.deepEqual(holders(), [first]);
+	await a.lease.renew();
+	assert.deepEqual(holders(), ["a"]);
 	time.now += 1;
 	assert.deepEqual(holders(), [], "expired by the clock");
-	await first.lease.renew();
-	assert.deepEqual(first.changes, [true, false]);
-	await second_.lease.renew();
+	await a.lease.renew();
+	assert.deepEqual(a.changes, [true, false]);
+	await b.lease.renew();
 	assert.deepEqual(holders(), [], "key not expired yet");
 	time.now = ttlMs;
-	await second_.lease.renew();
-	assert.deepEqual(holders(), [second_]);
-	first.bus.heal();
-	await first.lease.renew();
-	assert.deepEqual(holders(), [second_]);
+	await b.lease.renew();
+	assert.deepEqual(holders(), ["b"]);
+	a.bus.heal();
+	await a.lease.renew();
+	assert.deepEqual(holders(), ["b"]);
 });
 
 test("releases the lease immediately on a clean stop", async () => {
-	const { made, holders } = await candidates(2);
-	const [first, second_] = made;
-	await first?.lease.renew();
-	await first?.lease.close();
-	await second_?.lease.renew();
-	assert.deepEqual(holders(), [second_]);
+	const { holders, a, b } = await run("a", "b");
+	await a.lease.renew();
+	await a.lease.close();
+	await b.lease.renew();
+	assert.deepEqual(holders(), ["b"]);
 });
 
 test("does not hold the lease after a stop during a renewal", async () => {
-	const { time, made, holders } = await candidates(2);
-	const [first, second_] = made;
-	assert.ok(first && second_, `only ${made.length} candidates`);
-	await first.lease.renew();
+	const { time, holders, a, b } = await run("a", "b");
+	await a.lease.renew();
 	time.now += 3 * second;
-	stop(first);
-	const renewed = first.lease.renew();
+	a.stop();
+	const renewed = a.lease.renew();
 	await settle();
 	time.now += 20 * second;
-	await second_.lease.renew();
-	assert.deepEqual(holders(), [second_]);
-	first.goOn();
+	await b.lease.renew();
+	assert.deepEqual(holders(), ["b"]);
+	a.goOn();
 	await renewed;
-	assert.deepEqual(holders(), [second_]);
-	assert.deepEqual(first.changes, [true, false]);
+	assert.deepEqual([holders(), a.changes], [["b"], [true, false]]);
 });
 
 test("does not hold the lease after stepping down during a renewal", async () => {
-	const { made, holders } = await candidates(1);
-	const [only] = made;
-	assert.ok(only, "no candidate");
-	await only.lease.renew();
-	stop(only);
-	const renewed = only.lease.renew();
-	only.lease.stepDown();
-	only.goOn();
+	const { holders, a } = await run("a");
+	await a.lease.renew();
+	a.stop();
+	const renewed = a.lease.renew();
+	a.lease.stepDown();
+	a.goOn();
 	await renewed;
-	assert.deepEqual([holders(), only.changes], [[], [true, false]]);
+	assert.deepEqual([holders(), a.changes], [[], [true, false]]);
 });
 
 test("reacquires the lease after a lost renewal response", async () => {
-	const { time, made, holders } = await candidates(1);
-	const [only] = made;
-	assert.ok(only, "no candidate");
-	await only.lease.renew();
+	const { time, holders, a } = await run("a");
+	await a.lease.renew();
 	time.now += 3 * second;
-	stop(only);
-	const renewed = only.lease.renew();
+	a.stop();
+	const renewed = a.lease.renew();
 	await settle();
-	only.goOn();
+	a.goOn();
 	// Written in the next turn, with the response one later.
 	await setImmediate();
 	await setImmediate();
-	only.bus.cut();
+	a.bus.cut();
 	await renewed;
-	only.bus.heal();
-	await only.lease.renew();
-	await only.lease.renew();
-	assert.deepEqual(holders(), [only]);
+	a.bus.heal();
+	await a.lease.renew();
+	await a.lease.renew();
+	assert.deepEqual(holders(), ["a"]);
 });
 
+const steps: Readonly<Record<string, (candidate: Candidate) => unknown>> = {
+	renew: ({ lease }) => void lease.renew(),
+	cut: ({ bus }) => bus.cut(),
+	heal: ({ bus }) => bus.heal(),
+	stop: (candidate) => candidate.stop(),
+	"go on": (candidate) => candidate.goOn(),
+	"step down": ({ lease }) => lease.stepDown(),
+};
+
 test("never has two holders under any faults, and recovers afterwards", async () => {
+	const who = fc.nat(2);
 	const step = fc.oneof(
-		{ weight: 6, arbitrary: fc.record({ who: fc.nat(2), what: fc.constant("renew" as const) }) },
-		{
-			weight: 2,
-			arbitrary: fc.record({ who: fc.nat(2), what: fc.constantFrom("cut", "heal", "stop", "go on") }),
-		},
-		{ weight: 4, arbitrary: fc.record({ ms: fc.integer({ min: 1, max: 7 * second }) }) },
-		{ weight: 1, arbitrary: fc.record({ who: fc.nat(2), what: fc.constant("step down" as const) }) },
+		{ weight: 6, arbitrary: fc.record({ who, what: fc.constant("renew") }) },
+		{ weight: 3, arbitrary: fc.record({ who, what: fc.constantFrom(...Object.keys(steps)) }) },
+		{ weight: 4, arbitrary: fc.integer({ min: 1, max: 7 * second }) },
 	);
 	await fc.assert(
-		fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-			const { time, made, holders } = await candidates(3);
-			for (const each of steps) {
-				if ("ms" in each) time.now += each.ms;
-				else {
-					const candidate = made[each.who];
-					assert.ok(candidate, `no candidate ${each.who}`);
-					if (each.what === "renew") void candidate.lease.renew();
-					if (each.what === "cut") candidate.bus.cut();
-					if (each.what === "heal") candidate.bus.heal();
-					if (each.what === "stop") stop(candidate);
-					if (each.what === "go on") candidate.goOn();
-					if (each.what === "step down") candidate.lease.stepDown();
-				}
+		fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (drawn) => {
+			const { time, made, holders } = await run("a", "b", "c");
+			for (const each of drawn) {
+				if (typeof each === "number") time.now += each;
+				else steps[each.what]?.(made[each.who] ?? assert.fail(`no candidate ${each.who}`));
 				await setImmediate();
-				const all = holders().map(({ name }) => name);
-				assert.ok(all.length <= 1, `${all.join(" and ")} hold it`);
-				for (const { changes } of holders()) assert.equal(changes.at(-1), true, "not notified");
+				assert.ok(holders().length <= 1, `${holders().join(" and ")} hold it`);
+				for (const { lease, changes } of made)
+					if (lease.isHeld) assert.equal(changes.at(-1), true, "not notified");
 			}
 			for (const candidate of made) {
 				candidate.goOn();
@@ -210,8 +186,7 @@ test("never has two holders under any faults, and recovers afterwards", async ()
 			}
 			await settle();
 			time.now += ttlMs;
-			for (const { lease } of made) await lease.renew();
-			for (const { lease } of made) await lease.renew();
+			for (const { lease } of [...made, ...made]) await lease.renew();
 			assert.equal(holders().length, 1);
 		}),
 		{ numRuns: runs(300) },
