@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -22,8 +21,6 @@ export interface Mosquitto {
 	};
 	/** Resolves once it accepts connections. */
 	start(): Promise<void>;
-	/** Reloads its access list. */
-	reload(): void;
 	/** Kills it (SIGKILL). Its retained messages are lost. */
 	kill(): Promise<void>;
 }
@@ -61,7 +58,6 @@ export async function startMosquitto(
 			});
 			assert.equal(started.exitCode, null, `another process listens on port ${port}: ${errors}`);
 		},
-		reload: () => void child?.kill("SIGHUP"),
 		kill: async () => {
 			if (!child || child.exitCode !== null || child.signalCode !== null) return;
 			child.kill("SIGKILL");
@@ -75,42 +71,6 @@ export async function startMosquitto(
 
 /** Keeps Mosquitto running as root: it would switch to a user who cannot read a test's files. */
 const asRoot = "user root";
-
-/** Plugin of Debian's package, in the folder of the machine's architecture. */
-const dynamicSecurity = ["/usr/lib", "/usr/local/lib"]
-	.filter((folder) => existsSync(folder))
-	.flatMap((folder) => [folder, ...readdirSync(folder).map((name) => join(folder, name))])
-	.map((folder) => join(folder, "mosquitto_dynamic_security.so"))
-	.find((file) => existsSync(file));
-export const pluginMissing = dynamicSecurity ? false : "mosquitto's dynamic security plugin is not installed";
-
-/** @returns listener configuration that rejects subscriptions to a topic, which no access list does */
-export async function rejectingSubscription(t: TestContext, topic: string): Promise<string> {
-	const file = join(await temporaryDirectory(t), "security.json");
-	const acls = [{ acltype: "subscribeLiteral", topic, allow: false, priority: 0 }];
-	const config = {
-		defaultACLAccess: {
-			publishClientSend: true,
-			publishClientReceive: true,
-			subscribe: true,
-			unsubscribe: true,
-		},
-		anonymousGroup: "all",
-		groups: [{ groupname: "all", roles: [{ rolename: "most" }] }],
-		roles: [{ rolename: "most", acls }],
-		clients: [],
-	};
-	await writeFile(file, JSON.stringify(config));
-	return `${asRoot}\nallow_anonymous true\nplugin ${dynamicSecurity}\nplugin_opt_config_file ${file}`;
-}
-
-/** @returns listener configuration with this access list, and a function that replaces the list */
-export async function withAccessList(t: TestContext, list: string) {
-	const file = join(await temporaryDirectory(t), "list");
-	const write = (lines: string) => writeFile(file, `${lines}\n`, { mode: 0o600 });
-	await write(list);
-	return { configuration: `${asRoot}\nallow_anonymous true\nacl_file ${file}`, write };
-}
 
 /** @returns listener configuration with TLS and a password */
 export async function withTls(

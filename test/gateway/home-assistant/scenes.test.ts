@@ -6,13 +6,13 @@ import { describe, test } from "node:test";
 import { call } from "../../support/call.js";
 import { setValue } from "../../support/home-assistant/actions.js";
 import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-home-assistant.js";
-import { dev, isWhole, proto, runDevices, skip, skipWithout, startHome } from "./start-home.js";
+import { dev, isWhole, proto, runDevices, skipWithout, startHome } from "./start-home.js";
 
-const ids = Array.from({ length: 100 }, (_, index) => `${index % 2 ? "proto" : "dev"}-1-${100_000 + index}`);
+const ids = Array.from({ length: 20 }, (_, index) => `${index % 2 ? "proto" : "dev"}-1-${100_000 + index}`);
 const registered = (deviceId: string) => `device-gateway-${deviceId}`;
 
-describe("house", { concurrency: 4 }, () => {
-	test("has all entities of 100 devices, even after restarts of all parts", skip, async (t) => {
+describe("house", () => {
+	test("has all entities of 20 devices, even after restarts of all parts", async (t) => {
 		const { home, broker, run, ...first } = await startHome(t);
 		let { url } = first;
 		runDevices(t, ids, () => url);

@@ -1,4 +1,4 @@
-/** Gateway with a real broker, a simulated Home Assistant, a DEV-1 release, and devices. */
+/** Gateway with a broker, a simulated Home Assistant, a DEV-1 release, and devices, in virtual time. */
 
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
@@ -11,46 +11,22 @@ import { Events } from "../../../gateway/events.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
-import { GatewayProcess } from "../../support/gateway-process.js";
+import { runFast } from "../../support/fast-time.js";
 import { commandLine } from "../../support/gateway-settings.js";
+import { type Broker, startBroker } from "../../support/home-assistant/broker.js";
 import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-home-assistant.js";
-import { startMosquitto } from "../../support/mosquitto.js";
-import { freePort } from "../../support/ports.js";
-import { whyMissing } from "../../support/programs.js";
 import { ReconnectingDevice } from "../../support/reconnecting-device.js";
 import { writeReleases } from "../../support/releases.js";
-import {
-	deviceToken,
-	monitorToken,
-	noRateLimits,
-	runGateway,
-	temporaryDirectory,
-} from "../../support/running.js";
+import { noRateLimits, runGateway, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
 import { tone, wav } from "../../support/sounds.js";
 
-export const skip = { skip: whyMissing("mosquitto") };
 /** Options of tests that require another extension. */
-export const skipWithout = (name: string) =>
-	existsSync(`gateway/${name}`) ? skip : { skip: `${name}/ was removed` };
+export const skipWithout = (name: string) => ({
+	skip: existsSync(`gateway/${name}`) ? false : `${name}/ was removed`,
+});
 export const dev = "dev-1-a1b2c3";
 export const proto = "proto-1-a1b2c3";
-
-/** Starts a gateway process. @param environment variables besides tokens and a folder */
-export async function startProcess(
-	t: TestContext,
-	environment: Readonly<Record<string, string>>,
-): Promise<GatewayProcess> {
-	const gateway = new GatewayProcess(t, await freePort(), {
-		DATA_DIR: await temporaryDirectory(t),
-		DEVICE_TOKEN: deviceToken,
-		MONITOR_TOKEN: monitorToken,
-		LOG_LEVEL: "silent",
-		...environment,
-	});
-	await gateway.start();
-	return gateway;
-}
 
 /** @returns the option for text-to-speech that produces a short sound for any text */
 export async function voice(t: TestContext) {
@@ -75,9 +51,14 @@ export function isWhole(home: SimulatedHomeAssistant, ids: readonly string[]): b
 	return ids.every((id) => home.isAvailable(id) && home.unknown(id).length === 0);
 }
 
-/** @param options options of the gateway */
-export async function startHome(t: TestContext, options: GatewayOptions = {}) {
-	const broker = await startMosquitto(t);
+/** @param options options of the gateway @param rejects whether the broker rejects a topic */
+export async function startHome(
+	t: TestContext,
+	options: GatewayOptions = {},
+	rejects: Broker["rejects"] = () => false,
+) {
+	const { monotonic } = runFast(t, ["setInterval", "setTimeout"]);
+	const broker = Object.assign(await startBroker(t), { rejects });
 	const home = await SimulatedHomeAssistant.start(t, broker);
 	const dataDir = await temporaryDirectory(t);
 	const releasesDir = join(dataDir, "releases");
@@ -97,6 +78,7 @@ export async function startHome(t: TestContext, options: GatewayOptions = {}) {
 		events.on({ changed: (change) => changes.push(change) });
 		return runGateway(t, {
 			...noRateLimits,
+			monotonic,
 			dataDir,
 			releasesDir,
 			gatewayName: "hall",
@@ -114,5 +96,9 @@ export async function startHome(t: TestContext, options: GatewayOptions = {}) {
 		t.after(() => device.close());
 		return device.connect();
 	};
-	return { ...running, run, broker, home, add, lines, replaced, changes };
+	/** Resolves once these devices are available. */
+	const ready = (...ids: readonly string[]) => home.until(() => ids.every((id) => home.isAvailable(id)));
+	const set = (deviceId: string, key: string, payload: string, retain = false) =>
+		home.publish(`device-gateway/hall/${deviceId}/${key}/set`, payload, retain);
+	return { ...running, monotonic, run, broker, home, add, ready, set, lines, replaced, changes };
 }

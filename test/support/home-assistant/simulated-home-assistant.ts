@@ -18,7 +18,7 @@ import { identifierOf, Registry } from "./registry.js";
 import { type Component, checkDiscovery, type Discovery, type Reading } from "./schemas.js";
 
 /** mqtt/const.py, DISCOVERY_COOLDOWN, is 5 s. */
-const cooldownMs = 100;
+const cooldownMs = 20;
 const birthTopic = "homeassistant/status";
 const will = { topic: birthTopic, payload: Buffer.from("offline"), qos: 0, retain: false } as const;
 
@@ -84,7 +84,7 @@ export class SimulatedHomeAssistant {
 
 	/** mqtt/client.py, _async_mqtt_on_connect: subscribes to all topics again at each connection. */
 	#connect(): MqttClient {
-		const options = { protocolVersion: 5, reconnectPeriod: 50, resubscribe: false, will } as const;
+		const options = { protocolVersion: 5, reconnectPeriod: 1_000, resubscribe: false, will } as const;
 		const client = connect(this.#url, options);
 		client.on("error", () => {});
 		client.on("connect", () => {
