@@ -20,7 +20,7 @@ describe("house", () => {
 		const entities = () => ids.map((id) => home.registry.entityIds(registered(id)));
 		const before = entities();
 		const quiet = existsSync("gateway/schedules") ? 3 : 0;
-		assert.deepEqual([...new Set(before.map(({ length }) => length))], [16 + quiet, 20 + quiet]);
+		assert.deepEqual([...new Set(before.map(({ length }) => length))], [17 + quiet, 21 + quiet]);
 
 		await home.restart();
 		await home.until(() => isWhole(home, ids));
