@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
-import { describe, mock, test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { WebSocket } from "ws";
 import { type Peer, startHeartbeat } from "../../../gateway/sockets/heartbeat.js";
 
@@ -33,115 +33,88 @@ class Device extends EventEmitter implements Peer {
 	}
 }
 
-describe("fleet", () => {
-	/** @param run advances the clock */
-	const watch = (count: number, run: () => void) => {
-		now = 0;
-		mock.timers.enable({ apis: ["setInterval"] });
-		try {
-			const heartbeat = startHeartbeat(intervalMs, 2, () => now);
-			const peers = Array.from({ length: count }, () => new Device());
-			for (const [index, peer] of peers.entries()) {
-				peer.isAnswering = index % 10 !== 0;
-				heartbeat.watch(peer, {});
-			}
-			run();
-			heartbeat.close();
-			return peers;
-		} finally {
-			mock.timers.reset();
-		}
-	};
-	/** @param slowness duration of a timer callback in ms */
-	const pass = (ms: number, slowness = 1) => {
+/** Starts a heartbeat on a clock that the test advances. */
+function start(t: TestContext) {
+	now = 0;
+	t.mock.timers.enable({ apis: ["setInterval"] });
+	const heartbeat = startHeartbeat(intervalMs, 2, () => now);
+	t.after(() => heartbeat.close());
+	const pass = (ms: number) => {
 		for (const end = now + ms; now < end; ) {
-			now += 5 * slowness;
-			mock.timers.tick(5);
+			now += 5;
+			t.mock.timers.tick(5);
 		}
 	};
-	const watchFor = (count: number, intervals: number) => watch(count, () => pass(intervals * intervalMs));
-	const gaps = ({ pings }: Device) => pings.slice(1).map((time, index) => time - (pings[index] ?? 0));
-
-	test("may leave pings unanswered while a snapshot is sent, and no longer", () => {
-		let isLoading = true;
-		let lived = 0;
-		const device = new Device();
-		device.isAnswering = false;
-		watch(0, () => {
-			const heartbeat = startHeartbeat(intervalMs, 2, () => now);
-			heartbeat.watch(device, {
-				get isLoading() {
-					return isLoading;
-				},
-			});
-			pass(10 * intervalMs);
-			lived = device.pings.length;
-			isLoading = false;
-			pass(4 * intervalMs);
-			heartbeat.close();
-		});
-		assert.ok(lived >= 9, `${lived} pings`);
-		assert.ok((device.terminatedAt ?? 0) > 11 * intervalMs, `terminated at ${device.terminatedAt} ms`);
-	});
-
-	test("is pinged one by one, each device once per interval", () => {
-		const peers = watchFor(600, 3).filter(({ isAnswering }) => isAnswering);
-		const times = peers.flatMap(({ pings }) => pings);
-		assert.equal(times.length, peers.length * 3);
-		assert.equal(new Set(times).size, times.length, "no two at the same moment");
-		for (const { pings } of peers)
-			assert.deepEqual(
-				pings.filter((time, index) => index > 0 && time - (pings[index - 1] ?? 0) !== intervalMs),
-				[],
-			);
-	});
-
-	test("is pinged once after a pause of any length, then within 20 s with 5 s to respond", () => {
-		const peers = watch(600, () => {
-			pass(1.5 * intervalMs);
-			now += 10 * intervalMs;
-			pass(2 * intervalMs);
-		});
-		for (const peer of peers.filter(({ isAnswering }) => isAnswering)) {
-			assert.equal(peer.terminatedAt, undefined);
-			const late = peer.pings.filter((time) => time > 11 * intervalMs);
-			assert.equal(new Set(late).size, late.length);
-			assert.equal(late[0], 11.5 * intervalMs + 25);
-			assert.deepEqual(
-				gaps(peer).filter((ms) => ms < 5000),
-				[],
-			);
-			assert.ok((late[1] ?? 0) - (late[0] ?? 0) <= 20_000, `pings at ${late} ms`);
+	/** Every tenth peer answers no ping. */
+	const watch = (count: number) => {
+		const peers = Array.from({ length: count }, () => new Device());
+		for (const [index, peer] of peers.entries()) {
+			peer.isAnswering = index % 10 !== 0;
+			heartbeat.watch(peer, {});
 		}
-		for (const { terminatedAt } of peers.filter(({ isAnswering }) => !isAnswering))
-			assert.notEqual(terminatedAt, undefined);
-	});
+		return peers;
+	};
+	return { heartbeat, pass, watch };
+}
 
-	test("drops a device after two unanswered pings, when the third is due", () => {
-		const peers = watchFor(600, 4);
-		for (const { isAnswering, pings, terminatedAt } of peers) {
-			assert.equal(pings.length, isAnswering ? 4 : 2);
-			assert.equal(terminatedAt, isAnswering ? undefined : (pings[1] ?? 0) + intervalMs);
-		}
-	});
+const gaps = ({ pings }: Device) => pings.slice(1).map((time, index) => time - (pings[index] ?? 0));
 
-	test("gets pongs instead of pings while it reports, and times out like others once silent", () => {
-		const device = new Device();
-		device.isAnswering = false;
-		const session = { lastSeenAt: 0 };
-		watch(0, () => {
-			const heartbeat = startHeartbeat(intervalMs, 2, () => now);
-			heartbeat.watch(device, session);
-			for (let reports = 1; reports <= 12; reports++) {
-				pass(intervalMs / 3);
-				session.lastSeenAt = now;
-			}
-			pass(4 * intervalMs);
-			heartbeat.close();
-		});
-		// Its slot is 25 ms after the start of each interval.
-		const beats = [1, 2, 3, 4, 5].map((interval) => interval * intervalMs + 25);
-		assert.deepEqual([device.pongs, device.pings], [beats.slice(0, 4), [25, beats[4]]]);
-		assert.equal(device.terminatedAt, 6 * intervalMs + 25);
-	});
+test("pings each peer of a fleet once per interval, one by one, and drops it when a third ping is due", (t) => {
+	const { pass, watch } = start(t);
+	const peers = watch(600);
+	pass(4 * intervalMs);
+	for (const peer of peers) {
+		const { isAnswering, pings, terminatedAt } = peer;
+		assert.deepEqual(gaps(peer), Array(isAnswering ? 3 : 1).fill(intervalMs));
+		assert.equal(terminatedAt, isAnswering ? undefined : (pings[1] ?? 0) + intervalMs);
+	}
+	const times = peers.flatMap(({ pings }) => pings);
+	assert.equal(new Set(times).size, times.length, "no two at the same moment");
+});
+
+test("lets a peer leave pings unanswered while a snapshot is sent, and no longer", (t) => {
+	const { heartbeat, pass } = start(t);
+	const activity = { isLoading: true };
+	const device = new Device();
+	device.isAnswering = false;
+	heartbeat.watch(device, activity);
+	pass(10 * intervalMs);
+	assert.ok(device.pings.length >= 9, `${device.pings.length} pings`);
+	activity.isLoading = false;
+	pass(4 * intervalMs);
+	assert.ok((device.terminatedAt ?? 0) > 11 * intervalMs, `terminated at ${device.terminatedAt} ms`);
+});
+
+test("pings once after a pause of any length, then within 20 s with 5 s to respond", (t) => {
+	const { pass, watch } = start(t);
+	const peers = watch(600);
+	pass(1.5 * intervalMs);
+	now += 10 * intervalMs;
+	pass(2 * intervalMs);
+	for (const peer of peers) {
+		assert.equal(peer.terminatedAt === undefined, peer.isAnswering);
+		if (!peer.isAnswering) continue;
+		const late = peer.pings.filter((time) => time > 11 * intervalMs);
+		assert.equal(new Set(late).size, late.length);
+		assert.equal(late[0], 11.5 * intervalMs + 25);
+		assert.ok(Math.min(...gaps(peer)) >= 5000, `pings at ${peer.pings}`);
+		assert.ok((late[1] ?? 0) - (late[0] ?? 0) <= 20_000, `pings at ${late} ms`);
+	}
+});
+
+test("sends pongs instead of pings while a peer reports, and drops it like others once silent", (t) => {
+	const { heartbeat, pass } = start(t);
+	const device = new Device();
+	device.isAnswering = false;
+	const session = { lastSeenAt: 0 };
+	heartbeat.watch(device, session);
+	for (let reports = 1; reports <= 12; reports++) {
+		pass(intervalMs / 3);
+		session.lastSeenAt = now;
+	}
+	pass(4 * intervalMs);
+	// Its slot is 25 ms after the start of each interval.
+	const beats = [1, 2, 3, 4, 5].map((interval) => interval * intervalMs + 25);
+	assert.deepEqual([device.pongs, device.pings], [beats.slice(0, 4), [25, beats[4]]]);
+	assert.equal(device.terminatedAt, 6 * intervalMs + 25);
 });

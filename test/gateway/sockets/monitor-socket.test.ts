@@ -1,65 +1,32 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { CreateFirmwareService, FirmwareService } from "../../../gateway/firmware/service.js";
 import { socketLimits } from "../../../gateway/limits.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
+import { deferred } from "../../support/eventually.js";
 import { reportWithVolume, runGateway, withoutFirmware } from "../../support/running.js";
 
-/** Firmware service with only these updates. */
-function firmwareWith(updates: Partial<FirmwareService["updates"]>): CreateFirmwareService {
-	return () => {
-		const service = withoutFirmware();
-		return { ...service, updates: { ...service.updates, ...updates } };
-	};
-}
+const id = "dev-1-a1b2c3";
+const control = (payload: unknown, targetId = id) => ({ type: "control_device", targetId, payload });
+const boot = { type: "boot_device", targetId: "unknown" };
 
 describe("control_device", () => {
-	test("forwards a valid command to the device and acknowledges it", async (t) => {
+	test("forwards the fields of a command's schema to a session or device, and acknowledges it", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
-		const commands = [
-			{ command: "set_volume", value: 40 },
-			{ command: "query_state" },
-			{ command: "set_led", value: "failed" },
-			{ command: "play_audio", value: "startup" },
-			{ command: "set_brightness", value: 0.25 },
-			{ command: "start_ota", url: "http://127.0.0.1/a.bin", cert_pem: "PEM" },
-		];
-		for (const payload of commands) {
-			const message = { type: "control_device", targetId: session.sessionId, payload, requestId: "r1" };
-			assert.deepEqual(await monitor.request(message), {
-				type: "ack",
-				requestId: "r1",
-				command: "control_device",
-				sessionId: session.sessionId,
-			});
-			assert.deepEqual(await device.next(), payload);
-		}
-	});
-
-	test("rejects what the model does not support, and sends nothing to the device", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
-		const { device, session } = await gateway.namedDevice(monitor);
-		const control = (payload: unknown) =>
-			monitor.request({ type: "control_device", targetId: session.sessionId, payload });
-		for (const [payload, code, message] of [
-			[{ command: "set_volume", value: 101 }, "invalid_command", /value must be an integer from 0 to 100/],
-			[{ command: "set_volume" }, "invalid_command", /value is missing/],
-			[{ command: "explode" }, "invalid_command", /command must be one of set_volume/],
-			[{}, "invalid_command", /command must be one of/],
-			[{ command: "set_haptics", value: 1 }, "unsupported_command", /PROTO-1 only/],
-			["query_state", "invalid_message", /payload must be an object/],
-			[undefined, "invalid_message", /payload is missing/],
-		] as const) {
-			const answer = await control(payload);
-			assert.deepEqual([answer.type, answer.code], ["error", code], JSON.stringify(payload));
-			assert.match(String(answer.message), message);
-		}
-		await control({ command: "query_state" });
-		assert.deepEqual(await device.next(), { command: "query_state" });
+		const { sessionId } = session;
+		const payload = { command: "start_ota", url: "http://127.0.0.1/a.bin", cert_pem: "PEM" };
+		const ack = { type: "ack", command: "control_device", sessionId };
+		const message = { ...control(payload, sessionId), requestId: "r1" };
+		assert.deepEqual(await monitor.request(message), { ...ack, requestId: "r1" });
+		assert.deepEqual(await device.next(), payload);
+		const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+		const answer = await monitor.request(
+			`{"type":"control_device","targetId":"${id}","payload":{"command":"set_volume","value":5,"__proto__":{"x":1},"x":${deep}}}`,
+		);
+		assert.deepEqual(answer, ack);
+		assert.equal(await device.nextText(), '{"command":"set_volume","value":5}');
 	});
 
 	test("sends a command only to a device with its feature", async (t) => {
@@ -67,50 +34,40 @@ describe("control_device", () => {
 		const monitor = await gateway.monitor();
 		const payload = { command: "identify" };
 		for (const [deviceId, named, expected] of [
-			["dev-1-000001", undefined, "unsupported_command"],
-			["dev-1-000002", "diagnostics", "unsupported_command"],
-			["dev-1-000003", "diagnostics, other, identify", "ack"],
+			["dev-1-000001", {}, "unsupported_command"],
+			["dev-1-000002", { "Device-Features": "diagnostics" }, "unsupported_command"],
+			["dev-1-000003", { "Device-Features": "diagnostics, other, identify" }, undefined],
 		] as const) {
-			const device = await gateway.device({
-				"Device-Id": deviceId,
-				...(named && { "Device-Features": named }),
-			});
+			const device = await gateway.device({ "Device-Id": deviceId, ...named });
 			const { features } = await monitor.change("connected");
-			assert.deepEqual(features, named?.includes("identify") ? ["identify"] : []);
-			const answer = await monitor.request({ type: "control_device", targetId: deviceId, payload });
-			assert.equal(answer.code ?? answer.type, expected, deviceId);
-			if (expected === "ack") assert.deepEqual(await device.next(), payload);
-			else assert.match(String(answer.message), /does not support identify; update it/);
+			assert.deepEqual(features, expected ? [] : ["identify"]);
+			const { code, message } = await monitor.request(control(payload, deviceId));
+			assert.equal(code, expected, deviceId);
+			if (expected) assert.match(String(message), /does not support identify; update it/);
+			else assert.deepEqual(await device.next(), payload);
 		}
 	});
 
 	test("sends new settings only to their device, unredacted", async (t) => {
 		const lines: string[] = [];
-		const gateway = await runGateway(t, {
-			log: createLog("debug", { write: (line) => void lines.push(line) }),
-		});
-		const monitor = await gateway.monitor();
-		const other = await gateway.monitor();
-		const headers = { "Device-Id": "dev-1-000001", "Device-Features": "settings" };
-		const device = await gateway.device(headers);
+		const log = createLog("debug", { write: (line) => void lines.push(line) });
+		const gateway = await runGateway(t, { log });
+		const [monitor, other] = [await gateway.monitor(), await gateway.monitor()];
+		const device = await gateway.device({ "Device-Id": id, "Device-Features": "settings" });
 		await monitor.change("connected");
 		const value = { ssid: "workshop", password: "secret one", token: "secret-two" };
-		const control = (payload: object) =>
-			monitor.request({ type: "control_device", targetId: "dev-1-000001", payload });
-		const answer = await control({ command: "set_settings", value, x: 1 });
+		const command = "set_settings";
+		const answer = await monitor.request(control({ command, value, x: 1 }));
 		assert.equal(answer.type, "ack");
-		assert.deepEqual(await device.next(), { command: "set_settings", value });
-		const refused = await control({ command: "set_settings", value: { ...value, tokn: "secret-three" } });
+		assert.deepEqual(await device.next(), { command, value });
+		const refused = await monitor.request(control({ command, value: { ...value, tokn: "secret-three" } }));
 		assert.equal(refused.code, "invalid_command");
-		assert.match(
-			String(refused.message),
-			/at least one of ssid, password, ssid2, password2, gateway, token, ca, sntp, and nothing/,
-		);
-		const without = await control({ command: "set_settings", value: { ...value, password: "short" } });
+		const names = /at least one of ssid, password, ssid2, password2, gateway, token, ca, sntp, and nothing/;
+		assert.match(String(refused.message), names);
+		const without = await monitor.request(control({ command, value: { ...value, password: "short" } }));
 		assert.equal(without.code, "invalid_command");
 
-		const result = { type: "settings_result", deviceId: "dev-1-000001", outcome: "kept" };
-		device.send(result);
+		device.send({ type: "settings_result", deviceId: id, outcome: "kept" });
 		for (const watcher of [monitor, other]) {
 			let text = "";
 			while (!text.includes("settings_result")) {
@@ -120,18 +77,6 @@ describe("control_device", () => {
 		}
 		assert.doesNotMatch(`${JSON.stringify([answer, refused, without])} ${lines.join("")}`, /secret/);
 		assert.notEqual(lines.length, 0);
-	});
-
-	test("forwards only fields of the schema, to a device id", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
-		const { device, session } = await gateway.namedDevice(monitor, "PROTO-1");
-		const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
-		const answer = await monitor.request(
-			`{"type":"control_device","targetId":"${session.deviceId}","payload":{"command":"set_haptics","value":5,"__proto__":{"x":1},"x":${deep}}}`,
-		);
-		assert.deepEqual(answer, { type: "ack", command: "control_device", sessionId: session.sessionId });
-		assert.equal(await device.nextText(), '{"command":"set_haptics","value":5}');
 	});
 });
 
@@ -149,7 +94,7 @@ describe("boot_device", () => {
 		}
 		const answer = await monitor.next();
 		assert.deepEqual([answer.type, answer.requestId, answer.command], ["ack", "b", "boot_device"]);
-		await gateway.device({ "Device-Id": "dev-1-a1b2c3" });
+		await gateway.device({ "Device-Id": id });
 		assert.equal((await other.next()).reason, "connected");
 	});
 });
@@ -164,8 +109,7 @@ describe("closing socket", () => {
 		device.send(reportWithVolume(99));
 		device.socket.resume();
 		await device.closed;
-		monitor.send({ type: "boot_device", targetId: "unknown" });
-		assert.equal((await monitor.next()).code, "unknown_target");
+		assert.equal((await monitor.request(boot)).code, "unknown_target");
 	});
 
 	test("of a monitor is no longer served", async (t) => {
@@ -176,87 +120,80 @@ describe("closing socket", () => {
 		monitor.socket.send(Buffer.from("{}"), { binary: true });
 		monitor.send({ type: "boot_device", targetId: session.sessionId });
 		await monitor.closed;
-		const payload = { command: "query_state" };
-		const answer = await other.request({ type: "control_device", targetId: session.sessionId, payload });
-		assert.equal(answer.type, "ack");
+		assert.equal((await other.request(control({ command: "query_state" }))).type, "ack");
 	});
 });
 
-describe("trigger_ota", () => {
-	test("forwards device and version to the firmware service, and returns its rejection or failure", async (t) => {
-		const asked: unknown[] = [];
-		const createFirmware = firmwareWith({
-			trigger: async ({ deviceId, model }, version) => {
-				if (version === "broken") throw new Error("disk");
-				asked.push([deviceId, model, version]);
-				return version ? { code: "unknown_version", message: "no such release" } : undefined;
-			},
-		});
-		const gateway = await runGateway(t, { createFirmware });
-		const monitor = await gateway.monitor();
-		const { session } = await gateway.namedDevice(monitor);
-		const ota = { type: "trigger_ota", targetId: session.sessionId };
-		assert.equal((await monitor.request(ota)).type, "ack");
-		const refused = await monitor.request({ ...ota, version: "9.9.9" });
-		assert.deepEqual([refused.code, refused.message], ["unknown_version", "no such release"]);
-		assert.equal((await monitor.request({ ...ota, version: "broken" })).code, "no_firmware");
-		assert.deepEqual(asked, [
-			["dev-1-a1b2c3", "DEV-1", undefined],
-			["dev-1-a1b2c3", "DEV-1", "9.9.9"],
-		]);
-	});
-
-	test("requires the device id", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
-		await gateway.device();
-		const { sessionId } = await monitor.change("connected");
-		const answer = await monitor.request({ type: "trigger_ota", targetId: sessionId });
-		assert.equal(answer.code, "unknown_target");
-	});
+test("trigger_ota forwards device and version to the firmware service, and returns its rejection or failure", async (t) => {
+	const asked: unknown[] = [];
+	const createFirmware = () => {
+		const { updates, ...service } = withoutFirmware();
+		const trigger: typeof updates.trigger = async ({ deviceId, model }, version) => {
+			if (version === "broken") throw new Error("disk");
+			asked.push([deviceId, model, version]);
+			return version ? { code: "unknown_version", message: "no such release" } : undefined;
+		};
+		return { ...service, updates: { ...updates, trigger } };
+	};
+	const gateway = await runGateway(t, { createFirmware });
+	const monitor = await gateway.monitor();
+	const { session } = await gateway.namedDevice(monitor);
+	const ota = { type: "trigger_ota", targetId: session.sessionId };
+	assert.equal((await monitor.request(ota)).type, "ack");
+	const refused = await monitor.request({ ...ota, version: "9.9.9" });
+	assert.deepEqual([refused.code, refused.message], ["unknown_version", "no such release"]);
+	assert.equal((await monitor.request({ ...ota, version: "broken" })).code, "no_firmware");
+	assert.deepEqual(asked, [
+		[id, "DEV-1", undefined],
+		[id, "DEV-1", "9.9.9"],
+	]);
+	await gateway.device();
+	const { sessionId: targetId } = await monitor.change("connected");
+	assert.equal((await monitor.request({ ...ota, targetId })).code, "unknown_target", "unidentified");
 });
 
 describe("monitor message", () => {
-	test("that cannot be executed gets an error with the reason", async (t) => {
+	test("that cannot be executed gets an error with the reason, and sends nothing to the device", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
-		const { device, session } = await gateway.namedDevice(monitor);
-		device.socket.close();
+		const { device } = await gateway.namedDevice(monitor);
+		(await gateway.device({ "Device-Id": "away" })).socket.close();
 		await monitor.change("disconnected");
-		const { sessionId } = session;
-		const target = { targetId: "unknown", requestId: "q" };
-		for (const [message, code, requestId] of [
-			["{", "invalid_json", undefined],
-			["", "invalid_json", undefined],
-			["[".repeat(60_000), "invalid_json", undefined],
-			["null", "invalid_message", undefined],
-			["[]", "invalid_message", undefined],
-			[{ requestId: "q" }, "invalid_message", "q"],
-			[{ type: 1, requestId: "q" }, "invalid_message", "q"],
-			[{ type: "reboot", requestId: "q" }, "unknown_type", "q"],
-			[{ type: "toString", requestId: "q" }, "unknown_type", "q"],
-			['{"__proto__":{"type":"boot_device","targetId":"x"}}', "invalid_message", undefined],
-			[{ type: "boot_device", requestId: "q" }, "invalid_message", "q"],
-			[{ type: "boot_device", targetId: 5, requestId: "q" }, "invalid_message", "q"],
-			[{ type: "boot_device", targetId: sessionId, requestId: "x".repeat(65) }, "invalid_message", undefined],
-			[{ type: "boot_device", targetId: sessionId, requestId: 5 }, "invalid_message", undefined],
-			[{ type: "trigger_ota", targetId: sessionId, version: 2, requestId: "q" }, "invalid_message", "q"],
-			[{ type: "boot_device", ...target }, "unknown_target", "q"],
-			[{ type: "boot_device", ...target, targetId: "__proto__" }, "unknown_target", "q"],
-			[{ type: "boot_device", ...target, targetId: sessionId }, "target_offline", "q"],
-			[{ type: "trigger_ota", ...target, targetId: "dev-1-a1b2c3" }, "target_offline", "q"],
+		for (const [message, code, reason] of [
+			["{", "invalid_json"],
+			["", "invalid_json"],
+			["[".repeat(60_000), "invalid_json"],
+			["null", "invalid_message"],
+			["[]", "invalid_message"],
+			[{}, "invalid_message"],
+			[{ type: 1 }, "invalid_message"],
+			[{ type: "reboot" }, "unknown_type"],
+			[{ type: "toString" }, "unknown_type"],
+			['{"__proto__":{"type":"boot_device","targetId":"x"}}', "invalid_message"],
+			[{ type: "boot_device" }, "invalid_message"],
+			[{ type: "boot_device", targetId: 5 }, "invalid_message"],
+			[{ type: "boot_device", targetId: id, requestId: "x".repeat(65) }, "invalid_message"],
+			[{ type: "boot_device", targetId: id, requestId: 5 }, "invalid_message"],
+			[{ type: "trigger_ota", targetId: id, version: 2 }, "invalid_message"],
+			[boot, "unknown_target"],
+			[{ ...boot, targetId: "__proto__" }, "unknown_target"],
+			[{ ...boot, targetId: "away" }, "target_offline"],
+			[{ type: "trigger_ota", targetId: "away" }, "target_offline"],
+			[control({ command: "set_volume", value: 101 }), "invalid_command", /value must be an integer from 0/],
+			[control({ command: "explode" }), "invalid_command", /command must be one of set_volume/],
+			[control({ command: "set_haptics", value: 1 }), "unsupported_command", /PROTO-1 only/],
+			[control("query_state"), "invalid_message", /payload must be an object/],
+			[control(undefined), "invalid_message", /payload is missing/],
 		] as const) {
-			const answer = await monitor.request(message);
-			assert.deepEqual(
-				[answer.type, answer.code, answer.requestId],
-				["error", code, requestId],
-				JSON.stringify(message),
-			);
-			assert.ok(
-				typeof answer.message === "string" && answer.message.length > 10,
-				`message: ${answer.message}`,
-			);
+			const isObject = typeof message === "object";
+			const hasId = isObject && !("requestId" in message);
+			const answer = await monitor.request(hasId ? { ...message, requestId: "q" } : message);
+			const expected = ["error", code, hasId ? "q" : undefined];
+			assert.deepEqual([answer.type, answer.code, answer.requestId], expected, JSON.stringify(message));
+			assert.match(String(answer.message), reason ?? /.{11}/);
 		}
+		await monitor.request(control({ command: "query_state" }));
+		assert.deepEqual(await device.next(), { command: "query_state" });
 	});
 
 	test("closes with 1003 if binary, with 1009 above 64 KiB", async (t) => {
@@ -275,7 +212,7 @@ describe("monitor message", () => {
 		const gateway = await runGateway(t, { monotonic: () => now });
 		const monitor = await gateway.monitor();
 		const codes = async (count: number) => {
-			for (let i = 0; i < count; i += 1) monitor.send({ type: "boot_device", targetId: "unknown" });
+			for (let i = 0; i < count; i += 1) monitor.send(boot);
 			const answers: Record<string, number> = {};
 			for (let i = 0; i < count; i += 1) {
 				const { code } = await monitor.next();
@@ -287,13 +224,11 @@ describe("monitor message", () => {
 		now += 1000;
 		assert.deepEqual(await codes(60), { unknown_target: 50, rate_limited: 10 });
 		const other = await gateway.monitor();
-		assert.equal((await other.request({ type: "boot_device", targetId: "unknown" })).code, "unknown_target");
+		assert.equal((await other.request(boot)).code, "unknown_target");
 	});
 });
 
-test("closes with 1008 a monitor that continues after many rejections", {
-	timeout: 20_000,
-}, async (t) => {
+test("closes with 1008 a monitor that continues after many rejections", async (t) => {
 	const gateway = await runGateway(t, { monotonic: () => 0 });
 	const [monitor, other] = [await gateway.monitor(), await gateway.monitor()];
 	const { commandBurst, rejectionBurst } = socketLimits;
@@ -304,7 +239,7 @@ test("closes with 1008 a monitor that continues after many rejections", {
 
 describe("ping and pong frames", () => {
 	for (const kind of ["ping", "pong"] as const)
-		test(`close the socket: ${kind}s above a burst of 100`, { timeout: 20_000 }, async (t) => {
+		test(`close the socket: ${kind}s above a burst of 100`, async (t) => {
 			const gateway = await runGateway(t, { monotonic: () => 0 });
 			for (const { socket, closed } of [await gateway.device(), await gateway.monitor()]) {
 				for (let count = 0; count < 2 * socketLimits.controlFrameBurst; count += 1) socket[kind]();
@@ -330,30 +265,21 @@ describe("ping and pong frames", () => {
 });
 
 test("complete the closing handshake of a rate-limited monitor", async (t) => {
-	const { log, ended } = watched();
+	// Close code of the monitor at the gateway: 1006 without a closing handshake.
+	const ended = deferred<unknown>();
+	const write = (line: string) => {
+		const { msg, code } = JSON.parse(line);
+		if (msg === "monitor disconnected") ended.resolve(code);
+	};
 	const limits = { commandBurst: 1, commandsASecond: 1, closeTimeoutMs: 30_000 };
-	const gateway = await runGateway(t, { log, monotonic: () => 0, limits });
+	const gateway = await runGateway(t, { log: createLog("info", { write }), monotonic: () => 0, limits });
 	const monitor = await gateway.monitor();
 	// More than one read.
 	for (let count = 0; count < 20; count += 1) monitor.send("x".repeat(60_000));
 	await monitor.until(({ code }) => code === "rate_limited");
 	await gateway.gateway.close();
-	assert.equal(await ended, 1001);
+	assert.equal(await ended.promise, 1001);
 });
-
-/** Close code of the first monitor at the gateway: 1006 without a closing handshake. */
-function watched() {
-	let log = createLog("fatal");
-	const ended = new Promise((resolve) => {
-		log = createLog("info", {
-			write: (line) => {
-				const { msg, code } = JSON.parse(line);
-				if (msg === "monitor disconnected") resolve(code);
-			},
-		});
-	});
-	return { log, ended };
-}
 
 test("stores a report without its unknown fields if they take more than 4 KB", async (t) => {
 	const report = sampleReport("DEV-1");
