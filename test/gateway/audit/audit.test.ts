@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import fs from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { list, object, optional, string } from "../../../device/protocol/schema.js";
-import { tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
 import { monitors } from "../../../gateway/api/permissions.js";
 import { defineRoutes, json } from "../../../gateway/api/route.js";
 import { Audit } from "../../../gateway/audit/audit.js";
@@ -10,8 +9,9 @@ import type { CreateExtension } from "../../../gateway/extension.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { serve } from "../../../gateway/http/routes.js";
 import { eventually, waitUntil } from "../../support/eventually.js";
+import { nameTokens } from "../../support/logins.js";
 import { MemoryServer } from "../../support/memory-bus.js";
-import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
+import { bearer, deviceToken, type RunningGateway, runGateway } from "../../support/running.js";
 
 /** Route that reads a query field and a body. */
 const things: CreateExtension = () => ({
@@ -31,106 +31,72 @@ const things: CreateExtension = () => ({
 
 const annasToken = "annas-token-of-the-fixtures";
 
-async function changesAt(url: string, count: number) {
-	const read = async () => {
-		const response = await fetch(`${url}/api/audit`, { headers: bearer(monitorToken) });
-		return JSON.parse(await response.text()).changes;
-	};
-	return eventually(read, ({ length }) => length >= count);
-}
-
 test("records changes without secrets, across a restart, but no rejections or reads", async (t) => {
-	const dataDir = await temporaryDirectory(t);
-	const named = [{ name: "anna", role: "monitor", token: annasToken } as const];
-	await writeTokenFile(fs, tokenPath(dataDir), { device: deviceToken, monitor: monitorToken, named });
-	const given = { deviceToken: undefined, monitorToken: undefined };
-	const options = { dataDir, ...given, extensions: [...extensions, things] };
+	const options = { extensions: [...extensions, things] };
 	const first = await runGateway(t, options);
-	const { device } = await first.namedDevice(await first.monitor());
-	const change = (method: string, to: string, body: object) =>
-		fetch(`${first.url}${to}`, { method, headers: bearer(annasToken), body: JSON.stringify(body) });
-	assert.equal((await change("POST", "/api/tokens", { name: "ben", role: "user" })).status, 201);
-	assert.equal((await change("POST", "/api/tokens", { name: "not/a name", role: "user" })).status, 422);
-	assert.equal((await fetch(`${first.url}/api/tokens`, { headers: bearer(annasToken) })).status, 200);
-	const anna = await first.open("/monitor", { headers: bearer(annasToken) });
-	const targetId = "dev-1-a1b2c3";
-	const volume = { command: "set_volume", value: 40 };
-	assert.equal(
-		(await anna.request({ type: "control_device", targetId, payload: volume, requestId: "7" })).type,
-		"ack",
-	);
-	await anna.request({ type: "control_device", targetId, payload: { command: "set_volume", value: 101 } });
-	const settled = await first.device({
+	await nameTokens(first.dataDir, { name: "anna", role: "monitor", token: annasToken });
+	await first.namedDevice(await first.monitor());
+	const change = async (method: string, path: string, body?: object) =>
+		(await first.api(method, path, body, annasToken)).status;
+	const expected: unknown[] = [];
+	const expectEntry = (what: string, detail: object | null, deviceId: string | null = null) =>
+		expected.unshift(["anna", "127.0.0.1", deviceId, what, detail && JSON.stringify(detail)]);
+	const shownAt = async ({ api }: RunningGateway) => {
+		const { changes } = await eventually(
+			async () => (await api("GET", "/api/audit")).body,
+			({ changes }) => changes.length >= expected.length,
+		);
+		return changes.map(({ who, address, deviceId, what, detail }: Readonly<Record<string, unknown>>) => {
+			return [who, address, deviceId, what, detail];
+		});
+	};
+
+	assert.equal(await change("POST", "/api/tokens", { name: "ben", role: "user" }), 201);
+	expectEntry("POST /api/tokens", { name: "ben", role: "user" });
+	assert.equal(await change("POST", "/api/tokens", { name: "not/a name", role: "user" }), 422);
+	assert.equal(await change("GET", "/api/tokens"), 200);
+	await first.device({
 		"Device-Id": "dev-1-ffffff",
 		"Device-Model": "DEV-1",
 		"Device-Features": "settings,sound",
 	});
-	const withPassword = {
-		command: "play_sound",
-		value: { id: "a", url: "https://anna:hush-hush@example.org/a.wav?key=hush-hush#x" },
-	};
-	await anna.request({ type: "control_device", targetId: "dev-1-ffffff", payload: withPassword });
-	const hall = { ssid: "Hall", password: "a password of the hall" };
-	const value = { ...hall, ssid2: "Attic", password2: "a password of the attic", token: deviceToken };
+	const anna = await first.open("/monitor", { headers: bearer(annasToken) });
 	const note = "hush-hush: the password of the hall";
-	const settings = { command: "set_settings", value, note };
-	const answer = await anna.request({
-		type: "control_device",
-		targetId: "dev-1-ffffff",
-		payload: settings,
-		note,
-	});
-	assert.equal(answer.type, "ack", JSON.stringify(answer));
-	const expected = [
+	const url = "https://example.org/a.wav";
+	const secretUrl = "https://anna:hush-hush@example.org/a.wav?key=hush-hush#x";
+	const [ssid, ssid2, hidden] = ["Hall", "Attic", "…"];
+	const passwords = { password: "a password of the hall", password2: "a password of the attic" };
+	for (const [targetId, payload, shown] of [
+		["dev-1-a1b2c3", { command: "set_volume", value: 40 }, { command: "set_volume", value: 40 }],
+		["dev-1-a1b2c3", { command: "set_volume", value: 101 }, undefined],
 		[
-			"anna",
-			"127.0.0.1",
 			"dev-1-ffffff",
-			"control_device",
-			'{"payload":{"command":"set_settings","value":{"ssid":"Hall","password":"…","ssid2":"Attic","password2":"…","token":"…"}}}',
+			{ command: "play_sound", value: { id: "a", url: secretUrl } },
+			{ command: "play_sound", value: { id: "a", url } },
 		],
 		[
-			"anna",
-			"127.0.0.1",
 			"dev-1-ffffff",
-			"control_device",
-			'{"payload":{"command":"play_sound","value":{"id":"a","url":"https://example.org/a.wav"}}}',
+			{ command: "set_settings", value: { ssid, ssid2, ...passwords, token: deviceToken }, note },
+			{ command: "set_settings", value: { ssid, ssid2, password: hidden, password2: hidden, token: hidden } },
 		],
-		[
-			"anna",
-			"127.0.0.1",
-			"dev-1-a1b2c3",
-			"control_device",
-			'{"payload":{"command":"set_volume","value":40}}',
-		],
-		["anna", "127.0.0.1", null, "POST /api/tokens", '{"name":"ben","role":"user"}'],
-	];
-	const shown = (
-		changes: { who: string; address: string; deviceId: string; what: string; detail: string }[],
-	) => changes.map(({ who, address, deviceId, what, detail }) => [who, address, deviceId, what, detail]);
-	assert.deepEqual(shown(await changesAt(first.url, 4)), expected);
+	] as const) {
+		const { type } = await anna.request({ type: "control_device", targetId, payload, requestId: "7", note });
+		assert.equal(type, shown ? "ack" : "error");
+		if (shown) expectEntry("control_device", { payload: shown }, targetId);
+	}
 	const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
-	await anna.request(
-		`{"type":"control_device","targetId":"${targetId}","payload":{"command":"query_state","x":${deep}}}`,
-	);
-	expected.unshift([
-		...["anna", "127.0.0.1", "dev-1-a1b2c3", "control_device"],
-		'{"payload":{"command":"query_state"}}',
-	]);
+	const payload = `{"command":"query_state","x":${deep}}`;
+	await anna.request(`{"type":"control_device","targetId":"dev-1-a1b2c3","payload":${payload}}`);
+	expectEntry("control_device", { payload: { command: "query_state" } }, "dev-1-a1b2c3");
 	const items = [{ kind: "refused", note }];
-	assert.equal((await change("POST", "/api/things?days=30&note=hush", { items, note })).status, 204);
-	expected.unshift([
-		...["anna", "127.0.0.1", null, "POST /api/things?days=30"],
-		'{"items":[{"kind":"refused"}]}',
-	]);
-	assert.equal((await change("DELETE", "/api/tokens/ben?note=hush", {})).status, 204);
-	expected.unshift(["anna", "127.0.0.1", null, "DELETE /api/tokens/ben", null]);
-	assert.deepEqual(shown(await changesAt(first.url, 7)), expected);
-	for (const { socket } of [device, settled]) socket.terminate();
+	assert.equal(await change("POST", "/api/things?days=30&note=hush", { items, note }), 204);
+	expectEntry("POST /api/things?days=30", { items: [{ kind: "refused" }] });
+	assert.equal(await change("DELETE", "/api/tokens/ben?note=hush", {}), 204);
+	expectEntry("DELETE /api/tokens/ben", null);
+	assert.deepEqual(await shownAt(first), expected);
 	await first.gateway.close();
-	const second = await runGateway(t, options);
-	assert.deepEqual(shown(await changesAt(second.url, 4)), expected);
-	const kept = await fs.readFile(`${dataDir}/audit/changes.jsonl`, "utf8");
+	assert.deepEqual(await shownAt(await runGateway(t, { ...options, dataDir: first.dataDir })), expected);
+	const kept = await readFile(`${first.dataDir}/audit/changes.jsonl`, "utf8");
 	for (const secret of [annasToken, deviceToken, "a password", "hush"])
 		assert.ok(!kept.includes(secret), `the audit log contains ${secret}`);
 });
@@ -156,17 +122,14 @@ test("shares the audit log in a cluster, and keeps the latest 2,000 entries", as
 			body: { text: "\u{1f642}".repeat(1000) },
 		});
 	for (let index = 0; index < 20; index += 1) add(index % 2 ? a : b, `PUT /${index}`);
-	await waitUntil(() => !(a.list().length < 20 || b.list().length < 20));
-	assert.deepEqual(
-		a.list().map(({ what }) => what),
-		b.list().map(({ what }) => what),
-	);
-	assert.equal(new Set(a.list().map(({ what }) => what)).size, 20);
+	await waitUntil(() => a.list().length === 20 && b.list().length === 20);
+	const listed = (audit: Audit) => audit.list().map(({ what }) => what);
+	assert.deepEqual(listed(a), listed(b));
+	assert.equal(new Set(listed(a)).size, 20);
 	assert.match(a.list()[0]?.detail ?? "", /^\{"text":"\u{1f642}{290}…$/u);
 	await b.close();
 	for (let index = 20; index < 2600; index += 1) {
 		add(a, `PUT /${index}`);
-		if (index % 500 === 0) await waitUntil(() => a.list()[0]?.what === `PUT /${index}`);
 		if (index % 500 === 0) await a.settled();
 	}
 	await a.settled();

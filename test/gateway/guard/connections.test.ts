@@ -88,9 +88,10 @@ async function runHeldServer(t: TestContext, isTls: boolean) {
 	return { url, paths, delayed, answers };
 }
 
-const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+const request = (path: string, ...headers: readonly string[]) =>
+	[`GET ${path} HTTP/1.1`, "Host: x", ...headers, "", ""].join("\r\n");
 const head = (method: string, path: string, length = 1e12) =>
-	`${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`;
+	request(path, `Content-Length: ${length}`).replace("GET", method);
 
 for (const isTls of [false, true])
 	describe(isTls ? "over TLS" : "without TLS", { skip: isTls && skip }, () => {
@@ -105,7 +106,7 @@ for (const isTls of [false, true])
 				const { url, paths, answers } = await runHeldServer(t, isTls);
 				const socket = dial(t, url);
 				const sent = Array.from({ length: 1000 }, (_, i) => `/${i}`);
-				socket.write(sent.map(request).join(""));
+				socket.write(sent.map((path) => request(path)).join(""));
 				let received = "";
 				socket.on("data", (bytes) => {
 					received += bytes;
@@ -151,8 +152,7 @@ for (const isTls of [false, true])
 				const device = await gateway.device();
 				const monitor = await gateway.monitor();
 				const holder = dial(t, gateway.url);
-				const authorization = `Authorization: Bearer ${monitorToken}`;
-				holder.write(`GET /metrics HTTP/1.1\r\nHost: x\r\n${authorization}\r\n\r\n`);
+				holder.write(request("/metrics", `Authorization: Bearer ${monitorToken}`));
 				await nextEvent(holder, "data");
 				const idle: Socket[] = [];
 				for (let i = 0; i < 20; i += 1) {
@@ -227,9 +227,7 @@ describe("pipelined requests", () => {
 		const gateway = await runGateway(t, { createFirmware });
 		const loggingIn = dial(t, gateway.url);
 		const { pathname, search } = new URL(gateway.loginUrl);
-		loggingIn.write(
-			`POST ${pathname}${search} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
-		);
+		loggingIn.write(head("POST", pathname + search, 0).replace("Host: x", "Host: x\r\nConnection: close"));
 		const [, cookie] = /set-cookie: (.+?);/i.exec(await readAll(loggingIn)) ?? [];
 		const known = {
 			"/monitor": `Authorization: Bearer ${monitorToken}`,
@@ -239,7 +237,7 @@ describe("pipelined requests", () => {
 		};
 		const knownSockets = Object.entries(known).map(([path, header]) => ({
 			socket: dial(t, gateway.url),
-			text: `GET ${path} HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`,
+			text: request(path, header),
 		}));
 		const late = dial(t, gateway.url);
 		const sockets = Array.from({ length: 50 }, () => dial(t, gateway.url).resume());
@@ -298,10 +296,7 @@ describe("unexpected body", () => {
 			["GET", "/ota/firmware.bin", 401],
 		] as const) {
 			const socket = dial(t, gateway.url);
-			let answer = "";
-			socket.on("data", (bytes) => {
-				answer += bytes;
-			});
+			const answer = nextEvent(socket, "data");
 			socket.write(head(method, path));
 			const chunk = Buffer.alloc(64 * 1024);
 			let sent = 0;
@@ -310,8 +305,8 @@ describe("unexpected body", () => {
 			};
 			socket.on("drain", send);
 			send();
-			await waitUntil(() => answer !== "");
-			const closed = closing(socket);
+			const [text] = await answer;
+			socket.resume();
 			await waitUntil(
 				() => socket.closed,
 				async () => {
@@ -319,8 +314,7 @@ describe("unexpected body", () => {
 					t.mock.timers.tick(1000);
 				},
 			);
-			await closed;
-			assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `), `${method} ${path}`);
+			assert.match(String(text), new RegExp(`^HTTP/1\\.1 ${status} `), `${method} ${path}`);
 			assert.ok(sent < 64 * 1024 * 1024, `${sent} bytes`);
 		}
 	});
@@ -331,31 +325,34 @@ describe("unexpected body", () => {
 		const answer = readAll(socket);
 		socket.write(`${head("GET", "/metrics", 2)}{}`);
 		await nextEvent(socket, "data");
-		socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+		socket.write(request("/healthz", "Connection: close"));
 		assert.match(await answer, /^HTTP\/1\.1 401 .*HTTP\/1\.1 200 /s);
 	});
 });
 
-describe("incomplete body", () => {
-	const start = (path: string) =>
-		`POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${monitorToken}\r\nContent-Length: 100\r\nConnection: close\r\n`;
-	const form = 'Content-Type: multipart/form-data; boundary="x"\r\n\r\n--x';
-
-	test("is disconnected after a timeout, except for an upload in progress", async (t) => {
-		const gateway = await runGateway(t, { limits: { requestBodyMs: 200 } });
-		const uploads = ["/ota/upload", "/ota/upload?from=a-script", "http://x/ota/upload"].map((path) => {
-			const socket = dial(t, gateway.url);
-			socket.write(start(path) + form);
-			return socket;
-		});
-		const cut = dial(t, gateway.url);
-		cut.write(`${start("/login")}\r\ntoken=`);
-		assert.equal(await readAll(cut), "", "the login page answers later");
-		for (const socket of uploads) {
-			socket.write("x".repeat(97));
-			assert.match(await readAll(socket), /^HTTP\/1\.1 400 /);
-		}
-	});
+test("an incomplete body is disconnected after a timeout, except for an upload in progress", async (t) => {
+	const gateway = await runGateway(t, { limits: { requestBodyMs: 200 } });
+	const start = (path: string, type: string, body: string) => {
+		const socket = dial(t, gateway.url);
+		const headers = [
+			`Authorization: Bearer ${monitorToken}`,
+			"Content-Length: 100",
+			"Connection: close",
+			type,
+		];
+		socket.write(request(path, ...headers).replace("GET", "POST") + body);
+		return socket;
+	};
+	const form = 'Content-Type: multipart/form-data; boundary="x"';
+	const uploads = ["/ota/upload", "/ota/upload?from=a-script", "http://x/ota/upload"].map((path) =>
+		start(path, form, "--x"),
+	);
+	const login = start("/login", "Content-Type: application/x-www-form-urlencoded", "token=");
+	assert.equal(await readAll(login), "", "the login page answers later");
+	for (const socket of uploads) {
+		socket.write("x".repeat(97));
+		assert.match(await readAll(socket), /^HTTP\/1\.1 400 /);
+	}
 });
 
 test("treats upgrade requests for another protocol as ordinary ones", async (t) => {
@@ -367,13 +364,15 @@ test("treats upgrade requests for another protocol as ordinary ones", async (t) 
 		socket.destroy();
 		return String(answer);
 	};
-	const h2c = ["Host: x", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABk"];
-	const health = ["GET /healthz HTTP/1.1", ...h2c, "", ""].join("\r\n");
-	assert.match(await answerTo(health), /^HTTP\/1\.1 200 /);
-	assert.match(await answerTo(health.replace("/healthz", "/device")), /^HTTP\/1\.1 426 /);
-	assert.match(await answerTo(health.replace("/healthz", "/nowhere")), /^HTTP\/1\.1 404 /);
+	const h2c = ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABk"];
+	for (const [path, status] of [
+		["/healthz", 200],
+		["/device", 426],
+		["/nowhere", 404],
+	] as const)
+		assert.match(await answerTo(request(path, ...h2c)), new RegExp(`^HTTP/1\\.1 ${status} `));
 	const form = `token=${monitorToken}`;
-	const logIn = ["POST /login HTTP/1.1", ...h2c, `Content-Length: ${form.length}`];
-	logIn.push("Content-Type: application/x-www-form-urlencoded", "Connection: close", "", form);
-	assert.match(await answerTo(logIn.join("\r\n")), /^HTTP\/1\.1 303 /);
+	const headers = ["Content-Type: application/x-www-form-urlencoded", `Content-Length: ${form.length}`];
+	const login = request("/login", ...h2c, ...headers, "Connection: close").replace("GET", "POST");
+	assert.match(await answerTo(login + form), /^HTTP\/1\.1 303 /);
 });

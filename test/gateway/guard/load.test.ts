@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import fs from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
@@ -13,7 +12,8 @@ import { Gateway, type GatewayOptions } from "../../../gateway/gateway.js";
 import { guardLimits } from "../../../gateway/guard/extension.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
-import { nextEvent, waitUntil } from "../../support/eventually.js";
+import { diskWith } from "../../support/disk.js";
+import { deferred, nextEvent, waitUntil } from "../../support/eventually.js";
 import { freePort } from "../../support/ports.js";
 import {
 	bearer,
@@ -28,8 +28,7 @@ import {
 async function counted(t: TestContext, options: GatewayOptions, work: RegExp) {
 	let done = 0;
 	const write = (line: string) => {
-		const { msg } = JSON.parse(line);
-		if (work.test(msg)) done += 1;
+		if (work.test(JSON.parse(line).msg)) done += 1;
 	};
 	const gateway = await runGateway(t, { ...options, log: createLog("debug", { write }) });
 	const { hostname, port } = new URL(gateway.url);
@@ -120,16 +119,10 @@ describe("simultaneous reconnects", () => {
 
 	test("occupy no slot if closed before the gateway has read its data", async (t) => {
 		const dataDir = await temporaryDirectory(t);
-		let proceed = () => {};
-		const held = new Promise<void>((resolve) => {
-			proceed = resolve;
-		});
-		const readdir = new Proxy(fs.readdir, {
-			apply: async (target, self, parameters) => {
-				if (String(parameters[0]).endsWith("devices")) await held;
-				return Reflect.apply(target, self, parameters);
-			},
-		});
+		const held = deferred();
+		const disk = diskWith((operation, path) =>
+			operation === "readdir" && path.endsWith("devices") ? held.promise : undefined,
+		);
 		const port = await freePort();
 		const gateway = new Gateway({
 			port,
@@ -139,7 +132,7 @@ describe("simultaneous reconnects", () => {
 			monitorToken,
 			log: createLog("silent"),
 			extensions,
-			disk: { ...fs, readdir },
+			disk,
 			limits: { deviceBurst: 1, devicesASecond: 0 },
 		});
 		const listening = gateway.listen();
@@ -160,7 +153,7 @@ describe("simultaneous reconnects", () => {
 			socket.resetAndDestroy();
 			await pass();
 		}
-		proceed();
+		held.resolve();
 		const { url } = await listening;
 		const device = new Client(`${url.replace("http", "ws")}/device`, { headers: bearer(deviceToken) });
 		onEnd(t, () => device.socket.terminate());
@@ -171,15 +164,12 @@ describe("simultaneous reconnects", () => {
 
 	test("are rejected before any disk access", async (t) => {
 		let looks = 0;
-		const stat = new Proxy(fs.stat, {
-			apply: (target, self, parameters) => {
-				if (String(parameters[0]).endsWith("tokens.json")) looks += 1;
-				return Reflect.apply(target, self, parameters);
-			},
+		const disk = diskWith((operation, path) => {
+			if (operation === "stat" && path.endsWith("tokens.json")) looks += 1;
 		});
 		const limits = { deviceBurst: 1, devicesASecond: 0 };
 		const own = { deviceToken: undefined, monitorToken: undefined };
-		const gateway = await runGateway(t, { ...own, limits, disk: { ...fs, stat } });
+		const gateway = await runGateway(t, { ...own, limits, disk });
 		const headers = bearer(gateway.gateway.tokens.device);
 		await gateway.device(headers);
 		const before = looks;

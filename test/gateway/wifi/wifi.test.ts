@@ -1,22 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isRecord } from "../../../device/protocol/schema.js";
-import { bearer, monitorToken, type RunningGateway, runGateway } from "../../support/running.js";
-import { type Json, sampleReport, withField } from "../../support/sample-report.js";
+import { type RunningGateway, runGateway } from "../../support/running.js";
+import { type Json, sampleReport, withFields } from "../../support/sample-report.js";
 
 const hourMs = 60 * 60 * 1000;
 
 function reportOf(deviceId: string, fields: Readonly<Record<string, Json | undefined>>): object {
-	let report: Readonly<Record<string, Json>> = { ...sampleReport("DEV-1"), deviceId };
-	for (const [path, value] of Object.entries(fields)) report = withField(report, path, value);
-	return report;
+	return withFields({ ...sampleReport("DEV-1"), deviceId }, fields);
 }
 
-async function overview({ url }: RunningGateway): Promise<readonly Readonly<Record<string, unknown>>[]> {
-	const response = await fetch(`${url}/api/wifi`, { headers: bearer(monitorToken) });
-	assert.equal(response.status, 200);
-	const body: unknown = await response.json();
-	assert.ok(isRecord(body) && Array.isArray(body.devices), `answer: ${JSON.stringify(body)}`);
+async function overview({ api }: RunningGateway) {
+	const { status, body } = await api("GET", "/api/wifi");
+	assert.equal(status, 200);
 	return body.devices;
 }
 
@@ -24,20 +19,22 @@ test("lists devices by access point, weakest first, including firmware that does
 	const gateway = await runGateway(t);
 	const monitor = await gateway.monitor();
 	const older = { bssid: undefined, channel: undefined, reconnects: undefined, last_loss: undefined };
+	const newer = { bssid: "02:00:00:00:00:0a", channel: 11 };
 	for (const [deviceId, fields] of [
-		["dev-1-aaaaaa", { wifi_rssi: -40, wifi_ssid: "home", bssid: "02:00:00:00:00:0a", channel: 11 }],
+		["dev-1-aaaaaa", { wifi_rssi: -40, wifi_ssid: "home", ...newer }],
 		["dev-1-bbbbbb", { wifi_rssi: -80, wifi_ssid: "guest", ...older }],
 	] as const) {
-		const device = await gateway.device({ "Device-Id": deviceId });
-		const paths = Object.entries(fields).map(([name, value]) => [`network.${name}`, value]);
-		device.send(reportOf(deviceId, Object.fromEntries(paths)));
+		const { network, ...report } = sampleReport("DEV-1");
+		(await gateway.device({ "Device-Id": deviceId })).send({
+			...report,
+			deviceId,
+			network: { ...network, ...fields },
+		});
 		await monitor.change("identified");
 	}
-	const away = await gateway.device({ "Device-Id": "dev-1-cccccc" });
-	away.send(reportOf("dev-1-cccccc", {}));
-	await monitor.change("identified");
-	away.socket.close();
+	(await gateway.reporting(monitor, "dev-1-cccccc")).socket.close();
 	await monitor.change("disconnected");
+	const common = { reconnects: 0 };
 	assert.deepEqual(await overview(gateway), [
 		{
 			deviceId: "dev-1-bbbbbb",
@@ -45,18 +42,10 @@ test("lists devices by access point, weakest first, including firmware that does
 			bssid: null,
 			channel: null,
 			rssi: -80,
-			reconnects: 0,
 			lastLoss: null,
+			...common,
 		},
-		{
-			deviceId: "dev-1-aaaaaa",
-			ssid: "home",
-			bssid: "02:00:00:00:00:0a",
-			channel: 11,
-			rssi: -40,
-			reconnects: 0,
-			lastLoss: "signal_lost",
-		},
+		{ deviceId: "dev-1-aaaaaa", ssid: "home", ...newer, rssi: -40, lastLoss: "signal_lost", ...common },
 	]);
 });
 
