@@ -25,7 +25,7 @@ export function systemError(code: string): NodeJS.ErrnoException {
  * @param before called before each operation, which waits for its promise and fails with its error. The path of a rename is its
  * target. A write has two steps: before it and after its first half
  */
-export function diskWith(before: (operation: Operation, path: string) => void | Promise<void>): Disk {
+export function diskWith(before: (operation: Operation, path: string) => void | Promise<void>): typeof fs {
 	const watched = <F extends Disk[keyof Disk]>(operation: Operation, work: F, pathAt = 0): F =>
 		new Proxy(work, {
 			apply: async (target, self, parameters: unknown[]) => {
@@ -71,7 +71,7 @@ export function diskWith(before: (operation: Operation, path: string) => void | 
 const changes: readonly Operation[] = ["create", "write", "sync", "rename", "rm"];
 
 /** @param before called before each operation that changes the disk, like that of `diskWith` */
-export function changingDisk(before: (operation: Operation) => void): Disk {
+export function changingDisk(before: (operation: Operation) => void): typeof fs {
 	return diskWith((operation) => {
 		if (changes.includes(operation)) before(operation);
 	});

@@ -29,14 +29,10 @@ function archiveOf(list: readonly ArchiveFile[] = files): Promise<Buffer> {
 }
 
 async function read(archive: Buffer, chunkBytes = 1000) {
-	const chunks = function* () {
+	const chunks = async function* () {
 		for (let at = 0; at < archive.length; at += chunkBytes) yield archive.subarray(at, at + chunkBytes);
 	};
-	const reader = new ArchiveReader(
-		(async function* () {
-			yield* chunks();
-		})(),
-	);
+	const reader = new ArchiveReader(chunks());
 	const found: ArchiveFile[] = [];
 	for await (const file of reader.files()) found.push(file);
 	return { found, about: reader.about };
@@ -80,20 +76,16 @@ describe("archive", () => {
 		assert.ok(refused > 200, `${refused} were rejected`);
 	});
 
-	test("is rejected if a file changed with a valid gzip checksum", async () => {
-		const message = /data\/tokens\.json has the wrong checksum/;
-		await assert.rejects(read(await altered('{"device":"d"}', '{"device":"e"}')), { message });
-	});
-
-	test("is rejected in a newer format, naming the release that created it", async () => {
+	test("is rejected if a file changed with a valid gzip checksum, or in a newer format", async () => {
+		const changed = read(await altered('{"device":"d"}', '{"device":"e"}'));
+		await assert.rejects(changed, { message: /data\/tokens\.json has the wrong checksum/ });
 		const message = /format 9, and this release reads at most 1: .*\(1\.0\.0\)/;
 		await assert.rejects(read(await altered('"format": 1', '"format": 9')), { message });
 	});
 
 	test("is rejected without one of its files", async () => {
 		const tar = gunzipSync(await archiveOf());
-		const message = /it has 4 of 5 files/;
-		await assert.rejects(read(gzipSync(tar.subarray(1024))), { message });
+		await assert.rejects(read(gzipSync(tar.subarray(1024))), { message: /it has 4 of 5 files/ });
 	});
 
 	for (const name of ["data/../../etc/passwd", "/etc/passwd", "data", "other/file", "data/a\\b", "data//a"])
@@ -103,9 +95,8 @@ describe("archive", () => {
 		});
 
 	test("is rejected if it is not a backup", async () => {
-		await assert.rejects(read(Buffer.from("no archive")), ArchiveError);
-		await assert.rejects(read(gzipSync("no archive")), ArchiveError);
-		await assert.rejects(read(Buffer.alloc(0)), ArchiveError);
+		for (const content of [Buffer.from("no archive"), gzipSync("no archive"), Buffer.alloc(0)])
+			await assert.rejects(read(content), ArchiveError);
 	});
 
 	test("fails with the error of its source", async () => {

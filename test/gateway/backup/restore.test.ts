@@ -7,6 +7,8 @@ import { type ArchiveFile, writeArchive } from "../../../gateway/backup/archive.
 import { type RestoreOptions, restore } from "../../../scripts/backup/restore.js";
 import { encrypt, keyOf, makeScrypt, spellingsOf } from "../../../scripts/backup/secrets.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
+import { diskWith, failingDisk, systemError } from "../../support/disk.js";
+import { deferred } from "../../support/eventually.js";
 
 const tokens: ArchiveFile = { name: "data/tokens.json", content: Buffer.from("the tokens") };
 const image: ArchiveFile = { name: "releases/dev-1/firmware.bin", content: Buffer.alloc(5000, 1) };
@@ -126,10 +128,10 @@ describe("restore", () => {
 			const { dataDir, releasesDir, ...set } = await setUp(t);
 			await mkdir(dataDir);
 			await chown(dataDir, uid, gid);
-			const refuse = async () => Promise.reject(Object.assign(new Error("EPERM"), { code: "EPERM" }));
+			const { disk } = failingDisk("chown", "EPERM");
 			const problems: string[] = [];
 			const onProblem = (sentence: string) => void problems.push(sentence);
-			await set.restore(archiveOf(), { disk: { ...fs, chown: refuse }, onProblem });
+			await set.restore(archiveOf(), { disk, onProblem });
 			assert.deepEqual(problems, [
 				`The owner of ${dataDir} cannot be restored (EPERM). Run as root: chown -R ${uid}:${gid} ${dataDir}`,
 			]);
@@ -206,12 +208,10 @@ describe("restore", () => {
 		const archive = await archiveOf();
 		for (let room = 0; ; room += 1) {
 			let left = room;
-			const open: typeof fs.open = async (...asked) => {
-				if (left === 0) throw Object.assign(new Error("ENOSPC: no space left"), { code: "ENOSPC" });
-				left -= 1;
-				return fs.open(...asked);
-			};
-			const outcome = await set.restore(archive, { disk: { ...fs, open } }).catch((error: Error) => error);
+			const disk = diskWith((operation) => {
+				if (operation === "create" && left-- === 0) throw systemError("ENOSPC");
+			});
+			const outcome = await set.restore(archive, { disk }).catch((error: Error) => error);
 			if (!(outcome instanceof Error)) break;
 			assert.match(outcome.message, /ENOSPC/);
 			assert.deepEqual(await readdir(folder), [], `${room}`);
@@ -223,30 +223,27 @@ describe("restore", () => {
 	for (const failing of ["data", "releases"])
 		test(`leaves nothing if ${failing} cannot be replaced, as a mount point`, async (t) => {
 			const { folder, ...set } = await setUp(t);
-			const rename: typeof fs.rename = async (from, to) => {
-				if (String(to).endsWith(failing)) throw Object.assign(new Error("EXDEV"), { code: "EXDEV" });
-				return fs.rename(from, to);
-			};
 			const message = /cannot be replaced \(EXDEV\)\. Restore to a new folder inside it/;
-			await assert.rejects(set.restore(archiveOf(), { disk: { ...fs, rename } }), { message });
+			const { disk } = failingDisk("rename", "EXDEV", join(folder, failing));
+			await assert.rejects(set.restore(archiveOf(), { disk }), { message });
 			assert.deepEqual(await readdir(folder), []);
 		});
 
 	test("leaves no data folder if killed before its last step, and can be repeated", async (t) => {
 		const { folder, dataDir, releasesDir, ...set } = await setUp(t);
 		const archive = await archiveOf();
-		// Simulates the end of the process: nothing is removed.
-		const never = new Promise<never>(() => {});
-		const stopped = new Promise<void>((resolve) => {
-			const rename: typeof fs.rename = async () => {
-				resolve();
-				return never;
-			};
-			void set.restore(archive, { disk: { ...fs, rename } });
+		const reached = deferred();
+		const disk = diskWith((operation) => {
+			if (operation !== "rename") return;
+			reached.resolve();
+			// Simulates the end of the process: nothing is removed.
+			return new Promise<never>(() => {});
 		});
-		await stopped;
+		void set.restore(archive, { disk });
+		await reached.promise;
+		const left = await readdir(folder);
 		assert.deepEqual(
-			(await readdir(folder)).filter((name) => !name.includes(".restoring-")),
+			left.filter((name) => !name.includes(".restoring-")),
 			[],
 		);
 		await set.restore(archive);

@@ -2,16 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bearer, monitorToken } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import { runGateways } from "../cluster/gateways.js";
 import { memoryBuses } from "../cluster/memory-buses.js";
 
 test("runs a job on devices of all gateways, shown and cancelable at any", async (t) => {
 	const [a, b] = await runGateways(t, await memoryBuses(), 2);
-	const monitors = await Promise.all(
-		[a, b].map((each) => each.open("/monitor", { headers: bearer(monitorToken) })),
-	);
+	const monitors = [await a.monitor(), await b.monitor()];
 	const connect = async (url: string, serial: number, executesCommands = true) => {
 		const deviceId = `dev-1-00000${serial}`;
 		const device = await new ScriptedDevice({ url, deviceId, executesCommands }).connect();
@@ -23,18 +20,16 @@ test("runs a job on devices of all gateways, shown and cancelable at any", async
 	await connect(a.url, 2);
 	await connect(b.url, 3, false);
 	for (const { socket } of monitors) socket.terminate();
-	const frames = await b.open("/monitor?commands", { headers: bearer(monitorToken) });
-	const { status, body } = await a.api("POST", "/api/commands", {
-		targets: { all: true },
-		payload: { command: "set_volume", value: 7 },
-	});
+	const frames = await b.subscribe("commands");
+	const payload = { command: "set_volume", value: 7 };
+	const { status, body } = await a.api("POST", "/api/commands", { targets: { all: true }, payload });
 	assert.equal(status, 202);
 	const done = (frame: object) => Object(frame).counts?.done === 2;
 	await frames.until((frame) => frame.type === "command_update" && done(frame));
 	for (const each of [a, b]) {
-		const { devices, counts } = Object((await each.api("GET", `/api/commands/${body.id}`)).body);
+		const { devices, counts } = (await each.api("GET", `/api/commands/${body.id}`)).body;
 		assert.deepEqual([devices[0].deviceId, devices[0].state, counts.done], ["dev-1-000003", "asked", 2]);
-		assert.equal(Object((await each.api("GET", "/api/commands")).body).commands.length, 1);
+		assert.equal((await each.api("GET", "/api/commands")).body.commands.length, 1);
 	}
 	assert.equal((await b.api("DELETE", `/api/commands/${body.id}`)).status, 204);
 });

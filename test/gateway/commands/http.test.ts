@@ -2,53 +2,37 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { describe, type TestContext, test } from "node:test";
 import { eventually } from "../../support/eventually.js";
-import { bearer, monitorToken, type RunOptions, runGateway } from "../../support/running.js";
+import { runGateway } from "../../support/running.js";
 import type { Json } from "../../support/sample-report.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
 import { checkFrame } from "../api/schemas.js";
 
 const ofFleet = { skip: existsSync("gateway/fleet") ? false : "fleet/ was removed" };
 
-async function run(t: TestContext, options: RunOptions = {}) {
-	const gateway = await runGateway(t, options);
+async function run(t: TestContext) {
+	const gateway = await runGateway(t);
+	const { api: call, url } = gateway;
 	let serial = 0;
-	const call = async (method: string, path: string, body?: object | string, token = monitorToken) => {
-		const response = await fetch(`${gateway.url}${path}`, {
-			method,
-			headers: bearer(token),
-			...(body && { body: typeof body === "string" ? body : JSON.stringify(body) }),
-		});
-		const text = await response.text();
-		const { status, headers } = response;
-		return { status, headers, body: text === "" ? undefined : JSON.parse(text) };
-	};
 	/** Connects devices that have reported. */
 	const connect = async (count: number, more: Partial<ScriptedDeviceOptions> = {}) => {
 		const monitor = await gateway.monitor();
 		const made = Array.from({ length: count }, () => {
 			serial += 1;
 			const deviceId = `dev-1-${serial.toString(16).padStart(6, "0")}`;
-			return new ScriptedDevice({ url: gateway.url, deviceId, ...more });
+			return new ScriptedDevice({ url, deviceId, ...more });
 		});
-		const missing = new Set(made.map(({ deviceId }) => deviceId));
 		for (const each of made) {
-			void each.connect();
+			await each.connect();
 			t.after(() => each.close());
-		}
-		while (missing.size > 0) {
-			const { type, sessions } = await monitor.next();
-			for (const { deviceId, state } of type === "status_update" ? sessions : [])
-				if (deviceId !== null && state !== null) missing.delete(deviceId);
+			await monitor.change("identified");
 		}
 		monitor.socket.close();
 		return made;
 	};
 	const device = async (more?: Partial<ScriptedDeviceOptions>) => {
 		const [made] = await connect(1, more);
-		assert.ok(made, "no device connected");
-		return made;
+		return made ?? assert.fail("no device connected");
 	};
-	const watcher = await gateway.open("/monitor?commands", { headers: bearer(monitorToken) });
 	const send = async (targets: object, payload: object) => {
 		const { status, headers, body } = await call("POST", "/api/commands", { targets, payload });
 		assert.equal(status, 202, JSON.stringify(body));
@@ -60,7 +44,15 @@ async function run(t: TestContext, options: RunOptions = {}) {
 			async () => (await call("GET", `/api/commands/${id}`)).body,
 			({ endedAt }) => endedAt !== null,
 		);
-	return { ...gateway, call, connect, device, watcher, send, ended };
+	/** Result by device of a job that has ended. */
+	const resultOf = async (targets: object, payload: object) =>
+		states(await ended(await send(targets, payload)));
+	/** Status and detail of a rejected job. */
+	const rejectionOf = async (body: object | string) => {
+		const { status, body: problem } = await call("POST", "/api/commands", body);
+		return [status, problem.detail];
+	};
+	return { ...gateway, call, connect, device, send, ended, resultOf, rejectionOf };
 }
 
 const states = (command: {
@@ -69,9 +61,7 @@ const states = (command: {
 
 describe("job", () => {
 	test("runs without a connected monitor, and keeps each device's result", async (t) => {
-		const { connect, device, watcher, send, ended, call, ...gateway } = await run(t);
-		watcher.socket.close();
-		await watcher.closed;
+		const { connect, device, send, ended, call, ...gateway } = await run(t);
 		const devices = await connect(25);
 		const monitor = await gateway.monitor();
 		const away = await device();
@@ -87,56 +77,35 @@ describe("job", () => {
 		assert.equal(head.by, "monitor");
 		assert.deepEqual((await call("GET", "/api/commands")).body, { commands: [head] });
 		assert.equal((await call("DELETE", `/api/commands/${id}`)).status, 204);
-		assert.deepEqual(
-			(await call("GET", "/api/commands")).body,
-			{ commands: [] },
-			"it has ended, and is forgotten",
-		);
+		const { body } = await call("GET", "/api/commands");
+		assert.deepEqual(body, { commands: [] }, "it has ended, and is forgotten");
 	});
 
-	test("reaches only the devices of a room", ofFleet, async (t) => {
-		const { device, send, ended, call } = await run(t);
-		const inside = await device();
-		const outside = await device();
-		await call("PATCH", `/api/devices/${inside.deviceId}`, { room: "Ku\u0308che" });
-		const command = await ended(await send({ room: "K\u00fcche " }, { command: "restart" }));
-		await call("PATCH", `/api/devices/${outside.deviceId}`, { room: "Hall" });
-		const other = { targets: { room: "k\u00fcche" }, payload: { command: "restart" } };
-		const { status, body } = await call("POST", "/api/commands", other);
-		const sentence = "No device is in the room k\u00fcche; there are K\u00fcche, Hall.";
-		assert.deepEqual([status, body.detail], [422, sentence]);
-		assert.deepEqual(states(command), { [inside.deviceId]: "done" });
-		assert.deepEqual(outside.commands, []);
-	});
-
-	test("reaches devices that match a tag expression at the start", ofFleet, async (t) => {
-		const { device, send, ended, call } = await run(t);
-		const [stable, beta, untagged] = [await device(), await device(), await device()];
-		const give = (deviceId: string, tags: readonly string[]) =>
-			call("PATCH", `/api/devices/${deviceId}`, { tags });
-		await give(stable.deviceId, ["shop"]);
-		await give(beta.deviceId, ["shop", "beta"]);
-		const reached = async (tags: string) =>
-			states(await ended(await send({ tags }, { command: "set_volume", value: 5 })));
-		assert.deepEqual(await reached("shop and not beta"), { [stable.deviceId]: "done" });
-		assert.deepEqual(await reached(" not ( shop ) "), { [untagged.deviceId]: "done" });
-		await give(beta.deviceId, ["shop"]);
-		const both = { [stable.deviceId]: "done", [beta.deviceId]: "done" };
-		assert.deepEqual(await reached("shop and not beta"), both);
-		const rejectionOf = async (tags: string) => {
-			const payload = { command: "restart" };
-			const { status, body } = await call("POST", "/api/commands", { targets: { tags }, payload });
-			return [status, body.detail];
-		};
-		assert.deepEqual(await rejectionOf("beta"), [422, "No device has the tags beta; there is shop."]);
-		assert.deepEqual(await rejectionOf("shop AND beta"), [
-			422,
-			"tags: At character 6: write and in place of AND.",
-		]);
+	test("reaches only the devices of a room or of a tag expression at the start", ofFleet, async (t) => {
+		const { device, resultOf, rejectionOf, call } = await run(t);
+		const [stable, beta, other] = [await device(), await device(), await device()];
+		const label = (deviceId: string, given: object) => call("PATCH", `/api/devices/${deviceId}`, given);
+		await label(stable.deviceId, { room: "Ku\u0308che", tags: ["shop"] });
+		await label(beta.deviceId, { room: "Hall", tags: ["shop", "beta"] });
+		const payload = { command: "restart" };
+		const stableOnly = { [stable.deviceId]: "done" };
+		assert.deepEqual(await resultOf({ room: "K\u00fcche " }, payload), stableOnly);
+		assert.deepEqual(await resultOf({ tags: "shop and not beta" }, payload), stableOnly);
+		assert.deepEqual(await resultOf({ tags: " not ( shop ) " }, payload), { [other.deviceId]: "done" });
+		await label(beta.deviceId, { tags: ["shop"] });
+		const both = { ...stableOnly, [beta.deviceId]: "done" };
+		assert.deepEqual(await resultOf({ tags: "shop and not beta" }, payload), both);
+		for (const [targets, detail] of [
+			[{ room: "k\u00fcche" }, "No device is in the room k\u00fcche; there are K\u00fcche, Hall."],
+			[{ tags: "beta" }, "No device has the tags beta; there is shop."],
+			[{ tags: "shop AND beta" }, "tags: At character 6: write and in place of AND."],
+		] as const)
+			assert.deepEqual(await rejectionOf({ targets, payload }), [422, detail]);
 	});
 
 	test("is visible to subscribed monitors, even those that connect while it runs", async (t) => {
-		const { device, send, ended, watcher, open } = await run(t);
+		const { device, send, ended, subscribe } = await run(t);
+		const watcher = await subscribe("commands");
 		const quick = await device();
 		const slow = await device({ executesCommands: false });
 		const ids = [quick.deviceId, slow.deviceId];
@@ -144,7 +113,7 @@ describe("job", () => {
 		const frame = Object(await watcher.until(({ type }) => type === "command_update"));
 		checkFrame(frame);
 		assert.deepEqual([frame.id, frame.isOver, frame.payload.value, frame.by], [id, false, 7, "monitor"]);
-		const late = await open("/monitor?commands", { headers: bearer(monitorToken) });
+		const late = await subscribe("commands");
 		const first = Object(await late.until(({ type }) => type === "command_update"));
 		checkFrame(first);
 		assert.equal(states(first)[slow.deviceId], "asked");
@@ -182,17 +151,14 @@ describe("job", () => {
 	});
 
 	test("is rejected while 20 others run, and accepted once one has ended", async (t) => {
-		const { call, device, send, ended } = await run(t);
+		const { call, device, send, ended, rejectionOf } = await run(t);
 		const slow = await device({ executesCommands: false });
 		const ids: string[] = [];
 		for (let volume = 0; volume < 20; volume++)
 			ids.push(await send({ devices: [slow.deviceId] }, { command: "set_volume", value: volume }));
 		const body = { targets: { all: true }, payload: { command: "identify" } };
-		const refused = await call("POST", "/api/commands", body);
-		assert.deepEqual(
-			[refused.status, refused.body.detail],
-			[409, "20 commands are running, the maximum. Wait until one ends."],
-		);
+		const detail = "20 commands are running, the maximum. Wait until one ends.";
+		assert.deepEqual(await rejectionOf(body), [409, detail]);
 		slow.report({ "peripherals.audio.volume": 7 });
 		await ended(ids[7] ?? "");
 		assert.equal((await call("POST", "/api/commands", body)).status, 202);
@@ -220,8 +186,9 @@ describe("job", () => {
 	});
 
 	test("is rejected with a remedy if invalid", async (t) => {
-		const { call } = await run(t);
+		const { rejectionOf } = await run(t);
 		const payload = { command: "identify" };
+		const devices = { devices: ["a"] };
 		for (const [body, status, reason] of [
 			[{ targets: { all: true }, payload }, 422, /contains no device/],
 			[{ targets: { room: "Attic" }, payload }, 422, /room Attic/],
@@ -234,13 +201,14 @@ describe("job", () => {
 				422,
 				/targets.tags must be .* at most 500 characters/,
 			],
-			[{ targets: { devices: ["a"] }, payload: { command: "set_volume", value: 101 } }, 422, /0 to 100/],
-			[{ targets: { devices: ["a"] }, payload: { command: "start_ota" } }, 422, /one of set_volume/],
-			[{ targets: { devices: ["a"] }, payload: "identify" }, 422, /payload/],
+			[{ targets: devices, payload: { command: "set_volume", value: 101 } }, 422, /0 to 100/],
+			[{ targets: devices, payload: { command: "start_ota" } }, 422, /one of set_volume/],
+			[{ targets: devices, payload: "identify" }, 422, /payload/],
 			["no JSON", 400, /Send JSON/],
 		] as const) {
-			const answer = await call("POST", "/api/commands", body);
-			assert.deepEqual([answer.status, reason.test(answer.body.detail)], [status, true], answer.body.detail);
+			const [answered, detail] = await rejectionOf(body);
+			assert.equal(answered, status);
+			assert.match(detail, reason);
 		}
 	});
 });

@@ -5,6 +5,7 @@ import { describe, type TestContext, test } from "node:test";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { Blobs } from "../../../gateway/storage/blobs.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
+import { diskWith } from "../../support/disk.js";
 import { MemoryServer } from "../../support/memory-bus.js";
 
 const content = Buffer.from("a blob");
@@ -34,14 +35,7 @@ async function makeBlobs(t: TestContext, { disk = fs, isShared = false }: BlobsS
 
 /** Disk on which a file disappears between stat and read. @param times how often */
 function losingDisk(times = 1): Disk {
-	let left = times;
-	const readFile = new Proxy(fs.readFile, {
-		apply: async (target, self, words: [path: string]) => {
-			if (left-- > 0) await rm(words[0]);
-			return Reflect.apply(target, self, words);
-		},
-	});
-	return { ...fs, readFile };
+	return diskWith((operation, path) => (operation === "readFile" && times-- > 0 ? rm(path) : undefined));
 }
 
 describe("reading a blob", () => {
@@ -52,19 +46,15 @@ describe("reading a blob", () => {
 		assert.equal(await blobs.read(sha256), undefined);
 	});
 
-	test("returns undefined if it is removed meanwhile", async (t) => {
-		const blobs = await makeBlobs(t, { disk: losingDisk() });
-		assert.equal(await blobs.read(sha256), undefined);
-	});
-
-	test("fetches it again if it was lost and is stored elsewhere", async (t) => {
-		const blobs = await makeBlobs(t, { disk: losingDisk(), isShared: true });
-		assert.deepEqual(await blobs.read(sha256), content);
-	});
-
-	test("returns undefined if it is lost again after fetching", async (t) => {
-		const blobs = await makeBlobs(t, { disk: losingDisk(2), isShared: true });
-		assert.equal(await blobs.read(sha256), undefined);
+	test("returns undefined or fetches it again if it is removed meanwhile", async (t) => {
+		for (const [times, isShared, expected] of [
+			[1, false, undefined],
+			[1, true, content],
+			[2, true, undefined],
+		] as const) {
+			const blobs = await makeBlobs(t, { disk: losingDisk(times), isShared });
+			assert.deepEqual(await blobs.read(sha256), expected);
+		}
 	});
 
 	test("returns undefined or fetches it again if it was modified on disk", async (t) => {

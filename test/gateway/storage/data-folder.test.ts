@@ -5,9 +5,9 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { StartError } from "../../../gateway/problem.js";
-import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { FolderLock } from "../../../gateway/storage/data-folder.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { failingDisk } from "../../support/disk.js";
 import { waitUntil } from "../../support/eventually.js";
 
 async function makeLocks(t: TestContext) {
@@ -120,7 +120,7 @@ describe("lock of a data folder", () => {
 			const directory = await temporaryDirectory(t);
 			const problems: string[] = [];
 			const onProblem = (problem: string) => void problems.push(problem);
-			const disk: Disk = { ...fs, open: () => Promise.reject(Object.assign(new Error(code), { code })) };
+			const { disk } = failingDisk("create", code);
 			const lock = new FolderLock({ directory, disk, onLost: assert.fail, onProblem, renewMs: 10 });
 			onEnd(t, () => lock.release());
 			await lock.acquire();

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { withFileLock } from "../../../gateway/storage/file-lock.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
+import { failingDisk } from "../../support/disk.js";
 import { nextEvent } from "../../support/eventually.js";
 import { startProcess } from "../../support/gateway-process.js";
 
@@ -56,13 +57,9 @@ describe("lock of a file", () => {
 
 	test("leaves no file on a full disk", async (t) => {
 		const { path } = await counter(t);
-		const open: typeof disk.open = async (...parameters) => {
-			const file = await disk.open(...parameters);
-			file.writeFile = () => Promise.reject(Object.assign(new Error("full"), { code: "ENOSPC" }));
-			return file;
-		};
+		const full = failingDisk("write", "ENOSPC").disk;
 		await assert.rejects(
-			withFileLock({ ...disk, open }, path, async () => {}),
+			withFileLock(full, path, async () => {}),
 			{ code: "ENOSPC" },
 		);
 		assert.deepEqual(await readdir(join(path, "..")), ["count"]);

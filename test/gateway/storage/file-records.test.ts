@@ -5,7 +5,8 @@ import { describe, type TestContext, test } from "node:test";
 import { type Disk, strictDisk, writeFileAtomic } from "../../../gateway/storage/atomic-file.js";
 import { fileRecords } from "../../../gateway/storage/file-records.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
-import { waitUntil } from "../../support/eventually.js";
+import { diskWith, systemError } from "../../support/disk.js";
+import { deferred, waitUntil } from "../../support/eventually.js";
 
 async function makeFolder(t: TestContext, disk: Disk = fs, problems?: string[]) {
 	const directory = await temporaryDirectory(t);
@@ -19,15 +20,6 @@ async function makeFolder(t: TestContext, disk: Disk = fs, problems?: string[]) 
 	});
 	const contentOf = (deviceId: string) => readFile(join(directory, `${deviceId}.json`), "utf8");
 	return { directory, folder, contentOf };
-}
-
-/** Disk that reports the start of each write and delays it. */
-function slowDisk(onWrite: (path: string) => void | Promise<void>): Disk {
-	const open: Disk["open"] = async (path, flags, mode) => {
-		if (flags === "wx") await onWrite(String(path));
-		return fs.open(path, flags, mode);
-	};
-	return { ...fs, open };
 }
 
 describe("records on disk", () => {
@@ -61,7 +53,8 @@ describe("records on disk", () => {
 		let writing = 0;
 		let most = 0;
 		let isSecondWave = false;
-		const disk = slowDisk(async () => {
+		const disk = diskWith(async (operation) => {
+			if (operation !== "create") return;
 			writing += 1;
 			most = Math.max(most, writing);
 			if (!isSecondWave) for (let id = 100; id < 200; id += 1) void folder.save(`dev-1-${id}`, { value: id });
@@ -79,12 +72,15 @@ describe("records on disk", () => {
 	test("are neither open nor partly written after a failure", async (t) => {
 		const directory = await temporaryDirectory(t);
 		const files: fs.FileHandle[] = [];
-		const open: Disk["open"] = async (path, flags, mode) => {
-			const file = await fs.open(path, flags, mode);
+		const { open, ...disk } = diskWith((operation) => {
+			if (operation === "sync") throw systemError("EIO");
+		});
+		const watched: Disk["open"] = async (...parameters) => {
+			const file = await open(...parameters);
 			files.push(file);
-			return Object.assign(file, { sync: () => Promise.reject(new Error("input/output error")) });
+			return file;
 		};
-		await assert.rejects(writeFileAtomic({ ...fs, open }, join(directory, "a"), "1"), /input/);
+		await assert.rejects(writeFileAtomic({ ...disk, open: watched }, join(directory, "a"), "1"), /EIO/);
 		// A closed file has no descriptor.
 		assert.deepEqual([files.map(({ fd }) => fd), await readdir(directory)], [[-1], []]);
 	});
@@ -92,23 +88,18 @@ describe("records on disk", () => {
 
 describe("isolates a damaged file:", () => {
 	test("a file that cannot be read or removed", async (t) => {
-		const broken = (path: unknown) => /bad|stuck/.test(String(path));
-		const eio = () => Promise.reject(Object.assign(new Error("input/output error"), { code: "EIO" }));
-		const readFile = new Proxy(fs.readFile, {
-			apply: (target, self, [path, ...rest]) =>
-				broken(path) ? eio() : Reflect.apply(target, self, [path, ...rest]),
+		const disk = diskWith((operation, path) => {
+			if (/^(readFile|rm)$/.test(operation) && /bad|stuck/.test(path)) throw systemError("EIO");
 		});
-		const rm: Disk["rm"] = (path, options) => (broken(path) ? eio() : fs.rm(path, options));
 		const problems: string[] = [];
-		const { directory, folder } = await makeFolder(t, { ...fs, readFile, rm }, problems);
+		const { directory, folder } = await makeFolder(t, disk, problems);
 		for (const name of ["bad.json", "good.json", "stuck.tmp"]) await writeFile(join(directory, name), "1");
 		assert.deepEqual(await folder.load(), new Map([["good", { value: 1 }]]));
 		assert.equal(problems.length, 2);
-		for (const [index, name] of ["bad.json", "stuck.tmp"].entries())
-			assert.ok(
-				problems.sort()[index]?.startsWith(`${join(directory, name)} cannot be read or removed (EIO)`),
-				`problems: ${problems}`,
-			);
+		for (const [index, name] of ["bad.json", "stuck.tmp"].entries()) {
+			const sentence = `${join(directory, name)} cannot be read or removed (EIO)`;
+			assert.ok(problems.sort()[index]?.startsWith(sentence), `problems: ${problems}`);
+		}
 	});
 
 	test("a symbolic link is followed, a broken one loses that record", async (t) => {
@@ -128,14 +119,10 @@ describe("isolates a damaged file:", () => {
 		const { directory, folder, contentOf } = await makeFolder(t, fs, problems);
 		await mkdir(join(directory, "a.json"));
 		assert.deepEqual(await folder.load(), new Map());
-		assert.match(
-			String(problems),
-			/a\.json is not a regular file\. Remove it, as the values of a cannot be stored/,
-		);
-		assert.deepEqual(await Promise.all([folder.save("a", { value: 1 }), folder.save("b", { value: 2 })]), [
-			false,
-			true,
-		]);
+		const sentence = /a\.json is not a regular file\. Remove it, as the values of a cannot be stored/;
+		assert.match(String(problems), sentence);
+		const saved = [folder.save("a", { value: 1 }), folder.save("b", { value: 2 })];
+		assert.deepEqual(await Promise.all(saved), [false, true]);
 		assert.equal(await contentOf("b"), "2");
 		assert.equal(folder.readinessProblem, undefined);
 		await folder.close();
@@ -145,13 +132,13 @@ describe("isolates a damaged file:", () => {
 describe("failed write", () => {
 	/** Disk on which creating a file fails while an error code is set. */
 	function failingDisk() {
-		const state = { code: "" as string, tries: 0 };
-		const open: Disk["open"] = async (path, flags, mode) => {
-			if (flags === "wx") state.tries += 1;
-			if (state.code !== "") throw Object.assign(new Error(state.code), { code: state.code });
-			return fs.open(path, flags, mode);
-		};
-		return { state, disk: { ...fs, open } };
+		const state = { code: "", tries: 0 };
+		const disk = diskWith((operation) => {
+			if (operation !== "create") return;
+			state.tries += 1;
+			if (state.code !== "") throw systemError(state.code);
+		});
+		return { state, disk };
 	}
 	test("is retried every second until it succeeds, and is reported by readiness", async (t) => {
 		t.mock.timers.enable({ apis: ["setTimeout"] });
@@ -179,32 +166,21 @@ describe("failed write", () => {
 	for (const later of [{ value: 2 }, undefined])
 		test(`does not overwrite ${later ? "a later one" : "a removal"} in progress`, async (t) => {
 			t.mock.timers.enable({ apis: ["setTimeout"] });
-			const { state, disk } = failingDisk();
-			let release = () => {};
-			const held = new Promise<void>((resolve) => {
-				release = resolve;
+			const held = deferred();
+			let [isFull, isChanging] = [true, false];
+			const disk = diskWith((operation) => {
+				if (operation === "create" && isFull) throw systemError("ENOSPC");
+				if (operation !== "rename" && operation !== "rm") return;
+				isChanging ||= !isFull;
+				return isFull ? undefined : held.promise;
 			});
-			let isRenaming = false;
-			const hold = async () => {
-				isRenaming = true;
-				await held;
-			};
-			const rename: Disk["rename"] = async (...paths) => {
-				await hold();
-				return fs.rename(...paths);
-			};
-			const rm: Disk["rm"] = async (...parameters) => {
-				await hold();
-				return fs.rm(...parameters);
-			};
-			const { directory, folder, contentOf } = await makeFolder(t, { ...disk, rename, rm }, []);
-			state.code = "ENOSPC";
+			const { directory, folder, contentOf } = await makeFolder(t, disk, []);
 			await folder.save("a", { value: 1 });
-			state.code = "";
+			isFull = false;
 			const done = later ? folder.save("a", later) : folder.remove("a");
-			await waitUntil(() => isRenaming);
+			await waitUntil(() => isChanging);
 			t.mock.timers.tick(1000);
-			release();
+			held.resolve();
 			assert.equal(await done, true);
 			await folder.settle();
 			if (later) assert.equal(await contentOf("a"), "2");
@@ -242,15 +218,16 @@ describe("failed write", () => {
 	});
 
 	test("of a removal rejects without retry, and keeps the record", async (t) => {
-		const removed: unknown[] = [];
-		const rm: Disk["rm"] = async (path) => {
-			removed.push(path);
-			throw Object.assign(new Error("read-only"), { code: "EROFS" });
-		};
-		const { folder, contentOf } = await makeFolder(t, { ...fs, rm }, []);
+		let removals = 0;
+		const disk = diskWith((operation) => {
+			if (operation !== "rm") return;
+			removals += 1;
+			throw systemError("EROFS");
+		});
+		const { folder, contentOf } = await makeFolder(t, disk, []);
 		await folder.save("a", { value: 1 });
 		assert.equal(await folder.remove("a"), false);
 		await folder.close();
-		assert.deepEqual([removed.length, await contentOf("a")], [1, "1"]);
+		assert.deepEqual([removals, await contentOf("a")], [1, "1"]);
 	});
 });

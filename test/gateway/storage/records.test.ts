@@ -3,20 +3,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type RecordEngine, Records, Superseded } from "../../../gateway/storage/records.js";
+import { emptyEngine } from "../../support/record-stubs.js";
 
 function run() {
 	const written: string[] = [];
 	const state: { error: Error | undefined } = { error: undefined };
 	const engine: RecordEngine = {
-		each: async () => {},
-		read: async () => undefined,
+		...emptyEngine(),
 		write: async (key, text) => {
 			if (state.error) throw state.error;
 			written.push(`${key} ${text}`);
 		},
-		locate: (key) => key,
-		problemOf: () => undefined,
-		close: async () => {},
 	};
 	const taken: (string | undefined)[] = [];
 	const records = new Records<string>({

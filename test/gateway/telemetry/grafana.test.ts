@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { Registry } from "prom-client";
 import { collectProcessMetrics } from "../../../gateway/telemetry/metrics.js";
 import { pathOf, whyMissing } from "../../support/programs.js";
-import { bearer, monitorToken, temporaryDirectory } from "../../support/running.js";
+import { temporaryDirectory } from "../../support/running.js";
 import { runWholeGateway } from "../api/whole-gateway.js";
 
 interface Target {
@@ -49,8 +49,7 @@ function metricsOf(expr: string): readonly string[] {
 test("uses only exposed metrics and grouped labels in dashboard queries", async (t) => {
 	const registry = new Registry();
 	collectProcessMetrics(registry);
-	const { url } = await runWholeGateway(t, { registry });
-	const text = await (await fetch(`${url}/metrics`, { headers: bearer(monitorToken) })).text();
+	const text = await (await runWholeGateway(t, { registry })).metrics();
 	const exposed = new Set(
 		[...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].flatMap(([, name = "", type]) =>
 			type === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
