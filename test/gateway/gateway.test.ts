@@ -5,12 +5,13 @@ import { mkdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { Gateway } from "../../gateway/gateway.js";
+import { Gateway, type GatewayOptions } from "../../gateway/gateway.js";
 import { deviceAddresses } from "../../gateway/http/server.js";
 import { StartError } from "../../gateway/problem.js";
 import { readSettings } from "../../gateway/settings.js";
 import { createLog } from "../../gateway/telemetry/log.js";
-import { nextEvent, waitUntil } from "../support/eventually.js";
+import { systemError } from "../support/disk.js";
+import { deferred, nextEvent, waitUntil } from "../support/eventually.js";
 import { freePort } from "../support/ports.js";
 import {
 	bearer,
@@ -26,12 +27,9 @@ import {
 async function starting(t: TestContext) {
 	const dataDir = await temporaryDirectory(t);
 	const port = await freePort();
-	let settle: { resolve(): void; reject(error: Error): void } | undefined;
-	const reading = new Promise<void>((resolve, reject) => {
-		settle = { resolve, reject };
-	});
+	const reading = deferred();
 	// Rejection may precede the gateway's await.
-	reading.catch(() => {});
+	reading.promise.catch(() => {});
 	const gateway = new Gateway({
 		port,
 		dataDir,
@@ -41,7 +39,7 @@ async function starting(t: TestContext) {
 		log: createLog("silent"),
 		// Disables connection timeouts.
 		limits: { requestHeadersMs: 300_000 },
-		createFirmware: () => ({ ...withoutFirmware(), open: () => reading }),
+		createFirmware: () => ({ ...withoutFirmware(), open: () => reading.promise }),
 	});
 	const listening = gateway.listen();
 	listening.catch(() => {});
@@ -58,8 +56,8 @@ async function starting(t: TestContext) {
 	for (let time = 0; time < 20; time += 1)
 		assert.ok(await isOpen(port), `the port closed after ${time} attempts`);
 	assert.equal(state.answers, 0);
-	assert.ok(settle, "the gateway does not load its firmware");
-	return { gateway, listening, answer, device, port, ...settle };
+	const { resolve, reject } = reading;
+	return { gateway, listening, answer, device, port, resolve, reject };
 }
 
 async function isOpen(port: number): Promise<boolean> {
@@ -92,7 +90,7 @@ describe("client that connects while the gateway loads its records", () => {
 		slow.write("GET /heal");
 		const cut = once(slow, "close").catch(() => {});
 		const refused = assert.rejects(answer);
-		reject(Object.assign(new Error("read-only"), { code: "EROFS" }));
+		reject(systemError("EROFS"));
 		await assert.rejects(listening, StartError);
 		await refused;
 		await device.closed;
@@ -192,36 +190,29 @@ test("starts without records that are named pipes, and logs them", { timeout: 20
 		log += line;
 	};
 	const releasesDir = join(dataDir, "releases");
-	const { url } = await runGateway(t, { dataDir, releasesDir, log: createLog("info", { write }) });
-	assert.equal((await fetch(`${url}/ota/catalog`, { headers: bearer(deviceToken) })).status, 200);
+	const { api } = await runGateway(t, { dataDir, releasesDir, log: createLog("info", { write }) });
+	assert.equal((await api("GET", "/ota/catalog")).status, 200);
 	for (const file of ["upload.json", "catalog.json", "dev-1-a1b2c3.json"])
 		assert.ok(log.includes(`${file} is not a regular file`), log);
 });
 
-describe("address unreachable for devices prevents the start", () => {
-	for (const host of ["::1", "::ffff:10.0.0.1", "fe80::1%eth0", "smart_home.lan"])
-		test(`HOST=${host}, without PUBLIC_URL`, () => {
-			assert.throws(() => new Gateway({ host }), {
-				name: "StartError",
-				message: /^HOST results in the address ws:.* Set PUBLIC_URL/,
-			});
-			const publicUrl = new URL("https://gateway.example");
-			assert.deepEqual(deviceAddresses({ host, publicUrl, tls: undefined }, 80), [
-				"wss://gateway.example/device",
-			]);
+test("an address unreachable for devices prevents the start", () => {
+	const requireProblem = (options: Pick<GatewayOptions, "host" | "publicUrl">, name: string) =>
+		assert.throws(() => new Gateway(options), {
+			name: "StartError",
+			message: new RegExp(`^${name} results in the address wss?:.* Set PUBLIC_URL`),
 		});
-
+	const publicUrl = new URL("https://gateway.example");
+	for (const host of ["::1", "::ffff:10.0.0.1", "fe80::1%eth0", "smart_home.lan"]) {
+		requireProblem({ host }, "HOST");
+		const addresses = deviceAddresses({ host, publicUrl, tls: undefined }, 80);
+		assert.deepEqual(addresses, ["wss://gateway.example/device"]);
+	}
 	for (const url of [
 		"http://smart_home.lan:8080",
 		"http://[2001:db8::1]:8080",
 		"https://gateway.example:0",
 		`https://gateway.example/${"x".repeat(256)}`,
 	])
-		test(`PUBLIC_URL=${url.slice(0, 40)}`, () => {
-			const expected = {
-				name: "StartError",
-				message: /^PUBLIC_URL results in the address wss?:.* Set PUBLIC_URL/,
-			};
-			assert.throws(() => new Gateway({ publicUrl: new URL(url) }), expected);
-		});
+		requireProblem({ publicUrl: new URL(url) }, "PUBLIC_URL");
 });

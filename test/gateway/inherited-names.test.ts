@@ -14,7 +14,7 @@ import { createLog } from "../../gateway/telemetry/log.js";
 import { inheritedNames } from "../support/arbitraries.js";
 import { runs } from "../support/property-runs.js";
 import { bearer, monitorToken, type RunOptions } from "../support/running.js";
-import { type Json, sampleReport, withField } from "../support/sample-report.js";
+import { sampleReport, withField, withFields } from "../support/sample-report.js";
 import { described, knownPath, openApi } from "./api/probes.js";
 import { ask } from "./api/server.js";
 import { runWholeGateway } from "./api/whole-gateway.js";
@@ -89,14 +89,12 @@ const messages = (value: object) =>
 	fc.constantFrom(...inheritedNames.flatMap((name) => withName(value, name)));
 
 test("answers each monitor message with an inherited name, for every role", async (t) => {
-	const { url, errors, monitor, namedDevice, open } = await run(t);
+	const { api, errors, monitor, namedDevice, open } = await run(t);
 	const { session } = await namedDevice(await monitor());
 	const tokens = await Promise.all(
-		personRoles.map(async (role) => {
-			const body = JSON.stringify({ name: `a-${role}`, role });
-			const answer = await ask(url, "POST", { path: "/api/tokens", headers: bearer(monitorToken), body });
-			return String(JSON.parse(answer.body.toString()).token);
-		}),
+		personRoles.map(
+			async (role) => (await api("POST", "/api/tokens", { name: `a-${role}`, role })).body.token,
+		),
 	);
 	const monitors = await Promise.all(tokens.map((token) => open("/monitor", { headers: bearer(token) })));
 	const target = { targetId: session.sessionId };
@@ -119,36 +117,34 @@ test("answers each monitor message with an inherited name, for every role", asyn
 });
 
 test("accepts inherited names in a device's id, label, reports and metrics", async (t) => {
-	const { url, errors, monitor, device } = await run(t);
+	const { api, errors, monitor, device } = await run(t);
 	const watching = await monitor();
-	const request = async (method: string, path: string, body?: object) => {
-		const { status, body: answer } = await ask(url, method, {
-			path,
-			headers: bearer(monitorToken),
-			...(body && { body: JSON.stringify(body) }),
-		});
-		assert.equal(status, 200, `${method} ${path}: ${answer}`);
-		return answer.toString();
-	};
 	for (const deviceId of inheritedNames.filter((each) =>
 		matches(uplinks.state_report.fields.deviceId, each),
 	)) {
 		const client = await device({ "Device-Id": deviceId, "Device-Features": deviceId });
-		let report: { [name: string]: Json } = withField(sampleReport("DEV-1"), "deviceId", deviceId);
-		for (const path of ["system.firmware_version", "health.reset_reason", "network.wifi_ssid", deviceId])
-			report = withField(report, path, deviceId);
+		const paths = [
+			"deviceId",
+			"system.firmware_version",
+			"health.reset_reason",
+			"network.wifi_ssid",
+			deviceId,
+		];
+		const fields = Object.fromEntries(paths.map((path) => [path, deviceId]));
+		const report = withFields(sampleReport("DEV-1"), fields);
 		client.send(report);
 		client.send(withField(report, "peripherals.audio.volume", 7));
 		client.send({ type: "command_error", deviceId, command: deviceId, code: "busy", message: deviceId });
 		await watching.until(({ message }) => isRecord(message) && message.type === "command_error");
 		const tags = matches(tag, deviceId) && { tags: [deviceId] };
 		const label = { name: deviceId, room: deviceId, note: deviceId, ...tags };
-		await request("PATCH", `/api/devices/${deviceId}`, label);
-		const shown = JSON.parse(await request("GET", `/api/devices/${deviceId}`));
+		const path = `/api/devices/${deviceId}`;
+		assert.equal((await api("PATCH", path, label)).status, 200, deviceId);
+		const { body: shown } = await api("GET", path);
 		assert.deepEqual(shown, { ...shown, deviceId, ...label, firmwareVersion: deviceId });
 		assert.equal(shown.state.health.reset_reason, deviceId);
-		const history = await request("GET", `/api/devices/${deviceId}/history`);
-		assert.ok(history.includes(`"reason":"${deviceId}"`), history);
+		const { text } = await api("GET", `${path}/history`);
+		assert.ok(text.includes(`"reason":"${deviceId}"`), text);
 	}
 	assert.deepEqual(errors, []);
 });

@@ -13,16 +13,14 @@ import { Sessions } from "../../gateway/sessions/sessions.js";
 import { snapshotTexts } from "../../gateway/sessions/view.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { nextEvent } from "../support/eventually.js";
+import { makeHandshake, silentLink } from "../support/record-stubs.js";
 import { bearer, deviceToken, monitorToken, type RunOptions, runGateway } from "../support/running.js";
 import { sampleReport } from "../support/sample-report.js";
 
 test("rejects more than 30 uploads a minute from one address", async (t) => {
-	const { url } = await runGateway(t);
+	const { api } = await runGateway(t);
 	const statuses: number[] = [];
-	for (let i = 0; i < 31; i += 1)
-		statuses.push(
-			(await fetch(`${url}/ota/upload`, { method: "POST", headers: bearer(monitorToken) })).status,
-		);
+	for (let i = 0; i < 31; i += 1) statuses.push((await api("POST", "/ota/upload", "")).status);
 	assert.deepEqual(statuses, [...Array(30).fill(415), 429]);
 });
 
@@ -55,14 +53,7 @@ test("keeps idle connections of trusted proxies longer than those of others", as
 describe("/metrics", () => {
 	test("counts events, and is available only to monitors", async (t) => {
 		const gateway = await runGateway(t);
-		const read = async (token = monitorToken) => {
-			const response = await fetch(`${gateway.url}/metrics`, { headers: bearer(token) });
-			return {
-				status: response.status,
-				type: response.headers.get("content-type"),
-				text: await response.text(),
-			};
-		};
+		const read = (token?: string) => gateway.api("GET", "/metrics", undefined, token);
 		assert.equal((await read(deviceToken)).status, 401);
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
@@ -77,8 +68,8 @@ describe("/metrics", () => {
 		await monitor.change("ota");
 		device.send({ type: "ota_error", reason: "x" });
 		await monitor.change("ota");
-		const { type, text } = await read();
-		assert.match(type ?? "", /^text\/plain.*version=0\.0\.4/);
+		const { headers, text } = await read();
+		assert.match(headers.get("content-type") ?? "", /^text\/plain.*version=0\.0\.4/);
 		for (const line of [
 			"gateway_sessions 1",
 			"gateway_known_devices 2",
@@ -99,31 +90,29 @@ describe("/metrics", () => {
 	});
 
 	test("does not recount an update that ended before a restart", async (t) => {
-		const dataDir = await temporaryDirectory(t);
-		const first = await runGateway(t, { dataDir });
+		const first = await runGateway(t);
 		const monitor = await first.monitor();
 		const { device } = await first.namedDevice(monitor);
 		device.send({ type: "ota_error", reason: "x" });
 		await monitor.change("ota");
 		await first.gateway.close();
-		const second = await runGateway(t, { dataDir });
+		const second = await runGateway(t, { dataDir: first.dataDir });
 		const later = await second.monitor();
 		await second.device({ "Device-Id": "dev-1-a1b2c3" });
 		assert.equal((await later.change("connected")).metadata.otaStatus, "failed");
-		const text = await (await fetch(`${second.url}/metrics`, { headers: bearer(monitorToken) })).text();
-		assert.doesNotMatch(text, /gateway_updates_total\{.* [1-9]/);
+		assert.doesNotMatch(await second.metrics(), /gateway_updates_total\{.* [1-9]/);
 	});
 });
 
 test("reports readiness at /readyz without a token", async (t) => {
 	const dataDir = join(await temporaryDirectory(t), "data");
 	const gateway = await runGateway(t, { dataDir });
-	const ready = await fetch(`${gateway.url}/readyz`);
-	assert.deepEqual([ready.status, await ready.json()], [200, { status: "ready" }]);
+	const ready = await gateway.api("GET", "/readyz", undefined, "");
+	assert.deepEqual([ready.status, ready.body], [200, { status: "ready" }]);
 	await rename(dataDir, `${dataDir}-elsewhere`);
-	const lost = await fetch(`${gateway.url}/readyz`);
+	const lost = await gateway.api("GET", "/readyz", undefined, "");
 	assert.equal(lost.status, 503);
-	assert.match(await lost.text(), /"The data folder cannot be used \(ENOENT\)/);
+	assert.match(lost.text, /"The data folder cannot be used \(ENOENT\)/);
 });
 
 describe("size limits of frames", () => {
@@ -146,20 +135,12 @@ describe("size limits of frames", () => {
 		const sessions = new Sessions({ events: new Events(), now: clock, monotonic: clock, maxDevices: 100 });
 		const { network, ...others } = sampleReport("DEV-1");
 		const wifi_ssid = "\uffff".repeat(socketLimits.maxFrameBytes / 3 - 1_000);
-		const link = { send: () => {}, isOpen: () => true, close: () => {} };
-		const handshake = {
-			isBound: false,
-			model: undefined,
-			chip: undefined,
-			features: [],
-			remoteAddress: "::1",
-		};
 		for (let index = 0; index < 100; index += 1) {
-			const session = sessions.open({ ...handshake, deviceId: `d${index}`, baseUrl: "" }, link);
+			const session = sessions.open(makeHandshake(`d${index}`), silentLink);
 			const report = { ...others, deviceId: `d${index}`, network: { ...network, wifi_ssid } };
 			sessions.receive(session, report, Buffer.from(JSON.stringify(report)));
 		}
-		sessions.open({ ...handshake, deviceId: undefined, baseUrl: "" }, link);
+		sessions.open({ ...makeHandshake(""), deviceId: undefined }, silentLink);
 		const texts = snapshotTexts(sessions, clock);
 		const frames = [String(texts.next().value)];
 		const last = [...sessions.devices.values()].at(-1);

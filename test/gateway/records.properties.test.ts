@@ -25,6 +25,7 @@ import { sessionHead, textWithState } from "../../gateway/sessions/view.js";
 import { anyJson, jsonText, mutatedText, oddValue, valid } from "../support/arbitraries.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { runs } from "../support/property-runs.js";
+import { makeHandshake, silentLink } from "../support/record-stubs.js";
 
 const maxTimeMs = 8.64e15;
 const time = fc.integer({ min: 0, max: 2 ** 42 });
@@ -68,17 +69,8 @@ const device = fc
 		{ noNullPrototype: true },
 	)
 	.map(({ name, address: remoteAddress, chip, connectedAt, settingsKeptAt, reports }) => {
-		const link = { send: () => {}, isOpen: () => false, close: () => {} };
-		const handshake = {
-			deviceId: name,
-			isBound: false,
-			model: undefined,
-			chip,
-			features: [],
-			remoteAddress,
-			baseUrl: "",
-		};
-		const made = new Device(name, new Session(handshake, link, connectedAt));
+		const handshake = { ...makeHandshake(name), chip, remoteAddress };
+		const made = new Device(name, new Session(handshake, silentLink, connectedAt));
 		made.chip = chip;
 		made.settingsKeptAt = settingsKeptAt;
 		for (const [index, each] of reports.entries())

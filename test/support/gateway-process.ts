@@ -69,6 +69,16 @@ export async function readStartupOutput(child: ChildProcess): Promise<Readonly<R
 	throw new Error(signal.aborted ? `not ready within ${startMs} ms` : "exited before it was ready");
 }
 
+/** @returns exit code and standard error, once the process has ended */
+export async function endOf(child: ChildProcess): Promise<{ code: number | null; said: string }> {
+	let said = "";
+	child.stderr?.on("data", (chunk) => {
+		said += chunk;
+	});
+	const [code] = await nextEvent(child, "close");
+	return { code, said };
+}
+
 /** @returns descriptor of a full pipe without a reader */
 export function fullPipe(path: string): number {
 	execFileSync("mkfifo", [path]);
