@@ -40,7 +40,7 @@ interface Platform {
 	readonly required: readonly string[];
 	readonly options: Options;
 	/** Checks beyond single options. */
-	readonly isSound?: (config: Readonly<Record<string, unknown>>) => boolean;
+	readonly isSound: (config: Readonly<Record<string, unknown>>) => boolean;
 }
 
 /** schemas.py, MQTT_ENTITY_COMMON_SCHEMA, and config.py, SCHEMA_BASE. */
@@ -58,11 +58,23 @@ const readOnly: Options = { state_topic: topic, value_template: template };
 /** config.py, MQTT_RW_SCHEMA. */
 const readWrite: Options = { state_topic: topic, command_topic: topic };
 
+function platform(
+	source: string,
+	required: readonly string[],
+	options: Options,
+	isSound: Platform["isSound"] = () => true,
+): Platform {
+	return { source, required, options, isSound };
+}
+
+const writable = ["command_topic"];
+const readable = ["state_topic"];
+
 export const platforms: Readonly<Record<string, Platform>> = {
-	number: {
-		source: "number.py",
-		required: ["command_topic"],
-		options: {
+	number: platform(
+		"number.py",
+		writable,
+		{
 			...readWrite,
 			value_template: template,
 			min: number,
@@ -71,95 +83,60 @@ export const platforms: Readonly<Record<string, Platform>> = {
 			unit_of_measurement: text,
 		},
 		// validate_config
-		isSound: ({ min = 1, max = 100 }) => Number(min) < Number(max),
-	},
-	light: {
-		source: "light/schema_basic.py",
-		required: ["command_topic"],
-		options: {
-			...readWrite,
-			state_value_template: template,
-			on_command_type: oneOf("first", "last", "brightness"),
-			brightness_scale: atLeast(1),
-			brightness_command_topic: topic,
-			brightness_state_topic: topic,
-			brightness_value_template: template,
-			effect_list: texts,
-			effect_command_topic: topic,
-			effect_state_topic: topic,
-			effect_value_template: template,
-			rgb_command_topic: topic,
-			rgb_state_topic: topic,
-			rgb_value_template: template,
-		},
-	},
-	switch: {
-		source: "switch.py",
-		required: ["command_topic"],
-		options: {
-			...readWrite,
-			value_template: template,
-		},
-	},
-	text: {
-		source: "text.py",
-		required: ["command_topic"],
-		options: {
-			...readWrite,
-			value_template: template,
-			min: count,
-			max: count,
-			pattern: (value) => text(value) && new RegExp(String(value)).source === value,
-		},
-	},
-	siren: {
-		source: "siren.py",
-		required: ["command_topic"],
-		options: {
-			...readWrite,
-			available_tones: texts,
-			state_value_template: template,
-		},
-	},
-	notify: {
-		source: "notify.py",
-		required: ["command_topic"],
-		options: { command_topic: topic },
-	},
-	button: {
-		source: "button.py",
-		required: ["command_topic"],
-		options: {
-			command_topic: topic,
-			// components/button/__init__.py, ButtonDeviceClass
-			device_class: oneOf("identify", "restart", "update"),
-		},
-	},
-	event: {
-		source: "event.py",
-		required: ["state_topic", "event_types"],
-		options: {
-			...readOnly,
-			// components/event/const.py, EventDeviceClass
-			device_class: oneOf("button", "doorbell", "motion"),
-			event_types: texts,
-		},
-	},
-	binary_sensor: {
-		source: "binary_sensor.py",
-		required: ["state_topic"],
-		options: {
-			...readOnly,
-			// components/binary_sensor/__init__.py, BinarySensorDeviceClass
-			device_class: oneOf("connectivity"),
-			payload_on: text,
-			payload_off: text,
-		},
-	},
-	sensor: {
-		source: "sensor.py",
-		required: ["state_topic"],
-		options: {
+		({ min = 1, max = 100 }) => Number(min) < Number(max),
+	),
+	light: platform("light/schema_basic.py", writable, {
+		...readWrite,
+		state_value_template: template,
+		on_command_type: oneOf("first", "last", "brightness"),
+		brightness_scale: atLeast(1),
+		brightness_command_topic: topic,
+		brightness_state_topic: topic,
+		brightness_value_template: template,
+		effect_list: texts,
+		effect_command_topic: topic,
+		effect_state_topic: topic,
+		effect_value_template: template,
+		rgb_command_topic: topic,
+		rgb_state_topic: topic,
+		rgb_value_template: template,
+	}),
+	switch: platform("switch.py", writable, { ...readWrite, value_template: template }),
+	text: platform("text.py", writable, {
+		...readWrite,
+		value_template: template,
+		min: count,
+		max: count,
+		pattern: (value) => text(value) && new RegExp(String(value)).source === value,
+	}),
+	siren: platform("siren.py", writable, {
+		...readWrite,
+		available_tones: texts,
+		state_value_template: template,
+	}),
+	notify: platform("notify.py", writable, { command_topic: topic }),
+	button: platform("button.py", writable, {
+		command_topic: topic,
+		// components/button/__init__.py, ButtonDeviceClass
+		device_class: oneOf("identify", "restart", "update"),
+	}),
+	event: platform("event.py", [...readable, "event_types"], {
+		...readOnly,
+		// components/event/const.py, EventDeviceClass
+		device_class: oneOf("button", "doorbell", "motion"),
+		event_types: texts,
+	}),
+	binary_sensor: platform("binary_sensor.py", readable, {
+		...readOnly,
+		// components/binary_sensor/__init__.py, BinarySensorDeviceClass
+		device_class: oneOf("connectivity"),
+		payload_on: text,
+		payload_off: text,
+	}),
+	sensor: platform(
+		"sensor.py",
+		readable,
+		{
 			...readOnly,
 			// components/sensor/const.py, SensorDeviceClass: those for which DEVICE_CLASS_UNITS are below.
 			device_class: oneOf("signal_strength", "data_size"),
@@ -168,23 +145,19 @@ export const platforms: Readonly<Record<string, Platform>> = {
 			unit_of_measurement: text,
 		},
 		// util.py, validate_sensor_state_and_device_class_config; components/sensor/const.py, DEVICE_CLASS_UNITS
-		isSound: ({ device_class: deviceClass, unit_of_measurement: unit }) => {
+		({ device_class: deviceClass, unit_of_measurement: unit }) => {
 			if (deviceClass === "signal_strength") return unit === "dB" || unit === "dBm";
 			if (deviceClass === "data_size") return /^([kMGTPEZY]?B|[KMGTPEZY]iB|[kMG]?bit)$/.test(String(unit));
 			return true;
 		},
-	},
-	update: {
-		source: "update.py",
-		required: ["state_topic"],
-		options: {
-			...readOnly,
-			command_topic: topic,
-			// components/update/__init__.py, UpdateDeviceClass
-			device_class: oneOf("firmware"),
-			payload_install: text,
-		},
-	},
+	),
+	update: platform("update.py", readable, {
+		...readOnly,
+		command_topic: topic,
+		// components/update/__init__.py, UpdateDeviceClass
+		device_class: oneOf("firmware"),
+		payload_install: text,
+	}),
 };
 
 /** schemas.py, MQTT_ENTITY_DEVICE_INFO_SCHEMA: an unknown option rejects the device. */
@@ -246,16 +219,16 @@ export function checkDiscovery(topicName: string, content: string): Discovery {
 	const removed: Record<string, unknown> = {};
 	const ids = new Set<unknown>();
 	for (const [key, component] of Object.entries<Component>(message.components)) {
-		const platform = platforms[String(component.platform)];
-		assert.ok(platform, `${key}: no such platform`);
+		const known = platforms[String(component.platform)];
+		assert.ok(known, `${key}: no such platform`);
 		if (Object.keys(component).length === 1) {
 			removed[key] = component.platform;
 			continue;
 		}
 		// schemas.py, check_unique_id
-		const required = [...platform.required, "unique_id"];
-		checkOptions(key, { ...common, ...platform.options }, required, component);
-		assert.ok(platform.isSound?.(component) ?? true, `${key}: see ${platform.source}`);
+		const required = [...known.required, "unique_id"];
+		checkOptions(key, { ...common, ...known.options }, required, component);
+		assert.ok(known.isSound(component), `${key}: see ${known.source}`);
 		assert.ok(!ids.has(component.unique_id), `${key}: not unique`);
 		ids.add(component.unique_id);
 		components[key] = component;
@@ -297,61 +270,38 @@ export type Reading = (typeof readings)[number];
 
 /** Checks a rendered payload. @throws if an entity would reject it */
 export function checkReading(config: Component, reading: Reading, value: string): void {
-	const problem = `${config.unique_id}: ${reading}: ${value}`;
 	const { brightness_scale: scale, effect_list: effects } = config;
-	switch (reading) {
-		case "state":
-			return checkState(config, value, problem);
-		case "brightness_state":
-			assert.ok(Number(value) >= 0 && Number(value) <= Number(scale), problem);
-			return;
-		case "rgb_state":
-			assert.match(value, /^\d{1,3},\d{1,3},\d{1,3}$/, problem);
-			assert.ok(Math.max(...value.split(",").map(Number)) <= 255, problem);
-			return;
-		case "effect_state":
-			assert.ok(Array.isArray(effects) && effects.includes(value), problem);
-	}
+	const checks = {
+		state: () => stateChecks[String(config.platform)]?.(config, value) === true,
+		brightness_state: () => Number(value) >= 0 && Number(value) <= Number(scale),
+		rgb_state: () => /^(\d{1,3}(,|$)){3}$/.test(value) && Math.max(...value.split(",").map(Number)) <= 255,
+		effect_state: () => isIn(effects, value),
+	};
+	assert.ok(checks[reading](), `${config.unique_id}: ${reading}: ${value}`);
 }
 
-function checkState(config: Component, state: string, problem: string): void {
-	switch (config.platform) {
-		case "number":
-			assert.ok(Number(state) >= Number(config.min) && Number(state) <= Number(config.max), problem);
-			return;
-		case "text":
-			// components/text/__init__.py: a mismatch is an error.
-			assert.match(state, new RegExp(`^(?:${config.pattern})$`), problem);
-			assert.ok(state.length >= Number(config.min) && state.length <= Number(config.max), problem);
-			return;
-		case "binary_sensor": {
-			const { payload_on: on = "ON", payload_off: off = "OFF" } = config;
-			assert.ok(state === on || state === off, problem);
-			return;
-		}
-		case "light":
-		case "siren":
-		case "switch":
-			assert.match(state, /^(ON|OFF)$/, problem);
-			return;
-		case "event": {
-			const { event_type: type } = JSON.parse(state);
-			assert.ok(Array.isArray(config.event_types) && config.event_types.includes(type), problem);
-			return;
-		}
-		case "sensor":
-			// components/sensor/__init__.py: a number if it has a state class; const.py: at most 255 characters.
-			assert.ok(config.state_class === undefined || Number.isFinite(Number(state)), problem);
-			assert.ok(state.length <= 255, problem);
-			return;
-		case "update": {
-			const fields = JSON.parse(state);
-			checkOptions(problem, updateFields, ["installed_version", "latest_version"], fields);
-			// components/update/__init__.py: a summary has at most 255 characters.
-			assert.ok(fields.release_summary.length <= 255, problem);
-			return;
-		}
-		default:
-			assert.fail(`${problem}: this platform has no state`);
-	}
-}
+const isIn = (values: unknown, value: unknown) => Array.isArray(values) && values.includes(value);
+const isBetween = (value: number, { min, max }: Component) => value >= Number(min) && value <= Number(max);
+const isOnOrOff = (_config: Component, state: string) => /^(ON|OFF)$/.test(state);
+
+const stateChecks: Readonly<Record<string, (config: Component, state: string) => boolean>> = {
+	number: (config, state) => isBetween(Number(state), config),
+	// components/text/__init__.py: a mismatch is an error.
+	text: (config, state) =>
+		new RegExp(`^(?:${config.pattern})$`).test(state) && isBetween(state.length, config),
+	binary_sensor: ({ payload_on: on = "ON", payload_off: off = "OFF" }, state) =>
+		state === on || state === off,
+	light: isOnOrOff,
+	siren: isOnOrOff,
+	switch: isOnOrOff,
+	event: ({ event_types: types }, state) => isIn(types, JSON.parse(state).event_type),
+	// components/sensor/__init__.py: a number if it has a state class; const.py: at most 255 characters.
+	sensor: ({ state_class: kind }, state) =>
+		(kind === undefined || Number.isFinite(Number(state))) && state.length <= 255,
+	update: (_config, state) => {
+		const fields = JSON.parse(state);
+		checkOptions(state, updateFields, ["installed_version", "latest_version"], fields);
+		// components/update/__init__.py: a summary has at most 255 characters.
+		return fields.release_summary.length <= 255;
+	},
+};
