@@ -1,20 +1,16 @@
 /** Tests of announcements at one of several gateways for devices of all. */
 
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
-import { chmod, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { assertSameBytes } from "../../support/bytes.js";
 import { eventually, waitUntil } from "../../support/eventually.js";
+import { commandLine } from "../../support/gateway-settings.js";
 import { bearer, deviceToken, monitorToken, temporaryDirectory } from "../../support/running.js";
-import { tone, wav as wavOf } from "../../support/sounds.js";
 import { type Clustered, runGateways } from "../cluster/gateways.js";
 import { memoryBuses } from "../cluster/memory-buses.js";
-import { ofFleet, SoundDevice } from "./sound-device.js";
-
-const wav = wavOf(tone(16_000));
-const sha256 = createHash("sha256").update(wav).digest("hex");
+import { ofFleet, SoundDevice, sha256, wav } from "./run.js";
 
 async function connect(t: TestContext, { url }: Clustered, serial: string): Promise<SoundDevice> {
 	const device = await new SoundDevice({ url, deviceId: `dev-1-${serial.padStart(6, "0")}` }).connect();
@@ -86,11 +82,13 @@ test("shows 4,500 devices at any gateway, and reports a forgotten announcement o
 	assert.equal(Object(body.devices).length, 4_500);
 	// Number of kept announcements.
 	for (let more = 0; more < 100; more += 1) await announce(1);
-	for (const method of ["GET", "DELETE"])
+	for (const method of ["GET", "DELETE"]) {
+		const { status, body } = await b.api(method, path);
 		assert.deepEqual(
-			[method, (await b.api(method, path)).status, (await b.api(method, path)).body.detail],
-			[method, 404, `No announcement has the id ${id}. GET /api/announcements lists all.`],
+			[status, body.detail],
+			[404, `No announcement has the id ${id}. GET /api/announcements lists all.`],
 		);
+	}
 	await buses.cut(b.bus);
 	const { status, body: problem } = await b.api("GET", path);
 	assert.equal(status, 503);
@@ -100,10 +98,8 @@ test("shows 4,500 devices at any gateway, and reports a forgotten announcement o
 test("plays a text spoken by two gateways at once on both, in any order", async (t) => {
 	const directory = await temporaryDirectory(t);
 	await writeFile(join(directory, "a.wav"), wav);
-	const program = join(directory, "speak.sh");
-	await writeFile(program, `#!/bin/sh\nsleep 0.3\ncat ${directory}/a.wav\n`);
-	await chmod(program, 0o755);
-	const [a, b] = await runGateways(t, await memoryBuses(), 2, { environment: { SPEECH_COMMAND: program } });
+	const environment = { SPEECH_COMMAND: commandLine("cat", join(directory, "a.wav")) };
+	const [a, b] = await runGateways(t, await memoryBuses(), 2, { environment });
 	const frames = await a.open("/monitor?announcements", { headers: bearer(monitorToken) });
 	for (let round = 1; round <= 2; round += 1) {
 		const here = await connect(t, a, `1${round}`);

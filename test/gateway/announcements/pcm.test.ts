@@ -6,10 +6,8 @@ import { chunk, type WavFields, wav } from "../../support/sounds.js";
 
 /** @returns samples from -1 to 1 */
 function tone(hz: number, rate: number, seconds: number): Float32Array {
-	return Float32Array.from(
-		{ length: rate * seconds },
-		(_, at) => Math.sin((2 * Math.PI * hz * at) / rate) / 2,
-	);
+	const step = (2 * Math.PI * hz) / rate;
+	return Float32Array.from({ length: rate * seconds }, (_, at) => Math.sin(step * at) / 2);
 }
 
 function fileOf(samples: ArrayLike<number>, fields: WavFields = {}): Buffer {
@@ -23,10 +21,8 @@ const convert = (file: Buffer) => Buffer.concat([...convertWav(file)]);
 
 /** @returns samples from -1 to 1 */
 function samplesOf(file: Buffer): Float32Array {
-	return Float32Array.from(
-		{ length: (file.length - 44) / 2 },
-		(_, at) => file.readInt16LE(44 + at * 2) / 32_767,
-	);
+	const length = (file.length - 44) / 2;
+	return Float32Array.from({ length }, (_, at) => file.readInt16LE(44 + at * 2) / 32_767);
 }
 
 /** Root mean square without the ends, where the filter has too few samples. */
@@ -45,10 +41,8 @@ describe("WAV file", () => {
 			const meant = tone(1_000, 16_000, 2);
 			const error = output.map((sample, at) => sample - (meant[at] ?? 0));
 			assert.ok(decibels(level(error) / level(meant)) < -50, `${decibels(level(error) / level(meant))} dB`);
-			assert.ok(
-				error.subarray(500, -500).every((difference) => Math.abs(difference) < 0.005),
-				`differs by up to ${Math.max(...error.subarray(500, -500).map(Math.abs))}`,
-			);
+			const most = Math.max(...error.subarray(500, -500).map(Math.abs));
+			assert.ok(most < 0.005, `differs by up to ${most}`);
 		});
 
 	test("is converted in chunks of at most 2,048 samples, at any length and rate", () => {
@@ -58,10 +52,7 @@ describe("WAV file", () => {
 		] as const) {
 			const [head, ...pieces] = [...convertWav(wav(Buffer.alloc(rate * seconds * 2), { rate }))];
 			assert.equal(head?.length, 44);
-			assert.deepEqual(
-				pieces.map(({ length }) => length).filter((bytes) => bytes > 2 * 2_048),
-				[],
-			);
+			assert.ok(Math.max(...pieces.map(({ length }) => length)) <= 2 * 2_048, "a larger chunk");
 			assert.equal(Buffer.concat(pieces).length, 32_000 * seconds);
 		}
 	});
@@ -69,35 +60,31 @@ describe("WAV file", () => {
 	test("loses frequencies above 8 kHz without aliasing", () => {
 		const samples = tone(10_000, 44_100, 1);
 		const output = samplesOf(convert(fileOf(samples, { rate: 44_100 })));
-		assert.ok(
-			decibels(level(output) / level(samples)) < -50,
-			`${decibels(level(output) / level(samples))} dB`,
-		);
+		const change = decibels(level(output) / level(samples));
+		assert.ok(change < -50, `${change} dB`);
 	});
 
 	test("is unchanged, except for extra chunks, if devices can play it", () => {
 		const samples = fileOf(tone(440, 16_000, 1)).subarray(44);
-		const file = wav(samples, {
-			before: chunk("LIST", Buffer.from("abc")),
-			after: chunk("LIST", Buffer.from("later")),
-		});
-		assertSameBytes(convert(file), wav(samples));
+		const [before, after] = ["abc", "later"].map((text) => chunk("LIST", Buffer.from(text)));
+		assertSameBytes(
+			convert(wav(samples, { ...(before && { before }), ...(after && { after }) })),
+			wav(samples),
+		);
 	});
 
 	test("is clipped if the filter overshoots", () => {
 		// Between two samples a square wave exceeds both.
 		const square = Array.from({ length: 16_000 }, (_, at) => (at % 16 < 8 ? 1 : -1));
 		const output = samplesOf(convert(fileOf(square, { rate: 8_000 })));
-		assert.ok(
-			Math.max(...output) <= 1 && Math.min(...output) <= -1,
-			`samples from ${Math.min(...output)} to ${Math.max(...output)}`,
-		);
+		const [least, most] = [Math.min(...output), Math.max(...output)];
+		assert.ok(most <= 1 && least <= -1, `samples from ${least} to ${most}`);
 	});
 
 	test("is mixed down from two channels", () => {
 		const output = samplesOf(convert(fileOf([0.5, -0.25, 0.5, 0.25], { channels: 2 })));
 		assert.deepEqual(
-			[...output].map((sample) => sample.toFixed(3)),
+			Array.from(output, (sample) => sample.toFixed(3)),
 			["0.125", "0.375"],
 		);
 	});

@@ -4,37 +4,14 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { type Feature, features } from "../../../device/protocol/messages.js";
 import { waitUntil } from "../../support/eventually.js";
-import { bearer, monitorToken, runGateway } from "../../support/running.js";
-import { SoundDevice } from "./sound-device.js";
-
-const deviceId = "dev-1-000001";
+import { run as runSounds } from "./run.js";
 
 async function run(t: TestContext, has: readonly Feature[] = features) {
 	let late = 0;
-	const gateway = await runGateway(t, { monotonic: () => performance.now() + late });
-	const monitor = await gateway.monitor();
-	const device = await new SoundDevice({
-		url: gateway.url,
-		deviceId,
-		does: "is silent",
-		features: has,
-	}).connect();
-	t.after(() => device.close());
-	await monitor.until(({ type, sessions }) => type === "status_update" && sessions[0]?.state != null);
-	const call = async (method: string, path: string, body?: object) => {
-		const headers = bearer(monitorToken);
-		const content = body && { body: JSON.stringify(body) };
-		const text = await (await fetch(`${gateway.url}${path}`, { method, headers, ...content })).text();
-		return text === "" ? undefined : JSON.parse(text);
-	};
-	const announce = async (more: object = {}) => {
-		const asked = { url: "http://10.0.0.1/a.wav", targets: { all: true }, ...more };
-		return String((await call("POST", "/api/announcements", asked)).id);
-	};
-	const stateOf = async (id: string) => (await call("GET", `/api/announcements/${id}`)).devices[0].state;
-	const becomes = async (id: string, state: string) => {
-		await waitUntil(async () => (await stateOf(id)) === state);
-	};
+	const gateway = await runSounds(t, { monotonic: () => performance.now() + late });
+	const device = await gateway.device("1", { does: "is silent", features: has });
+	const announce = (more: object = {}) =>
+		gateway.announce({ url: "http://10.0.0.1/a.wav", targets: { all: true }, ...more });
 	/** Received play commands. */
 	const sent = () =>
 		device.commands.filter(({ command }) => command === "play_sound").map(({ value }) => Object(value));
@@ -45,33 +22,28 @@ async function run(t: TestContext, has: readonly Feature[] = features) {
 			ids,
 		);
 	};
+	const plays = async (id: string) => {
+		device.update(id, "playing");
+		await gateway.becomes(id, "playing");
+	};
 	const pass = (ms: number) => {
 		late += ms;
 	};
-	return {
-		device,
-		announce,
-		stateOf,
-		becomes,
-		sent,
-		isSent,
-		pass,
-		stop: (id: string) => call("DELETE", `/api/announcements/${id}`),
-	};
+	return { ...gateway, device, announce, sent, isSent, plays, pass };
 }
 
 test("sends a queueing device the next sound early, others at an end, urgent ones immediately", async (t) => {
-	const { device, announce, becomes, sent, isSent } = await run(t);
+	const { device, announce, plays, becomes, sent, isSent } = await run(t);
 	const [first, second, third, low] = [
 		await announce(),
 		await announce({ expires: 60 }),
 		await announce(),
 		await announce({ priority: "low" }),
 	];
-	device.update(first, "playing");
-	await becomes(first, "playing");
+	await plays(first);
 	await isSent(first, second);
 	assert.deepEqual([sent()[0].priority, sent()[0].expires, sent()[1].expires], ["normal", 300, 60]);
+	assert.deepEqual(device.urls, ["http://10.0.0.1/a.wav", "http://10.0.0.1/a.wav"]);
 	const urgent = await announce({ priority: "urgent" });
 	await isSent(first, second, urgent);
 	assert.equal(sent()[2].priority, "urgent");
@@ -107,18 +79,14 @@ test("sends a chime and its volume only to devices that support them", async (t)
 	);
 	const older = await run(t, ["sound", "queue"]);
 	await older.isSent(await older.announce(chime));
-	const [{ chime: none, chime_volume: noVolume }] = [Object(older.sent()[0])];
-	assert.deepEqual([none, noVolume], [undefined, undefined]);
+	assert.deepEqual([older.sent()[0].chime, older.sent()[0].chime_volume], [undefined, undefined]);
 });
 
 test("queues at the gateway for older firmware, and replaces the current sound by an urgent one", async (t) => {
-	const { device, announce, becomes, sent, isSent } = await run(
-		t,
-		features.filter((name) => name !== "queue"),
-	);
+	const older = features.filter((name) => name !== "queue");
+	const { device, announce, plays, becomes, sent, isSent } = await run(t, older);
 	const [first, second] = [await announce(), await announce()];
-	device.update(first, "playing");
-	await becomes(first, "playing");
+	await plays(first);
 	const urgent = await announce({ priority: "urgent" });
 	await isSent(first, urgent);
 	assert.deepEqual(Object.keys(sent()[1]), ["id", "url"], "only supported fields");
@@ -130,22 +98,21 @@ test("queues at the gateway for older firmware, and replaces the current sound b
 });
 
 test("queues eight, rejects a ninth, never sends a stopped one, and times out late ones", async (t) => {
-	const { device, announce, stateOf, becomes, isSent, pass, stop } = await run(t);
+	const { device, announce, plays, shown, becomes, isSent, pass, call } = await run(t);
 	const first = await announce();
-	device.update(first, "playing");
-	await becomes(first, "playing");
+	await plays(first);
 	const waiting: string[] = [];
 	for (let count = 0; count < 8; count++) waiting.push(await announce({ expires: 600 }));
 	const tooMany = await announce();
-	assert.equal(await stateOf(tooMany), "busy");
+	assert.equal((await shown(tooMany)).devices[0].state, "busy");
 	const [second = "", third = "", fourth = ""] = waiting;
-	await stop(third);
+	await call("DELETE", `/api/announcements/${third}`);
 	await becomes(third, "stopped");
 	await isSent(first, second);
 	device.update(second, "waiting");
 	pass(601_000);
 	await becomes(fourth, "expired");
-	assert.equal(await stateOf(second), "waiting", "reported by the device");
+	assert.equal((await shown(second)).devices[0].state, "waiting", "reported by the device");
 	device.update(second, "expired");
 	await becomes(second, "expired");
 });
