@@ -23,8 +23,8 @@ import {
 	temporaryDirectory,
 	upgradeRequest,
 } from "../../support/running.js";
-import { examplePath } from "../api/probes.js";
-import { routesOf } from "../api/server.js";
+import { described, examplePath } from "../api/probes.js";
+import { runWholeGateway } from "../api/whole-gateway.js";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -466,13 +466,10 @@ describe("other requests", () => {
 	});
 
 	test("answers an unsupported method with 405 and Allow, on each route", async (t) => {
-		const { url } = await runGateway(t);
+		const { url } = await runWholeGateway(t);
 		const allowed = new Map<string, string[]>();
-		for (const route of await routesOf(url)) {
-			const [method = "", path = ""] = route.split(" ");
+		for (const { method, path } of described)
 			allowed.set(path, [...(allowed.get(path) ?? []), ...(method === "GET" ? ["GET", "HEAD"] : [method])]);
-		}
-		assert.ok(allowed.size > 10, `${allowed.size} paths`);
 		for (const [path, methods] of allowed) {
 			const method = ["GET", "POST", "PUT", "DELETE", "PATCH"].find((each) => !methods.includes(each));
 			const init = { method: method ?? "OPTIONS", headers: bearer(monitorToken) };

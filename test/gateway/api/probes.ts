@@ -135,46 +135,31 @@ export const probes: readonly (readonly [key: string, asked: Asked])[] = [
 	["POST /logout 303", { path: "/logout" }],
 ];
 
-/** Tests in test/gateway/ that cause other statuses, by operation and statuses. */
-export const testedElsewhere: Readonly<Record<string, string>> = {
-	"GET /readyz 503": "limits",
-	"GET /api/backup 500": "backup/contents",
-	"POST /api/attention/seen 507": "fleet/issues",
-	"PATCH /api/devices/{deviceId} 507": "fleet/label",
-	"DELETE /api/devices/{deviceId} 204 507": "fleet/routes",
-	"POST /api/devices/{deviceId}/replace 200 409 507": "replacement/replacement",
-	"DELETE /api/devices/{deviceId}/replace 204 409 507": "replacement/replacement",
-	"POST /api/sounds 400 408 409 507": "announcements/http",
-	"POST /api/announcements 409": "announcements/http",
-	"GET /api/announcements/{id} 200": "announcements/http",
-	"DELETE /api/announcements/{id} 204": "announcements/http",
-	"DELETE /api/sounds/{id} 409": "schedules/schedules",
-	"DELETE /api/sounds/{id} 507": "announcements/http",
-	"POST /api/sounds 503": "announcements/decoder",
-	"POST /api/speech 200 502 503": "announcements/speech",
-	"POST /api/announcements 503": "announcements/speech",
-	"POST /api/commands 409": "commands/http",
-	"GET /api/commands/{id} 200": "commands/http",
-	"DELETE /api/commands/{id} 204": "commands/http",
-	"POST /api/schedules 409 501 507": "schedules/http",
-	"PUT /api/schedules/{id} 200 400 422 501 507": "schedules/http",
-	"DELETE /api/schedules/{id} 204 507": "schedules/http",
-	"PUT /api/quiet-hours 507": "schedules/http",
-	"DELETE /api/quiet-hours/{id} 204 507": "schedules/http",
-	"PUT /api/rollouts/{id} 507": "rollouts/http",
-	"POST /api/rollouts/{id}/approve 200 507": "rollouts/http",
-	"POST /api/rollouts/{id}/cancel 409 507": "rollouts/http",
-	"DELETE /api/rollouts/{id} 507": "rollouts/http",
-	"POST /api/rollouts/{id}/pause 507": "rollouts/http",
-	"POST /api/rollouts/{id}/resume 507": "rollouts/http",
-	"POST /api/rollouts/{id}/retry 507": "rollouts/http",
-	"POST /api/webhooks/{number}/test 409": "webhooks/webhooks",
-	"POST /ota/upload 507": "firmware/upload",
-	"GET /ota/firmware.bin 503": "firmware/binaries",
-	"POST /api/tokens 507": "http/tokens",
-	"DELETE /api/tokens/{name} 507": "http/tokens",
-	"POST /login/link 409": "access/access",
-};
+/** Statuses of a failing disk, bus, program or client, which the tests of each folder cause. */
+export const failures: readonly number[] = [408, 500, 502, 503, 507];
+/** Other statuses that the tests of each folder cause. */
+export const testedElsewhere: readonly string[] = [
+	"DELETE /api/devices/{deviceId} 204",
+	"POST /api/devices/{deviceId}/replace 200 409",
+	"DELETE /api/devices/{deviceId}/replace 204 409",
+	"POST /api/sounds 400 409",
+	"DELETE /api/sounds/{id} 409",
+	"POST /api/speech 200",
+	"POST /api/announcements 409",
+	"GET /api/announcements/{id} 200",
+	"DELETE /api/announcements/{id} 204",
+	"POST /api/commands 409",
+	"GET /api/commands/{id} 200",
+	"DELETE /api/commands/{id} 204",
+	"POST /api/schedules 409 501",
+	"PUT /api/schedules/{id} 200 400 422 501",
+	"DELETE /api/schedules/{id} 204",
+	"DELETE /api/quiet-hours/{id} 204",
+	"POST /api/rollouts/{id}/approve 200",
+	"POST /api/rollouts/{id}/cancel 409",
+	"POST /api/webhooks/{number}/test 409",
+	"POST /login/link 409",
+];
 
 /** Replaces the parameters of a path with names of nothing. */
 export function examplePath(path: string): string {

@@ -76,8 +76,6 @@ const image = makeImage();
 const bad: readonly (readonly [image: Buffer, sentence: RegExp])[] = [
 	[Buffer.alloc(0), /empty/],
 	[Buffer.from("hello"), /starts with 0x68 instead of 0xe9/],
-	[Buffer.from("x"), /starts with 0x78/],
-	[Buffer.alloc(5000), /starts with 0x00/],
 	[Buffer.alloc(50_000, 0xff), /starts with 0xff/],
 	[Buffer.from("\x7fELF\x01\x01"), /an ELF file/],
 	[Buffer.from("PK\x03\x04...."), /a ZIP archive/],
@@ -89,8 +87,6 @@ const bad: readonly (readonly [image: Buffer, sentence: RegExp])[] = [
 	[makeMergedFlash("esp32"), /merged flash image/],
 	[makeBootLoader(), /is a boot loader, not an application/],
 	[rewritten(image, 12, [5, 0]), /for ESP32-C3\. Supported chips/],
-	[rewritten(image, 12, [0x17, 0]), /for ESP32-C5\./],
-	[rewritten(image, 12, [0x14, 0]), /for ESP32-C61\./],
 	[rewritten(image, 12, [0x1c, 0]), /for ESP32-H4\./],
 	[rewritten(image, 8, [0, 0xf0, 0x10, 0x40, 0xdc, 0x07, 0, 0]), /for ESP8266\./],
 	[Buffer.from([0xea, 4, 0, 0x40]), /for ESP8266\./],
@@ -99,14 +95,10 @@ const bad: readonly (readonly [image: Buffer, sentence: RegExp])[] = [
 	[damaged(image, 1, [17]), /has 17 segments; 1 to 16/],
 	[damaged(image, 0x164, [13, 0, 0, 0]), /Segment 2 .* length, 13 bytes/],
 	[damaged(image, 0x164, [0, 0, 0, 1]), /length, 16777216 bytes/],
-	[image.subarray(0, 24), /has 24 bytes/],
 	[image.subarray(0, 30_000), /truncated: the file has 30000 bytes, its segments need 70\d{3}\./],
-	[image.subarray(0, -1), /truncated/],
-	[image.subarray(0, -32), /truncated/],
 	[damaged(image, 40_000, [0]), /checksum does not match/],
 	[damaged(image, 0x200, [image[0x201] ?? 0, image[0x200] ?? 0]), /SHA-256/],
 	[damaged(image, image.length - 1, [0]), /SHA-256 does not match/],
-	[damaged(withoutHash(image), 40_000, [0]), /checksum/],
 	[Buffer.concat([damaged(image, 40_000, [0]), image]), /checksum/],
 	[Buffer.concat([damaged(image, image.length - 1, [0]), image.subarray(-32)]), /SHA-256/],
 	[makeImage({ hasSettings: true }), /may be compiled in\. Build it with npm run release/],
@@ -118,11 +110,9 @@ const bad: readonly (readonly [image: Buffer, sentence: RegExp])[] = [
 	[rewritten(image, 0x124, [128]), /"DAG1"/],
 	[rewritten(image, 0x128, field("DEV-2", 16)), /model "DEV-2"\. Supported models: DEV-1/],
 	[rewritten(image, 0x128, "M".repeat(16)), /model "M{16}"\./],
-	[rewritten(image, 0x128, field("", 16)), /model ""/],
 	[rewritten(image, 0x128, "\x01\x80D"), /model "\?\?D-1"/],
 	[rewritten(image, 0x138, field("1.3.9")), /"1\.4\.0" for ESP-IDF and "1\.3\.9"/],
 	[withVersion("banana"), /"banana" is not a semantic version/],
-	[withVersion("1.4"), /"1\.4" is not/],
 	[withVersion("v1.4.0"), /"v1\.4\.0" is not/],
 ];
 
@@ -131,18 +121,10 @@ describe("image is rejected", () => {
 		for (const [bytes, sentence] of bad)
 			assert.throws(() => parseImage(bytes), { name: "ImageError", message: sentence });
 	});
-	test("with any single byte of a small image changed", () => {
+	test("with any single byte of a small image changed, or truncated at any byte", () => {
 		const small = makeImage({ segments: [Buffer.from("the program!")] });
-		for (let at = 0; at < small.length; at++)
-			assert.throws(
-				() => parseImage(damaged(small, at, [(small[at] ?? 0) ^ 0x55])),
-				{ name: "ImageError" },
-				`at ${at}`,
-			);
-	});
-	test("truncated at any byte", () => {
-		const small = makeImage({ segments: [Buffer.from("the program!")] });
-		for (let length = 0; length < small.length; length++)
-			assert.throws(() => parseImage(small.subarray(0, length)), { name: "ImageError" }, `at ${length}`);
+		for (const [at, byte] of small.entries())
+			for (const bad of [damaged(small, at, [byte ^ 0x55]), small.subarray(0, at)])
+				assert.throws(() => parseImage(bad), { name: "ImageError" }, `at ${at}`);
 	});
 });

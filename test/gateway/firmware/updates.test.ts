@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fs, { readdir, readFile, writeFile } from "node:fs/promises";
+import fs, { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Feature } from "../../../device/protocol/messages.js";
@@ -147,13 +147,14 @@ describe("trigger_ota", () => {
 		assert.equal(await answer, undefined);
 		assert.deepEqual([sent.length, changes.length], [1, 1]);
 	});
-	test("is rejected if it or its device cannot be written, and may be retried", async (t) => {
+	test("is rejected if it or its device cannot be written, and may be retried; later failures concern readiness", async (t) => {
 		const full = failingDisk("rename", "ENOSPC");
 		let isDeviceKept = true;
 		const saveDevice = async () => isDeviceKept;
-		const { updates, changes, directory, history } = await run(t, { disk: full.disk, saveDevice });
+		const { updates, changes, directory, history, problems } = await run(t, { disk: full.disk, saveDevice });
 		const sent: string[] = [];
-		const code = async () => (await updates.trigger(connect({ sent }), "latest"))?.code;
+		const device = connect({ sent });
+		const code = async () => (await updates.trigger(device, "latest"))?.code;
 		assert.equal(await code(), "storage_failed");
 		[full.isFailing, isDeviceKept] = [false, false];
 		assert.equal(await code(), "storage_failed");
@@ -162,6 +163,12 @@ describe("trigger_ota", () => {
 		assert.equal(await code(), undefined);
 		assert.equal(sent.length, 1);
 		assert.deepEqual(await readdir(directory), ["dev-1-a1b2c3.json"]);
+		full.isFailing = true;
+		updates.onUplink(device, complete);
+		await waitUntil(() => updates.readinessProblem !== undefined);
+		assert.match(String(updates.readinessProblem), /cannot be written \(ENOSPC\)/);
+		assert.match(String(problems), /Storing the updates of dev-1-a1b2c3 failed \(ENOSPC\)/);
+		full.isFailing = false;
 	});
 	test("keeps reports that arrive during the write", async (t) => {
 		const device = connect();
@@ -349,46 +356,18 @@ test("continues a download after a restart of the gateway, with five more minute
 	assert.equal(device.metadata.otaStatus, "updated");
 });
 
-describe("update records", () => {
-	test("contain the last ten updates of a device with their reasons", async (t) => {
-		const { updates, directory } = await run(t);
-		const device = connect();
-		for (let round = 0; round < 12; round++) {
-			await updates.trigger(device, "latest");
-			updates.onUplink(device, failure(`no ${round}`));
-		}
-		await updates.close();
-		const again = await run(t, { directory });
-		const reasons = again.updates.historyOf(deviceId).map(({ reason }) => reason);
-		assert.deepEqual(
-			reasons,
-			Array.from({ length: 10 }, (_, index) => `no ${index + 2}`),
-		);
-	});
-	test("are reported if damaged, losing only that device's history", async (t) => {
-		const first = await run(t);
-		const others = connect({ id: "dev-1-other" });
-		for (const device of [connect(), others]) await first.updates.trigger(device, "latest");
-		await first.updates.close();
-		await writeFile(join(first.directory, "dev-1-other.json"), '{"jobs":[{"status":"strange"}]}');
-		const { updates, problems, history } = await run(t, { directory: first.directory });
-		assert.match(String(problems), /dev-1-other\.json is damaged/);
-		assert.deepEqual([updates.historyOf("dev-1-other"), history()], [[], ["pending"]]);
-		assert.equal(await updates.trigger(others, "latest"), undefined);
-	});
-	test("are reported, also by readiness, if they cannot be written", async (t) => {
-		const full = failingDisk("rename", "ENOSPC");
-		full.isFailing = false;
-		const { updates, problems } = await run(t, { disk: full.disk });
-		const device = connect();
+test("stores the last ten updates of a device with their reasons", async (t) => {
+	const { updates, directory } = await run(t);
+	const device = connect();
+	for (let round = 0; round < 12; round++) {
 		await updates.trigger(device, "latest");
-		full.isFailing = true;
-		updates.onUplink(device, complete);
-		await waitUntil(() => problems.length > 0);
-		assert.match(String(problems), /Storing the updates of dev-1-a1b2c3 failed \(ENOSPC\)/);
-		assert.match(String(updates.readinessProblem), /cannot be written \(ENOSPC\)/);
-		full.isFailing = false;
-	});
+		updates.onUplink(device, failure(`no ${round}`));
+	}
+	await updates.close();
+	const again = await run(t, { directory });
+	const reasons = again.updates.historyOf(deviceId).map(({ reason }) => reason);
+	const latest = Array.from({ length: 10 }, (_, index) => `no ${index + 2}`);
+	assert.deepEqual(reasons, latest);
 });
 
 describe("clock change during an update", () => {

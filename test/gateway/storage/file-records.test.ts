@@ -15,7 +15,7 @@ async function makeFolder(t: TestContext, disk: Disk = fs, problems?: string[]) 
 		disk,
 		what: "values",
 		format: (record) => String(record.value),
-		parse: (content) => ({ value: Number(content) }),
+		parse: (content) => (/^\d+$/.test(content) ? { value: Number(content) } : undefined),
 		onProblem: (problem) => (problems ? void problems.push(problem) : assert.fail(problem)),
 	});
 	const contentOf = (deviceId: string) => readFile(join(directory, `${deviceId}.json`), "utf8");
@@ -87,19 +87,26 @@ describe("records on disk", () => {
 });
 
 describe("isolates a damaged file:", () => {
-	test("a file that cannot be read or removed", async (t) => {
+	test("a file that is damaged, or cannot be read or removed", async (t) => {
 		const disk = diskWith((operation, path) => {
 			if (/^(readFile|rm)$/.test(operation) && /bad|stuck/.test(path)) throw systemError("EIO");
 		});
 		const problems: string[] = [];
 		const { directory, folder } = await makeFolder(t, disk, problems);
 		for (const name of ["bad.json", "good.json", "stuck.tmp"]) await writeFile(join(directory, name), "1");
+		await writeFile(join(directory, "damaged.json"), "x");
 		assert.deepEqual(await folder.load(), new Map([["good", { value: 1 }]]));
-		assert.equal(problems.length, 2);
-		for (const [index, name] of ["bad.json", "stuck.tmp"].entries()) {
-			const sentence = `${join(directory, name)} cannot be read or removed (EIO)`;
-			assert.ok(problems.sort()[index]?.startsWith(sentence), `problems: ${problems}`);
-		}
+		assert.equal(problems.length, 3);
+		for (const sentence of [
+			"bad.json cannot be read or removed (EIO)",
+			"damaged.json is damaged; the values in it are lost",
+			"stuck.tmp cannot be read or removed (EIO)",
+		])
+			assert.ok(
+				problems.some((problem) => problem.startsWith(join(directory, sentence))),
+				`problems: ${problems}`,
+			);
+		assert.equal(await folder.save("damaged", { value: 2 }), true);
 	});
 
 	test("a symbolic link is followed, a broken one loses that record", async (t) => {
