@@ -64,7 +64,12 @@ describe("play and mute held for 10 s", () => {
 			set(timed, names, false);
 			await pass(100);
 			const { peripherals } = await connection.query();
-			assert.deepEqual(peripherals.audio, { volume: 50, player_state: "idle", current_track: "none" });
+			assert.deepEqual(peripherals.audio, {
+				volume: 50,
+				muted: false,
+				player_state: "idle",
+				current_track: "none",
+			});
 			assert.equal(peripherals.led_ring.state_id, 5);
 			assert.equal(litOf(timed), 0, "the rainbow again");
 		}

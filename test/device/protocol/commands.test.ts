@@ -68,6 +68,7 @@ const fieldsOf: Readonly<Partial<Record<string, readonly [more: { [name: string]
 			{},
 			{ value: optional({ accepted: [{}], refused: [null, "a"] }), "value.id": optional(soundId) },
 		],
+		set_mute: [{}, { value: flag }],
 		set_brightness: [{}, { value: share }],
 		set_light: [
 			{ value: { color: "#ff8800" } },

@@ -243,6 +243,7 @@ test("fails with the reason reported for a codec that does not respond", async (
 	const report = await connection.next("state_report", ({ peripherals }) => !!peripherals.audio.fault);
 	assert.deepEqual(report.peripherals.audio, {
 		volume: report.peripherals.audio.volume,
+		muted: false,
 		player_state: "idle",
 		current_track: "none",
 		fault,
