@@ -13,6 +13,7 @@ import { devicesIn, fewDevices } from "../model/rooms.js";
 import { Button } from "../parts/button.js";
 import { PageHead } from "../parts/page-head.js";
 import { Panel } from "../parts/panel.js";
+import { Permitted } from "../parts/permitted.js";
 import { Problem } from "../parts/problem.js";
 import { TargetChoice } from "../parts/target-choice.js";
 import { Latest } from "./latest.js";
@@ -28,10 +29,12 @@ export function AnnounceView({ search }: { readonly search: string }) {
 		<>
 			<PageHead title="Announce" />
 			<div class="announce">
-				<Problem>{!sounds.value && sounds.problem}</Problem>
-				{/* The initial source depends on whether the gateway can speak. */}
-				{(sounds.value || sounds.problem !== "") && <SourcePanel sounds={sounds} onSource={setSource} />}
-				<TargetPanel sounds={sounds} search={search} source={source} />
+				<Permitted action="play_sound">
+					<Problem>{!sounds.value && sounds.problem}</Problem>
+					{/* The initial source depends on whether the gateway can speak. */}
+					{(sounds.value || sounds.problem !== "") && <SourcePanel sounds={sounds} onSource={setSource} />}
+					<TargetPanel sounds={sounds} search={search} source={source} />
+				</Permitted>
 				<Latest />
 				{Section && <Section />}
 			</div>

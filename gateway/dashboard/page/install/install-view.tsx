@@ -7,6 +7,7 @@ import { deviceAddress, useDevice, useLeaveWarning, useNow, useTopic } from "../
 import { Button } from "../parts/button.js";
 import { PageHead } from "../parts/page-head.js";
 import { Panel } from "../parts/panel.js";
+import { Permitted } from "../parts/permitted.js";
 import { Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
 import { SaveForm } from "../parts/save-form.js";
@@ -25,7 +26,9 @@ export function InstallView({ search }: { search: string }) {
 		<>
 			<PageHead title="Add device" />
 			<div class="install">
-				{serial ? <WithSerial serial={serial} withVirtual={withVirtual} /> : <WithoutSerial />}
+				<Permitted>
+					{serial ? <WithSerial serial={serial} withVirtual={withVirtual} /> : <WithoutSerial />}
+				</Permitted>
 			</div>
 		</>
 	);

@@ -47,7 +47,7 @@ function RingLight({ entry: { key }, state: { peripherals } }: ControlsProps) {
 							class="swatch"
 							style={{ "--swatch": one }}
 							aria-label={name}
-							title={name}
+							title={denial ?? name}
 							aria-pressed={one === light?.color}
 							onClick={() => show({ color: one })}
 						/>
@@ -57,7 +57,7 @@ function RingLight({ entry: { key }, state: { peripherals } }: ControlsProps) {
 						class={`swatch ${isCustom ? "on" : ""}`}
 						style={isCustom ? { "--swatch": color } : {}}
 						aria-label="Custom color"
-						title="Custom color"
+						title={denial ?? "Custom color"}
 						value={color}
 						onChange={({ currentTarget }) => show({ color: currentTarget.value })}
 					/>
@@ -65,7 +65,7 @@ function RingLight({ entry: { key }, state: { peripherals } }: ControlsProps) {
 						type="button"
 						class="swatch off"
 						aria-label="Clear"
-						title="Clear"
+						title={denial ?? "Clear"}
 						disabled={!light}
 						onClick={() => send({ command: "set_light", value: null })}
 					>
@@ -91,9 +91,9 @@ function RingLight({ entry: { key }, state: { peripherals } }: ControlsProps) {
 }
 
 function RoomBrightness({ entry: { key }, state: { peripherals } }: ControlsProps) {
-	const { requested, isOff, send } = useControl(key, "set_auto_brightness");
+	const { requested, isOff, denial, send } = useControl(key, "set_auto_brightness");
 	return (
-		<div>
+		<div title={denial}>
 			<Check
 				label="Adapt to room light"
 				disabled={isOff}

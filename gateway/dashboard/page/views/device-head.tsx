@@ -22,6 +22,7 @@ import { Action, ControlSlider, Outcome } from "../parts/controls.js";
 import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
 import { PageHead } from "../parts/page-head.js";
+import { Permitted } from "../parts/permitted.js";
 import { isPlaying } from "../parts/presence.js";
 import { Ring } from "../parts/ring.js";
 import { Mute, useVolume } from "../parts/tile.js";
@@ -59,10 +60,12 @@ export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 				title={name}
 				parent={room === undefined ? { title: "Home", href: "#/" } : { title: room, href: roomAddress(room) }}
 			>
-				<a class="button" aria-label="Announce" href={announceAddress({ keys: new Set([key]) })}>
-					<Icon of={megaphone} />
-					<span>Announce</span>
-				</a>
+				<Permitted action="play_sound" isSilent>
+					<a class="button" aria-label="Announce" href={announceAddress({ keys: new Set([key]) })}>
+						<Icon of={megaphone} />
+						<span>Announce</span>
+					</a>
+				</Permitted>
 				{session.features.includes("identify") && (
 					<Action deviceKey={key} ask={{ command: "identify" }} look="icon-button" label="Flash light">
 						<Icon of={lamp} />
@@ -80,9 +83,11 @@ export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 									),
 							)}
 							{quietHours.value && session.features.includes("quiet") && (
-								<a class="button" href={schedulesAddress({ device: key })}>
-									Quiet hours…
-								</a>
+								<Permitted action="set_quiet" isSilent>
+									<a class="button" href={schedulesAddress({ device: key })}>
+										Quiet hours…
+									</a>
+								</Permitted>
 							)}
 						</>
 					)}

@@ -8,6 +8,7 @@ import { changeLabel } from "../app/change-label.js";
 import { useApp } from "../app/hooks.js";
 import { roomsOf } from "../model/filter.js";
 import { parseTagList } from "../model/tags.js";
+import { Button } from "../parts/button.js";
 import { Field, textOf } from "../parts/field.js";
 import { Icon } from "../parts/icon.js";
 import { FormDialog } from "../parts/save-form.js";
@@ -34,16 +35,14 @@ export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
 			{note !== undefined && <p class="note">{note}</p>}
 			{tags && <TagLinks tags={tags} />}
 			{deviceId !== null && (
-				<button
-					type="button"
-					class="icon-button quiet edit"
-					aria-haspopup="dialog"
-					aria-label={`Edit ${allTitles}`}
-					title={`Edit ${allTitles}`}
+				<Button
+					look="icon-button quiet edit"
+					isChange
+					label={`Edit ${allTitles}`}
 					onClick={() => setEdited(session)}
 				>
 					<Icon of={pencil} />
-				</button>
+				</Button>
 			)}
 			{deviceId !== null && edited && (
 				<FormDialog

@@ -37,7 +37,7 @@ export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 		<>
 			<a href={deviceAddress(key, tab)}>{text}</a>
 			{issue && (
-				<Button look="small" onClick={() => dismiss([{ ...issue, id: key }])}>
+				<Button look="small" isChange onClick={() => dismiss([{ ...issue, id: key }])}>
 					Dismiss
 				</Button>
 			)}

@@ -12,6 +12,7 @@ import { settingLabels } from "../model/setting-labels.js";
 import { Button } from "../parts/button.js";
 import { Outcome } from "../parts/controls.js";
 import { Check, Field, type FieldProps } from "../parts/field.js";
+import { Permitted } from "../parts/permitted.js";
 
 const groups = ["Wi-Fi", "Second network", "Gateway"] as const;
 type Group = (typeof groups)[number] | "Advanced";
@@ -91,30 +92,32 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 				Blank fields stay unchanged. The device restarts to apply them, and restores its previous settings if
 				it does not reach a gateway within 120 s. <a href="#/settings">Settings of all devices</a>
 			</p>
-			<form ref={form} autocomplete="off" onSubmit={onSubmit}>
-				<fieldset disabled={isOff} aria-label="New settings">
-					{groups.map((group) => (
-						<fieldset key={group}>
-							<legend>{group}</legend>
-							{fieldsOf(group)}
-						</fieldset>
-					))}
-					<Button look="small" onClick={() => void app.replaceToken(key)}>
-						Replace token
-					</Button>
-					<details open={invalid && settingFields[invalid].group === "Advanced"}>
-						<summary>Advanced</summary>
-						{fieldsOf("Advanced")}
-					</details>
-				</fieldset>
-				<div class="actions">
-					<button type="submit" class="primary" disabled={isOff}>
-						Apply
-					</button>
-					{!invalid && <Outcome deviceKey={key} name={newSettings.command} />}
-					{keptAt && <p class="hint">Saved {when(keptAt)}</p>}
-				</div>
-			</form>
+			<Permitted>
+				<form ref={form} autocomplete="off" onSubmit={onSubmit}>
+					<fieldset disabled={isOff} aria-label="New settings">
+						{groups.map((group) => (
+							<fieldset key={group}>
+								<legend>{group}</legend>
+								{fieldsOf(group)}
+							</fieldset>
+						))}
+						<Button look="small" onClick={() => void app.replaceToken(key)}>
+							Replace token
+						</Button>
+						<details open={invalid && settingFields[invalid].group === "Advanced"}>
+							<summary>Advanced</summary>
+							{fieldsOf("Advanced")}
+						</details>
+					</fieldset>
+					<div class="actions">
+						<button type="submit" class="primary" disabled={isOff}>
+							Apply
+						</button>
+						{!invalid && <Outcome deviceKey={key} name={newSettings.command} />}
+						{keptAt && <p class="hint">Saved {when(keptAt)}</p>}
+					</div>
+				</form>
+			</Permitted>
 		</section>
 	);
 }

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { isUpdating } from "../../../api/client/words.js";
-import { useApp, useFirmware, useHistory } from "../app/hooks.js";
+import { useApp, useDenial, useFirmware, useHistory } from "../app/hooks.js";
 import { effectOn, firmwareText, fits } from "../model/outdated.js";
 import { Button } from "../parts/button.js";
 import { Action, Outcome } from "../parts/controls.js";
@@ -16,6 +16,7 @@ import { updateEvent } from "./device-events.js";
 export function DeviceUpdate({ entry }: { entry: Entry }) {
 	const app = useApp();
 	const firmware = useFirmware();
+	const denial = useDenial();
 	const { key, session } = entry;
 	const past = useHistory(key);
 	const ended = past?.details.updates.filter(({ endedAt }) => endedAt !== null) ?? [];
@@ -64,7 +65,7 @@ export function DeviceUpdate({ entry }: { entry: Entry }) {
 					No firmware for this device. <a href="#/firmware">Upload firmware</a>
 				</p>
 			)}
-			{choices.length > 1 && (
+			{choices.length > 1 && !denial && (
 				<details class="rest">
 					<summary>Another version</summary>
 					<Choice

@@ -109,7 +109,7 @@ function Unknown({ deviceKey }: { deviceKey: string }) {
 			<h1>Device not found: {deviceKey}</h1>
 			<p>It never connected to this gateway, was forgotten or replaced, or was renamed.</p>
 			<p>
-				<a href="#/">All devices</a> or <a href="#/add">Add device</a>
+				<a href="#/">All devices</a>
 			</p>
 		</div>
 	);

@@ -10,6 +10,7 @@ import { FactList } from "../parts/fact-list.js";
 import { FileDrop } from "../parts/file-drop.js";
 import { PageHead } from "../parts/page-head.js";
 import { Panel } from "../parts/panel.js";
+import { Permitted } from "../parts/permitted.js";
 import { Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
 import { NewRollout } from "./new-rollout.js";
@@ -40,13 +41,15 @@ export function FirmwareView({ search, part: id }: FirmwareViewProps) {
 			<Rollouts />
 			<Releases />
 			<UploadPanel />
-			{(query.has("new") || devices !== "") && (
-				<NewRollout
-					key={devices}
-					devices={listedDevices(devices, selection.keys)}
-					onClose={() => location.replace("#/firmware")}
-				/>
-			)}
+			<Permitted isSilent>
+				{(query.has("new") || devices !== "") && (
+					<NewRollout
+						key={devices}
+						devices={listedDevices(devices, selection.keys)}
+						onClose={() => location.replace("#/firmware")}
+					/>
+				)}
+			</Permitted>
 		</div>
 	);
 }
@@ -91,11 +94,13 @@ function UploadPanel() {
 	const { firmware } = useTopic("firmware");
 	return (
 		<Panel title="Upload">
-			<FileDrop accept=".bin,.sig" multiple onFiles={(files) => firmware.selectFiles(files)}>
-				<span>
-					Drop a <b>.bin</b> file, or <u>choose one</u>
-				</span>
-			</FileDrop>
+			<Permitted>
+				<FileDrop accept=".bin,.sig" multiple onFiles={(files) => firmware.selectFiles(files)}>
+					<span>
+						Drop a <b>.bin</b> file, or <u>choose one</u>
+					</span>
+				</FileDrop>
+			</Permitted>
 			{firmware.status && (
 				<p class="hint">
 					{firmware.status.signature_required

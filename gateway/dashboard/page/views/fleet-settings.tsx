@@ -7,6 +7,7 @@ import type { Attempt } from "../model/pending-commands.js";
 import { Button } from "../parts/button.js";
 import { Choice, Field } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
+import { Permitted } from "../parts/permitted.js";
 import { Backup } from "./backup.js";
 import { Webhooks } from "./webhooks.js";
 
@@ -55,50 +56,52 @@ export function FleetSettings() {
 					{keys.length < named.length && " (the others are offline or need an update)"}. Each device restarts
 					to apply them. After the first failure, the remaining devices are skipped.
 				</p>
-				<Choice
-					label="At a time"
-					value={atATime}
-					onChange={setAtATime}
-					options={counts.map((one) => [one, one])}
-				/>
-				<ul class="listed">
-					<li>
-						<div>
-							<strong>Separate token per device</strong>
-							<p class="hint">
-								Derived from the current device token, so that the previous one can be revoked afterwards.
-							</p>
-						</div>
-						{button(
-							`Replace the tokens of ${devices}`,
-							`Replace the tokens of ${devices}`,
-							"its new token",
-							true,
-							() => run("New tokens", (key) => app.replaceToken(key)),
-						)}
-					</li>
-					<li>
-						<div>
-							<strong>New gateway address</strong>
-							<p class="hint">
-								Keep this gateway running at its current address until all devices have moved.
-							</p>
-							<Field
-								label="New address"
-								placeholder="wss://gateway.example/device"
-								value={gateway}
-								onInput={(text) => setGateway(text.trim())}
-							/>
-						</div>
-						{button(
-							`Move ${devices}`,
-							`Move ${devices} to ${gateway}`,
-							"the new address",
-							gateway !== "",
-							() => run(`Move to ${gateway}`, (key) => app.changeSettings(key, async () => ({ gateway }))),
-						)}
-					</li>
-				</ul>
+				<Permitted>
+					<Choice
+						label="At a time"
+						value={atATime}
+						onChange={setAtATime}
+						options={counts.map((one) => [one, one])}
+					/>
+					<ul class="listed">
+						<li>
+							<div>
+								<strong>Separate token per device</strong>
+								<p class="hint">
+									Derived from the current device token, so that the previous one can be revoked afterwards.
+								</p>
+							</div>
+							{button(
+								`Replace the tokens of ${devices}`,
+								`Replace the tokens of ${devices}`,
+								"its new token",
+								true,
+								() => run("New tokens", (key) => app.replaceToken(key)),
+							)}
+						</li>
+						<li>
+							<div>
+								<strong>New gateway address</strong>
+								<p class="hint">
+									Keep this gateway running at its current address until all devices have moved.
+								</p>
+								<Field
+									label="New address"
+									placeholder="wss://gateway.example/device"
+									value={gateway}
+									onInput={(text) => setGateway(text.trim())}
+								/>
+							</div>
+							{button(
+								`Move ${devices}`,
+								`Move ${devices} to ${gateway}`,
+								"the new address",
+								gateway !== "",
+								() => run(`Move to ${gateway}`, (key) => app.changeSettings(key, async () => ({ gateway }))),
+							)}
+						</li>
+					</ul>
+				</Permitted>
 			</Panel>
 			<Webhooks />
 			<Backup />

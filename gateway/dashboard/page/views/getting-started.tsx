@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { isLoopback } from "../../../../hosts/esp32/nvs-settings.js";
 import { ownDeviceAddress } from "../model/own-address.js";
 import { Button } from "../parts/button.js";
+import { Permitted } from "../parts/permitted.js";
 import { FlashCommand, ModelNames, readDeviceToken, TokenCommand } from "../parts/token-command.js";
 import { RejectedDevices } from "./issues.js";
 
@@ -14,44 +15,47 @@ export function GettingStarted() {
 		<>
 			<div class="start">
 				<h1>No devices yet</h1>
-				<p>Devices appear as soon as they connect to this gateway. There are two ways to add one:</p>
-				<section class="panel stack" aria-labelledby="virtual">
-					<h2 id="virtual">Virtual device on this computer</h2>
-					<p>Runs the real firmware in a process. In the project folder:</p>
-					<TokenCommand
-						token={token}
-						text={(shown) => `DEVICE_TOKEN=${shown} npm run device -- --model proto-1 --gateway ${address}`}
-					/>
-				</section>
-				<section class="panel stack" aria-labelledby="board">
-					<h2 id="board">Board</h2>
-					<p>
-						Connect it by USB to this computer and <a href="#/add">install the firmware from this page</a>. Or
-						build and install it in the project folder, with the name and password of your Wi-Fi (
-						<ModelNames />
-						):
-					</p>
-					<FlashCommand token={token} />
-					{isLoopback(location.hostname) && (
-						<p class="hint">
-							A board cannot reach <code>{location.hostname}</code>. Start the gateway with{" "}
-							<code>HOST=0.0.0.0</code> and open this page at the computer's address on your network.
+				<p>Devices appear as soon as they connect to this gateway.</p>
+				<Permitted>
+					<p>There are two ways to add one:</p>
+					<section class="panel stack" aria-labelledby="virtual">
+						<h2 id="virtual">Virtual device on this computer</h2>
+						<p>Runs the real firmware in a process. In the project folder:</p>
+						<TokenCommand
+							token={token}
+							text={(shown) => `DEVICE_TOKEN=${shown} npm run device -- --model proto-1 --gateway ${address}`}
+						/>
+					</section>
+					<section class="panel stack" aria-labelledby="board">
+						<h2 id="board">Board</h2>
+						<p>
+							Connect it by USB to this computer and <a href="#/add">install the firmware from this page</a>.
+							Or build and install it in the project folder, with the name and password of your Wi-Fi (
+							<ModelNames />
+							):
 						</p>
-					)}
-				</section>
-				<div class="actions">
-					<Button
-						isChange
-						onClick={async () => setToken(token === undefined ? await readDeviceToken() : undefined)}
-					>
-						{token === undefined ? "Show" : "Hide"} device token
-					</Button>
-					{token === undefined && (
-						<span class="hint">
-							Copy inserts it. Keep it secret: anyone who has it can impersonate a device.
-						</span>
-					)}
-				</div>
+						<FlashCommand token={token} />
+						{isLoopback(location.hostname) && (
+							<p class="hint">
+								A board cannot reach <code>{location.hostname}</code>. Start the gateway with{" "}
+								<code>HOST=0.0.0.0</code> and open this page at the computer's address on your network.
+							</p>
+						)}
+					</section>
+					<div class="actions">
+						<Button
+							isChange
+							onClick={async () => setToken(token === undefined ? await readDeviceToken() : undefined)}
+						>
+							{token === undefined ? "Show" : "Hide"} device token
+						</Button>
+						{token === undefined && (
+							<span class="hint">
+								Copy inserts it. Keep it secret: anyone who has it can impersonate a device.
+							</span>
+						)}
+					</div>
+				</Permitted>
 			</div>
 			<RejectedDevices />
 		</>

@@ -5,7 +5,15 @@ import { useState } from "preact/hooks";
 import { age, plural } from "../../../api/client/words.js";
 import type { CrashCause } from "../../../api/crash-causes.js";
 import { request } from "../app/gateway.js";
-import { deviceAddress, rolloutAddress, updateAddress, useApp, useNow, useResource } from "../app/hooks.js";
+import {
+	deviceAddress,
+	rolloutAddress,
+	updateAddress,
+	useApp,
+	useDenial,
+	useNow,
+	useResource,
+} from "../app/hooks.js";
 import { naturalOrder } from "../model/filter.js";
 import type { Issue, IssueRow } from "../model/issue-rows.js";
 import { detailOf, issueName, rateOf, subjectOf, titleOf } from "../model/issue-text.js";
@@ -232,13 +240,15 @@ function Dismiss({ row }: { readonly row: IssueRow }) {
 }
 
 /** Link to what resolves an issue; undefined if that is a look at the device. */
-function actionOf({ kind, issues, rollout }: IssueRow): readonly [text: string, href: string] | undefined {
+type IssueLink = readonly [text: string, href: string, isChange?: boolean] | undefined;
+
+function actionOf({ kind, issues, rollout }: IssueRow): IssueLink {
 	const keys = new Set(issues.flatMap(({ entry }) => entry?.key ?? []));
 	const [first] = issues;
 	switch (kind) {
 		case "rolled_back":
 		case "update_failed":
-			return ["Update…", updateAddress(keys)];
+			return ["Update…", updateAddress(keys), true];
 		case "rollout_paused":
 			return ["Show rollout", rolloutAddress(rollout?.id ?? "")];
 		case "away":
@@ -253,7 +263,7 @@ function actionOf({ kind, issues, rollout }: IssueRow): readonly [text: string, 
 			// Equal for all issues of the row.
 			const { what, replacedBy: by } = first?.rejection ?? {};
 			if (by !== undefined) return ["Show new device", deviceAddress(by)];
-			return keys.size === 0 && what === "connection" ? ["Add device", "#/add"] : undefined;
+			return keys.size === 0 && what === "connection" ? ["Add device", "#/add", true] : undefined;
 		}
 		default:
 			return undefined;
@@ -262,8 +272,9 @@ function actionOf({ kind, issues, rollout }: IssueRow): readonly [text: string, 
 
 function IssueAction({ row, isPrimary = false }: { readonly row: IssueRow; readonly isPrimary?: boolean }) {
 	const { selection } = useApp();
-	const [text, href] = actionOf(row) ?? [];
-	if (href === undefined) return null;
+	const denial = useDenial();
+	const [text, href, isChange] = actionOf(row) ?? [];
+	if (href === undefined || (isChange && denial !== undefined)) return null;
 	const onClick = () =>
 		href.endsWith("selected") && selection.set(row.issues.flatMap(({ entry }) => entry?.key ?? []));
 	return (

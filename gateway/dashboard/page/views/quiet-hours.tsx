@@ -9,7 +9,7 @@ import { clock, plural } from "../../../api/client/words.js";
 import type { QuietHours, QuietHoursRequest } from "../../../api/quiet-hours.js";
 import type { Targets } from "../../../api/targets.js";
 import { request } from "../app/gateway.js";
-import { useTopic } from "../app/hooks.js";
+import { useDenial, useTopic } from "../app/hooks.js";
 import { nameIn } from "../model/filter.js";
 import { Button } from "../parts/button.js";
 import { Days } from "../parts/days.js";
@@ -29,6 +29,7 @@ type Draft = Omit<QuietHoursRequest, "volume" | "brightness"> & {
 /** @param search query of `schedulesAddress`, which opens the form for a room or device */
 export function QuietHoursPanel({ search }: { readonly search: string }) {
 	const { quietHours, fleet } = useTopic("quiet", "list");
+	const denial = useDenial("set_quiet");
 	const [edited, setEdited] = useState(() => targetsIn(search));
 	const { value, problem } = quietHours;
 	const old = fleet
@@ -80,7 +81,7 @@ export function QuietHoursPanel({ search }: { readonly search: string }) {
 					);
 				})}
 			</ul>
-			{edited && value && (
+			{edited && value && !denial && (
 				<QuietForm
 					given={edited}
 					all={value.quietHours}

@@ -13,6 +13,7 @@ import {
 	announceAddress,
 	roomAddress,
 	schedulesAddress,
+	useDenial,
 	useNow,
 	useResource,
 	useTopic,
@@ -20,6 +21,7 @@ import {
 import { hasFault } from "../model/issues.js";
 import { quietOf, type Room } from "../model/rooms.js";
 import { Icon } from "../parts/icon.js";
+import { Permitted } from "../parts/permitted.js";
 import { Tile } from "../parts/tile.js";
 
 /** @param isOwnPage shows the tile on the page of the room */
@@ -62,14 +64,16 @@ export function AnnounceIn({ room: { name, entries } }: { room: Room }) {
 	const label = `Announce in ${name ?? "No room"}`;
 	const on = name === undefined ? { keys: new Set(entries.map(({ key }) => key)) } : { room: name };
 	return (
-		<a
-			class="button icon-button quiet announce-in"
-			aria-label={label}
-			title={label}
-			href={announceAddress(on)}
-		>
-			<Icon of={megaphone} />
-		</a>
+		<Permitted action="play_sound" isSilent>
+			<a
+				class="button icon-button quiet announce-in"
+				aria-label={label}
+				title={label}
+				href={announceAddress(on)}
+			>
+				<Icon of={megaphone} />
+			</a>
+		</Permitted>
 	);
 }
 
@@ -83,9 +87,10 @@ interface RoomQuietProps {
 /** End of the current quiet hours of a room, linked to their settings. */
 export function RoomQuiet({ room, look }: RoomQuietProps) {
 	const { value } = useTopic("quiet").quietHours;
+	const denial = useDenial("set_quiet");
 	if (!value) return null;
 	const { holdsUntil = null, zone = "" } = quietOf(value.quietHours, room) ?? {};
-	if (holdsUntil === null && look !== "offered") return null;
+	if (holdsUntil === null && (look !== "offered" || denial)) return null;
 	const end = holdsUntil === null ? "" : clock(Date.parse(holdsUntil) / 1000, zone);
 	const text = end ? `Quiet until ${end}` : "Quiet hours…";
 	return (

@@ -22,6 +22,7 @@ import { Button } from "../parts/button.js";
 import { Choice, Field } from "../parts/field.js";
 import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
+import { Permitted } from "../parts/permitted.js";
 
 /** Number of concurrent requests. */
 const atATime = 4;
@@ -103,14 +104,16 @@ export function SelectionBar() {
 		app.run({ title: roomTitle, keys: keysOf(chosen), atATime, change, undo });
 	};
 	const roomTitle = room === "" ? "No room" : `Room ${room}`;
-	const links = (look: string) => (
+	const links = (
 		<>
-			<a class={`button ${look}`} href={announceAddress({ keys: selection.keys })}>
+			<a class="button" href={announceAddress({ keys: selection.keys })}>
 				Announce…
 			</a>
-			<a class={`button ${look}`} href={updateAddress(selection.keys)}>
-				Update…
-			</a>
+			<Permitted isSilent>
+				<a class="button" href={updateAddress(selection.keys)}>
+					Update…
+				</a>
+			</Permitted>
 		</>
 	);
 	return (
@@ -125,91 +128,100 @@ export function SelectionBar() {
 				</span>
 			</p>
 			<div class="actions">
-				<Menu label="Volume" icon={volumeIcon}>
-					{(close) => (
-						<div class="pair">
-							<Field label="Volume" type="number" range={[0, 100]} value={volume} onInput={setVolume} />
-							{button("Set volume", { command: "set_volume", value: volumeOf(volume) }, close)}
-						</div>
-					)}
-				</Menu>
-				<Menu label="Tags" icon={tagIcon}>
-					{() => <SelectedTags entries={chosen} known={tagsOf(fleet.all())} onChange={changeTags} />}
-				</Menu>
-				<span class="wide">{links("")}</span>
-				<Menu label="More" icon={more}>
-					{(close) => (
-						<>
-							{others > 0 && (
-								<Button onClick={() => selection.set([...selection.keys, ...shownKeys])}>
-									Select {others.toLocaleString("en")} more
-								</Button>
-							)}
-							<span class="narrow">{links("")}</span>
+				<Permitted action="set_volume">
+					<Menu label="Volume" icon={volumeIcon}>
+						{(close) => (
 							<div class="pair">
-								<Choice label="Ring" value={preset} onChange={setPreset} options={presetWords} />
-								{button("Set ring", { command: "set_led", value: preset }, close)}
+								<Field label="Volume" type="number" range={[0, 100]} value={volume} onInput={setVolume} />
+								{button("Set volume", { command: "set_volume", value: volumeOf(volume) }, close)}
 							</div>
-							<div class="pair">
-								<Field
-									label="Room"
-									known={roomsOf(fleet.all())}
-									maxLength={label.fields.room.maxLength}
-									placeholder="None"
-									value={typed}
-									onInput={setRoom}
-								/>
-								<Button
-									isChange
-									question={
-										(room === "" || chosen.length > fewDevices) && {
-											title: `${roomTitle}: ${plural(chosen.length, "device")}?`,
-											text: <p>Their current rooms are {room === "" ? "removed" : "replaced"}.</p>,
-											...(room === "" && { loss: { do: "Remove rooms", keep: "Keep them" } }),
-										}
-									}
-									onClick={() => {
-										changeRoom();
-										close();
-									}}
-								>
-									Set room
-								</Button>
-							</div>
-							{button("Flash light", { command: "identify" }, close)}
-							{button("Restart", { command: "restart" }, close, here.length > 1)}
-							{button("Reconnect", { command: "boot_device" }, close)}
-							{away.length > 0 && (
-								<Button
-									isChange
-									question={{
-										title: `Forget ${plural(away.length, "device")}${placeText(awayEntries)}?`,
-										text: (
-											<p>
-												Their labels and history are deleted. A device that reconnects is added as a new one.
-											</p>
-										),
-										loss: {
-											do: `Forget ${plural(away.length, "device")}`,
-											keep: away.length === 1 ? "Keep it" : "Keep them",
-										},
-									}}
-									onClick={() =>
-										app.run({
-											title: "Forget",
-											keys: away,
-											atATime,
-											change: (deviceId) =>
-												request("DELETE /api/devices/:deviceId", { params: { deviceId } }),
-										})
-									}
-								>
-									Forget {away.length.toLocaleString("en")} away
-								</Button>
-							)}
-						</>
-					)}
-				</Menu>
+						)}
+					</Menu>
+					<Permitted isSilent>
+						<Menu label="Tags" icon={tagIcon}>
+							{() => <SelectedTags entries={chosen} known={tagsOf(fleet.all())} onChange={changeTags} />}
+						</Menu>
+					</Permitted>
+					<span class="wide">{links}</span>
+					<Menu label="More" icon={more}>
+						{(close) => (
+							<>
+								{others > 0 && (
+									<Button onClick={() => selection.set([...selection.keys, ...shownKeys])}>
+										Select {others.toLocaleString("en")} more
+									</Button>
+								)}
+								<span class="narrow">{links}</span>
+								<div class="pair">
+									<Choice label="Ring" value={preset} onChange={setPreset} options={presetWords} />
+									{button("Set ring", { command: "set_led", value: preset }, close)}
+								</div>
+								<Permitted isSilent>
+									<div class="pair">
+										<Field
+											label="Room"
+											known={roomsOf(fleet.all())}
+											maxLength={label.fields.room.maxLength}
+											placeholder="None"
+											value={typed}
+											onInput={setRoom}
+										/>
+										<Button
+											isChange
+											question={
+												(room === "" || chosen.length > fewDevices) && {
+													title: `${roomTitle}: ${plural(chosen.length, "device")}?`,
+													text: <p>Their current rooms are {room === "" ? "removed" : "replaced"}.</p>,
+													...(room === "" && { loss: { do: "Remove rooms", keep: "Keep them" } }),
+												}
+											}
+											onClick={() => {
+												changeRoom();
+												close();
+											}}
+										>
+											Set room
+										</Button>
+									</div>
+								</Permitted>
+								{button("Flash light", { command: "identify" }, close)}
+								{button("Restart", { command: "restart" }, close, here.length > 1)}
+								{button("Reconnect", { command: "boot_device" }, close)}
+								<Permitted isSilent>
+									{away.length > 0 && (
+										<Button
+											isChange
+											question={{
+												title: `Forget ${plural(away.length, "device")}${placeText(awayEntries)}?`,
+												text: (
+													<p>
+														Their labels and history are deleted. A device that reconnects is added as a new
+														one.
+													</p>
+												),
+												loss: {
+													do: `Forget ${plural(away.length, "device")}`,
+													keep: away.length === 1 ? "Keep it" : "Keep them",
+												},
+											}}
+											onClick={() =>
+												app.run({
+													title: "Forget",
+													keys: away,
+													atATime,
+													change: (deviceId) =>
+														request("DELETE /api/devices/:deviceId", { params: { deviceId } }),
+												})
+											}
+										>
+											Forget {away.length.toLocaleString("en")} away
+										</Button>
+									)}
+								</Permitted>
+							</>
+						)}
+					</Menu>
+				</Permitted>
 			</div>
 			<Button look="quiet icon-button" label="Clear selection" onClick={() => selection.set([])}>
 				<Icon of={cross} />

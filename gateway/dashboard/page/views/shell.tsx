@@ -25,6 +25,7 @@ import {
 import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
+import { Permitted } from "../parts/permitted.js";
 import { useTitle } from "../parts/use-title.js";
 import { FleetView } from "./fleet.js";
 import { IssuesLink } from "./issues-link.js";
@@ -47,8 +48,9 @@ export function Shell() {
 	);
 	const management = (
 		<>
-			{/* The role user cannot use these views. */}
-			{person?.role !== "user" && [link("firmware"), link("add")]}
+			{/* The role user cannot use it. */}
+			{person?.role !== "user" && link("firmware")}
+			<Permitted isSilent>{link("add")}</Permitted>
 			{link("settings")}
 		</>
 	);

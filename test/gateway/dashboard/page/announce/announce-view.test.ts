@@ -109,17 +109,6 @@ describe("announce view", () => {
 			assert.equal(/1 (away|without|muted)/.exec(text)?.[1], obstacle);
 		});
 
-	for (const { role, isOff } of [
-		{ role: "monitor", isOff: false },
-		{ role: "user", isOff: false },
-		{ role: "viewer", isOff: true },
-	] as const)
-		test(`${isOff ? "disables" : "enables"} the announcement for the role ${role}`, async (t) => {
-			const page = await show(t, "", { role });
-			await page.enter("Message", "Dinner");
-			assert.equal(page.isOff("button", /^Announce/), isOff);
-		});
-
 	for (const [canSpeak, sources] of [
 		[true, ["Text", "File", "Saved"]],
 		[false, ["File", "Saved"]],

@@ -211,27 +211,19 @@ describe("home", () => {
 		assert.deepEqual([isSelected(), seen], [true, [false, false, true]]);
 	});
 
-	for (const { name, role, connected = true, isLost = false, isOff } of [
-		{ name: "an admin", role: "monitor", isOff: false },
-		{ name: "a user", role: "user", isOff: false },
-		{ name: "a viewer", role: "viewer", isOff: true },
-		{ name: "an admin of devices that are away", role: "monitor", connected: false, isOff: true },
-		{ name: "an admin without a connection", role: "monitor", isLost: true, isOff: true },
-	] as const)
-		test(`${isOff ? "disables" : "enables"} volume and mute for ${name}`, async (t) => {
-			const here = devices.map((each) => ({ ...each, connected }));
-			const page = await mount(t, FleetView, home, { devices: here, role });
-			if (isLost) page.gateway.lose();
+	for (const what of ["devices that are away", "a lost connection"])
+		test(`disables volume and mute for ${what}`, async (t) => {
+			const here = devices.map((each) => ({ ...each, connected: what === "a lost connection" }));
+			const page = await mount(t, FleetView, home, { devices: here });
+			if (what === "a lost connection") page.gateway.lose();
 			await page.advance();
 			for (const title of ["Oven", "Kitchen", "Whole home"])
 				assert.deepEqual(
 					[page.isOff("slider", `Volume of ${title}`), page.isOff("button", `Mute ${title}`)],
-					[isOff, isOff],
+					[true, true],
 					title,
 				);
 			assert.ok(page.has("link", "Oven"), "leads to the device");
-			const { title } = page.find("button", "Mute Oven");
-			assert.equal(/not allowed/i.test(title), role === "viewer", title);
 		});
 
 	test("shows a room of one device as that device, and leads to the pages of both kinds", async (t) => {

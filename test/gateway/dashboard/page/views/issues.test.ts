@@ -61,12 +61,6 @@ describe("issues view", () => {
 		assert.equal(page.find("link", /^Update/).getAttribute("href"), "#/firmware?devices=c");
 	});
 
-	for (const role of ["user", "viewer"] as const)
-		test(`dismisses nothing for the role ${role}`, async (t) => {
-			const page = await show(t, { role });
-			assert.equal(page.isOff("button", /^Dismiss.*safe mode/i), true);
-		});
-
 	for (const connected of [true, false])
 		test(`says that there is none, with ${connected ? "connected" : "offline"} devices`, async (t) => {
 			const page = await show(t, { devices: [speaker("a", { connected, lastSeenAt: since })] });

@@ -183,19 +183,6 @@ describe("schedules view", () => {
 		assert.equal(page.field("Minutes").value, "7");
 	});
 
-	for (const { role, times, quietHours } of [
-		{ role: "monitor", times: true, quietHours: true },
-		{ role: "user", times: true, quietHours: false },
-		{ role: "viewer", times: false, quietHours: false },
-	] as const)
-		test(`enables what the role ${role} may do`, async (t) => {
-			const page = await show(t, { role });
-			for (const button of ["New timer", "New schedule", "On: Closing", "Edit Closing", "Cancel Pizza"])
-				assert.equal(page.isOff("button", button), !times, button);
-			for (const button of ["Set quiet hours", "On: Kitchen", "Edit Kitchen", "Delete Kitchen"])
-				assert.equal(page.isOff("button", button), !quietHours, button);
-		});
-
 	test("opens the quiet hours of the address", async (t) => {
 		const page = await show(t, {}, "?room=Kitchen");
 		assert.equal(page.field("From").value, "22:00");

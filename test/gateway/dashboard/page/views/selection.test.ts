@@ -190,25 +190,6 @@ describe("bar of the selected devices", () => {
 		assert.equal(page.gateway.changes.length, 1);
 	});
 
-	for (const { role, volume, management } of [
-		{ role: "monitor", volume: true, management: true },
-		{ role: "user", volume: true, management: false },
-		{ role: "viewer", volume: false, management: false },
-	] as const)
-		test(`enables what the role ${role} may do`, async (t) => {
-			const { bar } = await select(t, { role });
-			for (const [menu, button, isOn] of [
-				["Volume", "Set volume", volume],
-				["More", "Flash light", volume],
-				["More", "Restart", management],
-				["More", "Set room", management],
-				["More", /^Forget/, management],
-			] as const) {
-				if (!bar.has("button", button)) await bar.click("button", menu);
-				assert.equal(bar.isOff("button", button), !isOn, `${button}`);
-			}
-		});
-
 	test("shows the result of each device, with the reason of a failure", async (t) => {
 		const { page, bar } = await select(t);
 		await bar.click("button", "Volume");

@@ -36,7 +36,7 @@ const mute = (devices: readonly string[], value: number) => ({
 describe("frame of the page", () => {
 	for (const { role, managed } of [
 		{ role: "monitor", managed: ["Firmware", "Add device", "Settings"] },
-		{ role: "viewer", managed: ["Firmware", "Add device", "Settings"] },
+		{ role: "viewer", managed: ["Firmware", "Settings"] },
 		{ role: "user", managed: ["Settings"] },
 	] as const)
 		test(`offers the role ${role} the views that it can use`, async (t) => {
