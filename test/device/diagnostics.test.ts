@@ -105,18 +105,6 @@ describe("crash report", () => {
 		second.send({ command: "clear_crash", id: later.id });
 		assert.equal(await crashOf(second), undefined);
 	});
-
-	test("survives a restart by the firmware, but not a power cut", async (t) => {
-		const { device, back } = await crashing(t);
-		device.board.setButton("play", true);
-		const crash = await crashOf(await back());
-		await device.brownOut();
-		const after = await crashOf(await back());
-		assert.equal(after?.kind, "brown_out");
-		assert.notEqual(after.id, crash?.id);
-		await device.powerCycle();
-		assert.equal(await crashOf(await back()), undefined);
-	});
 });
 
 describe("live log", () => {

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { type TestContext, test } from "node:test";
 import type { ChangedSettings } from "../../device/protocol/messages.js";
-import type { VirtualDevice, VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
+import type { VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { listen } from "../support/ports.js";
-import { powerOn, runScriptedGateway, type ScriptedGateway } from "../support/scripted-gateway.js";
-import { passUntil } from "../support/virtual-time.js";
+import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
+import { nextConnection, passUntil } from "../support/virtual-time.js";
 
 const setSettings = (value: ChangedSettings) => ({ command: "set_settings", value });
 
@@ -17,14 +17,7 @@ async function start(t: TestContext, options: Partial<VirtualDeviceOptions> = {}
 		...options,
 		settings: { gateway: gateway.url, token: "previous-token", ...options.settings },
 	});
-	return { gateway, device, connection: await connected(device, gateway) };
-}
-
-/** Next connection of a device, across its restarts, and its first report. */
-async function connected(device: VirtualDevice, gateway: ScriptedGateway) {
-	const connection = await passUntil(device, gateway.connection());
-	await connection.next("state_report");
-	return connection;
+	return { gateway, device, connection: (await nextConnection(device, gateway)).connection };
 }
 
 test("follows a gateway to its new address and stays there", async (t) => {
@@ -34,12 +27,12 @@ test("follows a gateway to its new address and stays there", async (t) => {
 	connection.send(setSettings({ gateway: moved.url, token: "next-token" }));
 	const closed = await passUntil(device, connection.closed);
 	assert.equal(closed, 1000, "closes in order before it restarts");
-	const there = await connected(device, moved);
+	const { connection: there } = await nextConnection(device, moved);
 	assert.equal(there.headers.authorization, "Bearer next-token");
 	const { outcome, reason } = await there.next("settings_result");
 	assert.deepEqual([outcome, reason], ["kept", undefined]);
 	await device.powerCycle();
-	const again = await connected(device, moved);
+	const { connection: again } = await nextConnection(device, moved);
 	assert.equal(again.headers.authorization, "Bearer next-token");
 	again.send({ command: "start_ota", url: "http://127.0.0.1:1/firmware.bin" });
 	await passUntil(device, again.next("ota_error"));
@@ -55,25 +48,21 @@ async function runRefusing(t: TestContext): Promise<string> {
 }
 
 for (const [name, change, reason] of [
+	["a password", () => ({ password: "wrong password" }), 'the access point "virtual" rejected the password'],
 	[
-		"a wrong password",
-		() => ({ password: "wrong password" }),
-		'the access point "virtual" rejected the password',
-	],
-	[
-		"a gateway that rejects the token",
+		"a token",
 		async (t: TestContext) => ({ gateway: await runRefusing(t) }),
 		"the gateway rejected the token (401)",
 	],
 ] as const)
-	test(`reverts settings after 120 s and reports the reason: ${name}`, async (t) => {
+	test(`reverts ${name} that is rejected after 120 s, and reports the reason`, async (t) => {
 		const password = "right password";
 		const { device, gateway, connection } = await start(t, {
 			accessPoint: { ssid: "virtual", rssi: -50, password },
 			settings: { password },
 		});
 		connection.send(setSettings({ token: "next-token", ...(await change(t)) }));
-		const back = await connected(device, gateway);
+		const { connection: back } = await nextConnection(device, gateway);
 		assert.equal(back.headers.authorization, "Bearer previous-token");
 		const result = await back.next("settings_result");
 		assert.deepEqual([result.outcome, result.reason], ["returned", reason]);
@@ -117,7 +106,8 @@ test("holds the longest settings in the heap, beside an update's buffer", async 
 			password2: "\\".repeat(63),
 		}),
 	);
-	const again = await connected(device, gateway);
+	const { connection: again } = await nextConnection(device, gateway);
 	assert.equal((await again.next("settings_result")).outcome, "kept");
 	assert.equal(device.setting("ca"), "A".repeat(3996));
+	assert.equal(device.board.timeServer, "s".repeat(253));
 });

@@ -49,6 +49,12 @@ export function pass(device: VirtualDevice, ms: number): Promise<void> {
 	});
 }
 
+/** Next connection of a device, across its restarts, and its first report. */
+export async function nextConnection(device: VirtualDevice, gateway: ScriptedGateway) {
+	const connection = await passUntil(device, gateway.connection());
+	return { connection, report: await connection.next("state_report") };
+}
+
 /** Node's resources that do not indicate activity of connections or lookups. */
 const idle: readonly string[] = ["PipeWrap", "ProcessWrap", "TCPServerWrap", "Immediate", "Timeout"];
 
@@ -60,9 +66,16 @@ export async function yieldToSockets(): Promise<void> {
 
 /**
  * Advances a device's clock, across its restarts, until a promise settles. Real sockets get a few milliseconds per
- * 250 ms of the device's, so that only real silence counts as silence.
+ * step of the device's, so that only real silence counts as silence.
+ *
+ * @param onStep called before each step
  */
-export async function passUntil<T>(device: VirtualDevice, awaited: Promise<T>): Promise<T> {
+export async function passUntil<T>(
+	device: VirtualDevice,
+	awaited: Promise<T>,
+	stepMs = 250,
+	onStep = () => {},
+): Promise<T> {
 	let isOver = false;
 	const end = () => {
 		isOver = true;
@@ -70,8 +83,9 @@ export async function passUntil<T>(device: VirtualDevice, awaited: Promise<T>): 
 	awaited.then(end, end);
 	while (!isOver) {
 		await yieldToSockets();
+		onStep();
 		// The machine may end meanwhile; the next round advances its successor.
-		await device.machine.advance(250).catch(() => {});
+		await device.machine.advance(stepMs).catch(() => {});
 	}
 	return awaited;
 }

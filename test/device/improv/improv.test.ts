@@ -3,16 +3,14 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { command, encodePacket } from "../../../device/improv/packets.js";
-import type { VirtualDevice, VirtualDeviceOptions } from "../../../hosts/virtual/node/virtual-device.js";
+import type { VirtualDeviceOptions } from "../../../hosts/virtual/node/virtual-device.js";
 import { ImprovClient } from "../../support/improv-client.js";
+import { orange, red, ringOf } from "../../support/ring.js";
 import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
 import { pass, passUntil } from "../../support/virtual-time.js";
 
 const home = { ssid: "home", rssi: -50, password: "correct horse" };
 const none = { ssid: "", gateway: "" };
-const red = "2f0000".repeat(12);
-const orange = "2f1200".repeat(12);
-const ring = (device: VirtualDevice) => Buffer.from(device.board.pixels).toString("hex");
 
 type Settings = Readonly<Record<string, string>>;
 
@@ -39,18 +37,20 @@ async function start(
 		await pass(device, 1000);
 		return [...client.heard];
 	};
-	return { device, gateway, client, said, answers };
+	const assertAnswers = async (send: () => void, expected: string) =>
+		assert.equal((await answers(send)).join("; "), expected);
+	return { device, gateway, client, said, answers, assertAnswers };
 }
 
 describe("a device without settings", () => {
 	test("reports its state and device info", async (t) => {
-		const { device, client, answers } = await start(t);
-		assert.deepEqual(await answers(() => client.send(command.currentState)), ["error 0", "state 2"]);
+		const { device, client, assertAnswers } = await start(t);
+		await assertAnswers(() => client.send(command.currentState), "error 0; state 2");
 		const version = device.started.version;
-		assert.deepEqual(await answers(() => client.send(command.deviceInformation)), [
-			"error 0",
-			`result 3: device-gateway, ${version}, virtual, dev-1-020000a1b2c3`,
-		]);
+		await assertAnswers(
+			() => client.send(command.deviceInformation),
+			`error 0; result 3: device-gateway, ${version}, virtual, dev-1-020000a1b2c3`,
+		);
 	});
 
 	test("lists each network in range once", async (t) => {
@@ -61,38 +61,26 @@ describe("a device without settings", () => {
 			{ ssid: "office", rssi: -80, password: "12345678" },
 			{ ssid: "secret", rssi: -30, isHidden: true },
 		] as const;
-		const { client, answers } = await start(t, { accessPoints });
-		assert.deepEqual(await answers(() => client.send(command.networks)), [
-			"error 0",
-			"result 4: office, -55, YES",
-			"result 4: café, -60, NO",
-			"result 4: ",
-		]);
+		const { client, assertAnswers } = await start(t, { accessPoints });
+		await assertAnswers(
+			() => client.send(command.networks),
+			"error 0; result 4: office, -55, YES; result 4: café, -60, NO; result 4: ",
+		);
 	});
 
 	test("joins the network and the gateway with the settings it received", async (t) => {
-		const { device, gateway, client, answers } = await start(t);
+		const { device, gateway, client, assertAnswers } = await start(t);
 		const page = gateway.url.replace("ws:", "http:").replace("device", "");
 		const given = { gateway: gateway.url, token: "t".repeat(250) };
-		assert.deepEqual(await answers(() => client.give(given)), [
-			"error 0",
-			"result 208: ",
-			"error 0",
-			"result 208: ",
-			"error 0",
-			"result 208: ",
-		]);
-		assert.deepEqual(await answers(() => client.join(home.ssid, home.password)), [
-			"error 0",
-			"state 3",
-			"state 4",
-			`result 1: ${page}`,
-		]);
-		assert.deepEqual(await answers(() => client.send(command.currentState)), [
-			"error 0",
-			"state 4",
-			`result 2: ${page}`,
-		]);
+		await assertAnswers(
+			() => client.give(given),
+			"error 0; result 208: ; error 0; result 208: ; error 0; result 208: ",
+		);
+		await assertAnswers(
+			() => client.join(home.ssid, home.password),
+			`error 0; state 3; state 4; result 1: ${page}`,
+		);
+		await assertAnswers(() => client.send(command.currentState), `error 0; state 4; result 2: ${page}`);
 		const connection = await passUntil(device, gateway.connection());
 		assert.equal(connection.headers.authorization, `Bearer ${given.token}`);
 		assert.equal(device.setting("ssid"), home.ssid);
@@ -100,24 +88,14 @@ describe("a device without settings", () => {
 	});
 
 	test("reports a failed connection, shows it on the ring and accepts another password", async (t) => {
-		const { device, client, said, answers } = await start(t);
-		assert.deepEqual(await answers(() => client.join(home.ssid, "wrong horse")), [
-			"error 0",
-			"state 3",
-			"error 3",
-			"state 2",
-		]);
-		assert.equal(ring(device), red);
-		assert.deepEqual(await answers(() => client.join(home.ssid, "short")), ["error 0", "error 3", "state 2"]);
+		const { device, client, said, assertAnswers } = await start(t);
+		await assertAnswers(() => client.join(home.ssid, "wrong horse"), "error 0; state 3; error 3; state 2");
+		assert.equal(ringOf(device), red);
+		await assertAnswers(() => client.join(home.ssid, "short"), "error 0; error 3; state 2");
 		assert.match(said.at(-1) ?? "", /^Improv: password must be empty, or a WPA password/);
 		assert.equal(device.setting("ssid"), undefined);
-		assert.deepEqual(await answers(() => client.join(home.ssid, home.password)), [
-			"error 0",
-			"state 3",
-			"state 4",
-			"result 1: ",
-		]);
-		assert.equal(ring(device), orange, "no gateway");
+		await assertAnswers(() => client.join(home.ssid, home.password), "error 0; state 3; state 4; result 1: ");
+		assert.equal(ringOf(device), orange, "no gateway");
 		for (const text of said) assert.doesNotMatch(text, /horse/);
 	});
 
@@ -138,42 +116,39 @@ describe("a device without settings", () => {
 	});
 
 	test("responds to invalid commands with an error, and ignores damaged packets", async (t) => {
-		const { device, client, answers } = await start(t);
-		assert.deepEqual(await answers(() => client.send(99)), ["error 0", "error 2"]);
-		assert.deepEqual(await answers(() => client.send(command.wifiSettings, Uint8Array.of(9))), [
-			"error 0",
-			"error 1",
-		]);
+		const { device, client, answers, assertAnswers } = await start(t);
+		await assertAnswers(() => client.send(99), "error 0; error 2");
+		await assertAnswers(() => client.send(command.wifiSettings, Uint8Array.of(9)), "error 0; error 1");
 		const send = (data: readonly number[]) => () =>
 			device.board.sendSerial(encodePacket(3, Uint8Array.from(data)));
-		assert.deepEqual(await answers(send([])), ["error 0", "error 1"]);
-		assert.deepEqual(await answers(send([2, 7])), ["error 0", "error 1"]);
-		assert.deepEqual(await answers(send([1, 4, 1, 0xff, 1, 65])), ["error 0", "error 1"]);
+		await assertAnswers(send([]), "error 0; error 1");
+		await assertAnswers(send([2, 7]), "error 0; error 1");
+		await assertAnswers(send([1, 4, 1, 0xff, 1, 65]), "error 0; error 1");
 		const damaged = encodePacket(3, Uint8Array.of(2, 0));
 		damaged[10] = 1;
-		assert.deepEqual(await answers(() => device.board.sendSerial(damaged)), []);
+		await assertAnswers(() => device.board.sendSerial(damaged), "");
 		const broken = encodePacket(3, new Uint8Array(200)).subarray(0, 50);
-		assert.deepEqual(await answers(() => device.board.sendSerial(broken)), []);
+		await assertAnswers(() => device.board.sendSerial(broken), "");
 		await pass(device, 1000);
-		assert.deepEqual(await answers(() => client.send(command.currentState)), ["error 0", "state 2"]);
+		await assertAnswers(() => client.send(command.currentState), "error 0; state 2");
 		const endless = () => {
 			for (let piece = 0; piece < 40; piece++) client.send(command.settings, new Uint8Array(250).fill(65));
 		};
 		const refusals = await answers(endless);
 		assert.ok(refusals.includes("error 1"), `answers: ${refusals}`);
-		assert.deepEqual(await answers(() => client.send(command.currentState)), ["error 0", "state 2"]);
+		await assertAnswers(() => client.send(command.currentState), "error 0; state 2");
 	});
 });
 
 describe("a device with settings", () => {
 	test("accepts replacements for settings that fail, and restarts with them", async (t) => {
-		const { device, gateway, client, answers } = await start(t, {}, () => ({
+		const { device, gateway, client, answers, assertAnswers } = await start(t, {}, () => ({
 			ssid: "former",
 			password: "12345678",
 			gateway: "ws://127.0.0.1:1/device",
 			token: "old",
 		}));
-		assert.deepEqual(await answers(() => client.send(command.currentState)), ["error 0", "state 2"]);
+		await assertAnswers(() => client.send(command.currentState), "error 0; state 2");
 		await answers(() => client.give({ gateway: gateway.url, token: "new" }));
 		assert.deepEqual((await answers(() => client.join(home.ssid, home.password))).slice(0, 3), [
 			"error 0",

@@ -2,16 +2,18 @@ import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { endOfClose, endOfRejection } from "../../../device/network/connection-end.js";
-import type { VirtualDevice } from "../../../hosts/virtual/node/virtual-device.js";
 import { onEnd } from "../../support/cleanup.js";
-import { nextEvent, waitUntil } from "../../support/eventually.js";
-import { listen, portOf } from "../../support/ports.js";
-import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
-import { pass, passUntil, powerOnInVirtualTime, yieldToSockets } from "../../support/virtual-time.js";
-
-const orange = "2f1200".repeat(12);
-const red = "2f0000".repeat(12);
-const ring = (device: VirtualDevice) => Buffer.from(device.board.pixels).toString("hex");
+import { waitUntil } from "../../support/eventually.js";
+import { freePort, listen } from "../../support/ports.js";
+import { orange, red, ringOf } from "../../support/ring.js";
+import { powerOn } from "../../support/scripted-gateway.js";
+import {
+	nextConnection,
+	pass,
+	passUntil,
+	powerOnInVirtualTime,
+	yieldToSockets,
+} from "../../support/virtual-time.js";
 
 describe("end of a connection", () => {
 	test("treats normal closure, going away and service restart as orderly, and any other close as a failure", () => {
@@ -29,15 +31,11 @@ describe("end of a connection", () => {
 		}
 	});
 
-	test("reports that the board was replaced", () => {
-		const { kind, reason } = endOfRejection(410, undefined);
-		assert.equal(kind, "rejected");
-		assert.match(reason, /another one has replaced it/);
-	});
-
-	test("reports that another board has its id, or that the gateway knows too many devices", () => {
-		assert.equal(endOfClose(4002).kind, "rejected");
-		assert.equal(endOfRejection(507, undefined).kind, "rejected");
+	test("reports a replaced board, one whose id another has, and too many devices", () => {
+		const replaced = endOfRejection(410, undefined);
+		assert.match(replaced.reason, /another one has replaced it/);
+		for (const { kind } of [replaced, endOfClose(4002), endOfRejection(507, undefined)])
+			assert.equal(kind, "rejected");
 	});
 
 	test("names a wrong address or protocol version", () => {
@@ -96,20 +94,7 @@ describe("restart of the gateway", () => {
 			current.socket.close(1012, "retry in 20 s");
 			await current.closed;
 			const looks = new Set<string>();
-			let isBack = false;
-			const next = gateway.connection().then((again) => {
-				isBack = true;
-				return again;
-			});
-			await waitUntil(
-				() => isBack,
-				async () => {
-					await yieldToSockets();
-					await pass(device, 250);
-					looks.add(ring(device));
-				},
-			);
-			current = await next;
+			current = await passUntil(device, gateway.connection(), 250, () => looks.add(ringOf(device)));
 			const pauseMs = device.machine.now - closedAt;
 			// The SDK reports a close after 1 s.
 			assert.ok(pauseMs >= 21_000 && pauseMs <= 23_000, `restart ${restart}: ${pauseMs} ms`);
@@ -125,8 +110,7 @@ describe("orderly close by the gateway", () => {
 		let current = connection;
 		for (let close = 1; close <= 5; close++) {
 			current.socket.close(1000);
-			current = await passUntil(device, gateway.connection());
-			await current.next("state_report");
+			current = (await nextConnection(device, gateway)).connection;
 		}
 		await pass(device, 30_000);
 		const closedAt = device.machine.now;
@@ -211,7 +195,7 @@ describe("rejected upgrade", () => {
 		assert.match(said.join(""), /rejected the token \(401\)/);
 		const looks = new Map<string, number>();
 		for (let look = 0; look < 480; look++) {
-			looks.set(ring(device), (looks.get(ring(device)) ?? 0) + 1);
+			looks.set(ringOf(device), (looks.get(ringOf(device)) ?? 0) + 1);
 			await letPass(250);
 		}
 		assert.deepEqual([...looks.keys()].sort(), [red, orange].sort());
@@ -231,26 +215,6 @@ describe("rejected upgrade", () => {
 		assert.equal(gateway.count(), 2);
 	});
 
-	test("with 401 is retried within a minute and succeeds once the token is accepted", async (t) => {
-		const gateway = await runScriptedGateway(t);
-		let isKnown = false;
-		let refusals = 0;
-		gateway.server.options.verifyClient = (_info, answer) => {
-			if (!isKnown) refusals += 1;
-			answer(isKnown, 401);
-		};
-		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
-		await waitUntil(
-			() => refusals > 0 && ring(device) === orange,
-			() => pass(device, 0),
-		);
-		await pass(device, 5000);
-		isKnown = true;
-		const connection = await passUntil(device, gateway.connection());
-		assert.ok(device.machine.now <= 61_000, `${device.machine.now}`);
-		assert.equal((await connection.next("state_report")).peripherals.led_ring.state_id, 5);
-	});
-
 	test("with 503 and Retry-After is retried after that time and counts as no failure", async (t) => {
 		const { device, gateway, letPass } = await refuse(t, "503 Service Unavailable", "Retry-After: 40");
 		for (let rejection = 1; rejection <= 3; rejection++) {
@@ -261,45 +225,26 @@ describe("rejected upgrade", () => {
 			assert.ok(laterMs <= 22_000, `retried ${laterMs} ms after the requested time`);
 			const looks = new Set<string>();
 			for (let look = 0; look < 4; look++) {
-				looks.add(ring(device));
+				looks.add(ringOf(device));
 				await letPass(250);
 			}
 			assert.ok(looks.size > 1, "flashing: connecting");
 		}
 	});
-
-	test("with 503 without Retry-After counts as a failed attempt", async (t) => {
-		const { device, gateway, letPass } = await refuse(t, "503 Service Unavailable");
-		await letPass(1500);
-		assert.equal(gateway.count(), 2);
-		await letPass(33_000);
-		assert.equal(gateway.count(), 6);
-		assert.equal(ring(device), orange);
-	});
 });
 
-describe("failed connection", () => {
-	async function firstReason(t: TestContext, url: string): Promise<string> {
-		const traced: string[] = [];
-		const device = await powerOn(t, { url }, "DEV-1", {
-			clock: "virtual",
-			onTrace: (text) => traced.push(text),
-		});
-		await waitUntil(
-			() => traced.some((text) => text.startsWith("gateway: ")),
-			() => pass(device, 0),
-		);
-		return traced.join("");
-	}
-
-	test("names the address where no server listens", async (t) => {
-		const server = createServer().listen(0, "127.0.0.1");
-		await nextEvent(server, "listening");
-		const port = portOf(server);
-		server.close();
-		await nextEvent(server, "close");
-		const said = await firstReason(t, `ws://127.0.0.1:${port}/device`);
-		assert.match(said, new RegExp(`gateway: no connection to 127\\.0\\.0\\.1:${port}`));
-		assert.match(said, /ECONNREFUSED/);
+test("names the address where no server listens", async (t) => {
+	let said = "";
+	const port = await freePort();
+	const device = await powerOn(t, { url: `ws://127.0.0.1:${port}/device` }, "DEV-1", {
+		clock: "virtual",
+		onTrace: (text) => {
+			said += text;
+		},
 	});
+	await waitUntil(
+		() => said.includes("gateway: "),
+		() => pass(device, 0),
+	);
+	assert.match(said, new RegExp(`ECONNREFUSED.*gateway: no connection to 127\\.0\\.0\\.1:${port}`, "s"));
 });

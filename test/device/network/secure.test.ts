@@ -1,44 +1,22 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { readFile } from "node:fs/promises";
 import { createServer } from "node:https";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { WebSocketServer } from "ws";
-import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
-import { flashBytes } from "../../../hosts/virtual/node/boot/partitions.js";
+import { Authority } from "../../support/certificates.js";
 import { onEnd } from "../../support/cleanup.js";
 import { waitUntil } from "../../support/eventually.js";
 import { listen } from "../../support/ports.js";
-import { pathOf, whyMissing } from "../../support/programs.js";
+import { whyMissing } from "../../support/programs.js";
 import { temporaryDirectory } from "../../support/running.js";
 import { powerOn, ScriptedGateway } from "../../support/scripted-gateway.js";
-import { pass, passUntil } from "../../support/virtual-time.js";
+import { nextConnection, pass } from "../../support/virtual-time.js";
 
 const skip = whyMissing("openssl");
 
 /** Starts a gateway with a TLS certificate valid for `name`. @returns it and the certificate authority to trust */
 async function runSecureGateway(t: TestContext, name: string) {
-	const folder = await temporaryDirectory(t);
-	const file = (base: string) => join(folder, base);
-	const openssl = (...args: string[]) => execFileSync(pathOf("openssl"), args, { stdio: "ignore" });
-	const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
-	openssl(
-		...["req", "-x509", ...newKey, "-days", "2", "-subj", "/CN=Test CA"],
-		...["-keyout", file("ca.key"), "-out", file("ca.pem")],
-	);
-	openssl(
-		...["req", ...newKey, "-subj", "/CN=gateway", "-addext", `subjectAltName=${name}`],
-		...["-keyout", file("key.pem"), "-out", file("request.pem")],
-	);
-	openssl(
-		...["x509", "-req", "-in", file("request.pem"), "-CA", file("ca.pem"), "-CAkey", file("ca.key")],
-		...["-CAcreateserial", "-days", "2", "-copy_extensions", "copy", "-out", file("cert.pem")],
-	);
-	const server = createServer({
-		key: await readFile(file("key.pem")),
-		cert: await readFile(file("cert.pem")),
-	});
+	const authority = new Authority(await temporaryDirectory(t), "authority");
+	const server = createServer(authority.issue(name));
 	let attempts = 0;
 	server.on("tlsClientError", () => {
 		attempts += 1;
@@ -48,30 +26,14 @@ async function runSecureGateway(t: TestContext, name: string) {
 	onEnd(t, () => {
 		for (const client of webSockets.clients) client.terminate();
 	});
-	const authority = await readFile(file("ca.pem"), "utf8");
 	const gateway = new ScriptedGateway(t, webSockets);
 	return {
 		gateway,
 		url: gateway.url.replace("ws:", "wss:"),
-		ca: authority.replace(/-----[^-]+-----|\s/g, ""),
+		ca: authority.base64,
 		failedHandshakes: () => attempts,
 	};
 }
-
-test("stores authority and time server for images built without them", {
-	skip,
-}, async (t) => {
-	const { gateway, url, ca } = await runSecureGateway(t, "IP:127.0.0.1");
-	const flash = new Flash({ byteLength: flashBytes });
-	const settings = { gateway: url, token: "t", ca, sntp: "time.example" };
-	const first = await powerOn(t, { url }, "DEV-1", { flash, settings });
-	await (await gateway.connection()).next("state_report");
-	await first.close();
-
-	const again = await powerOn(t, { url }, "DEV-1", { flash, settings: {} });
-	await (await gateway.connection()).next("state_report");
-	assert.equal(again.board.timeServer, "time.example");
-});
 
 test("succeeds at the first attempt without a time server: the clock starts at the build time", {
 	skip,
@@ -106,8 +68,7 @@ test("rejects a certificate that is invalid by its clock until a time server res
 		/: TLS: a certificate .* is valid from .* the device's clock shows 1970-01-01T00:00:\d\dZ\. If the clock is wrong, set a reachable time server/,
 	);
 	device.board.wallClock = Date.now;
-	const connection = await passUntil(device, gateway.connection());
-	await connection.next("state_report");
+	await nextConnection(device, gateway);
 	assert.ok(device.machine.now >= 60_000, `connected after ${device.machine.now} ms`);
 });
 

@@ -3,12 +3,10 @@
  */
 
 import assert from "node:assert/strict";
-import { describe, type TestContext, test } from "node:test";
-import type { ChangedSettings } from "../../../device/protocol/messages.js";
+import { type TestContext, test } from "node:test";
 import type { AccessPoint } from "../../../hosts/virtual/node/board.js";
-import type { VirtualDevice } from "../../../hosts/virtual/node/virtual-device.js";
-import { powerOn, runScriptedGateway, type ScriptedGateway } from "../../support/scripted-gateway.js";
-import { pass, passUntil } from "../../support/virtual-time.js";
+import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
+import { nextConnection, pass } from "../../support/virtual-time.js";
 
 const home: AccessPoint = {
 	ssid: "home",
@@ -37,100 +35,52 @@ async function start(
 	settings: Readonly<Record<string, string>> = known,
 ) {
 	const gateway = await runScriptedGateway(t);
-	const traced: string[] = [];
+	let trace = "";
 	const device = await powerOn(t, gateway, "DEV-1", {
 		clock: "virtual",
 		settings: { gateway: gateway.url, token: "t", ...settings },
 		accessPoints,
-		onTrace: (text) => traced.push(text),
+		onTrace: (text) => {
+			trace += text;
+		},
 	});
-	return { device, gateway, traced };
+	const { connection, report } = await nextConnection(device, gateway);
+	return { device, gateway, connection, network: report.network, trace: () => trace };
 }
 
-async function connected(device: VirtualDevice, gateway: ScriptedGateway) {
-	const connection = await passUntil(device, gateway.connection());
-	return { connection, report: await connection.next("state_report") };
-}
-
-describe("with two networks", () => {
-	for (const [near, far] of [
-		[home, guest],
-		[guest, home],
-	] as const)
-		test(`joins the stronger one, ${near.ssid}, and reports its access point`, async (t) => {
-			const { device, gateway } = await start(t, [
-				{ ...far, rssi: -80 },
-				{ ...near, rssi: -40 },
-			]);
-			const { network } = (await connected(device, gateway)).report;
-			assert.deepEqual(
-				[network.wifi_ssid, network.bssid, network.channel, network.reconnects, network.last_loss],
-				[near.ssid, near.bssid, near.channel, 0, undefined],
-			);
-		});
+test("joins the stronger of two networks and reports its access point", async (t) => {
+	const { network } = await start(t, [
+		{ ...home, rssi: -80 },
+		{ ...guest, rssi: -40 },
+	]);
+	const { wifi_ssid, bssid, channel, reconnects, last_loss } = network;
+	assert.deepEqual({ ssid: wifi_ssid, bssid, channel }, { ssid: "guest", bssid: guest.bssid, channel: 11 });
+	assert.deepEqual([reconnects, last_loss], [0, undefined]);
 });
 
 test("leaves a network without access to the gateway after 10 minutes", async (t) => {
-	const { device, gateway } = await start(t, [home, guest]);
-	const { connection } = await connected(device, gateway);
+	const { device, gateway, network } = await start(t, [home, guest]);
+	assert.equal(network.wifi_ssid, "home");
 	const accepts = gateway.server.shouldHandle;
-	const cutFor = async (ms: number) => {
-		gateway.server.shouldHandle = () => false;
-		for (const client of gateway.server.clients) client.terminate();
-		await pass(device, ms);
-		gateway.server.shouldHandle = accepts;
-		return (await connected(device, gateway)).report.network.wifi_ssid;
-	};
-	await connection.query();
-	assert.equal(await cutFor(9 * 60_000), "home");
-	await pass(device, 60_000);
-	assert.equal(await cutFor(11 * 60_000), "guest");
-	assert.equal(await cutFor(11 * 60_000), "home");
+	gateway.server.shouldHandle = () => false;
+	for (const client of gateway.server.clients) client.terminate();
+	await pass(device, 11 * 60_000);
+	gateway.server.shouldHandle = accepts;
+	assert.equal((await nextConnection(device, gateway)).report.network.wifi_ssid, "guest");
 });
 
-describe("trial of a second network", () => {
-	const onlyFirst = { ssid: "home", password: "home password" };
-	const second = { ssid2: "guest", password2: "guest password" };
-	const cases: readonly [
-		name: string,
-		accessPoints: readonly AccessPoint[],
-		change: ChangedSettings,
-		outcome: string,
-		joined: string,
-	][] = [
-		["connects through it although the first one is stronger", [home, guest], second, "kept", "guest"],
-		[
-			"returns to the first network after a wrong password",
-			[home, guest],
-			{ ...second, password2: "wrong password" },
-			'returned: the access point "guest" rejected the password',
-			"home",
-		],
-	];
-	for (const [name, accessPoints, change, outcome, joined] of cases)
-		test(name, async (t) => {
-			const { device, gateway, traced } = await start(t, accessPoints, onlyFirst);
-			const first = await connected(device, gateway);
-			first.connection.send({ command: "set_settings", value: change });
-			const { connection, report } = await connected(device, gateway);
-			assert.equal(report.network.wifi_ssid, joined);
-			const result = await connection.next("settings_result");
-			assert.equal(
-				result.reason === undefined ? result.outcome : `${result.outcome}: ${result.reason}`,
-				outcome,
-			);
-			const isKept = outcome === "kept";
-			assert.equal(device.setting("ssid2"), isKept ? change.ssid2 : undefined);
-			assert.equal(device.setting("password2"), isKept ? change.password2 : undefined);
-			assert.doesNotMatch(traced.join(""), /guest password|wrong password|home password/);
-		});
-
-	test("removes the network with its password", async (t) => {
-		const { device, gateway } = await start(t, [home, guest]);
-		const { connection } = await connected(device, gateway);
-		connection.send({ command: "set_settings", value: { ssid2: "" } });
-		const again = await connected(device, gateway);
-		assert.equal((await again.connection.next("settings_result")).outcome, "kept");
-		assert.deepEqual([device.setting("ssid2"), device.setting("password2")], [undefined, undefined]);
-	});
+test("tries a second network although the first one is stronger, and removes it with its password", async (t) => {
+	const { ssid, password, ...second } = known;
+	const { device, gateway, connection, trace } = await start(t, [home, guest], { ssid, password });
+	connection.send({ command: "set_settings", value: second });
+	const tried = await nextConnection(device, gateway);
+	assert.equal(tried.report.network.wifi_ssid, "guest");
+	assert.equal((await tried.connection.next("settings_result")).outcome, "kept");
+	const stored = () => [device.setting("ssid2"), device.setting("password2")];
+	assert.deepEqual(stored(), ["guest", "guest password"]);
+	tried.connection.send({ command: "set_settings", value: { ssid2: "" } });
+	const again = await nextConnection(device, gateway);
+	assert.equal((await again.connection.next("settings_result")).outcome, "kept");
+	assert.deepEqual(stored(), [undefined, undefined]);
+	assert.doesNotMatch(trace(), /guest password|home password/);
 });

@@ -2,13 +2,9 @@ import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { AccessPoint } from "../../../hosts/virtual/node/board.js";
-import type { VirtualDevice } from "../../../hosts/virtual/node/virtual-device.js";
+import { dark, red, ringOf } from "../../support/ring.js";
 import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
-import { pass, passUntil } from "../../support/virtual-time.js";
-
-const red = "2f0000".repeat(12);
-const dark = "00".repeat(36);
-const ring = (device: VirtualDevice) => Buffer.from(device.board.pixels).toString("hex");
+import { nextConnection, pass } from "../../support/virtual-time.js";
 
 /** Starts a device with the network "home" and the password "secret" in its settings. */
 async function start(t: TestContext, accessPoint: AccessPoint | undefined) {
@@ -34,7 +30,7 @@ describe("wrong password", () => {
 	test("shows solid red, is logged and is retried about once a minute", async (t) => {
 		const { device, said, states } = await start(t, accessPoint);
 		for (let look = 0; look < 480; look++) {
-			assert.equal(ring(device), red, `look ${look}`);
+			assert.equal(ringOf(device), red, `look ${look}`);
 			await pass(device, 250);
 		}
 		assert.ok(said.length >= 3 && said.length <= 5, `${said.length} attempts in two minutes`);
@@ -48,7 +44,7 @@ describe("wrong password", () => {
 		device.board.accessPoint = { ssid: "home", rssi: -50, password: "secret" };
 		device.board.setButton("volumeUp", true);
 		await pass(device, 20);
-		const { network } = await (await passUntil(device, gateway.connection())).next("state_report");
+		const { network } = (await nextConnection(device, gateway)).report;
 		assert.equal(network.wifi_ssid, "home");
 		assert.ok(device.machine.now < 10_000, `connected after ${device.machine.now} ms`);
 	});
@@ -68,7 +64,7 @@ describe("absent access point", () => {
 		const { device, said, states } = await start(t, undefined);
 		const looks = new Set<string>();
 		for (let look = 0; look < 16; look++) {
-			looks.add(ring(device));
+			looks.add(ringOf(device));
 			await pass(device, 250);
 		}
 		assert.deepEqual(looks, new Set([red, dark]));

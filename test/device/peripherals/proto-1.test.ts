@@ -9,7 +9,7 @@ import { clock } from "../update/timer.js";
 
 beforeEach(() => clock.clear());
 
-test("a touch is reported and felt, the light is smoothed, and a power cut resets the intensity", async (t) => {
+test("a touch is reported and felt, the light is reported, and a power cut resets the intensity", async (t) => {
 	const { device, gateway, connection, command, pass } = await powerOnInVirtualTime(t, "PROTO-1");
 	const { board } = device;
 	await command({ command: "set_haptics", value: 50 }, (parts) => parts.haptic_intensity === 50);
@@ -24,12 +24,7 @@ test("a touch is reported and felt, the light is smoothed, and a power cut reset
 	assert.equal((await connection.next("state_report")).peripherals.touch_active, false);
 	assert.equal(board.hapticDuty, 512);
 
-	board.light = 0;
-	await pass(5000);
 	board.light = 4095;
-	await pass(200);
-	const early = (await connection.query()).peripherals.ambient_light ?? -1;
-	assert.ok(early > 0 && early < 4095 / 2, `${early}`);
 	await pass(10_000);
 	assert.equal((await connection.query()).peripherals.ambient_light, 4095);
 

@@ -3,13 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { VirtualDevice } from "../../../hosts/virtual/node/virtual-device.js";
+import { allPixels, pixelsOf, ringOf } from "../../support/ring.js";
 import { bytesPerSecond, noise, SoundServer, wav } from "../../support/sounds.js";
 import { passUntil, powerOnInVirtualTime } from "../../support/virtual-time.js";
 
-const dark = "000000";
-const pixelsOf = (device: VirtualDevice): string[] =>
-	Buffer.from(device.board.pixels).toString("hex").match(/.{6}/g) ?? [];
-const litOf = (device: VirtualDevice) => pixelsOf(device).filter((pixel) => pixel !== dark).length;
+const litOf = (device: VirtualDevice) => pixelsOf(device).filter((pixel) => pixel !== "000000").length;
 
 /** Turns the ring off. */
 async function powerOnDark(...[t, model]: Parameters<typeof powerOnInVirtualTime>) {
@@ -58,9 +56,9 @@ test("shows a light above the state, which is still reported, until null, set_le
 		brightness_coef: 1,
 		light: orange,
 	});
-	assert.deepEqual(pixelsOf(device), Array(12).fill("ff8800"));
+	assert.equal(ringOf(device), allPixels("ff8800"));
 	await pass(60_000);
-	assert.deepEqual(pixelsOf(device), Array(12).fill("ff8800"), "without end");
+	assert.equal(ringOf(device), allPixels("ff8800"), "without end");
 	await command({ command: "set_light", value: null }, ({ led_ring }) => !led_ring.light);
 	assert.ok(new Set(pixelsOf(device)).size > 2, "the rainbow");
 
@@ -69,7 +67,7 @@ test("shows a light above the state, which is still reported, until null, set_le
 		({ led_ring }) => led_ring.light?.color === "#0000ff",
 	);
 	await pass(2900);
-	assert.deepEqual(pixelsOf(device), Array(12).fill("0000ff"));
+	assert.equal(ringOf(device), allPixels("0000ff"));
 	await pass(200);
 	assert.ok(new Set(pixelsOf(device)).size > 2, `pixels: ${pixelsOf(device)}`);
 	await command({ command: "query_state" }, ({ led_ring }) => !led_ring.light);
@@ -80,7 +78,7 @@ test("shows a light above the state, which is still reported, until null, set_le
 		({ led_ring }) => led_ring.state_id === 2,
 	);
 	assert.equal(peripherals.led_ring.light, undefined);
-	assert.deepEqual(pixelsOf(device), Array(12).fill("ff0000"));
+	assert.equal(ringOf(device), allPixels("ff0000"));
 });
 
 test("draws light effects: progress is an arc, blink is dark half of each second, turn has one brightest LED, breathe is never dark", async (t) => {
@@ -109,7 +107,7 @@ test("draws light effects: progress is an arc, blink is dark half of each second
 		await pass(33);
 		greens.add(pixelsOf(device)[0]);
 	}
-	assert.ok(greens.size > 20 && !greens.has(dark), `${[...greens]}`);
+	assert.ok(greens.size > 20 && !greens.has("000000"), `${[...greens]}`);
 });
 
 test("shows an update above a light, even if the ring showed the update state before", async (t) => {
@@ -117,7 +115,7 @@ test("shows an update above a light, even if the ring showed the update state be
 	const { device, connection, command, pass } = await powerOnDark(t, "DEV-1");
 	await command({ command: "set_led", value: "updating" }, ({ led_ring }) => led_ring.state_id === 6);
 	await command({ command: "set_light", value: { color: "#ff0000" } }, ({ led_ring }) => !!led_ring.light);
-	assert.deepEqual(pixelsOf(device), Array(12).fill("ff0000"));
+	assert.equal(ringOf(device), allPixels("ff0000"));
 	connection.send({ command: "start_ota", url: silent.url });
 	await connection.query();
 	await pass(1500);

@@ -5,12 +5,8 @@ import { readAuthority } from "../../../device/update/authority.js";
 const block = (text: string) => `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`;
 
 describe("certificate authority of a command", () => {
-	test("is the first certificate in the text, with any line endings", () => {
-		const chain = `subject=CN = test\n${block("MAMC\nAQU=")}${block("MAMCAQY=")}`;
-		assert.equal(readAuthority(chain), "MAMCAQU=");
-		assert.equal(readAuthority(chain.replaceAll("\n", "\r\n")), "MAMCAQU=");
-		assert.equal(readAuthority(block("MAMCAQU=").replaceAll("\n", " ")), "MAMCAQU=");
-	});
+	test("is the first certificate in the text", () =>
+		assert.equal(readAuthority(`${block("MAMCAQU=")}${block("MAMCAQY=")}`), "MAMCAQU="));
 
 	for (const [what, pem] of [
 		["without a certificate", ""],

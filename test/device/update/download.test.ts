@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { assertSameBytes } from "../../support/bytes.js";
-import { FlashSlot, makeFirmware, Rig } from "./rig.js";
+import { makeFirmware, Rig, runUpdate } from "./rig.js";
 import { type Fault, head, MemoryServer, type RawAnswer, type ServerOptions } from "./server.js";
 import { clock } from "./timer.js";
 
@@ -10,11 +10,8 @@ const newFirmware = makeFirmware("2.0.0", 200_000);
 const blockBytes = 16_384;
 const blocks = Math.ceil(newFirmware.length / blockBytes);
 
-function run(options: Partial<ServerOptions> = {}) {
-	const rig = new Rig({ firmware: oldFirmware });
-	const server = new MemoryServer({ file: newFirmware, ...options });
-	const reason = rig.update(server);
-	return { rig, server, reason };
+function run(options: Partial<ServerOptions> = {}, prepare?: (rig: Rig) => void) {
+	return runUpdate({ file: newFirmware, ...options }, { firmware: oldFirmware }, prepare);
 }
 
 /** Asserts that the next start runs the new firmware, byte for byte. */
@@ -102,8 +99,8 @@ test("accepts a firmware with a full last block, and one of less than a block", 
 	for (const size of [blockBytes * 2, 2_000]) {
 		let file = makeFirmware("2.0.0", size);
 		file = makeFirmware("2.0.0", size - (file.length - size) + ((file.length - size) % 4));
-		const rig = new Rig({ firmware: oldFirmware });
-		assert.equal(rig.update(new MemoryServer({ file })), undefined);
+		const { rig, reason } = run({ file });
+		assert.equal(reason, undefined);
 		rig.restart();
 		assertSameBytes(rig.boot.image.bytes, file);
 	}
@@ -323,40 +320,27 @@ describe("update while the gateway is disconnected", () => {
 });
 
 describe("flash", () => {
-	/** Bytes written in each turn when flash takes `pieceMs` per chunk. */
-	function writtenByTurn(pieceMs: number, options: Partial<ServerOptions>) {
-		const rig = new Rig({ firmware: oldFirmware });
-		const turns = new Map<number, number>();
-		rig.slot = class extends FlashSlot {
-			override write(bytes: Uint8Array): void {
-				turns.set(clock.turns, (turns.get(clock.turns) ?? 0) + bytes.length);
-				clock.spend(pieceMs);
-				super.write(bytes);
-			}
-		};
-		assertUpdated({ rig, reason: rig.update(new MemoryServer({ file: newFirmware, ...options })) });
-		return Math.max(...turns.values());
-	}
-
 	test("writes at most 4 KiB per turn, in parts and as a stream, so that ring and reports continue", () => {
-		for (const hasRanges of [true, false]) assert.equal(writtenByTurn(0, { hasRanges }), 4096);
+		for (const hasRanges of [true, false]) {
+			const turns = new Map<number, number>();
+			const outcome = run({ hasRanges }, ({ before }) => {
+				before.write = ({ length }) => void turns.set(clock.turns, (turns.get(clock.turns) ?? 0) + length);
+			});
+			assertUpdated(outcome);
+			assert.equal(Math.max(...turns.values()), 4096);
+		}
 	});
 
 	test("writes the rest of the last block even if the server closes the connection after it", () => {
 		const file = makeFirmware("2.0.0", 190_000);
 		const last = Math.ceil(file.length / blockBytes) - 1;
 		assert.ok(file.length % blockBytes > 8192, "several pieces");
-		const rig = new Rig({ firmware: oldFirmware });
-		rig.slot = class extends FlashSlot {
-			override write(bytes: Uint8Array): void {
-				clock.spend(50);
-				super.write(bytes);
-			}
-		};
 		// The connection was lost the maximum number of times: once more would end the update.
 		const faults = [1, 2, 3, 4, 5].map((block): Fault => ({ at: block * blockBytes, kind: "cut" }));
-		const server = new MemoryServer({ file, faults, endAfter: last + faults.length });
-		assert.equal(rig.update(server), undefined);
+		const { server, reason } = run({ file, faults, endAfter: last + faults.length }, ({ before }) => {
+			before.write = () => clock.spend(50);
+		});
+		assert.equal(reason, undefined);
 		assert.equal(server.requests.length, last + 1 + faults.length);
 	});
 });
@@ -445,24 +429,14 @@ describe("corruption in transit", () => {
 	});
 
 	test("in a stream without digests is detected at its end by the verification of flash", () => {
-		const { rig, reason } = run({
-			hasRanges: false,
-			hasDigests: false,
-			faults: [{ at: 100_000, kind: "flip" }],
-		});
+		const faults = [{ at: 100_000, kind: "flip" }] as const;
+		const { rig, reason } = run({ hasRanges: false, hasDigests: false, faults });
 		assert.match(reason ?? "", /^The device rejected the firmware: The image is damaged/);
 		assertUnharmed(rig);
 	});
 });
 
 describe("server that", () => {
-	test("fails once at two positions completes the update", () => {
-		const fails = [2, 5];
-		assertUpdated(
-			run({ answer: (_, index) => (fails.includes(index) ? { head: head(500, {}) } : undefined) }),
-		);
-	});
-
 	const total = newFirmware.length;
 	const part = (fields: Readonly<Record<string, string>>, body = newFirmware.subarray(0, blockBytes)) => ({
 		head: head(206, {
@@ -494,6 +468,7 @@ describe("server that", () => {
 		return () => part({ "Content-Range": text }, body);
 	};
 	const page = Buffer.alloc(600, "<html>");
+	const short: Answer = () => part({ "Content-Length": String(blockBytes) }, newFirmware.subarray(0, 100));
 
 	for (const [name, expected, requests, answer] of [
 		["sends 404", /answered 404: there is no firmware at this address/, 1, reply(404)],
@@ -505,55 +480,30 @@ describe("server that", () => {
 		["sends 429 twice", /answered 429: it has too much to do/, 2, reply(429)],
 		["redirects", /answered 302, a redirect/, 1, reply(302, { Location: "http://elsewhere/" })],
 		["sends 204", /answered 204/, 2, reply(204)],
-		[
-			"sends garbage",
-			/is unreachable after 6 attempts: the connection broke off/,
-			6,
-			raw("\x00\xffx\r\n\r\n"),
-		],
+		["sends garbage", /unreachable after 6 attempts: the connection broke/, 6, raw("\x00\xffx\r\n\r\n")],
 		["has no reason phrase", /is unreachable/, 6, raw("HTTP/1.1 200\r\n\r\n")],
 		["sends an HTML page", /is not a firmware image/, 1, reply(200, { "Content-Length": "600" }, page)],
-		[
-			"sends chunks",
-			/with chunked encoding, without its length/,
-			2,
-			reply(200, { "Transfer-Encoding": "chunked" }),
-		],
+		["sends chunks", /with chunked encoding, without/, 2, reply(200, { "Transfer-Encoding": "chunked" })],
 		["sends no length", /does not send the length/, 1, reply(200, {}, newFirmware)],
 		["has an empty file", /is empty/, 1, reply(200, { "Content-Length": "0" })],
 		["has an empty file, and ranges", /is empty/, 1, reply(416, { "Content-Range": "bytes */0" })],
 		["sends a 206 without Content-Range", /sends no valid Content-Range/, 2, range("")],
 		["sends an invalid Content-Range", /sends no valid Content-Range/, 2, range("bytes 9-3/5")],
 		["sends another range", /a different range/, 2, range(`bytes 1-${blockBytes}/${total}`)],
+		["sends tiny parts", /sends less of the/, 2, range(`bytes 0-0/${total}`, newFirmware.subarray(0, 1))],
+		["sends less than it announced", /at byte 0 of \d+: nothing was received for 30 s/, 6, short],
 		[
-			"sends tiny parts",
-			/sends less of the firmware/,
-			2,
-			range(`bytes 0-0/${total}`, newFirmware.subarray(0, 1)),
-		],
-		[
-			"sends less than it announced",
-			/failed at byte 0 of \d+: nothing was received for 30 s/,
-			6,
-			() => part({ "Content-Length": String(blockBytes) }, newFirmware.subarray(0, 100)),
-		],
-		[
-			"has a firmware larger than the slot",
+			"has too large a firmware",
 			/has 9000000 bytes; the slot holds 2097152/,
 			2,
 			range("bytes 0-16383/9000000"),
 		],
-		[
-			"truncates the firmware",
-			/was replaced during the download/,
-			3,
-			later(reply(416, { "Content-Range": "bytes */5" })),
-		],
+		["truncates the firmware", /was replaced during/, 3, later(reply(416, { "Content-Range": "bytes */5" }))],
 		[
 			"stops supporting ranges",
 			/was replaced during/,
 			3,
-			later(reply(200, { "Content-Length": "5" }, Buffer.from("hello"))),
+			later(reply(200, { "Content-Length": "600" }, page)),
 		],
 	] as const)
 		test(`${name} ends the update with that reason`, () => {
@@ -572,9 +522,11 @@ describe("server that", () => {
 		}
 	});
 
-	test("fails once is retried", () => {
+	test("fails once at each of two positions is retried", () => {
 		for (const status of [500, 503, 408, 429])
-			assertUpdated(run({ answer: (_, index) => (index === 3 ? { head: head(status, {}) } : undefined) }));
+			assertUpdated(
+				run({ answer: (_, index) => ([2, 5].includes(index) ? { head: head(status, {}) } : undefined) }),
+			);
 	});
 
 	test("fails with another error each time is not retried forever", () => {
@@ -590,15 +542,12 @@ describe("server that", () => {
 		const other = makeFirmware("3.0.0", 200_000);
 		for (const hasRanges of [true, false]) {
 			const rig = new Rig({ firmware: oldFirmware });
-			const server: MemoryServer = new MemoryServer({
-				file: newFirmware,
-				hasRanges,
-				faults: [{ at: 70_000, kind: "cut" }],
-				answer: (_, index) => {
-					if (index === (hasRanges ? 3 : 1)) server.file = other;
-					return undefined;
-				},
-			});
+			const answer = (_: unknown, index: number) => {
+				if (index === (hasRanges ? 3 : 1)) server.file = other;
+				return undefined;
+			};
+			const faults = [{ at: 70_000, kind: "cut" }] as const;
+			const server = new MemoryServer({ file: newFirmware, hasRanges, faults, answer });
 			assert.match(rig.update(server) ?? "", /was replaced during the download/);
 			assertUnharmed(rig);
 		}

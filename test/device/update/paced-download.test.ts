@@ -59,17 +59,6 @@ test("fetches no block before the previous one is used up", () => {
 	assert.equal(server.requests.length, 4);
 });
 
-test("fetches one more block for a damaged block and for a lost connection", () => {
-	const { reason, bytes } = fetchSlowly({
-		faults: [
-			{ at: 20_000, kind: "flip" },
-			{ at: 50_000, kind: "cut" },
-		],
-	});
-	assert.equal(reason, undefined);
-	assertSameBytes(bytes, file);
-});
-
 test("allows the server to close an idle connection meanwhile", () => {
 	const { reason, bytes, server } = fetchSlowly({}, (idle) => {
 		idle.cut();
@@ -85,11 +74,4 @@ test("does not count its own processing time as silence of the server", () => {
 	const { reason, server } = fetchSlowly({}, () => clock.spend(10_000));
 	assert.equal(reason, undefined);
 	assert.equal(server.connections, 1);
-});
-
-test("rejects a server without ranges", () => {
-	assert.equal(
-		fetchSlowly({ hasRanges: false }).reason,
-		"The server does not support range requests for the patch.",
-	);
 });

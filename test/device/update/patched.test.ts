@@ -8,7 +8,7 @@ import { makePatch } from "../../../scripts/release/patch.js";
 import { assertSameBytes } from "../../support/bytes.js";
 import { damaged } from "../../support/images.js";
 import { makeReleaseKey } from "../../support/signing.js";
-import { FlashImage, FlashSlot, makeFirmware, Rig, type RigOptions } from "./rig.js";
+import { makeFirmware, Rig, type RigOptions, runUpdate } from "./rig.js";
 import { type Fault, MemoryServer, type ServerOptions } from "./server.js";
 import { clock } from "./timer.js";
 
@@ -35,13 +35,14 @@ function update(
 	options: Partial<RigOptions> = {},
 	change?: (rig: Rig) => void,
 ) {
-	clock.clear();
-	const rig = new Rig({ firmware: oldFirmware, patch: named, ...options });
-	change?.(rig);
-	const from = new MemoryServer({ file: newFirmware, patch, ...server });
-	const reason = rig.update(from);
-	const progress = rig.messages.filter((message) => message.type === "ota_progress");
-	return { rig, server: from, reason, progress, log: rig.log.join("") };
+	const ended = runUpdate(
+		{ file: newFirmware, patch, ...server },
+		{ firmware: oldFirmware, patch: named, ...options },
+		change,
+	);
+	const { messages, log } = ended.rig;
+	const progress = messages.filter((message) => message.type === "ota_progress");
+	return { ...ended, progress, log: log.join("") };
 }
 
 function assertInstalled({ rig, reason }: Pick<ReturnType<typeof update>, "rig" | "reason">): void {
@@ -117,18 +118,8 @@ test("pauses a patch while the gateway is disconnected", () => {
 
 test("logs the time of applying the patch separately from network and flash", () => {
 	const { log, reason } = update({}, {}, (rig) => {
-		rig.running = class extends FlashImage {
-			override read(buffer: Uint8Array, offset: number): void {
-				clock.spend(20);
-				super.read(buffer, offset);
-			}
-		};
-		rig.slot = class extends FlashSlot {
-			override write(bytes: Uint8Array): void {
-				clock.spend(100);
-				super.write(bytes);
-			}
-		};
+		rig.beforeRead = () => clock.spend(20);
+		rig.before.write = () => clock.spend(100);
 	});
 	assert.equal(reason, undefined);
 	const [, network = 0, applied = 0, flash = 0] =
@@ -144,35 +135,19 @@ test("logs the time of applying the patch separately from network and flash", ()
 
 describe("falls back to the full image in the same update when", () => {
 	const other = makeFirmware("1.0.0", 390_000);
+	const damagedPatch = damaged(patch, 9_000, [1, 2, 3, 4, 5, 6, 7, 8]);
+	const foreign = Buffer.from(makePatch(other, newFirmware));
+	const fromOther = { patch: { ...named, from: digestOf(other) } };
+	const atInvalidPort = { patch: { ...named, url: "http://gateway.lan:99999/a.patch" } };
 	for (const [name, server, options, why] of [
 		["the server has no patch", { patch: Buffer.alloc(0) }, {}, /The firmware on the server is empty/],
 		["the patch is not a patch", { patch: newFirmware }, {}, /is not a patch/],
-		[
-			"the patch is damaged",
-			{ patch: damaged(patch, 9_000, [1, 2, 3, 4, 5, 6, 7, 8]) },
-			{},
-			/The patch is damaged/,
-		],
+		["the patch is damaged", { patch: damagedPatch }, {}, /The patch is damaged/],
 		["the patch is truncated", { patch: patch.subarray(0, -100) }, {}, /truncated/],
-		[
-			"the patch is for other firmware",
-			{ patch: Buffer.from(makePatch(other, newFirmware)) },
-			{},
-			/does not match the announced/,
-		],
-		[
-			"other firmware runs",
-			{ patch: Buffer.from(makePatch(other, newFirmware)) },
-			{ patch: { ...named, from: digestOf(other) } },
-			/the SHA-256 of its result does not match/,
-		],
+		["the patch is for other firmware", { patch: foreign }, {}, /does not match the announced/],
+		["other firmware runs", { patch: foreign }, fromOther, /the SHA-256 of its result does not match/],
 		["the server does not support ranges", { hasRanges: false }, {}, /does not support range requests/],
-		[
-			"the patch's URL is invalid",
-			{},
-			{ patch: { ...named, url: "http://gateway.lan:99999/a.patch" } },
-			/The patch's address must be/,
-		],
+		["the patch's URL is invalid", {}, atInvalidPort, /The patch's address must be/],
 	] as const)
 		test(name, () => {
 			const result = update(server, options);
@@ -187,10 +162,8 @@ describe("falls back to the full image in the same update when", () => {
 
 	test("the running firmware cannot be read", () => {
 		const result = update({}, {}, (rig) => {
-			rig.running = class extends FlashImage {
-				override read(): void {
-					throw new Error("ESP_ERR_FLASH_OP_FAIL");
-				}
+			rig.beforeRead = () => {
+				throw new Error("ESP_ERR_FLASH_OP_FAIL");
 			};
 		});
 		assertInstalled(result);
@@ -210,25 +183,17 @@ describe("falls back to the full image in the same update when", () => {
 	});
 
 	test("no image runs", () => {
-		const result = update({}, {}, (rig) => {
-			rig.running = class extends FlashImage {
-				override get byteLength() {
-					return 0;
-				}
-			};
-		});
-		assertInstalled(result);
+		assertInstalled(
+			update({}, {}, (rig) => {
+				rig.hasRunningImage = false;
+			}),
+		);
 	});
 
 	test("flash did not keep the result; progress starts over", () => {
 		let written = 0;
 		const result = update({}, {}, (rig) => {
-			rig.slot = class extends FlashSlot {
-				override write(bytes: Uint8Array): void {
-					written += 1;
-					super.write(written === 30 ? bytes.map((byte) => byte ^ 1) : bytes);
-				}
-			};
+			rig.before.store = (bytes) => (++written === 30 ? bytes.map((byte) => byte ^ 1) : bytes);
 		});
 		assertInstalled(result);
 		assert.match(result.log, /The device rejected the firmware: wrong SHA-256/);

@@ -8,7 +8,7 @@ import { activeEntry, imageState, readEntries, slotOf } from "../../../hosts/vir
 import { slots } from "../../../hosts/virtual/node/boot/partitions.js";
 import { makePatch } from "../../../scripts/release/patch.js";
 import { assertSameBytes } from "../../support/bytes.js";
-import { type FlashSlot, makeFirmware, Rig } from "./rig.js";
+import { makeFirmware, Rig } from "./rig.js";
 import { MemoryServer } from "./server.js";
 import { clock } from "./timer.js";
 
@@ -70,7 +70,7 @@ interface Outcome {
  * complete image, old or new, and then accept the next update. No slot that holds an incomplete image may be
  * selected.
  */
-function cutEverywhere(prepare: () => Rig, slot?: typeof FlashSlot): Outcome {
+function cutEverywhere(prepare: () => Rig): Outcome {
 	const operations = countOperations(prepare());
 	assert.ok(operations > 100, `${operations} operations`);
 	const bricks: string[] = [];
@@ -79,7 +79,6 @@ function cutEverywhere(prepare: () => Rig, slot?: typeof FlashSlot): Outcome {
 		for (const moment of cutMoments) {
 			runs += 1;
 			const rig = prepare();
-			if (slot) rig.slot = slot;
 			const problem = runWithCut(rig, operation, moment);
 			if (problem) bricks.push(`${moment} ${operation}: ${problem}`);
 		}

@@ -22,7 +22,7 @@ import { EspOta } from "../../../hosts/virtual/node/boot/esp-ota.js";
 import { flashFactoryImage, makeVirtualImage } from "../../../hosts/virtual/node/boot/factory-flash.js";
 import { Flash, PowerCut } from "../../../hosts/virtual/node/boot/flash.js";
 import { flashBytes, slots } from "../../../hosts/virtual/node/boot/partitions.js";
-import type { MemoryServer } from "./server.js";
+import { MemoryServer, type ServerOptions } from "./server.js";
 import Timer, { clock } from "./timer.js";
 
 /** Image with a program of `byteLength` bytes that depend on the version. */
@@ -65,9 +65,11 @@ export class Rig {
 	boot: Boot;
 	ota: EspOta;
 	updater: Updater | undefined;
-	/** Slot of the update, replaceable to inject a bug. */
-	slot = FlashSlot;
-	running = FlashImage;
+	/** Called before the slot's functions of these names; an exception fails them. */
+	before: SlotHooks = {};
+	/** Called before the running image is read. */
+	beforeRead = () => {};
+	hasRunningImage = true;
 	patchDecoder: PatchDecoderPart | undefined;
 	readonly #options: RigOptions;
 
@@ -103,20 +105,26 @@ export class Rig {
 			patch,
 			securityVersion = 0,
 		} = this.#options;
-		const { flash, ota, slot: Slot, running: Running } = this;
+		const { flash, ota, before } = this;
+		const rig = this;
 		this.updater = new Updater({
 			network: { http, https: http },
 			certificate: undefined,
 			createLookup: () => new LookupTicket(resolverOf(lookUpMs)),
-			slot: class extends Slot {
+			slot: class extends FlashSlot {
 				constructor() {
-					super(ota, flash);
+					super(ota, before);
 				}
 			},
-			running: class extends Running {
-				constructor() {
-					super(ota, flash);
+			running: class implements RunningImage {
+				readonly byteLength = rig.hasRunningImage ? slots[ota.running].byteLength : 0;
+
+				read(buffer: Uint8Array, offset: number): void {
+					rig.beforeRead();
+					buffer.set(flash.read(slots[ota.running].offset + offset, buffer.byteLength));
 				}
+
+				close(): void {}
 			},
 			patchDecoder: this.patchDecoder,
 			sha256: NodeSha256,
@@ -157,41 +165,51 @@ export class Rig {
 /** Time to verify a full slot on a board. */
 export const verificationMs = 4_000;
 
-/** Inactive slot as the virtual host provides it. */
-export class FlashSlot implements UpdateSlot {
-	protected readonly ota: EspOta;
-	protected readonly flash: Flash;
+interface SlotHooks {
+	open?(): void;
+	write?(bytes: Uint8Array): void;
+	/** @returns bytes that flash stores instead */
+	store?(bytes: Uint8Array): Uint8Array;
+	/** Verification and selection begin. */
+	complete?(): void;
+	select?(): void;
+	close?(): void;
+}
 
-	constructor(ota: EspOta, flash: Flash) {
-		this.ota = ota;
-		this.flash = flash;
+/** Inactive slot as the virtual host provides it. */
+class FlashSlot implements UpdateSlot {
+	readonly #ota: EspOta;
+	readonly #before: SlotHooks;
+
+	constructor(ota: EspOta, before: SlotHooks) {
+		this.#ota = ota;
+		this.#before = before;
 	}
 
 	get byteLength(): number {
-		return slots[this.ota.next].byteLength;
+		return slots[this.#ota.next].byteLength;
 	}
 
 	open(): void {
-		this.ota.begin();
+		this.#before.open?.();
+		this.#ota.begin();
 	}
 
 	write(bytes: Uint8Array): void {
-		this.ota.write(bytes);
+		this.#before.write?.(bytes);
+		this.#ota.write(this.#before.store?.(bytes) ?? bytes);
 	}
 
 	complete(onEnd: (problem: string | undefined) => void): void {
-		this.ota.abort();
+		this.#before.complete?.();
+		this.#ota.abort();
 		Timer.set(() => onEnd(this.#findProblem()), verificationMs);
-	}
-
-	/** Verifies and selects the image. @throws Error */
-	select(): void {
-		this.ota.setBootPartition();
 	}
 
 	#findProblem(): string | undefined {
 		try {
-			this.select();
+			this.#before.select?.();
+			this.#ota.setBootPartition();
 			return undefined;
 		} catch (error) {
 			if (error instanceof PowerCut || !(error instanceof Error)) throw error;
@@ -200,29 +218,18 @@ export class FlashSlot implements UpdateSlot {
 	}
 
 	close(): void {
-		this.ota.abort();
+		this.#before.close?.();
+		this.#ota.abort();
 	}
 }
 
-/** Active slot. */
-export class FlashImage implements RunningImage {
-	readonly #partition: (typeof slots)[number];
-	readonly #flash: Flash;
-
-	constructor(ota: EspOta, flash: Flash) {
-		this.#partition = slots[ota.running];
-		this.#flash = flash;
-	}
-
-	get byteLength(): number {
-		return this.#partition.byteLength;
-	}
-
-	read(buffer: Uint8Array, offset: number): void {
-		buffer.set(this.#flash.read(this.#partition.offset + offset, buffer.byteLength));
-	}
-
-	close(): void {}
+/** Updates a new device from a server. @param prepare called before the update begins */
+export function runUpdate(server: ServerOptions, options: RigOptions, prepare = (_rig: Rig) => {}) {
+	clock.clear();
+	const rig = new Rig(options);
+	prepare(rig);
+	const from = new MemoryServer(server);
+	return { rig, server: from, reason: rig.update(from) };
 }
 
 /** Resolver whose successive lookups take these times; further ones take none. */

@@ -5,8 +5,7 @@ import { describe, test } from "node:test";
 import { makeVirtualImage } from "../../../hosts/virtual/node/boot/factory-flash.js";
 import { damaged, rewritten, trailingData, withoutHash } from "../../support/images.js";
 import { badSignatures, makeReleaseKey } from "../../support/signing.js";
-import { FlashSlot, makeFirmware, Rig } from "./rig.js";
-import { MemoryServer } from "./server.js";
+import { makeFirmware, type Rig, type RigOptions, runUpdate } from "./rig.js";
 import { clock } from "./timer.js";
 
 const oldFirmware = makeFirmware("1.0.0", 40_000);
@@ -14,14 +13,18 @@ const newFirmware = makeFirmware("2.0.0", 100_000);
 const key = makeReleaseKey();
 const newKey = makeReleaseKey();
 
-interface SignedRig {
-	readonly signature: string | undefined;
-	readonly releaseKeys?: string;
-}
-
-function rigOf({ signature, releaseKeys = key.text }: SignedRig): Rig {
-	clock.clear();
-	return new Rig({ firmware: oldFirmware, releaseKeys, signature });
+/** Updates a device, which has a release key by default. @returns also whether flash is unchanged */
+function update(file: Buffer, options: Partial<RigOptions>, prepare = (_rig: Rig) => {}) {
+	let before = 0;
+	const { rig, reason = "" } = runUpdate(
+		{ file },
+		{ firmware: oldFirmware, releaseKeys: key.text, ...options },
+		(made) => {
+			before = made.flash.operations;
+			prepare(made);
+		},
+	);
+	return { rig, reason, isUnchanged: rig.flash.operations === before };
 }
 
 /** Asserts which image starts next, and that no other was ever selected. */
@@ -33,8 +36,8 @@ function assertStays(rig: Rig): void {
 
 describe("device with a release key", () => {
 	test("installs firmware signed with that key", () => {
-		const rig = rigOf({ signature: key.sign(newFirmware) });
-		assert.equal(rig.update(new MemoryServer({ file: newFirmware })), undefined);
+		const { rig, reason } = update(newFirmware, { signature: key.sign(newFirmware) });
+		assert.equal(reason, "");
 		rig.restart();
 		assert.equal(rig.boot.image.version, "2.0.0");
 	});
@@ -42,23 +45,16 @@ describe("device with a release key", () => {
 	test("installs an image with trailing data: the signature covers the image alone", () => {
 		for (const data of trailingData().slice(0, 4)) {
 			const file = Buffer.concat([newFirmware, data]);
-			const signature = key.sign(newFirmware);
-			assert.equal(rigOf({ signature }).update(new MemoryServer({ file })), undefined);
-			assert.match(
-				rigOf({ signature: key.sign(file) }).update(new MemoryServer({ file })) ?? "",
-				/signature is invalid/,
-			);
+			assert.equal(update(file, { signature: key.sign(newFirmware) }).reason, "");
+			assert.match(update(file, { signature: key.sign(file) }).reason, /signature is invalid/);
 		}
 	});
 
 	for (const [fault, signature] of Object.entries(badSignatures(key, newFirmware, oldFirmware)))
 		test(`rejects a signature ${fault} and keeps running`, () => {
-			const rig = rigOf({ signature });
-			const { operations } = rig.flash;
-			const reason = rig.update(new MemoryServer({ file: newFirmware })) ?? "";
+			const { rig, reason, isUnchanged } = update(newFirmware, { signature });
 			assert.match(reason, /is not signed|is malformed|signature is invalid/);
-			if (!reason.includes("is invalid"))
-				assert.equal(rig.flash.operations, operations, "flash is unchanged");
+			assert.ok(isUnchanged || reason.includes("is invalid"), "flash was changed");
 			assertStays(rig);
 		});
 
@@ -66,8 +62,8 @@ describe("device with a release key", () => {
 		const signature = key.sign(newFirmware);
 		for (const at of [0x130, 0x15c, 0x200, newFirmware.length - 100]) {
 			const file = rewritten(newFirmware, at, [(newFirmware[at] ?? 0) ^ 1]);
-			const rig = rigOf({ signature });
-			assert.match(rig.update(new MemoryServer({ file })) ?? "", /signature is invalid/, `at ${at}`);
+			const { rig, reason } = update(file, { signature });
+			assert.match(reason, /signature is invalid/, `at ${at}`);
 			assertStays(rig);
 		}
 	});
@@ -79,86 +75,71 @@ describe("device with a release key", () => {
 			[newFirmware, /signature is invalid/],
 			[file, /^The device rejected the firmware: wrong SHA-256/],
 		] as const)
-			assert.match(rigOf({ signature: key.sign(signed) }).update(new MemoryServer({ file })) ?? "", reason);
+			assert.match(update(file, { signature: key.sign(signed) }).reason, reason);
 	});
 
 	test("rejects an image without a SHA-256 before erasing anything, since flash could differ from what was signed", () => {
 		const file = withoutHash(newFirmware);
-		const rig = rigOf({ signature: key.sign(file) });
-		const { operations } = rig.flash;
-		assert.match(rig.update(new MemoryServer({ file })) ?? "", /has no appended SHA-256/);
-		assert.equal(rig.flash.operations, operations, "flash is unchanged");
+		const { reason, isUnchanged } = update(file, { signature: key.sign(file) });
+		assert.match(reason, /has no appended SHA-256/);
+		assert.ok(isUnchanged, "flash was changed");
 	});
 
 	test("verifies the bytes in flash too", () => {
-		const rig = rigOf({ signature: key.sign(newFirmware) });
 		let written = 0;
-		rig.slot = class extends FlashSlot {
+		const { rig, reason } = update(newFirmware, { signature: key.sign(newFirmware) }, ({ before }) => {
 			/** Swaps two bytes, which preserves ESP-IDF's checksum. */
-			override write(bytes: Uint8Array): void {
+			before.store = (bytes) => {
 				const changed = Uint8Array.from(bytes);
 				if (written === 0) [changed[0x400], changed[0x401]] = [bytes[0x401] ?? 0, bytes[0x400] ?? 0];
 				written += bytes.length;
-				super.write(changed);
-			}
-		};
-		assert.match(
-			rig.update(new MemoryServer({ file: newFirmware })) ?? "",
-			/^The device rejected the firmware: wrong SHA-256/,
-		);
+				return changed;
+			};
+		});
+		assert.match(reason, /^The device rejected the firmware: wrong SHA-256/);
 		assertStays(rig);
 	});
 
 	test("selects the slot only after verifying the signature", () => {
 		const steps: string[] = [];
-		for (const signature of [key.sign(newFirmware), newKey.sign(newFirmware)]) {
-			const rig = rigOf({ signature });
-			rig.slot = class extends FlashSlot {
-				override write(bytes: Uint8Array): void {
-					if (steps.at(-1) !== "write") steps.push("write");
-					super.write(bytes);
-				}
-				override select(): void {
-					steps.push("select");
-					super.select();
-				}
-				override close(): void {
-					steps.push("close");
-					super.close();
-				}
-			};
-			rig.update(new MemoryServer({ file: newFirmware }));
-		}
+		const note = (step: string) => () => {
+			if (steps.at(-1) !== step) steps.push(step);
+		};
+		for (const signature of [key.sign(newFirmware), newKey.sign(newFirmware)])
+			update(newFirmware, { signature }, (rig) => {
+				rig.before = { write: note("write"), select: note("select"), close: note("close") };
+			});
 		assert.deepEqual(steps, ["write", "select", "write", "close"]);
 	});
 
 	test("verifies a signature in many turns, between which others run", () => {
-		const rig = rigOf({ signature: newKey.sign(newFirmware), releaseKeys: `${key.text},${newKey.text}` });
 		let writtenAt = 0;
 		let selectedAt = 0;
-		rig.slot = class extends FlashSlot {
-			override write(bytes: Uint8Array): void {
-				super.write(bytes);
-				writtenAt = clock.turns;
-			}
-			override complete(onEnd: (problem: string | undefined) => void): void {
-				super.complete(onEnd);
-				selectedAt = clock.turns;
-			}
-		};
-		assert.equal(rig.update(new MemoryServer({ file: newFirmware })), undefined);
+		const signature = newKey.sign(newFirmware);
+		const { reason } = update(
+			newFirmware,
+			{ signature, releaseKeys: `${key.text},${newKey.text}` },
+			(rig) => {
+				rig.before.write = () => {
+					writtenAt = clock.turns;
+				};
+				rig.before.complete = () => {
+					selectedAt = clock.turns;
+				};
+			},
+		);
+		assert.equal(reason, "");
 		// 1/16 of a verification each, for two keys.
 		assert.equal(selectedAt - writtenAt, 32);
 	});
 
 	test("does not reuse the signature of an earlier update", () => {
-		const rig = rigOf({ signature: key.sign(newFirmware) });
-		rig.slot = class extends FlashSlot {
-			override select(): void {
+		const { rig, reason } = update(newFirmware, { signature: key.sign(newFirmware) }, ({ before }) => {
+			before.select = () => {
 				throw new Error("not yet");
-			}
-		};
-		assert.match(rig.update(new MemoryServer({ file: newFirmware })) ?? "", /not yet/);
+			};
+		});
+		assert.match(reason, /not yet/);
 		const sentBefore = rig.messages.length;
 		rig.updater?.start({ url: "http://gateway.lan:8080/firmware.bin" });
 		clock.pass(60_000);
@@ -167,19 +148,14 @@ describe("device with a release key", () => {
 	});
 });
 
-test("a device with two release keys accepts signatures of either", () => {
-	for (const signature of [key.sign(newFirmware), newKey.sign(newFirmware)]) {
-		const rig = rigOf({ signature, releaseKeys: `${key.text},${newKey.text}` });
-		assert.equal(rig.update(new MemoryServer({ file: newFirmware })), undefined);
-	}
-});
-
-test("a device without release keys accepts any firmware with any signature", () => {
-	for (const signature of [undefined, key.sign(oldFirmware)]) {
-		const rig = rigOf({ signature, releaseKeys: "" });
-		assert.equal(rig.update(new MemoryServer({ file: newFirmware })), undefined);
-	}
-});
+for (const [name, releaseKeys, signatures] of [
+	["two release keys accepts signatures of either", `${key.text},${newKey.text}`, [key, newKey]],
+	["no release keys accepts any firmware with any signature", "", [undefined, newKey]],
+] as const)
+	test(`a device with ${name}`, () => {
+		for (const by of signatures)
+			assert.equal(update(newFirmware, { releaseKeys, signature: by?.sign(newFirmware) }).reason, "");
+	});
 
 test("rejects a lower security version than the running one before erasing anything", () => {
 	const program = Buffer.alloc(20_000, "program");
@@ -189,22 +165,16 @@ test("rejects a lower security version than the running one before erasing anyth
 		[3, true],
 		[65_535, true],
 	] as const) {
-		clock.clear();
-		const rig = new Rig({ firmware: oldFirmware, securityVersion: 3 });
-		const { operations } = rig.flash;
 		const file = makeVirtualImage(program, "DEV-1", "2.0.0", 0, { securityVersion: offered });
-		const reason = rig.update(new MemoryServer({ file }));
-		if (isTaken) {
-			assert.equal(reason, undefined);
-			rig.restart();
-			assert.equal(rig.boot.image.securityVersion, offered);
-		} else {
-			assert.match(
-				reason ?? "",
-				new RegExp(`security version ${offered}; this device runs 3 and accepts none below`),
-			);
-			assert.equal(rig.flash.operations, operations, "flash is unchanged");
+		const { rig, reason, isUnchanged } = update(file, { releaseKeys: "", securityVersion: 3 });
+		const refusal = `security version ${offered}; this device runs 3 and accepts none below`;
+		assert.equal(reason.includes(refusal), !isTaken, reason);
+		assert.equal(isUnchanged, !isTaken);
+		if (!isTaken) {
 			assertStays(rig);
+			continue;
 		}
+		rig.restart();
+		assert.equal(rig.boot.image.securityVersion, offered);
 	}
 });

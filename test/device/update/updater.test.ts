@@ -4,7 +4,7 @@ import { ImageCheck } from "../../../device/update/image-check.js";
 import { slots } from "../../../hosts/virtual/node/boot/partitions.js";
 import { damaged, makeImage, rewritten, trailingData, withoutHash } from "../../support/images.js";
 import { makeReleaseKey } from "../../support/signing.js";
-import { FlashSlot, makeFirmware, Rig, verificationMs } from "./rig.js";
+import { makeFirmware, Rig, type RigOptions, runUpdate, verificationMs } from "./rig.js";
 import { MemoryServer } from "./server.js";
 import Timer, { clock } from "./timer.js";
 
@@ -13,45 +13,25 @@ const newFirmware = makeFirmware("2.0.0", 400_000);
 const key = makeReleaseKey();
 const signed = { releaseKeys: key.text, signature: key.sign(newFirmware) };
 
-function rigOf(url?: string): Rig {
-	return new Rig({ firmware: oldFirmware, ...(url && { url }) });
+function update(file: Buffer, options: Partial<RigOptions> = {}, prepare?: (rig: Rig) => void) {
+	return runUpdate({ file }, { firmware: oldFirmware, ...options }, prepare);
 }
 
 describe("rejects before erasing anything:", () => {
 	for (const [name, file, reason] of [
 		["a firmware for another chip", makeImage(), /for another chip \(0x9\) than this device's, virtual/],
-		[
-			"a firmware for another model",
-			makeFirmware("2.0.0", 9_000, "PROTO-1"),
-			/for a PROTO-1; this device is a DEV-1/,
-		],
-		[
-			"a firmware of another project",
-			rewritten(newFirmware, 0x120, [0, 0, 0, 0]),
-			/has no descriptor with its model/,
-		],
-		[
-			"an image without ESP-IDF's descriptor",
-			damaged(newFirmware, 0x20, [0]),
-			/has no descriptor with its model/,
-		],
+		["a firmware for another model", makeFirmware("2.0.0", 9_000, "PROTO-1"), /for a PROTO-1; .+ is a DEV-1/],
+		["a firmware of another project", rewritten(newFirmware, 0x120, [0, 0, 0, 0]), /has no descriptor with/],
+		["an image without a descriptor", damaged(newFirmware, 0x20, [0]), /has no descriptor with its model/],
 		["a file that is no image", damaged(newFirmware, 0, [0x7f]), /is not a firmware image/],
 		["an image of a few bytes", newFirmware.subarray(0, 200), /truncated in its header/],
 		[
-			"an image that is shorter than its segments say",
+			"an image that is shorter than its segments",
 			newFirmware.subarray(0, 300_000),
 			/^The image is truncated: the file has 300000 bytes, its segments need 400\d{3}\.$/,
 		],
-		[
-			"an image that is truncated after its checksum",
-			newFirmware.subarray(0, -32),
-			/^The image is truncated/,
-		],
-		[
-			"a truncated image without a SHA-256",
-			withoutHash(newFirmware).subarray(0, -1),
-			/^The image is truncated/,
-		],
+		["an image without its last bytes", newFirmware.subarray(0, -32), /^The image is truncated/],
+		["one without a SHA-256", withoutHash(newFirmware).subarray(0, -1), /^The image is truncated/],
 		[
 			"an image with a segment of 2 GiB",
 			damaged(newFirmware, 0x164, [0, 0, 0, 0x80]),
@@ -59,21 +39,19 @@ describe("rejects before erasing anything:", () => {
 		],
 		["an image with 17 segments", damaged(newFirmware, 1, [17]), /has 17 segments/],
 		[
-			"an image that does not fit with its trailing data",
-			Buffer.concat([newFirmware, Buffer.alloc(2_000_000)]),
-			/has 2400\d{3} bytes; the slot holds 2097152/,
+			"too much trailing data",
+			Buffer.concat([newFirmware, Buffer.alloc(2e6)]),
+			/has 2400\d{3} bytes; the slot/,
 		],
-		[
-			"a firmware that does not fit",
-			makeFirmware("2.0.0", 3_000_000),
-			/has 3000\d{3} bytes; the slot holds 2097152/,
-		],
+		["too large a firmware", makeFirmware("2.0.0", 3e6), /has 3000\d{3} bytes; the slot holds 2097152/],
 	] as const)
 		test(name, () => {
-			const rig = rigOf();
-			const { operations } = rig.flash;
-			assert.match(rig.update(new MemoryServer({ file })) ?? "", reason);
-			assert.equal(rig.flash.operations, operations, "flash is unchanged");
+			let before = 0;
+			const outcome = update(file, {}, ({ flash }) => {
+				before = flash.operations;
+			});
+			assert.match(outcome.reason ?? "", reason);
+			assert.equal(outcome.rig.flash.operations, before, "flash is unchanged");
 		});
 
 	test("a firmware for QEMU on a board, and one for boards in QEMU", () => {
@@ -90,10 +68,7 @@ describe("rejects before erasing anything:", () => {
 
 	test("an invalid address", () => {
 		for (const url of ["http://host:99999/x", "http://user@host/x", "http://[::1]/x"])
-			assert.match(
-				rigOf(url).update(new MemoryServer({ file: newFirmware })) ?? "",
-				/must be http:\/\/host:port/,
-			);
+			assert.match(update(newFirmware, { url }).reason ?? "", /must be http:\/\/host:port/);
 	});
 });
 
@@ -108,10 +83,9 @@ describe("image with trailing data", () => {
 		test(`is installed${name}, including that data`, () => {
 			for (const data of trailingData())
 				for (const hasDigests of [true, false]) {
-					clock.clear();
 					const file = Buffer.concat([image, data]);
-					const rig = rigOf();
-					assert.equal(rig.update(new MemoryServer({ file, hasDigests })), undefined, `${data.length} bytes`);
+					const { rig, reason } = runUpdate({ file, hasDigests }, { firmware: oldFirmware });
+					assert.equal(reason, undefined, `${data.length} bytes`);
 					assert.deepEqual(rig.flash.read(slots[1].offset, file.length), file);
 					rig.restart();
 					assert.equal(rig.boot.image.version, "2.0.0");
@@ -121,22 +95,24 @@ describe("image with trailing data", () => {
 
 	test("is rejected if it arrives damaged from a server without digests", () => {
 		const file = Buffer.concat([damaged(newFirmware, 200_000, [1, 2, 3, 4]), newFirmware.subarray(-32)]);
-		for (const image of [file, file.subarray(0, newFirmware.length)])
-			assert.match(
-				rigOf().update(new MemoryServer({ file: image, hasDigests: false })) ?? "",
-				/^The device rejected the firmware: The image is damaged/,
-			);
+		for (const image of [file, file.subarray(0, newFirmware.length)]) {
+			const { reason } = runUpdate({ file: image, hasDigests: false }, { firmware: oldFirmware });
+			assert.match(reason ?? "", /^The device rejected the firmware: The image is damaged/);
+		}
 	});
 });
 
 describe("progress", () => {
 	test("is reported at most four times a second, never backward, and once at 100 %", () => {
 		const times: number[] = [];
-		const rig = new Rig({
-			firmware: oldFirmware,
-			onMessage: ({ type }) => type === "ota_progress" && times.push(clock.now),
-		});
-		assert.equal(rig.update(new MemoryServer({ file: newFirmware })), undefined);
+		const { rig, reason } = runUpdate(
+			{ file: newFirmware, segmentMs: 10 },
+			{
+				firmware: oldFirmware,
+				onMessage: ({ type }) => type === "ota_progress" && times.push(clock.now),
+			},
+		);
+		assert.equal(reason, undefined);
 		const progress = rig.messages.filter((message) => message.type === "ota_progress");
 		assert.ok(progress.length >= 2, `${progress.length} progress messages`);
 		for (const start of times)
@@ -153,32 +129,28 @@ describe("progress", () => {
 	});
 
 	test("ends when ESP-IDF has verified the image, and other turns run until then", () => {
-		const rig = rigOf();
 		let begun = 0;
 		let reports = 0;
-		rig.slot = class extends FlashSlot {
-			override complete(onEnd: (problem: string | undefined) => void): void {
-				super.complete(onEnd);
+		const { reason } = update(newFirmware, {}, ({ before, messages }) => {
+			before.complete = () => {
 				begun = clock.now;
 				Timer.repeat(() => {
-					if (rig.messages.at(-1)?.type === "ota_progress") reports += 1;
+					if (messages.at(-1)?.type === "ota_progress") reports += 1;
 				}, 1_000);
-			}
-		};
-		assert.equal(rig.update(new MemoryServer({ file: newFirmware })), undefined);
+			};
+		});
+		assert.equal(reason, undefined);
 		assert.equal(clock.now - begun, verificationMs + 500);
-		assert.equal(reports, verificationMs / 1_000 - 1);
+		assert.equal(reports, verificationMs / 1_000);
 	});
 
 	test("ends with the restart 500 ms after ota_complete", () => {
 		let completedAt = 0;
-		const rig = new Rig({
-			firmware: oldFirmware,
+		const { rig } = update(newFirmware, {
 			onMessage: ({ type }) => {
 				if (type === "ota_complete") completedAt = clock.now;
 			},
 		});
-		rig.update(new MemoryServer({ file: newFirmware }));
 		assert.equal(clock.now - completedAt, 500);
 		assert.equal(rig.restarts, 1);
 		assert.equal(rig.updater?.isRunning, true, "no other update starts before the restart");
@@ -186,18 +158,11 @@ describe("progress", () => {
 });
 
 test("logs how long each step took", () => {
-	const rig = rigOf();
-	rig.slot = class extends FlashSlot {
-		override write(bytes: Uint8Array): void {
-			clock.spend(100);
-			super.write(bytes);
-		}
-		override select(): void {
-			clock.spend(700);
-			super.select();
-		}
-	};
-	assert.equal(rig.update(new MemoryServer({ file: newFirmware, delayMs: 1_000 })), undefined);
+	const server = { file: newFirmware, delayMs: 1_000 };
+	const { rig } = runUpdate(server, { firmware: oldFirmware }, ({ before }) => {
+		before.write = () => clock.spend(100);
+		before.select = () => clock.spend(700);
+	});
 	const pieces = Math.ceil(newFirmware.length / 4096);
 	const [, network, flash, verification] =
 		/ bytes in [\d.]+ s: network (.+) s, erasing and writing flash (.+) s, verification (.+) s\n$/
@@ -209,7 +174,7 @@ test("logs how long each step took", () => {
 });
 
 test("rejects a second update while one runs", () => {
-	const rig = rigOf();
+	const rig = new Rig({ firmware: oldFirmware });
 	const server = new MemoryServer({ file: newFirmware });
 	const updater = rig.begin(server);
 	clock.pass(20);
@@ -250,12 +215,9 @@ describe("stop", () => {
 
 	test("has no effect from the selection of the image on", () => {
 		let isActivating = false;
-		const rig = rigOf();
-		rig.slot = class extends FlashSlot {
-			override complete(onEnd: (problem: string | undefined) => void): void {
-				isActivating = true;
-				super.complete(onEnd);
-			}
+		const rig = new Rig({ firmware: oldFirmware });
+		rig.before.complete = () => {
+			isActivating = true;
 		};
 		for (const isReached of [() => isActivating, () => rig.messages.at(-1)?.type === "ota_complete"]) {
 			assert.equal(stopAt(isReached, rig).isStopped, false);
@@ -267,60 +229,32 @@ describe("stop", () => {
 });
 
 describe("slot that", () => {
-	const cases: readonly (readonly [string, typeof FlashSlot, RegExp])[] = [
-		[
-			"cannot be opened",
-			class extends FlashSlot {
-				override open(): void {
-					throw new Error("begin failed");
-				}
-			},
-			/^The update slot cannot be opened: begin failed$/,
-		],
-		[
-			"cannot be written",
-			class extends FlashSlot {
-				override write(): void {
-					throw new Error("write failed");
-				}
-			},
-			/^The firmware cannot be written to flash: write failed$/,
-		],
+	const fail = (message: string) => () => {
+		throw new Error(message);
+	};
+	const wrong = (bytes: Uint8Array) => bytes.map((byte, index) => (index === 1000 ? byte & 0xf0 : byte));
+	for (const [name, fault, reason] of [
+		["cannot be opened", { open: fail("begin failed") }, /^The update slot cannot be opened: begin failed$/],
+		["cannot be written", { write: fail("no room") }, /^The firmware cannot be written to flash: no room$/],
 		[
 			"does not keep what was written",
-			class extends FlashSlot {
-				override write(bytes: Uint8Array): void {
-					super.write(bytes.map((byte, index) => (index === 1000 ? byte & 0xf0 : byte)));
-				}
-			},
-			/^The device rejected the firmware: The image is damaged/,
+			{ store: wrong },
+			/^The device rejected the firmware: The image is dam/,
 		],
-		[
-			"is not accepted by the boot loader",
-			class extends FlashSlot {
-				override select(): void {
-					throw new Error("end failed");
-				}
-			},
-			/^The device rejected the firmware: end failed$/,
-		],
-	];
-	for (const [name, slot, reason] of cases)
+		["is not selected", { select: fail("end failed") }, /^The device rejected the firmware: end failed$/],
+	] as const)
 		test(`${name} ends the update with that reason, and the next one succeeds`, () => {
-			const rig = rigOf();
 			let closed = 0;
-			rig.slot = class extends slot {
-				override close(): void {
-					closed += 1;
-					super.close();
-				}
+			const close = () => {
+				closed += 1;
 			};
-			const server = new MemoryServer({ file: newFirmware });
-			assert.match(rig.update(server) ?? "", reason);
-			assert.equal(rig.restarts, 0);
-			assert.equal(closed, 1, "the slot was closed");
-			rig.slot = FlashSlot;
-			assert.equal(rig.update(server), undefined);
+			const { rig, reason: given } = update(newFirmware, {}, (made) => {
+				made.before = { ...fault, close };
+			});
+			assert.match(given ?? "", reason);
+			assert.deepEqual([rig.restarts, closed], [0, 1], "the slot was closed");
+			rig.before = {};
+			assert.equal(rig.update(new MemoryServer({ file: newFirmware })), undefined);
 			rig.restart();
 			assert.equal(rig.boot.image.version, "2.0.0");
 		});
