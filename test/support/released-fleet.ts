@@ -6,7 +6,6 @@ import type { TestContext } from "node:test";
 import type { Rollout } from "../../gateway/api/client/rollout.js";
 import type { RequestedPlan } from "../../gateway/api/client/rollout-plan.js";
 import type { CrashList } from "../../gateway/api/crash-causes.js";
-import type { DeviceStatus } from "../../gateway/api/statuses.js";
 import type { GatewayOptions } from "../../gateway/gateway.js";
 import { call } from "./call.js";
 import { eventually } from "./eventually.js";
@@ -85,14 +84,6 @@ export async function reportCrash(
 			() => call<CrashList>(url, "GET", "crashes"),
 			({ versions }) => versions.find((each) => each.version === version)?.count === count,
 		);
-}
-
-/** Devices in a status, in the order in which the gateway learned of them. */
-export async function getSteps(url: string, id: string, status: DeviceStatus) {
-	return request<{ readonly devices: readonly { readonly deviceId: string }[] }>(
-		url,
-		`/${id}/devices?status=${status}`,
-	);
 }
 
 export async function rolloutIds(url: string): Promise<readonly string[]> {

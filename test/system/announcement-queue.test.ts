@@ -7,7 +7,6 @@ import { type TestContext, test } from "node:test";
 import { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { onEnd } from "../support/cleanup.js";
 import { waitUntil } from "../support/eventually.js";
-import { commandLine } from "../support/gateway-settings.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 import { bytesPerSecond, capture, noise, wav } from "../support/sounds.js";
 import { startProxy } from "../support/tcp-proxy.js";
@@ -19,21 +18,15 @@ type Name = (typeof names)[number];
 /** One second, which a device buffers before it starts. */
 const samplesOf = (name: Name) => noise(bytesPerSecond, 1 + names.indexOf(name));
 
-/** Synthesizes a distinct sound for each text. */
-const voice = (folder: string) => `
-	import { readFileSync } from "node:fs";
-	import { text } from "node:stream/consumers";
-	process.stdout.write(readFileSync(${JSON.stringify(folder)} + "/" + (await text(process.stdin)).trim() + ".wav"));
-`;
-
 /**
  * Runs a gateway and a device with one announcement paused by hand, one queued on the device, and one at the gateway.
  */
 async function run(t: TestContext) {
 	const dataDir = await temporaryDirectory(t);
 	for (const name of names) await writeFile(join(dataDir, `${name}.wav`), wav(samplesOf(name)));
-	await writeFile(join(dataDir, "voice.mjs"), voice(dataDir));
-	const environment = { SPEECH_COMMAND: commandLine(process.execPath, join(dataDir, "voice.mjs")) };
+	const voice = join(dataDir, "voice");
+	await writeFile(voice, `#!/bin/sh\ncat "${dataDir}/$(cat).wav"\n`, { mode: 0o755 });
+	const environment = { SPEECH_COMMAND: voice };
 	let { gateway, url } = await runGateway(t, { dataDir, environment });
 	const port = Number(new URL(url).port);
 	const proxy = await startProxy(t, port);

@@ -7,7 +7,7 @@ import { type TestContext, test } from "node:test";
 import type { SoundList } from "../../gateway/api/announcement.js";
 import type { ScheduleList } from "../../gateway/api/schedule.js";
 import { call } from "../support/call.js";
-import { runCommand } from "../support/command-line.js";
+import { callCommand, runCommand } from "../support/command-line.js";
 import { eventually } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
 import { monitorToken, temporaryDirectory } from "../support/running.js";
@@ -21,18 +21,16 @@ async function setUp(t: TestContext) {
 	await writeFile(file, wav(samples));
 	const { device, deviceId, report } = await powerOn("DEV-1");
 	await report();
-	const start = (...words: readonly string[]) =>
-		runCommand(t, "scripts/say.ts", ["--gateway", url, ...words], { MONITOR_TOKEN: monitorToken });
+	const environment = { MONITOR_TOKEN: monitorToken };
 	return {
 		url,
 		file,
 		deviceId,
 		captured: capture(device.board),
-		start,
-		say: async (...words: readonly string[]) => {
-			const command = start(...words);
-			return { code: await command.exitCode, output: command.output() };
-		},
+		start: (...words: readonly string[]) =>
+			runCommand(t, "scripts/say.ts", ["--gateway", url, ...words], environment),
+		say: (...words: readonly string[]) =>
+			callCommand("scripts/say.ts", ["--gateway", url, ...words], environment),
 		sounds: async () => (await call<SoundList>(url, "GET", "sounds")).sounds,
 	};
 }

@@ -124,6 +124,7 @@ describe("a device without settings", () => {
 		await assertAnswers(send([]), "error 0; error 1");
 		await assertAnswers(send([2, 7]), "error 0; error 1");
 		await assertAnswers(send([1, 4, 1, 0xff, 1, 65]), "error 0; error 1");
+		await assertAnswers(send([1, 4, 1, 0, 1, 65]), "error 0; error 1");
 		const damaged = encodePacket(3, Uint8Array.of(2, 0));
 		damaged[10] = 1;
 		await assertAnswers(() => device.board.sendSerial(damaged), "");
