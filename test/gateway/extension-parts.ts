@@ -2,100 +2,67 @@
  * Files and folders to delete with each extension, besides its folders gateway/<name>/ and test/gateway/<name>/.
  */
 
-const ofReplacement = ["test/gateway/replacement", "test/system/replacement.test.ts"] as const;
+import { readdirSync } from "node:fs";
+
+const browser = (...names: readonly string[]) => names.map((name) => `test/browser/${name}.long.test.ts`);
+const system = (...names: readonly string[]) => names.map((name) => `test/system/${name}.test.ts`);
+const scripts = (...names: readonly string[]) =>
+	names.flatMap((name) => [`scripts/${name}.ts`, `scripts/${name}`, `test/scripts/${name}.test.ts`]);
+const ofReplacement = ["test/gateway/replacement", ...system("replacement")];
+const ofClusters = readdirSync("test/gateway", { recursive: true, encoding: "utf8" })
+	.filter((file) => /\bcluster\.test\.ts$/.test(file) && !file.startsWith("cluster"))
+	.map((file) => `test/gateway/${file}`);
 
 export const extensionParts = {
 	guard: [],
-	replacement: ["test/browser/replacement.long.test.ts", ...ofReplacement],
+	replacement: [...browser("replacement"), ...ofReplacement],
+	// The torment compares events with /api/devices.
 	fleet: [
-		"test/browser/fleet.long.test.ts",
-		"test/browser/home.long.test.ts",
-		"test/browser/issues.long.test.ts",
+		...browser("fleet", "home", "issues"),
 		...ofReplacement,
-		"test/system/backup.test.ts",
-		"test/support/monitor-view.ts",
-		"test/system/torment.long.test.ts",
-		// Compares events with /api/devices.
-		"test/torment",
+		...system("backup", "torment.long"),
+		...["test/support/monitor-view.ts", "test/torment"],
 	],
 	rollouts: [
+		...browser("rollout"),
 		...ofReplacement,
-		"test/system/backup.test.ts",
-		"scripts/rollout.ts",
-		"scripts/rollout",
-		"test/browser/rollout.long.test.ts",
-		"test/gateway/cluster/shared-rollouts.test.ts",
-		"test/scripts/rollout.long.test.ts",
-		"test/scripts/rollout.test.ts",
-		"test/system/rollout.test.ts",
+		...system("backup", "rollout"),
+		...scripts("rollout"),
+		...["test/scripts/rollout.long.test.ts", "test/gateway/cluster/shared-rollouts.test.ts"],
 	],
 	announcements: [
-		"test/system/backup.test.ts",
-		"test/system/schedules.test.ts",
-		"scripts/say.ts",
-		"scripts/say",
-		"test/bench/load/listeners.ts",
-		"test/browser/announce.long.test.ts",
-		"test/bench/sound.ts",
-		"test/scripts/say.test.ts",
-		"test/system/announcement-queue.test.ts",
+		...browser("announce"),
+		...system("backup", "schedules", "announcement-queue"),
+		...scripts("say"),
+		...["test/bench/load/listeners.ts", "test/bench/sound.ts"],
 	],
 	commands: ofReplacement,
-	wifi: ["test/browser/settings.long.test.ts"],
+	wifi: browser("settings"),
 	cluster: [
-		"test/system/backup-on-bus.test.ts",
-		"test/system/backup-on-bus.long.test.ts",
-		"test/gateway/announcements/cluster.test.ts",
-		"test/gateway/webhooks/cluster.test.ts",
-		"test/gateway/commands/cluster.test.ts",
-		"test/gateway/fleet/issues-cluster.test.ts",
-		"test/gateway/fleet/crash-causes-cluster.test.ts",
-		"test/gateway/wifi/cluster.test.ts",
-		"test/bench/cluster.ts",
-		"test/gateway/home-assistant/cluster.test.ts",
-		"test/gateway/replacement/cluster.test.ts",
-		"test/gateway/schedules/cluster.test.ts",
-		"test/support/gateway-cluster.ts",
-		"test/support/nats.ts",
-		"test/support/nats-credentials.ts",
-		"test/system/cluster.long.test.ts",
+		...ofClusters,
+		...system("backup-on-bus", "backup-on-bus.long", "cluster.long"),
+		...["test/bench/cluster.ts", "test/support/gateway-cluster.ts"],
+		...["test/support/nats.ts", "test/support/nats-credentials.ts"],
 	],
-	audit: ["test/browser/settings.long.test.ts", "test/scripts/backup.test.ts", "test/system/backup.test.ts"],
-	webhooks: ["test/browser/webhooks.long.test.ts"],
+	audit: [...browser("settings"), ...system("backup"), "test/scripts/backup.test.ts"],
+	webhooks: browser("webhooks"),
 	"home-assistant": [
-		"test/support/home-assistant",
-		"test/support/mosquitto.ts",
-		"test/system/home-assistant.test.ts",
+		...["test/support/home-assistant", "test/support/mosquitto.ts"],
+		...system("home-assistant"),
 	],
 	dashboard: [
-		"scripts/demo.ts",
-		"scripts/demo",
-		"scripts/screenshots.ts",
-		"test/bench/dashboard.ts",
-		"test/browser",
-		"test/gateway/cluster/page.long.test.ts",
-		"test/scripts/demo.test.ts",
-		"test/support/demo.ts",
-		"test/system/demo.long.test.ts",
+		...["test/browser", "test/gateway/cluster/page.long.test.ts"],
+		...scripts("demo"),
+		...["scripts/screenshots.ts", "test/bench/dashboard.ts", "test/support/demo.ts"],
+		...system("demo.long"),
 	],
-	schedules: [
-		...ofReplacement,
-		"test/system/backup.test.ts",
-		"test/browser/schedules.long.test.ts",
-		"test/system/schedules.test.ts",
-	],
-	discovery: ["test/system/found-gateway.ts", "test/system/found-gateway.long.test.ts"],
+	schedules: [...ofReplacement, ...system("backup", "schedules"), ...browser("schedules")],
+	discovery: ["test/system/found-gateway.ts", ...system("found-gateway.long")],
 	backup: [
-		"test/system/replacement.test.ts",
-		"scripts/backup.ts",
-		"scripts/restore.ts",
-		"scripts/backup",
-		"test/scripts/backup.test.ts",
-		"test/system/backup.test.ts",
-		"test/browser/settings.long.test.ts",
-		"test/system/backup-format-1.tar.gz",
-		"test/system/backup-on-bus.test.ts",
-		"test/system/backup-on-bus.long.test.ts",
+		...browser("settings"),
+		...system("replacement", "backup", "backup-on-bus", "backup-on-bus.long"),
+		...scripts("backup"),
+		...["scripts/restore.ts", "test/system/backup-format-1.tar.gz"],
 	],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
