@@ -14,7 +14,7 @@ import { snapshotTexts } from "../../gateway/sessions/view.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { nextEvent } from "../support/eventually.js";
 import { makeHandshake, silentLink } from "../support/record-stubs.js";
-import { bearer, deviceToken, monitorToken, type RunOptions, runGateway } from "../support/running.js";
+import { bearer, deviceToken, type RunOptions, runGateway } from "../support/running.js";
 import { sampleReport } from "../support/sample-report.js";
 
 test("rejects more than 30 uploads a minute from one address", async (t) => {
@@ -22,13 +22,6 @@ test("rejects more than 30 uploads a minute from one address", async (t) => {
 	const statuses: number[] = [];
 	for (let i = 0; i < 31; i += 1) statuses.push((await api("POST", "/ota/upload", "")).status);
 	assert.deepEqual(statuses, [...Array(30).fill(415), 429]);
-});
-
-test("disconnects a monitor that does not respond to pings", async (t) => {
-	const gateway = await runGateway(t, { limits: { pingIntervalMs: 20 } });
-	const headers = bearer(monitorToken);
-	const monitor = await gateway.open("/monitor", { headers, autoPong: false });
-	assert.equal((await monitor.closed).code, 1006);
 });
 
 test("keeps idle connections of trusted proxies longer than those of others", async (t) => {

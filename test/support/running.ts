@@ -248,6 +248,18 @@ export async function runGateway(
 	};
 }
 
+/** Runs a gateway with a monitor that has read its snapshot. */
+export async function runWatched(t: TestContext, options?: RunOptions) {
+	const gateway = await runGateway(t, options);
+	return { gateway, monitor: await gateway.monitor() };
+}
+
+/** Runs a gateway with a monitor and an identified device that has reported. */
+export async function runWithDevice(t: TestContext, options?: RunOptions) {
+	const { gateway, monitor } = await runWatched(t, options);
+	return { gateway, monitor, ...(await gateway.namedDevice(monitor)) };
+}
+
 /** Bytes of an upgrade request. Many can be written in one turn, and no client answers a close frame. */
 export function upgradeRequest(path: string, token: string): string {
 	const lines = [`GET ${path} HTTP/1.1`, "Host: x", `Authorization: Bearer ${token}`, "Connection: Upgrade"];

@@ -20,6 +20,7 @@ import {
 	type RunOptions,
 	reportWithVolume,
 	runGateway,
+	runWithDevice,
 	temporaryDirectory,
 	upgradeRequest,
 } from "../../support/running.js";
@@ -511,12 +512,10 @@ test("never logs a token", async (t) => {
 	stream.on("data", (chunk) => {
 		log += chunk;
 	});
-	const gateway = await runGateway(t, { log: createLog("trace", stream) });
+	const { gateway, monitor, device } = await runWithDevice(t, { log: createLog("trace", stream) });
 	for (const _ of [1, 2]) await follow(gateway.loginUrl);
 	for (const token of [monitorToken, "another-persons-token"]) await postToken(gateway.url, token);
 	await gateway.refused("/device", bearer("another-persons-token"));
-	const monitor = await gateway.monitor();
-	const { device } = await gateway.namedDevice(monitor);
 	device.send({ type: "nonsense", token: deviceToken });
 	device.socket.close();
 	await monitor.change("disconnected");

@@ -4,7 +4,7 @@ import { baseUrlOf, networkOf, readForwarded, remoteAddressOf } from "../../../g
 import { readSettings } from "../../../gateway/settings.js";
 import { incomingRequest } from "../../support/incoming-request.js";
 import { postToken } from "../../support/logins.js";
-import { bearer, monitorToken, type RunningGateway, runGateway } from "../../support/running.js";
+import { bearer, monitorToken, type RunningGateway, runGateway, runWatched } from "../../support/running.js";
 
 const wrong = bearer("a-wrong-token-of-someone");
 
@@ -25,11 +25,10 @@ async function afterEleven({ url }: RunningGateway, forwardedFor: (attempt: numb
 
 describe("X-Forwarded-For", () => {
 	test("is the client's address if TRUST_PROXY names the peer, as far as trusted proxies have written it", async (t) => {
-		const gateway = await runGateway(t, trusting("1"));
+		const { gateway, monitor } = await runWatched(t, trusting("1"));
 		assert.equal(await afterEleven(gateway, (attempt) => `192.0.2.${attempt}`), 401);
 		assert.equal(await afterEleven(gateway, (attempt) => `192.0.2.${attempt}, 198.51.100.1`), 429);
 		assert.equal(await afterEleven(gateway, (attempt) => `client ${attempt}`), 429, "no address");
-		const monitor = await gateway.monitor();
 		await gateway.device({ "X-Forwarded-For": "192.0.2.7" });
 		assert.equal((await monitor.change("connected")).remoteAddress, "192.0.2.7");
 	});

@@ -18,6 +18,7 @@ import {
 	type RunningGateway,
 	reportWithVolume,
 	runGateway,
+	runWatched,
 } from "../../support/running.js";
 
 const made = { deviceToken: undefined, monitorToken: undefined };
@@ -47,8 +48,7 @@ async function runMade(t: TestContext) {
 
 describe("own token of a device", () => {
 	test("identifies the device without a header", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
+		const { gateway, monitor } = await runWatched(t);
 		const device = await gateway.device(own);
 		assert.equal((await monitor.change("connected")).deviceId, "dev-1-a1b2c3");
 		device.send(sampleReport("DEV-1"));
@@ -61,8 +61,7 @@ describe("own token of a device", () => {
 	});
 
 	test("closes the connection of a device that reports another id", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
+		const { gateway, monitor } = await runWatched(t);
 		for (const message of [
 			reportWithVolume(5, "dev-1-000002"),
 			{ type: "command_error", deviceId: "dev-1-000002", command: "x", code: "busy", message: "wait" },

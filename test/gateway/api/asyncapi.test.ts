@@ -5,7 +5,7 @@ import { models } from "../../../device/protocol/schema.js";
 import { commandDocuments } from "../../../gateway/api/commands.js";
 import { checkMonitorMessage, monitorMessages } from "../../../gateway/sockets/monitor-commands.js";
 import { monitorExamples, uplinkExamples } from "../../../scripts/api/examples.js";
-import { runGateway } from "../../support/running.js";
+import { runWatched } from "../../support/running.js";
 import { type Json, sampleReport, withField } from "../../support/sample-report.js";
 import { ApiDocument, checkFrame } from "./schemas.js";
 
@@ -76,8 +76,7 @@ function copy(value: object): Message {
 }
 
 test("sends frames that match their schemas", async (t) => {
-	const gateway = await runGateway(t);
-	const monitor = await gateway.monitor();
+	const { gateway, monitor } = await runWatched(t);
 	checkFrame(monitor.snapshot);
 	// Includes frames that the test does not read.
 	monitor.socket.on("message", (data) => checkFrame(JSON.parse(data.toString())));

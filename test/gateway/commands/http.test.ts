@@ -140,16 +140,6 @@ describe("job", () => {
 		assert.equal(command.devices[0].reason, "An update is in progress.");
 	});
 
-	test("is not sent to waiting devices when canceled", async (t) => {
-		const { connect, send, call } = await run(t);
-		await connect(22, { executesCommands: false });
-		const id = await send({ all: true }, { command: "query_state" });
-		assert.equal((await call("DELETE", `/api/commands/${id}`)).status, 204);
-		const { counts } = (await call("GET", `/api/commands/${id}`)).body;
-		assert.deepEqual([counts.cancelled, counts.asked + counts.done], [2, 20]);
-		assert.equal((await call("DELETE", "/api/commands/unknown")).status, 404);
-	});
-
 	test("is rejected while 20 others run, and accepted once one has ended", async (t) => {
 		const { call, device, send, ended, rejectionOf } = await run(t);
 		const slow = await device({ executesCommands: false });

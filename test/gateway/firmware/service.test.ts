@@ -14,6 +14,7 @@ import {
 	monitorToken,
 	type RunningGateway,
 	runGateway,
+	runWatched,
 	temporaryDirectory,
 } from "../../support/running.js";
 import { sampleReport, withField } from "../../support/sample-report.js";
@@ -48,9 +49,8 @@ function releaseUrl(base: string, content: Uint8Array): string {
 
 describe("update", () => {
 	test("is visible to monitors from the request to the restarted device", async (t) => {
-		const gateway = await runGateway(t);
+		const { gateway, monitor } = await runWatched(t);
 		await upload(gateway);
-		const monitor = await gateway.monitor();
 		const device = await gateway.device(virtualDevice);
 		device.send(runs("1.3.0"));
 		const { sessionId } = await monitor.change("identified");
@@ -88,8 +88,7 @@ describe("update", () => {
 			["1.4.0", next],
 		] as const)
 			await addRelease(releasesDir, { version, date: "2026-01-02", notes: "", images: [made] });
-		const gateway = await runGateway(t, { releasesDir });
-		const monitor = await gateway.monitor();
+		const { gateway, monitor } = await runWatched(t, { releasesDir });
 		const url = `${gateway.url}/releases/virtual/dev-1/firmware-v1.4.0.from-v1.3.0.patch`;
 		const address = releaseUrl(gateway.url, next);
 		const patch = { url, from: sha256Of(base), to: sha256Of(next) };
@@ -109,9 +108,10 @@ describe("update", () => {
 	});
 
 	test("uses the address of the device's connection, or PUBLIC_URL if it names that host", async (t) => {
-		const gateway = await runGateway(t, { publicUrl: new URL("https://gateway.example/audio/") });
+		const { gateway, monitor } = await runWatched(t, {
+			publicUrl: new URL("https://gateway.example/audio/"),
+		});
 		await upload(gateway);
-		const monitor = await gateway.monitor();
 		for (const [targetId, host, base] of [
 			["dev-1-000001", "gateway.example", "https://gateway.example/audio"],
 			["dev-1-000002", "GATEWAY.example:443", "https://gateway.example/audio"],

@@ -13,7 +13,13 @@ import { createMetrics } from "../../../gateway/telemetry/metrics.js";
 import { failingDisk } from "../../support/disk.js";
 import { waitUntil } from "../../support/eventually.js";
 import { makeHandshake, silentLink } from "../../support/record-stubs.js";
-import { type Client, noRateLimits, type RunningGateway, runGateway } from "../../support/running.js";
+import {
+	type Client,
+	noRateLimits,
+	type RunningGateway,
+	runGateway,
+	runWatched,
+} from "../../support/running.js";
 import { sampleReport, withField } from "../../support/sample-report.js";
 import { crashOf } from "./crashed.js";
 
@@ -54,8 +60,7 @@ describe("crash", () => {
 		const events = new Events();
 		const emitted: unknown[] = [];
 		events.on({ crash: (device, { message }) => emitted.push([device.deviceId, message]) });
-		const gateway = await runGateway(t, { events });
-		const monitor = await gateway.monitor();
+		const { gateway, monitor } = await runWatched(t, { events });
 		const device = await connect(gateway);
 		assert.deepEqual(await reportCrash(device, crashOf("1a")), { command: "clear_crash", id: "1a" });
 		assert.deepEqual(emitted, [[deviceId, crashOf("1a").message]]);
@@ -95,8 +100,7 @@ describe("crash", () => {
 
 	test("is not cleared if it cannot be written, and reported again at the next connection", async (t) => {
 		const full = failingDisk("create", "ENOSPC", "/crashes/");
-		const gateway = await runGateway(t, { disk: full.disk });
-		const monitor = await gateway.monitor();
+		const { gateway, monitor } = await runWatched(t, { disk: full.disk });
 		const device = await connect(gateway);
 		assert.equal((await device.next()).command, "query_crash");
 		device.send({ type: "crash_report", deviceId, crash: crashOf("1a") });
@@ -140,8 +144,7 @@ describe("crash", () => {
 	});
 
 	test("is removed with its device", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
+		const { gateway, monitor } = await runWatched(t);
 		const device = await connect(gateway);
 		await reportCrash(device, crashOf("1a"));
 		device.socket.close();
@@ -153,8 +156,7 @@ describe("crash", () => {
 
 describe("crash request", () => {
 	test("is sent only to devices with the feature, once per connection", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
+		const { gateway, monitor } = await runWatched(t);
 		for (const [features, expected] of [
 			["", []],
 			["identify", []],

@@ -13,7 +13,7 @@ import { failingDisk } from "../../support/disk.js";
 import { waitUntil } from "../../support/eventually.js";
 import { MonitorView } from "../../support/monitor-view.js";
 import { makeHandshake, silentLink } from "../../support/record-stubs.js";
-import { type RunningGateway, runGateway, temporaryDirectory } from "../../support/running.js";
+import { type RunningGateway, runGateway, runWatched, temporaryDirectory } from "../../support/running.js";
 import { type Json, sampleReport, withFields } from "../../support/sample-report.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import { crashOf } from "./crashed.js";
@@ -272,8 +272,7 @@ test("keeps a rejection dismissed until it is repeated", async (t) => {
 
 test("reports dismissals on a full disk as stored later", async (t) => {
 	const full = failingDisk("create", "ENOSPC", "seen");
-	const gateway = await runGateway(t, { disk: full.disk });
-	const monitor = await gateway.monitor();
+	const { gateway, monitor } = await runWatched(t, { disk: full.disk });
 	(await gateway.namedDevice(monitor)).device.socket.close();
 	const { lastSeenAt: since } = await monitor.change("disconnected");
 	assert.equal((await see(gateway, { kind: "away", id: deviceId, since })).status, 507);

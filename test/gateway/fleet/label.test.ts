@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { labelFields } from "../../../gateway/api/label.js";
 import { failingDisk } from "../../support/disk.js";
-import { type RunOptions, runGateway } from "../../support/running.js";
+import { type RunOptions, runGateway, runWatched } from "../../support/running.js";
 
 const id = "dev-1-a1b2c3";
 const path = `/api/devices/${id}`;
@@ -90,8 +90,7 @@ describe("DELETE /api/devices?awayDays", () => {
 	/** Gateway that has seen these devices, which are offline, at a time that the test advances. */
 	async function seen(t: TestContext, ids: readonly string[], options: RunOptions = {}) {
 		const clock = { now: Date.parse("2026-01-01T00:00:00Z") };
-		const gateway = await runGateway(t, { now: () => clock.now, ...options });
-		const monitor = await gateway.monitor();
+		const { gateway, monitor } = await runWatched(t, { now: () => clock.now, ...options });
 		const leave = async (deviceId: string) => {
 			(await gateway.reporting(monitor, deviceId)).socket.close();
 			await monitor.change("disconnected");

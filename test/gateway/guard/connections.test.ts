@@ -27,6 +27,7 @@ import {
 	deviceToken,
 	monitorToken,
 	runGateway,
+	runWatched,
 	upgradeRequest,
 	withoutFirmware,
 } from "../../support/running.js";
@@ -266,8 +267,7 @@ describe("pipelined requests", () => {
 	});
 
 	test("are all read before an upgrade, like frames right after it", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
+		const { gateway, monitor } = await runWatched(t);
 		const socket = dial(t, gateway.url);
 		const ping = Buffer.from([0x89, 0x80, 0, 0, 0, 0]);
 		const frames = Buffer.concat(Array.from({ length: 40 }, () => ping));

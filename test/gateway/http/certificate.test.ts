@@ -10,7 +10,6 @@ import { describe, type TestContext, test } from "node:test";
 import { connect } from "node:tls";
 import { Registry } from "prom-client";
 import { ServerCertificate } from "../../../gateway/http/certificate.js";
-import { StartError } from "../../../gateway/problem.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { createMetrics } from "../../../gateway/telemetry/metrics.js";
 import { Authority, type Certificate, selfSigned, tlsFiles } from "../../support/certificates.js";
@@ -61,42 +60,35 @@ function watch(t: TestContext, folder: string, certificate: Certificate) {
 }
 
 describe("certificate is rejected at the start:", { skip }, () => {
-	const cases: Readonly<Record<string, (folder: string) => readonly [Certificate, RegExp]>> = {
+	const cases: Readonly<
+		Record<string, (folder: string, authority: Authority) => readonly [Certificate, RegExp]>
+	> = {
 		"a key of P-384": (folder) => [selfSigned(folder, name, "p384"), /type P-384, .+ RSA or P-256/],
 		"a key of secp256k1": (folder) => [selfSigned(folder, name, "secp256k1"), /type secp256k1/],
 		"an Ed25519 key": (folder) => [selfSigned(folder, name, "ed25519"), /type Ed25519/],
 		"an RSA-PSS key": (folder) => [selfSigned(folder, name, "rsa-pss"), /type RSA-PSS/],
 		"an encrypted key": (folder) => {
 			const { cert, key } = selfSigned(folder, name);
-			const encrypted = createPrivateKey(key).export({
-				format: "pem",
-				type: "pkcs8",
-				cipher: "aes-256-cbc",
-				passphrase: "secret",
-			});
-			return [{ cert, key: encrypted.toString() }, /^TLS_KEY is encrypted\. .*openssl/];
+			const encryption = { cipher: "aes-256-cbc", passphrase: "secret" };
+			const encrypted = createPrivateKey(key).export({ format: "pem", type: "pkcs8", ...encryption });
+			return [{ cert, key: String(encrypted) }, /^TLS_KEY is encrypted\. .*openssl/];
 		},
-		"an authority before the server's": (folder) => {
-			const authority = new Authority(folder, "ca");
+		"an authority before the server's": (_folder, authority) => {
 			const { cert, key } = authority.issue(name);
-			return [
-				{ cert: authority.certificate + cert, key },
-				/not in order\. Put the server's certificate first/,
-			];
+			const expected = /not in order\. Put the server's certificate first/;
+			return [{ cert: authority.certificate + cert, key }, expected];
 		},
-		"an authority that did not issue it": (folder) => {
-			const { cert, key } = new Authority(folder, "ca").issue(name);
+		"an authority that did not issue it": (folder, authority) => {
+			const { cert, key } = authority.issue(name);
 			const other = new Authority(folder, "other").certificate;
 			return [{ cert: cert + other, key }, /not in order: certificate 2 did not issue certificate 1/];
 		},
-		"an issuer that is no authority": (folder) => {
-			const authority = new Authority(folder, "ca");
+		"an issuer that is no authority": (_folder, authority) => {
 			const issuer = authority.issue("DNS:issuer");
 			const { cert, key } = authority.issueBelow(issuer, name);
 			return [{ cert: cert + issuer.cert + authority.certificate, key }, /^Certificate 2 .*basicConstraints/];
 		},
-		"the key of another certificate": (folder) => {
-			const authority = new Authority(folder, "ca");
+		"the key of another certificate": (_folder, authority) => {
 			const { key } = authority.issue("DNS:other");
 			return [{ ...authority.issue(name), key }, /^TLS_KEY is not the key/];
 		},
@@ -108,13 +100,9 @@ describe("certificate is rejected at the start:", { skip }, () => {
 	test("if unusable, with a reason", async (t) => {
 		for (const [what, make] of Object.entries(cases)) {
 			const folder = await temporaryDirectory(t);
-			const [certificate, sentence] = make(folder);
+			const [certificate, message] = make(folder, new Authority(folder, "ca"));
 			const { open } = watch(t, folder, certificate);
-			await assert.rejects(open, (error) => {
-				assert.ok(error instanceof StartError, String(error));
-				assert.match(error.message, sentence, what);
-				return true;
-			});
+			await assert.rejects(open, { name: "StartError", message }, what);
 		}
 	});
 
@@ -217,11 +205,9 @@ describe("certificate expiry", { skip }, () => {
 			[-0.1, `The TLS certificate expired at ${at}, so clients reject it. Renew it.`],
 		] as const) {
 			clock.now = expiresAt - daysLeft * dayMs;
-			assert.deepEqual(watched.warnings.slice(0, expected.length), expected);
-			assert.equal(watched.warnings.length >= expected.length, true);
-			assert.equal(
-				watched.warnings.some((each) => /^The TLS/.test(each)),
-				expected.length > 0,
+			assert.deepEqual(
+				watched.warnings.filter((each) => /^The TLS/.test(each)),
+				expected,
 			);
 		}
 		clock.now = Date.parse(new X509Certificate(authority.certificate).validTo) - dayMs;

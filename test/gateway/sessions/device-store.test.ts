@@ -11,7 +11,7 @@ import { Records } from "../../../gateway/storage/records.js";
 import { failingDisk } from "../../support/disk.js";
 import { waitUntil } from "../../support/eventually.js";
 import { emptyEngine, makeHandshake, silentLink } from "../../support/record-stubs.js";
-import { reportWithVolume, runGateway } from "../../support/running.js";
+import { reportWithVolume, runGateway, runWithDevice } from "../../support/running.js";
 
 test("forgets a device whose record another process has removed, and ignores its writes", async (t) => {
 	t.mock.timers.enable({ apis: ["setInterval"] });
@@ -124,9 +124,10 @@ describe("record of a device is written", () => {
 describe("known device", () => {
 	test("is written with its last state before its connection has closed", async (t) => {
 		let now = 1_000_000;
-		const gateway = await runGateway(t, { now: () => now, limits: { closeTimeoutMs: 600_000 } });
-		const monitor = await gateway.monitor();
-		const { device } = await gateway.namedDevice(monitor);
+		const { gateway, monitor, device } = await runWithDevice(t, {
+			now: () => now,
+			limits: { closeTimeoutMs: 600_000 },
+		});
 		const path = join(gateway.dataDir, "devices", "dev-1-a1b2c3.json");
 		const lastReportIs = async (time: number) => {
 			await waitUntil(async () => {

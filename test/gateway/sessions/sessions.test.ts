@@ -6,6 +6,8 @@ import {
 	type RunningGateway,
 	reportWithVolume,
 	runGateway,
+	runWatched,
+	runWithDevice,
 } from "../../support/running.js";
 import { sampleReport, withField } from "../../support/sample-report.js";
 
@@ -16,8 +18,7 @@ const named = { "Device-Id": id, "Device-Model": "DEV-1", "Device-Chip": "esp32s
 describe("monitors receive", () => {
 	test("session records with the documented fields", async (t) => {
 		const now = Date.parse("2026-11-20T12:00:00.000Z");
-		const gateway = await runGateway(t, { now: () => now });
-		const monitor = await gateway.monitor();
+		const { gateway, monitor } = await runWatched(t, { now: () => now });
 		const device = await gateway.device(named);
 		const connected = await monitor.change("connected");
 		assert.match(connected.sessionId, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
@@ -41,8 +42,7 @@ describe("monitors receive", () => {
 	});
 
 	test("the id from the first report of a device without Device-Id", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
+		const { gateway, monitor } = await runWatched(t);
 		const device = await gateway.device();
 		const { deviceId, sessionId } = await monitor.change("connected");
 		device.send({ type: "ota_complete" });
@@ -54,9 +54,7 @@ describe("monitors receive", () => {
 	});
 
 	test("`identified` for a new firmware version only", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
-		const { device } = await gateway.namedDevice(monitor);
+		const { monitor, device } = await runWithDevice(t);
 		device.send(report);
 		device.send(withField(report, "system.firmware_version", "1.3.0"));
 		const reasons = [];
@@ -65,9 +63,7 @@ describe("monitors receive", () => {
 	});
 
 	test("one notification of a disconnected device, which stays in the snapshot, and keeps its state in its next session", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
-		const { device, session } = await gateway.namedDevice(monitor);
+		const { gateway, monitor, device, session } = await runWithDevice(t);
 		device.socket.close();
 		const gone = await monitor.change("disconnected");
 		assert.deepEqual([gone.sessionId, gone.connected, gone.state], [session.sessionId, false, report]);
@@ -88,8 +84,7 @@ describe("monitors receive", () => {
 });
 
 test("at the limit, reported and labelled devices stay, and new ones are rejected", async (t) => {
-	const gateway = await runGateway(t, { maxDevices: 3 });
-	const monitor = await gateway.monitor();
+	const { gateway, monitor } = await runWatched(t, { maxDevices: 3 });
 	const { api } = gateway;
 	const warnings = async () => (await api("GET", "/readyz")).body.warnings;
 	const { device: reported } = await gateway.namedDevice(monitor);
@@ -119,8 +114,7 @@ test("at the limit, reported and labelled devices stay, and new ones are rejecte
 
 describe("duplicate connection", () => {
 	test("closes the older session with 4001 and announces it as replaced", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
+		const { gateway, monitor } = await runWatched(t);
 		const older = await gateway.device(named);
 		const { sessionId } = await monitor.change("connected");
 		const newer = await gateway.device(named);
@@ -136,9 +130,7 @@ describe("duplicate connection", () => {
 	});
 
 	test("is detected also by the id of the first report", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
-		const { device: older } = await gateway.namedDevice(monitor);
+		const { gateway, monitor, device: older } = await runWithDevice(t);
 		const newer = await gateway.device();
 		newer.send(report);
 		assert.equal((await older.closed).code, 4001);
@@ -159,9 +151,7 @@ describe("two boards with one id", () => {
 
 	test("the known one stays: it is disconnected once, and the other one is rejected each time", async (t) => {
 		let now = Date.now();
-		const gateway = await runGateway(t, { now: () => now });
-		const monitor = await gateway.monitor();
-		const { device: first } = await gateway.namedDevice(monitor);
+		const { gateway, monitor, device: first } = await runWithDevice(t, { now: () => now });
 		const rejectOther = async () => {
 			const other = await gateway.device(named);
 			other.send(otherReport);

@@ -11,10 +11,13 @@ import {
 	bearer,
 	type Client,
 	deviceToken,
+	monitorToken,
 	noRateLimits,
 	type RunningGateway,
 	reportWithVolume,
 	runGateway,
+	runWatched,
+	runWithDevice,
 	upgradeRequest,
 } from "../../support/running.js";
 import { sampleReport, withField } from "../../support/sample-report.js";
@@ -60,8 +63,7 @@ describe("upgrade to /device", () => {
 
 describe("device frames", () => {
 	test("close the socket if binary, above 64 KiB or not UTF-8", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
+		const { gateway, monitor } = await runWatched(t);
 		const text = JSON.stringify(sampleReport("DEV-1"));
 		const largest = await gateway.device(named);
 		largest.send(text.padEnd(64 * 1024));
@@ -79,9 +81,7 @@ describe("device frames", () => {
 	});
 
 	test("are stored without fields of another model, which are counted", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
-		const { device } = await gateway.namedDevice(monitor);
+		const { gateway, monitor, device } = await runWithDevice(t);
 		await monitor.next();
 		const report = reportWithVolume(33);
 		const peripherals = { ...sampleReport("PROTO-1").peripherals, touch_active: "no" };
@@ -97,9 +97,7 @@ describe("device frames", () => {
 	});
 
 	test("are dropped if invalid, without ending the session", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
-		const { device } = await gateway.namedDevice(monitor);
+		const { monitor, device } = await runWithDevice(t);
 		await monitor.next();
 		const stranger = withField(sampleReport("DEV-1"), "deviceId", "another-device");
 		for (const message of ["", "nonsense", "[".repeat(60_000), reportWithVolume(101), stranger])
@@ -110,9 +108,7 @@ describe("device frames", () => {
 
 	test("close with 1008 after 20 invalid ones within a minute", async (t) => {
 		let now = 0;
-		const gateway = await runGateway(t, { monotonic: () => now });
-		const monitor = await gateway.monitor();
-		const { device } = await gateway.namedDevice(monitor);
+		const { monitor, device } = await runWithDevice(t, { monotonic: () => now });
 		await monitor.next();
 		const send19 = async () => {
 			for (let i = 0; i < 19; i += 1) device.send(i % 2 ? "nonsense" : reportWithVolume(101));
@@ -129,12 +125,11 @@ describe("device frames", () => {
 });
 
 describe("device connection", () => {
-	test("ends when pings go unanswered", async (t) => {
+	test("ends when pings go unanswered, like that of a monitor", async (t) => {
 		const gateway = await runGateway(t, { limits: { pingIntervalMs: 20 } });
-		const monitor = await gateway.monitor();
 		const device = await gateway.device(named, { autoPong: false });
-		assert.equal((await device.closed).code, 1006);
-		await monitor.change("disconnected");
+		const monitor = await gateway.open("/monitor", { headers: bearer(monitorToken), autoPong: false });
+		assert.deepEqual([(await device.closed).code, (await monitor.closed).code], [1006, 1006]);
 	});
 
 	test("gets unsolicited pongs while it reports, and stays open", async (t) => {
@@ -148,9 +143,9 @@ describe("device connection", () => {
 	});
 
 	test("ends if the device reads nothing", async (t) => {
-		const gateway = await runGateway(t, { limits: { deviceBacklogBytes: 64 * 1024 } });
-		const monitor = await gateway.monitor();
-		const { device, session } = await gateway.namedDevice(monitor);
+		const { monitor, device, session } = await runWithDevice(t, {
+			limits: { deviceBacklogBytes: 64 * 1024 },
+		});
 		const payload = { command: "query_state" };
 		const command = { type: "control_device", targetId: session.sessionId, payload };
 		let unread = 64 * 1024;
@@ -163,8 +158,7 @@ describe("device connection", () => {
 	});
 
 	test("accepts no command once the device has started closing", async (t) => {
-		const gateway = await runGateway(t, { limits: { closeTimeoutMs: 600_000 } });
-		const monitor = await gateway.monitor();
+		const { gateway, monitor } = await runWatched(t, { limits: { closeTimeoutMs: 600_000 } });
 		const socket = await openByHand(gateway, "/device", deviceToken);
 		onEnd(t, () => socket.destroy());
 		const { sessionId: targetId } = await monitor.change("connected");
@@ -245,8 +239,7 @@ describe("device that sends too many messages", () => {
 		let now = 0;
 		// Setting the clock back must have no effect.
 		const limits = { uplinkBurst: 5, uplinksASecond: 5 };
-		const gateway = await runGateway(t, { now: () => -now, monotonic: () => now, limits });
-		const monitor = await gateway.monitor();
+		const { gateway, monitor } = await runWatched(t, { now: () => -now, monotonic: () => now, limits });
 		const device = await gateway.device(named);
 		busy(device);
 		assert.deepEqual(await volumes(monitor, 5), reports.slice(0, 5));
@@ -264,11 +257,10 @@ describe("device that sends too many messages", () => {
 	test("does not time out while throttled", async (t) => {
 		// The heartbeat needs a running clock; at one message per second the others wait until it jumps.
 		let jumpMs = 0;
-		const gateway = await runGateway(t, {
+		const { gateway, monitor } = await runWatched(t, {
 			monotonic: () => performance.now() + jumpMs,
 			limits: { uplinksASecond: 1, uplinkBurst: 10, pingIntervalMs: 20, unansweredPings: 2 },
 		});
-		const monitor = await gateway.monitor();
 		const device = await gateway.device(named, { autoPong: false });
 		busy(device);
 		await volumes(monitor, 10);
@@ -281,8 +273,7 @@ describe("device that sends too many messages", () => {
 	});
 
 	test("loses no message if it closes while throttled", async (t) => {
-		const gateway = await runGateway(t, { limits: { uplinkBurst: 5, uplinksASecond: 100 } });
-		const monitor = await gateway.monitor();
+		const { gateway, monitor } = await runWatched(t, { limits: { uplinkBurst: 5, uplinksASecond: 100 } });
 		const device = await gateway.device(named);
 		busy(device);
 		device.send({ type: "ota_error", reason: "out of memory" });
@@ -300,8 +291,7 @@ describe("device that sends too many messages", () => {
 			if (msg === "device socket closed") codes.push(code);
 		};
 		const log = createLog("debug", { write });
-		const gateway = await runGateway(t, { log, monotonic: () => 0, limits: { uplinkBurst: 5 } });
-		const monitor = await gateway.monitor();
+		const { gateway, monitor } = await runWatched(t, { log, monotonic: () => 0, limits: { uplinkBurst: 5 } });
 		for (const reason of ["connected", "replaced"]) {
 			const device = await gateway.device(named);
 			await monitor.change(reason);
@@ -316,8 +306,10 @@ describe("device that sends too many messages", () => {
 	test("is logged once", async (t) => {
 		const lines: string[] = [];
 		const log = createLog("info", { write: (line) => void lines.push(line) });
-		const gateway = await runGateway(t, { log, limits: { uplinkBurst: 18, uplinksASecond: 1000 } });
-		const monitor = await gateway.monitor();
+		const { gateway, monitor } = await runWatched(t, {
+			log,
+			limits: { uplinkBurst: 18, uplinksASecond: 1000 },
+		});
 		const device = await gateway.device(named);
 		for (let round = 0; round < 3; round += 1) {
 			busy(device);

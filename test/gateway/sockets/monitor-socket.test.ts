@@ -4,7 +4,13 @@ import { socketLimits } from "../../../gateway/limits.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { deferred } from "../../support/eventually.js";
-import { reportWithVolume, runGateway, withoutFirmware } from "../../support/running.js";
+import {
+	reportWithVolume,
+	runGateway,
+	runWatched,
+	runWithDevice,
+	withoutFirmware,
+} from "../../support/running.js";
 
 const id = "dev-1-a1b2c3";
 const control = (payload: unknown, targetId = id) => ({ type: "control_device", targetId, payload });
@@ -12,9 +18,7 @@ const boot = { type: "boot_device", targetId: "unknown" };
 
 describe("control_device", () => {
 	test("forwards the fields of a command's schema to a session or device, and acknowledges it", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
-		const { device, session } = await gateway.namedDevice(monitor);
+		const { monitor, device, session } = await runWithDevice(t);
 		const { sessionId } = session;
 		const payload = { command: "start_ota", url: "http://127.0.0.1/a.bin", cert_pem: "PEM" };
 		const ack = { type: "ack", command: "control_device", sessionId };
@@ -30,8 +34,7 @@ describe("control_device", () => {
 	});
 
 	test("sends a command only to a device with its feature", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
+		const { gateway, monitor } = await runWatched(t);
 		const payload = { command: "identify" };
 		for (const [deviceId, named, expected] of [
 			["dev-1-000001", {}, "unsupported_command"],
@@ -82,8 +85,7 @@ describe("control_device", () => {
 
 describe("boot_device", () => {
 	test("closes the device's socket with 1000, and notifies each monitor once", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
+		const { gateway, monitor } = await runWatched(t);
 		const other = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
 		monitor.send({ type: "boot_device", targetId: session.sessionId, requestId: "b" });
@@ -101,9 +103,7 @@ describe("boot_device", () => {
 
 describe("closing socket", () => {
 	test("of a device is no longer read", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
-		const { device, session } = await gateway.namedDevice(monitor);
+		const { monitor, device, session } = await runWithDevice(t);
 		device.socket.pause();
 		await monitor.request({ type: "boot_device", targetId: session.sessionId });
 		device.send(reportWithVolume(99));
@@ -113,8 +113,7 @@ describe("closing socket", () => {
 	});
 
 	test("of a monitor is no longer served", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
+		const { gateway, monitor } = await runWatched(t);
 		const other = await gateway.monitor();
 		const { session } = await gateway.namedDevice(other);
 		monitor.socket.send(Buffer.from("{}"), { binary: true });
@@ -135,9 +134,7 @@ test("trigger_ota forwards device and version to the firmware service, and retur
 		};
 		return { ...service, updates: { ...updates, trigger } };
 	};
-	const gateway = await runGateway(t, { createFirmware });
-	const monitor = await gateway.monitor();
-	const { session } = await gateway.namedDevice(monitor);
+	const { gateway, monitor, session } = await runWithDevice(t, { createFirmware });
 	const ota = { type: "trigger_ota", targetId: session.sessionId };
 	assert.equal((await monitor.request(ota)).type, "ack");
 	const refused = await monitor.request({ ...ota, version: "9.9.9" });
@@ -154,9 +151,7 @@ test("trigger_ota forwards device and version to the firmware service, and retur
 
 describe("monitor message", () => {
 	test("that cannot be executed gets an error with the reason, and sends nothing to the device", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.monitor();
-		const { device } = await gateway.namedDevice(monitor);
+		const { gateway, monitor, device } = await runWithDevice(t);
 		(await gateway.device({ "Device-Id": "away" })).socket.close();
 		await monitor.change("disconnected");
 		for (const [message, code, reason] of [
@@ -209,8 +204,7 @@ describe("monitor message", () => {
 
 	test("is rate_limited above a burst of 100 and 50 per second", async (t) => {
 		let now = 0;
-		const gateway = await runGateway(t, { monotonic: () => now });
-		const monitor = await gateway.monitor();
+		const { gateway, monitor } = await runWatched(t, { monotonic: () => now });
 		const codes = async (count: number) => {
 			for (let i = 0; i < count; i += 1) monitor.send(boot);
 			const answers: Record<string, number> = {};
@@ -250,8 +244,7 @@ describe("ping and pong frames", () => {
 		});
 
 	test("are allowed in small numbers", async (t) => {
-		const gateway = await runGateway(t, { monotonic: () => 0 });
-		const monitor = await gateway.monitor();
+		const { monitor } = await runWatched(t, { monotonic: () => 0 });
 		for (let count = 0; count < socketLimits.controlFrameBurst; count += 1) monitor.socket.pong();
 		assert.equal((await monitor.request("x")).code, "invalid_json");
 	});
@@ -272,8 +265,11 @@ test("complete the closing handshake of a rate-limited monitor", async (t) => {
 		if (msg === "monitor disconnected") ended.resolve(code);
 	};
 	const limits = { commandBurst: 1, commandsASecond: 1, closeTimeoutMs: 30_000 };
-	const gateway = await runGateway(t, { log: createLog("info", { write }), monotonic: () => 0, limits });
-	const monitor = await gateway.monitor();
+	const { gateway, monitor } = await runWatched(t, {
+		log: createLog("info", { write }),
+		monotonic: () => 0,
+		limits,
+	});
 	// More than one read.
 	for (let count = 0; count < 20; count += 1) monitor.send("x".repeat(60_000));
 	await monitor.until(({ code }) => code === "rate_limited");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type RunningGateway, runGateway } from "../../support/running.js";
+import { type RunningGateway, runWatched } from "../../support/running.js";
 import { type Json, sampleReport, withFields } from "../../support/sample-report.js";
 
 const hourMs = 60 * 60 * 1000;
@@ -16,8 +16,7 @@ async function overview({ api }: RunningGateway) {
 }
 
 test("lists devices by access point, weakest first, including firmware that does not report one", async (t) => {
-	const gateway = await runGateway(t);
-	const monitor = await gateway.monitor();
+	const { gateway, monitor } = await runWatched(t);
 	const older = { bssid: undefined, channel: undefined, reconnects: undefined, last_loss: undefined };
 	const newer = { bssid: "02:00:00:00:00:0a", channel: 11 };
 	for (const [deviceId, fields] of [
@@ -51,8 +50,7 @@ test("lists devices by access point, weakest first, including firmware that does
 
 test("counts reconnects of the last 24 hours across restarts of the device", async (t) => {
 	let monotonicMs = 100 * hourMs;
-	const gateway = await runGateway(t, { monotonic: () => monotonicMs });
-	const monitor = await gateway.monitor();
+	const { gateway, monitor } = await runWatched(t, { monotonic: () => monotonicMs });
 	const deviceId = "dev-1-aaaaaa";
 	const device = await gateway.device({ "Device-Id": deviceId });
 	const says = async (uptime: number, reconnects: number) => {
