@@ -3,6 +3,7 @@
  * when the test ends, even after a failure.
  */
 
+import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { type ClientOptions, WebSocket } from "ws";
@@ -197,14 +198,14 @@ export async function runGateway(
 		await gateway.close();
 	});
 
-	const connect = (path: string, clientOptions: ClientOptions = {}) => {
+	const dial = (path: string, clientOptions: ClientOptions = {}) => {
 		const trust = authority === undefined ? {} : { ca: authority };
 		const client = new Client(`${url.replace("http", "ws")}${path}`, { ...trust, ...clientOptions });
 		clients.push(client);
 		return client;
 	};
 	const open = async (path: string, clientOptions?: ClientOptions) => {
-		const client = connect(path, clientOptions);
+		const client = dial(path, clientOptions);
 		await nextEvent(client.socket, "open");
 		return client;
 	};
@@ -238,7 +239,7 @@ export async function runGateway(
 			return Object.assign(client, { snapshot: await client.next() });
 		},
 		async refused(path, headers = {}) {
-			const { socket } = connect(path, { headers });
+			const { socket } = dial(path, { headers });
 			const [, response] = await nextEvent(socket, "unexpected-response");
 			response.setEncoding("utf8");
 			let body = "";
@@ -258,6 +259,16 @@ export async function runWatched(t: TestContext, options?: RunOptions) {
 export async function runWithDevice(t: TestContext, options?: RunOptions) {
 	const { gateway, monitor } = await runWatched(t, options);
 	return { gateway, monitor, ...(await gateway.namedDevice(monitor)) };
+}
+
+/** Connects without a WebSocket client, which would answer close frames. */
+export async function openByHand(t: TestContext, port: number, path: string, token: string): Promise<Socket> {
+	// The gateway ends the connection after a close frame; this peer is slow to follow.
+	const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }).on("error", () => {});
+	onEnd(t, () => socket.destroy());
+	socket.write(upgradeRequest(path, token));
+	await nextEvent(socket, "data");
+	return socket.resume();
 }
 
 /** Bytes of an upgrade request. Many can be written in one turn, and no client answers a close frame. */

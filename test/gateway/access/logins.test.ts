@@ -3,23 +3,23 @@ import disk from "node:fs/promises";
 import { type TestContext, test } from "node:test";
 import { Access } from "../../../gateway/access/access.js";
 import { Logins } from "../../../gateway/access/logins.js";
-import { generateTokens, Tokens } from "../../../gateway/access/tokens.js";
+import { generateTokens, Tokens, type TokensOptions } from "../../../gateway/access/tokens.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { incomingRequest } from "../../support/incoming-request.js";
 import { deviceToken, monitorToken, temporaryDirectory } from "../../support/running.js";
 
 const hourMs = 60 * 60 * 1000;
+const given = { device: deviceToken, monitor: monitorToken };
 
-async function run(t: TestContext) {
+async function run(t: TestContext, fromEnvironment: TokensOptions["fromEnvironment"] = given) {
 	const clock = { now: 0, ran: 0 };
-	const fromEnvironment = { device: deviceToken, monitor: monitorToken };
 	const dataDir = await temporaryDirectory(t);
 	const tokens = new Tokens({ dataDir, fromEnvironment, disk, onProblem: assert.fail });
 	await tokens.open();
 	const endedLogins = { has: () => false, end: async () => {}, use: async () => true };
 	const base = { now: () => clock.now, monotonic: () => clock.ran };
 	const options = { ...base, tokens, publicUrl: undefined, endedLogins };
-	return { clock, options, logins: new Logins(options) };
+	return { clock, options, tokens, logins: new Logins(options) };
 }
 
 test("keeps a code valid for an hour of uptime, regardless of other codes and the clock", async (t) => {
@@ -59,13 +59,7 @@ test("ends watched connections whose token was removed, and no closed ones", asy
 });
 
 test("logs in with the current token, even after a rotation", async (t) => {
-	const dataDir = await temporaryDirectory(t);
-	const fromEnvironment = { device: undefined, monitor: undefined };
-	const tokens = new Tokens({ dataDir, fromEnvironment, disk, onProblem: assert.fail });
-	await tokens.open();
-	const endedLogins = { has: () => false, end: async () => {}, use: async () => true };
-	const clock = () => 0;
-	const logins = new Logins({ now: clock, monotonic: clock, tokens, publicUrl: undefined, endedLogins });
+	const { logins, tokens } = await run(t, { device: undefined, monitor: undefined });
 	const code = logins.createCode();
 	await tokens.change(generateTokens);
 	assert.equal(await logins.useCode(code), tokens.current("monitor"));

@@ -76,7 +76,7 @@ const permitted: Readonly<Record<Exclude<PersonRole, "monitor">, readonly string
 		...["POST /api/schedules", "PUT /api/schedules/:id", "DELETE /api/schedules/:id"],
 		...[
 			"set_volume",
-		"set_mute",
+			"set_mute",
 			"set_mute",
 			"set_brightness",
 			"set_auto_brightness",

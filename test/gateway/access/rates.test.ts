@@ -3,17 +3,11 @@ import { describe, type TestContext, test } from "node:test";
 import { AddressLimit, createMinuteCounter, Throttle, TokenBucket } from "../../../gateway/access/rates.js";
 import { incomingRequest } from "../../support/incoming-request.js";
 
-/** Socket that records its calls, with a stopped clock. */
-function stage(t: TestContext) {
+/** Rate limit of ten messages a second, with bursts of ten, of a socket that records its calls, with a stopped clock. */
+function throttle(t: TestContext) {
 	t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
 	const calls: string[] = [];
 	const socket = { pause: () => void calls.push("pause"), resume: () => void calls.push("resume") };
-	return { calls, socket };
-}
-
-/** Rate limit of ten messages a second, with bursts of ten. */
-function throttle(t: TestContext) {
-	const { calls, socket } = stage(t);
 	const taken: string[] = [];
 	const rate = { perSecond: 10, burst: 10, monotonic: Date.now };
 	const onMessage = (message: Buffer) => void taken.push(message.toString());
@@ -76,15 +70,13 @@ test("counts the events of the last minute", () => {
 });
 
 describe("limit by address", () => {
-	const from = (address: string) => incomingRequest(address, {});
-
 	function limited(t: TestContext) {
 		const clock = { now: 1_000_000 };
 		t.mock.method(performance, "now", () => clock.now);
 		const limit = new AddressLimit({ points: 2, seconds: 60, what: "wrong tokens" });
 		/** Retry-After in seconds; undefined: not limited. */
 		const count = (address: string, kind?: string) => {
-			const { status = 200, headers = {} } = limit.count(from(address), kind) ?? {};
+			const { status = 200, headers = {} } = limit.count(incomingRequest(address, {}), kind) ?? {};
 			assert.equal(status === 429, headers["Retry-After"] !== undefined);
 			return headers["Retry-After"];
 		};

@@ -105,15 +105,6 @@ test("an address with a SHA-256 serves no other image, even while results are re
 describe("release", () => {
 	const content = { version: "1.4.0", model: "DEV-1", chip: "virtual" } as const;
 
-	test("is served with a long cache lifetime", async (t) => {
-		const { request, releasesDir } = await runFirmwareServer(t);
-		const [bytes] = await writeReleases(releasesDir, [content]);
-		const { status, headers, body } = await request("/releases/virtual/dev-1/firmware-v1.4.0.bin");
-		assert.equal(status, 200);
-		assertSameBytes(body, bytes ?? Buffer.of());
-		assert.equal(headers["cache-control"], "private, max-age=31536000, immutable, no-transform");
-		assert.equal(headers["content-disposition"], "attachment; filename=firmware-v1.4.0.bin");
-	});
 	test("is served under its version's path, selected by the query or as the only image", async (t) => {
 		const { request, releasesDir } = await runFirmwareServer(t);
 		const proto = { version: "1.4.0", model: "PROTO-1", chip: "esp32" } as const;
@@ -129,8 +120,9 @@ describe("release", () => {
 			["/releases/firmware-v1.3.0.bin", only],
 			["/releases/firmware-v1.3.0.bin?model=dev-1&chip=esp32s3", only],
 		] as const) {
-			const { status, body } = await request(address);
+			const { status, body, headers } = await request(address);
 			assert.deepEqual([status, image?.equals(body)], [200, true], address);
+			assert.match(String(headers["content-disposition"]), /filename=firmware-v1\.[34]\.0\.bin$/);
 		}
 		const ways = "Append one of ?model=dev-1&chip=virtual, ?model=proto-1&chip=esp32 to the URL.";
 		for (const [address, detail] of [

@@ -143,10 +143,6 @@ describe("failure reason", () => {
 			assert.equal(job.endedAt, start + 1000 * steps.length);
 		}
 	});
-	test("is absent without a failure", () => {
-		for (const steps of [[], [progress(5)], [complete], [complete, "reconnects", fresh]] as const)
-			assert.equal(metadataOf(after("1.4.0", steps)).otaReason, null);
-	});
 	test("ignores rejections of other commands and of a second start_ota", () => {
 		assert.equal(after("1.4.0", [rejection("set_led")]).status, "pending");
 		assert.equal(after("1.4.0", [progress(5), rejection("start_ota")]).status, "downloading");

@@ -200,25 +200,6 @@ describe("concurrent upload", () => {
 			assert.equal(status.version, status.sha256 === sha256(image) ? "1.4.0" : "1.5.0");
 		}
 	});
-	test("is served completely, old or new, while replaced", async (t) => {
-		const serving = await runFirmwareServer(t);
-		await serving.upload(image);
-		let replacing = true;
-		const replaced = (async () => {
-			for (let round = 0; round < 8; round++) await serving.upload(round % 2 ? image : other);
-			replacing = false;
-		})();
-		while (replacing) {
-			const { status, headers, body } = await serving.request("/ota/firmware.bin");
-			assert.equal(status, 200);
-			assert.equal(headers.etag, `"${sha256(body)}"`);
-			assert.ok(
-				[image, other].some((whole) => whole.equals(body)),
-				`served ${body.length} bytes of neither image`,
-			);
-		}
-		await replaced;
-	});
 	for (const [step, operation, nth] of [
 		["found", "stat", 1],
 		["read", "stat", 2],

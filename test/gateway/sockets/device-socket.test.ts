@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import { connect } from "node:net";
 import { describe, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { ServerSocket } from "../../../gateway/sockets/server-socket.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
-import { onEnd } from "../../support/cleanup.js";
 import { nextEvent, waitUntil } from "../../support/eventually.js";
 import {
 	bearer,
@@ -13,7 +12,7 @@ import {
 	deviceToken,
 	monitorToken,
 	noRateLimits,
-	type RunningGateway,
+	openByHand,
 	reportWithVolume,
 	runGateway,
 	runWatched,
@@ -23,16 +22,6 @@ import {
 import { sampleReport, withField } from "../../support/sample-report.js";
 
 const named = { "Device-Id": "dev-1-a1b2c3" };
-
-/** Connects without a WebSocket client, which would answer close frames. */
-async function openByHand({ url }: RunningGateway, path: string, token: string): Promise<Socket> {
-	// The gateway ends the connection after a close frame; this device is slow to follow.
-	const socket = connect({ port: Number(new URL(url).port), host: "127.0.0.1", allowHalfOpen: true });
-	socket.on("error", () => {});
-	socket.write(upgradeRequest(path, token));
-	await nextEvent(socket, "data");
-	return socket.resume();
-}
 
 describe("upgrade to /device", () => {
 	test("is rejected with 400 and the name of an invalid header, but not of an unknown chip", async (t) => {
@@ -159,8 +148,8 @@ describe("device connection", () => {
 
 	test("accepts no command once the device has started closing", async (t) => {
 		const { gateway, monitor } = await runWatched(t, { limits: { closeTimeoutMs: 600_000 } });
-		const socket = await openByHand(gateway, "/device", deviceToken);
-		onEnd(t, () => socket.destroy());
+		const port = Number(new URL(gateway.url).port);
+		const socket = await openByHand(t, port, "/device", deviceToken);
 		const { sessionId: targetId } = await monitor.change("connected");
 		const said = once(socket, "data");
 		// Close frame with 1000; it is answered, and the connection stays open.

@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { WebSocketServer } from "ws";
 import { ServerSocket } from "../../../gateway/sockets/server-socket.js";
 import { onEnd } from "../../support/cleanup.js";
 import { nextEvent } from "../../support/eventually.js";
 import { freePort } from "../../support/ports.js";
-import { deviceToken, monitorToken, runGateway, upgradeRequest } from "../../support/running.js";
+import { deviceToken, monitorToken, openByHand, runGateway } from "../../support/running.js";
 
 const limits = { closeTimeoutMs: 600_000, deviceCloseTimeoutMs: 600_000 };
 const timeout = 60_000;
@@ -24,16 +24,6 @@ const frames = {
 	close: "88820000000003e8",
 };
 const bytesOf = (name: keyof typeof frames) => Buffer.from(frames[name], "hex");
-
-/** Connects without a WebSocket client, which would answer close frames. */
-async function open(t: TestContext, port: number, path: string, token: string): Promise<Socket> {
-	const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
-	onEnd(t, async () => void socket.destroy());
-	socket.on("error", () => {});
-	socket.write(upgradeRequest(path, token));
-	await nextEvent(socket, "data");
-	return socket.resume();
-}
 
 /** Sends the frames every millisecond until the socket is closed. */
 async function keepSending(t: TestContext, socket: Socket, bytes: Buffer): Promise<void> {
@@ -54,14 +44,14 @@ describe("disconnects a peer that keeps sending", { concurrency: true }, () => {
 			const port = Number(new URL(gateway.url).port);
 			const starts = ["binary", "notUtf8", "tooLong", "reserved", "close"] as const;
 			const sockets = starts.map(async (start) => {
-				const socket = await open(t, port, path, token);
+				const socket = await openByHand(t, port, path, token);
 				socket.write(bytesOf(start));
 				await keepSending(t, socket, bytesOf("text"));
 			});
-			const flooding = await open(t, port, path, token);
+			const flooding = await openByHand(t, port, path, token);
 			const pongs = Buffer.concat(Array<Buffer>(1000).fill(bytesOf("pong")));
 			await Promise.all([...sockets, keepSending(t, flooding, pongs)]);
-			const last = await open(t, port, path, token);
+			const last = await openByHand(t, port, path, token);
 			const closed = keepSending(t, last, bytesOf("text"));
 			await gateway.gateway.close();
 			await closed;
@@ -87,7 +77,7 @@ test("stops reading a flood after the close frame", { timeout }, async (t) => {
 	const port = await freePort();
 	await nextEvent(server.listen(port, "127.0.0.1"), "listening");
 	onEnd(t, async () => void server.close());
-	const socket = await open(t, port, "/", "");
+	const socket = await openByHand(t, port, "/", "");
 	socket.write(Buffer.concat(Array<Buffer>(1_000_000).fill(bytesOf("pong"))));
 	await closed;
 	// Two reads of 64 KiB and the stream's buffer are processed after the pause.

@@ -13,22 +13,16 @@ type Board = Omit<Parameters<typeof catalogEntry>[0], "version">;
 
 /** @param releases version and board of each release */
 function watch(releases: readonly (readonly [version: string, of: Board])[] = []) {
-	const sessions = new Sessions({
-		events: new Events(),
-		now: Date.now,
-		monotonic: () => performance.now(),
-		maxDevices: 10_000,
-	});
+	const clock = { now: Date.now, monotonic: () => performance.now() };
+	const sessions = new Sessions({ ...clock, events: new Events(), maxDevices: 10_000 });
 	const registry = new Registry();
 	const catalog = {
 		schema: 1 as const,
 		latest: null,
-		releases: releases.map(([version, of]) => ({
-			version,
-			date: "2026-01-02",
-			notes: "",
-			images: [catalogEntry({ version, ...of }, Buffer.alloc(0))],
-		})),
+		releases: releases.map(([version, of]) => {
+			const images = [catalogEntry({ version, ...of }, Buffer.alloc(0))];
+			return { version, date: "2026-01-02", notes: "", images };
+		}),
 	};
 	watchDevices({ metrics: createMetrics(registry), sessions, catalog: { read: async () => catalog } });
 	const connect = (deviceId: string, firmwareVersion: string, of: Board = board) => {
