@@ -453,19 +453,6 @@ describe("other requests", () => {
 			assert.match(JSON.parse(body).detail, /password of the URL/);
 	});
 
-	test("answers an upgrade to any other path with 404", async (t) => {
-		const gateway = await runGateway(t);
-		for (const path of ["/", "/devices", "/device/", "//device", "/monitor/x"])
-			assert.equal((await gateway.refused(path, bearer(deviceToken))).status, 404, path);
-	});
-
-	test("accepts an upgrade with an absolute target", async (t) => {
-		const { url } = await runGateway(t);
-		const request = upgradeRequest("/device", deviceToken);
-		for (const target of ["http://gateway.example/device", "x:///device?"])
-			assert.match(await answerTo(url, request.replace("/device", target)), /^HTTP\/1\.1 101 /);
-	});
-
 	test("answers an unsupported method with 405 and Allow, on each route", async (t) => {
 		const { url } = await runWholeGateway(t);
 		const allowed = new Map<string, string[]>();
@@ -480,19 +467,23 @@ describe("other requests", () => {
 		}
 	});
 
-	test("survives malformed requests", async (t) => {
-		const gateway = await runGateway(t);
+	test("accepts an upgrade with an absolute target, rejects other paths with 404, and survives malformed requests", async (t) => {
+		const { url, refused } = await runGateway(t);
+		for (const path of ["/", "/devices", "/device/", "//device", "/monitor/x"])
+			assert.equal((await refused(path, bearer(deviceToken))).status, 404, path);
 		const upgrade = upgradeRequest("/device", deviceToken);
+		const key = /Sec-WebSocket-Key.+\r\n/;
 		for (const request of [
 			"\0\x01\x02 garbage\r\n\r\n",
 			upgrade.replace("Host: x\r\n", ""),
-			upgrade.replace(/Sec-WebSocket-Key.+\r\n/, ""),
-			upgrade.replace(/Sec-WebSocket-Key.+\r\n/, "Sec-WebSocket-Key: x\r\n").replace("Host: x", "Host: ["),
+			upgrade.replace(key, ""),
+			upgrade.replace(key, "Sec-WebSocket-Key: x\r\n").replace("Host: x", "Host: ["),
 			upgrade.replace("/device", "//["),
 			upgrade.replace("GET", "POST"),
 		])
-			assert.match(await answerTo(gateway.url, request), /^HTTP\/1\.1 4\d\d /, request);
-		await gateway.device();
+			assert.match(await answerTo(url, request), /^HTTP\/1\.1 4\d\d /, request);
+		for (const target of ["http://gateway.example/device", "x:///device?"])
+			assert.match(await answerTo(url, upgrade.replace("/device", target)), /^HTTP\/1\.1 101 /);
 	});
 
 	test("disconnects a client that sends no request", async (t) => {

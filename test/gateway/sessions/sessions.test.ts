@@ -112,32 +112,25 @@ test("at the limit, reported and labelled devices stay, and new ones are rejecte
 	await gateway.device({ "Device-Id": "new" });
 });
 
-describe("duplicate connection", () => {
-	test("closes the older session with 4001 and announces it as replaced", async (t) => {
-		const { gateway, monitor } = await runWatched(t);
-		const older = await gateway.device(named);
-		const { sessionId } = await monitor.change("connected");
-		const newer = await gateway.device(named);
-		assert.deepEqual(await older.closed, { code: 4001, reason: "replaced" });
-		const replaced = await monitor.change("replaced");
-		assert.deepEqual([replaced.sessionId, replaced.connected], [sessionId, false]);
-		const connected = await monitor.change("connected");
-		assert.notEqual(connected.sessionId, sessionId);
-		assert.deepEqual((await gateway.monitor()).snapshot.sessions, [connected]);
-		newer.socket.close();
-		const { reason, sessions } = await monitor.next();
-		assert.deepEqual([reason, sessions[0]?.sessionId], ["disconnected", connected.sessionId]);
-	});
-
-	test("is detected also by the id of the first report", async (t) => {
-		const { gateway, monitor, device: older } = await runWithDevice(t);
-		const newer = await gateway.device();
-		newer.send(report);
-		assert.equal((await older.closed).code, 4001);
-		await monitor.change("replaced");
-		assert.equal((await monitor.change("identified")).deviceId, "dev-1-a1b2c3");
-		assert.equal((await gateway.monitor()).snapshot.sessions.length, 1);
-	});
+test("a duplicate connection, also by the id of its first report, closes the older session with 4001", async (t) => {
+	const { gateway, monitor } = await runWatched(t);
+	const older = await gateway.device(named);
+	const { sessionId } = await monitor.change("connected");
+	const newer = await gateway.device(named);
+	assert.deepEqual(await older.closed, { code: 4001, reason: "replaced" });
+	const replaced = await monitor.change("replaced");
+	assert.deepEqual([replaced.sessionId, replaced.connected], [sessionId, false]);
+	const connected = await monitor.change("connected");
+	assert.notEqual(connected.sessionId, sessionId);
+	assert.deepEqual((await gateway.monitor()).snapshot.sessions, [connected]);
+	const unnamed = await gateway.device();
+	unnamed.send(report);
+	assert.equal((await newer.closed).code, 4001);
+	assert.equal((await monitor.change("replaced")).sessionId, connected.sessionId);
+	const identified = await monitor.change("identified");
+	assert.deepEqual((await gateway.monitor()).snapshot.sessions, [identified]);
+	unnamed.socket.close();
+	assert.equal((await monitor.change("disconnected")).sessionId, identified.sessionId);
 });
 
 describe("two boards with one id", () => {

@@ -101,26 +101,20 @@ describe("boot_device", () => {
 	});
 });
 
-describe("closing socket", () => {
-	test("of a device is no longer read", async (t) => {
-		const { monitor, device, session } = await runWithDevice(t);
-		device.socket.pause();
-		await monitor.request({ type: "boot_device", targetId: session.sessionId });
-		device.send(reportWithVolume(99));
-		device.socket.resume();
-		await device.closed;
-		assert.equal((await monitor.request(boot)).code, "unknown_target");
-	});
-
-	test("of a monitor is no longer served", async (t) => {
-		const { gateway, monitor } = await runWatched(t);
-		const other = await gateway.monitor();
-		const { session } = await gateway.namedDevice(other);
-		monitor.socket.send(Buffer.from("{}"), { binary: true });
-		monitor.send({ type: "boot_device", targetId: session.sessionId });
-		await monitor.closed;
-		assert.equal((await other.request(control({ command: "query_state" }))).type, "ack");
-	});
+test("a closing socket of a device is no longer read, that of a monitor no longer served", async (t) => {
+	const { gateway, monitor, device, session } = await runWithDevice(t);
+	const message = { type: "boot_device", targetId: session.sessionId };
+	const closing = await gateway.monitor();
+	closing.socket.send(Buffer.from("{}"), { binary: true });
+	closing.send(message);
+	await closing.closed;
+	assert.equal((await monitor.request(control({ command: "query_state" }))).type, "ack");
+	device.socket.pause();
+	await monitor.request(message);
+	device.send(reportWithVolume(99));
+	device.socket.resume();
+	await device.closed;
+	assert.equal((await monitor.request(boot)).code, "unknown_target");
 });
 
 test("trigger_ota forwards device and version to the firmware service, and returns its rejection or failure", async (t) => {
