@@ -36,10 +36,12 @@ export interface Change {
 	readonly person: Person;
 	readonly remoteAddress: string;
 	readonly deviceId: string | undefined;
-	/** Method and path, such as `PATCH /api/devices/dev-1-7cdfa1a1b2c3`, or the type of a monitor message. */
+	/** Name of a route, such as `PATCH /api/devices/:deviceId`, of a command, or of another monitor message. */
 	readonly what: string;
-	/** Body as received; may contain secrets. */
-	readonly body?: unknown;
+	/** Fields of path, query and body, or of the command; may contain secrets. */
+	readonly after: object;
+	/** Previous values of some of the fields. */
+	readonly before?: object | undefined;
 }
 
 /** Permissions of a token or login. */
@@ -193,16 +195,8 @@ export class Access {
 		return person;
 	}
 
-	/** @param what path of the request, without the method @param body may contain secrets */
-	reportChange(request: Request, person: Person, what: string, body: unknown): void {
-		const { deviceId } = request.params;
-		this.#options.onChange({
-			person,
-			remoteAddress: remoteAddressOf(request),
-			deviceId: typeof deviceId === "string" ? deviceId : undefined,
-			what: `${request.method} ${what}`,
-			body,
-		});
+	reportChange(request: Request, change: Omit<Change, "remoteAddress">): void {
+		this.#options.onChange({ ...change, remoteAddress: remoteAddressOf(request) });
 	}
 
 	/**

@@ -4,6 +4,7 @@ import { TLSSocket } from "node:tls";
 import { maxNameLength, soundRoutes } from "../api/announcement.js";
 import type { Core } from "../extension.js";
 import { forever, sendFile } from "../http/file.js";
+import { recordChange } from "../http/request-body.js";
 import { type Route, serve, streamed } from "../http/routes.js";
 import { allowSlowBody } from "../http/server.js";
 import { RequestError } from "../problem.js";
@@ -44,8 +45,9 @@ export function createSoundRoutes(options: SoundRoutesOptions): readonly Route[]
 			return temporary ? sounds.addTemporary(name, content) : sounds.add(name, content);
 		},
 		"GET /api/sounds/:id": ({ params: { id } }) => known(sounds, id),
-		"DELETE /api/sounds/:id": async ({ params: { id } }) => {
+		"DELETE /api/sounds/:id": async ({ request, params: { id } }) => {
 			const { name } = known(sounds, id);
+			recordChange(request, { before: { name } });
 			const schedules = (await sounds.scheduled()).get(id) ?? [];
 			if (schedules.length > 0)
 				throw new RequestError(

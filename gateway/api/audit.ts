@@ -1,16 +1,34 @@
 /** Audit log: changes by people. */
 
+import { optional } from "../../device/protocol/schema.js";
 import { viewers } from "./permissions.js";
 import { defineRoutes } from "./route.js";
-import { array, closed, dateTime, described, type InferShape, nullable, text } from "./shapes.js";
+import {
+	anyRecord,
+	array,
+	closed,
+	dateTime,
+	described,
+	type InferShape,
+	nullable,
+	text,
+	typed,
+} from "./shapes.js";
 
 const listedChange = closed({
 	at: dateTime,
 	who: described(text, "name of the token, or of the login's token; monitor: the token without a name"),
 	address: text,
 	deviceId: nullable(text),
-	what: described(text, "method and path of a request, or type of a monitor message"),
-	detail: described(nullable(text), "JSON of the request without secrets, at most 300 characters"),
+	what: described(text, "route of a request, name of a command, or type of another monitor message"),
+	after: described(
+		typed<Readonly<Record<string, unknown>>>(anyRecord),
+		"fields of the request without secrets; … stands for what is left out",
+	),
+	before: described(
+		optional(typed<Readonly<Record<string, unknown>>>(anyRecord)),
+		"previous values of some of the fields; absent: unknown",
+	),
 });
 export type ListedChange = InferShape<typeof listedChange>;
 
@@ -27,8 +45,9 @@ export const auditRoutes = defineRoutes("audit", {
 					who: "anna",
 					address: "192.0.2.7",
 					deviceId: "dev-1-7cdfa1a1b2c3",
-					what: "control_device",
-					detail: '{"payload":{"command":"set_volume","value":40}}',
+					what: "set_volume",
+					after: { value: 40 },
+					before: { value: 60 },
 				},
 			],
 		},

@@ -2,7 +2,7 @@
 
 import { type Infer, matches, object, optional, string } from "../../device/protocol/schema.js";
 import type { Change } from "../access/access.js";
-import { parseJson } from "../api/json.js";
+import { anyObject, parseJson } from "../api/json.js";
 import { cutText } from "../api/text.js";
 import { time } from "../api/time.js";
 import { errorCode } from "../problem.js";
@@ -16,6 +16,8 @@ const surplus = 500;
 const waitingAtMost = 1000;
 const retryMs = 1_000;
 const textCharacters = 300;
+/** Limit of a change's values together. */
+const valueCharacters = 2000;
 const depthAtMost = 4;
 const fieldsAtMost = 20;
 const secretFields = /password|token|secret|^ca$/i;
@@ -28,8 +30,10 @@ const line = object({
 	address: string(64),
 	deviceId: optional(string(64)),
 	what: string(textCharacters),
-	/** Request body without secrets. */
-	detail: optional(string(textCharacters)),
+	/** Fields of the request without secrets. */
+	after: anyObject,
+	/** Previous values of some of the fields. */
+	before: optional(anyObject),
 });
 export type AuditLine = Infer<typeof line>;
 
@@ -67,15 +71,15 @@ export class Audit {
 		return [...this.#lines.values(), ...this.#waiting].reverse().slice(0, keptAtMost);
 	}
 
-	add({ person, remoteAddress, deviceId, what, body }: Change): void {
-		const detail = body === undefined ? undefined : cut(JSON.stringify(withoutSecrets(body)));
+	add({ person, remoteAddress, deviceId, what, after, before }: Change): void {
 		this.#waiting.push({
 			at: this.#options.now(),
 			who: person.name,
 			address: remoteAddress,
 			...(deviceId !== undefined && { deviceId }),
 			what: cut(what),
-			...(detail !== undefined && { detail }),
+			after: Object(withoutSecrets(after)),
+			...(before && { before: Object(withoutSecrets(before)) }),
 		});
 		if (this.#waiting.length > waitingAtMost) this.#waiting.shift();
 		this.write();
@@ -150,16 +154,31 @@ export class Audit {
 	}
 }
 
-/** Limits the depth, as JSON.stringify would overflow the stack with a deeply nested body. */
-function withoutSecrets(value: unknown, depth = 0): unknown {
-	if (typeof value === "string") return withoutCredentials(value);
+/**
+ * Copies a value. Limits its depth, as JSON.stringify would overflow the stack with a deeply nested body, and its size; "…" stands for
+ * the rest.
+ * @param left characters for the rest of the value
+ */
+function withoutSecrets(value: unknown, depth = 0, left = { characters: valueCharacters }): unknown {
+	if (left.characters <= 0) return "…";
+	if (typeof value === "string") {
+		const text = cut(withoutCredentials(value));
+		left.characters -= text.length;
+		return text;
+	}
+	left.characters -= 1;
 	if (typeof value !== "object" || value === null) return value;
 	if (depth === depthAtMost) return "…";
-	if (Array.isArray(value))
-		return value.slice(0, fieldsAtMost).map((item) => withoutSecrets(item, depth + 1));
+	if (Array.isArray(value)) {
+		const items = value.slice(0, fieldsAtMost).map((item) => withoutSecrets(item, depth + 1, left));
+		return value.length > fieldsAtMost ? [...items, `… ${value.length - fieldsAtMost} more`] : items;
+	}
 	const fields = Object.entries(value).slice(0, fieldsAtMost);
 	return Object.fromEntries(
-		fields.map(([name, field]) => [name, secretFields.test(name) ? "…" : withoutSecrets(field, depth + 1)]),
+		fields.map(([name, field]) => [
+			name,
+			secretFields.test(name) ? "…" : withoutSecrets(field, depth + 1, left),
+		]),
 	);
 }
 

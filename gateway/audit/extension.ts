@@ -11,8 +11,8 @@ export function createAudit({ openLog, now, log }: Core): Extension {
 	const audit = new Audit({ openLog: () => openLog("audit", onProblem), now, onProblem });
 	const routes = serve(auditRoutes, {
 		"GET /api/audit": () => ({
-			changes: audit.list().map(({ at, who, address, deviceId = null, what, detail = null }) => {
-				return { at: isoTime(at), who, address, deviceId, what, detail };
+			changes: audit.list().map(({ at, deviceId = null, ...change }) => {
+				return { ...change, at: isoTime(at), deviceId };
 			}),
 		}),
 	});

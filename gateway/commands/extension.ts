@@ -14,7 +14,7 @@ import type { ConfirmableCommand } from "../api/commands.js";
 import { pick } from "../api/json.js";
 import { commandStates } from "../api/statuses.js";
 import type { Core, Extension } from "../extension.js";
-import { requireValid, setBody } from "../http/request-body.js";
+import { recordChange, requireValid } from "../http/request-body.js";
 import { serve } from "../http/routes.js";
 import { jobsExtension } from "../jobs/extension.js";
 import { RequestError } from "../problem.js";
@@ -39,7 +39,8 @@ export function createCommands(core: Core): Extension {
 		"POST /api/commands": async ({ request, person, body: { targets, payload } }) => {
 			const ask = readAsk(payload);
 			requireAction(person, ask.command);
-			setBody(request, { targets, payload: ask });
+			const { command, ...values } = ask;
+			recordChange(request, { what: command, after: { targets, ...values } });
 			return { id: await commands.begin(targets, ask, { by: person.name }) };
 		},
 		"GET /api/commands/:id": handlers.show,

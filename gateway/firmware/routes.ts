@@ -4,7 +4,7 @@ import type { Request } from "express";
 import { networkOf, remoteAddressOf } from "../access/origin.js";
 import type { AddressLimit } from "../access/rates.js";
 import { firmwareRoutes, type PastUpdate, type UploadStatus } from "../api/firmware.js";
-import { setBody } from "../http/request-body.js";
+import { recordChange } from "../http/request-body.js";
 import { type Route, serve } from "../http/routes.js";
 import { allowSlowBody } from "../http/server.js";
 import { RequestError } from "../problem.js";
@@ -34,7 +34,7 @@ export function createFirmwareRoutes(options: FirmwareRoutesOptions): readonly R
 	return serve(firmwareRoutes, {
 		"POST /ota/upload": async ({ request, response }) => {
 			const stored = await receive(request);
-			setBody(request, { version: stored.version, model: stored.model });
+			recordChange(request, { after: { version: stored.version, model: stored.model } });
 			response.set({ Location: "firmware.bin", "Cache-Control": "no-cache" });
 			return describeUpload(upload, stored);
 		},

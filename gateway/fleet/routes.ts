@@ -13,6 +13,7 @@ import { issueRoutes } from "../api/issues.js";
 import { isAhead } from "../api/time.js";
 import type { UpdateJob } from "../firmware/update-job.js";
 import { sendList } from "../http/list.js";
+import { recordChange } from "../http/request-body.js";
 import { type Route, serve, streamed } from "../http/routes.js";
 import { RequestError } from "../problem.js";
 import { boardReplacements } from "../services/devices.js";
@@ -102,8 +103,10 @@ export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[]
 			response.set("Cache-Control", "no-store").type("json").send(textWithState(details, device));
 			return streamed;
 		},
-		"PATCH /api/devices/:deviceId": async ({ params, body }) => {
+		"PATCH /api/devices/:deviceId": async ({ request, params, body }) => {
 			const device = known(params);
+			const before = Object.entries(device.label).filter(([field]) => Object.hasOwn(body, field));
+			recordChange(request, { before: Object.fromEntries(before) });
 			if (!(await labels.set(device, body))) throw notWritten(storage);
 			return headOf(device);
 		},

@@ -5,6 +5,7 @@
 
 import { chimes, lightEffects } from "../../device/protocol/messages.js";
 import { entryOf, isRecord } from "../../device/protocol/schema.js";
+import type { Change } from "../access/access.js";
 import { TokenBucket } from "../access/rates.js";
 import { type AnnouncementRequest, maxSoundSeconds } from "../api/announcement.js";
 import { usualQuietHours } from "../api/client/times.js";
@@ -15,7 +16,7 @@ import { RequestError } from "../problem.js";
 import { announcementJobs } from "../services/jobs.js";
 import { quietHours } from "../services/quiet-hours.js";
 import type { Device } from "../sessions/device.js";
-import { type Outcome, type Rejected, rejectMessage } from "../sockets/monitor-commands.js";
+import { changeIn, type Outcome, type Rejected, rejectMessage } from "../sockets/monitor-commands.js";
 import { type Facts, noEffect, wholeBrightness } from "./entities.js";
 
 /** Monitor message without its target, a sound, quiet hours, or a rejection. */
@@ -139,7 +140,7 @@ export class EntityCommands {
 		else if (!command) no("unsupported_command", "no entity of a device takes such a command");
 		else
 			this.#queueOf(device).add(entity, () =>
-				run(() => this.#execute(device, entity, command(text, this.#factsOf(device), this.#litOf(device)))),
+				run(() => this.#execute(device, command(text, this.#factsOf(device), this.#litOf(device)))),
 			);
 	}
 
@@ -175,7 +176,7 @@ export class EntityCommands {
 	}
 
 	/** Starts synchronously, so that commands reach a device in order. */
-	async #execute(device: Device, entity: string, ask: Ask): Promise<Outcome> {
+	async #execute(device: Device, ask: Ask): Promise<Outcome> {
 		if ("rejection" in ask) return ask;
 		const { execute, events } = this.#core;
 		const { deviceId } = device;
@@ -186,7 +187,7 @@ export class EntityCommands {
 				: this.#play(device, ask));
 		// The broker does not identify the sender.
 		const person = { name: "Home Assistant", role: "monitor" } as const;
-		const change = { person, remoteAddress: "MQTT", deviceId, what: entity, body: ask };
+		const change = { person, remoteAddress: "MQTT", deviceId, ...changeOf(ask, deviceId) };
 		if (!outcome.rejection) events.emit("changed", change);
 		return outcome;
 	}
@@ -223,6 +224,13 @@ async function attempt(work: () => Promise<unknown>): Promise<Outcome> {
 		if (!(error instanceof RequestError)) throw error;
 		return rejectMessage("invalid_command", error.rejection.detail);
 	}
+}
+
+/** Part of a change for the audit log. */
+function changeOf(ask: Exclude<Ask, Rejected>, targetId: string): Pick<Change, "what" | "after"> {
+	if ("type" in ask) return changeIn({ ...ask, targetId });
+	if ("quietHours" in ask) return { what: "PUT /api/quiet-hours", after: Object(ask.quietHours) };
+	return { what: "POST /api/announcements", after: ask };
 }
 
 /** Returns quiet hours of this device: the ones that apply, with a change. */

@@ -1,11 +1,11 @@
 /** Reads small request bodies and query fields. Unlike body-parser, it stops reading a body that is too large. */
 
 import type { IncomingMessage } from "node:http";
-import type { Request } from "express";
 import {
 	describeProblem,
 	findProblem,
 	type Infer,
+	isRecord,
 	matches,
 	type Schema,
 } from "../../device/protocol/schema.js";
@@ -16,36 +16,25 @@ const maxBodyBytes = 4096;
 const bodyMs = 10_000;
 /** Length above which a body is processed in several turns of the event loop. */
 const longCharacters = 64 * 1024;
-/** Parsed bodies, for the audit log. */
-const bodies = new WeakMap<IncomingMessage, unknown>();
-/** Query fields that were read, for the audit log. */
-const queries = new WeakMap<IncomingMessage, URLSearchParams>();
 
-/** Returns the parsed body of a request; undefined if it has none. */
-export function bodyOf(request: IncomingMessage): unknown {
-	return bodies.get(request);
+/** What the audit log records of a request. */
+interface RecordedChange {
+	/** Default: the name of the route. */
+	readonly what?: string;
+	/** Default: the body, if it is JSON. */
+	readonly after?: object;
+	/** Previous values of some of the fields. */
+	readonly before?: object;
 }
 
-/** Returns the path of a request, with the query fields that were read. */
-export function addressOf(request: Request): string {
-	const [path] = request.originalUrl.split("?");
-	const query = queries.get(request);
-	return query ? `${path}?${query}` : String(path);
+const recorded = new WeakMap<IncomingMessage, RecordedChange>();
+
+export function recordChange(request: IncomingMessage, change: RecordedChange): void {
+	recorded.set(request, { ...recorded.get(request), ...change });
 }
 
-/** Reads a query field. @returns undefined if it is missing or repeated */
-export function readQuery(request: Request, name: string): string | undefined {
-	const value = request.query[name];
-	if (typeof value !== "string") return undefined;
-	const fields = queries.get(request) ?? new URLSearchParams();
-	fields.set(name, value);
-	queries.set(request, fields);
-	return value;
-}
-
-/** Sets the body that the audit log records, if `readJson` does not read it or not all of its fields. */
-export function setBody(request: IncomingMessage, value: unknown): void {
-	bodies.set(request, value);
+export function recordedChange(request: IncomingMessage): RecordedChange {
+	return recorded.get(request) ?? {};
 }
 
 /** Reads a body as text. @returns undefined if it exceeds `maxBytes`, takes more than 10 s, or is incomplete */
@@ -90,7 +79,7 @@ export async function readJson<S extends Schema>(
 	const picked = pick(schema, value);
 	await yieldIfLong();
 	const checked = requireValid(schema, picked);
-	setBody(request, checked);
+	if (isRecord(checked)) recordChange(request, { after: checked });
 	return checked;
 }
 

@@ -16,7 +16,7 @@ import type {
 	RouteTable,
 } from "../api/route.js";
 import { RequestError, rejectMethod } from "../problem.js";
-import { addressOf, bodyOf, readJson, readQuery } from "./request-body.js";
+import { readJson, recordedChange } from "./request-body.js";
 
 /** Returned by a handler that has written the response itself. */
 export const streamed = Object.freeze({ isStreamed: true } as const);
@@ -103,22 +103,33 @@ export function createRouter(routes: readonly Route[], access: Authorize): Route
 }
 
 async function respond(
-	{ definition, handle }: Route,
+	{ name, definition, handle }: Route,
 	access: Authorize,
 	request: Request,
 	response: Response,
 ): Promise<void> {
-	const { body, query = {}, status = 200, location } = definition;
+	const { body, status = 200, location } = definition;
 	const person = await access.authorize(request, definition);
+	const params = paramsOf(request);
+	let query: Readonly<Record<string, unknown>> = {};
 	if (person && isAudited(definition, request))
 		response.once("close", () => {
 			if (response.headersSent && response.statusCode >= 400) return;
-			access.reportChange(request, person, addressOf(request), bodyOf(request));
+			const { what = name, after, before } = recordedChange(request);
+			const { deviceId, ...others } = params;
+			access.reportChange(request, {
+				person,
+				deviceId,
+				what,
+				after: { ...others, ...query, ...after },
+				before,
+			});
 		});
 	response.status(status);
+	query = readFields(request, definition.query ?? {});
 	const content = await handle({
-		params: paramsOf(request),
-		query: readFields(request, query),
+		params,
+		query,
 		body: body?.type === "json" ? await readJsonBody(request, body) : undefined,
 		person,
 		request,
@@ -150,7 +161,8 @@ function readFields(
 ): Readonly<Record<string, unknown>> {
 	const values: Record<string, unknown> = {};
 	for (const [name, schema] of Object.entries(fields)) {
-		const text = readQuery(request, name);
+		const { [name]: given } = request.query;
+		const text = typeof given === "string" ? given : undefined;
 		if (text === undefined && schema.optional) continue;
 		const value = pick(schema, parseField(schema, text));
 		const problem = text === undefined ? { path: "", expected: "is missing" } : findProblem(schema, value);

@@ -5,7 +5,7 @@ import { requireAction } from "../access/access.js";
 import type { Person } from "../api/person.js";
 import { quietHoursRoutes } from "../api/quiet-hours.js";
 import { type Schedule, type ScheduleRequest, scheduleRoutes } from "../api/schedule.js";
-import { setBody } from "../http/request-body.js";
+import { recordChange } from "../http/request-body.js";
 import { type Route, serve } from "../http/routes.js";
 import type { QuietHoursStore } from "./quiet-hours.js";
 import type { Schedules } from "./schedules.js";
@@ -22,7 +22,7 @@ export function timesRoutes({ zone, schedules, quietHours }: TimesRoutesOptions)
 	const checkedAction = (request: Request, person: Person, asked: ScheduleRequest) => {
 		const action = schedules.check(asked);
 		requireRight(person, { do: action });
-		setBody(request, { ...asked, do: action });
+		recordChange(request, { after: { ...asked, do: action } });
 		return action;
 	};
 	return [
@@ -34,8 +34,10 @@ export function timesRoutes({ zone, schedules, quietHours }: TimesRoutesOptions)
 				requireRight(person, schedules.store.find(id));
 				return schedules.change(id, body, checkedAction(request, person, body), person.name);
 			},
-			"DELETE /api/schedules/:id": async ({ person, params: { id } }) => {
-				requireRight(person, schedules.store.find(id));
+			"DELETE /api/schedules/:id": async ({ request, person, params: { id } }) => {
+				const schedule = schedules.store.find(id);
+				requireRight(person, schedule);
+				recordChange(request, { before: { name: schedule.name } });
 				await schedules.store.remove(id);
 			},
 		}),

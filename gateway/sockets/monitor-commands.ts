@@ -10,9 +10,11 @@ import {
 	featureFor,
 	isCommandName,
 	maxCommandBytes,
+	uplinks,
 } from "../../device/protocol/messages.js";
 import {
 	describeProblem,
+	entryOf,
 	findProblem,
 	type Infer,
 	isRecord,
@@ -24,13 +26,13 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import type { Change } from "../access/access.js";
-import { type Action, mayDo } from "../api/commands.js";
+import { type Action, commandEntries, mayDo } from "../api/commands.js";
 import type { MonitorErrorCode } from "../api/frames.js";
-import { anyObject, pick } from "../api/json.js";
+import { anyObject, parseJson, pick } from "../api/json.js";
 import { roleWords } from "../api/permissions.js";
 import type { Updates } from "../firmware/updates.js";
 import { closeCodes } from "../limits.js";
-import type { Session } from "../sessions/device.js";
+import type { Device, Session } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
 import type { Monitor } from "./monitor.js";
 
@@ -166,11 +168,12 @@ export function monitorCommands(
 				`this token may ${roleWords[person.role]}. Use a token with the role monitor`,
 			);
 		// Resolved before the execution, after which the target may belong to another device.
-		const { deviceId } = sessions.find(message.targetId)?.device ?? {};
+		const { device } = sessions.find(message.targetId) ?? {};
+		const before = device && monitor && valueBefore(message, device);
 		const outcome = await executeOnTarget(message);
 		if (monitor && person && !outcome.rejection) {
 			const { remoteAddress } = monitor.client;
-			onChange({ person, remoteAddress, deviceId, what: message.type, body: auditedBody(message) });
+			onChange({ person, remoteAddress, deviceId: device?.deviceId, ...changeIn(message), before });
 		}
 		return outcome;
 	};
@@ -233,11 +236,19 @@ function actionOf(message: MonitorMessage): string {
 }
 
 /** Returns the part of an executed message that the audit log records. */
-function auditedBody(message: MonitorMessage): object {
-	const { type, targetId: _, requestId: __, ...body } = message;
-	if (type !== "control_device") return body;
-	const command = actionOf(message);
-	return isCommandName(command) ? { payload: pick(commands[command], message.payload) } : {};
+export function changeIn(message: MonitorMessage): Pick<Change, "what" | "after"> {
+	const { type, targetId: _, requestId: __, ...after } = message;
+	const what = actionOf(message);
+	if (type !== "control_device" || !isCommandName(what)) return { what, after };
+	const { command, ...values } = Object(pick(commands[what], message.payload));
+	return { what, after: values };
+}
+
+/** Returns the reported value that a command replaces. */
+function valueBefore(message: MonitorMessage, { state }: Device): object | undefined {
+	const { reported } = entryOf(commandEntries, actionOf(message)) ?? {};
+	const report: unknown = reported && parseJson(state.text ?? "");
+	return reported && matches(uplinks.state_report, report) ? { value: reported(report) } : undefined;
 }
 
 /** Validates a command and sends it to the device. */

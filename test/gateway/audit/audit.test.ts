@@ -39,16 +39,14 @@ test("records changes without secrets, across a restart, but no rejections or re
 	const change = async (method: string, path: string, body?: object) =>
 		(await first.api(method, path, body, annasToken)).status;
 	const expected: unknown[] = [];
-	const expectEntry = (what: string, detail: object | null, deviceId: string | null = null) =>
-		expected.unshift(["anna", "127.0.0.1", deviceId, what, detail && JSON.stringify(detail)]);
+	const expectEntry = (what: string, after: object, deviceId: string | null = null, before?: object) =>
+		expected.unshift({ who: "anna", address: "127.0.0.1", deviceId, what, after, ...(before && { before }) });
 	const shownAt = async ({ api }: RunningGateway) => {
 		const { changes } = await eventually(
 			async () => (await api("GET", "/api/audit")).body,
 			({ changes }) => changes.length >= expected.length,
 		);
-		return changes.map(({ who, address, deviceId, what, detail }: Readonly<Record<string, unknown>>) => {
-			return [who, address, deviceId, what, detail];
-		});
+		return changes.map(({ at: _, ...change }: Readonly<Record<string, unknown>>) => change);
 	};
 
 	assert.equal(await change("POST", "/api/tokens", { name: "ben", role: "user" }), 201);
@@ -67,32 +65,37 @@ test("records changes without secrets, across a restart, but no rejections or re
 	const [ssid, ssid2, hidden] = ["Hall", "Attic", "…"];
 	const passwords = { password: "a password of the hall", password2: "a password of the attic" };
 	for (const [targetId, payload, shown] of [
-		["dev-1-a1b2c3", { command: "set_volume", value: 40 }, { command: "set_volume", value: 40 }],
+		["dev-1-a1b2c3", { command: "set_volume", value: 40 }, { value: 40 }],
 		["dev-1-a1b2c3", { command: "set_volume", value: 101 }, undefined],
 		[
 			"dev-1-ffffff",
 			{ command: "play_sound", value: { id: "a", url: secretUrl } },
-			{ command: "play_sound", value: { id: "a", url } },
+			{ value: { id: "a", url } },
 		],
 		[
 			"dev-1-ffffff",
 			{ command: "set_settings", value: { ssid, ssid2, ...passwords, token: deviceToken }, note },
-			{ command: "set_settings", value: { ssid, ssid2, password: hidden, password2: hidden, token: hidden } },
+			{ value: { ssid, ssid2, password: hidden, password2: hidden, token: hidden } },
 		],
 	] as const) {
 		const { type } = await anna.request({ type: "control_device", targetId, payload, requestId: "7", note });
 		assert.equal(type, shown ? "ack" : "error");
-		if (shown) expectEntry("control_device", { payload: shown }, targetId);
+		const before = payload.command === "set_volume" ? { value: 50 } : undefined;
+		if (shown) expectEntry(payload.command, shown, targetId, before);
 	}
 	const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
 	const payload = `{"command":"query_state","x":${deep}}`;
 	await anna.request(`{"type":"control_device","targetId":"dev-1-a1b2c3","payload":${payload}}`);
-	expectEntry("control_device", { payload: { command: "query_state" } }, "dev-1-a1b2c3");
+	expectEntry("query_state", {}, "dev-1-a1b2c3");
+	for (const name of ["Terrace", "Patio"])
+		assert.equal(await change("PATCH", "/api/devices/dev-1-a1b2c3", { name }), 200);
+	expectEntry("PATCH /api/devices/:deviceId", { name: "Terrace" }, "dev-1-a1b2c3", {});
+	expectEntry("PATCH /api/devices/:deviceId", { name: "Patio" }, "dev-1-a1b2c3", { name: "Terrace" });
 	const items = [{ kind: "refused", note }];
 	assert.equal(await change("POST", "/api/things?days=30&note=hush", { items, note }), 204);
-	expectEntry("POST /api/things?days=30", { items: [{ kind: "refused" }] });
+	expectEntry("POST /api/things", { days: "30", items: [{ kind: "refused" }] });
 	assert.equal(await change("DELETE", "/api/tokens/ben?note=hush", {}), 204);
-	expectEntry("DELETE /api/tokens/ben", null);
+	expectEntry("DELETE /api/tokens/:name", { name: "ben" });
 	assert.deepEqual(await shownAt(first), expected);
 	await first.gateway.close();
 	assert.deepEqual(await shownAt(await runGateway(t, { ...options, dataDir: first.dataDir })), expected);
@@ -119,14 +122,16 @@ test("shares the audit log in a cluster, and keeps the latest 2,000 entries", as
 			remoteAddress: "127.0.0.1",
 			deviceId: undefined,
 			what,
-			body: { text: "\u{1f642}".repeat(1000) },
+			after: { text: "\u{1f642}".repeat(1000), list: Array.from({ length: 21 }, () => 1) },
 		});
 	for (let index = 0; index < 20; index += 1) add(index % 2 ? a : b, `PUT /${index}`);
 	await waitUntil(() => a.list().length === 20 && b.list().length === 20);
 	const listed = (audit: Audit) => audit.list().map(({ what }) => what);
 	assert.deepEqual(listed(a), listed(b));
 	assert.equal(new Set(listed(a)).size, 20);
-	assert.match(a.list()[0]?.detail ?? "", /^\{"text":"\u{1f642}{290}…$/u);
+	const { text, list } = Object(a.list()[0]?.after);
+	assert.match(text, /^\u{1f642}{299}…$/u);
+	assert.deepEqual(list.slice(19), [1, "… 1 more"]);
 	await b.close();
 	for (let index = 20; index < 2600; index += 1) {
 		add(a, `PUT /${index}`);

@@ -70,8 +70,8 @@ test("shows an inherited name unchanged", () => {
 		assert.equal(resetText(name), words.toLowerCase());
 		assert.equal(markText({ ...mark, kind: "crash" }), `Crash: ${name.toLowerCase()}`);
 		assert.equal(markText({ ...mark, kind: "update" }), `Update: ${name}`);
-		assert.equal(auditText({ what: name, detail: null, deviceId: null }).text, "made a change");
-		assert.match(auditText({ what: "set_led", detail: null, deviceId: null }).text, /…/);
+		assert.equal(auditText({ what: name, after: {}, deviceId: null }).text, "made a change");
+		assert.match(auditText({ what: "set_led", after: {}, deviceId: null }).text, /…/);
 		assert.equal(withFieldName(`${name} must be 1`, {}), `${name} must be 1`);
 		const known = Object.fromEntries([...Object.entries(report), [name, 1]]);
 		assert.equal(matches(uplinks.state_report, known) && uplinkText(known, report), `${words} – → 1`);

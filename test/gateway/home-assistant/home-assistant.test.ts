@@ -154,9 +154,11 @@ test("delivers commands of the UI, and rejects invalid payloads", async (t) => {
 	assert.equal(home.state(proto, "ring"), "ON");
 	await sends([["identify", "PRESS", { command: "identify" }]]);
 
-	const [{ person, deviceId, what, body } = assert.fail("no change")] = changes;
-	const sent = { type: "control_device", payload: { command: "set_volume", value: 30 } };
-	assert.deepEqual([person.name, deviceId, what, body], ["Home Assistant", proto, "volume", sent]);
+	const [{ person, deviceId, what, after } = assert.fail("no change")] = changes;
+	assert.deepEqual(
+		[person.name, deviceId, what, after],
+		["Home Assistant", proto, "set_volume", { value: 30 }],
+	);
 	assert.doesNotMatch(JSON.stringify(changes), /hush-hush/, "a field that no entity defines");
 	const before = [device.commands.length, changes.length];
 	const hostile = [
@@ -413,8 +415,8 @@ test("publishes the effective quiet hours of a device as a switch and two times"
 	await shows("ON,23:30,05:15");
 	const { days, onlyUrgent, by, targets } = await kept();
 	assert.deepEqual([days, onlyUrgent, by, targets], [["sun"], true, null, { device: dev }]);
-	await home.until(() => changes.some(({ what }) => what === "quiet_from"));
-	assert.equal(changes.find(({ what }) => what === "quiet_from")?.person.name, "Home Assistant");
+	await home.until(() => changes.some(({ what }) => what === "PUT /api/quiet-hours"));
+	assert.equal(changes.find(({ what }) => what === "PUT /api/quiet-hours")?.person.name, "Home Assistant");
 	await home.until(() =>
 		device.commands.some(({ command, value }) => command === "set_quiet" && value !== null),
 	);

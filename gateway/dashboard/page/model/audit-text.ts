@@ -1,24 +1,26 @@
-/** Sentences of audit log entries, by the request or message of the change: "set the ring to ● red". */
+/** Sentences of audit log entries, such as "set the ring to ● red". */
 
 import { entryOf, isRecord } from "../../../../device/protocol/schema.js";
 import type { ListedChange } from "../../../api/audit.js";
 import { chimeWords, effectWords, presetWords } from "../../../api/client/command-words.js";
+import { plural } from "../../../api/client/words.js";
 import { type Action, commandEntries } from "../../../api/commands.js";
-import { labelFields } from "../../../api/label.js";
 import type { AuditedRoute } from "../../../api/routes.js";
-import { percentDecoded } from "../../../api/text.js";
 import { roleNames } from "./roles.js";
 import { settingLabels } from "./setting-labels.js";
 
-/** Templates of commands and other monitor messages, with fields of the message in braces. A part in brackets requires its field. */
-const commandTexts: Readonly<Record<Action, string>> = {
-	set_volume: "set the volume to {value}",
+/**
+ * Templates of commands, other monitor messages and routes, with fields of the change in braces; `before` is the previous value. A part
+ * in brackets requires its field.
+ */
+const texts: Readonly<Record<Action | AuditedRoute, string>> = {
+	set_volume: "set the volume[ from {before}] to {value}",
 	set_mute: "turned mute {value}",
-	set_brightness: "set the brightness to {value} %",
+	set_brightness: "set the brightness[ from {before} %] to {value} %",
 	set_auto_brightness: "turned adapting to room light {value}",
 	set_light: "set the ring to {value}",
 	set_led: "set the ring to {value}",
-	set_haptics: "set haptics to {value}",
+	set_haptics: "set haptics[ from {before}] to {value}",
 	play_audio: "played the chime {value}",
 	stop_sound: "stopped the sound",
 	identify: "flashed the light",
@@ -35,10 +37,6 @@ const commandTexts: Readonly<Record<Action, string>> = {
 	query_crash: "requested a crash report",
 	clear_crash: "acknowledged a crash",
 	set_log: "set the live log[ to {level}]",
-};
-
-/** Templates with fields of the path, the query or the body in braces. A part in brackets requires its field. */
-const routeTexts: Readonly<Record<AuditedRoute, string>> = {
 	"GET /api/backup": "downloaded a backup",
 	"POST /api/attention/seen": "dismissed issues",
 	"DELETE /api/devices": "forgot devices[ away for {awayDays} days]",
@@ -51,7 +49,7 @@ const routeTexts: Readonly<Record<AuditedRoute, string>> = {
 	"POST /api/tokens/:name/link": "created a login link for {name}",
 	"DELETE /api/tokens/:name": "revoked the access token of {name}",
 	"POST /api/sounds": "uploaded a sound[, “{name}”]",
-	"DELETE /api/sounds/:id": "deleted a sound",
+	"DELETE /api/sounds/:id": "deleted a sound[, “{name}”]",
 	"POST /api/speech": "previewed the voice",
 	"POST /api/announcements": "announced[ “{text}”]",
 	"DELETE /api/announcements/:id": "stopped an announcement",
@@ -59,7 +57,7 @@ const routeTexts: Readonly<Record<AuditedRoute, string>> = {
 	"DELETE /api/commands/:id": "canceled a command",
 	"POST /api/schedules": "created a schedule[, “{name}”]",
 	"PUT /api/schedules/:id": "changed a schedule[, “{name}”]",
-	"DELETE /api/schedules/:id": "deleted a schedule",
+	"DELETE /api/schedules/:id": "deleted a schedule[, “{name}”]",
 	"PUT /api/quiet-hours": "set quiet hours[ from {from}][ to {until}]",
 	"DELETE /api/quiet-hours/:id": "removed quiet hours",
 	"PUT /api/rollouts/:id": "started a rollout[ of {version}]",
@@ -74,58 +72,56 @@ const routeTexts: Readonly<Record<AuditedRoute, string>> = {
 	"POST /login/link": "created a login link",
 };
 
-const routes = Object.entries(routeTexts).map(([route, template]) => {
-	const pattern = route.replaceAll(/:(\w+)/g, "(?<$1>[^/]+)");
-	return { pattern: new RegExp(`^${pattern}$`), template };
-});
-
 export interface AuditText {
 	/** Verb phrase; "●" precedes the name of `color`. */
 	readonly text: string;
 	/** CSS color. */
 	readonly color: string | undefined;
-	/** Room, model and tags, all devices, or many devices. */
+	/** Room, model and tags, all devices, or a number of devices. */
 	readonly place: string | undefined;
 	readonly deviceIds: readonly string[];
 }
 
-/** Describes a change. A route or message of a later version has no description of its own. */
+/** Describes a change. One of a later version has no description of its own. */
 export function auditText({
 	what,
-	detail,
 	deviceId,
-}: Pick<ListedChange, "what" | "detail" | "deviceId">): AuditText {
-	const [request = "", query = ""] = what.split("?");
-	const body = recordOf(parsePart(detail ?? "{}"));
-	const { payload, firmware, ...others } = body;
-	const { command = what, ...values } = recordOf(payload);
-	const { all, room, tags, model, device, devices } = recordOf(body.targets ?? body.target);
-	const route = routes.find(({ pattern }) => pattern.test(request));
-	const inPath = Object.entries(route?.pattern.exec(request)?.groups ?? {});
-	const fields = new Map<string, unknown>([
-		...Object.entries({ ...others, ...recordOf(firmware), ...values, label: labelText(body) }),
-		...new URLSearchParams(query),
-		...inPath.map(([name, value]) => [name, percentDecoded(value) ?? value] as const),
-	]);
-	const entry = entryOf(commandEntries, `${command}`);
-	const scale = entry?.slider?.scale ?? 1;
-	const textOf = (name: string) => {
-		const value = fields.get(name);
-		return wordsOf(typeof value === "number" ? Math.round(value * scale) : value);
+	after,
+	before = {},
+}: Pick<ListedChange, "what" | "deviceId" | "after" | "before">): AuditText {
+	const { firmware, value } = after;
+	const fields: Fields = {
+		...before,
+		...after,
+		...recordOf(firmware),
+		label: labelText(before, after),
+		...(before.value !== value && { before: before.value }),
 	};
-	const text = (entryOf(commandTexts, `${command}`) ?? route?.template ?? "made a change")
-		.replaceAll(/\[([^{]*)\{(\w+)\}([^\]]*)\]/g, (_, before: string, name: string, after: string) =>
-			fields.has(name) ? before + textOf(name) + after : "",
+	const scale = entryOf(commandEntries, what)?.slider?.scale ?? 1;
+	const textOf = (name: string) => {
+		const field = entryOf(fields, name);
+		return wordsOf(typeof field === "number" ? Math.round(field * scale) : field);
+	};
+	const text = (entryOf(texts, what) ?? "made a change")
+		.replaceAll(/\[([^{]*)\{(\w+)\}([^\]]*)\]/g, (_, start: string, name: string, end: string) =>
+			entryOf(fields, name) === undefined ? "" : start + textOf(name) + end,
 		)
 		.replaceAll(/\{(\w+)\}/g, (_, name: string) => textOf(name));
+	const { all, room, tags, model, device, devices } = recordOf(after.targets ?? after.target);
 	const listed: readonly unknown[] = Array.isArray(devices) ? devices : [];
-	// The gateway stores at most 20 of a list, and 300 characters.
-	const isCut = listed.length === 20 || (listed.length > 0 && detail?.endsWith("…"));
-	const ids = [deviceId, fields.get("deviceId"), device, ...(isCut ? [] : listed)];
-	const parts = [all && "all devices", isCut && "many devices", room, model, tags];
+	// The gateway stores the first ones, and the number of the others.
+	const more = Number(/^… (\d+) more$/.exec(`${listed.at(-1)}`)?.[1] ?? 0);
+	const parts = [
+		all && "all devices",
+		more > 0 && plural(listed.length - 1 + more, "device"),
+		room,
+		model,
+		tags,
+	];
+	const ids = [deviceId, after.deviceId, device, ...(more > 0 ? [] : listed)];
 	return {
 		text: text.trim(),
-		color: isRecord(values.value) ? hexOf(values.value.color) : undefined,
+		color: isRecord(value) ? hexOf(value.color) : undefined,
 		place: parts.filter(Boolean).map(wordsOf).join(", ") || undefined,
 		deviceIds: [...new Set(ids.flatMap((id) => (typeof id === "string" ? id : [])))],
 	};
@@ -151,16 +147,28 @@ function wordsOf(value: unknown): string {
 	return `● ${colorName(color)}${effect}`;
 }
 
-/** "set the name to “Lobby” and removed the note" */
-function labelText(body: Readonly<Record<string, unknown>>): string {
-	const sent = labelFields.filter((field) => Object.hasOwn(body, field));
-	const textOf = (field: string) =>
-		Array.isArray(body[field]) ? body[field].join(" ") : `${body[field] ?? ""}`;
-	const list = (fields: readonly string[]) => fields.join(" and ");
-	const set = sent.flatMap((field) => (textOf(field) ? `the ${field} to “${textOf(field)}”` : []));
-	const removed = sent.flatMap((field) => (textOf(field) ? [] : `the ${field}`));
-	const parts = [set.length > 0 && `set ${list(set)}`, removed.length > 0 && `removed ${list(removed)}`];
-	return parts.filter(Boolean).join(" and ") || "changed the label";
+/** "renamed Terrace to Patio, moved it to Garden and removed the note" */
+function labelText(before: Fields, after: Fields): string {
+	const change = (field: string, texts: readonly [set: string, changed: string, removed: string]) => {
+		if (!Object.hasOwn(after, field)) return [];
+		const [from, to] = [textIn(before, field), textIn(after, field)];
+		return [`${texts[to === "" ? 2 : from === "" ? 0 : 1]}${to}`];
+	};
+	const name = textIn(before, "name");
+	const changes = [
+		...change("name", ["named it ", `renamed ${name} to `, `removed the name ${name}`]),
+		...change("room", ["put it in ", `moved it from ${textIn(before, "room")} to `, "removed its room"]),
+		...change("note", ["noted: ", "changed the note to: ", "removed the note"]),
+		...change("tags", ["set the tags ", "changed the tags to ", "removed the tags"]),
+	];
+	return new Intl.ListFormat("en-GB").format(changes) || "changed the label";
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function textIn(fields: Fields, field: string): string {
+	const value = entryOf(fields, field);
+	return Array.isArray(value) ? value.join(" ") : `${value ?? ""}`;
 }
 
 /** "#rrggbb" of the color of `set_light`; undefined if it is none. */
@@ -188,29 +196,6 @@ export function colorName(hex: string): string {
 	return hues[Math.round((((sixth + 6) % 6) / 6) * hues.length) % hues.length] ?? hex;
 }
 
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+function recordOf(value: unknown): Fields {
 	return isRecord(value) ? value : {};
-}
-
-/** Parses JSON that may have been truncated, without its incomplete end. */
-function parsePart(text: string): unknown {
-	let [whole, closers, isText] = ["{}", "", false];
-	for (let at = 0; at < text.length; at += 1) {
-		const char = text.charAt(at);
-		if (isText && char === "\\") at += 1;
-		else if (char === '"') isText = !isText;
-		else if (isText) continue;
-		else if (char === "{") closers = `}${closers}`;
-		else if (char === "[") closers = `]${closers}`;
-		else if (char === ",") whole = text.slice(0, at) + closers;
-		else if (char === "}" || char === "]") {
-			closers = closers.slice(1);
-			whole = text.slice(0, at + 1) + closers;
-		}
-	}
-	try {
-		return JSON.parse(whole);
-	} catch {
-		return undefined;
-	}
 }

@@ -26,7 +26,7 @@ export function AuditLog() {
 	const textOf = (change: ListedChange) => {
 		const { text, place, deviceIds } = auditText(change);
 		const names = deviceIds.map((id) => nameIn(fleet, id));
-		return [...Object.values(change), text, place, ...names].join(" ").toLowerCase();
+		return [JSON.stringify(change), text, place, ...names].join(" ").toLowerCase();
 	};
 	const words = search.toLowerCase().split(/\s+/);
 	const found = all.filter((change) => words.every((word) => textOf(change).includes(word)));
@@ -54,8 +54,9 @@ export function AuditLog() {
 }
 
 function Change({ change }: { readonly change: ListedChange }) {
-	const { clock } = useApp();
+	const { clock, fleet } = useApp();
 	const { text, color, place, deviceIds } = auditText(change);
+	const room = deviceIds.length === 1 ? fleet.get(deviceIds[0] ?? "")?.session.room : undefined;
 	const [before, after] = text.split("●");
 	return (
 		<li title={`From ${change.address}`}>
@@ -78,6 +79,7 @@ function Change({ change }: { readonly change: ListedChange }) {
 									<DeviceLink deviceKey={id} />
 								</Fragment>
 							))}
+					{room !== undefined && ` · ${room}`}
 				</span>
 			</p>
 			<time class="hint" dateTime={change.at} title={when(change.at)}>

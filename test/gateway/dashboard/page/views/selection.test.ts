@@ -128,8 +128,10 @@ describe("bar of the selected devices", () => {
 			await bar.click("button", menu);
 			for (const [name, value] of Object.entries(fields)) await bar.enter(name, value);
 			await bar.click("button", button);
+			await page.until(() => page.has("button", "Undo"));
 			page.gateway.changes.length = 0;
 			await page.click("button", "Undo");
+			await page.until(() => page.gateway.changes.length === 2);
 			assert.deepEqual(
 				page.gateway.changes,
 				["b", "c"].map((key, at) => [`PATCH /api/devices/${key}`, undone[at]]),

@@ -112,18 +112,21 @@ describe("audit log", () => {
 	const token = (index: number) => ({
 		...change,
 		what: "POST /api/device-tokens",
-		detail: JSON.stringify({ deviceId: `d${index}` }),
+		after: { deviceId: `d${index}` },
 	});
-	const label = { ...change, what: "PATCH /api/devices/a", detail: '{"name":"Lobby"}', deviceId: "a" };
+	const label = {
+		...{ ...change, what: "PATCH /api/devices/:deviceId", deviceId: "a" },
+		...{ before: { name: "Hall" }, after: { name: "Lobby" } },
+	};
 	const changes = [label, ...Array.from({ length: 55 }, (_, index) => token(index))];
 
 	test("says who changed what, is searched, and lists more on demand", async (t) => {
 		const replies = { "GET /api/audit": { changes }, "HEAD /api/audit": {} };
-		const devices = [speaker("a", { name: "Lobby" })];
+		const devices = [speaker("a", { name: "Lobby", room: "Shop" })];
 		const page = await mount(t, SettingsView, { part: "changes" }, { replies, devices });
 		const rows = () => page.within("list", "Audit log").texts("listitem");
 		assert.equal(rows().length, 50);
-		assert.match(rows()[0] ?? "", /^anna set the name to “Lobby” · Lobby/);
+		assert.match(rows()[0] ?? "", /^anna renamed Hall to Lobby · Lobby · Shop/);
 		await page.click("button", /^Show 6 more/);
 		assert.equal(rows().length, 56);
 		await page.enter("Search", "anna LOBBY");
