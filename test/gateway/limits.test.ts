@@ -109,18 +109,12 @@ test("reports readiness at /readyz without a token", async (t) => {
 });
 
 describe("size limits of frames", () => {
-	test("are those of the documents", () => {
+	test("are those of interface.md", () => {
 		const { maxFrameBytes, maxMonitorFrameBytes } = socketLimits;
-		for (const file of ["asyncapi.yaml", "interface.md"]) {
-			const text = readFileSync(`gateway/api/${file}`, "utf8").replace(/\s+/g, " ");
-			const pattern =
-				/of at most (\d+) KiB to the gateway and to devices, and of at most (\d+) KiB to monitors/;
-			const documented = pattern
-				.exec(text)
-				?.slice(1)
-				.map((kib) => Number(kib) * 1024);
-			assert.deepEqual(documented, [maxFrameBytes, maxMonitorFrameBytes], file);
-		}
+		const text = readFileSync("gateway/api/interface.md", "utf8").replace(/\s+/g, " ");
+		const [toDevices, toMonitors] = [maxFrameBytes, maxMonitorFrameBytes].map((bytes) => bytes / 1024);
+		const sentence = `of at most ${toDevices} KiB to the gateway and to devices, and of at most ${toMonitors} KiB to`;
+		assert.ok(text.includes(sentence), sentence);
 	});
 
 	test("hold for a snapshot of devices with the longest reports", () => {
@@ -136,24 +130,18 @@ describe("size limits of frames", () => {
 		sessions.open({ ...makeHandshake(""), deviceId: undefined }, silentLink);
 		const texts = snapshotTexts(sessions, clock);
 		const frames = [String(texts.next().value)];
-		const last = [...sessions.devices.values()].at(-1);
-		assert.ok(last, "no device");
+		const last = [...sessions.devices.values()].at(-1) ?? assert.fail("no device");
 		sessions.end(last.session, "disconnected");
 		frames.push(...texts);
 		const sizes = frames.map((frame) => Buffer.byteLength(frame));
 		assert.ok(sizes.length > 2 && Math.max(...sizes) <= socketLimits.maxMonitorFrameBytes, sizes.join());
 		const parsed: FrameOf<"status_update">[] = frames.map((frame) => JSON.parse(frame));
-		assert.deepEqual(
-			[...new Set(parsed.map(({ reason }) => reason))],
-			["snapshot", "identified", "connected"],
-		);
+		const reasons = [...new Set(parsed.map(({ reason }) => reason))];
+		assert.deepEqual(reasons, ["snapshot", "identified", "connected"]);
 		const records = parsed.flatMap((frame) => frame.sessions);
 		assert.deepEqual([records.length, new Set(records.map(({ deviceId }) => deviceId)).size], [101, 101]);
-		assert.equal(
-			records.find(({ deviceId }) => deviceId === last.deviceId)?.connected,
-			false,
-			"current states",
-		);
+		const current = records.find(({ deviceId }) => deviceId === last.deviceId);
+		assert.equal(current?.connected, false, "an outdated state");
 		for (const [index, { remaining }] of parsed.entries())
 			assert.equal(remaining, parsed.slice(index + 1).flatMap((frame) => frame.sessions).length);
 	});
