@@ -1,11 +1,10 @@
-/** An administrator signs in and invites people: a viewer, who cannot change anything, and a member of the household. */
+/** An administrator signs in, and invites a person, who cannot change anything. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import { encode } from "uqr";
 import { WebSocket } from "ws";
-import { call } from "../support/call.js";
 import { skip } from "../support/chromium.js";
 import { eventually } from "../support/eventually.js";
 import { bearer, deviceToken, monitorToken, runGateway } from "../support/running.js";
@@ -32,12 +31,6 @@ async function shownLink(page: Page): Promise<string> {
 			.first()
 			.innerText()
 	).trim();
-}
-
-async function isOff(page: Page, role: "button" | "slider" | "textbox", name: string): Promise<void> {
-	const control = page.getByRole(role, { name, exact: true }).first();
-	await control.waitFor();
-	assert.equal(await control.isDisabled(), true, name);
 }
 
 test("people and their access", { skip }, async (t) => {
@@ -99,10 +92,7 @@ test("people and their access", { skip }, async (t) => {
 		await checkView(admin);
 		await admin.getByRole("button", { name: "Invite person" }).press("Enter");
 		const sheet = admin.getByRole("dialog");
-		await sheet.getByLabel("Name").and(admin.locator(":focus")).fill("a/b");
-		await sheet.getByRole("button", { name: "Create link" }).press("Enter");
-		await sees(sheet.getByRole("alert"), /without slashes/);
-		await sheet.getByLabel("Name").fill("Tom Groß");
+		await sheet.getByLabel("Name").and(admin.locator(":focus")).fill("Tom Groß");
 		await sheet.getByRole("radio", { name: "View only" }).check();
 		await checkView(admin);
 		await sheet.getByRole("button", { name: "Create link" }).press("Enter");
@@ -122,48 +112,16 @@ test("people and their access", { skip }, async (t) => {
 		await viewer.getByText("The link logs in as Tom Groß (View only).").waitFor();
 		assert.equal(await viewer.getByRole("button", { name: "Invite person" }).count(), 0);
 		await viewer.goto(`${url}/${view}`);
-		for (const [role, name] of [
-			["slider", "Volume"],
-			["button", "Flash light"],
-			["button", `Mute ${deviceId}`],
-			["button", "Updating"],
-		] as const)
-			await isOff(viewer, role, name);
 		await viewer.getByTitle("Not allowed for the role View only").first().waitFor();
 		await checkView(viewer);
-		await viewer.goto(`${url}/${view}/settings`);
-		await sees(viewer, "Not allowed for the role View only.");
-		await checkView(viewer);
+		for (const place of [`devices/${deviceId}/settings`, "settings/devices", "announce"]) {
+			await viewer.goto(`${url}/#/${place}`);
+			await sees(viewer, "Not allowed for the role View only.");
+			await checkView(viewer);
+		}
 		await viewer.goto(`${url}/#/firmware`);
-		await isOff(viewer, "button", "New rollout");
-		await viewer.goto(`${url}/#/settings/devices`);
-		await sees(viewer, "Not allowed for the role View only.");
-		await viewer.goto(`${url}/#/announce`);
-		await sees(viewer, "Not allowed for the role View only.");
-		await checkView(viewer);
+		assert.equal(await viewer.getByRole("button", { name: "New rollout" }).isDisabled(), true);
 		assert.deepEqual(device.commands, []);
-	});
-
-	await t.test("a member sets volume and light, and manages no devices", async (t) => {
-		const { token } = await call<{ readonly token: string }>(url, "POST", "tokens", {
-			name: "Ben",
-			role: "user",
-		});
-		const page = await open(t, url, { token, view });
-		const volume = page.getByRole("slider", { name: "Volume" });
-		await volume.and(page.locator(":enabled")).fill("80");
-		await device.receives({ command: "set_volume", value: 80 });
-		await page.getByRole("button", { name: "Flash light" }).click();
-		await device.receives({ command: "identify" });
-		await disclose(page.getByRole("region", { name: "Overview" }), "More");
-		await isOff(page, "button", "Restart");
-		assert.equal(await page.getByRole("button", { name: "Refresh" }).isEnabled(), true);
-		assert.equal(await page.getByRole("link", { name: "Add device" }).count(), 0);
-		await page.goto(`${url}/#/`);
-		await page.getByRole("button", { name: /^Select all/ }).click();
-		await disclose(page.getByRole("region", { name: "Selected devices" }), "More");
-		await isOff(page, "button", "Restart");
-		assert.equal(await page.getByRole("button", { name: "Set room" }).count(), 0);
 	});
 
 	await t.test("the link is renewed, and the viewer's access revoked at once", async (t) => {
@@ -178,15 +136,6 @@ test("people and their access", { skip }, async (t) => {
 		await admin.getByRole("button", { name: "Revoke Tom Groß" }).press("Enter");
 		await admin.getByRole("dialog").getByRole("button", { name: "Revoke" }).press("Enter");
 		await viewer.getByLabel("Access token").waitFor();
-		const { tokens } = await call<{ readonly tokens: readonly { readonly name: string }[] }>(
-			url,
-			"GET",
-			"tokens",
-		);
-		assert.equal(
-			tokens.some(({ name }) => name === "Tom Groß"),
-			false,
-		);
 	});
 
 	await t.test("logging out ends the login in all tabs of the browser", async () => {

@@ -10,7 +10,6 @@ import { skip } from "../support/chromium.js";
 import { runFleet } from "../support/fleet.js";
 import { commandLine } from "../support/gateway-settings.js";
 import { temporaryDirectory } from "../support/running.js";
-import { ScriptedDevice } from "../support/scripted-device.js";
 import { bytesPerSecond, capture, tone, wav } from "../support/sounds.js";
 import { checkView } from "./axe.js";
 import { browsing, type OpenOptions, sees } from "./browsing.js";
@@ -75,11 +74,6 @@ test("announcing", { skip }, async (t) => {
 		).sounds;
 	const announce = (page: Page, where: string) =>
 		page.getByRole("button", { name: `Announce ${where}` }).click();
-	const setVolume = (value: number) =>
-		call(url, "POST", "commands", {
-			targets: { devices: [proto] },
-			payload: { command: "set_volume", value },
-		});
 
 	await t.test("speaks a text on all devices, and keeps a draft while it is repeated", async (t) => {
 		const page = await open(t, url, { view, viewport: { width: 390, height: 844 } });
@@ -138,42 +132,6 @@ test("announcing", { skip }, async (t) => {
 			(await sounds()).map(({ name }) => name),
 			["Gong"],
 		);
-	});
-
-	await t.test("plays a saved sound urgently with a chime on a muted device", async (t) => {
-		await setVolume(0);
-		const page = await open(t, url, { view: `${view}?room=Kitchen` });
-		await page.getByText("1 muted.").waitFor();
-		await page.getByLabel(/^Urgent/).check();
-		await page.getByLabel("Chime first").check();
-		await page.getByText("1 muted.").waitFor({ state: "detached" });
-		await from(page, "Saved");
-		await page.getByRole("radio", { name: "Gong" }).check();
-		await announce(page, "in Kitchen");
-		const articles = page.getByRole("article", { name: "Gong" });
-		await articles.nth(1).waitFor();
-		await sees(articles.first(), "1 played");
-		await setVolume(50);
-	});
-
-	await t.test("plays on the devices that match tags, and reports one that cannot play sounds", async (t) => {
-		const old = await new ScriptedDevice({ url, deviceId: "dev-1-000001", features: ["identify"] }).connect();
-		t.after(() => old.close());
-		await call(url, "PATCH", "devices/dev-1-000001", { tags: ["shop"] });
-		const page = await open(t, url, { view, expected: /422/ });
-		await page.getByRole("combobox", { name: "Play on" }).selectOption({ label: "Devices with tags…" });
-		const tags = page.getByRole("textbox", { name: "Tags" });
-		await tags.fill("shop and");
-		await page.getByText("At the end: write a tag.").waitFor();
-		assert.equal(await page.getByRole("button", { name: "Announce on 0 devices" }).isDisabled(), true);
-		await tags.fill("shop");
-		await from(page, "Saved");
-		await page.getByRole("radio", { name: "Gong" }).check();
-		await announce(page, "on 2 devices");
-		const article = page.getByRole("article", { name: "Gong" }).first();
-		await article.getByText("1 not supported, 1 played").waitFor();
-		await article.getByText(/firmware does not support sounds/).waitFor();
-		await checkView(page);
 	});
 
 	await t.test("stops a long sound from another page", async (t) => {

@@ -4,15 +4,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { skip } from "../support/chromium.js";
-import { damaged, makeImage } from "../support/images.js";
+import { makeImage } from "../support/images.js";
 import { runReleasedFleet } from "../support/released-fleet.js";
 import { writeReleases } from "../support/releases.js";
 import { checkView } from "./axe.js";
-import { browsing, disclose, gatewayAway } from "./browsing.js";
+import { browsing, disclose, gatewayAway, sees } from "./browsing.js";
 
 const open = browsing();
-const [updating, reverting, failing, current, newer, otherChip] = Array.from(
-	{ length: 6 },
+const [updating, reverting, current, otherChip] = Array.from(
+	{ length: 4 },
 	(_, index) => `dev-1-00000${index}`,
 );
 
@@ -32,9 +32,7 @@ test("firmware", { skip }, async (t) => {
 	const { url, fleet, releasesDir, stopGateway } = await runReleasedFleet(t, [
 		{ ending: "waits" },
 		{ ending: "rolls back" },
-		{ ending: "fails" },
 		{ version: "1.4.0" },
-		{ version: "2.0.0" },
 		{ chip: "esp32" },
 	]);
 	const releases = (["1.4.0", "1.3.0"] as const).map((version) => ({
@@ -58,17 +56,14 @@ test("firmware", { skip }, async (t) => {
 	});
 
 	await t.test("rejects what is no firmware, with a reason", async () => {
-		const long = `${"x".repeat(120)}.bin`;
-		for (const [name, content, reason] of [
-			[long, Buffer.from("<!doctype html>".padEnd(4000)), /not a firmware image/],
-			["device.bin", damaged(makeImage(), 70_000, "x"), /checksum|SHA-256/],
-			["device.bin", Buffer.alloc(0), /empty/],
-			["device.bin.sig", Buffer.from("x"), /select the .bin file together with its .sig file/],
-		] as const) {
-			await choose(name, content);
-			await upload.getByRole("alert").filter({ hasText: reason }).waitFor();
-			if (name === long) await checkView(page);
-		}
+		await choose(`${"x".repeat(120)}.bin`, Buffer.from("<!doctype html>".padEnd(4000)));
+		await upload
+			.getByRole("alert")
+			.filter({ hasText: /not a firmware image/ })
+			.waitFor();
+		await checkView(page);
+		await choose("device.bin.sig", Buffer.from("x"));
+		await sees(upload.getByRole("alert"), /select the .bin file together with its .sig file/);
 	});
 
 	await t.test("accepts an image, chosen or dropped, also during an outage", async () => {
@@ -104,18 +99,13 @@ test("firmware", { skip }, async (t) => {
 		await panel.getByText("Runs 1.4.0").waitFor();
 	});
 
-	await t.test("tells why an update was rolled back or failed, also after a reload", async () => {
-		for (const [deviceId, result, reason] of [
-			[reverting, "1.2.3 → 1.4.0 rolled back", "the new firmware ended: crashed"],
-			[failing, "1.2.3 → 1.4.0 failed", "HTTP connection failed"],
-		] as const) {
-			await show(deviceId);
-			await panel.getByRole("button", { name: "Update to 1.4.0" }).click();
-			await panel.getByText(result).waitFor();
-			await page.reload();
-			await panel.getByRole("list", { name: "Previous updates" }).getByText(reason).waitFor();
-			await checkView(page);
-		}
+	await t.test("tells why an update was rolled back, also after a reload", async () => {
+		await show(reverting);
+		await panel.getByRole("button", { name: "Update to 1.4.0" }).click();
+		await panel.getByText("1.2.3 → 1.4.0 rolled back").waitFor();
+		await page.reload();
+		await sees(panel.getByRole("list", { name: "Previous updates" }), "the new firmware ended: crashed");
+		await checkView(page);
 	});
 
 	await t.test("offers a device only what it does not run and what fits its chip", async () => {
@@ -126,8 +116,6 @@ test("firmware", { skip }, async (t) => {
 		await panel.getByLabel("Version").selectOption("1.3.0");
 		await panel.getByRole("button", { name: "Downgrade to 1.3.0" }).click();
 		await panel.getByText("1.4.0 → 1.3.0 updated").waitFor();
-		await show(newer);
-		await panel.getByRole("button", { name: "Downgrade to 1.4.0" }).waitFor();
 		await show(otherChip);
 		await panel.getByText("No firmware for this device.").waitFor();
 		assert.equal(await panel.getByRole("button").count(), 0);

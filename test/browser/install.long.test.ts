@@ -204,8 +204,8 @@ test("installing firmware over USB", { skip: skip || whyMissing("openssl") }, as
 		await again();
 	});
 
-	await t.test("repairs a board that was unplugged meanwhile", async () => {
-		board = plugIn();
+	await t.test("repairs a board that was unplugged meanwhile from the chip's own USB port", async () => {
+		board = plugIn({ isNative: true });
 		board.faults.lostAfterBlocks = 2;
 		await fillIn(page);
 		await click(page, "Install");

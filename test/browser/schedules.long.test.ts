@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { localTime } from "../../gateway/api/client/times.js";
 import { call } from "../support/call.js";
 import { skip } from "../support/chromium.js";
-import { eventually, within } from "../support/eventually.js";
+import { within } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
 import { checkView } from "./axe.js";
@@ -31,61 +31,34 @@ test("schedules, timers and quiet hours", { skip }, async (t) => {
 	const dialog = page.getByRole("dialog");
 	/** Waits for a visible text of the list; its closed dialogs contain the same text. */
 	const listed = (text: string | RegExp) => list.getByText(text).filter({ visible: true }).first().waitFor();
-	const chooseAction = (action: string) =>
-		dialog.getByRole("combobox", { name: "Action" }).selectOption(action);
 	const save = () => dialog.getByRole("button", { name: "Save" }).click();
-	const stored = async () =>
-		(await call<{ readonly schedules: readonly object[] }>(url, "GET", "schedules")).schedules;
 
 	await t.test("creates a weekly schedule for a room", async () => {
 		await page.getByText("No schedules yet").waitFor();
 		await page.getByText("1 device must be updated to support quiet hours.").waitFor();
 		await checkView(page);
 		await page.getByRole("button", { name: "New schedule" }).click();
-		await chooseAction("Set the volume");
+		await dialog.getByRole("combobox", { name: "Action" }).selectOption("Set the volume");
 		for (const day of ["Sat", "Sun"]) await dialog.getByLabel(day).uncheck();
-		await dialog.getByRole("combobox", { name: "Where" }).selectOption("Kitchen (1)");
+		await dialog.getByRole("combobox", { name: "Where" }).selectOption({ label: "Devices with tags…" });
+		await dialog.getByRole("textbox", { name: "Tags" }).fill("shop or (");
+		await save();
+		await dialog.getByRole("alert").filter({ hasText: "tags: At the end: write a tag." }).waitFor();
 		await checkView(page);
+		await dialog.getByRole("combobox", { name: "Where" }).selectOption("Kitchen (1)");
 		await save();
 		await listed(/^Mon–Fri 08:00 · Kitchen · (next|in) /);
 		await checkView(page);
 	});
 
-	await t.test("edits it, switches it off, and deletes it after confirmation", async () => {
-		await page.getByRole("button", { name: "Edit Volume 30" }).click();
-		await dialog.getByLabel("Time").fill("17:50");
-		await dialog.getByLabel("Sat").check();
-		await save();
-		await listed(/^Mon–Sat 17:50 · Kitchen · /);
-		await page.getByRole("button", { name: "On: Volume 30", pressed: true }).click();
-		await listed("Mon–Sat 17:50 · Kitchen · Off");
-		assert.match(JSON.stringify(await stored()), /"17:50"/);
-		for (const answer of ["Cancel", "Delete"]) {
-			await page.getByRole("button", { name: "Delete Volume 30" }).click();
-			await dialog.getByRole("button", { name: answer, exact: true }).click();
-		}
-		await eventually(stored, ({ length }) => length === 0);
-	});
-
-	await t.test("plans a single event for devices with tags, and names another time zone", async (t) => {
-		await page.getByRole("button", { name: "New schedule" }).click();
-		await dialog.getByRole("button", { name: "Once" }).click();
-		await dialog.getByLabel("Date and time").fill("2037-11-28T07:30");
-		await chooseAction("Play a chime");
-		await dialog.getByRole("combobox", { name: "Where" }).selectOption({ label: "Devices with tags…" });
-		await dialog.getByRole("textbox", { name: "Tags" }).fill("shop or (");
-		await save();
-		await dialog.getByRole("alert").filter({ hasText: "tags: At the end: write a tag." }).waitFor();
-		await dialog.getByRole("textbox", { name: "Tags" }).fill("shop or beta");
-		await save();
-		await listed(/^Sat 28 Nov 07:30 · Devices with shop or beta/);
+	await t.test("names another time zone to a traveler", async (t) => {
 		const elsewhere = timezoneId === "Asia/Tokyo" ? "Asia/Karachi" : "Asia/Tokyo";
 		const traveler = await open(t, url, { view, timezoneId: elsewhere });
 		await traveler.getByText(`Times are those of ${timezoneId}, the gateway's time zone.`).waitFor();
-		await sees(traveler, /^Sat 28 Nov 07:30/);
+		await sees(traveler, /^Mon–Fri 08:00/);
 	});
 
-	await t.test("starts a timer in four taps on a phone, sees it on Home, and cancels it", async (t) => {
+	await t.test("starts a timer in four taps on a phone, and sees it on Home", async (t) => {
 		const phone = await open(t, url, { timezoneId, viewport: { width: 390, height: 844 }, hasTouch: true });
 		await phone.getByRole("link", { name: "Schedules" }).tap();
 		for (const name of ["New timer", "10 min"]) await phone.getByRole("button", { name, exact: true }).tap();
@@ -94,8 +67,6 @@ test("schedules, timers and quiet hours", { skip }, async (t) => {
 		await sees(phone, /^Timer: 10 min · All devices · (10|9) min left$/);
 		await phone.getByRole("link", { name: "Home" }).tap();
 		await sees(phone.getByRole("region", { name: "Whole home" }), /^Timer (9:\d\d|10:00)$/);
-		await page.getByRole("button", { name: "Cancel Volume 30" }).click();
-		await eventually(stored, (all) => all.length === 1);
 	});
 
 	await t.test("runs a timer, and tells its result", async () => {
@@ -141,15 +112,5 @@ test("schedules, timers and quiet hours", { skip }, async (t) => {
 		await overview.getByRole("link", { name: "Quiet hours…" }).click();
 		const where = dialog.getByRole("combobox", { name: "Where" });
 		assert.equal(await where.locator("option:checked").textContent(), deviceId);
-		await dialog.getByRole("button", { name: "Cancel" }).click();
-		await page.getByRole("button", { name: "On: Kitchen", pressed: true }).click();
-		await within(
-			report(({ quiet }) => quiet?.until === undefined),
-			"the end of quiet hours",
-			30_000,
-		);
-		await page.getByRole("button", { name: "Delete Kitchen" }).click();
-		await dialog.getByRole("button", { name: "Delete", exact: true }).click();
-		await rules.getByRole("listitem").first().waitFor({ state: "detached" });
 	});
 });

@@ -32,6 +32,11 @@ describe("announce view", () => {
 		{ what: "on the device of the address", search: "?devices=b", sent: { targets: { devices: ["b"] } } },
 		{ what: "in a chosen room", fields: { "Play on": "Hall (1)" }, sent: { targets: { room: "Hall" } } },
 		{
+			what: "on devices with a tag",
+			fields: { "Play on": "Devices with tags…", Tags: "beta" },
+			sent: { targets: { tags: "beta" } },
+		},
+		{
 			what: "with its options",
 			checks: ["Chime first", "Set announcement volume", /^Urgent/],
 			fields: { "Announcement volume": 30 },
@@ -105,8 +110,11 @@ describe("announce view", () => {
 	] as const)
 		test(`counts the devices that are ${obstacle ?? "ready"}`, async (t) => {
 			const page = await show(t, "", { devices: [oven, { ...shelf, ...change }] });
-			const text = page.find("region", "Where").textContent ?? "";
-			assert.equal(/1 (away|without|muted)/.exec(text)?.[1], obstacle);
+			const counted = () =>
+				/1 (away|without|muted)/.exec(page.find("region", "Where").textContent ?? "")?.[1];
+			assert.equal(counted(), obstacle);
+			await page.click("checkbox", /^Urgent/);
+			assert.equal(counted(), obstacle === "muted" ? undefined : obstacle, "urgent");
 		});
 
 	for (const [canSpeak, sources] of [

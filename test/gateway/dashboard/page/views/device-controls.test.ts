@@ -91,6 +91,11 @@ describe("controls of a device", () => {
 		assert.deepEqual(page.gateway.takeCommands(), [["a", "stop_sound"]]);
 	});
 
+	test("are only those of the board's parts", async (t) => {
+		const page = await show(t);
+		for (const name of ["Haptics", "Adapt to room light"]) assert.throws(() => page.field(name), name);
+	});
+
 	test("mark the color, the effect or the preset that the ring shows", async (t) => {
 		const ring = "peripherals.led_ring";
 		const pressed = () =>
