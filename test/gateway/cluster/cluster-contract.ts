@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import { bearer, monitorToken, reportWithVolume } from "../../support/running.js";
+import { reportWithVolume } from "../../support/running.js";
 import { withField } from "../../support/sample-report.js";
 import type { Buses } from "./bus-contract.js";
-import { limits, ofFleet, runClustered, runGateways, type Told, type Watch } from "./gateways.js";
+import { type Clustered, ofFleet, runClustered, runGateways, type Told, type Watch } from "./gateways.js";
 
 const id = "dev-1-000001";
 const other = "dev-1-000002";
@@ -14,8 +14,9 @@ const other = "dev-1-000002";
 /** @param make respects the test's timeout */
 export function testCluster(name: string, make: (t: TestContext) => Promise<Buses>): void {
 	const two = async (t: TestContext) => {
-		const [a, b] = await runGateways(t, await make(t), 2);
-		return { a, b };
+		const buses = await make(t);
+		const [a, b] = await runGateways(t, buses, 2);
+		return { a, b, buses };
 	};
 	const three = async (t: TestContext) => {
 		const buses = await make(t);
@@ -24,9 +25,9 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 	};
 
 	describe(`${name}: device of another gateway`, () => {
-		test("appears in snapshots and lists as at its own gateway", ofFleet, async (t) => {
+		test("appears in snapshots, lists and its history as at its own gateway", ofFleet, async (t) => {
 			const { a, b } = await two(t);
-			const device = await a.join(id);
+			const device = await a.join(id, { report: { "network.wifi_rssi": -61 } });
 			const here = await a.watch();
 			device.report({ "peripherals.audio.volume": 33 });
 			await here.until(isReport(33));
@@ -34,10 +35,11 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			assert.deepEqual(there.snapshot.sessions, known.snapshot.sessions);
 			assert.equal(volumeOf(there.snapshot.sessions[0]?.state), 33);
 			for (const each of [there, known]) each.client.socket.terminate();
-			assert.deepEqual(
-				(await b.api("GET", `/api/devices/${id}`)).body,
-				(await a.api("GET", `/api/devices/${id}`)).body,
-			);
+			const [details, own] = await bodies([b, a], `/api/devices/${id}`);
+			assert.deepEqual(details, own);
+			const [past, ownPast] = await bodies([b, a], `/api/devices/${id}/history`);
+			assert.deepEqual([past.rssi.min, past.marks], [ownPast.rssi.min, ownPast.marks]);
+			assert.match(JSON.stringify(past.rssi), /-61/);
 		});
 
 		test("is relayed like a local one: changes and uplinks, in order and unchanged", async (t) => {
@@ -80,11 +82,8 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			assert.equal((await there.request(set(101))).code, "invalid_command");
 			assert.equal((await there.request({ type: "trigger_ota", targetId: id })).code, "no_firmware");
 			assert.deepEqual(
-				device.commands.map(({ command, value }) => [command, value]),
-				[
-					["set_volume", 71],
-					["set_volume", 72],
-				],
+				device.commands,
+				[71, 72].map((value) => ({ command: "set_volume", value })),
 			);
 			const boot = { type: "boot_device", targetId: sessionId };
 			there.client.send(boot);
@@ -93,17 +92,6 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 				({ reason }) => reason === "boot",
 			);
 			assert.equal((await there.request(boot)).code, "target_offline");
-		});
-
-		test("honors a subscription in the first message of a monitor", async (t) => {
-			const buses = await make(t);
-			const a = await runClustered(t, await buses.connect());
-			await a.join(id, { logLines: "first\n" });
-			const b = await runClustered(t, await buses.connect());
-			const monitor = await b.open("/monitor", { headers: bearer(monitorToken) });
-			const payload = { command: "set_log", level: "info", seconds: 60 };
-			monitor.send({ type: "control_device", targetId: id, payload });
-			await monitor.until(({ message }) => fieldOf(message, "lines") === "first\n");
 		});
 
 		test("streams its live log to a subscribed monitor", ofFleet, async (t) => {
@@ -119,19 +107,6 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			await there.until(isLog("second\n"));
 		});
 
-		test("has its history at each gateway", ofFleet, async (t) => {
-			const { a, b } = await two(t);
-			await a.join(id, { report: { "network.wifi_rssi": -61 } });
-			const path = `/api/devices/${id}/history`;
-			const [here, there] = [await a.api("GET", path), await b.api("GET", path)];
-			assert.deepEqual(fieldOf(there.body.rssi, "min"), fieldOf(here.body.rssi, "min"));
-			assert.ok(
-				JSON.stringify(there.body.rssi).includes("-61"),
-				`history: ${JSON.stringify(there.body.rssi)}`,
-			);
-			assert.deepEqual(there.body.marks, here.body.marks);
-		});
-
 		test("is shown only by its own gateway until identified", async (t) => {
 			const { a, b } = await two(t);
 			const [here, there] = [await a.watch(), await b.watch()];
@@ -145,11 +120,8 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			const second = await a.device();
 			second.socket.close();
 			await here.until(({ reason }) => reason === "disconnected");
-			const { snapshot } = await b.watch();
-			assert.deepEqual(
-				snapshot.sessions.map((each) => each.deviceId),
-				[id],
-			);
+			const { sessions } = (await b.watch()).snapshot;
+			assert.deepEqual([sessions.length, sessions[0]?.deviceId], [1, id]);
 		});
 	});
 
@@ -183,8 +155,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			for (const each of watches) {
 				await each.until(isReport(9));
 				assert.deepEqual(each.reasons(id).slice(4), ["replaced", "connected"]);
-				const { snapshot } = each;
-				assert.equal(snapshot.sessions.length, 0);
+				assert.deepEqual(each.snapshot.sessions, []);
 			}
 		});
 
@@ -201,11 +172,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			}
 			for (const each of [a, b]) {
 				const { resets } = (await each.api("GET", `/api/devices/${id}`)).body;
-				assert.ok(Array.isArray(resets), `resets: ${JSON.stringify(resets)}`);
-				assert.deepEqual(
-					resets.map((reset) => fieldOf(reset, "reason")),
-					["POWERON_RESET", "PANIC_RESET"],
-				);
+				assert.match(JSON.stringify(resets), /POWERON_RESET.*PANIC_RESET/);
 			}
 		});
 	});
@@ -325,15 +292,15 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 				assert.deepEqual(each.reasons(id), ["disconnected", "connected"]);
 				assert.deepEqual(each.reasons(other), ["disconnected", "connected"]);
 			}
-			assert.deepEqual(there.told.filter(isCluster).map(clusterOf), [
-				[3, false],
-				[2, false],
-				[3, false],
-			]);
+			const counts = there.told.filter(isCluster).map(clusterOf);
+			assert.deepEqual(
+				counts,
+				[3, 2, 3].map((count) => [count, false]),
+			);
 		});
 
 		test("serve and show only their own devices while cut off", async (t) => {
-			const { a, b, buses } = await cuttable(t);
+			const { a, b, buses } = await two(t);
 			const device = await a.join(id);
 			const here = await a.watch("/monitor?cluster");
 			await buses.cut(a.bus);
@@ -351,21 +318,27 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			await there.until(isReport(45));
 		});
 
-		test("load the devices of others before accepting any", ofFleet, async (t) => {
-			const buses = await make(t);
-			const a = await runClustered(t, await buses.connect());
-			await a.join(id);
-			const b = await runClustered(t, await buses.connect());
-			const { body } = await b.api("GET", `/api/devices/${id}`);
-			assert.equal(body.connected, true);
-		});
+		test(
+			"load the devices of others before they accept any, and what a first request needs",
+			ofFleet,
+			async (t) => {
+				const buses = await make(t);
+				const a = await runClustered(t, await buses.connect());
+				await a.join(id, { logLines: "first\n" });
+				const b = await runClustered(t, await buses.connect());
+				assert.equal((await b.api("GET", `/api/devices/${id}`)).body.connected, true);
+				const monitor = await b.subscribe("");
+				const payload = { command: "set_log", level: "info", seconds: 60 };
+				monitor.send({ type: "control_device", targetId: id, payload });
+				await monitor.until(({ message }) => fieldOf(message, "lines") === "first\n");
+			},
+		);
 	});
+}
 
-	async function cuttable(t: TestContext, more: object = {}) {
-		const buses = await make(t);
-		const [a, b] = await runGateways(t, buses, 2, { limits: { ...limits, ...more } });
-		return { a, b, buses };
-	}
+/** Responses of the gateways to a request. */
+function bodies(gateways: readonly Clustered[], path: string) {
+	return Promise.all(gateways.map(async (each) => (await each.api("GET", path)).body));
 }
 
 /** The device's gateway knows the required reports, which are announced in order with commands. */
@@ -399,11 +372,9 @@ function clusterOf({ gateways, alone }: Told) {
 }
 
 function volumeOf(report: unknown): unknown {
-	return fieldOf(fieldOf(fieldOf(report, "peripherals"), "audio"), "volume");
+	return Object(report).peripherals?.audio.volume;
 }
 
 function fieldOf(value: unknown, name: string): unknown {
-	return typeof value === "object" && value !== null
-		? Object.entries(value).find(([key]) => key === name)?.[1]
-		: undefined;
+	return Object(value)[name];
 }

@@ -22,6 +22,9 @@ import type { Buses } from "./bus-contract.js";
 /** Options of tests that require fleet/. */
 export const ofFleet = { skip: existsSync("gateway/fleet") ? false : "fleet/ was removed" };
 
+/** Extensions without the page, whose build takes seconds. */
+const withoutPage = extensions.filter(({ name }) => name !== "createDashboard");
+
 /** Heartbeat interval: short for tests, long enough for a busy computer. */
 export const limits = { gatewayBeatMs: 200, subscribeMs: 20, summaryPauseMs: 10, snapshotDebounceMs: 10 };
 
@@ -70,7 +73,7 @@ export async function runClustered(t: TestContext, bus: Bus, options: RunOptions
 	const running = await runGateway(t, {
 		...options,
 		dataDir,
-		...joinGateways(bus, dataDir, extensions),
+		...joinGateways(bus, dataDir, options.extensions ?? withoutPage),
 		limits: { ...limits, ...options.limits },
 	});
 	const { url } = running;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { extensions } from "../../../gateway/extensions.js";
 import { browsing } from "../../browser/browsing.js";
 import { skip } from "../../support/chromium.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
@@ -12,7 +13,7 @@ const open = browsing();
 describe("clustered gateways", { skip }, () => {
 	test("are counted; an isolated one reports it and shows the others' devices as disconnected", async (t) => {
 		const buses = await memoryBuses();
-		const [a, b] = await runGateways(t, buses, 2);
+		const [a, b] = await runGateways(t, buses, 2, { extensions });
 		const device = await a.join("dev-1-aaaaaa");
 		t.after(() => device.close());
 		const page = await open(t, b.url);
@@ -34,7 +35,7 @@ describe("clustered gateways", { skip }, () => {
 		const path = join(releasesDir, "catalog.json");
 		await writeFile(path, JSON.stringify(catalog));
 		const buses = await memoryBuses();
-		const a = await runClustered(t, await buses.connect(), { releasesDir });
+		const a = await runClustered(t, await buses.connect(), { extensions, releasesDir });
 		await runClustered(t, await buses.connect());
 		const page = await open(t, a.url);
 		await page.getByText("Releases differ between gateways.").waitFor();
