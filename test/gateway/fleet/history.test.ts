@@ -8,7 +8,7 @@ import type { Model } from "../../../device/protocol/schema.js";
 import { History } from "../../../gateway/fleet/history.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { runs } from "../../support/property-runs.js";
-import { runGateway } from "../../support/running.js";
+import { type Client, runWatched } from "../../support/running.js";
 import { crashOf } from "./crashed.js";
 
 /** Node's `gc` without its command line option. */
@@ -129,36 +129,31 @@ test("uses 2 KB per device after 40 minutes", () => {
 test("returns the columns with marks of restarts, crashes and updates", async (t) => {
 	let now = Date.parse("2026-11-20T12:00:00Z");
 	const start = now - 1000;
-	const gateway = await runGateway(t, { now: () => now, monotonic: () => now - start });
-	const pass = (ms: number) => {
-		now += ms;
-	};
-	const monitor = await gateway.monitor();
-	const device = await gateway.device({ "Device-Id": "dev-1-a1b2c3", "Device-Features": "crash" });
+	const { gateway, monitor } = await runWatched(t, { now: () => now, monotonic: () => now - start });
 	const { health, ...report } = sampleReport("DEV-1");
-	const heard = ({ message }: { message: unknown }) =>
-		JSON.stringify(message ?? null).includes("state_report");
-	/** One restart too old for a mark, then a recent one. */
-	device.send({ ...report, health: { ...health, uptime_seconds: 5 } });
-	await monitor.until(heard);
-	pass(30 * 3_600_000);
-	device.socket.close();
-	await monitor.change("disconnected");
-	const again = await gateway.device({ "Device-Id": "dev-1-a1b2c3", "Device-Features": "crash" });
-	again.send({ ...report, health: { ...health, uptime_seconds: 60, reset_reason: "PANIC_RESET" } });
-	await monitor.until(heard);
+	/** Connects and reports. */
+	const join = async (changes: Partial<StateReport["health"]>) => {
+		const device = await gateway.device({ "Device-Id": "dev-1-a1b2c3", "Device-Features": "crash" });
+		device.send({ ...report, health: { ...health, ...changes } });
+		await monitor.until(({ message }) => Object(message).type === "state_report");
+		return device;
+	};
+	const leave = async ({ socket }: Client, ms: number) => {
+		now += ms;
+		socket.close();
+		await monitor.change("disconnected");
+	};
+	// One restart too old for a mark, then a recent one.
+	await leave(await join({ uptime_seconds: 5 }), 30 * 3_600_000);
+	const again = await join({ uptime_seconds: 60, reset_reason: "PANIC_RESET" });
 	const crash = crashOf("5f0c21b7", { kind: "panic", firmware_version: "1.2.3" });
 	again.send({ type: "crash_report", deviceId: "dev-1-a1b2c3", crash });
 	await monitor.change("crash");
-	pass(60_000);
+	now += 60_000;
 	again.send({ type: "ota_error", reason: "HTTP 404" });
 	await monitor.change("ota");
-	pass(30_000);
-	again.socket.close();
-	await monitor.change("disconnected");
-	const last = await gateway.device({ "Device-Id": "dev-1-a1b2c3" });
-	last.send({ ...report, health: { ...health, uptime_seconds: 10, reset_reason: "SW_RESET" } });
-	await monitor.until(heard);
+	await leave(again, 30_000);
+	await join({ uptime_seconds: 10, reset_reason: "SW_RESET" });
 
 	const { headers, body } = await gateway.api("GET", "/api/devices/dev-1-a1b2c3/history");
 	assert.equal(headers.get("cache-control"), "no-store");
