@@ -17,7 +17,6 @@ import {
 	bearer,
 	Client,
 	deviceToken,
-	monitorToken,
 	runGateway,
 	temporaryDirectory,
 	withoutFirmware,
@@ -25,23 +24,16 @@ import {
 
 /** Gateway that listens while loading its records, with early clients over HTTP and WebSocket. */
 async function starting(t: TestContext) {
-	const dataDir = await temporaryDirectory(t);
 	const port = await freePort();
 	const reading = deferred();
 	// Rejection may precede the gateway's await.
 	reading.promise.catch(() => {});
-	const gateway = new Gateway({
+	const listening = runGateway(t, {
 		port,
-		dataDir,
-		releasesDir: join(dataDir, "releases"),
-		deviceToken,
-		monitorToken,
-		log: createLog("silent"),
 		// Disables connection timeouts.
 		limits: { requestHeadersMs: 300_000 },
 		createFirmware: () => ({ ...withoutFirmware(), open: () => reading.promise }),
 	});
-	const listening = gateway.listen();
 	listening.catch(() => {});
 	await waitUntil(() => isOpen(port));
 	const state = { answers: 0 };
@@ -57,7 +49,7 @@ async function starting(t: TestContext) {
 		assert.ok(await isOpen(port), `the port closed after ${time} attempts`);
 	assert.equal(state.answers, 0);
 	const { resolve, reject } = reading;
-	return { gateway, listening, answer, device, port, resolve, reject };
+	return { listening, answer, device, port, resolve, reject };
 }
 
 async function isOpen(port: number): Promise<boolean> {
@@ -72,10 +64,9 @@ async function isOpen(port: number): Promise<boolean> {
 
 describe("client that connects while the gateway loads its records", () => {
 	test("waits until it is accepted", async (t) => {
-		const { gateway, listening, answer, device, resolve } = await starting(t);
+		const { listening, answer, device, resolve } = await starting(t);
 		resolve();
 		await listening;
-		t.after(() => gateway.close());
 		assert.equal((await answer).status, 200);
 		await Promise.race([
 			once(device.socket, "open"),

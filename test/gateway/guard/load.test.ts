@@ -3,26 +3,16 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { Events } from "../../../gateway/events.js";
-import { extensions } from "../../../gateway/extensions.js";
-import { Gateway, type GatewayOptions } from "../../../gateway/gateway.js";
+import type { GatewayOptions } from "../../../gateway/gateway.js";
 import { guardLimits } from "../../../gateway/guard/extension.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
-import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { diskWith } from "../../support/disk.js";
 import { deferred, nextEvent, waitUntil } from "../../support/eventually.js";
 import { freePort } from "../../support/ports.js";
-import {
-	bearer,
-	Client,
-	deviceToken,
-	monitorToken,
-	runGateway,
-	upgradeRequest,
-} from "../../support/running.js";
+import { bearer, deviceToken, monitorToken, runGateway, upgradeRequest } from "../../support/running.js";
 
 /** Gateway that counts finished tasks. @param work log line of a task */
 async function counted(t: TestContext, options: GatewayOptions, work: RegExp) {
@@ -118,25 +108,12 @@ describe("simultaneous reconnects", () => {
 	}
 
 	test("occupy no slot if closed before the gateway has read its data", async (t) => {
-		const dataDir = await temporaryDirectory(t);
 		const held = deferred();
 		const disk = diskWith((operation, path) =>
 			operation === "readdir" && path.endsWith("devices") ? held.promise : undefined,
 		);
 		const port = await freePort();
-		const gateway = new Gateway({
-			port,
-			dataDir,
-			releasesDir: join(dataDir, "releases"),
-			deviceToken,
-			monitorToken,
-			log: createLog("silent"),
-			extensions,
-			disk,
-			limits: { deviceBurst: 1, devicesASecond: 0 },
-		});
-		const listening = gateway.listen();
-		onEnd(t, () => gateway.close());
+		const starting = runGateway(t, { port, disk, limits: { deviceBurst: 1, devicesASecond: 0 } });
 		const pass = async () => {
 			for (let turn = 0; turn < 500; turn += 1) await setImmediate();
 		};
@@ -154,12 +131,7 @@ describe("simultaneous reconnects", () => {
 			await pass();
 		}
 		held.resolve();
-		const { url } = await listening;
-		const device = new Client(`${url.replace("http", "ws")}/device`, { headers: bearer(deviceToken) });
-		onEnd(t, () => device.socket.terminate());
-		const opened = once(device.socket, "open").then(() => 101);
-		const refused = once(device.socket, "unexpected-response").then(([, response]) => response.statusCode);
-		assert.equal(await Promise.race([opened, refused]), 101);
+		await (await starting).device();
 	});
 
 	test("are rejected before any disk access", async (t) => {
