@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import fs, { cp } from "node:fs/promises";
+import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
@@ -12,9 +12,16 @@ import { createRollouts } from "../../../gateway/rollouts/extension.js";
 import { createSchedules } from "../../../gateway/schedules/extension.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { call } from "../../support/call.js";
+import { diskWith, systemError } from "../../support/disk.js";
 import { eventually } from "../../support/eventually.js";
 import { quickPlan } from "../../support/released-fleet.js";
-import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
+import {
+	bearer,
+	deviceToken,
+	type RunningGateway,
+	runGateway,
+	temporaryDirectory,
+} from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import {
 	furnish,
@@ -29,19 +36,15 @@ import {
 	visit,
 } from "./lobby.js";
 
+function askAt({ api }: RunningGateway, method: string, from: string, by?: string) {
+	return api(method, `/api/devices/${from}/replace`, by === undefined ? undefined : { by });
+}
+
 async function run(t: TestContext) {
 	const options = await settingsOf(await temporaryDirectory(t));
 	const running = await runGateway(t, options);
 	const { url } = running;
-	const ask = async (method: string, from: string, by?: string) => {
-		const response = await fetch(`${url}/api/devices/${from}/replace`, {
-			method,
-			headers: bearer(monitorToken),
-			...(by !== undefined && { body: JSON.stringify({ by }) }),
-		});
-		const text = await response.text();
-		return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
-	};
+	const ask = (method: string, from: string, by?: string) => askAt(running, method, from, by);
 	const connect = async (deviceId: string, more = {}) => {
 		const device = await new ScriptedDevice({ url, deviceId, ...more }).connect();
 		t.after(() => device.close());
@@ -50,6 +53,15 @@ async function run(t: TestContext) {
 	const refused = (deviceId: string) =>
 		running.refused("/device", { ...bearer(deviceToken), "Device-Id": deviceId });
 	return { ...running, options, ask, connect, refused };
+}
+
+/** Waits for this number of settings. */
+async function hears(device: ScriptedDevice, expected: readonly object[]): Promise<void> {
+	await eventually(
+		() => told(device).length,
+		(length) => length === expected.length,
+	);
+	assert.deepEqual(told(device), expected);
 }
 
 /** Settings sent to a device, in order. */
@@ -77,11 +89,7 @@ describe("replacement board", () => {
 		);
 		assert.match(JSON.stringify(entry), /"versions":\[\{"version":"1\.2\.3"/);
 		const device = await connect(next);
-		await eventually(
-			() => told(device),
-			({ length }) => length === wanted.length,
-		);
-		assert.deepEqual(told(device), wanted);
+		await hears(device, wanted);
 		// Not in its next session, which may have other settings.
 		await device.restart();
 		device.report({ "peripherals.audio.volume": 60 });
@@ -131,20 +139,13 @@ describe("replacement board", () => {
 		await furnish(url);
 		await ask("POST", old, next);
 		const deaf = await connect(next, { executesCommands: false });
-		await eventually(
-			() => told(deaf).length,
-			(length) => length === wanted.length,
-		);
+		await hears(deaf, wanted);
 		deaf.close();
 		await gateway.close();
 		const again = await runGateway(t, { ...options, port: Number(new URL(url).port) });
 		const device = await new ScriptedDevice({ url: again.url, deviceId: next }).connect();
 		t.after(() => device.close());
-		await eventually(
-			() => told(device),
-			({ length }) => length === wanted.length,
-		);
-		assert.deepEqual(told(device), wanted);
+		await hears(device, wanted);
 	});
 
 	test("reports unsupported settings of another model", async (t) => {
@@ -167,10 +168,7 @@ describe("replacement board", () => {
 			["set_auto_brightness", "set_haptics"].map((name) => `${name} exists on PROTO-1 only`),
 		);
 		device.report();
-		await eventually(
-			() => told(device).length,
-			(length) => length === wanted.length,
-		);
+		await hears(device, wanted);
 		// Missing settings are not sent forever.
 		await eventually(
 			() => {
@@ -219,7 +217,7 @@ describe("replacement board", () => {
 		assert.deepEqual([name, before.map(({ deviceId }) => deviceId)], [label.name, [next, old]]);
 		for (const deviceId of [old, next]) assert.equal((await refused(deviceId)).status, 410);
 		// Removing the last one removes the records of the others.
-		await fetch(`${url}/api/devices/${third}`, { method: "DELETE", headers: bearer(monitorToken) });
+		await call(url, "DELETE", `devices/${third}`);
 		assert.deepEqual([(await ask("DELETE", old)).status, (await ask("DELETE", next)).status], [404, 404]);
 	});
 });
@@ -274,7 +272,7 @@ describe("replaced board", () => {
 		await furnish(url);
 		const [first, second] = await Promise.all([ask("POST", old, next), ask("POST", old, next)]);
 		const third = await ask("POST", old, next);
-		assert.deepEqual([first.status, second, third], [200, first, first]);
+		assert.deepEqual([first.status, second.body, third.body], [200, first.body, first.body]);
 		await goesOver(url);
 	});
 });
@@ -321,26 +319,13 @@ test("rejects an invalid replacement with a message, and changes nothing", async
 /** Disk that fails record writes and removals after this number, as if the gateway were killed. */
 function endingDisk(times: number): Disk {
 	let left = times;
-	const isLast = (path: unknown) => {
-		if (!/\/(replacements|labels|quiet-hours|schedules|rollouts|devices)\//.test(String(path))) return false;
+	const records = /\/(replacements|labels|quiet-hours|schedules|rollouts|devices)\//;
+	return diskWith((operation, path) => {
+		if (!["create", "rename", "rm"].includes(operation) || !records.test(path)) return;
+		if (operation === "create" && path.endsWith(".tmp")) return;
 		left -= 1;
-		return left < 0;
-	};
-	const failing = <F extends (...words: never[]) => unknown>(target: F, pathAt: number): F =>
-		new Proxy(target, {
-			apply: async (_, self, words: unknown[]) => {
-				if (isLast(words[pathAt])) throw Object.assign(new Error("EIO"), { code: "EIO" });
-				return Reflect.apply(target, self, words);
-			},
-		});
-	const open: Disk["open"] = new Proxy(fs.open, {
-		apply: async (_, self, words: unknown[]) => {
-			if (String(words[1]).startsWith("a") && isLast(words[0]))
-				throw Object.assign(new Error("EIO"), { code: "EIO" });
-			return Reflect.apply(fs.open, self, words);
-		},
+		if (left < 0) throw systemError("EIO");
 	});
-	return { ...fs, open, rename: failing(fs.rename, 1), rm: failing(fs.rm, 0) };
 }
 
 /** Extensions that own data of a board. */
@@ -360,11 +345,7 @@ test("leaves the old board unchanged or resumes at the next start when killed at
 		await cp(made, dataDir, { recursive: true });
 		const options = { ...(await settingsOf(dataDir)), extensions: owners };
 		const ending = await runGateway(t, { ...options, disk: endingDisk(writes) });
-		const { status } = await fetch(`${ending.url}/api/devices/${old}/replace`, {
-			method: "POST",
-			headers: bearer(monitorToken),
-			body: JSON.stringify({ by: next }),
-		});
+		const { status } = await askAt(ending, "POST", old, next);
 		await ending.gateway.close();
 		const hasBegun = existsSync(join(dataDir, "replacements", `${old}.json`));
 		const again = await runGateway(t, options);
@@ -385,41 +366,30 @@ test("reports write errors, and completes later", async (t) => {
 	const options = await settingsOf(await temporaryDirectory(t));
 	/** Path fragments that cannot be written or removed. */
 	const broken = new Set<string>();
-	const refuse = async <R>(path: unknown, work: () => Promise<R>): Promise<R> => {
-		if ([...broken].some((part) => String(path).includes(part)))
-			throw Object.assign(new Error("EIO"), { code: "EIO" });
-		return work();
-	};
-	const disk: Disk = {
-		...fs,
-		rename: (from, to) => refuse(to, () => fs.rename(from, to)),
-		rm: (path, how) => refuse(path, () => fs.rm(path, how)),
-	};
-	const { url } = await runGateway(t, { ...options, disk });
-	const ask = async (method: string) => {
-		const body = method === "POST" && { body: JSON.stringify({ by: next }) };
-		const path = `${url}/api/devices/${old}/replace`;
-		const response = await fetch(path, { method, headers: bearer(monitorToken), ...body });
-		return `${response.status} ${await response.text()}`;
+	const disk = diskWith((operation, path) => {
+		if (["rename", "rm"].includes(operation) && [...broken].some((part) => path.includes(part)))
+			throw systemError("EIO");
+	});
+	const running = await runGateway(t, { ...options, disk });
+	const { url } = running;
+	const says = async (expected: RegExp, method: string, from: string, by?: string) => {
+		const { status, text } = await askAt(running, method, from, by);
+		assert.match(`${status} ${text}`, expected);
 	};
 	await furnish(url);
 	broken.add("/labels/");
-	assert.match(await ask("POST"), /^507 .*not all of it could be written to the gateway's disk yet/);
-	assert.match(await ask("DELETE"), /^409 .*are still being transferred/);
+	await says(/^507 .*not all of it could be written to the gateway's disk yet/, "POST", old, next);
+	await says(/^409 .*are still being transferred/, "DELETE", old);
 	const third = "dev-1-00000c";
 	await visit({ url, deviceId: third });
-	const waiting = await fetch(`${url}/api/devices/${next}/replace`, {
-		method: "POST",
-		headers: bearer(monitorToken),
-		body: JSON.stringify({ by: third }),
-	});
-	assert.match(await waiting.text(), /are still being transferred to dev-1-00000b\. Retry later/);
+	await says(/are still being transferred to dev-1-00000b\. Retry later/, "POST", next, third);
 	broken.clear();
 	t.mock.timers.tick(againMs);
 	await goesOver(url);
 	broken.add("/replacements/");
-	assert.match(await ask("DELETE"), /^507 .*could not be removed/);
-	assert.match(await ask("POST"), /^200 /, "replacement undone");
+	await says(/^507 .*could not be removed/, "DELETE", old);
+	// The replacement is undone.
+	await says(/^200 /, "POST", old, next);
 	broken.clear();
-	assert.match(await ask("DELETE"), /^204 /);
+	await says(/^204 /, "DELETE", old);
 });

@@ -5,11 +5,10 @@ import { existsSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { noCounts } from "../../../gateway/api/rollout.js";
-import type { Bus } from "../../../gateway/bus.js";
 import { joinGateways } from "../../../gateway/cluster/join.js";
 import type { Core } from "../../../gateway/extension.js";
 import { waitUntil } from "../../support/eventually.js";
-import { bearer, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
+import { bearer, runGateway, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import { limits } from "../cluster/gateways.js";
 import { memoryBuses } from "../cluster/memory-buses.js";
@@ -18,32 +17,31 @@ import { Receiver, withHooks } from "./receiver.js";
 const minuteMs = 60_000;
 let aheadMs = 0;
 
-async function run(t: TestContext, bus: Bus, receiver: Receiver) {
-	const dataDir = await temporaryDirectory(t);
-	const cores: Core[] = [];
-	const { extensions } = withHooks([receiver.hook()], cores);
-	const running = await runGateway(t, {
-		dataDir,
-		now: () => Date.now() + aheadMs,
-		monotonic: () => performance.now() + aheadMs,
-		...joinGateways(bus, dataDir, extensions),
-		limits,
-	});
-	const [core] = cores;
-	assert.ok(core, "the gateway has no core");
-	return { ...running, core };
-}
-
-async function hookAt(url: string): Promise<{ readonly waiting: number; readonly ended: boolean }> {
-	const response = await fetch(`${url}/api/webhooks`, { headers: bearer(monitorToken) });
-	return JSON.parse(await response.text()).webhooks[0];
+/** Two gateways on a bus with a receiver of all events. */
+async function joining(t: TestContext) {
+	const buses = await memoryBuses();
+	const receiver = await new Receiver().listen(t);
+	const join = async () => {
+		const dataDir = await temporaryDirectory(t);
+		const cores: Core[] = [];
+		const running = await runGateway(t, {
+			dataDir,
+			now: () => Date.now() + aheadMs,
+			monotonic: () => performance.now() + aheadMs,
+			...joinGateways(await buses.connect(), dataDir, withHooks([receiver.hook()], cores).extensions),
+			limits,
+		});
+		const [core] = cores;
+		assert.ok(core, "the gateway has no core");
+		const hook = async (): Promise<{ readonly waiting: number; readonly ended: boolean }> =>
+			(await running.api("GET", "/api/webhooks")).body.webhooks[0];
+		return { ...running, core, hook };
+	};
+	return { receiver, join, a: await join(), b: await join() };
 }
 
 test("sends each event from one of several gateways; another delivers the failed ones", async (t) => {
-	const buses = await memoryBuses();
-	const receiver = await new Receiver().listen(t);
-	const a = await run(t, await buses.connect(), receiver);
-	const b = await run(t, await buses.connect(), receiver);
+	const { receiver, a, b } = await joining(t);
 	const device = new ScriptedDevice({ url: a.url, deviceId: "dev-1-00000a" });
 	await device.connect();
 	await waitUntil(() => b.core.sessions.devices.get("dev-1-00000a")?.session.connected);
@@ -58,7 +56,7 @@ test("sends each event from one of several gateways; another delivers the failed
 	frame("finished", 2);
 	await receiver.until(1);
 	// Other gateways may retry a delivery until it is known to have ended.
-	for (const { url } of [a, b]) await waitUntil(async () => (await hookAt(url)).waiting <= 0);
+	for (const { hook } of [a, b]) await waitUntil(async () => (await hook()).waiting <= 0);
 	receiver.manner = 500;
 	aheadMs += 6 * minuteMs;
 	await receiver.until(2);
@@ -79,21 +77,16 @@ test("sends each event from one of several gateways; another delivers the failed
 });
 
 test("stops all gateways from sending to a receiver that answered 410, until one restarts", async (t) => {
-	const buses = await memoryBuses();
-	const receiver = await new Receiver().listen(t);
-	const a = await run(t, await buses.connect(), receiver);
-	const b = await run(t, await buses.connect(), receiver);
+	const { receiver, join, a, b } = await joining(t);
 	const happen = ({ refused }: typeof a, id: string) =>
 		refused("/device", { ...bearer("a-token-that-is-not-right"), "Device-Id": id });
 	receiver.manner = 410;
 	await happen(a, "dev-1-00000a");
-	await waitUntil(async () => (await hookAt(b.url)).ended);
+	await waitUntil(async () => (await b.hook()).ended);
 	await happen(b, "dev-1-00000b");
 	// Requires the fleet extension.
 	if (existsSync("gateway/fleet")) {
-		const { refusals } = JSON.parse(
-			await (await fetch(`${b.url}/api/refusals`, { headers: bearer(monitorToken) })).text(),
-		);
+		const { refusals } = (await b.api("GET", "/api/refusals")).body;
 		assert.deepEqual(
 			refusals.map(({ what }: { what: string }) => what),
 			["connection", "webhook"],
@@ -101,8 +94,8 @@ test("stops all gateways from sending to a receiver that answered 410, until one
 	}
 	await a.gateway.close();
 	receiver.manner = 204;
-	await run(t, await buses.connect(), receiver);
-	await waitUntil(async () => !(await hookAt(b.url)).ended);
+	await join();
+	await waitUntil(async () => !(await b.hook()).ended);
 	await happen(b, "dev-1-00000c");
 	const received = await receiver.until(2);
 	assert.deepEqual(

@@ -14,13 +14,7 @@ import { type Hook, readHooks } from "../../../gateway/webhooks/hooks.js";
 import { Outbox } from "../../../gateway/webhooks/outbox.js";
 import { eventually, waitUntil } from "../../support/eventually.js";
 import { makeHandshake, silentLink } from "../../support/record-stubs.js";
-import {
-	bearer,
-	monitorToken,
-	type RunOptions,
-	runGateway,
-	temporaryDirectory,
-} from "../../support/running.js";
+import { type RunOptions, runGateway, temporaryDirectory } from "../../support/running.js";
 import { checkMs, Receiver, secret, withHooks } from "./receiver.js";
 
 const minuteMs = 60_000;
@@ -53,21 +47,20 @@ function virtualTime(t: TestContext) {
 
 type Time = ReturnType<typeof virtualTime>;
 
+async function begin(t: TestContext) {
+	return { time: virtualTime(t), receiver: await new Receiver().listen(t) };
+}
+
 /** Starts a gateway, whose devices connect without sockets. */
 async function run(t: TestContext, time: Time, hooks: readonly Hook[], options: RunOptions = {}) {
 	const cores: Core[] = [];
-	const { gateway, url } = await runGateway(t, { ...time.options, ...withHooks(hooks, cores), ...options });
+	const running = await runGateway(t, { ...time.options, ...withHooks(hooks, cores), ...options });
 	const [core] = cores;
 	assert.ok(core, "the gateway has no core");
 	const { sessions } = core;
-	const call = async (method: string, path: string) => {
-		const response = await fetch(`${url}${path}`, { method, headers: bearer(monitorToken) });
-		return { status: response.status, body: JSON.parse(await response.text()) };
-	};
 	return {
-		gateway,
+		...running,
 		core,
-		call,
 		/** @returns a function that ends the connection */
 		connect: (id = deviceId) => {
 			const session = sessions.open(makeHandshake(id), silentLink);
@@ -79,7 +72,7 @@ async function run(t: TestContext, time: Time, hooks: readonly Hook[], options: 
 				{ what: "connection", deviceId: id, remoteAddress: "10.0.0.1", reason: "No token." },
 				isTemporary,
 			),
-		hooks: async () => (await call("GET", "/api/webhooks")).body.webhooks,
+		hooks: async () => (await running.api("GET", "/api/webhooks")).body.webhooks,
 	};
 }
 
@@ -92,8 +85,7 @@ const attemptsOf = ({ signed }: Receiver) =>
 	signed.map(({ headers }) => (Number(headers["webhook-timestamp"]) * 1000 - startedAt) / minuteMs);
 
 test("sends one signed event each when a device is offline for longer than `after` and when it returns", async (t) => {
-	const time = virtualTime(t);
-	const receiver = await new Receiver().listen(t);
+	const { time, receiver } = await begin(t);
 	const { connect } = await run(t, time, [receiver.hook({ after: 5 })]);
 	connect()();
 	time.pass(4 * minuteMs);
@@ -123,8 +115,7 @@ test("sends one signed event each when a device is offline for longer than `afte
 });
 
 test("sends no event for a restart of the gateway, except for devices that do not return", async (t) => {
-	const time = virtualTime(t);
-	const receiver = await new Receiver().listen(t);
+	const { time, receiver } = await begin(t);
 	const options = { dataDir: await temporaryDirectory(t) };
 	const hooks = [receiver.hook({ after: 5 })];
 	const first = await run(t, time, hooks, options);
@@ -181,8 +172,7 @@ for (const [manner, status] of [
 	});
 
 test("sends queued events in order after the clock was three days ahead", async (t) => {
-	const time = virtualTime(t);
-	const receiver = await new Receiver().listen(t);
+	const { time, receiver } = await begin(t);
 	receiver.manner = 500;
 	const options = { dataDir: await temporaryDirectory(t) };
 	time.set(3 * 24 * 60);
@@ -231,8 +221,7 @@ test("isolates unresponsive receivers, and keeps the order of events per device"
 });
 
 test("sends each event of a device, a schedule or a rejection, once or as often as it happens", async (t) => {
-	const time = virtualTime(t);
-	const receiver = await new Receiver().listen(t);
+	const { time, receiver } = await begin(t);
 	const { core, connect, reject, hooks } = await run(t, time, [receiver.hook()]);
 	connect();
 	const device = core.sessions.devices.get(deviceId);
@@ -275,8 +264,7 @@ test("sends each event of a device, a schedule or a rejection, once or as often 
 });
 
 test("sends paused and finished rollouts once", async (t) => {
-	const time = virtualTime(t);
-	const receiver = await new Receiver().listen(t);
+	const { time, receiver } = await begin(t);
 	const { core, hooks } = await run(t, time, [receiver.hook()]);
 	const counts = { ...noCounts, succeeded: 3, rolled_back: 2 };
 	const frame = (status: "running" | "paused" | "finished", revision: number) => {
@@ -298,8 +286,7 @@ test("sends paused and finished rollouts once", async (t) => {
 });
 
 test("sends a full disk once until it has recovered", async (t) => {
-	const time = virtualTime(t);
-	const receiver = await new Receiver().listen(t);
+	const { time, receiver } = await begin(t);
 	let [isFull, checks] = [true, 0];
 	const statfs = new Proxy(fs.statfs, {
 		apply: async (target, self, words: unknown[]) => {
@@ -343,19 +330,18 @@ test("sends an event for a new crash cause once, besides one for each crash", of
 });
 
 test("sends only subscribed events, lists hooks without secrets, and returns the status of a test", async (t) => {
-	const time = virtualTime(t);
-	const receiver = await new Receiver().listen(t);
-	const { call, reject, hooks } = await run(t, time, [receiver.hook({ events: ["back"] })]);
+	const { time, receiver } = await begin(t);
+	const { api, reject, hooks } = await run(t, time, [receiver.hook({ events: ["back"] })]);
 	reject();
-	const { status, body } = await call("POST", "/api/webhooks/1/test");
+	const { status, body } = await api("POST", "/api/webhooks/1/test");
 	assert.deepEqual([status, body.status, body.problem], [200, 204, null]);
 	receiver.manner = 410;
-	assert.equal((await call("POST", "/api/webhooks/1/test")).body.status, 410);
+	assert.equal((await api("POST", "/api/webhooks/1/test")).body.status, 410);
 	assert.deepEqual([eventsOf(receiver), receiver.forged], [["test", "test"], []]);
 	const rest = { events: ["back"], tags: null, after: 5, ended: true, waiting: 0, latest: null };
 	assert.deepEqual(await hooks(), [{ number: 1, origin: new URL(receiver.url).origin, ...rest }]);
 	for (const number of ["0", "2", "-1", "1.0", "0x1", "NaN", "__proto__", "%00"])
-		assert.equal((await call("POST", `/api/webhooks/${number}/test`)).status, 404, number);
+		assert.equal((await api("POST", `/api/webhooks/${number}/test`)).status, 404, number);
 });
 
 test("filters events by tags, and sends the return of each device whose absence was sent", async (t) => {
@@ -388,10 +374,7 @@ test("filters events by tags, and sends the return of each device whose absence 
 test("stops sending after 410 until the gateway restarts, and reports it", async (t) => {
 	const time = virtualTime(t);
 	const [gone, well] = [await new Receiver().listen(t), await new Receiver().listen(t)];
-	const both = [
-		{ ...gone.hook(), id: "0000000000000001" },
-		{ ...well.hook(), id: "0000000000000002" },
-	];
+	const both = [gone.hook({ id: "0000000000000001" }), well.hook({ id: "0000000000000002" })];
 	const options = { dataDir: await temporaryDirectory(t) };
 	const first = await run(t, time, both, options);
 	gone.manner = 500;
@@ -405,15 +388,15 @@ test("stops sending after 410 until the gateway restarts, and reports it", async
 	first.reject("dev-1-00000c");
 	time.pass(60 * minuteMs);
 	await time.until(() => well.received.length === 3);
-	const tested = await first.call("POST", "/api/webhooks/1/test");
+	const tested = await first.api("POST", "/api/webhooks/1/test");
 	assert.deepEqual([tested.status, gone.received.length, (await first.hooks())[1].ended], [409, 2, false]);
 	if (!ofFleet.skip) {
-		const { refusals } = (await first.call("GET", "/api/refusals")).body;
+		const { refusals } = (await first.api("GET", "/api/refusals")).body;
 		const own = refusals.filter(({ what }: { what: string }) => what === "webhook");
 		assert.deepEqual([own.length, own[0].remoteAddress], [1, new URL(gone.url).origin]);
 	}
 	assert.match(await first.core.metrics.registry.metrics(), /^gateway_ended_webhooks 1$/m);
-	assert.equal((await first.call("GET", "/readyz")).status, 200);
+	assert.equal((await first.api("GET", "/readyz")).status, 200);
 	await first.gateway.close();
 	gone.manner = 204;
 	const second = await run(t, time, both, options);
@@ -480,58 +463,44 @@ test("refuses to start with an invalid file, and explains what to change without
 	assert.deepEqual(readHooks(path)[0]?.after, 5);
 	assert.equal(await rejection([{ url, secret, tags: "shop and not beta" }]), "none");
 	assert.equal(readHooks(path)[0]?.tags?.text, "shop and not beta");
-	for (const [content, expected] of [
-		["no JSON", /is not a JSON list/],
-		[[{ url }], /wrong in 1: secret is missing/],
-		['{"url": 1}', /is not a JSON list/],
-		["", /is not a JSON list/],
-		["[1]", /wrong in 1: /],
-		["[null]", /wrong in 1: /],
-		["[[]]", /wrong in 1: /],
-		[[{ url, secret, event: "away" }], /has an unknown field "event" in 1/],
+	const hook = (change: object) => [{ url, secret, ...change }];
+	for (const [expected, contents] of [
+		[/is not a JSON list/, ["no JSON", '{"url": 1}', ""]],
+		[/wrong in 1: /, ["[1]", "[null]", "[[]]"]],
+		[/wrong in 1: secret is missing/, [[{ url }]]],
+		[/has an unknown field "event" in 1/, [hook({ event: "away" })]],
+		[/has an unknown field "toString" in 1/, [hook({ toString: "x" })]],
 		[
-			'[{"url": "https://example.org", "secret": "secret-of-the-receiver", "__proto__": {}}]',
 			/unknown field/,
+			['[{"url": "https://example.org", "secret": "secret-of-the-receiver", "__proto__": {}}]'],
 		],
-		[[{ url, secret, toString: "x" }], /has an unknown field "toString" in 1/],
-		[[{ url, secret, events: "away" }], /events must be/],
-		[[{ url, secret, after: "5" }], /after must be/],
-		[[{ url, secret, after: 2.5 }], /after must be/],
-		[[{ url, secret: "too short" }], /secret must be at least 16 printable/],
-		[[{ url, secret: 1e20 }], /secret must be/],
-		[[{ url: "https://example.org:99999/", secret }], /url is not an address/],
-		[[{ url: "https://[::1/", secret }], /url is not an address/],
-		[[{ url: "https://example.org/a b", secret }], /url must be an address/],
-		[[{ url: "ftp://example.org", secret }], /url must be an address/],
-		[[{ url: "https://user:password@example.org", secret }], /url must be an address/],
-		[[{ url, secret, events: ["constructor"] }], /events\.0 must be/],
-		[[{ url, secret, tags: ["beta"] }], /tags must be a string/],
+		[/events must be/, [hook({ events: "away" })]],
+		[/events\.0 must be/, [hook({ events: ["constructor"] })]],
+		[/after must be/, ["5", 2.5, 0].map((after) => hook({ after }))],
+		[/secret must be at least 16 printable/, [hook({ secret: "too short" })]],
+		[/secret must be/, [hook({ secret: 1e20 })]],
+		[/url is not an address/, ["https://example.org:99999/", "https://[::1/"].map((url) => hook({ url }))],
 		[
-			[{ url, secret, tags: "Beta" }],
-			/is wrong in 1: tags: At character 1: write beta in place of Beta; set it/,
+			/url must be an address/,
+			["https://example.org/a b", "ftp://example.org", "https://user:password@example.org"].map((url) =>
+				hook({ url }),
+			),
 		],
-		[[{ url, secret, after: 0 }], /after must be/],
-		[
-			[
-				{ url, secret },
-				{ url, secret },
-			],
-			/names the address of 2 twice/,
-		],
-	] as const) {
-		const said = await rejection(content);
-		assert.match(said, expected);
-		assert.ok(!said.includes(secret), said);
-	}
+		[/tags must be a string/, [hook({ tags: ["beta"] })]],
+		[/is wrong in 1: tags: At character 1: write beta in place of Beta; set it/, [hook({ tags: "Beta" })]],
+		[/names the address of 2 twice/, [[...hook({}), ...hook({})]]],
+	] as const)
+		for (const content of contents) {
+			const said = await rejection(content);
+			assert.match(said, expected);
+			assert.ok(!said.includes(secret), said);
+		}
 	assert.throws(() => readHooks(`${path}-missing`), /WEBHOOKS_FILE is .*cannot be read \(ENOENT\)/);
 });
 
 test("are an empty list without WEBHOOKS_FILE", async (t) => {
-	const { url } = await runGateway(t);
-	const { status, body } = await fetch(`${url}/api/webhooks`, { headers: bearer(monitorToken) }).then(
-		async (response) => ({ status: response.status, body: await response.json() }),
-	);
+	const { api } = await runGateway(t);
+	const { status, body } = await api("GET", "/api/webhooks");
 	assert.deepEqual([status, body], [200, { webhooks: [] }]);
-	const headers = bearer(monitorToken);
-	assert.equal((await fetch(`${url}/api/webhooks/1/test`, { method: "POST", headers })).status, 404);
+	assert.equal((await api("POST", "/api/webhooks/1/test")).status, 404);
 });
