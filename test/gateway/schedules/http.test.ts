@@ -7,14 +7,9 @@ import fs from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { features } from "../../../device/protocol/messages.js";
+import { call } from "../../support/call.js";
 import { eventually } from "../../support/eventually.js";
-import {
-	bearer,
-	monitorToken,
-	type RunOptions,
-	runGateway,
-	temporaryDirectory,
-} from "../../support/running.js";
+import { type RunOptions, runGateway, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import { tone, wav as wavOf } from "../../support/sounds.js";
 import { Clock } from "./run.js";
@@ -36,16 +31,8 @@ async function run(t: TestContext, options: RunOptions = {}, time = "2026-11-27T
 	const { now, monotonic } = clock;
 	const rest = { now, monotonic, timeZone: "Europe/Berlin", limits: { scheduleSettleMs: 0 } };
 	const gateway = await runGateway(t, { ...rest, ...options });
-	const call = async (method: string, path: string, body?: object | Buffer, token = monitorToken) => {
-		const isFile = Buffer.isBuffer(body);
-		const response = await fetch(`${gateway.url}/api/${path}`, {
-			method,
-			headers: { ...bearer(token), ...(isFile && { "Content-Type": "audio/wav" }) },
-			...(body && { body: isFile ? new Uint8Array(body) : JSON.stringify(body) }),
-		});
-		const text = await response.text();
-		return { status: response.status, body: text === "" ? {} : JSON.parse(text) };
-	};
+	const call = (method: string, path: string, body?: object, token?: string) =>
+		gateway.api(method, `/api/${path}`, body, token);
 	const connect = async (deviceId = "dev-1-000001") => {
 		const monitor = await gateway.monitor();
 		const device = await new ScriptedDevice({ url: gateway.url, deviceId, features }).connect();
@@ -65,7 +52,7 @@ async function run(t: TestContext, options: RunOptions = {}, time = "2026-11-27T
 test("runs a schedule on its devices, lists a failed one as an issue, and counts both", {
 	...needs("commands", "fleet"),
 }, async (t) => {
-	const { url, clock, call, connect, ended } = await run(t);
+	const { metrics, clock, call, connect, ended } = await run(t);
 	const device = await connect();
 	const { status, body } = await call("POST", "schedules", daily);
 	assert.equal(status, 201);
@@ -83,8 +70,7 @@ test("runs a schedule on its devices, lists a failed one as an issue, and counts
 	const listed = async () => (await call("GET", "refusals")).body.refusals;
 	const [{ what, remoteAddress, ...rest }] = await eventually(listed, ({ length }) => length > 0);
 	assert.deepEqual([what, remoteAddress, rest.reason], ["schedule", "Dinner", reason]);
-	const metrics = await (await fetch(`${url}/metrics`, { headers: bearer(monitorToken) })).text();
-	assert.deepEqual(metrics.match(/^gateway_schedules.*$/gm)?.sort(), [
+	assert.deepEqual((await metrics()).match(/^gateway_schedules.*$/gm)?.sort(), [
 		'gateway_schedules{on="false",outcome="none"} 1',
 		'gateway_schedules{on="true",outcome="done"} 1',
 		'gateway_schedules{on="true",outcome="failed"} 1',
@@ -172,7 +158,7 @@ test("keeps the sound of a schedule until it has played, even a temporary one ac
 	const files = async () => (await fs.readdir(join(dataDir, "sound-files"))).length;
 	const first = await run(t, { dataDir });
 	await first.connect();
-	await first.call("POST", "sounds?name=Gong&temporary=true", wav);
+	await call(first.url, "POST", "sounds?name=Gong&temporary=true", wav);
 	const action = { announcement: { sound: soundId, targets: { devices: ["dev-1-000001"] } } };
 	const { body: closing } = await first.call("POST", "schedules", { ...daily, name: "Closing", do: action });
 	const { status, body } = await first.call("DELETE", `sounds/${soundId}`);

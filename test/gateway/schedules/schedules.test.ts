@@ -1,14 +1,14 @@
 /** Execution of schedules, in virtual time. */
 
 import assert from "node:assert/strict";
-import fs from "node:fs/promises";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import type { ScheduleRequest } from "../../../gateway/api/schedule.js";
 import { RequestError } from "../../../gateway/problem.js";
 import { type CreateRecords, Records } from "../../../gateway/storage/records.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
+import { changingDisk, systemError } from "../../support/disk.js";
 import { emptyEngine } from "../../support/record-stubs.js";
-import { runSchedules } from "./run.js";
+import { type RunOptions, runSchedules } from "./run.js";
 
 const noon = "2026-11-27T12:00:00Z";
 const minuteMs = 60_000;
@@ -18,10 +18,16 @@ const loud = { command: volume };
 const daily = { at: { weekly: { time: "18:00" } }, do: loud };
 const missedReason = "No gateway could run it within 5 minutes of its due time.";
 
+/** Starts at noon, and passes the time in which devices reconnect. */
+async function runSettled(t: TestContext, options: RunOptions = {}) {
+	const running = await runSchedules(t, noon, options);
+	running.settle();
+	return running;
+}
+
 describe("schedule", () => {
 	test("runs at its time of day on its days", async (t) => {
-		const { schedules, clock, jobs, make, until, ended, find, settle } = await runSchedules(t, noon);
-		settle();
+		const { schedules, clock, jobs, make, until, ended, find } = await runSettled(t);
 		const at = { weekly: { time: "17:50", days: ["mon", "fri"] } } as const;
 		const id = await make({ name: "Closing", at, do: loud });
 		const shown = { id, name: "Closing", at, do: loud, on: true, zone: "Europe/Berlin", by: "anna" };
@@ -45,8 +51,7 @@ describe("schedule", () => {
 	});
 
 	test("runs once as a timer, stays listed for a day, and is then removed", async (t) => {
-		const { schedules, clock, jobs, make, ended, until, settle } = await runSchedules(t, noon);
-		settle();
+		const { schedules, clock, jobs, make, ended, until } = await runSettled(t);
 		const id = await make({ at: { in: 720 }, do: loud });
 		assert.equal(schedules.list()[0]?.nextAt, "2026-11-27T12:12:10.000Z");
 		clock.pass(720_000);
@@ -65,8 +70,7 @@ describe("schedule", () => {
 		["back", "2026-11-27T10:00:00"],
 	] as const)
 		test(`keeps the duration of a timer if the clock is set ${direction}`, async (t) => {
-			const { clock, make, ended, until, find, settle } = await runSchedules(t, noon);
-			settle();
+			const { clock, make, ended, until, find } = await runSettled(t);
 			const [soon, later] = [
 				await make({ at: { in: 2 }, do: loud }),
 				await make({ at: { in: 720 }, do: loud }),
@@ -79,8 +83,7 @@ describe("schedule", () => {
 		});
 
 	test("runs daily after the clock was days ahead, and not twice if hours", async (t) => {
-		const { clock, jobs, make, ended, until, find, settle } = await runSchedules(t, noon);
-		settle();
+		const { clock, jobs, make, ended, until, find } = await runSettled(t);
 		const id = await make(daily);
 		const next = (day: number) => until(() => find(id)?.nextAt === `2026-11-${day}T17:00:00.000Z`);
 		clock.set("2026-11-27T17:01:00Z");
@@ -98,8 +101,7 @@ describe("schedule", () => {
 	});
 
 	test("runs once at a local time, or at a changed one, and never while disabled or deleted", async (t) => {
-		const { schedules, clock, jobs, make, ended, find, settle } = await runSchedules(t, noon);
-		settle();
+		const { schedules, clock, jobs, make, ended, find } = await runSettled(t);
 		const once: ScheduleRequest = { at: { once: "2026-11-27T18:00" }, do: loud };
 		const [off, gone] = [await make({ ...once, on: false }), await make(once)];
 		const changed = await make(once);
@@ -123,8 +125,7 @@ describe("schedule", () => {
 		["fails", () => Promise.reject(new Error("planted")), "Starting it failed. See the gateway's log."],
 	] as const)
 		test(`fails and is reported if its job ${what}`, async (t) => {
-			const { clock, jobs, told, make, ended, until, settle } = await runSchedules(t, noon);
-			settle();
+			const { clock, jobs, told, make, ended, until } = await runSettled(t);
 			jobs.send = send;
 			const id = await make({ ...daily, name: "Dinner" });
 			clock.passTo("2026-11-27T17:00:00Z");
@@ -170,12 +171,10 @@ describe("schedule", () => {
 
 	test("is neither created nor deleted on a full disk, but changed, and a timer still runs", async (t) => {
 		let isFull = false;
-		const full = () => Promise.reject(Object.assign(new Error("full"), { code: "ENOSPC" }));
-		const open: typeof fs.open = (...words) => (isFull ? full() : fs.open(...words));
-		const rm: typeof fs.rm = (...words) => (isFull ? full() : fs.rm(...words));
-		const disk = { ...fs, open, rm };
-		const { schedules, clock, make, ended, find, settle } = await runSchedules(t, noon, { disk });
-		settle();
+		const disk = changingDisk(() => {
+			if (isFull) throw systemError("ENOSPC");
+		});
+		const { schedules, clock, make, ended, find } = await runSettled(t, { disk });
 		const [kept, timer] = [await make(daily), await make({ at: { in: 2 }, do: loud })];
 		isFull = true;
 		const is507 = ({ rejection }: RequestError) => rejection.status === 507;
@@ -306,8 +305,7 @@ describe("schedule after a restart", () => {
 });
 
 test("a schedule follows a clock that is set back while its job is prepared", async (t) => {
-	const { clock, jobs, make, until, find, settle } = await runSchedules(t, noon);
-	settle();
+	const { clock, jobs, make, until, find } = await runSettled(t);
 	let end = () => {};
 	jobs.send = () =>
 		new Promise((resolve) => {
