@@ -14,9 +14,9 @@ const crashOccurrence = closed(occurrence);
 export type CrashOccurrence = InferShape<typeof crashOccurrence>;
 
 const cause = closed({
-	id: described(text, "hash of the signature: type, message and frames"),
+	id: described(text, "hash of the signature: type, frames, and the message without numbers, addresses and hexadecimal text"),
 	kind: oneOf(...crashKinds),
-	message: described(text, "message with # in place of numbers, addresses and hexadecimal text"),
+	message: described(text, "message of the first crash"),
 	frames: described(
 		array(text),
 		"at most 3 frames of this project, innermost first: `function (file)`, or a file",
@@ -65,7 +65,7 @@ export const crashRoutes = defineRoutes("fleet", {
 				{
 					id: "0f1e2d3c4b5a6978",
 					kind: "exception",
-					message: "TypeError: cannot decode face #",
+					message: "TypeError: cannot decode face 12",
 					frames: ["onButton (device/rules.ts)", "device/main.ts"],
 					count: 3,
 					first: { version: "1.4.0", at: "2026-11-21T12:00:00.000Z" },

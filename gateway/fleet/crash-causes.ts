@@ -37,6 +37,7 @@ const version = string(32);
 const occurrence = object({ version, at: time, deviceId: string(64) });
 const storedCause = object({
 	kind: oneOf(...crashKinds),
+	/** Message of the first crash. */
 	message: string(512),
 	frames: list(string(1024), 3),
 	count,
@@ -117,8 +118,8 @@ export class CrashCauses {
 
 	/** Counts a crash stored by this gateway. */
 	async add({ deviceId }: Pick<Device, "deviceId">, crash: Crash): Promise<void> {
-		const { id, message, frames } = signatureOf(crash);
-		const { kind, firmware_version: version } = crash;
+		const { id, frames } = signatureOf(crash);
+		const { kind, message, firmware_version: version } = crash;
 		const at = this.#options.core.now();
 		const occurrence = { version, at, deviceId };
 		const versions = [{ version, count: 1 }];

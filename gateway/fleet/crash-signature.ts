@@ -7,10 +7,8 @@ import { createHash } from "node:crypto";
 import type { Crash } from "../../device/protocol/messages.js";
 
 export interface Signature {
-	/** 16 hexadecimal digits: hash of kind, message and frames. */
+	/** 16 hexadecimal digits: hash of kind, frames, and the message without numbers, addresses and hexadecimal texts. */
 	readonly id: string;
-	/** Message with `#` for each number, address and hexadecimal text. */
-	readonly message: string;
 	/** Up to 3 innermost frames: `function (file)`, or only the file. */
 	readonly frames: readonly string[];
 }
@@ -39,11 +37,10 @@ const ownFile = /^(?:device|hosts)\//;
 /** @param crash other lines of its `stack`, such as program counters, are ignored */
 export function signatureOf({
 	kind,
-	message: text,
+	message,
 	file,
 	stack,
 }: Pick<Crash, "kind" | "message" | "file" | "stack">): Signature {
-	const message = text.replace(varying, "#");
 	const frames = stack.split("\n").flatMap((line) => {
 		const [, name, path = ""] = frameLine.exec(line) ?? [];
 		if (!ownFile.test(path)) return [];
@@ -51,6 +48,6 @@ export function signatureOf({
 	});
 	if (frames.length === 0 && file !== undefined) frames.push(file);
 	const top = frames.slice(0, framesAtMost);
-	const digest = createHash("sha256").update(JSON.stringify([kind, message, top]));
-	return { id: digest.digest("hex").slice(0, 16), message, frames: top };
+	const digest = createHash("sha256").update(JSON.stringify([kind, message.replace(varying, "#"), top]));
+	return { id: digest.digest("hex").slice(0, 16), frames: top };
 }

@@ -155,6 +155,8 @@ test("a large fleet", { skip }, async (t) => {
 		assert.equal(hashOf(linked), hash, "it outlives other views");
 		await linked.getByRole("button", { name: "Show all" }).click();
 		await linked.getByText("30 of 3,000 connected").waitFor();
+		await linked.goBack();
+		await linked.getByText("1 of 3,000 devices").waitFor();
 		await page.goto(`${url}/#/?version=9.9.9&view=table`);
 		await page.getByText("No devices match.").waitFor();
 		await checkView(page);

@@ -25,7 +25,7 @@ test("counts crashes by cause over devices and versions, across a restart", asyn
 	const list = await until(gateway, (each) => countOf(each) === 4);
 	const cause = list.causes.find(({ count }) => count === 3);
 	assert.ok(cause, `causes: ${JSON.stringify(list.causes)}`);
-	assert.equal(cause.message, "TypeError: no face #");
+	assert.equal(cause.message, "TypeError: no face 26");
 	assert.deepEqual(cause.frames, ["onButton (device/rules.ts)", "device/main.ts"]);
 	assert.deepEqual([cause.first.version, cause.last.version, cause.deviceCount], ["1.3.2", "1.4.0", 2]);
 	const samples = cause.samples.map(({ deviceId, crashId }) => [deviceId, crashId]).sort();

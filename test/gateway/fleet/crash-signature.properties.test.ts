@@ -83,14 +83,9 @@ test("differs by frames, type and message", () => {
 	assert.notEqual(signatureOf({ ...crash, stack: "", message: "TypeError: no light" }).id, id);
 });
 
-test("produces a readable signature", () => {
-	const { message, frames } = signatureOf({
-		kind: "exception",
-		message: "cannot decode face 12 of 0x3ffb1234 by es8311 at -1.5e-7 dB",
-		file: "device/rules.ts",
-		stack: "at onButton (device/rules.ts:31)\nat device/main.ts:7",
-	});
-	assert.equal(message, "cannot decode face # of # by es# at # dB");
+test("names frames of this project, or else the file", () => {
+	const stack = "at onButton (device/rules.ts:31)\nat device/main.ts:7";
+	const { frames } = signatureOf({ ...crash, stack });
 	assert.deepEqual(frames, ["onButton (device/rules.ts)", "device/main.ts"]);
 	const without = signatureOf({ ...crash, stack: "0x4200abcd 0x42001234" });
 	assert.deepEqual(without.frames, ["device/rules.ts"]);

@@ -182,7 +182,10 @@ export class App {
 
 	/** Starts to mark `"second"`, to poll readiness and quiet hours, and to end toasts when the view changes. */
 	startClock(): void {
-		addEventListener("hashchange", () => this.toasts.clear());
+		addEventListener("hashchange", () => {
+			this.toasts.clear();
+			if (history.state === ownEntry) this.readQuery(location.hash.replace(/^[^?]*/, ""));
+		});
 		setInterval(() => this.painter.mark("second"), 1000);
 		setInterval(() => {
 			if (this.linkState.name === "lost" || document.hidden) return;
@@ -196,16 +199,23 @@ export class App {
 		return this.#queries.get(listAddress()) ?? noQuery;
 	}
 
-	set query(query: Query) {
-		const address = listAddress();
-		this.#queries.set(address, query);
-		history.replaceState(null, "", `${address}${queryText(query)}`);
-		this.painter.mark("query");
+	/** Changes the filter. Each change is an entry of the browser's history, except while a text is typed. */
+	changeQuery(change: Partial<Query>): void {
+		const isTyped = Object.keys(change).every((field) => field === "search" || field === "tags");
+		this.#setQuery({ ...this.query, ...change }, isTyped ? "replaceState" : "pushState");
 	}
 
-	/** Applies the query of an address; an empty one keeps the latest query of that view. */
+	/** Applies the query of an address; an empty one keeps the latest query of that view, unless it is an entry of the history. */
 	readQuery(search: string): void {
-		this.query = search === "" ? this.query : queryOf(search);
+		const isKept = search === "" && history.state !== ownEntry;
+		this.#setQuery(isKept ? this.query : queryOf(search), "replaceState");
+	}
+
+	#setQuery(query: Query, how: "pushState" | "replaceState"): void {
+		const address = listAddress();
+		this.#queries.set(address, query);
+		history[how](ownEntry, "", `${address}${queryText(query)}`);
+		this.painter.mark("query");
 	}
 
 	/** Returns the gateway's records of a device. */
@@ -403,6 +413,9 @@ export function listAddress(): string {
 
 /** Number of devices that are restored at a time. */
 const restoredAtATime = 4;
+
+/** State of the history's entries whose address contains the whole filter. */
+const ownEntry = "filter";
 
 /** How long ended commands are shown, with and without failed devices. */
 const failedShownMs = 60 * 60_000;

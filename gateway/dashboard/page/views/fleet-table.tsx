@@ -107,9 +107,7 @@ function Head({ keys }: { readonly keys: readonly string[] }) {
 						<button
 							type="button"
 							class="quiet small"
-							onClick={() => {
-								app.query = { ...app.query, sort: id, isDescending: id === sort && !isDescending };
-							}}
+							onClick={() => app.changeQuery({ sort: id, isDescending: id === sort && !isDescending })}
 						>
 							{title}
 							<span aria-hidden="true">{id === sort && (isDescending ? " ▾" : " ▴")}</span>

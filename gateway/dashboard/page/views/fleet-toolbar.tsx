@@ -34,10 +34,7 @@ export function Toolbar({ room, entries, keys, tallies, layout }: ToolbarProps) 
 	const isPart = isFiltered(query);
 	const inPanel = [query.model, query.room, query.tags, query.version, query.state].filter(Boolean).length;
 	const [isOpen, setIsOpen] = useState(false);
-	const set = (change: Partial<Query>) => {
-		// `query` may be outdated, since two changes can occur within a frame.
-		app.query = { ...app.query, ...change };
-	};
+	const set = (change: Partial<Query>) => app.changeQuery(change);
 	const onFindKey = (event: KeyboardEvent) => {
 		if (event.key !== "ArrowDown" && event.key !== "Enter") return;
 		const first = document.querySelector<HTMLElement>(".table-body [tabindex='0'], main .grid a");

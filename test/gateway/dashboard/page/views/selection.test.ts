@@ -207,6 +207,7 @@ describe("bar of the selected devices", () => {
 			],
 		});
 		await page.advance();
+		await page.until(() => page.has("region", "Volume 30"));
 		const job = page.within("region", "Volume 30");
 		assert.match(`${job.texts("status")}`, /1 failed.*1 done/);
 		await job.click("button", "Details");
