@@ -101,6 +101,8 @@ describe("text", () => {
 		] as const) {
 			const later = await runSounds(t, { dataDir, now: () => Date.now() + minutes * 60_000 });
 			await waitUntil(async () => (await later.load(pathname)).status === status);
+			// It is removed only after the start.
+			for (let count = 0; count < 20; count += 1) assert.equal((await later.load(pathname)).status, status);
 			await later.gateway.close();
 		}
 	});
