@@ -4,18 +4,14 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { joinGateways } from "../../../gateway/cluster/join.js";
-import { extensions } from "../../../gateway/extensions.js";
+import type { Log } from "../../../gateway/storage/log.js";
 import { eventually, waitUntil } from "../../support/eventually.js";
 import { runFast } from "../../support/fast-time.js";
-import { MemoryServer } from "../../support/memory-bus.js";
+import { type MemoryBus, MemoryServer } from "../../support/memory-bus.js";
 import { writeReleases } from "../../support/releases.js";
 import { bearer, monitorToken, noRateLimits, runGateway, temporaryDirectory } from "../../support/running.js";
-import {
-	ScriptedDevice,
-	type ScriptedDeviceOptions,
-	type UpdateOutcome,
-} from "../../support/scripted-device.js";
+import { ScriptedDevice, type UpdateOutcome } from "../../support/scripted-device.js";
+import { runClustered } from "./gateways.js";
 
 type Member = Awaited<ReturnType<typeof start>>;
 
@@ -24,24 +20,20 @@ const quick = {
 	target: { model: "DEV-1" },
 	groups: [{ size: "rest", concurrency: 2, soakSeconds: 0 }],
 };
+const release = (version: string) => ({ version, model: "DEV-1", chip: "esp32s3" }) as const;
 
 /** Clustered gateways, of which the first drives the rollouts. */
 async function run(t: TestContext, count: number, dataDirs: readonly string[] = []) {
-	const clock = runFast(t);
-	const server = new MemoryServer(clock.monotonic);
+	const server = new MemoryServer(runFast(t).monotonic);
 	const releasesDir = join(await temporaryDirectory(t), "releases");
-	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
+	await writeReleases(releasesDir, [release("1.4.0")]);
 	const members: Member[] = [];
 	for (let index = 0; index < count; index++)
 		members.push(await start(t, server, releasesDir, dataDirs[index]));
 	const devices: ScriptedDevice[] = [];
-	const add = async (
-		member: Member | undefined,
-		ending: UpdateOutcome = "updates",
-		given: Partial<ScriptedDeviceOptions> = {},
-	) => {
+	const add = async (member: Member | undefined, ending: UpdateOutcome = "updates") => {
 		const deviceId = `dev-1-${String(devices.length).padStart(6, "0")}`;
-		const device = new ScriptedDevice({ url: member?.url ?? "", deviceId, ending, ...given });
+		const device = new ScriptedDevice({ url: member?.url ?? "", deviceId, ending });
 		t.after(() => device.close());
 		devices.push(device);
 		await device.connect();
@@ -55,46 +47,45 @@ async function start(
 	t: TestContext,
 	server: MemoryServer,
 	releasesDir: string,
-	given?: string,
+	dataDir?: string,
 	bus = server.connect(),
 ) {
-	const limits = { ...noRateLimits.limits, subscribeMs: 0 };
-	const dataDir = given ?? (await temporaryDirectory(t));
-	const running = await runGateway(t, {
-		...joinGateways(bus, dataDir, extensions),
+	const running = await runClustered(t, bus, {
+		...(dataDir !== undefined && { dataDir }),
 		monotonic: server.now,
 		releasesDir,
-		limits,
-		dataDir,
+		limits: { ...noRateLimits.limits, subscribeMs: 0, gatewayBeatMs: 2_000 },
 	});
 	return {
 		...running,
 		bus,
-		async call(method: string, path: string, body?: object, headers = {}) {
-			const response = await fetch(`${running.url}/api/${path}`, {
-				method,
-				headers: { ...bearer(monitorToken), ...headers },
-				...(body && { body: JSON.stringify(body) }),
-			});
-			const text = await response.text();
-			return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
-		},
+		call: (method: string, path: string, body?: object) => running.api(method, `/api/rollouts/${path}`, body),
 		/** Resolves once its monitors receive this. */
 		async shows(status: string): Promise<Readonly<Record<string, unknown>>> {
-			const watcher = await running.open("/monitor?rollouts", { headers: bearer(monitorToken) });
-			for (;;) {
-				const frame = JSON.parse(await watcher.nextText());
-				if (frame.type !== "rollout_update" || frame.id !== "autumn" || frame.status !== status) continue;
-				watcher.socket.close();
-				return frame;
-			}
+			const watcher = await running.subscribe("rollouts");
+			const frame: object = await watcher.until((each) => {
+				const { type, id, status: shown } = Object(each);
+				return type === "rollout_update" && id === "autumn" && shown === status;
+			});
+			watcher.socket.close();
+			return { ...frame };
 		},
+	};
+}
+
+/** Changes the logs that a bus opens from now on. */
+function changeLogs(bus: MemoryBus, change: (log: Log) => void): void {
+	const open = bus.log.bind(bus);
+	bus.log = async (name) => {
+		const log = await open(name);
+		change(log);
+		return log;
 	};
 }
 
 /** Resolves once a gateway shows the device as connected, with a report. */
 async function knows(member: Member, deviceId: string): Promise<void> {
-	const watcher = await member.open("/monitor", { headers: bearer(monitorToken) });
+	const watcher = await member.subscribe("");
 	await watcher.until(({ sessions = [] }) =>
 		sessions.some((each) => each.deviceId === deviceId && each.connected && each.firmwareVersion !== null),
 	);
@@ -112,21 +103,21 @@ test("updates the devices of all gateways from any one, and shows the same at al
 	const [driver, second, third] = members;
 	assert.ok(driver && second && third, `only ${members.length} gateways`);
 	const finished = members.map((member) => member.shows("finished"));
-	const { status, body } = await second.call("PUT", "rollouts/autumn", quick);
+	const { status, body } = await second.call("PUT", "autumn", quick);
 	assert.equal(status, 201, JSON.stringify(body));
-	assert.equal((await third.call("PUT", "rollouts/autumn", quick)).status, 200);
+	assert.equal((await third.call("PUT", "autumn", quick)).status, 200);
 	const frames = await Promise.all(finished);
 	for (const frame of frames) assert.deepEqual(frame, frames[0]);
 	assert.deepEqual(devices.map(offersOf), [1, 1, 1, 1, 1, 1]);
-	const shown = await Promise.all(members.map((member) => member.call("GET", "rollouts/autumn")));
+	const shown = await Promise.all(members.map((member) => member.call("GET", "autumn")));
 	for (const { body } of shown) {
 		assert.deepEqual(body, shown[0]?.body);
 		assert.equal(body.counts.succeeded, 6);
 	}
-	const steps = await Promise.all(members.map((member) => member.call("GET", "rollouts/autumn/devices")));
+	const steps = await Promise.all(members.map((member) => member.call("GET", "autumn/devices")));
 	for (const { body } of steps) assert.deepEqual(body, steps[0]?.body);
-	assert.equal((await third.call("DELETE", "rollouts/autumn")).status, 204);
-	assert.equal((await third.call("GET", "rollouts/autumn")).status, 404);
+	assert.equal((await third.call("DELETE", "autumn")).status, 204);
+	assert.equal((await third.call("GET", "autumn")).status, 404);
 });
 
 test("accepts commands at any gateway with the revision seen there", async (t) => {
@@ -135,23 +126,26 @@ test("accepts commands at any gateway with the revision seen there", async (t) =
 	assert.ok(driver && other, `only ${members.length} gateways`);
 	await add(other, "waits");
 	await add(driver, "waits");
-	const preview = await other.call("POST", "rollouts/preview", quick);
+	const preview = await other.call("POST", "preview", quick);
 	assert.deepEqual([preview.body.total, preview.body.away], [2, 0]);
-	await other.call("PUT", "rollouts/autumn", quick);
+	await other.call("PUT", "autumn", quick);
 	// The driver has advanced it; otherwise the revision may change before the next request.
 	const { body } = await eventually(
-		() => other.call("GET", "rollouts/autumn"),
+		() => other.call("GET", "autumn"),
 		(response) => response.body.status === "running",
 	);
-	const paused = await other.call("POST", "rollouts/autumn/pause", undefined, {
-		"If-Match": `"${body.revision}"`,
-	});
-	assert.deepEqual([paused.status, paused.body.status], [200, "paused"]);
-	const outdated = await other.call("POST", "rollouts/autumn/resume", undefined, {
-		"If-Match": `"${body.revision}"`,
-	});
-	assert.equal(outdated.status, 412);
-	assert.equal((await driver.call("POST", "rollouts/autumn/resume")).body.status, "running");
+	const headers = { ...bearer(monitorToken), "If-Match": `"${body.revision}"` };
+	for (const [command, expected] of [
+		["pause", 200],
+		["resume", 412],
+	] as const) {
+		const { status } = await fetch(`${other.url}/api/rollouts/autumn/${command}`, {
+			method: "POST",
+			headers,
+		});
+		assert.equal(status, expected, command);
+	}
+	assert.equal((await driver.call("POST", "autumn/resume")).body.status, "running");
 	for (const [path, expected] of [
 		["DELETE autumn", 409],
 		["POST winter/pause", 404],
@@ -159,7 +153,7 @@ test("accepts commands at any gateway with the revision seen there", async (t) =
 	] as const) {
 		const [method = "", rest] = path.split(" ");
 		const answers = await Promise.all(
-			members.map((member) => member.call(method, `rollouts/${rest}`, method === "PUT" ? quick : undefined)),
+			members.map((member) => member.call(method, `${rest}`, method === "PUT" ? quick : undefined)),
 		);
 		assert.deepEqual(
 			answers.map(({ status }) => status),
@@ -168,19 +162,19 @@ test("accepts commands at any gateway with the revision seen there", async (t) =
 		);
 		assert.deepEqual(answers[0]?.body, answers[1]?.body);
 	}
-	assert.equal((await other.call("PUT", "rollouts/Autumn", quick)).status, 422);
-	const misspelt = await other.call("PUT", "rollouts/spring", { ...quick, maxAttempts: 0 });
+	assert.equal((await other.call("PUT", "Autumn", quick)).status, 422);
+	const misspelt = await other.call("PUT", "spring", { ...quick, maxAttempts: 0 });
 	assert.deepEqual([misspelt.status, /^maxAttempts /.test(misspelt.body.detail)], [422, true]);
-	const started = await other.call("POST", "rollouts/autumn/cancel");
+	const started = await other.call("POST", "autumn/cancel");
 	assert.equal(started.body.status, "cancelled");
 });
 
 test("starts a rollout requested at two gateways once, and executes the commands of both", async (t) => {
 	const { members, add } = await run(t, 3);
 	await add(members[0], "waits");
-	const put = await Promise.all(members.map((member) => member.call("PUT", "rollouts/autumn", quick)));
+	const put = await Promise.all(members.map((member) => member.call("PUT", "autumn", quick)));
 	assert.deepEqual(put.map(({ status }) => status).sort(), [200, 200, 201]);
-	const commands = members.map((member) => member.call("POST", "rollouts/autumn/pause"));
+	const commands = members.map((member) => member.call("POST", "autumn/pause"));
 	for (const { status, body } of await Promise.all(commands))
 		assert.deepEqual([status, body.status], [200, "paused"]);
 });
@@ -191,12 +185,10 @@ test("executes a command at a gateway with stale state after the latest one", as
 	assert.ok(driver, "no gateway");
 	await add(driver, "waits");
 	const bus = server.connect();
-	const open = bus.log.bind(bus);
 	const held: (() => void)[] = [];
 	let isHeld = false;
 	let onAppend = () => {};
-	bus.log = async (name) => {
-		const log = await open(name);
+	changeLogs(bus, (log) => {
 		const [read, append] = [log.read.bind(log), log.append.bind(log)];
 		log.read = ({ onAll, onEntry }) =>
 			read({
@@ -207,18 +199,17 @@ test("executes a command at a gateway with stale state after the latest one", as
 				},
 			});
 		log.append = (...entry) => append(...entry).finally(() => onAppend());
-		return log;
-	};
+	});
 	const other = await start(t, server, releasesDir, undefined, bus);
-	await driver.call("PUT", "rollouts/autumn", quick);
-	await driver.call("POST", "rollouts/autumn/pause");
+	await driver.call("PUT", "autumn", quick);
+	await driver.call("POST", "autumn/pause");
 	await other.shows("paused");
 	isHeld = true;
-	assert.equal((await driver.call("POST", "rollouts/autumn/resume")).body.status, "running");
+	assert.equal((await driver.call("POST", "autumn/resume")).body.status, "running");
 	const tried = new Promise<void>((resolve) => {
 		onAppend = resolve;
 	});
-	const paused = other.call("POST", "rollouts/autumn/pause");
+	const paused = other.call("POST", "autumn/pause");
 	await Promise.race([tried, paused]);
 	isHeld = false;
 	for (const release of held) release();
@@ -233,14 +224,14 @@ test("rejects changes without the bus, and shows the stored state", async (t) =>
 	const [driver, other] = members;
 	assert.ok(driver && other, `only ${members.length} gateways`);
 	await add(other, "waits");
-	await other.call("PUT", "rollouts/autumn", quick);
+	await other.call("PUT", "autumn", quick);
 	await other.shows("running");
 	other.bus.cut();
-	const { status, body } = await other.call("POST", "rollouts/autumn/pause");
+	const { status, body } = await other.call("POST", "autumn/pause");
 	assert.equal(status, 503);
 	assert.match(body.detail, /could not be written to NATS/);
-	assert.equal((await other.call("GET", "rollouts/autumn")).body.status, "running");
-	assert.equal((await driver.call("POST", "rollouts/autumn/pause")).body.status, "paused");
+	assert.equal((await other.call("GET", "autumn")).body.status, "running");
+	assert.equal((await driver.call("POST", "autumn/pause")).body.status, "paused");
 	const told = other.shows("paused");
 	other.bus.heal();
 	await told;
@@ -252,12 +243,12 @@ test("continues at another gateway when the driver stops", async (t) => {
 	assert.ok(driver && other, `only ${members.length} gateways`);
 	for (let count = 0; count < 4; count++) await add(other, "waits");
 	const groups = [{ size: "rest", concurrency: 1, soakSeconds: 0 }];
-	await driver.call("PUT", "rollouts/autumn", { ...quick, groups });
+	await driver.call("PUT", "autumn", { ...quick, groups });
 	const [first] = devices;
 	await first?.offered;
 	await driver.gateway.close();
 	for (const command of ["pause", "resume"])
-		assert.equal((await other.call("POST", `rollouts/autumn/${command}`)).status, 200);
+		assert.equal((await other.call("POST", `autumn/${command}`)).status, 200);
 	const finished = other.shows("finished");
 	for (const device of devices) void device.offered.then(() => device.finish("updates"));
 	assert.equal(Object(await finished).counts.succeeded, 4);
@@ -266,14 +257,9 @@ test("continues at another gateway when the driver stops", async (t) => {
 
 for (const moment of ["before", "after"] as const)
 	test(`replaces a driver cut off just ${moment} a later release begins, and sends no image twice`, async (t) => {
-		const server = new MemoryServer(runFast(t).monotonic);
-		const releasesDir = join(await temporaryDirectory(t), "releases");
-		const release = (version: string) => ({ version, model: "DEV-1", chip: "esp32s3" }) as const;
-		await writeReleases(releasesDir, [release("1.4.0")]);
+		const { server, releasesDir } = await run(t, 0);
 		const bus = server.connect();
-		const open = bus.log.bind(bus);
-		bus.log = async (name) => {
-			const log = await open(name);
+		changeLogs(bus, (log) => {
 			const append = log.append.bind(log);
 			log.append = async (...entry) => {
 				const isBeginning = entry[1].includes('"version":"1.5.0"');
@@ -282,27 +268,23 @@ for (const moment of ["before", "after"] as const)
 				if (isBeginning) bus.cut();
 				return written;
 			};
-			return log;
-		};
+		});
 		const driver = await start(t, server, releasesDir, undefined, bus);
 		const other = await start(t, server, releasesDir);
 		const devices: ScriptedDevice[] = [];
 		for (let index = 0; index < 6; index += 1) {
-			const device = new ScriptedDevice({
-				url: other.url,
-				deviceId: `dev-1-00000${index}`,
-				ending: "updates",
-			});
+			const deviceId = `dev-1-00000${index}`;
+			const device = new ScriptedDevice({ url: other.url, deviceId, ending: "updates" });
 			t.after(() => device.close());
 			devices.push(await device.connect());
-			for (const each of [driver, other]) await knows(each, device.deviceId);
+			for (const each of [driver, other]) await knows(each, deviceId);
 		}
 		const { firmware: _firmware, target: _target, ...groups } = quick;
 		const plan = { ...groups, firmware: { channel: "stable" }, target: { all: true }, standing: true };
-		assert.equal((await driver.call("PUT", "rollouts/autumn", plan)).status, 201);
+		assert.equal((await driver.call("PUT", "autumn", plan)).status, 201);
 		const reaches = async (version: string) => {
 			await waitUntil(async () => {
-				const { body } = await other.call("GET", "rollouts/autumn");
+				const { body } = await other.call("GET", "autumn");
 				return body.version === version && body.counts.succeeded === devices.length;
 			});
 		};
@@ -318,7 +300,7 @@ for (const moment of ["before", "after"] as const)
 		);
 		for (const versions of urls) assert.deepEqual(versions, ["1.4.0", "1.5.0"]);
 		bus.heal();
-		await waitUntil(async () => (await driver.call("GET", "rollouts/autumn")).body.version === "1.5.0");
+		await waitUntil(async () => (await driver.call("GET", "autumn")).body.version === "1.5.0");
 		assert.deepEqual(devices.map(offersOf), [2, 2, 2, 2, 2, 2]);
 		if (moment === "after") return;
 		const { entries = [] } = server.logs.get("gw-rollout-log") ?? {};
@@ -331,31 +313,26 @@ for (const moment of ["before", "after"] as const)
 test("continues a rollout of a gateway that joins a cluster", async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const releasesDir = join(dataDir, "releases");
-	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
+	await writeReleases(releasesDir, [release("1.4.0")]);
 	const alone = await runGateway(t, { dataDir, releasesDir, ...noRateLimits });
 	const deviceId = "dev-1-000000";
 	const device = await new ScriptedDevice({ url: alone.url, deviceId, ending: "waits" }).connect();
 	t.after(() => device.close());
 	const monitor = await alone.monitor();
 	if (monitor.snapshot.sessions.length === 0) await monitor.change("identified");
-	const put = await fetch(`${alone.url}/api/rollouts/autumn`, {
-		method: "PUT",
-		headers: bearer(monitorToken),
-		body: JSON.stringify(quick),
-	});
-	const before: unknown = await put.json();
+	const put = await alone.api("PUT", "/api/rollouts/autumn", quick);
 	assert.equal(put.status, 201);
 	await device.offered;
 	await alone.gateway.close();
 	const { members } = await run(t, 2, [dataDir]);
 	const [joined, other] = members;
 	await other?.shows("running");
-	const { body } = (await other?.call("GET", "rollouts/autumn")) ?? {};
-	assert.deepEqual([body.plan, body.createdAt], [Object(before).plan, Object(before).createdAt]);
-	const [step] = (await other?.call("GET", "rollouts/autumn/devices"))?.body.devices ?? [];
+	const { body } = (await other?.call("GET", "autumn")) ?? {};
+	assert.deepEqual([body.plan, body.createdAt], [put.body.plan, put.body.createdAt]);
+	const [step] = (await other?.call("GET", "autumn/devices"))?.body.devices ?? [];
 	// The driver may have revoked an offer by then that no gateway has marked as sent.
 	assert.deepEqual([step?.deviceId, ["offered", "queued"].includes(step?.status)], [deviceId, true]);
-	await joined?.call("POST", "rollouts/autumn/cancel");
+	await joined?.call("POST", "autumn/cancel");
 	assert.equal(existsSync(join(dataDir, "rollouts", "autumn")), false);
 });
 
@@ -368,7 +345,7 @@ test("does not drive before the devices of the others are known", async (t) => {
 	const target = { devices: [away.deviceId] };
 	away.close();
 	const startsAt = new Date(Date.now() + 3_600_000).toISOString();
-	await driver.call("PUT", "rollouts/autumn", { ...quick, groups, target, startsAt });
+	await driver.call("PUT", "autumn", { ...quick, groups, target, startsAt });
 	await driver.gateway.close();
 
 	const bus = server.connect();
@@ -388,7 +365,7 @@ test("does not drive before the devices of the others are known", async (t) => {
 	const isClaimed = () =>
 		server.logs.get("gw-rollout-log")?.entries.some(([, { text }]) => text.includes("claimed"));
 	await waitUntil(isClaimed);
-	assert.equal((await late.call("POST", "rollouts/autumn/pause")).status, 200);
-	const { body } = await late.call("GET", "rollouts/autumn/devices");
+	assert.equal((await late.call("POST", "autumn/pause")).status, 200);
+	const { body } = await late.call("GET", "autumn/devices");
 	assert.deepEqual([body.devices[0].deviceId, body.devices[0].status], [away.deviceId, "queued"]);
 });
