@@ -123,7 +123,8 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			async (t) => {
 				const { a, b, both, join } = await two(t);
 				const device = await a.join(id, { crash, ending: "fails" });
-				await b.api("PATCH", `/api/devices/${id}`, { name: "Kitchen", room: "Home" });
+				await shows([b], {});
+				await rename(b, { name: "Kitchen", room: "Home" });
 				await upload(a, makeImage({ version: "9.9.9" }));
 				await update(a);
 				const whole = {
@@ -142,8 +143,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			const device = await a.join(id);
 			await shows([b], {});
 			device.close();
-			const name = async (where: Clustered, text: string, status = 200) =>
-				assert.equal((await where.api("PATCH", `/api/devices/${id}`, { name: text })).status, status);
+			const name = (where: Clustered, text: string, status = 200) => rename(where, { name: text }, status);
 			await buses.cut(a.bus);
 			await name(a, "first", 503);
 			await buses.heal(a.bus);
@@ -204,7 +204,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			await upload(alone, image);
 			const device = await new ScriptedDevice({ url: alone.url, deviceId: id, crash }).connect();
 			await eventually(async () => assert.ok((await readdir(join(dataDir, "crashes"))).length > 0, "none"));
-			await alone.api("PATCH", `/api/devices/${id}`, { name: "Kitchen" });
+			await rename(alone, { name: "Kitchen" });
 			device.close();
 			await alone.gateway.close();
 			const a = await start();
@@ -307,8 +307,20 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 	});
 }
 
+async function rename({ api }: Pick<Clustered, "api">, label: object, expected = 200): Promise<void> {
+	assert.equal((await api("PATCH", `/api/devices/${id}`, label)).status, expected);
+}
+
 /** Starts an update to the upload. */
 async function update(gateway: Clustered): Promise<void> {
+	// It may not know the device of another gateway yet.
+	await shows([gateway], {});
 	const watch = await gateway.watch();
-	await watch.request({ type: "trigger_ota", targetId: id, version: "custom", requestId: "u" });
+	const answer = await watch.request({
+		type: "trigger_ota",
+		targetId: id,
+		version: "custom",
+		requestId: "u",
+	});
+	assert.equal(answer.type, "ack", JSON.stringify(answer));
 }
