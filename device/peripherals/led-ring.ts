@@ -171,7 +171,7 @@ export class LedRing {
 		this.#cover(rank.standing, unprovisionedOverlay);
 	}
 
-	/** Whether the gateway refuses the token. */
+	/** Whether the gateway rejects the token. */
 	set isRejected(isRejected: boolean) {
 		if (isRejected !== (this.#layers[rank.standing] !== undefined))
 			this.#cover(rank.standing, isRejected ? rejectedOverlay : undefined);

@@ -24,7 +24,7 @@ const heldMs = 4 * 60_000;
 /** Number of sounds sent ahead to a device, so that the second plays even if the connection is lost. */
 const sentAtOnce = 2;
 /** Limit of sounds queued per device, besides the current one. */
-const waitingAtMost = 8;
+const maxWaiting = 8;
 
 const isUrgent = ({ isUrgent }: Announcement) => isUrgent;
 
@@ -204,10 +204,10 @@ export class Announcements {
 		if (!device.session.connected) return set("away", "The device is offline.");
 		if (!device.session.handshake.features.includes("sound"))
 			return set("unsupported", "The firmware does not support sounds. Update it.");
-		if (this.#runningOn(deviceId).length > waitingAtMost)
+		if (this.#runningOn(deviceId).length > maxWaiting)
 			return set(
 				"busy",
-				`${waitingAtMost} announcements are queued for this device, the maximum. Stop one or try again later.`,
+				`${maxWaiting} announcements are queued for this device, the maximum. Stop one or try again later.`,
 			);
 		parts.set(deviceId, "waiting", this.jobs.moment);
 		this.#sendNext(deviceId);

@@ -37,7 +37,7 @@ export class Decoder {
 				command,
 				limitMs: decodeProgramMs,
 				// Up to 8 MB each.
-				waitingAtMost: 4,
+				maxWaiting: 4,
 				waiting: "files are queued for decoding",
 				status: 422,
 				failure: "DECODE_COMMAND failed to decode this file.",

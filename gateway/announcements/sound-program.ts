@@ -12,7 +12,7 @@ export interface SoundProgramOptions {
 	/** Time limit of one run. */
 	readonly limitMs: number;
 	/** Maximum number of queued runs. */
-	readonly waitingAtMost: number;
+	readonly maxWaiting: number;
 	/** Description of the queue, such as "texts are queued for speech synthesis". */
 	readonly waiting: string;
 	/** HTTP status if the program produces no sound, and the message before the reason. */
@@ -39,9 +39,9 @@ export class SoundProgram {
 	 * @throws {RequestError} 503 synchronously if the queue is full
 	 */
 	run(input: string | Uint8Array, signal: AbortSignal): Promise<readonly Uint8Array[]> {
-		const { waitingAtMost, waiting } = this.#options;
-		if (this.#waiting >= waitingAtMost)
-			throw new RequestError(503, `${waitingAtMost} ${waiting}. Try again later.`);
+		const { maxWaiting, waiting } = this.#options;
+		if (this.#waiting >= maxWaiting)
+			throw new RequestError(503, `${maxWaiting} ${waiting}. Try again later.`);
 		this.#waiting += 1;
 		return this.#run(input, signal).finally(() => {
 			this.#waiting -= 1;

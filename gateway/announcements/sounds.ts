@@ -29,7 +29,7 @@ const record = object({
 });
 type SoundRecord = Infer<typeof record>;
 
-const soundsAtMost = 100;
+const maxSounds = 100;
 /** Limit of temporary sounds. */
 const maxTemporary = 5;
 /** Number of cached sounds, up to 4 MB each. */
@@ -163,8 +163,8 @@ export class Sounds {
 		content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 		isTemporary = false,
 	): Promise<Sound> {
-		if (!isTemporary && this.list().length >= soundsAtMost)
-			throw new RequestError(409, `${soundsAtMost} sounds are stored, the maximum. Delete one first.`);
+		if (!isTemporary && this.list().length >= maxSounds)
+			throw new RequestError(409, `${maxSounds} sounds are stored, the maximum. Delete one first.`);
 		const draft = await this.#blobs.begin();
 		const check = new WavCheck();
 		const hash = createHash("sha256");

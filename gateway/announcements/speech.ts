@@ -30,7 +30,7 @@ export function createSpeech(core: Pick<Core, "environment" | "limits" | "log" |
 		new SoundProgram(core, {
 			command,
 			limitMs,
-			waitingAtMost: 10,
+			maxWaiting: 10,
 			waiting: "texts are queued for speech synthesis",
 			status: 502,
 			failure: "SPEECH_COMMAND produced no sound.",

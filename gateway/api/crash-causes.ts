@@ -14,7 +14,10 @@ const crashOccurrence = closed(occurrence);
 export type CrashOccurrence = InferShape<typeof crashOccurrence>;
 
 const cause = closed({
-	id: described(text, "hash of the signature: type, frames, and the message without numbers, addresses and hexadecimal text"),
+	id: described(
+		text,
+		"hash of the signature: type, frames, and the message without numbers, addresses and hexadecimal text",
+	),
 	kind: oneOf(...crashKinds),
 	message: described(text, "message of the first crash"),
 	frames: described(

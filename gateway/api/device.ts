@@ -148,12 +148,12 @@ export type ListedRejection = InferShape<typeof listedRejection>;
 const unknownDevice = "No device has this id.";
 
 export const deviceRoutes = defineRoutes("fleet", {
-	"GET /api/refusals": {
+	"GET /api/rejections": {
 		summary:
 			"Lists the latest 50 rejected connections, dropped reports, ended webhooks and failed schedules since the gateway's start, newest first",
 		roles: everyone,
 		returns: "The rejections.",
-		reply: closed({ refusals: array(listedRejection) }),
+		reply: closed({ rejections: array(listedRejection) }),
 	},
 	"GET /api/devices": {
 		summary: "Lists all known devices, connected or not",

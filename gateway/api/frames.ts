@@ -124,7 +124,7 @@ export const frames = {
 	list_update: closed({
 		type: oneOf("list_update"),
 		list: described(
-			oneOf("firmware", "refusals", "crashes"),
+			oneOf("firmware", "rejections", "crashes"),
 			"changed list; firmware: catalog, upload or history of updates",
 		),
 	}),

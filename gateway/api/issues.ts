@@ -50,8 +50,8 @@ const maxSeenItems = 10_000;
 export const seenRequest = object({
 	items: list(
 		object({
-			kind: oneOf(...deviceIssueKinds, "refused", "crash_new"),
-			/** Id of the device, of the rejection (`refused`) or of the cause (`crash_new`). */
+			kind: oneOf(...deviceIssueKinds, "rejected", "crash_new"),
+			/** Id of the device, of the rejection (`rejected`) or of the cause (`crash_new`). */
 			id: string(64),
 			/** Value of `since` as shown; absent: null. */
 			since: optional(isoTime),
@@ -61,7 +61,7 @@ export const seenRequest = object({
 });
 
 export const issueRoutes = defineRoutes("fleet", {
-	"POST /api/attention/seen": {
+	"POST /api/issues/seen": {
 		summary: "Marks issues as seen, for all people, up to `since`",
 		roles: monitors,
 		body: json(

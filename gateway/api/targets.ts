@@ -6,15 +6,15 @@ import { maxExpressionLength } from "./tags.js";
 import { freeText } from "./text.js";
 
 /** Maximum number of named devices. */
-const targetsAtMost = 10_000;
+const maxTargets = 10_000;
 /** Size limit of a request that names as many devices. */
-export const maxTargetsBytes = targetsAtMost * 68;
+export const maxTargetsBytes = maxTargets * 68;
 
 /** Exactly one of: all devices, a room, a tag expression, or named devices. */
 export const targets = changeOf({
 	all: optional(boolean()),
 	room: optional(freeText(64)),
 	tags: optional(string(maxExpressionLength)),
-	devices: optional(list(string(64), targetsAtMost)),
+	devices: optional(list(string(64), maxTargets)),
 });
 export type Targets = Infer<typeof targets>;

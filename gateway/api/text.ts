@@ -7,7 +7,7 @@ const halves = /\p{Surrogate}/gu;
 const around = /[\s\u200b\u2060]/;
 const invisible = /^[\s\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 /** Maximum number of UTF-16 units per code point before normalization. */
-const unitsAtMost = 8;
+const maxUnits = 8;
 
 /** Schema of a text from a person, which `pick` normalizes before validation. @param maxLength in code points */
 export function freeText(maxLength: number) {
@@ -28,7 +28,7 @@ export function cleanText(text: string): string {
 
 /** Normalizes a text unless it is far longer than `maxLength`, since it is rejected anyway and normalizing could take long. */
 export function cleanFreeText(text: string, maxLength: number): string {
-	return text.length > maxLength * unitsAtMost ? text : cleanText(text);
+	return text.length > maxLength * maxUnits ? text : cleanText(text);
 }
 
 /** Truncates a text at a grapheme boundary. @param maxLength in code points */

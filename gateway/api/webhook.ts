@@ -23,7 +23,7 @@ export const webhookEvents = [
 	"rolled_back",
 	"rollout_paused",
 	"rollout_finished",
-	"refused",
+	"rejected",
 	"disk_full",
 	"schedule_failed",
 ] as const;

@@ -9,17 +9,17 @@ import { errorCode } from "../problem.js";
 import type { Entry, Log, Unsubscribe } from "../storage/log.js";
 
 const key = "changes";
-const keptAtMost = 2000;
+const maxKept = 2000;
 /** Number removed together, as each removal rewrites the file. */
 const surplus = 500;
 /** Limit of unwritten entries. The oldest are dropped. */
-const waitingAtMost = 1000;
+const maxWaiting = 1000;
 const retryMs = 1_000;
 const textCharacters = 300;
 /** Limit of a change's values together. */
 const valueCharacters = 2000;
-const depthAtMost = 4;
-const fieldsAtMost = 20;
+const maxDepth = 4;
+const maxFields = 20;
 const secretFields = /password|token|secret|^ca$/i;
 
 const line = object({
@@ -68,7 +68,7 @@ export class Audit {
 
 	/** Returns entries latest first, beginning with unwritten ones. */
 	list(): readonly AuditLine[] {
-		return [...this.#lines.values(), ...this.#waiting].reverse().slice(0, keptAtMost);
+		return [...this.#lines.values(), ...this.#waiting].reverse().slice(0, maxKept);
 	}
 
 	add({ person, remoteAddress, deviceId, what, after, before }: Change): void {
@@ -81,7 +81,7 @@ export class Audit {
 			after: Object(withoutSecrets(after)),
 			...(before && { before: Object(withoutSecrets(before)) }),
 		});
-		if (this.#waiting.length > waitingAtMost) this.#waiting.shift();
+		if (this.#waiting.length > maxWaiting) this.#waiting.shift();
 		this.write();
 	}
 
@@ -126,9 +126,9 @@ export class Audit {
 			}
 			if (this.#isClosed && revision === undefined) return;
 		}
-		if (this.#lines.size < keptAtMost + surplus) return;
+		if (this.#lines.size < maxKept + surplus) return;
 		const revisions = [...this.#lines.keys()].sort((a, b) => a - b);
-		const oldest = revisions.at(-keptAtMost) ?? 0;
+		const oldest = revisions.at(-maxKept) ?? 0;
 		await log.removeBefore(key, oldest);
 		for (const revision of revisions) if (revision < oldest) this.#lines.delete(revision);
 	}
@@ -168,12 +168,12 @@ function withoutSecrets(value: unknown, depth = 0, left = { characters: valueCha
 	}
 	left.characters -= 1;
 	if (typeof value !== "object" || value === null) return value;
-	if (depth === depthAtMost) return "…";
+	if (depth === maxDepth) return "…";
 	if (Array.isArray(value)) {
-		const items = value.slice(0, fieldsAtMost).map((item) => withoutSecrets(item, depth + 1, left));
-		return value.length > fieldsAtMost ? [...items, `… ${value.length - fieldsAtMost} more`] : items;
+		const items = value.slice(0, maxFields).map((item) => withoutSecrets(item, depth + 1, left));
+		return value.length > maxFields ? [...items, `… ${value.length - maxFields} more`] : items;
 	}
-	const fields = Object.entries(value).slice(0, fieldsAtMost);
+	const fields = Object.entries(value).slice(0, maxFields);
 	return Object.fromEntries(
 		fields.map(([name, field]) => [
 			name,

@@ -31,7 +31,7 @@ export const secretFiles: readonly string[] = ["data/tokens.json", "data/webhook
 export const encryptedSuffix = ".enc";
 
 const aboutName = "backup.json";
-const filesAtMost = 1_000_000;
+const maxFiles = 1_000_000;
 
 const scrypt = object({
 	/** Base64. */
@@ -49,8 +49,8 @@ const about = object({
 	/** Key derivation of the encrypted files; absent: none are encrypted. */
 	scrypt: optional(scrypt),
 	/** Names of skipped files; absent: unknown. */
-	skipped: optional(list(string(5000), filesAtMost)),
-	files: list(object({ name: string(300), size: integer(0, Number.MAX_SAFE_INTEGER), sha256 }), filesAtMost),
+	skipped: optional(list(string(5000), maxFiles)),
+	files: list(object({ name: string(300), size: integer(0, Number.MAX_SAFE_INTEGER), sha256 }), maxFiles),
 });
 /** Content of backup.json. */
 export type About = Infer<typeof about>;

@@ -55,7 +55,7 @@ const beatsMissed = 3;
 /** Longer than selecting an image and writing the update to disk takes. */
 const commandMs = 8_000;
 /** Limit of device ids in a heartbeat. More count as all. */
-const devicesNamedAtMost = 5_000;
+const maxNamedDevices = 5_000;
 
 export class Cluster {
 	readonly #options: ClusterOptions;
@@ -239,7 +239,7 @@ export class Cluster {
 			summary ||= monitor.summary !== undefined;
 			for (const id of monitor.devices ?? []) devices.add(id);
 		}
-		all ||= devices.size > devicesNamedAtMost;
+		all ||= devices.size > maxNamedDevices;
 		return { all, summary, devices: all ? [] : [...devices] };
 	}
 
@@ -300,9 +300,9 @@ export class Cluster {
 		const { monotonic, limits } = this.#options;
 		const at = monotonic();
 		// After this process was suspended, messages of other gateways are still unread.
-		const stoodStill = at - this.#tickedAt > 2 * limits.gatewayBeatMs;
+		const wasSuspended = at - this.#tickedAt > 2 * limits.gatewayBeatMs;
 		this.#tickedAt = at;
-		if (!stoodStill) this.#members.check();
+		if (!wasSuspended) this.#members.check();
 		this.#sendHeartbeat();
 		void this.#compareReleases();
 	}

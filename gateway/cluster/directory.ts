@@ -44,10 +44,10 @@ interface LocalSession {
 }
 
 const bucketName = "gw-directory";
-const writersAtMost = 16;
+const maxWriters = 16;
 const retryMs = 1_000;
 /** Limit of uplinks waiting for an entry. */
-const heldAtMost = 10_000;
+const maxHeld = 10_000;
 
 export class Directory {
 	readonly #options: DirectoryOptions;
@@ -57,7 +57,7 @@ export class Directory {
 	#latest = 0;
 	readonly #own = new Map<string, LocalSession>();
 	/** Queues with one writer per key, which preserves order. */
-	readonly #writers = new Queues(writersAtMost);
+	readonly #writers = new Queues(maxWriters);
 	readonly #failed = new Set<string>();
 	#retry: NodeJS.Timeout | undefined;
 	readonly #held: { readonly revision: number; readonly run: () => void }[] = [];
@@ -133,7 +133,7 @@ export class Directory {
 	after(revision: number, run: () => void): void {
 		if (this.#held.length === 0 && revision <= this.#latest) return run();
 		this.#held.push({ revision, run });
-		if (this.#held.length > heldAtMost) this.#held.shift();
+		if (this.#held.length > maxHeld) this.#held.shift();
 	}
 
 	#release(): void {

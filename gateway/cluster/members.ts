@@ -39,7 +39,7 @@ export interface MembersOptions {
  * Limit, including members that are down, far above real cluster sizes. Ids change at each start, and anyone
  * on the bus can invent them.
  */
-export const membersAtMost = 100;
+export const maxMembers = 100;
 
 export const noInterest: Interest = Object.freeze({ all: false, summary: false, devices: [] });
 
@@ -110,7 +110,7 @@ export class Members {
 	 * @returns false if all are up
 	 */
 	#makeRoom(): boolean {
-		if (this.#members.size < membersAtMost) return true;
+		if (this.#members.size < maxMembers) return true;
 		const down = [...this.#members.values()].filter(({ isUp }) => !isUp);
 		const [oldest] = down.sort((a, b) => a.heardAt - b.heardAt);
 		return oldest !== undefined && this.#members.delete(oldest.id);

@@ -164,11 +164,11 @@ function required<S extends Schema>(schema: S, value: unknown): Infer<S> {
 
 /** Encodes the outcome of a monitor's message for another gateway. */
 export function outcomeText({ rejection, ...outcome }: Outcome): string {
-	return JSON.stringify({ ...outcome, refusal: rejection });
+	return JSON.stringify({ ...outcome, rejection });
 }
 
 /** Decodes an outcome encoded by `outcomeText`. */
 export function readOutcome(text: string): Outcome {
-	const { refusal: rejection, ...outcome } = JSON.parse(text);
+	const { rejection, ...outcome } = JSON.parse(text);
 	return { ...outcome, rejection };
 }

@@ -47,7 +47,7 @@ export const nats: Setting<NatsSettings | undefined> = {
 			return undefined;
 		}
 		const servers = addresses.map(
-			(address) => serverUrl("NATS_URL", address.trim(), ["nats:", "tls:"]) ?? refuseUrl(),
+			(address) => serverUrl("NATS_URL", address.trim(), ["nats:", "tls:"]) ?? rejectUrl(),
 		);
 		return {
 			servers: servers.map(({ url }) => url),
@@ -58,7 +58,7 @@ export const nats: Setting<NatsSettings | undefined> = {
 	},
 };
 
-function refuseUrl(): never {
+function rejectUrl(): never {
 	throw new StartError(
 		"NATS_URL is invalid. Set it to URLs such as nats://10.0.0.1:4222,nats://10.0.0.2:4222.",
 	);

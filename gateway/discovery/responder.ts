@@ -77,8 +77,8 @@ export class Responder {
 
 	async #announce(ttl = ttlSeconds): Promise<void> {
 		const address = await defaultAddress();
-		const isMeant = this.#own().some((own) => own.address === address && own.mac !== noMac);
-		if (address !== undefined && isMeant)
+		const isEligible = this.#own().some((own) => own.address === address && own.mac !== noMac);
+		if (address !== undefined && isEligible)
 			await this.#respond({ answers: this.#records([address], gatewayService, [], ttl) });
 	}
 

@@ -24,9 +24,9 @@ import { signatureOf } from "./crash-signature.js";
 import type { CrashHead, CrashStore } from "./crash-store.js";
 import { Tallies } from "./tallies.js";
 
-const causesAtMost = 500;
-const versionsAtMost = 100;
-const ofOneAtMost = 20;
+const maxCauses = 500;
+const maxVersions = 100;
+const maxOfOne = 20;
 /** Retry interval after a failed write. */
 const retryMs = 60_000;
 /** Maximum number of devices per turn of the event loop. */
@@ -43,7 +43,7 @@ const storedCause = object({
 	count,
 	first: occurrence,
 	last: occurrence,
-	versions: list(object({ version, count }), ofOneAtMost),
+	versions: list(object({ version, count }), maxOfOne),
 	seen: boolean(),
 });
 export type StoredCause = Infer<typeof storedCause>;
@@ -80,7 +80,7 @@ export class CrashCauses {
 			what: "crash causes",
 			parse: (value) => (matches(storedCause, value) ? value : undefined),
 			merge: mergeCauses,
-			most: causesAtMost,
+			most: maxCauses,
 			lastAt: ({ last }) => last.at,
 			onWritten: (cause, isFirst, id) => {
 				onChanged();
@@ -97,7 +97,7 @@ export class CrashCauses {
 				count: one.count + other.count,
 				lastAt: Math.max(one.lastAt, other.lastAt),
 			}),
-			most: versionsAtMost,
+			most: maxVersions,
 			lastAt: ({ lastAt }) => lastAt,
 			onWritten: onChanged,
 		});
@@ -214,9 +214,9 @@ export class CrashCauses {
 
 /** Adds a sample, latest first, up to the limit. */
 function withSample(samples: readonly Sample[], added: Sample): readonly Sample[] {
-	const earliest = samples[ofOneAtMost - 1];
+	const earliest = samples[maxOfOne - 1];
 	if (earliest && earliest.head.at >= added.head.at) return samples;
-	return [...samples, added].sort((a, b) => b.head.at - a.head.at).slice(0, ofOneAtMost);
+	return [...samples, added].sort((a, b) => b.head.at - a.head.at).slice(0, maxOfOne);
 }
 
 /** Merges two causes with the same signature. */
@@ -232,7 +232,7 @@ export function mergeCauses(one: StoredCause, other: StoredCause): StoredCause {
 		versions: [...versions]
 			.map(([version, count]) => ({ version, count }))
 			.sort((a, b) => b.count - a.count)
-			.slice(0, ofOneAtMost),
+			.slice(0, maxOfOne),
 		seen: one.seen || other.seen,
 	};
 }

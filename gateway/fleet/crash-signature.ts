@@ -13,7 +13,7 @@ export interface Signature {
 	readonly frames: readonly string[];
 }
 
-const framesAtMost = 3;
+const maxFrames = 3;
 const varying = new RegExp(
 	[
 		/0x[0-9a-f]+/,
@@ -47,7 +47,7 @@ export function signatureOf({
 		return [name === undefined ? path : `${name} (${path})`];
 	});
 	if (frames.length === 0 && file !== undefined) frames.push(file);
-	const top = frames.slice(0, framesAtMost);
+	const top = frames.slice(0, maxFrames);
 	const digest = createHash("sha256").update(JSON.stringify([kind, message.replace(varying, "#"), top]));
 	return { id: digest.digest("hex").slice(0, 16), frames: top };
 }

@@ -20,9 +20,9 @@ import type { Records } from "../storage/records.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import { signatureOf } from "./crash-signature.js";
 
-const keptAtMost = 20;
-const countedVersionsAtMost = 200;
-const sharedAtMost = 10_000;
+const maxKept = 20;
+const maxCountedVersions = 200;
+const maxShared = 10_000;
 
 /** Counter of crashes. Only the first versions get their own label, as a version may be any text. */
 export class CrashCounter {
@@ -46,7 +46,7 @@ export class CrashCounter {
 
 	#labelOf(version: string): string {
 		if (this.#versions.has(version)) return version;
-		if (this.#versions.size === countedVersionsAtMost) return "other";
+		if (this.#versions.size === maxCountedVersions) return "other";
 		this.#versions.add(version);
 		for (const kind of crashKinds) this.#crashes.inc({ kind, version }, 0);
 		return version;
@@ -212,7 +212,7 @@ export class CrashStore {
 		const known = this.#shared.get(text);
 		if (known !== undefined) return known;
 		// Bounded, as a version may be any text.
-		if (this.#shared.size >= sharedAtMost) this.#shared.clear();
+		if (this.#shared.size >= maxShared) this.#shared.clear();
 		this.#shared.set(text, text);
 		return text;
 	}
@@ -237,7 +237,7 @@ export class CrashStore {
 		const stored = validItems(storedCrash, [
 			pick(storedCrash, { ...crash, at: now(), cause: signatureOf(crash).id }),
 		]);
-		const crashes = [...others, ...stored].slice(-keptAtMost);
+		const crashes = [...others, ...stored].slice(-maxKept);
 		if (!(await records.save(device.deviceId, crashes))) return false;
 		this.#set(device.deviceId, crashes);
 		this.#show(device);

@@ -51,7 +51,7 @@ export function createFleet(given: Core): Extension {
 	const labels = new Labels(core);
 	const histories = new Histories(core);
 	const lists: Lists = new Lists(core);
-	const rejections = new Rejections(now, () => lists.changed("refusals"));
+	const rejections = new Rejections(now, () => lists.changed("rejections"));
 	const seenRecords = records<SeenMarks>({
 		name: "seen",
 		onProblem: (problem) => log.warn({ problem }, "seen marks"),

@@ -132,7 +132,7 @@ export class Issues {
 		const changed = new Map<string, SeenMarks>();
 		for (const [index, { kind, id, since }] of items.entries()) {
 			if (index % itemsAtOnce === itemsAtOnce - 1) await core.yieldToLoop();
-			if (kind === "refused" || kind === "crash_new") continue;
+			if (kind === "rejected" || kind === "crash_new") continue;
 			const device = core.sessions.devices.get(id);
 			const found = device && this.#find(device).find((each) => each.kind === kind);
 			// An issue that recurred after it was shown stays unseen.

@@ -14,9 +14,9 @@ export interface CountedRejection extends Rejection {
 	seen: boolean;
 }
 
-const keptAtMost = 50;
+const maxKept = 50;
 /** Limit per address, so that one address cannot displace all others. */
-const ofAddressAtMost = 20;
+const maxPerAddress = 20;
 
 export class Rejections {
 	readonly #now: () => number;
@@ -50,8 +50,8 @@ export class Rejections {
 		this.#rejections.delete(key);
 		this.#rejections.set(key, counted);
 		const ofAddress = [...this.#rejections].filter(([, each]) => each.remoteAddress === remoteAddress);
-		const [surplus] = ofAddress.length > ofAddressAtMost ? ofAddress : [...this.#rejections];
-		if (surplus && (ofAddress.length > ofAddressAtMost || this.#rejections.size > keptAtMost))
+		const [surplus] = ofAddress.length > maxPerAddress ? ofAddress : [...this.#rejections];
+		if (surplus && (ofAddress.length > maxPerAddress || this.#rejections.size > maxKept))
 			this.#rejections.delete(surplus[0]);
 		this.#onChanged();
 	}

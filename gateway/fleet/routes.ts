@@ -1,4 +1,4 @@
-/** Serves `/api/devices` (list, details, labels, removal), `/api/crashes`, and recent rejections at `/api/refusals`. */
+/** Serves `/api/devices` (list, details, labels, removal), `/api/crashes`, and recent rejections at `/api/rejections`. */
 
 import { crashRoutes } from "../api/crash-causes.js";
 import {
@@ -70,7 +70,9 @@ export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[]
 	};
 
 	const devices = serve(deviceRoutes, {
-		"GET /api/refusals": () => ({ refusals: rejections.list().map((each) => describeRejection(each, core)) }),
+		"GET /api/rejections": () => ({
+			rejections: rejections.list().map((each) => describeRejection(each, core)),
+		}),
 		"GET /api/devices": async ({ response }) => {
 			const textOf = (device: Device) => JSON.stringify(headOf(device));
 			await sendList(response, "devices", [...sessions.devices.values()], textOf, core.yieldToLoop);
@@ -140,9 +142,9 @@ export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[]
 		...devices,
 		...serve(crashRoutes, { "GET /api/crashes": () => causes.list() }),
 		...serve(issueRoutes, {
-			"POST /api/attention/seen": async ({ body: { items } }) => {
+			"POST /api/issues/seen": async ({ body: { items } }) => {
 				for (const { kind, id, since } of items)
-					if (kind === "refused") rejections.see(id, since ? Date.parse(since) : 0);
+					if (kind === "rejected") rejections.see(id, since ? Date.parse(since) : 0);
 				const kept = await Promise.all([issues.see(items), causes.see(items)]);
 				if (kept.includes(false)) throw notWritten(storage);
 			},

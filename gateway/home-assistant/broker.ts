@@ -47,8 +47,8 @@ export class Broker {
 		const { url, username, password, authority } = mqtt;
 		const publishes = metrics.counter("gateway_mqtt_publishes_total", "Messages to the MQTT broker");
 		this.#rejections = metrics.counter(
-			"gateway_mqtt_refusals_total",
-			"Messages and subscriptions that the MQTT broker refused",
+			"gateway_mqtt_rejections_total",
+			"Messages and subscriptions that the MQTT broker rejected",
 			{ what: ["message", "subscription"] },
 		);
 		metrics.watch("gateway_mqtt_connected", "1: the MQTT broker is connected", () =>

@@ -43,9 +43,9 @@ export class PreviousName {
 	 * @returns whether it belongs to the previous name
 	 */
 	take(topic: string, text: string): boolean {
-		const isOfIt = this.base !== undefined && topic.startsWith(`${this.base}/`);
-		if (isOfIt) this.#texts.set(topic, text);
-		return isOfIt;
+		const hasPreviousBase = this.base !== undefined && topic.startsWith(`${this.base}/`);
+		if (hasPreviousBase) this.#texts.set(topic, text);
+		return hasPreviousBase;
 	}
 
 	/**

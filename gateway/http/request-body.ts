@@ -17,7 +17,7 @@ const bodyMs = 10_000;
 /** Length above which a body is processed in several turns of the event loop. */
 const longCharacters = 64 * 1024;
 
-/** What the audit log records of a request. */
+/** Record of a request in the audit log. */
 interface RecordedChange {
 	/** Default: the name of the route. */
 	readonly what?: string;

@@ -67,8 +67,8 @@ export interface JobsOptions<J> {
 	readonly onShown?: (frame: string) => void;
 }
 
-const keptAtMost = 100;
-const runningAtMost = 20;
+const maxKept = 100;
+const maxRunning = 20;
 const tickMs = 250;
 
 export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJobs<D> {
@@ -138,11 +138,8 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 		const { channel } = this.options;
 		const devices = this.devicesOf(targets);
 		const running = [...this.#jobs.values()].filter(({ parts }) => parts.endedAt === null);
-		if (running.length >= runningAtMost)
-			throw new RequestError(
-				409,
-				`${runningAtMost} ${channel} are running, the maximum. Wait until one ends.`,
-			);
+		if (running.length >= maxRunning)
+			throw new RequestError(409, `${maxRunning} ${channel} are running, the maximum. Wait until one ends.`);
 		return { id: randomBytes(8).toString("hex"), devices };
 	}
 
@@ -151,7 +148,7 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 		const { core, noun } = this.options;
 		this.#jobs.set(job.id, job);
 		for (const other of this.#jobs.values())
-			if (other.parts.endedAt !== null && this.#jobs.size > keptAtMost) this.forget(other);
+			if (other.parts.endedAt !== null && this.#jobs.size > maxKept) this.forget(other);
 		this.#timer ??= setInterval(() => this.#tick(), tickMs).unref();
 		this.#follow([job]);
 		core.log.info({ id: job.id }, noun);

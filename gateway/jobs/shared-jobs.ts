@@ -15,7 +15,7 @@ import { partsAtOnce } from "./parts.js";
 const bucketOptions: BucketOptions = Object.freeze({ ttlMs: 24 * 60 * 60 * 1000 });
 const answerMs = 3_000;
 /** Jobs of other gateways in a list. */
-const listedAtMost = 20;
+const maxListed = 20;
 
 interface Question {
 	readonly id: string;
@@ -73,7 +73,7 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> implements S
 	/** Lists jobs, without those of gateways that do not respond. */
 	async *list(): AsyncGenerator<D> {
 		const { jobs, peers } = this.#options;
-		const others = [...this.#gateways].filter(([, gateway]) => gateway !== peers.id).slice(-listedAtMost);
+		const others = [...this.#gateways].filter(([, gateway]) => gateway !== peers.id).slice(-maxListed);
 		const found = await Promise.all(others.map(([id]) => this.find(id).catch(() => undefined)));
 		const rest = found.flatMap((each) => each ?? []);
 		rest.sort((a, b) => b.createdAt.localeCompare(a.createdAt));

@@ -44,7 +44,7 @@ export const replacementLimits = Object.freeze({
 	replacementRetryMs: 3_000,
 });
 /** Number of reports in which the new board should show its settings. */
-const reportsAtMost = 3;
+const maxReports = 3;
 
 const handedOver = keysOf(commandEntries).filter(isTransferred);
 const setting = either(...handedOver.map((command) => commands[command]));
@@ -288,7 +288,7 @@ export class Replacements implements ReplacementService {
 		this.#reports.set(session, reports + 1);
 		const { execute, log } = this.#core;
 		const onError = (error: unknown) => log.error({ deviceId: device?.deviceId, err: error }, "replacements");
-		const isGivenUp = reports >= reportsAtMost;
+		const isGivenUp = reports >= maxReports;
 		if (isGivenUp && left.length > 0)
 			log.warn({ deviceId: device?.deviceId, left }, "device: settings of the replaced board not applied");
 		if (isGivenUp || left.length < settings.length)

@@ -66,7 +66,10 @@ export class Attempts {
 			offers ? offers.send(rollout, device) : updates.trigger(device, ...triggerOf(rollout)),
 		);
 		const { version } = rollout.plan.firmware;
-		log.info({ rollout: rollout.id, deviceId, version, refused: rejection?.code }, "rollout: update offered");
+		log.info(
+			{ rollout: rollout.id, deviceId, version, rejected: rejection?.code },
+			"rollout: update offered",
+		);
 	}
 
 	/** Adopts the attempt of a device to which the previous driver offered the update. */

@@ -220,8 +220,8 @@ export class QuietHoursStore {
 	#compare(device: Device): void {
 		const { session, deviceId } = device;
 		const known = this.#known.get(session);
-		const isMeant = session.isReachable && session.handshake.features.includes("quiet");
-		if (!this.#isOpen || known === undefined || !isMeant) return;
+		const isEligible = session.isReachable && session.handshake.features.includes("quiet");
+		if (!this.#isOpen || known === undefined || !isEligible) return;
 		const record = this.of(device);
 		const value = record?.on ? this.#valueOf(record) : null;
 		if (known === (value?.id ?? null)) return;

@@ -9,7 +9,7 @@ import type { Device } from "../sessions/device.js";
 import type { Metrics } from "./metrics.js";
 
 /** Maximum number of versions with their own label, since a device may report any text as its version. */
-const versionsAtMost = 20;
+const maxVersions = 20;
 
 export interface DeviceMetricsOptions {
 	readonly metrics: Pick<Metrics, "watch" | "watchCounts">;
@@ -44,7 +44,7 @@ function labelsOf(devices: readonly Device[]) {
 	const versionOf = ({ firmwareVersion }: Device) => firmwareVersion ?? "unknown";
 	for (const device of devices) counts.set(versionOf(device), (counts.get(versionOf(device)) ?? 0) + 1);
 	const sorted = [...counts].sort(([, a], [, b]) => b - a);
-	const named = new Set(sorted.slice(0, versionsAtMost).map(([version]) => version));
+	const named = new Set(sorted.slice(0, maxVersions).map(([version]) => version));
 	return devices.map((device) => {
 		const version = versionOf(device);
 		return { version: named.has(version) ? version : "other", model: device.model ?? "unknown" };

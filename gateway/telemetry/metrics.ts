@@ -48,11 +48,11 @@ export function createMetrics(registry: Registry) {
 			"Times that a device was paused because it exceeded the rate limit",
 		),
 		commands: counter("gateway_commands_total", "Executed commands of monitors", { type: [] }),
-		rejectedCommands: counter("gateway_refused_commands_total", "Rejected commands of monitors", {
+		rejectedCommands: counter("gateway_rejected_commands_total", "Rejected commands of monitors", {
 			code: monitorErrorCodes,
 		}),
 		rejectedUpgrades: counter(
-			"gateway_refused_upgrades_total",
+			"gateway_rejected_upgrades_total",
 			"Rejected WebSocket upgrades by HTTP status",
 			{ status: [400, 401, 403, 404, 410, 429, 503] },
 		),

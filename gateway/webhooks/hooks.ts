@@ -32,7 +32,7 @@ export const eventNames = [
 	"rolled_back",
 	"rollout_paused",
 	"rollout_finished",
-	"refused",
+	"rejected",
 	"disk_full",
 	"schedule_failed",
 ] as const;

@@ -28,7 +28,7 @@ const endedMark = "ended";
 export const endedReason =
 	"Its receiver responded with 410, so delivery stopped. Remove it from WEBHOOKS_FILE or fix the receiver, then restart the gateway.";
 /** Limit of queued events per subject. The oldest are dropped. */
-const waitingAtMost = 50;
+const maxWaiting = 50;
 
 const delivery = object({
 	/** Device or rollout, whose events are delivered in order. */
@@ -141,7 +141,7 @@ export class Outbox {
 		if (mark !== undefined && (this.has(mark) || !(await this.#write(mark, none)))) return;
 		if (!this.hook.events.some((name) => name === event.event)) return;
 		const [oldest, ...others] = this.#waitingOf((each) => each.subject === subject);
-		if (oldest && others.length + 1 >= waitingAtMost) {
+		if (oldest && others.length + 1 >= maxWaiting) {
 			log.warn({ hook: this.hook.id, subject }, "webhook: oldest event of a subject dropped");
 			void this.#remove(oldest[0]);
 		}
@@ -239,8 +239,10 @@ export class Outbox {
 	}
 
 	/** Returns undelivered events, oldest first. */
-	#waitingOf(isMeant: (record: Delivery) => boolean): readonly (readonly [key: string, record: Delivery])[] {
-		const waiting = [...this.#deliveries].filter(([, record]) => record.body !== "" && isMeant(record));
+	#waitingOf(
+		isEligible: (record: Delivery) => boolean,
+	): readonly (readonly [key: string, record: Delivery])[] {
+		const waiting = [...this.#deliveries].filter(([, record]) => record.body !== "" && isEligible(record));
 		return waiting.sort(([a], [b]) => numberOf(a) - numberOf(b));
 	}
 

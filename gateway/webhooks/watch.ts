@@ -15,7 +15,7 @@ import type { Outbox, WebhookEvent } from "./outbox.js";
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 /** Limit of distinct rejections per hour, as anyone can be rejected under many names. */
-const rejectionsAtMost = 20;
+const maxRejections = 20;
 /** Time in which a new gateway of a cluster reads past events. */
 const learningMs = 10_000;
 
@@ -145,10 +145,10 @@ export class Watch {
 			this.#rejected.clear();
 		}
 		const key = JSON.stringify([deviceId ?? networkOf(remoteAddress), reason]);
-		if (this.#rejected.has(key) || this.#rejected.size >= rejectionsAtMost) return;
+		if (this.#rejected.has(key) || this.#rejected.size >= maxRejections) return;
 		this.#rejected.add(key);
 		const text = `${deviceId ?? "A client"} at ${remoteAddress} was rejected: ${reason}`;
-		this.#tell("refusals", { event: "refused", text, deviceId: deviceId ?? null, remoteAddress, reason });
+		this.#tell("rejections", { event: "rejected", text, deviceId: deviceId ?? null, remoteAddress, reason });
 	}
 
 	async #checkDisk(now: number): Promise<void> {

@@ -114,8 +114,8 @@ export const monitorFrames: Frames = {
 	},
 	list_update: {
 		description:
-			"Change of a list, at most once a second each; only for monitors of /monitor?lists. firmware: one of GET /ota/catalog, /ota/status and /ota/history; refusals: GET /api/refusals; crashes: GET /api/crashes.",
-		example: { type: "list_update", list: "refusals" },
+			"Change of a list, at most once a second each; only for monitors of /monitor?lists. firmware: one of GET /ota/catalog, /ota/status and /ota/history; rejections: GET /api/rejections; crashes: GET /api/crashes.",
+		example: { type: "list_update", list: "rejections" },
 	},
 	cluster_update: {
 		description:

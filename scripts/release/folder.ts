@@ -209,7 +209,7 @@ function inspect(image: Uint8Array): ImageInfo {
 	try {
 		return parseImage(Buffer.from(image.buffer, image.byteOffset, image.byteLength));
 	} catch (error) {
-		throw new ReleaseError(`the gateway would refuse the image: ${messageOf(error)}`);
+		throw new ReleaseError(`the gateway would reject the image: ${messageOf(error)}`);
 	}
 }
 

@@ -12,7 +12,7 @@ import type { NewRelease } from "./folder.js";
 import { makePatch } from "./patch.js";
 
 /** Maximum number of patches per image. */
-const patchesAtMost = 3;
+const maxPatches = 3;
 /** Maximum size relative to the image, since a device processes a patch more slowly than an image of the same size. */
 const largestPart = 0.5;
 
@@ -42,7 +42,7 @@ export async function makePatches(
 		.sort((a, b) => rank(a) - rank(b) || rcompare(a.version, b.version))
 		.flatMap(({ version, images }) => images.map((source) => ({ version, source })))
 		.filter(({ source }) => source.model === image.model && source.chip === image.chip)
-		.slice(0, patchesAtMost);
+		.slice(0, maxPatches);
 	const patches: { entry: ReleasePatch; bytes: Buffer }[] = [];
 	for (const { version, source } of earlier) {
 		const skip = (why: string) => onSkipped(`Skipped the patch of ${image.path} from ${version}: ${why}.`);

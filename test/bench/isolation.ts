@@ -27,7 +27,7 @@ const abuses = [
 	["one monitor never reads", "unread", "monitor", 1],
 	["100 connections send requests and read no response", "unreadResponses", "device", 100],
 	["100 connections send bodies without end", "bodies", "device", 100],
-	["300 refused upgrades a second", "wrongTokens", "device", 300],
+	["300 rejected upgrades a second", "wrongTokens", "device", 300],
 	["5 devices send pongs and garbage at full speed", "pongs", "device", 5],
 	["20 connections send wrong login codes at full speed", "loginCodes", "device", 20],
 ] as const;
@@ -62,7 +62,7 @@ export async function run(t: Owner): Promise<readonly Row[]> {
 	const rows: Row[] = [];
 	for (const [what, name, role, count] of abuses) {
 		const before = (await side.usage(true)).rss;
-		let [most, refused] = [before, 0];
+		let [most, rejected] = [before, 0];
 		const latencies = await beside(what, usualLoad, async (relay) => {
 			await abuser.request(name, { target: side[role], count });
 			const sampling = setInterval(async () => {
@@ -70,7 +70,7 @@ export async function run(t: Owner): Promise<readonly Row[]> {
 			}, sampleMs);
 			await newcomers.request("newcomers", { target: side.device, count: newcomersASecond });
 			const relayed = await relay();
-			refused += (await newcomers.request("stop")).refused;
+			rejected += (await newcomers.request("stop")).rejected;
 			clearInterval(sampling);
 			await abuser.request("stop");
 			return relayed;
@@ -78,7 +78,7 @@ export async function run(t: Owner): Promise<readonly Row[]> {
 		rows.push(
 			...latencies,
 			row(`${what}: memory`, (most - before) / 2 ** 20, { unit: "MB", max: 150 }),
-			row(`${what}: devices with the right token refused`, refused, { unit: "", max: 0 }),
+			row(`${what}: devices with the right token rejected`, rejected, { unit: "", max: 0 }),
 		);
 	}
 	await fleet.request("connect", { target: side.device, count: reconnecting, first: 100_000 });

@@ -203,7 +203,7 @@ test("a large fleet", { skip }, async (t) => {
 		const results = page.getByRole("region", { name: "Volume 12" });
 		await results.getByText("Sent to 1, 3 done").waitFor();
 		await page.reload();
-		devices[2]?.refuse("set_volume", "the codec does not answer");
+		devices[2]?.reject("set_volume", "the codec does not answer");
 		await results.getByText("1 failed, 3 done").waitFor();
 		await results.getByRole("button", { name: "Details" }).click();
 		await results.getByText("failed: The codec does not answer.").waitFor();

@@ -26,7 +26,7 @@ test("every command and every feature belongs to exactly one component", async (
 	// The last two are rejected during the update, whose server never responds.
 	const { start_ota, set_settings, restart, ...others } = commandDocuments;
 	const all = { ...others, start_ota, set_settings, restart };
-	const refused: string[] = [];
+	const rejected: string[] = [];
 	for (const command of keysOf(all)) {
 		const { example } = all[command];
 		const given = {
@@ -39,10 +39,10 @@ test("every command and every feature belongs to exactly one component", async (
 		for (;;) {
 			const error = await connection.next("command_error");
 			if (error.command === `after ${command}`) break;
-			refused.push(`${command}: ${error.code}`);
+			rejected.push(`${command}: ${error.code}`);
 		}
 	}
-	assert.deepEqual(refused, ["set_settings: busy", "restart: busy"]);
+	assert.deepEqual(rejected, ["set_settings: busy", "restart: busy"]);
 });
 
 interface Omitted {

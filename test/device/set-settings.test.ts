@@ -41,7 +41,7 @@ test("follows a gateway to its new address and stays there", async (t) => {
 });
 
 /** Address of a server that rejects every token. */
-async function runRefusing(t: TestContext): Promise<string> {
+async function runRejecting(t: TestContext): Promise<string> {
 	const server = createServer();
 	server.on("upgrade", (_request, socket) => socket.end("HTTP/1.1 401 Unauthorized\r\n\r\n"));
 	return `ws://127.0.0.1:${await listen(t, server)}/device`;
@@ -51,7 +51,7 @@ for (const [name, change, reason] of [
 	["a password", () => ({ password: "wrong password" }), 'the access point "virtual" rejected the password'],
 	[
 		"a token",
-		async (t: TestContext) => ({ gateway: await runRefusing(t) }),
+		async (t: TestContext) => ({ gateway: await runRejecting(t) }),
 		"the gateway rejected the token (401)",
 	],
 ] as const)

@@ -80,10 +80,10 @@ describe("client that connects while the gateway loads its records", () => {
 		await nextEvent(slow, "connect");
 		slow.write("GET /heal");
 		const cut = once(slow, "close").catch(() => {});
-		const refused = assert.rejects(answer);
+		const rejected = assert.rejects(answer);
 		reject(systemError("EROFS"));
 		await assert.rejects(listening, StartError);
-		await refused;
+		await rejected;
 		await device.closed;
 		await cut;
 		assert.equal(await isOpen(port), false);

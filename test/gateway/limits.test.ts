@@ -55,7 +55,7 @@ describe("/metrics", () => {
 		await monitor.request({ type: "boot_device", targetId: "unknown" });
 		const payload = { command: "query_state" };
 		await monitor.request({ type: "control_device", targetId: session.sessionId, payload });
-		await gateway.refused("/device", bearer("wrong"));
+		await gateway.rejected("/device", bearer("wrong"));
 		device.send("nonsense");
 		device.send({ type: "ota_progress", percent: 1, bytes_written: 1, bytes_total: 100 });
 		await monitor.change("ota");
@@ -73,8 +73,8 @@ describe("/metrics", () => {
 			'gateway_uplinks_total{type="ota_error"} 1',
 			"gateway_dropped_uplinks_total 1",
 			'gateway_commands_total{type="control_device"} 1',
-			'gateway_refused_commands_total{code="unknown_target"} 1',
-			'gateway_refused_upgrades_total{status="401"} 1',
+			'gateway_rejected_commands_total{code="unknown_target"} 1',
+			'gateway_rejected_upgrades_total{status="401"} 1',
 			'gateway_updates_total{outcome="failed"} 1',
 		])
 			assert.ok(text.split("\n").includes(line), `${line}\n${text}`);

@@ -31,7 +31,7 @@ async function lint(t: TestContext, files: Readonly<Record<string, string>>): Pr
 const partsOf = (output: string, path: string) =>
 	output.split(/^(?=\S+\.ts:\d+:\d+ )/m).filter((part) => part.startsWith(`${path}:`));
 
-const refused: readonly (readonly [code: string, problem: RegExp])[] = [
+const rejected: readonly (readonly [code: string, problem: RegExp])[] = [
 	[
 		"round: for (const x of [1]) for (const y of [x]) if (y) continue round;",
 		/leaks its stack at an exit by a label/,
@@ -46,14 +46,14 @@ test("rejects in device/ and hosts/ what XS does wrong, and allows it in Node", 
 	const folders = ["device", "hosts/esp32", "gateway"];
 	const allowed =
 		"for (const x of [1]) { if (x) continue; switch (x) { case 1: break; } } export const find = () => /(?<=a)b/.exec('ab');";
-	const codes = [allowed, ...refused.map(([code]) => code)];
+	const codes = [allowed, ...rejected.map(([code]) => code)];
 	const files = folders.flatMap((folder) =>
 		codes.map((code, index): [string, string] => [`${folder}/example-${index}.ts`, code]),
 	);
 	const output = await lint(t, Object.fromEntries(files));
 	for (const folder of folders) {
 		assert.doesNotMatch(partsOf(output, `${folder}/example-0.ts`).join(""), /XS/);
-		for (const [index, [code, problem]] of refused.entries()) {
+		for (const [index, [code, problem]] of rejected.entries()) {
 			const said = partsOf(output, `${folder}/example-${index + 1}.ts`).join("");
 			assert.equal(problem.test(said), folder !== "gateway", `${folder}: ${code}: ${said}`);
 		}

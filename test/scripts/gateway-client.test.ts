@@ -41,10 +41,10 @@ describe("error of a command for a gateway", () => {
 		await writeTokenFile(fs, tokenPath(dataDir), { device: deviceToken, monitor: monitorToken, named });
 		const { url } = await runGateway(t, { dataDir, deviceToken: undefined, monitorToken: undefined });
 		const stranger = clientWith("not-the-monitor-token", url);
-		const refused = /Monitor token rejected by .*\. Set MONITOR_TOKEN, or set DATA_DIR to the data folder/;
-		await assert.rejects(stranger.request("GET /api/devices"), { status: 401, message: refused });
+		const rejected = /Monitor token rejected by .*\. Set MONITOR_TOKEN, or set DATA_DIR to the data folder/;
+		await assert.rejects(stranger.request("GET /api/devices"), { status: 401, message: rejected });
 		const [error] = await nextEvent(stranger.openMonitor(), "error");
-		assert.match(stranger.connectionError(error).message, refused);
+		assert.match(stranger.connectionError(error).message, rejected);
 		await assert.rejects(
 			clientWith(viewerToken, url).request("POST /api/device-tokens", { body: { deviceId: "" } }),
 			{

@@ -132,7 +132,7 @@ describe("release", () => {
 		);
 	});
 
-	for (const [name, refused, reason] of [
+	for (const [name, rejected, reason] of [
 		["of a channel with capitals", release("1.1.0", { channel: "Beta" }), /"Beta" is no channel: use /],
 		["of a version that is there", release("1.0.0"), /release 1\.0\.0 exists already/],
 		[
@@ -153,14 +153,14 @@ describe("release", () => {
 			/is of version 1\.2\.0/,
 		],
 		[
-			"of an image that the gateway refuses",
+			"of an image that the gateway rejects",
 			release("1.1.0", { images: [damaged(virtual("1.1.0"), 400, "x")] }),
-			/the gateway would refuse the image: .*damaged/,
+			/the gateway would reject the image: .*damaged/,
 		],
 		[
 			"of an image that mcconfig alone built",
 			release("1.1.0", { images: [makeImage({ version: "1.1.0", hasSettings: true })] }),
-			/the gateway would refuse the image: .*may be compiled in/,
+			/the gateway would reject the image: .*may be compiled in/,
 		],
 		[
 			"of two images for one device",
@@ -173,7 +173,7 @@ describe("release", () => {
 			await addRelease(folder, release("1.0.0"));
 			const before = await everything(folder);
 			await assert.rejects(
-				addRelease(folder, refused),
+				addRelease(folder, rejected),
 				(error) => error instanceof ReleaseError && reason.test(error.message),
 			);
 			assert.deepEqual(await everything(folder), before);

@@ -160,7 +160,7 @@ export interface RunningGateway {
 	readonly api: ReturnType<typeof apiAt>;
 	metrics(): Promise<string>;
 	/** Response to a rejected upgrade. */
-	refused(path: string, headers?: Readonly<Record<string, string>>): Promise<Rejected>;
+	rejected(path: string, headers?: Readonly<Record<string, string>>): Promise<Rejected>;
 }
 
 export interface Rejected {
@@ -238,7 +238,7 @@ export async function runGateway(
 			const client = await open("/monitor", { headers: bearer(monitorToken) });
 			return Object.assign(client, { snapshot: await client.next() });
 		},
-		async refused(path, headers = {}) {
+		async rejected(path, headers = {}) {
 			const { socket } = dial(path, { headers });
 			const [, response] = await nextEvent(socket, "unexpected-response");
 			response.setEncoding("utf8");

@@ -52,7 +52,7 @@ test("a backup by either of two gateways contains the data of both, and restores
 	);
 	await shows("rollouts/autumn", /finished/);
 	// Through the other gateway, which has it from the bus.
-	await shows("audit", /PUT \/api\/rollouts\/autumn/, one);
+	await shows("audit", /PUT \/api\/rollouts\/:id/, one);
 	device.close();
 
 	const { body } = await fetch(`${two}/api/backup`, { headers: bearer(monitorToken) });
@@ -74,7 +74,7 @@ test("a backup by either of two gateways contains the data of both, and restores
 		await shows("devices", /Speaker/, url);
 		await shows("schedules", /Closing/, url);
 		await shows("rollouts/autumn", /"succeeded":1/, url);
-		await shows("audit", /PUT \/api\/rollouts\/autumn/, url);
+		await shows("audit", /PUT \/api\/rollouts\/:id/, url);
 		const response = await fetch(`${url}/sounds/${id}.wav`, { headers: bearer(monitorToken) });
 		assert.deepEqual(Buffer.from(await response.arrayBuffer()), sound);
 	};

@@ -144,9 +144,9 @@ for (const [name, start, skip] of [
 
 		const uploaded = await ask("/ota/upload", upload, form(filePart(largeImage)));
 		assert.equal(uploaded.status, 201, uploaded.body);
-		const refused = await ask("/ota/upload", upload, form(filePart(largeImage.subarray(7))));
-		assert.equal(refused.status, 422);
-		assert.match(problemDetail(422, refused.body), /image/, "message of the gateway");
+		const rejected = await ask("/ota/upload", upload, form(filePart(largeImage.subarray(7))));
+		assert.equal(rejected.status, 422);
+		assert.match(problemDetail(422, rejected.body), /image/, "message of the gateway");
 
 		const samples = noise(bytesPerSecond);
 		const heard = capture(device.board);

@@ -56,8 +56,8 @@ test("during an update the ring shows 6, the player stops, commands work, and a 
 		{ command: "restart" },
 	]) {
 		connection.send(command);
-		const { code, command: refused } = await connection.next("command_error");
-		assert.deepEqual({ code, refused }, { code: "busy", refused: command.command });
+		const { code, command: rejected } = await connection.next("command_error");
+		assert.deepEqual({ code, rejected }, { code: "busy", rejected: command.command });
 	}
 	connection.send({ command: "set_volume", value: 7 });
 	const report = await connection.next("state_report", ({ peripherals }) => peripherals.audio.volume === 7);

@@ -26,7 +26,7 @@ export async function download(
 ): Promise<string | undefined> {
 	for (let attempt = 0; attempt < tries && !isOver(); attempt += 1) {
 		const got = await get(url);
-		if (got === "refused") return undefined;
+		if (got === "rejected") return undefined;
 		if (got !== undefined) {
 			const image = images.find(got.bytes);
 			const sha256 = createHash("sha256").update(got.bytes).digest("hex");
@@ -45,7 +45,7 @@ async function get(url: string) {
 		const signal = AbortSignal.timeout(downloadMs);
 		const response = await fetch(url, { headers: bearer(deviceToken), signal });
 		const bytes = Buffer.from(await response.arrayBuffer());
-		if (response.status >= 400 && response.status < 500) return "refused";
+		if (response.status >= 400 && response.status < 500) return "rejected";
 		return response.status === 200 ? { bytes, etag: response.headers.get("ETag") } : undefined;
 	} catch {
 		return undefined;

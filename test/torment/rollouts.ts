@@ -12,8 +12,8 @@ const devices = 8;
 /** Attempts per device, unless its updates were damaged. */
 export const maxAttempts = 2;
 const concurrency = 3;
-const failuresAtMost = 2;
-const group = { size: "rest", concurrency, errorThreshold: { count: failuresAtMost }, soakSeconds: 2 };
+const maxFailures = 2;
+const group = { size: "rest", concurrency, errorThreshold: { count: maxFailures }, soakSeconds: 2 };
 /** The gateway's clock may be set ahead by more than a year. */
 const deadline = "9999-12-31T00:00:00Z";
 
@@ -93,8 +93,8 @@ export class Rollouts {
 		const failed = sum(rollout.counts, failureStatuses);
 		if (held > concurrency) journal.break(`${id}: ${held} devices occupy slots, of ${concurrency}`);
 		// It pauses with the step in which the limit is reached.
-		if (rollout.status === "running" && failed >= failuresAtMost && rollout.counts.queued > 0)
-			journal.break(`${id} continues after ${failed} failures, of ${failuresAtMost}`);
+		if (rollout.status === "running" && failed >= maxFailures && rollout.counts.queued > 0)
+			journal.break(`${id} continues after ${failed} failures, of ${maxFailures}`);
 		return rollout;
 	}
 }

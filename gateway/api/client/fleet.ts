@@ -127,7 +127,7 @@ export class Fleet {
 		const known = this.#entries.get(key);
 		if (reason === "replaced" && known?.session.sessionId !== session.sessionId) return;
 		if (session.deviceId === null && !session.connected) return this.#remove(key);
-		const metadata = known ? neverBackward(known.session.metadata, session.metadata) : session.metadata;
+		const metadata = known ? keepNewest(known.session.metadata, session.metadata) : session.metadata;
 		const { state } = session;
 		this.#put({
 			key,
@@ -149,7 +149,7 @@ export class Fleet {
 		// Fields missing in short summaries come with the session record of a followed device.
 		const { sessionId = "", connectedAt = "" } = known?.session ?? {};
 		const head = { sessionId, connectedAt, ...rest, metadata: rest.metadata ?? noUpdate };
-		const metadata = known ? neverBackward(known.session.metadata, head.metadata) : head.metadata;
+		const metadata = known ? keepNewest(known.session.metadata, head.metadata) : head.metadata;
 		const lastSeenAt = head.lastSeenAt ?? timestamp;
 		const isFollowed = known?.isFollowed ?? false;
 		this.#put({
@@ -217,7 +217,7 @@ function heardAt(lastSeenAt: string, timestamp: string): number {
 }
 
 /** One update's progress as it may be shown: it only grows, in whichever order its steps arrive. */
-export function neverBackward(shown: OtaMetadata, received: OtaMetadata): OtaMetadata {
+export function keepNewest(shown: OtaMetadata, received: OtaMetadata): OtaMetadata {
 	if (!isUpdating(shown) || !isUpdating(received) || received.otaStatus === "pending") return received;
 	if (shown.otaVersion !== received.otaVersion) return received;
 	const steps = otaStatuses.indexOf(received.otaStatus) - otaStatuses.indexOf(shown.otaStatus);

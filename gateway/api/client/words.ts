@@ -38,13 +38,13 @@ export function plural(count: number, noun: string): string {
 	return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-const namedAtMost = 10;
+const maxNamed = 10;
 
 /** "there are Hall, Kitchen and 12 more", "there is no room" */
 export function listNames(noun: string, names: readonly string[]): string {
 	if (names.length === 0) return `there is no ${noun}`;
-	const more = names.length - namedAtMost;
-	const shown = names.slice(0, namedAtMost).join(", ");
+	const more = names.length - maxNamed;
+	const shown = names.slice(0, maxNamed).join(", ");
 	return `there ${names.length === 1 ? "is" : "are"} ${shown}${more > 0 ? ` and ${more.toLocaleString("en")} more` : ""}`;
 }
 

@@ -71,7 +71,7 @@ export class RolloutOffers implements Offers {
 		return bus.serve(subjectOf("gw", "offer", id), async (text) => {
 			const value: unknown = JSON.parse(text);
 			const rejection = await this.#pass(value);
-			return JSON.stringify({ refusal: rejection });
+			return JSON.stringify({ rejection });
 		});
 	}
 
@@ -85,8 +85,8 @@ export class RolloutOffers implements Offers {
 		try {
 			if (owner === undefined) return await this.#pass(message);
 			const text = await bus.request(subjectOf("gw", "offer", owner), JSON.stringify(message), answerMs);
-			const { refusal }: { readonly refusal?: UpdateRejection } = JSON.parse(text);
-			return refusal;
+			const { rejection }: { readonly rejection?: UpdateRejection } = JSON.parse(text);
+			return rejection;
 		} catch (error) {
 			if (!(error instanceof BusError)) throw error;
 			return this.recall(rollout, deviceId);

@@ -127,7 +127,7 @@ class Fragments {
 	}
 }
 
-/** Resolver that fails, because the SDK's client has no option to refuse to connect. */
+/** Resolver that fails, because the SDK's client has no option to reject to connect. */
 class NoRoute implements Resolver {
 	resolve({ onError }: ResolveOptions): void {
 		Timer.set(() => onError());

@@ -127,7 +127,7 @@ const handlers = {
 		isStopped = true;
 		await running;
 		const letIn = await Promise.all(visits);
-		return { refused: letIn.filter((isLetIn) => !isLetIn).length };
+		return { rejected: letIn.filter((isLetIn) => !isLetIn).length };
 	},
 };
 

@@ -37,7 +37,7 @@ async function connect(target: Target, onSocket: (socket: WebSocket) => void): P
 	for (let attempt = 1; ; attempt++) {
 		const outcome = await open(target, onSocket);
 		if (outcome instanceof WebSocket) return outcome;
-		if (attempt === tries) throw new Error(`${target.url} refuses: ${outcome.why}`);
+		if (attempt === tries) throw new Error(`${target.url} rejects: ${outcome.why}`);
 		// Retry-After with jitter.
 		await setTimeout(outcome.waitMs * (1 + Math.random() / 2));
 	}

@@ -135,8 +135,8 @@ describe("a device without settings", () => {
 		const endless = () => {
 			for (let piece = 0; piece < 40; piece++) client.send(command.settings, new Uint8Array(250).fill(65));
 		};
-		const refusals = await answers(endless);
-		assert.ok(refusals.includes("error 1"), `answers: ${refusals}`);
+		const rejections = await answers(endless);
+		assert.ok(rejections.includes("error 1"), `answers: ${rejections}`);
 		await assertAnswers(() => client.send(command.currentState), "error 0; state 2");
 	});
 });

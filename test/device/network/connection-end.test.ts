@@ -140,7 +140,7 @@ describe("orderly close by the gateway", () => {
 });
 
 /** Starts a server that sends the same response to each upgrade request and counts them. */
-async function runRefusingGateway(t: TestContext, answer: string) {
+async function runRejectingGateway(t: TestContext, answer: string) {
 	let count = 0;
 	const server = createServer((socket) => {
 		socket.on("error", () => {});
@@ -154,9 +154,9 @@ async function runRefusingGateway(t: TestContext, answer: string) {
 }
 
 /** Starts a device whose upgrades are rejected. Each rejection reaches it before its clock advances. */
-async function refuse(t: TestContext, status: string, ...fields: string[]) {
+async function reject(t: TestContext, status: string, ...fields: string[]) {
 	const head = [`HTTP/1.1 ${status}`, ...fields, "content-length: 0", "connection: close", "", ""];
-	const gateway = await runRefusingGateway(t, head.join("\r\n"));
+	const gateway = await runRejectingGateway(t, head.join("\r\n"));
 	const said: string[] = [];
 	/** Successive states of the link. */
 	const states: string[] = [];
@@ -191,7 +191,7 @@ async function refuse(t: TestContext, status: string, ...fields: string[]) {
 
 describe("rejected upgrade", () => {
 	test("with 401 alternates orange and red on the ring and retries the token once a minute", async (t) => {
-		const { device, gateway, said, states, letPass } = await refuse(t, "401 Unauthorized");
+		const { device, gateway, said, states, letPass } = await reject(t, "401 Unauthorized");
 		assert.match(said.join(""), /rejected the token \(401\)/);
 		const looks = new Map<string, number>();
 		for (let look = 0; look < 480; look++) {
@@ -209,14 +209,14 @@ describe("rejected upgrade", () => {
 	});
 
 	test("with 401 is retried immediately when a button is pressed", async (t) => {
-		const { device, gateway, letPass } = await refuse(t, "401 Unauthorized");
+		const { device, gateway, letPass } = await reject(t, "401 Unauthorized");
 		device.board.setButton("volumeUp", true);
 		await letPass(250);
 		assert.equal(gateway.count(), 2);
 	});
 
 	test("with 503 and Retry-After is retried after that time and counts as no failure", async (t) => {
-		const { device, gateway, letPass } = await refuse(t, "503 Service Unavailable", "Retry-After: 40");
+		const { device, gateway, letPass } = await reject(t, "503 Service Unavailable", "Retry-After: 40");
 		for (let rejection = 1; rejection <= 3; rejection++) {
 			await letPass(38_500);
 			assert.equal(gateway.count(), rejection, "no attempt before Retry-After has passed");

@@ -366,14 +366,14 @@ test("ends each settings trial as the model does, with at least one network to t
 			{ requiredKeys: [] },
 		)
 		.filter((given) => Object.keys(given).length > 0);
-	const outcomes = { kept: 0, returned: 0, refused: 0 };
+	const outcomes = { kept: 0, returned: 0, rejected: 0 };
 	fc.assert(
 		fc.property(world, settings, changed, world, (atTrial, values, given, afterwards) => {
 			const device = begin(atTrial, values);
 			const previous = new Map(device.store);
 			const problem = device.trial.begin(given);
 			if (problem !== undefined) {
-				outcomes.refused += 1;
+				outcomes.rejected += 1;
 				assert.ok(given.password2 && !(given.ssid2 ?? values.ssid2), problem);
 				assert.deepEqual(device.store, previous);
 				return;

@@ -115,7 +115,7 @@ test("the device executes each acknowledged command; a rejected one reaches no d
 			if (rejection) {
 				assert.ok(
 					["invalid_message", "invalid_command", "unsupported_command"].includes(rejection.code),
-					`refused with ${rejection.code}`,
+					`rejected with ${rejection.code}`,
 				);
 				assert.deepEqual(sent, []);
 				const isValid = checkCommand(command, of).rejection === undefined;

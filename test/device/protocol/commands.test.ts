@@ -20,26 +20,26 @@ import {
 const chimes = names("startup", "wifi_connecting", "wifi_connected", "attention");
 const soundId = {
 	accepted: ["a", "dinner-1", "A.b_c-9", "x".repeat(64)],
-	refused: ["", "x".repeat(65), "-a", "a b", "ä", "a/b", 7, null],
+	rejected: ["", "x".repeat(65), "-a", "a b", "ä", "a/b", 7, null],
 };
 const address = (longest: number) => ({
 	accepted: ["http://a/b", "https://a/b", `http://${"x".repeat(longest - 7)}`],
-	refused: [
+	rejected: [
 		...["http://a/b\r\nX-Header: 1", "http://a/b\n", "http://a/b c", "ftp://a/b", "file:///etc/passwd"],
 		...["http://", "http:// a", "http:///", "", 1, null, `http://${"x".repeat(longest - 6)}`],
 	],
 });
 const sha256 = {
 	accepted: ["0f".repeat(32)],
-	refused: ["0F".repeat(32), "0".repeat(63), "0".repeat(65), 1, null],
+	rejected: ["0F".repeat(32), "0".repeat(63), "0".repeat(65), 1, null],
 };
 const network = (shortest: 0 | 1) => ({
 	accepted: ["x".repeat(shortest), " a ", "🎵".repeat(32)],
-	refused: ["x".repeat(33), "a\tb", "\0", ...(shortest > 0 ? [""] : []), 1, null],
+	rejected: ["x".repeat(33), "a\tb", "\0", ...(shortest > 0 ? [""] : []), 1, null],
 });
 const password = {
 	accepted: ["", "12345678", " ~ ~ ~ ~", "x".repeat(63)],
-	refused: ["1234567", "x".repeat(64), "1234567é", "1234567\t", 1, null],
+	rejected: ["1234567", "x".repeat(64), "1234567é", "1234567\t", 1, null],
 };
 const periods = (count: number) => Array<Json>(count).fill({ from: 1, until: 2 });
 
@@ -52,7 +52,7 @@ const fieldsOf: Readonly<Partial<Record<string, readonly [more: { [name: string]
 		play_sound: [
 			{ value: { id: "a", url: "http://a/b" } },
 			{
-				value: { accepted: [], refused: [null, "a", {}] },
+				value: { accepted: [], rejected: [null, "a", {}] },
 				"value.id": soundId,
 				// The device reports an invalid address as the sound's failure.
 				"value.url": text(2048),
@@ -66,17 +66,17 @@ const fieldsOf: Readonly<Partial<Record<string, readonly [more: { [name: string]
 		start_sound: [{}, { "value.id": soundId }],
 		stop_sound: [
 			{},
-			{ value: optional({ accepted: [{}], refused: [null, "a"] }), "value.id": optional(soundId) },
+			{ value: optional({ accepted: [{}], rejected: [null, "a"] }), "value.id": optional(soundId) },
 		],
 		set_mute: [{}, { value: flag }],
 		set_brightness: [{}, { value: share }],
 		set_light: [
 			{ value: { color: "#ff8800" } },
 			{
-				value: optional({ accepted: [null], refused: ["#ff8800", {}, 1] }),
+				value: optional({ accepted: [null], rejected: ["#ff8800", {}, 1] }),
 				"value.color": {
 					accepted: ["#00ff00", "#A0b1C2", [0, 128, 255]],
-					refused: ["ff8800", "#ff880", "#gg8800", [0, 0], [0, 0, 0, 0], [0, 0, 256], 1, null],
+					rejected: ["ff8800", "#ff880", "#gg8800", [0, 0], [0, 0, 0, 0], [0, 0, 256], 1, null],
 				},
 				"value.effect": optional(names("solid", "breathe", "blink", "turn", "progress")),
 				"value.progress": optional(share),
@@ -86,11 +86,11 @@ const fieldsOf: Readonly<Partial<Record<string, readonly [more: { [name: string]
 		set_quiet: [
 			{ value: { id: "n1", periods: periods(1) } },
 			{
-				value: { accepted: [null], refused: ["n1", {}] },
-				"value.id": { accepted: ["a", "Z9", "x".repeat(16)], refused: ["", "x".repeat(17), "a-b", 1, null] },
+				value: { accepted: [null], rejected: ["n1", {}] },
+				"value.id": { accepted: ["a", "Z9", "x".repeat(16)], rejected: ["", "x".repeat(17), "a-b", 1, null] },
 				"value.periods": {
 					accepted: [periods(16), [{ from: 0, until: 4_294_967_295 }]],
-					refused: [[], periods(17), [{ from: 1 }], [{ from: -1, until: 2 }], [1], null],
+					rejected: [[], periods(17), [{ from: 1 }], [{ from: -1, until: 2 }], [1], null],
 				},
 				"value.volume": optional(percent),
 				"value.brightness": optional(share),
@@ -106,9 +106,9 @@ const fieldsOf: Readonly<Partial<Record<string, readonly [more: { [name: string]
 				cert_pem: optional(text(4352)),
 				signature: optional({
 					accepted: [`${"A".repeat(86)}==`, `${"A".repeat(85)}w==`],
-					refused: [`${"A".repeat(85)}B==`, "A".repeat(88), "", 1, null],
+					rejected: [`${"A".repeat(85)}B==`, "A".repeat(88), "", 1, null],
 				}),
-				patch: optional({ accepted: [], refused: [null, {}, "a"] }),
+				patch: optional({ accepted: [], rejected: [null, {}, "a"] }),
 				"patch.url": address(512),
 				"patch.from patch.to": sha256,
 			},
@@ -116,13 +116,13 @@ const fieldsOf: Readonly<Partial<Record<string, readonly [more: { [name: string]
 		set_settings: [
 			{ value: { ssid: "a", token: "a" } },
 			{
-				value: { accepted: [], refused: [null, {}, { other: "a" }, { sntp: "", other: "a" }] },
+				value: { accepted: [], rejected: [null, {}, { other: "a" }, { sntp: "", other: "a" }] },
 				"value.ssid": optional(network(1)),
 				"value.ssid2": optional(network(0)),
 				"value.password value.password2": optional(password),
 				"value.gateway": optional({
 					accepted: ["ws://a", "wss://a.b-c:65535/device?a=1", `ws://a/${"x".repeat(249)}`],
-					refused: [
+					rejected: [
 						"http://a",
 						"ws://",
 						"ws://a_b",
@@ -135,18 +135,18 @@ const fieldsOf: Readonly<Partial<Record<string, readonly [more: { [name: string]
 				}),
 				"value.token": optional({
 					accepted: ["!~", "x".repeat(256)],
-					refused: ["", "a b", "é", "x".repeat(257), 1, null],
+					rejected: ["", "a b", "é", "x".repeat(257), 1, null],
 				}),
 				"value.ca": optional(text(4352)),
 				"value.sntp": optional({
 					accepted: ["time.example-1", "x".repeat(253)],
-					refused: ["a_b", "a b", "x".repeat(254), 1, null],
+					rejected: ["a_b", "a b", "x".repeat(254), 1, null],
 				}),
 			},
 		],
 		clear_crash: [
 			{},
-			{ id: { accepted: ["0", "f".repeat(32)], refused: ["", "x", "F", "0".repeat(33), 1, null] } },
+			{ id: { accepted: ["0", "f".repeat(32)], rejected: ["", "x", "F", "0".repeat(33), 1, null] } },
 		],
 		set_log: [{}, { level: names("off", "info"), seconds: integers(0, 600) }],
 	};

@@ -5,7 +5,7 @@ import { type Json, withField } from "../../support/sample-report.js";
 
 export interface Values {
 	readonly accepted: readonly Json[];
-	readonly refused: readonly Json[];
+	readonly rejected: readonly Json[];
 	readonly isOptional?: true;
 }
 
@@ -15,19 +15,19 @@ export type Fields = Readonly<Record<string, Values>>;
 export const optional = (values: Values): Values => ({ ...values, isOptional: true });
 export const integers = (least: number, most: number): Values => ({
 	accepted: [least, most],
-	refused: [least - 1, most + 1, least + 0.5, String(least), null, true, [least]],
+	rejected: [least - 1, most + 1, least + 0.5, String(least), null, true, [least]],
 });
 export const uint32 = integers(0, 4_294_967_295);
 export const percent = integers(0, 100);
-export const share: Values = { accepted: [0, 0.5, 1], refused: [-0.01, 1.01, "1", null] };
-export const flag: Values = { accepted: [true, false], refused: [0, 1, "true", null] };
+export const share: Values = { accepted: [0, 0.5, 1], rejected: [-0.01, 1.01, "1", null] };
+export const flag: Values = { accepted: [true, false], rejected: [0, 1, "true", null] };
 export const text = (longest: number, shortest = 0): Values => ({
 	accepted: ["x".repeat(shortest), "x".repeat(longest)],
-	refused: ["x".repeat(longest + 1), ...(shortest > 0 ? [""] : []), 1, null, false, {}],
+	rejected: ["x".repeat(longest + 1), ...(shortest > 0 ? [""] : []), 1, null, false, {}],
 });
 export const names = (...allowed: readonly string[]): Values => ({
 	accepted: allowed,
-	refused: ["other", "", allowed[0]?.toUpperCase() ?? "", 1, null],
+	rejected: ["other", "", allowed[0]?.toUpperCase() ?? "", 1, null],
 });
 
 export function pathsOf(fields: Fields): readonly (readonly [path: string, values: Values])[] {
@@ -39,12 +39,12 @@ export function pathsOf(fields: Fields): readonly (readonly [path: string, value
 /** Checks a field in a valid message. @param problemOf names the field that is wrong, or returns undefined */
 export function checkField(
 	message: { readonly [name: string]: Json },
-	[path, { accepted, refused, isOptional }]: readonly [path: string, values: Values],
+	[path, { accepted, rejected, isOptional }]: readonly [path: string, values: Values],
 	problemOf: (message: { [name: string]: Json }) => string | undefined,
 ): void {
 	for (const value of accepted)
 		assert.equal(problemOf(withField(message, path, value)), undefined, JSON.stringify(value));
-	for (const value of isOptional ? refused : [...refused, undefined]) {
+	for (const value of isOptional ? rejected : [...rejected, undefined]) {
 		const problem = problemOf(withField(message, path, value));
 		assert.ok(problem?.includes(path), `${path} ${JSON.stringify(value)} gave: ${problem}`);
 	}

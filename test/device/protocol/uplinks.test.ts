@@ -19,27 +19,27 @@ import {
 
 const deviceId = {
 	accepted: ["a", "dev-1-a1b2c3", "A.b_c-9", "x".repeat(64)],
-	refused: ["", "x".repeat(65), "-a", "../a", "a b", "a/b", "ä", "a\n", 7, null],
+	rejected: ["", "x".repeat(65), "-a", "../a", "a b", "a/b", "ä", "a\n", 7, null],
 };
 const macAddress = {
 	accepted: ["00:00:00:00:00:00", "ff:FF:aB:12:34:56"],
-	refused: ["00:00:00:00:00", "00-00-00-00-00-00", "0g:00:00:00:00:00", "", 0, null],
+	rejected: ["00:00:00:00:00", "00-00-00-00-00-00", "0g:00:00:00:00:00", "", 0, null],
 };
 
 const reportFields: Fields = {
-	type: { accepted: ["state_report"], refused: ["state", "", 1, null] },
+	type: { accepted: ["state_report"], rejected: ["state", "", 1, null] },
 	deviceId,
 	timestamp: {
 		accepted: ["1970-01-01T00:00:00Z", "2026-11-20T23:59:59.999Z"],
-		refused: ["2026-11-20", "2026-11-20T12:00:00", "2026-11-20T12:00:00+01:00", "", 1_700_000_000, null],
+		rejected: ["2026-11-20", "2026-11-20T12:00:00", "2026-11-20T12:00:00+01:00", "", 1_700_000_000, null],
 	},
 	"system.mac_address": macAddress,
 	"network.bssid": optional(macAddress),
-	"system.model": { accepted: ["DEV-1"], refused: ["dev-1", "DEV-2", "", 1, null] },
+	"system.model": { accepted: ["DEV-1"], rejected: ["dev-1", "DEV-2", "", 1, null] },
 	"system.firmware_version system.idf_version network.wifi_ssid": text(32),
 	"system.image": optional({
 		accepted: ["0123456789abcdef"],
-		refused: ["", "0123456789ABCDEF", "0123456789abcde", 1, null],
+		rejected: ["", "0123456789ABCDEF", "0123456789abcde", 1, null],
 	}),
 	"system.cpu_freq_mhz": integers(0, 10_000),
 	"system.flash_size_mb system.psram_size_mb": integers(0, 65_535),
@@ -59,7 +59,7 @@ const reportFields: Fields = {
 	"peripherals.audio.player_state": names("idle", "playing", "paused", "stopped"),
 	"peripherals.audio.current_track": {
 		accepted: ["none", "file:///chimes/startup"],
-		refused: ["", "startup", "file://", "none ", 0, null, `file://${"x".repeat(256)}`],
+		rejected: ["", "startup", "file://", "none ", 0, null, `file://${"x".repeat(256)}`],
 	},
 	"peripherals.led_ring.state_id": integers(0, 6),
 	"peripherals.led_ring.state_name": names("rainbow", "connecting", "failed", "idle", "updating"),
@@ -98,7 +98,7 @@ describe("state report", () => {
 
 	for (const path of [...groups, ...inner])
 		test(`requires ${path} to be an object`, () =>
-			checkField(sampleReport("PROTO-1"), [path, { accepted: [], refused: [null, [], "x", 1] }], problemOf));
+			checkField(sampleReport("PROTO-1"), [path, { accepted: [], rejected: [null, [], "x", 1] }], problemOf));
 
 	test("accepts unknown fields, so that an old gateway understands a new device", () => {
 		assert.equal(problemOf({ ...sampleReport("DEV-1"), humidity: 40 }), undefined);
@@ -156,7 +156,7 @@ const otherMessages: readonly (readonly [message: { readonly [name: string]: Jso
 		{ type: "crash_report", ...device, crash },
 		{
 			deviceId,
-			"crash.id": { accepted: ["0", "f".repeat(32)], refused: ["", "x", "F", "0".repeat(33), 1, null] },
+			"crash.id": { accepted: ["0", "f".repeat(32)], rejected: ["", "x", "F", "0".repeat(33), 1, null] },
 			"crash.kind": names(
 				...["exception", "rejection", "out_of_memory", "watchdog", "panic", "brown_out", "unknown"],
 			),
@@ -167,7 +167,7 @@ const otherMessages: readonly (readonly [message: { readonly [name: string]: Jso
 			"crash.trace": text(2048),
 			"crash.file": optional(text(128)),
 			"crash.line": optional(integers(1, 1_000_000)),
-			crash: optional({ accepted: [], refused: [null, 1] }),
+			crash: optional({ accepted: [], rejected: [null, 1] }),
 		},
 	],
 	[

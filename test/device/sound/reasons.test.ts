@@ -97,8 +97,8 @@ describe("unplayable sound fails with a reason:", () => {
 		play({ ready: true });
 		clock.pass(9_000);
 		assert.equal(updates.at(-1)?.state, "ready");
-		const refused = rig.execute({ command: "start_sound", value: { id: "b" } });
-		assert.equal(refused?.message, "unknown sound b; send play_sound first");
+		const rejected = rig.execute({ command: "start_sound", value: { id: "b" } });
+		assert.equal(rejected?.message, "unknown sound b; send play_sound first");
 		clock.pass(5_000);
 		assert.deepEqual(updates.at(-1), {
 			id: "a",
@@ -185,8 +185,8 @@ test("plays a sound from its first sample after the output's initial silence, an
 
 const faults: readonly OutputFault[] = [
 	"does not open",
-	"refuses to start",
-	"refuses samples",
+	"rejects to start",
+	"rejects samples",
 	"asks for none",
 ];
 for (const fault of faults)

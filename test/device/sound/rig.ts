@@ -46,7 +46,7 @@ class Work {
 }
 
 /** Faults of the output. */
-export type OutputFault = "does not open" | "refuses to start" | "refuses samples" | "asks for none";
+export type OutputFault = "does not open" | "rejects to start" | "rejects samples" | "asks for none";
 
 /** Blocks, as on the boards: five of six fit before it starts. */
 class Output implements AudioOutput {
@@ -73,7 +73,7 @@ class Output implements AudioOutput {
 	}
 
 	start(): void {
-		if (this.#fault() === "refuses to start") throw new Error("no clock");
+		if (this.#fault() === "rejects to start") throw new Error("no clock");
 		this.#startedAtMs = clock.now;
 		this.#next();
 	}
@@ -93,7 +93,7 @@ class Output implements AudioOutput {
 	}
 
 	write(samples: Uint8Array): void {
-		if (this.#fault() === "refuses samples" && this.#startedAtMs !== undefined) throw new Error("no memory");
+		if (this.#fault() === "rejects samples" && this.#startedAtMs !== undefined) throw new Error("no memory");
 		const fitting = this.#startedAtMs === undefined ? 5 : this.#playedBlocks + 6;
 		if (this.#writtenBytes + samples.byteLength > fitting * blockBytes) throw new Error("insufficient space");
 		if (samples.byteLength % 2 !== 0) throw new Error("full samples only");

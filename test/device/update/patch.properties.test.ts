@@ -78,7 +78,7 @@ test("makes any firmware from any other, in chunks of any size", () => {
 });
 
 test("rejects a damaged or truncated patch, or makes the right firmware", () => {
-	let refused = 0;
+	let rejected = 0;
 	fc.assert(
 		fc.property(firmwarePairs, patchDamages, ({ from, to }, damages) => {
 			const patch = damagePatch(makePatch(from, to), damages);
@@ -87,14 +87,14 @@ test("rejects a damaged or truncated patch, or makes the right firmware", () => 
 				made = apply({ patch, from, to });
 			} catch (error) {
 				assert.match(String(error), /^Error: (The patch |The file is not a patch)/);
-				refused += 1;
+				rejected += 1;
 				return;
 			}
 			assertSameBytes(made, to);
 		}),
 		{ numRuns: runs(500) },
 	);
-	assert.notEqual(refused, 0);
+	assert.notEqual(rejected, 0);
 });
 
 test("makes nothing from a patch for other firmware than the running one", () => {

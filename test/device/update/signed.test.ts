@@ -167,8 +167,8 @@ test("rejects a lower security version than the running one before erasing anyth
 	] as const) {
 		const file = makeVirtualImage(program, "DEV-1", "2.0.0", 0, { securityVersion: offered });
 		const { rig, reason, isUnchanged } = update(file, { releaseKeys: "", securityVersion: 3 });
-		const refusal = `security version ${offered}; this device runs 3 and accepts none below`;
-		assert.equal(reason.includes(refusal), !isTaken, reason);
+		const rejection = `security version ${offered}; this device runs 3 and accepts none below`;
+		assert.equal(reason.includes(rejection), !isTaken, reason);
 		assert.equal(isUnchanged, !isTaken);
 		if (!isTaken) {
 			assertStays(rig);

@@ -139,8 +139,8 @@ describe("token login", () => {
 			assert.match(blocked.headers.get("retry-after") ?? "", /^\d+$/);
 			assert.match(await blocked.text(), /Too many wrong tokens from this address\. Try again in \d+ s/);
 		}
-		for (let i = 0; i < 10; i += 1) await gateway.refused("/device", bearer("wrong"));
-		assert.equal((await gateway.refused("/device", bearer("wrong"))).status, 429);
+		for (let i = 0; i < 10; i += 1) await gateway.rejected("/device", bearer("wrong"));
+		assert.equal((await gateway.rejected("/device", bearer("wrong"))).status, 429);
 		assert.equal((await postToken(gateway.url, monitorToken)).status, 303);
 		assert.equal((await follow(gateway.loginUrl)).status, 303);
 		assert.equal(await isLoggedIn(gateway, login), true);
@@ -276,14 +276,14 @@ test("detects same-origin requests by scheme, host and port, or Sec-Fetch-Site",
 });
 
 test("rejects identical device and monitor tokens at the start", async (t) => {
-	const refuses = (options: RunOptions) =>
+	const rejects = (options: RunOptions) =>
 		assert.rejects(runGateway(t, options), /^StartError: DEVICE_TOKEN and MONITOR_TOKEN must differ/);
 	const dataDir = await temporaryDirectory(t);
 	await writeTokenFile(disk, tokenPath(dataDir), { device: deviceToken, monitor: deviceToken });
-	await refuses({ dataDir, deviceToken: undefined, monitorToken: undefined });
+	await rejects({ dataDir, deviceToken: undefined, monitorToken: undefined });
 	const previous = "the-previous-monitor-token";
 	for (const token of [monitorToken, `${deviceToken},${monitorToken}`, previous])
-		await refuses({ deviceToken: token, monitorToken: `${monitorToken},${previous}` });
+		await rejects({ deviceToken: token, monitorToken: `${monitorToken},${previous}` });
 });
 
 /** Sends a request with node:http, because fetch cannot set `Host`. */
@@ -304,10 +304,10 @@ test("accepts the cookie at /monitor only from the gateway's own page or that of
 	const gateway = await runGateway(t, { publicUrl: new URL("https://gateway.example/") });
 	const cookie = `other=1; ${(await logIn(gateway.url, monitorToken)).cookie}`;
 	for (const origin of ["http://evil.example", "null", gateway.url.replace("127.0.0.1", "localhost")])
-		assert.equal((await gateway.refused("/monitor", { cookie, origin })).status, 403);
+		assert.equal((await gateway.rejected("/monitor", { cookie, origin })).status, 403);
 	for (const origin of [gateway.url, "https://gateway.example"])
 		await gateway.open("/monitor", { headers: { cookie }, origin });
-	const { status, headers } = await gateway.refused("/monitor", { Cookie: "gateway=1.2" });
+	const { status, headers } = await gateway.rejected("/monitor", { Cookie: "gateway=1.2" });
 	assert.equal(status, 401);
 	assert.match(String(headers["www-authenticate"]), /^Bearer/);
 });
@@ -323,7 +323,7 @@ test("accepts any Origin with a bearer token, and ignores a cookie sent with it"
 	await gateway.open("/device", { headers: { ...bearer(deviceToken), origin } });
 	assert.equal((await requestLink({ ...bearer(monitorToken), origin })).status, 201);
 	for (const token of ["wrong", deviceToken]) {
-		const { status } = await gateway.refused("/monitor", { ...bearer(token), cookie, origin });
+		const { status } = await gateway.rejected("/monitor", { ...bearer(token), cookie, origin });
 		assert.equal(status, 401);
 		assert.equal((await requestLink({ ...bearer(token), cookie, origin })).status, 401);
 	}
@@ -402,9 +402,9 @@ test("accepts with AUTH=off only local clients and no web sites, even those that
 	const { port } = new URL(gateway.url);
 	for (const path of ["/device", "/monitor"]) {
 		const foreign = { origin: "http://evil.example", ...bearer(monitorToken) };
-		assert.equal((await gateway.refused(path, foreign)).status, 403);
+		assert.equal((await gateway.rejected(path, foreign)).status, 403);
 		const rebound = { origin: `http://evil.example:${port}`, host: `evil.example:${port}` };
-		assert.equal((await gateway.refused(path, rebound)).status, 403);
+		assert.equal((await gateway.rejected(path, rebound)).status, 403);
 	}
 	await assert.rejects(runGateway(t, { auth: false, host: "0.0.0.0" }), /AUTH=off requires a loopback HOST/);
 });
@@ -444,10 +444,10 @@ describe("other requests", () => {
 	});
 
 	test("tells a client with the token as password of its URL how to send it", async (t) => {
-		const { url, refused } = await runGateway(t);
+		const { url, rejected } = await runGateway(t);
 		const Authorization = `Basic ${Buffer.from(`x:${monitorToken}`).toString("base64")}`;
 		const api = await fetch(`${url}/api/devices`, { headers: { Authorization } });
-		const monitor = await refused("/monitor", { Authorization });
+		const monitor = await rejected("/monitor", { Authorization });
 		assert.deepEqual([api.status, monitor.status], [401, 401]);
 		for (const body of [await api.text(), monitor.body])
 			assert.match(JSON.parse(body).detail, /password of the URL/);
@@ -468,9 +468,9 @@ describe("other requests", () => {
 	});
 
 	test("accepts an upgrade with an absolute target, rejects other paths with 404, and survives malformed requests", async (t) => {
-		const { url, refused } = await runGateway(t);
+		const { url, rejected } = await runGateway(t);
 		for (const path of ["/", "/devices", "/device/", "//device", "/monitor/x"])
-			assert.equal((await refused(path, bearer(deviceToken))).status, 404, path);
+			assert.equal((await rejected(path, bearer(deviceToken))).status, 404, path);
 		const upgrade = upgradeRequest("/device", deviceToken);
 		const key = /Sec-WebSocket-Key.+\r\n/;
 		for (const request of [
@@ -506,7 +506,7 @@ test("never logs a token", async (t) => {
 	const { gateway, monitor, device } = await runWithDevice(t, { log: createLog("trace", stream) });
 	for (const _ of [1, 2]) await follow(gateway.loginUrl);
 	for (const token of [monitorToken, "another-persons-token"]) await postToken(gateway.url, token);
-	await gateway.refused("/device", bearer("another-persons-token"));
+	await gateway.rejected("/device", bearer("another-persons-token"));
 	device.send({ type: "nonsense", token: deviceToken });
 	device.socket.close();
 	await monitor.change("disconnected");
@@ -524,9 +524,9 @@ test("never logs a token", async (t) => {
 		[bearer(`dev-1-000003.${signature}`), 401],
 		[bearer(`${own}x`), 401],
 	] as const)
-		assert.equal((await gateway.refused("/device", headers)).status, status);
-	await gateway.refused("/monitor", bearer(own));
-	await gateway.refused(`/device/?token=${own}`);
+		assert.equal((await gateway.rejected("/device", headers)).status, status);
+	await gateway.rejected("/monitor", bearer(own));
+	await gateway.rejected(`/device/?token=${own}`);
 	await fetch(`${gateway.url}/ota/upload`, { method: "POST", headers: bearer(own) });
 	await fetch(`${gateway.url}/releases/nothing.bin`, { headers: bearer(own) });
 

@@ -43,7 +43,7 @@ const ofDevices = [
 /** Routes of people with few permissions. Listed here, as a mistake in the tables of the gateway must fail. */
 const read = [
 	...["GET /ota/status", "GET /ota/catalog", "GET /ota/history"],
-	...["GET /login/state", "POST /login/link", "GET /api/refusals"],
+	...["GET /login/state", "POST /login/link", "GET /api/rejections"],
 	...[
 		"GET /api/devices",
 		"GET /api/devices/:deviceId",
@@ -116,7 +116,7 @@ const others: Readonly<Record<string, Headers>> = {
 	"own device": bearer(deviceTokenOf(deviceToken, "dev-1-a1b2c3")),
 };
 
-const refusals: Readonly<Record<PersonRole, RegExp>> = {
+const rejections: Readonly<Record<PersonRole, RegExp>> = {
 	viewer: /this token may look, and change nothing. Use a token with the role monitor/i,
 	user: /this token may play, [a-z, ]+, and nothing else. Use a token with the role monitor/i,
 	monitor: /^$/,
@@ -143,14 +143,14 @@ describe("access without a token, with device tokens, and with tokens and cookie
 				const found: Record<string, string> = {};
 				const expected: Record<string, string> = {};
 				for (const [client, headers] of Object.entries(others)) {
-					expected[client] = client !== "none" && devices ? "admitted" : "refused";
+					expected[client] = client !== "none" && devices ? "admitted" : "rejected";
 					found[client] = (await answer(gateway, method, path, headers)).admission;
 				}
 				for (const { name: client, role, headers } of people) {
 					const { admission, text } = await answer(gateway, method, path, headers);
 					expected[client] = isPermitted(role, route) ? "admitted" : "forbidden";
 					found[client] = admission;
-					if (admission === "forbidden") assert.match(text, refusals[role]);
+					if (admission === "forbidden") assert.match(text, rejections[role]);
 				}
 				assert.deepEqual(found, expected, route);
 			}
@@ -194,7 +194,7 @@ describe("access without a token, with device tokens, and with tokens and cookie
 			for (const { action, message } of actions) {
 				const { code, message: why } = await socket.request(message);
 				assert.equal(code === "forbidden", !isPermitted(role, action), `${action} of the ${name}: ${code}`);
-				if (code === "forbidden") assert.match(String(why), refusals[role]);
+				if (code === "forbidden") assert.match(String(why), rejections[role]);
 			}
 			for (const [type, { example }] of Object.entries(addedMessages))
 				assert.notEqual(
@@ -209,6 +209,6 @@ describe("access without a token, with device tokens, and with tokens and cookie
 async function answer({ url }: RunningGateway, method: string, path: string, headers: Headers) {
 	const { status, body } = await ask(url, method, { path: examplePath(path), headers });
 	// Ten invalid tokens cause 429.
-	const admission = status === 401 || status === 429 ? "refused" : status === 403 ? "forbidden" : "admitted";
+	const admission = status === 401 || status === 429 ? "rejected" : status === 403 ? "forbidden" : "admitted";
 	return { admission, text: body.toString() };
 }

@@ -55,7 +55,7 @@ describe("own token of a device", () => {
 		assert.equal((await monitor.change("identified")).deviceId, "dev-1-a1b2c3");
 		await gateway.device({ ...own, "Device-Id": "dev-1-a1b2c3" });
 		await monitor.change("replaced");
-		const { status, body } = await gateway.refused("/device", { ...own, "Device-Id": "dev-1-000002" });
+		const { status, body } = await gateway.rejected("/device", { ...own, "Device-Id": "dev-1-000002" });
 		assert.equal(status, 403);
 		assert.match(JSON.parse(body).detail, /for dev-1-a1b2c3 only/);
 	});
@@ -86,7 +86,7 @@ describe("own token of a device", () => {
 			"dev-1-a1b2c3.",
 			"dev-1-a1b2c3",
 		])
-			assert.equal((await gateway.refused("/device", bearer(shown))).status, 401, shown);
+			assert.equal((await gateway.rejected("/device", bearer(shown))).status, 401, shown);
 	});
 });
 

@@ -27,7 +27,7 @@ const withoutLimit = { limits: { decodeProgramMs: 3_600_000 } };
 async function run(t: TestContext, options: RunOptions = {}) {
 	const path = join(await temporaryDirectory(t), "decoder");
 	await writeFile(path, program);
-	// As from a program that writes to a pipe.
+	// Written like this by a program that writes to a pipe.
 	await writeFile(`${path}.wav`, wav(Buffer.alloc(0), { dataBytes: 0xffff_ffff }));
 	const environment = { DECODE_COMMAND: commandLine("sh", path) };
 	const gateway = await runSounds(t, { environment, ...options });

@@ -138,9 +138,9 @@ describe("sound", () => {
 
 	test("returns 507 on a full disk, and leaves nothing, or what was there before", async (t) => {
 		let full: RegExp | undefined;
-		const refuse = () => Promise.reject(Object.assign(new Error("no space"), { code: "ENOSPC" }));
+		const reject = () => Promise.reject(Object.assign(new Error("no space"), { code: "ENOSPC" }));
 		const open: Disk["open"] = (path, ...words) =>
-			full?.test(String(path)) ? refuse() : fs.open(path, ...words);
+			full?.test(String(path)) ? reject() : fs.open(path, ...words);
 		const { call, upload, sounds, load } = await run(t, { disk: { ...fs, open } });
 		full = /./;
 		assert.equal((await upload()).status, 507);

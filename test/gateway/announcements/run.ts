@@ -42,7 +42,7 @@ export class SoundDevice extends ScriptedDevice {
 		const { id = "", url = "", ready = false } = Object(value);
 		if (name === "play_sound") {
 			this.urls.push(url);
-			if (this.#does === "is busy") this.refuse("play_sound", "an update is under way");
+			if (this.#does === "is busy") this.reject("play_sound", "an update is under way");
 			else if (this.#does === "fails") this.update(id, "failed", { reason: "404 Not Found", heard_ms: 0 });
 			else if (this.#does !== "is silent") this.update(id, ready ? "ready" : "playing");
 		} else if (this.#does !== "is silent" && name === "start_sound") this.update(id, "playing");

@@ -94,7 +94,7 @@ describe("tag expression", () => {
 	});
 
 	test("is rejected with a remedy if invalid", () => {
-		const refusals: readonly (readonly [string, string])[] = [
+		const rejections: readonly (readonly [string, string])[] = [
 			[" ", "Write tags, joined by and, or and not, such as shop-berlin and not beta."],
 			["beta and", "At the end: write a tag."],
 			["beta not shop", "At character 6: write and or or before not."],
@@ -110,7 +110,7 @@ describe("tag expression", () => {
 			["a & b", "At character 3: write and or or before &."],
 			["a and b&c", "At character 7: write a tag in place of b&c, of lower-case letters, digits, - and _."],
 		];
-		for (const [text, message] of refusals) assert.throws(() => parseTags(text), { message }, text);
+		for (const [text, message] of rejections) assert.throws(() => parseTags(text), { message }, text);
 	});
 });
 

@@ -91,9 +91,9 @@ test("records changes without secrets, across a restart, but no rejections or re
 		assert.equal(await change("PATCH", "/api/devices/dev-1-a1b2c3", { name }), 200);
 	expectEntry("PATCH /api/devices/:deviceId", { name: "Terrace" }, "dev-1-a1b2c3", {});
 	expectEntry("PATCH /api/devices/:deviceId", { name: "Patio" }, "dev-1-a1b2c3", { name: "Terrace" });
-	const items = [{ kind: "refused", note }];
+	const items = [{ kind: "rejected", note }];
 	assert.equal(await change("POST", "/api/things?days=30&note=hush", { items, note }), 204);
-	expectEntry("POST /api/things", { days: "30", items: [{ kind: "refused" }] });
+	expectEntry("POST /api/things", { days: "30", items: [{ kind: "rejected" }] });
 	assert.equal(await change("DELETE", "/api/tokens/ben?note=hush", {}), 204);
 	expectEntry("DELETE /api/tokens/:name", { name: "ben" });
 	assert.deepEqual(await shownAt(first), expected);

@@ -60,20 +60,20 @@ describe("archive", () => {
 	test("is rejected, or has the same content, with any byte changed or truncated", async () => {
 		const archive = await archiveOf();
 		const step = Math.ceil(archive.length / 150);
-		let refused = 0;
+		let rejected = 0;
 		for (let at = 0; at < archive.length; at += step) {
 			const damaged = Buffer.from(archive);
 			damaged[at] = (damaged[at] ?? 0) ^ 0x41;
 			for (const each of [damaged, archive.subarray(0, at)]) {
 				const result = await read(each).catch((error: unknown) => error);
-				if (result instanceof ArchiveError) refused += 1;
+				if (result instanceof ArchiveError) rejected += 1;
 				else {
 					assert.ok(result instanceof Object && "found" in result, `${at}: ${result}`);
 					assert.deepEqual(result.found, files, `${at}`);
 				}
 			}
 		}
-		assert.ok(refused > 200, `${refused} were rejected`);
+		assert.ok(rejected > 200, `${rejected} were rejected`);
 	});
 
 	test("is rejected if a file changed with a valid gzip checksum, or in a newer format", async () => {

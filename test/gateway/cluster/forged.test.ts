@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { Members, membersAtMost, noInterest } from "../../../gateway/cluster/members.js";
+import { Members, maxMembers, noInterest } from "../../../gateway/cluster/members.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { waitUntil } from "../../support/eventually.js";
@@ -154,7 +154,7 @@ test("evicts forged gateways, and accepts real ones after those are silent", () 
 	const ids = Array.from({ length: 20_000 }, (_, index) => `forged-${index}`);
 	const kept = () => ids.filter((id) => members.find(id)).length;
 	for (const id of ids) members.onHeartbeat(beatOf(id));
-	assert.equal(kept(), membersAtMost - 1);
+	assert.equal(kept(), maxMembers - 1);
 	assert.ok(members.onHeartbeat(beatOf("real")), "real gateway rejected");
 	now += 7000;
 	members.onHeartbeat(beatOf("real"));
@@ -170,6 +170,6 @@ test("evicts forged gateways, and accepts real ones after those are silent", () 
 		members.onHeartbeat(beatOf(id));
 		members.check();
 	}
-	assert.ok(kept() < membersAtMost, `${kept()} forged members`);
+	assert.ok(kept() < maxMembers, `${kept()} forged members`);
 	assert.notEqual(members.find("real"), undefined);
 });

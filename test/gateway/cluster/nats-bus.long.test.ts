@@ -121,7 +121,7 @@ else {
 			const opening = bus.open();
 			bus.publish("s", "lost");
 			await waitUntil(() => problems.length > 0);
-			assert.match(String(problems), /is unreachable \(.*refused.*\); retrying/);
+			assert.match(String(problems), /is unreachable \(.*rejected.*\); retrying/);
 			await server.start();
 			await opening;
 			await status(bus, true);
@@ -233,8 +233,8 @@ else {
 			await bucket.set("key", "value", 0);
 			assert.equal((await bucket.get("key"))?.text, "value");
 			const strangers = createNatsAccount().credentials;
-			const { bus: refused, problems } = natsBus(t, [server.url], { credentials: strangers });
-			void refused.open();
+			const { bus: rejected, problems } = natsBus(t, [server.url], { credentials: strangers });
+			void rejected.open();
 			await waitUntil(() => problems.length > 0);
 			assert.match(String(problems), /Authorization Violation/i);
 		});

@@ -300,7 +300,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			// No other content crashes a gateway either.
 			const restored = async () => (await state.get("tokens")) ?? assert.fail("not stored yet");
 			const { text, revision } = await eventually(restored);
-			const damaged = (await state.set("tokens", "{", revision)) ?? assert.fail("refused");
+			const damaged = (await state.set("tokens", "{", revision)) ?? assert.fail("rejected");
 			await state.set("tokens", text, damaged);
 			await have([await start()], rotated.device);
 		});

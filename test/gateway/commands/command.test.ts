@@ -23,10 +23,10 @@ function begin(count: number, ask = volume) {
 		assert.ok(matches(uplinks.state_report, report), `invalid report: ${JSON.stringify(report)}`);
 		command.applyEvent(deviceId, report, at(ms));
 	};
-	const refuses = (deviceId: string, what: Pick<CommandError, "command" | "message">) =>
+	const rejects = (deviceId: string, what: Pick<CommandError, "command" | "message">) =>
 		command.applyEvent(deviceId, { type: "command_error", deviceId, code: "busy", ...what }, at(10));
 	const partOf = (deviceId: string) => command.describe().devices.find((each) => each.deviceId === deviceId);
-	return { command, asked, reports, refuses, partOf };
+	return { command, asked, reports, rejects, partOf };
 }
 
 describe("job", () => {
@@ -64,8 +64,8 @@ describe("job", () => {
 	});
 
 	test("shows why a device did not execute it", () => {
-		const { command, refuses, partOf } = begin(5);
-		refuses("dev-0", { command: "set_volume", message: "an update is under way" });
+		const { command, rejects, partOf } = begin(5);
+		rejects("dev-0", { command: "set_volume", message: "an update is under way" });
 		command.applyEvent("dev-1", { type: "gone" }, at(10));
 		command.reject("dev-2", { code: "target_offline", message: "dev-2 is not connected" }, at(10));
 		command.reject("dev-3", { code: "unsupported_command", message: "update it" }, at(10));
@@ -86,8 +86,8 @@ describe("job", () => {
 	});
 
 	test("ignores rejections of other commands and devices with a result", () => {
-		const { command, reports, refuses, partOf } = begin(1);
-		refuses("dev-0", { command: "identify", message: "no" });
+		const { command, reports, rejects, partOf } = begin(1);
+		rejects("dev-0", { command: "identify", message: "no" });
 		assert.equal(partOf("dev-0")?.state, "asked");
 		reports("dev-0", 40);
 		command.applyEvent("dev-0", { type: "gone" }, at(200));

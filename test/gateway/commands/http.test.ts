@@ -130,7 +130,7 @@ describe("job", () => {
 		const ids = [old.deviceId, busy.deviceId, "dev-1-unknown"];
 		const id = await send({ devices: ids }, { command: "identify" });
 		await busy.receives({ command: "identify" });
-		busy.refuse("identify", "an update is in progress");
+		busy.reject("identify", "an update is in progress");
 		const command = await ended(id);
 		assert.deepEqual(states(command), {
 			[old.deviceId]: "unsupported",

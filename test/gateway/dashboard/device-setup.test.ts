@@ -18,14 +18,14 @@ const askFor = (
 
 describe("device token", () => {
 	test("is created for a monitor, never cached, and valid only for that device", async (t) => {
-		const { url, device, refused } = await runGateway(t);
+		const { url, device, rejected } = await runGateway(t);
 		const response = await askFor(url, '{"deviceId":"dev-1-a1b2c3"}');
 		assert.equal(response.status, 201);
 		assert.equal(response.headers.get("cache-control"), "no-store");
 		const token = deviceTokenOf(deviceToken, "dev-1-a1b2c3");
 		assert.deepEqual(await response.json(), { token });
 		await device({ ...bearer(token), "Device-Id": "dev-1-a1b2c3" });
-		const { status } = await refused("/device", { ...bearer(token), "Device-Id": "dev-1-ffffff" });
+		const { status } = await rejected("/device", { ...bearer(token), "Device-Id": "dev-1-ffffff" });
 		assert.equal(status, 403);
 	});
 

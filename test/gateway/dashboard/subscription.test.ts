@@ -38,7 +38,7 @@ function setUp() {
 		need: (...ids: readonly string[]) => {
 			needed = ids;
 		},
-		refuse: (isRejected: boolean) => {
+		reject: (isRejected: boolean) => {
 			isAccepted = !isRejected;
 		},
 	};
@@ -115,12 +115,12 @@ describe("subscription", () => {
 	});
 
 	test("is resent after a rejection", async () => {
-		const { subscription, sent, advance, refuse } = setUp();
-		refuse(true);
+		const { subscription, sent, advance, reject } = setUp();
+		reject(true);
 		subscription.show("a");
 		subscription.onOpen();
 		await Promise.resolve();
-		refuse(false);
+		reject(false);
 		advance(999);
 		assert.deepEqual(sent, ["a"]);
 		advance(1);

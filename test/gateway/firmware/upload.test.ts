@@ -223,8 +223,8 @@ describe("concurrent upload", () => {
 		const serving = await runFirmwareServer(t);
 		const sockets = [1, 2, 3, 4].map(() => beginUpload(serving, image.subarray(0, 10_000)));
 		await untilFiles(serving, 4);
-		const refused = await serving.upload(image);
-		assert.deepEqual([refused.status, refused.headers["retry-after"]], [429, "5"]);
+		const rejected = await serving.upload(image);
+		assert.deepEqual([rejected.status, rejected.headers["retry-after"]], [429, "5"]);
 		if (process.platform === "linux") {
 			const fromOther = request({
 				...{ port: serving.port, host: "127.0.0.1", localAddress: "127.0.0.2" },

@@ -39,7 +39,7 @@ test("counts crashes by cause over devices and versions, across a restart", asyn
 	assert.deepEqual([first?.device.deviceId, first?.cause.version], ["dev-1-a1b2c3", "1.3.2"]);
 	assert.deepEqual(second?.cause.frames, ["play (device/sound/player.ts)"]);
 	const items = [{ kind: "crash_new", id: cause.id }];
-	assert.equal((await gateway.api("POST", "/api/attention/seen", { items })).status, 204);
+	assert.equal((await gateway.api("POST", "/api/issues/seen", { items })).status, 204);
 	await gateway.gateway.close();
 	// Record without a signature, as stored by earlier releases.
 	const file = join(dataDir, "crashes", "dev-1-a1b2c4.json");

@@ -21,6 +21,6 @@ test("dismisses an issue at all gateways", async (t) => {
 	const { since, ...rest } = await attention(b);
 	assert.equal(rest.seen, false);
 	const seen = { items: [{ kind: "away", id: deviceId, since }] };
-	assert.equal((await b.api("POST", "/api/attention/seen", seen)).status, 204);
+	assert.equal((await b.api("POST", "/api/issues/seen", seen)).status, 204);
 	await waitUntil(async () => (await attention(a)).seen);
 });

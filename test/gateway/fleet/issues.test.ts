@@ -217,7 +217,7 @@ describe("issue", () => {
 
 /** Crash of the running version. */
 const crash = (id: string) => crashOf(id, { firmware_version: "1.2.3" });
-const see = ({ api }: RunningGateway, item: object) => api("POST", "/api/attention/seen", { items: [item] });
+const see = ({ api }: RunningGateway, item: object) => api("POST", "/api/issues/seen", { items: [item] });
 
 test("keeps a crash dismissed across a restart until the next one", async (t) => {
 	const watch = async (gateway: RunningGateway) => {
@@ -256,14 +256,14 @@ test("keeps a crash dismissed across a restart until the next one", async (t) =>
 
 test("keeps a rejection dismissed until it is repeated", async (t) => {
 	const gateway = await runGateway(t);
-	const refuse = () => gateway.refused("/device", { "Device-Id": deviceId, Authorization: "Bearer x" });
-	const list = async () => (await gateway.api("GET", "/api/refusals")).body.refusals[0];
-	await refuse();
+	const reject = () => gateway.rejected("/device", { "Device-Id": deviceId, Authorization: "Bearer x" });
+	const list = async () => (await gateway.api("GET", "/api/rejections")).body.rejections[0];
+	await reject();
 	const { id, lastAt, seen } = await list();
 	assert.equal(seen, false);
-	assert.equal((await see(gateway, { kind: "refused", id, since: lastAt })).status, 204);
+	assert.equal((await see(gateway, { kind: "rejected", id, since: lastAt })).status, 204);
 	assert.equal((await list()).seen, true);
-	await refuse();
+	await reject();
 	assert.equal((await list()).seen, false);
 	const wrong = await see(gateway, { kind: "lost", id });
 	assert.equal(wrong.status, 422);

@@ -76,8 +76,8 @@ describe("label", () => {
 		const monitor = await gateway.monitor();
 		await gateway.namedDevice(monitor);
 		full.isFailing = true;
-		const refused = await api("PATCH", path, { name: "Lobby" });
-		assert.deepEqual([refused.status, /retried/.test(refused.body.detail)], [507, true]);
+		const rejected = await api("PATCH", path, { name: "Lobby" });
+		assert.deepEqual([rejected.status, /retried/.test(rejected.body.detail)], [507, true]);
 		assert.equal((await monitor.change("labelled")).name, "Lobby");
 		full.isFailing = false;
 		await gateway.gateway.close();

@@ -9,20 +9,20 @@ const limits = { listPauseMs: 10 };
 
 test("notifies subscribed monitors of changed lists, and detects a new catalog", async (t) => {
 	const releasesDir = join(await temporaryDirectory(t), "releases");
-	const { subscribe, refused, api } = await runGateway(t, { limits, releasesDir });
+	const { subscribe, rejected, api } = await runGateway(t, { limits, releasesDir });
 	const watcher = await subscribe("summary&lists");
 	const next = () => watcher.until(({ type }) => type === "list_update");
-	await refused("/device", { "Device-Id": "dev-1-a1b2c3" });
-	assert.deepEqual(await next(), { type: "list_update", list: "refusals" });
-	const [{ id, lastAt }] = (await api("GET", "/api/refusals")).body.refusals;
-	await api("POST", "/api/attention/seen", { items: [{ kind: "refused", id, since: lastAt }] });
-	assert.deepEqual(await next(), { type: "list_update", list: "refusals" });
+	await rejected("/device", { "Device-Id": "dev-1-a1b2c3" });
+	assert.deepEqual(await next(), { type: "list_update", list: "rejections" });
+	const [{ id, lastAt }] = (await api("GET", "/api/rejections")).body.rejections;
+	await api("POST", "/api/issues/seen", { items: [{ kind: "rejected", id, since: lastAt }] });
+	assert.deepEqual(await next(), { type: "list_update", list: "rejections" });
 	await writeCatalog(releasesDir, { schema: 1, latest: null, releases: [] });
 	assert.deepEqual(await next(), { type: "list_update", list: "firmware" });
 });
 
 test("notifies of update steps, but not of progress", async (t) => {
-	const { subscribe, refused, namedDevice, monitor } = await runGateway(t, { limits });
+	const { subscribe, rejected, namedDevice, monitor } = await runGateway(t, { limits });
 	const { device } = await namedDevice(await monitor());
 	const watcher = await subscribe("lists");
 	const lists: unknown[] = [];
@@ -39,10 +39,10 @@ test("notifies of update steps, but not of progress", async (t) => {
 	if (lists.length === 0) await until(({ type }) => type === "list_update");
 	await report(2);
 	await report(3);
-	await refused("/device", { "Device-Id": "dev-1-a1b2c3" });
+	await rejected("/device", { "Device-Id": "dev-1-a1b2c3" });
 	await until(() => lists.length > 1);
 	assert.deepEqual(lists, [
 		{ type: "list_update", list: "firmware" },
-		{ type: "list_update", list: "refusals" },
+		{ type: "list_update", list: "rejections" },
 	]);
 });

@@ -8,13 +8,13 @@ const rejection = { what: "connection", deviceId: "dev-1-a1b2c3", reason: "Show 
 
 test("counts a repeated rejection, which becomes the latest", () => {
 	let now = 1000;
-	const refusals = new Rejections(() => now);
-	refusals.add({ ...rejection, remoteAddress: "10.0.0.1" });
-	refusals.add({ ...rejection, remoteAddress: "10.0.0.2" });
+	const rejections = new Rejections(() => now);
+	rejections.add({ ...rejection, remoteAddress: "10.0.0.1" });
+	rejections.add({ ...rejection, remoteAddress: "10.0.0.2" });
 	now = 2000;
-	refusals.add({ ...rejection, remoteAddress: "10.0.0.1" });
+	rejections.add({ ...rejection, remoteAddress: "10.0.0.1" });
 	assert.deepEqual(
-		refusals
+		rejections
 			.list()
 			.map(({ remoteAddress, count, firstAt, lastAt }) => [remoteAddress, count, firstAt, lastAt]),
 		[
@@ -25,20 +25,20 @@ test("counts a repeated rejection, which becomes the latest", () => {
 });
 
 test("keeps the latest 50, at most 20 per address", () => {
-	const refusals = new Rejections(() => 0);
-	for (let host = 1; host <= 10; host++) refusals.add({ ...rejection, remoteAddress: `10.0.0.${host}` });
+	const rejections = new Rejections(() => 0);
+	for (let host = 1; host <= 10; host++) rejections.add({ ...rejection, remoteAddress: `10.0.0.${host}` });
 	for (let index = 0; index < 1000; index++)
-		refusals.add({ ...rejection, deviceId: `dev-1-${index}`, remoteAddress: "10.0.1.1" });
-	assert.equal(refusals.list().length, 30);
-	assert.equal(refusals.list()[0]?.deviceId, "dev-1-999");
-	for (let host = 1; host <= 100; host++) refusals.add({ ...rejection, remoteAddress: `10.0.2.${host}` });
-	assert.equal(refusals.list().length, 50);
-	assert.equal(refusals.list().at(-1)?.remoteAddress, "10.0.2.51");
+		rejections.add({ ...rejection, deviceId: `dev-1-${index}`, remoteAddress: "10.0.1.1" });
+	assert.equal(rejections.list().length, 30);
+	assert.equal(rejections.list()[0]?.deviceId, "dev-1-999");
+	for (let host = 1; host <= 100; host++) rejections.add({ ...rejection, remoteAddress: `10.0.2.${host}` });
+	assert.equal(rejections.list().length, 50);
+	assert.equal(rejections.list().at(-1)?.remoteAddress, "10.0.2.51");
 });
 
 async function list({ api }: RunningGateway) {
-	const { refusals } = (await api("GET", "/api/refusals")).body;
-	return refusals.map(({ what, deviceId, reason, count }: CountedRejection) => [
+	const { rejections } = (await api("GET", "/api/rejections")).body;
+	return rejections.map(({ what, deviceId, reason, count }: CountedRejection) => [
 		what,
 		deviceId,
 		reason,
@@ -49,7 +49,7 @@ async function list({ api }: RunningGateway) {
 test("lists rejected devices by name, and dropped reports", async (t) => {
 	const gateway = await runGateway(t);
 	for (const id of ["dev-1-a1b2c3", "<script>"])
-		await gateway.refused("/device", { "Device-Id": id, ...bearer("a-token-that-is-not-the-right-one") });
+		await gateway.rejected("/device", { "Device-Id": id, ...bearer("a-token-that-is-not-the-right-one") });
 	const unauthorized = "Missing or invalid token.";
 	assert.deepEqual(await list(gateway), [
 		["connection", null, unauthorized, 1],
@@ -69,9 +69,9 @@ test("lists rejected devices by name, and dropped reports", async (t) => {
 test("lists monitors with an invalid token, but not pages without a login, nor tokens in other paths", async (t) => {
 	const gateway = await runGateway(t);
 	for (const headers of [{}, { Cookie: "gateway_0123456789ab=1.old" }])
-		assert.equal((await gateway.refused("/monitor", headers)).status, 401);
-	await gateway.refused("/device/some-secret");
+		assert.equal((await gateway.rejected("/monitor", headers)).status, 401);
+	await gateway.rejected("/device/some-secret");
 	assert.deepEqual(await list(gateway), []);
-	assert.equal((await gateway.refused("/monitor", bearer("a-token-of-yesterday"))).status, 401);
+	assert.equal((await gateway.rejected("/monitor", bearer("a-token-of-yesterday"))).status, 401);
 	assert.deepEqual(await list(gateway), [["connection", null, "Missing or invalid token.", 1]]);
 });

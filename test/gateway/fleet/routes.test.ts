@@ -85,8 +85,8 @@ describe("/api/devices", () => {
 			device.socket.close();
 			await monitor.change("disconnected");
 			readOnly.isFailing = true;
-			const refused = await api("DELETE", path);
-			assert.deepEqual([refused.status, /Removing .* failed/.test(refused.body.detail)], [507, true]);
+			const rejected = await api("DELETE", path);
+			assert.deepEqual([rejected.status, /Removing .* failed/.test(rejected.body.detail)], [507, true]);
 			assert.equal((await api("GET", path)).body.updates.length, 1);
 			readOnly.isFailing = false;
 			await gateway.gateway.close();

@@ -55,9 +55,9 @@ describe("simultaneous reconnects", () => {
 			if (msg === "throttling connecting devices") logged.push([perSecond, admitted]);
 		};
 		const rejections: unknown[] = [];
-		const refusals: unknown[] = [];
+		const emitted: unknown[] = [];
 		const events = new Events();
-		events.on({ rejected: (rejection) => refusals.push(rejection) });
+		events.on({ rejected: (rejection) => emitted.push(rejection) });
 		const gateway = await runGateway(t, {
 			events,
 			log: createLog("info", { write }),
@@ -67,7 +67,7 @@ describe("simultaneous reconnects", () => {
 		for (let i = 0; i < 3; i += 1) await gateway.device();
 		const seconds = new Set<number>();
 		for (let i = 0; i < 40; i += 1) {
-			const { status, headers } = await gateway.refused("/device", bearer(deviceToken));
+			const { status, headers } = await gateway.rejected("/device", bearer(deviceToken));
 			assert.equal(status, 503);
 			seconds.add(Number(headers["retry-after"]));
 		}
@@ -76,13 +76,13 @@ describe("simultaneous reconnects", () => {
 		await gateway.monitor();
 		now += 1000;
 		for (let i = 0; i < 2; i += 1) await gateway.device();
-		assert.equal((await gateway.refused("/device", bearer(deviceToken))).status, 503);
+		assert.equal((await gateway.rejected("/device", bearer(deviceToken))).status, 503);
 		assert.deepEqual(logged, []);
 		now += 4000;
 		await gateway.device();
 		assert.deepEqual(logged, [[2, 5]]);
-		assert.deepEqual(refusals, [], "reconnected out of turn");
-		assert.equal((await gateway.refused("/device", bearer("wrong"))).status, 401);
+		assert.deepEqual(emitted, [], "reconnected out of turn");
+		assert.equal((await gateway.rejected("/device", bearer("wrong"))).status, 401);
 		assert.deepEqual(rejections, [401], "logged without Retry-After");
 	});
 
@@ -145,9 +145,9 @@ describe("simultaneous reconnects", () => {
 		const headers = bearer(gateway.gateway.tokens.device);
 		await gateway.device(headers);
 		const before = looks;
-		for (let i = 0; i < 5; i += 1) assert.equal((await gateway.refused("/device", headers)).status, 503);
+		for (let i = 0; i < 5; i += 1) assert.equal((await gateway.rejected("/device", headers)).status, 503);
 		assert.equal(looks, before);
-		assert.equal((await gateway.refused("/device", bearer("wrong"))).status, 401);
+		assert.equal((await gateway.rejected("/device", bearer("wrong"))).status, 401);
 		assert.notEqual(looks, before);
 	});
 
@@ -158,7 +158,7 @@ describe("simultaneous reconnects", () => {
 		const gateway = await runGateway(t, { log, limits: { upgradesInTwoSeconds: 5 } });
 		const path = `/device/${deviceToken}`;
 		let status: number | undefined = 404;
-		for (let i = 0; status === 404 && i < 1000; i += 1) ({ status } = await gateway.refused(path));
+		for (let i = 0; status === 404 && i < 1000; i += 1) ({ status } = await gateway.rejected(path));
 		assert.equal(status, 429);
 		assert.deepEqual([...new Set(paths)], ["(unknown path)"]);
 		await gateway.device();
@@ -174,9 +174,9 @@ describe("simultaneous reconnects", () => {
 			socket.destroy();
 			return String(answer);
 		});
-		const refused = (await Promise.all(answers)).filter((answer) => !answer.startsWith("HTTP/1.1 101 "));
-		assert.notEqual(refused.length, 0);
-		for (const answer of refused)
+		const rejected = (await Promise.all(answers)).filter((answer) => !answer.startsWith("HTTP/1.1 101 "));
+		assert.notEqual(rejected.length, 0);
+		for (const answer of rejected)
 			assert.match(answer, /^HTTP\/1\.1 429 .+Retry-After: \d+.+Too many connections from this address/s);
 	});
 
@@ -184,10 +184,10 @@ describe("simultaneous reconnects", () => {
 		const gateway = await runGateway(t, { limits: { reconnectsInTenSeconds: 3, upgradesInTwoSeconds: 5 } });
 		const again = { ...bearer(deviceToken), "Device-Id": "dev-1-000001" };
 		for (let i = 0; i < 3; i += 1) await gateway.device(again);
-		for (let i = 0; i < 20; i += 1) assert.equal((await gateway.refused("/device", again)).status, 429);
+		for (let i = 0; i < 20; i += 1) assert.equal((await gateway.rejected("/device", again)).status, 429);
 		await gateway.device({ "Device-Id": "dev-1-000002" });
 		for (let i = 0; i < 5; i += 1) await gateway.monitor();
-		assert.equal((await gateway.refused("/monitor", bearer(monitorToken))).status, 429);
+		assert.equal((await gateway.rejected("/monitor", bearer(monitorToken))).status, 429);
 		await gateway.device({ "Device-Id": "dev-1-000003" });
 	});
 });

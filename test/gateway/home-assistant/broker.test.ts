@@ -33,7 +33,7 @@ test("logs a rejected topic once, counts it, and publishes it once allowed", asy
 		"message homeassistant/device/device-gateway/+/config: Publish error: Not authorized (135)",
 		"message homeassistant/device/+/config: Publish error: Not authorized (135)",
 	]);
-	assert.match(await ask("metrics"), /\ngateway_mqtt_refusals_total\{what="message"\} [3-9]\n/);
+	assert.match(await ask("metrics"), /\ngateway_mqtt_rejections_total\{what="message"\} [3-9]\n/);
 	assert.match(await ask("readyz"), /ready/);
 	assert.equal(home.devices.size, 0);
 	broker.rejects = () => false;
@@ -48,7 +48,7 @@ test("logs a rejected subscription, and keeps the others", async (t) => {
 	const { home, rejected, ready, ask } = await run(t, rejects);
 	await ready(dev);
 	assert.deepEqual(rejected, ["subscription homeassistant/status: Subscribe error: Not authorized (135)"]);
-	assert.match(await ask("metrics"), /\ngateway_mqtt_refusals_total\{what="subscription"\} 1\n/);
+	assert.match(await ask("metrics"), /\ngateway_mqtt_rejections_total\{what="subscription"\} 1\n/);
 	await home.command(dev, "volume", "12");
 	await home.shows(dev, "volume", "12");
 });

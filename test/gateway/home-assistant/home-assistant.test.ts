@@ -218,7 +218,7 @@ test("queues the latest command of each entity above the rate, and counts the ot
 	assert.deepEqual(values(), [...first, 100, "rainbow"]);
 	assert.deepEqual([replaced, lines], [[80], []]);
 	const metrics = await (await fetch(`${url}/metrics`, { headers: bearer(monitorToken) })).text();
-	assert.match(metrics, /gateway_refused_commands_total\{code="rate_limited"\} 80\n/);
+	assert.match(metrics, /gateway_rejected_commands_total\{code="rate_limited"\} 80\n/);
 });
 
 test("restores the brightness of a light across restarts", async (t) => {

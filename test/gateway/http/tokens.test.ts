@@ -68,9 +68,9 @@ describe("personal tokens", () => {
 		assert.equal((await call("POST", "", { name: "ben", role: "user" })).status, 201);
 		full.isFailing = true;
 		assert.equal((await call("POST", "", { name: "anna", role: "user" })).status, 507);
-		const refused = await call("DELETE", "/ben");
-		assert.equal(refused.status, 507);
-		assert.match(refused.body.detail, /could not be written to the gateway's disk, and nothing was changed/);
+		const rejected = await call("DELETE", "/ben");
+		assert.equal(rejected.status, 507);
+		assert.match(rejected.body.detail, /could not be written to the gateway's disk, and nothing was changed/);
 		assert.deepEqual(await names(), ["monitor: monitor", "ben: user"]);
 		full.isFailing = false;
 		assert.equal((await call("DELETE", "/ben")).status, 204);

@@ -8,7 +8,7 @@ import { bearer, deviceToken, temporaryDirectory } from "../../support/running.j
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import { runGateways } from "../cluster/gateways.js";
 import { memoryBuses } from "../cluster/memory-buses.js";
-import { furnish, goesOver, isAsBefore, next, old, type Shown, settingsOf } from "./lobby.js";
+import { isAsBefore, next, old, type Shown, settingsOf, setUp, transfers } from "./lobby.js";
 
 async function run(t: TestContext) {
 	const { releasesDir = "", limits = {} } = await settingsOf(await temporaryDirectory(t));
@@ -19,7 +19,7 @@ async function run(t: TestContext) {
 
 test("rejects the old board and names the new one at each gateway", async (t) => {
 	const { a, b } = await run(t);
-	await furnish(a.url);
+	await setUp(a.url);
 	const device = await b.join(next);
 	t.after(() => device.close());
 	await eventually(
@@ -27,10 +27,10 @@ test("rejects the old board and names the new one at each gateway", async (t) =>
 		({ connected }) => connected,
 	);
 	await call(a.url, "POST", `devices/${old}/replace`, { by: next });
-	for (const { url } of [a, b]) await goesOver(url);
+	for (const { url } of [a, b]) await transfers(url);
 	for (const each of [a, b]) {
 		const headers = { ...bearer(deviceToken), "Device-Id": old };
-		assert.equal((await each.refused("/device", headers)).status, 410);
+		assert.equal((await each.rejected("/device", headers)).status, 410);
 	}
 	device.report();
 	await device.receives({ command: "set_brightness", value: 0.25 });
@@ -48,7 +48,7 @@ test("rejects the old board and names the new one at each gateway", async (t) =>
 
 test("disconnects a replaced board after the gateway reconnects", async (t) => {
 	const { buses, a, b } = await run(t);
-	await furnish(a.url);
+	await setUp(a.url);
 	await eventually(
 		() => call<Shown>(b.url, "GET", `devices/${old}`),
 		({ name }) => name !== undefined,
@@ -66,12 +66,12 @@ test("disconnects a replaced board after the gateway reconnects", async (t) => {
 		() => back.isConnected,
 		(isConnected) => !isConnected,
 	);
-	for (const { url } of [a, b]) await goesOver(url);
+	for (const { url } of [a, b]) await transfers(url);
 });
 
 test("completes a replacement whose gateway is lost after its record is written", async (t) => {
 	const { buses, a, b } = await run(t);
-	await furnish(a.url);
+	await setUp(a.url);
 	await eventually(
 		() => isAsBefore(b.url),
 		() => true,
@@ -79,5 +79,5 @@ test("completes a replacement whose gateway is lost after its record is written"
 	const records = await b.bus.bucket("gw-record-replacements");
 	await records.watch((_, entry) => void (entry && buses.cut(a.bus)));
 	await assert.rejects(call(a.url, "POST", `devices/${old}/replace`, { by: next }), /50[37]/);
-	await goesOver(b.url);
+	await transfers(b.url);
 });

@@ -56,7 +56,7 @@ export async function visit(options: ScriptedDeviceOptions): Promise<ScriptedDev
 }
 
 /** Both are offline; the old board has a name, quiet hours, a schedule and a later rollout. */
-export async function furnish(url: string): Promise<void> {
+export async function setUp(url: string): Promise<void> {
 	await visit({ url, deviceId: old, report: settings });
 	await visit({ url, deviceId: next });
 	await call(url, "PATCH", `devices/${old}`, label);
@@ -79,7 +79,7 @@ export async function furnish(url: string): Promise<void> {
 	);
 }
 
-/** Data of a device as created by `furnish`. */
+/** Data of a device as created by `setUp`. */
 export async function possessions(url: string, deviceId: string) {
 	const devices = (await call<{ devices: readonly Shown[] }>(url, "GET", "devices")).devices;
 	const quiet = await call<{ quietHours: readonly { targets: { device?: string } }[] }>(
@@ -108,7 +108,7 @@ const nothing = { isKnown: true, name: undefined, quiet: 0, schedules: 0, steps:
 const gone = { ...nothing, isKnown: false, steps: ["removed"] };
 
 /** Resolves once this gateway shows everything as transferred. */
-export async function goesOver(url: string): Promise<void> {
+export async function transfers(url: string): Promise<void> {
 	await eventually(
 		async () => {
 			const { before = [] } = await call<Shown>(url, "GET", `devices/${next}`);

@@ -24,8 +24,6 @@ import {
 } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import {
-	furnish,
-	goesOver,
 	isAsBefore,
 	label,
 	next,
@@ -33,6 +31,8 @@ import {
 	type Shown,
 	settings,
 	settingsOf,
+	setUp,
+	transfers,
 	visit,
 } from "./lobby.js";
 
@@ -50,9 +50,9 @@ async function run(t: TestContext) {
 		t.after(() => device.close());
 		return device;
 	};
-	const refused = (deviceId: string) =>
-		running.refused("/device", { ...bearer(deviceToken), "Device-Id": deviceId });
-	return { ...running, options, ask, connect, refused };
+	const rejected = (deviceId: string) =>
+		running.rejected("/device", { ...bearer(deviceToken), "Device-Id": deviceId });
+	return { ...running, options, ask, connect, rejected };
 }
 
 /** Waits for this number of settings. */
@@ -76,11 +76,11 @@ const wanted = [
 describe("replacement board", () => {
 	test("receives name, room, quiet hours and memberships, and settings once connected", async (t) => {
 		const { url, ask, connect } = await run(t);
-		await furnish(url);
+		await setUp(url);
 		const { status, body } = await ask("POST", old, next);
 		const { at, ...rest } = body;
 		assert.deepEqual([status, rest], [200, { deviceId: old, by: next, settings: wanted, doNotFit: [] }]);
-		await goesOver(url);
+		await transfers(url);
 		const { before: [entry] = [], ...shown } = await call<Shown>(url, "GET", `devices/${next}`);
 		assert.deepEqual({ ...shown, ...label }, shown);
 		assert.deepEqual(
@@ -136,7 +136,7 @@ describe("replacement board", () => {
 
 	test("is sent settings again after a restart of the gateway, until its report shows them", async (t) => {
 		const { url, gateway, options, ask, connect } = await run(t);
-		await furnish(url);
+		await setUp(url);
 		await ask("POST", old, next);
 		const deaf = await connect(next, { executesCommands: false });
 		await hears(deaf, wanted);
@@ -207,15 +207,15 @@ describe("replacement board", () => {
 	});
 
 	test("can be replaced again; the third board lists both, latest first, and both are rejected", async (t) => {
-		const { url, ask, refused } = await run(t);
+		const { url, ask, rejected } = await run(t);
 		const third = "dev-1-00000c";
-		await furnish(url);
+		await setUp(url);
 		await visit({ url, deviceId: third });
 		await ask("POST", old, next);
 		await ask("POST", next, third);
 		const { before = [], name } = await call<Shown>(url, "GET", `devices/${third}`);
 		assert.deepEqual([name, before.map(({ deviceId }) => deviceId)], [label.name, [next, old]]);
-		for (const deviceId of [old, next]) assert.equal((await refused(deviceId)).status, 410);
+		for (const deviceId of [old, next]) assert.equal((await rejected(deviceId)).status, 410);
 		// Removing the last one removes the records of the others.
 		await call(url, "DELETE", `devices/${third}`);
 		assert.deepEqual([(await ask("DELETE", old)).status, (await ask("DELETE", next)).status], [404, 404]);
@@ -224,10 +224,10 @@ describe("replacement board", () => {
 
 describe("replaced board", () => {
 	test("is rejected with a reason, even if identified by a report, and listed", async (t) => {
-		const { url, ask, refused } = await run(t);
-		await furnish(url);
+		const { url, ask, rejected } = await run(t);
+		await setUp(url);
 		await ask("POST", old, next);
-		const { status, body } = await refused(old);
+		const { status, body } = await rejected(old);
 		const reason = `${old} was replaced by ${next}. It can be readmitted in the history on the page of ${next}.`;
 		assert.deepEqual([status, JSON.parse(body).detail], [410, reason]);
 		const nameless = new ScriptedDevice({ url, deviceId: old, isNamedByHeader: false });
@@ -237,9 +237,9 @@ describe("replaced board", () => {
 			() => nameless.isConnected,
 			(isConnected) => !isConnected,
 		);
-		const { refusals } = await call<{ refusals: ListedRejection[] }>(url, "GET", "refusals");
+		const { rejections } = await call<{ rejections: ListedRejection[] }>(url, "GET", "rejections");
 		assert.deepEqual(
-			refusals.map((each) => [each.what, each.deviceId, each.reason, each.replacedBy]),
+			rejections.map((each) => [each.what, each.deviceId, each.reason, each.replacedBy]),
 			[
 				["connection", null, reason, undefined],
 				["connection", old, reason, next],
@@ -253,7 +253,7 @@ describe("replaced board", () => {
 
 	test("is accepted as new after an undo, without its transferred data", async (t) => {
 		const { url, ask, connect } = await run(t);
-		await furnish(url);
+		await setUp(url);
 		await ask("POST", old, next);
 		assert.equal((await ask("DELETE", old)).status, 204);
 		await connect(old);
@@ -269,18 +269,18 @@ describe("replaced board", () => {
 
 	test("is forgotten only once", async (t) => {
 		const { url, ask } = await run(t);
-		await furnish(url);
+		await setUp(url);
 		const [first, second] = await Promise.all([ask("POST", old, next), ask("POST", old, next)]);
 		const third = await ask("POST", old, next);
 		assert.deepEqual([first.status, second.body, third.body], [200, first.body, first.body]);
-		await goesOver(url);
+		await transfers(url);
 	});
 });
 
 test("rejects an invalid replacement with a message, and changes nothing", async (t) => {
 	const { url, ask, connect, monitor } = await run(t);
 	const third = "dev-1-00000c";
-	await furnish(url);
+	await setUp(url);
 	await visit({ url, deviceId: third });
 	const sentence = async (status: number, from: string, by: string) => {
 		const answer = await ask("POST", from, by);
@@ -313,7 +313,7 @@ test("rejects an invalid replacement with a message, and changes nothing", async
 	const retired = `${old} was replaced by ${next}. It can be readmitted in the history on the page of ${next}.`;
 	assert.equal(await sentence(409, old, third), retired);
 	assert.equal(await sentence(409, third, old), retired);
-	await goesOver(url);
+	await transfers(url);
 });
 
 /** Disk that fails record writes and removals after this number, as if the gateway were killed. */
@@ -337,7 +337,7 @@ test("leaves the old board unchanged or resumes at the next start when killed at
 	t.mock.timers.enable({ apis: ["setInterval"] });
 	const made = await temporaryDirectory(t);
 	const first = await runGateway(t, { ...(await settingsOf(made)), extensions: owners });
-	await furnish(first.url);
+	await setUp(first.url);
 	await first.gateway.close();
 	let interrupted = 0;
 	for (let writes = 0; ; writes += 1) {
@@ -350,7 +350,7 @@ test("leaves the old board unchanged or resumes at the next start when killed at
 		const hasBegun = existsSync(join(dataDir, "replacements", `${old}.json`));
 		const again = await runGateway(t, options);
 		t.mock.timers.tick(againMs);
-		if (hasBegun) await goesOver(again.url);
+		if (hasBegun) await transfers(again.url);
 		else await isAsBefore(again.url);
 		await again.gateway.close();
 		if (status === 200) break;
@@ -376,7 +376,7 @@ test("reports write errors, and completes later", async (t) => {
 		const { status, text } = await askAt(running, method, from, by);
 		assert.match(`${status} ${text}`, expected);
 	};
-	await furnish(url);
+	await setUp(url);
 	broken.add("/labels/");
 	await says(/^507 .*not all of it could be written to the gateway's disk yet/, "POST", old, next);
 	await says(/^409 .*are still being transferred/, "DELETE", old);
@@ -385,7 +385,7 @@ test("reports write errors, and completes later", async (t) => {
 	await says(/are still being transferred to dev-1-00000b\. Retry later/, "POST", next, third);
 	broken.clear();
 	t.mock.timers.tick(againMs);
-	await goesOver(url);
+	await transfers(url);
 	broken.add("/replacements/");
 	await says(/^507 .*could not be removed/, "DELETE", old);
 	// The replacement is undone.

@@ -49,7 +49,7 @@ const oneImage = { plan: { firmware: { ...release, images: [{ sha256: "", imageI
 const double = { plan: { firmware: { ...release, version: "1.10.0", images: [{ sha256: "" }] } } };
 const otherImage = { ...updated, imageId: "2".repeat(16) };
 
-/** What the gateway knows about a device in a step, and the status of its next step. */
+/** Knowledge of the gateway about a device in a step, and the status of its next step. */
 const cases: Readonly<Record<string, readonly Row[]>> = {
 	"decides a silent update of the previous run after time to reconnect": [
 		[{}, { ...returning, ...silent }, "offered"],

@@ -204,7 +204,7 @@ class World {
 	}
 
 	/** @param answer result of an offer: sent, lost with a kill, or rejected */
-	advance(answer: (offer: number) => "sent" | "lost" | "refused" = () => "sent"): void {
+	advance(answer: (offer: number) => "sent" | "lost" | "rejected" = () => "sent"): void {
 		const snapshotOf: GetSnapshot = (id) => this.devices.get(id)?.seen;
 		const isHeld = isStanding(this.rollout, this.timing) && this.#follow(snapshotOf);
 		const before = this.rollout;
@@ -231,7 +231,7 @@ class World {
 				`${version} to ${device.seen.version}`,
 			);
 			const outcome = answer(index);
-			if (outcome === "refused") device.see({ offer: { code: "target_offline", message: "It has gone." } });
+			if (outcome === "rejected") device.see({ offer: { code: "target_offline", message: "It has gone." } });
 			if (outcome !== "sent") continue;
 			this.offers.set(deviceId, (this.offers.get(deviceId) ?? 0) + 1);
 			this.#jobs += 1;
@@ -336,7 +336,7 @@ class World {
 
 describe("rollout with any device events", () => {
 	test("follows its plan, and never leaves a final state", () => {
-		const answer = fc.constantFrom("sent" as const, "sent" as const, "lost" as const, "refused" as const);
+		const answer = fc.constantFrom("sent" as const, "sent" as const, "lost" as const, "rejected" as const);
 		const answers = fc.array(answer, { minLength: 1, maxLength: 5 });
 		fc.assert(
 			fc.property(plan, fleet, actions, answers, (drawn, devices, happened, answered) => {

@@ -23,7 +23,7 @@ test("updates a device once the catalog contains its firmware again", async (t) 
 
 test("counts no attempt and no failure if a busy device rejects the update", async (t) => {
 	const { gateway, first, pass, statuses } = await run(t, "fine");
-	first.refusals = 3;
+	first.rejections = 3;
 	await gateway.rollouts.put("x", { ...inOneGroup, maxAttempts: 1 });
 	await pass(10 * minute);
 	assert.deepEqual([statuses(), first.offers], [["succeeded"], 4]);

@@ -83,7 +83,7 @@ export class SimulatedDevice {
 	onSent: (version: string) => void = () => {};
 	isUpdating = false;
 	/** Number of initial offers to reject. */
-	refusals = 0;
+	rejections = 0;
 	/** Drops all commands to the device. */
 	isDeaf = false;
 	readonly #time: Timeline;
@@ -164,7 +164,7 @@ export class SimulatedDevice {
 		this.sent.push(sent);
 		const [first, later] = fates[this.fate];
 		const outcome = this.offers === 1 ? first : later;
-		if (this.offers <= this.refusals) {
+		if (this.offers <= this.rejections) {
 			const [code, message] = ["busy", "the new firmware is not confirmed yet; try again in a minute"];
 			return this.#send({ type: "command_error", deviceId: this.id, command, code, message });
 		}

@@ -67,7 +67,7 @@ test("runs a schedule on its devices, lists a failed one as an issue, and counts
 	await device.receives({ command: "identify" });
 	assert.equal((await call("GET", `commands/${job}`)).body.by, "monitor");
 	const { reason } = await ended(dinner.id);
-	const listed = async () => (await call("GET", "refusals")).body.refusals;
+	const listed = async () => (await call("GET", "rejections")).body.rejections;
 	const [{ what, remoteAddress, ...rest }] = await eventually(listed, ({ length }) => length > 0);
 	assert.deepEqual([what, remoteAddress, rest.reason], ["schedule", "Dinner", reason]);
 	assert.deepEqual((await metrics()).match(/^gateway_schedules.*$/gm)?.sort(), [

@@ -98,11 +98,11 @@ test("at the limit, reported and labelled devices stay, and new ones are rejecte
 	const { snapshot } = await gateway.monitor();
 	const ids = snapshot.sessions.map(({ deviceId }) => deviceId);
 	assert.deepEqual(ids.sort(), ["connected", report.deviceId, "labelled"].sort());
-	const { status, body } = await gateway.refused("/device", { ...bearer(deviceToken), "Device-Id": "new" });
+	const { status, body } = await gateway.rejected("/device", { ...bearer(deviceToken), "Device-Id": "new" });
 	const { detail } = JSON.parse(body);
 	assert.deepEqual([status, await warnings()], [507, [detail]]);
-	const [refusal] = (await api("GET", "/api/refusals")).body.refusals;
-	assert.deepEqual([refusal.deviceId, refusal.reason], ["new", detail]);
+	const [rejection] = (await api("GET", "/api/rejections")).body.rejections;
+	assert.deepEqual([rejection.deviceId, rejection.reason], ["new", detail]);
 	const unnamed = await gateway.device();
 	unnamed.send({ ...report, deviceId: "new" });
 	assert.equal((await unnamed.closed).code, 1008);

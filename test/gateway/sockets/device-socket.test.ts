@@ -32,7 +32,7 @@ describe("upgrade to /device", () => {
 			["Device-Id", "x".repeat(65)],
 			["Device-Model", "DEV-2"],
 		] as const) {
-			const { status, body } = await gateway.refused("/device", { ...bearer(deviceToken), [name]: value });
+			const { status, body } = await gateway.rejected("/device", { ...bearer(deviceToken), [name]: value });
 			assert.equal(status, 400);
 			assert.ok(JSON.parse(body).detail.startsWith(`${name} must be`), body);
 		}
@@ -201,7 +201,7 @@ describe("device connection", () => {
 		const device = await gateway.device(named);
 		device.socket.pause();
 		const stopped = gateway.gateway.close();
-		const { status, headers, body } = await gateway.refused("/device", bearer(deviceToken));
+		const { status, headers, body } = await gateway.rejected("/device", bearer(deviceToken));
 		assert.deepEqual([status, headers["retry-after"]], [503, "3"]);
 		assert.match(body, /The gateway is stopping; try again in 3 s\./);
 		const ready = await gateway.api("GET", "/readyz");

@@ -63,10 +63,10 @@ describe("control_device", () => {
 		const answer = await monitor.request(control({ command, value, x: 1 }));
 		assert.equal(answer.type, "ack");
 		assert.deepEqual(await device.next(), { command, value });
-		const refused = await monitor.request(control({ command, value: { ...value, tokn: "secret-three" } }));
-		assert.equal(refused.code, "invalid_command");
+		const rejected = await monitor.request(control({ command, value: { ...value, tokn: "secret-three" } }));
+		assert.equal(rejected.code, "invalid_command");
 		const names = /at least one of ssid, password, ssid2, password2, gateway, token, ca, sntp, and nothing/;
-		assert.match(String(refused.message), names);
+		assert.match(String(rejected.message), names);
 		const without = await monitor.request(control({ command, value: { ...value, password: "short" } }));
 		assert.equal(without.code, "invalid_command");
 
@@ -78,7 +78,7 @@ describe("control_device", () => {
 				assert.doesNotMatch(text, /secret/);
 			}
 		}
-		assert.doesNotMatch(`${JSON.stringify([answer, refused, without])} ${lines.join("")}`, /secret/);
+		assert.doesNotMatch(`${JSON.stringify([answer, rejected, without])} ${lines.join("")}`, /secret/);
 		assert.notEqual(lines.length, 0);
 	});
 });
@@ -131,8 +131,8 @@ test("trigger_ota forwards device and version to the firmware service, and retur
 	const { gateway, monitor, session } = await runWithDevice(t, { createFirmware });
 	const ota = { type: "trigger_ota", targetId: session.sessionId };
 	assert.equal((await monitor.request(ota)).type, "ack");
-	const refused = await monitor.request({ ...ota, version: "9.9.9" });
-	assert.deepEqual([refused.code, refused.message], ["unknown_version", "no such release"]);
+	const rejected = await monitor.request({ ...ota, version: "9.9.9" });
+	assert.deepEqual([rejected.code, rejected.message], ["unknown_version", "no such release"]);
 	assert.equal((await monitor.request({ ...ota, version: "broken" })).code, "no_firmware");
 	assert.deepEqual(asked, [
 		[id, "DEV-1", undefined],

@@ -106,7 +106,7 @@ describe("log in files", () => {
 				for (;;) {
 					const before = latest;
 					try {
-						latest = (await log.append("a", text, latest)) ?? assert.fail("refused");
+						latest = (await log.append("a", text, latest)) ?? assert.fail("rejected");
 						break;
 					} catch (error) {
 						if (!(error instanceof Error && error.message === "ENOSPC")) throw error;

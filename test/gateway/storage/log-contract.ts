@@ -46,9 +46,9 @@ export function testLog(name: string, make: (t: TestContext) => Promise<readonly
 	describe(`${name}: log`, () => {
 		test("appends only after the latest entry, and reads in order", async (t) => {
 			const [ours, theirs] = await make(t);
-			const first = (await ours.append("k", "1", 0)) ?? assert.fail("refused");
+			const first = (await ours.append("k", "1", 0)) ?? assert.fail("rejected");
 			assert.equal(await theirs.append("k", "2", 0), undefined);
-			const other = (await theirs.append("k/ä.*", "other", 0)) ?? assert.fail("refused");
+			const other = (await theirs.append("k/ä.*", "other", 0)) ?? assert.fail("rejected");
 			assert.ok(other > first, `revision ${other} after ${first}`);
 			const { all, told } = await follow(theirs);
 			assert.deepEqual(all, [
@@ -57,7 +57,7 @@ export function testLog(name: string, make: (t: TestContext) => Promise<readonly
 					["k/ä.*", "other"],
 				],
 			]);
-			const second = (await theirs.append("k", "2", first)) ?? assert.fail("refused");
+			const second = (await theirs.append("k", "2", first)) ?? assert.fail("rejected");
 			assert.equal(await ours.append("k", "3", first), undefined);
 			assert.deepEqual(await told.until((list) => list.length > 0), [["k", "2"]]);
 			await ours.removeBefore("k", second);

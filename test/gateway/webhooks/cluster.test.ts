@@ -78,17 +78,17 @@ test("sends each event from one of several gateways; another delivers the failed
 
 test("stops all gateways from sending to a receiver that answered 410, until one restarts", async (t) => {
 	const { receiver, join, a, b } = await joining(t);
-	const happen = ({ refused }: typeof a, id: string) =>
-		refused("/device", { ...bearer("a-token-that-is-not-right"), "Device-Id": id });
+	const happen = ({ rejected }: typeof a, id: string) =>
+		rejected("/device", { ...bearer("a-token-that-is-not-right"), "Device-Id": id });
 	receiver.manner = 410;
 	await happen(a, "dev-1-00000a");
 	await waitUntil(async () => (await b.hook()).ended);
 	await happen(b, "dev-1-00000b");
 	// Requires the fleet extension.
 	if (existsSync("gateway/fleet")) {
-		const { refusals } = (await b.api("GET", "/api/refusals")).body;
+		const { rejections } = (await b.api("GET", "/api/rejections")).body;
 		assert.deepEqual(
-			refusals.map(({ what }: { what: string }) => what),
+			rejections.map(({ what }: { what: string }) => what),
 			["connection", "webhook"],
 		);
 	}

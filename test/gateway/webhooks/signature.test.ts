@@ -23,7 +23,7 @@ async function run(t: TestContext, receiver: Receiver, secrets: readonly string[
 		...withHooks([receiver.hook({ secrets })]),
 	});
 	const happen = (deviceId: string) =>
-		gateway.refused("/device", { ...bearer("a-token-that-is-not-right"), "Device-Id": deviceId });
+		gateway.rejected("/device", { ...bearer("a-token-that-is-not-right"), "Device-Id": deviceId });
 	return { clock, happen };
 }
 
@@ -92,7 +92,7 @@ test("signs with the new and the previous secret during rotation", async (t) => 
 	assert.throws(() => new Webhook(Buffer.alloc(32), { format: "raw" }).verify(body, headers), /No matching/);
 });
 
-test("refuses to start with an invalid whsec_ secret, without printing it", async (t) => {
+test("rejects to start with an invalid whsec_ secret, without printing it", async (t) => {
 	const path = join(await temporaryDirectory(t), "webhooks.json");
 	const url = "https://example.org/hook";
 	const coded = (bytes: number) => `whsec_${Buffer.alloc(bytes, 7).toString("base64")}`;

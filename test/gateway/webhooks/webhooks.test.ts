@@ -249,7 +249,7 @@ test("sends each event of a device, a schedule or a rejection, once or as often 
 	await time.until(() => receiver.received.length === 5);
 	await eventually(hooks, ([hook]) => hook.waiting === 0);
 	const fields = receiver.received.map(({ id: _, time: __, text: ___, device: ____, ...rest }) => rest);
-	const refused = { deviceId: "dev-1-ffffff", remoteAddress: "10.0.0.1", reason: "No token." };
+	const rejected = { deviceId: "dev-1-ffffff", remoteAddress: "10.0.0.1", reason: "No token." };
 	const byEvent = (a: object, b: object) => JSON.stringify(a).localeCompare(JSON.stringify(b));
 	assert.deepEqual(
 		fields.sort(byEvent),
@@ -257,8 +257,8 @@ test("sends each event of a device, a schedule or a rejection, once or as often 
 			{ event: "crashed", crash: { id: "c1", kind: "exception", version: "1.0.0" } },
 			{ event: "rolled_back", version: "1.4.0", reason: update.otaReason },
 			{ event: "schedule_failed", schedule },
-			{ event: "refused", ...refused },
-			{ event: "refused", ...refused },
+			{ event: "rejected", ...rejected },
+			{ event: "rejected", ...rejected },
 		].sort(byEvent),
 	);
 });
@@ -391,8 +391,8 @@ test("stops sending after 410 until the gateway restarts, and reports it", async
 	const tested = await first.api("POST", "/api/webhooks/1/test");
 	assert.deepEqual([tested.status, gone.received.length, (await first.hooks())[1].ended], [409, 2, false]);
 	if (!ofFleet.skip) {
-		const { refusals } = (await first.api("GET", "/api/refusals")).body;
-		const own = refusals.filter(({ what }: { what: string }) => what === "webhook");
+		const { rejections } = (await first.api("GET", "/api/rejections")).body;
+		const own = rejections.filter(({ what }: { what: string }) => what === "webhook");
 		assert.deepEqual([own.length, own[0].remoteAddress], [1, new URL(gone.url).origin]);
 	}
 	assert.match(await first.core.metrics.registry.metrics(), /^gateway_ended_webhooks 1$/m);
@@ -446,7 +446,7 @@ test("drops the oldest of 51 queued events of a device, and logs it", async (t) 
 	assert.equal(outbox.waiting, 51);
 });
 
-test("refuses to start with an invalid file, and explains what to change without secrets", async (t) => {
+test("rejects to start with an invalid file, and explains what to change without secrets", async (t) => {
 	const path = join(await temporaryDirectory(t), "webhooks.json");
 	const url = "https://example.org/hook";
 	const rejection = async (content: unknown) => {

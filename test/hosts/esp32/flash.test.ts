@@ -242,6 +242,6 @@ describe("build for a board", posix, () => {
 describe("version", () => {
 	test("is rejected if the image cannot hold it or it would break the sdkconfig", () => {
 		for (const version of ["", "1".repeat(32), "1.0.0 beta", '1"', "1=2"])
-			assert.throws(() => writeSdkconfig(version, join(work, "refused"), "dev-1"), /Invalid version/);
+			assert.throws(() => writeSdkconfig(version, join(work, "rejected"), "dev-1"), /Invalid version/);
 	});
 });

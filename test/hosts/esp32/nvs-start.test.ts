@@ -1,5 +1,5 @@
 /**
- * Start of a board with an NVS without a free page, which ESP-IDF refuses to open: C code compiled for this computer.
+ * Start of a board with an NVS without a free page, which ESP-IDF rejects to open: C code compiled for this computer.
  */
 
 import assert from "node:assert/strict";

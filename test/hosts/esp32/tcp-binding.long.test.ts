@@ -161,7 +161,7 @@ async function serve(onConnection: (socket: Socket) => void): Promise<number> {
 	return portOf(server);
 }
 
-async function refusingPort(): Promise<number> {
+async function rejectingPort(): Promise<number> {
 	const port = await serve(() => {});
 	await new Promise((resolve) => servers.pop()?.close(resolve));
 	return port;
@@ -172,7 +172,7 @@ const reason = process.platform === "linux" ? undefined : "needs Linux";
 describe("natives of the boards' TCP socket", { skip: reason }, () => {
 	test("follow ECMA-419 in XS without memory errors", async () => {
 		const ports = {
-			refusing: await refusingPort(),
+			rejecting: await rejectingPort(),
 			greeting: await serve((socket) => socket.end("hello world")),
 			resetting: await serve((socket) => {
 				socket.write("abc");

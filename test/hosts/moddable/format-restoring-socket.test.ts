@@ -17,7 +17,7 @@ interface SocketOptions {
 
 const date = "Fri, 27 Nov 2026 12:00:00 GMT";
 const accepted = `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nDate: ${date}\r\n\r\n`;
-const refused = "HTTP/1.1 401 Unauthorized\r\nretry-after: 5\r\nContent-Type: text/plain\r\n\r\nno";
+const rejected = "HTTP/1.1 401 Unauthorized\r\nretry-after: 5\r\nContent-Type: text/plain\r\n\r\nno";
 
 /** Simulated SDK socket, read one byte at a time or as a buffer. */
 class FakeSocket implements Socket {
@@ -81,7 +81,7 @@ async function connect() {
 		},
 		onWritable: () => {},
 		onDate: (date: string) => events.push(["date", date]),
-		onRejected: (status: number, seconds?: number) => events.push(["refused", status, seconds]),
+		onRejected: (status: number, seconds?: number) => events.push(["rejected", status, seconds]),
 		onError: () => {
 			events.push("error");
 			socket.close();
@@ -111,8 +111,8 @@ describe("socket below a WebSocket", () => {
 
 		test(`reports a rejection once and then an error, and forwards nothing, in chunks of ${length}`, async () => {
 			const { below, events, text } = await connect();
-			inChunks(below, refused, length);
-			assert.deepEqual(events, [["refused", 401, 5], "error"]);
+			inChunks(below, rejected, length);
+			assert.deepEqual(events, [["rejected", 401, 5], "error"]);
 			assert.equal(text(), "");
 		});
 	}
@@ -131,7 +131,7 @@ describe("socket below a WebSocket", () => {
 		below.receive("HTTP/1.1 503 Service Unavailable\r\nRetry-Af");
 		assert.deepEqual(events, []);
 		below.options.onError();
-		assert.deepEqual(events, [["refused", 503, undefined], "error"]);
+		assert.deepEqual(events, [["rejected", 503, undefined], "error"]);
 	});
 
 	test("stops reading a rejection whose head never ends", async () => {
@@ -139,7 +139,7 @@ describe("socket below a WebSocket", () => {
 		below.receive("HTTP/1.1 401 Unauthorized\r\n");
 		let sentBytes = 0;
 		for (; events.length === 0 && sentBytes < 1_000_000; sentBytes += 100) below.receive("x".repeat(100));
-		assert.deepEqual(events, [["refused", 401, undefined], "error"]);
+		assert.deepEqual(events, [["rejected", 401, undefined], "error"]);
 		assert.ok(sentBytes <= 16 * 1024, `${sentBytes} bytes`);
 	});
 });

@@ -13,11 +13,11 @@ import { Button } from "../parts/button.js";
 import { Problem } from "../parts/problem.js";
 import { Rows } from "../parts/rows.js";
 
-const shownAtMost = 5;
+const maxShown = 5;
 
 export function Latest() {
 	const { announcements } = useTopic("announcements");
-	const latest = announcements.all.slice(-shownAtMost).reverse();
+	const latest = announcements.all.slice(-maxShown).reverse();
 	return latest.map(([id, job], index) => <Plays key={id} id={id} job={job} isLatest={index === 0} />);
 }
 

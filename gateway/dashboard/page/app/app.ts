@@ -104,7 +104,7 @@ export class App {
 		onChanged: () => this.painter.mark("announcements"),
 	});
 	readonly rejections = new Resource(
-		() => request("GET /api/refusals"),
+		() => request("GET /api/rejections"),
 		() => this.painter.mark("issues"),
 	);
 	/** Null if this gateway does not record crashes. */
@@ -169,7 +169,7 @@ export class App {
 					void this.jobs.onLive();
 					void this.announcements.onLive();
 				});
-				this.#refreshList("refusals");
+				this.#refreshList("rejections");
 				this.#refreshList("crashes");
 				void this.readiness.refresh();
 				void this.quietHours.refresh();
@@ -374,7 +374,7 @@ export class App {
 	}
 
 	#refreshList(list: FrameOf<"list_update">["list"]): void {
-		if (list === "refusals") void this.rejections.refresh();
+		if (list === "rejections") void this.rejections.refresh();
 		else if (list === "crashes") void this.crashes.refresh();
 		else void this.firmware.refresh();
 	}

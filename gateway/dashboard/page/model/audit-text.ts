@@ -38,7 +38,7 @@ const texts: Readonly<Record<Action | AuditedRoute, string>> = {
 	clear_crash: "acknowledged a crash",
 	set_log: "set the live log[ to {level}]",
 	"GET /api/backup": "downloaded a backup",
-	"POST /api/attention/seen": "dismissed issues",
+	"POST /api/issues/seen": "dismissed issues",
 	"DELETE /api/devices": "forgot devices[ away for {awayDays} days]",
 	"PATCH /api/devices/:deviceId": "{label}",
 	"DELETE /api/devices/:deviceId": "forgot the device",

@@ -41,8 +41,8 @@ export interface IssueRow {
 }
 
 const kindOf: Readonly<Record<ListedRejection["what"], IssueKind>> = {
-	connection: "refused",
-	report: "refused",
+	connection: "rejected",
+	report: "rejected",
 	webhook: "webhook_ended",
 	schedule: "schedule_failed",
 };
@@ -84,7 +84,7 @@ export function groupIssues(sources: IssueSources, now: number): readonly IssueR
 		const entry = byId.get(deviceId ?? "");
 		const kind = kindOf[what];
 		// Rejections expire after a day, or once the device is connected.
-		if (kind === "refused" && isOld(since, now)) continue;
+		if (kind === "rejected" && isOld(since, now)) continue;
 		if (what === "connection" && entry?.session.connected) continue;
 		const why = `${what === "report" ? "Report dropped: " : ""}${sentence(reason)}`;
 		add(kind, why, { ...rejection, since, entry, rejection });

@@ -43,7 +43,7 @@ export function detailOf(row: IssueRow): string {
 		subjectOf(row),
 		rooms.size > 1 ? plural(rooms.size, "room") : [...rooms].find((room) => room !== subjectOf(row)),
 		versions.length > 2 ? plural(versions.length, "version") : versions.join(", "),
-		["refused", "webhook_ended", "schedule_failed"].includes(kind) && why.replace(/\.$/, ""),
+		["rejected", "webhook_ended", "schedule_failed"].includes(kind) && why.replace(/\.$/, ""),
 	]
 		.filter(Boolean)
 		.join(" · ");

@@ -7,7 +7,7 @@ export type IssueKind =
 	| DeviceIssueKind
 	| "gateway"
 	| "rollout_paused"
-	| "refused"
+	| "rejected"
 	| "webhook_ended"
 	| "schedule_failed";
 
@@ -23,7 +23,7 @@ export const issueLabels: Readonly<Record<IssueKind, string>> = {
 	often_restarted: "Often restarted",
 	faulty: "Hardware fault",
 	away: "Away for more than a day",
-	refused: "Rejected",
+	rejected: "Rejected",
 	webhook_ended: "Webhook disabled",
 	schedule_failed: "Schedule failed",
 	weak_signal: "Weak signal",

@@ -60,11 +60,11 @@ function bandOf(run: readonly Point[]): string {
 
 /** Candidate intervals between labels, in seconds. */
 const timeSteps = [1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360].map((minutes) => minutes * 60);
-const labelsAtMost = 5;
+const maxLabels = 5;
 
 /** Round local times between `since` and `until`, in seconds since 1970. */
 export function timeTicks(since: number, until: number): readonly number[] {
-	const step = timeSteps.find((one) => (until - since) / one <= labelsAtMost) ?? 360 * 60;
+	const step = timeSteps.find((one) => (until - since) / one <= maxLabels) ?? 360 * 60;
 	const zone = new Date(until * 1000).getTimezoneOffset() * 60;
 	const first = Math.ceil((since - zone) / step) * step + zone;
 	const count = Math.max(0, Math.floor((until - first) / step) + 1);

@@ -22,7 +22,7 @@ const unmentioned: readonly string[] = [
 	"health.uptime_seconds",
 	"peripherals.audio.unmuted_volume",
 ];
-const shownAtMost = 3;
+const maxShown = 3;
 
 interface Field {
 	readonly name?: string;
@@ -95,7 +95,7 @@ function changesText(before: StateReport, after: StateReport): string {
 		// Equal after rounding.
 		.filter(({ from, to }) => from !== to);
 	if (news.length === 0) return "no change";
-	const texts = news.slice(0, shownAtMost).map(({ name, from, to }) => `${name} ${from} → ${to}`);
+	const texts = news.slice(0, maxShown).map(({ name, from, to }) => `${name} ${from} → ${to}`);
 	const rest = news.length - texts.length;
 	return rest > 0 ? `${texts.join(", ")} and ${rest} more` : texts.join(", ");
 }

@@ -6,7 +6,7 @@ import type { Past } from "../../../api/device.js";
 /** Silence after which the plot has a gap. */
 const gapMs = 20_000;
 /** Maximum number of rows. The gateway's history replaces them every few minutes. */
-const rowsAtMost = 2_000;
+const maxRows = 2_000;
 
 /** Null if nothing was reported. */
 export type Range = readonly [least: number, most: number] | null;
@@ -73,7 +73,7 @@ export class Series {
 	#push(time: number, quantities: Quantities): void {
 		// Times must ascend, even for two reports at once.
 		const ascending = Math.max(time, (this.#rows.at(-1)?.time ?? 0) + 0.001);
-		this.#rows = [...this.#rows.slice(1 - rowsAtMost), { time: ascending, ...quantities }];
+		this.#rows = [...this.#rows.slice(1 - maxRows), { time: ascending, ...quantities }];
 	}
 }
 

@@ -17,15 +17,15 @@ interface HistoryProps {
 	/** Accessible name. */
 	readonly label: string;
 	readonly items: readonly PastEvent[];
-	readonly shownAtMost?: number;
+	readonly maxShown?: number;
 }
 
-export function History({ label, items, shownAtMost = 5 }: HistoryProps) {
-	const rest = items.slice(shownAtMost);
+export function History({ label, items, maxShown = 5 }: HistoryProps) {
+	const rest = items.slice(maxShown);
 	if (items.length === 0) return null;
 	return (
 		<>
-			<PastEvents label={label} items={items.slice(0, shownAtMost)} />
+			<PastEvents label={label} items={items.slice(0, maxShown)} />
 			{rest.length > 0 && (
 				<details class="rest">
 					<summary>{rest.length} more</summary>

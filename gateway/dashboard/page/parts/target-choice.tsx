@@ -22,13 +22,13 @@ interface TargetChoiceProps {
 const byTags: Targets = { tags: "" };
 
 /** Number of devices above which only rooms are offered. */
-const listedAtMost = 50;
+const maxListed = 50;
 
 export function TargetChoice({ label, targets, onChange, withTags = false }: TargetChoiceProps) {
 	const { fleet } = useTopic("list");
 	const [given] = useState(targets);
 	const entries = fleet.all().filter(({ session }) => session.deviceId !== null);
-	const listed = entries.length <= listedAtMost ? entries : [];
+	const listed = entries.length <= maxListed ? entries : [];
 	const places: readonly Targets[] = [
 		{ all: true },
 		...roomsOf(entries).map((room) => ({ room })),

@@ -15,7 +15,7 @@ import { Search } from "../parts/field.js";
 import { Problem } from "../parts/problem.js";
 
 const shownAtFirst = 50;
-const namedAtMost = 3;
+const maxNamed = 3;
 
 export function AuditLog() {
 	const { fleet } = useApp();
@@ -71,7 +71,7 @@ function Change({ change }: { readonly change: ListedChange }) {
 				)}
 				<span class="hint">
 					{place !== undefined && ` · ${place}`}
-					{deviceIds.length > namedAtMost
+					{deviceIds.length > maxNamed
 						? ` · ${plural(deviceIds.length, "device")}`
 						: deviceIds.map((id) => (
 								<Fragment key={id}>

@@ -9,7 +9,7 @@ import { CopyButton } from "../parts/copy-button.js";
 import { History, type PastEvent } from "../parts/history.js";
 import { Panel } from "../parts/panel.js";
 
-const shownAtMost = 8;
+const maxShown = 8;
 
 export function DeviceEvents({ deviceKey }: { deviceKey: string }) {
 	const past = useHistory(deviceKey);
@@ -17,7 +17,7 @@ export function DeviceEvents({ deviceKey }: { deviceKey: string }) {
 	return (
 		<Panel title="History" look="past-panel">
 			{items.length === 0 && <p class="hint">{past ? "No events recorded yet." : "Loading…"}</p>}
-			<History label="History, the latest first" items={items} shownAtMost={shownAtMost} />
+			<History label="History, the latest first" items={items} maxShown={maxShown} />
 		</Panel>
 	);
 }

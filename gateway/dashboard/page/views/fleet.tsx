@@ -14,7 +14,7 @@ import { DeviceList, Rooms } from "./rooms.js";
 
 const GettingStarted = onDemand("Home", async () => (await import("./later.js")).GettingStarted);
 /** Number of devices above which the default layout is a table. */
-const listedAtMost = 50;
+const maxListed = 50;
 
 interface FleetProps {
 	readonly search: string;
@@ -48,21 +48,21 @@ export function FleetView({ search, room }: FleetProps) {
 	// Devices that are still being loaded count too, so that the layout stays.
 	const total = linkState.name === "connecting" ? linkState.total : undefined;
 	const expected = room === undefined ? Math.max(entries.length, total ?? 0) : entries.length;
-	const layout = query.layout || (expected > listedAtMost ? "table" : "list");
+	const layout = query.layout || (expected > maxListed ? "table" : "list");
 	return (
 		<>
 			<Toolbar room={room} entries={entries} keys={keys} tallies={tallies} layout={layout} />
 			{room !== undefined && entries.length > 0 && (
 				<RoomTile room={{ name: room || undefined, entries }} isOwnPage />
 			)}
-			{room === undefined && layout === "list" && entries.length > 1 && entries.length <= listedAtMost && (
+			{room === undefined && layout === "list" && entries.length > 1 && entries.length <= maxListed && (
 				<WholeHome entries={entries} />
 			)}
 			{keys.length === 0 && <p class="empty">No devices match.</p>}
 			{keys.length > 0 &&
 				layout === "list" &&
 				(isByRooms ? (
-					<Rooms rooms={rooms} withDevices={expected <= listedAtMost} />
+					<Rooms rooms={rooms} withDevices={expected <= maxListed} />
 				) : (
 					<DeviceList keys={keys} withRoom={room === undefined} />
 				))}

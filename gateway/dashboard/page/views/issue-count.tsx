@@ -10,7 +10,7 @@ export const refreshMs = 10_000;
 export function useIssues() {
 	const app = useTopic("list", "issues", "rollouts");
 	const { fleet } = app;
-	const rejections = app.rejections.value?.refusals;
+	const rejections = app.rejections.value?.rejections;
 	const causes = app.crashes.value?.causes;
 	const rollouts = app.rollouts.all;
 	const problems = app.readiness.value;

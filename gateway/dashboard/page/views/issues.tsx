@@ -25,9 +25,9 @@ import { Sheet } from "../parts/sheet.js";
 import { DueUpdates } from "./due-updates.js";
 import { refreshMs, useIssues } from "./issue-count.js";
 
-const namedAtMost = 10;
+const maxNamed = 10;
 /** Dismissed issues, including the causes of crashes without a current one. */
-const dismissedAtMost = 50;
+const maxDismissed = 50;
 
 export function IssuesView() {
 	const { fleet, linkState } = useApp();
@@ -57,7 +57,7 @@ export function IssuesView() {
 			{dismissed.length > 0 && (
 				<details class="housekeeping">
 					<summary>{dismissed.length.toLocaleString("en")} dismissed</summary>
-					<IssueList label="Dismissed" rows={dismissed.slice(0, dismissedAtMost)} />
+					<IssueList label="Dismissed" rows={dismissed.slice(0, maxDismissed)} />
 				</details>
 			)}
 		</div>
@@ -68,7 +68,10 @@ export function IssuesView() {
 export function RejectedDevices() {
 	const { rows } = useIssues();
 	return (
-		<IssueList label="Rejected devices" rows={rows.filter(({ kind, seen }) => kind === "refused" && !seen)} />
+		<IssueList
+			label="Rejected devices"
+			rows={rows.filter(({ kind, seen }) => kind === "rejected" && !seen)}
+		/>
 	);
 }
 
@@ -81,9 +84,9 @@ export function dismiss(dismissed: readonly DismissedItem[]): Promise<void> {
 	const items = dismissed.flatMap(({ kind, id, since }) => {
 		if (kind === "gateway" || kind === "rollout_paused") return [];
 		const isRejection = kind === "webhook_ended" || kind === "schedule_failed";
-		return { kind: isRejection ? ("refused" as const) : kind, id, ...(since !== null && { since }) };
+		return { kind: isRejection ? ("rejected" as const) : kind, id, ...(since !== null && { since }) };
 	});
-	return request("POST /api/attention/seen", { body: { items } });
+	return request("POST /api/issues/seen", { body: { items } });
 }
 
 function IssueList({ label, rows }: { readonly label: string; readonly rows: readonly IssueRow[] }) {
@@ -190,13 +193,13 @@ function CrashDetails({ cause, now }: { readonly cause: CrashCause; readonly now
 
 function Names({ issues }: { readonly issues: readonly Issue[] }) {
 	const [isOpen, setIsOpen] = useState(false);
-	const more = issues.length - namedAtMost;
+	const more = issues.length - maxNamed;
 	const sorted = [...issues].sort((a, b) => naturalOrder(issueName(a), issueName(b)));
 	return (
 		<>
 			<h3>{issues.some(({ entry }) => entry) ? plural(issues.length, "device") : "From"}</h3>
 			<ul aria-label="Devices">
-				{sorted.slice(0, isOpen ? undefined : namedAtMost).map((issue) => {
+				{sorted.slice(0, isOpen ? undefined : maxNamed).map((issue) => {
 					const { id, entry, rejection } = issue;
 					const name = issueName(issue);
 					const beside = [entry?.session.room, entry?.session.firmwareVersion, rejection?.remoteAddress];
@@ -258,8 +261,8 @@ function actionOf({ kind, issues, rollout }: IssueRow): IssueLink {
 		case "webhook_ended":
 			return ["Show webhooks", "#/settings"];
 		case "schedule_failed":
-			return ["Show schedules", "#/times"];
-		case "refused": {
+			return ["Show schedules", "#/schedules"];
+		case "rejected": {
 			// Equal for all issues of the row.
 			const { what, replacedBy: by } = first?.rejection ?? {};
 			if (by !== undefined) return ["Show new device", deviceAddress(by)];

@@ -51,15 +51,15 @@ interface Target {
 	readonly entries: readonly Entry[];
 }
 
-const shownAtMost = 12;
-const devicesAtMost = 3;
+const maxShown = 12;
+const maxDevices = 3;
 const usualMinutes = [5, 10, 15, 30];
 const views: readonly Item[] = (
 	[
 		["Home", "#/"],
 		["Announce", "#/announce"],
-		["Schedules", "#/times"],
-		["Issues", "#/attention"],
+		["Schedules", "#/schedules"],
+		["Issues", "#/issues"],
 		["Firmware", "#/firmware"],
 		["Add device", "#/add"],
 		["Settings", "#/settings"],
@@ -98,11 +98,11 @@ export function usePaletteItems(): (query: string) => readonly Item[] {
 			const targets = actions.length > 0 ? targetsOf(entries, sought) : [];
 			return [
 				...[...rooms, ...views].filter(matches),
-				...devices.slice(0, shownAtMost).map(deviceItem),
+				...devices.slice(0, maxShown).map(deviceItem),
 				...actions
 					.filter(({ isManagement }) => (isManagement ? mayUpdate : mayCommand))
 					.flatMap(({ items }) => items(app, targets, sought)),
-			].slice(0, shownAtMost);
+			].slice(0, maxShown);
 		},
 		[app, listVersion, mayCommand, mayUpdate],
 	);
@@ -248,7 +248,7 @@ function targetsOf(all: readonly Entry[], words: readonly string[]): readonly Ta
 		entries: all.filter(({ session }) => session.room === room),
 	}));
 	if (words.length === 0) return [everything, ...rooms];
-	const devices = select(all, { ...noQuery, search: words.join(" ") }).slice(0, devicesAtMost);
+	const devices = select(all, { ...noQuery, search: words.join(" ") }).slice(0, maxDevices);
 	return [
 		...[everything, ...rooms].filter(({ name }) => isMatch(name, words)),
 		...devices.map((entry) => ({ name: nameOf(entry), targets: { devices: [entry.key] }, entries: [entry] })),

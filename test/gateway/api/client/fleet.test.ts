@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type StateReport, uplinks } from "../../../../device/protocol/messages.js";
 import { matches } from "../../../../device/protocol/schema.js";
-import { Fleet, neverBackward } from "../../../../gateway/api/client/fleet.js";
+import { Fleet, keepNewest } from "../../../../gateway/api/client/fleet.js";
 import type { ChangeReason, FrameOf } from "../../../../gateway/api/frames.js";
 import type { DeviceSummary, SessionRecord } from "../../../../gateway/api/session.js";
 import type { OtaStatus } from "../../../../gateway/api/statuses.js";
@@ -217,7 +217,7 @@ test("update progress never decreases during an update, restarts with another on
 		[shown, at("downloading", 3, "3.0.0"), 3],
 		[at("failed", 60), at("downloading", 3), 3],
 	] as const)
-		assert.equal(neverBackward(before, next).otaPercent, percent);
-	assert.equal(neverBackward(at("rebooting", 100), at("downloading", 99)).otaStatus, "rebooting");
-	assert.equal(neverBackward(shown, at("failed", 60)).otaStatus, "failed");
+		assert.equal(keepNewest(before, next).otaPercent, percent);
+	assert.equal(keepNewest(at("rebooting", 100), at("downloading", 99)).otaStatus, "rebooting");
+	assert.equal(keepNewest(shown, at("failed", 60)).otaStatus, "failed");
 });

@@ -1,6 +1,6 @@
 /**
- * What a role does not permit is absent, or disabled with the reason, in every view. Everything that is enabled is used, and the
- * requests are compared with the permissions of the API.
+ * Checks that controls which a role does not permit are absent or disabled with the reason, in every view: it uses all that are
+ * enabled, and compares the requests with the permissions of the API.
  */
 
 import assert from "node:assert/strict";
@@ -98,7 +98,7 @@ const replies = {
 	"GET /api/wifi": { devices: [] },
 };
 const addresses = [
-	...["#/", "#/?view=table", "#/rooms/Kitchen", "#/announce", "#/times?room=Kitchen", "#/attention"],
+	...["#/", "#/?view=table", "#/rooms/Kitchen", "#/announce", "#/schedules?room=Kitchen", "#/issues"],
 	...[
 		"#/devices/a",
 		"#/devices/a/firmware",

@@ -36,7 +36,7 @@ struct pair {
 	int peer; /* -1: not accepted yet, or closed */
 	uint16_t port; /* the script's, by which the peer is found */
 	uint32_t id;
-	bool is_refused;
+	bool is_rejected;
 	bool is_connected;
 	bool has_failed;
 	bool is_closed;
@@ -51,7 +51,7 @@ struct pair {
 static struct pair pairs[PAIRS];
 static int server = -1;
 static struct sockaddr_in server_address;
-static uint16_t refusing_port;
+static uint16_t rejecting_port;
 static uint32_t seed;
 static uint32_t random_state;
 static uint32_t step;
@@ -138,7 +138,7 @@ static void script_writes(struct pair *pair, uint32_t count)
 		if (pair->peer < 0 && pair->is_peer_shut)
 			pair->may_lose = true;
 	} else if (is_taken)
-		CHECK(writable == 0 && (pair->may_lose || pair->has_failed || pair->is_refused || pair->is_closed ||
+		CHECK(writable == 0 && (pair->may_lose || pair->has_failed || pair->is_rejected || pair->is_closed ||
 			pair->script->connection.is_broken), "a write beyond the limit is accepted");
 }
 
@@ -170,7 +170,7 @@ static void on_writable(struct tcp_connection *connection, uint32_t byte_count)
 {
 	struct pair *pair = ((struct script *)connection)->pair;
 	check_event(pair);
-	CHECK(!pair->is_refused, "connected without a listener");
+	CHECK(!pair->is_rejected, "connected without a listener");
 	CHECK(byte_count == tcp_connection_writable(connection), "fewer bytes are writable than announced");
 	pair->is_connected = true;
 	act_in_event(connection);
@@ -194,8 +194,8 @@ static void on_error(struct tcp_connection *connection)
 {
 	struct pair *pair = ((struct script *)connection)->pair;
 	check_event(pair);
-	CHECK(pair->is_refused || pair->is_peer_shut || pair->may_lose, "an error of connection %u without a cause", pair->id);
-	CHECK(pair->is_refused || pair->may_lose || pair->received == pair->peer_sent,
+	CHECK(pair->is_rejected || pair->is_peer_shut || pair->may_lose, "an error of connection %u without a cause", pair->id);
+	CHECK(pair->is_rejected || pair->may_lose || pair->received == pair->peer_sent,
 		"the error came before %u bytes of connection %u", pair->peer_sent - pair->received, pair->id);
 	pair->has_failed = true;
 	act_in_event(connection);
@@ -238,7 +238,7 @@ static void limit_buffers(int descriptor)
 	setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
 }
 
-static struct pair *script_opens(bool is_refused)
+static struct pair *script_opens(bool is_rejected)
 {
 	struct pair *pair = find_free();
 	if (!pair)
@@ -246,12 +246,12 @@ static struct pair *script_opens(bool is_refused)
 	struct script *script = malloc(sizeof *script);
 	if (!script)
 		abort();
-	uint16_t port = is_refused ? refusing_port : ntohs(server_address.sin_port);
+	uint16_t port = is_rejected ? rejecting_port : ntohs(server_address.sin_port);
 	if (!tcp_connection_open(&script->connection, &events, htonl(INADDR_LOOPBACK), port, chance(50))) {
 		free(script); /* Slots that are being closed: the next may succeed. */
 		return NULL;
 	}
-	*pair = (struct pair){ .script = script, .peer = -1, .id = ++last_id, .is_refused = is_refused };
+	*pair = (struct pair){ .script = script, .peer = -1, .id = ++last_id, .is_rejected = is_rejected };
 	script->pair = pair;
 	struct sockaddr_in own;
 	socklen_t length = sizeof own;
@@ -289,7 +289,7 @@ static void accept_all(void)
 		struct pair *found = NULL;
 		for (int i = 0; i < PAIRS && !found; i++) {
 			struct pair *pair = &pairs[i];
-			bool waits = is_alive(pair) && !pair->is_refused && !pair->has_failed && pair->peer < 0 && !pair->is_peer_shut;
+			bool waits = is_alive(pair) && !pair->is_rejected && !pair->has_failed && pair->peer < 0 && !pair->is_peer_shut;
 			if (waits && pair->port == from.sin_port)
 				found = pair;
 		}
@@ -365,7 +365,7 @@ static bool is_settled(const struct pair *pair)
 		return true;
 	if (pair->has_failed)
 		return true;
-	if (pair->is_refused || pair->is_peer_shut || pair->may_lose)
+	if (pair->is_rejected || pair->is_peer_shut || pair->may_lose)
 		return false; /* an error is to come */
 	return pair->is_connected && pair->peer >= 0 && pair->received == pair->peer_sent &&
 		pair->peer_received == pair->written;
@@ -389,9 +389,9 @@ static void settle(void)
 				script_reads(pair, LONGEST);
 			is_done &= is_settled(pair);
 			CHECK(is_settled(pair) || tcp_port_milliseconds() - start < STALL_MS,
-				"connection %u stalls: %u of %u received, %u of %u arrived, connected %d, shut %d, refused %d",
+				"connection %u stalls: %u of %u received, %u of %u arrived, connected %d, shut %d, rejected %d",
 				pair->id, pair->received, pair->peer_sent, pair->peer_received, pair->written, pair->is_connected,
-				pair->is_peer_shut, pair->is_refused);
+				pair->is_peer_shut, pair->is_rejected);
 		}
 		if (!is_done)
 			usleep(200);
@@ -495,9 +495,9 @@ int main(int argc, char **argv)
 	printf("seed %u\n", seed);
 	fflush(stdout);
 
-	struct sockaddr_in refusing;
-	int refuser = listen_anywhere(&refusing); /* bound only: connections are refused */
-	refusing_port = ntohs(refusing.sin_port);
+	struct sockaddr_in rejecting;
+	int refuser = listen_anywhere(&rejecting); /* bound only: connections are rejected */
+	rejecting_port = ntohs(rejecting.sin_port);
 	server = listen_anywhere(&server_address);
 	limit_buffers(server);
 	for (int i = 0; i < PAIRS; i++)

@@ -15,7 +15,7 @@ export default function main() {
 				if (answer instanceof Uint8Array) channel.post("answered", undefined, answer);
 				else channel.post("answered", answer);
 			} catch (error) {
-				channel.post("refused", String(error));
+				channel.post("rejected", String(error));
 			}
 		}
 	});

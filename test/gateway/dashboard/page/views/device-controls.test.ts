@@ -49,7 +49,7 @@ describe("controls of a device", () => {
 
 	for (const { what, cause } of [
 		{ what: "the gateway rejects it", cause: "rejected" },
-		{ what: "the device rejects it", cause: "refused" },
+		{ what: "the device rejects it", cause: "rejected" },
 		{ what: "the device disconnects", cause: "gone" },
 		{ what: "no report confirms it in time", cause: "late" },
 	])
@@ -58,7 +58,7 @@ describe("controls of a device", () => {
 			if (cause === "rejected") page.gateway.rejection = "busy";
 			await page.enter("Volume", 80);
 			const message = { deviceId: "a", command: "set_volume", code: "busy", message: "busy" } as const;
-			if (cause === "refused")
+			if (cause === "rejected")
 				page.gateway.send({
 					...{ type: "device_message", sessionId: "session of a", deviceId: "a" },
 					message: { type: "command_error", ...message },

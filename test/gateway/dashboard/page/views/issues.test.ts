@@ -15,7 +15,7 @@ const devices = [
 	speaker("d", { name: "Desk", ...issue("weak_signal") }),
 	speaker("e", { name: "Hall", ...issue("faulty", true) }),
 ];
-const replies = { "POST /api/attention/seen": {} };
+const replies = { "POST /api/issues/seen": {} };
 
 function show(t: TestContext, options: MountOptions = {}) {
 	return mount(t, IssuesView, {}, { devices, replies, ...options });
@@ -49,7 +49,7 @@ describe("issues view", () => {
 		const page = await show(t);
 		await page.click("button", /^Dismiss.*safe mode/i);
 		const items = ["a", "b"].map((id) => ({ kind: "safe_mode", id, since }));
-		assert.deepEqual(page.gateway.changes, [["POST /api/attention/seen", { items }]]);
+		assert.deepEqual(page.gateway.changes, [["POST /api/issues/seen", { items }]]);
 		const seen = devices.map((each) => ({ ...each, ...issue("safe_mode", true) }));
 		page.gateway.sendSummary("changed", seen);
 		await page.advance();

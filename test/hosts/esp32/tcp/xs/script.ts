@@ -2,7 +2,7 @@
 
 import TCP, { type Options } from "embedded:io/socket/tcp";
 
-declare const ports: Readonly<Record<"refusing" | "greeting" | "resetting" | "echoing", number>>;
+declare const ports: Readonly<Record<"rejecting" | "greeting" | "resetting" | "echoing", number>>;
 declare function now(): number;
 declare function exit(status: number): void;
 declare function collect(): void;
@@ -70,7 +70,7 @@ const steps: readonly (readonly [string, (next: () => void) => void])[] = [
 		(next) => {
 			new TCP({
 				address,
-				port: ports.refusing,
+				port: ports.rejecting,
 				onWritable: () => fail("connected"),
 				onError() {
 					this.close();
