@@ -23,6 +23,8 @@ export interface BoardBuildOptions {
 	/** Result of `formatReleaseKeys`. */
 	readonly releaseKeys: string;
 	readonly outputFolder: string;
+	/** Lines appended to the sdkconfig. */
+	readonly sdkconfig?: string;
 	/** Default: prints the output. */
 	readonly onOutput?: (text: string) => void;
 }
@@ -41,9 +43,9 @@ export function isInQemu(host: string): boolean {
 	return host.startsWith(`${qemuFolder}/`);
 }
 
-/** Folder of a host in the output of mcconfig. Both boards in QEMU share one, so that ESP-IDF is built once. */
+/** Folder of a host in the output of mcconfig (SUBPLATFORM of its manifest), which all boards share so that ESP-IDF is built once. */
 export function subplatformOf(host: string): string {
-	return isInQemu(host) ? qemuFolder : host;
+	return isInQemu(host) ? qemuFolder : "boards";
 }
 
 /** Argument for -p of mcconfig. */
@@ -57,7 +59,7 @@ export function binFolder(outputFolder: string, host: string): string {
 }
 
 /** Folder of intermediate files. */
-function workFolder(outputFolder: string, host: string): string {
+export function workFolder(outputFolder: string, host: string): string {
 	return join(outputFolder, "tmp", "esp32", subplatformOf(host), "release", "device");
 }
 
@@ -72,7 +74,7 @@ export async function buildBoard(options: BoardBuildOptions): Promise<string> {
 	// mcconfig may succeed without replacing them. Its makefile lacks the dependency of the last one on the version.
 	for (const file of [image, map, join(workFolder(outputFolder, host), "board-descriptor.c.o")])
 		rmSync(file, { force: true });
-	const SDKCONFIGPATH = writeSdkconfig(version, join(outputFolder, "sdkconfig"), host);
+	const SDKCONFIGPATH = writeSdkconfig(version, join(outputFolder, "sdkconfig"), host, options.sdkconfig);
 	const { SOURCE_DATE_EPOCH = String(Math.floor(Date.now() / 1000)) } = sdk.environment;
 	await build({
 		sdk: { ...sdk, environment: { ...sdk.environment, SDKCONFIGPATH, SOURCE_DATE_EPOCH } },
@@ -110,15 +112,16 @@ function requireAllLinked(makefile: string, map: string): void {
  * Copies the sdkconfig of the boards with another version.
  *
  * @param host folder under hosts/; for QEMU, its settings are appended
+ * @param more further lines
  * @returns folder of the copy, for SDKCONFIGPATH
  */
-export function writeSdkconfig(version: string, folder: string, host: string): string {
+export function writeSdkconfig(version: string, folder: string, host: string, more = ""): string {
 	if (!/^[0-9A-Za-z.+-]{1,31}$/.test(version))
 		throw new Error(`Invalid version "${version}": use 1 to 31 letters, digits, ".", "+" and "-".`);
 	const hosts = join(projectFolder, "hosts");
 	const file = join(hosts, "esp32", "sdkconfig", "sdkconfig.defaults");
 	const tail = isInQemu(host) ? readFileSync(join(hosts, qemuFolder, "sdkconfig.defaults"), "utf8") : "";
-	const committed = readFileSync(file, "utf8") + tail;
+	const committed = readFileSync(file, "utf8") + tail + more;
 	if (!versionLine.test(committed)) throw new Error(`CONFIG_APP_PROJECT_VER not found in ${file}.`);
 	mkdirSync(folder, { recursive: true });
 	writeFileSync(

@@ -34,8 +34,8 @@ while [ $# -gt 0 ]; do
 	case $1 in -p) host=\${2##*/};; -o) out=$2;; esac
 	shift
 done
-bin="$out/bin/esp32/$host/release/device"
-build="$out/tmp/esp32/$host/release/device"
+bin="$out/bin/esp32/boards/release/device"
+build="$out/tmp/esp32/boards/release/device"
 mkdir -p "$bin" "$build"
 cp "$folder/$host.bin" "$bin/xs_esp32.bin"
 for part in bootloader partition-table ota_data_initial; do echo $part > "$bin/$part.bin"; done

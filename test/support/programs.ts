@@ -82,24 +82,29 @@ export function whyMissing(...names: readonly ProgramName[]): string | false {
 	return `${name} is not installed: apt-get install ${programs[name].package}, or set ${variableOf(name)} to its path`;
 }
 
+type Sdk = { readonly sdk: ModdableSdk; readonly reason?: never };
+type Missing = { readonly sdk?: never; readonly reason: string };
+
 /** Moddable SDK, or the reason to skip tests that need it. */
-export function sdkOrReason():
-	| { readonly sdk: ModdableSdk; readonly reason?: never }
-	| { readonly sdk?: never; readonly reason: string } {
+export function sdkOrReason(): Sdk | Missing {
 	const project = findProject(testMachine);
 	const found = isProblem(project) ? project : findSdk(testMachine);
 	return isProblem(found) ? { reason: describeProblem(found) } : { sdk: found };
 }
 
-/** Tools to build the boards' firmware for QEMU and to run it, or the reason to skip tests that need them. */
-export function qemuOrReason():
-	| { readonly sdk: ModdableSdk; readonly qemu: string; readonly reason?: never }
-	| { readonly sdk?: never; readonly qemu?: never; readonly reason: string } {
-	const { sdk, reason } = sdkOrReason();
-	if (!sdk) return { reason };
+/** Tools to build the boards' firmware, or the reason to skip tests that need them. */
+export function boardToolsOrReason(): Sdk | Missing {
+	const found = sdkOrReason();
 	const idf = findIdf(testMachine);
-	const qemu = isProblem(idf) ? idf : findQemu(testMachine);
-	return isProblem(qemu) ? { reason: describeProblem(qemu) } : { sdk, qemu: qemu.what };
+	return found.sdk && isProblem(idf) ? { reason: describeProblem(idf) } : found;
+}
+
+/** These tools and QEMU to run the firmware, or the reason to skip tests that need them. */
+export function qemuOrReason(): (Sdk & { readonly qemu: string }) | (Missing & { readonly qemu?: never }) {
+	const found = boardToolsOrReason();
+	if (!found.sdk) return found;
+	const qemu = findQemu(testMachine);
+	return isProblem(qemu) ? { reason: describeProblem(qemu) } : { ...found, qemu: qemu.what };
 }
 
 function variableOf(name: ProgramName): string {

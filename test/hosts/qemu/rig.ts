@@ -5,12 +5,13 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Model } from "../../../device/protocol/models.js";
-import { binFolder, buildBoard, qemuBoardOf } from "../../../scripts/boards/build.js";
+import { binFolder, qemuBoardOf } from "../../../scripts/boards/build.js";
 import { makeFlashImage, settingsPartition } from "../../../scripts/boards/flash-image.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import type { ModdableSdk } from "../../../scripts/moddable/sdk.js";
 import { type BoardEvent, EmulatedBoard, pinsOf } from "../../../scripts/qemu/board.js";
 import { startQemu } from "../../../scripts/qemu/tools.js";
+import { buildQuietly } from "../../support/board-builds.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { nextEvent, sourceOf, within } from "../../support/eventually.js";
 import { portOf } from "../../support/ports.js";
@@ -29,26 +30,18 @@ export interface BuiltForQemu {
 export async function buildForQemu(sdk: ModdableSdk, model: Model, releaseKeys = ""): Promise<BuiltForQemu> {
 	const outputFolder = join(projectFolder, ".cache", "qemu");
 	const host = qemuBoardOf(model);
-	let output = "";
-	const onOutput = (text: string) => {
-		output += text;
+	const options = { sdk, model, host, version: "1.0.0", releaseKeys, outputFolder };
+	const image = readFileSync(await buildQuietly(options));
+	const parts = makeFlashImage(binFolder(outputFolder, host), settingsPartition({}));
+	return {
+		image,
+		flash(gateway) {
+			const flash = Uint8Array.from(parts);
+			const { bytes, offset } = settingsPartition({ ssid: "qemu", gateway, token: "token-of-the-tests" });
+			flash.set(bytes, offset);
+			return flash;
+		},
 	};
-	const options = { sdk, model, host, version: "1.0.0", releaseKeys, outputFolder, onOutput };
-	try {
-		const image = readFileSync(await buildBoard(options));
-		const parts = makeFlashImage(binFolder(outputFolder, host), settingsPartition({}));
-		return {
-			image,
-			flash(gateway) {
-				const flash = Uint8Array.from(parts);
-				const { bytes, offset } = settingsPartition({ ssid: "qemu", gateway, token: "token-of-the-tests" });
-				flash.set(bytes, offset);
-				return flash;
-			},
-		};
-	} catch (error) {
-		throw new Error(`The build failed:\n${output.slice(-4000)}`, { cause: error });
-	}
 }
 
 export interface QemuRigOptions {
