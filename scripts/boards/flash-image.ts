@@ -96,7 +96,7 @@ export function withSettings(flash: Uint8Array, folder: string, settings: Settin
 	return changed;
 }
 
-function partitionNamed(name: string): Partition {
+export function partitionNamed(name: string): Partition {
 	const partition = readPartitions(readFileSync(partitionsFile, "utf8")).find((one) => one.name === name);
 	if (!partition) throw new Error(`Partition ${name} not found in ${partitionsFile}.`);
 	return partition;

@@ -1,20 +1,26 @@
 /** Boards in QEMU: their firmware, their parts, and a gateway for them. */
 
 import type { ChildProcess } from "node:child_process";
+import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Model } from "../../../device/protocol/models.js";
 import { binFolder, qemuBoardOf } from "../../../scripts/boards/build.js";
-import { makeFlashImage, settingsPartition } from "../../../scripts/boards/flash-image.js";
+import { makeFlashImage, partitionNamed, settingsPartition } from "../../../scripts/boards/flash-image.js";
+import type { DeviceSettings } from "../../../scripts/command-line/device-settings.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import type { ModdableSdk } from "../../../scripts/moddable/sdk.js";
 import { type BoardEvent, EmulatedBoard, pinsOf } from "../../../scripts/qemu/board.js";
 import { startQemu } from "../../../scripts/qemu/tools.js";
 import { buildQuietly } from "../../support/board-builds.js";
+import type { Certificate } from "../../support/certificates.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { nextEvent, sourceOf, within } from "../../support/eventually.js";
-import { portOf } from "../../support/ports.js";
+import { rewritten } from "../../support/images.js";
+import { listen, portOf } from "../../support/ports.js";
 import { type Connection, runScriptedGateway, type ScriptedGateway } from "../../support/scripted-gateway.js";
 
 /** Address of this computer in the network of QEMU. */
@@ -22,8 +28,10 @@ export const hostAddress = "10.0.2.2";
 
 export interface BuiltForQemu {
 	readonly image: Buffer;
-	/** Boot loader, partition table and image. @param gateway address in settings */
-	flash(gateway: string): Uint8Array;
+	/** Addresses of functions. */
+	readonly symbols: ReadonlyMap<string, number>;
+	/** Boot loader, partition table and image. */
+	readonly flash: Uint8Array;
 }
 
 /** Builds the firmware of a board, like `npm run qemu`. */
@@ -32,22 +40,23 @@ export async function buildForQemu(sdk: ModdableSdk, model: Model, releaseKeys =
 	const host = qemuBoardOf(model);
 	const options = { sdk, model, host, version: "1.0.0", releaseKeys, outputFolder };
 	const image = readFileSync(await buildQuietly(options));
-	const parts = makeFlashImage(binFolder(outputFolder, host), settingsPartition({}));
-	return {
-		image,
-		flash(gateway) {
-			const flash = Uint8Array.from(parts);
-			const { bytes, offset } = settingsPartition({ ssid: "qemu", gateway, token: "token-of-the-tests" });
-			flash.set(bytes, offset);
-			return flash;
-		},
-	};
+	const bins = binFolder(outputFolder, host);
+	const lines = readFileSync(join(bins, "xs_esp32s3.sym"), "utf8").matchAll(/^(\w{8}) .* F .*\s(\w+)$/gm);
+	const symbols = new Map(
+		Array.from(lines, ([, address = "", name = ""]) => [name, Number.parseInt(address, 16)]),
+	);
+	return { image, symbols, flash: makeFlashImage(bins, settingsPartition({})) };
 }
 
 export interface QemuRigOptions {
 	readonly qemu: string;
 	readonly model: Model;
 	readonly built: BuiltForQemu;
+	/** Default: the built one. */
+	readonly image?: Buffer;
+	/** Default: one without TLS. */
+	readonly gateway?: ScriptedGateway;
+	readonly settings?: DeviceSettings;
 }
 
 interface Started {
@@ -64,12 +73,13 @@ export class QemuRig {
 	readonly gateway: ScriptedGateway;
 	readonly #options: QemuRigOptions;
 	readonly #folder: string;
+	readonly #flashFile: string;
 	#started: Started;
 	#arrived = () => {};
 
 	static async start(t: TestContext, options: QemuRigOptions): Promise<QemuRig> {
 		const folder = await temporaryDirectory(t);
-		const rig = new QemuRig(await runScriptedGateway(t), folder, options);
+		const rig = new QemuRig(options.gateway ?? (await runScriptedGateway(t)), folder, options);
 		onEnd(t, () => rig.#cutPower());
 		return rig;
 	}
@@ -78,9 +88,20 @@ export class QemuRig {
 		this.gateway = gateway;
 		this.#options = options;
 		this.#folder = folder;
-		const url = `ws://${hostAddress}:${portOf(gateway.server)}/device`;
-		writeFileSync(join(folder, "flash.bin"), options.built.flash(url));
+		this.#flashFile = join(folder, "flash.bin");
+		const { built, image = built.image, settings } = options;
+		const address = `ws://${hostAddress}:${portOf(gateway.server)}/device`;
+		const flash = Uint8Array.from(built.flash);
+		flash.set(image, partitionNamed("ota_0").offset);
+		const stored = { ssid: "qemu", gateway: address, token: "token-of-the-tests", ...settings };
+		const { bytes, offset } = settingsPartition(stored);
+		flash.set(bytes, offset);
+		writeFileSync(this.#flashFile, flash);
 		this.#started = this.#powerOn();
+	}
+
+	get model(): Model {
+		return this.#options.model;
 	}
 
 	get board(): EmulatedBoard {
@@ -122,6 +143,12 @@ export class QemuRig {
 		}
 	}
 
+	/** Contents of a partition. */
+	read(partition: string): Buffer {
+		const { offset, size } = partitionNamed(partition);
+		return readFileSync(this.#flashFile).subarray(offset, offset + size);
+	}
+
 	/** Samples and silence that the I2S transmitter has sent since the start. */
 	get sound(): Buffer {
 		return readFileSync(join(this.#folder, "sound.pcm"));
@@ -157,10 +184,64 @@ export class QemuRig {
 		return within(find(), () => `a board's event of ${sourceOf(predicate)}`);
 	}
 
-	/** Collects frames of the ring that differ from the one before. */
-	async frames(count: number): Promise<readonly string[]> {
-		const rings = () => this.events.flatMap(({ ring }) => (ring === undefined ? [] : [ring]));
-		await this.until(() => rings().length >= count);
-		return rings();
+	/** Frames of the ring since the last `forget()` that differ from the one before: bytes in wire order, in hex. */
+	get shown(): readonly string[] {
+		return this.events.flatMap(({ ring }) => (ring === undefined ? [] : [ring]));
+	}
+
+	/** Waits until that many are shown. */
+	async frames(count: number): Promise<void> {
+		await this.until(() => this.shown.length >= count);
+	}
+}
+
+/** Image of another version, with its digest. */
+export function versionOf(image: Buffer, version: string): Buffer {
+	const text = version.padEnd(32, "\0");
+	return [0x30, 0x138].reduce((bytes, offset) => rewritten(bytes, offset, text), image);
+}
+
+export function sha256Of(bytes: Uint8Array): string {
+	return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** HTTP server of files for devices in QEMU. */
+export class ImageServer {
+	readonly #files = new Map<string, Uint8Array>();
+	/** Without a path. */
+	readonly url: string;
+	/** Requests since the start. */
+	requests = 0;
+
+	static async run(t: TestContext, certificate?: Certificate): Promise<ImageServer> {
+		const server = certificate ? createSecureServer(certificate) : createServer();
+		const images = new ImageServer(
+			`http${certificate ? "s" : ""}://${hostAddress}:${await listen(t, server)}`,
+		);
+		server.on("request", ({ url = "", headers: { range } }, response) => {
+			images.requests += 1;
+			const file = images.#files.get(url);
+			const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(range ?? "") ?? [];
+			if (!file || first === undefined) return response.writeHead(404).end();
+			const part = file.subarray(Number(first), Number(last) + 1);
+			const end = Number(first) + part.length - 1;
+			response.writeHead(206, {
+				"Content-Length": part.length,
+				"Content-Range": `bytes ${first}-${end}/${file.length}`,
+			});
+			return response.end(part);
+		});
+		return images;
+	}
+
+	private constructor(url: string) {
+		this.url = url;
+	}
+
+	/** @returns its address */
+	serve(file: Uint8Array): string {
+		const path = `/${this.#files.size}.bin`;
+		this.#files.set(path, file);
+		return `${this.url}${path}`;
 	}
 }

@@ -1,6 +1,7 @@
 /** Bring-up program in XS and its steps, on boards with one fault each. */
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { describe, type TestContext, test } from "node:test";
 import type { Model } from "../../../../device/protocol/models.js";
 import { pins as proto1 } from "../../../../hosts/proto-1/pins.js";
@@ -9,7 +10,7 @@ import { firmwareModules } from "../../../../hosts/virtual/node/firmware.js";
 import { VirtualDevice } from "../../../../hosts/virtual/node/virtual-device.js";
 import { BringUpBoard } from "../../../../scripts/bring-up/board.js";
 import { changes, type StepResult, table } from "../../../../scripts/bring-up/report.js";
-import { runSteps } from "../../../../scripts/bring-up/run.js";
+import { runSteps, steps } from "../../../../scripts/bring-up/run.js";
 import { readPins, targets } from "../../../../scripts/bring-up/targets.js";
 import { deviceToken, runGateway } from "../../../support/running.js";
 import { SimulatedPerson, WiredBoard, type Wiring, wiringOf } from "./wiring.js";
@@ -254,4 +255,14 @@ test("times out on a silent board or a closed port and suggests a fix", async (t
 	board.end("QEMU ended with 1");
 	await asked;
 	await assert.rejects(board.nextStart(), /QEMU ended with 1/);
+});
+
+test("hosts/README.md lists the open questions of each step in their order", () => {
+	const readme = readFileSync(new URL("../../../../hosts/README.md", import.meta.url), "utf8");
+	const [list] = readme.split("### What only a board can tell").at(-1)?.split("\n## ") ?? [];
+	const listed = Array.from(list?.matchAll(/^\| `(\w+)` \|/gm) ?? [], ([, name]) => name);
+	assert.deepEqual(
+		listed,
+		steps.map(({ name }) => name),
+	);
 });
