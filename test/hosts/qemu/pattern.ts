@@ -14,11 +14,11 @@ const pixels = 12;
 export class Pattern {
 	/** Times at which the pattern shows a frame, in ms; frames as bytes in the wire order of the LEDs, in hex. */
 	readonly #times = new Map<string, number[]>();
-	readonly #periodMs: number;
+	readonly periodMs: number;
 
 	/** @param draw draws the frame of a time, in ms @param periodMs 1: a still frame */
 	constructor(draw: (strip: PixelStrip, timeMs: number) => void, periodMs: number) {
-		this.#periodMs = periodMs;
+		this.periodMs = periodMs;
 		for (let timeMs = 0; timeMs < periodMs; timeMs++) {
 			const frame = frameOf((strip) => draw(strip, timeMs));
 			const times = this.#times.get(frame);
@@ -53,10 +53,10 @@ export class Pattern {
 	 */
 	intervals(frames: readonly string[]): readonly number[] {
 		return frames.slice(1).map((frame, at) => {
-			let shortest = this.#periodMs;
+			let shortest = this.periodMs;
 			for (const start of this.#times.get(frames[at] ?? "") ?? [])
 				for (const end of this.#times.get(frame) ?? [])
-					shortest = Math.min(shortest, end > start ? end - start : end - start + this.#periodMs);
+					shortest = Math.min(shortest, end > start ? end - start : end - start + this.periodMs);
 			return shortest;
 		});
 	}
