@@ -42,7 +42,9 @@ const entry = {
 async function runForged(t: TestContext) {
 	const server = new MemoryServer();
 	const dataDir = join(await temporaryDirectory(t), "data");
-	const gateway = await runClustered(t, server.connect(), { dataDir });
+	// A monitor that requests reports in a loop.
+	const limits = { commandBurst: 100_000 };
+	const gateway = await runClustered(t, server.connect(), { dataDir, limits });
 	const monitor = await gateway.watch();
 	monitor.client.send({ type: "subscribe", summary: true });
 	const bus = server.connect();

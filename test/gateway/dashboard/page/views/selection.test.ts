@@ -149,8 +149,7 @@ describe("bar of the selected devices", () => {
 			counts: { ...counts, asked: 0, done: 1, failed: 1 },
 			devices: [],
 		});
-		await page.advance();
-		assert.match(`${page.texts("listitem")}`, /Volume of 1 device set/);
+		await page.until(() => page.texts("listitem").some((text) => text.startsWith("Volume of 1 device set")));
 		await page.click("button", "Undo");
 		assert.deepEqual(page.gateway.takeCommands(), [
 			["a", "set_volume", 40],
