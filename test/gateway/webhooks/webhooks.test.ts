@@ -325,7 +325,7 @@ test("sends an event for a new crash cause once, besides one for each crash", of
 	assert.match(String(id), /^[0-9a-f]{16}$/);
 	const frames = ["onButton (device/rules.ts)"];
 	assert.deepEqual(cause, { kind: "exception", message: "no face 7", frames, version: "1.4.0" });
-	assert.match(String(first?.text), /^dev-1-\w+ has crashed in a new way on 1\.4\.0: no face # in onButton/);
+	assert.match(String(first?.text), /^dev-1-\w+ has crashed in a new way on 1\.4\.0: no face 7 in onButton/);
 	assert.equal(Object(second?.cause).message, "no volume");
 });
 
