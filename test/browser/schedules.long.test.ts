@@ -12,7 +12,7 @@ import { checkView } from "./axe.js";
 import { browsing, disclose, sees } from "./browsing.js";
 
 const open = browsing();
-const view = "#/schedules";
+const view = "#/times";
 /** Time zone of this process, which the gateway under test runs in. */
 const timezoneId = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const hourMs = 3_600_000;

@@ -225,7 +225,7 @@ export function announceAddress(on: { readonly room?: string; readonly keys?: Re
 /** Address of the schedules view with the quiet hours of a room or a device. */
 export function schedulesAddress(of: { readonly room?: string; readonly device?: string } = {}): string {
 	const query = new URLSearchParams(of).toString();
-	return query ? `#/schedules?${query}` : "#/schedules";
+	return query ? `#/times?${query}` : "#/times";
 }
 
 /** Devices listed in an address by `updateAddress` or `announceAddress`. */

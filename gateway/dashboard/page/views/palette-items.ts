@@ -58,8 +58,8 @@ const views: readonly Item[] = (
 	[
 		["Home", "#/"],
 		["Announce", "#/announce"],
-		["Schedules", "#/schedules"],
-		["Issues", "#/issues"],
+		["Schedules", "#/times"],
+		["Issues", "#/attention"],
 		["Firmware", "#/firmware"],
 		["Add device", "#/add"],
 		["Settings", "#/settings"],

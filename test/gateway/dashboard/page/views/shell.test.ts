@@ -64,8 +64,8 @@ describe("frame of the page", () => {
 		"#/",
 		"#/devices/a",
 		"#/announce",
-		"#/schedules",
-		"#/issues",
+		"#/times",
+		"#/attention",
 		"#/firmware",
 		"#/settings",
 	])
