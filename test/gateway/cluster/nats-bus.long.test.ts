@@ -121,7 +121,7 @@ else {
 			const opening = bus.open();
 			bus.publish("s", "lost");
 			await waitUntil(() => problems.length > 0);
-			assert.match(String(problems), /is unreachable \(.*rejected.*\); retrying/);
+			assert.match(String(problems), /is unreachable \(.*refused.*\); retrying/);
 			await server.start();
 			await opening;
 			await status(bus, true);
