@@ -238,6 +238,7 @@ test("a channel for devices with tags, and updates that are due", { skip }, asyn
 		await form(page).getByText("One after another; pauses at the first failure.").waitFor();
 		await form(page).getByRole("button", { name: "Update 3 devices" }).waitFor();
 		await page.keyboard.press("Escape");
+		await form(page).waitFor({ state: "detached" });
 	});
 
 	await t.test("includes devices that get the tag, and releases of the channel, later", async () => {
