@@ -40,11 +40,11 @@ describe("error of a command for a gateway", () => {
 		const named = [{ name: "anna", role: "viewer", token: viewerToken } as const];
 		await writeTokenFile(fs, tokenPath(dataDir), { device: deviceToken, monitor: monitorToken, named });
 		const { url } = await runGateway(t, { dataDir, deviceToken: undefined, monitorToken: undefined });
-		const stranger = clientWith("not-the-monitor-token", url);
+		const unauthorized = clientWith("not-the-monitor-token", url);
 		const rejected = /Monitor token rejected by .*\. Set MONITOR_TOKEN, or set DATA_DIR to the data folder/;
-		await assert.rejects(stranger.request("GET /api/devices"), { status: 401, message: rejected });
-		const [error] = await nextEvent(stranger.openMonitor(), "error");
-		assert.match(stranger.connectionError(error).message, rejected);
+		await assert.rejects(unauthorized.request("GET /api/devices"), { status: 401, message: rejected });
+		const [error] = await nextEvent(unauthorized.openMonitor(), "error");
+		assert.match(unauthorized.connectionError(error).message, rejected);
 		await assert.rejects(
 			clientWith(viewerToken, url).request("POST /api/device-tokens", { body: { deviceId: "" } }),
 			{

@@ -169,7 +169,7 @@ describe("token rotation", () => {
 		const login = await logIn(gateway.url, old.monitor);
 		const stateOf = async () => (await loginOf(gateway.url, login)).status;
 		const ownOf = (device: string) => deviceTokenOf(device, "dev-1-a1b2c3");
-		// Without an upload a valid token gets 404.
+		// A valid token gets 404, since there is no upload.
 		const fetchBlock = (shown: string) => statusOf(gateway, shown, "/ota/firmware.bin");
 		assert.equal(await fetchBlock(old.device), 404);
 		await change(rotate);

@@ -232,8 +232,8 @@ else {
 			const bucket = await bus.bucket("gw-test");
 			await bucket.set("key", "value", 0);
 			assert.equal((await bucket.get("key"))?.text, "value");
-			const strangers = createNatsAccount().credentials;
-			const { bus: rejected, problems } = natsBus(t, [server.url], { credentials: strangers });
+			const { credentials: unknownCredentials } = createNatsAccount();
+			const { bus: rejected, problems } = natsBus(t, [server.url], { credentials: unknownCredentials });
 			void rejected.open();
 			await waitUntil(() => problems.length > 0);
 			assert.match(String(problems), /Authorization Violation/i);

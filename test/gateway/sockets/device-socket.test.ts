@@ -88,8 +88,8 @@ describe("device frames", () => {
 	test("are dropped if invalid, without ending the session", async (t) => {
 		const { monitor, device } = await runWithDevice(t);
 		await monitor.next();
-		const stranger = withField(sampleReport("DEV-1"), "deviceId", "another-device");
-		for (const message of ["", "nonsense", "[".repeat(60_000), reportWithVolume(101), stranger])
+		const otherReport = withField(sampleReport("DEV-1"), "deviceId", "another-device");
+		for (const message of ["", "nonsense", "[".repeat(60_000), reportWithVolume(101), otherReport])
 			device.send(message);
 		device.send(reportWithVolume(7));
 		assert.deepEqual((await monitor.next()).message, reportWithVolume(7));

@@ -263,7 +263,7 @@ function orderAt(volume: number): readonly string[] {
 
 async function testSound(t: TestContext, device: Device): Promise<void> {
 	const { rig } = device;
-	/** Until the transmitter has stopped. @returns what it sent */
+	/** Waits until the transmitter has stopped. @returns what it sent */
 	const sent = async (play: () => Promise<unknown>) => {
 		rig.forget();
 		const { length } = rig.sound;

@@ -252,8 +252,8 @@ describe("on an emulated ESP32-S3", { skip, concurrency: 2 }, () => {
 		t.diagnostic(rig.serial.match(/update: \d+ bytes .*/)?.[0] ?? "no times");
 
 		const other = new Authority(folder, "other");
-		const stranger = await powerOn(t, { gateway, settings: { ...settings, ca: other.base64 } });
-		await stranger.printed("certificate", 0);
+		const mismatched = await powerOn(t, { gateway, settings: { ...settings, ca: other.base64 } });
+		await mismatched.printed("certificate", 0);
 		assert.equal(gateway.server.clients.size, 1);
 	});
 });

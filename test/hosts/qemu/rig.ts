@@ -208,7 +208,7 @@ export function sha256Of(bytes: Uint8Array): string {
 /** HTTP server of files for devices in QEMU. */
 export class ImageServer {
 	readonly #files = new Map<string, Uint8Array>();
-	/** Without a path. */
+	/** URL without a path. */
 	readonly url: string;
 	/** Requests since the start. */
 	requests = 0;
