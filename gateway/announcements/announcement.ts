@@ -50,8 +50,8 @@ export class Announcement implements Job<Shown> {
 	readonly #head: Pick<Shown, "id" | "name" | "by" | "createdAt">;
 	readonly #again: AnnouncementOptions["again"];
 	readonly #request: AnnouncementOptions["request"];
-	/** Ids of devices that received it, and whether their firmware has a queue. */
-	readonly #sent = new Map<string, boolean>();
+	/** Devices that received it, whether their firmware has a queue, and the monotonic time of sending. */
+	readonly #sent = new Map<string, { readonly hasQueue: boolean; readonly at: number }>();
 	/** Ids of devices that received `start_sound`. */
 	readonly #started = new Set<string>();
 	#url = "";
@@ -103,6 +103,11 @@ export class Announcement implements Job<Shown> {
 		return this.#sent.has(deviceId);
 	}
 
+	/** Monotonic time at which it was sent to a device, in milliseconds; before all times if it was not. */
+	sentAt(deviceId: string): number {
+		return this.#sent.get(deviceId)?.at ?? Number.NEGATIVE_INFINITY;
+	}
+
 	/**
 	 * Marks a device as sent.
 	 * @param features of the device
@@ -110,7 +115,7 @@ export class Announcement implements Job<Shown> {
 	 */
 	send(deviceId: string, features: readonly Feature[], { monotonic }: Moment): PlayRequest {
 		const hasQueue = features.includes("queue");
-		this.#sent.set(deviceId, hasQueue);
+		this.#sent.set(deviceId, { hasQueue, at: monotonic });
 		const { volume, priority = "normal", together = [...this.parts.ids].length > 1 } = this.#request;
 		const { chime, chimeVolume: chime_volume } = this.#request;
 		const isChimed = chime !== undefined && features.includes("chime");
@@ -190,7 +195,7 @@ export class Announcement implements Job<Shown> {
 	#silenceMs(deviceId: string): number {
 		const state = this.parts.stateOf(deviceId);
 		if (state === "playing" || state === "resumed") return silenceMs + this.#lengthMs * 2;
-		const isWaiting = state === "waiting" && this.#sent.get(deviceId) === true;
+		const isWaiting = state === "waiting" && this.#sent.get(deviceId)?.hasQueue;
 		return silenceMs + (isWaiting ? this.#expiresAt - this.#requestedAt : 0);
 	}
 

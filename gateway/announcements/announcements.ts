@@ -274,9 +274,11 @@ export class Announcements {
 	 * of sounds unknown to this gateway, the sound is queued here again.
 	 */
 	#onRejected(deviceId: string, code: string, message: string): void {
-		const latest = [...this.jobs.all()].findLast(
-			(each) => each.parts.stateOf(deviceId) === "waiting" && each.isSent(deviceId),
-		);
+		const latest = [...this.jobs.all()]
+			.filter(({ parts }) => parts.stateOf(deviceId) === "waiting")
+			.filter((announcement) => announcement.isSent(deviceId))
+			.sort((a, b) => a.sentAt(deviceId) - b.sentAt(deviceId))
+			.at(-1);
 		if (!latest) return;
 		const hasOthers = this.#runningOn(deviceId).some((each) => each !== latest && each.isSent(deviceId));
 		if (code === "busy" && hasOthers) return latest.requeue(deviceId);

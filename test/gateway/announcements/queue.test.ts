@@ -97,6 +97,20 @@ test("queues at the gateway for older firmware, and replaces the current sound b
 	await isSent(first, urgent, second);
 });
 
+test("queues the announcement sent last again if the device has no room for it", async (t) => {
+	const { device, announce, plays, isSent } = await run(t);
+	const [first, second] = [await announce(), await announce()];
+	await plays(first);
+	const [low, third] = [await announce({ priority: "low" }), await announce()];
+	device.update(first, "played");
+	await isSent(first, second, third);
+	device.update(second, "played");
+	await isSent(first, second, third, low);
+	device.reject("play_sound", "3 sounds are queued; try again after one of them");
+	device.update(third, "played");
+	await isSent(first, second, third, low, low);
+});
+
 test("queues eight, rejects a ninth, never sends a stopped one, and times out late ones", async (t) => {
 	const { device, announce, plays, shown, becomes, isSent, pass, call } = await run(t);
 	const first = await announce();
