@@ -75,6 +75,28 @@ test("issues", { skip }, async (t) => {
 		await dialog.waitFor();
 	};
 
+	await t.test("are shown like every view: with the title at one place, and without moving", async () => {
+		const titles = new Set<string>();
+		const views = ["", "devices/dev-1-0000c1", "devices/dev-1-0000c1/diagnostics", "rooms/Kitchen"];
+		for (const view of [...views, "announce", "times", "attention", "firmware", "add", "settings"]) {
+			await page.goto(`${url}/#/${view}`);
+			await page.reload();
+			await page.getByRole("heading", { level: 1, name: /^(?!Loading)/ }).waitFor();
+			await page.waitForLoadState("networkidle");
+			const [title, shift]: readonly [string, number] = await page.evaluate(`new Promise((done) => {
+				let shift = 0;
+				new PerformanceObserver((list) => { for (const { value } of list.getEntries()) shift += value; })
+					.observe({ type: "layout-shift", buffered: true });
+				const { x, y } = document.querySelector("h1").getBoundingClientRect();
+				requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done([x + " " + y, shift]))));
+			})`);
+			titles.add(title);
+			assert.ok(shift <= 0.02, `${view} moved by ${shift}`);
+		}
+		assert.deepEqual([...titles].length, 1, [...titles].join(", "));
+		await page.goto(`${url}/#/attention`);
+	});
+
 	await t.test("are one row for each cause, with the devices, counted in the navigation", async () => {
 		for (const each of both) await counts(each, "3");
 		await sees(row(page, crashTitle), /2 devices/);

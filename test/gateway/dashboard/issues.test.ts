@@ -11,7 +11,7 @@ const sample = (deviceId: string) => ({ deviceId, crashId: "1a", ...moment });
 const cause: CrashCause = {
 	id: "0f1e2d3c4b5a6978",
 	kind: "exception",
-	message: "TypeError: no face #",
+	message: "TypeError: no face 7",
 	frames: ["onButton (device/rules.ts)"],
 	count: 3,
 	first: moment,
@@ -28,8 +28,10 @@ test("shows one row for a cause with crashes of several devices and versions", (
 	const [found, ...others] = groupIssues({ entries: [], causes: [{ ...cause, versions }] }, now);
 	assert.ok(found, "no row");
 	assert.deepEqual(others, []);
-	assert.equal(found.why, "TypeError: no face #, in onButton (device/rules.ts).");
+	assert.equal(found.why, "TypeError: no face 7, in onButton (device/rules.ts).");
 	assert.equal(titleOf(found), "TypeError in onButton");
+	const reported = groupIssues({ entries: [], causes: [{ ...cause, message: "i2s write timed out" }] }, now);
+	assert.deepEqual(reported.map(titleOf), ["i2s write timed out in onButton"]);
 	assert.equal(detailOf(found), "New crash · 2 devices · 1.3.0, 1.4.0");
 	assert.deepEqual(
 		found.issues.map(({ id }) => id),

@@ -32,8 +32,12 @@ export function AnnounceView({ search }: { readonly search: string }) {
 				<Permitted action="play_sound">
 					<Problem>{!sounds.value && sounds.problem}</Problem>
 					{/* The initial source depends on whether the gateway can speak. */}
-					{(sounds.value || sounds.problem !== "") && <SourcePanel sounds={sounds} onSource={setSource} />}
-					<TargetPanel sounds={sounds} search={search} source={source} />
+					{(sounds.value || sounds.problem !== "") && (
+						<>
+							<SourcePanel sounds={sounds} onSource={setSource} />
+							<TargetPanel sounds={sounds} search={search} source={source} />
+						</>
+					)}
 				</Permitted>
 				<Latest />
 				{Section && <Section />}

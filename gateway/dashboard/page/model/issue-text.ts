@@ -63,10 +63,10 @@ export function issueName({ id, entry, rejection }: Issue): string {
 	return what === "webhook" || what === "schedule" ? remoteAddress : (deviceId ?? "Unnamed device");
 }
 
-/** "TypeError in onButton" */
+/** "TypeError in onButton", "i2s write timed out" */
 export function crashTitle({ kind, message, frames: [frame] }: CrashCause): string {
-	const [, type = crashWords[kind]] = /^(\w+): /.exec(message) ?? [];
-	return frame === undefined ? message.trim() || type : `${type} in ${frame.replace(/ \(.*/, "")}`;
+	const text = message.trim() || crashWords[kind];
+	return frame === undefined ? text : `${text.replace(/^(\w+): .*/s, "$1")} in ${frame.replace(/ \(.*/, "")}`;
 }
 
 const hourMs = 60 * 60_000;

@@ -44,7 +44,7 @@ export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 		</>
 	);
 	const replace = !absence && !connected && <ReplaceButton entry={entry} />;
-	if (absence || (!connected && !isTrying && !crash && metadata.otaStatus !== "rebooting"))
+	if (absence || (!connected && !isTrying && !crashed && metadata.otaStatus !== "rebooting"))
 		return (
 			<Notice tone="warn as-of" actions={replace}>
 				{absence ? `Gateway ${absence}. Showing values from` : "Offline since"}{" "}
@@ -65,7 +65,7 @@ export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 				<UpdateState metadata={metadata} />
 			</Notice>
 		);
-	if (crash)
+	if (crashed)
 		return (
 			<Notice
 				tone="bad"
@@ -77,9 +77,9 @@ export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 				}
 			>
 				<strong>
-					{crashWords[crash.kind]}, {when(crash.at)}
-				</strong>{" "}
-				{crash.message}
+					{crash ? crashWords[crash.kind] : "Crash"}, {when(crash?.at ?? crashed.since ?? heardAt)}
+				</strong>
+				<p class="message">{crash?.message ?? "…"}</p>
 			</Notice>
 		);
 	if (change?.reason && tab !== "settings")

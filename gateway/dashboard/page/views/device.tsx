@@ -3,7 +3,15 @@
 import { useEffect } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { capital } from "../../../api/client/words.js";
-import { type DeviceTab, deviceAddress, deviceTabs, useApp, useDevice, useIsLive } from "../app/hooks.js";
+import {
+	type DeviceTab,
+	deviceAddress,
+	deviceTabs,
+	useApp,
+	useDevice,
+	useIsLive,
+	useTopic,
+} from "../app/hooks.js";
 import { useTitle } from "../parts/use-title.js";
 import { Inputs, LightCard } from "./device-controls.js";
 import { DeviceEvents } from "./device-events.js";
@@ -39,7 +47,9 @@ export function DeviceView({ deviceKey, tab }: { deviceKey: string; tab: DeviceT
 }
 
 function TabContent({ tab, entry }: { tab: DeviceTab; entry: Entry }) {
-	const { deviceSection: Section } = useApp();
+	const app = useTopic(`record ${entry.key}`);
+	const { deviceSection: Section } = app;
+	const past = app.history(entry.key);
 	const { state } = entry;
 	const hasReport = state !== null && entry.session.deviceId !== null;
 	const wait = !hasReport && (
@@ -59,6 +69,8 @@ function TabContent({ tab, entry }: { tab: DeviceTab; entry: Entry }) {
 		case "settings":
 			return !state || wait ? wait : <DeviceSettings entry={entry} state={state} />;
 		case "diagnostics":
+			// The history would move what is shown before it.
+			if (state && !wait && !past.value && past.problem === "") return <p class="empty">Loading…</p>;
 			return (
 				<>
 					{wait}

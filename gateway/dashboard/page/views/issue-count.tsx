@@ -19,7 +19,10 @@ export function useIssues() {
 		() => groupIssues({ entries: fleet.all(), rejections, causes, rollouts, problems }, now),
 		[fleet, fleet.listVersion, rejections, causes, rollouts, problems, now],
 	);
-	return { rows, count: rows.filter(({ seen, isHint }) => !seen && !isHint).length };
+	const isLoading = [app.rejections, app.crashes, app.readiness].some(
+		({ value, problem }) => value === undefined && problem === "",
+	);
+	return { rows, isLoading, count: rows.filter(({ seen, isHint }) => !seen && !isHint).length };
 }
 
 export function IssueCount() {

@@ -31,21 +31,17 @@ const maxDismissed = 50;
 
 export function IssuesView() {
 	const { fleet, linkState } = useApp();
-	const { rows, count } = useIssues();
+	const { rows, count, isLoading: isReading } = useIssues();
 	const open = rows.filter(({ seen, isHint }) => !seen && !isHint);
 	const hints = rows.filter(({ seen, isHint }) => !seen && isHint);
 	const dismissed = rows.filter(({ seen }) => seen);
-	const isLoading = fleet.size === 0 && linkState.name !== "live";
+	const isLoading = isReading || (fleet.size === 0 && linkState.name !== "live");
+	// Later rows would move the earlier ones.
+	if (isLoading) return <PageHead title={<span role="status">Loading…</span>} />;
 	return (
 		<div class="issues">
-			<PageHead
-				title={
-					<span role="status">
-						{count > 0 ? plural(count, "issue") : isLoading ? "Loading…" : "All good"}
-					</span>
-				}
-			/>
-			{count === 0 && !isLoading && (
+			<PageHead title={<span role="status">{count > 0 ? plural(count, "issue") : "All good"}</span>} />
+			{count === 0 && (
 				<EmptyState icon={check} title="No open issues">
 					Faults of devices, paused rollouts and failed schedules are listed here.
 				</EmptyState>
