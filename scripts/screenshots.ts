@@ -35,12 +35,12 @@ const crashed = "dev-1-0a4d19";
 const views = [
 	{ name: "fleet", view: "", ready: ".device-row" },
 	{ name: "device", view: `#/devices/${seen}`, ready: ".light-card" },
-	{ name: "attention", view: "#/attention", ready: ".issue" },
+	{ name: "issues", view: "#/issues", ready: ".issue" },
 	{ name: "diagnostics", view: `#/devices/${crashed}/history`, ready: ".past-panel li" },
 	{ name: "firmware", view: "#/firmware", ready: ".rollouts .segment-bar" },
 	{ name: "rollout", view: "#/firmware/1.4.0-3fa9c1", ready: ".rollout .device-list li" },
 	{ name: "new-rollout", view: "#/firmware?new", ready: ".sheet .cards label" },
-	{ name: "times", view: "#/times", ready: ".times li" },
+	{ name: "schedules", view: "#/schedules", ready: ".schedules li" },
 	{ name: "add", view: "#/add", ready: "main form button" },
 	{ name: "settings", view: "#/settings", ready: "main button" },
 ] as const;

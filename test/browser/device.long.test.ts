@@ -20,7 +20,7 @@ test("a device in XS", { skip }, async (t) => {
 	/** Waits until the device itself reports it. */
 	const report = (predicate: (state: StateReport) => boolean) =>
 		within(proto.report(predicate), () => String(predicate), 30_000);
-	const page = await open(t, url, { view: `#/device/${deviceId}`, expected: /422/ });
+	const page = await open(t, url, { view: `#/devices/${deviceId}`, expected: /422/ });
 	const overview = page.getByRole("region", { name: "Overview" });
 	const light = page.getByRole("region", { name: "Light" });
 	const sending = page.getByText(/^(sending|restarting)$/);

@@ -62,10 +62,10 @@ test("issues", { skip }, async (t) => {
 	await connect("dev-1-00000c", { report: { "network.wifi_rssi": -90 } });
 	for (const id of ["c1", "c2"]) await crashOnce(`dev-1-0000${id}`, id);
 	await beRejected();
-	const page = await open(t, url, { view: "#/attention" });
+	const page = await open(t, url, { view: "#/issues" });
 	// The clock of this browser is two days ahead of the gateway's.
 	const ahead = await open(t, url, {
-		view: "#/attention",
+		view: "#/issues",
 		prepare: (context) => context.clock.install({ time: Date.now() + 48 * 3_600_000 }),
 	});
 	const both = [page, ahead];

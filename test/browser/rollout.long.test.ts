@@ -228,7 +228,7 @@ test("a channel for devices with tags, and updates that are due", { skip }, asyn
 	);
 	const tag = (deviceId: string) => call(url, "PATCH", `devices/${deviceId}`, { tags: ["shop"] });
 	for (const deviceId of ["dev-1-000000", "proto-1-000000"]) await tag(deviceId);
-	const page = await open(t, url, { view: "#/attention", expected });
+	const page = await open(t, url, { view: "#/issues", expected });
 	const due = page.getByRole("list", { name: "Updates" }).getByRole("listitem");
 
 	await t.test("leads from one row for both models to a plan for both", async () => {

@@ -12,7 +12,7 @@ import { checkView } from "./axe.js";
 import { browsing, disclose, sees } from "./browsing.js";
 
 const open = browsing();
-const view = "#/times";
+const view = "#/schedules";
 /** Time zone of this process, which the gateway under test runs in. */
 const timezoneId = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const hourMs = 3_600_000;

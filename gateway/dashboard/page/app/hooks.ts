@@ -143,13 +143,11 @@ export function useLeaveWarning(isOn: boolean): void {
 const views = {
 	rooms: "room",
 	devices: "device",
-	device: "device",
 	firmware: "firmware",
 	announce: "announce",
-	times: "times",
-	attention: "attention",
+	schedules: "schedules",
+	issues: "issues",
 	settings: "settings",
-	wifi: "settings",
 	add: "add",
 } as const;
 
@@ -163,8 +161,6 @@ export interface Route {
 }
 
 export const deviceTabs = ["overview", "firmware", "settings", "diagnostics"] as const;
-/** Last parts of earlier addresses of the diagnostics. */
-const earlierTabs = ["history", "log"];
 export type DeviceTab = (typeof deviceTabs)[number];
 
 /** Route of the fragment, which works below any path and without a request. */
@@ -185,9 +181,8 @@ export function routeOf(hash: string): Route {
 	const view = Object.entries(views).find(([name]) => name === first)?.[1] ?? "fleet";
 	return {
 		view: view === "device" && key === "" ? "fleet" : view,
-		// Earlier links use #/wifi.
-		key: first === "wifi" ? first : key,
-		tab: deviceTabs.find((tab) => tab === part) ?? (earlierTabs.includes(part) ? "diagnostics" : "overview"),
+		key,
+		tab: deviceTabs.find((tab) => tab === part) ?? "overview",
 		search: rest.length > 0 ? `?${rest.join("?")}` : "",
 	};
 }
@@ -225,7 +220,7 @@ export function announceAddress(on: { readonly room?: string; readonly keys?: Re
 /** Address of the schedules view with the quiet hours of a room or a device. */
 export function schedulesAddress(of: { readonly room?: string; readonly device?: string } = {}): string {
 	const query = new URLSearchParams(of).toString();
-	return query ? `#/times?${query}` : "#/times";
+	return query ? `#/schedules?${query}` : "#/schedules";
 }
 
 /** Devices listed in an address by `updateAddress` or `announceAddress`. */

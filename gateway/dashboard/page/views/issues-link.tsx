@@ -8,7 +8,7 @@ const IssueCount = whenLive(async () => (await import("./later.js")).IssueCount)
 
 export function IssuesLink({ isCurrent }: { isCurrent: boolean }) {
 	return (
-		<a href="#/attention" aria-current={isCurrent ? "page" : undefined}>
+		<a href="#/issues" aria-current={isCurrent ? "page" : undefined}>
 			<Icon of={alert} />
 			Issues
 			<IssueCount />

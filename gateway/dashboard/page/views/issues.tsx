@@ -257,7 +257,7 @@ function actionOf({ kind, issues, rollout }: IssueRow): IssueLink {
 		case "webhook_ended":
 			return ["Show webhooks", "#/settings"];
 		case "schedule_failed":
-			return ["Show schedules", "#/times"];
+			return ["Show schedules", "#/schedules"];
 		case "rejected": {
 			// Equal for all issues of the row.
 			const { what, replacedBy: by } = first?.rejection ?? {};

@@ -58,8 +58,8 @@ const views: readonly Item[] = (
 	[
 		["Home", "#/"],
 		["Announce", "#/announce"],
-		["Schedules", "#/times"],
-		["Issues", "#/attention"],
+		["Schedules", "#/schedules"],
+		["Issues", "#/issues"],
 		["Firmware", "#/firmware"],
 		["Add device", "#/add"],
 		["Settings", "#/settings"],

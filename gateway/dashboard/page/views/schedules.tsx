@@ -38,7 +38,7 @@ export function SchedulesView({ search }: { readonly search: string }) {
 					</Button>
 				)}
 			</PageHead>
-			<div class="column times">
+			<div class="column schedules">
 				{list.value === null && (
 					<EmptyState icon={calendar} title="No schedules">
 						Schedules are disabled on this gateway.

@@ -40,7 +40,7 @@ export function Shell() {
 	const main = useRef<HTMLElement>(null);
 	const { openPalette, dialog } = useShortcuts();
 	const { person } = useTopic("link", "quiet");
-	const link = (name: Exclude<keyof typeof later, "attention">) => (
+	const link = (name: Exclude<keyof typeof later, "issues">) => (
 		<a href={`#/${name}`} aria-current={name === view ? "page" : undefined}>
 			<Icon of={icons[name]} />
 			{later[name].title}
@@ -92,8 +92,8 @@ export function Shell() {
 					</a>
 					{link("announce")}
 					{/* Absent only once the gateway is known to have no schedules, so that nothing moves. */}
-					{app.quietHours.value !== null && link("times")}
-					<IssuesLink isCurrent={view === "attention"} />
+					{app.quietHours.value !== null && link("schedules")}
+					<IssuesLink isCurrent={view === "issues"} />
 					<div class="wide management">
 						<h2>Manage</h2>
 						{management}
@@ -129,7 +129,7 @@ export function Shell() {
 const icons = {
 	home,
 	announce: megaphone,
-	times: clock,
+	schedules: clock,
 	firmware: packageIcon,
 	add: plus,
 	settings: gear,
@@ -167,10 +167,10 @@ interface LaterProps {
 
 /** Lazily loaded views by route. */
 const later = {
-	attention: onDemand<LaterProps>("Issues", async () => (await load()).IssuesView),
+	issues: onDemand<LaterProps>("Issues", async () => (await load()).IssuesView),
 	firmware: onDemand<LaterProps>("Firmware", async () => (await load()).FirmwareView),
 	announce: onDemand<LaterProps>("Announce", async () => (await load()).AnnounceView),
-	times: onDemand<LaterProps>("Schedules", async () => (await load()).SchedulesView),
+	schedules: onDemand<LaterProps>("Schedules", async () => (await load()).SchedulesView),
 	settings: onDemand<LaterProps>("Settings", async () => (await load()).SettingsView),
 	/** Separate script, since the code for boards is larger than the rest of the page. */
 	add: onDemand<LaterProps>(
@@ -201,7 +201,7 @@ function usePreload(): void {
 			for (const { preload } of [
 				DevicePage,
 				SelectionBar,
-				later.attention,
+				later.issues,
 				later.firmware,
 				later.announce,
 				later.settings,

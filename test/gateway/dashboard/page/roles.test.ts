@@ -98,7 +98,7 @@ const replies = {
 	"GET /api/wifi": { devices: [] },
 };
 const addresses = [
-	...["#/", "#/?view=table", "#/rooms/Kitchen", "#/announce", "#/times?room=Kitchen", "#/attention"],
+	...["#/", "#/?view=table", "#/rooms/Kitchen", "#/announce", "#/schedules?room=Kitchen", "#/issues"],
 	...[
 		"#/devices/a",
 		"#/devices/a/firmware",

@@ -64,8 +64,8 @@ describe("frame of the page", () => {
 		"#/",
 		"#/devices/a",
 		"#/announce",
-		"#/times",
-		"#/attention",
+		"#/schedules",
+		"#/issues",
 		"#/firmware",
 		"#/settings",
 	])
