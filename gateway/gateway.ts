@@ -161,7 +161,9 @@ export class Gateway {
 		if (this.#closing) return "The gateway is stopping.";
 		const { core, extensions } = this.#parts;
 		const parts = [core.deviceStore, core.firmware.updates, ...extensions];
-		const problem = parts.map(({ readinessProblem }) => readinessProblem).find((each) => each !== undefined);
+		const problem = parts
+			.map(({ readinessProblem }) => readinessProblem)
+			.find((found) => found !== undefined);
 		return problem ?? findDiskProblem(core.disk, core.settings.dataDir);
 	}
 

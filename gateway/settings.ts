@@ -291,9 +291,9 @@ function tokens(name: string, whose: string): Setting<string | undefined> {
 		read: (environment) => {
 			const list = readVariable(environment, name)
 				?.split(",")
-				.map((each) => each.trim());
+				.map((token) => token.trim());
 			if (!list) return undefined;
-			if (list.length <= 2 && list.every((each) => matches(token, each))) return list.join();
+			if (list.length <= 2 && list.every((item) => matches(token, item))) return list.join();
 			throw new StartError(
 				`Invalid ${name}. Set it to 16 to 512 letters, digits or signs without spaces, or to two such tokens separated by a comma.`,
 			);

@@ -87,11 +87,12 @@ export class EndedLogins {
 	/** @returns whether the record is stored, by this or another process */
 	async #add(signature: string, ended: Ended): Promise<boolean> {
 		if (this.#ended.size >= maxEnded)
-			for (const [each, { expires }] of this.#ended) if (expires <= this.#options.now()) this.#remove(each);
+			for (const [signatureOrAll, { expires }] of this.#ended)
+				if (expires <= this.#options.now()) this.#remove(signatureOrAll);
 		this.#ended.set(signature, ended);
 		this.#options.onEnded?.();
 		if (this.#ended.size <= maxEnded) return this.#save(signature, ended);
-		const previous = [...this.#ended].filter(([each]) => each !== all);
+		const previous = [...this.#ended].filter(([signatureOrAll]) => signatureOrAll !== all);
 		const last = {
 			expires: Math.max(...[...this.#ended.values()].map(({ expires }) => expires)) + 1,
 			id: ended.id,
@@ -99,7 +100,7 @@ export class EndedLogins {
 		this.#ended.clear();
 		this.#ended.set(all, last);
 		const isSaved = await this.#save(all, last);
-		if (isSaved) for (const [each] of previous) this.#remove(each);
+		if (isSaved) for (const [previousSignature] of previous) this.#remove(previousSignature);
 		return isSaved;
 	}
 

@@ -62,8 +62,8 @@ export class Logins {
 		const head = `${now() + ageMs}.${randomUUID()}`;
 		const code = `${head}.${sign(token, `login code ${head}`)}`;
 		if (token !== tokens.current("monitor")) return code;
-		for (const [each, runsUntil] of this.#codes)
-			if (runsUntil <= monotonic() || this.#codes.size >= maxCodes) this.#codes.delete(each);
+		for (const [oldCode, runsUntil] of this.#codes)
+			if (runsUntil <= monotonic() || this.#codes.size >= maxCodes) this.#codes.delete(oldCode);
 		this.#codes.set(code, monotonic() + ageMs);
 		return code;
 	}
@@ -75,7 +75,7 @@ export class Logins {
 	 */
 	createLink(request: IncomingMessage, name: string, ageMs = loginLinkAgeMs): LoginLink | undefined {
 		const { tokens, now, publicUrl } = this.#options;
-		const person = tokens.people.find((each) => each.name === name);
+		const person = tokens.people.find((candidate) => candidate.name === name);
 		if (!person) return undefined;
 		const expiresAt = new Date(now() + ageMs).toISOString();
 		const code = this.createCode(person.token, ageMs);

@@ -91,8 +91,8 @@ function elementsOf(header = ""): Map<string, string>[] {
 function addressOfNode(node: string): string | undefined {
 	const text = node.replace(/^"(.*)"$/, "$1");
 	return [text, text.replace(/:[\w.-]+$/, "")]
-		.map((each) => each.replace(/^\[(.*)\]$/, "$1"))
-		.find((each) => isIP(each));
+		.map((address) => address.replace(/^\[(.*)\]$/, "$1"))
+		.find((address) => isIP(address));
 }
 
 /** Returns the address of the client, with an IPv4-mapped IPv6 address as IPv4. */

@@ -75,8 +75,8 @@ export async function readTokenFile(disk: Disk, path: string): Promise<TokenFile
 
 /** Parses the token file, ignoring a byte order mark and white space around tokens. @returns undefined if invalid @throws {SyntaxError} */
 export function parseTokens(text: string): TokenFile | undefined {
-	const value: unknown = JSON.parse(text.trim(), (_name, each) =>
-		typeof each === "string" ? each.trim() : each,
+	const value: unknown = JSON.parse(text.trim(), (_name, field) =>
+		typeof field === "string" ? field.trim() : field,
 	);
 	return matches(content, value) ? value : undefined;
 }
@@ -214,7 +214,7 @@ export class Tokens {
 	async add(name: string, role: PersonRole): Promise<string> {
 		const token = generateSecret();
 		await this.#changeNamed((named) => {
-			if ([unnamedName, ...named.map((each) => each.name)].some((each) => isSameName(each, name)))
+			if ([unnamedName, ...named.map((known) => known.name)].some((known) => isSameName(known, name)))
 				throw new RequestError(
 					409,
 					`A token named ${name} exists. Choose another name, or remove that token first.`,
@@ -229,9 +229,9 @@ export class Tokens {
 	/** Removes a named token and ends its logins. @throws {RequestError} 404 @throws {NodeJS.ErrnoException} if the file cannot be written */
 	async remove(name: string): Promise<void> {
 		await this.#changeNamed((named) => {
-			if (!named.some((each) => each.name === name))
+			if (!named.some((known) => known.name === name))
 				throw new RequestError(404, `No removable token is named ${name}.`);
-			return named.filter((each) => each.name !== name);
+			return named.filter((known) => known.name !== name);
 		});
 	}
 

@@ -82,7 +82,7 @@ export class Announcements {
 		const { sounds, canSpeak } = this.#options;
 		const { sound, url, text } = sourcesOf(request);
 		this.jobs.devicesOf(request.targets);
-		if ([sound, url, text].filter((each) => each !== undefined).length !== 1)
+		if ([sound, url, text].filter((source) => source !== undefined).length !== 1)
 			throw new RequestError(422, "Specify exactly one of sound, url and text.");
 		if (sound !== undefined && !sounds.find(sound))
 			throw new RequestError(422, `Sound ${sound} not found. GET /api/sounds lists all.`);
@@ -280,7 +280,9 @@ export class Announcements {
 			.sort((a, b) => a.sentAt(deviceId) - b.sentAt(deviceId))
 			.at(-1);
 		if (!latest) return;
-		const hasOthers = this.#runningOn(deviceId).some((each) => each !== latest && each.isSent(deviceId));
+		const hasOthers = this.#runningOn(deviceId).some(
+			(running) => running !== latest && running.isSent(deviceId),
+		);
 		if (code === "busy" && hasOthers) return latest.requeue(deviceId);
 		latest.parts.set(deviceId, code === "busy" ? "busy" : "failed", this.jobs.moment, message);
 		this.#start(latest);

@@ -149,7 +149,7 @@ export class Sounds {
 		this.#recent.delete(id);
 		this.#recent.set(id, reading);
 		reading.catch(() => this.#recent.delete(id));
-		for (const each of this.#recent.keys()) if (this.#recent.size > inMemory) this.#recent.delete(each);
+		for (const oldest of this.#recent.keys()) if (this.#recent.size > inMemory) this.#recent.delete(oldest);
 		return reading;
 	}
 

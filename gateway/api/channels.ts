@@ -63,11 +63,11 @@ export function parseVersion(text: string | null): SemVer | null {
  */
 export function compareVersions(a: string | null, b: string | null): number | undefined {
 	if (a === b && a !== null) return 0;
-	const [one, other] = [parseVersion(a), parseVersion(b)];
-	if (!one || !other) return undefined;
-	const order = compare(one, other);
-	const areBuilds = one.build.length > 0 && other.build.length > 0;
-	return order === 0 && areBuilds && compareBuild(one, other) !== 0 ? undefined : order;
+	const [versionA, versionB] = [parseVersion(a), parseVersion(b)];
+	if (!versionA || !versionB) return undefined;
+	const order = compare(versionA, versionB);
+	const areBuilds = versionA.build.length > 0 && versionB.build.length > 0;
+	return order === 0 && areBuilds && compareBuild(versionA, versionB) !== 0 ? undefined : order;
 }
 
 export function isNewer(a: string | null, b: string | null): boolean {

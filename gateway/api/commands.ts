@@ -106,7 +106,7 @@ const table = {
 	},
 	set_led: {
 		roles: users,
-		title: ({ value }) => `Ring: ${presetWords.find(([one]) => one === value)?.[1] ?? value}`,
+		title: ({ value }) => `Ring: ${presetWords.find(([preset]) => preset === value)?.[1] ?? value}`,
 		reported: ({ peripherals }) => peripherals.led_ring.state_name,
 	},
 	set_haptics: {

@@ -13,15 +13,15 @@ import { described } from "./shapes.js";
 import { maxTags, tag } from "./tags.js";
 import { cleanText, cutText, freeText } from "./text.js";
 
-const given = "set by PATCH /api/devices/{deviceId}; absent: none";
+const origin = "set by PATCH /api/devices/{deviceId}; absent: none";
 
 const texts = {
-	name: described(optional(freeText(64)), given),
-	room: described(optional(freeText(64)), given),
-	note: described(optional(freeText(500)), given),
+	name: described(optional(freeText(64)), origin),
+	room: described(optional(freeText(64)), origin),
+	note: described(optional(freeText(500)), origin),
 };
 const tags = list(tag, maxTags);
-export const label = changeOf({ ...texts, tags: described(optional(tags), given) });
+export const label = changeOf({ ...texts, tags: described(optional(tags), origin) });
 export type Label = Infer<typeof label>;
 export const labelFields = keysOf(label.fields);
 /** Fields of type text. */
@@ -36,13 +36,13 @@ export const noLabel: Label = Object.freeze({});
 
 /** Normalizes a label: removes blank texts, unknown fields and duplicate tags, and sorts the tags. */
 export function labelOf(value: LabelChange): Label {
-	const given: { -readonly [F in keyof Label]: Label[F] } = {};
+	const cleaned: { -readonly [F in keyof Label]: Label[F] } = {};
 	for (const field of labelTexts) {
 		// Normalization may lengthen the text.
 		const text = cutText(cleanText(value[field] ?? ""), label.fields[field].maxLength);
-		if (text) given[field] = text;
+		if (text) cleaned[field] = text;
 	}
 	const some = [...new Set(value.tags)].sort();
-	if (some.length > 0) given.tags = some;
-	return Object.keys(given).length > 0 ? given : noLabel;
+	if (some.length > 0) cleaned.tags = some;
+	return Object.keys(cleaned).length > 0 ? cleaned : noLabel;
 }

@@ -105,5 +105,5 @@ export function zeros(names: readonly string[]): Record<string, number> {
 }
 
 export function isOneOf<T extends string>(list: readonly T[], value: string): value is T {
-	return list.some((each) => each === value);
+	return list.some((status) => status === value);
 }

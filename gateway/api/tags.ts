@@ -89,9 +89,9 @@ export function matchesTags(expression: TagExpression, tags: readonly string[] =
 		case "not":
 			return !matchesTags(expression.of, tags);
 		case "and":
-			return expression.of.every((each) => matchesTags(each, tags));
+			return expression.of.every((part) => matchesTags(part, tags));
 		case "or":
-			return expression.of.some((each) => matchesTags(each, tags));
+			return expression.of.some((part) => matchesTags(part, tags));
 	}
 }
 

@@ -77,7 +77,7 @@ export async function skippedBy(
 	if (webhooksFile) await disk.stat(webhooksFile);
 	if (!peers.bus)
 		for await (const { name, isFile } of inData(disk, settings))
-			if (!isFile || !(ownFiles.includes(name) || Object.values(kinds).some((each) => name.endsWith(each))))
+			if (!isFile || !(ownFiles.includes(name) || Object.values(kinds).some((kind) => name.endsWith(kind))))
 				skipped.push(name);
 	if (withImages)
 		for await (const { name, isFile } of inReleases(disk, settings.releasesDir))

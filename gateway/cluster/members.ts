@@ -134,7 +134,7 @@ export class Members {
 
 	#setUp(member: Member, isUp: boolean): void {
 		member.isUp = isUp;
-		this.#up = [...this.#members.values()].filter((each) => each.isUp);
+		this.#up = [...this.#members.values()].filter((known) => known.isUp);
 	}
 }
 

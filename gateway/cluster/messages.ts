@@ -129,18 +129,19 @@ export function readStates(text: string): States {
 }
 
 /** Encodes a `DirectoryEntry` as JSON. */
-export function describeSession(gateway: string, each: Session, of: Device, end?: EndReason): string {
-	const { sessionId, connected, connectedAt, lastSeenAt, handshake } = each;
+export function describeSession(gateway: string, session: Session, device: Device, end?: EndReason): string {
+	const { sessionId, connected, connectedAt, lastSeenAt, handshake } = session;
 	const { model, chip, features, remoteAddress } = handshake;
 	const head = { gateway, sessionId, connected, end, connectedAt, lastSeenAt };
-	const described = { ...head, handshake: { model, chip, features, remoteAddress }, device: factsOf(of) };
+	const described = { ...head, handshake: { model, chip, features, remoteAddress }, device: factsOf(device) };
 	return JSON.stringify(described, (_name, value: unknown) => value ?? undefined);
 }
 
-function factsOf(each: Device) {
-	const { deviceId, model, chip, firmwareVersion, securityVersion, firstSeenAt, lastReportAt } = each;
-	const { settingsKeptAt, uptimeSeconds, imageId, macAddress, versions, resets, vitals, hasReported } = each;
-	const metadata = each.metadata === noUpdate ? undefined : each.metadata;
+function factsOf(device: Device) {
+	const { deviceId, model, chip, firmwareVersion, securityVersion, firstSeenAt, lastReportAt } = device;
+	const { settingsKeptAt, uptimeSeconds, imageId, macAddress, versions, resets, vitals, hasReported } =
+		device;
+	const metadata = device.metadata === noUpdate ? undefined : device.metadata;
 	const what = {
 		deviceId,
 		model,

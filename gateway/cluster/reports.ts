@@ -92,9 +92,9 @@ export class Reports {
 			const device = this.#options.sessions.devices.get(id);
 			const text = device?.state.text;
 			if (!device || text === undefined || device.session.link.isRemote) continue;
-			const each = `{"entry":${describeSession(gateway, device.session, device)},"text":${JSON.stringify(text)}}`;
-			texts.push(each);
-			size += each.length;
+			const state = `{"entry":${describeSession(gateway, device.session, device)},"text":${JSON.stringify(text)}}`;
+			texts.push(state);
+			size += state.length;
 		}
 		return `{"count":${count},"states":[${texts.join(",")}]}`;
 	}

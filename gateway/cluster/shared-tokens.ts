@@ -140,11 +140,11 @@ function merged(base: TokenFile | undefined, own: TokenFile | undefined, other: 
 
 /** Applies added, changed and removed named tokens. */
 function mergedNames(base: Names = [], own: Names = [], other: Names = []): Names {
-	const find = (names: Names, token: string) => names.find((each) => each.token === token);
-	const kept = other.flatMap((each) => {
-		const ours = find(own, each.token);
-		const previous = find(base, each.token);
-		if (!previous || isDeepStrictEqual(ours, previous)) return [each];
+	const find = (names: Names, token: string) => names.find((named) => named.token === token);
+	const kept = other.flatMap((theirs) => {
+		const ours = find(own, theirs.token);
+		const previous = find(base, theirs.token);
+		if (!previous || isDeepStrictEqual(ours, previous)) return [theirs];
 		return ours ? [ours] : [];
 	});
 	const added = own.filter(({ token }) => !find(base, token) && !find(other, token));

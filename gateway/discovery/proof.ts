@@ -21,6 +21,6 @@ export function proofFor(question: string, address: string, secrets: readonly st
 		createHmac("sha256", token).update(text).digest("hex").slice(0, proofCharacters);
 	const token = secrets
 		.flatMap((secret) => [secret, deviceTokenOf(secret, deviceId)])
-		.find((each) => equalSecrets(proofOf(each, questionText(nonce, deviceId)), shown));
+		.find((candidate) => equalSecrets(proofOf(candidate, questionText(nonce, deviceId)), shown));
 	return token && proofOf(token, answerText(nonce, deviceId, address));
 }

@@ -86,7 +86,7 @@ export class Responder {
 		if (answers.some((known) => known.type === "PTR" && known.data === this.#instance)) return;
 		const names = [gatewayService, allServices, this.#instance, this.#target];
 		for (const { name, type } of questions.slice(0, mostQuestions)) {
-			const isForAll = names.some((each) => each.toLowerCase() === name.toLowerCase());
+			const isForAll = names.some((asked) => asked.toLowerCase() === name.toLowerCase());
 			const isOfDevice = name.toLowerCase().endsWith(`._sub.${gatewayService}`);
 			if ((!isForAll && !isOfDevice) || !this.#bucket.take()) continue;
 			const own = addressesFor(from.address, this.#own());

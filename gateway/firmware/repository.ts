@@ -254,7 +254,7 @@ export class FirmwareRepository {
 			for (const image of release.images) {
 				if (image.path === path) return this.openImage(release, image);
 				const { flash = [], patches = [] } = image;
-				const file = [...flash, ...patches].find((each) => each.path === path);
+				const file = [...flash, ...patches].find((candidate) => candidate.path === path);
 				if (!file) continue;
 				await this.openImage(release, image);
 				return this.openPart(release, file);
@@ -279,9 +279,11 @@ export class FirmwareRepository {
 				(model ?? image.model.toLowerCase()) === image.model.toLowerCase() &&
 				(chip ?? image.chip) === image.chip,
 		);
-		const image = images.length === 1 ? images[0] : images.find((each) => each.path === path);
+		const image = images.length === 1 ? images[0] : images.find((candidate) => candidate.path === path);
 		if (image) return this.openImage(release, image);
-		const queries = release.images.map((each) => releaseAddress(release, each).replace(path, ""));
+		const queries = release.images.map((releaseImage) =>
+			releaseAddress(release, releaseImage).replace(path, ""),
+		);
 		const problem = images.length > 0 ? "has several images" : "has no matching image";
 		throw new RequestError(
 			404,

@@ -61,7 +61,7 @@ function uploadReceiver({ upload, uploadsByAddress, onUploaded }: FirmwareRoutes
 		const rejection = uploadsByAddress.count(request);
 		if (rejection) throw new RequestError(rejection.status, rejection.detail, rejection.headers);
 		const address = networkOf(remoteAddressOf(request));
-		const ofAddress = running.filter((each) => each === address).length;
+		const ofAddress = running.filter((client) => client === address).length;
 		const detail = `Too many concurrent uploads: ${ofAddress} from this address, ${running.length} in total. Try again later.`;
 		if (ofAddress >= maxUploadsPerAddress || running.length >= maxUploads)
 			throw new RequestError(429, detail, { "Retry-After": "5" });

@@ -160,7 +160,7 @@ export class Selection {
 	async #chooseImage(release: Release, device: DeviceFit): Promise<Choice | { rejection: UpdateRejection }> {
 		const images = release.images.filter((image) => fits(image, device));
 		// An unknown chip defaults to the first of `chips`, that of the boards. A model is never guessed.
-		const image = chips.flatMap((chip) => images.filter((each) => each.chip === chip))[0];
+		const image = chips.flatMap((chip) => images.filter((candidate) => candidate.chip === chip))[0];
 		const none = `Release ${release.version} has no image for ${describeFit(device)}.`;
 		if (!image) return reject("incompatible_firmware", none);
 		const unknown = "The model of the device is unknown. Wait for its first state_report.";
@@ -185,7 +185,7 @@ export class Selection {
 	/** @returns undefined if there is no usable patch, so that the device downloads the full image */
 	async #choosePatch(release: Release, image: ReleaseImage, device: DeviceFit): Promise<Choice["patch"]> {
 		const { model, chip, patches = [], sha256: to } = image;
-		const patch = patches.find((each) => each.from_version === device.patchable);
+		const patch = patches.find((candidate) => candidate.from_version === device.patchable);
 		if (!patch || device.model !== model || device.chip !== chip) return undefined;
 		const { path, from } = patch;
 		try {
@@ -205,7 +205,9 @@ export class Selection {
 
 function findRelease(known: Catalog, version: string): Release | { rejection: UpdateRejection } {
 	const requested = parse(version);
-	const release = known.releases.find((each) => requested && compareBuild(each.version, requested) === 0);
+	const release = known.releases.find(
+		(candidate) => requested && compareBuild(candidate.version, requested) === 0,
+	);
 	const code = known.releases.length === 0 ? "no_firmware" : "unknown_version";
 	return release ?? reject(code, `Release "${version}" not found. ${describeReleases(known)}`);
 }

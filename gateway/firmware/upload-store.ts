@@ -59,7 +59,7 @@ const key = "upload";
 const uploadFile = Object.freeze({
 	what: "details of the firmware",
 	advice: "upload it again",
-	isKey: (each: string) => each === key,
+	isKey: (name: string) => name === key,
 	format: (upload: Upload) => `${JSON.stringify(upload, null, "\t")}\n`,
 	parse: (content: string): Upload | undefined => {
 		const value = parseJson(content);

@@ -92,10 +92,10 @@ export class CrashCauses {
 			name: "crash-versions",
 			what: "crash counts by version",
 			parse: (value) => (matches(storedVersion, value) ? value : undefined),
-			merge: (one, other) => ({
-				version: one.version,
-				count: one.count + other.count,
-				lastAt: Math.max(one.lastAt, other.lastAt),
+			merge: (a, b) => ({
+				version: a.version,
+				count: a.count + b.count,
+				lastAt: Math.max(a.lastAt, b.lastAt),
 			}),
 			most: maxVersions,
 			lastAt: ({ lastAt }) => lastAt,
@@ -220,20 +220,19 @@ function withSample(samples: readonly Sample[], added: Sample): readonly Sample[
 }
 
 /** Merges two causes with the same signature. */
-export function mergeCauses(one: StoredCause, other: StoredCause): StoredCause {
-	const versions = new Map(one.versions.map(({ version, count }) => [version, count]));
-	for (const { version, count } of other.versions)
-		versions.set(version, (versions.get(version) ?? 0) + count);
+export function mergeCauses(a: StoredCause, b: StoredCause): StoredCause {
+	const versions = new Map(a.versions.map(({ version, count }) => [version, count]));
+	for (const { version, count } of b.versions) versions.set(version, (versions.get(version) ?? 0) + count);
 	return {
-		...one,
-		count: one.count + other.count,
-		first: other.first.at < one.first.at ? other.first : one.first,
-		last: other.last.at > one.last.at ? other.last : one.last,
+		...a,
+		count: a.count + b.count,
+		first: b.first.at < a.first.at ? b.first : a.first,
+		last: b.last.at > a.last.at ? b.last : a.last,
 		versions: [...versions]
 			.map(([version, count]) => ({ version, count }))
 			.sort((a, b) => b.count - a.count)
 			.slice(0, maxOfOne),
-		seen: one.seen || other.seen,
+		seen: a.seen || b.seen,
 	};
 }
 

@@ -14,8 +14,8 @@ import { Rejections } from "./rejections.js";
 import { createFleetRoutes, historyOf } from "./routes.js";
 import { Subscriptions } from "./subscriptions.js";
 
-export function createFleet(given: Core): Extension {
-	const core = { ...given, limits: { ...fleetLimits, ...given.limits } };
+export function createFleet(gatewayCore: Core): Extension {
+	const core = { ...gatewayCore, limits: { ...fleetLimits, ...gatewayCore.limits } };
 	const { sessions, records, log, now } = core;
 	const crashCounter = new CrashCounter(core.metrics);
 	const crashRecords = records<readonly StoredCrash[]>({

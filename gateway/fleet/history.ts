@@ -147,7 +147,7 @@ export class History {
 	#advance(step: number): void {
 		if (step - this.#first >= firstStepCount && this.#bytes.length < stepCount * blank.length) this.#grow();
 		const next = Math.max(this.#latest + 1, step - this.#bytes.length / blank.length + 1);
-		for (let each = next; each <= step; each++) this.#bytes.set(blank, this.#offsetOf(each));
+		for (let skipped = next; skipped <= step; skipped++) this.#bytes.set(blank, this.#offsetOf(skipped));
 		this.#latest = Math.max(this.#latest, step);
 	}
 

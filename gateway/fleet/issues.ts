@@ -134,7 +134,7 @@ export class Issues {
 			if (index % itemsAtOnce === itemsAtOnce - 1) await core.yieldToLoop();
 			if (kind === "rejected" || kind === "crash_new") continue;
 			const device = core.sessions.devices.get(id);
-			const found = device && this.#find(device).find((each) => each.kind === kind);
+			const found = device && this.#find(device).find((issue) => issue.kind === kind);
 			// An issue that recurred after it was shown stays unseen.
 			if (!found || (found.since ?? 0) > (since ? Date.parse(since) : 0)) continue;
 			// In a cluster, another gateway may learn of it slightly later.
@@ -156,7 +156,7 @@ export class Issues {
 		const found = reportedKinds.flatMap((kind): readonly KnownIssue[] => {
 			const reason = reported[kind](vitals);
 			if (reason === undefined) return [];
-			const known = before?.find((each) => each.kind === kind && each.reason === reason);
+			const known = before?.find((issue) => issue.kind === kind && issue.reason === reason);
 			return [known ?? { kind, since: now, reason }];
 		});
 		if (found.length > 0) this.#reported.set(deviceId, found);
@@ -190,7 +190,7 @@ export class Issues {
 		if (reset && recent.length >= oftenRestarts)
 			found.push({ kind: "often_restarted", since: reset.at, count: recent.length, reason: reset.reason });
 		return found
-			.map((each) => (each.since !== null && isAhead(each.since, now) ? { ...each, since: null } : each))
+			.map((issue) => (issue.since !== null && isAhead(issue.since, now) ? { ...issue, since: null } : issue))
 			.sort((a, b) => deviceIssueKinds.indexOf(a.kind) - deviceIssueKinds.indexOf(b.kind));
 	}
 }

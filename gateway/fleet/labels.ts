@@ -12,7 +12,7 @@ const keptLabel = object(label.fields);
 
 export const labelRecord = Object.freeze({
 	what: "names",
-	format: (given: Label): string => `${JSON.stringify(given, undefined, "\t")}\n`,
+	format: (label: Label): string => `${JSON.stringify(label, undefined, "\t")}\n`,
 	parse: (content: string): Label | undefined => {
 		const value: unknown = JSON.parse(content);
 		return matches(keptLabel, value) ? labelOf(value) : undefined;
@@ -34,8 +34,8 @@ export class Labels {
 			...labelRecord,
 			name: "labels",
 			onProblem: (problem) => log.warn({ problem }, "device labels"),
-			onRecord: (deviceId, given = noLabel) => {
-				this.#put(deviceId, given);
+			onRecord: (deviceId, label = noLabel) => {
+				this.#put(deviceId, label);
 				this.#show(sessions.devices.get(deviceId));
 			},
 		});
@@ -54,7 +54,7 @@ export class Labels {
 
 	/** @throws {NodeJS.ErrnoException} if its folder cannot be used */
 	async open(): Promise<void> {
-		await this.#records.each((deviceId, given) => this.#labels.set(deviceId, given));
+		await this.#records.each((deviceId, label) => this.#labels.set(deviceId, label));
 		for (const device of this.#core.sessions.devices.values())
 			device.label = this.#labels.get(device.deviceId) ?? noLabel;
 	}
@@ -87,10 +87,10 @@ export class Labels {
 		);
 	}
 
-	#put(deviceId: string, given: Label): void {
+	#put(deviceId: string, label: Label): void {
 		const room = this.#labels.get(deviceId)?.room;
-		if (room !== given.room) this.#previousRooms.set(deviceId, room);
-		this.#labels.set(deviceId, given);
+		if (room !== label.room) this.#previousRooms.set(deviceId, room);
+		this.#labels.set(deviceId, label);
 	}
 
 	/**
@@ -108,11 +108,11 @@ export class Labels {
 	 * @throws {Error} if it cannot be written
 	 */
 	async move(from: string, to: string): Promise<void> {
-		const given = this.#labels.get(from);
-		if (!given || given === noLabel) return;
-		this.#labels.set(to, given);
+		const label = this.#labels.get(from);
+		if (!label || label === noLabel) return;
+		this.#labels.set(to, label);
 		this.#show(this.#core.sessions.devices.get(to));
-		if ((await this.#records.save(to, given)) && (await this.forget({ deviceId: from }))) return;
+		if ((await this.#records.save(to, label)) && (await this.forget({ deviceId: from }))) return;
 		throw new Error(`writing the label of ${from} for ${to} failed`);
 	}
 

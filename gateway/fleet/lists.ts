@@ -59,7 +59,7 @@ export class Lists {
 	async #pollCatalog(): Promise<void> {
 		const before = this.#offered;
 		this.#offered = await this.#readOffered();
-		if (this.#offered.some((each, index) => each !== before[index])) this.changed("firmware");
+		if (this.#offered.some((selector, index) => selector !== before[index])) this.changed("firmware");
 	}
 
 	/** Returns the catalog and uploads, as different objects after a change. */

@@ -49,7 +49,9 @@ export class Rejections {
 		counted.seen = false;
 		this.#rejections.delete(key);
 		this.#rejections.set(key, counted);
-		const ofAddress = [...this.#rejections].filter(([, each]) => each.remoteAddress === remoteAddress);
+		const ofAddress = [...this.#rejections].filter(
+			([, rejection]) => rejection.remoteAddress === remoteAddress,
+		);
 		const [surplus] = ofAddress.length > maxPerAddress ? ofAddress : [...this.#rejections];
 		if (surplus && (ofAddress.length > maxPerAddress || this.#rejections.size > maxKept))
 			this.#rejections.delete(surplus[0]);

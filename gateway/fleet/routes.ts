@@ -71,7 +71,7 @@ export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[]
 
 	const devices = serve(deviceRoutes, {
 		"GET /api/rejections": () => ({
-			rejections: rejections.list().map((each) => describeRejection(each, core)),
+			rejections: rejections.list().map((rejection) => describeRejection(rejection, core)),
 		}),
 		"GET /api/devices": async ({ response }) => {
 			const textOf = (device: Device) => JSON.stringify(headOf(device));

@@ -13,7 +13,7 @@ export interface TalliesOptions<T> extends Pick<RecordKind<T>, "what"> {
 	readonly name: string;
 	readonly parse: (value: unknown) => T | undefined;
 	/** Merges two values, independent of their order. */
-	readonly merge: (one: T, other: T) => T;
+	readonly merge: (a: T, b: T) => T;
 	/** Limit. Beyond it, a new tally replaces one unchanged for 90 days, or is dropped. */
 	readonly most: number;
 	/** Time of the latest increment, in milliseconds since 1970. */

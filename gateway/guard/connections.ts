@@ -126,8 +126,8 @@ export class Connections {
 	/** Closes the oldest connection of the network with the most connections. */
 	#closeOldest(): void {
 		let [network, busiest] = ["", new Map<string, Socket>()];
-		for (const [each, sockets] of this.#unauthenticated)
-			if (sockets.size > busiest.size) [network, busiest] = [each, sockets];
+		for (const [other, sockets] of this.#unauthenticated)
+			if (sockets.size > busiest.size) [network, busiest] = [other, sockets];
 		const [oldest] = busiest;
 		if (!oldest) return;
 		const [name, socket] = oldest;

@@ -19,10 +19,10 @@ const refreshMs = 2_000;
  */
 export function withHomeAssistant(
 	joined: LoadedExtensions,
-	given = mqtt.read(joined.environment ?? {}),
+	server = mqtt.read(joined.environment ?? {}),
 ): LoadedExtensions {
-	if (!given) throw new TypeError("MQTT_URL is not set.");
-	return { ...joined, extensions: [...joined.extensions, (core) => createHomeAssistant(core, given)] };
+	if (!server) throw new TypeError("MQTT_URL is not set.");
+	return { ...joined, extensions: [...joined.extensions, (core) => createHomeAssistant(core, server)] };
 }
 
 function createHomeAssistant(core: Core, server: MqttSettings): Extension {

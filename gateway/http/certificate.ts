@@ -172,7 +172,7 @@ function keyOf(pem: Buffer): KeyObject {
 
 function requirePair([own, ...authorities]: readonly X509Certificate[], key: KeyObject): void {
 	if (own?.checkPrivateKey(key)) return;
-	const isOfLaterCertificate = authorities.some((each) => each.checkPrivateKey(key));
+	const isOfLaterCertificate = authorities.some((authority) => authority.checkPrivateKey(key));
 	throw new StartError(
 		isOfLaterCertificate
 			? "TLS_CERT is not in order. Put the server's certificate first, followed by those of its authorities."

@@ -93,7 +93,7 @@ export function createRouter(routes: readonly Route[], access: Authorize): Route
 		const registered = router.route(path);
 		const allowed = pathRoutes.map((route) => {
 			const [name] = route.name.split(" ");
-			const method = keysOf(verbs).find((each) => each === name) ?? "GET";
+			const method = keysOf(verbs).find((verb) => verb === name) ?? "GET";
 			registered[verbs[method]]((request, response) => respond(route, access, request, response));
 			return method === "GET" ? "GET, HEAD" : method;
 		});

@@ -126,7 +126,7 @@ export function deviceAddresses(
 ): readonly string[] {
 	const addresses = publicUrl
 		? [`${trimmed(publicUrl).replace("http", "ws")}/device`]
-		: hostsOf(host).map((each) => `${tls ? "wss" : "ws"}://${hostOf(each)}:${port}/device`);
+		: hostsOf(host).map((address) => `${tls ? "wss" : "ws"}://${hostOf(address)}:${port}/device`);
 	for (const address of addresses) {
 		if (isValidGatewayAddress(address)) continue;
 		throw new StartError(

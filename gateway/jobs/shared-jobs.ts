@@ -75,7 +75,7 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> implements S
 		const { jobs, peers } = this.#options;
 		const others = [...this.#gateways].filter(([, gateway]) => gateway !== peers.id).slice(-maxListed);
 		const found = await Promise.all(others.map(([id]) => this.find(id).catch(() => undefined)));
-		const rest = found.flatMap((each) => each ?? []);
+		const rest = found.flatMap((jobs) => jobs ?? []);
 		rest.sort((a, b) => b.createdAt.localeCompare(a.createdAt));
 		for (const own of jobs.list()) {
 			while (rest[0] && rest[0].createdAt > own.createdAt) yield* rest.splice(0, 1);

@@ -13,7 +13,8 @@ export function targetsOf(
 	{ all, room, tags, devices: ids }: Targets,
 ): readonly string[] {
 	if (
-		[all, room, tags, ids].filter((each) => each !== undefined && each !== false && each !== "").length !== 1
+		[all, room, tags, ids].filter((target) => target !== undefined && target !== false && target !== "")
+			.length !== 1
 	)
 		throw new RequestError(
 			422,

@@ -189,7 +189,7 @@ export class Replacements implements ReplacementService {
 			);
 		const { at, settings } = replacement;
 		const { model } = sessions.devices.get(by) ?? {};
-		const doNotFit = settings.flatMap((each) => checkCommand(each, model).rejection?.message ?? []);
+		const doNotFit = settings.flatMap((setting) => checkCommand(setting, model).rejection?.message ?? []);
 		return { deviceId: from, by, at: isoTime(at), settings, doNotFit };
 	}
 
@@ -281,8 +281,8 @@ export class Replacements implements ReplacementService {
 		const volume = volumeOf(report);
 		// Volume changed by its buttons.
 		const isTurned = volume !== undefined && before !== undefined && volume !== before;
-		const isLeft = (each: StoredReplacement["settings"][number]) =>
-			!endOf(each, report, 0) && !(setsVolume(each.command) && isTurned);
+		const isLeft = (setting: StoredReplacement["settings"][number]) =>
+			!endOf(setting, report, 0) && !(setsVolume(setting.command) && isTurned);
 		const left = settings.filter(isLeft);
 		const reports = this.#reports.get(session) ?? 0;
 		this.#reports.set(session, reports + 1);

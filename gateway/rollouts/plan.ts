@@ -90,7 +90,7 @@ export function storedPlan(value: unknown): Plan {
 function parseTarget({ devices, all, model, tags }: Infer<typeof planOptions.fields.target>): Target {
 	const isOfKind = model !== undefined || tags !== undefined;
 	if (
-		[devices, all, isOfKind || undefined].filter((each) => each !== undefined).length !== 1 ||
+		[devices, all, isOfKind || undefined].filter((target) => target !== undefined).length !== 1 ||
 		all === false
 	)
 		reject("target", 'must be {"devices"}, {"all": true}, or model, tags or both');
@@ -119,8 +119,8 @@ function defaultGroups(total: number) {
 
 function parseGroups(asked: readonly Infer<typeof groupOptions>[]): readonly Group[] {
 	if (asked.length === 0) reject("groups", "must have at least one group");
-	return asked.map((each, index) => {
-		const group = parseGroup(each, `groups.${index}`);
+	return asked.map((options, index) => {
+		const group = parseGroup(options, `groups.${index}`);
 		if ((group.size === "rest") !== (index === asked.length - 1))
 			reject(`groups.${index}.size`, 'must be "rest" in the last group and only there');
 		return group;
@@ -128,9 +128,9 @@ function parseGroups(asked: readonly Infer<typeof groupOptions>[]): readonly Gro
 }
 
 function parseGroup(asked: Infer<typeof groupOptions>, at: string): Group {
-	const { size: given }: Readonly<Record<string, unknown>> = asked;
-	const isSize = given === "rest" || matches(deviceNumber, given) || matches(percentage, given);
-	const size = isSize ? given : reject(`${at}.size`, 'must be a number of devices, "10%" or "rest"');
+	const { size: sizeValue }: Readonly<Record<string, unknown>> = asked;
+	const isSize = sizeValue === "rest" || matches(deviceNumber, sizeValue) || matches(percentage, sizeValue);
+	const size = isSize ? sizeValue : reject(`${at}.size`, 'must be a number of devices, "10%" or "rest"');
 	const { concurrency = 20, approval = false, soakSeconds = 180 } = asked;
 	const { errorThreshold = size === "rest" ? { percent: 10 } : { count: 2 } } = asked;
 	if (errorThreshold.count === undefined && errorThreshold.percent === undefined)

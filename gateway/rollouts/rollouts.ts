@@ -188,7 +188,7 @@ export class Rollouts {
 		const held = this.#rolloutsByDevice();
 		const seen = ids.flatMap((id) => this.#snapshotOf(id) ?? []);
 		const kinds = seen.map((device) => findObstacle({ ...plan, allowDowngrade: false }, device)?.kind);
-		const count = (kind: string) => kinds.filter((each) => each === kind).length;
+		const count = (kind: string) => kinds.filter((kindOfDevice) => kindOfDevice === kind).length;
 		return {
 			total: ids.length,
 			away: seen.filter(({ isConnected }) => !isConnected).length,
@@ -263,7 +263,7 @@ export class Rollouts {
 		const joins = isIn && !isOver(head) && !devices.has(by) && !this.#rolloutsByDevice().has(by);
 		const now = this.#clock.now();
 		return [
-			...left.map((each) => withStatus(each, "removed", now, `Replaced by ${by}.`)),
+			...left.map((device) => withStatus(device, "removed", now, `Replaced by ${by}.`)),
 			...(joins ? [queued(by, now)] : []),
 		];
 	}

@@ -65,9 +65,9 @@ interface CommandContext {
 
 /** Returns the revision in If-Match, or undefined for any. An unknown ETag matches no revision. */
 function revisionOf({ headers }: Request): number | undefined {
-	const given = headers["if-match"]?.trim();
-	if (given === undefined || given === "*") return undefined;
-	const [, revision] = /^"(\d+)"$/.exec(given) ?? [];
+	const etag = headers["if-match"]?.trim();
+	if (etag === undefined || etag === "*") return undefined;
+	const [, revision] = /^"(\d+)"$/.exec(etag) ?? [];
 	return Number(revision ?? -1);
 }
 

@@ -321,7 +321,8 @@ export class RolloutStore {
 		}
 		const devices = kept.rollout ? new Map(kept.devices) : kept.devices;
 		const next = { ...kept, devices, rollout: undefined };
-		if (matches(queueEntry, value)) for (const each of value.ids) devices.set(each, queued(each, value.at));
+		if (matches(queueEntry, value))
+			for (const deviceId of value.ids) devices.set(deviceId, queued(deviceId, value.at));
 		else if (matches(stepsEntry, value)) {
 			for (const step of value.devices) {
 				devices.set(step.deviceId, step);

@@ -15,7 +15,7 @@ export function isInWindow({ days: named, from, to, timeZone }: Window, wall: nu
 		hourCycle: "h23",
 	} as const;
 	const parts = new Intl.DateTimeFormat("en-GB", options).formatToParts(wall);
-	const part = (type: string) => parts.find((each) => each.type === type)?.value ?? "";
+	const part = (type: string) => parts.find((candidate) => candidate.type === type)?.value ?? "";
 	const names: readonly string[] = days;
 	const today = names.indexOf(part("weekday").toLowerCase());
 	const isOn = (day: number) => named.some((name) => name === days[(day + days.length) % days.length]);

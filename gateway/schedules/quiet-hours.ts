@@ -174,7 +174,7 @@ export class QuietHoursStore {
 	 */
 	#check({ targets, volume, brightness, onlyUrgent }: QuietHoursRequest): string {
 		const { all, room, device } = targets;
-		if ([all || undefined, room || undefined, device].filter((each) => each !== undefined).length !== 1)
+		if ([all || undefined, room || undefined, device].filter((target) => target !== undefined).length !== 1)
 			throw new RequestError(
 				422,
 				'targets is one of {"all": true}, {"room": "Kitchen"} and {"device": "dev-1-7cdfa1a1b2c3"}.',

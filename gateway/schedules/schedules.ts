@@ -185,7 +185,7 @@ export class Schedules {
 		return this.#retarget(
 			({ devices }) =>
 				devices?.includes(from) && {
-					devices: [...new Set(devices.map((each) => (each === from ? by : each)))],
+					devices: [...new Set(devices.map((id) => (id === from ? by : id)))],
 				},
 		);
 	}
@@ -309,7 +309,7 @@ export class Schedules {
 		const reason = "No gateway could run it within 5 minutes of its due time.";
 		const failure = { outcome: "missed", dueAt, reason } as const;
 		const last = { ...failure, at: isoTime(this.#core.now()), job: null };
-		if (await this.#write(id, { ...record, last })) this.#tell(id, record, failure);
+		if (await this.#write(id, { ...record, last })) this.#notify(id, record, failure);
 	}
 
 	async #act(id: string, record: StoredSchedule, { dueAt, job }: Claim): Promise<void> {
@@ -324,12 +324,12 @@ export class Schedules {
 		const done = { outcome: isLate ? "late" : "done", dueAt, reason: null, job } as const;
 		const last = { at: isoTime(now), ...(failure ? { ...failure, job: null } : done) };
 		// Added to a concurrent change by a user too.
-		for (let each = this.store.all.get(id); each?.claim?.job === job; each = this.store.all.get(id)) {
-			const { claim: _, ...rest } = each;
+		for (let stored = this.store.all.get(id); stored?.claim?.job === job; stored = this.store.all.get(id)) {
+			const { claim: _, ...rest } = stored;
 			await this.#write(id, { ...rest, last });
 		}
 		this.#core.log.info({ schedule: id, job, outcome: last.outcome }, "schedule");
-		if (failure) this.#tell(id, record, failure);
+		if (failure) this.#notify(id, record, failure);
 	}
 
 	/** @returns reason why it was not executed, or null */
@@ -385,7 +385,7 @@ export class Schedules {
 		return { at, do: action, on, zone, by, createdAt, nextAt: on ? nextAt : null, last, ...rest };
 	}
 
-	#tell(id: string, { name = "" }: StoredSchedule, failure: Failure): void {
+	#notify(id: string, { name = "" }: StoredSchedule, failure: Failure): void {
 		this.#core.log.warn({ schedule: id, name, ...failure }, "schedule");
 		this.#core.events.emit("scheduleFailed", { id, name: name || null, ...failure });
 	}

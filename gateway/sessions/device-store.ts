@@ -238,5 +238,5 @@ function sessionOf(deviceId: string, stored: Infer<typeof record>, features: rea
 /** Returns the features in a list that this gateway supports. */
 export function featuresOf(value: unknown): readonly Feature[] {
 	const known = validItems(oneOf(...features), value);
-	return sharedList(features.filter((each) => known.includes(each)));
+	return sharedList(features.filter((feature) => known.includes(feature)));
 }

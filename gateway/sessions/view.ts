@@ -13,7 +13,7 @@ export const endReasons = ["disconnected", "replaced", "boot"] as const satisfie
 export type EndReason = (typeof endReasons)[number];
 
 export function isEndReason(reason: string | undefined): reason is EndReason {
-	return endReasons.some((each) => each === reason);
+	return endReasons.some((known) => known === reason);
 }
 
 /** Returns a `status_update` frame of one session. @param now milliseconds since 1970 */

@@ -68,12 +68,12 @@ export function strictDisk(disk: Disk): Disk {
 
 /** @throws {Error} if a missing file, or one of its parent folders, is a symbolic link without a target */
 async function rejectBrokenLink(disk: Disk, path: string): Promise<void> {
-	for (let each = path; ; each = dirname(each)) {
-		if (await disk.stat(each).catch(() => undefined)) return;
-		const target = await disk.readlink(each).catch(() => undefined);
-		const code = `${basename(each)} is a link to ${target}, which is missing`;
+	for (let ancestor = path; ; ancestor = dirname(ancestor)) {
+		if (await disk.stat(ancestor).catch(() => undefined)) return;
+		const target = await disk.readlink(ancestor).catch(() => undefined);
+		const code = `${basename(ancestor)} is a link to ${target}, which is missing`;
 		if (target !== undefined) throw Object.assign(new Error(code), { code });
-		if (dirname(each) === each) return;
+		if (dirname(ancestor) === ancestor) return;
 	}
 }
 

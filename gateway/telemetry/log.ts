@@ -68,7 +68,7 @@ export function createLog(level: LogLevel, stream: { write(line: string): void }
 			level,
 			hooks: {
 				logMethod(args, write, lineLevel) {
-					const cause = args.find((each) => typeof each === "string") ?? "";
+					const cause = args.find((arg) => typeof arg === "string") ?? "";
 					const reportOmitted = (leftOut: number) => write.call(this, { cause, leftOut }, "lines left out");
 					if (lineLevel < warnLevel || mayWrite(cause, reportOmitted)) write.apply(this, args);
 				},

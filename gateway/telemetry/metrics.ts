@@ -15,7 +15,7 @@ export function createMetrics(registry: Registry) {
 	const registers = [registry];
 	const counter = <L extends string = never>(name: string, help: string, labels?: KnownLabels<L>) => {
 		const added = new Counter<L>({ name, help, labelNames: labels ? keysOf(labels) : [], registers });
-		for (const each of labels ? combinationsOf(labels) : []) added.inc(each, 0);
+		for (const combination of labels ? combinationsOf(labels) : []) added.inc(combination, 0);
 		return added;
 	};
 	const uplinkCounts = new Map<string, number>(keysOf(uplinks).map((type) => [type, 0]));
@@ -100,7 +100,8 @@ export function createMetrics(registry: Registry) {
 /** Lists all combinations of the values. */
 function combinationsOf<L extends string>(labels: KnownLabels<L>) {
 	return keysOf(labels).reduce<readonly Partial<Record<L, string | number>>[]>(
-		(found, name) => found.flatMap((each) => labels[name].map((value) => ({ ...each, [name]: value }))),
+		(found, name) =>
+			found.flatMap((combination) => labels[name].map((value) => ({ ...combination, [name]: value }))),
 		[{}],
 	);
 }

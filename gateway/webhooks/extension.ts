@@ -21,7 +21,7 @@ export function withWebhooks(joined: LoadedExtensions): LoadedExtensions {
 	const create = (core: Core): Extension => {
 		return { ...createWebhooks(core, hooks), services: [webhooksPath.provide(file)] };
 	};
-	const others = joined.extensions.filter((each) => each !== noWebhooks);
+	const others = joined.extensions.filter((candidate) => candidate !== noWebhooks);
 	return { ...joined, extensions: [...others, create] };
 }
 

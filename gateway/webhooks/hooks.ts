@@ -83,8 +83,8 @@ export function readHooks(path: string): readonly Hook[] {
 			throw rejection(`is wrong in ${index + 1}: ${describeProblem(findProblem(hook, entry))}`);
 		const { url, events = eventNames, tags: text, secret, previousSecret, after = awayMinutes } = entry;
 		if (!parseUrl(url)) throw rejection(`is wrong in ${index + 1}: url is not an address`);
-		for (const [name, given] of Object.entries({ secret, previousSecret }))
-			if (given !== undefined && !isUsable(given))
+		for (const [name, key] of Object.entries({ secret, previousSecret }))
+			if (key !== undefined && !isUsable(key))
 				throw rejection(`is wrong in ${index + 1}: ${name} ${keyAdvice}`);
 		const tags = text !== undefined && { text, expression: readTags(text, index, rejection) };
 		const id = createHash("sha256").update(url).digest("hex").slice(0, 16);

@@ -75,7 +75,7 @@ export class Outbox {
 			name: `webhook-${hook.id}`,
 			what: "events for a webhook",
 			isKey: (key) => /^[\w.-]+$/.test(key),
-			format: (each) => JSON.stringify(each),
+			format: (delivery) => JSON.stringify(delivery),
 			parse: (text) => {
 				const value = parseJson(text);
 				return matches(delivery, value) ? value : undefined;
@@ -84,7 +84,7 @@ export class Outbox {
 			onRecord: (key, record) => {
 				if (record) this.#restore(key, record);
 				else this.#deliveries.delete(key);
-				if (record && key === endedMark) this.#tellEnd();
+				if (record && key === endedMark) this.#notifyEnd();
 			},
 		});
 	}
@@ -117,9 +117,9 @@ export class Outbox {
 
 	/** @returns whether the mark existed */
 	removeMark(mark: string): boolean {
-		const isThere = this.#deliveries.delete(mark);
-		if (isThere) void this.#records.remove(mark);
-		return isThere;
+		const exists = this.#deliveries.delete(mark);
+		if (exists) void this.#records.remove(mark);
+		return exists;
 	}
 
 	/** Removes marks consisting of the prefix and a number. */
@@ -140,7 +140,7 @@ export class Outbox {
 		const none = { subject, body: "", attempts: 0, dueAt: now(), by: this.#by };
 		if (mark !== undefined && (this.has(mark) || !(await this.#write(mark, none)))) return;
 		if (!this.hook.events.some((name) => name === event.event)) return;
-		const [oldest, ...others] = this.#waitingOf((each) => each.subject === subject);
+		const [oldest, ...others] = this.#waitingOf((delivery) => delivery.subject === subject);
 		if (oldest && others.length + 1 >= maxWaiting) {
 			log.warn({ hook: this.hook.id, subject }, "webhook: oldest event of a subject dropped");
 			void this.#remove(oldest[0]);
@@ -221,11 +221,11 @@ export class Outbox {
 
 	async #end(): Promise<void> {
 		const mark = { subject: endedMark, body: "", attempts: 0, dueAt: this.#core.now(), by: this.#by };
-		if (!this.hasEnded && (await this.#write(endedMark, mark))) this.#tellEnd();
+		if (!this.hasEnded && (await this.#write(endedMark, mark))) this.#notifyEnd();
 		this.deliver();
 	}
 
-	#tellEnd(): void {
+	#notifyEnd(): void {
 		const remoteAddress = new URL(this.hook.url).origin;
 		this.#core.log.warn({ hook: this.hook.id, problem: endedReason }, "webhook ended");
 		// Listed in the dashboard like any other rejection.

@@ -46,12 +46,12 @@ export class Watch {
 		},
 		ownSessionChanged: ({ device, connected }) => {
 			if (!device) return;
-			if (connected) this.#tellBack(device);
+			if (connected) this.#notifyBack(device);
 			const previous = this.#statuses.get(device);
 			const { otaStatus, otaVersion: version, otaReason } = device.metadata;
 			if (otaStatus === "rolled_back" && previous !== otaStatus) {
 				const text = `has rolled back ${version ?? "an update"}: ${otaReason}`;
-				this.#tellOf(device, "rolled_back", text, { version, reason: otaReason });
+				this.#notifyOf(device, "rolled_back", text, { version, reason: otaReason });
 			}
 		},
 		deviceForgotten: ({ deviceId }) => {
@@ -60,13 +60,13 @@ export class Watch {
 		},
 		crash: (device, { id, kind, firmware_version: version }) => {
 			const crash = { id, kind, version: version || null };
-			this.#tellOf(device, "crashed", `has crashed (${kind}).`, { crash });
+			this.#notifyOf(device, "crashed", `has crashed (${kind}).`, { crash });
 		},
 		crashCause: (device, cause) => this.#onCrashCause(device, cause),
 		rollout: (rollout) => this.#onRollout(rollout),
 		scheduleFailed: (failure) => this.#onSchedule(failure),
 		rejected: (rejection, isTemporary) => {
-			if (rejection.what === "connection" && !isTemporary) this.#tellRejection(rejection);
+			if (rejection.what === "connection" && !isTemporary) this.#notifyRejection(rejection);
 		},
 	};
 
@@ -86,7 +86,7 @@ export class Watch {
 			const isDue = (outbox: Outbox) => now - seen >= outbox.hook.after * minuteMs && !outbox.has(mark);
 			const due = this.#outboxesOf(device).filter(isDue);
 			const since = isoTime(device.session.lastSeenAt);
-			this.#tellOf(device, "away", `has been away since ${since}.`, { since }, due, mark);
+			this.#notifyOf(device, "away", `has been away since ${since}.`, { since }, due, mark);
 		}
 		if (now - this.#diskCheckedAt >= minuteMs) await this.#checkDisk(now);
 	}
@@ -94,7 +94,7 @@ export class Watch {
 	#onCrashCause(device: Device, { version, message, frames, ...cause }: CrashCause): void {
 		const where = frames[0] === undefined ? "" : ` in ${frames[0]}`;
 		const text = `has crashed in a new way on ${version || "an unknown version"}: ${message}${where}.`;
-		this.#tellOf(device, "crash_new", text, {
+		this.#notifyOf(device, "crash_new", text, {
 			cause: { ...cause, message, frames, version: version || null },
 		});
 	}
@@ -103,7 +103,7 @@ export class Watch {
 		const { id, name, outcome, dueAt, reason } = schedule;
 		const what = outcome === "missed" ? "was missed" : "has failed";
 		const text = `The schedule ${name ?? id}, due at ${dueAt}, ${what}: ${reason}`;
-		this.#tell(`schedule-${id}`, { event: "schedule_failed", text, schedule });
+		this.#notify(`schedule-${id}`, { event: "schedule_failed", text, schedule });
 	}
 
 	/** Sends a rollout event on each gateway. */
@@ -122,7 +122,7 @@ export class Watch {
 		const failed = counts.failed + counts.rolled_back + counts.timed_out;
 		const text = `Rollout ${id} is ${status}${why}: ${counts.succeeded} updated, ${failed} failed.`;
 		const rollout = { id, status, pausedBecause, counts };
-		this.#tell(`rollout-${id}`, { event: `rollout_${status}`, text, rollout }, `rollout-${id}-${revision}`);
+		this.#notify(`rollout-${id}`, { event: `rollout_${status}`, text, rollout }, `rollout-${id}-${revision}`);
 	}
 
 	#see(device: Device): void {
@@ -132,13 +132,13 @@ export class Watch {
 		else if (!this.#away.has(deviceId)) this.#away.set(deviceId, this.#core.monotonic());
 	}
 
-	#tellBack(device: Device): void {
+	#notifyBack(device: Device): void {
 		const { deviceId } = device;
 		const told = this.#outboxes.filter((outbox) => outbox.removeMark(awayMark(deviceId)));
-		this.#tellOf(device, "back", "is back.", {}, told);
+		this.#notifyOf(device, "back", "is back.", {}, told);
 	}
 
-	#tellRejection({ deviceId, remoteAddress, reason }: Rejection): void {
+	#notifyRejection({ deviceId, remoteAddress, reason }: Rejection): void {
 		const now = this.#core.monotonic();
 		if (now - this.#rejectedFrom >= hourMs) {
 			this.#rejectedFrom = now;
@@ -148,7 +148,13 @@ export class Watch {
 		if (this.#rejected.has(key) || this.#rejected.size >= maxRejections) return;
 		this.#rejected.add(key);
 		const text = `${deviceId ?? "A client"} at ${remoteAddress} was rejected: ${reason}`;
-		this.#tell("rejections", { event: "rejected", text, deviceId: deviceId ?? null, remoteAddress, reason });
+		this.#notify("rejections", {
+			event: "rejected",
+			text,
+			deviceId: deviceId ?? null,
+			remoteAddress,
+			reason,
+		});
 	}
 
 	async #checkDisk(now: number): Promise<void> {
@@ -158,7 +164,7 @@ export class Watch {
 			deviceStore.readinessProblem ??
 			firmware.updates.readinessProblem ??
 			(await findDiskProblem(disk, settings.dataDir));
-		if (text !== undefined && !this.#wasFull) this.#tell("disk", { event: "disk_full", text });
+		if (text !== undefined && !this.#wasFull) this.#notify("disk", { event: "disk_full", text });
 		this.#wasFull = text !== undefined;
 	}
 
@@ -168,7 +174,7 @@ export class Watch {
 	}
 
 	/** @param text follows the device name */
-	#tellOf(
+	#notifyOf(
 		device: Device,
 		event: WebhookEvent["event"],
 		text: string,
@@ -180,10 +186,10 @@ export class Watch {
 		const { name = null, room = null, tags = [] } = device.label;
 		const sentence = `${name ?? deviceId}${room === null ? "" : ` in ${room}`} ${text}`;
 		const shown = { deviceId, name, room, tags, model, firmwareVersion };
-		this.#tell(`device-${deviceId}`, { event, text: sentence, ...fields, device: shown }, mark, outboxes);
+		this.#notify(`device-${deviceId}`, { event, text: sentence, ...fields, device: shown }, mark, outboxes);
 	}
 
-	#tell(subject: string, event: WebhookEvent, mark?: string, outboxes = this.#outboxes): void {
+	#notify(subject: string, event: WebhookEvent, mark?: string, outboxes = this.#outboxes): void {
 		for (const outbox of outboxes)
 			outbox
 				.add(subject, event, mark)

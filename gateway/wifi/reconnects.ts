@@ -79,7 +79,7 @@ export class Reconnects {
 		known.uptimeSeconds = uptimeSeconds;
 		if (added === 0) return;
 		const hour = hourOf(this.#core.monotonic());
-		const kept = known.byHour.filter((each) => each.hour > hour - hours);
+		const kept = known.byHour.filter((entry) => entry.hour > hour - hours);
 		const last = kept.at(-1);
 		known.byHour =
 			last?.hour === hour

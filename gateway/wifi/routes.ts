@@ -26,7 +26,7 @@ export function createWiFiRoutes(core: Core, reconnects: Pick<Reconnects, "all">
 				parsed += 1;
 				if (parsed % atOnce === 0) await yieldToLoop();
 			}
-			return { devices: devices.sort((one, other) => one.rssi - other.rssi) };
+			return { devices: devices.sort((a, b) => a.rssi - b.rssi) };
 		},
 	});
 }
