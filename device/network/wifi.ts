@@ -244,9 +244,7 @@ export class WiFiStation {
 	/** Networks not found by the scan come last but are tried, since they may be hidden. */
 	#nextTurn(): readonly Candidate[] {
 		const rank = (network: Candidate) => (this.#isBeingTried(network) ? 0 : network.rssi);
-		return this.#networks
-			.filter(({ isRejected }) => !isRejected)
-			.sort((one, other) => rank(other) - rank(one));
+		return this.#networks.filter(({ isRejected }) => !isRejected).sort((a, b) => rank(b) - rank(a));
 	}
 
 	#isBeingTried(network: Candidate): boolean {

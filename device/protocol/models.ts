@@ -20,7 +20,7 @@ export const boardModels: Readonly<Record<Model, BoardModel>> = Object.freeze({
 
 /** @throws Error that lists the models */
 export function requireModel(name: unknown): Model {
-	const model = models.find((each) => each === name);
+	const model = models.find((known) => known === name);
 	if (!model)
 		throw new Error(`unknown model ${String(name)}; device/protocol/models.ts has ${models.join(", ")}`);
 	return model;

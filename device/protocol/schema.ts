@@ -217,14 +217,14 @@ function findProblemInFields(
 	for (const name in fields) {
 		const field = fields[name];
 		if (field === undefined) continue;
-		const given = value[name];
-		if (given === undefined) {
+		const member = value[name];
+		if (member === undefined) {
 			if (field.optional || (field.part && !(model && hasPart(model, field.part)))) continue;
 			return { path: name, expected: "is missing" };
 		}
 		if (field.part && model && !hasPart(model, field.part))
 			return { path: name, expected: `exists on ${modelsWith(field.part)} only` };
-		const problem = findProblem(field, given, model);
+		const problem = findProblem(field, member, model);
 		if (problem) return within(name, problem);
 	}
 	return undefined;
@@ -249,8 +249,8 @@ function findProblemInEach(
 	model: Model | undefined,
 ): Problem | undefined {
 	let inner: Problem | undefined;
-	for (const one of schema.of) {
-		const problem = findProblem(one, value, model);
+	for (const option of schema.of) {
+		const problem = findProblem(option, value, model);
 		if (!problem) return undefined;
 		if (problem.path !== "") inner = problem;
 	}

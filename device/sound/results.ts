@@ -40,7 +40,7 @@ export class Results {
 	keep({ id, state, ...rest }: SoundUpdate): void {
 		// The id comes first: isOf relies on it.
 		const text = JSON.stringify({ id, state, ...rest });
-		const known = this.#texts.findIndex((each) => isOf(each, id));
+		const known = this.#texts.findIndex((text) => isOf(text, id));
 		if (known >= 0) this.#texts[known] = text;
 		else if (this.#texts.push(text) > size) this.#texts.shift();
 		if (state === "playing" || state === "resumed") {

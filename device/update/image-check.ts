@@ -63,8 +63,8 @@ function checkHead(bytes: Uint8Array, device: ImageCheckOptions, isSigned: boole
 	if (bytes.byteLength < headBytes) throw new Error("The firmware image is truncated in its header.");
 	const view = new DataView(bytes.buffer, bytes.byteOffset, headBytes);
 	const chip = view.getUint16(imageLayout.chipIdOffset, true);
-	const chipProblem = (given: string) =>
-		new Error(`The firmware is for another chip (${given}) than this device's, ${device.chip}.`);
+	const chipProblem = (otherChip: string) =>
+		new Error(`The firmware is for another chip (${otherChip}) than this device's, ${device.chip}.`);
 	if (chip !== chipIds[device.chip]) throw chipProblem(`0x${chip.toString(16)}`);
 	if (
 		view.getUint32(appDescriptor.offset, true) !== appDescriptor.magic ||
