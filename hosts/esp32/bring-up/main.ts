@@ -41,7 +41,7 @@ async function receive(line: string, handlers: Handlers, print: (answer: object)
 
 /** @throws Error if the request is unknown or invalid */
 function answerTo(request: unknown, ask: unknown, handlers: Handlers): object | Promise<object> {
-	const name = Object.keys(requests).find((each): each is RequestName => each === request);
+	const name = Object.keys(requests).find((known): known is RequestName => known === request);
 	if (name === undefined) throw new Error(`Unknown request "${String(request)}".`);
 	return execute(name, ask, handlers);
 }

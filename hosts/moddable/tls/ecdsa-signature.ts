@@ -29,5 +29,5 @@ function isInRange(integer: Uint8Array, curveOrder: bigint | undefined): boolean
 	if (tag !== 2 || first >= 0x80) return false;
 	const value = toBigInt(integer.subarray(2));
 	if (curveOrder !== undefined) return isScalar(value, curveOrder);
-	return orders().some((each) => isScalar(value, each)) && orders().every((each) => value % each !== 0n);
+	return orders().some((order) => isScalar(value, order)) && orders().every((order) => value % order !== 0n);
 }

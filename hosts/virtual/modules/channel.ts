@@ -40,8 +40,8 @@ export default class Channel<K extends string> {
 		request: R,
 		...values: Values<Peripheral<K>["posts"][R]>
 	): void {
-		const given: readonly unknown[] = values;
-		if (this.#isOpen) natives.post(this.#id, JSON.stringify([request, given[0]]), given[1]);
+		const parts: readonly unknown[] = values;
+		if (this.#isOpen) natives.post(this.#id, JSON.stringify([request, parts[0]]), parts[1]);
 	}
 
 	/**
@@ -52,12 +52,12 @@ export default class Channel<K extends string> {
 		request: R,
 		...values: Values<Peripheral<K>["calls"][R]>
 	): Result<Peripheral<K>["calls"][R]> {
-		const given: readonly unknown[] = values;
+		const parts: readonly unknown[] = values;
 		if (!this.#isOpen) throw new Error("the channel is closed");
 		const { value, failure } = natives.call(
 			this.#id,
-			JSON.stringify([request, given[0]]),
-			given[1],
+			JSON.stringify([request, parts[0]]),
+			parts[1],
 			// Bytes replace the value.
 			(header, payload) => (payload ? { value: new Uint8Array(payload) } : JSON.parse(header)),
 		);

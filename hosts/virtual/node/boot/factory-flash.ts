@@ -93,21 +93,21 @@ export function flashFactoryImage(flash: Flash, image: Buffer): void {
 /**
  * Writes settings. Does nothing if they equal the last given ones, because set_settings may have changed them since.
  *
- * @param given new values; an empty value removes a setting, an absent one keeps it
+ * @param settings new values; an empty value removes a setting, an absent one keeps it
  * @param defaults values for settings neither given nor stored
  * @throws {RangeError} if a value does not fit NVS
  */
 export function flashSettings(
 	flash: Flash,
-	given: Readonly<Record<string, string>>,
+	settings: Readonly<Record<string, string>>,
 	defaults: Readonly<Record<string, string>> = {},
 ): void {
 	const stored = readSettings(flash);
-	const mark = sha256(JSON.stringify(given));
+	const mark = sha256(JSON.stringify(settings));
 	if (stored.has("gateway") && flash.read(settingsDigestOffset, digestBytes).equals(mark)) return;
 	flash.load(settingsDigestOffset, mark);
 	const values = new Map([...Object.entries(defaults), ...stored]);
-	for (const [name, value] of Object.entries(given)) {
+	for (const [name, value] of Object.entries(settings)) {
 		if (value === "") values.delete(name);
 		else values.set(name, value);
 	}

@@ -41,13 +41,13 @@ export class ReceiveBuffers {
 
 	get #count(): number {
 		let count = 0;
-		for (const each of this.#occupied.values()) count += each;
+		for (const buffers of this.#occupied.values()) count += buffers;
 		return count;
 	}
 
 	/** Notifies connections other than the one that freed a buffer. */
 	#notifyWaiting(connection: object): void {
-		for (const [each, onFree] of [...this.#waiting])
-			if (each !== connection && this.#waiting.delete(each)) onFree();
+		for (const [waiting, onFree] of [...this.#waiting])
+			if (waiting !== connection && this.#waiting.delete(waiting)) onFree();
 	}
 }

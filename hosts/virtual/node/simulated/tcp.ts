@@ -164,7 +164,7 @@ export function untrustedReason(error: Error): string | undefined {
 
 function checkName(name: string, peer: PeerCertificate): Error | undefined {
 	if (!checkServerIdentity(name, peer)) return undefined;
-	const names = peer.subjectaltname?.split(", ").map((each) => each.replace(/^[^:]*:/, "")) ?? [];
+	const names = peer.subjectaltname?.split(", ").map((name) => name.replace(/^[^:]*:/, "")) ?? [];
 	return new Untrusted(wrongName(names, name));
 }
 
