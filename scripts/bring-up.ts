@@ -17,21 +17,21 @@ const shownLines = 10;
 await runCommand({ name: "bring-up", usage, options, run });
 
 async function run(words: readonly string[]): Promise<void> {
-	const given = readArguments(words);
+	const request = readArguments(words);
 	const log: string[] = [];
 	let connection: Connection | undefined;
 	const board = new BringUpBoard({
 		line: { write: (text) => connection?.write(text) },
 		onLog: (line) => log.push(line),
 	});
-	connection = await connect(given, {
+	connection = await connect(request, {
 		onLine: (line) => board.receive(line),
 		onEnd: (reason) => board.end(reason),
 	});
 	const person = new Terminal();
 	try {
 		await board.waitUntilReady();
-		await runAll(board, person, given);
+		await runAll(board, person, request);
 	} catch (error) {
 		const last = log.slice(-shownLines).join("\n");
 		throw new Error(`${messageOf(error)}${last && `\nLast lines of the board:\n${last}`}`);

@@ -56,5 +56,5 @@ function projects(root: string, folder = "."): readonly string[] {
 		.filter((entry) => entry.isDirectory() && entry.name !== "node_modules" && !entry.name.startsWith("."))
 		.map(({ name }) => join(folder, name))
 		.sort();
-	return [...here, ...below.flatMap((each) => projects(root, each))];
+	return [...here, ...below.flatMap((folder) => projects(root, folder))];
 }

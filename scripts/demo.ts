@@ -62,7 +62,7 @@ async function run(words: readonly string[]): Promise<void> {
 		log,
 		...joined,
 		extensions: [
-			...joined.extensions.map((each) => (each === createDashboard ? createDemoPage : each)),
+			...joined.extensions.map((extension) => (extension === createDashboard ? createDemoPage : extension)),
 			() => ({ routes: api.routes }),
 		],
 	});

@@ -93,7 +93,7 @@ async function rejectionOf(
 	if (code === "target_offline") return new Error(`${deviceId} is not connected.`);
 	if (code !== "unknown_target") return new Error(sentence(String(message)));
 	const { devices } = await gateway.request("GET /api/devices");
-	const ids = devices.map((each) => each.deviceId);
+	const ids = devices.map((device) => device.deviceId);
 	return new Error(`Device ${deviceId} not found; ${listNames("device", ids)}.`);
 }
 

@@ -69,9 +69,9 @@ async function run(words: readonly string[]): Promise<void> {
 	if (what === undefined || positionals.length > 1)
 		throw new UsageError("Specify one file, one text in quotes, or -.");
 	const { all, room, tags, device, volume: volumeText, urgent, chime } = values;
-	const given = Object.entries({ all, room, tags, devices: device }).filter(([, value]) => value);
-	if (given.length !== 1) throw new UsageError("Specify one of --all, --room, --tags and --device.");
-	const targets = Object.fromEntries(given);
+	const targetOptions = Object.entries({ all, room, tags, devices: device }).filter(([, value]) => value);
+	if (targetOptions.length !== 1) throw new UsageError("Specify one of --all, --room, --tags and --device.");
+	const targets = Object.fromEntries(targetOptions);
 	const volume = volumeText === undefined ? undefined : wholeNumber("--volume", volumeText, 0, 100);
 	const later = readLater(values.in, values.at);
 	const content = await contentOf(what);

@@ -216,10 +216,10 @@ async function nameDevices(url: string): Promise<void> {
 }
 
 /** Waits until the gateway knows the device. */
-async function label(url: string, deviceId: string, given: object): Promise<void> {
+async function label(url: string, deviceId: string, texts: object): Promise<void> {
 	while (!(await fetch(`${url}/api/devices/${deviceId}`, { headers: bearer(monitorToken) })).ok)
 		await setTimeout(20);
-	await send(url, "PATCH", `devices/${deviceId}`, given);
+	await send(url, "PATCH", `devices/${deviceId}`, texts);
 }
 
 async function send(url: string, method: string, path: string, body: object): Promise<void> {

@@ -32,8 +32,8 @@ const concurrency = availableParallelism() + 2;
 
 await runCommand({ name: "test", usage, run });
 
-async function run(given: readonly string[]): Promise<void> {
-	const words = given.filter((word) => word !== "--all");
+async function run(args: readonly string[]): Promise<void> {
+	const words = args.filter((word) => word !== "--all");
 	const option = words.find((word) => word.startsWith("-"));
 	if (option) throw new UsageError(`Unknown option "${option}".`);
 	// Node 20 does not support globs after --test.

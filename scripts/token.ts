@@ -71,7 +71,7 @@ async function change(by: typeof rotate, name: string | undefined): Promise<void
 
 async function add(requestedRole: string, typed = ""): Promise<void> {
 	const name = cleanText(typed);
-	const role = personRoles.find((each) => each === requestedRole);
+	const role = personRoles.find((known) => known === requestedRole);
 	if (!role)
 		throw new UsageError(
 			`--add requires the role ${new Intl.ListFormat("en", { type: "disjunction" }).format(personRoles)}, not "${requestedRole}".`,

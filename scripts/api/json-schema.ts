@@ -59,7 +59,7 @@ function typeOf(schema: Shape): JsonObject {
 		case "null":
 			return { type: "null" };
 		case "either":
-			return { anyOf: schema.of.map((one) => jsonSchemaOf(one)) };
+			return { anyOf: schema.of.map((option) => jsonSchemaOf(option)) };
 		case "object":
 			return {
 				type: "object",

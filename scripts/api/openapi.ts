@@ -143,11 +143,11 @@ function problemsOf(method: string, { roles, body, query, problems = {} }: Route
 		...(method !== "GET" && { 403: responseRef("otherOrigin") }),
 		...(fields.includes(true) && { 422: responseRef("invalidField") }),
 		...Object.fromEntries(
-			Object.entries(problems).map(([status, each]) => [
+			Object.entries(problems).map(([status, response]) => [
 				status,
-				typeof each === "string"
-					? { description: each, content: problem }
-					: { description: each.description, content: contentOf(each.content) },
+				typeof response === "string"
+					? { description: response, content: problem }
+					: { description: response.description, content: contentOf(response.content) },
 			]),
 		),
 	};
@@ -207,7 +207,7 @@ function collect(shape: Shape, schemas: Map<string, Shape>): void {
 			collect(shape.of, schemas);
 			break;
 		case "either":
-			for (const one of shape.of) collect(one, schemas);
+			for (const option of shape.of) collect(option, schemas);
 			break;
 		default:
 	}

@@ -66,7 +66,7 @@ export async function restore(options: RestoreOptions): Promise<About> {
 		if (!about) throw new TypeError("archive without a description");
 		for (const file of decrypted(encrypted, about, passphrase)) await write(file);
 		// The data folder comes last, since a gateway starts only with it.
-		for (const [folder, origin] of [...written].sort(([each]) => (each === dataDir ? 1 : -1))) {
+		for (const [folder, origin] of [...written].sort(([name]) => (name === dataDir ? 1 : -1))) {
 			const why = await adopt(disk, `${folder}${suffix}`, origin, folder !== dataDir);
 			await replace(disk, `${folder}${suffix}`, folder);
 			const { owner } = origin;
@@ -99,11 +99,11 @@ async function emptyFolder(disk: Disk, path: string, variable: string): Promise<
 /** Reads the owner and mode of a folder; a missing one inherits the owner of its parent if this process is root. */
 async function originOf(disk: Disk, folder: string): Promise<Origin> {
 	const missing: string[] = [];
-	for (let each = folder; ; each = dirname(each)) {
-		const stats = await ifExists(disk.stat(each));
-		if (stats && each === folder) return { owner: stats, mode: stats.mode & 0o7777, missing };
+	for (let ancestor = folder; ; ancestor = dirname(ancestor)) {
+		const stats = await ifExists(disk.stat(ancestor));
+		if (stats && ancestor === folder) return { owner: stats, mode: stats.mode & 0o7777, missing };
 		if (stats) return { owner: process.getuid?.() === 0 ? stats : undefined, mode: undefined, missing };
-		if (each !== folder) missing.push(each);
+		if (ancestor !== folder) missing.push(ancestor);
 	}
 }
 

@@ -50,13 +50,16 @@ export interface FlashArguments extends FindOptions {
 export function readArguments([first, ...others]: readonly string[], problems: Problems): FlashArguments {
 	const model = findModel(first);
 	if (!model) problems.add(modelProblem(first));
-	const { values, flags: given } = parseSettingWords({ words: others, names, flags, position: 2 }, problems);
-	const isKept = given.includes("keep");
+	const { values, flags: setFlags } = parseSettingWords(
+		{ words: others, names, flags, position: 2 },
+		problems,
+	);
+	const isKept = setFlags.includes("keep");
 	const settings = isKept ? undefined : readSettings(values, problems);
 	if (isKept && names.some((name) => name !== "port" && values[name] !== undefined))
 		problems.add("keep cannot be combined with settings, since it does not change them.");
 	problems.markUsageErrors();
-	return { model, settings, port: values.port || undefined, isAnyVersion: given.includes(anyVersionFlag) };
+	return { model, settings, port: values.port || undefined, isAnyVersion: setFlags.includes(anyVersionFlag) };
 }
 
 function readSettings(values: Values, problems: Problems): DeviceSettings {

@@ -97,7 +97,9 @@ export function withSettings(flash: Uint8Array, folder: string, settings: Settin
 }
 
 export function partitionNamed(name: string): Partition {
-	const partition = readPartitions(readFileSync(partitionsFile, "utf8")).find((one) => one.name === name);
+	const partition = readPartitions(readFileSync(partitionsFile, "utf8")).find(
+		(candidate) => candidate.name === name,
+	);
 	if (!partition) throw new Error(`Partition ${name} not found in ${partitionsFile}.`);
 	return partition;
 }

@@ -54,7 +54,7 @@ export function findIdf(machine: Machine, { isAnyVersion = false }: FindOptions 
 			problem: `ESP-IDF in ${folder} is ${version ? `v${version}` : "incomplete"}; this project requires v${idfSeries}.`,
 			fix,
 		};
-	if (!foldersOnPath(machine).some((one) => machine.exists(join(one, "idf.py"))))
+	if (!foldersOnPath(machine).some((path) => machine.exists(join(path, "idf.py"))))
 		return {
 			isWrong: true,
 			problem: "idf.py is not on the PATH.",
@@ -86,16 +86,16 @@ export function findPorts(machine: Machine): readonly string[] {
 		.map((name) => `/dev/${name}`);
 }
 
-/** @param given port of the command line; default: the only connected port */
-export function findPort(machine: Machine, given?: string): Found | ToolProblem {
+/** @param path port of the command line; default: the only connected port */
+export function findPort(machine: Machine, path?: string): Found | ToolProblem {
 	// On Windows ports such as COM3 are not files.
-	if (given && machine.platform === "win32") return { what: given };
-	if (given && !machine.exists(given))
+	if (path && machine.platform === "win32") return { what: path };
+	if (path && !machine.exists(path))
 		return {
-			problem: `Serial port ${given} not found.`,
+			problem: `Serial port ${path} not found.`,
 			fix: "connect the board by USB, or specify another port.",
 		};
-	const ports = given ? [given] : findPorts(machine);
+	const ports = path ? [path] : findPorts(machine);
 	const [port, ...others] = ports;
 	if (!port)
 		return {

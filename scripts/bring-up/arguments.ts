@@ -38,14 +38,17 @@ export function readArguments([first, ...others]: readonly string[]): BringUpArg
 	const target = targets.find(({ host }) => host === first?.toLowerCase());
 	if (!target)
 		problems.add(`Specify the board first: ${hosts.join(" or ")}${first ? `, not ${first}` : ""}.`);
-	const { values, flags: given } = parseSettingWords({ words: others, names, flags, position: 2 }, problems);
+	const { values, flags: setFlags } = parseSettingWords(
+		{ words: others, names, flags, position: 2 },
+		problems,
+	);
 	problems.markUsageErrors();
 	if (problems.areFound || !target) throw problems.asError();
 	return {
 		target,
-		isKept: given.includes("keep"),
-		isAnyVersion: given.includes(anyVersionFlag),
+		isKept: setFlags.includes("keep"),
+		isAnyVersion: setFlags.includes(anyVersionFlag),
 		port: values.port || undefined,
-		steps: given.filter((flag) => steps.some(({ name }) => name === flag)),
+		steps: setFlags.filter((flag) => steps.some(({ name }) => name === flag)),
 	};
 }

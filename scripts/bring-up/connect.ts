@@ -27,15 +27,15 @@ interface ConnectOptions {
 }
 
 /** Builds and flashes the program, unless it is kept. @throws Error with all missing prerequisites */
-export function connect(given: BringUpArguments, options: ConnectOptions): Promise<Connection> {
-	return isInQemu(given.target.host) ? openQemu(given, options) : openBoard(given, options);
+export function connect(request: BringUpArguments, options: ConnectOptions): Promise<Connection> {
+	return isInQemu(request.target.host) ? openQemu(request, options) : openBoard(request, options);
 }
 
-async function openBoard(given: BringUpArguments, { onLine }: ConnectOptions): Promise<Connection> {
-	const { target, isKept } = given;
+async function openBoard(request: BringUpArguments, { onLine }: ConnectOptions): Promise<Connection> {
+	const { target, isKept } = request;
 	const problems = new Problems();
-	const sdk = isKept ? undefined : needBoardTools(problems, given);
-	const found = problems.need(findPort(thisMachine(), given.port ?? process.env.UPLOAD_PORT));
+	const sdk = isKept ? undefined : needBoardTools(problems, request);
+	const found = problems.need(findPort(thisMachine(), request.port ?? process.env.UPLOAD_PORT));
 	if (problems.areFound || !found) throw problems.asError();
 	const { what: port } = found;
 	if (sdk) {
@@ -46,10 +46,10 @@ async function openBoard(given: BringUpArguments, { onLine }: ConnectOptions): P
 	return SerialPort.open({ path: port, onLine });
 }
 
-async function openQemu(given: BringUpArguments, { onLine, onEnd }: ConnectOptions): Promise<Connection> {
-	const { target, isKept } = given;
+async function openQemu(request: BringUpArguments, { onLine, onEnd }: ConnectOptions): Promise<Connection> {
+	const { target, isKept } = request;
 	const problems = new Problems();
-	const sdk = isKept ? undefined : needBoardTools(problems, given);
+	const sdk = isKept ? undefined : needBoardTools(problems, request);
 	const found = problems.need(findQemu(thisMachine()));
 	if (problems.areFound || !found) throw problems.asError();
 	if (sdk) await buildBoard({ ...build(target), sdk, host: target.host });

@@ -33,7 +33,7 @@ export function changes(results: readonly StepResult[], host: string): string {
 /** Formats a value for pins.ts, where objects are frozen to be stored in ROM. */
 function literal(value: unknown): string {
 	if (typeof value !== "object" || value === null) return JSON.stringify(value);
-	const fields = Object.entries(value).map(([name, each]) => `${name}: ${literal(each)}`);
+	const fields = Object.entries(value).map(([name, field]) => `${name}: ${literal(field)}`);
 	return `Object.freeze({ ${fields.join(", ")} })`;
 }
 

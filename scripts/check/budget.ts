@@ -43,7 +43,7 @@ export function checkBudget(
 export function countLines(text: string): number {
 	let count = 0;
 	let isInComment = false;
-	for (const line of text.split("\n").map((each) => each.trim())) {
+	for (const line of text.split("\n").map((untrimmed) => untrimmed.trim())) {
 		if (!isInComment && line !== "" && !line.startsWith("//") && !line.startsWith("/*")) count += 1;
 		if (!isInComment && line.startsWith("/*")) isInComment = true;
 		if (isInComment && line.includes("*/")) isInComment = false;

@@ -60,8 +60,8 @@ export function messageOf(error: unknown): string {
 function rejectNpmOptions(name: string, options: readonly string[]): void {
 	if (process.env.npm_lifecycle_event !== name) return;
 	const option = options
-		.filter((one) => !npmOptions.includes(one))
-		.find((one) => process.env[`npm_config_${one.replaceAll("-", "_")}`] !== undefined);
+		.filter((option) => !npmOptions.includes(option))
+		.find((option) => process.env[`npm_config_${option.replaceAll("-", "_")}`] !== undefined);
 	if (option)
 		throw new UsageError(
 			`npm consumed --${option}. Write -- before the arguments: npm run ${name} -- --${option} …`,

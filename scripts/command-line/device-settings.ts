@@ -25,8 +25,8 @@ export function modelProblem(word: string | undefined): string {
 
 /** Removes settings without a value. */
 export function settingsOf(values: Readonly<Record<string, string | undefined>>): DeviceSettings {
-	const given = Object.entries(values).flatMap(([name, value]) => (value ? [[name, value] as const] : []));
-	return Object.fromEntries(given);
+	const entries = Object.entries(values).flatMap(([name, value]) => (value ? [[name, value] as const] : []));
+	return Object.fromEntries(entries);
 }
 
 /** @throws Error with a complete sentence */

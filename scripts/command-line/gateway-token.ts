@@ -11,8 +11,8 @@ export function findGatewayToken(role: "device" | "monitor"): string {
 	const { DATA_DIR, [variable]: text } = process.env;
 	const { dataDir, deviceToken, monitorToken } = readSettings({ DATA_DIR, [variable]: text });
 	// During a rotation there are two tokens, the new one first.
-	const given = (deviceToken ?? monitorToken)?.split(",")[0];
-	if (given) return given;
+	const token = (deviceToken ?? monitorToken)?.split(",")[0];
+	if (token) return token;
 	const file = join(dataDir, "tokens.json");
 	try {
 		const token = parseTokens(readFileSync(file, "utf8"))?.[role];

@@ -109,7 +109,7 @@ export function findPrograms(machine: Machine, name: string, folders: readonly s
 	const { join } = pathsOf(machine);
 	const names = machine.platform === "win32" ? [`${name}.exe`, `${name}.cmd`, `${name}.bat`, name] : [name];
 	return folders
-		.flatMap((folder) => names.map((each) => join(folder, each)))
+		.flatMap((folder) => names.map((name) => join(folder, name)))
 		.filter((file) => machine.isProgram(file));
 }
 
@@ -132,7 +132,7 @@ export function findPathProblem(
 	const path = platform === "win32" ? folder.replace(/^[a-z]:/i, "").replaceAll("\\", "/") : folder;
 	const characters = new Set(path.match(/[^\p{L}\p{M}\p{N}/_.,+@~-]/gu));
 	if (characters.size === 0) return undefined;
-	const listed = [...characters].map((each) => JSON.stringify(each)).join(", ");
+	const listed = [...characters].map((character) => JSON.stringify(character)).join(", ");
 	return {
 		isWrong: true,
 		problem: `${what} is in ${folder}; the Moddable SDK and ESP-IDF cannot build with ${listed} in a path.`,

@@ -34,8 +34,8 @@ export function parseSettingWords<Name extends string, Flag extends string>(
 	const found: Flag[] = [];
 	for (const token of tokens) {
 		const text = token.kind === "option" ? token.name : token.kind === "positional" ? token.value : "";
-		const flag = flags.find((one) => one === text);
-		const name = token.kind === "option" ? names.find((one) => one === text) : undefined;
+		const flag = flags.find((known) => known === text);
+		const name = token.kind === "option" ? names.find((known) => known === text) : undefined;
 		if (flag) found.push(flag);
 		else if (name && token.kind === "option" && token.value !== undefined)
 			Object.assign(values, { [name]: trimmedSetting(name, token.value) });

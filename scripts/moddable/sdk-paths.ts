@@ -26,10 +26,10 @@ export function sdkPathsOf(manifest: string): readonly string[] {
 
 /** @returns first missing path; undefined for a complete SDK */
 export function findLackingPath(machine: Machine, folder: string): string | undefined {
-	return manifests.flatMap(sdkPathsOf).find((path) => !isThere(machine, folder, path));
+	return manifests.flatMap(sdkPathsOf).find((path) => !exists(machine, folder, path));
 }
 
-function isThere(machine: Machine, folder: string, path: string): boolean {
+function exists(machine: Machine, folder: string, path: string): boolean {
 	const { join } = pathsOf(machine);
 	// Folders by platform, which not every module has.
 	const [known = ""] = path.split("$(PLATFORM)");

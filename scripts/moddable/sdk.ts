@@ -50,7 +50,7 @@ export function findSdk(
 	machine: Machine,
 	{ isAnyVersion = false }: FindOptions = {},
 ): (ModdableSdk & Found) | ToolProblem {
-	const { MODDABLE: given } = machine.environment;
+	const { MODDABLE: configured } = machine.environment;
 	const desktop = desktops[machine.platform];
 	if (!desktop)
 		return {
@@ -62,10 +62,10 @@ export function findSdk(
 	const folder = sdkFolder(machine.environment, machine.home, machine.platform);
 	if (!machine.exists(join(folder, "tools", "mcconfig.js")))
 		return {
-			problem: given
-				? `MODDABLE is ${given}, which contains no Moddable SDK.`
+			problem: configured
+				? `MODDABLE is ${configured}, which contains no Moddable SDK.`
 				: `No Moddable SDK in ${folder}, and MODDABLE is not set.`,
-			fix: `${given ? "set MODDABLE to the folder of the SDK, or unset it and run: " : ""}${installSdk}`,
+			fix: `${configured ? "set MODDABLE to the folder of the SDK, or unset it and run: " : ""}${installSdk}`,
 		};
 	const ofSdk = findPathProblem(machine, "The Moddable SDK", folder);
 	if (ofSdk) return ofSdk;

@@ -37,10 +37,10 @@ ${inputExamples}
 
 type NetworkSetting = "ssid" | "password" | "ssid2" | "password2";
 /** Placeholder, since the network of QEMU is wired. */
-const given = installedSettings.filter(
+const settingNames = installedSettings.filter(
 	(name): name is Exclude<InstalledSetting, NetworkSetting> => !/^(ssid|password)2?$/.test(name),
 );
-const names = [...given, "version"] as const;
+const names = [...settingNames, "version"] as const;
 const modes = ["build", "keep"] as const;
 const flags = [...modes, anyVersionFlag] as const;
 type Values = SettingWords<(typeof names)[number], (typeof flags)[number]>["values"];
@@ -64,9 +64,9 @@ export interface QemuArguments extends FindOptions {
 export function readArguments([first, ...words]: readonly string[], problems: Problems): QemuArguments {
 	const model = findModel(first);
 	if (!model) problems.add(modelProblem(first));
-	const { values, flags: given } = parseSettingWords({ words, names, flags, position: 2 }, problems);
+	const { values, flags: setFlags } = parseSettingWords({ words, names, flags, position: 2 }, problems);
 	for (const name of names) if (values[name] === "") problems.add(`${name}= has no value.`);
-	const mode = given.filter((one) => one !== anyVersionFlag).at(-1) ?? "run";
+	const mode = setFlags.filter((flag) => flag !== anyVersionFlag).at(-1) ?? "run";
 	const { version, ...settingValues } = values;
 	const hasSettings = Object.keys(settingValues).length > 0;
 	if (mode === "keep" && version !== undefined)
@@ -77,7 +77,7 @@ export function readArguments([first, ...words]: readonly string[], problems: Pr
 	const isSet = mode === "run" || (mode === "keep" && hasSettings);
 	const settings = isSet ? readSettings(settingValues, remarks, problems) : undefined;
 	problems.markUsageErrors();
-	return { model, settings, remarks, mode, version, isAnyVersion: given.includes(anyVersionFlag) };
+	return { model, settings, remarks, mode, version, isAnyVersion: setFlags.includes(anyVersionFlag) };
 }
 
 function readSettings(values: Values, remarks: string[], problems: Problems): DeviceSettings {

@@ -20,9 +20,9 @@ const outputFolder = join(projectFolder, ".cache", "qemu");
 /** @returns a device that is off; undefined if only an image was built @throws Error with all problems */
 export async function setUp(words: readonly string[]): Promise<EmulatedDevice | undefined> {
 	const problems = new Problems();
-	const given = readArguments(words, problems);
-	const { model, mode } = given;
-	const sdk = mode === "keep" ? undefined : needBoardTools(problems, given);
+	const request = readArguments(words, problems);
+	const { model, mode } = request;
+	const sdk = mode === "keep" ? undefined : needBoardTools(problems, request);
 	const found = mode === "build" ? undefined : problems.need(findQemu(thisMachine()));
 	if (problems.areFound || !model) throw problems.asError();
 	const host = qemuBoardOf(model);
@@ -32,17 +32,17 @@ export async function setUp(words: readonly string[]): Promise<EmulatedDevice | 
 	if (mode === "keep" && !existsSync(flashFile))
 		throw new Error("No flash to keep yet. Run it with --gateway and without keep first.");
 	if (sdk) {
-		const { version = packageVersion() } = given;
+		const { version = packageVersion() } = request;
 		console.log(`Building firmware ${version} for QEMU. The first build takes several minutes.`);
 		await buildBoard({ sdk, model, host, version, releaseKeys: builtInReleaseKeys(), outputFolder });
 	}
-	for (const remark of given.remarks) console.log(remark);
+	for (const remark of request.remarks) console.log(remark);
 	if (!found) {
 		console.log(`Image: ${join(bins, "xs_esp32.bin")}`);
 		return undefined;
 	}
 	mkdirSync(folder, { recursive: true });
-	writeFlash(flashFile, bins, given);
+	writeFlash(flashFile, bins, request);
 	return new EmulatedDevice(model, { qemu: found.what, folder });
 }
 

@@ -68,7 +68,7 @@ export async function addRelease(releasesDir: string, release: NewRelease): Prom
 	const catalog = await readCatalog(releasesDir);
 	requireNew(catalog, release);
 	const made = release.images.map((image) => describeFiles(image, release));
-	const files = made.flatMap((each) => each.files);
+	const files = made.flatMap((entry) => entry.files);
 	const paths = files.map(({ path }) => path);
 	const twice = paths.find((path, index) => paths.indexOf(path) !== index);
 	if (twice) throw new ReleaseError(`two images of this release would both be ${twice}`);
@@ -77,7 +77,7 @@ export async function addRelease(releasesDir: string, release: NewRelease): Prom
 		const { onSkipped = () => {} } = release;
 		const patches = await makePatches(entry, image, { releasesDir, catalog, release, onSkipped });
 		files.push(...patches.map((patch) => ({ path: patch.entry.path, bytes: patch.bytes })));
-		entries.push({ ...entry, ...(patches.length > 0 && { patches: patches.map((each) => each.entry) }) });
+		entries.push({ ...entry, ...(patches.length > 0 && { patches: patches.map((patch) => patch.entry) }) });
 	}
 	await disk.mkdir(releasesDir, { recursive: true });
 	// Images and patches take long, so another process may have added a release meanwhile.
@@ -148,14 +148,14 @@ interface NewFile {
 }
 
 /** @returns catalog entry of an image without patches, all of its files, and the signature */
-function describeFiles(given: Uint8Array | InstallableImage, { version, sign }: NewRelease) {
-	const image = given instanceof Uint8Array ? given : given.image;
+function describeFiles(built: Uint8Array | InstallableImage, { version, sign }: NewRelease) {
+	const image = built instanceof Uint8Array ? built : built.image;
 	const info = inspect(image);
 	if (info.version !== version)
 		throw new ReleaseError(`the image for ${info.model} is of version ${info.version}, not ${version}`);
 	const imageFile = { path: `/releases/${folderOf(info)}/firmware-v${version}.bin`, bytes: image };
 	const signature = sign?.(image.subarray(0, info.byteLength));
-	const flash = given instanceof Uint8Array ? [] : describeFlash(given, info);
+	const flash = built instanceof Uint8Array ? [] : describeFlash(built, info);
 	const entry: ReleaseImage = {
 		...describeFile(imageFile),
 		model: info.model,

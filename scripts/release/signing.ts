@@ -15,12 +15,12 @@ export interface Signing {
 
 /**
  * @param keyFile PEM file of an ECDSA P-256 private key; undefined for an unsigned release
- * @param given public keys of RELEASE_KEYS; default: the one of `keyFile`
+ * @param configured public keys of RELEASE_KEYS; default: the one of `keyFile`
  * @throws ReleaseError if devices would reject the release
  */
-export function prepareSigning(keyFile: string | undefined, given: ReleaseKeys): Signing {
+export function prepareSigning(keyFile: string | undefined, configured: ReleaseKeys): Signing {
 	if (keyFile === undefined) {
-		if (given.length === 0) return { releaseKeys: [] };
+		if (configured.length === 0) return { releaseKeys: [] };
 		throw new ReleaseError(
 			"RELEASE_KEYS is set, so devices require signed firmware. Specify the private key with --key, or unset RELEASE_KEYS.",
 		);
@@ -28,7 +28,7 @@ export function prepareSigning(keyFile: string | undefined, given: ReleaseKeys):
 	const key = readPrivateKey(keyFile);
 	const signed = (image: Uint8Array) =>
 		sign("sha256", image, { key, dsaEncoding: "ieee-p1363" }).toString("base64");
-	const releaseKeys = given.length > 0 ? given : [releaseKeyOf(createPublicKey(key))];
+	const releaseKeys = configured.length > 0 ? configured : [releaseKeyOf(createPublicKey(key))];
 	const sample = Buffer.from("a sample");
 	const sha256 = createHash("sha256").update(sample).digest("hex");
 	if (findSignatureProblem(releaseKeys, sha256, signed(sample)))

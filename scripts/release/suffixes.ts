@@ -101,13 +101,13 @@ function areEqual(
 	text: Uint8Array | Int32Array,
 	starts: readonly number[],
 	ends: Int32Array,
-	one: number,
-	other: number,
+	a: number,
+	b: number,
 ): boolean {
-	const start = starts[one] ?? 0;
-	const second = starts[other] ?? 0;
-	const length = (ends[one] ?? 0) - start;
-	if ((ends[other] ?? 0) - second !== length) return false;
+	const start = starts[a] ?? 0;
+	const second = starts[b] ?? 0;
+	const length = (ends[a] ?? 0) - start;
+	if ((ends[b] ?? 0) - second !== length) return false;
 	for (let at = 0; at <= length; at++) if (text[start + at] !== text[second + at]) return false;
 	return true;
 }

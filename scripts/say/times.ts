@@ -60,7 +60,7 @@ export async function schedule(
 /** @throws {Rejection} */
 export async function printTimes(gateway: GatewayClient): Promise<void> {
 	const { zone, schedules } = await gateway.request("GET /api/schedules");
-	for (const each of schedules) print(describe(each));
+	for (const schedule of schedules) print(describe(schedule));
 	print(schedules.length === 0 ? "No schedules." : `Time zone: ${zone}.`);
 }
 

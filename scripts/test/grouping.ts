@@ -25,7 +25,7 @@ export function groupTests(files: readonly string[], folder: string): string[] {
 	return bySize.map(([name, group]) => {
 		const module = join(folder, `${name.replace(/\.ts$/, "").replaceAll(/[\\/]/g, "-")}.js`);
 		const imports = ["scripts/test/process.ts", ...group].map((file) => relative(folder, compiledPath(file)));
-		writeFileSync(module, imports.map((each) => `import ${JSON.stringify(each)};\n`).join(""));
+		writeFileSync(module, imports.map((path) => `import ${JSON.stringify(path)};\n`).join(""));
 		return module;
 	});
 }

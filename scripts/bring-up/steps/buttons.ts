@@ -50,9 +50,11 @@ export async function checkButtons({ board, person, pins, target }: Context): Pr
 			continue;
 		}
 		found[name] = pressed;
-		const isHere = pressed === pins.button[name];
-		isPassed &&= isHere;
-		notes.push(`${words[name]} is at GPIO ${pressed}${isHere ? "" : `, not at ${pins.button[name]}`}.`);
+		const isExpectedPin = pressed === pins.button[name];
+		isPassed &&= isExpectedPin;
+		notes.push(
+			`${words[name]} is at GPIO ${pressed}${isExpectedPin ? "" : `, not at ${pins.button[name]}`}.`,
+		);
 		const released = await person.watch(
 			`Release ${words[name]} (press Enter once it is released).`,
 			async () => {

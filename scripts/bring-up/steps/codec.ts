@@ -75,7 +75,7 @@ async function findCodec(
 	bus: Bus,
 	answering: readonly number[],
 ): Promise<number | undefined> {
-	for (const address of codecAddresses.filter((each) => answering.includes(each))) {
+	for (const address of codecAddresses.filter((known) => answering.includes(known))) {
 		const values: (number | undefined)[] = [];
 		for (const { register } of chipIds)
 			values.push((await board.request("i2c_read", { ...bus, address, register })).value);
@@ -90,8 +90,8 @@ async function searchPins(context: Context): Promise<{ bus: Bus; address: number
 	const { data, clock } = pins.codec;
 	person.print("Not found. Trying other pins, which may briefly activate other parts …");
 	const free = target.freePins;
-	const pairs = free.flatMap((one) =>
-		free.filter((other) => other !== one).map((other) => ({ data: one, clock: other })),
+	const pairs = free.flatMap((pin) =>
+		free.filter((clockPin) => clockPin !== pin).map((clockPin) => ({ data: pin, clock: clockPin })),
 	);
 	for (const bus of [{ data: clock, clock: data }, ...pairs]) {
 		const { answering } = await board

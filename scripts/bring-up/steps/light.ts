@@ -8,7 +8,9 @@ const smallestChange = 150;
 export async function checkLight({ board, person, pins, target }: Context): Promise<Finding> {
 	const pin = pins.ambientLight ?? -1;
 	const taken = [pins.codec.data, pins.codec.clock, pins.haptics, pins.touch];
-	const candidates = [...new Set([pin, ...target.analogPins])].filter((each) => !taken.includes(each));
+	const candidates = [...new Set([pin, ...target.analogPins])].filter(
+		(candidate) => !taken.includes(candidate),
+	);
 	const measure = async () => (await board.request("analog", { pins: candidates })).values;
 	const bright = await watchLight("Leave the sensor in the light, then press Enter.");
 	const brightAll = await measure();
@@ -16,11 +18,11 @@ export async function checkLight({ board, person, pins, target }: Context): Prom
 	const darkAll = await measure();
 	const change = Math.abs((bright ?? 0) - (dark ?? 0));
 	if (change >= smallestChange) return passed(`Light ${bright}, covered ${dark} of 4095.`);
-	const changes = candidates.map((each, index) => ({
-		pin: each,
+	const changes = candidates.map((candidate, index) => ({
+		pin: candidate,
 		change: Math.abs((brightAll[index] ?? 0) - (darkAll[index] ?? 0)),
 	}));
-	const largest = changes.reduce((best, each) => (each.change > best.change ? each : best), {
+	const largest = changes.reduce((best, next) => (next.change > best.change ? next : best), {
 		pin,
 		change: 0,
 	});

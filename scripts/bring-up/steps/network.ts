@@ -8,7 +8,7 @@ import { type Context, type Finding, failed, passed } from "../step.js";
 export async function checkNetwork({ board, person }: Context): Promise<Finding> {
 	const { networks, problem } = await board.request("wifi_scan", {});
 	if (problem) person.print(`Scan failed: ${problem}.`);
-	for (const { ssid, rssi } of [...networks].sort((one, other) => other.rssi - one.rssi))
+	for (const { ssid, rssi } of [...networks].sort((a, b) => b.rssi - a.rssi))
 		person.print(`  ${String(rssi).padStart(4)} dBm  ${ssid}`);
 	const ssid = await person.prompt("Name of the network to join (press Enter to skip):");
 	if (ssid === "")

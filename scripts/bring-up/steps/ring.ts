@@ -63,14 +63,14 @@ export async function checkRing({ board, person, pins, model }: Context): Promis
 }
 
 function pixelOf(color: Color): number[] {
-	return colors.map((each) => (each === color ? dim : 0));
+	return colors.map((part) => (part === color ? dim : 0));
 }
 
 /** @param seen seen color by requested color @param sent order of the sent colors @returns color order of the ring, such as "RGB" */
 function orderOf(seen: Partial<Record<Color, Color>>, sent: string): string | undefined {
 	const initial = (color: string | undefined) => color?.charAt(0).toUpperCase() ?? "";
 	const order = Array.from(sent, (letter) =>
-		initial(seen[colors.find((each) => initial(each) === letter) ?? "red"]),
+		initial(seen[colors.find((name) => initial(name) === letter) ?? "red"]),
 	);
 	return new Set(order).size === 3 ? order.join("") : undefined;
 }

@@ -53,7 +53,7 @@ export async function checkTouch({ board, person, pins }: Context): Promise<Find
 }
 
 function median(values: readonly number[]): number {
-	return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
+	return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
 function percent(share: number): string {
