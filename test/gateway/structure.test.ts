@@ -30,14 +30,14 @@ test("lists the parts of each extension folder", () => {
 		.filter((name) => !coreFolders.includes(name) && !isExtension(name));
 	assert.deepEqual(unlisted, [], "add it to test/gateway/extension-parts.ts");
 	const extensions = Object.keys(extensionParts).filter(isExtension);
-	const isHere = (name: ExtensionName) => existsSync(`gateway/${name}`);
-	const removed = extensions.filter((name) => !isHere(name)).flatMap(pathsOf);
+	const exists = (name: ExtensionName) => existsSync(`gateway/${name}`);
+	const removed = extensions.filter((name) => !exists(name)).flatMap(pathsOf);
 	// Tests of an extension may require another one that was removed.
 	const hasTests = (path: string) => existsSync(path) || removed.includes(path);
-	const untested = extensions.filter((name) => isHere(name) && !hasTests(`test/gateway/${name}`));
+	const untested = extensions.filter((name) => exists(name) && !hasTests(`test/gateway/${name}`));
 	assert.deepEqual(untested, [], "add its tests in test/gateway/<name>/");
 	const stale = extensions
-		.filter(isHere)
+		.filter(exists)
 		.flatMap((name) => extensionParts[name])
 		.filter((path) => !existsSync(path) && !removed.some((folder) => path.startsWith(folder)));
 	assert.deepEqual(stale, [], "remove or move it in test/gateway/extension-parts.ts");

@@ -99,8 +99,8 @@ export class MemoryBus implements Bus {
 		for (const subscription of this.#server.subscriptions)
 			if (covers(subscription.subject, subject))
 				later(() => {
-					const isThere = subscription.bus.isConnected && this.#server.subscriptions.has(subscription);
-					if (isThere) subscription.onMessage(text, subject);
+					const isSubscribed = subscription.bus.isConnected && this.#server.subscriptions.has(subscription);
+					if (isSubscribed) subscription.onMessage(text, subject);
 				});
 	}
 

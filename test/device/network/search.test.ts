@@ -164,10 +164,10 @@ describe("device without a gateway address", () => {
 	test("switches to another gateway when its own is unreachable, and returns later", async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const away = `ws://127.0.0.1:${await freePort()}/device`;
-		let isThere = false;
+		let exists = false;
 		const { device, traced, connectionTo } = await search(t, (question) => {
 			question.answer(factsOf(question, away));
-			if (isThere) question.answer(factsOf(question, gateway.url));
+			if (exists) question.answer(factsOf(question, gateway.url));
 		});
 		const found = () =>
 			[...traced.join("").matchAll(/^discovered gateway (.+)$/gm)].map(([, address]) => address);
@@ -179,7 +179,7 @@ describe("device without a gateway address", () => {
 			},
 		);
 		assert.deepEqual(found(), [away, away], "no other gateway available");
-		isThere = true;
+		exists = true;
 		await connectionTo(gateway);
 		await pass(device, 5_000);
 		assert.equal(device.setting("gateway"), gateway.url);

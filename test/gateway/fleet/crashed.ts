@@ -39,8 +39,8 @@ export async function crashes({ api }: RunningGateway): Promise<CrashList> {
 	return (await api("GET", "/api/crashes")).body;
 }
 
-export function until(gateway: RunningGateway, isThere: (list: CrashList) => boolean): Promise<CrashList> {
-	return eventually(() => crashes(gateway), isThere);
+export function until(gateway: RunningGateway, isComplete: (list: CrashList) => boolean): Promise<CrashList> {
+	return eventually(() => crashes(gateway), isComplete);
 }
 
 export const countOf = ({ causes }: CrashList) => causes.reduce((sum, { count }) => sum + count, 0);
