@@ -1,7 +1,8 @@
 /**
  * Publishes the devices of this gateway: differences from the broker's state, at most once a second per
  * device, and everything after each connection. A device that another gateway published since is left to it
- * until it sends a message here.
+ * until it sends a message here. Its topics are removed only then, as Home Assistant reads them until that
+ * gateway's discovery message.
  */
 
 import { createHash } from "node:crypto";
@@ -58,7 +59,7 @@ export class Devices {
 	readonly #options: DevicesOptions;
 	/** Devices published by this gateway. */
 	readonly #own = new WeakMap<Device, PublishedDevice>();
-	/** Devices published by a gateway that shares only the broker. */
+	/** Devices published by another gateway since their latest message here. */
 	readonly #left = new WeakSet<Device>();
 	/** Publishes one device at a time, with its state at that time. */
 	readonly #queue = new Queue();
@@ -130,7 +131,7 @@ export class Devices {
 			if (!isRetained && text !== "online") this.#add(() => this.#retain(topic, "online"));
 		} else if (text === "") this.#onVanished(device, topic);
 		else if (!isRetained) return;
-		else if (!device || isAtAnotherGateway(device) || this.#left.has(device)) this.remove(deviceId, false);
+		else if (!device || this.#left.has(device)) this.remove(deviceId, false);
 		else if (topic.endsWith("/state")) this.#restore(device, text);
 	}
 
@@ -144,7 +145,7 @@ export class Devices {
 		if (text === "") this.#onVanished(device, topic);
 		else if (isOf(gateway.base) || isOf(previousBase)) {
 			if (!device) this.remove(deviceId, true);
-		} else if (device && !isAtAnotherGateway(device)) this.#leave(device);
+		} else if (device) this.#leave(device);
 	}
 
 	/**
@@ -202,7 +203,7 @@ export class Devices {
 	}
 
 	#touch(device: Device): void {
-		const own = this.#own.get(device) ?? this.#adopt(device);
+		const own = this.#own.get(device) ?? (isAtAnotherGateway(device) ? undefined : this.#adopt(device));
 		if (!own || own.isPlanned) return;
 		own.isPlanned = true;
 		const publish = () => this.#add(() => this.#publish(device, own));
@@ -214,7 +215,7 @@ export class Devices {
 	#adopt(device: Device): PublishedDevice | undefined {
 		const { deviceId, session } = device;
 		const isForgotten = this.#options.core.sessions.devices.get(deviceId) !== device;
-		if (isForgotten || isAtAnotherGateway(device) || this.#left.has(device)) return undefined;
+		if (isForgotten || this.#left.has(device)) return undefined;
 		const publishedAt = Number.NEGATIVE_INFINITY;
 		const own = {
 			published: new Map(),
@@ -235,9 +236,10 @@ export class Devices {
 		// Everything is published later.
 		if (!broker.isReady || this.#own.get(device) !== own) return;
 		own.publishedAt = core.monotonic();
+		const availability = `${base}/${deviceId}/availability`;
 		if (isAtAnotherGateway(device)) {
-			this.#own.delete(device);
-			return this.remove(deviceId, false);
+			if (!session.connected) await this.#retain(availability, "offline", own);
+			return;
 		}
 		if (own.session !== session) own.published.clear();
 		own.session = session;
@@ -255,7 +257,7 @@ export class Devices {
 		}
 		// Last, and only after a report in this connection, as the state may be outdated before.
 		const isAvailable = session.connected && device.hasReported;
-		await this.#retain(`${base}/${deviceId}/availability`, isAvailable ? "online" : "offline", own);
+		await this.#retain(availability, isAvailable ? "online" : "offline", own);
 	}
 
 	async #add(work: () => Promise<unknown>): Promise<void> {

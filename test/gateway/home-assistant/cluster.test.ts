@@ -2,14 +2,13 @@
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { joinGateways } from "../../../gateway/cluster/join.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js";
 import { call } from "../../support/call.js";
+import { startBroker } from "../../support/home-assistant/broker.js";
 import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-home-assistant.js";
-import { startMosquitto } from "../../support/mosquitto.js";
-import { whyMissing } from "../../support/programs.js";
 import { runGateway, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import { limits } from "../cluster/gateways.js";
@@ -17,23 +16,21 @@ import { memoryBuses } from "../cluster/memory-buses.js";
 
 const deviceId = "dev-1-a1b2c3";
 
-test("keeps a device available that moves to another gateway, which alone executes commands", {
-	skip: whyMissing("mosquitto"),
-}, async (t) => {
-	const broker = await startMosquitto(t);
+/**
+ * Runs gateways a and b of a cluster; a device moves from a to b, before a detects that its connection is dead.
+ * @param isPublishing whether b has the broker
+ */
+async function moveDevice(t: TestContext, { isPublishing }: { readonly isPublishing: boolean }) {
+	const broker = await startBroker(t);
 	const home = await SimulatedHomeAssistant.start(t, broker);
 	const buses = await memoryBuses();
-	const run = async (gatewayName: string) => {
+	const run = async (gatewayName: string, hasBroker: boolean) => {
 		const dataDir = await temporaryDirectory(t);
 		const joined = joinGateways(await buses.connect(), dataDir, extensions);
-		return runGateway(t, {
-			dataDir,
-			limits,
-			gatewayName,
-			...withHomeAssistant(joined, broker.settings),
-		});
+		const loaded = hasBroker ? withHomeAssistant(joined, broker.settings) : joined;
+		return runGateway(t, { dataDir, limits, gatewayName, ...loaded });
 	};
-	const [a, b] = [await run("a"), await run("b")];
+	const [a, b] = [await run("a", true), await run("b", isPublishing)];
 	let { url } = a;
 	const device = new ScriptedDevice({ url: () => url, deviceId });
 	t.after(() => device.close());
@@ -41,10 +38,16 @@ test("keeps a device available that moves to another gateway, which alone execut
 	await home.until(() => home.isAvailable(deviceId));
 	const gateway = () => home.devices.get(deviceId)?.availability[0]?.topic;
 	assert.equal(gateway(), "device-gateway/a/status");
-
-	// Device whose dead connection is not detected yet.
 	({ url } = b);
 	await device.connect();
+	/** Resolves once a has left nothing of the device at the broker. */
+	const isRemoved = () =>
+		home.until(() => !home.topics.some((topic) => topic.startsWith(`device-gateway/a/${deviceId}`)));
+	return { home, a, b, device, gateway, isRemoved };
+}
+
+test("keeps a device available that moves to another gateway, which alone executes commands", async (t) => {
+	const { home, a, b, device, gateway, isRemoved } = await moveDevice(t, { isPublishing: true });
 	await home.until(() => gateway() === "device-gateway/b/status" && home.isAvailable(deviceId));
 	device.report({ "peripherals.audio.volume": 12 });
 	await home.shows(deviceId, "volume", "12");
@@ -65,9 +68,7 @@ test("keeps a device available that moves to another gateway, which alone execut
 		);
 	}
 
-	// The previous gateway leaves nothing at the broker.
-	await home.until(() => !home.topics.some((topic) => topic.startsWith(`device-gateway/a/${deviceId}`)));
-
+	await isRemoved();
 	await a.gateway.close();
 	await home.until(() => home.states.get("device-gateway/a/status") === "offline");
 	assert.ok(home.isAvailable(deviceId), "affected by its previous gateway");
@@ -75,10 +76,22 @@ test("keeps a device available that moves to another gateway, which alone execut
 	await home.until(() => !home.isAvailable(deviceId));
 });
 
+test("keeps the topics of a device that moved until the other gateway has published it", async (t) => {
+	const { home, device, isRemoved } = await moveDevice(t, { isPublishing: false });
+	device.close();
+	await home.until(() => !home.isAvailable(deviceId));
+	assert.ok(home.topics.includes(`device-gateway/a/${deviceId}/state`), "state is removed");
+
+	const topic = `homeassistant/device/${deviceId}/config`;
+	const discovery = home.states.get(topic) ?? "";
+	await home.publish(topic, discovery.replaceAll("device-gateway/a/", "device-gateway/b/"), true);
+	await isRemoved();
+});
+
 test("leaves a device to the gateway of its latest report, without a common bus", {
-	skip: whyMissing("mosquitto") || (existsSync("gateway/fleet") ? false : "fleet/ was removed"),
+	skip: existsSync("gateway/fleet") ? false : "fleet/ was removed",
 }, async (t) => {
-	const broker = await startMosquitto(t);
+	const broker = await startBroker(t);
 	const home = await SimulatedHomeAssistant.start(t, broker);
 	const run = async (gatewayName: string, dataDir: string) =>
 		runGateway(t, { dataDir, gatewayName, ...withHomeAssistant({ extensions }, broker.settings) });
