@@ -21,7 +21,6 @@ import type { Environment, Setting, Variable } from "./setting.js";
 import { coreSettings } from "./settings.js";
 import { noWebhooks } from "./webhooks/none.js";
 import { webhooksFile } from "./webhooks/settings.js";
-import { createWiFi } from "./wifi/extension.js";
 
 export const extensions: readonly CreateExtension[] = [
 	createGuard,
@@ -30,7 +29,6 @@ export const extensions: readonly CreateExtension[] = [
 	createAnnouncements,
 	createAudit,
 	createCommands,
-	createWiFi,
 	createDashboard,
 	createSchedules,
 	createReplacement,

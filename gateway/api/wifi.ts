@@ -26,7 +26,7 @@ export const wifiDevice = closed({
 });
 export type WiFiDevice = InferShape<typeof wifiDevice>;
 
-export const wifiRoutes = defineRoutes("wifi", {
+export const wifiRoutes = defineRoutes("fleet", {
 	"GET /api/wifi": {
 		summary: "Lists connected devices with their access points, weakest signal first",
 		roles: viewers,

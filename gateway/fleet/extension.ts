@@ -10,9 +10,11 @@ import { Labels } from "./labels.js";
 import { fleetLimits } from "./limits.js";
 import { Lists } from "./lists.js";
 import { fleetMessages } from "./messages.js";
+import { Reconnects } from "./reconnects.js";
 import { Rejections } from "./rejections.js";
 import { createFleetRoutes, historyOf } from "./routes.js";
 import { Subscriptions } from "./subscriptions.js";
+import { createWiFiRoutes } from "./wifi.js";
 
 export function createFleet(gatewayCore: Core): Extension {
 	const core = { ...gatewayCore, limits: { ...fleetLimits, ...gatewayCore.limits } };
@@ -60,8 +62,12 @@ export function createFleet(gatewayCore: Core): Extension {
 	});
 	const issues: Issues = new Issues({ core, crashes, records: seenRecords });
 	const subscriptions = new Subscriptions(core, issues);
+	const reconnects = new Reconnects(core);
 	return {
-		routes: createFleetRoutes({ core, crashes, causes, labels, rejections, histories, issues }),
+		routes: [
+			...createFleetRoutes({ core, crashes, causes, labels, rejections, histories, issues }),
+			...createWiFiRoutes(core, reconnects),
+		],
 		listeners: [
 			labels.listeners,
 			crashCounter,
@@ -71,6 +77,7 @@ export function createFleet(gatewayCore: Core): Extension {
 			histories.listeners,
 			subscriptions.listeners,
 			lists.listeners,
+			reconnects.listeners,
 			{
 				rejected: (rejection) => rejections.add(rejection),
 				scheduleFailed: ({ name, reason }) => {

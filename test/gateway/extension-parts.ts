@@ -18,7 +18,7 @@ export const extensionParts = {
 	replacement: [...browser("replacement"), ...ofReplacement],
 	// The torment compares events with /api/devices.
 	fleet: [
-		...browser("fleet", "home", "issues"),
+		...browser("fleet", "home", "issues", "settings"),
 		...ofReplacement,
 		...system("backup", "torment.long"),
 		...["test/support/monitor-view.ts", "test/torment"],
@@ -37,7 +37,6 @@ export const extensionParts = {
 		...["test/bench/load/listeners.ts", "test/bench/sound.ts"],
 	],
 	commands: ofReplacement,
-	wifi: browser("settings"),
 	cluster: [
 		...ofClusters,
 		...system("backup-on-bus", "backup-on-bus.long", "cluster.long"),
