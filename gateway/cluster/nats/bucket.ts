@@ -5,7 +5,7 @@ import type { KV } from "@nats-io/kv";
 import type { Bucket } from "../../bus.js";
 import type { Entry, Unsubscribe } from "../../storage/log.js";
 import type { NatsLink } from "./link.js";
-import { decodeName, encodeName, NatsReader, unlessOverwritten } from "./reader.js";
+import { decodeName, encodeName, guarded, NatsReader, unlessOverwritten } from "./reader.js";
 
 export class NatsBucket implements Bucket {
 	readonly #link: NatsLink;
@@ -67,17 +67,13 @@ export class NatsBucket implements Bucket {
 				missing.delete(key);
 				pass(key, entry);
 			},
-			onRead: () => {
-				for (const key of missing) void this.#passIfGone(key, () => missing.has(key) && pass(key, undefined));
+			onRead: async () => {
+				// A key that was rewritten when the read began was not counted.
+				for (const key of missing)
+					if (!(await this.get(key)) && missing.has(key)) guarded(() => pass(key, undefined));
 			},
 		});
 		return reader.open();
-	}
-
-	/** Reports a missing key as removed, unless it was rewritten when the read began and so was not counted. */
-	async #passIfGone(key: string, pass: () => void): Promise<void> {
-		const entry = await this.get(key).catch(() => null);
-		if (entry === undefined) pass();
 	}
 }
 

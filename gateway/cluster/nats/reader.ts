@@ -21,8 +21,8 @@ export interface NatsReaderOptions {
 	/** Called when a read starts, as the server may have lost the position, or the stream its latest messages. */
 	readonly onBegin: () => void;
 	readonly onMessage: (message: JsMsg) => void;
-	/** Called after all existing messages were read. */
-	readonly onRead: () => void;
+	/** Called after all existing messages were read. If it rejects, they are read again. */
+	readonly onRead: () => void | Promise<void>;
 }
 
 /** Heartbeat interval. A lost consumer is detected after two. */
@@ -126,8 +126,7 @@ export class NatsReader {
 			const end = () => {
 				isWhole = true;
 				clearTimeout(this.#stalled);
-				guarded(onRead);
-				resolve();
+				resolve(guarded(onRead));
 			};
 			const callback = (message: JsMsg) => {
 				if (reading !== this.#reading) return;
@@ -155,13 +154,14 @@ export class NatsReader {
 }
 
 /** Reports exceptions asynchronously, as the client would silently stop reading. */
-function guarded(work: () => void): void {
+export function guarded<T>(work: () => T): T | undefined {
 	try {
-		work();
+		return work();
 	} catch (defect) {
 		queueMicrotask(() => {
 			throw defect;
 		});
+		return undefined;
 	}
 }
 
