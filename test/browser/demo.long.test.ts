@@ -11,7 +11,6 @@ import { skip } from "../support/chromium.js";
 import { runDemo } from "../support/demo.js";
 import { eventually, waitUntil } from "../support/eventually.js";
 import { temporaryDirectory } from "../support/running.js";
-import { tone, wav } from "../support/sounds.js";
 import { checkView } from "./axe.js";
 import { browsing, disclose, sees } from "./browsing.js";
 
@@ -165,21 +164,6 @@ test("the demo", { skip }, async (t) => {
 		await board.getByText(/^Building the release failed: Invalid catalog/).waitFor();
 		await checkView(page);
 		await writeFile(catalog, content);
-	});
-
-	await t.test("plays an announcement in the browser as on each of its devices", async (t) => {
-		const listener = await open(t, url, { view: "#/announce", prepare: listenIn });
-		const speakers = listener.getByRole("region", { name: "Speakers" });
-		await button(speakers, "Listen in this browser").click();
-		await listener.getByRole("button", { name: "File", exact: true }).click();
-		const file = { name: "tone.wav", mimeType: "audio/wav", buffer: wav(tone(32_000)) };
-		await listener.getByLabel(/choose one/).setInputFiles(file);
-		await listener.getByRole("button", { name: "Announce on 2 devices" }).click();
-		await listener.getByText("2 played").waitFor();
-		const played: Played[] = await listener.evaluate("played");
-		const length = played.reduce((sum, { samples }) => sum + samples.length, 0);
-		assert.ok(length >= 2 * 16_000, `${length} samples of two devices`);
-		await checkView(listener);
 	});
 
 	await t.test("cuts the power of a board, and reappears after it was killed and restarted", async () => {

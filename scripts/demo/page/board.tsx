@@ -37,7 +37,6 @@ const initialState: BoardState = {
 
 /** Shared by all devices, so that it stays on when the page changes. */
 const speaker = new Speaker();
-const speakers = [speaker];
 
 export function Board({ entry }: { entry: Entry }) {
 	const path = `api/demo/devices/${encodeURIComponent(entry.key)}`;
@@ -129,7 +128,7 @@ export function Board({ entry }: { entry: Entry }) {
 					<h3>Speaker</h3>
 					<LevelMeter sound={sound} gain={gain} />
 					<SpeakerText isPlaying={sound !== null} volume={entry.state?.peripherals.audio.volume ?? 0} />
-					<HearIt speakers={speakers} />
+					<HearIt speaker={speaker} />
 				</div>
 				{isVirtual && <MakeAndInstall entry={entry} next={next} />}
 			</fieldset>

@@ -1,22 +1,20 @@
-/** Button that plays the speakers of devices in this browser. */
+/** Button that plays the speaker of a device in this browser. */
 
 import { useState } from "preact/hooks";
 import { messageOf } from "../../../gateway/api/client/request.js";
 import { Button } from "../../../gateway/dashboard/page/parts/button.js";
 import type { Speaker } from "./speaker.js";
 
-export function HearIt({ speakers }: { readonly speakers: readonly Speaker[] }) {
-	const [isOn, setOn] = useState(speakers.some((speaker) => speaker.isOn));
+export function HearIt({ speaker }: { readonly speaker: Speaker }) {
+	const [isOn, setOn] = useState(speaker.isOn);
 	const toggle = async () => {
 		try {
-			for (const speaker of speakers)
-				if (isOn) speaker.turnOff();
-				else if (!speaker.isOn) await speaker.turnOn();
+			if (isOn) speaker.turnOff();
+			else await speaker.turnOn();
+			setOn(!isOn);
 		} catch (error) {
-			for (const speaker of speakers) speaker.turnOff();
+			speaker.turnOff();
 			throw new Error(`Playback failed: ${messageOf(error)}`);
-		} finally {
-			setOn(speakers.some((speaker) => speaker.isOn));
 		}
 	};
 	return (

@@ -6,8 +6,7 @@ import "./board.css";
 
 // Rejected before the login, which reloads the page.
 const { devices = [] } = (await demo.request("GET /api/demo").catch(() => undefined)) ?? {};
-const [{ Board }, { Listening }] = await Promise.all([import("./board.js"), import("./listening.js")]);
+const { Board } = await import("./board.js");
 app.deviceSection = ({ entry }) => (devices.includes(entry.key) ? <Board entry={entry} /> : null);
-app.announcementSection = () => (devices.length > 0 ? <Listening devices={devices} /> : null);
-// Device and announce views listen to this topic.
+// Device views listen to this topic.
 app.painter.mark("link");

@@ -5,7 +5,7 @@ import type { SoundList } from "../../../api/announcement.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
 import type { Targets } from "../../../api/targets.js";
-import { listedDevices, useApp, useResource, useTopic } from "../app/hooks.js";
+import { listedDevices, useResource, useTopic } from "../app/hooks.js";
 import { isMuted } from "../app/mute.js";
 import type { Resource } from "../app/resource.js";
 import { nameOf } from "../model/filter.js";
@@ -22,7 +22,6 @@ import { readSounds, type Source } from "./source.js";
 import { SourcePanel } from "./source-panel.js";
 
 export function AnnounceView({ search }: { readonly search: string }) {
-	const { announcementSection: Section } = useApp();
 	const sounds = useResource(readSounds);
 	const [source, setSource] = useState<Source>();
 	return (
@@ -40,7 +39,6 @@ export function AnnounceView({ search }: { readonly search: string }) {
 					)}
 				</Permitted>
 				<Latest />
-				{Section && <Section />}
 			</div>
 		</>
 	);

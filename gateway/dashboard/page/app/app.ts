@@ -131,8 +131,6 @@ export class App {
 		() => this.painter.mark("rollouts"),
 		() => this.clock.now(),
 	);
-	/** Section that another entry of the page adds to the announce view. */
-	announcementSection: ComponentType | undefined;
 	/** Section that another entry of the page adds to the device view. */
 	deviceSection: ComponentType<{ readonly entry: Entry }> | undefined;
 	linkState: LinkState = { name: "connecting" };
