@@ -3,6 +3,8 @@
  * start.
  */
 
+import { watch as watchFolder } from "node:fs";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { parseGatewayUrl } from "../device/network/gateway-url.js";
@@ -10,20 +12,23 @@ import type { Model } from "../device/protocol/schema.js";
 import { readSettings } from "../gateway/settings.js";
 import { printableLines } from "../gateway/telemetry/printable.js";
 import { describeExit } from "../hosts/virtual/node/exit.js";
+import { buildFirmware, firmwareModules } from "../hosts/virtual/node/firmware.js";
 import { Identity } from "../hosts/virtual/node/identity.js";
 import { applyInput, inputExamples } from "../hosts/virtual/node/input.js";
-import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
+import { VirtualDevice, type VirtualDeviceOptions } from "../hosts/virtual/node/virtual-device.js";
 import { findXs } from "../hosts/virtual/node/xs.js";
 import { messageOf, runCommand, UsageError } from "./command-line/command.js";
 import { findModel, findToken, modelNames } from "./command-line/device-settings.js";
+import { projectFolder } from "./command-line/project.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
 
-const usage = `Usage: npm run device -- --model ${modelNames.join("|")} [--gateway ws://127.0.0.1:8080/device | --discover] [--serial a1b2c3] [--restart]
+const usage = `Usage: npm run device -- --model ${modelNames.join("|")} [--gateway ws://127.0.0.1:8080/device | --discover] [--serial a1b2c3] [--restart | --watch]
 
 Runs a virtual device. It reads JSON lines from standard input, such as ${inputExamples}
 
   --discover   find the gateway by mDNS (requires HOST=0.0.0.0 on the gateway) and store its address, like a board
   --restart    restart after a crash
+  --watch      restart with the changed firmware when one of its sources is saved
 
 The device token is read from DEVICE_TOKEN, or from the data folder (DATA_DIR, default data) of the gateway on this computer.`;
 
@@ -33,13 +38,14 @@ const options = {
 	discover: { type: "boolean", default: false },
 	serial: { type: "string" },
 	restart: { type: "boolean", default: false },
+	watch: { type: "boolean", default: false },
 } as const;
 
 await runCommand({ name: "device", usage, options: Object.keys(options), run });
 
 async function run(words: readonly string[]): Promise<void> {
 	const { values } = parseArgs({ args: [...words], options });
-	const { discover, serial, restart } = values;
+	const { discover, serial, restart, watch } = values;
 	if (discover && values.gateway !== undefined)
 		throw new UsageError("--discover cannot be combined with --gateway.");
 	const gateway = discover ? "" : (values.gateway ?? "ws://127.0.0.1:8080/device");
@@ -53,7 +59,7 @@ async function run(words: readonly string[]): Promise<void> {
 		throw new UsageError(messageOf(error));
 	}
 	try {
-		await start({ model, gateway, serial, restart });
+		await start({ model, gateway, serial, restart, watch });
 	} catch (error) {
 		console.error(messageOf(error));
 		process.exitCode = 2;
@@ -67,14 +73,16 @@ interface StartOptions {
 	readonly serial: string | undefined;
 	/** Whether to restart after a crash. */
 	readonly restart: boolean;
+	/** Whether to restart after a change of the sources. */
+	readonly watch: boolean;
 }
 
-async function start({ model, gateway, serial, restart }: StartOptions): Promise<void> {
+async function start({ model, gateway, serial, restart, watch }: StartOptions): Promise<void> {
 	const token = findToken();
 	const { dataDir } = readSettings({ DATA_DIR: process.env.DATA_DIR });
 	const identity = Identity.claim({ dataDir, model, serial });
 	process.on("exit", () => identity.close());
-	const device = await VirtualDevice.start({
+	const options: VirtualDeviceOptions = {
 		model,
 		serial: identity.serial,
 		flashFile: identity.flashFile,
@@ -87,20 +95,49 @@ async function start({ model, gateway, serial, restart }: StartOptions): Promise
 		onExit: (exit) => {
 			console.error(printableLines(describeExit(exit)));
 			if (exit.stack) console.error(printableLines(exit.stack));
-			process.exit(exit.status || 1);
+			if (!watch) process.exit(exit.status || 1);
 		},
-	});
+	};
+	let device: VirtualDevice | undefined = await VirtualDevice.start(options);
+	const { deviceId } = device;
+	if (watch)
+		await watchSources(async () => {
+			// Builds first, so that the device keeps running if a source has a syntax error.
+			const program = await buildFirmware();
+			await device?.close();
+			device = undefined;
+			device = await VirtualDevice.start({ ...options, program });
+		});
 	console.log(`Engine: ${findXs().description}`);
-	console.log(`${device.deviceId} is running. Control it with JSON lines such as ${inputExamples}`);
+	console.log(`${deviceId} is running. Control it with JSON lines such as ${inputExamples}`);
 	createInterface({ input: process.stdin }).on("line", (line) => {
 		if (line.trim() === "") return;
 		try {
-			applyInput(device.board, line);
+			if (device) applyInput(device.board, line);
 		} catch (error) {
 			console.error(messageOf(error));
 		}
 	});
-	const stop = () => device.close().then(() => process.exit(0));
+	const stop = async () => {
+		await device?.close();
+		process.exit(0);
+	};
 	process.on("SIGINT", stop);
 	process.on("SIGTERM", stop);
+}
+
+/** Calls `onChange` after each change of the firmware's sources, one call at a time. */
+async function watchSources(onChange: () => Promise<void>): Promise<void> {
+	let timer: NodeJS.Timeout | undefined;
+	let last = Promise.resolve();
+	const run = () => {
+		last = last.then(onChange).catch((error: unknown) => console.error(messageOf(error)));
+	};
+	// Folders, since an editor may replace a file, whose watcher then reports nothing more.
+	for (const folder of new Set(Object.values(await firmwareModules()).map(dirname)))
+		watchFolder(join(projectFolder, folder), () => {
+			// An editor changes a file in several steps.
+			clearTimeout(timer);
+			timer = setTimeout(run, 100);
+		});
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { chmodSync, statSync } from "node:fs";
 import { test } from "node:test";
 import { findXs } from "../../../hosts/virtual/node/xs.js";
 import { runCommand } from "../../support/command-line.js";
@@ -52,4 +53,18 @@ test("connects, is controlled by JSON lines, and rejects invalid ones with a rea
 	device.process.kill("SIGTERM");
 	assert.equal(await device.exitCode, 0);
 	await device.processesGone();
+});
+
+test("restarts after a change of the firmware's sources", async (t) => {
+	const gateway = await runScriptedGateway(t);
+	const DATA_DIR = await temporaryDirectory(t);
+	const args = ["--model", "dev-1", "--gateway", gateway.url, "--watch"];
+	const device = runCommand(t, script, args, { DATA_DIR, DEVICE_TOKEN: token });
+	const first = await gateway.connection();
+	await device.printed(/is running/);
+	// Changes no content, as other tests read this file.
+	chmodSync("device/rules.ts", statSync("device/rules.ts").mode);
+	await first.closed;
+	const { health } = await (await gateway.connection()).next("state_report");
+	assert.equal(health.reset_reason, "POWERON_RESET");
 });
