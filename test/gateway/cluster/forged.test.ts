@@ -79,7 +79,7 @@ function* damaged(value: object): Generator<object> {
 	}
 }
 
-describe("gateway whose messages lack fields", { timeout: 60_000 }, () => {
+describe("gateway whose messages lack fields", () => {
 	test("crashes no other gateway by a heartbeat, directory entry or response", ofFleet, async (t) => {
 		const { monitor, bus, beat, say, devices, taken, write } = await runForged(t);
 		let asked = 0;
@@ -109,7 +109,7 @@ describe("gateway whose messages lack fields", { timeout: 60_000 }, () => {
 	});
 });
 
-describe("key of a bucket", { timeout: 60_000 }, () => {
+describe("key of a bucket", () => {
 	test("is ignored if no valid device id, and reported if its value is invalid", ofFleet, async (t) => {
 		const { gateway, bus, dataDir, taken, devices, write } = await runForged(t);
 		const times = { firstSeenAt: at, connectedAt: at, lastSeenAt: at, lastReportAt: at };
