@@ -174,6 +174,6 @@ function readFields(
 }
 
 function parseField({ type }: Schema, text: string | undefined): unknown {
-	if (type === "integer" || type === "number") return text ? Number(text) : undefined;
+	if (type === "integer") return text ? Number(text) : undefined;
 	return type === "boolean" && (text === "true" || text === "false") ? text === "true" : text;
 }

@@ -59,6 +59,8 @@ describe("personal tokens", () => {
 		const beyond = await call("POST", "", { name: "one-more", role: "user" });
 		assert.deepEqual([beyond.status, (await names()).length], [409, 101]);
 		for (const name of ["monitor", "nobody"]) assert.equal((await call("DELETE", `/${name}`)).status, 404);
+		assert.equal((await call("POST", "/the-last/link")).status, 201);
+		assert.equal((await call("POST", "/nobody/link")).status, 404);
 	});
 
 	test("are neither created nor revoked if they cannot be written", async (t) => {
