@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { describe, type TestContext, test } from "node:test";
 import { eventually } from "../../support/eventually.js";
-import { runGateway } from "../../support/running.js";
+import { type RunOptions, runGateway } from "../../support/running.js";
 import type { Json } from "../../support/sample-report.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
 import { checkFrame } from "../api/schemas.js";
 
 const ofFleet = { skip: existsSync("gateway/fleet") ? false : "fleet/ was removed" };
 
-async function run(t: TestContext) {
-	const gateway = await runGateway(t);
+async function run(t: TestContext, options: RunOptions = {}) {
+	const gateway = await runGateway(t, options);
 	const { api: call, url } = gateway;
 	let serial = 0;
 	/** Connects devices that have reported. */
@@ -138,6 +138,16 @@ describe("job", () => {
 			"dev-1-unknown": "away",
 		});
 		assert.equal(command.devices[0].reason, "An update is in progress.");
+	});
+
+	test("fails for a device that does not confirm in time", async (t) => {
+		let now = 0;
+		const { device, send, ended } = await run(t, { monotonic: () => now });
+		const silent = await device({ executesCommands: false });
+		const id = await send({ all: true }, { command: "identify" });
+		await silent.receives({ command: "identify" });
+		now += 60_000;
+		assert.deepEqual(states(await ended(id)), { [silent.deviceId]: "failed" });
 	});
 
 	test("is rejected while 20 others run, and accepted once one has ended", async (t) => {
