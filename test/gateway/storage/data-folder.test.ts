@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import fs, { readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import fs, { constants, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { StartError } from "../../../gateway/problem.js";
-import { FolderLock } from "../../../gateway/storage/data-folder.js";
+import { explainFolderErrors, FolderLock, findDiskProblem } from "../../../gateway/storage/data-folder.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
-import { failingDisk } from "../../support/disk.js";
+import { failingDisk, systemError } from "../../support/disk.js";
 import { waitUntil } from "../../support/eventually.js";
 
 async function makeLocks(t: TestContext) {
@@ -117,7 +117,7 @@ describe("lock of a data folder", () => {
 
 	test("does not prevent a start on a full or read-only disk, and is taken later", async (t) => {
 		for (const code of ["ENOSPC", "EROFS"]) {
-			const directory = await temporaryDirectory(t);
+			const directory = join(await temporaryDirectory(t), "new");
 			const problems: string[] = [];
 			const onProblem = (problem: string) => void problems.push(problem);
 			const { disk } = failingDisk("create", code);
@@ -128,4 +128,28 @@ describe("lock of a data folder", () => {
 			await waitUntil(async () => (await readdir(directory)).includes("gateway.lock"));
 		}
 	});
+});
+
+test("names a folder that cannot be used, and passes on defects", async () => {
+	await assert.rejects(explainFolderErrors("data", Promise.reject(systemError("EACCES"))), (error) => {
+		assert.ok(error instanceof StartError, `failed with ${error}`);
+		assert.equal(error.message, 'Cannot use DATA_DIR "data" (EACCES). Set it to a folder of its own.');
+		return true;
+	});
+	const defect = new TypeError("defect");
+	await assert.rejects(explainFolderErrors("data", Promise.reject(defect)), defect);
+});
+
+test("reports a full or read-only disk", async (t) => {
+	const directory = await temporaryDirectory(t);
+	const full = new Proxy(fs.statfs, { apply: async () => ({ bavail: 0 }) });
+	const access = async (_path: unknown, mode = 0) => {
+		if (mode & constants.W_OK) throw systemError("EROFS");
+	};
+	assert.equal(await findDiskProblem(fs, directory), undefined);
+	assert.equal(await findDiskProblem({ ...fs, statfs: full }, directory), "The data folder's disk is full.");
+	assert.equal(
+		await findDiskProblem({ ...fs, access }, directory),
+		"The data folder cannot be used (EROFS).",
+	);
 });

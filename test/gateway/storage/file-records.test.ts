@@ -97,6 +97,7 @@ describe("isolates a damaged file:", () => {
 		await writeFile(join(directory, "damaged.json"), "x");
 		assert.deepEqual(await folder.load(), new Map([["good", { value: 1 }]]));
 		assert.equal(problems.length, 3);
+		assert.deepEqual([...folder.unread], ["bad"]);
 		for (const sentence of [
 			"bad.json cannot be read or removed (EIO)",
 			"damaged.json is damaged; the values in it are lost",
@@ -198,9 +199,11 @@ describe("failed write", () => {
 	test("is retried in order, a few at a time, for thousands of records", async (t) => {
 		t.mock.timers.enable({ apis: ["setTimeout"] });
 		const { state, disk } = failingDisk();
-		const { directory, folder } = await makeFolder(t, disk, []);
+		const problems: string[] = [];
+		const { directory, folder, contentOf } = await makeFolder(t, disk, problems);
 		state.code = "ENOSPC";
 		await Promise.all(Array.from({ length: 100 }, (_, id) => folder.save(`a${id}`, { value: id })));
+		assert.equal(problems.length, 8, "only the first are reported");
 		state.tries = 0;
 		t.mock.timers.tick(1000);
 		await waitUntil(() => state.tries >= 8);
@@ -209,17 +212,22 @@ describe("failed write", () => {
 		assert.equal(state.tries, 8);
 		state.code = "";
 		t.mock.timers.tick(1000);
+		void folder.save("a99", { value: 1000 });
 		await waitUntil(() => folder.readinessProblem === undefined);
 		assert.equal((await readdir(directory)).length, 100);
+		assert.equal(await contentOf("a99"), "1000", "a retry does not overwrite a later one");
 		await folder.close();
 	});
 
 	test("is retried once when the gateway stops", async (t) => {
-		const { state, disk } = failingDisk();
+		let isFirst = true;
+		const disk = diskWith((operation) => {
+			if (operation !== "create" || !isFirst) return;
+			isFirst = false;
+			throw systemError("ENOSPC");
+		});
 		const { folder, contentOf } = await makeFolder(t, disk, []);
-		state.code = "ENOSPC";
-		await folder.save("a", { value: 1 });
-		state.code = "";
+		void folder.save("a", { value: 1 });
 		await folder.close();
 		assert.equal(await contentOf("a"), "1");
 	});

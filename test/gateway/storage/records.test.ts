@@ -40,6 +40,8 @@ test("drops a failed or pending change once another process has written the reco
 	engine.onChange?.("a", "theirs again");
 	assert.equal(await waiting, false);
 	assert.deepEqual([written, taken], [[], ["theirs", "theirs again"]]);
+	void records.save("a", "mine once more");
+	engine.onChange?.("a", "theirs");
 	assert.equal(await records.save("a", "later"), true);
 	assert.deepEqual(written, ["a later"]);
 });
