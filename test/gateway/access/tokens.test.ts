@@ -16,7 +16,6 @@ import {
 	deviceToken,
 	monitorToken,
 	type RunningGateway,
-	reportWithVolume,
 	runGateway,
 	runWatched,
 } from "../../support/running.js";
@@ -58,21 +57,6 @@ describe("own token of a device", () => {
 		const { status, body } = await gateway.rejected("/device", { ...own, "Device-Id": "dev-1-000002" });
 		assert.equal(status, 403);
 		assert.match(JSON.parse(body).detail, /for dev-1-a1b2c3 only/);
-	});
-
-	test("closes the connection of a device that reports another id", async (t) => {
-		const { gateway, monitor } = await runWatched(t);
-		for (const message of [
-			reportWithVolume(5, "dev-1-000002"),
-			{ type: "command_error", deviceId: "dev-1-000002", command: "x", code: "busy", message: "wait" },
-		]) {
-			const device = await gateway.device(own);
-			device.send(message);
-			const reason = "this token is valid for dev-1-a1b2c3 only";
-			assert.deepEqual(await device.closed, { code: 1008, reason });
-			await monitor.change("connected");
-			assert.equal((await monitor.next()).reason, "disconnected");
-		}
 	});
 
 	test("is rejected for another device, gateway or format", async (t) => {

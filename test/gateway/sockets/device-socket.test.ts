@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { ServerSocket } from "../../../gateway/sockets/server-socket.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { nextEvent, waitUntil } from "../../support/eventually.js";
@@ -110,6 +111,33 @@ describe("device frames", () => {
 		device.send("nonsense");
 		assert.equal((await device.closed).code, 1008);
 		await monitor.change("disconnected");
+	});
+
+	test("close with 1008 if they name a device that an extension rejects", async (t) => {
+		const rejectionOf = (deviceId: string) => (deviceId === "dev-1-a1b2c3" ? "It was replaced." : undefined);
+		const gateway = await runGateway(t, { extensions: [() => ({ rejectionOf })] });
+		const device = await gateway.device();
+		device.send(sampleReport("DEV-1"));
+		assert.deepEqual(await device.closed, { code: 1008, reason: "device rejected" });
+		assert.match(
+			(await gateway.rejected("/device", { ...bearer(deviceToken), ...named })).body,
+			/It was replaced/,
+		);
+	});
+
+	test("close with 1008 if they name another device than the token", async (t) => {
+		const { gateway, monitor } = await runWatched(t);
+		for (const message of [
+			reportWithVolume(5, "dev-1-000002"),
+			{ type: "command_error", deviceId: "dev-1-000002", command: "x", code: "busy", message: "wait" },
+		]) {
+			const device = await gateway.device(bearer(deviceTokenOf(deviceToken, "dev-1-a1b2c3")));
+			device.send(message);
+			const reason = "this token is valid for dev-1-a1b2c3 only";
+			assert.deepEqual(await device.closed, { code: 1008, reason });
+			await monitor.change("connected");
+			assert.equal((await monitor.next()).reason, "disconnected");
+		}
 	});
 });
 

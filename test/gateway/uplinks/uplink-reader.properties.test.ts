@@ -154,6 +154,20 @@ test("creates no shape for lists, escapes or duplicate names", () => {
 	assert.notEqual(ReportShape.of(Buffer.from(plain), model), undefined);
 });
 
+test("drops and counts the fields of another model", () => {
+	const [report] = base;
+	const foreign = withFields(report, {
+		"peripherals.led_ring.auto_brightness": true,
+		"peripherals.ambient_light": 100,
+	});
+	const read = new UplinkReader().read(bytesOf(foreign));
+	assert.ok(read.problem === undefined, `rejected: ${read.problem}`);
+	assert.deepEqual([JSON.parse(read.text.toString()), read.droppedFields], [report, 2]);
+	assert.deepEqual(read.uplink, report);
+	const unknown = new UplinkReader().read(bytesOf(withField(foreign, "system.model", "DEV-2")));
+	assert.match(String(unknown.problem), /^state_report: system\.model must be/);
+});
+
 test("keeps the eight most recently used shapes", (t) => {
 	const parse = t.mock.method(JSON, "parse");
 	const reader = new UplinkReader();
@@ -165,6 +179,7 @@ test("keeps the eight most recently used shapes", (t) => {
 		return parse.mock.callCount() === before;
 	};
 	const [first = Buffer.of(), second, ...others] = reports;
+	assert.deepEqual([isKnown(first), isKnown(first)], [false, true], "learned at once");
 	const ninth = others.pop() ?? first;
 	const learn = (report: Buffer) => {
 		for (let count = 0; count < 20 && !isKnown(report); count++);
