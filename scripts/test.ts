@@ -1,7 +1,7 @@
 /** `npm test` and `npm run test:all`: checks types and format, and runs the tests. */
 
 import { spawn } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { text } from "node:stream/consumers";
@@ -25,7 +25,7 @@ npm test -- wifi sound. Files named *.long.test.ts take minutes: npm test runs o
 contains a word, npm run test:all runs all of them, and runs property tests at their full number of runs.`;
 
 const terminationMs = 15_000;
-/** Generated folder, not committed. */
+/** Contains a generated folder for each run, as several may run at once. */
 const groupsFolder = join(".cache", "tests");
 /** More than the processors, since tests wait for sockets, disks and processes. */
 const concurrency = availableParallelism() + 2;
@@ -62,8 +62,10 @@ async function run(args: readonly string[]): Promise<void> {
 	});
 	// Node starts tests with the same options; compiled tests need no tsx.
 	process.execArgv.length = 0;
-	for await (const event of runTests({ files: groupTests(files, groupsFolder), concurrency }))
-		report.add(event);
+	mkdirSync(groupsFolder, { recursive: true });
+	const folder = mkdtempSync(join(groupsFolder, "run-"));
+	for await (const event of runTests({ files: groupTests(files, folder), concurrency })) report.add(event);
+	rmSync(folder, { recursive: true });
 	const summary = report.finish();
 	const [code, problems] = await checked;
 	process.stdout.write(`\n${problems}${summary}\n`);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { test } from "node:test";
@@ -35,7 +35,6 @@ test("any of the words selects a file by its path, and a long one by its name", 
 test("runs quick files of a folder in one process and long ones separately, the largest group first", (t) => {
 	const folder = mkdtempSync(join(tmpdir(), "groups-"));
 	onEnd(t, () => rmSync(folder, { recursive: true }));
-	writeFileSync(join(folder, "old.ts"), "");
 	const alone = "test/system/update.test.ts";
 	const modules = [
 		"test-gateway",

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { buildMachine } from "../../hosts/virtual/node/build.js";
@@ -15,8 +16,8 @@ const waitFor = (name: string) => `
 	while (!require("node:fs").existsSync("${name}")) if (Date.now() > until) throw new Error("no ${name}");
 `;
 
-/** @param files contents by path; check.cjs is run by `npm run check` */
-async function runTests(t: TestContext, files: Readonly<Record<string, string>>, words: readonly string[]) {
+/** @param files contents by path; check.cjs is run by `npm run check` @returns function that runs tests */
+async function makeProject(t: TestContext, files: Readonly<Record<string, string>>, limit = limitMs) {
 	// The command compiles it first, which may take longer than the limit.
 	await buildMachine();
 	const cwd = await temporaryDirectory(t);
@@ -28,13 +29,17 @@ async function runTests(t: TestContext, files: Readonly<Record<string, string>>,
 	for (const folder of ["node_modules", "scripts"]) await symlink(resolve(folder), join(cwd, folder));
 	// Set by the runner, which does not run inside itself.
 	const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
-	const env = { ...inherited, TEST_LIMIT_MS: "3000" };
-	const argv = ["--import", "tsx", resolve("scripts/test.ts"), ...words];
-	return new Promise<{ isDone: boolean; output: string }>((end) => {
-		execFile(process.execPath, argv, { cwd, env, timeout: 2 * limitMs }, (error, stdout, stderr) =>
-			end({ isDone: error === null, output: stdout + stderr }),
-		);
-	});
+	const env = { ...inherited, TEST_LIMIT_MS: String(limit) };
+	const argv = ["--import", "tsx", resolve("scripts/test.ts")];
+	return (...words: readonly string[]) =>
+		new Promise<{ isDone: boolean; output: string }>((end) => {
+			execFile(
+				process.execPath,
+				[...argv, ...words],
+				{ cwd, env, timeout: 2 * limitMs },
+				(error, stdout, stderr) => end({ isDone: error === null, output: stdout + stderr }),
+			);
+		});
 }
 
 test("runs the tests of a word during the check, and fails if the check fails", async (t) => {
@@ -45,9 +50,35 @@ test("runs the tests of a word during the check, and fails if the check fails", 
 			import { test } from "node:test";
 			test("passes", () => writeFileSync("tested", ""));`,
 	};
-	const { isDone, output } = await runTests(t, files, ["some"]);
+	const { isDone, output } = await (await makeProject(t, files))("some");
 	assert.match(output, /✔ passes.*\nwrong type\n/s);
 	assert.equal(isDone, false);
+});
+
+test("runs beside another run of the same project", async (t) => {
+	// More than run at once.
+	const count = availableParallelism() + 4;
+	const waiting = Array.from({ length: count }, (_, number) => [
+		`test/waiting/${number}/some.test.ts`,
+		`import { existsSync } from "node:fs";
+		import { test } from "node:test";
+		test("waits", async () => { while (!existsSync("second")) await new Promise((end) => setTimeout(end, 5)); });`,
+	]);
+	const files = {
+		"check.cjs": "",
+		"test/second.test.ts": `
+			import { writeFileSync } from "node:fs";
+			import { test } from "node:test";
+			test("passes", () => writeFileSync("second", ""));`,
+		...Object.fromEntries(waiting),
+	};
+	const runTests = await makeProject(t, files);
+	const runs = await Promise.all([runTests("waiting"), runTests("second")]);
+	assert.deepEqual(
+		runs.map(({ isDone }) => isDone),
+		[true, true],
+		runs.map(({ output }) => output).join("\n"),
+	);
 });
 
 test("ends and names a quick test that takes too long, even in a synchronous loop", async (t) => {
@@ -59,7 +90,7 @@ test("ends and names a quick test that takes too long, even in a synchronous loo
 			test("waits", () => new Promise((end) => setTimeout(end, ${10 * limitMs})));
 		});`,
 	};
-	const { isDone, output } = await runTests(t, files, ["some"]);
+	const { isDone, output } = await (await makeProject(t, files, 3_000))("some");
 	for (const name of ["loops", "waits"])
 		assert.match(output, new RegExp(`\nUnfinished test: ${name} took longer than 3 s\n`, "s"));
 	assert.equal(isDone, false);
