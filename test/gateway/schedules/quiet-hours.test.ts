@@ -1,6 +1,7 @@
 /** Quiet hours sent to devices, in virtual time. */
 
 import assert from "node:assert/strict";
+import fs from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { QuietHoursRequest } from "../../../gateway/api/quiet-hours.js";
@@ -13,6 +14,7 @@ import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { changingDisk, systemError } from "../../support/disk.js";
 import { makeHandshake, silentLink } from "../../support/record-stubs.js";
 import { berlin, Clock } from "./run.js";
 
@@ -26,11 +28,11 @@ interface Sent {
 	readonly volume?: number;
 }
 
-async function run(t: TestContext, time: string, { zone = berlin, dataDir = "" } = {}) {
+async function run(t: TestContext, time: string, { zone = berlin, dataDir = "", disk = fs } = {}) {
 	const clock = new Clock(time);
 	const { now, monotonic } = clock;
 	const folder = dataDir || (await temporaryDirectory(t));
-	const base = createBase({ log: createLog("silent"), dataDir: folder, now, monotonic });
+	const base = createBase({ log: createLog("silent"), dataDir: folder, disk, now, monotonic });
 	const events = new Events();
 	const sessions = new Sessions({ ...base, events, maxDevices: 10 });
 	/** Values sent to each device, by session. */
@@ -216,6 +218,22 @@ describe("quiet hours", () => {
 		assert.ok(session.device && sessions.forget(session.device), "the device is not forgotten");
 		await setImmediate();
 		assert.deepEqual(store.list(), []);
+	});
+
+	test("are in force on a full disk although they are rejected, and not deleted", async (t) => {
+		let isFull = true;
+		const disk = changingDisk(() => {
+			if (isFull) throw systemError("ENOSPC");
+		});
+		const { store, connect, set } = await run(t, noon, { disk });
+		const { values } = connect();
+		const is507 = ({ rejection }: RequestError) => rejection.status === 507;
+		await assert.rejects(set(nights), is507);
+		assert.equal(values.length, 1);
+		const [kept] = store.list();
+		await assert.rejects(store.store.remove(kept?.id ?? ""), is507);
+		assert.deepEqual(store.list(), [kept]);
+		isFull = false;
 	});
 
 	test("are rejected without one known target and a limit", async (t) => {
