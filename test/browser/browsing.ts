@@ -87,7 +87,7 @@ export function problems(page: Page): Locator {
 
 /** Opens a menu or another disclosure, which has no role. */
 export function disclose(scope: Page | Locator, name: string): Promise<void> {
-	return scope.locator("summary", { hasText: name }).first().click();
+	return scope.locator("summary, .menu", { hasText: name }).first().click();
 }
 
 /** Waits for a text, which may occur several times. */

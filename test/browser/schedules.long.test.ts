@@ -113,4 +113,35 @@ test("schedules, timers and quiet hours", { skip }, async (t) => {
 		const where = dialog.getByRole("combobox", { name: "Where" });
 		assert.equal(await where.locator("option:checked").textContent(), deviceId);
 	});
+
+	await t.test("are not deleted and not lost by Back, which closes what is on top of the view", async (t) => {
+		const phone = await open(t, url, { timezoneId, viewport: { width: 390, height: 844 }, hasTouch: true });
+		await phone.getByRole("link", { name: "Schedules" }).tap();
+		const dialogs = phone.getByRole("dialog");
+		const backTo = async (count: number) => {
+			// Playwright's own method would wait for another view.
+			await phone.evaluate("history.back()");
+			await dialogs.nth(count).waitFor({ state: "detached" });
+			assert.equal(await dialogs.count(), count);
+			assert.equal(new URL(phone.url()).hash, view);
+		};
+		const hours = phone.getByRole("list", { name: "Quiet hours" });
+		await hours.getByRole("button", { name: /^Delete/ }).tap();
+		await dialogs.waitFor();
+		const color = "getComputedStyle(document.querySelector('dialog .danger')).backgroundColor";
+		assert.equal(await phone.evaluate(color), "rgb(179, 38, 30)");
+		const { x = -1, width = 0, height = 0 } = (await dialogs.getByRole("heading").boundingBox()) ?? {};
+		assert.ok(x > 0 && width > 100 && height < 60, `heading of ${width} × ${height} px`);
+		await backTo(0);
+		await hours.getByRole("button", { name: /^Edit/ }).tap();
+		await dialogs.getByLabel("From").fill("01:23");
+		await phone.keyboard.press("Escape");
+		await sees(dialogs, "Discard the changes?");
+		await backTo(1);
+		assert.equal(await dialogs.getByLabel("From").inputValue(), "01:23");
+		await phone.evaluate("history.back()");
+		await dialogs.getByRole("button", { name: "Discard" }).tap();
+		await dialogs.waitFor({ state: "detached" });
+		await hours.getByRole("button", { name: /^Edit/ }).waitFor();
+	});
 });

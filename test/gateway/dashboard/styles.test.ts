@@ -5,9 +5,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-const folder = new URL("../../../gateway/dashboard/page/styles/", import.meta.url);
+const folder = new URL("../../../gateway/dashboard/page/", import.meta.url);
 const files = [
-	...readdirSync(folder)
+	...readdirSync(folder, { recursive: true, encoding: "utf8" })
 		.filter((name) => name.endsWith(".css"))
 		.map((name) => fileURLToPath(new URL(name, folder))),
 	fileURLToPath(new URL("../../../scripts/demo/page/board.css", import.meta.url)),

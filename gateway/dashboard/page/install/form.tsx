@@ -7,7 +7,8 @@ import { request } from "../app/gateway.js";
 import { useFirmware } from "../app/hooks.js";
 import { ownDeviceAddress } from "../model/own-address.js";
 import { Button } from "../parts/button.js";
-import { Check, Choice, Field } from "../parts/field.js";
+import { Cards } from "../parts/cards.js";
+import { Choice, Field } from "../parts/field.js";
 import type { Installer } from "./installer.js";
 import { installableRelease, isBoardChip } from "./release.js";
 import { isForThisComputer, isSecure, type SettingsInput, settingsProblems } from "./settings.js";
@@ -19,6 +20,11 @@ interface InstallFormProps {
 
 /** Install with new settings, install with those on the board, or only set up the installed firmware. */
 type Mode = "new" | "keep" | "setUp";
+const modes: readonly (readonly [Mode, title: string])[] = [
+	["new", "New settings (erases those on the board)"],
+	["keep", "Keep the settings on the board"],
+	["setUp", "Set up the installed firmware without reinstalling"],
+];
 
 export function InstallForm({ withVirtual, installer }: InstallFormProps) {
 	const firmware = useFirmware();
@@ -55,18 +61,10 @@ export function InstallForm({ withVirtual, installer }: InstallFormProps) {
 				settings: mode === "keep" ? undefined : given,
 			});
 	};
-	const choice = (one: Mode, label: string) => (
-		<Check isRadio name="settings" label={label} checked={mode === one} onToggle={() => setMode(one)} />
-	);
 	return (
 		<form ref={form} class="panel stack" onSubmit={onSubmit} noValidate>
 			<p>Connect the board to this computer by USB. The browser will ask for its port.</p>
-			<fieldset class="choices">
-				<legend>Settings</legend>
-				{choice("new", "New settings (erases those on the board)")}
-				{choice("keep", "Keep the settings on the board")}
-				{choice("setUp", "Set up the installed firmware without reinstalling")}
-			</fieldset>
+			<Cards label="Settings" value={mode} onChange={setMode} options={modes} />
 			{mode !== "setUp" && (
 				<>
 					<Choice label="Board" value={model} onChange={setModel} options={models.map((one) => [one, one])} />

@@ -1,9 +1,10 @@
 /** Button with an optional confirmation. It runs an asynchronous action and shows its error beside it. */
 
 import type { ComponentChildren } from "preact";
-import { useId, useRef } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Action } from "../../../api/commands.js";
 import { useDenial, useMayChange } from "../app/hooks.js";
+import { Ask, type Question } from "./dialog.js";
 import { Problem } from "./problem.js";
 import { useRequest } from "./use-request.js";
 
@@ -26,13 +27,6 @@ interface ButtonProps {
 	readonly children: ComponentChildren;
 }
 
-export interface Question {
-	readonly title: string;
-	readonly text: ComponentChildren;
-	/** Labels of the buttons that confirm and reject an irreversible action. */
-	readonly loss?: { readonly do: string; readonly keep: string };
-}
-
 export function Button(props: ButtonProps) {
 	const {
 		look = "",
@@ -49,8 +43,7 @@ export function Button(props: ButtonProps) {
 	const denial = useDenial(action);
 	const disabled = props.disabled || (isChange && !mayChange);
 	const { run, isBusy, problem } = useRequest();
-	const id = useId();
-	const dialog = useRef<HTMLDialogElement>(null);
+	const [isAsking, setIsAsking] = useState(false);
 	const act = () => {
 		if (!isBusy) void run(async () => onClick());
 	};
@@ -64,28 +57,18 @@ export function Button(props: ButtonProps) {
 				title={(isChange && denial) || label}
 				aria-pressed={isPressed}
 				aria-expanded={isOpen}
-				onClick={question ? () => dialog.current?.showModal() : act}
+				onClick={question ? () => setIsAsking(true) : act}
 			>
 				{children}
 			</button>
-			{question && (
-				<dialog ref={dialog} aria-labelledby={id}>
-					<form method="dialog" onSubmit={({ submitter }) => submitter?.id === `${id}-yes` && act()}>
-						<h2 id={id}>{question.title}</h2>
-						{question.text}
-						<div class="actions">
-							<button type="submit">{question.loss?.keep ?? "Cancel"}</button>
-							<button
-								type="submit"
-								id={`${id}-yes`}
-								class={question.loss ? "danger" : look}
-								disabled={disabled}
-							>
-								{question.loss?.do ?? children}
-							</button>
-						</div>
-					</form>
-				</dialog>
+			{question && isAsking && (
+				<Ask
+					question={question}
+					verb={children}
+					disabled={disabled}
+					onYes={act}
+					onClose={() => setIsAsking(false)}
+				/>
 			)}
 			<Problem>{problem}</Problem>
 		</>

@@ -1,7 +1,7 @@
-/** Button with a pop-up panel, which closes on Escape and on focus or click outside. */
+/** Button with a panel in the top layer, at the side of the button that has room (styles/parts.css). */
 
 import type { ComponentChildren, ComponentProps } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useId, useRef } from "preact/hooks";
 import { Icon } from "./icon.js";
 
 interface MenuProps {
@@ -14,39 +14,28 @@ interface MenuProps {
 }
 
 export function Menu({ label, look = "", icon, children }: MenuProps) {
-	const menu = useRef<HTMLDetailsElement>(null);
-	const close = () => {
-		if (menu.current) menu.current.open = false;
-	};
-	useEffect(() => {
-		const onPress = ({ target }: Event) => {
-			if (target instanceof Node && !menu.current?.contains(target)) close();
-		};
-		addEventListener("pointerdown", onPress);
-		addEventListener("focusin", onPress);
-		return () => {
-			removeEventListener("pointerdown", onPress);
-			removeEventListener("focusin", onPress);
-		};
-	}, []);
+	const panel = useRef<HTMLDivElement>(null);
+	const id = useId();
+	const close = () => panel.current?.hidePopover();
 	return (
-		<details
-			ref={menu}
-			class="menu"
-			onToggle={({ currentTarget }) =>
-				currentTarget.open && currentTarget.querySelector<HTMLInputElement>("input[type=number]")?.select()
-			}
-			onKeyDown={({ key }) => {
-				if (key !== "Escape") return;
-				close();
-				menu.current?.querySelector("summary")?.focus();
-			}}
-		>
-			<summary class={`button ${look}`} aria-label={icon && label}>
+		<>
+			<button type="button" class={`menu ${look}`} aria-label={icon && label} popovertarget={id}>
 				{icon && <Icon of={icon} />}
 				<span>{label}</span>
-			</summary>
-			<div class="menu-items">{children(close)}</div>
-		</details>
+			</button>
+			{/* biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/noStaticElementInteractions: The links in it are clicked. */}
+			<div
+				ref={panel}
+				id={id}
+				popover
+				class="menu-items"
+				onClick={({ target }) => target instanceof Element && target.closest("a") && close()}
+				onToggle={({ currentTarget }) =>
+					currentTarget.querySelector<HTMLInputElement>("[type=number]")?.select()
+				}
+			>
+				{children(close)}
+			</div>
+		</>
 	);
 }

@@ -49,19 +49,22 @@ interface FormDialogProps extends FormProps {
 
 /** Form in a sheet that is open while rendered. */
 export function FormDialog({ title, verb = "Save", onClosed, children, ...options }: FormDialogProps) {
-	const close = () => form.current?.closest("dialog")?.close();
-	const { form, onSubmit, maySave, problem } = useForm({ ...options, onEnd: close });
+	const { form, onSubmit, maySave, problem } = useForm({
+		...options,
+		onEnd: () => form.current?.closest("dialog")?.close(),
+	});
 	const id = useId();
 	// The sheet would focus its close button.
 	useEffect(() => form.current?.querySelector<HTMLElement>("input, select, textarea, button")?.focus(), []);
 	return (
 		<Sheet
 			title={title}
+			keepsInput
 			onClose={onClosed}
 			footer={
 				<>
 					<Problem>{problem}</Problem>
-					<button type="button" onClick={close}>
+					<button type="button" onClick={({ currentTarget }) => currentTarget.closest("dialog")?.close()}>
 						Cancel
 					</button>
 					<button type="submit" form={id} class="primary" disabled={!maySave}>

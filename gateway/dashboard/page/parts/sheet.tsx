@@ -2,37 +2,25 @@
 
 import close from "lucide-static/icons/x.svg";
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId } from "preact/hooks";
+import { Dialog, requestClose } from "./dialog.js";
 import { Icon } from "./icon.js";
 
 interface SheetProps {
 	readonly title: ComponentChildren;
-	/** In px. Default: 480. */
-	readonly width?: 480 | 560;
-	/** Called when it was closed, by the button, Escape or a click outside. */
+	/** See `Dialog`. */
+	readonly keepsInput?: boolean;
+	/** Called when it was closed. */
 	readonly onClose: () => void;
 	/** Buttons that stay at the bottom: cancel left, primary right. */
 	readonly footer?: ComponentChildren;
 	readonly children: ComponentChildren;
 }
 
-export function Sheet({ title, width = 480, onClose, footer, children }: SheetProps) {
-	const dialog = useRef<HTMLDialogElement>(null);
+export function Sheet({ title, keepsInput = false, onClose, footer, children }: SheetProps) {
 	const id = useId();
-	useEffect(() => {
-		const { current } = dialog;
-		current?.showModal();
-		// The backdrop belongs to the dialog; its body covers the rest of it.
-		current?.addEventListener("click", ({ target }) => target === current && current.close());
-	}, []);
 	return (
-		<dialog
-			ref={dialog}
-			class="sheet"
-			style={{ "--width": `${width}px` }}
-			aria-labelledby={id}
-			onClose={onClose}
-		>
+		<Dialog look="sheet" labelledBy={id} keepsInput={keepsInput} onClose={onClose}>
 			<div class="sheet-body">
 				<header>
 					<h2 id={id}>{title}</h2>
@@ -40,7 +28,7 @@ export function Sheet({ title, width = 480, onClose, footer, children }: SheetPr
 						type="button"
 						class="icon-button quiet"
 						aria-label="Close"
-						onClick={() => dialog.current?.close()}
+						onClick={({ currentTarget }) => requestClose(currentTarget)}
 					>
 						<Icon of={close} />
 					</button>
@@ -48,6 +36,6 @@ export function Sheet({ title, width = 480, onClose, footer, children }: SheetPr
 				<div class="sheet-content">{children}</div>
 				{footer && <footer class="actions">{footer}</footer>}
 			</div>
-		</dialog>
+		</Dialog>
 	);
 }

@@ -79,7 +79,6 @@ function RingLight({ entry: { key }, state: { peripherals } }: ControlsProps) {
 				<span>Effect</span>
 				<Toggles
 					label="Effect"
-					look="segmented"
 					value={light ? effect : undefined}
 					options={effectWords}
 					disabled={isOff}

@@ -71,7 +71,7 @@ export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 						<Icon of={lamp} />
 					</Action>
 				)}
-				<Menu label="More" icon={ellipsis}>
+				<Menu label="More" look="icon-button" icon={ellipsis}>
 					{(close) => (
 						<>
 							{more.map(

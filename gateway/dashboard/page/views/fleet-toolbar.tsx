@@ -87,7 +87,7 @@ export function Toolbar({ room, entries, keys, tallies, layout }: ToolbarProps) 
 				</p>
 				<Toggles
 					label="States"
-					look="tallies"
+					look="chips"
 					options={marked.map(({ value, count }) => [
 						value,
 						<span key={value}>

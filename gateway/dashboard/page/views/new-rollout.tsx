@@ -38,7 +38,7 @@ export function NewRollout(props: NewRolloutProps) {
 	const choice = all.find(({ selector }) => selector === chosen) ?? latest ?? choices[0];
 	if (!choice)
 		return (
-			<Sheet title="New rollout" width={560} onClose={props.onClose}>
+			<Sheet title="New rollout" onClose={props.onClose}>
 				<p>No firmware yet. Upload firmware or create a release.</p>
 			</Sheet>
 		);
@@ -148,7 +148,7 @@ function Form({ devices: given, firmware: choice, choices, onChoice, onClose }: 
 	return (
 		<Sheet
 			title="New rollout"
-			width={560}
+			keepsInput
 			onClose={onClose}
 			footer={
 				<>

@@ -22,7 +22,8 @@ import { deviceStatuses, deviceWords, failureStatuses, isOver } from "../../../a
 import { useApp, useDevice, useNow, useTopic } from "../app/hooks.js";
 import type { LoadedRollout } from "../app/rollouts.js";
 import { type Segment, segmentsOf } from "../model/rollout-segments.js";
-import { Button, type Question } from "../parts/button.js";
+import { Button } from "../parts/button.js";
+import type { Question } from "../parts/dialog.js";
 import { EmptyState } from "../parts/empty-state.js";
 import { Toggles } from "../parts/field.js";
 import { PageHead } from "../parts/page-head.js";
@@ -180,7 +181,7 @@ function RolloutDevices({ head, rollout, segments }: RolloutDevicesProps) {
 		<>
 			<Toggles
 				label="Devices by status"
-				look="statuses"
+				look="chips"
 				options={segments.map((segment) => [
 					segment.name,
 					<>

@@ -9,8 +9,10 @@ import { request } from "../app/gateway.js";
 import { useNow, useResource, useTopic } from "../app/hooks.js";
 import { personName, roleNames, roleTexts } from "../model/roles.js";
 import { Button } from "../parts/button.js";
+import { Cards } from "../parts/cards.js";
 import { CopyLine } from "../parts/copy-button.js";
-import { Check, Field, textOf } from "../parts/field.js";
+import { requestClose } from "../parts/dialog.js";
+import { Field, textOf } from "../parts/field.js";
 import { Icon } from "../parts/icon.js";
 import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
@@ -130,24 +132,12 @@ function InviteForm({ onInvited, onClosed }: InviteFormProps) {
 			onClosed={onClosed}
 		>
 			<Field label="Name" name="name" placeholder="Tom" maxLength={64} value={name} onInput={setName} />
-			<fieldset class="roles" aria-label="Role">
-				{personRoles.map((one) => (
-					<Check
-						key={one}
-						isRadio
-						name="role"
-						checked={one === role}
-						onToggle={() => setRole(one)}
-						label={
-							<>
-								<strong>{roleNames[one]}</strong>
-								<br />
-								<span class="hint">{roleTexts[one]}</span>
-							</>
-						}
-					/>
-				))}
-			</fieldset>
+			<Cards
+				label="Role"
+				value={role}
+				onChange={setRole}
+				options={personRoles.map((one) => [one, roleNames[one], roleTexts[one]])}
+			/>
 		</FormDialog>
 	);
 }
@@ -168,11 +158,7 @@ function InvitationSheet({ given, onClose }: InvitationSheetProps) {
 					<Button isChange onClick={async () => setShown({ token, ...(await invite(name)) })}>
 						New link
 					</Button>
-					<button
-						type="button"
-						class="primary"
-						onClick={({ currentTarget }) => currentTarget.closest("dialog")?.close()}
-					>
+					<button type="button" class="primary" onClick={({ currentTarget }) => requestClose(currentTarget)}>
 						Done
 					</button>
 				</>

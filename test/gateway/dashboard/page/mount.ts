@@ -53,6 +53,7 @@ function installDom(t: TestContext, gateway: PageGateway): void {
 		settings: { errorCapture: BrowserErrorCaptureEnum.disabled },
 	});
 	t.after(() => window.happyDOM.close());
+	addPopovers(window);
 	const onNextFrame = (paint: () => void) => setTimeout(paint, frameMs);
 	// Preact's own schedule uses a timeout without a delay, which mocked timers never run.
 	options.requestAnimationFrame = onNextFrame;
@@ -73,6 +74,22 @@ function installDom(t: TestContext, gateway: PageGateway): void {
 	t.mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"], now: Date.parse("2026-01-01T12:00Z") });
 	t.mock.method(performance, "now", () => Date.now());
 }
+
+/** Adds popovers, which happy-dom lacks. */
+function addPopovers({ document, HTMLElement: { prototype } }: Window): void {
+	const hidePopover = function (this: HTMLElement) {
+		this.removeAttribute("data-open");
+	};
+	Object.assign(prototype, { hidePopover });
+	document.addEventListener("click", ({ target }) => {
+		const button = target instanceof HTMLElement && target.closest("[popovertarget]");
+		if (button)
+			document.getElementById(button.getAttribute("popovertarget") ?? "")?.toggleAttribute("data-open");
+	});
+}
+
+/** Closed dialogs and popovers, and what is hidden. */
+export const closed = "[hidden], dialog:not([open]), [popover]:not([data-open])";
 
 export interface MountOptions extends GatewayOptions {
 	/** Fragment of the address. */
@@ -249,7 +266,7 @@ function nameOf(element: Element): string {
 
 /** Whether assistive technology ignores an element, apart from the style sheet. */
 function isHidden(element: Element): boolean {
-	if (element.closest("[hidden], [aria-hidden=true], dialog:not([open])")) return true;
+	if (element.closest(`[aria-hidden=true], ${closed}`)) return true;
 	const details = element.closest("details:not([open])");
 	return details !== null && !element.closest("summary");
 }

@@ -10,7 +10,7 @@ import type { PersonRole } from "../../../../gateway/api/person.js";
 import { routeTables } from "../../../../gateway/api/routes.js";
 import { deviceStatuses } from "../../../../gateway/api/statuses.js";
 import { speaker } from "./gateway.js";
-import { mount, type Page, passed } from "./mount.js";
+import { closed, mount, type Page, passed } from "./mount.js";
 
 const { Shell } = await import("../../../../gateway/dashboard/page/views/shell.js");
 await import("../../../../gateway/dashboard/page/views/later.js");
@@ -116,7 +116,7 @@ const inputs = "input, select, textarea, [contenteditable]";
 
 const isOff = (control: Element) =>
 	control.matches(":disabled") || control.closest("fieldset[disabled]") !== null;
-const isShown = (control: Element) => !control.closest("[hidden], dialog:not([open])");
+const isShown = (control: Element) => !control.closest(closed);
 /** The tooltip of an element hides that of the elements around it. */
 const hasReason = (control: Element) =>
 	/not allowed/i.test(control.closest("[title]")?.getAttribute("title") ?? "");
