@@ -231,7 +231,7 @@ export class Devices {
 	async #publish(device: Device, own: PublishedDevice): Promise<void> {
 		const { core, broker, prefix, gateway } = this.#options;
 		const { base } = gateway;
-		const { deviceId, session, state } = device;
+		const { deviceId, session, state, hasReported } = device;
 		own.isPlanned = false;
 		// Everything is published later.
 		if (!broker.isReady || this.#own.get(device) !== own) return;
@@ -255,8 +255,8 @@ export class Devices {
 			own.brightness = shown.brightness;
 			await this.#retain(`${base}/${deviceId}/state`, JSON.stringify(shown), own);
 		}
-		// Last, and only after a report in this connection, as the state may be outdated before.
-		const isAvailable = session.connected && device.hasReported;
+		// Last, and only after this connection's report was published, as the state may be outdated before.
+		const isAvailable = session.connected && hasReported;
 		await this.#retain(availability, isAvailable ? "online" : "offline", own);
 	}
 
