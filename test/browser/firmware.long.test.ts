@@ -82,7 +82,7 @@ test("firmware", { skip }, async (t) => {
 
 	await t.test("is installed with increasing progress, until the device is back with it", async () => {
 		await show(updating);
-		await panel.getByText("1.4.0 is newer").waitFor();
+		await panel.getByText("Update 1.4.0 available").waitFor();
 		await checkView(page);
 		await panel.getByRole("button", { name: "Update to 1.4.0" }).click();
 		await fleet[0]?.offered;

@@ -214,7 +214,7 @@ test("a large fleet", { skip }, async (t) => {
 		await page.goto(`${url}/#/?search=dev-1-00299&view=table`);
 		await page.getByRole("button", { name: /^Select (all|these)/ }).click();
 		await disclose(bar, "More");
-		await bar.getByRole("button", { name: "Forget 10 away" }).click();
+		await bar.getByRole("button", { name: "Forget 10 offline" }).click();
 		const dialog = page.getByRole("dialog");
 		await checkView(page);
 		await dialog.getByRole("button", { name: "Forget 10 devices" }).click();

@@ -78,7 +78,7 @@ test("issues", { skip }, async (t) => {
 	await t.test("are shown like every view: with the title at one place, and without moving", async () => {
 		const titles = new Set<string>();
 		const views = ["", "devices/dev-1-0000c1", "devices/dev-1-0000c1/diagnostics", "rooms/Kitchen"];
-		for (const view of [...views, "announce", "times", "attention", "firmware", "add", "settings"]) {
+		for (const view of [...views, "announce", "schedules", "issues", "firmware", "add", "settings"]) {
 			await page.goto(`${url}/#/${view}`);
 			await page.reload();
 			await page.getByRole("heading", { level: 1, name: /^(?!Loading)/ }).waitFor();
@@ -94,7 +94,7 @@ test("issues", { skip }, async (t) => {
 			assert.ok(shift <= 0.02, `${view} moved by ${shift}`);
 		}
 		assert.deepEqual([...titles].length, 1, [...titles].join(", "));
-		await page.goto(`${url}/#/attention`);
+		await page.goto(`${url}/#/issues`);
 	});
 
 	await t.test("are one row for each cause, with the devices, counted in the navigation", async () => {

@@ -76,7 +76,7 @@ test("a rollout with failures", { skip }, async (t) => {
 			["Pause after", "2"],
 			["Then at a time", "7"],
 			["Pause the rest after", "25%"],
-			["Soak time", "0"],
+			["Watch each for", "0"],
 			["Attempts", "1"],
 			["Don't start after", "2036-11-30T20:00"],
 		] as const)
@@ -255,7 +255,7 @@ test("a channel for devices with tags, and updates that are due", { skip }, asyn
 		await form(page).getByLabel("Include new devices and new releases of beta").check();
 		await goTo(page, "How careful");
 		await form(page).getByRole("radio", { name: "Custom" }).check();
-		await form(page).getByLabel("Soak time").fill("0");
+		await form(page).getByLabel("Watch each for").fill("0");
 		await form(page).getByRole("button", { name: "Update 2 devices" }).click();
 		await state(page, "Waiting for new devices 2 of 2 devices").waitFor();
 		await tag("dev-1-000001");

@@ -29,7 +29,7 @@ test("webhooks", { skip }, async (t) => {
 	const panel = page.getByRole("region", { name: "Webhooks" });
 
 	await t.test("are listed without secrets, and show the response to a test", async () => {
-		await panel.getByText("away for 7 min").first().waitFor();
+		await panel.getByText("offline for 7 min").first().waitFor();
 		await panel.getByText(new URL(takes.url).origin).waitFor();
 		assert.doesNotMatch(await page.content(), /secret-path|secret-of-the-receiver/);
 		for (const [index, role, result] of [

@@ -10,6 +10,9 @@ export const presetWords: readonly (readonly [LedPreset, string])[] = [
 	["idle", "Off"],
 ];
 
+/** Presets that people choose; the others show states of the firmware. */
+export const chosenPresets = presetWords.filter(([preset]) => preset === "rainbow" || preset === "idle");
+
 /** Effects that people choose; `progress` is for programs. */
 export const effectWords: readonly (readonly [LightEffect, string])[] = [
 	["solid", "Solid"],
@@ -17,6 +20,9 @@ export const effectWords: readonly (readonly [LightEffect, string])[] = [
 	["blink", "Blink"],
 	["turn", "Spin"],
 ];
+
+/** Chimes that people choose. */
+export const chosenChimes = ["startup", "attention"] as const satisfies readonly Chime[];
 
 export const chimeWords: Readonly<Record<Chime, string>> = {
 	startup: "Start-up",

@@ -5,7 +5,7 @@ import type { QuietHours, QuietHoursRequest } from "../quiet-hours.js";
 import type { LastRun, Schedule } from "../schedule.js";
 import type { Targets } from "../targets.js";
 import { weekdays } from "./rollout-plan.js";
-import { capital, duration, plural } from "./words.js";
+import { capital, countdown, duration, plural } from "./words.js";
 
 /** Defaults of new quiet hours. */
 export const usualQuietHours = Object.freeze({ from: "22:00", until: "07:00", volume: 20, brightness: 0.1 });
@@ -24,20 +24,22 @@ export function daysText(days: readonly string[] = weekdays): string {
 	return runs.flatMap((run) => (run.length > 2 ? `${run[0]}–${run.at(-1)}` : run)).join(", ");
 }
 
-/** "Mon–Fri 17:50", "Sat 28 Nov 07:30", "Timer: 12 min" */
+/** "Mon–Fri 17:50", "Sat 28 Nov 07:30", "12-minute timer" */
 export function whenText({ weekly, once, in: seconds = 0 }: Schedule["at"]): string {
 	if (weekly) return `${daysText(weekly.days)} ${weekly.time}`;
-	return once ? dayAndTime(`${once}Z`, "UTC") : `Timer: ${duration(seconds)}`;
+	return once
+		? dayAndTime(`${once}Z`, "UTC")
+		: `${duration(seconds).replace(/^(\d+) min$/, "$1-minute")} timer`;
 }
 
-/** "12 min left", "in 12 min", "next Sat 28 Nov", "at 17:50"; empty: `whenText` says it. @param now in milliseconds */
+/** "5:42 left", "in 12 min", "next Sat 28 Nov", "at 17:50"; empty: `whenText` says it. @param now in milliseconds */
 export function dueText({ at, on, nextAt, zone }: Schedule, now: number): string {
 	if (!on) return "Off";
 	if (nextAt === null) return "Finished";
 	const seconds = Math.max(0, Math.round((Date.parse(nextAt) - now) / 1000));
 	if (seconds < 90 * 60) {
-		const left = seconds < 90 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
-		return at.in === undefined ? `in ${left}` : `${left} left`;
+		if (at.in !== undefined) return `${countdown(seconds)} left`;
+		return seconds < 90 ? `in ${seconds} s` : `in ${Math.round(seconds / 60)} min`;
 	}
 	const text = timeText(nextAt, now, zone);
 	if (at.weekly) return `next ${text.slice(0, -6) || "today"}`;
@@ -76,12 +78,12 @@ export function asTargets({ device, ...others }: QuietHours["targets"]): Targets
 	return device === undefined ? others : { devices: [device] };
 }
 
-/** "Mon–Fri 22:00–07:00 · Volume ≤ 20, only urgent announcements" */
+/** "Mon–Fri 22:00–07:00 · At most 20, only urgent announcements" */
 export function quietText(hours: QuietHoursRequest): string {
 	const { from, until, days, volume, brightness, onlyUrgent } = hours;
 	const limits = [
-		volume !== undefined && `volume ≤ ${volume}`,
-		brightness !== undefined && `ring ≤ ${Math.round(brightness * 100)}%`,
+		volume !== undefined && `at most ${volume}`,
+		brightness !== undefined && `light at most ${Math.round(brightness * 100)} %`,
 		onlyUrgent && "only urgent announcements",
 	];
 	return `${daysText(days)} ${from}–${until} · ${capital(limits.filter(Boolean).join(", "))}`;

@@ -20,6 +20,11 @@ export function timeLeft(seconds: number): string {
 	return isExact ? duration(seconds) : `${duration(seconds - rest)} ${duration(rest)}`;
 }
 
+/** "5:42" */
+export function countdown(seconds: number): string {
+	return `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
+}
+
 /** "just now", "12 s ago" */
 export function age(milliseconds: number): string {
 	const seconds = Math.floor(milliseconds / 1000);

@@ -37,7 +37,7 @@ describe("audit log text", () => {
 		["POST /api/announcements", { text: "Dinner" }, "announced “Dinner”"],
 		["DELETE /api/sounds/:id", { id: "d1" }, "deleted a sound, “Gong”", { name: "Gong" }],
 		["DELETE /api/tokens/:name", { name: "Anna Groß" }, "revoked the access token of Anna Groß"],
-		["DELETE /api/devices", { awayDays: 30 }, "forgot devices away for 30 days"],
+		["DELETE /api/devices", { awayDays: 30 }, "forgot devices offline for 30 days"],
 		["PATCH /api/devices/:deviceId", { name: "Patio" }, "renamed Terrace to Patio", { name: "Terrace" }],
 		[
 			"PATCH /api/devices/:deviceId",

@@ -182,6 +182,17 @@ describe("device list", () => {
 		);
 	});
 
+	test("counts a wrong clock apart from faults of the hardware", () => {
+		const faults = ["The device's clock is more than a minute behind the gateway's.", "No codec."].map(
+			(reason) => entry(reason, { attention: concern("faulty").map((one) => ({ ...one, reason })) }),
+		);
+		const { states } = tally(faults, noQuery);
+		assert.deepEqual(states.slice(1), [
+			{ value: "wrong_clock", count: 1 },
+			{ value: "faulty", count: 1 },
+		]);
+	});
+
 	test("is filtered by a tag expression, and empty for an invalid one", () => {
 		const tagged = [
 			entry("a", { label: { tags: ["beta", "shop"] } }),

@@ -23,7 +23,7 @@ import { SourcePanel } from "./source-panel.js";
 
 export function AnnounceView({ search }: { readonly search: string }) {
 	const sounds = useResource(readSounds);
-	const [source, setSource] = useState<Source>();
+	const [source, setSource] = useState<Source | string>("");
 	return (
 		<>
 			<PageHead title="Announce" />
@@ -34,7 +34,7 @@ export function AnnounceView({ search }: { readonly search: string }) {
 					{(sounds.value || sounds.problem !== "") && (
 						<>
 							<SourcePanel sounds={sounds} onSource={setSource} />
-							<TargetPanel sounds={sounds} search={search} source={source} />
+							<TargetPanel sounds={sounds} search={search} given={source} />
 						</>
 					)}
 				</Permitted>
@@ -47,10 +47,12 @@ export function AnnounceView({ search }: { readonly search: string }) {
 interface TargetPanelProps {
 	readonly sounds: Resource<SoundList>;
 	readonly search: string;
-	readonly source: Source | undefined;
+	/** Source, or what is missing. */
+	readonly given: Source | string;
 }
 
-function TargetPanel({ sounds, search, source }: TargetPanelProps) {
+function TargetPanel({ sounds, search, given }: TargetPanelProps) {
+	const source = typeof given === "string" ? undefined : given;
 	const app = useTopic("list");
 	const { listVersion } = app.fleet;
 	const entries = useMemo(
@@ -97,7 +99,7 @@ function TargetPanel({ sounds, search, source }: TargetPanelProps) {
 				>
 					Announce {where}
 				</Button>
-				{!source && <p class="hint">Choose a sound first.</p>}
+				{!source && <p class="hint">{given}</p>}
 			</div>
 		</Panel>
 	);
@@ -122,7 +124,7 @@ function obstacles(devices: readonly Entry[], { volume, priority }: PlayOptions)
 		features.includes("queue") ? priority === "urgent" : volume !== undefined;
 	const muted = able.filter((entry) => isMuted(entry) && !isHeard(entry)).length;
 	return [
-		[devices.length - here.length, "away."],
+		[devices.length - here.length, "offline."],
 		[here.length - able.length, "without support for sounds. Update the firmware."],
 		[muted, "muted. Only urgent announcements are audible."],
 	]

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { maxSoundSeconds } from "../../../api/announcement.js";
+import { countdown } from "../../../api/client/words.js";
 import { Button } from "../parts/button.js";
 import { Problem } from "../parts/problem.js";
 import { useRequest } from "../parts/use-request.js";
@@ -76,15 +77,11 @@ function Running({ microphone, onStop }: RunningProps) {
 			</Button>
 			<meter aria-label="Level" min={0} max={1} value={Math.sqrt(level)} />
 			<output aria-label="Recorded">
-				{clock(seconds)} of {clock(maxSoundSeconds)}
+				{countdown(seconds)} of {countdown(maxSoundSeconds)}
 			</output>
 			<p class="problem" role="status">
 				{isMuted && "Microphone muted. Unmute it in the system settings or at the microphone."}
 			</p>
 		</div>
 	);
-}
-
-function clock(seconds: number): string {
-	return `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
 }

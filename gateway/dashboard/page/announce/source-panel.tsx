@@ -25,10 +25,17 @@ import { type Source, upload } from "./source.js";
 
 interface SourcePanelProps {
 	readonly sounds: Resource<SoundList>;
-	readonly onSource: (source: Source | undefined) => void;
+	/** Called with the source, or with what is missing. */
+	readonly onSource: (source: Source | string) => void;
 }
 
 type Kind = "text" | "file" | "recording" | "sound";
+const missing: Readonly<Record<Kind, string>> = {
+	text: "Write a message.",
+	file: "Choose a file.",
+	recording: "Record a message.",
+	sound: "Choose a sound.",
+};
 const longestText = 1000;
 
 export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
@@ -52,7 +59,7 @@ export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
 	const toSpeak = cleanText(text);
 	const draft = drafts[kind];
 	const sound = saved.find(({ id }) => id === soundId);
-	useEffect(() => onSource(sourceOf()), [kind, draft, saveAs, sound, text]);
+	useEffect(() => onSource(sourceOf() ?? missing[kind]), [kind, draft, saveAs, sound, text]);
 
 	function sourceOf(): Source | undefined {
 		if (kind === "text") return toSpeak === "" ? undefined : { prepare: async () => ({ text: toSpeak }) };

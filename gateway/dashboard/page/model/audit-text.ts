@@ -39,7 +39,7 @@ const texts: Readonly<Record<Action | AuditedRoute, string>> = {
 	set_log: "set the live log[ to {level}]",
 	"GET /api/backup": "downloaded a backup",
 	"POST /api/issues/seen": "dismissed issues",
-	"DELETE /api/devices": "forgot devices[ away for {awayDays} days]",
+	"DELETE /api/devices": "forgot devices[ offline for {awayDays} days]",
 	"PATCH /api/devices/:deviceId": "{label}",
 	"DELETE /api/devices/:deviceId": "forgot the device",
 	"POST /api/devices/:deviceId/replace": "replaced the device[ by {by}]",

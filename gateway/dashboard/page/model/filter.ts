@@ -7,7 +7,7 @@ import { isUpdating } from "../../../api/client/words.js";
 import type { DeviceIssueKind } from "../../../api/issues.js";
 import { labelFields } from "../../../api/label.js";
 import { cleanText } from "../../../api/text.js";
-import { issueLabels, isUnseen } from "./issues.js";
+import { hasWrongClock, issueLabels, isUnseen } from "./issues.js";
 import type { FindUpdate } from "./outdated.js";
 import { tagMatcher } from "./tags.js";
 
@@ -18,12 +18,12 @@ interface StateKind {
 	readonly isIn: (entry: Entry, findUpdate: FindUpdate) => boolean;
 }
 
-export type State = "connected" | "updating" | "outdated" | DeviceIssueKind;
+export type State = "connected" | "updating" | "outdated" | "wrong_clock" | DeviceIssueKind;
 
 /** In display order. Faults count until their issue is dismissed. */
 export const stateKinds: Readonly<Record<State, StateKind>> = {
 	connected: { words: "Connected", isIn: ({ session }) => session.connected },
-	away: { words: "Away", severity: "hint", isIn: ({ session }) => !session.connected },
+	away: { words: "Offline", severity: "hint", isIn: ({ session }) => !session.connected },
 	updating: { words: "Updating", isIn: ({ session }) => isUpdating(session.metadata) },
 	crashed: fault("crashed"),
 	rolled_back: fault("rolled_back"),
@@ -31,7 +31,8 @@ export const stateKinds: Readonly<Record<State, StateKind>> = {
 	safe_mode: fault("safe_mode"),
 	duplicate_id: fault("duplicate_id"),
 	often_restarted: fault("often_restarted"),
-	faulty: fault("faulty"),
+	wrong_clock: { ...fault("faulty"), words: "Wrong clock", isIn: hasWrongClock },
+	faulty: { ...fault("faulty"), isIn: (entry) => isUnseen(entry, "faulty") && !hasWrongClock(entry) },
 	weak_signal: { words: issueLabels.weak_signal, isIn: (entry) => isUnseen(entry, "weak_signal") },
 	outdated: { words: "Update available", isIn: (entry, findUpdate) => findUpdate(entry) !== undefined },
 };

@@ -149,7 +149,7 @@ function whyOf(
 		case "faulty":
 			return sentence(reason);
 		case "away":
-			return "Not connected for more than a day.";
+			return "Offline for more than a day.";
 		case "weak_signal":
 			return "Audio may drop out.";
 	}

@@ -6,7 +6,7 @@ import type { CrashCause } from "../../../api/crash-causes.js";
 import { nameOf } from "./filter.js";
 import { crashWords } from "./health-text.js";
 import type { Issue, IssueRow } from "./issue-rows.js";
-import { issueLabels } from "./issues.js";
+import { isClockFault, issueLabels } from "./issues.js";
 
 /** "TypeError in onButton", "Update to 1.4.0 failed" */
 export function titleOf({ kind, why, cause, rollout, issues: [first] }: IssueRow): string {
@@ -22,7 +22,7 @@ export function titleOf({ kind, why, cause, rollout, issues: [first] }: IssueRow
 		case "rollout_paused":
 			return `Rollout of ${rollout?.version} paused`;
 		case "faulty":
-			if (why.startsWith("The device's clock")) return "Wrong clock";
+			if (isClockFault(why)) return "Wrong clock";
 			return /touch/i.test(why) ? "Touch fault" : "Speaker fault";
 		case "gateway":
 			return why;

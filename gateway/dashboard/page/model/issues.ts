@@ -22,7 +22,7 @@ export const issueLabels: Readonly<Record<IssueKind, string>> = {
 	duplicate_id: "Duplicate id",
 	often_restarted: "Often restarted",
 	faulty: "Hardware fault",
-	away: "Away for more than a day",
+	away: "Offline for more than a day",
 	rejected: "Rejected",
 	webhook_ended: "Webhook disabled",
 	schedule_failed: "Schedule failed",
@@ -32,6 +32,15 @@ export const issueLabels: Readonly<Record<IssueKind, string>> = {
 /** Whether a device has an issue of this kind that was not dismissed. */
 export function isUnseen({ attention }: Entry, kind: DeviceIssueKind): boolean {
 	return attention.some((one) => one.kind === kind && !one.seen);
+}
+
+/** Whether the fault of a device is that of its clock. */
+export function hasWrongClock({ attention }: Entry): boolean {
+	return attention.some(({ kind, seen, reason }) => !seen && kind === "faulty" && isClockFault(reason));
+}
+
+export function isClockFault(reason = ""): boolean {
+	return /^the device's clock/i.test(reason);
 }
 
 /** Whether a device has a fault that was not dismissed. */

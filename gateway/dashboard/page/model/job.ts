@@ -27,7 +27,7 @@ export const commandKind: JobKind<CommandState> = {
 	words: {
 		failed: "failed",
 		unsupported: "not supported",
-		away: "away",
+		away: "offline",
 		cancelled: "canceled",
 		asked: "sent",
 		waiting: "queued",
@@ -82,8 +82,10 @@ export class Job<P extends Part = CommandPart> {
 	/** "1 failed, sent to 2" */
 	get text(): string {
 		const texts = this.#states.map((state) => ({ count: this.count(state), words: this.kind.words[state] }));
-		const text = texts
-			.filter(({ count }) => count > 0)
+		const present = texts.filter(({ count }) => count > 0);
+		const [only] = present;
+		if (present.length === 1 && only?.words === "preparing") return "Preparing…";
+		const text = present
 			.map(({ count, words }) =>
 				words === "sent" ? `sent to ${count.toLocaleString("en")}` : `${count.toLocaleString("en")} ${words}`,
 			)

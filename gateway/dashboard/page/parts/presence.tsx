@@ -23,7 +23,7 @@ export function Presence({ entry }: { entry: Entry }) {
 	const isKnown = isFollowed || !session.connected;
 	const heard = age(app.clock.now() - (isKnown ? entry.heardAt : (app.heardAt ?? entry.heardAt)));
 	if (!isLive) return <span class="presence stale">As of {heard}</span>;
-	if (!session.connected) return <span class="presence away">Away · last seen {heard}</span>;
+	if (!session.connected) return <span class="presence away">Offline · last seen {heard}</span>;
 	if (session.firmwareVersion === null) return <span class="presence here">Connected · no report yet</span>;
 	return <span class="presence here">{isKnown ? `Connected · ${heard}` : "Connected"}</span>;
 }
@@ -58,7 +58,7 @@ export function DeviceState({ entry, withUpdate = true, children = null }: Devic
 	const { metadata, connected, crashCount, firmwareVersion } = session;
 	if (isUpdating(metadata)) return <span class="busy">{capital(otaText(metadata))}</span>;
 	if (hasFailed(metadata)) return <span class="problem">{capital(otaText(metadata))}</span>;
-	if (!connected) return <span class="presence away">Away since {since(heardAt, clock.now())}</span>;
+	if (!connected) return <span class="presence away">Offline since {since(heardAt, clock.now())}</span>;
 	if (crashCount !== undefined)
 		return <span class="problem">{capital(crashText(crashCount, firmwareVersion))}</span>;
 	if (vitals.safeMode) return <span class="tag warn">safe mode</span>;

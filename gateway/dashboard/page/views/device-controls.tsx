@@ -2,7 +2,7 @@
 
 import off from "lucide-static/icons/lightbulb-off.svg";
 import type { Light, StateReport } from "../../../../device/protocol/messages.js";
-import { effectWords, presetWords } from "../../../api/client/command-words.js";
+import { chosenPresets, effectWords } from "../../../api/client/command-words.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { useIsLive } from "../app/hooks.js";
 import { ControlSlider, Outcome, useControl } from "../parts/controls.js";
@@ -126,8 +126,8 @@ export function LightCard({ entry, state }: ControlsProps) {
 				<span>Preset</span>
 				<Toggles
 					label="LED ring"
-					options={presetWords}
-					value={presetWords.find(([preset]) => preset === shown)?.[0]}
+					options={chosenPresets}
+					value={chosenPresets.find(([preset]) => preset === shown)?.[0]}
 					disabled={isOff}
 					onChange={(value) => send({ command: "set_led", value })}
 				/>

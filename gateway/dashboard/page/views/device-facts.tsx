@@ -21,7 +21,7 @@ export function Facts({ entry, state }: { entry: Entry; state: StateReport }) {
 		["Uptime", duration(health.uptime_seconds), startText(health.reset_reason)],
 		network.wifi_connected
 			? ["Wi-Fi", network.wifi_ssid, `${signalText(rssi)} signal, ${rssi} dBm`.replace("-", "−")]
-			: ["Wi-Fi", "not connected"],
+			: ["Wi-Fi", "offline"],
 		["Memory", memoryText(least), `${bytes(free)} free, lowest ${bytes(least)}`],
 		["Firmware", system.firmware_version],
 		["Model", system.model],

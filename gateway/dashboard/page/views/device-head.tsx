@@ -3,8 +3,8 @@
 import ellipsis from "lucide-static/icons/ellipsis.svg";
 import lamp from "lucide-static/icons/lightbulb.svg";
 import megaphone from "lucide-static/icons/megaphone.svg";
-import { chimes, featureFor } from "../../../../device/protocol/messages.js";
-import { chimeWords } from "../../../api/client/command-words.js";
+import { featureFor } from "../../../../device/protocol/messages.js";
+import { chimeWords, chosenChimes } from "../../../api/client/command-words.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import type { ConfirmableCommand } from "../../../api/commands.js";
 import {
@@ -35,7 +35,7 @@ const more: readonly (readonly [text: string, ask: ConfirmableCommand])[] = [
 	["Refresh", { command: "query_state" }],
 	["Reconnect", { command: "boot_device" }],
 	["Restart", { command: "restart" }],
-	...chimes.map((value) => [`Play “${chimeWords[value]}”`, { command: "play_audio", value }] as const),
+	...chosenChimes.map((value) => [`Play “${chimeWords[value]}”`, { command: "play_audio", value }] as const),
 ];
 const outcomes = ["play_audio", "stop_sound", "identify", "query_state", "boot_device", "restart"] as const;
 

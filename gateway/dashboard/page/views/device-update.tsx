@@ -43,6 +43,7 @@ export function DeviceUpdate({ entry }: { entry: Entry }) {
 			{choice ? (
 				<>
 					<h3>
+						{verb === words.update.verb && "Update "}
 						{firmwareText(choice)} {text}
 					</h3>
 					{release?.notes && <p class="notes">{release.notes}</p>}
@@ -86,7 +87,7 @@ function isCancelable({ session: { metadata, features } }: Entry): boolean {
 }
 
 const words = {
-	update: { verb: "Update to", text: "is newer" },
+	update: { verb: "Update to", text: "available" },
 	downgrade: { verb: "Downgrade to", text: "is older" },
 	none: { verb: "Install again", text: "is already installed" },
 	unknown: { verb: "Install", text: "can be installed" },

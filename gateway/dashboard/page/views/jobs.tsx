@@ -1,6 +1,7 @@
 /** Jobs for many devices at the bottom of the page: progress, and the result of each device on request. */
 
 import { useId, useState } from "preact/hooks";
+import { plural } from "../../../api/client/words.js";
 import { useApp, useLeaveWarning, useTopic } from "../app/hooks.js";
 import type { Job } from "../model/job.js";
 import { Button } from "../parts/button.js";
@@ -34,7 +35,9 @@ export function JobBars() {
 			{bars.length > 1 && (
 				<section class="selection" aria-label="Jobs">
 					<p role="status">
-						{[running > 0 && `${running} running`, ended > 0 && `${ended} ended`].filter(Boolean).join(", ")}
+						{[running > 0 && `${running} running`, ended > 0 && `${plural(ended, "task")} finished`]
+							.filter(Boolean)
+							.join(", ")}
 					</p>
 					<Button look="small" isOpen={isOpen} onClick={() => setIsOpen(!isOpen)}>
 						{isOpen ? "Hide" : "Show"}

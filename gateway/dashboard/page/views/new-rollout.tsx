@@ -47,7 +47,7 @@ export function NewRollout(props: NewRolloutProps) {
 
 const steps = [
 	["what", "1. What"],
-	["who", "2. Who"],
+	["who", "2. Devices"],
 	["how", "3. How careful"],
 ] as const;
 type StepName = (typeof steps)[number][0];
@@ -225,7 +225,7 @@ function Form({ devices: given, firmware: choice, choices, onChoice, onClose }: 
 					)}
 					{given.size === 0 && (
 						<p class="hint">
-							For specific devices, select them in the <a href="#/">fleet</a> and choose Update.
+							For specific devices, select them on <a href="#/">Home</a> and choose Update.
 						</p>
 					)}
 				</>

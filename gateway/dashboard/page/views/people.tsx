@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { LoginLink } from "../../../api/login.js";
 import { request } from "../app/gateway.js";
 import { useTopic } from "../app/hooks.js";
-import { personName, roleNames } from "../model/roles.js";
+import { personName } from "../model/roles.js";
 import { Button } from "../parts/button.js";
 import { Panel } from "../parts/panel.js";
 import { LinkCode } from "./link-code.js";
@@ -19,7 +19,7 @@ export function People() {
 			<Panel title="Add phone or computer" look="stack">
 				{person && (
 					<p class="hint">
-						The link logs in as {personName(person.name)} ({roleNames[person.role]}). It works once within ten
+						Signs you in on another device as {personName(person.name)}. The link works once within ten
 						minutes.
 					</p>
 				)}

@@ -81,7 +81,7 @@ function describe(
 	{ session: { model, connected, name } }: Entry,
 	oldModel: Entry["session"]["model"],
 ): string {
-	const facts = [`${model ?? "Unknown model"}, ${connected ? "connected" : "away"}`];
+	const facts = [`${model ?? "Unknown model"}, ${connected ? "connected" : "offline"}`];
 	if (name !== undefined) facts.push(`now called ${name}`);
 	if (model !== oldModel) facts.push(`the old device is ${oldModel}: unsupported settings are omitted`);
 	return `${facts.join(", ")}.`;

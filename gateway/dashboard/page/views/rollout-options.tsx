@@ -31,7 +31,12 @@ const groupLooks: readonly TextLook[] = [
 	["canaryFailures", "Pause after", "failures, or 10%", (plan) => thresholdOf(firstOf(plan))],
 	["concurrency", "Then at a time", "devices", (plan) => restOf(plan)?.concurrency.toString()],
 	["maxFailures", "Pause the rest after", "failures, or 10%", (plan) => thresholdOf(restOf(plan))],
-	["soakSeconds", "Soak time", "seconds after its update", (plan) => restOf(plan)?.soakSeconds.toString()],
+	[
+		"soakSeconds",
+		"Watch each for",
+		"seconds after its update",
+		(plan) => restOf(plan)?.soakSeconds.toString(),
+	],
 	["attempts", "Attempts", "after lost connections", ({ maxAttempts }) => String(maxAttempts)],
 ];
 const timeLooks: readonly TextLook[] = [

@@ -7,7 +7,7 @@ import speaker from "lucide-static/icons/speaker.svg";
 import timer from "lucide-static/icons/timer.svg";
 import type { ComponentProps } from "preact";
 import type { Entry } from "../../../api/client/fleet.js";
-import { clock, plural } from "../../../api/client/words.js";
+import { clock, countdown, plural } from "../../../api/client/words.js";
 import { requestIfFound } from "../app/gateway.js";
 import {
 	announceAddress,
@@ -40,7 +40,7 @@ export function RoomTile({ room, isOwnPage = false }: { room: Room; isOwnPage?: 
 			state={
 				<>
 					<span class="fact">{plural(entries.length, "device")}</span>
-					{away > 0 && <span class="fact">{away.toLocaleString("en")} away</span>}
+					{away > 0 && <span class="fact">{away.toLocaleString("en")} offline</span>}
 					{faulty > 0 && <span class="fact problem">{plural(faulty, "fault")}</span>}
 					<RoomQuiet room={name} look={isOwnPage ? "offered" : "short"} />
 				</>
@@ -141,7 +141,7 @@ function NextTimer() {
 	return (
 		<a class="mark" href={schedulesAddress()}>
 			<Icon of={timer} size={14} />
-			{`${next.name ?? "Timer"} ${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`}
+			{`${next.name ?? "Timer"} ${countdown(seconds)}`}
 		</a>
 	);
 }

@@ -1,10 +1,9 @@
 /** Form that adds or edits a schedule: time, action and targets. */
 
 import { useState } from "preact/hooks";
-import { chimes } from "../../../../device/protocol/messages.js";
 import { keysOf } from "../../../../device/protocol/schema.js";
 import type { SoundList } from "../../../api/announcement.js";
-import { chimeWords } from "../../../api/client/command-words.js";
+import { chimeWords, chosenChimes } from "../../../api/client/command-words.js";
 import type { RequestBody } from "../../../api/client/request.js";
 import { weekdays } from "../../../api/client/rollout-plan.js";
 import { actionText, localTime, zoneText } from "../../../api/client/times.js";
@@ -119,7 +118,7 @@ export function ScheduleForm({ given, zone, sounds, onSave, onClosed }: Schedule
 				<Choice
 					label="Chime"
 					value={payload.value}
-					options={chimes.map((chime) => [chime, chimeWords[chime]])}
+					options={[...new Set([...chosenChimes, payload.value])].map((chime) => [chime, chimeWords[chime]])}
 					onChange={(value) => change({ payload: { command: "play_audio", value } })}
 				/>
 			)}

@@ -106,13 +106,16 @@ function Schedules({ list: { zone, schedules }, edited, onEdit, onChanged }: Sch
 					const isOn = nextAt !== null;
 					const { targets = {} } = action.announcement ?? action.command ?? {};
 					const isTimer = at.in !== undefined && isOn;
+					const text = actionText(action, soundName);
+					const time = whenText(at);
+					const chimes = action.command?.payload.command === "play_audio";
 					return (
 						<ScheduleRow
 							key={id}
 							icon={at.in === undefined ? calendar : timer}
-							title={name ?? actionText(action, soundName)}
+							title={name ?? (at.in === undefined ? text : time)}
 							facts={[
-								whenText(at),
+								at.in === undefined || name ? time : !chimes && text,
 								schedule.zone !== zone && schedule.zone,
 								placeText(targets, (key) => nameIn(fleet, key)),
 								dueText(schedule, now),

@@ -6,7 +6,7 @@ import volumeIcon from "lucide-static/icons/volume-2.svg";
 import cross from "lucide-static/icons/x.svg";
 import { useRef, useState } from "preact/hooks";
 import type { LedPreset } from "../../../../device/protocol/messages.js";
-import { presetWords } from "../../../api/client/command-words.js";
+import { chosenPresets } from "../../../api/client/command-words.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
 import { type ConfirmableCommand, titleOf } from "../../../api/commands.js";
@@ -66,7 +66,7 @@ export function SelectionBar() {
 						<p>
 							The result of each device is shown.
 							{away.length > 0 &&
-								` ${plural(away.length, "device")} of the selection ${away.length === 1 ? "is" : "are"} away and skipped.`}
+								` ${plural(away.length, "device")} of the selection ${away.length === 1 ? "is" : "are"} offline and skipped.`}
 						</p>
 					),
 				}
@@ -123,7 +123,7 @@ export function SelectionBar() {
 				<span>
 					{" "}
 					<strong>selected</strong>
-					{counted(away.length, "away")}
+					{counted(away.length, "offline")}
 					{counted(hidden, "not shown")}
 				</span>
 			</p>
@@ -153,7 +153,7 @@ export function SelectionBar() {
 								)}
 								<span class="narrow">{links}</span>
 								<div class="pair">
-									<Choice label="Ring" value={preset} onChange={setPreset} options={presetWords} />
+									<Choice label="Ring" value={preset} onChange={setPreset} options={chosenPresets} />
 									{button("Set ring", { command: "set_led", value: preset }, close)}
 								</div>
 								<Permitted isSilent>
@@ -214,7 +214,7 @@ export function SelectionBar() {
 												})
 											}
 										>
-											Forget {away.length.toLocaleString("en")} away
+											Forget {away.length.toLocaleString("en")} offline
 										</Button>
 									)}
 								</Permitted>

@@ -43,7 +43,7 @@ function WebhookRow({
 	};
 	const facts = [
 		events
-			.map((event) => (event === "away" ? `away for ${after} min` : event.replaceAll("_", " ")))
+			.map((event) => (event === "away" ? `offline for ${after} min` : event.replaceAll("_", " ")))
 			.join(", "),
 		tags !== null && `devices with ${tags}`,
 		ended && "disabled by response 410",

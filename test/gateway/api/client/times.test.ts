@@ -43,14 +43,14 @@ test("names the days and time of a schedule", () => {
 		assert.equal(daysText(days), text);
 	assert.equal(whenText({ weekly: { time: "17:50", days: ["mon", "tue", "wed"] } }), "Mon–Wed 17:50");
 	assert.equal(whenText({ once: "2026-11-28T07:30" }), "Sat 28 Nov 07:30");
-	assert.equal(whenText({ in: 720 }), "Timer: 12 min");
+	assert.equal(whenText({ in: 720 }), "12-minute timer");
 });
 
 test("shows when a schedule is due, in its zone", () => {
 	for (const [seconds, at, text] of [
 		[720, undefined, "in 12 min"],
-		[600, { in: 600 }, "10 min left"],
-		[89, { in: 600 }, "89 s left"],
+		[600, { in: 600 }, "10:00 left"],
+		[89, { in: 600 }, "1:29 left"],
 		[-3, undefined, "in 0 s"],
 		[17_400, undefined, "next today"],
 		[86_400, undefined, "next Fri 27 Nov"],
@@ -115,10 +115,10 @@ test("shows times and limits of quiet hours, which cover the targets of announce
 	};
 	assert.equal(
 		quietText({ ...quiet, volume: 0, brightness: 0.1, onlyUrgent: true }),
-		"Daily 22:00–07:00 · Volume ≤ 0, ring ≤ 10%, only urgent announcements",
+		"Daily 22:00–07:00 · At most 0, light at most 10 %, only urgent announcements",
 	);
 	const saturday = { ...quiet, days: ["sat"], volume: 20, onlyUrgent: false } as const;
-	assert.equal(quietText(saturday), "Sat 22:00–07:00 · Volume ≤ 20");
+	assert.equal(quietText(saturday), "Sat 22:00–07:00 · At most 20");
 	assert.deepEqual(asTargets({ device: "dev-1-a" }), { devices: ["dev-1-a"] });
 	assert.deepEqual(asTargets({ room: "Hall" }), { room: "Hall" });
 });

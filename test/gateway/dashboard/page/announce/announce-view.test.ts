@@ -103,7 +103,7 @@ describe("announce view", () => {
 	});
 
 	for (const [obstacle, change] of [
-		["away", { connected: false, lastSeenAt: "2026-01-01T10:00Z" }],
+		["offline", { connected: false, lastSeenAt: "2026-01-01T10:00Z" }],
 		["without", { features: [] }],
 		["muted", { volume: 0 }],
 		[undefined, {}],
@@ -111,7 +111,7 @@ describe("announce view", () => {
 		test(`counts the devices that are ${obstacle ?? "ready"}`, async (t) => {
 			const page = await show(t, "", { devices: [oven, { ...shelf, ...change }] });
 			const counted = () =>
-				/1 (away|without|muted)/.exec(page.find("region", "Where").textContent ?? "")?.[1];
+				/1 (offline|without|muted)/.exec(page.find("region", "Where").textContent ?? "")?.[1];
 			assert.equal(counted(), obstacle);
 			await page.click("checkbox", /^Urgent/);
 			assert.equal(counted(), obstacle === "muted" ? undefined : obstacle, "urgent");

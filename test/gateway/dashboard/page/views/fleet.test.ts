@@ -245,7 +245,7 @@ describe("home", () => {
 	for (const [what, change, text] of [
 		["its volume", {}, /40/],
 		["that it is muted", { volume: 0 }, /muted/i],
-		["that it is away", { connected: false, lastSeenAt: "2026-01-01T10:00Z" }, /away/i],
+		["that it is away", { connected: false, lastSeenAt: "2026-01-01T10:00Z" }, /offline/i],
 		["a crash", { crashCount: 2 }, /crash/i],
 		["safe mode", { safeMode: true }, /safe mode/i],
 		["a running update", { metadata: { ...metadata, otaStatus: "downloading" } }, /downloading/i],
