@@ -26,10 +26,12 @@ type Payloads = { readonly [N in CommandName]: CommandOf<N> } & {
 };
 type ValueOf<P> = P extends { readonly value: infer V } ? V : never;
 
-/** Slider of the page, from 0 to 100: `scale` times the value. */
+/** Slider of the page, which shows `scale` times the value. */
 interface SliderWording {
 	readonly label: string;
 	readonly scale: number;
+	/** Default: 0 to 100. */
+	readonly range?: readonly [min: number, max: number];
 }
 
 interface Wording<P> {
@@ -171,16 +173,16 @@ const table = {
 type Table = typeof table;
 /** Commands confirmed by a report or the next connection. */
 export type ConfirmableName = {
-	[N in Action]: Table[N] extends { readonly confirmedBy: null } ? never : N;
-}[Action];
+	[N in keyof Table]: Table[N] extends { readonly confirmedBy: null } ? never : N;
+}[keyof Table];
 export type ConfirmableCommand = Payloads[ConfirmableName];
 export type SliderName = {
-	[N in Action]: Table[N] extends { readonly slider: unknown } ? N : never;
-}[Action];
+	[N in keyof Table]: Table[N] extends { readonly slider: unknown } ? N : never;
+}[keyof Table];
 /** Commands sent to a replacement. */
 export type TransferredName = {
-	[N in Action]: Table[N] extends { readonly handover: "sent" } ? N : never;
-}[Action];
+	[N in keyof Table]: Table[N] extends { readonly handover: "sent" } ? N : never;
+}[keyof Table];
 
 /** Command definitions, by name. */
 export const commandEntries: {

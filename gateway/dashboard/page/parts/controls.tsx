@@ -84,16 +84,17 @@ interface ControlSliderProps {
 
 export function ControlSlider({ deviceKey, name, value, isMuted }: ControlSliderProps) {
 	const { requested, isOff, denial, send } = useControl(deviceKey, name);
-	const { label, scale } = sliderOf(name);
+	const { label, scale, range = [0, 100] } = sliderOf(name);
 	const shown = requested === undefined ? value : Number(requested);
 	return (
 		<Slider
 			label={label}
+			range={range}
 			value={shown === null ? null : Math.round(shown * scale)}
 			isMuted={isMuted}
 			isOff={isOff}
 			tooltip={denial}
-			onChange={(percent) => send({ command: name, value: percent / scale })}
+			onChange={(next) => send({ command: name, value: next / scale })}
 		>
 			<Outcome deviceKey={deviceKey} name={name} />
 		</Slider>
