@@ -21,7 +21,8 @@ test("every command and every feature belongs to exactly one component", async (
 	await powerOn(t, gateway, "PROTO-1");
 	const connection = await gateway.connection();
 	// The gateway sends a command only to devices that list its feature.
-	assert.equal(connection.headers["device-features"], features.join());
+	const listed = "list it in the features of a component, such as device/peripherals/controls.ts";
+	assert.deepEqual(connection.headers["device-features"], features.join(), listed);
 	const silent = `http://127.0.0.1:${await listen(t, createServer())}`;
 	// The last two are rejected during the update, whose server never responds.
 	const { start_ota, set_settings, restart, ...others } = commandDocuments;
@@ -42,7 +43,8 @@ test("every command and every feature belongs to exactly one component", async (
 			rejected.push(`${command}: ${error.code}`);
 		}
 	}
-	assert.deepEqual(rejected, ["set_settings: busy", "restart: busy"]);
+	const expected = ["set_settings: busy", "restart: busy"];
+	assert.deepEqual(rejected, expected, "execute it in a component, such as device/peripherals/controls.ts");
 });
 
 interface Omitted {

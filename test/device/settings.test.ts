@@ -29,10 +29,8 @@ test("reports each value set by a command, and keeps it across a power cut exact
 	await device.powerCycle();
 	const again = await (await gateway.connection()).next("state_report");
 	// Not the haptics: a motor that starts with the board can restart it again and again.
-	assert.deepEqual(
-		shown(again),
-		names.filter((name) => "keeps" in commands[name]),
-	);
+	const kept = names.filter((name) => "keeps" in commands[name]);
+	assert.deepEqual(shown(again), kept, "remember() its value in device/peripherals/peripherals.ts");
 });
 
 test("a value that could not be stored is stored later, without another change", async (t) => {

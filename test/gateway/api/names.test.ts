@@ -1,4 +1,4 @@
-/** Fails for names of the protocol that gateway/api/interface.md lacks. */
+/** Fails for names and values of the protocol that other tables lack, and names the file to edit. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -12,7 +12,8 @@ import {
 	lightEffects,
 	uplinks,
 } from "../../../device/protocol/messages.js";
-import { keysOf, models } from "../../../device/protocol/schema.js";
+import { keysOf, models, type Schema } from "../../../device/protocol/schema.js";
+import { commandEntries } from "../../../gateway/api/commands.js";
 import {
 	monitorDescriptions,
 	monitorErrorDescriptions,
@@ -54,6 +55,22 @@ test("describes each name of the protocol in gateway/api/interface.md", () => {
 	for (const [what, names, heading] of lists) {
 		const section = sectionOf(heading);
 		const missing = names.filter((name) => !isNamed(name, section));
-		assert.deepEqual(missing, [], `${what} in section ${heading}`);
+		const place = `section "${heading}" of gateway/api/interface.md`;
+		assert.deepEqual(missing, [], `add ${missing.join(", ")} (${what}) to ${place}`);
+	}
+});
+
+test("gives each slider of the page the range of its command", () => {
+	for (const name of keysOf(commands)) {
+		const { slider } = commandEntries[name];
+		const { value }: Readonly<Record<string, Schema>> = commands[name].fields;
+		if (!slider) continue;
+		assert.ok(value?.type === "integer" || value?.type === "number", `${name} has no number for its slider`);
+		const range = [value.minimum, value.maximum].map((end) => end * slider.scale);
+		assert.deepEqual(
+			slider.range ?? [0, 100],
+			range,
+			`edit the slider of ${name} in gateway/api/commands.ts`,
+		);
 	}
 });

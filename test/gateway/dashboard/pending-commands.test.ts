@@ -228,8 +228,8 @@ test("provides a control for each command confirmed by a report or connection", 
 		.filter((name) => name.endsWith(".tsx"))
 		.map((name) => readFileSync(join(folder, name), "utf8"))
 		.join();
-	assert.deepEqual(
-		keysOf(commandEntries).filter((name) => isConfirmable(name) && !sources.includes(`"${name}"`)),
-		[],
+	const missing = keysOf(commandEntries).filter(
+		(name) => isConfirmable(name) && !sources.includes(`"${name}"`),
 	);
+	assert.deepEqual(missing, [], `add a control to ${folder}/views/device-controls.tsx`);
 });
