@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { test } from "node:test";
-import { extensionParts } from "./extension-parts.js";
+import { extensionNames } from "./extension-parts.js";
 
-const names = Object.keys(extensionParts).filter((name) => existsSync(`gateway/${name}`));
+const names = extensionNames.filter((name) => existsSync(`gateway/${name}`));
 const { stdout: commits } = spawnSync("git", ["rev-list", "--count", "HEAD"], { encoding: "utf8" });
 const name = names[Number(commits) % names.length] ?? "";
 /** Length of the output in a failure message. */

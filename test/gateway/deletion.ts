@@ -7,7 +7,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { type ExtensionName, extensionParts, isExtension, lists, pathsOf } from "./extension-parts.js";
+import { extensionNames, lists, pathsOf } from "./extension-parts.js";
 import { reaches, readImports } from "./imports.js";
 
 // The runner does not run inside a test.
@@ -15,10 +15,9 @@ delete process.env.NODE_TEST_CONTEXT;
 // Properties run as often as in `npm test`, whose limit of processor time applies.
 delete process.env.PROPERTY_RUNS;
 const asked = process.argv.slice(2);
-const unknown = asked.find((name) => !isExtension(name));
-if (unknown !== undefined)
-	throw new Error(`"${unknown}" is none of ${Object.keys(extensionParts).join(", ")}.`);
-for (const name of Object.keys(extensionParts).filter(isExtension)) {
+const unknown = asked.find((name) => !extensionNames.includes(name));
+if (unknown !== undefined) throw new Error(`"${unknown}" is none of ${extensionNames.join(", ")}.`);
+for (const name of extensionNames) {
 	if (asked.length > 0 && !asked.includes(name)) continue;
 	const copy = mkdtempSync(join(tmpdir(), `without-${name}-`));
 	try {
@@ -44,7 +43,7 @@ function copyProject(copy: string): void {
 	isDone(copy, "git", ["add", "--all"]);
 }
 
-function remove(name: ExtensionName, copy: string): void {
+function remove(name: string, copy: string): void {
 	for (const path of pathsOf(name)) rmSync(join(copy, path), { recursive: true, force: true });
 	for (const list of lists) {
 		const file = join(copy, list);

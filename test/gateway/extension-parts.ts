@@ -1,8 +1,13 @@
-/**
- * Files and folders to delete with each extension, besides its folders gateway/<name>/ and test/gateway/<name>/.
- */
+/** Extensions, and the files and folders to delete with each of them. */
 
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
+import { entryOf } from "../../device/protocol/schema.js";
+
+/** Folders of the core; all others in gateway/ are extensions. */
+export const coreFolders = [
+	...["access", "api", "firmware", "http", "jobs", "services", "sessions", "sockets", "uplinks", "storage"],
+	"telemetry",
+];
 
 const browser = (...names: readonly string[]) => names.map((name) => `test/browser/${name}.long.test.ts`);
 const system = (...names: readonly string[]) => names.map((name) => `test/system/${name}.test.ts`);
@@ -13,8 +18,8 @@ const ofClusters = readdirSync("test/gateway", { recursive: true, encoding: "utf
 	.filter((file) => /\bcluster\.test\.ts$/.test(file) && !file.startsWith("cluster"))
 	.map((file) => `test/gateway/${file}`);
 
-export const extensionParts = {
-	guard: [],
+/** Parts besides gateway/<name>/ and test/gateway/<name>/. */
+const extensionParts: Readonly<Record<string, readonly string[]>> = {
 	replacement: [...browser("replacement"), ...ofReplacement],
 	// The torment compares events with /api/devices.
 	fleet: [
@@ -63,17 +68,21 @@ export const extensionParts = {
 		...scripts("backup"),
 		...["scripts/restore.ts", "test/system/backup-format-1.tar.gz"],
 	],
-} as const satisfies Readonly<Record<string, readonly string[]>>;
+};
 
-export type ExtensionName = keyof typeof extensionParts;
-
-export function isExtension(name: string): name is ExtensionName {
-	return name in extensionParts;
-}
+/** Names of all extensions, removed ones included if they have other parts. */
+export const extensionNames: readonly string[] = [
+	...new Set([
+		...readdirSync("gateway").filter(
+			(name) => !coreFolders.includes(name) && existsSync(`gateway/${name}/extension.ts`),
+		),
+		...Object.keys(extensionParts),
+	]),
+];
 
 /** All paths deleted with the extension. */
-export function pathsOf(name: ExtensionName): readonly string[] {
-	return [`gateway/${name}`, `test/gateway/${name}`, ...extensionParts[name]];
+export function pathsOf(name: string): readonly string[] {
+	return [`gateway/${name}`, `test/gateway/${name}`, ...(entryOf(extensionParts, name) ?? [])];
 }
 
 /** Files with lines about extensions or their parts. */

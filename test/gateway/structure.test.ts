@@ -1,51 +1,43 @@
 /** Import rules of gateway/extension.ts: an extension can be deleted with its folder and its line. */
 
 import assert from "node:assert/strict";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { type ExtensionName, extensionParts, isExtension, lists, pathsOf } from "./extension-parts.js";
+import { coreFolders, extensionNames, lists, pathsOf } from "./extension-parts.js";
 import { readImports } from "./imports.js";
-
-/** Folders of the core; all others in gateway/ are extensions. */
-const coreFolders = [
-	"access",
-	"api",
-	"firmware",
-	"http",
-	"jobs",
-	"services",
-	"sessions",
-	"sockets",
-	"uplinks",
-	"storage",
-	"telemetry",
-];
 
 const imports = readImports();
 
-test("lists the parts of each extension folder", () => {
+test("has a file extension.ts and tests of each extension, and all of its parts", () => {
 	const folders = readdirSync("gateway", { withFileTypes: true }).filter((entry) => entry.isDirectory());
-	const unlisted = folders
+	const unknown = folders
 		.map(({ name }) => name)
-		.filter((name) => !coreFolders.includes(name) && !isExtension(name));
-	assert.deepEqual(unlisted, [], "add it to test/gateway/extension-parts.ts");
-	const extensions = Object.keys(extensionParts).filter(isExtension);
-	const exists = (name: ExtensionName) => existsSync(`gateway/${name}`);
-	const removed = extensions.filter((name) => !exists(name)).flatMap(pathsOf);
-	// Tests of an extension may require another one that was removed.
-	const hasTests = (path: string) => existsSync(path) || removed.includes(path);
-	const untested = extensions.filter((name) => exists(name) && !hasTests(`test/gateway/${name}`));
-	assert.deepEqual(untested, [], "add its tests in test/gateway/<name>/");
-	const stale = extensions
+		.filter((name) => !coreFolders.includes(name) && !extensionNames.includes(name));
+	assert.deepEqual(unknown, [], "add its extension.ts, or add it to test/gateway/extension-parts.ts");
+	const exists = (name: string) => existsSync(`gateway/${name}`);
+	const removed = extensionNames.filter((name) => !exists(name)).flatMap(pathsOf);
+	// Parts of an extension may require another one that was removed.
+	const missing = extensionNames
 		.filter(exists)
-		.flatMap((name) => extensionParts[name])
+		.flatMap(pathsOf)
 		.filter((path) => !existsSync(path) && !removed.some((folder) => path.startsWith(folder)));
-	assert.deepEqual(stale, [], "remove or move it in test/gateway/extension-parts.ts");
+	assert.deepEqual(missing, [], "add these tests, or change test/gateway/extension-parts.ts");
+});
+
+test("lists each table of routes in gateway/api/routes.ts", () => {
+	const sources = readdirSync("gateway/api")
+		.filter((name) => name.endsWith(".ts"))
+		.map((name) => readFileSync(`gateway/api/${name}`, "utf8"));
+	const tables = sources.flatMap((text) => [...text.matchAll(/^export const (\w+) = defineRoutes\(/gm)]);
+	const listed = readFileSync("gateway/api/routes.ts", "utf8");
+	const unlisted = tables.map(([, name = ""]) => name).filter((name) => !listed.includes(`\t${name},`));
+	assert.deepEqual(unlisted, [], "add it to gateway/api/routes.ts");
+	assert.ok(tables.length > 15, `${tables.length} tables`);
 });
 
 test("imports an extension only from its own parts", () => {
 	const found: string[] = [];
-	for (const name of Object.keys(extensionParts).filter(isExtension)) {
+	for (const name of extensionNames) {
 		const paths = pathsOf(name);
 		const isPart = (file: string) => paths.some((path) => file === path || file.startsWith(`${path}/`));
 		for (const [file, targets] of imports) {

@@ -152,7 +152,7 @@ describe("access without a token, with device tokens, and with tokens and cookie
 					found[client] = admission;
 					if (admission === "forbidden") assert.match(text, rejections[role]);
 				}
-				assert.deepEqual(found, expected, route);
+				assert.deepEqual(found, expected, `edit the roles of ${route} in gateway/api/ or in this test`);
 			}
 		}
 	});

@@ -17,9 +17,13 @@ describe("audit log text", () => {
 				.filter(([name, { roles, isAudited = !name.startsWith("GET ") }]) => roles !== null && isAudited)
 				.map(([name]) => name),
 		);
-		const texts = [...Object.keys(commandEntries), ...routes].map((what) => textOf(what, { value: 40 }));
-		assert.ok(texts.length > 50, `${texts.length} texts`);
-		for (const text of texts) assert.match(text, /^(?!made a change$)[a-z][^{}[\]/]+$/, text);
+		assert.ok(routes.length > 20, `${routes.length} routes`);
+		for (const what of [...Object.keys(commandEntries), ...routes])
+			assert.match(
+				textOf(what, { value: 40 }),
+				/^(?!made a change$)[a-z][^{}[\]/]+$/,
+				`edit the sentence of ${what} in gateway/dashboard/page/model/audit-text.ts`,
+			);
 		assert.equal(textOf("POST /api/later"), "made a change");
 	});
 
