@@ -1,4 +1,4 @@
-/** WAV files and a server for them with a simulated slow link, in virtual time. */
+/** WAV files and a server for them. */
 
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -69,18 +69,8 @@ export function chunk(name: string, body: Uint8Array): Buffer {
 	return Buffer.concat([head, body, Buffer.alloc(body.length & 1)]);
 }
 
-interface Sender {
-	readonly response: ServerResponse;
-	readonly bytes: Buffer;
-	at: number;
-	waitMs: number;
-}
-
 export interface SoundServerOptions {
 	readonly file: Buffer;
-	readonly hasRanges?: boolean;
-	/** Absent: everything is sent immediately. Otherwise pass() sends. */
-	readonly link?: { readonly bytesPerMs: number; readonly delayMs: number };
 	/** @returns whether it has responded */
 	readonly answer?: (response: ServerResponse, headers: IncomingHttpHeaders) => boolean;
 }
@@ -88,21 +78,14 @@ export interface SoundServerOptions {
 export class SoundServer {
 	/** Headers of the requests. */
 	readonly requests: IncomingHttpHeaders[] = [];
-	/** Whether connections are rejected; open ones were destroyed. */
-	#isDown = false;
 	#port = 0;
 	readonly #options: SoundServerOptions;
 	readonly #sockets = new Set<Socket>();
-	readonly #senders = new Set<Sender>();
 
 	static async run(t: TestContext, options: SoundServerOptions): Promise<SoundServer> {
 		const server = new SoundServer(options);
 		const http = createServer((request, response) => server.#answer(request.headers, response));
 		http.on("connection", (socket) => {
-			if (server.#isDown) {
-				socket.destroy();
-				return;
-			}
 			server.#sockets.add(socket);
 			socket.on("close", () => server.#sockets.delete(socket));
 		});
@@ -122,33 +105,11 @@ export class SoundServer {
 		return this.#sockets.size;
 	}
 
-	set isDown(isDown: boolean) {
-		this.#isDown = isDown;
-		if (!isDown) return;
-		for (const socket of this.#sockets) socket.destroy();
-		this.#senders.clear();
-	}
-
-	/** Advances the time: the link sends as much as it can. */
-	pass(ms: number): void {
-		const { bytesPerMs = 0 } = this.#options.link ?? {};
-		for (const sender of this.#senders) {
-			sender.waitMs -= ms;
-			if (sender.waitMs > 0) continue;
-			const end = sender.at + Math.round(bytesPerMs * ms);
-			sender.response.write(sender.bytes.subarray(sender.at, end));
-			sender.at = end;
-			if (end < sender.bytes.length) continue;
-			sender.response.end();
-			this.#senders.delete(sender);
-		}
-	}
-
 	#answer(headers: IncomingHttpHeaders, response: ServerResponse): void {
 		this.requests.push(headers);
-		const { file, hasRanges = true, link, answer } = this.#options;
+		const { file, answer } = this.#options;
 		if (answer?.(response, headers)) return;
-		const from = hasRanges ? /^bytes=(\d+)-$/.exec(headers.range ?? "")?.[1] : undefined;
+		const from = /^bytes=(\d+)-$/.exec(headers.range ?? "")?.[1];
 		const first = Number(from ?? 0);
 		const bytes = file.subarray(first);
 		response.writeHead(from === undefined ? 200 : 206, {
@@ -159,10 +120,7 @@ export class SoundServer {
 			Connection: "close",
 			...(from !== undefined && { "Content-Range": `bytes ${first}-${file.length - 1}/${file.length}` }),
 		});
-		if (link) {
-			response.flushHeaders();
-			this.#senders.add({ response, bytes, at: 0, waitMs: link.delayMs });
-		} else response.end(bytes);
+		response.end(bytes);
 	}
 }
 
@@ -171,16 +129,4 @@ export function capture(board: Board): () => Buffer {
 	const blocks: Uint8Array[] = [];
 	board.listen({ onPlayed: (samples) => blocks.push(samples) });
 	return () => Buffer.concat(blocks);
-}
-
-/** @returns largest step between two samples, including from and to silence */
-export function largestStep(samples: Buffer): number {
-	let previous = 0;
-	let largest = 0;
-	for (let at = 0; at + 1 < samples.length; at += 2) {
-		const sample = samples.readInt16LE(at);
-		largest = Math.max(largest, Math.abs(sample - previous));
-		previous = sample;
-	}
-	return Math.max(largest, Math.abs(previous));
 }

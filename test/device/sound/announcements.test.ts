@@ -1,4 +1,4 @@
-/** Chimes before sounds and interruptions by urgent ones, sample by sample, on a device in XS. */
+/** Chimes before sounds, sample by sample, on a device in XS. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -9,11 +9,10 @@ import { buildFirmware } from "../../../hosts/virtual/node/firmware.js";
 import type { VirtualDeviceOptions } from "../../../hosts/virtual/node/virtual-device.js";
 import { chimePath } from "../../../scripts/assets/chimes.js";
 import { bytesPerSecond, capture, noise, SoundServer, wav } from "../../support/sounds.js";
-import { passUntil, powerOnInVirtualTime, yieldToSockets } from "../../support/virtual-time.js";
+import { passUntil, powerOnInVirtualTime } from "../../support/virtual-time.js";
 
 /** Each one starts once it is fully loaded, so that it has no gap on a busy computer. */
 const words = noise(bytesPerSecond, 1);
-const urgentWords = noise(bytesPerSecond, 2);
 const chime = readFileSync(chimePath("attention")).subarray(44);
 const silence = Buffer.alloc(0.3 * bytesPerSecond);
 /** Gain for a volume, as Board computes it. */
@@ -59,41 +58,6 @@ test("plays the chime before the sound at its own volume, then 0.3 s of silence,
 	assert.equal(gainAt(chime.length), gainOf(30));
 	assert.equal(gainAt(chime.length + silence.length), gainOf(80));
 	assert.equal(gainAt(chime.length + silence.length + words.length - 4092), gainOf(80));
-});
-
-test("interrupts a sound for an urgent one and resumes it at the sample that was heard last", async (t) => {
-	const urgentServer = await SoundServer.run(t, { file: wav(urgentWords) });
-	const { device, pass, play, says } = await powerOn(t);
-	const captured = capture(device.board);
-	play("a");
-	await says("a", "playing");
-	for (let step = 0; step < 6; step++) {
-		await yieldToSockets();
-		await pass(100);
-	}
-	play("u", { url: urgentServer.url, priority: "urgent" });
-	await says("a", "waiting");
-	await says("u", "played");
-	await says("a", "resumed");
-	const { state, heard_ms, underruns } = await says("a", "played");
-	assert.deepEqual([state, heard_ms, underruns], ["played", 1000, 0]);
-	await pass(100);
-	const heard = captured();
-	const urgent = heard.indexOf(urgentWords);
-	assert.ok(urgent > 0, `urgent announcement at byte ${urgent}`);
-	const after = heard.subarray(urgent + urgentWords.length);
-	const rest = after.subarray(after.findIndex((byte) => byte !== 0) & ~1);
-	const goesOnAt = words.indexOf(rest.subarray(0, 64));
-	assert.ok(goesOnAt > bytesPerSecond / 2, `resumes at ${goesOnAt}`);
-	assert.ok(rest.subarray(0, words.length - goesOnAt).equals(words.subarray(goesOnAt)), "plays the rest");
-	const before = heard.subarray(0, urgent);
-	const start = before.indexOf(words.subarray(0, 64));
-	assert.ok(before.subarray(start, start + goesOnAt).equals(words.subarray(0, goesOnAt)), "lost samples");
-	const fadeBytes = 0.05 * bytesPerSecond;
-	assert.ok(
-		before.subarray(start + goesOnAt + fadeBytes).every((byte) => byte === 0),
-		"repeats only the samples of the fade-out",
-	);
 });
 
 test("reports a sound as failed when samples of its chime are lost", async (t) => {

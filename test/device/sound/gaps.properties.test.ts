@@ -162,4 +162,7 @@ test("plays a sound over any number of lost connections with more than a second 
 	rig.execute({ command: "play_sound", value: { id: "a", url: "http://10.0.0.1/a.wav" } });
 	clock.pass(60_000);
 	assert.deepEqual([updates.at(-1)?.state, server.connections], ["played", 6]);
+	const { headers } = server.requests.at(-1) ?? assert.fail("no request");
+	assert.match(headers.get("range") ?? "", /^bytes=\d+-$/);
+	assert.match(headers.get("if-range") ?? "", /^".+"$/);
 });
