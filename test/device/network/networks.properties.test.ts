@@ -297,18 +297,6 @@ test("joins the stronger network after a connection loss", () => {
 	}
 });
 
-test("a button press retries a network whose password was rejected", (t) => {
-	// Otherwise the press may come during a scan or an attempt.
-	t.mock.method(Math, "random", () => 0.5);
-	const home = { password: "password 1", rssi: -40, isHidden: false, isSilent: false, leadsToGateway: true };
-	const device = begin({ a: home }, { ssid: "a", password: "password 2", ssid2: "b" });
-	device.pass(10_000);
-	change({ a: { ...home, password: "password 2" } });
-	device.station.retryNow();
-	device.pass(5_000);
-	assert.equal(device.station.ssid, "a");
-});
-
 test("leaves a network 10 minutes after the first report that the gateway is not reached, until it is", () => {
 	const near = { password: "", rssi: -40, isHidden: false, isSilent: false, leadsToGateway: false };
 	const device = begin({ a: near, b: { ...near, rssi: -80 } }, { ssid: "a", ssid2: "b" });

@@ -142,16 +142,6 @@ describe("crash", () => {
 		assert.deepEqual((await details(gateway)).ids, ["1a", "1c"]);
 		assert.doesNotMatch(await readFile(fileOf(gateway), "utf8"), /xxx/);
 	});
-
-	test("is removed with its device", async (t) => {
-		const { gateway, monitor } = await runWatched(t);
-		const device = await connect(gateway);
-		await reportCrash(device, crashOf("1a"));
-		device.socket.close();
-		await monitor.change("disconnected");
-		assert.equal((await gateway.api("DELETE", path)).status, 204);
-		await assert.rejects(readFile(fileOf(gateway)), /ENOENT/);
-	});
 });
 
 describe("crash request", () => {
