@@ -78,35 +78,6 @@ describe("update", () => {
 		assert.deepEqual(metadata, { ...idle, otaStatus: "updated", otaPercent: 100 });
 	});
 
-	test("uses a patch for a supporting device that runs its base", async (t) => {
-		const releasesDir = join(await temporaryDirectory(t), "releases");
-		const versions = ["1.3.0", "1.4.0"] as const;
-		const [base, next] = versions.map((version) => makeImage({ version, chip: "virtual" }));
-		assert.ok(base && next, "two images");
-		for (const [version, made] of [
-			["1.3.0", base],
-			["1.4.0", next],
-		] as const)
-			await addRelease(releasesDir, { version, date: "2026-01-02", notes: "", images: [made] });
-		const { gateway, monitor } = await runWatched(t, { releasesDir });
-		const url = `${gateway.url}/releases/virtual/dev-1/firmware-v1.4.0.from-v1.3.0.patch`;
-		const address = releaseUrl(gateway.url, next);
-		const patch = { url, from: sha256Of(base), to: sha256Of(next) };
-		for (const [id, version, features, expected] of [
-			["dev-1-000001", "1.3.0", "sound", undefined],
-			["dev-1-000002", "1.2.0", "sound,delta", undefined],
-			["dev-1-000003", "1.3.0", "sound,delta", patch],
-		] as const) {
-			const headers = { ...virtualDevice, "Device-Id": id, "Device-Features": features };
-			const device = await gateway.device(headers);
-			device.send(runs(version, id));
-			await monitor.change("identified");
-			assert.equal((await monitor.request({ type: "trigger_ota", targetId: id })).type, "ack");
-			const sent = await device.next();
-			assert.deepEqual(sent, { command: "start_ota", url: address, ...(expected && { patch: expected }) });
-		}
-	});
-
 	test("uses the address of the device's connection, or PUBLIC_URL if it names that host", async (t) => {
 		const { gateway, monitor } = await runWatched(t, {
 			publicUrl: new URL("https://gateway.example/audio/"),

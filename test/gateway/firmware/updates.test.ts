@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from "node:test";
 import type { Feature } from "../../../device/protocol/messages.js";
 import type { OtaMetadata } from "../../../gateway/api/update.js";
 import type { UpdateRejection } from "../../../gateway/firmware/rejections.js";
-import type { Choice } from "../../../gateway/firmware/selection.js";
+import type { Choice, DeviceFit } from "../../../gateway/firmware/selection.js";
 import { jobsFile, type UpdateJob } from "../../../gateway/firmware/update-job.js";
 import { Updates } from "../../../gateway/firmware/updates.js";
 import { Device, Session } from "../../../gateway/sessions/device.js";
@@ -29,6 +29,8 @@ interface Shelf {
 	upload?: { sha256: string; version: string };
 	/** Called during image selection. */
 	onChoose?: () => void | Promise<void>;
+	/** Version that each device can patch. */
+	readonly patchable: DeviceFit["patchable"][];
 }
 
 interface RunOptions {
@@ -41,7 +43,7 @@ interface RunOptions {
 
 async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...options }: RunOptions = {}) {
 	const { directory = await temporaryDirectory(t), saveDevice = async () => true } = options;
-	const shelf: Shelf = { choice: release };
+	const shelf: Shelf = { choice: release, patchable: [] };
 	const clock = {
 		now: at,
 		monotonic: 0,
@@ -55,7 +57,8 @@ async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...opti
 	const onProblem = (problem: string) => void problems.push(problem);
 	const updates = new Updates({
 		selection: {
-			choose: async () => {
+			choose: async ({ patchable }) => {
+				shelf.patchable.push(patchable);
 				await shelf.onChoose?.();
 				return shelf.choice;
 			},
@@ -110,8 +113,11 @@ describe("trigger_ota", () => {
 		shelf.choice = { ...release, patch: { path, from, to } };
 		const longest = `http://${"g".repeat(512 - "http://".length - path.length)}`;
 		const sent: string[] = [];
-		for (const [index, baseUrl] of ["https://a.lan", longest, `${longest}g`].entries())
-			await updates.trigger(connect({ sent, id: `dev-1-00000${index}`, baseUrl }), "latest");
+		for (const [index, baseUrl] of ["https://a.lan", longest, `${longest}g`].entries()) {
+			const features = index === 0 ? [] : (["delta"] as const);
+			await updates.trigger(connect({ sent, id: `dev-1-00000${index}`, baseUrl, features }), "latest");
+		}
+		assert.deepEqual(shelf.patchable, [null, "1.3.0", "1.3.0"]);
 		const command = "start_ota";
 		assert.deepEqual(
 			sent.map((text) => JSON.parse(text)),
