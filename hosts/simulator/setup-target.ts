@@ -3,17 +3,12 @@
 import { reportAborts } from "moddable/abort-report";
 import { requireModel } from "protocol/models";
 import { createHost } from "simulator/host";
-import { Log } from "simulator/log";
 import { Panel } from "simulator/panel";
 import { describeHang, Watchdog } from "simulator/watchdog";
 import { TraceLines } from "virtual/trace-lines";
 
 export default function setup(done: () => void): void {
 	const panel = new Panel();
-	const log = new Log({
-		onLine: (line) => panel.post({ log: line }),
-		onSound: (reportedSound) => panel.post({ reportedSound }),
-	});
 	const lines = new TraceLines();
 	const print = trace;
 	reportAborts({
@@ -25,12 +20,11 @@ export default function setup(done: () => void): void {
 	keepTrace((text) => {
 		panel.post({ trace: text });
 		lines.write(text);
-		log.traced(text);
 	});
 	new Watchdog();
 	panel.onBoot = (boot) => {
 		const model = requireModel(boot.model);
-		Object.defineProperty(globalThis, "device", { value: createHost({ model, panel, boot, log, lines }) });
+		Object.defineProperty(globalThis, "device", { value: createHost({ model, panel, boot, lines }) });
 		done();
 	};
 	panel.post({ ready: true });

@@ -5,7 +5,6 @@ import { boardModels, hasPart, type Model } from "protocol/models";
 import { AudioCodec, AudioOut } from "simulator/audio";
 import { CrashMemory, TraceMemory } from "simulator/crash";
 import { Button, LightSensor, TouchSensor } from "simulator/inputs";
-import type { Log } from "simulator/log";
 import { createNetwork } from "simulator/network";
 import { HapticMotor, Ring } from "simulator/outputs";
 import type { Boot, Panel } from "simulator/panel";
@@ -21,12 +20,11 @@ export interface HostOptions {
 	readonly panel: Panel;
 	/** State that the panel stored for this device. */
 	readonly boot: Boot;
-	readonly log: Log;
 	/** Trace output of the firmware. */
 	readonly lines: TraceLines;
 }
 
-export function createHost({ model, panel, boot, log, lines }: HostOptions): Host {
+export function createHost({ model, panel, boot, lines }: HostOptions): Host {
 	const speaker = new Speaker();
 	/** Options to which the classes below are bound. */
 	const shared = { panel, boot };
@@ -40,7 +38,7 @@ export function createHost({ model, panel, boot, log, lines }: HostOptions): Hos
 		model,
 		chip: "virtual",
 		system: SimulatedSystem.bind(undefined, shared),
-		network: createNetwork({ panel, boot, log }),
+		network: createNetwork(shared),
 		update: { slot: NoSlot, running: NoImage, boot: AlwaysConfirmed },
 		crash: CrashMemory.bind(undefined, shared),
 		trace: TraceMemory.bind(undefined, { lines }),

@@ -5,7 +5,6 @@ import TLSSocket from "embedded:io/socket/tcp/tls";
 import type { SocketOptions } from "moddable/format-restoring-socket";
 import { UnchunkedHttpClient } from "moddable/unchunked-http-client";
 import Net from "net";
-import type { Log } from "simulator/log";
 import type { Boot, Panel } from "simulator/panel";
 import { GatewayPath, webSocketOver } from "simulator/web-socket";
 import { Radio, SimulatedWiFi } from "simulator/wifi";
@@ -20,15 +19,10 @@ import type {
 	TrustOptions,
 } from "../../../device/host.js";
 
-export interface NetworkOptions {
-	readonly panel: Panel;
-	readonly boot: Boot;
-	readonly log: Log;
-}
-
-export function createNetwork({ panel, boot, log }: NetworkOptions): Host["network"] {
-	const radio = new Radio({ panel, boot });
-	const path = new GatewayPath({ panel, boot });
+export function createNetwork(options: { readonly panel: Panel; readonly boot: Boot }): Host["network"] {
+	const { panel } = options;
+	const radio = new Radio(options);
+	const path = new GatewayPath(options);
 	const tcp = (options: SocketOptions) => new RadioTCP({ ...options, radio });
 	const tls = (options: SocketOptions, trust: TrustOptions) =>
 		new TLSSocket({ ...options, radio, secure: securityOf(trust), TCP: { io: RadioTCP } });
@@ -39,8 +33,8 @@ export function createNetwork({ panel, boot, log }: NetworkOptions): Host["netwo
 			}
 		},
 		dns: SystemResolver.bind(undefined, { radio }),
-		ws: webSocketOver({ panel, log, path, below: tcp }),
-		wss: webSocketOver({ panel, log, path, below: tls }),
+		ws: webSocketOver({ panel, path, below: tcp }),
+		wss: webSocketOver({ panel, path, below: tls }),
 		http: class extends UnchunkedHttpClient {
 			constructor(options: HttpClientOptions) {
 				super({ ...options, below: tcp });

@@ -1,7 +1,6 @@
 /** JSON messages between the simulated hardware and the panel. */
 
 import type { AbortNote, EndedRun } from "simulator/crash";
-import type { LogLine, PlayedSound } from "simulator/log";
 import type { ButtonName } from "../../../device/host.js";
 
 /** Persistent data of the device, which a board has in flash, and the state of the panel's controls. */
@@ -38,11 +37,9 @@ export interface PanelOutput {
 	readonly ready?: true;
 	/** Six hexadecimal digits per pixel. */
 	readonly ring?: string;
-	readonly codec?: { readonly volume: number; readonly isMuted: boolean };
-	/** Sound identified by its samples at the audio output; null for silence. */
-	readonly sound?: PlayedSound | null;
-	/** Sound in the last state report. */
-	readonly reportedSound?: PlayedSound | null;
+	/** Volume of the codec, 0 to 100. */
+	readonly volume?: number;
+	readonly isPlaying?: boolean;
 	/** Motor power, 0 to 1. */
 	readonly haptics?: number;
 	/** ECMA-419 `connection`. */
@@ -50,7 +47,6 @@ export interface PanelOutput {
 	readonly gateway?: "offline" | "connecting" | "connected";
 	/** Setting to store, or to delete if the value is null. */
 	readonly setting?: { readonly name: string; readonly value: string | null };
-	readonly log?: LogLine;
 	/** Trace output of the firmware. */
 	readonly trace?: string;
 	/** Abort of the firmware; replaces the previous one. */

@@ -1,22 +1,13 @@
-/** WebSocket client of the SDK that reports state and messages to the panel. The panel can block the gateway while Wi-Fi works. */
+/** WebSocket client of the SDK that reports its state to the panel. The panel can block the gateway while Wi-Fi works. */
 
 import WebSocketClient from "embedded:network/websocket/client";
 import { FormatRestoringSocket, type Socket, type SocketOptions } from "moddable/format-restoring-socket";
-import type { Log } from "simulator/log";
 import type { Boot, Panel } from "simulator/panel";
 import Timer from "timer";
-import type {
-	WebSocketClient as Interface,
-	Part,
-	ResolveOptions,
-	Resolver,
-	TrustOptions,
-	WebSocketClientOptions,
-} from "../../../device/host.js";
+import type { ResolveOptions, Resolver, TrustOptions, WebSocketClientOptions } from "../../../device/host.js";
 
-export interface WebSocketOptions {
+interface WebSocketOptions {
 	readonly panel: Panel;
-	readonly log: Log;
 	readonly path: GatewayPath;
 	/** Creates the socket of the client. */
 	readonly below: (options: SocketOptions, trust: TrustOptions) => Socket;
@@ -37,21 +28,10 @@ export class GatewayPath {
 	}
 }
 
-export function webSocketOver({
-	panel,
-	log,
-	path,
-	below,
-}: WebSocketOptions): Part<WebSocketClientOptions & Partial<TrustOptions>, Interface> {
-	return class implements Interface {
-		readonly #client: WebSocketClient;
-		readonly #incoming = new Fragments();
-		readonly #outgoing = new Fragments();
-		/** Whether another fragment follows the next one. */
-		#hasMore = false;
-
+export function webSocketOver({ panel, path, below }: WebSocketOptions) {
+	return class extends WebSocketClient {
 		constructor({ certificate, onUntrusted, ...options }: WebSocketClientOptions & Partial<TrustOptions>) {
-			const { onReadable, onWritable, onDate, onRejected, onClose, onError } = options;
+			const { onWritable, onDate, onRejected, onClose, onError } = options;
 			const fail = () => {
 				panel.post({ gateway: "offline" });
 				onError();
@@ -62,15 +42,11 @@ export function webSocketOver({
 				onDate,
 				onRejected,
 			};
-			this.#client = new WebSocketClient({
+			super({
 				...options,
 				headers: new Map(options.headers),
 				dns: path.isCut ? { io: NoRoute } : options.dns,
 				socket,
-				onReadable: (byteCount, fragment) => {
-					this.#hasMore = fragment.more;
-					onReadable(byteCount, fragment);
-				},
 				onWritable(byteCount) {
 					panel.post({ gateway: "connected" });
 					onWritable(byteCount);
@@ -85,46 +61,12 @@ export function webSocketOver({
 			panel.post({ gateway: "connecting" });
 		}
 
-		read(byteCount: number): ArrayBuffer {
-			const bytes = this.#client.read(byteCount);
-			const text = this.#incoming.add(new Uint8Array(bytes), this.#hasMore);
-			if (text !== undefined) log.received(text);
-			return bytes;
-		}
-
-		write(...[payload, options]: Parameters<Interface["write"]>): number {
-			const writable = this.#client.write(payload, options);
-			if (options.opcode === undefined) {
-				const text = this.#outgoing.add(new Uint8Array(payload), options.more ?? false);
-				if (text !== undefined) log.sent(text);
-			}
-			return writable;
-		}
-
-		close(): void {
+		override close(): void {
 			path.onCut = () => {};
 			panel.post({ gateway: "offline" });
-			this.#client.close();
+			super.close();
 		}
 	};
-}
-
-/** Joins the fragments of a text message. */
-class Fragments {
-	#bytes: number[] = [];
-
-	/** @returns the whole message after its last fragment */
-	add(bytes: Uint8Array, hasMore: boolean): string | undefined {
-		for (const byte of bytes) this.#bytes.push(byte);
-		if (hasMore) return undefined;
-		const whole = Uint8Array.from(this.#bytes);
-		this.#bytes = [];
-		try {
-			return String.fromArrayBuffer(whole.buffer);
-		} catch {
-			return "(not UTF-8)";
-		}
-	}
 }
 
 /** Resolver that fails, because the SDK's client has no option to reject to connect. */

@@ -36,8 +36,10 @@ export class PanelBehavior extends DeviceBehavior {
 
 	onJSON(container, output) {
 		if (output.ready) this.onReady(container);
-		if (output.log) this.addToLog(output.log);
-		if (output.trace) this.trace = (this.trace + output.trace).slice(-traceBytes);
+		if (output.trace) {
+			this.trace = (this.trace + output.trace).slice(-traceBytes);
+			this.log.write(output.trace, this.logPane);
+		}
 		if (output.abort)
 			this.abortNote = { ...output.abort, stack: output.abort.stack.replaceAll(projectFolder, "") };
 		if (output.isCrashCleared) this.ended = undefined;
@@ -69,9 +71,9 @@ export class PanelBehavior extends DeviceBehavior {
 		if (this[name]) this[name].string = text;
 	}
 
-	/** Finds the log pane as the successor of its heading, because only rows of the controls have names. */
-	addToLog(line) {
-		this.log.add(line, this.logLabel?.container?.next);
+	/** Successor of the log's heading, because only rows of the controls have names; undefined while the pane is closed. */
+	get logPane() {
+		return this.logLabel?.container?.next;
 	}
 
 	/** Records a crash (../../modules/crash.ts) and quits the firmware, which mcsim would let continue. */
@@ -85,8 +87,7 @@ export class PanelBehavior extends DeviceBehavior {
 			trace: this.trace,
 			uptimeMs: now - this.startedAtMs,
 		};
-		const text = `the firmware crashed: ${this.abortNote?.message ?? reason}`;
-		this.addToLog({ kind: "problem", text, isReplacing: false });
+		this.log.write(`\nthe firmware crashed: ${this.abortNote?.message ?? reason}\n`, this.logPane);
 		container.distribute("onOutput", { aborted: reason });
 		const resetReason = reason === watchdogReason ? "TASK_WDT_RESET" : "SW_RESET";
 		this.restart(container, resetReason, restartDelayMs);

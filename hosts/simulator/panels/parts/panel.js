@@ -76,13 +76,7 @@ export function createPanel({ model, pixels, hasSensors, isDefault = false }) {
 						]
 					: []),
 				ButtonsRow({ label: "Power", buttons: [{ event: "onReset", label: "Reset" }] }),
-				SwitchRow({
-					event: "onLatchSwitched",
-					label: "Keys",
-					on: "Latch",
-					off: "Momentary",
-					value: false,
-				}),
+				SwitchRow({ event: "onLatchSwitched", label: "Keys", on: "Latch", off: "Momentary", value: false }),
 				InfoRow({ label: "Gateway", name: "gatewayLabel", value: "" }),
 				InfoRow({ label: "Last reset", name: "resetLabel", value: "" }),
 				InfoRow({ label: "Log", name: "logLabel", value: "newest first" }),
@@ -123,12 +117,7 @@ export function createPanel({ model, pixels, hasSensors, isDefault = false }) {
 					}),
 					Ring($, { left: margin + (bodyWidth - 344) / 2, top: margin + 44 }),
 					new LinkPill({ kind: "wifi", title: "Wi-Fi", left: left + 24, top: margin + 396 }),
-					new LinkPill({
-						kind: "gateway",
-						title: "Gateway",
-						left: left + 200,
-						top: margin + 396,
-					}),
+					new LinkPill({ kind: "gateway", title: "Gateway", left: left + 200, top: margin + 396 }),
 					Keys($, { left: margin + (bodyWidth - 4 * keyWidth) / 2, top: margin + 444 }),
 					...(hasSensors ? [Sensors($, { left: left + 24, top: margin + 548 })] : []),
 					Content($, { left: 0, top: 0, width: 0, height: 0, Behavior: LayoutBehavior }),

@@ -63,16 +63,16 @@ class RingBehavior extends Behavior {
 
 /** Volume of the codec, in the middle of the ring. */
 class VolumeBehavior extends Behavior {
-	onOutput(label, { codec }) {
-		if (codec) label.string = String(codec.volume);
+	onOutput(label, { volume }) {
+		if (volume !== undefined) label.string = String(volume);
 	}
 }
 
-/** Mute icon, shown at volume 0, which the firmware sets while muted; the codec's mute bit is also set during silence. */
+/** Mute icon, shown at volume 0, which the firmware sets while muted. */
 class MuteBehavior extends Behavior {
-	onOutput(port, { codec, ready }) {
+	onOutput(port, { volume, ready }) {
 		if (ready) port.visible = false;
-		if (codec) port.visible = codec.volume === 0;
+		if (volume !== undefined) port.visible = volume === 0;
 	}
 
 	onDraw(port) {
@@ -83,29 +83,15 @@ class MuteBehavior extends Behavior {
 const barWidth = 96;
 
 class VolumeBarBehavior extends Behavior {
-	onOutput(content, { codec }) {
-		if (codec) content.width = Math.max(4, Math.round((barWidth * codec.volume) / 100));
+	onOutput(content, { volume }) {
+		if (volume !== undefined) content.width = Math.max(4, Math.round((barWidth * volume) / 100));
 	}
 }
 
 class SoundBehavior extends Behavior {
-	onCreate() {
-		this.isReported = false;
-	}
-
-	/** Prefers reports, which are correct even if a sound was stopped early; without a gateway there are none. */
-	onOutput(label, { sound, reportedSound, gateway, ready, aborted }) {
-		if (ready || aborted || (gateway && gateway !== "connected")) this.isReported = false;
-		if (ready || aborted) label.string = "silent";
-		if (reportedSound !== undefined) {
-			this.isReported = true;
-			this.show(label, reportedSound);
-		} else if (sound !== undefined && !this.isReported) this.show(label, sound);
-	}
-
-	show(label, sound) {
-		if (!sound) label.string = "silent";
-		else label.string = sound.isHeld ? `${sound.name}, held` : `playing ${sound.name}`;
+	onOutput(label, { isPlaying, ready, aborted }) {
+		if (ready || aborted || isPlaying === false) label.string = "silent";
+		else if (isPlaying) label.string = "playing";
 	}
 }
 
@@ -116,31 +102,10 @@ export function Ring($, { left, top }) {
 		width: size,
 		height: size,
 		contents: [
-			disc($, {
-				x: middle,
-				y: middle,
-				diameter: 306,
-				fill: colors.well,
-				stroke: colors.edge,
-				border: 1,
-			}),
+			disc($, { x: middle, y: middle, diameter: 306, fill: colors.well, stroke: colors.edge, border: 1 }),
 			Port($, { left: 0, top: 0, width: size, height: size, Behavior: RingBehavior }),
-			disc($, {
-				x: middle,
-				y: middle,
-				diameter: 186,
-				fill: colors.body,
-				stroke: colors.edge,
-				border: 1,
-			}),
-			Label($, {
-				left: 0,
-				right: 0,
-				top: middle - 58,
-				height: 16,
-				style: styles.caption,
-				string: "VOLUME",
-			}),
+			disc($, { x: middle, y: middle, diameter: 186, fill: colors.body, stroke: colors.edge, border: 1 }),
+			Label($, { left: 0, right: 0, top: middle - 58, height: 16, style: styles.caption, string: "VOLUME" }),
 			Label($, {
 				left: 0,
 				right: 0,

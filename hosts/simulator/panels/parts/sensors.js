@@ -25,14 +25,7 @@ function Cell($, { left, caption, contents, ...rest }) {
 				border: 1,
 			}),
 			...contents,
-			Label($, {
-				left: 0,
-				right: 0,
-				bottom: 8,
-				height: 16,
-				style: styles.caption,
-				string: caption,
-			}),
+			Label($, { left: 0, right: 0, bottom: 8, height: 16, style: styles.caption, string: caption }),
 		],
 	});
 }
@@ -133,14 +126,7 @@ export function Sensors($, { left, top }) {
 						string: "off",
 						Behavior: MotorValueBehavior,
 					}),
-					plate($, {
-						left: 16,
-						top: 48,
-						width: motorWidth,
-						height: 6,
-						radius: 3,
-						fill: colors.raised,
-					}),
+					plate($, { left: 16, top: 48, width: motorWidth, height: 6, radius: 3, fill: colors.raised }),
 					plate($, {
 						left: 16,
 						top: 48,
