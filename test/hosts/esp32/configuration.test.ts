@@ -10,8 +10,7 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { boardModels, models } from "../../../device/protocol/models.js";
 import { isRecord } from "../../../device/protocol/schema.js";
-import type { BoardPins } from "../../../hosts/esp32/pins.js";
-import { pins as proto1 } from "../../../hosts/proto-1/pins.js";
+import type { BoardPins, Proto1Pins } from "../../../hosts/esp32/pins.js";
 import { flashBytes, partitions as virtualPartitions } from "../../../hosts/virtual/node/boot/partitions.js";
 import { boardOf, writeSdkconfig } from "../../../scripts/boards/build.js";
 import { readPartitions } from "../../../scripts/boards/flash-image.js";
@@ -28,7 +27,27 @@ function gpios(pins: object): number[] {
 
 for (const model of models) {
 	const name = boardOf(model);
-	const { pins }: { readonly pins: BoardPins } = await import(`../../../hosts/${name}/pins.js`);
+	interface BoardFile {
+		readonly pins: BoardPins & Partial<Proto1Pins>;
+		readonly tuning: object;
+	}
+	const { pins, tuning }: BoardFile = await import(`../../../hosts/${name}/pins.js`);
+
+	test(`pins.ts of ${name} has the pins and tuning that its provider uses`, () => {
+		const used = read(`${name}/host/provider.ts`).matchAll(/\b(pins|tuning)\.(\w+)/g);
+		const missing = [...used].filter(([, of, field = ""]) => !(field in (of === "pins" ? pins : tuning)));
+		assert.deepEqual(
+			missing.map(([text]) => text),
+			[],
+			`add it to hosts/${name}/pins.ts`,
+		);
+	});
+
+	test(`light sensor and touch pad of ${name} are at a pin of ADC1 and a touch channel, if it has them`, () => {
+		const { ambientLight = 1, touch = 1 } = pins;
+		assert.ok(ambientLight >= 1 && ambientLight <= 10, `hosts/${name}/pins.ts: ambientLight ${ambientLight}`);
+		assert.ok(touch >= 1 && touch <= 14, `hosts/${name}/pins.ts: touch ${touch}`);
+	});
 
 	test(`pins of ${name} are used once each, and exclude those of flash, octal PSRAM, USB, console and strapping`, () => {
 		const used = gpios(pins);
@@ -49,10 +68,8 @@ for (const model of models) {
 	});
 }
 
-test("a PROTO-1 has haptics at GPIO 5, as gateway/api/interface.md says, light at ADC1 and touch at a channel", () => {
-	assert.equal(proto1.haptics, 5);
-	assert.ok(proto1.ambientLight >= 1 && proto1.ambientLight <= 10, `GPIO ${proto1.ambientLight}`);
-	assert.ok(proto1.touch >= 1 && proto1.touch <= 14, `GPIO ${proto1.touch}`);
+test("a PROTO-1 has haptics at GPIO 5, as gateway/api/interface.md says", () => {
+	assert.match(read("proto-1/pins.ts"), /\thaptics: 5,/);
 });
 
 interface Part {
