@@ -40,21 +40,6 @@ test("a device reconnects after a close, a lost connection and a lost access poi
 	assert.equal(report.network.wifi_rssi, -60);
 });
 
-test("a device logs that its session was replaced, and reconnects", async (t) => {
-	const gateway = await runScriptedGateway(t);
-	let trace = "";
-	const device = await powerOn(t, gateway, "DEV-1", {
-		clock: "virtual",
-		onTrace: (text) => {
-			trace += text;
-		},
-	});
-	const connection = await gateway.connection();
-	connection.socket.close(4001, "replaced");
-	await passUntil(device, gateway.connection());
-	assert.match(trace, /gateway: the gateway closed the connection with 4001/);
-});
-
 test("drops rejections that the gateway does not read, so that they never fill the heap", async (t) => {
 	const { connection } = await powerOnInVirtualTime(t, "DEV-1");
 	let bytes = 0;
