@@ -55,7 +55,7 @@ test("npm run say schedules a file, lists it and cancels it", async (t) => {
 	const { url, file, deviceId, captured, say, sounds } = await setUp(t);
 	const soon = await say("--in", "1s", "--chime", "--all", file);
 	assert.equal(soon.code, 0, soon.output);
-	assert.match(soon.output, /^[\w-]+ {2}sound \w+, Timer: 1 s, All devices, [01] s left$/m);
+	assert.match(soon.output, /^[\w-]+ {2}sound \w+, 1 s timer, All devices, 0:0[01] left$/m);
 	await eventually(
 		() => captured().includes(samples),
 		(isPlayed) => isPlayed,
