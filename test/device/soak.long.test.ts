@@ -4,14 +4,20 @@ import { powerOnInVirtualTime } from "../support/virtual-time.js";
 import { usedBytes } from "./heap-use.js";
 
 const hourMs = 3_600_000;
+const reportPeriodMs = 5_000;
 
-test("the heap does not grow after the first hour of 24 hours and 20,000 commands", async (t) => {
-	const { device, connection, pass } = await powerOnInVirtualTime(t, "DEV-1");
+test("the heap of a PROTO-1 does not grow after the first hour of 24 hours and 20,000 commands", async (t) => {
+	const { device, connection, pass } = await powerOnInVirtualTime(t, "PROTO-1");
+	const { board } = device;
+	let reports = 0;
+	connection.socket.on("message", (data) => {
+		reports += Number(String(data).startsWith('{"type":"state_report"'));
+	});
 	let count = 0;
 	const commandsFor = (hour: number) => {
 		const value = (hour * 834 + count) % 101;
 		count += 1;
-		switch (count % 7) {
+		switch (count % 8) {
 			case 0:
 				return { command: "play_audio", value: "wifi_connected" };
 			case 1:
@@ -24,6 +30,8 @@ test("the heap does not grow after the first hour of 24 hours and 20,000 command
 				return { command: "set_led", value: "updating" };
 			case 5:
 				return { command: "set_led", value: "idle" };
+			case 6:
+				return { command: "set_haptics", value };
 			default:
 				return { command: "set_volume", value };
 		}
@@ -33,8 +41,13 @@ test("the heap does not grow after the first hour of 24 hours and 20,000 command
 	for (let hour = 1; hour <= 24; hour++) {
 		for (let index = 0; index < 834; index++) connection.send(commandsFor(hour));
 		connection.send({ command: "set_led", value: "idle" });
+		// Darkness, and a converter that fails.
+		board.light = [hour * 170, 0, undefined][hour % 3];
+		board.isTouched = hour % 2 === 0;
 		await connection.query();
+		const before = reports;
 		await pass(hourMs);
+		assert.ok(reports - before >= hourMs / reportPeriodMs - 1, `${reports - before} reports in an hour`);
 		const used = usedBytes(await device.machine.statistics(true));
 		if (hour === 1) afterFirstHour = used;
 		highest = Math.max(highest, used);

@@ -1,4 +1,4 @@
-/** Ambient light filter in V8, over every raw value. proto-1.test.ts and soak-proto-1.long.test.ts run it in XS. */
+/** Ambient light filter in V8, over every raw value. proto-1.test.ts and soak.long.test.ts run it in XS. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

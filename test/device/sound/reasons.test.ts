@@ -110,15 +110,6 @@ describe("unplayable sound fails with a reason:", () => {
 	});
 });
 
-test("a pipe that announces no length or the largest one is played to its end", () => {
-	for (const dataBytes of [0, 0xffff_ffff]) {
-		const { updates, play } = start({ file: wav(noise(2 * bytesPerSecond), { dataBytes }) });
-		play();
-		clock.pass(10_000);
-		assert.deepEqual([updates.at(-1)?.state, updates.at(-1)?.heard_ms], ["played", 2_000]);
-	}
-});
-
 describe("a sound is stopped with a reason by", () => {
 	const end = (command: Command) => (rig: Rig) => void rig.execute(command);
 	const other = { id: "b", url: "http://10.0.0.1/b.wav" };

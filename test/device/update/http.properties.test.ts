@@ -89,11 +89,15 @@ const pem = fc
 		const base64 = Buffer.from(bytes).toString("base64");
 		const lines = base64.match(new RegExp(`.{1,${width}}`, "g")) ?? [];
 		const text = ["-----BEGIN CERTIFICATE-----", ...lines, "-----END CERTIFICATE-----", ""].join(lineEnd);
-		return { base64, text: isPadded ? `subject=x\n${text}${text}` : text };
+		return { base64, text: isPadded ? `-----END CERTIFICATE-----\n${text}${text}` : text };
 	});
 
 test("reads a PEM certificate with any line length and rejects anything but base64", () => {
 	fc.assert(fc.property(pem, ({ text, base64 }) => assert.equal(readAuthority(text), base64)));
+	assert.throws(
+		() => readAuthority("-----BEGIN CERTIFICATE-----\nMAMCAQU=A"),
+		/must be a certificate in PEM/,
+	);
 	const short = fc
 		.uint8Array({ minLength: 1, maxLength: 12 })
 		.map(
