@@ -13,35 +13,33 @@ const browser = (...names: readonly string[]) => names.map((name) => `test/brows
 const system = (...names: readonly string[]) => names.map((name) => `test/system/${name}.test.ts`);
 const scripts = (...names: readonly string[]) =>
 	names.flatMap((name) => [`scripts/${name}.ts`, `scripts/${name}`, `test/scripts/${name}.test.ts`]);
-const ofReplacement = ["test/gateway/replacement", ...system("replacement")];
 const ofClusters = readdirSync("test/gateway", { recursive: true, encoding: "utf8" })
 	.filter((file) => /\bcluster\.test\.ts$/.test(file) && !file.startsWith("cluster"))
 	.map((file) => `test/gateway/${file}`);
 
 /** Parts besides gateway/<name>/ and test/gateway/<name>/. */
 const extensionParts: Readonly<Record<string, readonly string[]>> = {
-	replacement: [...browser("replacement"), ...ofReplacement],
+	replacement: browser("replacement"),
 	// The torment compares events with /api/devices.
 	fleet: [
 		...browser("fleet", "home", "issues", "settings"),
-		...ofReplacement,
 		...system("backup", "torment.long"),
-		...["test/support/monitor-view.ts", "test/torment"],
+		...["test/gateway/replacement", "test/support/monitor-view.ts", "test/torment"],
 	],
 	rollouts: [
 		...browser("rollout"),
-		...ofReplacement,
-		...system("backup", "rollout"),
+		...system("backup"),
 		...scripts("rollout"),
-		...["test/scripts/rollout.long.test.ts", "test/gateway/cluster/shared-rollouts.test.ts"],
+		...["test/gateway/replacement", "test/scripts/rollout.long.test.ts"],
+		"test/gateway/cluster/shared-rollouts.test.ts",
 	],
 	announcements: [
 		...browser("announce"),
-		...system("backup", "schedules", "announcement-queue"),
+		...system("backup", "announcement-queue"),
 		...scripts("say"),
 		...["test/bench/load/listeners.ts", "test/bench/sound.ts"],
 	],
-	commands: ofReplacement,
+	commands: ["test/gateway/replacement"],
 	cluster: [
 		...ofClusters,
 		...system("backup-on-bus", "backup-on-bus.long", "cluster.long"),
@@ -50,21 +48,18 @@ const extensionParts: Readonly<Record<string, readonly string[]>> = {
 	],
 	audit: [...browser("settings"), ...system("backup"), "test/scripts/backup.test.ts"],
 	webhooks: browser("webhooks"),
-	"home-assistant": [
-		...["test/support/home-assistant", "test/support/mosquitto.ts"],
-		...system("home-assistant"),
-	],
+	"home-assistant": ["test/support/home-assistant", "test/support/mosquitto.ts"],
 	dashboard: [
 		...["test/browser", "test/gateway/cluster/page.long.test.ts"],
 		...scripts("demo"),
 		...["scripts/screenshots.ts", "test/bench/dashboard.ts", "test/support/demo.ts"],
 		...system("demo.long"),
 	],
-	schedules: [...ofReplacement, ...system("backup", "schedules"), ...browser("schedules")],
+	schedules: ["test/gateway/replacement", ...system("backup"), ...browser("schedules")],
 	discovery: ["test/system/found-gateway.ts", ...system("found-gateway.long")],
 	backup: [
 		...browser("settings"),
-		...system("replacement", "backup", "backup-on-bus", "backup-on-bus.long"),
+		...system("backup", "backup-on-bus", "backup-on-bus.long"),
 		...scripts("backup"),
 		...["scripts/restore.ts", "test/system/backup-format-1.tar.gz"],
 	],

@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { createWriteStream } from "node:fs";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
@@ -8,8 +6,7 @@ import { describe, type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { extensions } from "../../gateway/extensions.js";
 import { webhooksPath } from "../../gateway/services/configuration.js";
-import { callCommand, runCommand } from "../support/command-line.js";
-import { eventually } from "../support/eventually.js";
+import { callCommand } from "../support/command-line.js";
 import { listen } from "../support/ports.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 
@@ -111,29 +108,4 @@ describe("npm run backup and npm run restore", () => {
 			assert.match(output, ending === "breaks off" ? /Download interrupted/ : /damaged or incomplete/);
 			assert.deepEqual(await readdir(folder), before);
 		});
-
-	test("leave no data folder when a restore is killed", {
-		skip: process.platform === "win32",
-	}, async (t) => {
-		const { folder, file, restored, ...set } = await setUp(t);
-		await set.backUp();
-		const archive = await readFile(file);
-		const pipe = join(folder, "pipe");
-		execFileSync("mkfifo", [pipe]);
-		const command = runCommand(t, "scripts/restore.ts", [pipe], { DATA_DIR: restored });
-		const writer = createWriteStream(pipe);
-		writer.on("error", () => {});
-		writer.write(archive.subarray(0, archive.length - 20));
-		const names = () => readdir(folder);
-		await eventually(names, (all) => all.some((name) => name.startsWith("restored.")));
-		command.process.kill("SIGKILL");
-		await command.exitCode;
-		writer.destroy();
-		assert.deepEqual(
-			(await names()).filter((name) => name === "restored"),
-			[],
-		);
-		const { code, output } = await set.restore();
-		assert.equal(code, 0, output);
-	});
 });
