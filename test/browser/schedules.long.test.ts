@@ -103,7 +103,7 @@ test("schedules, timers and quiet hours", { skip }, async (t) => {
 		for (const place of ["rooms/Kitchen", `devices/${deviceId}`]) {
 			await page.goto(`${url}/#/${place}`);
 			await page
-				.getByRole("link", { name: `Quiet until ${end}` })
+				.getByRole("link", { name: `At most 20 until ${end}` })
 				.first()
 				.waitFor();
 		}

@@ -59,6 +59,8 @@ export class App {
 		if (!entry) this.selection.drop(key);
 		else if (previous) this.#compare(previous, entry);
 	});
+	/** Rooms whose devices are shown on Home: at first, those of devices without a room. */
+	readonly openRooms = new Set([""]);
 	readonly selection = new Selection(() => this.painter.mark("selection"));
 	/** Confirmations of the latest actions. */
 	readonly toasts = new Toasts(() => this.painter.mark("jobs"));

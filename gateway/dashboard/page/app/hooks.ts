@@ -210,6 +210,12 @@ export function updateAddress(keys: ReadonlySet<string>): string {
 	return `#/firmware?${new URLSearchParams({ devices: deviceList(keys) })}`;
 }
 
+/** Attributes of a link to the new rollout for these devices. */
+export function updateLink({ selection }: App, keys: readonly string[]) {
+	const href = updateAddress(new Set(keys));
+	return { href, onClick: () => href.endsWith("selected") && selection.set(keys) };
+}
+
 /** Address of the announce view for a room, for these devices, or for all. */
 export function announceAddress(on: { readonly room?: string; readonly keys?: ReadonlySet<string> } = {}) {
 	const { room, keys } = on;

@@ -35,6 +35,11 @@ export class Rollouts {
 		return this.#list.value?.rollouts ?? [];
 	}
 
+	/** Rollout of a version that is not over. A standing one may target other devices, and never ends. */
+	active(version: string): RolloutHead | undefined {
+		return this.all.find((head) => head.version === version && !head.standing && !isOver(head));
+	}
+
 	get isLoaded(): boolean {
 		return this.#list.value !== undefined;
 	}

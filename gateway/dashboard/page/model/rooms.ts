@@ -1,7 +1,7 @@
 /** Devices by room, and the quiet hours of a room. */
 
 import type { Entry } from "../../../api/client/fleet.js";
-import { plural } from "../../../api/client/words.js";
+import { clock, plural } from "../../../api/client/words.js";
 import type { QuietHours } from "../../../api/quiet-hours.js";
 import type { Targets } from "../../../api/targets.js";
 import { naturalOrder } from "./filter.js";
@@ -58,10 +58,32 @@ export function grouped<K, V>(values: readonly V[], keyOf: (value: V) => K): Map
 	return groups;
 }
 
-/** Effective quiet hours of a room: its own, or those of all devices. @param room undefined for devices without one */
-export function quietOf(all: readonly QuietHours[], room: string | undefined): QuietHours | undefined {
+/** Effective quiet hours: those of a device, of its room, or of all devices. @param room undefined for devices without one */
+export function quietOf(
+	all: readonly QuietHours[],
+	room: string | undefined,
+	device?: string,
+): QuietHours | undefined {
 	return (
+		all.find(({ targets }) => device !== undefined && targets.device === device) ??
 		all.find(({ targets }) => room !== undefined && targets.room === room) ??
 		all.find(({ targets }) => targets.all)
 	);
+}
+
+/** "At most 20 until 07:00", "Quiet until 07:00"; empty if not active. */
+export function quietState(hours: QuietHours | undefined, until = hours?.holdsUntil ?? null): string {
+	if (until === null) return "";
+	const limit = hours?.volume === undefined ? "Quiet" : `At most ${hours.volume}`;
+	return `${limit} until ${clock(Date.parse(until) / 1000, hours?.zone)}`;
+}
+
+/** Highest volume that current quiet hours permit on any of the devices; undefined without a limit on one of them. */
+export function quietLimit(all: readonly QuietHours[], entries: readonly Entry[]): number | undefined {
+	const limits = entries.map(({ key, session }) => {
+		const { holdsUntil = null, volume = 100 } = quietOf(all, session.room, key) ?? {};
+		return holdsUntil === null ? 100 : volume;
+	});
+	const highest = Math.max(0, ...limits);
+	return highest < 100 && limits.length > 0 ? highest : undefined;
 }

@@ -80,9 +80,10 @@ interface ControlSliderProps {
 	/** Reported value; null if unknown. */
 	readonly value: number | null;
 	readonly isMuted?: boolean;
+	readonly limit?: number | undefined;
 }
 
-export function ControlSlider({ deviceKey, name, value, isMuted }: ControlSliderProps) {
+export function ControlSlider({ deviceKey, name, value, isMuted, limit }: ControlSliderProps) {
 	const { requested, isOff, denial, send } = useControl(deviceKey, name);
 	const { label, scale, range = [0, 100] } = sliderOf(name);
 	const shown = requested === undefined ? value : Number(requested);
@@ -92,6 +93,7 @@ export function ControlSlider({ deviceKey, name, value, isMuted }: ControlSlider
 			range={range}
 			value={shown === null ? null : Math.round(shown * scale)}
 			isMuted={isMuted}
+			limit={limit}
 			isOff={isOff}
 			tooltip={denial}
 			onChange={(next) => send({ command: name, value: next / scale })}

@@ -13,7 +13,7 @@ import {
 	since,
 } from "../../../api/client/words.js";
 import type { OtaMetadata } from "../../../api/update.js";
-import { deviceAddress, useIsLive, useMayChange, useTopic } from "../app/hooks.js";
+import { useApp, useIsLive, useTopic } from "../app/hooks.js";
 
 /** Connection state of a device, with the age of its data. */
 export function Presence({ entry }: { entry: Entry }) {
@@ -44,16 +44,13 @@ export function Strength({ rssi }: { rssi: number | null }) {
 
 interface DeviceStateProps {
 	readonly entry: Entry;
-	/** Whether to link an available update. Default: true. */
-	readonly withUpdate?: boolean;
-	/** Content for a device without a fault, activity or update. */
+	/** Content for a device without a fault or activity. */
 	readonly children?: ComponentChildren;
 }
 
-/** Most important state of a device: a fault, an activity or an available update. */
-export function DeviceState({ entry, withUpdate = true, children = null }: DeviceStateProps) {
-	const { clock, firmware } = useTopic("firmware");
-	const mayUpdate = useMayChange();
+/** Most important state of a device: a fault or an activity. */
+export function DeviceState({ entry, children = null }: DeviceStateProps) {
+	const { clock } = useApp();
 	const { session, vitals, state, heardAt } = entry;
 	const { metadata, connected, crashCount, firmwareVersion } = session;
 	if (isUpdating(metadata)) return <span class="busy">{capital(otaText(metadata))}</span>;
@@ -65,9 +62,7 @@ export function DeviceState({ entry, withUpdate = true, children = null }: Devic
 	if (state?.peripherals.audio.fault) return <span class="problem">No sound</span>;
 	if (firmwareVersion === null) return <span>No report yet</span>;
 	if (isPlaying(entry)) return <>Playing</>;
-	const update = withUpdate && mayUpdate && firmware.findUpdate(entry);
-	if (!update) return <>{children}</>;
-	return <a href={deviceAddress(entry.key, "firmware")}>Update to {update.selector}</a>;
+	return <>{children}</>;
 }
 
 /** Status of a device's update; renders nothing without one. */

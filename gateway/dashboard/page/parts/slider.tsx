@@ -27,6 +27,8 @@ interface SliderProps {
 	readonly isOff?: boolean;
 	/** Fades the slider. */
 	readonly isMuted?: boolean | undefined;
+	/** Highest value that has an effect now; the track beyond it is hatched. */
+	readonly limit?: number | undefined;
 	readonly tooltip?: string | undefined;
 	readonly onChange: (value: number) => void;
 	/** Interval between values while dragging, in ms; at least 200, the default. */
@@ -116,9 +118,13 @@ export function Slider(props: SliderProps) {
 	};
 	return (
 		<div
+			data-limited={props.limit !== undefined}
 			class={`${isInline ? "volume" : "control"} ${waiting === undefined ? (isMuted ? "muted" : "") : "moving"}`}
 			title={props.tooltip}
-			style={{ "--at": `${((shown ?? min) - min) / (max - min)}` }}
+			style={{
+				"--at": `${((shown ?? min) - min) / (max - min)}`,
+				"--limit": `${((props.limit ?? max) - min) / (max - min)}`,
+			}}
 		>
 			{!isInline && <label for={id}>{label}</label>}
 			<input

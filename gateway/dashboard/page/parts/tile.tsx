@@ -11,6 +11,7 @@ import { doneText } from "../app/bulk.js";
 import { useDenial, useMayChange, useTopic } from "../app/hooks.js";
 import { type DeviceVolume, muteCommand, requestedVolume, volumeOf } from "../app/mute.js";
 import type { Attempt } from "../model/pending-commands.js";
+import { quietLimit } from "../model/rooms.js";
 import { moveVolumes, type Volumes } from "../model/volumes.js";
 import { Button } from "./button.js";
 import { Icon } from "./icon.js";
@@ -64,6 +65,7 @@ export function Tile(props: TileProps) {
 					label={`Volume of ${title}`}
 					value={volume.value}
 					isMuted={volume.isMuted}
+					limit={volume.limit}
 					isOff={volume.isOff}
 					tooltip={useDenial("set_volume")}
 					sentEveryMs={volume.sentEveryMs}
@@ -100,6 +102,8 @@ interface Volume {
 	/** Whether all are muted. */
 	readonly isMuted: boolean;
 	readonly isOff: boolean;
+	/** Limit by quiet hours. */
+	readonly limit: number | undefined;
 	readonly sentEveryMs: number;
 	/** Error of the latest change. */
 	readonly problem: string;
@@ -116,7 +120,7 @@ const batchSize = 20;
 const pauseMs = 500;
 
 export function useVolume(listed: readonly Entry[]): Volume {
-	const app = useTopic(...listed.map(({ key }) => `device ${key}` as const));
+	const app = useTopic("quiet", ...listed.map(({ key }) => `device ${key}` as const));
 	const mayChange = useMayChange("set_volume");
 	const { run, problem } = useRequest();
 	const moves = useRef<readonly Volumes[]>([]);
@@ -159,6 +163,7 @@ export function useVolume(listed: readonly Entry[]): Volume {
 		value: loudest(audible) ?? loudest(entries.flatMap((entry) => volumeOf(entry) ?? [])),
 		isMuted,
 		isOff: !mayChange || shown.length === 0,
+		limit: quietLimit(app.quietHours.value?.quietHours ?? [], entries),
 		sentEveryMs: Math.max(sentEveryMs, (shown.length * pauseMs) / batchSize),
 		problem,
 		set: (to) => {

@@ -108,7 +108,13 @@ export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 				</div>
 				<div class="hero-volume">
 					<Mute title={name} volume={volume} />
-					<ControlSlider deviceKey={key} name="set_volume" value={volume.value} isMuted={volume.isMuted} />
+					<ControlSlider
+						deviceKey={key}
+						name="set_volume"
+						value={volume.value}
+						isMuted={volume.isMuted}
+						limit={volume.limit}
+					/>
 					{isSound(entry) && (
 						<Action deviceKey={key} ask={{ command: "stop_sound" }}>
 							Stop

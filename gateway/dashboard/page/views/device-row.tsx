@@ -5,13 +5,11 @@ import type { Entry } from "../../../api/client/fleet.js";
 import { deviceAddress, useFollowedDevice, useTopic } from "../app/hooks.js";
 import { isMuted } from "../app/mute.js";
 import { nameOf } from "../model/filter.js";
-import type { Room } from "../model/rooms.js";
 import { DeviceState } from "../parts/presence.js";
 import { Ring } from "../parts/ring.js";
 import { Tags } from "../parts/tags.js";
 import { Tile } from "../parts/tile.js";
 import { SelectBox } from "./fleet-actions.js";
-import { AnnounceIn, RoomQuiet } from "./room-tile.js";
 
 /** Duration of a press that selects the device. */
 const longPressMs = 500;
@@ -20,11 +18,9 @@ interface DeviceRowProps {
 	readonly deviceKey: string;
 	/** Shows the room, if the list has no heading with it. */
 	readonly withRoom?: boolean;
-	/** Room of which it is the only device, and whose tile it replaces. */
-	readonly only?: Room;
 }
 
-export function DeviceRow({ deviceKey, withRoom = false, only }: DeviceRowProps) {
+export function DeviceRow({ deviceKey, withRoom = false }: DeviceRowProps) {
 	const entry = useFollowedDevice(deviceKey);
 	const { selection } = useTopic("selection");
 	const gestures = useLongPress(() => selection.toggle(deviceKey));
@@ -39,17 +35,15 @@ export function DeviceRow({ deviceKey, withRoom = false, only }: DeviceRowProps)
 			figure={<Ring entry={entry} />}
 			state={
 				<>
-					{(withRoom || only) && session.room !== undefined && session.room !== name && (
+					{withRoom && session.room !== undefined && session.room !== name && (
 						<span class="fact">{session.room}</span>
 					)}
 					<span class="fact">
 						<DeviceState entry={entry}>{volumeText(entry)}</DeviceState>
 					</span>
-					{only && <RoomQuiet room={only.name} look="short" />}
 					<Tags tags={session.tags} />
 				</>
 			}
-			actions={only && <AnnounceIn room={only} />}
 			entries={[entry]}
 			gestures={gestures}
 		>

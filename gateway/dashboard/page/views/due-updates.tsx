@@ -3,12 +3,12 @@
 import { useMemo } from "preact/hooks";
 import { stateText } from "../../../api/client/rollout.js";
 import { plural } from "../../../api/client/words.js";
-import { isOver } from "../../../api/statuses.js";
-import { rolloutAddress, updateAddress, useMayChange, useTopic } from "../app/hooks.js";
+import { rolloutAddress, updateLink, useMayChange, useTopic } from "../app/hooks.js";
 import { dueUpdates } from "../model/outdated.js";
 
 export function DueUpdates() {
-	const { fleet, firmware, rollouts, selection } = useTopic("list", "firmware", "rollouts");
+	const app = useTopic("list", "firmware", "rollouts");
+	const { fleet, firmware, rollouts } = app;
 	const { findUpdate, catalog } = firmware;
 	const { listVersion } = fleet;
 	const mayChange = useMayChange();
@@ -18,11 +18,7 @@ export function DueUpdates() {
 		<ul class="issue-list panel" aria-label="Updates">
 			{due.map(({ firmware: { selector }, keys, fitting }) => {
 				const notes = catalog?.releases.find(({ version }) => version === selector)?.notes;
-				// A standing rollout may target other devices, and never ends.
-				const active = rollouts.all.find(
-					(head) => head.version === selector && !head.standing && !isOver(head),
-				);
-				const href = updateAddress(new Set(keys));
+				const active = rollouts.active(selector);
 				return (
 					<li key={selector} class="issue">
 						<b>Update to {selector}</b>
@@ -39,11 +35,7 @@ export function DueUpdates() {
 							</a>
 						) : (
 							mayChange && (
-								<a
-									class="button quiet"
-									href={href}
-									onClick={() => href.endsWith("selected") && selection.set(keys)}
-								>
+								<a class="button quiet" {...updateLink(app, keys)}>
 									Update…
 								</a>
 							)

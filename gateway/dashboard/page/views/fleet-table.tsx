@@ -178,7 +178,7 @@ function Row({ deviceKey, isActive }: { deviceKey: string; isActive: boolean }) 
 			<td class="of-model">{session.model}</td>
 			<td class="of-version">{session.firmwareVersion}</td>
 			<td class="of-state">
-				<DeviceState entry={entry} withUpdate={false}>
+				<DeviceState entry={entry}>
 					<span class={`presence ${isLive ? "here" : ""}`}>{isLive ? "Connected" : "Unknown"}</span>
 				</DeviceState>
 			</td>

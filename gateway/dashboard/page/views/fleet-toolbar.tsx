@@ -18,7 +18,7 @@ import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
 import { Search, Toggles } from "../parts/search.js";
 import type { FiltersProps } from "./fleet-filters.js";
-import { onDemand } from "./on-demand.js";
+import { onDemand, whenLive } from "./on-demand.js";
 
 interface ToolbarProps extends Omit<FiltersProps, "set"> {
 	/** Keys of the listed devices. */
@@ -26,6 +26,7 @@ interface ToolbarProps extends Omit<FiltersProps, "set"> {
 	readonly layout: Layout;
 }
 
+const UpdateLinks = whenLive(async () => (await import("./later.js")).UpdateLinks);
 const Filters = onDemand<FiltersProps>("", async () => (await import("./later.js")).Filters);
 
 export function Toolbar({ room, entries, keys, tallies, layout }: ToolbarProps) {
@@ -98,6 +99,7 @@ export function Toolbar({ room, entries, keys, tallies, layout }: ToolbarProps) 
 					value={query.state}
 					onChange={(value) => set({ state: query.state === value ? "" : value })}
 				/>
+				{room === undefined && <UpdateLinks />}
 				{isPart && (
 					<Button look="quiet" onClick={() => set(unfiltered(query))}>
 						Show all

@@ -9,7 +9,7 @@ import { PageHead } from "../parts/page-head.js";
 import { FleetTable } from "./fleet-table.js";
 import { Toolbar } from "./fleet-toolbar.js";
 import { onDemand } from "./on-demand.js";
-import { RoomTile, WholeHome } from "./room-tile.js";
+import { RoomTile, useTimers, WholeHome } from "./room-tile.js";
 import { DeviceList, Rooms } from "./rooms.js";
 
 const GettingStarted = onDemand("Home", async () => (await import("./later.js")).GettingStarted);
@@ -40,7 +40,7 @@ export function FleetView({ search, room }: FleetProps) {
 		app.painter.mark("shown");
 	}, [app, keys]);
 	usePlace();
-	useSelectionHint(keys.length > 1);
+	const timers = useTimers();
 	if (fleet.size === 0) return linkState.name === "live" ? <GettingStarted /> : <Waiting />;
 	const hasRooms = room === undefined && entries.some(({ session }) => session.room !== undefined);
 	// A search or sort order requires one list.
@@ -48,21 +48,22 @@ export function FleetView({ search, room }: FleetProps) {
 	// Devices that are still being loaded count too, so that the layout stays.
 	const total = linkState.name === "connecting" ? linkState.total : undefined;
 	const expected = room === undefined ? Math.max(entries.length, total ?? 0) : entries.length;
-	const layout = query.layout || (expected > maxListed ? "table" : "list");
+	const isPhone = matchMedia("(max-width: 44rem)").matches;
+	const layout = query.layout || (expected > maxListed && !(isPhone && hasRooms) ? "table" : "list");
 	return (
 		<>
 			<Toolbar room={room} entries={entries} keys={keys} tallies={tallies} layout={layout} />
 			{room !== undefined && entries.length > 0 && (
-				<RoomTile room={{ name: room || undefined, entries }} isOwnPage />
+				<RoomTile room={{ name: room || undefined, entries }} timers={timers} isOwnPage />
 			)}
 			{room === undefined && layout === "list" && entries.length > 1 && entries.length <= maxListed && (
-				<WholeHome entries={entries} />
+				<WholeHome entries={entries} timers={timers} />
 			)}
 			{keys.length === 0 && <p class="empty">No devices match.</p>}
 			{keys.length > 0 &&
 				layout === "list" &&
 				(isByRooms ? (
-					<Rooms rooms={rooms} withDevices={expected <= maxListed} />
+					<Rooms rooms={rooms} timers={timers} withDevices={expected <= maxListed} />
 				) : (
 					<DeviceList keys={keys} withRoom={room === undefined} />
 				))}
@@ -90,16 +91,6 @@ function usePlace(): void {
 		},
 		[places, address],
 	);
-}
-
-/** Tells once how devices are selected by touch. */
-function useSelectionHint(isUseful: boolean): void {
-	const { toasts } = useApp();
-	useEffect(() => {
-		if (!isUseful || !matchMedia("(hover: none)").matches || localStorage.getItem("hint")) return;
-		localStorage.setItem("hint", "selection");
-		toasts.show("selection", "Press and hold a device to select it.");
-	}, [toasts, isUseful]);
 }
 
 function Waiting() {

@@ -16,3 +16,4 @@ export { RolloutLine } from "./rollout-line.js";
 export { SchedulesView } from "./schedules.js";
 export { SelectionBar } from "./selection-bar.js";
 export { SettingsView } from "./settings.js";
+export { UpdateLinks } from "./update-links.js";

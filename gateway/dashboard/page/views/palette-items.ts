@@ -20,7 +20,7 @@ import {
 	announceAddress,
 	deviceAddress,
 	roomAddress,
-	updateAddress,
+	updateLink,
 	useMayChange,
 	useTopic,
 } from "../app/hooks.js";
@@ -221,15 +221,15 @@ function timerItem(app: App, minutes: number, { name, targets, entries }: Target
 	};
 }
 
-function updateItems({ firmware, selection }: App, found: readonly Target[]): readonly Item[] {
+function updateItems(app: App, found: readonly Target[]): readonly Item[] {
 	return found.flatMap(({ name, targets, entries }) =>
-		dueUpdates(entries, firmware.findUpdate).map(({ firmware: { selector }, keys }): Item => {
+		dueUpdates(entries, app.firmware.findUpdate).map(({ firmware: { selector }, keys }): Item => {
 			const due = entries.filter(({ key }) => keys.includes(key));
 			const [key = ""] = keys;
-			const address = updateAddress(new Set(keys));
+			const { href, onClick } = updateLink(app, keys);
 			const open = async () => {
-				if (address.endsWith("selected")) selection.set(keys);
-				location.hash = address;
+				onClick();
+				location.hash = href;
 			};
 			return {
 				...{ icon: up, text: `Update ${name} to ${selector}`, hint: "Action" },

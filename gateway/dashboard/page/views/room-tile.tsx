@@ -5,9 +5,10 @@ import megaphone from "lucide-static/icons/megaphone.svg";
 import moon from "lucide-static/icons/moon.svg";
 import speaker from "lucide-static/icons/speaker.svg";
 import timer from "lucide-static/icons/timer.svg";
-import type { ComponentProps } from "preact";
+import type { ComponentChildren, ComponentProps } from "preact";
 import type { Entry } from "../../../api/client/fleet.js";
-import { clock, countdown, plural } from "../../../api/client/words.js";
+import { countdown, plural } from "../../../api/client/words.js";
+import type { Targets } from "../../../api/targets.js";
 import { requestIfFound } from "../app/gateway.js";
 import {
 	announceAddress,
@@ -19,13 +20,22 @@ import {
 	useTopic,
 } from "../app/hooks.js";
 import { hasFault } from "../model/issues.js";
-import { quietOf, type Room } from "../model/rooms.js";
+import { quietOf, quietState, type Room } from "../model/rooms.js";
 import { Icon } from "../parts/icon.js";
 import { Permitted } from "../parts/permitted.js";
+import { isPlaying } from "../parts/presence.js";
 import { Tile } from "../parts/tile.js";
 
-/** @param isOwnPage shows the tile on the page of the room */
-export function RoomTile({ room, isOwnPage = false }: { room: Room; isOwnPage?: boolean }) {
+interface RoomTileProps {
+	readonly room: Room;
+	readonly timers?: readonly Timer[];
+	/** Shows the tile on the page of the room. */
+	readonly isOwnPage?: boolean;
+	/** Icon buttons. */
+	readonly children?: ComponentChildren;
+}
+
+export function RoomTile({ room, timers = [], isOwnPage = false, children }: RoomTileProps) {
 	const { name, entries } = room;
 	const away = entries.filter(({ session }) => !session.connected).length;
 	const faulty = entries.filter(hasFault).length;
@@ -39,16 +49,29 @@ export function RoomTile({ room, isOwnPage = false }: { room: Room; isOwnPage?: 
 			figure={<Figure of={speaker} />}
 			state={
 				<>
+					{entries.some(isPlaying) && <span class="fact">Playing</span>}
 					<span class="fact">{plural(entries.length, "device")}</span>
 					{away > 0 && <span class="fact">{away.toLocaleString("en")} offline</span>}
 					{faulty > 0 && <span class="fact problem">{plural(faulty, "fault")}</span>}
-					<RoomQuiet room={name} look={isOwnPage ? "offered" : "short"} />
+					<NextTimer timers={timers.filter(({ targets }) => isAt(targets, room))} />
+					<RoomQuiet room={name} isOffered={isOwnPage} />
 				</>
 			}
-			actions={<AnnounceIn room={room} />}
+			actions={
+				<div class="tile-actions">
+					<AnnounceIn room={room} />
+					{children}
+				</div>
+			}
 			entries={entries}
 		/>
 	);
+}
+
+/** Whether all targets are in a room. */
+function isAt({ room, devices = [] }: Targets, { name, entries }: Room): boolean {
+	if (room !== undefined) return room === name;
+	return devices.length > 0 && devices.every((id) => entries.some(({ key }) => key === id));
 }
 
 function Figure({ of }: ComponentProps<typeof Icon>) {
@@ -65,12 +88,7 @@ export function AnnounceIn({ room: { name, entries } }: { room: Room }) {
 	const on = name === undefined ? { keys: new Set(entries.map(({ key }) => key)) } : { room: name };
 	return (
 		<Permitted action="play_sound" isSilent>
-			<a
-				class="button icon-button quiet announce-in"
-				aria-label={label}
-				title={label}
-				href={announceAddress(on)}
-			>
+			<a class="button icon-button quiet" aria-label={label} title={label} href={announceAddress(on)}>
 				<Icon of={megaphone} />
 			</a>
 		</Permitted>
@@ -80,30 +98,31 @@ export function AnnounceIn({ room: { name, entries } }: { room: Room }) {
 interface RoomQuietProps {
 	/** Undefined for the devices without a room. */
 	readonly room: string | undefined;
-	/** `moon` shows an icon, `short` adds the end of the quiet hours, and `offered` shows text and a link at any time. */
-	readonly look: "moon" | "short" | "offered";
+	/** Links to the quiet hours at any time. */
+	readonly isOffered?: boolean;
 }
 
-/** End of the current quiet hours of a room, linked to their settings. */
-export function RoomQuiet({ room, look }: RoomQuietProps) {
+/** Current quiet hours of a room, linked to their settings. */
+export function RoomQuiet({ room, isOffered = false }: RoomQuietProps) {
 	const { value } = useTopic("quiet").quietHours;
 	const denial = useDenial("set_quiet");
 	if (!value) return null;
-	const { holdsUntil = null, zone = "" } = quietOf(value.quietHours, room) ?? {};
-	if (holdsUntil === null && (look !== "offered" || denial)) return null;
-	const end = holdsUntil === null ? "" : clock(Date.parse(holdsUntil) / 1000, zone);
-	const text = end ? `Quiet until ${end}` : "Quiet hours…";
+	const text = quietState(quietOf(value.quietHours, room)) || (isOffered && !denial && "Quiet hours…");
+	if (!text) return null;
 	return (
-		<a class="mark" title={text} href={schedulesAddress(room === undefined ? {} : { room })}>
+		<a class="mark" href={schedulesAddress(room === undefined ? {} : { room })}>
 			<Icon of={moon} size={14} />
-			{look === "offered" ? text : <span class="visually-hidden">{text}</span>}
-			{look === "short" && <span aria-hidden>{end}</span>}
+			{text}
 		</a>
 	);
 }
 
-export function WholeHome({ entries }: { readonly entries: readonly Entry[] }) {
-	const { value } = useTopic("quiet").quietHours;
+interface WholeHomeProps {
+	readonly entries: readonly Entry[];
+	readonly timers: readonly Timer[];
+}
+
+export function WholeHome({ entries, timers }: WholeHomeProps) {
 	return (
 		<Tile
 			title="Whole home"
@@ -111,12 +130,10 @@ export function WholeHome({ entries }: { readonly entries: readonly Entry[] }) {
 			isRegion
 			figure={<Figure of={house} />}
 			state={
-				value && (
-					<>
-						<NextTimer />
-						<RoomQuiet room={undefined} look="moon" />
-					</>
-				)
+				<>
+					<NextTimer timers={timers} />
+					<RoomQuiet room={undefined} />
+				</>
 			}
 			entries={entries}
 		/>
@@ -126,22 +143,34 @@ export function WholeHome({ entries }: { readonly entries: readonly Entry[] }) {
 /** Interval at which the timers are loaded again. */
 const timersEveryMs = 20_000;
 
-/** Timer that ends next, such as "Pizza 7:12". */
-function NextTimer() {
+export interface Timer {
+	readonly name: string | undefined;
+	readonly targets: Targets;
+	/** In milliseconds since 1970. */
+	readonly endsAt: number;
+}
+
+/** Running timers, the next first. */
+export function useTimers(): readonly Timer[] {
 	const list = useResource(() => requestIfFound("GET /api/schedules"), timersEveryMs);
-	const now = useNow(1000);
-	const [next] = (list.value?.schedules ?? [])
-		.flatMap(({ at, name, nextAt }) =>
-			at.in === undefined || nextAt === null ? [] : { name, seconds: (Date.parse(nextAt) - now) / 1000 },
+	return (list.value?.schedules ?? [])
+		.flatMap(({ at, name, do: { announcement, command }, nextAt }) =>
+			at.in === undefined || nextAt === null
+				? []
+				: { name, targets: (announcement ?? command)?.targets ?? {}, endsAt: Date.parse(nextAt) },
 		)
-		.filter(({ seconds }) => seconds > 0)
-		.sort((a, b) => a.seconds - b.seconds);
+		.sort((a, b) => a.endsAt - b.endsAt);
+}
+
+/** Timer that ends next, such as "Pizza 7:12". */
+function NextTimer({ timers }: { readonly timers: readonly Timer[] }) {
+	const now = useNow(1000);
+	const next = timers.find(({ endsAt }) => endsAt > now);
 	if (!next) return null;
-	const seconds = Math.ceil(next.seconds);
 	return (
 		<a class="mark" href={schedulesAddress()}>
 			<Icon of={timer} size={14} />
-			{`${next.name ?? "Timer"} ${countdown(seconds)}`}
+			{`${next.name ?? "Timer"} ${countdown(Math.ceil((next.endsAt - now) / 1000))}`}
 		</a>
 	);
 }

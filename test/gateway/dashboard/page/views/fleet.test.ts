@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { speaker } from "../gateway.js";
-import { mount, type Page, passed } from "../mount.js";
+import { mount, type Page, passed, start } from "../mount.js";
 
 const { FleetView } = await import("../../../../../gateway/dashboard/page/views/fleet.js");
 
@@ -14,6 +14,14 @@ const home = { search: "" };
 const volumes = (values: Readonly<Record<string, number>>) =>
 	Object.entries(values).map(([key, value]) => [key, "set_volume", value]);
 
+/** Shows the devices of each room. */
+async function openRooms(page: Page): Promise<Page> {
+	for (const button of page.all("button", /^Devices in /))
+		if (button.getAttribute("aria-expanded") === "false")
+			await page.click("button", button.getAttribute("aria-label") ?? "");
+	return page;
+}
+
 /** Text of the tile of a device. */
 const tileOf = (page: Page, name: string) => page.find("link", name).closest("article")?.textContent ?? "";
 
@@ -24,7 +32,7 @@ describe("home", () => {
 		{ title: "Whole home", loudest: { a: 80, b: 40, c: 20 }, quieter: { a: 40, b: 20, c: 10 } },
 	]) {
 		test(`sets the volume of ${title} in proportion`, async (t) => {
-			const page = await mount(t, FleetView, home, { devices });
+			const page = await openRooms(await mount(t, FleetView, home, { devices }));
 			assert.equal(page.field(`Volume of ${title}`).value, "40", "that of the loudest device");
 			await page.enter(`Volume of ${title}`, 80);
 			assert.deepEqual(page.gateway.takeCommands(), volumes(loudest));
@@ -44,7 +52,7 @@ describe("home", () => {
 
 		test(`mutes ${title} and unmutes it, while the slider stays`, async (t) => {
 			const muting = devices.map((device) => ({ ...device, features: ["mute"] as const }));
-			const page = await mount(t, FleetView, home, { devices: muting });
+			const page = await openRooms(await mount(t, FleetView, home, { devices: muting }));
 			const all = (value: boolean) => keys.map((key) => [key, "set_mute", value]);
 			assert.deepEqual(await press(page, false), all(true));
 			for (const [key, volume] of Object.entries(quieter))
@@ -58,7 +66,7 @@ describe("home", () => {
 		});
 
 		test(`mutes ${title} with older firmware, and restores the volume of each device, also after a reload`, async (t) => {
-			const page = await mount(t, FleetView, home, { devices });
+			const page = await openRooms(await mount(t, FleetView, home, { devices }));
 			assert.deepEqual(
 				await press(page, false),
 				keys.map((key) => [key, "set_volume", 0]),
@@ -66,13 +74,14 @@ describe("home", () => {
 			for (const key of keys) await page.report(key, { "peripherals.audio.volume": 0 });
 			await page.leave();
 			await page.render(FleetView, home);
+			await openRooms(page);
 			assert.deepEqual(await press(page, true), volumes(quieter));
 		});
 	}
 
 	test("restores the volumes of a room as reported before the latest change", async (t) => {
 		const muting = [oven, shelf].map((device) => ({ ...device, features: ["mute"] as const }));
-		const page = await mount(t, FleetView, home, { devices: muting });
+		const page = await openRooms(await mount(t, FleetView, home, { devices: muting }));
 		const confirm = async (volumes: Readonly<Record<string, number>>) => {
 			for (const [key, volume] of Object.entries(volumes))
 				await page.report(key, { "peripherals.audio.volume": volume, "peripherals.audio.muted": false });
@@ -99,7 +108,7 @@ describe("home", () => {
 			{ ...oven, ...audio, unmutedVolume: 40 },
 			{ ...shelf, ...audio, unmutedVolume: 20 },
 		];
-		const page = await mount(t, FleetView, home, { devices: muted });
+		const page = await openRooms(await mount(t, FleetView, home, { devices: muted }));
 		await page.click("button", "Mute Kitchen");
 		for (const [key, volume] of Object.entries({ a: 40, b: 20 }))
 			await page.report(key, { "peripherals.audio.volume": volume, "peripherals.audio.muted": false });
@@ -117,7 +126,7 @@ describe("home", () => {
 			{ ...oven, volume: 0, unmutedVolume: 40, features: ["mute"] as const },
 			{ ...shelf, volume: 0 },
 		];
-		const page = await mount(t, FleetView, home, { devices: muted });
+		const page = await openRooms(await mount(t, FleetView, home, { devices: muted }));
 		await page.click("button", "Mute Kitchen");
 		assert.deepEqual(page.gateway.takeCommands(), [
 			["a", "set_mute", false],
@@ -132,7 +141,7 @@ describe("home", () => {
 			"peripherals.audio.unmuted_volume": unmuted,
 		});
 		const muting = [oven, shelf].map((device) => ({ ...device, features: ["mute"] as const }));
-		const page = await mount(t, FleetView, home, { devices: muting });
+		const page = await openRooms(await mount(t, FleetView, home, { devices: muting }));
 		await page.report("a", audio(0, 40));
 		assert.equal(page.field("Volume of Kitchen").value, "20", "that of the audible device");
 		await page.enter("Volume of Kitchen", 30);
@@ -143,7 +152,9 @@ describe("home", () => {
 	});
 
 	test("shows the newer of a mute and a volume, and no failure of the older", async (t) => {
-		const page = await mount(t, FleetView, home, { devices: [{ ...oven, features: ["mute"] }, bed] });
+		const page = await openRooms(
+			await mount(t, FleetView, home, { devices: [{ ...oven, features: ["mute"] }, bed] }),
+		);
 		await page.click("button", "Mute Oven");
 		await page.enter("Volume of Oven", 30);
 		assert.equal(page.find("button", "Mute Oven").getAttribute("aria-pressed"), "false");
@@ -153,7 +164,7 @@ describe("home", () => {
 	});
 
 	test("returns a volume to the reported one if the command is rejected, with the reason", async (t) => {
-		const page = await mount(t, FleetView, home, { devices });
+		const page = await openRooms(await mount(t, FleetView, home, { devices }));
 		page.gateway.rejection = "the codec does not answer";
 		await page.enter("Volume of Oven", 80);
 		assert.equal(page.field("Volume of Oven").value, "40");
@@ -168,7 +179,7 @@ describe("home", () => {
 	});
 
 	test("counts the devices of a room that failed", async (t) => {
-		const page = await mount(t, FleetView, home, { devices });
+		const page = await openRooms(await mount(t, FleetView, home, { devices }));
 		await page.enter("Volume of Kitchen", 80);
 		await page.report("a", { "peripherals.audio.volume": 80 });
 		await page.advance(15_000);
@@ -177,7 +188,7 @@ describe("home", () => {
 
 	test("sets a large room in batches below the gateway's limit", async (t) => {
 		const many = Array.from({ length: 45 }, (_, index) => speaker(`d${index}`, { room: "Shop" }));
-		const page = await mount(t, FleetView, home, { devices: many });
+		const page = await openRooms(await mount(t, FleetView, home, { devices: many }));
 		await page.click("button", "Mute Shop");
 		const counts = [page.gateway.takeCommands().length];
 		for (let batches = 0; batches < 3; batches += 1) {
@@ -187,8 +198,20 @@ describe("home", () => {
 		assert.deepEqual(counts, [20, 20, 5, 0]);
 	});
 
+	for (const isPhone of [true, false])
+		test(`lists ${isPhone ? "rooms on a phone" : "devices on a computer"} if there are many`, async (t) => {
+			const many = Array.from({ length: 51 }, (_, index) =>
+				speaker(`d${index}`, { room: `Shop ${index % 2}` }),
+			);
+			const page = await start(t, { devices: many });
+			t.mock.method(globalThis, "matchMedia", () => ({ matches: isPhone }));
+			await page.render(FleetView, home);
+			assert.deepEqual([page.all("region").length, page.has("grid")], isPhone ? [2, false] : [0, true]);
+			await page.leave();
+		});
+
 	test("selects a device by a long press of a finger, which does not open it", async (t) => {
-		const page = await mount(t, FleetView, home, { devices });
+		const page = await openRooms(await mount(t, FleetView, home, { devices }));
 		const isSelected = () => Object(page.find("checkbox", "Select Oven")).checked;
 		const link = page.find("link", "Oven");
 		const press = async (pointerType: string, ms: number) => {
@@ -214,7 +237,7 @@ describe("home", () => {
 	for (const what of ["devices that are away", "a lost connection"])
 		test(`disables volume and mute for ${what}`, async (t) => {
 			const here = devices.map((each) => ({ ...each, connected: what === "a lost connection" }));
-			const page = await mount(t, FleetView, home, { devices: here });
+			const page = await openRooms(await mount(t, FleetView, home, { devices: here }));
 			if (what === "a lost connection") page.gateway.lose();
 			await page.advance();
 			for (const title of ["Oven", "Kitchen", "Whole home"])
@@ -226,19 +249,52 @@ describe("home", () => {
 			assert.ok(page.has("link", "Oven"), "leads to the device");
 		});
 
-	test("shows a room of one device as that device, and leads to the pages of both kinds", async (t) => {
+	test("shows a card for each room, which leads to its page and expands to its devices", async (t) => {
 		const page = await mount(t, FleetView, home, { devices });
-		assert.deepEqual(
-			["Bedroom", "Kitchen"].map((name) => page.has("region", name)),
-			[false, true],
-		);
+		const shown = () => ["Bed", "Oven", "Shelf"].filter((name) => page.has("link", name));
+		assert.deepEqual(shown(), []);
+		await page.click("button", "Devices in Kitchen");
+		assert.deepEqual(shown(), ["Oven", "Shelf"]);
+		await page.click("button", "Devices in Bedroom");
 		for (const [name, address] of [
 			["Bed", "#/devices/c"],
+			["Bedroom", "#/rooms/Bedroom"],
 			["Kitchen", "#/rooms/Kitchen"],
 			["Announce in Bedroom", "#/announce?room=Bedroom"],
 			["Announce in Kitchen", "#/announce?room=Kitchen"],
 		] as const)
 			assert.equal(page.find("link", name).getAttribute("href"), address);
+		await page.leave();
+		await page.render(FleetView, home);
+		assert.deepEqual(shown(), ["Bed", "Oven", "Shelf"], "after a visit of another view");
+		await page.click("button", "Devices in Kitchen");
+		assert.deepEqual(shown(), ["Bed"]);
+	});
+
+	test("tells on the card of a room what plays, its timer and the limit of its quiet hours", async (t) => {
+		const targets = { room: "Kitchen" };
+		const at = { zone: "UTC", createdAt: "2026-01-01T12:00Z", changedAt: "2026-01-01T12:00Z", by: null };
+		const chime = { command: { targets, payload: { command: "play_audio", value: "attention" } } };
+		const timer = { ...at, id: "1", at: { in: 600 }, do: chime, on: true, nextAt: "2026-01-01T12:05:42Z" };
+		const hours = { ...at, id: "2", targets, from: "12:00", until: "12:30", on: true, volume: 20 };
+		const page = await mount(t, FleetView, home, {
+			devices,
+			replies: {
+				"GET /api/schedules": { zone: "UTC", schedules: [timer] },
+				"GET /api/quiet-hours": {
+					zone: "UTC",
+					quietHours: [{ ...hours, holdsUntil: "2026-01-01T12:30:00Z" }],
+				},
+			},
+		});
+		await page.report("a", { "peripherals.audio.player_state": "playing" });
+		const card = (name: string) => page.find("region", name).textContent ?? "";
+		assert.match(card("Kitchen"), /Playing.*2 devices.*Timer 5:4\d.*At most 20 until 12:30/);
+		assert.doesNotMatch(card("Bedroom"), /Playing|Timer|At most/);
+		const limited = ["Kitchen", "Bedroom"].map((name) =>
+			page.field(`Volume of ${name}`).parentElement?.getAttribute("data-limited"),
+		);
+		assert.deepEqual(limited, ["true", "false"]);
 	});
 
 	const metadata = { otaPercent: null, otaVersion: "2.0.0", otaReason: "" };
@@ -252,12 +308,14 @@ describe("home", () => {
 		["a failed update", { metadata: { ...metadata, otaStatus: "failed" } }, /failed/i],
 	] as const)
 		test(`shows ${what} on the tile of a device`, async (t) => {
-			const page = await mount(t, FleetView, home, { devices: [{ ...oven, ...change }, shelf] });
+			const page = await openRooms(
+				await mount(t, FleetView, home, { devices: [{ ...oven, ...change }, shelf] }),
+			);
 			assert.match(tileOf(page, "Oven"), text);
 		});
 
 	test("shows a report as soon as it arrives", async (t) => {
-		const page = await mount(t, FleetView, home, { devices });
+		const page = await openRooms(await mount(t, FleetView, home, { devices }));
 		await page.report("a", { "peripherals.audio.player_state": "playing", "peripherals.audio.volume": 33 });
 		assert.match(tileOf(page, "Oven"), /playing/i);
 		assert.equal(page.field("Volume of Oven").value, "33");

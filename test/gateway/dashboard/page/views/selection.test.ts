@@ -74,7 +74,10 @@ describe("bar of the selected devices", () => {
 	async function select(t: TestContext, options: MountOptions = {}) {
 		const { page } = await openTable(t, { replies, ...options });
 		await page.click("checkbox", "Select all listed devices");
-		await page.until(() => page.has("region", "Selected devices"));
+		// Waiting later would let toasts end, as it advances the time.
+		await page.until(
+			() => page.has("region", "Selected devices") && document.querySelector(".toasts") !== null,
+		);
 		return { page, bar: page.within("region", "Selected devices") };
 	}
 

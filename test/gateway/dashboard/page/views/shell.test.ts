@@ -83,6 +83,7 @@ describe("frame of the page", () => {
 	test("announces an outage with the age of the data, and reconnects on request", async (t) => {
 		t.mock.method(Math, "random", () => 0.999);
 		const page = await mount(t, Shell, {}, { devices });
+		await page.click("button", "Devices in Kitchen");
 		assert.equal(page.has("complementary", "Connection"), false);
 		await page.advance(60_000);
 		for (let losses = 0; losses < 4; losses += 1) {
