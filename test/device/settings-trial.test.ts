@@ -1,6 +1,6 @@
 /**
  * Settings trials in Node: the firmware's code over the virtual host's NVS, so that power can be cut at every flash
- * operation. test/system/settings.long.test.ts does the same with the whole firmware in XS.
+ * operation. set-settings.test.ts runs trials of the whole firmware in XS.
  */
 
 import assert from "node:assert/strict";

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,12 +13,9 @@ import { projectFolder } from "../../scripts/command-line/project.js";
 import { formatReleaseKeys } from "../../scripts/command-line/release-keys.js";
 import { ReleaseError, readCatalog } from "../../scripts/release/folder.js";
 import { prepareSigning } from "../../scripts/release/signing.js";
+import { sha256Of } from "../support/bytes.js";
 import { callCommand } from "../support/command-line.js";
 import { temporaryDirectory } from "../support/running.js";
-
-function sha256(data: Uint8Array): string {
-	return createHash("sha256").update(data).digest("hex");
-}
 
 const keygen = (...args: readonly string[]) => callCommand("scripts/keygen.ts", args);
 
@@ -44,7 +40,7 @@ describe("npm run keygen", () => {
 		assert.doesNotMatch(output, /BEGIN PRIVATE KEY/);
 		const { sign, releaseKeys } = prepareSigning(file, parseReleaseKeys(publicPem));
 		const image = Buffer.from("an image");
-		assert.equal(findSignatureProblem(releaseKeys, sha256(image), sign?.(image)), undefined);
+		assert.equal(findSignatureProblem(releaseKeys, sha256Of(image), sign?.(image)), undefined);
 	});
 
 	test("never overwrites a file", async (t) => {
@@ -112,7 +108,7 @@ describe("signed release", () => {
 		assert.match(output, /Signed; contains one public key\./);
 		const keys = parseReleaseKeys(await readFile(publicFile, "utf8"));
 		const { entry, file, image, releaseKeys } = await inspect(releasesDir, "1.4.0");
-		assert.equal(findSignatureProblem(keys, sha256(image), entry.signature), undefined);
+		assert.equal(findSignatureProblem(keys, sha256Of(image), entry.signature), undefined);
 		assert.equal(await readFile(`${file}.sig`, "utf8"), `${entry.signature}\n`);
 		assert.equal(releaseKeys, formatReleaseKeys(keys));
 	});

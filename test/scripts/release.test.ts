@@ -10,7 +10,7 @@ import { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../hosts/virtual/node/boot/partitions.js";
 import { addRelease, type NewRelease, ReleaseError, readCatalog } from "../../scripts/release/folder.js";
 import { buildReleaseImages, makeVirtualImages } from "../../scripts/release/images.js";
-import { assertSameBytes } from "../support/bytes.js";
+import { assertSameBytes, sha256Of } from "../support/bytes.js";
 import { fakeSdk } from "../support/fake-sdk.js";
 import { damaged, makeImage } from "../support/images.js";
 import { applyPatch } from "../support/patches.js";
@@ -72,7 +72,7 @@ describe("release", () => {
 		const { releases } = await addRelease(folder, release("1.4.0", { images: [signed] }));
 		const [image] = releases[0]?.images ?? [];
 		assert.equal(image?.size, signed.length);
-		assert.equal(image?.sha256, createHash("sha256").update(signed).digest("hex"));
+		assert.equal(image?.sha256, sha256Of(signed));
 	});
 
 	test("of a virtual device can be installed on an empty one, part by part", async (t) => {
@@ -82,7 +82,7 @@ describe("release", () => {
 		const [image] = releases[0]?.images ?? [];
 		for (const { path, size, sha256 } of image?.flash ?? []) {
 			const bytes = await readFile(join(folder, path.slice("/releases/".length)));
-			assert.deepEqual([bytes.length, digestOf(bytes)], [size, sha256], path);
+			assert.deepEqual([bytes.length, sha256Of(bytes)], [size, sha256], path);
 		}
 		const manifest = JSON.parse(
 			await readFile(join(folder, "virtual/dev-1/flash-v1.4.0/flash.json"), "utf8"),
@@ -224,7 +224,7 @@ describe("patches of a release", () => {
 			for (const patch of patches) {
 				const bytes = await readFile(onDisk(folder, patch.path));
 				assert.equal(patch.path, path.replace(".bin", `.from-v${patch.from_version}.patch`));
-				assert.deepEqual([patch.size, patch.sha256], [bytes.length, digestOf(bytes)]);
+				assert.deepEqual([patch.size, patch.sha256], [bytes.length, sha256Of(bytes)]);
 				assert.ok(bytes.length < size / 100, `${bytes.length} of ${size} bytes`);
 				const earlier = releases.find(({ version }) => version === patch.from_version);
 				const from = earlier?.images.find((image) => image.model === model);
@@ -309,10 +309,6 @@ describe("patches of a release", () => {
 		assert.deepEqual(await everything(folder), before);
 	});
 });
-
-function digestOf(bytes: Uint8Array): string {
-	return createHash("sha256").update(bytes).digest("hex");
-}
 
 test("a release built with an SDK has images of both boards", {
 	skip: process.platform === "win32" ? "needs a shell" : undefined,

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 
 /** Compares bytes and reports the lengths and the first difference. A diff of large buffers takes minutes. */
 export function assertSameBytes(actual: Uint8Array, expected: Uint8Array, what = "bytes"): void {
@@ -7,4 +8,9 @@ export function assertSameBytes(actual: Uint8Array, expected: Uint8Array, what =
 	assert.fail(
 		`${what}: got ${actual.length} bytes, expected ${expected.length}; first difference at byte ${at < 0 ? expected.length : at}`,
 	);
+}
+
+/** @returns SHA-256 in hex */
+export function sha256Of(content: Uint8Array | string): string {
+	return createHash("sha256").update(content).digest("hex");
 }

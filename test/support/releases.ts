@@ -1,9 +1,9 @@
 /** Folder of releases in the layout of the release script. */
 
-import { createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ImageContent } from "../../hosts/virtual/node/boot/encode-image.js";
+import { sha256Of } from "./bytes.js";
 import { makeImage } from "./images.js";
 
 type ReleaseContent = Pick<ImageContent, "version" | "model" | "chip"> & { readonly channel?: string };
@@ -45,7 +45,7 @@ export function catalogEntry(content: ReleaseContent, image: Uint8Array) {
 		model: content.model,
 		path: imagePath(content),
 		size: image.length,
-		sha256: createHash("sha256").update(image).digest("hex"),
+		sha256: sha256Of(image),
 		chip: content.chip,
 		idf_version: "v6.0",
 	};

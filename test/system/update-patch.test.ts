@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import { type TestContext, test } from "node:test";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { makePatch } from "../../scripts/release/patch.js";
+import { sha256Of } from "../support/bytes.js";
 import { waitUntil } from "../support/eventually.js";
 import { listen } from "../support/ports.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
-
-const digestOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
 /** Serves range requests. The first one of each file waits until it is released. */
 async function serve(t: TestContext, files: Readonly<Record<string, Uint8Array>>) {
@@ -59,7 +57,7 @@ test("updates firmware in XS by a patch in less memory than by the full image, a
 		connection.send({
 			command: "start_ota",
 			url: urlOf(`/${name}.bin`),
-			patch: { url: urlOf(`/${name}.patch`), from: digestOf(first), to: digestOf(to) },
+			patch: { url: urlOf(`/${name}.patch`), from: sha256Of(first), to: sha256Of(to) },
 		});
 		for (const path of paths) {
 			await waitUntil(() => waiting.length > 0);

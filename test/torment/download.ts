@@ -1,7 +1,7 @@
 /** Image download of a scripted device: from the given address, with its token, verified. */
 
-import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
+import { sha256Of } from "../support/bytes.js";
 import { bearer, deviceToken } from "../support/gateway-settings.js";
 import type { Images } from "./images.js";
 import type { Journal } from "./journal.js";
@@ -29,7 +29,7 @@ export async function download(
 		if (got === "rejected") return undefined;
 		if (got !== undefined) {
 			const image = images.find(got.bytes);
-			const sha256 = createHash("sha256").update(got.bytes).digest("hex");
+			const sha256 = sha256Of(got.bytes);
 			if (!image || got.etag !== `"${sha256}"`)
 				journal.break(`${deviceId} was sent ${got.bytes.length} bytes at ${url} that are no firmware`);
 			return image?.model === model ? image.version : undefined;

@@ -1,10 +1,10 @@
 /** Firmware of a run: releases and uploads, identified by digest, so that any other bytes are detected. */
 
-import { createHash } from "node:crypto";
 import { type Model, models } from "../../device/protocol/schema.js";
 import { encodeImage } from "../../hosts/virtual/node/boot/encode-image.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { addRelease } from "../../scripts/release/folder.js";
+import { sha256Of } from "../support/bytes.js";
 
 export const firstVersion = "1.0.0";
 /** Major version of uploads only. */
@@ -50,7 +50,7 @@ export class Images {
 
 	/** undefined: the bytes are not one of these images. */
 	find(bytes: Uint8Array): Image | undefined {
-		return this.#bySha256.get(digestOf(bytes));
+		return this.#bySha256.get(sha256Of(bytes));
 	}
 
 	make(version: string, model: Model): Image {
@@ -64,11 +64,7 @@ export class Images {
 			segments: [content],
 		});
 		const image = { version, model, bytes };
-		this.#bySha256.set(digestOf(bytes), image);
+		this.#bySha256.set(sha256Of(bytes), image);
 		return image;
 	}
-}
-
-function digestOf(bytes: Uint8Array): string {
-	return createHash("sha256").update(bytes).digest("hex");
 }

@@ -4,7 +4,6 @@
  */
 
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
 import { ImageScanner } from "../../../device/protocol/image-scanner.js";
@@ -16,7 +15,7 @@ import { encodeImage } from "../../../hosts/virtual/node/boot/encode-image.js";
 import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
 import { verifyImage } from "../../../hosts/virtual/node/boot/image.js";
 import { chunkSizes, damaged, inChunks } from "../../support/arbitraries.js";
-import { assertSameBytes } from "../../support/bytes.js";
+import { assertSameBytes, sha256Of } from "../../support/bytes.js";
 import { hashAppendedOffset, rewritten, withoutHash } from "../../support/images.js";
 import { runs } from "../../support/property-runs.js";
 
@@ -90,7 +89,7 @@ test("every check accepts a complete image, in chunks of any size and with any t
 			const file = Buffer.concat([hasDigest ? image : withoutHash(image), rest]);
 			const { chip, model, version, idfVersion } = given;
 			const byteLength = file.length - rest.length;
-			const sha256 = createHash("sha256").update(file.subarray(0, byteLength)).digest("hex");
+			const sha256 = sha256Of(file.subarray(0, byteLength));
 			const imageId = file.toString("hex", 0xb0, 0xb8);
 			const described = { chip, model, version, idfVersion, imageId, securityVersion: 0, byteLength, sha256 };
 			assert.deepEqual(gatewayVerdict(file), described);

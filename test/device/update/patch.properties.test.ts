@@ -1,18 +1,15 @@
 /** Patches made by `npm run release` and applied by a device, with random firmware and random damage. */
 
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
 import { Patch } from "../../../device/update/patch.js";
 import { makePatch } from "../../../scripts/release/patch.js";
 import { sortSuffixes } from "../../../scripts/release/suffixes.js";
-import { assertSameBytes } from "../../support/bytes.js";
+import { assertSameBytes, sha256Of } from "../../support/bytes.js";
 import { damagePatch, firmwarePairs, patchDamages } from "../../support/patches.js";
 import { runs } from "../../support/property-runs.js";
 import { NodeSha256 } from "./rig.js";
-
-const digestOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
 interface Given {
 	readonly patch: Uint8Array;
@@ -36,8 +33,8 @@ function apply({ patch, from, to, running = from, chunkBytes = 4096 }: Given): B
 			},
 		},
 		sha256: NodeSha256,
-		from: digestOf(from),
-		to: digestOf(to),
+		from: sha256Of(from),
+		to: sha256Of(to),
 		onPiece: (piece, total) => {
 			pieces.push(Buffer.from(piece));
 			assert.ok(piece.byteLength <= 4096 && total > 0, `${piece.byteLength} bytes of ${total}`);

@@ -1,18 +1,15 @@
 /** Updates by patch and their fallback to the full image. */
 
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 import { makeVirtualImage } from "../../../hosts/virtual/node/boot/factory-flash.js";
 import { makePatch } from "../../../scripts/release/patch.js";
-import { assertSameBytes } from "../../support/bytes.js";
+import { assertSameBytes, sha256Of } from "../../support/bytes.js";
 import { damaged } from "../../support/images.js";
 import { makeReleaseKey } from "../../support/signing.js";
 import { makeFirmware, Rig, type RigOptions, runUpdate } from "./rig.js";
 import { type Fault, MemoryServer, type ServerOptions } from "./server.js";
 import { clock } from "./timer.js";
-
-const digestOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
 const oldFirmware = makeFirmware("1.0.0", 400_000);
 /** The same program with some changes and an additional part. */
@@ -26,8 +23,8 @@ const newFirmware = makeVirtualImage(
 const patch = Buffer.from(makePatch(oldFirmware, newFirmware));
 const named = {
 	url: "http://gateway.lan:8080/a.patch",
-	from: digestOf(oldFirmware),
-	to: digestOf(newFirmware),
+	from: sha256Of(oldFirmware),
+	to: sha256Of(newFirmware),
 };
 
 function update(
@@ -137,7 +134,7 @@ describe("falls back to the full image in the same update when", () => {
 	const other = makeFirmware("1.0.0", 390_000);
 	const damagedPatch = damaged(patch, 9_000, [1, 2, 3, 4, 5, 6, 7, 8]);
 	const foreign = Buffer.from(makePatch(other, newFirmware));
-	const fromOther = { patch: { ...named, from: digestOf(other) } };
+	const fromOther = { patch: { ...named, from: sha256Of(other) } };
 	const atInvalidPort = { patch: { ...named, url: "http://gateway.lan:99999/a.patch" } };
 	for (const [name, server, options, why] of [
 		["the server has no patch", { patch: Buffer.alloc(0) }, {}, /The firmware on the server is empty/],

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { Probation } from "../../../device/update/probation.js";
 import { type CutMoment, cutMoments, PowerCut } from "../../../hosts/virtual/node/boot/flash.js";
@@ -7,7 +6,7 @@ import { verifyImage } from "../../../hosts/virtual/node/boot/image.js";
 import { activeEntry, imageState, readEntries, slotOf } from "../../../hosts/virtual/node/boot/ota-data.js";
 import { slots } from "../../../hosts/virtual/node/boot/partitions.js";
 import { makePatch } from "../../../scripts/release/patch.js";
-import { assertSameBytes } from "../../support/bytes.js";
+import { assertSameBytes, sha256Of } from "../../support/bytes.js";
 import { makeFirmware, Rig } from "./rig.js";
 import { MemoryServer } from "./server.js";
 import { clock } from "./timer.js";
@@ -123,9 +122,7 @@ function fresh(): Rig {
 /** Patch given to each update, which matches only the first one. */
 function patched(): Rig {
 	clock.clear();
-	const [from = "", to = ""] = [first, secondFile].map((file) =>
-		createHash("sha256").update(file).digest("hex"),
-	);
+	const [from = "", to = ""] = [first, secondFile].map((file) => sha256Of(file));
 	return new Rig({ firmware: first, patch: { url: "http://gateway.lan:8080/a.patch", from, to } });
 }
 

@@ -1,9 +1,9 @@
 /** Gateway with devices that play sounds as the firmware does, without a speaker. */
 
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import type { TestContext } from "node:test";
+import { sha256Of } from "../../support/bytes.js";
 import { eventually } from "../../support/eventually.js";
 import { bearer, deviceToken, monitorToken, type RunOptions, runGateway } from "../../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
@@ -15,7 +15,7 @@ export const ofFleet = { skip: existsSync("gateway/fleet") ? false : "fleet/ was
 
 /** Sound of half a second. */
 export const wav = wavOf(tone(16_000));
-export const sha256 = createHash("sha256").update(wav).digest("hex");
+export const sha256 = sha256Of(wav);
 
 export interface SoundDeviceOptions extends ScriptedDeviceOptions {
 	/** Default: plays the sound. */

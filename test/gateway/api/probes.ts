@@ -1,7 +1,7 @@
 /** Operations in openapi.yaml, and requests for each of their statuses, to verify that the gateway still returns it. */
 
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
+import { sha256Of } from "../../support/bytes.js";
 import { filePart, form, formHeaders, textPart } from "../../support/firmware-server.js";
 import { makeImage } from "../../support/images.js";
 import { imagePath } from "../../support/releases.js";
@@ -57,7 +57,7 @@ wav.write(
 	0,
 	"latin1",
 );
-const wavId = createHash("sha256").update(wav).digest("hex");
+const wavId = sha256Of(wav);
 const sound = (body: Buffer | string, type = "audio/wav"): Asked => ({
 	path: "/api/sounds?name=Dinner",
 	headers: { ...headers, "Content-Type": type },

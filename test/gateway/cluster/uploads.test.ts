@@ -1,7 +1,6 @@
 /** Tests of concurrent uploads and faults in a cluster. */
 
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -9,13 +8,10 @@ import { setImmediate as turn } from "node:timers/promises";
 import { type Bucket, type Bus, BusError } from "../../../gateway/bus.js";
 import { joinGateways } from "../../../gateway/cluster/join.js";
 import { UploadStore } from "../../../gateway/firmware/upload-store.js";
+import { sha256Of } from "../../support/bytes.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { waitUntil } from "../../support/eventually.js";
 import { MemoryServer } from "../../support/memory-bus.js";
-
-function sha256(text: string): string {
-	return createHash("sha256").update(text).digest("hex");
-}
 
 async function start(t: TestContext, bus: Bus, dataDir: string) {
 	const { records, blobs } = joinGateways(bus, dataDir, []);
@@ -31,7 +27,7 @@ async function start(t: TestContext, bus: Bus, dataDir: string) {
 		upload: async (text: string) => {
 			const draft = await store.begin();
 			await draft.write(Buffer.from(text));
-			return draft.commit({ filename: text, sha256: sha256(text) });
+			return draft.commit({ filename: text, sha256: sha256Of(text) });
 		},
 		content: async () => {
 			const path = store.current && (await store.path(store.current));
@@ -84,14 +80,14 @@ test("accepts two concurrent uploads, serves one at all gateways, and removes th
 	const one = async (text: string) => {
 		for (const each of [a, b]) {
 			if ((await each.content()) !== text) return false;
-			if (String(await each.binaries()) !== `${sha256(text)}.bin`) return false;
+			if (String(await each.binaries()) !== `${sha256Of(text)}.bin`) return false;
 		}
 		return true;
 	};
 	await until(async () => (await one("by a")) || (await one("by b")));
 	const lost = (await a.content()) === "by a" ? "by b" : "by a";
-	assert.equal(await files.get(sha256(lost)), undefined);
-	assert.equal(await files.get(sha256("first")), undefined);
+	assert.equal(await files.get(sha256Of(lost)), undefined);
+	assert.equal(await files.get(sha256Of("first")), undefined);
 	assert.deepEqual([...a.problems, ...b.problems], []);
 });
 
@@ -111,7 +107,7 @@ test("refetches a binary changed in the cache at the next start", async (t) => {
 	const server = new MemoryServer(() => 0);
 	const dataDir = await temporaryDirectory(t);
 	await (await start(t, server.connect(), dataDir)).upload("first");
-	await writeFile(join(dataDir, "firmware", `${sha256("first")}.bin`), "other");
+	await writeFile(join(dataDir, "firmware", `${sha256Of("first")}.bin`), "other");
 	const { content, problems } = await start(t, server.connect(), dataDir);
 	assert.equal(await content(), "first");
 	assert.deepEqual(problems, []);

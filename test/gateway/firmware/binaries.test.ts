@@ -4,7 +4,7 @@ import { rename, rm, symlink, writeFile } from "node:fs/promises";
 import { Agent, get } from "node:http";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { assertSameBytes } from "../../support/bytes.js";
+import { assertSameBytes, sha256Of } from "../../support/bytes.js";
 import { diskWith, failingDisk } from "../../support/disk.js";
 import { nextEvent } from "../../support/eventually.js";
 import { type FirmwareServer, runFirmwareServer } from "../../support/firmware-server.js";
@@ -85,9 +85,9 @@ test("an address with a SHA-256 serves no other image, even while results are re
 		["/releases/virtual/dev-1/firmware-v1.4.0.bin", release, image],
 	] as const) {
 		const query = `${path}${path.includes("?") ? "&" : "?"}sha256=`;
-		const digest = createHash("sha256").update(own).digest("hex");
+		const digest = sha256Of(own);
 		assert.deepEqual([await statusOf(path), await statusOf(query + digest)], [200, 200]);
-		const { status, json } = await serving.request(query + createHash("sha256").update(others).digest("hex"));
+		const { status, json } = await serving.request(query + sha256Of(others));
 		assert.equal(status, 410);
 		assert.match(String(json.detail), /replaced by another image/);
 	}

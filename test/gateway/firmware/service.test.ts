@@ -1,11 +1,11 @@
 /** Tests of the firmware service in a complete gateway, over real sockets and HTTP. */
 
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { addRelease } from "../../../scripts/release/folder.js";
+import { sha256Of } from "../../support/bytes.js";
 import { selfSigned, tlsFiles } from "../../support/certificates.js";
 import { makeImage } from "../../support/images.js";
 import { whyMissing } from "../../support/programs.js";
@@ -36,10 +36,6 @@ async function upload({ url }: RunningGateway): Promise<void> {
 
 function runs(version: string, id = deviceId) {
 	return withField(withField(sampleReport("DEV-1"), "system.firmware_version", version), "deviceId", id);
-}
-
-function sha256Of(content: Uint8Array): string {
-	return createHash("sha256").update(content).digest("hex");
 }
 
 /** Address of the image of release 1.4.0 for a virtual DEV-1. */

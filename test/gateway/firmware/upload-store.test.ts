@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { UploadStore } from "../../../gateway/firmware/upload-store.js";
-import { assertSameBytes } from "../../support/bytes.js";
+import { assertSameBytes, sha256Of } from "../../support/bytes.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { changingDisk, diskWith, systemError } from "../../support/disk.js";
 import { waitUntil } from "../../support/eventually.js";
@@ -13,10 +12,6 @@ import { makeImage } from "../../support/images.js";
 
 const previous = makeImage();
 const next = makeImage({ version: "1.5.0" });
-
-function sha256(bytes: Uint8Array): string {
-	return createHash("sha256").update(bytes).digest("hex");
-}
 
 /** Disk whose n-th step fails with ENOSPC, or from whose n-th step nothing changes, as after SIGKILL. */
 function failingDisk(end: "full" | "killed") {
@@ -48,11 +43,11 @@ test("returns 507 at any step of an upload to a full disk, and keeps the previou
 		assertSameBytes((await serving.request("/ota/firmware.bin")).body, previous);
 		assert.equal((await readdir(serving.uploadsDir)).length, 2, `leftovers after step ${step}`);
 		assert.equal(serving.problems.length, step);
-		assert.equal(await inNextRun(serving.uploadsDir), sha256(previous), `after step ${step}`);
+		assert.equal(await inNextRun(serving.uploadsDir), sha256Of(previous), `after step ${step}`);
 	}
 	assert.ok(steps >= 10, `only ${steps} steps were tried`);
 	assertSameBytes((await serving.request("/ota/firmware.bin")).body, next);
-	assert.equal(await inNextRun(serving.uploadsDir), sha256(next));
+	assert.equal(await inNextRun(serving.uploadsDir), sha256Of(next));
 });
 
 test("has the complete previous or new firmware, and nothing else, after a kill at any step of an upload", async (t) => {
@@ -69,7 +64,7 @@ test("has the complete previous or new firmware, and nothing else, after a kill 
 			try {
 				await draft.write(next.subarray(0, 40_000));
 				await draft.write(next.subarray(40_000));
-				await draft.commit({ filename: "next.bin", version: "1.5.0", sha256: sha256(next) });
+				await draft.commit({ filename: "next.bin", version: "1.5.0", sha256: sha256Of(next) });
 			} catch (error) {
 				// Closes the file, which the disk no longer removes.
 				await draft.discard().catch(() => {});
@@ -81,9 +76,9 @@ test("has the complete previous or new firmware, and nothing else, after a kill 
 			() => true,
 		);
 		const found = await inNextRun(folder);
-		assert.ok(found === sha256(previous) || found === sha256(next), `step ${step}: ${found}`);
+		assert.ok(found === sha256Of(previous) || found === sha256Of(next), `step ${step}: ${found}`);
 		assert.equal((await readdir(folder)).length, 2, `leftovers of step ${step}`);
-		outcomes.push(found === sha256(next));
+		outcomes.push(found === sha256Of(next));
 		await keep(folder, next, "after.bin");
 	}
 	assert.ok(outcomes.length >= 12, `only ${outcomes.length} steps`);
@@ -99,7 +94,7 @@ test("syncs each file before its rename, and the folder after, against power los
 	await store.open();
 	const draft = await store.begin();
 	await draft.write(previous);
-	await draft.commit({ filename: "x.bin", sha256: sha256(previous) });
+	await draft.commit({ filename: "x.bin", sha256: sha256Of(previous) });
 	const file = ["create", "write", "write", "sync", "rename", "sync"];
 	assert.deepEqual(steps, [...file, ...file]);
 });
@@ -108,7 +103,7 @@ describe("damaged folder", () => {
 	for (const [what, name, content] of [
 		["its description is not JSON", "upload.json", "{"],
 		["its description lacks a field", "upload.json", '{"filename":"x.bin","size":5}'],
-		["its binary has changed", `${sha256(previous)}.bin`, "something else"],
+		["its binary has changed", `${sha256Of(previous)}.bin`, "something else"],
 	] as const)
 		test(`is reported if ${what}, has no firmware, and accepts the next upload`, async (t) => {
 			const folder = await temporaryDirectory(t);
@@ -119,13 +114,13 @@ describe("damaged folder", () => {
 			assert.equal(store.current, undefined);
 			assert.match(String(problems), /^[^,]+(lost|cannot be used).+[Uu]pload it again\.$/);
 			await keep(folder, next, "next.bin");
-			assert.equal((await openStore(folder, [])).current?.sha256, sha256(next));
+			assert.equal((await openStore(folder, [])).current?.sha256, sha256Of(next));
 		});
 	test("opens and logs folders named like its description or a leftover", async (t) => {
 		const folder = await temporaryDirectory(t);
 		await mkdir(join(folder, "upload.json"));
 		await mkdir(join(folder, "x.tmp"));
-		await writeFile(join(folder, `${sha256(previous)}.bin`), previous);
+		await writeFile(join(folder, `${sha256Of(previous)}.bin`), previous);
 		const problems: string[] = [];
 		const store = await openStore(folder, problems);
 		assert.equal(store.current, undefined);
@@ -151,10 +146,10 @@ describe("damaged folder", () => {
 		assert.match(String(problems), /cannot be read: EIO/);
 		await waitUntil(() => {
 			t.mock.timers.tick(10_000);
-			return current() === sha256(previous);
+			return current() === sha256Of(previous);
 		});
 		assert.equal(problems.length, 1);
-		assert.equal(await inNextRun(folder), sha256(previous));
+		assert.equal(await inNextRun(folder), sha256Of(previous));
 	});
 	test("keeps the previous upload on EMFILE, across a restart", async (t) => {
 		const folder = await temporaryDirectory(t);
@@ -168,17 +163,17 @@ describe("damaged folder", () => {
 		const draft = await store.begin();
 		await draft.write(next);
 		isExhausted = true;
-		await assert.rejects(draft.commit({ filename: "next.bin", sha256: sha256(next) }), /EMFILE/);
-		assert.equal(store.current?.sha256, sha256(previous));
-		assert.equal(await inNextRun(folder), sha256(previous));
+		await assert.rejects(draft.commit({ filename: "next.bin", sha256: sha256Of(next) }), /EMFILE/);
+		assert.equal(store.current?.sha256, sha256Of(previous));
+		assert.equal(await inNextRun(folder), sha256Of(previous));
 	});
 	test("removes leftovers of a killed run", async (t) => {
 		const folder = await temporaryDirectory(t);
 		await keep(folder, previous, "previous.bin");
 		await writeFile(join(folder, "upload.1234.tmp"), "half");
-		await writeFile(join(folder, `${sha256(next)}.bin`), next);
+		await writeFile(join(folder, `${sha256Of(next)}.bin`), next);
 		await openStore(folder, []);
-		assert.deepEqual((await readdir(folder)).sort(), [`${sha256(previous)}.bin`, "upload.json"].sort());
+		assert.deepEqual((await readdir(folder)).sort(), [`${sha256Of(previous)}.bin`, "upload.json"].sort());
 	});
 });
 
@@ -199,5 +194,5 @@ async function openStore(directory: string, problems: string[]): Promise<UploadS
 async function keep(directory: string, image: Uint8Array, filename: string): Promise<void> {
 	const draft = await (await openStore(directory, [])).begin();
 	await draft.write(image);
-	await draft.commit({ filename, version: "1.4.0", sha256: sha256(image) });
+	await draft.commit({ filename, version: "1.4.0", sha256: sha256Of(image) });
 }

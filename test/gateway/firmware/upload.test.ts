@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { request } from "node:http";
 import { connect } from "node:net";
 import { describe, test } from "node:test";
 import { cleanFilename } from "../../../gateway/firmware/upload.js";
-import { assertSameBytes } from "../../support/bytes.js";
+import { assertSameBytes, sha256Of } from "../../support/bytes.js";
 import { diskWith } from "../../support/disk.js";
 import { deferred, nextEvent, waitUntil, within } from "../../support/eventually.js";
 import {
@@ -24,10 +23,6 @@ const image = makeImage();
 const other = makeImage({ version: "1.5.0", chip: "esp32", model: "PROTO-1" });
 const limit = 100_000;
 
-function sha256(bytes: Uint8Array): string {
-	return createHash("sha256").update(bytes).digest("hex");
-}
-
 /** Start of a request whose headers a test completes. */
 const head = `POST /ota/upload HTTP/1.1\r\nHost: x\r\nContent-Type: ${formHeaders["Content-Type"]}\r\n`;
 
@@ -35,7 +30,7 @@ const head = `POST /ota/upload HTTP/1.1\r\nHost: x\r\nContent-Type: ${formHeader
 async function assertStored(serving: FirmwareServer, expected: Uint8Array): Promise<void> {
 	assert.deepEqual(
 		(await readdir(serving.uploadsDir)).sort(),
-		[`${sha256(expected)}.bin`, "upload.json"].sort(),
+		[`${sha256Of(expected)}.bin`, "upload.json"].sort(),
 	);
 	const { body } = await serving.request("/ota/firmware.bin");
 	assert.equal(Buffer.compare(body, expected), 0);
@@ -70,7 +65,7 @@ describe("upload", () => {
 				filename: "xs_esp32.bin",
 				size: file.length,
 				upload_time: "2026-01-02T03:04:05.678Z",
-				sha256: sha256(file),
+				sha256: sha256Of(file),
 				version: "1.4.0",
 				model: "DEV-1",
 				chip: "esp32s3",
@@ -196,8 +191,8 @@ describe("concurrent upload", () => {
 				[201, 201],
 			);
 			const status = (await serving.request("/ota/status")).json;
-			await assertStored(serving, status.sha256 === sha256(image) ? image : other);
-			assert.equal(status.version, status.sha256 === sha256(image) ? "1.4.0" : "1.5.0");
+			await assertStored(serving, status.sha256 === sha256Of(image) ? image : other);
+			assert.equal(status.version, status.sha256 === sha256Of(image) ? "1.4.0" : "1.5.0");
 		}
 	});
 	for (const [step, operation, nth] of [
@@ -208,7 +203,7 @@ describe("concurrent upload", () => {
 		test(`is served as its successor if replaced before its file is ${step}`, async (t) => {
 			let left = Number.POSITIVE_INFINITY;
 			const disk = diskWith(async (each, path) => {
-				if (each === operation && path.endsWith(`${sha256(image)}.bin`) && --left === 0)
+				if (each === operation && path.endsWith(`${sha256Of(image)}.bin`) && --left === 0)
 					await serving.upload(other);
 			});
 			const serving = await runFirmwareServer(t, { disk });

@@ -1,12 +1,12 @@
 /** Schedules and quiet hours of a gateway: requests, roles, devices and their sounds. */
 
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import fs from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { features } from "../../../device/protocol/messages.js";
+import { sha256Of } from "../../support/bytes.js";
 import { call } from "../../support/call.js";
 import { eventually } from "../../support/eventually.js";
 import { type RunOptions, runGateway, temporaryDirectory } from "../../support/running.js";
@@ -24,7 +24,7 @@ const identify = { command: { targets: all, payload: { command: "identify" } } }
 const daily = { at: { weekly: { time: "18:00" } }, do: identify };
 const nights = { targets: all, from: "22:00", until: "07:00", volume: 20 };
 const wav = wavOf(tone(1_600));
-const soundId = createHash("sha256").update(wav).digest("hex");
+const soundId = sha256Of(wav);
 
 async function run(t: TestContext, options: RunOptions = {}, time = "2026-11-27T12:00:00Z") {
 	const clock = new Clock(time);

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import fs, { rm, writeFile } from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { Blobs } from "../../../gateway/storage/blobs.js";
+import { sha256Of } from "../../support/bytes.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { diskWith } from "../../support/disk.js";
 import { MemoryServer } from "../../support/memory-bus.js";
 
 const content = Buffer.from("a blob");
-const sha256 = createHash("sha256").update(content).digest("hex");
+const sha256 = sha256Of(content);
 
 interface BlobsSetup {
 	readonly disk?: Disk;

@@ -1,7 +1,6 @@
 /** Boards in QEMU: their firmware, their parts, and a gateway for them. */
 
 import type { ChildProcess } from "node:child_process";
-import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
@@ -202,7 +201,7 @@ export function versionOf(image: Buffer, version: string): Buffer {
 }
 
 export function sha256Of(bytes: Uint8Array): string {
-	return createHash("sha256").update(bytes).digest("hex");
+	return sha256Of(bytes);
 }
 
 /** HTTP server of files for devices in QEMU. */
