@@ -1,16 +1,19 @@
 /** Crashes, power cuts and TLS of the boards' firmware on emulated ESP32-S3 chips (hosts/qemu). Takes minutes. */
 
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:https";
-import { before, describe, type TestContext, test } from "node:test";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, type TestContext, test } from "node:test";
 import { WebSocketServer } from "ws";
 import type { Crash } from "../../../device/protocol/messages.js";
-import { Authority } from "../../support/certificates.js";
-import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { Authority, type Certificate } from "../../support/certificates.js";
+import { onEnd } from "../../support/cleanup.js";
 import { eventually } from "../../support/eventually.js";
 import { rewritten } from "../../support/images.js";
 import { listen } from "../../support/ports.js";
-import { qemuOrReason, whyMissing } from "../../support/programs.js";
+import { qemuOrReason, testMachine, whyMissing } from "../../support/programs.js";
 import { Random } from "../../support/random.js";
 import { type Connection, ScriptedGateway } from "../../support/scripted-gateway.js";
 import { seed, seedNote } from "../../support/seed.js";
@@ -25,6 +28,12 @@ import {
 } from "./rig.js";
 
 const { sdk, qemu, reason: skip } = qemuOrReason();
+const needsOpenssl = whyMissing("openssl");
+/** Reason to skip hangs: Espressif's timer group applies a watchdog's settings only at a bit that the ESP32-S3 lacks. */
+const needsWatchdog =
+	qemu && !testMachine.run(qemu, ["-device", "timer.esp32s3.timg,help"])?.includes("wdt-immediate")
+		? "QEMU's task watchdog never expires. Build QEMU with hosts/qemu/model/qemu.patch"
+		: false;
 let built: BuiltForQemu | undefined;
 
 function firmware(): BuiltForQemu {
@@ -78,15 +87,27 @@ async function install(connection: Connection, url: string): Promise<void> {
 }
 
 describe("on an emulated ESP32-S3", { skip, concurrency: 2 }, () => {
+	const folder = mkdtempSync(join(tmpdir(), "faults-"));
+	let tls: { authority: Authority; certificate: Certificate; otherAuthority: Authority } | undefined;
 	before(async () => {
-		if (sdk) built = await buildForQemu(sdk, "DEV-1");
+		if (!sdk) return;
+		if (!needsOpenssl) {
+			// Valid before the build, since the device's clock starts at the build time.
+			const authority = new Authority(folder, "authority");
+			const certificate = authority.issue(`IP:${hostAddress}`);
+			tls = { authority, certificate, otherAuthority: new Authority(folder, "other") };
+		}
+		built = await buildForQemu(sdk, "DEV-1");
 	});
+	after(() => rmSync(folder, { recursive: true }));
 
-	for (const [name, instruction, kind, reason, message] of [
-		["panics", panic, "panic", "PANIC_RESET", /^IllegalInstruction \(cause 0\)/],
-		["hangs", hang, "watchdog", "TASK_WDT_RESET", /watchdog/i],
+	for (const [name, instruction, kind, reason, message, needed] of [
+		["panics", panic, "panic", "PANIC_RESET", /^IllegalInstruction \(cause 0\)/, false],
+		["hangs", hang, "watchdog", "TASK_WDT_RESET", /watchdog/i, needsWatchdog],
 	] as const)
-		test(`an image that ${name} at its first start is rolled back, and the crash reported with its stack`, async (t) => {
+		test(`an image that ${name} at its first start is rolled back, and the crash reported with its stack`, {
+			skip: needed,
+		}, async (t) => {
 			const rig = await powerOn(t);
 			const server = await ImageServer.run(t);
 			const faulty = withFault("board_ring_show", instruction);
@@ -103,39 +124,27 @@ describe("on an emulated ESP32-S3", { skip, concurrency: 2 }, () => {
 			assert.ok(crash.stack.split("\n").length > 4, crash.stack);
 			assert.match(crash.trace, /DEV-1 1\.1\.0/);
 			assert.match(rig.serial, /Backtrace: ?0x/);
-			assert.ok(
-				rig.read("coredump").some((byte) => byte !== 0xff),
-				"no core dump",
-			);
+			// The first word of a core dump is its size.
+			const dumpBytes = () => rig.read("coredump").readUInt32LE(0);
+			assert.ok(dumpBytes() < rig.read("coredump").length, "no core dump");
 			connection.send({ command: "clear_crash", id: crash.id });
-			await eventually(
-				() => rig.read("coredump"),
-				(dump) => dump.subarray(0, 4096).every((byte) => byte === 0xff),
-			);
+			await eventually(dumpBytes, (size) => size === 0xffffffff);
 		});
 
-	for (const [name, isRejected, hasCodec] of [
-		["never reaches the gateway", true, true],
-		["finds no codec, which answered before,", false, false],
-	] as const)
-		test(`an image that ${name} is rolled back after two minutes`, async (t) => {
-			const rig = await powerOn(t);
-			const server = await ImageServer.run(t);
-			const first = await rig.connection();
-			const { length } = rig.serial;
-			await install(first, server.serve(versionOf(firmware().image, "1.1.0")));
-			const { options } = rig.gateway.server;
-			if (isRejected) options.verifyClient = () => false;
-			rig.board.hasCodec = hasCodec;
-			await rig.printed("DEV-1 1.1.0", length);
-			await rig.printed("DEV-1 1.0.0", length);
-			delete options.verifyClient;
-			rig.board.hasCodec = true;
-			await eventually(
-				async () => (await (await rig.connection()).next("state_report")).system.firmware_version,
-				(version) => version === "1.0.0",
-			);
-		});
+	test("an image that never reaches the gateway is rolled back after two minutes", async (t) => {
+		const rig = await powerOn(t);
+		const server = await ImageServer.run(t);
+		const first = await rig.connection();
+		const { length } = rig.serial;
+		await install(first, server.serve(versionOf(firmware().image, "1.1.0")));
+		const { options } = rig.gateway.server;
+		options.verifyClient = () => false;
+		await rig.printed("DEV-1 1.1.0", length);
+		await rig.printed("DEV-1 1.0.0", length);
+		delete options.verifyClient;
+		const next = await (await rig.connection()).next("state_report");
+		assert.equal(next.system.firmware_version, "1.0.0");
+	});
 
 	test("firmware that crashes three times at its start runs in safe mode, where it can be replaced", async (t) => {
 		const faulty = withFault("i2c_new_master_bus", panic);
@@ -153,7 +162,9 @@ describe("on an emulated ESP32-S3", { skip, concurrency: 2 }, () => {
 		assert.deepEqual([next.system.firmware_version, next.health.safe_mode], ["1.1.0", undefined]);
 	});
 
-	test("a hang at a command restarts the device, and is reported with the stack of XS", async (t) => {
+	test("a hang at a command restarts the device, and is reported with the stack of XS", {
+		skip: needsWatchdog,
+	}, async (t) => {
 		const faulty = withFault("board_trace_read", hang);
 		const rig = await powerOn(t, { image: faulty.image });
 		const connection = await rig.connection();
@@ -223,11 +234,10 @@ describe("on an emulated ESP32-S3", { skip, concurrency: 2 }, () => {
 	});
 
 	test("connects by TLS to a gateway of its authority only, and is updated by TLS", {
-		skip: whyMissing("openssl"),
+		skip: needsOpenssl,
 	}, async (t) => {
-		const folder = await temporaryDirectory(t);
-		const authority = new Authority(folder, "authority");
-		const certificate = authority.issue(`IP:${hostAddress}`);
+		if (!tls) throw new Error("no certificates");
+		const { authority, certificate, otherAuthority } = tls;
 		const secure = createServer(certificate);
 		const server = new WebSocketServer({ server: secure });
 		const port = await listen(t, secure);
@@ -251,9 +261,10 @@ describe("on an emulated ESP32-S3", { skip, concurrency: 2 }, () => {
 		assert.equal((await next.next("state_report")).system.firmware_version, "1.1.0");
 		t.diagnostic(rig.serial.match(/update: \d+ bytes .*/)?.[0] ?? "no times");
 
-		const other = new Authority(folder, "other");
-		const mismatched = await powerOn(t, { gateway, settings: { ...settings, ca: other.base64 } });
-		await mismatched.printed("certificate", 0);
-		assert.equal(gateway.server.clients.size, 1);
+		let accepted = 0;
+		server.on("connection", () => accepted++);
+		const mismatched = await powerOn(t, { gateway, settings: { ...settings, ca: otherAuthority.base64 } });
+		await mismatched.printed("was not issued by the device's authority", 0);
+		assert.equal(accepted, 0);
 	});
 });
