@@ -19,21 +19,14 @@ import { type Model, models } from "../../../device/protocol/models.js";
 import { volumeRegister } from "../../../hosts/esp32/es8311.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { makePatch } from "../../../scripts/release/patch.js";
+import { sha256Of } from "../../support/bytes.js";
 import { rewritten } from "../../support/images.js";
 import { qemuOrReason } from "../../support/programs.js";
 import type { Connection } from "../../support/scripted-gateway.js";
 import { makeReleaseKey } from "../../support/signing.js";
 import { bytesPerSecond, SoundServer, tone, wav } from "../../support/sounds.js";
 import { Pattern } from "./pattern.js";
-import {
-	type BuiltForQemu,
-	buildForQemu,
-	hostAddress,
-	ImageServer,
-	QemuRig,
-	sha256Of,
-	versionOf,
-} from "./rig.js";
+import { type BuiltForQemu, buildForQemu, hostAddress, ImageServer, QemuRig, versionOf } from "./rig.js";
 
 const { sdk, qemu, reason: skip } = qemuOrReason();
 const key = makeReleaseKey("boards in QEMU");

@@ -200,10 +200,6 @@ export function versionOf(image: Buffer, version: string): Buffer {
 	return [0x30, 0x138].reduce((bytes, offset) => rewritten(bytes, offset, text), image);
 }
 
-export function sha256Of(bytes: Uint8Array): string {
-	return sha256Of(bytes);
-}
-
 /** HTTP server of files for devices in QEMU. */
 export class ImageServer {
 	readonly #files = new Map<string, Uint8Array>();
