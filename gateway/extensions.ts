@@ -19,8 +19,7 @@ import { createRollouts } from "./rollouts/extension.js";
 import { createSchedules } from "./schedules/extension.js";
 import type { Environment, Setting, Variable } from "./setting.js";
 import { coreSettings } from "./settings.js";
-import { noWebhooks } from "./webhooks/none.js";
-import { webhooksFile } from "./webhooks/settings.js";
+import { createWebhooks } from "./webhooks/extension.js";
 
 export const extensions: readonly CreateExtension[] = [
 	createGuard,
@@ -34,13 +33,12 @@ export const extensions: readonly CreateExtension[] = [
 	createReplacement,
 	createBackup,
 	createDiscovery,
-	noWebhooks,
+	createWebhooks,
 ];
 
 /** Settings whose extension is loaded only if they have a value. */
 const enablingSettings: readonly Setting<unknown>[] = [
 	// One line each, removed together with the extension.
-	webhooksFile,
 	nats,
 	mqtt,
 ];
@@ -66,13 +64,10 @@ export const addedMessages: Readonly<Record<string, MessageDocument>> = Object.a
 /** Loads the extensions that settings enable. @throws {StartError} if a setting is invalid */
 export async function loadExtensions(environment: Environment, log: Logger): Promise<LoadedExtensions> {
 	for (const setting of extensionSettings) setting.read(environment);
-	let joined: LoadedExtensions = { extensions, environment };
-	if (webhooksFile.read(environment)) joined = (await import("./webhooks/extension.js")).withWebhooks(joined);
-	joined = await joinCluster(joined, log);
+	const joined = await joinCluster({ extensions, environment }, log);
+	if (!mqtt.read(environment)) return joined;
 	// Loaded last: when it opens, the devices of all gateways are known.
-	if (mqtt.read(environment))
-		joined = (await import("./home-assistant/extension.js")).withHomeAssistant(joined);
-	return joined;
+	return (await import("./home-assistant/extension.js")).withHomeAssistant(joined);
 }
 
 /** Joins the cluster if NATS_URL is set. @throws {StartError} if the setting is invalid */

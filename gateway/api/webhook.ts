@@ -27,6 +27,7 @@ export const webhookEvents = [
 	"disk_full",
 	"schedule_failed",
 ] as const;
+export type WebhookEventName = (typeof webhookEvents)[number];
 
 /** Delivery attempt. */
 const attempt = closed({

@@ -1,32 +1,35 @@
-/** Webhooks: notify other programs about devices, rollouts and the disk. Loaded only with WEBHOOKS_FILE. */
+/** Webhooks: notify other programs about devices, rollouts and the disk. */
 
 import { webhookRoutes } from "../api/webhook.js";
-import type { Core, Extension, LoadedExtensions } from "../extension.js";
+import type { Core, Extension } from "../extension.js";
 import { type Route, serve } from "../http/routes.js";
 import { RequestError } from "../problem.js";
 import { webhooksPath } from "../services/configuration.js";
+import { optionalTextSetting } from "../setting.js";
 import { type Hook, readHooks } from "./hooks.js";
-import { noWebhooks, unknownWebhook } from "./none.js";
 import { endedReason, Outbox } from "./outbox.js";
-import { webhooksFile } from "./settings.js";
 import { Watch } from "./watch.js";
 
 const tickMs = 5_000;
 
+/** File with the receivers of events (hooks.ts); undefined: none. */
+const webhooksFile = optionalTextSetting(
+	"WEBHOOKS_FILE",
+	"JSON file with the webhooks; see [Webhooks](webhooks/README.md)",
+);
+
 /** @throws {StartError} if the file is invalid */
-export function withWebhooks(joined: LoadedExtensions): LoadedExtensions {
-	const file = webhooksFile.read(joined.environment ?? {});
-	if (file === undefined) throw new TypeError("WEBHOOKS_FILE is not set.");
-	const hooks = readHooks(file);
-	const create = (core: Core): Extension => {
-		return { ...createWebhooks(core, hooks), services: [webhooksPath.provide(file)] };
-	};
-	const others = joined.extensions.filter((candidate) => candidate !== noWebhooks);
-	return { ...joined, extensions: [...others, create] };
+export function createWebhooks(core: Core): Extension {
+	const file = webhooksFile.read(core.environment);
+	// Has its routes without a file too, so that the page need not know whether it is set.
+	if (file === undefined) return { routes: createRoutes([]) };
+	return { ...sendTo(core, readHooks(file)), services: [webhooksPath.provide(file)] };
 }
 
+createWebhooks.settings = [webhooksFile];
+
 /** @param everyMs interval of checks for due events */
-export function createWebhooks(core: Core, hooks: readonly Hook[], everyMs = tickMs): Extension {
+export function sendTo(core: Core, hooks: readonly Hook[], everyMs = tickMs): Extension {
 	const outboxes = hooks.map((hook) => new Outbox(hook, core));
 	const watch = new Watch(core, outboxes);
 	core.metrics.watch(
@@ -67,7 +70,7 @@ function createRoutes(outboxes: readonly Outbox[]): readonly Route[] {
 		}),
 		"POST /api/webhooks/:number/test": ({ params: { number } }) => {
 			const outbox = outboxes.find((_, index) => String(index + 1) === number);
-			if (!outbox) throw unknownWebhook(number);
+			if (!outbox) throw new RequestError(404, `Webhook ${number} not found. GET /api/webhooks lists all.`);
 			if (outbox.hasEnded) throw new RequestError(409, `Webhook ${number} has ended. ${endedReason}`);
 			return outbox.test();
 		},

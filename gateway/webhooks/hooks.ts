@@ -20,30 +20,17 @@ import { parseUrl } from "../access/origin.js";
 import { messageOf } from "../api/client/request.js";
 import { parseJson } from "../api/json.js";
 import { maxExpressionLength, parseTags, type TagExpression } from "../api/tags.js";
+import { webhookEvents } from "../api/webhook.js";
 import { errorCode, StartError } from "../problem.js";
 import { requireRegularFile } from "../storage/atomic-file.js";
 import { isUsable } from "./signature.js";
-
-export const eventNames = [
-	"away",
-	"back",
-	"crashed",
-	"crash_new",
-	"rolled_back",
-	"rollout_paused",
-	"rollout_finished",
-	"rejected",
-	"disk_full",
-	"schedule_failed",
-] as const;
-export type EventName = (typeof eventNames)[number];
 
 const secret = pattern(512, "^[\\x21-\\x7e]{16,}$", "at least 16 printable ASCII characters without spaces,");
 const address = "an address that begins with http:// or https://, without a password,";
 const hook = object({
 	url: pattern(2000, "^https?://[^\\s@]+$", address),
 	/** Default: all. */
-	events: optional(list(oneOf(...eventNames), eventNames.length)),
+	events: optional(list(oneOf(...webhookEvents), webhookEvents.length)),
 	/** Tag expression that selects the devices. Default: all. */
 	tags: optional(string(maxExpressionLength)),
 	secret,
@@ -81,7 +68,7 @@ export function readHooks(path: string): readonly Hook[] {
 		if (unknown !== undefined) throw rejection(`has an unknown field "${unknown}" in ${index + 1}`);
 		if (!matches(hook, entry))
 			throw rejection(`is wrong in ${index + 1}: ${describeProblem(findProblem(hook, entry))}`);
-		const { url, events = eventNames, tags: text, secret, previousSecret, after = awayMinutes } = entry;
+		const { url, events = webhookEvents, tags: text, secret, previousSecret, after = awayMinutes } = entry;
 		if (!parseUrl(url)) throw rejection(`is wrong in ${index + 1}: url is not an address`);
 		for (const [name, key] of Object.entries({ secret, previousSecret }))
 			if (key !== undefined && !isUsable(key))

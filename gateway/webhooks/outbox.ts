@@ -7,12 +7,12 @@ import { randomUUID } from "node:crypto";
 import { type Infer, integer, matches, object, string } from "../../device/protocol/schema.js";
 import { parseJson } from "../api/json.js";
 import { isDue, time } from "../api/time.js";
-import type { WebhookAttempt } from "../api/webhook.js";
+import type { WebhookAttempt, WebhookEventName } from "../api/webhook.js";
 import type { Core } from "../extension.js";
 import { errorCode } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
 import type { Records } from "../storage/records.js";
-import type { EventName, Hook } from "./hooks.js";
+import type { Hook } from "./hooks.js";
 import { signedHeaders } from "./signature.js";
 
 /** Minutes between attempts. After the last one the event is dropped. */
@@ -44,7 +44,7 @@ type Delivery = Infer<typeof delivery>;
 
 /** Event with the fields of the body. `text` is a sentence for users. */
 export interface WebhookEvent {
-	readonly event: EventName | "test";
+	readonly event: WebhookEventName | "test";
 	readonly text: string;
 	readonly [name: string]: unknown;
 }

@@ -4,11 +4,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { Webhook } from "standardwebhooks";
+import { webhookEvents } from "../../../gateway/api/webhook.js";
 import type { Core, CreateExtension } from "../../../gateway/extension.js";
 import { extensions } from "../../../gateway/extensions.js";
-import { createWebhooks } from "../../../gateway/webhooks/extension.js";
-import { eventNames, type Hook } from "../../../gateway/webhooks/hooks.js";
-import { noWebhooks } from "../../../gateway/webhooks/none.js";
+import { createWebhooks, sendTo } from "../../../gateway/webhooks/extension.js";
+import type { Hook } from "../../../gateway/webhooks/hooks.js";
 import { within } from "../../support/eventually.js";
 import { listen } from "../../support/ports.js";
 
@@ -51,7 +51,7 @@ export class Receiver {
 		return {
 			id: `0123456789abcde${this.url.length % 10}`,
 			url: this.url,
-			events: [...eventNames],
+			events: [...webhookEvents],
 			secrets: [secret],
 			after: 5,
 			...hook,
@@ -96,7 +96,7 @@ export const checkMs = 10;
 export function withHooks(hooks: readonly Hook[], cores: Core[] = []) {
 	const webhooks: CreateExtension = (core) => {
 		cores.push(core);
-		return createWebhooks(core, hooks, checkMs);
+		return sendTo(core, hooks, checkMs);
 	};
-	return { extensions: [...extensions.filter((each) => each !== noWebhooks), webhooks] };
+	return { extensions: [...extensions.filter((each) => each !== createWebhooks), webhooks] };
 }
