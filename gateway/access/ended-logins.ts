@@ -4,12 +4,11 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { type Infer, matches, object, string } from "../../device/protocol/schema.js";
-import { parseJson } from "../api/json.js";
+import { type Infer, object, string } from "../../device/protocol/schema.js";
 import { time } from "../api/time.js";
 import type { Base } from "../base.js";
 import { RequestError } from "../problem.js";
-import type { Records } from "../storage/records.js";
+import { jsonRecord, type Records } from "../storage/records.js";
 
 const maxEnded = 1000;
 /** Key of the record that ends all logins with an earlier expiry. */
@@ -40,11 +39,7 @@ export class EndedLogins {
 			name: "ended-logins",
 			what: "time",
 			isKey: (key) => /^[\w-]+$/.test(key),
-			format: (ended) => JSON.stringify(ended),
-			parse: (text) => {
-				const value = parseJson(text);
-				return matches(record, value) ? value : undefined;
-			},
+			...jsonRecord(record),
 			onProblem: options.onProblem,
 			onRecord: (signature, ended) => {
 				if (ended) this.#ended.set(signature, ended);

@@ -7,18 +7,16 @@ import { chips, sha256, signature } from "../../device/protocol/messages.js";
 import {
 	type Infer,
 	integer,
-	matches,
 	models,
 	object,
 	oneOf,
 	optional,
 	string,
 } from "../../device/protocol/schema.js";
-import { parseJson } from "../api/json.js";
 import { errorCode, RejectedError } from "../problem.js";
 import type { BlobDraft, Blobs, CreateBlobs } from "../storage/blobs.js";
 import { Queue } from "../storage/queue.js";
-import { type CreateRecords, type Records, Superseded } from "../storage/records.js";
+import { type CreateRecords, jsonRecord, type Records, Superseded } from "../storage/records.js";
 import type { ImageInfo } from "./image.js";
 
 const record = object({
@@ -60,11 +58,7 @@ const uploadFile = Object.freeze({
 	what: "details of the firmware",
 	advice: "upload it again",
 	isKey: (name: string) => name === key,
-	format: (upload: Upload) => `${JSON.stringify(upload, null, "\t")}\n`,
-	parse: (content: string): Upload | undefined => {
-		const value = parseJson(content);
-		return matches(record, value) ? value : undefined;
-	},
+	...jsonRecord(record),
 });
 
 export class UploadStore {

@@ -4,7 +4,7 @@
  * unknown, as the clock was wrong.
  */
 
-import { type Infer, keysOf, matches, object, optional } from "../../device/protocol/schema.js";
+import { type Infer, keysOf, object, optional } from "../../device/protocol/schema.js";
 import { hasFailed, signalBars } from "../api/client/words.js";
 import { type DeviceIssue, type DeviceIssueKind, deviceIssueKinds, type seenRequest } from "../api/issues.js";
 import { isAhead, time } from "../api/time.js";
@@ -12,7 +12,7 @@ import type { Listeners } from "../events.js";
 import type { Core } from "../extension.js";
 import type { Device } from "../sessions/device.js";
 import { isoTime } from "../sessions/view.js";
-import type { Records } from "../storage/records.js";
+import { jsonRecord, type Records } from "../storage/records.js";
 import type { CrashStore } from "./crash-store.js";
 
 /** Times at which each kind was marked as seen, in milliseconds since 1970. */
@@ -21,11 +21,7 @@ const seenRecord = object(Object.fromEntries(deviceIssueKinds.map((kind) => [kin
 
 export const seenFile = Object.freeze({
 	what: "seen marks of issues",
-	format: (seen: SeenMarks): string => `${JSON.stringify(seen, undefined, "\t")}\n`,
-	parse: (content: string): SeenMarks | undefined => {
-		const value: unknown = JSON.parse(content);
-		return matches(seenRecord, value) ? value : undefined;
-	},
+	...jsonRecord(seenRecord),
 });
 
 /** Current issue of a device. */

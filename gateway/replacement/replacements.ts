@@ -37,7 +37,7 @@ import { RequestError } from "../problem.js";
 import { deviceHistory, type ReplacementService } from "../services/devices.js";
 import type { Device, Session } from "../sessions/device.js";
 import { deviceHead, isoTime } from "../sessions/view.js";
-import type { Records } from "../storage/records.js";
+import { jsonRecord, type Records } from "../storage/records.js";
 
 export const replacementLimits = Object.freeze({
 	/** Interval at which each gateway completes unfinished replacements, including those of a gateway that failed. */
@@ -85,11 +85,7 @@ export class Replacements implements ReplacementService {
 		this.#records = core.records<StoredReplacement>({
 			name: "replacements",
 			what: "replacement and the history",
-			format: (replacement) => `${JSON.stringify(replacement, undefined, "\t")}\n`,
-			parse: (text) => {
-				const value = parseJson(text);
-				return matches(record, value) ? value : undefined;
-			},
+			...jsonRecord(record),
 			onProblem: (problem) => core.log.warn({ problem }, "replacements"),
 			onRecord: (from, replacement) => this.#set(from, replacement),
 		});

@@ -4,7 +4,7 @@
  */
 
 import { deviceId as deviceIdSchema } from "../../device/protocol/messages.js";
-import { matches } from "../../device/protocol/schema.js";
+import { type Infer, matches, type Schema } from "../../device/protocol/schema.js";
 import { wellFormedJson } from "../api/json.js";
 import { errorCode } from "../problem.js";
 import { Queues } from "./queue.js";
@@ -47,6 +47,17 @@ export interface RecordKind<T> {
 	readonly isKey?: (key: string) => boolean;
 	/** Throws, or returns undefined, if the content is invalid. */
 	readonly parse: (content: string, deviceId: string) => T | undefined;
+}
+
+/** Format of records that are stored as they are. */
+export function jsonRecord<const S extends Schema>(schema: S) {
+	return {
+		format: (record: Infer<S>): string => `${JSON.stringify(record, undefined, "\t")}\n`,
+		parse: (content: string): Infer<S> | undefined => {
+			const value: unknown = JSON.parse(content);
+			return matches(schema, value) ? value : undefined;
+		},
+	};
 }
 
 export interface RecordOptions<T> extends RecordKind<T> {

@@ -4,14 +4,13 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { type Infer, integer, matches, object, string } from "../../device/protocol/schema.js";
-import { parseJson } from "../api/json.js";
+import { type Infer, integer, object, string } from "../../device/protocol/schema.js";
 import { isDue, time } from "../api/time.js";
 import type { WebhookAttempt, WebhookEventName } from "../api/webhook.js";
 import type { Core } from "../extension.js";
 import { errorCode } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
-import type { Records } from "../storage/records.js";
+import { jsonRecord, type Records } from "../storage/records.js";
 import type { Hook } from "./hooks.js";
 import { signedHeaders } from "./signature.js";
 
@@ -75,11 +74,7 @@ export class Outbox {
 			name: `webhook-${hook.id}`,
 			what: "events for a webhook",
 			isKey: (key) => /^[\w.-]+$/.test(key),
-			format: (delivery) => JSON.stringify(delivery),
-			parse: (text) => {
-				const value = parseJson(text);
-				return matches(delivery, value) ? value : undefined;
-			},
+			...jsonRecord(delivery),
 			onProblem: (problem) => core.log.warn({ problem }, "webhooks"),
 			onRecord: (key, record) => {
 				if (record) this.#restore(key, record);
