@@ -17,6 +17,6 @@ export async function runWholeGateway(t: TestContext, options: RunOptions = {}):
 	// Nothing listens there, and it subscribes to no event.
 	const webhook = { url: "http://127.0.0.1:1/", events: [], secret: "secret-of-the-fixtures" };
 	await writeFile(webhooksFile, JSON.stringify([webhook]));
-	const { extensions } = await loadExtensions({ WEBHOOKS_FILE: webhooksFile }, createLog("silent"));
-	return runGateway(t, { extensions, ...options });
+	const loaded = await loadExtensions({ WEBHOOKS_FILE: webhooksFile }, createLog("silent"));
+	return runGateway(t, { ...loaded, ...options });
 }
