@@ -4,29 +4,6 @@ import { maxCommandBytes } from "../../device/protocol/messages.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { passUntil, powerOnInVirtualTime } from "../support/virtual-time.js";
 
-test("validates each command, and changes nothing when it rejects one", async (t) => {
-	const gateway = await runScriptedGateway(t);
-	await powerOn(t, gateway, "DEV-1");
-	const connection = await gateway.connection();
-	const before = await connection.next("state_report");
-	for (const [command, name, code] of [
-		[{ command: "set_volume", value: 101 }, "set_volume", "invalid_value"],
-		[{ command: "set_haptics", value: 50 }, "set_haptics", "unsupported"],
-		[{ command: "reboot" }, "reboot", "unknown_command"],
-		[{ command: "x".repeat(100) }, "x".repeat(64), "unknown_command"],
-		[{ command: 7 }, "", "unknown_command"],
-		[[], "", "unknown_command"],
-		[null, "", "unknown_command"],
-	] as const) {
-		connection.send(command);
-		const error = await connection.next("command_error");
-		assert.deepEqual({ command: error.command, code: error.code }, { command: name, code });
-		assert.match(error.message, /must be|PROTO-1 only/);
-	}
-	const after = await connection.query();
-	assert.deepEqual(after.peripherals, before.peripherals);
-});
-
 test("closes the connection after a frame that is not JSON, is binary or is too long", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
