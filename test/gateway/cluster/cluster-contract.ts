@@ -277,6 +277,28 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			assert.deepEqual(clusterOf(await there.until(isCluster)), [1, false]);
 		});
 
+		test("lose their devices when lost, reported once, and regain them on return", async (t) => {
+			const { a, b, c, buses } = await three(t);
+			await a.join(id);
+			await a.join(other);
+			const [there, also] = [await b.watch("/monitor?cluster"), await c.watch()];
+			assert.deepEqual(clusterOf(await there.until(isCluster)), [3, false]);
+			await buses.cut(a.bus);
+			for (const each of [there, also]) await each.change("disconnected", other);
+			assert.deepEqual(there.reasons(id), ["disconnected"]);
+			await buses.heal(a.bus);
+			for (const each of [there, also]) {
+				await each.change("connected", other);
+				assert.deepEqual(each.reasons(id), ["disconnected", "connected"]);
+				assert.deepEqual(each.reasons(other), ["disconnected", "connected"]);
+			}
+			const counts = there.told.filter(isCluster).map(clusterOf);
+			assert.deepEqual(
+				counts,
+				[3, 2, 3].map((count) => [count, false]),
+			);
+		});
+
 		test("serve and show only their own devices while cut off", async (t) => {
 			const { a, b, buses } = await two(t);
 			const device = await a.join(id);
