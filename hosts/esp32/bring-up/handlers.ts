@@ -63,13 +63,16 @@ export function createHandlers({ device, system, probes }: HandlersOptions): Han
 			return value < 0 ? {} : { value };
 		},
 		levels: ({ pins }) => ({ low: pins.filter((pin) => probes.level(pin) === 0) }),
-		ring: ({ pixels }) => outcomeOf(() => probes.showPixels(pixels)),
+		ring: ({ pixels }) => {
+			probes.showPixels(pixels);
+			return {};
+		},
 		sweep: ({ volume }) => playTone(peripheral, volume),
 		clocks: ({ pins }) =>
 			measureClocks(peripheral, () => pins.map((pin) => (probes.countEdges(pin, countMs) * 1000) / countMs)),
 		motor: async ({ percent }) => {
 			const { haptics: Motor } = peripheral;
-			if (!Motor) return { problem: "this model has no haptic motor" };
+			if (!Motor) throw new Error("This model has no haptic motor");
 			const motor = new Motor({});
 			motor.write(Math.round((percent / 100) * (2 ** motor.resolution - 1)));
 			await pause(motorMs);
@@ -92,24 +95,20 @@ export function createHandlers({ device, system, probes }: HandlersOptions): Han
 		resolve: ({ host }) => resolveName(network, host),
 		gateway: (ask) => reachGateway(device, system.macAddress, ask),
 		time: ({ server }) => queryTime(network, server),
-		setting_write: ({ key, value }) => outcomeOf(() => store.write(key, value)),
+		setting_write: ({ key, value }) => {
+			store.write(key, value);
+			return {};
+		},
 		setting_read: ({ key }) => defined({ value: store.read(key) }),
-		setting_delete: ({ key }) => outcomeOf(() => store.delete(key)),
+		setting_delete: ({ key }) => {
+			store.delete(key);
+			return {};
+		},
 		restart: () => {
 			Timer.set(() => system.restart(), restartDelayMs);
 			return {};
 		},
 	};
-}
-
-/** @returns the error message of a failed action */
-function outcomeOf(action: () => void): { problem?: string } {
-	try {
-		action();
-		return {};
-	} catch (error) {
-		return { problem: error instanceof Error ? error.message : String(error) };
-	}
 }
 
 /** Removes undefined properties. */

@@ -56,32 +56,29 @@ export class Station {
 			await pause(pollMs);
 			const { connection, address, reason } = wifi;
 			if (connection >= usable && address) return { address };
-			if (reason) return { problem: reasons[reason] };
+			if (reason) throw new Error(reasons[reason]);
 		}
-		return { problem: "no answer from the access point, or no address from DHCP, within 20 s" };
+		throw new Error("No answer from the access point, or no address from DHCP, within 20 s");
 	}
 }
 
 const reasons = Object.freeze({
-	wrong_password: "the access point rejected the password",
-	no_access_point: "no access point with this name in range",
-	signal_lost: "signal lost",
-	ended_by_access_point: "the access point ended the connection",
+	wrong_password: "The access point rejected the password",
+	no_access_point: "No access point with this name in range",
+	signal_lost: "Signal lost",
+	ended_by_access_point: "The access point ended the connection",
 });
 
 export function resolveName({ dns: Part }: Network, host: string): Promise<Answer<"resolve">> {
 	const resolver = new Part({});
-	return new Promise((resolve) => {
-		const end = (answer: Answer<"resolve">) => {
-			resolver.close?.();
-			resolve(answer);
-		};
+	const resolved = new Promise<Answer<"resolve">>((resolve, reject) =>
 		resolver.resolve({
 			host,
-			onResolved: (_host, address) => end({ address }),
-			onError: () => end({ problem: "name not found" }),
-		});
-	});
+			onResolved: (_host, address) => resolve({ address }),
+			onError: () => reject(new Error(`${host}: name not found`)),
+		}),
+	);
+	return resolved.finally(() => resolver.close?.());
 }
 
 /** Connects like the firmware does, and closes the connection once the gateway has accepted it. */
@@ -91,7 +88,7 @@ export function reachGateway(
 	{ url: text, token, ca }: RequestParams<"gateway">,
 ): Promise<Answer<"gateway">> {
 	const url = parseGatewayUrl(text);
-	return new Promise((resolve) => {
+	return new Promise((resolve, reject) => {
 		const socket = new GatewaySocket({
 			part: url.isSecure ? network.wss : network.ws,
 			certificate: ca,
@@ -110,7 +107,7 @@ export function reachGateway(
 			},
 			onMessage: () => {},
 			onDrained: () => {},
-			onClosed: ({ reason }) => resolve({ problem: reason }),
+			onClosed: ({ reason }) => reject(new Error(`Gateway unreachable: ${reason}`)),
 		});
 	});
 }

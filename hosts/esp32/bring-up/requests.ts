@@ -1,6 +1,6 @@
 /**
- * Requests of a computer to the bring-up program on the serial port. A request and its answer are a line of JSON each; the types and
- * checks of both sides derive from this table.
+ * Requests of a computer to the bring-up program on the serial port. A request and its answer, or an error, are a line of JSON each; the
+ * types and checks of both sides derive from this table.
  */
 
 import {
@@ -25,8 +25,6 @@ const byte = integer(0, 255);
 const percent = integer(0, 100);
 const text = string(256);
 const empty = object({});
-/** Result of an action; `problem` is absent on success. */
-const outcome = object({ problem: optional(text) });
 
 const partition = object({
 	name: text,
@@ -75,12 +73,12 @@ export const requests = Object.freeze({
 	/** Reads pins as inputs with the chip's pull-up. `low` lists those that are low. */
 	levels: request(object({ pins: list(pin, 48) }), object({ low: list(pin, 48) })),
 	/** Sets the pixels of the ring, each as red, green and blue. */
-	ring: request(object({ pixels: list(list(byte, 3), 64) }), outcome),
+	ring: request(object({ pixels: list(list(byte, 3), 64) }), empty),
 	/** Plays a rising tone of 1.3 s. */
-	sweep: request(object({ volume: percent }), outcome),
+	sweep: request(object({ volume: percent }), empty),
 	/** Measures I2S clocks in hertz while the output plays silence. */
-	clocks: request(object({ pins: list(pin, 3) }), object({ hz: list(uint32, 3), problem: optional(text) })),
-	motor: request(object({ percent }), outcome),
+	clocks: request(object({ pins: list(pin, 3) }), object({ hz: list(uint32, 3) })),
+	motor: request(object({ percent }), empty),
 	/** Reads the sensors. A value is absent if the model lacks the sensor or there is no measurement. */
 	sensors: request(empty, object({ light: optional(integer(0, 4095)), touch: optional(uint32) })),
 	/** Reads pins of ADC1 as 12-bit values. */
@@ -92,18 +90,15 @@ export const requests = Object.freeze({
 			problem: optional(text),
 		}),
 	),
-	wifi_join: request(
-		object({ ssid: string(32), password: string(63) }),
-		object({ address: optional(text), problem: optional(text) }),
-	),
-	resolve: request(object({ host: text }), object({ address: optional(text), problem: optional(text) })),
-	gateway: request(object({ url: text, token: string(256), ca: optional(string(4352)) }), outcome),
+	wifi_join: request(object({ ssid: string(32), password: string(63) }), object({ address: text })),
+	resolve: request(object({ host: text }), object({ address: text })),
+	gateway: request(object({ url: text, token: string(256), ca: optional(string(4352)) }), empty),
 	/** Queries a time server. `seconds` since 1970 is absent if it does not answer. */
 	time: request(object({ server: optional(text) }), object({ seconds: optional(float(0, 1e12)) })),
 	/** Writes a key of at most 15 characters to the NVS namespace of the firmware's settings. */
-	setting_write: request(object({ key: string(15), value: string(256) }), outcome),
+	setting_write: request(object({ key: string(15), value: string(256) }), empty),
 	setting_read: request(object({ key: string(15) }), object({ value: optional(string(256)) })),
-	setting_delete: request(object({ key: string(15) }), outcome),
+	setting_delete: request(object({ key: string(15) }), empty),
 	/** Restarts after the answer. */
 	restart: request(empty, empty),
 });

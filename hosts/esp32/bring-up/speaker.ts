@@ -18,29 +18,30 @@ const settleMs = 150;
 
 type Parts = Host["peripheral"];
 
-/** @returns the problem that prevented playing */
-export async function playTone(parts: Parts, volume: number): Promise<{ problem?: string }> {
-	return withSound(parts, volume, () => pause((blockBytes * toneBlocks * 1000) / (sampleRate * 2)));
+/** @throws Error if the codec does not answer */
+export function playTone(parts: Parts, volume: number): Promise<object> {
+	return withSound(parts, volume, async () => {
+		await pause((blockBytes * toneBlocks * 1000) / (sampleRate * 2));
+		return {};
+	});
 }
 
-/** @param measure called while the clocks run @returns its result, or the problem that prevented the measurement */
-export async function measureClocks(
+/** @param measure called while the clocks run */
+export function measureClocks(
 	parts: Parts,
 	measure: () => readonly number[],
-): Promise<{ hz: readonly number[]; problem?: string }> {
-	let hz: readonly number[] = [];
-	const outcome = await withSound(parts, 0, async () => {
+): Promise<{ hz: readonly number[] }> {
+	return withSound(parts, 0, async () => {
 		await pause(settleMs);
-		hz = measure();
+		return { hz: measure() };
 	});
-	return { hz, ...outcome };
 }
 
-async function withSound(
+async function withSound<T>(
 	{ codec: Codec, audioOutput: AudioOutput }: Parts,
 	volume: number,
-	action: () => Promise<void>,
-): Promise<{ problem?: string }> {
+	action: () => Promise<T>,
+): Promise<T> {
 	const tone = new Tone();
 	const block = new Int16Array(blockBytes / 2);
 	const codec = new Codec({});
@@ -52,14 +53,14 @@ async function withSound(
 		onWritable: () => output.write(tone.next(block)),
 	});
 	try {
-		if (!codec.isReady && volume > 0) return { problem: "the codec does not answer" };
+		if (!codec.isReady && volume > 0) throw new Error("The codec does not answer. Run the step codec first");
 		for (let index = 0; index < blocksBeforeStart; index += 1) output.write(tone.next(block));
 		output.start();
 		codec.isMuted = false;
-		await action();
+		const result = await action();
 		codec.isMuted = true;
 		await pause(settleMs);
-		return {};
+		return result;
 	} finally {
 		output.stop();
 		output.close();

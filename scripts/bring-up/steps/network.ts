@@ -5,7 +5,17 @@ import { messageOf } from "../../command-line/command.js";
 import { readAuthority } from "../../command-line/device-settings.js";
 import { type Context, type Finding, failed, passed } from "../step.js";
 
-export async function checkNetwork({ board, person }: Context): Promise<Finding> {
+export async function checkNetwork(context: Context): Promise<Finding> {
+	const notes: string[] = [];
+	try {
+		return await reach(context, notes);
+	} catch (error) {
+		return failed(...notes, `${messageOf(error)}.`);
+	}
+}
+
+/** @param notes completed steps @throws Error that names the failed one */
+async function reach({ board, person }: Context, notes: string[]): Promise<Finding> {
 	const { networks, problem } = await board.request("wifi_scan", {});
 	if (problem) person.print(`Scan failed: ${problem}.`);
 	for (const { ssid, rssi } of [...networks].sort((a, b) => b.rssi - a.rssi))
@@ -19,22 +29,14 @@ export async function checkNetwork({ board, person }: Context): Promise<Finding>
 		isSecret: true,
 	});
 	const joined = await board.request("wifi_join", { ssid, password });
-	if (joined.problem) return failed(`${ssid}: ${joined.problem}.`);
-	const notes = [`Joined ${ssid} as ${joined.address}.`];
+	notes.push(`Joined ${ssid} as ${joined.address}.`);
 
 	const address = await person.prompt(
 		"Address of the gateway, as printed by npm start (press Enter to skip):",
 	);
 	if (address === "") return passed(...notes);
-	let host: string;
-	let isSecure: boolean;
-	try {
-		({ host, isSecure } = parseGatewayUrl(address));
-	} catch (error) {
-		return failed(...notes, `${messageOf(error)}.`);
-	}
+	const { host, isSecure } = parseGatewayUrl(address);
 	const resolved = await board.request("resolve", { host });
-	if (resolved.problem) return failed(...notes, `${host}: ${resolved.problem}.`);
 	if (resolved.address !== host) notes.push(`${host} is ${resolved.address}.`);
 	const { seconds } = await board.request("time", {});
 	notes.push(
@@ -44,13 +46,7 @@ export async function checkNetwork({ board, person }: Context): Promise<Finding>
 	);
 	const token = await person.prompt("Device token (hidden, not stored):", { isSecret: true });
 	const file = isSecure ? await person.prompt("CA certificate of the gateway (PEM file):") : "";
-	let ca: string | undefined;
-	try {
-		ca = file === "" ? undefined : readAuthority(file);
-	} catch (error) {
-		return failed(...notes, messageOf(error));
-	}
-	const reached = await board.request("gateway", { url: address, token, ...(ca && { ca }) });
-	if (reached.problem) return failed(...notes, `Gateway unreachable: ${reached.problem}.`);
+	const ca = file === "" ? undefined : readAuthority(file);
+	await board.request("gateway", { url: address, token, ...(ca && { ca }) });
 	return passed(...notes, "The gateway accepted the connection and the token.");
 }

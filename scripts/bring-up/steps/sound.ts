@@ -16,8 +16,7 @@ export async function checkSound({ board, person, pins }: Context): Promise<Find
 			? []
 			: [`${name} at GPIO ${pins.i2s[name]} has ${hz} Hz instead of ${clocks[name]}.`];
 	});
-	const quiet = await board.request("sweep", { volume: 10 });
-	if (quiet.problem) return failed(`Playback failed: ${quiet.problem}. Run the step codec first.`, ...wrong);
+	await board.request("sweep", { volume: 10 });
 	const isHeard = await isYes(person, "A rising tone was played for a second at volume 10. Did you hear it?");
 	await board.request("sweep", { volume: 40 });
 	const isLouder = await isYes(

@@ -158,7 +158,7 @@ device/protocol/models.ts: board(16, …) for PROTO-1`,
 		wiring: { codec: undefined, lowPin: 8, stuckPins: [proto1.button.play] },
 		faults: [
 			["codec", "a stuck data line", /No ES8311 responds[\s\S]*data line, GPIO 8, stays low/],
-			["sound", "no codec", /Playback failed: the codec does not answer/],
+			["sound", "no codec", /The codec does not answer\. Run the step codec first\./],
 			[
 				"buttons",
 				"a stuck button",
@@ -218,8 +218,8 @@ describe("bring-up", { concurrency: 4 }, () => {
 		const address = `${url.replace("http", "ws")}/device`;
 		const typed = { "Name of the network": "home", Password: "long enough" };
 		for (const [others, says] of [
-			[{ "Name of the network": "elsewhere" }, /elsewhere: no access point with this name in range/],
-			[{ Password: "wrong password" }, /home: the access point rejected the password/],
+			[{ "Name of the network": "elsewhere" }, /No access point with this name in range\./],
+			[{ Password: "wrong password" }, /The access point rejected the password\./],
 			[{ "Address of the gateway": "http://example" }, /gateway must be ws:/],
 			[{ "Address of the gateway": address, "Device token": "w".repeat(32) }, /rejected the token \(401\)/],
 			[{ "Address of the gateway": address, "Device token": deviceToken }, /^✔/],
