@@ -30,11 +30,11 @@ test("every command and every feature belongs to exactly one component", async (
 	const rejected: string[] = [];
 	for (const command of keysOf(all)) {
 		const { example } = all[command];
-		const given = {
+		const values = {
 			play_sound: { value: { id: "dinner-1", url: `${silent}/one.wav` } },
 			start_ota: { url: `${silent}/firmware.bin` },
 		};
-		connection.send({ ...example, ...entryOf(given, command) });
+		connection.send({ ...example, ...entryOf(values, command) });
 		// Rejected after every earlier command was executed.
 		connection.send({ command: `after ${command}` });
 		for (;;) {
@@ -69,8 +69,8 @@ describe("the firmware", () => {
 				.replace(new RegExp(`^import { ${name} } .*\\n`, "m"), "")
 				.replace(new RegExp(`^\\t${name},\\n`, "m"), "");
 			await writeFile(main, kept);
-			const modules = Object.keys(await firmwareModules()).filter((each) => each.startsWith(files));
-			const without = Object.fromEntries(modules.map((each) => [each, undefined]));
+			const modules = Object.keys(await firmwareModules()).filter((module) => module.startsWith(files));
+			const without = Object.fromEntries(modules.map((module) => [module, undefined]));
 			const program = await buildFirmware({ ...without, main: relative(projectFolder, main) });
 			const gateway = await runScriptedGateway(t);
 			const device = await powerOn(t, gateway, "DEV-1", { program, clock: "virtual" });

@@ -195,7 +195,7 @@ describe("new settings", () => {
 	});
 
 	test("are rejected with a message that reveals none of them when flash or network cannot hold them", () => {
-		for (const [given, sentence] of [
+		for (const [change, sentence] of [
 			[{ ssid: "é".repeat(17) }, "ssid must be at most 32 bytes long"],
 			[{ gateway: "ws://host:70000/device" }, "gateway's port must be from 1 to 65535, not 70000"],
 			[{ ca: "no certificate" }, /^ca must be a certificate in PEM/],
@@ -205,7 +205,7 @@ describe("new settings", () => {
 			],
 		] as const) {
 			const bench = new Bench();
-			const problem = bench.trial.begin({ token: "secret-token", ...given }) ?? "";
+			const problem = bench.trial.begin({ token: "secret-token", ...change }) ?? "";
 			if (typeof sentence === "string") assert.equal(problem, sentence);
 			else assert.match(problem, sentence);
 			assert.doesNotMatch(problem, /secret/);
@@ -299,9 +299,9 @@ function runWithCut(
 	throw new Error("the trial does not end");
 }
 
-function isSame(one: unknown, other: unknown): boolean {
+function isSame(a: unknown, b: unknown): boolean {
 	try {
-		assert.deepEqual(one, other);
+		assert.deepEqual(a, b);
 		return true;
 	} catch {
 		return false;

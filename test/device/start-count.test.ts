@@ -12,7 +12,7 @@ const resetReasons = {
 type End = keyof typeof resetReasons;
 type Run = readonly [ms: number, end: End];
 
-const runs = (end: End, ...ms: number[]) => ms.map((each): Run => [each, end]);
+const runs = (end: End, ...ms: number[]) => ms.map((runMs): Run => [runMs, end]);
 
 /** Device whose starts end in the given ways. */
 class Device {
@@ -47,16 +47,16 @@ class Device {
 	}
 }
 
-function after(given: readonly Run[]): Device {
+function after(pastRuns: readonly Run[]): Device {
 	const device = new Device();
-	for (const each of given) device.run(each);
+	for (const run of pastRuns) device.run(run);
 	return device;
 }
 
 describe("safe mode", () => {
 	const crashes = runs("crash", 10, 10, 10);
 	const cuts = runs("power cut", 10, 10);
-	for (const [name, given, isSafe] of [
+	for (const [name, pastRuns, isSafe] of [
 		["requires three crashes in a row", runs("crash", 10, 10), false],
 		["starts after three crashes in a row", crashes, true],
 		[
@@ -72,7 +72,7 @@ describe("safe mode", () => {
 		["counts crashes on both sides of power cuts", [...crashes.slice(1), ...cuts, ...crashes.slice(2)], true],
 		["is not ended by a power cut", [...crashes, ...cuts], true],
 	] as const)
-		test(name, () => assert.equal(after(given).start().isSafeMode, isSafe));
+		test(name, () => assert.equal(after(pastRuns).start().isSafeMode, isSafe));
 
 	test("never starts an unconfirmed image, which is rolled back instead", () =>
 		assert.equal(after(crashes).start(true).isSafeMode, false));

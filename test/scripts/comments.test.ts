@@ -30,6 +30,6 @@ test("finds comments that start with a fragment, in all forms of comments", asyn
 			"ts:3: What loads the sound. */",
 			"ts:4: In place of the sound.",
 			"ts:8: As a number.",
-		].map((each) => `device/sound/example.${each.replace(": ", ": comment starts with a fragment: ")}`),
+		].map((problem) => `device/sound/example.${problem.replace(": ", ": comment starts with a fragment: ")}`),
 	);
 });

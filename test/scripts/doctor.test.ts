@@ -50,15 +50,15 @@ const complete = {
 } as const;
 
 function without(path: string): Record<string, string> {
-	return Object.fromEntries(Object.entries(complete.files).filter(([each]) => each !== path));
+	return Object.fromEntries(Object.entries(complete.files).filter(([file]) => file !== path));
 }
 
 const inFolder = (folder: string) => ({
 	[`${folder}/node_modules/typescript/package.json`]: '{"version": "7.0.2"}',
 });
 
-async function reportOf(given: FakeMachineOptions, asked?: "demo" | "simulator" | "board") {
-	const { lines, isComplete } = await runChecks(fakeMachine(given), asked);
+async function reportOf(machine: FakeMachineOptions, asked?: "demo" | "simulator" | "board") {
+	const { lines, isComplete } = await runChecks(fakeMachine(machine), asked);
 	return { isComplete, text: lines.join("\n") };
 }
 
@@ -85,7 +85,7 @@ describe("npm run doctor", () => {
 		assert.match(ready.text, /npm run demo: ready\nnpm run simulator: not ready\nnpm run flash: not ready$/);
 	});
 
-	for (const [what, given, sentence] of [
+	for (const [what, machine, sentence] of [
 		["an old Node", { nodeVersion: "18.19.1" }, /Node 18\.19\.1 is too old.*20 or later[\s\S]*nodejs\.org/],
 		[
 			"another program on the port",
@@ -118,7 +118,7 @@ describe("npm run doctor", () => {
 		],
 	] as const)
 		test(`reports ${what} with a fix`, async () => {
-			const { isComplete, text } = await reportOf({ ...complete, ...given });
+			const { isComplete, text } = await reportOf({ ...complete, ...machine });
 			assert.equal(isComplete, false);
 			assert.match(text, sentence);
 			assert.equal(text.match(/✘/g)?.length, 1, text);

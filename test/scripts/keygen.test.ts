@@ -89,7 +89,7 @@ describe("signed release", () => {
 	async function inspect(releasesDir: string, version: string) {
 		const catalog = await readCatalog(releasesDir);
 		const entry = catalog.releases
-			.find((each) => each.version === version)
+			.find((release) => release.version === version)
 			?.images.find(({ model }) => model === "DEV-1");
 		assert.ok(entry, "the catalog has no image");
 		const file = join(releasesDir, entry.path.slice("/releases/".length));

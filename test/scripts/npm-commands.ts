@@ -54,7 +54,7 @@ export async function run(
 
 /** Output of a command for --help. */
 export async function usageOf(t: TestContext, name: string): Promise<string> {
-	const command = commands.find((each) => each.name === name);
+	const command = commands.find((command) => command.name === name);
 	assert.ok(command, `no command ${name}`);
 	return (await run(t, command.file, [...command.given, "--help"])).output;
 }

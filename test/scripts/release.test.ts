@@ -18,12 +18,12 @@ import { temporaryDirectory } from "../support/running.js";
 import { makeReleaseKey } from "../support/signing.js";
 
 const virtual = (version: string) => makeVirtualImage(Buffer.from("a program"), "DEV-1", version);
-const release = (version: string, given: Partial<NewRelease> = {}): NewRelease => ({
+const release = (version: string, options: Partial<NewRelease> = {}): NewRelease => ({
 	version,
 	date: "2026-01-02",
 	notes: "",
 	images: [virtual(version)],
-	...given,
+	...options,
 });
 
 describe("release", () => {
@@ -201,11 +201,11 @@ describe("patches of a release", () => {
 	const same = program("same");
 	const alike = (version: string) =>
 		makeVirtualImage(Buffer.concat([same, Buffer.from(version)]), "DEV-1", version);
-	const add = (folder: string, version: string, given: Partial<NewRelease> = {}) =>
-		addRelease(folder, release(version, { images: [alike(version)], ...given }));
+	const add = (folder: string, version: string, options: Partial<NewRelease> = {}) =>
+		addRelease(folder, release(version, { images: [alike(version)], ...options }));
 	/** First image of a release. */
 	const patchesOf = ({ releases }: Catalog, version: string) =>
-		releases.find((each) => each.version === version)?.images[0]?.patches ?? [];
+		releases.find((release) => release.version === version)?.images[0]?.patches ?? [];
 	const onDisk = (folder: string, path: string) => join(folder, path.slice("/releases/".length));
 
 	test("make each image on a device from those of the three previous releases", async (t) => {
@@ -238,8 +238,8 @@ describe("patches of a release", () => {
 
 	test("are made only from lower versions for the same model and chip", async (t) => {
 		const folder = await temporaryDirectory(t);
-		const image = (version: string, given: Parameters<typeof makeImage>[0] = {}) =>
-			makeImage({ version, ...given });
+		const image = (version: string, content: Parameters<typeof makeImage>[0] = {}) =>
+			makeImage({ version, ...content });
 		const others = [image("1.0.0", { chip: "esp32" }), image("1.0.0", { model: "PROTO-1" })];
 		await add(folder, "1.0.0", { images: others });
 		await add(folder, "1.2.0", { images: [image("1.2.0")] });
@@ -283,11 +283,11 @@ describe("patches of a release", () => {
 		const folder = await temporaryDirectory(t);
 		const image = (version: string, ...parts: readonly Buffer[]) =>
 			makeVirtualImage(Buffer.concat(parts), "DEV-1", version);
-		const [one, other] = [program("one"), program("other")];
-		await add(folder, "1.0.0", { images: [image("1.0.0", one, same, same)] });
-		await add(folder, "1.1.0", { images: [image("1.1.0", one, other)] });
+		const [first, second] = [program("one"), program("other")];
+		await add(folder, "1.0.0", { images: [image("1.0.0", first, same, same)] });
+		await add(folder, "1.1.0", { images: [image("1.1.0", first, second)] });
 		const said: string[] = [];
-		const images = [image("1.2.0", same, other, program("new", 4_000))];
+		const images = [image("1.2.0", same, second, program("new", 4_000))];
 		const catalog = await add(folder, "1.2.0", { images, onSkipped: (sentence) => said.push(sentence) });
 		assert.deepEqual(patchesOf(catalog, "1.2.0"), []);
 		assert.match(

@@ -18,7 +18,7 @@ test("runs and reports every step, even after a failure, and prints the output o
 		(text) => texts.push(text),
 	);
 	assert.equal(isDone, false);
-	const text = (name: string) => texts.find((each) => each.split("\n")[0]?.endsWith(name)) ?? "";
+	const text = (name: string) => texts.find((text) => text.split("\n")[0]?.endsWith(name)) ?? "";
 	assert.match(text("first"), /^✘ first\nwrong here/);
 	assert.equal(text("second"), "✔ second");
 	assert.match(text("third"), /^✘ third\n.*wrong there/s);

@@ -95,7 +95,7 @@ export function valid(schema: Schema, model?: Model): fc.Arbitrary<unknown> {
 		case "null":
 			return fc.constant(null);
 		case "either":
-			return fc.oneof(...schema.of.map((one) => valid(one, model)));
+			return fc.oneof(...schema.of.map((option) => valid(option, model)));
 		case "integer":
 			return fc.oneof(
 				fc.constantFrom(schema.minimum, schema.maximum),

@@ -81,8 +81,8 @@ export function changingDisk(before: (operation: Operation) => void): typeof fs 
 export function failingDisk(operation: Operation, code: string, part = "") {
 	const state = {
 		isFailing: true,
-		disk: diskWith((each, path) => {
-			if (state.isFailing && each === operation && path.includes(part)) throw systemError(code);
+		disk: diskWith((current, path) => {
+			if (state.isFailing && current === operation && path.includes(part)) throw systemError(code);
 		}),
 	};
 	return state;

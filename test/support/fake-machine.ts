@@ -17,18 +17,18 @@ export interface FakeMachineOptions {
 	readonly listening?: Readonly<Record<number, string | undefined>>;
 }
 
-export function fakeMachine(given: FakeMachineOptions = {}): Machine {
-	const { platform = "linux", files = {}, listening = {}, freeBytes = 1e12 } = given;
+export function fakeMachine(options: FakeMachineOptions = {}): Machine {
+	const { platform = "linux", files = {}, listening = {}, freeBytes = 1e12 } = options;
 	const isWindows = platform === "win32";
 	const { sep } = pathsOf({ platform });
 	const paths = Object.keys(files).map((path) => path.replace(/!$/, ""));
-	const exists = (path: string) => paths.some((each) => each === path || each.startsWith(`${path}${sep}`));
+	const exists = (path: string) => paths.some((known) => known === path || known.startsWith(`${path}${sep}`));
 	return {
 		platform,
-		nodeVersion: given.nodeVersion ?? "22.1.0",
-		home: given.home ?? (isWindows ? "C:\\Users\\Ann" : "/home/ann"),
-		project: given.project ?? (isWindows ? "D:\\device-gateway" : "/home/ann/device-gateway"),
-		environment: given.environment ?? {},
+		nodeVersion: options.nodeVersion ?? "22.1.0",
+		home: options.home ?? (isWindows ? "C:\\Users\\Ann" : "/home/ann"),
+		project: options.project ?? (isWindows ? "D:\\device-gateway" : "/home/ann/device-gateway"),
+		environment: options.environment ?? {},
 		exists,
 		read: (path) => files[path],
 		list: (folder) => [

@@ -60,7 +60,7 @@ export class ClusterGateway extends GatewayProcess {
 	async knows(version: string): Promise<void> {
 		const read = () =>
 			this.call<{ readonly releases: readonly { version: string }[] }>("GET", "../ota/catalog");
-		await eventually(read, ({ releases }) => releases.some((each) => each.version === version));
+		await eventually(read, ({ releases }) => releases.some((release) => release.version === version));
 	}
 }
 

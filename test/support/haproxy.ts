@@ -14,7 +14,7 @@ import { pathOf } from "./programs.js";
 export async function runHaproxy(t: TestContext, ...lines: readonly string[]): Promise<number> {
 	const port = await freePort();
 	const file = join(await temporaryDirectory(t), "haproxy.cfg");
-	const timeouts = ["connect 5s", "client 1m", "server 1m"].map((each) => `timeout ${each}`);
+	const timeouts = ["connect 5s", "client 1m", "server 1m"].map((timeout) => `timeout ${timeout}`);
 	const section = [`bind 127.0.0.1:${port}`, "mode tcp", ...timeouts, ...lines];
 	await writeFile(file, `listen gateway\n${section.map((line) => `    ${line}\n`).join("")}`);
 	const child = spawn(pathOf("haproxy"), ["-db", "-f", file], {

@@ -14,8 +14,8 @@ const content: ImageContent = {
 };
 
 /** Valid image for a DEV-1 with the given changes. */
-export function makeImage(given: Partial<ImageContent> = {}): Buffer {
-	return encodeImage({ ...content, ...given });
+export function makeImage(options: Partial<ImageContent> = {}): Buffer {
+	return encodeImage({ ...content, ...options });
 }
 
 /** Copy of the image with other bytes at `offset` and the old checksum and SHA-256. */

@@ -110,7 +110,7 @@ export class MemoryBus implements Bus {
 
 	async request(subject: string, text: string, timeoutMs: number): Promise<string> {
 		await this.requireConnected();
-		const services = [...this.#server.services].filter((each) => each.subject === subject);
+		const services = [...this.#server.services].filter((service) => service.subject === subject);
 		const service = services.find(({ bus }) => bus.isConnected);
 		if (!service) throw new BusError("noResponders", `No responders on ${subject}.`);
 		return new Promise((resolve, reject) => {
@@ -167,7 +167,7 @@ export class MemoryBus implements Bus {
 		const watches = [...buckets.values()].map((content) => content.watches);
 		const readers = [...logs.values()].map((content) => content.readers);
 		for (const all of [subscriptions, services, ...watches, ...readers] as readonly Set<{ bus: MemoryBus }>[])
-			for (const each of all) if (each.bus === this) all.delete(each);
+			for (const subscription of all) if (subscription.bus === this) all.delete(subscription);
 		this.#isClosed = true;
 		this.#listeners.clear();
 		this.#isConnected = false;
@@ -246,7 +246,7 @@ class MemoryLog implements Log {
 	async append(key: string, text: string, after: number): Promise<number | undefined> {
 		await this.#bus.requireConnected();
 		const { entries, readers } = this.#content;
-		if ((entries.findLast(([each]) => each === key)?.[1].revision ?? 0) !== after) return undefined;
+		if ((entries.findLast(([entryKey]) => entryKey === key)?.[1].revision ?? 0) !== after) return undefined;
 		this.#content.revision += 1;
 		const entry = { text, revision: this.#content.revision };
 		entries.push([key, entry]);
@@ -260,8 +260,8 @@ class MemoryLog implements Log {
 	async removeBefore(key: string, revision: number): Promise<void> {
 		await this.#bus.requireConnected();
 		const { entries } = this.#content;
-		const isKept = ([each, entry]: LogContent["entries"][number]) =>
-			each !== key || entry.revision >= revision;
+		const isKept = ([entryKey, entry]: LogContent["entries"][number]) =>
+			entryKey !== key || entry.revision >= revision;
 		entries.splice(0, entries.length, ...entries.filter(isKept));
 	}
 
@@ -339,7 +339,7 @@ function covers(pattern: string, subject: string): boolean {
 	return parts.length === others.length && parts.every((part, at) => part === "*" || part === others[at]);
 }
 
-function added<T>(all: Set<T>, each: T): () => void {
-	all.add(each);
-	return () => void all.delete(each);
+function added<T>(all: Set<T>, item: T): () => void {
+	all.add(item);
+	return () => void all.delete(item);
 }

@@ -49,7 +49,7 @@ export class MonitorView {
 	}
 
 	apply(frame: SummaryFrame): void {
-		if (frame.type === "status_update") for (const each of frame.sessions) this.#note(each);
+		if (frame.type === "status_update") for (const session of frame.sessions) this.#note(session);
 		if (frame.type === "device_message" && isReport(frame.message) && frame.deviceId)
 			this.states.set(frame.deviceId, frame.message);
 		if (frame.type !== "summary") return;

@@ -62,10 +62,10 @@ export const testMachine: Machine = process.env.OPTIONAL_PROGRAMS === "none" ? f
 /** @returns its path, or undefined if it is not installed */
 export function findOptional(name: ProgramName): string | undefined {
 	const { names = [name] }: OptionalProgram = programs[name];
-	const given = testMachine.environment[variableOf(name)];
-	if (given && testMachine.isProgram(given)) return given;
+	const path = testMachine.environment[variableOf(name)];
+	if (path && testMachine.isProgram(path)) return path;
 	const folders = [...foldersOnPath(testMachine), ...moreFolders];
-	return names.flatMap((each) => findPrograms(testMachine, each, folders))[0];
+	return names.flatMap((program) => findPrograms(testMachine, program, folders))[0];
 }
 
 /** @returns its path @throws Error if it is not installed */
@@ -77,7 +77,7 @@ export function pathOf(name: ProgramName): string {
 
 /** @returns reason to skip a test that needs these programs, or false */
 export function whyMissing(...names: readonly ProgramName[]): string | false {
-	const name = names.find((each) => findOptional(each) === undefined);
+	const name = names.find((program) => findOptional(program) === undefined);
 	if (name === undefined) return false;
 	return `${name} is not installed: apt-get install ${programs[name].package}, or set ${variableOf(name)} to its path`;
 }

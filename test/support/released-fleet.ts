@@ -82,7 +82,7 @@ export async function reportCrash(
 	for (const url of urls)
 		await eventually(
 			() => call<CrashList>(url, "GET", "crashes"),
-			({ versions }) => versions.find((each) => each.version === version)?.count === count,
+			({ versions }) => versions.find((counted) => counted.version === version)?.count === count,
 		);
 }
 

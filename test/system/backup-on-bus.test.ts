@@ -25,37 +25,37 @@ test("a backup by either of two gateways contains the data of both, and restores
 	const releasesDir = join(folder, "releases");
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
 	const urls: string[] = [];
-	for (const each of ["one", "two"]) {
-		const dataDir = join(folder, each);
+	for (const gatewayName of ["one", "two"]) {
+		const dataDir = join(folder, gatewayName);
 		const bus = await buses.connect();
 		const joined = joinGateways(bus, dataDir, extensions);
 		urls.push((await runGateway(t, { dataDir, releasesDir, limits, ...joined })).url);
 	}
-	const [one = "", two = ""] = urls;
-	const device = await new ScriptedDevice({ url: one, deviceId: "dev-1-000000" }).connect();
+	const [firstUrl = "", secondUrl = ""] = urls;
+	const device = await new ScriptedDevice({ url: firstUrl, deviceId: "dev-1-000000" }).connect();
 	t.after(() => device.close());
-	const shows = (path: string, text: RegExp, url = two) =>
+	const shows = (path: string, text: RegExp, url = secondUrl) =>
 		eventually(
 			async () => JSON.stringify(await call(url, "GET", path)),
 			(shown) => text.test(shown),
 		);
 	await shows("devices", /dev-1-000000/);
-	await call(one, "PATCH", "devices/dev-1-000000", { name: "Speaker" });
-	const { id } = await call<{ id: string }>(one, "POST", "sounds?name=Dinner", sound);
+	await call(firstUrl, "PATCH", "devices/dev-1-000000", { name: "Speaker" });
+	const { id } = await call<{ id: string }>(firstUrl, "POST", "sounds?name=Dinner", sound);
 	await shows("sounds", /Dinner/);
 	const announcement = { sound: id, targets: { all: true } };
 	const at = { weekly: { time: "17:50", days: ["mon"] } };
-	await call(two, "POST", "schedules", { name: "Closing", at, do: { announcement } });
+	await call(secondUrl, "POST", "schedules", { name: "Closing", at, do: { announcement } });
 	await eventually(
-		() => call(two, "PUT", "rollouts/autumn", quickPlan()).then(() => true),
+		() => call(secondUrl, "PUT", "rollouts/autumn", quickPlan()).then(() => true),
 		(isDone) => isDone,
 	);
 	await shows("rollouts/autumn", /finished/);
 	// Through the other gateway, which has it from the bus.
-	await shows("audit", /PUT \/api\/rollouts\/:id/, one);
+	await shows("audit", /PUT \/api\/rollouts\/:id/, firstUrl);
 	device.close();
 
-	const { body } = await fetch(`${two}/api/backup`, { headers: bearer(monitorToken) });
+	const { body } = await fetch(`${secondUrl}/api/backup`, { headers: bearer(monitorToken) });
 	assert.ok(body, "the response has no body");
 	const content = await buffer(body);
 	const restoreTo = async (dataDir: string) => {

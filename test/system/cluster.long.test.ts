@@ -115,7 +115,7 @@ test("gateways on one NATS server", { skip: clusterMissing }, async (t) => {
 		});
 		await eventually(
 			() => devicesOf(second),
-			(shown) => shown.some((each) => each.firmwareVersion === "1.0.0"),
+			(shown) => shown.some((device) => device.firmwareVersion === "1.0.0"),
 		);
 		const address = `${second.url.replace("http", "ws")}/monitor`;
 		const monitor = new Client(address, { headers: bearer(monitorToken) });
@@ -156,7 +156,7 @@ test("a rollout keeps its limits while gateways and three NATS servers are distu
 			if (step !== "offered") return;
 			const { deviceId, isUpdating, offers } = device;
 			if (isUpdating) problems.push(`${deviceId} received an update during an update`);
-			const updating = devices.filter((each) => each.isUpdating).length;
+			const updating = devices.filter((device) => device.isUpdating).length;
 			if (updating >= concurrency) problems.push(`${deviceId} is offer ${updating + 1} at a time`);
 			if (offers >= maxAttempts) problems.push(`${deviceId} received it ${offers + 1} times`);
 		};
@@ -183,14 +183,14 @@ test("a rollout keeps its limits while gateways and three NATS servers are distu
 	for (const kind of Array.from({ length: times }, () => kinds).flat()) {
 		// Two of three servers must be current.
 		if (kind === "kills a server" && isReplicaBehind) continue;
-		const { status, counts: before } = await eventually(rollout, (each) => each.status !== "scheduled");
+		const { status, counts: before } = await eventually(rollout, (rollout) => rollout.status !== "scheduled");
 		assert.equal(status, "running", `over before it ${kind}`);
 		await eventually(rollout, ({ counts }) => (counts.succeeded ?? 0) > (before.succeeded ?? 0), lostMs);
 		await setTimeout(random.between(0, 1500));
 		const index = random.between(0, 2);
 		const [gateway, server] = [gateways[index], servers[index]];
 		assert.ok(gateway && server, `no gateway or server ${index}`);
-		const others = gateways.filter((each) => each !== gateway);
+		const others = gateways.filter((other) => other !== gateway);
 		const outage = random.between(...outageMs);
 		const agreed = [0];
 		if (kind === "kills a server") {
@@ -203,7 +203,7 @@ test("a rollout keeps its limits while gateways and three NATS servers are distu
 				isReplicaBehind = true;
 			});
 		} else if (kind === "cuts all off") {
-			for (const each of gateways) each.cut();
+			for (const other of gateways) other.cut();
 			const isUpdated = ({ version }: ReconnectingDevice) => version === "1.4.0";
 			const updated = devices.filter(isUpdated).length;
 			const rename = () => first.call("PATCH", "devices/dev-1-000001", { name: "x" });
@@ -217,7 +217,7 @@ test("a rollout keeps its limits while gateways and three NATS servers are distu
 				(now) => now > updated && !devices.some(({ isUpdating }) => isUpdating),
 			);
 			await assert.rejects(rename(), / 503 /);
-			for (const each of gateways) each.heal();
+			for (const other of gateways) other.heal();
 		} else {
 			if (kind === "kills a gateway") await gateway.kill();
 			else if (kind === "cuts a gateway off") gateway.cut();
@@ -235,7 +235,7 @@ test("a rollout keeps its limits while gateways and three NATS servers are distu
 	await agree(devices, gateways);
 	assert.equal(steps.length, devices.length);
 	for (const { deviceId, status, attempts, reason } of steps) {
-		const device = devices.find((each) => each.deviceId === deviceId);
+		const device = devices.find((candidate) => candidate.deviceId === deviceId);
 		assert.ok(device && device.offers <= attempts, `${deviceId}: ${device?.offers} of ${attempts} offers`);
 		const isLost = device.offers < attempts;
 		assert.ok(status === "succeeded" || isLost, `${deviceId}: ${status}, ${reason}`);
@@ -266,7 +266,7 @@ async function agree(
 		return devices.flatMap(({ deviceId: id, version, changedAt, isConnected }) => {
 			const shown = views.map((view) => view.get(id) ?? "");
 			const isSteady = performance.now() - changedAt > steadyMs && isConnected;
-			const isRight = shown.every((each) => each === shown[0] && each.startsWith(`connected, ${version}, `));
+			const isRight = shown.every((text) => text === shown[0] && text.startsWith(`connected, ${version}, `));
 			return !isSteady || isRight ? [] : [`${id} ${version}: ${shown.join("; ")}`];
 		});
 	};
@@ -355,7 +355,7 @@ async function testSchedules(
 				},
 			);
 		const victim = random.of(gateways);
-		const others = gateways.filter((each) => each !== victim);
+		const others = gateways.filter((other) => other !== victim);
 		const [first] = others;
 		assert.ok(first, "no other gateway");
 		const made: Schedule[] = [];
@@ -380,7 +380,7 @@ async function testSchedules(
 			assert.ok(last?.outcome === "done" || last?.outcome === "late", `${JSON.stringify(last)}, ${round}`);
 			const job = last.job ?? assert.fail(`${id} has no job`);
 			jobs.push(job);
-			const group = players[made.findIndex((each) => each.id === id)] ?? [];
+			const group = players[made.findIndex((announcement) => announcement.id === id)] ?? [];
 			// A device of a killed gateway may be offline.
 			for (const [index, { played }] of group.entries())
 				if (gateways[index] !== victim)

@@ -52,7 +52,7 @@ async function listen(
 }
 
 function textsOf(answers: readonly Answer[] = []): readonly string[] {
-	return answers.flatMap((each) => (each.type === "TXT" ? [each.data].flat().map(String) : []));
+	return answers.flatMap((answer) => (answer.type === "TXT" ? [answer.data].flat().map(String) : []));
 }
 
 test("a device without an address connects to the gateway that knows its token, though another one responds first", async (t) => {
@@ -120,12 +120,12 @@ test("a gateway announces itself, responds in each network with its address ther
 	const recordsWith = (ttl: number) =>
 		heard
 			.flatMap(({ type, answers = [] }) => (type === "response" ? answers : []))
-			.filter((each) => "ttl" in each && each.ttl === ttl);
+			.filter((record) => "ttl" in record && record.ttl === ttl);
 	await eventually(
 		() => textsOf(recordsWith(120)),
 		(texts) => texts.slice(0, 2).join() === "path=/device,tls=0",
 	);
-	const announced = recordsWith(120).flatMap((each) => (each.type === "A" ? [each.data] : []));
+	const announced = recordsWith(120).flatMap((record) => (record.type === "A" ? [record.data] : []));
 	assert.deepEqual([...new Set(announced)], ["10.99.1.1"]);
 
 	const ofAll: Question = { name: service.toUpperCase(), type: "PTR" };
@@ -144,10 +144,10 @@ test("a gateway announces itself, responds in each network with its address ther
 		const [bytes] = await nextEvent(client, "message");
 		const { id, questions = [], answers = [] } = decode(bytes);
 		assert.deepEqual([id, ...questions.map(({ name, type }) => ({ name, type }))], [7, question]);
-		const target = answers.flatMap((each) => (each.type === "SRV" ? [each] : []))[0];
+		const target = answers.flatMap((answer) => (answer.type === "SRV" ? [answer] : []))[0];
 		assert.deepEqual([target?.name, target?.data.port], [`hall-1.${service}`, port]);
-		const named = answers.flatMap((each) =>
-			each.type === "PTR" || each.type === "A" ? [[each.name, each.data]] : [],
+		const named = answers.flatMap((answer) =>
+			answer.type === "PTR" || answer.type === "A" ? [[answer.name, answer.data]] : [],
 		);
 		assert.deepEqual(Object.fromEntries(named)[service], `hall-1.${service}`);
 		assert.equal(Object.fromEntries(named)[target?.data.target ?? ""], own);
@@ -176,7 +176,7 @@ test("devices get PUBLIC_URL if set, and MDNS=off is silent", async (t) => {
 		() => heard.length > 0,
 	);
 	assert.deepEqual(textsOf(heard).slice(0, 2), ["path=/hall/device", "tls=1"]);
-	const ports = heard.flatMap((each) => (each.type === "SRV" ? [each.data.port] : []));
+	const ports = heard.flatMap((record) => (record.type === "SRV" ? [record.data.port] : []));
 	assert.deepEqual([...new Set(ports)], [443]);
 	assert.ok(!ports.includes(silent.port), `announced ports: ${ports}`);
 });

@@ -77,7 +77,7 @@ test("npm run say schedules a file, lists it and cancels it", async (t) => {
 	assert.match(times, /^Time zone: \S+\.$/m);
 	assert.deepEqual(await say("--cancel", id), { code: 0, output: `Canceled ${id}.\n` });
 	const { schedules } = await call<ScheduleList>(url, "GET", "schedules");
-	assert.ok(!schedules.some((each) => each.id === id), "still scheduled");
-	for (const each of schedules) await call(url, "DELETE", `schedules/${each.id}`);
+	assert.ok(!schedules.some((schedule) => schedule.id === id), "still scheduled");
+	for (const schedule of schedules) await call(url, "DELETE", `schedules/${schedule.id}`);
 	assert.deepEqual(await sounds(), []);
 });

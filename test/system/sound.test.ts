@@ -36,7 +36,7 @@ for (const [name, skip] of [
 			...(isSecure ? [] : [["other", `${localhost}/${file}`, other] as const]),
 		] as const) {
 			await control({ command: "play_sound", value: { id, url } });
-			const frame = await fleet.monitorClient.until((each) => updateIn(each)?.id === id);
+			const frame = await fleet.monitorClient.until((frame) => updateIn(frame)?.id === id);
 			assert.deepEqual([updateIn(frame)?.state, updateIn(frame)?.reason], ["failed", reason]);
 		}
 	});

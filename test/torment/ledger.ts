@@ -131,7 +131,7 @@ export class Ledger {
 			this.#journal.break(`${deviceId} is reported as updated to ${version}, but never ran it`);
 		// If an upload was replaced meanwhile, the gateway cannot know which one the device received.
 		const hasGoneBack = [...rolledBack].some(
-			(each) => each === version || (isUpload(each) && isUpload(version)),
+			(known) => known === version || (isUpload(known) && isUpload(version)),
 		);
 		if (status === "rolled_back" && !hasGoneBack)
 			this.#journal.break(`${deviceId} is reported as rolled back from ${version}, but never was`);

@@ -130,8 +130,8 @@ const handlers = {
 	},
 
 	/** Sets the rate of reports of all devices together. */
-	report: (given: { perSecond: number; isMeasured: boolean }) => {
-		({ perSecond, isMeasured } = given);
+	report: (options: { perSecond: number; isMeasured: boolean }) => {
+		({ perSecond, isMeasured } = options);
 	},
 
 	/** Starts counting. */

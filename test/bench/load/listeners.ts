@@ -22,7 +22,7 @@ const handlers = {
 		const agent = new Agent({ maxSockets: listeners });
 		const headers = token ? { Authorization: `Bearer ${token}` } : {};
 		const all = Array.from({ length: listeners }, () => play(url, agent, headers, seconds));
-		const underruns = (await Promise.all(all)).reduce((sum, each) => sum + each, 0);
+		const underruns = (await Promise.all(all)).reduce((sum, underruns) => sum + underruns, 0);
 		agent.destroy();
 		return { underruns };
 	},

@@ -71,9 +71,9 @@ describe("a device without settings", () => {
 	test("joins the network and the gateway with the settings it received", async (t) => {
 		const { device, gateway, client, assertAnswers } = await start(t);
 		const page = gateway.url.replace("ws:", "http:").replace("device", "");
-		const given = { gateway: gateway.url, token: "t".repeat(250) };
+		const settings = { gateway: gateway.url, token: "t".repeat(250) };
 		await assertAnswers(
-			() => client.give(given),
+			() => client.give(settings),
 			"error 0; result 208: ; error 0; result 208: ; error 0; result 208: ",
 		);
 		await assertAnswers(
@@ -82,7 +82,7 @@ describe("a device without settings", () => {
 		);
 		await assertAnswers(() => client.send(command.currentState), `error 0; state 4; result 2: ${page}`);
 		const connection = await passUntil(device, gateway.connection());
-		assert.equal(connection.headers.authorization, `Bearer ${given.token}`);
+		assert.equal(connection.headers.authorization, `Bearer ${settings.token}`);
 		assert.equal(device.setting("ssid"), home.ssid);
 		assert.equal(device.setting("password"), home.password);
 	});

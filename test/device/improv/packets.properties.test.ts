@@ -56,7 +56,7 @@ test("finds packets between any noise, in chunks of any size", () => {
 				]);
 				// Noise and the bytes after it may share the start of a header.
 				fc.pre(bytes.toString("latin1").split("IMPROV\x01").length === parts.length + 1);
-				assert.deepEqual(found(bytes, sizes), plain(parts.map(([, each]) => each)));
+				assert.deepEqual(found(bytes, sizes), plain(parts.map(([, packet]) => packet)));
 			},
 		),
 		{ numRuns: runs(2000) },

@@ -39,17 +39,17 @@ test("a question asks for PTR records of the given name", () => {
 	const { type, questions } = decode(Buffer.from(gatewayQuestion("1a2b.dev-1-a1b2c3.ffee")));
 	assert.equal(type, "query");
 	assert.deepEqual(
-		questions?.map((each) => [each.name, each.type, each.class]),
+		questions?.map((question) => [question.name, question.type, question.class]),
 		[["1a2b.dev-1-a1b2c3.ffee._sub._device-gateway._tcp.local", "PTR", "IN"]],
 	);
 });
 
 test("reads the TXT strings of an answer from any section", () => {
 	fc.assert(
-		fc.property(texts, fc.boolean(), (given, isAdditional) => {
-			const record = { name, type: "TXT" as const, data: [...given] };
+		fc.property(texts, fc.boolean(), (pairs, isAdditional) => {
+			const record = { name, type: "TXT" as const, data: [...pairs] };
 			const changed = isAdditional ? { answers: [], additionals: [record] } : {};
-			assert.deepEqual(readTexts(answerWith(given, changed)), given);
+			assert.deepEqual(readTexts(answerWith(pairs, changed)), pairs);
 		}),
 		{ numRuns: runs(500) },
 	);
@@ -65,8 +65,8 @@ test("skips compressed names", () => {
 
 test("rejects an answer that is truncated anywhere, and never reads past its end", () => {
 	fc.assert(
-		fc.property(texts, fc.nat(), (given, draw) => {
-			const whole = answerWith(given);
+		fc.property(texts, fc.nat(), (pairs, draw) => {
+			const whole = answerWith(pairs);
 			const length = draw % whole.length;
 			// Bytes after the end must not matter.
 			const memory = new Uint8Array([...whole, ...whole]);
@@ -79,8 +79,8 @@ test("rejects an answer that is truncated anywhere, and never reads past its end
 test("parses damaged answers or throws RangeError", () => {
 	const damage = fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 10 });
 	fc.assert(
-		fc.property(texts, damage, fc.uint8Array({ maxLength: 300 }), (given, changes, noise) => {
-			const bytes = answerWith(given);
+		fc.property(texts, damage, fc.uint8Array({ maxLength: 300 }), (pairs, changes, noise) => {
+			const bytes = answerWith(pairs);
 			for (const [at, value] of changes) bytes[at % bytes.length] = value;
 			read(bytes);
 			read(noise);

@@ -36,7 +36,7 @@ interface AccessPoint {
 type World = Partial<Record<Name, AccessPoint | undefined>>;
 
 function answer(world: World, ssid: string, password: string): WiFiReason | "silent" | "joined" {
-	const name = names.find((one) => one === ssid);
+	const name = names.find((known) => known === ssid);
 	const accessPoint = name && world[name];
 	if (!accessPoint) return "no_access_point";
 	if (accessPoint.password !== "" && accessPoint.password !== password) return "wrong_password";
@@ -186,7 +186,7 @@ class Device {
 	}
 
 	#report(): void {
-		const name = names.find((one) => one === this.station.ssid);
+		const name = names.find((known) => known === this.station.ssid);
 		if (name && Radio.world[name]?.leadsToGateway) this.trial.onReported();
 	}
 }
@@ -196,8 +196,8 @@ const accessPoint: fc.Arbitrary<AccessPoint | undefined> = fc.option(
 		password: fc.constantFrom(...passwords),
 		rssi: fc.integer({ min: -90, max: -30 }),
 		isHidden: fc.boolean(),
-		isSilent: fc.nat(4).map((one) => one === 0),
-		leadsToGateway: fc.nat(3).map((one) => one > 0),
+		isSilent: fc.nat(4).map((number) => number === 0),
+		leadsToGateway: fc.nat(3).map((number) => number > 0),
 	}),
 	{ nil: undefined, freq: 4 },
 );
@@ -328,13 +328,13 @@ function isKept(values: Values, changed: ChangedSettings): boolean {
 		changed[name] !== undefined || (name === "password2" && changed.ssid2 === "");
 	const tried = knownNetworks((name) => values[name] ?? "", isNew);
 	const strength = ({ ssid, isOnTrial }: WiFiNetwork) => {
-		const name = names.find((one) => one === ssid);
+		const name = names.find((known) => known === ssid);
 		const accessPoint = name && Radio.world[name];
 		if (isOnTrial) return 1;
 		return accessPoint && !accessPoint.isHidden ? accessPoint.rssi : -1000;
 	};
-	for (const network of [...tried].sort((one, other) => strength(other) - strength(one))) {
-		const name = names.find((one) => one === network.ssid);
+	for (const network of [...tried].sort((a, b) => strength(b) - strength(a))) {
+		const name = names.find((known) => known === network.ssid);
 		const found = answer(Radio.world, network.ssid, network.password);
 		if (found === "joined") return name !== undefined && Radio.world[name]?.leadsToGateway === true;
 		if (found === "wrong_password" && network.isOnTrial) return false;
@@ -353,25 +353,25 @@ test("ends each settings trial as the model does, with at least one network to t
 			},
 			{ requiredKeys: [] },
 		)
-		.filter((given) => Object.keys(given).length > 0);
+		.filter((fields) => Object.keys(fields).length > 0);
 	const outcomes = { kept: 0, returned: 0, rejected: 0 };
 	fc.assert(
-		fc.property(world, settings, changed, world, (atTrial, values, given, afterwards) => {
+		fc.property(world, settings, changed, world, (atTrial, values, newSettings, afterwards) => {
 			const device = begin(atTrial, values);
 			const previous = new Map(device.store);
-			const problem = device.trial.begin(given);
+			const problem = device.trial.begin(newSettings);
 			if (problem !== undefined) {
 				outcomes.rejected += 1;
-				assert.ok(given.password2 && !(given.ssid2 ?? values.ssid2), problem);
+				assert.ok(newSettings.password2 && !(newSettings.ssid2 ?? values.ssid2), problem);
 				assert.deepEqual(device.store, previous);
 				return;
 			}
 			const next: Values = {
 				...values,
-				...given,
-				...(given.ssid2 === "" && { password2: "" }),
+				...newSettings,
+				...(newSettings.ssid2 === "" && { password2: "" }),
 			};
-			const kept = isKept(next, given);
+			const kept = isKept(next, newSettings);
 			device.restart();
 			device.pass(longEnoughMs);
 			const expected = kept ? new Map(Object.entries(next).filter(([, value]) => value !== "")) : previous;

@@ -31,7 +31,7 @@ const commandText = fc.oneof(
 
 /** Fields of a command's schema. All others are ignored. */
 function known(value: unknown): unknown {
-	const name = isRecord(value) ? keysOf(commands).find((each) => each === value.command) : undefined;
+	const name = isRecord(value) ? keysOf(commands).find((known) => known === value.command) : undefined;
 	return name ? fieldsIn(commands[name], value) : value;
 }
 
@@ -61,7 +61,7 @@ test("device and gateway validate each command as specified, and the device exec
 			const checked = checkCommand(value, of);
 			if (checked.rejection === undefined) {
 				assert.ok(isRecord(value), `not an object: ${JSON.stringify(value)}`);
-				assert.deepEqual([did.map((one) => known(asSent(one))), said], [[known(asSent(value))], []]);
+				assert.deepEqual([did.map((command) => known(asSent(command))), said], [[known(asSent(value))], []]);
 				return;
 			}
 			assert.deepEqual(did, []);
@@ -69,9 +69,9 @@ test("device and gateway validate each command as specified, and the device exec
 			const uplink = checkUplink(JSON.parse(new TextDecoder("utf8", { fatal: true }).decode(said[0])));
 			assert.equal(uplink.problem, undefined);
 			assert.ok(uplink.uplink?.type === "command_error", `sent ${uplink.uplink?.type}`);
-			const { command: given } = isRecord(value) ? value : {};
+			const { command: commandName } = isRecord(value) ? value : {};
 			// In code points.
-			const command = typeof given === "string" ? [...given].slice(0, 64).join("") : "";
+			const command = typeof commandName === "string" ? [...commandName].slice(0, 64).join("") : "";
 			const { type: _type, deviceId: _id, ...rejection } = uplink.uplink;
 			assert.deepEqual(asSent(rejection), { command, ...checked.rejection });
 		}),
@@ -106,7 +106,7 @@ test("the device executes each acknowledged command; a rejected one reaches no d
 		const updates = { trigger: async () => undefined };
 		return monitorCommands({ find: () => session, end: () => {} }, updates, createLog("silent"));
 	};
-	const carryOut = new Map(models.map((each) => [each, commandsFor(each)]));
+	const carryOut = new Map(models.map((model) => [model, commandsFor(model)]));
 	const payload = fc.oneof(...schemas.flatMap((schema) => [valid(schema), nearlyValid(schema)]));
 	await fc.assert(
 		fc.asyncProperty(model, payload, async (of, command) => {

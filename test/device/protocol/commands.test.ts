@@ -105,7 +105,7 @@ const patterns: readonly (readonly [name: CommandName, more: Message, fields: Fi
 
 for (const [name, more, fields] of patterns) {
 	const message: Message = { ...JSON.parse(JSON.stringify(commandDocuments[name].example)), ...more };
-	const problemOf = (given: object) => checkCommand(given, "PROTO-1").rejection?.message;
+	const problemOf = (command: object) => checkCommand(command, "PROTO-1").rejection?.message;
 	for (const field of pathsOf(fields))
 		test(`${name} accepts ${field[0]} in its form only`, () => checkField(message, field, problemOf));
 }

@@ -32,7 +32,7 @@ const content = fc.record({
 	buildTime: fc.nat(),
 	segments: fc.array(fc.uint8Array({ maxLength: 300 }), { minLength: 1, maxLength: 15 }),
 });
-const small = content.map((given) => encodeImage({ ...given, segments: given.segments.slice(0, 3) }));
+const small = content.map((image) => encodeImage({ ...image, segments: image.segments.slice(0, 3) }));
 const behind = fc.oneof(fc.constant(new Uint8Array(0)), fc.uint8Array({ maxLength: 200 }));
 
 function gatewayVerdict(file: Uint8Array): ImageInfo | ImageError {
@@ -84,16 +84,16 @@ function bootProblem(file: Uint8Array): string | undefined {
 
 test("every check accepts a complete image, in chunks of any size and with any trailing data", () => {
 	fc.assert(
-		fc.property(content, behind, chunkSizes, fc.boolean(), (given, rest, sizes, hasDigest) => {
-			const image = encodeImage(given);
+		fc.property(content, behind, chunkSizes, fc.boolean(), (imageContent, rest, sizes, hasDigest) => {
+			const image = encodeImage(imageContent);
 			const file = Buffer.concat([hasDigest ? image : withoutHash(image), rest]);
-			const { chip, model, version, idfVersion } = given;
+			const { chip, model, version, idfVersion } = imageContent;
 			const byteLength = file.length - rest.length;
 			const sha256 = sha256Of(file.subarray(0, byteLength));
 			const imageId = file.toString("hex", 0xb0, 0xb8);
 			const described = { chip, model, version, idfVersion, imageId, securityVersion: 0, byteLength, sha256 };
 			assert.deepEqual(gatewayVerdict(file), described);
-			assert.equal(deviceProblem(file, given, sizes), undefined);
+			assert.equal(deviceProblem(file, imageContent, sizes), undefined);
 			assert.equal(bootProblem(file), chip === "virtual" ? undefined : "image for another chip");
 			for (const other of models)
 				if (other !== model)

@@ -268,9 +268,9 @@ const wanted = fc.record(
 	} as const,
 	{ requiredKeys: [] },
 );
-const play = (world: World, given: Omit<Request, "id" | "url">) => {
+const play = (world: World, options: Omit<Request, "id" | "url">) => {
 	const id = `s${world.asked.size}`;
-	const request: Request = { ...given, id, url };
+	const request: Request = { ...options, id, url };
 	const { priority } = request;
 	const before = world.pending.length;
 	const isBarred = world.quiet?.only_urgent === true && priority !== "urgent";
@@ -343,7 +343,7 @@ const stopsOne = fc.nat({ max: 3 }).map((index): Step => {
 		world.execute({ command: "stop_sound", value: { id: sound?.request.id ?? "another" } });
 		assert.deepEqual(
 			world.pending,
-			pending.filter((each) => each !== sound),
+			pending.filter((queued) => queued !== sound),
 		);
 	};
 });
@@ -356,7 +356,7 @@ const presses = fc.constantFrom("play", "mute", "volumeUp", "volumeDown").map((n
 			world.setVolume(now === 0 ? audible : 0);
 		}
 		if (name === "volumeUp" || name === "volumeDown") {
-			const own = world.ownVolumes.find((each) => (each ?? volume) === now);
+			const own = world.ownVolumes.find((ownVolume) => (ownVolume ?? volume) === now);
 			const from = own ?? (isMuted ? audible : volume);
 			world.isMuted = false;
 			world.setVolume(Math.max(0, Math.min(100, from + (name === "volumeUp" ? 5 : -5))));

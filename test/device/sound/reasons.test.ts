@@ -122,8 +122,8 @@ describe("a sound is stopped with a reason by", () => {
 			clock.pass(1_000);
 			action(rig);
 			clock.pass(100);
-			const { state, reason: given, heard_ms = 0 } = lastOf("a") ?? {};
-			assert.deepEqual([state, given], ["stopped", reason]);
+			const { state, reason: actual, heard_ms = 0 } = lastOf("a") ?? {};
+			assert.deepEqual([state, actual], ["stopped", reason]);
 			assert.ok(heard_ms > 500 && heard_ms <= 1_100, `${heard_ms} ms`);
 		});
 });

@@ -257,7 +257,7 @@ export class Rig {
 		const executing: readonly Component[] = [new Controls(this.#peripherals), this.sounds];
 		const answers = executing.map((component) => component.execute?.(command));
 		this.sounds.flush();
-		const answer = answers.find((each) => each !== undefined);
+		const answer = answers.find((found) => found !== undefined);
 		return answer === "executed" ? undefined : answer;
 	}
 

@@ -32,7 +32,7 @@ test("reads a header in chunks of any size, with any chunks before the samples",
 			pieces,
 			(others, count, isExtensible, cuts) => {
 				const samples = noise(count * 2);
-				const before = Buffer.concat(others.map(([each, body]) => chunk(each, body)));
+				const before = Buffer.concat(others.map(([id, body]) => chunk(id, body)));
 				const plain = wav(samples, { before, after: chunk("LIST", Buffer.from("later")) });
 				const file = isExtensible ? extended(plain) : plain;
 				const header = new WavHeader();

@@ -23,18 +23,18 @@ const textOf = (
 
 test("parses a URL into the parts it was built from", () => {
 	fc.assert(
-		fc.property(parts, (given) => {
-			const { isSecure, host } = given;
-			const port = given.port ?? (isSecure ? 443 : 80);
-			const slash = given.path || "/";
-			assert.deepEqual(parseHttpUrl(textOf("http", given), "firmware"), {
+		fc.property(parts, (urlParts) => {
+			const { isSecure, host } = urlParts;
+			const port = urlParts.port ?? (isSecure ? 443 : 80);
+			const slash = urlParts.path || "/";
+			assert.deepEqual(parseHttpUrl(textOf("http", urlParts), "firmware"), {
 				isSecure,
 				host,
 				port,
 				path: slash,
 			});
 			const path = slash === "/" ? "/device" : slash;
-			assert.deepEqual(parseGatewayUrl(textOf("ws", given)), { isSecure, host, port, path });
+			assert.deepEqual(parseGatewayUrl(textOf("ws", urlParts)), { isSecure, host, port, path });
 		}),
 		{ numRuns: runs(500) },
 	);
@@ -58,7 +58,7 @@ test("any other URL is rejected with a message, or has a host, a port and no whi
 		)
 		.map(([scheme, number]) => `${scheme}://a:${number}/`);
 	const text = fc.oneof(
-		mutatedText(schemeAndParts.map(([scheme, given]) => textOf(scheme, given))),
+		mutatedText(schemeAndParts.map(([scheme, urlParts]) => textOf(scheme, urlParts))),
 		bounds,
 		oddText,
 	);

@@ -23,7 +23,7 @@ function fetchSlowly(options: Partial<ServerOptions>, onTurn = (_server: MemoryS
 	const io = server.sockets;
 	const address = { isSecure: false, host: "gateway.lan", port: 8080, path: "/a.bin" };
 	new Download({
-		connect: (given) => new HttpClient(given, (socketOptions) => new io(socketOptions)),
+		connect: (options) => new HttpClient(options, (socketOptions) => new io(socketOptions)),
 		createLookup: () => new LookupTicket(resolverOf([])),
 		sha256: NodeSha256,
 		url: address,

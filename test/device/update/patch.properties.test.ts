@@ -56,8 +56,8 @@ test("sorts suffixes", () => {
 	fc.assert(
 		fc.property(text, (bytes) => {
 			const buffer = Buffer.from(bytes);
-			const expected = [...bytes.keys()].sort((one, other) =>
-				Buffer.compare(buffer.subarray(one), buffer.subarray(other)),
+			const expected = [...bytes.keys()].sort((a, b) =>
+				Buffer.compare(buffer.subarray(a), buffer.subarray(b)),
 			);
 			assert.deepEqual([...sortSuffixes(bytes)], expected);
 		}),

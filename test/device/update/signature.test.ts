@@ -173,9 +173,9 @@ describe("text of a signature", () => {
 				}),
 		);
 		fc.assert(
-			fc.property(text, (given) => {
-				const numbers = readSignature(given);
-				if (numbers) assert.equal(encodeSignature(numbers.r, numbers.s), given);
+			fc.property(text, (base64) => {
+				const numbers = readSignature(base64);
+				if (numbers) assert.equal(encodeSignature(numbers.r, numbers.s), base64);
 			}),
 			{ numRuns: runs(2000) },
 		);

@@ -248,10 +248,10 @@ describe("slot that", () => {
 			const close = () => {
 				closed += 1;
 			};
-			const { rig, reason: given } = update(newFirmware, {}, (made) => {
+			const { rig, reason: actual } = update(newFirmware, {}, (made) => {
 				made.before = { ...fault, close };
 			});
-			assert.match(given ?? "", reason);
+			assert.match(actual ?? "", reason);
 			assert.deepEqual([rig.restarts, closed], [0, 1], "the slot was closed");
 			rig.before = {};
 			assert.equal(rig.update(new MemoryServer({ file: newFirmware })), undefined);

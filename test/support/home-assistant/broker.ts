@@ -40,7 +40,7 @@ export async function startBroker(t: Owner): Promise<Broker> {
 		if (retain && payload.length > 0) retained.set(topic, message);
 		else if (retain) retained.delete(topic);
 		for (const to of connections.values()) {
-			const found = [...to.subscriptions.values()].find((each) => matches(each.topic, topic));
+			const found = [...to.subscriptions.values()].find((subscription) => matches(subscription.topic, topic));
 			if (found && !(found.nl && to === from)) deliver(to, message, retain && found.rap === true);
 		}
 	};
@@ -53,12 +53,16 @@ export async function startBroker(t: Owner): Promise<Broker> {
 				send(from, { cmd: "puback", messageId, reasonCode: isRejected ? notAuthorized : 0 });
 		} else if (packet.cmd === "subscribe") {
 			const rejected = packet.subscriptions.map(({ topic }) => broker.rejects(topic, "subscription"));
-			send(from, { cmd: "suback", messageId, granted: rejected.map((each) => (each ? notAuthorized : 0)) });
-			for (const [index, each] of packet.subscriptions.entries()) {
+			send(from, {
+				cmd: "suback",
+				messageId,
+				granted: rejected.map((isRejected) => (isRejected ? notAuthorized : 0)),
+			});
+			for (const [index, subscription] of packet.subscriptions.entries()) {
 				if (rejected[index]) continue;
-				from.subscriptions.set(each.topic, each);
+				from.subscriptions.set(subscription.topic, subscription);
 				for (const message of retained.values())
-					if (matches(each.topic, message.topic)) deliver(from, message, true);
+					if (matches(subscription.topic, message.topic)) deliver(from, message, true);
 			}
 		} else if (packet.cmd === "pingreq") send(from, { cmd: "pingresp" });
 		else if (packet.cmd === "disconnect") from.will = undefined;

@@ -163,7 +163,8 @@ export const platforms: Readonly<Record<string, Platform>> = {
 /** schemas.py, MQTT_ENTITY_DEVICE_INFO_SCHEMA: an unknown option rejects the device. */
 const deviceOptions: Options = {
 	identifiers: texts,
-	connections: (value) => Array.isArray(value) && value.every((each) => texts(each) && each.length === 2),
+	connections: (value) =>
+		Array.isArray(value) && value.every((connection) => texts(connection) && connection.length === 2),
 	manufacturer: text,
 	model: text,
 	name: text,
@@ -213,8 +214,8 @@ export function checkDiscovery(topicName: string, content: string): Discovery {
 	checkOptions("message", messageOptions, ["device", "origin", "components"], message);
 	checkOptions("device", deviceOptions, ["identifiers"], message.device);
 	checkOptions("origin", originOptions, ["name"], message.origin);
-	for (const each of message.availability ?? [])
-		checkOptions("availability", availabilityOptions, ["topic"], each);
+	for (const availability of message.availability ?? [])
+		checkOptions("availability", availabilityOptions, ["topic"], availability);
 	const components: Record<string, Component> = {};
 	const removed: Record<string, unknown> = {};
 	const ids = new Set<unknown>();
