@@ -119,8 +119,8 @@ test("answers each monitor message with an inherited name, for every role", asyn
 test("accepts inherited names in a device's id, label, reports and metrics", async (t) => {
 	const { api, errors, monitor, device } = await run(t);
 	const watching = await monitor();
-	for (const deviceId of inheritedNames.filter((each) =>
-		matches(uplinks.state_report.fields.deviceId, each),
+	for (const deviceId of inheritedNames.filter((inheritedName) =>
+		matches(uplinks.state_report.fields.deviceId, inheritedName),
 	)) {
 		const client = await device({ "Device-Id": deviceId, "Device-Features": deviceId });
 		const paths = [

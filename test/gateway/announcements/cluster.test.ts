@@ -23,7 +23,7 @@ async function shows({ api }: Clustered, id: string, states: object): Promise<vo
 	const read = async () => {
 		const { body } = await api("GET", `/api/announcements/${id}`);
 		const devices = Object(body.devices);
-		const found = Array.isArray(devices) ? devices.map((each) => [each.deviceId, each.state]) : [];
+		const found = Array.isArray(devices) ? devices.map((device) => [device.deviceId, device.state]) : [];
 		return Object.fromEntries(found.sort());
 	};
 	await eventually(read, (found) => JSON.stringify(found) === JSON.stringify(states));
@@ -36,7 +36,7 @@ test("plays a sound of one gateway on devices of another; any shows and stops it
 	for (const each of [a, b])
 		await waitUntil(async () => {
 			const { devices } = Object(await each.api("GET", "/api/devices")).body;
-			return devices.filter((one: { connected: boolean }) => one.connected).length === 2;
+			return devices.filter((device: { connected: boolean }) => device.connected).length === 2;
 		});
 	const headers = { ...bearer(monitorToken), "Content-Type": "audio/wav" };
 	const uploaded = await fetch(`${a.url}/api/sounds?name=Dinner`, { method: "POST", headers, body: wav });

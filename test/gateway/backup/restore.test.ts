@@ -190,7 +190,7 @@ describe("restore", () => {
 	test("accepts each Unicode form of a passphrase, and archives of earlier releases", async (t) => {
 		const composed = "Z\u00fcrich 8001";
 		const spellings = [composed, composed.normalize("NFD"), `\ufeff${composed}`];
-		for (const by of spellings.map((each) => spellingsOf(each)[0])) assert.equal(by, composed);
+		for (const by of spellings.map((spelling) => spellingsOf(spelling)[0])) assert.equal(by, composed);
 		for (const [by, given] of [
 			[composed, spellings[1]],
 			[composed, spellings[2]],

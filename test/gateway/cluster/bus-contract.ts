@@ -44,9 +44,9 @@ async function watched(bucket: Bucket) {
 
 /** Waits for a message of each sender, after which all subscriptions are active. */
 async function meet(...buses: readonly Bus[]): Promise<void> {
-	for (const each of buses) {
+	for (const bus of buses) {
 		const told = new Told<string>();
-		const stop = each.subscribe("meet", told.add);
+		const stop = bus.subscribe("meet", told.add);
 		for (const other of buses)
 			await waitUntil(() => {
 				other.publish("meet", String(buses.indexOf(other)));
@@ -183,7 +183,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			for (const round of ["1", "2", "3"]) {
 				const from = revision;
 				const writers = [ours, theirs, ours, theirs, ours, theirs];
-				const written = await Promise.all(writers.map((each) => each.set("k", round, from)));
+				const written = await Promise.all(writers.map((writer) => writer.set("k", round, from)));
 				const won = written.filter((each) => each !== undefined);
 				assert.equal(won.length, 1, String(written));
 				revision = won[0] ?? 0;

@@ -141,21 +141,21 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			const { a, b, c } = await three(t);
 			const watches = await Promise.all([a, b, c].map((each) => each.watch()));
 			const first = await a.device({ "Device-Id": id });
-			for (const each of watches) await each.change("connected", id);
+			for (const watch of watches) await watch.change("connected", id);
 			const second = await b.device({ "Device-Id": id });
 			assert.deepEqual(await first.closed, { code: 4001, reason: "replaced" });
 			second.send(reportWithVolume(8, id));
-			for (const each of watches) {
-				await each.until(isReport(8));
-				assert.deepEqual(each.reasons(id), ["connected", "replaced", "connected", "identified"]);
+			for (const watch of watches) {
+				await watch.until(isReport(8));
+				assert.deepEqual(watch.reasons(id), ["connected", "replaced", "connected", "identified"]);
 			}
 			const back = await a.device({ "Device-Id": id });
 			assert.equal((await second.closed).code, 4001);
 			back.send(reportWithVolume(9, id));
-			for (const each of watches) {
-				await each.until(isReport(9));
-				assert.deepEqual(each.reasons(id).slice(4), ["replaced", "connected"]);
-				assert.deepEqual(each.snapshot.sessions, []);
+			for (const watch of watches) {
+				await watch.until(isReport(9));
+				assert.deepEqual(watch.reasons(id).slice(4), ["replaced", "connected"]);
+				assert.deepEqual(watch.snapshot.sessions, []);
 			}
 		});
 
@@ -163,12 +163,12 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			const { a, b } = await two(t);
 			const watches = [await a.watch(), await b.watch()];
 			(await a.join(id, { report: { "health.uptime_seconds": 50 } })).close();
-			for (const each of watches) await each.change("disconnected", id);
+			for (const watch of watches) await watch.change("disconnected", id);
 			await b.join(id, { report: { "health.uptime_seconds": 3, "health.reset_reason": "PANIC_RESET" } });
-			for (const each of watches) {
-				await each.change("connected", id);
-				await each.until(isReport(50));
-				assert.deepEqual(each.reasons(id), ["connected", "identified", "disconnected", "connected"]);
+			for (const watch of watches) {
+				await watch.change("connected", id);
+				await watch.until(isReport(50));
+				assert.deepEqual(watch.reasons(id), ["connected", "identified", "disconnected", "connected"]);
 			}
 			for (const each of [a, b]) {
 				const { resets } = (await each.api("GET", `/api/devices/${id}`)).body;
@@ -360,7 +360,7 @@ function isReport(volume: number, deviceId = id, type = "device_message") {
 
 function isSummed(volume: number) {
 	return ({ type, devices }: Told) =>
-		type === "summary" && devices?.some((each) => each.volume === volume) === true;
+		type === "summary" && devices?.some((device) => device.volume === volume) === true;
 }
 
 function isCluster({ type }: Told): boolean {

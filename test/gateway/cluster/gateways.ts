@@ -56,8 +56,8 @@ export async function runGateways(
 	const gateways: Clustered[] = [];
 	for (let index = 0; index < count; index += 1)
 		gateways.push(await runClustered(t, await buses.connect(), options));
-	for (const each of gateways) {
-		const client = await each.open("/monitor?cluster", { headers: bearer(monitorToken) });
+	for (const gateway of gateways) {
+		const client = await gateway.open("/monitor?cluster", { headers: bearer(monitorToken) });
 		client.send({ type: "subscribe", summary: false });
 		for (let known = 0; known < count; ) {
 			const frame: Told = await client.next();

@@ -20,11 +20,11 @@ test("tells monitors the names of gateways, and that their releases differ until
 	const b = await runClustered(t, server.connect(), { releasesDir });
 	const watches = [await a.watch("/monitor?cluster"), await b.watch("/monitor?cluster")];
 	const names = [];
-	for (const each of watches)
-		names.push((await each.until(({ releasesDiffer }) => releasesDiffer === true)).gateway);
+	for (const watch of watches)
+		names.push((await watch.until(({ releasesDiffer }) => releasesDiffer === true)).gateway);
 	assert.deepEqual(names, ["hall", b.name]);
 	await rm(join(releasesDir, "catalog.json"));
-	for (const each of watches) await each.until(({ releasesDiffer }) => releasesDiffer === false);
+	for (const watch of watches) await watch.until(({ releasesDiffer }) => releasesDiffer === false);
 	await b.gateway.close();
 	await watches[0]?.until(({ gateways }) => gateways === 1);
 	assert.deepEqual(

@@ -234,18 +234,18 @@ test("shows each connected device once at all gateways after any connects, moves
 			const world = new World(t.mock);
 			for (let index = 0; index < 3; index += 1) world.add();
 			await world.pass(1);
-			for (const each of steps) {
-				const node = world.at(each.gateway);
-				const id = ids[each.device] ?? "";
-				if (each.do === "connect") node.connect(id, true);
-				else if (each.do === "nameless") node.connect(id, false);
-				else if (each.do === "report") node.report(id);
-				else if (each.do === "disconnect") node.disconnect(id);
-				else if (each.do === "cut") node.bus.cut();
-				else if (each.do === "heal") node.bus.heal();
-				else if (each.do === "turns") await world.turns(each.device + 1);
-				else if (each.do === "beats") await world.pass(2 * each.device + 1);
-				else if (each.do === "move") {
+			for (const step of steps) {
+				const node = world.at(step.gateway);
+				const id = ids[step.device] ?? "";
+				if (step.do === "connect") node.connect(id, true);
+				else if (step.do === "nameless") node.connect(id, false);
+				else if (step.do === "report") node.report(id);
+				else if (step.do === "disconnect") node.disconnect(id);
+				else if (step.do === "cut") node.bus.cut();
+				else if (step.do === "heal") node.bus.heal();
+				else if (step.do === "turns") await world.turns(step.device + 1);
+				else if (step.do === "beats") await world.pass(2 * step.device + 1);
+				else if (step.do === "move") {
 					for (const other of world.nodes) other.disconnect(id);
 					node.connect(id, true);
 				} else {

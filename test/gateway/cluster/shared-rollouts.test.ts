@@ -37,7 +37,7 @@ async function run(t: TestContext, count: number, dataDirs: readonly string[] = 
 		t.after(() => device.close());
 		devices.push(device);
 		await device.connect();
-		for (const each of members) await knows(each, deviceId);
+		for (const member of members) await knows(member, deviceId);
 		return device;
 	};
 	return { server, members, devices, add, releasesDir };
@@ -87,7 +87,9 @@ function changeLogs(bus: MemoryBus, change: (log: Log) => void): void {
 async function knows(member: Member, deviceId: string): Promise<void> {
 	const watcher = await member.subscribe("");
 	await watcher.until(({ sessions = [] }) =>
-		sessions.some((each) => each.deviceId === deviceId && each.connected && each.firmwareVersion !== null),
+		sessions.some(
+			(session) => session.deviceId === deviceId && session.connected && session.firmwareVersion !== null,
+		),
 	);
 	watcher.socket.close();
 }

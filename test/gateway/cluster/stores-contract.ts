@@ -38,9 +38,9 @@ async function details(gateway: Clustered, deviceId = id): Promise<Readonly<Reco
 
 /** Waits until each gateway shows the device with these fields. */
 async function shows(gateways: readonly Clustered[], fields: object): Promise<void> {
-	for (const each of gateways)
+	for (const gateway of gateways)
 		await eventually(async () => {
-			const shown = await details(each);
+			const shown = await details(gateway);
 			assert.ok(isPart(fields, shown), JSON.stringify(shown));
 		});
 }
@@ -280,9 +280,9 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 				assert.ok(status < 300, text);
 			};
 			const areNamed = async (gateways: readonly Clustered[], names: readonly string[]) => {
-				for (const each of gateways)
+				for (const gateway of gateways)
 					await eventually(async () => {
-						const { named = [] } = (await fileOf(each)) ?? {};
+						const { named = [] } = (await fileOf(gateway)) ?? {};
 						assert.deepEqual(named.map(({ name }) => name).sort(), names, "others");
 					});
 			};

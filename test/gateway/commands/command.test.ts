@@ -25,7 +25,8 @@ function begin(count: number, ask = volume) {
 	};
 	const rejects = (deviceId: string, what: Pick<CommandError, "command" | "message">) =>
 		command.applyEvent(deviceId, { type: "command_error", deviceId, code: "busy", ...what }, at(10));
-	const partOf = (deviceId: string) => command.describe().devices.find((each) => each.deviceId === deviceId);
+	const partOf = (deviceId: string) =>
+		command.describe().devices.find((device) => device.deviceId === deviceId);
 	return { command, asked, reports, rejects, partOf };
 }
 

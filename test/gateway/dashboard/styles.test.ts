@@ -35,7 +35,7 @@ const declarations = files.flatMap((file): readonly Declaration[] => {
 
 /** Declarations of a property whose value does not match. */
 function others(property: RegExp, allowed: RegExp): readonly string[] {
-	const these = declarations.filter((one) => property.test(one.property));
+	const these = declarations.filter((declaration) => property.test(declaration.property));
 	assert.ok(these.length > 0, `no style sets ${property}`);
 	return these.filter(({ value }) => !allowed.test(value)).map(({ where }) => where);
 }

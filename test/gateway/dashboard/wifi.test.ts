@@ -27,7 +27,7 @@ test("groups devices by network and access point, weakest first, with reconnects
 				bssid,
 				weakest,
 				reconnects,
-				...devices.map((one) => one.deviceId),
+				...devices.map((device) => device.deviceId),
 			]),
 		]),
 		[

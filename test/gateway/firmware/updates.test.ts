@@ -238,7 +238,7 @@ test("notifies monitors once per change, in order, up to the new version, also o
 		updates.onConnected(reconnect(device));
 		for (const step of [report("1.4.0"), report("1.4.0")]) updates.onUplink(device, step);
 		assert.deepEqual(
-			changes.map((each) => Object.values(each).map(String).join(" ")),
+			changes.map((change) => Object.values(change).map(String).join(" ")),
 			[
 				...pending,
 				...[0, 50, 100].map((percent) => `downloading ${percent} ${version} null`),

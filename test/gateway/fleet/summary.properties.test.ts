@@ -45,28 +45,28 @@ test("converges for every subscriber after any changes during snapshots", (t) =>
 				if (!done) picture.apply(JSON.parse(value));
 				return done;
 			};
-			for (const each of steps) {
-				const id = ids[each.device] ?? "";
+			for (const step of steps) {
+				const id = ids[step.device] ?? "";
 				const device = sessions.devices.get(id);
-				if (each.do === "open") open(id);
-				else if (each.do === "end" && device) sessions.end(device.session, "disconnected");
-				else if (each.do === "forget" && device) sessions.forget(device);
-				else if ("rssi" in each && device?.session.connected)
-					sessions.receive(device.session, reportOf(id, each.rssi, 60), Buffer.from("{}"));
-				else if ("name" in each && device) {
-					device.label = each.name ? { name: each.name } : noLabel;
+				if (step.do === "open") open(id);
+				else if (step.do === "end" && device) sessions.end(device.session, "disconnected");
+				else if (step.do === "forget" && device) sessions.forget(device);
+				else if ("rssi" in step && device?.session.connected)
+					sessions.receive(device.session, reportOf(id, step.rssi, 60), Buffer.from("{}"));
+				else if ("name" in step && device) {
+					device.label = step.name ? { name: step.name } : noLabel;
 					sessions.announce(device.session, "labelled");
-				} else if (each.do === "subscribe") {
+				} else if (step.do === "subscribe") {
 					const picture = new MonitorView({
 						nextText: () => assert.fail("the summary waits for another frame"),
 					});
 					const subscriber = { picture, snapshot: summary.snapshot() };
 					read(subscriber);
 					subscribers.push(subscriber);
-				} else if (each.do === "read") {
-					const subscriber = subscribers[each.device];
+				} else if (step.do === "read") {
+					const subscriber = subscribers[step.device];
 					if (subscriber) read(subscriber);
-				} else if (each.do === "pass") t.mock.timers.tick(250);
+				} else if (step.do === "pass") t.mock.timers.tick(250);
 			}
 			for (const subscriber of subscribers) while (!read(subscriber));
 			// A timer set in a tick fires in a later one.

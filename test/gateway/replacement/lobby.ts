@@ -94,11 +94,12 @@ export async function possessions(url: string, deviceId: string) {
 		"rollouts/autumn/devices",
 	);
 	return {
-		isKnown: devices.some((each) => each.deviceId === deviceId),
-		name: devices.find((each) => each.deviceId === deviceId)?.name,
+		isKnown: devices.some((device) => device.deviceId === deviceId),
+		name: devices.find((device) => device.deviceId === deviceId)?.name,
 		quiet: quiet.quietHours.filter(({ targets }) => targets.device === deviceId).length,
-		schedules: times.schedules.filter((each) => JSON.stringify(each.do).includes(`"${deviceId}"`)).length,
-		steps: steps.filter((each) => each.deviceId === deviceId).map(({ status }) => status),
+		schedules: times.schedules.filter((schedule) => JSON.stringify(schedule.do).includes(`"${deviceId}"`))
+			.length,
+		steps: steps.filter((step) => step.deviceId === deviceId).map(({ status }) => status),
 	};
 }
 

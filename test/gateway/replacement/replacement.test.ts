@@ -239,7 +239,12 @@ describe("replaced board", () => {
 		);
 		const { rejections } = await call<{ rejections: ListedRejection[] }>(url, "GET", "rejections");
 		assert.deepEqual(
-			rejections.map((each) => [each.what, each.deviceId, each.reason, each.replacedBy]),
+			rejections.map((rejection) => [
+				rejection.what,
+				rejection.deviceId,
+				rejection.reason,
+				rejection.replacedBy,
+			]),
 			[
 				["connection", null, reason, undefined],
 				["connection", old, reason, next],

@@ -248,7 +248,7 @@ describe("quiet hours", () => {
 		];
 		for (const request of [
 			{ ...unlimited, onlyUrgent: false },
-			...targets.map((each) => ({ ...nights, targets: each })),
+			...targets.map((target) => ({ ...nights, targets: target })),
 		])
 			await assert.rejects(set(request), ({ rejection }: RequestError) => rejection.status === 422);
 	});

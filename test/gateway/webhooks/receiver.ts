@@ -98,5 +98,5 @@ export function withHooks(hooks: readonly Hook[], cores: Core[] = []) {
 		cores.push(core);
 		return sendTo(core, hooks, checkMs);
 	};
-	return { extensions: [...extensions.filter((each) => each !== createWebhooks), webhooks] };
+	return { extensions: [...extensions.filter((extension) => extension !== createWebhooks), webhooks] };
 }

@@ -212,7 +212,7 @@ export class Page {
 	/** The only field with this label. */
 	field(label: string): HTMLInputElement {
 		const fields = [...this.#root().querySelectorAll<HTMLInputElement>("input, select, textarea")];
-		const [found, ...others] = fields.filter((each) => !isHidden(each) && nameOf(each) === label);
+		const [found, ...others] = fields.filter((field) => !isHidden(field) && nameOf(field) === label);
 		assert.ok(found && others.length === 0, `"${label}" among: ${fields.map(nameOf).join(" | ")}`);
 		return found;
 	}

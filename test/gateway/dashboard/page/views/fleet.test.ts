@@ -236,7 +236,7 @@ describe("home", () => {
 
 	for (const what of ["devices that are away", "a lost connection"])
 		test(`disables volume and mute for ${what}`, async (t) => {
-			const here = devices.map((each) => ({ ...each, connected: what === "a lost connection" }));
+			const here = devices.map((device) => ({ ...device, connected: what === "a lost connection" }));
 			const page = await openRooms(await mount(t, FleetView, home, { devices: here }));
 			if (what === "a lost connection") page.gateway.lose();
 			await page.advance();

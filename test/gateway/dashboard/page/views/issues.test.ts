@@ -50,7 +50,7 @@ describe("issues view", () => {
 		await page.click("button", /^Dismiss.*safe mode/i);
 		const items = ["a", "b"].map((id) => ({ kind: "safe_mode", id, since }));
 		assert.deepEqual(page.gateway.changes, [["POST /api/issues/seen", { items }]]);
-		const seen = devices.map((each) => ({ ...each, ...issue("safe_mode", true) }));
+		const seen = devices.map((device) => ({ ...device, ...issue("safe_mode", true) }));
 		page.gateway.sendSummary("changed", seen);
 		await page.advance();
 		assert.equal(page.has("list", "Issues"), false);
