@@ -42,8 +42,8 @@ describe("personal tokens", () => {
 		assert.deepEqual((await readTokenFile(disk, tokenPath(dataDir)))?.named, []);
 	});
 
-	test("have unique names, at most 100, besides the unnamed token", async (t) => {
-		const { dataDir, call, names } = await run(t);
+	test("have unique names, at most 100, besides the unnamed token, which is listed once in a rotation", async (t) => {
+		const { dataDir, call, names } = await run(t, { monitorToken: `${monitorToken},the-previous-token` });
 		const named = Array.from({ length: 99 }, (_, index) => ({
 			name: `person-${index}`,
 			role: "viewer" as const,
