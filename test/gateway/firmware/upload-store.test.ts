@@ -167,14 +167,6 @@ describe("damaged folder", () => {
 		assert.equal(store.current?.sha256, sha256Of(previous));
 		assert.equal(await inNextRun(folder), sha256Of(previous));
 	});
-	test("removes leftovers of a killed run", async (t) => {
-		const folder = await temporaryDirectory(t);
-		await keep(folder, previous, "previous.bin");
-		await writeFile(join(folder, "upload.1234.tmp"), "half");
-		await writeFile(join(folder, `${sha256Of(next)}.bin`), next);
-		await openStore(folder, []);
-		assert.deepEqual((await readdir(folder)).sort(), [`${sha256Of(previous)}.bin`, "upload.json"].sort());
-	});
 });
 
 /** @returns the SHA-256 of the firmware found by a new gateway */
