@@ -61,8 +61,7 @@ export class Child<H extends Handlers> {
 	/** @param file TypeScript, relative to this folder */
 	constructor(file: string, options: ChildOptions = {}) {
 		const { nodeOptions = [], hasLowPriority = false, onEnd } = options;
-		const inherited = process.env.BENCH_NODE_OPTIONS?.split(" ") ?? [];
-		const command = [process.execPath, ...nodeOptions, "--import", "tsx", "--expose-gc", ...inherited];
+		const command = [process.execPath, ...nodeOptions, "--import", "tsx", "--expose-gc"];
 		if (hasLowPriority && process.platform === "linux") command.unshift("chrt", "--idle", "0");
 		const [execPath, ...execArgv] = command;
 		const stderr = options.stderr ?? (process.env.BENCH_VERBOSE ? "inherit" : "ignore");

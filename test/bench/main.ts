@@ -3,10 +3,7 @@
  * All traffic stays on 127.0.0.1; all processes and files are removed at the end.
  */
 
-import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
-import { dirname, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { runCommand, UsageError } from "../../scripts/command-line/command.js";
 import { type Owner, withCleanup } from "../support/cleanup.js";
 import { run as cluster } from "./cluster.js";
@@ -32,31 +29,28 @@ const benchmarks: Readonly<Record<string, (t: Owner) => Promise<readonly Row[]>>
 	cluster,
 };
 
-const usage = `Usage: npm run bench -- [--json FILE] [BENCHMARK…]
+const usage = `Usage: npm run bench -- [BENCHMARK…]
 
-Runs all benchmarks, or some of ${Object.keys(benchmarks).join(", ")}, prints ratios, and writes them to FILE (.cache/bench.json).`;
+Runs all benchmarks, or some of ${Object.keys(benchmarks).join(", ")}, and prints ratios.`;
 
-const options = { json: { type: "string", default: ".cache/bench.json" } } as const;
-
-await runCommand({ name: "bench", usage, options: Object.keys(options), run });
+await runCommand({ name: "bench", usage, run });
 
 async function run(words: readonly string[]): Promise<void> {
-	const { values, positionals } = parseArgs({ args: [...words], allowPositionals: true, options });
-	const unknown = positionals.find((name) => !(name in benchmarks));
+	const unknown = words.find((name) => !(name in benchmarks));
 	if (unknown !== undefined) throw new UsageError(`there is no benchmark "${unknown}"`);
 
-	const load = () => loadavg().map((value) => value.toFixed(1));
-	const machine = { node: process.version, cores: cpus().length, rounds: roundCount, began: load() };
-	console.log(
-		`${machine.cores} cores, load ${machine.began.join(" ")}, Node ${process.version}, medians of ${roundCount} rounds`,
-	);
-	const rows: (Row & { benchmark: string })[] = [];
+	const load = () =>
+		`load ${loadavg()
+			.map((value) => value.toFixed(1))
+			.join(" ")}`;
+	console.log(`${cpus().length} cores, ${load()}, Node ${process.version}, medians of ${roundCount} rounds`);
+	const rows: Row[] = [];
 	let hasFailed = false;
 	for (const [benchmark, measure] of Object.entries(benchmarks)) {
-		if (positionals.length > 0 && !positionals.includes(benchmark)) continue;
+		if (words.length > 0 && !words.includes(benchmark)) continue;
 		try {
 			const found = await withCleanup(measure);
-			rows.push(...found.map((row) => ({ benchmark, ...row })));
+			rows.push(...found);
 			console.log(`\n${benchmark}`);
 			for (const row of found) console.log(lineOf(row));
 		} catch (error) {
@@ -64,12 +58,9 @@ async function run(words: readonly string[]): Promise<void> {
 			console.error(`\n${benchmark} failed:`, error);
 		}
 	}
-	const path = resolve(values.json);
-	mkdirSync(dirname(path), { recursive: true });
-	writeFileSync(path, `${JSON.stringify({ ...machine, ended: load(), rows }, null, "\t")}\n`);
 	const verdicts = rows.map(isMet).filter((met) => met !== undefined);
 	const met = verdicts.filter(Boolean).length;
-	console.log(`\n${met} of ${verdicts.length} targets met; load ${load().join(" ")}; ${path}`);
+	console.log(`\n${met} of ${verdicts.length} targets met; ${load()}`);
 	process.exit(hasFailed ? 1 : 0);
 }
 

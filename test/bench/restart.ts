@@ -12,7 +12,7 @@ import { maxSockets, type Row, row } from "./harness.js";
 import type { FirmwareFleet } from "./load/firmware-fleet.js";
 import { Side } from "./side.js";
 
-const devices = Number(process.env.BENCH_DEVICES) || 10_000;
+const devices = 10_000;
 const fleets = Math.ceil(devices / maxSockets());
 const reportIntervalSeconds = 5;
 /** Devices whose latency is measured, in a separate process, because those of the fleets wait for their processor. */

@@ -6,24 +6,12 @@ import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
 import { readNvs } from "../../hosts/esp32/nvs-image.js";
-import { ResponseHead } from "../../hosts/moddable/response-head.js";
 import { ServerFlight } from "../../hosts/moddable/tls/server-flight.js";
-import { Board } from "../../hosts/virtual/node/board.js";
 import { Flash, sectorBytes } from "../../hosts/virtual/node/boot/flash.js";
 import { NvsStore } from "../../hosts/virtual/node/boot/nvs-store.js";
 import { flashBytes, partitions } from "../../hosts/virtual/node/boot/partitions.js";
 import { encodeFrame, type Frame, FrameDecoder } from "../../hosts/virtual/node/frames.js";
-import { applyInput } from "../../hosts/virtual/node/input.js";
-import {
-	anyJson,
-	character,
-	chunkSizes,
-	damaged,
-	inChunks,
-	jsonText,
-	mutatedText,
-	oddText,
-} from "../support/arbitraries.js";
+import { chunkSizes, damaged, inChunks } from "../support/arbitraries.js";
 import { runs } from "../support/property-runs.js";
 
 const namespace = "settings";
@@ -68,32 +56,6 @@ test("arbitrary bytes as an NVS return no settings", () => {
 			store.write("volume", "7");
 			assert.equal(store.read("volume"), "7");
 		}),
-	);
-});
-
-function readHead(bytes: Uint8Array): ResponseHead {
-	const head = new ResponseHead();
-	for (const byte of bytes) head.read(byte);
-	return head;
-}
-
-test("any other response gives only the status of an HTTP line and a Retry-After in whole seconds, and ends", () => {
-	const text = fc.oneof(
-		mutatedText(fc.constant("HTTP/1.1 503 Busy\r\nRetry-After: 120\r\n\r\n")),
-		oddText,
-		fc.string({ unit: character, maxLength: 300 }),
-	);
-	fc.assert(
-		fc.property(text, (said) => {
-			const bytes = Buffer.from(said);
-			const { status, retryAfterSeconds } = readHead(bytes);
-			const [line] = bytes.toString("latin1").split("\n");
-			if (status) assert.match(line ?? "", new RegExp(`^HTTP/1\\.\\d ${status}( .*)?\r?$`, "s"));
-			if (retryAfterSeconds !== undefined)
-				assert.match(said, new RegExp(`^retry-after:[ \t]*0*${retryAfterSeconds}[ \t]*\r?$`, "im"));
-			assert.equal(readHead(Buffer.concat([bytes, Buffer.alloc(9000, "x")])).isOver, true);
-		}),
-		{ numRuns: runs(1000) },
 	);
 });
 
@@ -207,29 +169,5 @@ test("frames to and from a machine arrive complete and in order, in chunks of an
 			for (const piece of inChunks(bytes, sizes)) decoder.write(Buffer.from(piece));
 			assert.deepEqual(seen, frames);
 		}),
-	);
-});
-
-test("a typed line sets the input that it names or is rejected with the valid inputs", () => {
-	const line = fc.oneof(
-		jsonText(
-			fc.record({ button: fc.constantFrom("play", "mute", "x"), pressed: fc.oneof(fc.boolean(), anyJson) }),
-		),
-		jsonText(fc.record({ light: fc.oneof(fc.integer({ min: -5, max: 5000 }), anyJson) })),
-		mutatedText(fc.constant('{"touch":true}')),
-		jsonText(anyJson),
-	);
-	const board = new Board();
-	fc.assert(
-		fc.property(line, (text) => {
-			try {
-				applyInput(board, text);
-			} catch (error) {
-				assert.match(String(error), /^Error: .+\. Examples: /s);
-			}
-			const { light = 0 } = board;
-			assert.ok(Number.isInteger(light) && light >= 0 && light <= 4095, `light of ${light}`);
-		}),
-		{ numRuns: runs(500) },
 	);
 });

@@ -23,7 +23,6 @@ const skipMouse = skip || whyMissing("xdotool");
 
 /** Positions in a window of 900 by 810 with the panel centered. */
 const places = Object.freeze({
-	wifiSwitch: ["145", "67"],
 	gatewaySwitch: ["145", "97"],
 	play: ["652", "619"],
 	touchPad: ["727", "690"],
@@ -85,7 +84,7 @@ describe("firmware in the Moddable simulator", { skip, timeout: 560_000 }, () =>
 			assert.ok(Math.abs(Date.now() - Date.parse(report.timestamp)) < 60_000, report.timestamp);
 		});
 
-		test(`${model}: executes commands, rejects invalid ones with a reason, and stores settings`, async (t) => {
+		test(`${model}: executes commands, and stores settings`, async (t) => {
 			const gateway = await runScriptedGateway(t);
 			const device = await start(t, model, gateway.url);
 			const connection = await gateway.connection();
@@ -117,15 +116,6 @@ describe("firmware in the Moddable simulator", { skip, timeout: 560_000 }, () =>
 				await connection.next("state_report", ({ peripherals }) => peripherals.haptic_intensity === 64);
 			else assert.equal((await connection.next("command_error")).code, "unsupported");
 
-			for (const [command, code] of [
-				[{ command: "set_volume", value: 101 }, "invalid_value"],
-				[{ command: "set_led", value: "blue" }, "invalid_value"],
-				[{ command: "sing" }, "unknown_command"],
-			] as const) {
-				connection.send(command);
-				const error = await connection.next("command_error");
-				assert.deepEqual([error.command, error.code], [command.command, code]);
-			}
 			connection.send({ command: "query_state" });
 			const { audio, led_ring } = (await connection.next("state_report")).peripherals;
 			assert.deepEqual([audio.volume, led_ring.state_id], [31, 2]);
@@ -152,11 +142,6 @@ describe("firmware in the Moddable simulator", { skip, timeout: 560_000 }, () =>
 		const gateway = await runScriptedGateway(t);
 		const image = makeVirtualImage(Buffer.alloc(100_000), "DEV-1", "2.0.0");
 		const answers = new Map<string, (socket: Socket, start: number) => void>([
-			["/404", (socket) => socket.write("HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno")],
-			[
-				"/page",
-				(socket) => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 400\r\n\r\n${"<html>".repeat(67)}`),
-			],
 			["/chunks", (socket) => socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")],
 			[
 				"/firmware",
@@ -189,8 +174,6 @@ describe("firmware in the Moddable simulator", { skip, timeout: 560_000 }, () =>
 		const connection = await gateway.connection();
 		await connection.next("state_report");
 		for (const [path, expected] of [
-			["/404", /answered 404: there is no firmware at this address/],
-			["/page", /is not a firmware image/],
 			["/chunks", /chunked encoding/],
 			["/firmware", /rejected the firmware: the Moddable simulator cannot start an updated image/],
 		] as const) {

@@ -68,7 +68,7 @@ export function diskWith(before: (operation: Operation, path: string) => void | 
 	};
 }
 
-const changes: readonly Operation[] = ["create", "write", "sync", "rename", "rm"];
+export const changes: readonly Operation[] = ["create", "write", "sync", "rename", "rm"];
 
 /** @param before called before each operation that changes the disk, like that of `diskWith` */
 export function changingDisk(before: (operation: Operation) => void): typeof fs {

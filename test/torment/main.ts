@@ -12,26 +12,25 @@ import { runCommand, UsageError } from "../../scripts/command-line/command.js";
 import { BrokenInvariant, Journal } from "./journal.js";
 import { torment } from "./torment.js";
 
-const usage = `Usage: npm run torment -- [--seed N] [--minutes M] [--devices D]
+const usage = `Usage: npm run torment -- [--seed N] [--minutes M]
 
-N: a whole number, by default drawn; M: 0.5 to 600, by default 3; D: 10 to 100, by default 50.`;
+N: a whole number, by default drawn; M: 0.5 to 600, by default 3.`;
 
 const options = {
 	seed: { type: "string" },
 	minutes: { type: "string" },
-	devices: { type: "string" },
 } as const;
 
 await runCommand({ name: "torment", usage, options: Object.keys(options), run });
 
 async function run(words: readonly string[]): Promise<void> {
-	const { seed, minutes, devices } = readArguments(words);
-	const again = `npm run torment -- --seed ${seed} --minutes ${minutes} --devices ${devices}`;
+	const { seed, minutes } = readArguments(words);
+	const again = `npm run torment -- --seed ${seed} --minutes ${minutes}`;
 	console.log(`Seed ${seed}; again with: ${again}`);
 	const folder = await mkdtemp(join(tmpdir(), "torment-"));
 	const journal = new Journal(join(folder, "journal.log"));
 	try {
-		await torment({ seed, minutes, devices, folder, journal });
+		await torment({ seed, minutes, folder, journal });
 		console.log(`Every invariant held for ${minutes} minutes. ${journal.summary}`);
 		await rm(folder, { recursive: true });
 		process.exit(process.exitCode ?? 0);
@@ -57,6 +56,5 @@ function readArguments(words: readonly string[]) {
 	return {
 		seed: Math.floor(number("seed", Date.now() % 1_000_000, 0, 0xffff_ffff)),
 		minutes: number("minutes", 3, 0.5, 600),
-		devices: Math.floor(number("devices", 50, 10, 100)),
 	};
 }

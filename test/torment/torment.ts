@@ -22,17 +22,17 @@ export interface TormentOptions {
 	/** Folder of this run alone. */
 	readonly folder: string;
 	readonly journal: Journal;
-	readonly devices: number;
 }
 
 /** Leaves time for the restarts and the final check. */
 const stepsAMinute = 90;
+const devices = 50;
 /** Time after a restart until all clients have reconnected. */
 const settleSteps = 12;
 
 /** @throws BrokenInvariant */
 export async function torment(options: TormentOptions): Promise<void> {
-	const { seed, minutes, folder, journal, devices } = options;
+	const { seed, minutes, folder, journal } = options;
 	const draw = new Random(seed);
 	const steps = Math.round(minutes * stepsAMinute);
 	const schedule = drawSchedule(draw.fork("schedule"), { steps, devices, monitors: monitorCount });

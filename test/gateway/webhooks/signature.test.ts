@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Webhook } from "standardwebhooks";
 import { readHooks } from "../../../gateway/webhooks/hooks.js";
-import { signedHeaders } from "../../../gateway/webhooks/signature.js";
 import { bearer, runGateway, temporaryDirectory } from "../../support/running.js";
 import { Receiver, withHooks } from "./receiver.js";
 
@@ -34,18 +33,7 @@ async function signedAt(receiver: Receiver, count: number) {
 	return signed;
 }
 
-test("creates signatures accepted by the specification's libraries", () => {
-	const headers = signedHeaders(
-		["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"],
-		"msg_p5jXN8AQM9LWM0D4loKWxJek",
-		1_614_265_330_999,
-		'{"test": 2432232314}',
-	);
-	assert.equal(headers["webhook-timestamp"], "1614265330");
-	assert.equal(headers["webhook-signature"], "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
-});
-
-test("signs each attempt with the same id and its own time; the library rejects modified requests", async (t) => {
+test("signs each attempt with the same id and its own time", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	receiver.manner = 500;
 	const { clock, happen } = await run(t, receiver, [secret]);
@@ -61,20 +49,6 @@ test("signs each attempt with the same id and its own time; the library rejects 
 	assert.equal(second.headers["webhook-id"], first.headers["webhook-id"]);
 	const time = (signed: typeof first) => Number(signed.headers["webhook-timestamp"]);
 	assert.ok(time(second) - time(first) >= 120, `${time(second) - time(first)} s`);
-
-	const { headers, body } = first;
-	for (const [changedBody, changed] of [
-		[`${body} `, {}],
-		[body.replace("dev-1-00000a", "dev-1-00000b"), {}],
-		[body, { "webhook-id": second.headers["webhook-id"]?.replace(/.$/, "x") ?? "" }],
-		[body, { "webhook-timestamp": String(time(first) + 1) }],
-		[body, { "webhook-signature": second.headers["webhook-signature"] ?? "" }],
-	] as const)
-		assert.throws(
-			() => library.verify(changedBody, { ...headers, ...changed }),
-			/No matching signature found/,
-		);
-	assert.throws(() => new Webhook(Buffer.alloc(32), { format: "raw" }).verify(body, headers), /No matching/);
 });
 
 test("signs with the new and the previous secret during rotation", async (t) => {

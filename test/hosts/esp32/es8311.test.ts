@@ -43,14 +43,6 @@ test("the volume is half a decibel per step from 0 dB at 100, and silence at 0",
 });
 
 describe("codec", () => {
-	test("stores the volume while muted", () => {
-		const { bus, codec } = start();
-		codec.volume = 70;
-		assert.equal(bus.registers.get(register.dacVolume), 0);
-		codec.isMuted = false;
-		assert.equal(bus.registers.get(register.dacVolume), volumeRegister(70));
-	});
-
 	test("that stops responding is not accessed until it is checked, because each access takes its timeout", () => {
 		const { bus, codec } = start();
 		codec.isMuted = false;

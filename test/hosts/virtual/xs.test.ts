@@ -2,8 +2,6 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { buildMachine, buildProgram } from "../../../hosts/virtual/node/build.js";
-import { Machine } from "../../../hosts/virtual/node/machine.js";
 import { findXs, sdkVersion } from "../../../hosts/virtual/node/xs.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 
@@ -36,40 +34,6 @@ describe("XS engine", () => {
 				"install it (hosts/README.md), or unset XS.",
 		});
 		assert.throws(() => findXs({ XS: "17" }), { message: 'XS must be npm or sdk, not "17".' });
-	});
-
-	test("behaves as the firmware expects, and differs from the other engine only as documented", async (t) => {
-		const [executable, program] = await Promise.all([
-			buildMachine(),
-			buildProgram({ modules: { main: "test/hosts/virtual/xs/engine.ts" } }),
-		]);
-		let behavior: unknown;
-		const onPost = (_request: string, detail: unknown) => {
-			behavior = detail;
-		};
-		const machine = new Machine({
-			executable,
-			program: program.bytes,
-			clock: "virtual",
-			onOpen: () => ({ onPost }),
-		});
-		t.after(() => machine.close());
-		await machine.ready;
-		const is17 = findXs().version === "XS 17";
-		assert.deepEqual(behavior, {
-			isEs2023: is17,
-			isNulExcluded: is17,
-			isControlExcluded: true,
-			lengthWithNul: is17 ? 3 : 1,
-			invalidUtf8: is17
-				? "TypeError: invalid UTF-8 (in String.fromArrayBuffer)"
-				: "TypeError: String.fromArrayBuffer: invalid UTF-8",
-			invalidJson: is17
-				? "SyntaxError: 1: missing name (in JSON.parse)"
-				: "SyntaxError: JSON.parse: 1: missing name",
-			emoji: 1,
-			subnormal: false,
-		});
 	});
 });
 
