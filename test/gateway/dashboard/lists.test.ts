@@ -182,6 +182,12 @@ describe("device list", () => {
 		);
 	});
 
+	test("is searched without regard to case and accents", () => {
+		const cologne = entry("e", { label: { name: "Theke", room: "Köln" } });
+		const found = (search: string) => select([cologne], { ...noQuery, search }).length;
+		assert.deepEqual([found("KOLN"), found("köln"), found("kölm")], [1, 1, 0]);
+	});
+
 	test("counts a wrong clock apart from faults of the hardware", () => {
 		const faults = ["The device's clock is more than a minute behind the gateway's.", "No codec."].map(
 			(reason) => entry(reason, { attention: concern("faulty").map((one) => ({ ...one, reason })) }),

@@ -36,7 +36,6 @@ import { Painter } from "./painter.js";
 import { type Plan, runPlan } from "./plan.js";
 import { Recorder } from "./recorder.js";
 import { Resource } from "./resource.js";
-import { Rings } from "./rings.js";
 import { Rollouts } from "./rollouts.js";
 import { Subscription } from "./subscription.js";
 import { Toasts } from "./toasts.js";
@@ -46,7 +45,6 @@ export class App {
 	readonly clock = new GatewayClock();
 	readonly painter = new Painter((paint) => requestAnimationFrame(paint));
 	readonly recorder = new Recorder();
-	readonly rings = new Rings();
 	readonly firmware = new FirmwareStore(
 		() => this.painter.mark("firmware"),
 		() => this.linkState.name === "live",
@@ -59,6 +57,19 @@ export class App {
 		if (!entry) this.selection.drop(key);
 		else if (previous) this.#compare(previous, entry);
 	});
+	/** Columns of the device table that are hidden in this browser, separated by commas. */
+	get hiddenColumns(): string {
+		return (
+			localStorage.getItem("hiddenColumns") ??
+			(matchMedia("(width < 75rem)").matches ? "model,volume,heard" : "")
+		);
+	}
+
+	set hiddenColumns(columns: string) {
+		localStorage.setItem("hiddenColumns", columns);
+		this.painter.mark("query");
+	}
+
 	/** Rooms whose devices are shown on Home: at first, those of devices without a room. */
 	readonly openRooms = new Set([""]);
 	readonly selection = new Selection(() => this.painter.mark("selection"));

@@ -242,11 +242,11 @@ function filterOf(
  * together do; undefined without a match
  */
 function matcher(search: string): (entry: Entry) => number | undefined {
-	const phrase = cleanText(search).toLowerCase().replace(/\s+/g, " ");
+	const phrase = folded(cleanText(search)).replace(/\s+/g, " ");
 	const words = phrase.split(" ");
 	const hasAll = (text: string) => words.every((word) => text.includes(word));
 	return (entry) => {
-		const name = nameOf(entry).toLowerCase();
+		const name = folded(nameOf(entry));
 		const place = name.indexOf(phrase);
 		if (place >= 0) return Math.min(place, 1);
 		if (hasAll(name)) return 2;
@@ -254,11 +254,16 @@ function matcher(search: string): (entry: Entry) => number | undefined {
 	};
 }
 
+/** Text for a search without case and accents: "koln" for "Köln". */
+export function folded(text: string): string {
+	return text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+}
+
 function textOf({ key, session, vitals }: Entry): string {
 	const { model, firmwareVersion, remoteAddress } = session;
 	const label = labelFields.map((field) => session[field]);
 	const texts = [key, ...label, model, firmwareVersion, remoteAddress, vitals.ssid];
-	return texts.join(" ").toLowerCase();
+	return folded(texts.join(" "));
 }
 
 /** Display name: the name of the label, or the id. */

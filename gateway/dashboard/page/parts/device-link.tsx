@@ -1,4 +1,4 @@
-/** Link to a device: its name, with the id as a tooltip. */
+/** Link to a device: its name, with the id as a tooltip, and its room. */
 
 import { deviceAddress, useDevice } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
@@ -7,9 +7,13 @@ import { nameOf } from "../model/filter.js";
 export function DeviceLink({ deviceKey }: { deviceKey: string }) {
 	const entry = useDevice(deviceKey);
 	if (!entry) return <span>{deviceKey}</span>;
+	const { room } = entry.session;
 	return (
-		<a href={deviceAddress(deviceKey)} title={deviceKey}>
-			{nameOf(entry)}
-		</a>
+		<>
+			<a href={deviceAddress(deviceKey)} title={deviceKey}>
+				{nameOf(entry)}
+			</a>
+			{room !== undefined && <small class="hint">{` · ${room}`}</small>}
+		</>
 	);
 }

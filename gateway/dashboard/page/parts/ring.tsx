@@ -5,7 +5,9 @@ import { type LedState, ledState } from "../../../../device/peripherals/led-patt
 import { boardModels } from "../../../../device/protocol/models.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { isUpdating } from "../../../api/client/words.js";
+import type { App } from "../app/app.js";
 import { useApp, useIsLive } from "../app/hooks.js";
+import { Rings } from "../app/rings.js";
 import { isPlaying } from "./presence.js";
 
 /** Descriptions of the states by id. They name no cause, since a user may have chosen the preset. */
@@ -28,9 +30,18 @@ function ringText({ session, state }: Entry): string {
 	return id === 0 && !light ? text : `${text}, ${Math.round(ring.brightness_coef * 100)}%`;
 }
 
+const all = new WeakMap<App, Rings>();
+
+function ringsOf(app: App): Rings {
+	const rings = all.get(app) ?? new Rings();
+	all.set(app, rings);
+	return rings;
+}
+
 /** Ring that is still and dim, and moves only for a sound, an update and while the device is identified. */
 export function Ring({ entry }: { entry: Entry }) {
-	const { rings, pendingCommands } = useApp();
+	const app = useApp();
+	const rings = ringsOf(app);
 	const isLive = useIsLive();
 	const canvas = useRef<HTMLCanvasElement>(null);
 	const { session, state } = entry;
@@ -43,7 +54,7 @@ export function Ring({ entry }: { entry: Entry }) {
 		isPlaying(entry) ||
 		id === ledState.updating ||
 		isUpdating(session.metadata) ||
-		pendingCommands.isPending(entry.key, "identify");
+		app.pendingCommands.isPending(entry.key, "identify");
 	useEffect(() => {
 		const light = color !== undefined && effect ? { color, effect, progress } : undefined;
 		const isUnknown = id === undefined || brightness === undefined;

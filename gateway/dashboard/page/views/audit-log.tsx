@@ -7,7 +7,7 @@ import { plural, since, when } from "../../../api/client/words.js";
 import { request } from "../app/gateway.js";
 import { useApp, useResource } from "../app/hooks.js";
 import { auditText } from "../model/audit-text.js";
-import { nameIn } from "../model/filter.js";
+import { folded, nameIn } from "../model/filter.js";
 import { personName } from "../model/roles.js";
 import { Button } from "../parts/button.js";
 import { DeviceLink } from "../parts/device-link.js";
@@ -26,9 +26,9 @@ export function AuditLog() {
 	const textOf = (change: ListedChange) => {
 		const { text, place, deviceIds } = auditText(change);
 		const names = deviceIds.map((id) => nameIn(fleet, id));
-		return [JSON.stringify(change), text, place, ...names].join(" ").toLowerCase();
+		return folded([JSON.stringify(change), text, place, ...names].join(" "));
 	};
-	const words = search.toLowerCase().split(/\s+/);
+	const words = folded(search).split(/\s+/);
 	const found = all.filter((change) => words.every((word) => textOf(change).includes(word)));
 	return (
 		<>
@@ -54,9 +54,8 @@ export function AuditLog() {
 }
 
 function Change({ change }: { readonly change: ListedChange }) {
-	const { clock, fleet } = useApp();
+	const { clock } = useApp();
 	const { text, color, place, deviceIds } = auditText(change);
-	const room = deviceIds.length === 1 ? fleet.get(deviceIds[0] ?? "")?.session.room : undefined;
 	const [before, after] = text.split("●");
 	return (
 		<li title={`From ${change.address}`}>
@@ -79,7 +78,6 @@ function Change({ change }: { readonly change: ListedChange }) {
 									<DeviceLink deviceKey={id} />
 								</Fragment>
 							))}
-					{room !== undefined && ` · ${room}`}
 				</span>
 			</p>
 			<time class="hint" dateTime={change.at} title={when(change.at)}>

@@ -6,11 +6,12 @@ import { deviceAddress, useFollowedDevice, useTopic } from "../app/hooks.js";
 import { isMuted } from "../app/mute.js";
 import { nameOf } from "../model/filter.js";
 import { DeviceState } from "../parts/presence.js";
-import { Ring } from "../parts/ring.js";
 import { Tags } from "../parts/tags.js";
 import { Tile } from "../parts/tile.js";
 import { SelectBox } from "./fleet-actions.js";
+import { whenLive } from "./on-demand.js";
 
+const Ring = whenLive(async () => (await import("./later.js")).Ring);
 /** Duration of a press that selects the device. */
 const longPressMs = 500;
 

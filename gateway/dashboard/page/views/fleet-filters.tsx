@@ -3,21 +3,35 @@
 import { models } from "../../../../device/protocol/schema.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { useApp } from "../app/hooks.js";
-import { type Query, roomsOf, sortKinds, sorts, stateKinds, states, type tally } from "../model/filter.js";
+import {
+	type Layout,
+	type Query,
+	roomsOf,
+	sortKinds,
+	sorts,
+	stateKinds,
+	states,
+	type tally,
+} from "../model/filter.js";
 import { tagsOf } from "../model/tags.js";
-import { any, Choice, type Option } from "../parts/field.js";
+import { any, Check, Choice, type Option } from "../parts/field.js";
+import { Menu } from "../parts/menu.js";
 import { TagsField } from "../parts/tags-field.js";
+import { optionalColumns } from "./fleet-table.js";
 
 export interface FiltersProps {
 	/** Name of the room; empty for devices without one; undefined for the fleet. */
 	readonly room: string | undefined;
 	readonly entries: readonly Entry[];
 	readonly tallies: ReturnType<typeof tally>;
+	readonly layout: Layout;
 	readonly set: (change: Partial<Query>) => void;
 }
 
-export function Filters({ room, entries, tallies, set }: FiltersProps) {
-	const { query } = useApp();
+export function Filters({ room, entries, tallies, layout, set }: FiltersProps) {
+	const app = useApp();
+	const { query } = app;
+	const hidden = app.hiddenColumns.split(",");
 	const own = (value: string): Option => [value, value];
 	const rooms = new Set(room === undefined ? [...roomsOf(entries), query.room] : []);
 	rooms.delete("");
@@ -47,6 +61,23 @@ export function Filters({ room, entries, tallies, set }: FiltersProps) {
 			)}
 			{(query.tags !== "" || tagsOf(entries).length > 0) && (
 				<TagsField value={query.tags} entries={entries} onInput={(tags) => set({ tags })} />
+			)}
+			{layout === "table" && (
+				<Menu label="Columns">
+					{() =>
+						optionalColumns.map(([id, title]) => (
+							<Check
+								key={id}
+								label={title}
+								checked={!hidden.includes(id)}
+								onToggle={(isOn) => {
+									const others = hidden.filter((one) => one !== id);
+									app.hiddenColumns = [...others, ...(isOn ? [] : [id])].filter(Boolean).join();
+								}}
+							/>
+						))
+					}
+				</Menu>
 			)}
 			<Choice
 				label="Sort by"

@@ -4,35 +4,69 @@
  * has tab stops.
  */
 
+import type { ComponentChildren } from "preact";
+import { useCallback, useMemo } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { age, isUpdating } from "../../../api/client/words.js";
-import { deviceAddress, useDevice, useIsLive, useMayChange, useTopic } from "../app/hooks.js";
+import { deviceAddress, roomAddress, useDevice, useIsLive, useMayChange, useTopic } from "../app/hooks.js";
 import { isMuted } from "../app/mute.js";
 import { nameOf, type Sort } from "../model/filter.js";
+import type { Room } from "../model/rooms.js";
+import type { Selection } from "../model/selection.js";
 import { DeviceState, Strength } from "../parts/presence.js";
 import { Tags } from "../parts/tags.js";
 import { Cell, useList } from "../parts/use-list.js";
 import { Identify, SelectBox } from "./fleet-actions.js";
+import { RoomFacts } from "./room-tile.js";
 
-const columns: readonly (readonly [Sort, title: string])[] = [
-	["name", "Device"],
-	["room", "Room"],
-	["model", "Model"],
-	["version", "Firmware"],
-	["state", "State"],
-	["signal", "Signal"],
-	["volume", "Volume"],
-	["heard", "Last seen"],
+/** Columns with their widths. */
+const columns: readonly (readonly [Sort, title: string, width: string])[] = [
+	["name", "Device", "minmax(8.5rem, 2.4fr)"],
+	["room", "Room", "minmax(4.75rem, 1.1fr)"],
+	["model", "Model", "4.75rem"],
+	["version", "Firmware", "minmax(4.75rem, 0.7fr)"],
+	["state", "State", "minmax(7.5rem, 1.2fr)"],
+	["signal", "Signal", "6.25rem"],
+	["volume", "Volume", "4.25rem"],
+	["heard", "Last seen", "6.25rem"],
 ];
+/** Columns that can be hidden. */
+export const optionalColumns = columns.slice(1);
 
-export function FleetTable({ keys }: { keys: readonly string[] }) {
-	const { selection } = useTopic("selection");
-	const list = useList<HTMLTableSectionElement>({ keys, isFirstActive: true });
+interface FleetTableProps {
+	readonly keys: readonly string[];
+	/** Rooms under whose headings the devices are shown; empty for one list. */
+	readonly rooms: readonly Room[];
+}
+
+/** Key of the row of a room, which no device has. */
+const headingOf = ({ name = "" }: Room) => `\n${name}`;
+
+export function FleetTable({ keys, rooms }: FleetTableProps) {
+	const { selection, hiddenColumns } = useTopic("selection");
+	const isGrouped = rooms.length > 0;
+	const hidden = `${hiddenColumns}${isGrouped ? ",room" : ""}`;
+	const shown = useMemo(() => columns.filter(([id]) => !hidden.split(",").includes(id)), [hidden]);
+	const rows = useMemo(
+		() => (isGrouped ? rooms.flatMap((room) => [headingOf(room), ...keysOf(room)]) : keys),
+		[keys, rooms],
+	);
+	const headings = useMemo(() => new Map(rooms.map((room) => [headingOf(room), room])), [rooms]);
+	const renderRow = useCallback(
+		(key: string, isActive: boolean) => <Row deviceKey={key} isActive={isActive} shown={shown} />,
+		[shown],
+	);
+	const list = useList<HTMLTableSectionElement>({ keys: rows, isFirstActive: true });
 	const { active = "", rowHeight } = list;
+	const renderHeading = (key: string, isActive: boolean) => {
+		const room = headings.get(key);
+		return room && <Heading room={room} isActive={isActive} />;
+	};
 	const onKeyDown = (event: KeyboardEvent) => {
 		const { key, target, shiftKey, ctrlKey, metaKey, altKey } = event;
 		if (ctrlKey || metaKey || altKey) return;
-		const index = keys.indexOf(active);
+		const index = rows.indexOf(active);
+		const room = headings.get(active);
 		const page = Math.max(1, Math.floor(innerHeight / rowHeight) - 4);
 		const moves: Readonly<Record<string, number>> = {
 			ArrowDown: index + 1,
@@ -40,12 +74,13 @@ export function FleetTable({ keys }: { keys: readonly string[] }) {
 			PageDown: index + page,
 			PageUp: index - page,
 			Home: 0,
-			End: keys.length - 1,
+			End: rows.length - 1,
 		};
 		const to = moves[key];
-		if (to !== undefined) list.moveTo(keys[Math.max(0, Math.min(keys.length - 1, to))] ?? active);
+		if (to !== undefined) list.moveTo(rows[Math.max(0, Math.min(rows.length - 1, to))] ?? active);
 		else if (!(target instanceof HTMLTableRowElement)) return;
-		else if (key === "Enter") location.assign(deviceAddress(active));
+		else if (key === "Enter") location.assign(room ? roomAddress(room.name) : deviceAddress(active));
+		else if (key === " " && room) toggleAll(selection, keysOf(room));
 		else if (key === " ") selection.toggle(active, shiftKey ? keys : undefined);
 		// The newly focused search field receives the letter.
 		else if (key.length === 1) return document.querySelector<HTMLElement>("search input")?.focus();
@@ -58,29 +93,34 @@ export function FleetTable({ keys }: { keys: readonly string[] }) {
 			role="grid"
 			class="table"
 			aria-label="Devices"
-			aria-rowcount={keys.length + 1}
-			aria-colcount={columns.length + 3}
+			aria-rowcount={rows.length + 1}
+			aria-colcount={shown.length + 3}
+			style={{ "--columns-of-table": shown.map(([, , width]) => width).join(" ") }}
 			aria-multiselectable
 		>
-			<Head keys={keys} />
+			<Head keys={keys} shown={shown} />
 			<tbody
 				ref={list.ref}
 				class="table-body"
-				style={{ height: `calc(${keys.length} * var(--row-height))` }}
+				style={{ height: `calc(${rows.length} * var(--row-height))` }}
 				onKeyDown={onKeyDown}
 				onFocusIn={list.onFocusIn}
 			>
 				{list.seen.map(({ key, index }) => (
 					<tr
 						key={key}
-						class="table-row"
+						class={`table-row ${headings.has(key) ? "heading" : ""}`}
 						data-key={key}
 						aria-rowindex={index + 2}
-						aria-selected={selection.keys.has(key)}
+						aria-selected={headings.has(key) ? undefined : selection.keys.has(key)}
 						tabIndex={key === active ? 0 : -1}
 						style={{ transform: `translateY(calc(${index} * var(--row-height)))` }}
 					>
-						<Cell cellKey={key} isActive={key === active} content={renderRow} />
+						<Cell
+							cellKey={key}
+							isActive={key === active}
+							content={headings.has(key) ? renderHeading : renderRow}
+						/>
 					</tr>
 				))}
 			</tbody>
@@ -88,16 +128,18 @@ export function FleetTable({ keys }: { keys: readonly string[] }) {
 	);
 }
 
-function Head({ keys }: { readonly keys: readonly string[] }) {
+type Columns = typeof columns;
+
+function Head({ keys, shown }: { readonly keys: readonly string[]; readonly shown: Columns }) {
 	const app = useTopic("query");
 	const { sort, isDescending } = app.query;
 	return (
 		<thead class="table-head">
 			<tr class="table-row" aria-rowindex={1}>
 				<th scope="col">
-					<SelectAll keys={keys} />
+					<SelectAll keys={keys} what="all listed devices" />
 				</th>
-				{columns.map(([id, title]) => (
+				{shown.map(([id, title]) => (
 					<th
 						scope="col"
 						key={id}
@@ -125,68 +167,86 @@ function Head({ keys }: { readonly keys: readonly string[] }) {
 	);
 }
 
-/** Check box that selects all listed devices, or none. */
-function SelectAll({ keys }: { readonly keys: readonly string[] }) {
+/** Selects all of some devices, or none if all are selected. */
+function toggleAll(selection: Selection, keys: readonly string[]): void {
+	const next = new Set(selection.keys);
+	const hasAll = keys.every((key) => next.has(key));
+	for (const key of keys) hasAll ? next.delete(key) : next.add(key);
+	selection.set(next);
+}
+
+interface SelectAllProps {
+	readonly keys: readonly string[];
+	readonly what: string;
+	readonly tabIndex?: number;
+}
+
+/** Check box that selects devices, or none. */
+function SelectAll({ keys, what, tabIndex }: SelectAllProps) {
 	const { selection } = useTopic("selection");
 	const count = keys.filter((key) => selection.keys.has(key)).length;
 	const hasAll = count === keys.length;
-	const toggle = () => {
-		const next = new Set(selection.keys);
-		for (const key of keys) hasAll ? next.delete(key) : next.add(key);
-		selection.set(next);
-	};
 	return (
 		<input
 			type="checkbox"
 			class="select-box"
-			aria-label={hasAll ? "Select none" : "Select all listed devices"}
+			tabIndex={tabIndex}
+			aria-label={hasAll ? "Select none" : `Select ${what}`}
 			checked={hasAll}
 			ref={(box) => {
 				if (box) box.indeterminate = count > 0 && !hasAll;
 			}}
-			onClick={toggle}
+			onClick={() => toggleAll(selection, keys)}
 		/>
 	);
 }
 
-function renderRow(deviceKey: string, isActive: boolean) {
-	return <Row deviceKey={deviceKey} isActive={isActive} />;
+function keysOf({ entries }: Room): readonly string[] {
+	return entries.map(({ key }) => key);
 }
 
-function Row({ deviceKey, isActive }: { deviceKey: string; isActive: boolean }) {
-	const entry = useDevice(deviceKey);
-	const isLive = useIsLive();
-	if (!entry) return null;
-	const { session, vitals, heardAt } = entry;
+/** Row of a room with its totals. */
+function Heading({ room, isActive }: { readonly room: Room; readonly isActive: boolean }) {
 	const tabIndex = isActive ? 0 : -1;
-	const name = nameOf(entry);
+	const name = room.name ?? "No room";
 	return (
 		<>
 			<td>
-				<SelectBox deviceKey={deviceKey} name={name} tabIndex={tabIndex} />
+				<SelectAll keys={keysOf(room)} what={`all in ${name}`} tabIndex={tabIndex} />
 			</td>
 			<td class="of-name">
-				<a href={deviceAddress(deviceKey)} tabIndex={tabIndex}>
+				<a href={roomAddress(room.name)} tabIndex={tabIndex}>
 					{name}
 				</a>
-				<span class="beside" title={session.tags?.join(", ")}>
-					{session.name !== undefined && <small>{deviceKey}</small>}
-					<Tags tags={session.tags} />
+				<span class="facts">
+					<RoomFacts entries={room.entries} />
 				</span>
 			</td>
-			<td class="of-room">{session.room}</td>
-			<td class="of-model">{session.model}</td>
-			<td class="of-version">{session.firmwareVersion}</td>
-			<td class="of-state">
-				<DeviceState entry={entry}>
-					<span class={`presence ${isLive ? "here" : ""}`}>{isLive ? "Connected" : "Unknown"}</span>
-				</DeviceState>
+		</>
+	);
+}
+
+interface RowProps {
+	readonly deviceKey: string;
+	readonly isActive: boolean;
+	readonly shown: Columns;
+}
+
+function Row({ deviceKey, isActive, shown }: RowProps) {
+	const entry = useDevice(deviceKey);
+	const isLive = useIsLive();
+	if (!entry) return null;
+	const tabIndex = isActive ? 0 : -1;
+	return (
+		<>
+			<td>
+				<SelectBox deviceKey={deviceKey} name={nameOf(entry)} tabIndex={tabIndex} />
 			</td>
-			<td class="of-signal">
-				<Strength rssi={session.connected ? vitals.rssi : null} />
-			</td>
-			<td class="of-volume">{session.connected && (isMuted(entry) ? "Muted" : vitals.volume)}</td>
-			<td class="of-heard">{session.connected ? isLive && "now" : <Age since={heardAt} />}</td>
+			{shown.map(([id]) => (
+				<td key={id} class={`of-${id}`}>
+					{contentOf(id, entry, isLive, tabIndex)}
+				</td>
+			))}
 			<td class="of-update">
 				<Update entry={entry} tabIndex={tabIndex} />
 			</td>
@@ -195,6 +255,40 @@ function Row({ deviceKey, isActive }: { deviceKey: string; isActive: boolean }) 
 			</td>
 		</>
 	);
+}
+
+/** Content of a cell: nothing where all is well. */
+function contentOf(column: Sort, entry: Entry, isLive: boolean, tabIndex: number): ComponentChildren {
+	const { key, session, vitals, heardAt } = entry;
+	const { connected, tags } = session;
+	switch (column) {
+		case "name":
+			return (
+				<>
+					<a href={deviceAddress(key)} tabIndex={tabIndex}>
+						{nameOf(entry)}
+					</a>
+					<span class="beside" title={tags?.join(", ")}>
+						{session.name !== undefined && <small>{key}</small>}
+						<Tags tags={tags} />
+					</span>
+				</>
+			);
+		case "room":
+			return session.room;
+		case "model":
+			return session.model;
+		case "version":
+			return session.firmwareVersion;
+		case "state":
+			return <DeviceState entry={entry}>{!isLive && <span class="presence">Unknown</span>}</DeviceState>;
+		case "signal":
+			return <Strength rssi={connected ? vitals.rssi : null} />;
+		case "volume":
+			return connected && (isMuted(entry) ? "Muted" : vitals.volume);
+		case "heard":
+			return connected ? null : <Age since={heardAt} />;
+	}
 }
 
 /** Link to an available update of a device. */

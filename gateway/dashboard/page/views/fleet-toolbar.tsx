@@ -5,15 +5,7 @@ import filterIcon from "lucide-static/icons/list-filter.svg";
 import { useState } from "preact/hooks";
 import { plural } from "../../../api/client/words.js";
 import { useApp } from "../app/hooks.js";
-import {
-	isFiltered,
-	type Layout,
-	layoutLabels,
-	layouts,
-	type Query,
-	stateKinds,
-	unfiltered,
-} from "../model/filter.js";
+import { isFiltered, layoutLabels, layouts, type Query, stateKinds, unfiltered } from "../model/filter.js";
 import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
 import { Search, Toggles } from "../parts/search.js";
@@ -23,7 +15,6 @@ import { onDemand, whenLive } from "./on-demand.js";
 interface ToolbarProps extends Omit<FiltersProps, "set"> {
 	/** Keys of the listed devices. */
 	readonly keys: readonly string[];
-	readonly layout: Layout;
 }
 
 const UpdateLinks = whenLive(async () => (await import("./later.js")).UpdateLinks);
@@ -81,7 +72,7 @@ export function Toolbar({ room, entries, keys, tallies, layout }: ToolbarProps) 
 					onChange={(one) => set({ layout: one })}
 				/>
 			</div>
-			{isOpen && <Filters room={room} entries={entries} tallies={tallies} set={set} />}
+			{isOpen && <Filters room={room} entries={entries} tallies={tallies} layout={layout} set={set} />}
 			<div class="states">
 				<p role="status">
 					{isPart ? `${keys.length.toLocaleString("en")} of ${plural(entries.length, "device")}` : known}

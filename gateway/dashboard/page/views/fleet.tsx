@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { listAddress } from "../app/app.js";
 import { routeOf, useApp, useTopic } from "../app/hooks.js";
 import { isFiltered, select, tally } from "../model/filter.js";
-import { roomsIn } from "../model/rooms.js";
+import { type Room, roomsIn } from "../model/rooms.js";
 import { PageHead } from "../parts/page-head.js";
 import { FleetTable } from "./fleet-table.js";
 import { Toolbar } from "./fleet-toolbar.js";
@@ -13,6 +13,7 @@ import { RoomTile, useTimers, WholeHome } from "./room-tile.js";
 import { DeviceList, Rooms } from "./rooms.js";
 
 const GettingStarted = onDemand("Home", async () => (await import("./later.js")).GettingStarted);
+const noRooms: readonly Room[] = [];
 /** Number of devices above which the default layout is a table. */
 const maxListed = 50;
 
@@ -44,7 +45,8 @@ export function FleetView({ search, room }: FleetProps) {
 	if (fleet.size === 0) return linkState.name === "live" ? <GettingStarted /> : <Waiting />;
 	const hasRooms = room === undefined && entries.some(({ session }) => session.room !== undefined);
 	// A search or sort order requires one list.
-	const isByRooms = hasRooms && !isFiltered(query) && query.sort === "name";
+	const isByRoom = hasRooms && query.sort === "name" && query.search.trim() === "";
+	const isByRooms = isByRoom && !isFiltered(query);
 	// Devices that are still being loaded count too, so that the layout stays.
 	const total = linkState.name === "connecting" ? linkState.total : undefined;
 	const expected = room === undefined ? Math.max(entries.length, total ?? 0) : entries.length;
@@ -67,7 +69,7 @@ export function FleetView({ search, room }: FleetProps) {
 				) : (
 					<DeviceList keys={keys} withRoom={room === undefined} />
 				))}
-			{keys.length > 0 && layout === "table" && <FleetTable keys={keys} />}
+			{keys.length > 0 && layout === "table" && <FleetTable keys={keys} rooms={isByRoom ? rooms : noRooms} />}
 		</>
 	);
 }

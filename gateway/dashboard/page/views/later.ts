@@ -3,6 +3,7 @@
 import "./later-styles.js";
 
 export { AnnounceView } from "../announce/announce-view.js";
+export { Ring } from "../parts/ring.js";
 export { DeviceView } from "./device.js";
 export { FirmwareView } from "./firmware.js";
 export { Filters } from "./fleet-filters.js";

@@ -40,18 +40,22 @@ export function onDemand<P extends object>(title: string, load: () => Promise<Co
 	return Object.assign(OnDemand, { preload, title });
 }
 
-/** @returns a part of the frame that is absent until it is loaded, which is tried after each connection */
-export function whenLive(load: () => Promise<ComponentType>) {
-	return () => {
+/** @returns a part that is absent until it is loaded, which is tried after each connection */
+export function whenLive<P extends object = object>(load: () => Promise<ComponentType<P>>) {
+	let Part: ComponentType<P> | undefined;
+	return (props: P) => {
 		const isLive = useIsLive();
-		const [Part, setPart] = useState<ComponentType>();
+		const [, setIsLoaded] = useState(Part !== undefined);
 		useEffect(() => {
-			if (!isLive) return;
+			if (!isLive || Part) return;
 			load().then(
-				(part) => setPart(() => part),
+				(part) => {
+					Part = part;
+					setIsLoaded(true);
+				},
 				() => {},
 			);
 		}, [isLive]);
-		return Part ? <Part /> : null;
+		return Part ? <Part {...props} /> : null;
 	};
 }

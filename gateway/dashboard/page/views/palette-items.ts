@@ -25,7 +25,7 @@ import {
 	useTopic,
 } from "../app/hooks.js";
 import { muteCommand, volumeOf } from "../app/mute.js";
-import { nameOf, noQuery, roomsOf, select } from "../model/filter.js";
+import { folded, nameOf, noQuery, roomsOf, select } from "../model/filter.js";
 import { dueUpdates } from "../model/outdated.js";
 import { grouped, isFarReaching, placeText } from "../model/rooms.js";
 import type { Icon } from "../parts/icon.js";
@@ -77,7 +77,7 @@ export function usePaletteItems(): (query: string) => readonly Item[] {
 	const mayUpdate = useMayChange("trigger_ota");
 	return useCallback(
 		(query) => {
-			const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+			const words = folded(query).split(/\s+/).filter(Boolean);
 			const entries = app.fleet.all();
 			const matches = ({ text }: Pick<Item, "text">) => isMatch(text, words);
 			const rooms = roomsOf(entries).map((name): Item => {
@@ -256,7 +256,7 @@ function targetsOf(all: readonly Entry[], words: readonly string[]): readonly Ta
 }
 
 function isMatch(text: string, words: readonly string[]): boolean {
-	return words.every((word) => text.toLowerCase().includes(word));
+	return words.every((word) => folded(text).includes(word));
 }
 
 /** "Counter", "4 devices in Kitchen and Hall" */

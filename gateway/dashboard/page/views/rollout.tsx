@@ -44,6 +44,8 @@ export function RolloutPage({ id }: { id: string }) {
 	const head = rollouts.all.find((one) => one.id === id);
 	const rollout = rollouts.get(id);
 	const isKnown = head !== undefined;
+	/** Name of the selected segment. */
+	const [chosen, setChosen] = useState<string>();
 	useEffect(() => {
 		if (isKnown) void rollouts.load(id);
 	}, [rollouts, id, isKnown]);
@@ -73,11 +75,23 @@ export function RolloutPage({ id }: { id: string }) {
 						{endedOf(counts).toLocaleString("en")} of {plural(total, "device")}
 					</span>
 				</p>
-				<Actions head={head} />
+				<Actions
+					head={head}
+					onReview={() => {
+						setChosen(segments.find(({ tone }) => tone === "failed")?.name);
+						document.querySelector(".rollout > .chips")?.scrollIntoView({ block: "center" });
+					}}
+				/>
 				<SegmentBar label="Devices" segments={segments} percent={percentOf(counts)} />
 			</section>
 			{rollout && <Explanation head={head} rollout={rollout} />}
-			<RolloutDevices head={head} rollout={rollout} segments={segments} />
+			<RolloutDevices
+				head={head}
+				rollout={rollout}
+				segments={segments}
+				chosen={chosen}
+				onChosen={setChosen}
+			/>
 			{rollout && rollout.groups.length > 1 && <Groups head={head} rollout={rollout} />}
 			<p class="hint">
 				{rollout && `${capital(targetWords(rollout.plan))} · `}Started {when(createdAt)} · <code>{id}</code>
@@ -86,12 +100,13 @@ export function RolloutPage({ id }: { id: string }) {
 	);
 }
 
-function Actions({ head }: { head: RolloutHead }) {
+function Actions({ head, onReview }: { head: RolloutHead; onReview: () => void }) {
 	const { rollouts } = useApp();
 	// Errors outlive their button, which may disappear when another person changes the rollout.
 	const { run, problem } = useRequest();
 	const { status, standing, pausedBecause, counts, version } = head;
 	const failed = sum(counts, failureStatuses);
+	const isStopped = status === "paused" && pausedBecause === "failures" && failed > 0;
 	const question: Question = isOver(head)
 		? {
 				title: `Delete the record of ${version}, started ${when(head.createdAt)}?`,
@@ -129,9 +144,16 @@ function Actions({ head }: { head: RolloutHead }) {
 			>
 				{isOver(head) ? "Delete" : "Cancel"}
 			</Button>
+			{isStopped && button("Resume", "resume")}
 			{failed > 0 && status !== "cancelled" && button(`Retry ${failed} failed`, "retry")}
+			{isStopped && (
+				<Button look="primary" onClick={onReview}>
+					Review {failed} failed
+				</Button>
+			)}
 			{(status === "running" || status === "scheduled") && button("Pause", "pause", "primary")}
 			{status === "paused" &&
+				!isStopped &&
 				(pausedBecause === "approval"
 					? button("Approve next group", "approve", "primary")
 					: button("Resume", "resume", "primary"))}
@@ -168,11 +190,13 @@ interface RolloutDevicesProps {
 	readonly head: RolloutHead;
 	readonly rollout: Rollout | undefined;
 	readonly segments: readonly Segment[];
+	/** Name of the selected segment. */
+	readonly chosen: string | undefined;
+	readonly onChosen: (name: string | undefined) => void;
 }
 
 /** Devices of a selected segment; by default all if they are few, else those that failed. */
-function RolloutDevices({ head, rollout, segments }: RolloutDevicesProps) {
-	const [chosen, setChosen] = useState<string>();
+function RolloutDevices({ head, rollout, segments, chosen, onChosen }: RolloutDevicesProps) {
 	const textOf = ({ name, tone }: Segment) => (tone === "retrying" ? retryText(head, rollout) : name);
 	const shown = segments.find(({ name }) => name === chosen);
 	const isAll = totalOf(head.counts) <= fewDevices;
@@ -190,7 +214,7 @@ function RolloutDevices({ head, rollout, segments }: RolloutDevicesProps) {
 					</>,
 				])}
 				value={shown?.name}
-				onChange={(name) => setChosen(name === chosen ? undefined : name)}
+				onChange={(name) => onChosen(name === chosen ? undefined : name)}
 			/>
 			{(listed ?? isAll) && <Devices key={listed?.name} head={head} rollout={rollout} segment={listed} />}
 		</>

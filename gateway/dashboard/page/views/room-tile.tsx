@@ -37,8 +37,6 @@ interface RoomTileProps {
 
 export function RoomTile({ room, timers = [], isOwnPage = false, children }: RoomTileProps) {
 	const { name, entries } = room;
-	const away = entries.filter(({ session }) => !session.connected).length;
-	const faulty = entries.filter(hasFault).length;
 	return (
 		<Tile
 			title={name ?? "No room"}
@@ -50,9 +48,7 @@ export function RoomTile({ room, timers = [], isOwnPage = false, children }: Roo
 			state={
 				<>
 					{entries.some(isPlaying) && <span class="fact">Playing</span>}
-					<span class="fact">{plural(entries.length, "device")}</span>
-					{away > 0 && <span class="fact">{away.toLocaleString("en")} offline</span>}
-					{faulty > 0 && <span class="fact problem">{plural(faulty, "fault")}</span>}
+					<RoomFacts entries={entries} />
 					<NextTimer timers={timers.filter(({ targets }) => isAt(targets, room))} />
 					<RoomQuiet room={name} isOffered={isOwnPage} />
 				</>
@@ -65,6 +61,19 @@ export function RoomTile({ room, timers = [], isOwnPage = false, children }: Roo
 			}
 			entries={entries}
 		/>
+	);
+}
+
+/** Numbers of devices, of those that are offline, and of faults. */
+export function RoomFacts({ entries }: Pick<Room, "entries">) {
+	const away = entries.filter(({ session }) => !session.connected).length;
+	const faulty = entries.filter(hasFault).length;
+	return (
+		<>
+			<span class="fact">{plural(entries.length, "device")}</span>
+			{away > 0 && <span class="fact">{away.toLocaleString("en")} offline</span>}
+			{faulty > 0 && <span class="fact problem">{plural(faulty, "fault")}</span>}
+		</>
 	);
 }
 

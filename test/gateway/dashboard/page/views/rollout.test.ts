@@ -1,23 +1,61 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deviceStatuses } from "../../../../../gateway/api/statuses.js";
+import { deviceStatuses, failureStatuses } from "../../../../../gateway/api/statuses.js";
+import { speaker } from "../gateway.js";
 import { mount } from "../mount.js";
 
 const { RolloutPage } = await import("../../../../../gateway/dashboard/page/views/rollout.js");
 
-test("shows why a rollout that somebody else changed meanwhile was not resumed, and its present state", async (t) => {
-	const counts = Object.fromEntries(deviceStatuses.map((status) => [status, 0]));
-	const head = {
-		id: "autumn",
-		version: "1.4.0",
-		status: "paused",
-		pausedBecause: "operator",
-		standing: false,
-		createdAt: "2026-01-01T11:00:00.000Z",
-		endedAt: null,
-		counts: { ...counts, queued: 2 },
-		revision: 3,
+const counts = Object.fromEntries(deviceStatuses.map((status) => [status, 0]));
+const head = {
+	id: "autumn",
+	version: "1.4.0",
+	status: "paused",
+	pausedBecause: "operator",
+	standing: false,
+	createdAt: "2026-01-01T11:00:00.000Z",
+	endedAt: null,
+	counts: { ...counts, queued: 2 },
+	revision: 3,
+};
+
+test("offers to review the failures that paused a rollout, with the room of each device", async (t) => {
+	const device = {
+		status: "failed",
+		group: 0,
+		attempts: 1,
+		reason: "no space",
+		version: null,
+		changedAt: null,
 	};
+	const view = await mount(
+		t,
+		RolloutPage,
+		{ id: "autumn" },
+		{
+			devices: [speaker("a", { name: "Counter", room: "Mainz" })],
+			replies: {
+				"GET /api/rollouts": {
+					rollouts: [{ ...head, pausedBecause: "failures", counts: { ...counts, queued: 60, failed: 1 } }],
+				},
+				[`GET /api/rollouts/autumn/devices?${new URLSearchParams({ status: failureStatuses.join() })}`]: {
+					devices: [{ ...device, deviceId: "a" }],
+				},
+			},
+		},
+	);
+	const review = view.find("button", "Review 1 failed");
+	assert.deepEqual(
+		view.all("button").filter((button) => button.matches(".primary")),
+		[review],
+		"the only primary button",
+	);
+	await view.click("button", "Review 1 failed");
+	assert.equal(view.find("button", /^1 failed$/).getAttribute("aria-pressed"), "true");
+	assert.match(view.texts("listitem").join(), /Counter · Mainz.*no space/i);
+});
+
+test("shows why a rollout that somebody else changed meanwhile was not resumed, and its present state", async (t) => {
 	let now = head;
 	const detail = "The rollout has changed since revision 3. Load it again.";
 	const view = await mount(

@@ -12,7 +12,7 @@ const devices = [
 	speaker("c", { connected: false, lastSeenAt: "2026-01-01T10:00:00.000Z", volume: 10 }),
 ];
 const all = ["a", "b", "c"];
-const table = { devices, address: "#/?view=table" };
+const table = { devices, address: "#/?view=table&sort=model" };
 
 async function openTable(t: TestContext, options: MountOptions = {}) {
 	const page = await mount(t, Shell, {}, { ...table, ...options });
@@ -58,6 +58,37 @@ describe("table of devices", () => {
 		assert.equal(page.find("columnheader", "Room").getAttribute("aria-sort"), "ascending");
 		await page.click("button", "Room");
 		assert.equal(page.find("columnheader", "Room").getAttribute("aria-sort"), "descending");
+	});
+});
+
+describe("table by rooms", () => {
+	const byRooms = { devices: devices.slice(0, 2), address: "#/?view=table" };
+
+	test("starts each room with its totals, which select or open it", async (t) => {
+		const offline = { connected: false, lastSeenAt: "2026-01-01T10:00:00.000Z" };
+		const kitchen = [speaker("a", { room: "Kitchen" }), speaker("c", { room: "Kitchen", ...offline })];
+		const page = await mount(t, Shell, {}, { ...byRooms, devices: kitchen });
+		const heading = page.find("row", /^Select all in Kitchen/);
+		assert.match(heading.textContent ?? "", /Kitchen2 devices1 offline/);
+		await page.press("row", /^Select all in Kitchen/, " ");
+		assert.deepEqual([...page.app.selection.keys], ["a", "c"]);
+		const assign = t.mock.method(location, "assign", () => {});
+		await page.press("row", /^Select none Kitchen/, "Enter");
+		assert.deepEqual(assign.mock.calls[0]?.arguments, ["#/rooms/Kitchen"]);
+	});
+
+	test("says nothing where all is well, and shows the columns that this browser chose", async (t) => {
+		const page = await mount(t, Shell, {}, byRooms);
+		const titles = () => page.all("columnheader").map(({ textContent }) => textContent?.replace(" ▴", ""));
+		const [device] = page.all("row", /^Select b/);
+		assert.doesNotMatch(device?.textContent ?? "", /connected|now/i);
+		assert.ok(titles().includes("Signal"), titles().join());
+		await page.click("button", "Filter");
+		await page.until(() => page.has("button", "Columns"));
+		await page.click("button", "Columns");
+		await page.click("checkbox", "Signal");
+		assert.ok(!titles().includes("Signal"), titles().join());
+		assert.equal(page.app.hiddenColumns.split(",").at(-1), "signal");
 	});
 });
 
