@@ -314,6 +314,28 @@ test("leaves a network 10 minutes after the first report that the gateway is not
 	}
 });
 
+test("restarts the retries only once a connection has lasted 30 s", () => {
+	const near = { password: "", rssi: -40, isHidden: false, isSilent: false, leadsToGateway: true };
+	for (const [heldMs, isQuick] of [
+		[31_000, true],
+		[20_000, false],
+	] as const) {
+		const device = begin({ a: near }, { ssid: "a" });
+		device.pass(5_000);
+		let longestMs = 0;
+		for (let loss = 0; loss < 7; loss += 1) {
+			device.pass(heldMs);
+			change({ a: undefined });
+			change({ a: near });
+			const lostAt = clock.now;
+			while (device.station.state !== "connected") device.pass(1_000);
+			longestMs = Math.max(longestMs, clock.now - lostAt);
+		}
+		// The longest delay of a round is 16 s; two rounds are at least 30 s apart.
+		assert.equal(longestMs < 20_000, isQuick, `${longestMs} ms after ${heldMs} ms`);
+	}
+});
+
 test("makes no attempt after it was closed during a scan", () => {
 	const device = begin({}, { ssid: "a", ssid2: "b" });
 	device.station.close();
