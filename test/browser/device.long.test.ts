@@ -37,8 +37,8 @@ test("a device in XS", { skip }, async (t) => {
 		await report(({ peripherals }) => peripherals.audio.volume === 37);
 		await light.getByRole("slider", { name: "Haptics" }).fill("60");
 		await report(({ peripherals }) => peripherals.haptic_intensity === 60);
-		await light.getByRole("group", { name: "LED ring" }).getByRole("button", { name: "Connecting" }).click();
-		await report(({ peripherals }) => peripherals.led_ring.state_name === "connecting");
+		await light.getByRole("group", { name: "LED ring" }).getByRole("button", { name: "Off" }).click();
+		await report(({ peripherals }) => peripherals.led_ring.state_name === "idle");
 		await light.getByLabel("Custom color").fill("#ff8811");
 		await report(({ peripherals }) => peripherals.led_ring.light?.color === "#ff8811");
 		await light.getByLabel("Adapt to room light").check();

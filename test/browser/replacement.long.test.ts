@@ -61,7 +61,7 @@ test("replaces a broken speaker on its page: the new one gets name and room, the
 	assert.equal(await page.getByRole("main").getByRole("link", { name: "Add device" }).count(), 0);
 	await page.getByRole("link", { name: "Show new device" }).click();
 	await page.waitForURL(`**/#/devices/${next}`);
-	await page.goto(`${url}/#/devices/${next}/history`);
+	await page.goto(`${url}/#/devices/${next}/diagnostics`);
 	const before = page.getByRole("region", { name: `Replaced board: ${old}` });
 	await before.getByText("First start of 1.2.3").waitFor();
 	await checkView(page);
