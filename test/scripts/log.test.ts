@@ -53,14 +53,6 @@ describe("npm run log", () => {
 		);
 	});
 
-	test("explains what to do about a rejected token", async (t) => {
-		const { url } = await runGateway(t);
-		const token = { MONITOR_TOKEN: "not-the-monitor-token" };
-		const { code, output } = await logWith(token, deviceId, "--gateway", url);
-		assert.equal(code, 1);
-		assert.match(output, /Monitor token rejected by .*\. Set MONITOR_TOKEN, or set DATA_DIR/);
-	});
-
 	test("lists the devices if the gateway does not know this one", async (t) => {
 		const { url } = await runGateway(t);
 		await connect(t, url, { deviceId: "dev-1-000002" });

@@ -3,37 +3,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { crash as crashSchema } from "../../../device/protocol/messages.js";
-import { boardModels, models } from "../../../device/protocol/models.js";
 import { describeProblem, findProblem } from "../../../device/protocol/schema.js";
-import { Bench, load, loadBoard } from "./board-bench.js";
+import { Bench, loadBoard } from "./board-bench.js";
 
 async function start(natives: Readonly<Record<string, unknown>> = {}) {
 	const bench = new Bench();
 	Object.assign(bench.natives, natives);
 	return { bench, device: await loadBoard("dev-1", bench) };
 }
-
-for (const model of models)
-	test(`a ${model} has the parts given in device/protocol/models.ts`, async () => {
-		const { peripheral } = await loadBoard(model.toLowerCase(), new Bench());
-		const common = ["button", "ledRing", "audioOutput", "codec"];
-		assert.deepEqual(Object.keys(peripheral).sort(), [...common, ...boardModels[model].parts].sort());
-	});
-
-test("trace output is kept", async () => {
-	const kept: string[] = [];
-	const bench = new Bench();
-	bench.natives.board_trace = (text: string) => kept.push(text);
-	const { default: run } = await load("esp32/setup-target.ts", bench);
-	assert.ok(typeof run === "function", "setup-target.ts exports no function");
-	await new Promise<void>((done) => run(done));
-	const keep: unknown = Reflect.get(globalThis, "trace");
-	for (const name of ["abort", "trace"]) Reflect.deleteProperty(globalThis, name);
-	assert.ok(typeof keep === "function", "trace is no function");
-	keep("Wi-Fi ", "connecting\n");
-	// The first line names the program.
-	assert.deepEqual([bench.traced.slice(1), kept], Array(2).fill(["Wi-Fi ", "connecting\n"]));
-});
 
 test("the reset reason has the name of ESP-IDF's esp_reset_reason_t by number", async () => {
 	for (const [number, name] of [

@@ -55,18 +55,15 @@ test("objects created while modules load are in ROM, and a change of them is rej
 	await machine.close();
 	const { allowed, ...rejected } = results;
 	assert.deepEqual(allowed, {
-		"Map.get": 1,
 		"message of an Error with one": "y",
 		"JSON of a copy": '{"a":"x","list":["y"]}',
 		"let of a module": 2,
 		"plain object": "5 6 text!",
-		array: "47two",
 		"new global": 4,
-		bigint: "123456789012345678901234567891",
 		"prototype of an own class": 9,
 	});
 	assert.deepEqual(new Set(Object.values(rejected)), new Set(["TypeError"]));
-	assert.equal(Object.keys(rejected).length, 15);
+	assert.equal(Object.keys(rejected).length, 9);
 });
 
 describe("program that cannot be preloaded ends with the name of its module:", () => {

@@ -3,7 +3,6 @@
 import Channel from "virtual/channel";
 
 class Counter {
-	static open = 1;
 	static #shut = 1;
 	#own = 1;
 
@@ -17,15 +16,10 @@ class Counter {
 }
 
 const map = new Map([["a", 1]]);
-const set = new Set([1]);
-const weakMap = new WeakMap<object, number>();
 const bytes = new Uint8Array([1, 2, 3]);
-const buffer = new ArrayBuffer(4);
 const date = new Date(5);
 const plain: { a: number; b?: number; deep: { text: string } } = { a: 1, deep: { text: "text" } };
-const list: unknown[] = [1, "two", { three: 3 }];
 const frozen = Object.freeze({ a: "x", list: Object.freeze(["y"]) });
-const big = 123_456_789_012_345_678_901_234_567_890n;
 const instance = new Counter();
 let variable = 1;
 
@@ -33,24 +27,17 @@ function named() {}
 
 const rejected: Readonly<Record<string, () => unknown>> = {
 	"Map.set": () => map.set("b", 2),
-	"Map.delete": () => map.delete("a"),
-	"Set.add": () => set.add(2),
-	"WeakMap.set": () => weakMap.set({}, 1),
 	"typed array": () => bytes.fill(9),
-	"ArrayBuffer by DataView": () => new DataView(buffer).setUint8(0, 1),
 	"Date.setFullYear": () => date.setFullYear(2000),
-	"static field": () => Object.assign(Counter, { open: 2 }),
 	"private static field": () => Counter.bump(),
 	"private field of an instance": () => instance.increment(),
 	"prototype of a built-in": () => Object.assign(Array.prototype, { at: () => 1 }),
-	"global function": () => Object.assign(globalThis, { trace: () => {} }),
 	"property of a function": () => Object.defineProperty(named, "extra", { value: 1 }),
 	"message of an Error without one": () => Object.assign(new Error(), { message: "x" }),
 	"JSON of a preloaded object": () => JSON.stringify(plain),
 };
 
 const allowed: Readonly<Record<string, () => unknown>> = {
-	"Map.get": () => map.get("a"),
 	"message of an Error with one": () => {
 		const fresh = new Error("x");
 		fresh.message = "y";
@@ -64,16 +51,10 @@ const allowed: Readonly<Record<string, () => unknown>> = {
 		plain.deep.text += "!";
 		return `${plain.a} ${plain.b} ${plain.deep.text}`;
 	},
-	array: () => {
-		list.push(4);
-		list[0] = 7;
-		return list.length + String(list[0]) + String(list[1]);
-	},
 	"new global": () => {
 		Object.assign(globalThis, { device: 4 });
 		return Reflect.get(globalThis, "device");
 	},
-	bigint: () => String(big + 1n),
 	"prototype of an own class": () => {
 		Counter.prototype.increment = () => 9;
 		return instance.increment();
