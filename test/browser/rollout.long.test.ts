@@ -28,8 +28,10 @@ const button = (page: Page, name: string) =>
 	page.getByRole("main").getByRole("button", { name, exact: true });
 
 /** Opens a step of the form. */
-async function goTo(page: Page, step: "What" | "Who" | "How careful"): Promise<void> {
-	await form(page).getByRole("button", { name: step }).click();
+async function goTo(page: Page, step: "What" | "Devices" | "How careful"): Promise<void> {
+	await form(page)
+		.getByRole("button", { name: `. ${step}` })
+		.click();
 }
 
 test("a rollout with failures", { skip }, async (t) => {
@@ -57,7 +59,7 @@ test("a rollout with failures", { skip }, async (t) => {
 	});
 
 	await t.test("is limited to a room, previewed and customized; an invalid option is rejected", async () => {
-		await goTo(page, "Who");
+		await goTo(page, "Devices");
 		await form(page).getByRole("radio", { name: "A room" }).check();
 		await form(page).getByRole("combobox", { name: "Room" }).waitFor();
 		await goTo(page, "How careful");
@@ -246,7 +248,7 @@ test("a channel for devices with tags, and updates that are due", { skip }, asyn
 		await form(page)
 			.getByRole("radio", { name: /^Channel beta/ })
 			.check();
-		await goTo(page, "Who");
+		await goTo(page, "Devices");
 		await form(page).getByRole("radio", { name: "All devices 3 devices" }).check();
 		const tags = form(page).getByRole("textbox", { name: "Tags" });
 		await tags.fill("shop and");
