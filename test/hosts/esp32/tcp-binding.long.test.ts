@@ -19,15 +19,16 @@ import {
 } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { availableParallelism, tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { build } from "esbuild";
 import { projectFolder } from "../../../scripts/command-line/project.js";
+import { compileC, withoutCompiler } from "../../support/c-program.js";
 import { portOf } from "../../support/ports.js";
-import { findOptional } from "../../support/programs.js";
+import { pathOf } from "../../support/programs.js";
 
-const own = join(projectFolder, "hosts", "esp32", "tcp");
-const tests = join(projectFolder, "test", "hosts", "esp32", "tcp");
+const own = "hosts/esp32/tcp";
+const tests = "test/hosts/esp32/tcp";
 const xsPackage = join(projectFolder, "node_modules", "@agoric", "xsnap");
 const xs = join(xsPackage, "moddable", "xs");
 
@@ -35,93 +36,61 @@ const work = mkdtempSync(join(tmpdir(), "tcp-xs-"));
 after(() => rmSync(work, { recursive: true, force: true }));
 // Relative to `work`, because make cannot handle every path.
 symlinkSync(xs, join(work, "xs"));
-symlinkSync(join(tests, "xs"), join(work, "platform"));
+symlinkSync(join(projectFolder, tests, "xs"), join(work, "platform"));
 
-const compiler = findOptional("C compiler") ?? "cc";
-const common = ["-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", "-fno-common", "-pthread"];
-const forXs = [
+const common = ["-D_GNU_SOURCE", "-g", "-fno-common", "-pthread"];
+const defines = [
 	"-DINCLUDE_XSPLATFORM",
 	'-DXSPLATFORM="platform.h"',
 	"-DmxNoConsole=1",
 	"-DmxParse=1",
 	"-DmxRun=1",
-	...["includes", "platforms", "sources"].flatMap((folder) => ["-I", `xs/${folder}`]),
-	...["-I", "platform"],
 ];
+const folders = ["xs/includes", "xs/platforms", "xs/sources", "platform"];
 
-/** Library of XS under .cache, keyed by its inputs. */
+/** Library of XS under .cache, keyed by its inputs. @returns its path relative to the project */
 function buildXs(): string {
-	const platform = readFileSync(join(tests, "xs", "platform.h"));
+	const platform = readFileSync(join(projectFolder, tests, "xs", "platform.h"));
 	const version = readFileSync(join(xsPackage, "package.json"));
-	const key = createHash("sha256")
-		.update(platform)
-		.update(version)
-		.update(forXs.join())
-		.digest("hex")
-		.slice(0, 16);
-	const library = join(projectFolder, ".cache", "tcp-test", `xs-${key}.a`);
-	if (existsSync(library)) return library;
+	const words = ["-std=gnu11", "-O1", ...common, ...defines, ...folders.map((folder) => `-I${folder}`)];
+	const key = createHash("sha256").update(platform).update(version).update(words.join()).digest("hex");
+	const library = join(".cache", "tcp-test", `xs-${key.slice(0, 16)}.a`);
+	const target = join(projectFolder, library);
+	if (existsSync(target)) return library;
 	const sources = readdirSync(join(xs, "sources")).filter((file) => file.endsWith(".c"));
+	const quoted = words.map((word) => `'${word}'`).join(" ");
 	const rules = [
 		`xs.a: ${sources.map((file) => `${file}.o`).join(" ")}\n\tar rcs $@ $^`,
-		`%.c.o: xs/sources/%.c\n\t${compiler} ${common.join(" ")} ${forXs.map((word) => `'${word}'`).join(" ")} -w -c $< -o $@`,
+		`%.c.o: xs/sources/%.c\n\t'${pathOf("C compiler")}' ${quoted} -w -c $< -o $@`,
 	];
 	writeFileSync(join(work, "Makefile"), `${rules.join("\n\n")}\n`);
 	const made = spawnSync("make", [`-j${availableParallelism()}`, "-C", work], { encoding: "utf8" });
 	assert.equal(made.status, 0, made.stderr);
-	mkdirSync(join(library, ".."), { recursive: true });
-	renameSync(join(work, "xs.a"), library);
+	mkdirSync(join(target, ".."), { recursive: true });
+	renameSync(join(work, "xs.a"), target);
 	return library;
 }
 
 function buildHost(): string {
-	const sources = [
-		join(own, "tcp-binding.c"),
-		join(own, "tcp-connection.c"),
-		join(own, "tcp-watcher.c"),
-		join(tests, "tcp-port-test.c"),
-		join(tests, "xs", "xs-host.c"),
-	];
-	const sanitize = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
-	const folders = [join(tests, "xs", "sdk"), own, tests].flatMap((folder) => ["-I", folder]);
-	const objects = sources.map((source) => {
-		const object = join(work, `${basename(source)}.o`);
-		// XS has its own port; the test's would be a duplicate.
-		const renamed = source.endsWith("tcp-port-test.c") ? ["-Dtcp_port_post=port_test_post"] : [];
-		const words = [
-			...common,
-			...folders,
-			...forXs,
-			...sanitize,
-			...renamed,
-			"-Wall",
-			"-Wextra",
-			"-c",
-			source,
-			"-o",
-			object,
-		];
-		const made = spawnSync(compiler, words, { cwd: work, encoding: "utf8" });
-		assert.equal(made.status, 0, made.stderr);
-		return object;
+	const sources = ["tcp-binding", "tcp-connection", "tcp-watcher"].map((name) => `${own}/${name}.c`);
+	return compileC({
+		sources: [...sources, `${tests}/tcp-port-test.c`, `${tests}/xs/xs-host.c`, buildXs()],
+		folders: [`${tests}/xs/sdk`, own, tests],
+		sanitizers: [
+			...["-fsanitize=address,undefined", "-fno-sanitize-recover=all", ...common, ...defines],
+			...folders.flatMap((folder) => ["-isystem", join(work, folder)]),
+			...["-Wl,--no-as-needed", "-lm", "-ldl"],
+		],
 	});
-	const program = join(work, "xs-host");
-	const linked = spawnSync(
-		compiler,
-		[...common, ...sanitize, "-o", program, ...objects, buildXs(), "-lm", "-ldl", "-lpthread"],
-		{ encoding: "utf8" },
-	);
-	assert.equal(linked.status, 0, linked.stderr);
-	return program;
 }
 
 async function bundle(ports: Readonly<Record<string, number>>): Promise<string> {
 	const modules: Readonly<Record<string, string>> = {
-		"embedded:io/socket/tcp": join(own, "tcp.ts"),
-		"board/socket-guard": join(own, "..", "socket-guard.ts"),
+		"embedded:io/socket/tcp": join(projectFolder, own, "tcp.ts"),
+		"board/socket-guard": join(projectFolder, own, "..", "socket-guard.ts"),
 	};
 	const made = await build({
-		entryPoints: [join(tests, "xs", "script.ts")],
+		entryPoints: [join(projectFolder, tests, "xs", "script.ts")],
 		bundle: true,
 		format: "iife",
 		target: "es2022",
@@ -167,7 +136,7 @@ async function rejectingPort(): Promise<number> {
 	return port;
 }
 
-const reason = process.platform === "linux" ? undefined : "needs Linux";
+const reason = process.platform === "linux" ? withoutCompiler : "needs Linux";
 
 describe("natives of the boards' TCP socket", { skip: reason }, () => {
 	test("follow ECMA-419 in XS without memory errors", async () => {

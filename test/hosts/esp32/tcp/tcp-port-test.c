@@ -59,8 +59,8 @@ void tcp_port_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/** Waits a little and then gives up, like modMessagePostToMachine() of a debug build. */
-bool tcp_port_post(void (*deliver)(void))
+/** Waits a little and then gives up, like modMessagePostToMachine() of a debug build. The binding has its own. */
+__attribute__((weak)) bool tcp_port_post(void (*deliver)(void))
 {
 	struct timespec until;
 	clock_gettime(CLOCK_REALTIME, &until);
