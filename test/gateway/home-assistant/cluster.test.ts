@@ -130,9 +130,12 @@ test("leaves a device to the gateway of its latest report, without a common bus"
 	await call(a.url, "PATCH", path, { name: "At the old one" });
 	await published("a", birth);
 	await a.gateway.close();
+	// Of an earlier connection.
+	await home.publish(`device-gateway/a/${deviceId}/availability`, "online", true);
 	await published("a", async () => {
 		Object.assign(a, await run("a", dataOfA));
 	});
+	await home.until(() => !home.topics.some((topic) => topic.startsWith(`device-gateway/a/${deviceId}`)));
 	await published("a", birth);
 	await call(a.url, "DELETE", path);
 	await published("a", birth);
