@@ -130,7 +130,7 @@ test("leaves a device to the gateway of its latest report, without a common bus"
 	await call(a.url, "PATCH", path, { name: "At the old one" });
 	await published("a", birth);
 	await a.gateway.close();
-	// Of an earlier connection.
+	// Topics of an earlier connection.
 	await home.publish(`device-gateway/a/${deviceId}/availability`, "online", true);
 	await published("a", async () => {
 		Object.assign(a, await run("a", dataOfA));
