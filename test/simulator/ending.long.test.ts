@@ -42,7 +42,6 @@ describe("end of the firmware in the Moddable simulator", {
 			"TASK_WDT_RESET",
 		],
 		["memory", "out_of_memory", "memory full", /^/],
-		["slots", "out_of_memory", "memory full", /^/],
 		// XS has no memory left to call the abort hook, and calls it again for that.
 		["texts", "out_of_memory", "JavaScript stack overflow, or heap completely full", /^/],
 	] as const)

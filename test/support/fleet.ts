@@ -34,8 +34,6 @@ export interface Fleet extends RunningGateway {
 	release(version: string, ...images: NewRelease["images"]): Promise<void>;
 	/** Result of a device's update, once it has ended. */
 	updateResult(deviceId: string): Promise<UpdateStatus>;
-	/** Results for several devices, in their order. */
-	updateResults(deviceIds: readonly string[]): Promise<readonly UpdateStatus[]>;
 }
 
 export interface UpdateStatus {
@@ -74,17 +72,6 @@ export async function runFleet(
 	failOnDroppedUplinks(t, running.url, authority);
 	const gatewayUrl = `${running.url.replace("http", "ws")}/device`;
 	const ended = ["updated", "rolled_back", "failed"];
-	const updateResults = async (deviceIds: readonly string[]) => {
-		const standings = new Map<string, UpdateStatus>();
-		while (!deviceIds.every((deviceId) => standings.has(deviceId))) {
-			const { sessions } = await monitorClient.until(
-				(frame) => frame.type === "status_update" && frame.reason === "ota",
-			);
-			for (const { deviceId, metadata } of sessions)
-				if (deviceId !== null && ended.includes(metadata.otaStatus)) standings.set(deviceId, metadata);
-		}
-		return deviceIds.map((deviceId) => standings.get(deviceId) ?? { otaStatus: "unreachable" });
-	};
 	const monitorClient = await running.monitor();
 	const exits: Exit[] = [];
 	onEnd(t, () => {
@@ -113,10 +100,14 @@ export async function runFleet(
 		async release(version, ...images) {
 			await addRelease(releasesDir, { version, date: "2026-01-02", notes: "", images });
 		},
-		updateResults,
-		async updateResult(deviceId) {
-			const [standing] = await updateResults([deviceId]);
-			return standing ?? { otaStatus: "unreachable" };
+		async updateResult(id) {
+			for (;;) {
+				const { sessions } = await monitorClient.until(
+					(frame) => frame.type === "status_update" && frame.reason === "ota",
+				);
+				for (const { deviceId, metadata } of sessions)
+					if (deviceId === id && ended.includes(metadata.otaStatus)) return metadata;
+			}
 		},
 	};
 }

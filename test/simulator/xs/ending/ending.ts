@@ -27,7 +27,6 @@ export default function main(): void {
 		if (end === "rejection") rejectOnPurpose();
 		if (end === "watchdog") runOnPurpose();
 		if (end === "memory") fill([]);
-		if (end === "slots") fillWithObjects(undefined);
 		if (end === "texts") fillWithTexts();
 	}, afterReportsMs);
 }
@@ -49,11 +48,6 @@ function runOnPurpose(): void {
 /** Allocates a large chunk that does not fit. */
 function fill(objects: object[]): void {
 	for (;;) objects.push({});
-}
-
-/** Exhausts the slots. */
-function fillWithObjects(last: object | undefined): void {
-	for (let object = last; ; ) object = { object };
 }
 
 /** Exhausts the chunks to the last few bytes. */
