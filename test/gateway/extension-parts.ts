@@ -48,7 +48,10 @@ const extensionParts: Readonly<Record<string, readonly string[]>> = {
 	],
 	audit: [...browser("settings"), ...system("backup"), "test/scripts/backup.test.ts"],
 	webhooks: browser("webhooks"),
-	"home-assistant": ["test/support/home-assistant", "test/support/mosquitto.ts"],
+	"home-assistant": [
+		...["test/support/home-assistant", "test/support/mosquitto.ts"],
+		...system("home-assistant"),
+	],
 	dashboard: [
 		...["test/browser", "test/gateway/cluster/page.long.test.ts"],
 		...scripts("demo"),
