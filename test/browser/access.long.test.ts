@@ -109,7 +109,9 @@ test("people and their access", { skip }, async (t) => {
 	await t.test("the viewer sees every view and can change nothing", async () => {
 		await viewer.getByRole("navigation", { name: "Views" }).waitFor();
 		await viewer.goto(`${url}/#/settings`);
-		await viewer.getByText("Signs you in on another device as Tom Groß. The link works once within ten minutes.").waitFor();
+		await viewer
+			.getByText("Signs you in on another device as Tom Groß. The link works once within ten minutes.")
+			.waitFor();
 		assert.equal(await viewer.getByRole("button", { name: "Invite person" }).count(), 0);
 		await viewer.goto(`${url}/${view}`);
 		await viewer.getByTitle("Not allowed for the role View only").first().waitFor();
