@@ -33,10 +33,10 @@ const phone = { width: 390, height: 844 };
 const seen = "proto-1-5c02fe";
 const crashed = "dev-1-0a4d19";
 const views = [
-	{ name: "fleet", view: "", ready: ".device-row" },
+	{ name: "fleet", view: "", ready: ".rooms li" },
 	{ name: "device", view: `#/devices/${seen}`, ready: ".light-card" },
 	{ name: "issues", view: "#/issues", ready: ".issue" },
-	{ name: "diagnostics", view: `#/devices/${crashed}/history`, ready: ".past-panel li" },
+	{ name: "diagnostics", view: `#/devices/${crashed}/diagnostics`, ready: ".past-panel li" },
 	{ name: "firmware", view: "#/firmware", ready: ".rollouts .segment-bar" },
 	{ name: "rollout", view: "#/firmware/1.4.0-3fa9c1", ready: ".rollout .device-list li" },
 	{ name: "new-rollout", view: "#/firmware?new", ready: ".sheet .cards label" },
@@ -48,7 +48,7 @@ const views = [
 const largeViews = [
 	{ name: "fleet-300", view: "#/?view=list", ready: ".tile.room" },
 	{ name: "room-300", view: "#/rooms/Kitchen", ready: ".device-row" },
-	{ name: "selection-300", view: "#/?search=speaker&sort=room", ready: ".table-body tr" },
+	{ name: "selection-300", view: "#/?search=speaker&sort=room&view=table", ready: ".table-body tr" },
 	{ name: "firmware-300", view: "#/firmware", ready: "main button" },
 	{ name: "settings-300", view: "#/settings/devices", ready: "main button" },
 ] as const;
@@ -314,7 +314,7 @@ async function shoot(
 	if (view.includes(crashed)) await showDiagnostics(page);
 	if (name === "selection-300") {
 		await page.locator(".table-body .select-box").first().click();
-		await page.locator(".selection summary").last().click();
+		await page.locator(".selection").getByRole("button", { name: "More", exact: true }).click();
 		await page.getByRole("button", { name: /^Select [\d,]+ more$/ }).click();
 	}
 	await page.waitForTimeout(700);
