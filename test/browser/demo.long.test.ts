@@ -97,6 +97,7 @@ test("the demo", { skip }, async (t) => {
 		await page.keyboard.down("Space");
 		await reported(page, "Volume − pressed");
 		await page.keyboard.up("Space");
+		await reported(page, "Volume − not pressed");
 		await volumeIs("50");
 		await button(board, "Volume −").dispatchEvent("click");
 		await volumeIs("45");
