@@ -7,27 +7,20 @@ import { makePatch } from "../../scripts/release/patch.js";
 import { sha256Of } from "../support/bytes.js";
 import { waitUntil } from "../support/eventually.js";
 import { listen } from "../support/ports.js";
+import { sendRange } from "../support/ranges.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 
 /** Serves range requests. The first one of each file waits until it is released. */
 async function serve(t: TestContext, files: Readonly<Record<string, Uint8Array>>) {
 	const asked = new Set<string>();
 	const waiting: { readonly path: string; readonly release: () => void }[] = [];
-	const server = createServer(async ({ url = "", headers: { range } }, response) => {
+	const server = createServer(async (request, response) => {
+		const { url = "" } = request;
 		if (!asked.has(url)) {
 			asked.add(url);
 			await new Promise<void>((release) => waiting.push({ path: url, release }));
 		}
-		const file = files[url];
-		const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(range ?? "") ?? [];
-		if (!file || first === undefined) return response.writeHead(404).end();
-		const part = file.subarray(Number(first), Number(last) + 1);
-		const end = Number(first) + part.length - 1;
-		response.writeHead(206, {
-			"Content-Length": part.length,
-			"Content-Range": `bytes ${first}-${end}/${file.length}`,
-		});
-		return response.end(part);
+		sendRange(request, response, files[url]);
 	});
 	const port = await listen(t, server);
 	return { urlOf: (path: string) => `http://127.0.0.1:${port}${path}`, waiting };

@@ -58,9 +58,9 @@ describe("personal tokens", () => {
 		assert.equal((await call("POST", "", { name: "the-last", role: "user" })).status, 201);
 		const beyond = await call("POST", "", { name: "one-more", role: "user" });
 		assert.deepEqual([beyond.status, (await names()).length], [409, 101]);
-		for (const name of ["monitor", "nobody"]) assert.equal((await call("DELETE", `/${name}`)).status, 404);
+		for (const name of ["monitor", "unknown"]) assert.equal((await call("DELETE", `/${name}`)).status, 404);
 		assert.equal((await call("POST", "/the-last/link")).status, 201);
-		assert.equal((await call("POST", "/nobody/link")).status, 404);
+		assert.equal((await call("POST", "/unknown/link")).status, 404);
 	});
 
 	test("are neither created nor revoked if they cannot be written", async (t) => {

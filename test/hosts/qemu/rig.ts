@@ -20,6 +20,7 @@ import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { nextEvent, sourceOf, within } from "../../support/eventually.js";
 import { rewritten } from "../../support/images.js";
 import { listen, portOf } from "../../support/ports.js";
+import { sendRange } from "../../support/ranges.js";
 import { type Connection, runScriptedGateway, type ScriptedGateway } from "../../support/scripted-gateway.js";
 
 /** Address of this computer in the network of QEMU. */
@@ -213,18 +214,9 @@ export class ImageServer {
 		const images = new ImageServer(
 			`http${certificate ? "s" : ""}://${hostAddress}:${await listen(t, server)}`,
 		);
-		server.on("request", ({ url = "", headers: { range } }, response) => {
+		server.on("request", (request, response) => {
 			images.requests += 1;
-			const file = images.#files.get(url);
-			const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(range ?? "") ?? [];
-			if (!file || first === undefined) return response.writeHead(404).end();
-			const part = file.subarray(Number(first), Number(last) + 1);
-			const end = Number(first) + part.length - 1;
-			response.writeHead(206, {
-				"Content-Length": part.length,
-				"Content-Range": `bytes ${first}-${end}/${file.length}`,
-			});
-			return response.end(part);
+			sendRange(request, response, images.#files.get(request.url ?? ""));
 		});
 		return images;
 	}
