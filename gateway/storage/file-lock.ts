@@ -43,15 +43,20 @@ export interface FileLockOptions {
 const maxMissedRenewals = 4;
 const unwritable: readonly string[] = ["ENOSPC", "EDQUOT", "EROFS", "EISDIR"];
 const retryMs = 20;
-/** Longest wait for another process. */
-const maxWaitMs = 30_000;
+/** Longest wait for another process, by default. */
+const defaultMaxWaitMs = 30_000;
 
 /**
  * Runs work that reads and writes a file while no other process does, without blocking the event loop.
  * @param path file, beside which the lock is created
- * @throws {NodeJS.ErrnoException} EBUSY if another process keeps the lock for 30 s; or if the lock cannot be written
+ * @throws {NodeJS.ErrnoException} EBUSY if another process keeps the lock for longer; or if the lock cannot be written
  */
-export async function withFileLock<T>(disk: Disk, path: string, work: () => Promise<T>): Promise<T> {
+export async function withFileLock<T>(
+	disk: Disk,
+	path: string,
+	work: () => Promise<T>,
+	maxWaitMs = defaultMaxWaitMs,
+): Promise<T> {
 	const lock = new FileLock({ path: `${path}.lock`, disk });
 	const deadline = performance.now() + maxWaitMs;
 	for (let by = await lock.acquire(); by !== undefined; by = await lock.acquire()) {

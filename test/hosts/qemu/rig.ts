@@ -2,11 +2,13 @@
 
 import type { ChildProcess } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
+import disk from "node:fs/promises";
 import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Model } from "../../../device/protocol/models.js";
+import { withFileLock } from "../../../gateway/storage/file-lock.js";
 import { binFolder, qemuBoardOf } from "../../../scripts/boards/build.js";
 import { makeFlashImage, partitionNamed, settingsPartition } from "../../../scripts/boards/flash-image.js";
 import type { DeviceSettings } from "../../../scripts/command-line/device-settings.js";
@@ -34,18 +36,22 @@ export interface BuiltForQemu {
 	readonly flash: Uint8Array;
 }
 
-/** Builds the firmware of a board, like `npm run qemu`. */
-export async function buildForQemu(sdk: ModdableSdk, model: Model, releaseKeys = ""): Promise<BuiltForQemu> {
-	const outputFolder = join(projectFolder, ".cache", "qemu");
-	const host = qemuBoardOf(model);
-	const options = { sdk, model, host, version: "1.0.0", releaseKeys, outputFolder };
-	const image = readFileSync(await buildQuietly(options));
-	const bins = binFolder(outputFolder, host);
-	const lines = readFileSync(join(bins, "xs_esp32s3.sym"), "utf8").matchAll(/^(\w{8}) .* F .*\s(\w+)$/gm);
-	const symbols = new Map(
-		Array.from(lines, ([, address = "", name = ""]) => [name, Number.parseInt(address, 16)]),
-	);
-	return { image, symbols, flash: makeFlashImage(bins, settingsPartition({})) };
+const outputFolder = join(projectFolder, ".cache", "qemu");
+
+/** Builds the firmware of a board, like `npm run qemu`. Test files wait for each other, until their time limit ends them. */
+export function buildForQemu(sdk: ModdableSdk, model: Model, releaseKeys = ""): Promise<BuiltForQemu> {
+	const work = async () => {
+		const host = qemuBoardOf(model);
+		const options = { sdk, model, host, version: "1.0.0", releaseKeys, outputFolder };
+		const image = readFileSync(await buildQuietly(options));
+		const bins = binFolder(outputFolder, host);
+		const lines = readFileSync(join(bins, "xs_esp32s3.sym"), "utf8").matchAll(/^(\w{8}) .* F .*\s(\w+)$/gm);
+		const symbols = new Map(
+			Array.from(lines, ([, address = "", name = ""]) => [name, Number.parseInt(address, 16)]),
+		);
+		return { image, symbols, flash: makeFlashImage(bins, settingsPartition({})) };
+	};
+	return withFileLock(disk, outputFolder, work, Number.POSITIVE_INFINITY);
 }
 
 export interface QemuRigOptions {
