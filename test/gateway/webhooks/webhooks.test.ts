@@ -198,7 +198,7 @@ test("isolates unresponsive receivers, and keeps the order of events per device"
 		t,
 		time,
 		numbered.map((hook, index) => ({ ...hook, id: `000000000000000${index}` })),
-		{ limits: { webhookAnswerMs: 50 } },
+		{ limits: { webhookAnswerMs: 1000 } },
 	);
 	connect()();
 	time.pass(6 * minuteMs);
@@ -210,7 +210,7 @@ test("isolates unresponsive receivers, and keeps the order of events per device"
 		hooks,
 		([first, second]) => first.latest !== null && second.latest !== null && second.waiting > 1,
 	);
-	assert.equal(first.latest.problem, "no answer within 0.05 s");
+	assert.equal(first.latest.problem, "no answer within 1 s");
 	assert.equal(second.latest.status, null);
 	assert.deepEqual([first.waiting, second.waiting, third.waiting], [2, 2, 0]);
 	assert.equal(silent.received.length, 1, "the second waits for the first");
