@@ -304,7 +304,7 @@ async function shoot(
 	device?: ScriptedDevice,
 ): Promise<void> {
 	// The gateway's policy allows no font of another origin, nor one in the style itself.
-	const context = await browser.newContext({ ...options, bypassCSP: true });
+	const context = await browser.newContext({ ...options, locale: "en-GB", bypassCSP: true });
 	await logIn(context.request, url);
 	const page = await context.newPage();
 	await page.goto(`${url}/${view}`);

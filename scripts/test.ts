@@ -46,6 +46,9 @@ async function run(args: readonly string[]): Promise<void> {
 		shell: true,
 	});
 	const checked = Promise.all([exitCodeOf(check), text(check.stdout)]);
+	// Language of dates and times; LC_ALL would take precedence.
+	delete process.env.LC_ALL;
+	process.env.LANG = "en_GB.UTF-8";
 	if (isAll) process.env.PROPERTY_RUNS ??= "100";
 	process.env.TEST_LIMIT_MS ||= String((isAll ? 10 : 2) * 60_000);
 	process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ""} --enable-source-maps --disable-warning=ExperimentalWarning`;

@@ -43,6 +43,7 @@ export function browsing(args: readonly string[] = []) {
 			viewport: { width: 1280, height: 900 },
 			// Animated rings take up to half a CPU without a GPU.
 			reducedMotion: "reduce",
+			locale: "en-GB",
 			...contextOptions,
 		});
 		context.setDefaultTimeout(patienceMs);

@@ -5,7 +5,7 @@ import type { QuietHours, QuietHoursRequest } from "../quiet-hours.js";
 import type { LastRun, Schedule } from "../schedule.js";
 import type { Targets } from "../targets.js";
 import { weekdays } from "./rollout-plan.js";
-import { capital, countdown, duration, plural } from "./words.js";
+import { capital, clock, countdown, dayText, duration, plural } from "./words.js";
 
 /** Defaults of new quiet hours. */
 export const usualQuietHours = Object.freeze({ from: "22:00", until: "07:00", volume: 20, brightness: 0.1 });
@@ -26,9 +26,9 @@ export function daysText(days: readonly string[] = weekdays): string {
 
 /** "Mon–Fri 17:50", "Sat 28 Nov 07:30", "12-minute timer" */
 export function whenText({ weekly, once, in: seconds = 0 }: Schedule["at"]): string {
-	if (weekly) return `${daysText(weekly.days)} ${weekly.time}`;
+	if (weekly) return `${daysText(weekly.days)} ${wallTime(weekly.time)}`;
 	return once
-		? dayAndTime(`${once}Z`, "UTC")
+		? `${dayText(`${once}Z`, "UTC")} ${wallTime(once.slice(11))}`
 		: `${duration(seconds).replace(/^(\d+) min$/, "$1-minute")} timer`;
 }
 
@@ -41,9 +41,9 @@ export function dueText({ at, on, nextAt, zone }: Schedule, now: number): string
 		if (at.in !== undefined) return `${countdown(seconds)} left`;
 		return seconds < 90 ? `in ${seconds} s` : `in ${Math.round(seconds / 60)} min`;
 	}
-	const text = timeText(nextAt, now, zone);
-	if (at.weekly) return `next ${text.slice(0, -6) || "today"}`;
-	return at.once ? "" : `at ${text}`;
+	const day = dayText(nextAt, zone);
+	if (at.weekly) return `next ${day === dayText(now, zone) ? "today" : day}`;
+	return at.once ? "" : `at ${timeText(nextAt, now, zone)}`;
 }
 
 /** "Played at 17:50", "Missed at 17:50. The gateway was not running." */
@@ -86,14 +86,13 @@ export function quietText(hours: QuietHoursRequest): string {
 		brightness !== undefined && `light at most ${Math.round(brightness * 100)} %`,
 		onlyUrgent && "only urgent announcements",
 	];
-	return `${daysText(days)} ${from}–${until} · ${capital(limits.filter(Boolean).join(", "))}`;
+	return `${daysText(days)} ${wallTime(from)}–${wallTime(until)} · ${capital(limits.filter(Boolean).join(", "))}`;
 }
 
 /** "17:50" on the same day, else "Sat 28 Nov 17:50". @param now in milliseconds @param zone IANA name */
 export function timeText(time: string, now: number, zone: string): string {
-	const text = dayAndTime(time, zone);
-	const isToday = text.slice(0, -5) === dayAndTime(now, zone).slice(0, -5);
-	return isToday ? text.slice(-5) : text;
+	const [day, text] = [dayText(time, zone), clock(Date.parse(time) / 1000, zone)];
+	return day === dayText(now, zone) ? text : `${day} ${text}`;
 }
 
 /** "2026-11-28T07:30", as a field for a local time has it. @param time in milliseconds @param zone IANA name */
@@ -103,10 +102,9 @@ export function localTime(time: number, zone: string): string {
 		.replace(" ", "T");
 }
 
-function dayAndTime(time: string | number, zone: string): string {
-	const day = { weekday: "short", day: "numeric", month: "short" } as const;
-	const options = { ...day, hour: "2-digit", minute: "2-digit", timeZone: zone } as const;
-	return new Date(time).toLocaleString("en-GB", options).replaceAll(",", "");
+/** Format of a time such as "17:50". */
+function wallTime(time: string): string {
+	return clock(Date.parse(`1970-01-01T${time}Z`) / 1000, "UTC");
 }
 
 /** Empty where this computer has that time zone. */

@@ -106,15 +106,26 @@ export function withFieldName(text: string, names: Readonly<Record<string, strin
 	return text.replace(path, (all, field: string) => entryOf(names, field) ?? all);
 }
 
+// Times and dates have the format of the browser's language, or of this computer's.
+
 /** "22 Nov 2026, 14:05", in local time */
 export function when(time: string | number): string {
-	return new Date(time).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+	return new Date(time).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 }
 
-/** "14:05" @param seconds since 1970 @param timeZone IANA name; default: this computer's */
-export function clock(seconds: number, timeZone?: string): string {
-	const options = { hour: "2-digit", minute: "2-digit", ...(timeZone && { timeZone }) } as const;
-	return new Date(seconds * 1000).toLocaleTimeString("en-GB", options);
+/** "14:05", "2:05 PM" @param seconds since 1970 @param timeZone IANA name; default: this computer's @param timeStyle `medium` adds seconds */
+export function clock(seconds: number, timeZone?: string, timeStyle: "short" | "medium" = "short"): string {
+	return new Date(seconds * 1000).toLocaleTimeString(undefined, { timeStyle, timeZone });
+}
+
+/** "Sat 28 Nov" @param timeZone IANA name */
+export function dayText(time: string | number, timeZone: string): string {
+	return new Date(time).toLocaleDateString(undefined, {
+		weekday: "short",
+		day: "numeric",
+		month: "short",
+		timeZone,
+	});
 }
 
 /** "10:40" for a time of today, otherwise date and time. @param time in milliseconds since 1970, as `now` */

@@ -6,7 +6,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { maxNameLength, type Sound, type SoundList } from "../../../api/announcement.js";
 import { messageOf } from "../../../api/client/request.js";
-import { duration } from "../../../api/client/words.js";
+import { duration, when } from "../../../api/client/words.js";
 import { cleanText } from "../../../api/text.js";
 import { writeWav } from "../../../api/wav.js";
 import { request, requestFile } from "../app/gateway.js";
@@ -101,9 +101,7 @@ export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
 			{kind === "recording" && (
 				<Recording
 					hasDraft={draft !== undefined}
-					onRecorded={(content) =>
-						addDraft(kind, content, `Recording, ${new Date().toLocaleString("en-GB", shortTime)}`)
-					}
+					onRecorded={(content) => addDraft(kind, content, `Recording, ${when(Date.now())}`)}
 				/>
 			)}
 			{kind === "file" && (
@@ -145,8 +143,6 @@ export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
 		</Panel>
 	);
 }
-
-const shortTime = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" } as const;
 
 interface DraftLineProps {
 	readonly draft: Draft;

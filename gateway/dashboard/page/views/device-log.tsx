@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
-import { plural } from "../../../api/client/words.js";
+import { clock, plural } from "../../../api/client/words.js";
 import { useApp, useTopic } from "../app/hooks.js";
 import { uplinkText, uplinkWords } from "../model/report-changes.js";
 import type { Line } from "../model/uplink-log.js";
@@ -121,7 +121,7 @@ function summaryOf({ parsed }: Line): string {
 }
 
 function timeOf({ at }: Line): string {
-	return new Date(at).toLocaleTimeString("en-GB");
+	return clock(at / 1000, undefined, "medium");
 }
 
 const typeOptions = [["", "Everything"] as const, ...Object.entries(uplinkWords)];
