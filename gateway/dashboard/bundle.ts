@@ -41,7 +41,11 @@ const types: Readonly<Record<string, string>> = {
 	js: "text/javascript; charset=utf-8",
 	css: "text/css; charset=utf-8",
 	svg: "image/svg+xml",
+	png: "image/png",
+	webmanifest: "application/manifest+json",
 };
+/** Files of the page that are served as they are. */
+export const plainFiles = ["icon.svg", "icon.png", "manifest.webmanifest"] as const;
 
 /** Loads an SVG of lucide-static as the elements that parts/icon.tsx renders: [tag, attributes][]. */
 const icons: Plugin = {
@@ -142,8 +146,8 @@ async function makeBundle(entry: string): Promise<Bundle> {
 			.replace("%early%", () => `<script>${inline.early}</script>`)
 			.replace("%style%", () => `<style>${inline.style}</style>`)
 			.replace("%script%", () => `<script type="module">${inline.script}</script>`);
-	const index = fill(await read("index.html"));
-	const loginPage = fill(await read("login.html"));
+	const index = fill(String(await read("index.html")));
+	const loginPage = fill(String(await read("login.html")));
 	const assets = await Promise.all([
 		...Array.from(built, ([name, content]) => makeAsset(name, content, name.startsWith("assets/"))),
 		{
@@ -153,7 +157,7 @@ async function makeBundle(entry: string): Promise<Bundle> {
 				"style-src": source(inline.style),
 			},
 		},
-		makeAsset("icon.svg", Buffer.from(await read("icon.svg")), false),
+		...plainFiles.map(async (name) => makeAsset(name, await read(name), false)),
 	]);
 	return { assets: new Map(assets.map((asset) => [asset.name, asset])), loginPage };
 }
@@ -185,6 +189,6 @@ function pagePath(name: string): string {
 	return fileURLToPath(new URL(name, pageFolder));
 }
 
-function read(name: string): Promise<string> {
-	return readFile(new URL(name, pageFolder), "utf8");
+function read(name: string): Promise<Buffer> {
+	return readFile(new URL(name, pageFolder));
 }

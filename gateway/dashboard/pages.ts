@@ -2,7 +2,7 @@
 
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { rejectMethod } from "../problem.js";
-import type { Asset, Bundle } from "./bundle.js";
+import { type Asset, type Bundle, plainFiles } from "./bundle.js";
 
 export interface Pages {
 	readonly router: Router;
@@ -15,7 +15,8 @@ const encodings = ["br", "gzip"] as const;
 
 export function createPages(bundled: () => Promise<Bundle>): Pages {
 	const router = Router();
-	router.route(["/", "/icon.svg", "/assets/:name"]).get(serveAsset(bundled)).all(rejectMethod("GET, HEAD"));
+	const paths = ["/", ...plainFiles.map((name) => `/${name}`), "/assets/:name"];
+	router.route(paths).get(serveAsset(bundled)).all(rejectMethod("GET, HEAD"));
 	return { router, loginPage: async () => (await bundled()).loginPage };
 }
 

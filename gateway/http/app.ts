@@ -26,6 +26,7 @@ export function createApp({ isTls, routers, sendError }: AppOptions): Express {
 					// The dashboard previews a sound before announcing it.
 					mediaSrc: ["blob:"],
 					connectSrc: ["'self'"],
+					manifestSrc: ["'self'"],
 					formAction: ["'self'"],
 					baseUri: ["'none'"],
 					frameAncestors: ["'none'"],

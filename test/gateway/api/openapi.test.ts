@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Router } from "express";
 import { isRecord } from "../../../device/protocol/schema.js";
+import { plainFiles } from "../../../gateway/dashboard/bundle.js";
 import { imagePath, writeReleases } from "../../support/releases.js";
 import { bearer, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 import {
@@ -37,7 +38,7 @@ test("documents each route, except the dashboard's files", async (t) => {
 		return paths.flatMap((path) => methods.map((method) => `${method.toUpperCase()} ${path}`));
 	});
 	assert.ok(served.includes("GET /readyz"), `served: ${served}`);
-	const files = ["/", "/icon.svg", "/assets/{name}"].map((path) => `GET ${path}`);
+	const files = ["/", ...plainFiles.map((name) => `/${name}`), "/assets/{name}"].map((path) => `GET ${path}`);
 	const known = new Set([...files, ...described.map(({ method, path }) => `${method} ${path}`)]);
 	assert.deepEqual(
 		served.filter((route) => !known.has(route)),

@@ -47,6 +47,34 @@ describe("dashboard files", () => {
 			assert.equal((await get(url + path)).status, 404, path);
 	});
 
+	test("include what a phone needs to add the page to its home screen, also before the login", async (t) => {
+		const { url } = await runGateway(t);
+		for (const path of ["/", "/login"]) {
+			const { headers, body } = await get(url + path);
+			assert.match(String(headers["content-security-policy"]), /manifest-src 'self'/);
+			for (const link of [
+				'rel="manifest" href="manifest.webmanifest"',
+				'rel="apple-touch-icon" href="icon.png"',
+			])
+				assert.ok(body.includes(link), `${path}: ${link}`);
+		}
+		const { headers, body } = await get(`${url}/manifest.webmanifest`);
+		assert.match(String(headers["content-type"]), /^application\/manifest\+json/);
+		const { name, start_url, display, icons } = JSON.parse(body.toString());
+		assert.deepEqual([name, start_url, display], ["Device gateway", "./", "standalone"]);
+		assert.deepEqual(
+			icons.map(({ purpose = "any" }) => purpose),
+			["any", "any maskable"],
+		);
+		for (const { src, type, sizes } of icons) {
+			const icon = await get(`${url}/${src}`);
+			assert.deepEqual([icon.status, icon.headers["content-type"]], [200, type]);
+			// Width and height in the header of a PNG.
+			if (sizes !== "any")
+				assert.deepEqual([16, 20].map((at) => icon.body.readUInt32BE(at)).join("x"), sizes);
+		}
+	});
+
 	test("are sent in the requested encoding, each with its own strong ETag", async (t) => {
 		const { url } = await runGateway(t);
 		const path = `${url}/${await scriptPath(url)}`;
