@@ -128,15 +128,11 @@ const soundList = closed({
 export type SoundList = InferShape<typeof soundList>;
 
 const file = { type: "binary" } as const;
-const soundId = { id: described(text, "SHA-256 of the file") };
-const unknownSound = "No sound has this id.";
-const unknownAnnouncement = "No announcement has this id.";
 
 export const soundRoutes = defineRoutes("announcements", {
 	"GET /api/sounds": {
 		summary: "Lists stored sounds, newest first, and tells whether text-to-speech is available",
 		roles: everyone,
-		returns: "The sounds.",
 		reply: soundList,
 	},
 	"POST /api/sounds": {
@@ -161,7 +157,6 @@ export const soundRoutes = defineRoutes("announcements", {
 		},
 		status: 201,
 		location: "/api/sounds/:id",
-		returns: "The stored sound.",
 		reply: reference({ sound }),
 		problems: {
 			400: "The upload was interrupted.",
@@ -178,18 +173,12 @@ export const soundRoutes = defineRoutes("announcements", {
 	"GET /api/sounds/:id": {
 		summary: "Returns a stored sound",
 		roles: everyone,
-		params: soundId,
-		returns: "The sound.",
 		reply: reference({ sound }),
-		problems: { 404: unknownSound },
 	},
 	"DELETE /api/sounds/:id": {
 		summary: "Deletes a sound; devices that are playing it finish",
 		roles: users,
-		params: soundId,
-		returns: "The sound is deleted.",
 		problems: {
-			404: unknownSound,
 			409: "A schedule plays it; `detail` names the schedules.",
 			507: notRemoved,
 		},
@@ -199,15 +188,12 @@ export const soundRoutes = defineRoutes("announcements", {
 		roles: everyone,
 		devices: true,
 		params: { file: described(text, "id of the sound, followed by .wav") },
-		returns: "The whole file.",
 		reply: binary("audio/wav", { isFile: true }),
-		problems: { 404: unknownSound },
 	},
 	"POST /api/speech": {
 		summary: "Converts text to speech, as a preview of an announcement",
 		roles: users,
 		body: json(speechRequest, { text: "Dinner is ready" }),
-		returns: "The speech as devices would play it.",
 		reply: binary("audio/wav"),
 		problems: {
 			501: "SPEECH_COMMAND is not set.",
@@ -222,7 +208,6 @@ export const announcementRoutes = defineRoutes("announcements", {
 		summary:
 			"Lists the latest announcements, at most 100 of each gateway, newest first, without their devices",
 		roles: everyone,
-		returns: "The announcements.",
 		reply: announcementList,
 	},
 	"POST /api/announcements": {
@@ -241,7 +226,6 @@ export const announcementRoutes = defineRoutes("announcements", {
 		),
 		status: 202,
 		location: "/api/announcements/:id",
-		returns: "The announcement is started.",
 		reply: jobId,
 		problems: {
 			409: "20 announcements are playing.",
@@ -252,14 +236,10 @@ export const announcementRoutes = defineRoutes("announcements", {
 	"GET /api/announcements/:id": {
 		summary: "Returns the progress of an announcement by device, failures first",
 		roles: everyone,
-		returns: "The announcement.",
 		reply: announcement,
-		problems: { 404: unknownAnnouncement },
 	},
 	"DELETE /api/announcements/:id": {
 		summary: "Stops an announcement on all devices",
 		roles: users,
-		returns: "The devices are told to stop.",
-		problems: { 404: unknownAnnouncement },
 	},
 });

@@ -36,20 +36,6 @@ export const auditRoutes = defineRoutes("audit", {
 	"GET /api/audit": {
 		summary: "Lists the latest 2,000 changes by people, newest first, without secrets",
 		roles: viewers,
-		returns: "The changes.",
 		reply: closed({ changes: array(listedChange) }),
-		example: {
-			changes: [
-				{
-					at: "2026-11-23T21:00:00.000Z",
-					who: "anna",
-					address: "192.0.2.7",
-					deviceId: "dev-1-7cdfa1a1b2c3",
-					what: "set_volume",
-					after: { value: 40 },
-					before: { value: 60 },
-				},
-			],
-		},
 	},
 });

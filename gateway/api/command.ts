@@ -51,14 +51,11 @@ export type SentCommand = InferShape<typeof sentCommand>;
 
 /** `askedCommand` with the commands that the handler accepts. */
 export const documentedCommand = closed({ targets, payload: commandHead.payload });
-const unknownCommand = "No command has this id.";
-
 export const commandRoutes = defineRoutes("commands", {
 	"GET /api/commands": {
 		summary:
 			"Lists the latest commands to many devices, at most 100 of each gateway, newest first, without their devices",
 		roles: everyone,
-		returns: "The commands.",
 		reply: closed({ commands: array(closed(commandHead)) }),
 	},
 	"POST /api/commands": {
@@ -77,7 +74,6 @@ export const commandRoutes = defineRoutes("commands", {
 		),
 		status: 202,
 		location: "/api/commands/:id",
-		returns: "The command is started.",
 		reply: jobId,
 		problems: {
 			409: "20 commands are running.",
@@ -87,15 +83,11 @@ export const commandRoutes = defineRoutes("commands", {
 	"GET /api/commands/:id": {
 		summary: "Returns the progress of a command by device, failures first",
 		roles: everyone,
-		returns: "The command.",
 		reply: sentCommand,
-		problems: { 404: unknownCommand },
 	},
 	"DELETE /api/commands/:id": {
 		summary:
 			"Cancels a command for devices that it was not sent to yet; removes a finished one from the list",
 		roles: users,
-		returns: "The command is canceled or removed.",
-		problems: { 404: unknownCommand },
 	},
 });

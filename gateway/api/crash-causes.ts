@@ -61,33 +61,6 @@ export const crashRoutes = defineRoutes("fleet", {
 	"GET /api/crashes": {
 		summary: "Lists crashes of all devices by cause and by version; the same at each gateway of a cluster",
 		roles: everyone,
-		returns: "The causes, latest first.",
 		reply: crashList,
-		example: {
-			causes: [
-				{
-					id: "0f1e2d3c4b5a6978",
-					kind: "exception",
-					message: "TypeError: cannot decode face 12",
-					frames: ["onButton (device/rules.ts)", "device/main.ts"],
-					count: 3,
-					first: { version: "1.4.0", at: "2026-11-21T12:00:00.000Z" },
-					last: { version: "1.4.0", at: "2026-11-21T13:00:00.000Z" },
-					versions: [{ version: "1.4.0", count: 3 }],
-					deviceCount: 1,
-					samples: [
-						{
-							deviceId: "dev-1-7cdfa1a1b2c3",
-							crashId: "1a2b3c",
-							version: "1.4.0",
-							at: "2026-11-21T13:00:00.000Z",
-						},
-					],
-					seen: false,
-				},
-			],
-			versions: [{ version: "1.4.0", count: 30, deviceCount: 4 }],
-			dropped: 0,
-		},
 	},
 });

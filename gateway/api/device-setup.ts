@@ -20,24 +20,18 @@ export const deviceSetupRoutes = defineRoutes("dashboard", {
 	"GET /api/device-token": {
 		summary: "Returns the device token, for provisioning a device",
 		roles: monitors,
-		returns: "The token.",
 		reply: token,
-		example: { token: "<the device token>" },
 	},
 	"POST /api/device-tokens": {
 		summary: "Creates a token for a single device",
 		roles: monitors,
 		body: json(object({ deviceId }), { deviceId: "dev-1-7cdfa1a1b2c3" }),
 		status: 201,
-		returns: "The token.",
 		reply: token,
-		example: { token: "dev-1-7cdfa1a1b2c3.<signature>" },
 	},
 	"GET /api/device-setup": {
 		summary: "Returns the gateway's addresses and authority, for provisioning a board",
 		roles: viewers,
-		returns: "The addresses and the authority.",
 		reply: deviceSetup,
-		example: { addresses: ["ws://192.168.1.10:8080/device"], authority: null },
 	},
 });

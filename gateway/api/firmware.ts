@@ -137,17 +137,6 @@ const pastUpdate = closed({
 export type PastUpdate = InferShape<typeof pastUpdate>;
 
 const exampleSha256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
-const uploadExample = {
-	filename: "firmware.bin",
-	size: 1_048_576,
-	upload_time: "2026-11-20T12:00:00.000Z",
-	sha256: exampleSha256,
-	version: "1.4.0",
-	model: "DEV-1",
-	chip: "esp32s3",
-	signature: null,
-	signature_required: false,
-};
 
 export const firmwareRoutes = defineRoutes(null, {
 	"POST /ota/upload": {
@@ -167,9 +156,7 @@ export const firmwareRoutes = defineRoutes(null, {
 			},
 		},
 		status: 201,
-		returns: "The stored image.",
 		reply: upload,
-		example: uploadExample,
 		problems: {
 			400: "The form has no file field `firmware`, the file is empty, or the form is incomplete.",
 			413: "The image is larger than MAX_UPLOAD.",
@@ -182,56 +169,18 @@ export const firmwareRoutes = defineRoutes(null, {
 		summary: "Returns the latest upload; null fields and size 0 before the first one",
 		roles: everyone,
 		devices: true,
-		returns: "The upload.",
 		reply: upload,
-		example: uploadExample,
 	},
 	"GET /ota/catalog": {
 		summary: "Lists the releases",
 		roles: everyone,
 		devices: true,
-		returns: "The catalog.",
 		reply: typed<Catalog>(catalog),
-		example: {
-			schema: 1,
-			latest: "1.4.0",
-			releases: [
-				{
-					version: "1.4.0",
-					date: "2026-11-20",
-					notes: "Quieter chimes.",
-					images: [
-						{
-							model: "DEV-1",
-							path: "/releases/dev-1/firmware-v1.4.0.bin",
-							size: 1_048_576,
-							sha256: exampleSha256,
-							chip: "esp32s3",
-							idf_version: "v6.0",
-						},
-					],
-				},
-			],
-		},
 	},
 	"GET /ota/history": {
 		summary: "Lists the latest 200 updates of all devices, newest first",
 		roles: everyone,
-		returns: "The updates.",
 		reply: closed({ updates: array(pastUpdate) }),
-		example: {
-			updates: [
-				{
-					deviceId: "dev-1-7cdfa1a1b2c3",
-					status: "updated",
-					percent: 100,
-					version: "1.4.0",
-					from: "1.3.0",
-					startedAt: 1_795_176_000_000,
-					endedAt: 1_795_176_060_000,
-				},
-			],
-		},
 	},
 });
 
@@ -256,7 +205,6 @@ export const binaryRoutes = defineRoutes(null, {
 		roles: viewers,
 		devices: true,
 		query: { sha256: expectedSha256 },
-		returns: "The whole image.",
 		reply: image,
 		replyHeaders: fileHeaders,
 		problems: {
@@ -285,7 +233,6 @@ export const binaryRoutes = defineRoutes(null, {
 			chip: { ...optional(text), example: "esp32s3" },
 			sha256: expectedSha256,
 		},
-		returns: "The whole image.",
 		reply: image,
 		replyHeaders: fileHeaders,
 		problems: {

@@ -9,14 +9,11 @@ export const healthRoutes = defineRoutes(null, {
 	"GET /healthz": {
 		summary: "Liveness: tells whether the process responds",
 		roles: null,
-		returns: "The process responds.",
 		reply: closed({ status: described(text, "ok") }),
-		example: { status: "ok" },
 	},
 	"GET /readyz": {
 		summary: "Readiness: tells whether the gateway is not stopping and can write to its data folder",
 		roles: null,
-		returns: "The gateway is ready.",
 		reply: closed({
 			status: described(text, "ready"),
 			warnings: described(
@@ -24,13 +21,11 @@ export const healthRoutes = defineRoutes(null, {
 				"problems that will need attention, such as an expiring TLS certificate or too many devices; absent: none",
 			),
 		}),
-		example: { status: "ready" },
 		problems: { 503: "The gateway is not ready; `detail` names the reason." },
 	},
 	"GET /metrics": {
 		summary: "Returns metrics for Prometheus",
 		roles: viewers,
-		returns: "The current values.",
 		reply: { type: "raw", content: { "text/plain": text } },
 	},
 });

@@ -46,7 +46,6 @@ export const loginRoutes = defineRoutes(null, {
 		summary: "Returns the login page; with a one-time code, only a button",
 		roles: null,
 		query: { code },
-		returns: "The login page.",
 		reply: { type: "raw", content: html },
 	},
 	"POST /login": {
@@ -74,7 +73,6 @@ export const loginRoutes = defineRoutes(null, {
 	"GET /login/state": {
 		summary: "Returns name and role of the logged-in person",
 		roles: everyone,
-		returns: "Name and role of the token.",
 		reply: closed(person),
 	},
 	"POST /login/link": {
@@ -83,7 +81,6 @@ export const loginRoutes = defineRoutes(null, {
 		status: 201,
 		returns: "The link, based on PUBLIC_URL or the host of this request.",
 		reply: loginLink,
-		example: { url: "https://gateway.example/login?code=…", expiresAt: "2026-11-20T12:10:00.000Z" },
 		problems: { 409: "AUTH is off, so that there are no logins." },
 	},
 });
@@ -110,13 +107,10 @@ export const tokenRoutes = defineRoutes(null, {
 		status: 201,
 		returns: "The link, based on PUBLIC_URL or the host of this request.",
 		reply: loginLink,
-		example: { url: "https://gateway.example/login?code=…", expiresAt: "2026-11-21T12:00:00.000Z" },
-		problems: { 404: "No token has this name." },
 	},
 	"DELETE /api/tokens/:name": {
 		summary: "Revokes a token, its logins and its open connections",
 		roles: monitors,
-		returns: "The token is revoked.",
-		problems: { 404: "No token has this name.", 507: notWritten },
+		problems: { 507: notWritten },
 	},
 });

@@ -72,7 +72,6 @@ export const quietHoursRoutes = defineRoutes("schedules", {
 	"GET /api/quiet-hours": {
 		summary: "Lists quiet hours: of all devices first, then of rooms, then of single devices",
 		roles: everyone,
-		returns: "The quiet hours and the gateway's time zone.",
 		reply: quietHoursList,
 	},
 	"PUT /api/quiet-hours": {
@@ -84,14 +83,12 @@ export const quietHoursRoutes = defineRoutes("schedules", {
 			until: "07:00",
 			volume: 20,
 		}),
-		returns: "The quiet hours.",
 		reply: reference({ quietHours: shownQuietHours }),
 		problems: { 507: notWrittenYet },
 	},
 	"DELETE /api/quiet-hours/:id": {
 		summary: "Removes quiet hours",
 		roles: monitors,
-		returns: "The quiet hours are removed.",
-		problems: { 404: "No quiet hours have this id.", 507: notRemoved },
+		problems: { 507: notRemoved },
 	},
 });

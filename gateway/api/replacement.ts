@@ -2,7 +2,6 @@
 
 import { deviceId } from "../../device/protocol/messages.js";
 import { object } from "../../device/protocol/schema.js";
-import { aDevice } from "./device.js";
 import { monitors } from "./permissions.js";
 import { defineRoutes, json } from "./route.js";
 import { anyRecord, array, closed, dateTime, described, type InferShape, text } from "./shapes.js";
@@ -27,19 +26,10 @@ export const replacementRoutes = defineRoutes("replacement", {
 			"volume, brightness and haptics. The old device is removed; its history is in `before` of the new one. The request is " +
 			"idempotent.",
 		roles: monitors,
-		params: aDevice,
 		body: json(object({ by: deviceId }), { by: "dev-1-7cdfa1d4e5f6" }),
 		returns: "The device is replaced; settings are sent when the new device connects.",
 		reply: replacement,
-		example: {
-			deviceId: "dev-1-7cdfa1a1b2c3",
-			by: "dev-1-7cdfa1d4e5f6",
-			at: "2026-11-27T12:00:00.000Z",
-			settings: [{ command: "set_volume", value: 40 }],
-			doNotFit: ["set_haptics exists on PROTO-1 only"],
-		},
 		problems: {
-			404: "No device has this id.",
 			409: "The old device is connected, one of them was replaced, is being updated or has not received everything yet, or both are the same.",
 			507: "The replacement is in effect, but not fully written to disk; writing is retried. With several gateways 503.",
 		},
@@ -48,10 +38,7 @@ export const replacementRoutes = defineRoutes("replacement", {
 		summary:
 			"Accepts a replaced device again, as a new one. Its history is deleted; the other device keeps what it received",
 		roles: monitors,
-		params: aDevice,
-		returns: "The device may connect.",
 		problems: {
-			404: "No device has replaced it.",
 			409: "The new device has not received everything yet.",
 			507: "The record could not be removed from disk. With several gateways 503.",
 		},

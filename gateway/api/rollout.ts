@@ -334,13 +334,8 @@ const preview = closed({
 });
 export type Preview = InferShape<typeof preview>;
 
-const id = {
-	id: {
-		...pattern(64, "^[a-z0-9][a-z0-9._-]*$", "lower-case letters, digits, '.', '_' or '-'"),
-		description: 'chosen by the client; not "preview"',
-		example: "autumn",
-	} as const,
-};
+/** Lower case, as it becomes a file name. */
+export const rolloutId = pattern(64, "^[a-z0-9][a-z0-9._-]*$", "lower-case letters, digits, '.', '_' or '-'");
 const planBody = json(
 	anyObject,
 	{ firmware: { version: "1.4.0" }, target: { model: "DEV-1" } },
@@ -354,7 +349,6 @@ const planBody = json(
 const revisionHeader = {
 	ETag: { ...text, description: "revision", example: '"1"' },
 } as const;
-const unknownRollout = "No rollout has this id.";
 const notStored =
 	"The change could not be written to disk and is not in effect. With several gateways 503 while NATS is unreachable.";
 
@@ -363,7 +357,6 @@ function command<const S extends string, const C extends string>(summary: S, con
 	return {
 		summary,
 		roles: monitors,
-		params: id,
 		headers: {
 			"If-Match": {
 				...optional(text),
@@ -371,11 +364,9 @@ function command<const S extends string, const C extends string>(summary: S, con
 				example: '"1"',
 			},
 		},
-		returns: "The rollout.",
 		reply: shownRollout,
 		replyHeaders: revisionHeader,
 		problems: {
-			404: unknownRollout,
 			409: conflict,
 			412: "The revision does not match If-Match.",
 			507: notStored,
@@ -395,18 +386,14 @@ export const rolloutRoutes = defineRoutes("rollouts", {
 		roles: viewers,
 		isAudited: false,
 		body: planBody,
-		returns: "Numbers of devices.",
 		reply: preview,
 		problems: { 422: "The plan is not valid; `detail` names the field." },
 	},
 	"GET /api/rollouts/:id": {
 		summary: "Returns a rollout with its plan, counts and groups",
 		roles: everyone,
-		params: id,
-		returns: "The rollout.",
 		reply: shownRollout,
 		replyHeaders: revisionHeader,
-		problems: { 404: unknownRollout },
 	},
 	"PUT /api/rollouts/:id": {
 		summary: "Starts a rollout; idempotent for the same plan",
@@ -414,9 +401,8 @@ export const rolloutRoutes = defineRoutes("rollouts", {
 			"The plan is stored with all defaults and the SHA-256 of each image. If there are more than 20 rollouts, the oldest finished one " +
 			"is removed.",
 		roles: monitors,
-		params: id,
+		params: { id: described(rolloutId, 'chosen by the client; not "preview"') },
 		body: planBody,
-		returns: "The rollout.",
 		alternatives: { 201: "The rollout is stored, and starts according to its plan." },
 		reply: shownRollout,
 		replyHeaders: revisionHeader,
@@ -429,10 +415,7 @@ export const rolloutRoutes = defineRoutes("rollouts", {
 	"DELETE /api/rollouts/:id": {
 		summary: "Removes a finished rollout",
 		roles: monitors,
-		params: id,
-		returns: "The rollout is removed.",
 		problems: {
-			404: unknownRollout,
 			409: "The rollout is active, or some of its devices are still updating.",
 			507: notStored,
 		},
@@ -440,7 +423,6 @@ export const rolloutRoutes = defineRoutes("rollouts", {
 	"GET /api/rollouts/:id/devices": {
 		summary: "Lists the devices of a rollout",
 		roles: everyone,
-		params: id,
 		query: {
 			status: {
 				...optional(text),
@@ -448,9 +430,7 @@ export const rolloutRoutes = defineRoutes("rollouts", {
 				example: "failed,rolled_back",
 			},
 		},
-		returns: "The devices, in the order of offers.",
 		reply: closed({ devices: array(shownDevice) }),
-		problems: { 404: unknownRollout },
 	},
 	"POST /api/rollouts/:id/pause": command(
 		"Pauses a rollout; updates in progress continue",

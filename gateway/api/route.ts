@@ -30,8 +30,8 @@ export interface RouteDefinition {
 	readonly body?: JsonBody | RawBody;
 	/** Body of a successful response; absent: 204, without one. */
 	readonly reply?: Shape | RawReply;
-	/** Describes the successful response. */
-	readonly returns: string;
+	/** Describes the successful response, if the summary does not. */
+	readonly returns?: string;
 	/** Default: 200, or 204 without a body. */
 	readonly status?: number;
 	/** Other statuses with the same body. */
@@ -40,9 +40,7 @@ export interface RouteDefinition {
 	readonly replyHeaders?: Fields;
 	/** Location header: path of a created resource, with `:id` from the reply. */
 	readonly location?: string;
-	/** Example of the reply. */
-	readonly example?: object;
-	/** Error responses, in addition to those implied by roles, method and body; default content: problem+json. */
+	/** Error responses, in addition to those implied by roles, method, path and body; default content: problem+json. */
 	readonly problems?: Readonly<
 		Record<number, string | { readonly description: string; readonly content: Fields }>
 	>;

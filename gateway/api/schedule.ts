@@ -132,7 +132,6 @@ export const scheduleRoutes = defineRoutes("schedules", {
 	"GET /api/schedules": {
 		summary: "Lists schedules, next due first; finished ones are listed for a day",
 		roles: everyone,
-		returns: "The schedules and the gateway's time zone.",
 		reply: scheduleList,
 	},
 	"POST /api/schedules": {
@@ -141,7 +140,6 @@ export const scheduleRoutes = defineRoutes("schedules", {
 		body: scheduleBody,
 		status: 201,
 		location: "/api/schedules/:id",
-		returns: "The created schedule.",
 		reply: reference({ schedule: shownSchedule }),
 		problems: {
 			409: "There are 200 schedules.",
@@ -153,14 +151,12 @@ export const scheduleRoutes = defineRoutes("schedules", {
 		summary: "Replaces a schedule's time and action; a delay starts again",
 		roles: users,
 		body: scheduleBody,
-		returns: "The changed schedule.",
 		reply: reference({ schedule: shownSchedule }),
-		problems: { 404: "No schedule has this id.", 501: cannotPlay, 507: notWrittenYet },
+		problems: { 501: cannotPlay, 507: notWrittenYet },
 	},
 	"DELETE /api/schedules/:id": {
 		summary: "Deletes a schedule; an announcement or command that it started continues",
 		roles: users,
-		returns: "The schedule is deleted.",
-		problems: { 404: "No schedule has this id.", 507: notRemoved },
+		problems: { 507: notRemoved },
 	},
 });

@@ -61,30 +61,13 @@ export const webhookRoutes = defineRoutes("webhooks", {
 		roles: viewers,
 		returns: "The webhooks, in the order of the file.",
 		reply: closed({ webhooks: array(webhook) }),
-		example: {
-			webhooks: [
-				{
-					number: 1,
-					origin: "https://example.org",
-					events: ["away", "back"],
-					tags: "beta",
-					after: 5,
-					ended: false,
-					waiting: 0,
-					latest: null,
-				},
-			],
-		},
 	},
 	"POST /api/webhooks/:number/test": {
 		summary: "Sends the event `test` to a webhook, once, and waits up to 5 s for the response",
 		roles: monitors,
 		params: { number: described(text, "position in the file, from 1") },
-		returns: "The result.",
 		reply: attempt,
-		example: { at: "2026-11-23T21:00:00.000Z", status: 204, problem: null },
 		problems: {
-			404: "No webhook has this number.",
 			409: "The webhook has ended: its receiver responded with 410.",
 		},
 	},

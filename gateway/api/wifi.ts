@@ -30,7 +30,6 @@ export const wifiRoutes = defineRoutes("fleet", {
 	"GET /api/wifi": {
 		summary: "Lists connected devices with their access points, weakest signal first",
 		roles: viewers,
-		returns: "The devices with a report.",
 		reply: closed({ devices: array(wifiDevice) }),
 	},
 });

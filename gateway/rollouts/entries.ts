@@ -2,14 +2,11 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { deviceId } from "../../device/protocol/messages.js";
-import { boolean, integer, list, object, optional, pattern, string } from "../../device/protocol/schema.js";
+import { boolean, integer, list, object, optional, string } from "../../device/protocol/schema.js";
 import { deviceStep, head, type Rollout } from "../api/rollout.js";
 import { time } from "../api/time.js";
 import { queued } from "./device-step.js";
 import type { Change } from "./machine.js";
-
-/** Lower case, as it becomes a file name. */
-export const rolloutId = pattern(64, "^[a-z0-9][a-z0-9._-]*$", "lower-case letters, digits, '.', '_' or '-'");
 
 /** Id of the gateway that appended the entry; absent outside of a cluster. */
 const by = optional(string(64));

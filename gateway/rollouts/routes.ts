@@ -2,12 +2,11 @@
 
 import type { Request, Response } from "express";
 import { describeProblem, findProblem } from "../../device/protocol/schema.js";
-import { countsOf, type DeviceStep, type Rollout, rolloutRoutes } from "../api/rollout.js";
+import { countsOf, type DeviceStep, type Rollout, rolloutId, rolloutRoutes } from "../api/rollout.js";
 import { type Route, serve } from "../http/routes.js";
 import { RequestError } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
 import type { RolloutCommand } from "./commands.js";
-import { rolloutId } from "./entries.js";
 import { sizeOf } from "./machine.js";
 import type { Rollouts } from "./rollouts.js";
 

@@ -7,7 +7,7 @@
 
 import { matches } from "../../device/protocol/schema.js";
 import { parseJson } from "../api/json.js";
-import type { DeviceStep, Head, Rollout } from "../api/rollout.js";
+import { type DeviceStep, type Head, type Rollout, rolloutId } from "../api/rollout.js";
 import { BusError } from "../bus.js";
 import { errorCode } from "../problem.js";
 import type { Entry, Log } from "../storage/log.js";
@@ -19,7 +19,6 @@ import {
 	planEntry,
 	queueEntry,
 	removedEntry,
-	rolloutId,
 	stepsEntry,
 } from "./entries.js";
 import type { Change } from "./machine.js";

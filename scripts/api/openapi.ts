@@ -71,7 +71,7 @@ function operationOf(
 			: [],
 		...(parameters.length > 0 && { parameters }),
 		...(body && { requestBody: requestBodyOf(body) }),
-		responses: { ...successesOf(route), ...problemsOf(method, route) },
+		responses: { ...successesOf(route), ...problemsOf(method, path, route) },
 	};
 }
 
@@ -108,7 +108,7 @@ function requestBodyOf(body: NonNullable<RouteDefinition["body"]>): JsonObject {
 }
 
 function successesOf(route: RouteDefinition): JsonObject {
-	const { reply, returns, status, alternatives = {}, location, replyHeaders, example } = route;
+	const { reply, returns = "Success.", status, alternatives = {}, location, replyHeaders } = route;
 	const headers = {
 		...(location && { Location: { schema: { type: "string" } } }),
 		...(replyHeaders && headersOf(replyHeaders)),
@@ -116,12 +116,7 @@ function successesOf(route: RouteDefinition): JsonObject {
 	const content =
 		reply?.type === "raw"
 			? contentOf(reply.content)
-			: reply && {
-					"application/json": {
-						schema: jsonSchemaOf(reply),
-						...(example && { example: jsonOf(example) }),
-					},
-				};
+			: reply && { "application/json": { schema: jsonSchemaOf(reply) } };
 	const response = (description: string): JsonObject => ({
 		description,
 		...(Object.keys(headers).length > 0 && { headers }),
@@ -135,12 +130,18 @@ function successesOf(route: RouteDefinition): JsonObject {
 	};
 }
 
-function problemsOf(method: string, { roles, body, query, problems = {} }: RouteDefinition): JsonObject {
+function problemsOf(
+	method: string,
+	path: string,
+	{ roles, body, query, alternatives, problems = {} }: RouteDefinition,
+): JsonObject {
+	const isCreated = alternatives?.[201] !== undefined;
 	const fields = [...Object.values(query ?? {}).map(({ optional }) => !optional), body?.type === "json"];
 	return {
 		...(body?.type === "json" && { 400: responseRef("invalidJson") }),
 		...(roles && { 401: responseRef("unauthorized"), 429: responseRef("tooManyWrongTokens") }),
 		...(method !== "GET" && { 403: responseRef("otherOrigin") }),
+		...(path.includes("{") && !isCreated && { 404: responseRef("notFound") }),
 		...(fields.includes(true) && { 422: responseRef("invalidField") }),
 		...Object.fromEntries(
 			Object.entries(problems).map(([status, response]) => [
@@ -230,6 +231,7 @@ const standardResponses = {
 		description: "Sent by a page of another website, or not permitted for the token's role.",
 		content: problem,
 	},
+	notFound: { description: "Nothing has the id in the path.", content: problem },
 	invalidJson: { description: "The body is not JSON, or too long.", content: problem },
 	invalidField: { description: "A field is missing or invalid; `detail` names it.", content: problem },
 };
