@@ -1,4 +1,11 @@
-import { type Infer, isRecord, matches, object, type Schema } from "../../device/protocol/schema.js";
+import {
+	type Infer,
+	isRecord,
+	matches,
+	object,
+	optional,
+	type Schema,
+} from "../../device/protocol/schema.js";
 import { cleanFreeText } from "./text.js";
 
 /** Escape sequence, or two that form a surrogate pair; $1: lone surrogate. */
@@ -21,6 +28,19 @@ export function parseJson(text: string): unknown {
 
 /** Object whose fields are validated separately. */
 export const anyObject = object({});
+
+type AllOptional<F> = { readonly [K in keyof F]: F[K] & { readonly optional: true } };
+
+/** Makes all fields of a schema optional. */
+export function allOptional<const F extends Readonly<Record<string, Schema>>>(fields: F): AllOptional<F>;
+export function allOptional(fields: Readonly<Record<string, Schema>>): Readonly<Record<string, Schema>> {
+	return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, optional(field)]));
+}
+
+/** Schema of an object without other fields. */
+export function strict<const F extends Readonly<Record<string, Schema>>>(fields: F) {
+	return Object.freeze({ ...object(fields), isChange: true } as const);
+}
 
 /**
  * Returns the fields of an external value that a schema defines, with normalized texts. Other fields are not stored,

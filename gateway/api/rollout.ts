@@ -3,6 +3,7 @@
 import { chips, deviceId, imageId } from "../../device/protocol/messages.js";
 import {
 	boolean,
+	changeOf,
 	either,
 	type Infer,
 	integer,
@@ -15,7 +16,7 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { channelName } from "./channels.js";
-import { anyObject } from "./json.js";
+import { allOptional, anyObject, strict } from "./json.js";
 import { everyone, monitors, viewers } from "./permissions.js";
 import { defineRoutes, json } from "./route.js";
 import {
@@ -34,49 +35,92 @@ import {
 import { type DeviceStatus, deviceStatuses, pauseReasons, rolloutStatuses, zeros } from "./statuses.js";
 import { maxExpressionLength } from "./tags.js";
 import { time } from "./time.js";
-import { days, timeOfDay } from "./times.js";
+import { someDays, timeOfDay } from "./times.js";
 
 export type Counts = Readonly<Record<DeviceStatus, number>>;
 
 /** Image of a plan; without model or chip it fits any. */
-export const pinnedImage = object({
+const pinnedImage = object({
 	model: optional(oneOf(...models)),
 	chip: optional(oneOf(...chips)),
 	sha256: string(64),
 	/** `system.image` of a device that runs the image; absent: unknown. */
 	imageId: optional(imageId),
 });
-export type PinnedImage = Infer<typeof pinnedImage>;
 
-export interface Group {
-	/** Number of devices, a part of all such as "10%", or "rest" for the last group. */
-	readonly size: number | string;
-	/** Maximum number of devices updating or soaking at the same time. */
-	readonly concurrency: number;
-	/** Pauses the rollout at this number of failures, or at this percentage of at least `minExecuted` devices. */
-	readonly errorThreshold: {
-		readonly count?: number;
-		/** 1 to 100. */
-		readonly percent?: number;
-		readonly minExecuted: number;
-	};
-	/** Whether the rollout pauses for an approval before this group. */
-	readonly approval: boolean;
-	/** Soak time of each device, in seconds. */
-	readonly soakSeconds: number;
-}
+/** Number of devices in a plan. */
+const deviceNumber = integer(1, 10_000);
+const partOrRest = pattern(
+	4,
+	"^(([1-9]\\d?|100)%|rest)$",
+	'a part of the devices, such as "10%", or "rest",',
+);
+/** ISO 8601 with `Z` or an offset from UTC. */
+const isoTime = pattern(
+	64,
+	"^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d)$",
+	"a time such as 2026-11-22T20:00:00Z,",
+);
 
+const errorThreshold = {
+	count: optional(deviceNumber),
+	percent: optional(integer(1, 100)),
+	minExecuted: described(deviceNumber, "default: 10"),
+};
+const group = {
+	size: described(
+		either(deviceNumber, partOrRest),
+		'number of devices, a part of all such as "10%", or "rest", for the last group only',
+	),
+	concurrency: described(
+		deviceNumber,
+		"maximum number of devices updating or soaking at the same time; default: 20",
+	),
+	approval: described(boolean(), "pause before this group begins; default: false"),
+	soakSeconds: described(
+		integer(0, 86_400),
+		"time for which a device must run the new firmware before it counts as succeeded; default: 180",
+	),
+	errorThreshold: described(
+		object(errorThreshold),
+		"Pauses the rollout after `count` failures, or when `percent` of at least `minExecuted` finished devices have failed; smaller " +
+			"groups have lower limits. Default: 2 failures; in the last group 10 %.",
+	),
+};
+const groupSchema = object(group);
+export type Group = Infer<typeof groupSchema>;
+
+const window = {
+	days: described(someDays, "days on which it begins; default: all"),
+	from: timeOfDay,
+	to: timeOfDay,
+	timeZone: described(string(64), "IANA name; default: the gateway's time zone"),
+};
+const windowSchema = object(window);
 /** Period in which updates may start. If `to` is not after `from`, it ends on the next day. */
-export interface Window {
-	/** Days on which it begins. */
-	readonly days: readonly (typeof days)[number][];
-	/** Time of day, such as "22:00". */
-	readonly from: string;
-	readonly to: string;
-	/** IANA name. */
-	readonly timeZone: string;
-}
+export type Window = Infer<typeof windowSchema>;
 
+const firmware = {
+	version: described(string(64), "a version, `latest`, or `custom` for the upload, as in trigger_ota"),
+	channel: described(
+		optional(channelName),
+		"channel whose latest release is installed, instead of a version",
+	),
+	source: oneOf("release", "upload"),
+	images: described(list(pinnedImage, 100), "set by the gateway; a plan with other images is rejected"),
+};
+const target = described(
+	changeOf({
+		all: optional(boolean()),
+		model: optional(oneOf(...models)),
+		tags: described(
+			optional(string(maxExpressionLength)),
+			"an expression such as `shop-berlin and not beta`",
+		),
+		devices: optional(list(deviceId, 10_000, 1)),
+	}),
+	"devices, all, or one or both of model and tags",
+);
 /** Named devices, all devices, or devices of a model or with tags. */
 export type Target =
 	| { readonly devices: readonly string[] }
@@ -84,118 +128,58 @@ export type Target =
 	/** At least one of both; `tags` is an expression. */
 	| { readonly model?: (typeof models)[number]; readonly tags?: string };
 
-export interface Plan {
-	readonly firmware: {
-		readonly version: string;
-		/** Channel whose latest release is `version`; absent: the request named the version. */
-		readonly channel?: string | undefined;
-		readonly source: "release" | "upload";
-		readonly images: readonly PinnedImage[];
-	};
-	readonly target: Target;
-	/** Whether devices join later, and the rollout proceeds to later releases of a channel. */
-	readonly standing: boolean;
-	/** At least one; the last has the size "rest". */
-	readonly groups: readonly Group[];
-	/** Attempts per device. */
-	readonly maxAttempts: number;
-	readonly allowDowngrade: boolean;
-	/** ISO 8601, as `deadline`, at which devices that have not started end as `timed_out`. */
-	readonly startsAt: string;
-	/** Absent for a standing rollout without an end. */
-	readonly deadline?: string;
-	readonly window?: Window;
-}
-
-/** Number of devices in a plan. */
-export const deviceNumber = integer(1, 10_000);
-/** ISO 8601 with `Z` or an offset from UTC. */
-const isoTime = pattern(
-	64,
-	"^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d)$",
-	"a time such as 2026-11-22T20:00:00Z,",
-);
-/** Options of a group except its size, for which the protocol's schemas have no type (number or string). */
-export const groupOptions = object({
-	concurrency: described(
-		optional(deviceNumber),
-		"maximum number of devices updating or soaking at the same time; default: 20",
-	),
-	approval: described(optional(boolean()), "pause before this group begins; default: false"),
-	soakSeconds: described(
-		optional(integer(0, 86_400)),
-		"time for which a device must run the new firmware before it counts as succeeded; default: 180",
-	),
-	errorThreshold: described(
-		optional(
-			object({
-				count: optional(deviceNumber),
-				percent: optional(integer(1, 100)),
-				minExecuted: described(optional(deviceNumber), "default: 10"),
-			}),
-		),
-		"Pauses the rollout after `count` failures, or when `percent` of at least `minExecuted` finished devices have failed; smaller " +
-			"groups have lower limits. Default: 2 failures; in the last group 10 %.",
-	),
-});
-export const windowOptions = object({
-	days: described(optional(list(oneOf(...days), days.length)), "days on which it begins; default: all"),
-	from: timeOfDay,
-	to: timeOfDay,
-	timeZone: described(optional(string(64)), "IANA name; default: the gateway's time zone"),
-});
-/** Plan as sent by a client. rollouts/plan.ts validates what a schema cannot express. */
-export const planOptions = object({
-	firmware: described(
-		object({
-			version: described(
-				optional(string(64)),
-				"a version, `latest`, or `custom` for the upload, as in trigger_ota",
-			),
-			channel: described(
-				optional(channelName),
-				"channel whose latest release is installed, instead of a version",
-			),
-			source: optional(oneOf("release", "upload")),
-			images: described(
-				optional(list(pinnedImage, 100)),
-				"set by the gateway; a plan with other images is rejected",
-			),
-		}),
-		"version or channel",
-	),
-	target: described(
-		object({
-			all: optional(boolean()),
-			model: optional(oneOf(...models)),
-			tags: described(
-				optional(string(maxExpressionLength)),
-				"an expression such as `shop-berlin and not beta`",
-			),
-			devices: optional(list(deviceId, 10_000)),
-		}),
-		"devices, all, or one or both of model and tags",
-	),
+const planFields = {
 	standing: described(
-		optional(boolean()),
+		boolean(),
 		"Devices join later: new ones, ones that reconnect with an older version, and ones that get matching tags. With a channel the rollout " +
 			"restarts with each later release. Not allowed with devices in the target. Default: false.",
 	),
-	groups: described(
-		optional(list(groupOptions, 20)),
-		"default: 5 devices, or 5 % if that is more, 5 at a time, then the rest",
-	),
-	maxAttempts: described(optional(integer(1, 10)), "attempts per device; default: 2"),
-	allowDowngrade: described(optional(boolean()), "default: false"),
-	startsAt: described(optional(isoTime), "default: now"),
+	maxAttempts: described(integer(1, 10), "attempts per device; default: 2"),
+	allowDowngrade: described(boolean(), "default: false"),
+	startsAt: described(isoTime, "default: now"),
 	deadline: described(
 		optional(isoTime),
 		"time at which devices that have not started end as timed_out; default: 30 days after startsAt, none for a standing rollout",
 	),
-	window: described(
-		optional(windowOptions),
-		"period in which updates may start; if `to` is not after `from`, it ends on the next day",
+};
+const groups = "default: 5 devices, or 5 % if that is more, 5 at a time, then the rest";
+const windows = "period in which updates may start; if `to` is not after `from`, it ends on the next day";
+
+/** Plan with all defaults, as stored and shown. rollouts/plan.ts validates what a schema cannot express. */
+export const storedPlan = object({
+	firmware: described(object(firmware), "version or channel"),
+	target,
+	groups: described(list(groupSchema, 20, 1), groups),
+	window: described(optional(windowSchema), windows),
+	...planFields,
+});
+export interface Plan extends Omit<Infer<typeof storedPlan>, "target"> {
+	readonly target: Target;
+}
+
+/** Plan as sent by a client. Rejects unknown fields, as they may be misspelled. */
+export const planRequest = strict({
+	firmware: described(strict(allOptional(firmware)), "version or channel"),
+	target,
+	groups: described(
+		optional(
+			list(
+				strict({
+					...allOptional(group),
+					size: group.size,
+					errorThreshold: optional(strict(allOptional(errorThreshold))),
+				}),
+				20,
+				1,
+			),
+		),
+		groups,
 	),
+	window: described(
+		optional(strict({ ...window, ...allOptional({ days: window.days, timeZone: window.timeZone }) })),
+		windows,
+	),
+	...allOptional(planFields),
 });
 
 /** Mutable state of a rollout, stored after each change. Times are in milliseconds since 1970. */
@@ -256,21 +240,7 @@ export function countsOf(devices: Iterable<DeviceStep>): Counts {
 }
 
 const shownCounts = described(counts(deviceStatuses), "devices by status");
-const documentedGroup = closed({
-	size: described(
-		typed<Group["size"]>(
-			either(deviceNumber, pattern(4, "^(([1-9][0-9]?|100)%|rest)$", "a part of the devices or the rest,")),
-		),
-		'number of devices, a part of all such as "10%", or "rest", for the last group only',
-	),
-	...groupOptions.fields,
-});
-const plan = typed<Plan>(
-	closed({
-		...planOptions.fields,
-		groups: { ...planOptions.fields.groups, type: "array", item: documentedGroup },
-	}),
-);
+const plan = typed<Plan>(storedPlan);
 const rolloutHead = {
 	id: text,
 	status: oneOf(...rolloutStatuses),
@@ -340,7 +310,7 @@ const planBody = json(
 	anyObject,
 	{ firmware: { version: "1.4.0" }, target: { model: "DEV-1" } },
 	{
-		documented: reference({ plan }),
+		documented: reference({ planRequest }),
 		description: "A plan as JSON of at most 1 MiB; only `firmware` and `target` are required.",
 		// A plan may name 10,000 devices.
 		maxBytes: 1 << 20,

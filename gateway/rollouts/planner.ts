@@ -6,7 +6,7 @@ import type { Selection } from "../firmware/selection.js";
 import { devicesWithTags } from "../jobs/targets.js";
 import { RequestError } from "../problem.js";
 import type { Device } from "../sessions/device.js";
-import { parsePlan, storedPlan } from "./plan.js";
+import { parsePlan, parseStoredPlan } from "./plan.js";
 
 export interface PlannerOptions {
 	/** Devices by id. */
@@ -51,7 +51,7 @@ export class Planner {
 		if (unknown) throw new RequestError(422, `target.devices contains unknown device ${unknown}.`);
 		await yieldToLoop();
 		// Ensures that an accepted plan loads at the next start.
-		return storedPlan({ ...plan, firmware: pinned });
+		return parseStoredPlan({ ...plan, firmware: pinned });
 	}
 
 	/** @returns ids of the devices selected now */

@@ -22,7 +22,7 @@ import {
 	stepsEntry,
 } from "./entries.js";
 import type { Change } from "./machine.js";
-import { storedPlan } from "./plan.js";
+import { parseStoredPlan } from "./plan.js";
 
 export interface RolloutStoreOptions {
 	/** Id of this run of the gateway; undefined outside of a cluster. */
@@ -338,7 +338,7 @@ export class RolloutStore {
 	#planOf(id: string, value: { readonly createdAt: number; readonly plan: object }): StoredRollout["plan"] {
 		try {
 			const asked = "asked" in value ? value.asked : undefined;
-			return { createdAt: value.createdAt, asked, plan: storedPlan(value.plan) };
+			return { createdAt: value.createdAt, asked, plan: parseStoredPlan(value.plan) };
 		} catch (error) {
 			const why = error instanceof Error ? error.message : String(error);
 			this.#options.onProblem(`Ignoring rollout ${id}, whose plan is damaged: ${why}`);

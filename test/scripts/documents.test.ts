@@ -10,7 +10,7 @@ import { describeProblem, findProblem, type Schema } from "../../device/protocol
 import { announcementRequest } from "../../gateway/api/announcement.js";
 import { commandRequest } from "../../gateway/api/command.js";
 import { quietHoursRequest } from "../../gateway/api/quiet-hours.js";
-import { planOptions } from "../../gateway/api/rollout.js";
+import { planRequest } from "../../gateway/api/rollout.js";
 import { scheduleRequest } from "../../gateway/api/schedule.js";
 import { settingsOf } from "../../gateway/extensions.js";
 import { settingsDocument } from "../../scripts/api/settings-table.js";
@@ -114,7 +114,7 @@ describe("the examples match their schema:", () => {
 	const schemas: Readonly<Record<string, readonly Schema[]>> = {
 		announcements: [announcementRequest],
 		commands: [commandRequest],
-		rollouts: [planOptions],
+		rollouts: [planRequest],
 		schedules: [scheduleRequest, quietHoursRequest],
 	};
 	for (const [name, expected] of Object.entries(schemas)) {

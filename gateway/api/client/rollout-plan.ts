@@ -1,22 +1,16 @@
 /** Conversion of form input to a plan for `PUT /api/rollouts/{id}`, for the page and the terminal. */
 
-import type { Group, Plan, Target, Window } from "../rollout.js";
+import type { Infer } from "../../../device/protocol/schema.js";
+import type { planRequest, Target } from "../rollout.js";
 import { ownZone } from "../time-zone.js";
 
-type Partly<T> = { readonly [K in keyof T]?: T[K] };
-
-interface RequestedGroup extends Partly<Omit<Group, "size" | "errorThreshold">> {
-	readonly size: Group["size"];
-	readonly errorThreshold?: Partly<Group["errorThreshold"]>;
-}
-
+type Request = Infer<typeof planRequest>;
+type RequestedGroup = NonNullable<Request["groups"]>[number];
 /** Plan of a request; the gateway adds defaults. */
-export interface RequestedPlan extends Partly<Omit<Plan, "firmware" | "target" | "groups" | "window">> {
+export interface RequestedPlan extends Omit<Request, "firmware" | "target" | "window"> {
 	readonly firmware: { readonly version: string } | { readonly channel: string };
 	readonly target: Target;
-	readonly groups?: readonly RequestedGroup[];
-	readonly window?: Pick<Window, "from" | "to"> &
-		Partly<Pick<Window, "timeZone"> & { days: readonly string[] }>;
+	readonly window?: Omit<NonNullable<Request["window"]>, "days"> & { readonly days?: readonly string[] };
 }
 
 /** Options as typed; the gateway validates them and replaces empty ones by defaults. */

@@ -90,7 +90,7 @@ describe("plan", () => {
 		["target.devices", { target: { devices: [deviceId, deviceId] } }],
 		["target.devices.1", { target: { devices: [deviceId, 7] } }],
 		["target.tags", { target: { tags: "beta," } }],
-		["groups.0.concurency", { groups: [{ size: "rest", concurency: 5 }] }],
+		["groups.0", { groups: [{ size: "rest", concurency: 5 }] }],
 		["groups.0.size", { groups: [{ size: 5 }] }],
 		["groups.0.size", { groups: [{ size: "rest" }, { size: "rest" }] }],
 		["groups.0.size", { groups: [{ size: "0%" }, { size: "rest" }] }],
