@@ -9,16 +9,14 @@ import {
 	patchOperations,
 	windowBytes,
 } from "../../device/protocol/patch-format.js";
-import { sortSuffixes } from "./suffixes.js";
+import { MatchFinder } from "./match-finder.js";
 
 /** Number of equal bytes between differences from which a copy operation is shorter. */
 const shortestCopy = 3;
 /** Number of bytes by which another part of the source must match better than the current one, as in bsdiff. */
 const advantage = 8;
-/** Maximum number of candidates per position during compression. */
-const mostCandidates = 64;
 
-/** Creates a patch that turns `from` into `to`. Takes seconds per megabyte. */
+/** Creates a patch that turns `from` into `to`. Takes about a second per megabyte. */
 export function makePatch(from: Uint8Array, to: Uint8Array): Buffer {
 	const head = Buffer.alloc(patchHead.byteLength);
 	head.writeUInt32LE(patchHead.magic);
@@ -32,7 +30,8 @@ export function makePatch(from: Uint8Array, to: Uint8Array): Buffer {
 /** Encodes similar parts and insertions by the algorithm of bsdiff (C. Percival). */
 function encode(from: Uint8Array, to: Uint8Array): Uint8Array {
 	const out = new Operations(from, to);
-	const sorted = sortSuffixes(from);
+	const finder = new MatchFinder(from, advantage + 1);
+	finder.addUntil(from.length);
 	let scan = 0;
 	let position = 0;
 	let length = 0;
@@ -43,7 +42,7 @@ function encode(from: Uint8Array, to: Uint8Array): Uint8Array {
 		scan += length;
 		const offset = lastPosition - lastScan;
 		for (let scored = scan; scan < to.length; scan++) {
-			({ position, length } = findLongest(sorted, from, to, scan));
+			({ position, length } = finder.find(to, scan, to.length));
 			for (; scored < scan + length; scored++) if (from[scored + offset] === to[scored]) score++;
 			if ((length === score && length > 0) || length > score + advantage) break;
 			if (from[scan + offset] === to[scan]) score--;
@@ -107,34 +106,6 @@ function splitOverlap(
 	return kept;
 }
 
-/** Finds the longest match of the result at `scan` in the source. */
-function findLongest(sorted: Int32Array, from: Uint8Array, to: Uint8Array, scan: number) {
-	let low = 0;
-	let high = sorted.length - 1;
-	let position = 0;
-	let length = 0;
-	while (low <= high) {
-		const middle = (low + high) >> 1;
-		const start = sorted[middle] ?? 0;
-		let equal = 0;
-		while (
-			start + equal < from.length &&
-			scan + equal < to.length &&
-			from[start + equal] === to[scan + equal]
-		)
-			equal++;
-		if (equal > length) {
-			length = equal;
-			position = start;
-		}
-		if (scan + equal === to.length) break;
-		if (start + equal === from.length || (from[start + equal] ?? 0) < (to[scan + equal] ?? 0))
-			low = middle + 1;
-		else high = middle - 1;
-	}
-	return { position, length };
-}
-
 class Operations {
 	readonly #from: Uint8Array;
 	readonly #to: Uint8Array;
@@ -161,10 +132,9 @@ class Operations {
 		const step = position - this.#position;
 		if (step !== 0) this.#write(patchOperations.seek, step > 0 ? step * 2 : -step * 2 - 1);
 		this.#position = position + count;
-		const difference = Uint8Array.from(
-			{ length: count },
-			(_, at) => (this.#to[start + at] ?? 0) - (this.#from[position + at] ?? 0),
-		);
+		const difference = Uint8Array.from(this.#to.subarray(start, start + count));
+		for (let at = 0; at < count; at++)
+			difference[at] = (difference[at] ?? 0) - (this.#from[position + at] ?? 0);
 		for (let at = 0; at < count; ) {
 			let end = at;
 			while (end < count && difference[end] === 0) end++;
@@ -188,47 +158,29 @@ class Operations {
 }
 
 function compress(bytes: Uint8Array): Uint8Array {
-	/** Latest position of each byte triple, and the previous position of each position. */
-	const last = new Map<number, number>();
-	const before = new Int32Array(bytes.length).fill(-1);
+	const finder = new MatchFinder(bytes, minMatch);
+	const find = (at: number) => {
+		finder.addUntil(at);
+		return finder.find(bytes, at, maxMatch, Math.max(0, at - windowBytes));
+	};
 	const out: number[] = [];
 	let flagsAt = 0;
 	let items = 0;
-	const note = (at: number) => {
-		const key = ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
-		before[at] = last.get(key) ?? -1;
-		last.set(key, at);
-	};
-	const find = (at: number) => {
-		let length = 0;
-		let distance = 0;
-		let place = before[at] ?? -1;
-		for (let tried = 0; place >= 0 && at - place <= windowBytes && tried < mostCandidates; tried++) {
-			let equal = 0;
-			while (equal < maxMatch && at + equal < bytes.length && bytes[place + equal] === bytes[at + equal])
-				equal++;
-			if (equal > length) [length, distance] = [equal, at - place];
-			place = before[place] ?? -1;
-		}
-		return { length, distance };
-	};
-	let noted = 0;
 	for (let at = 0; at < bytes.length; ) {
-		for (; noted <= at + 1 && noted < bytes.length; noted++) note(noted);
-		let { length, distance } = find(at);
+		let { position, length } = find(at);
 		// Lazy matching: a literal byte is worth a longer match at the next byte.
-		if (length >= minMatch && length < maxMatch && find(at + 1).length > length) length = 0;
+		if (length > 0 && length < maxMatch && find(at + 1).length > length) length = 0;
 		if (items % 8 === 0) flagsAt = out.push(0) - 1;
-		if (length >= minMatch) {
+		if (length > 0) {
 			out[flagsAt] = (out[flagsAt] ?? 0) | (1 << (items % 8));
-			const item = ((length - minMatch) * windowBytes) | (distance - 1);
+			const item = ((length - minMatch) * windowBytes) | (at - position - 1);
 			out.push(item & 255, item >> 8);
 		} else {
 			length = 1;
 			out.push(bytes[at] ?? 0);
 		}
 		items++;
-		for (const end = at + length; at < end; at++) for (; noted <= at; noted++) note(noted);
+		at += length;
 	}
 	return Uint8Array.from(out);
 }

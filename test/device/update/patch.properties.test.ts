@@ -5,7 +5,6 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { Patch } from "../../../device/update/patch.js";
 import { makePatch } from "../../../scripts/release/patch.js";
-import { sortSuffixes } from "../../../scripts/release/suffixes.js";
 import { assertSameBytes, sha256Of } from "../../support/bytes.js";
 import { damagePatch, firmwarePairs, patchDamages } from "../../support/patches.js";
 import { runs } from "../../support/property-runs.js";
@@ -50,20 +49,6 @@ function apply({ patch, from, to, running = from, chunkBytes = 4096 }: Given): B
 	device.end();
 	return Buffer.concat(pieces);
 }
-
-test("sorts suffixes", () => {
-	const text = fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.uint8Array({ max: 1, maxLength: 200 }));
-	fc.assert(
-		fc.property(text, (bytes) => {
-			const buffer = Buffer.from(bytes);
-			const expected = [...bytes.keys()].sort((a, b) =>
-				Buffer.compare(buffer.subarray(a), buffer.subarray(b)),
-			);
-			assert.deepEqual([...sortSuffixes(bytes)], expected);
-		}),
-		{ numRuns: runs(500) },
-	);
-});
 
 test("makes any firmware from any other, in chunks of any size", () => {
 	fc.assert(
