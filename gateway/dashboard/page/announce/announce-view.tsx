@@ -3,7 +3,7 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { SoundList } from "../../../api/announcement.js";
 import type { Entry } from "../../../api/client/fleet.js";
-import { plural } from "../../../api/client/words.js";
+import { capital, plural } from "../../../api/client/words.js";
 import type { Targets } from "../../../api/targets.js";
 import { listedDevices, useResource, useTopic } from "../app/hooks.js";
 import { isMuted } from "../app/mute.js";
@@ -123,11 +123,17 @@ function obstacles(devices: readonly Entry[], { volume, priority }: PlayOptions)
 	const isHeard = ({ session: { features } }: Entry) =>
 		features.includes("queue") ? priority === "urgent" : volume !== undefined;
 	const muted = able.filter((entry) => isMuted(entry) && !isHeard(entry)).length;
-	return [
-		[devices.length - here.length, "offline."],
-		[here.length - able.length, "without support for sounds. Update the firmware."],
-		[muted, "muted. Only urgent announcements are audible."],
-	]
-		.flatMap(([count, words]) => (count ? `${count.toLocaleString("en")} ${words}` : []))
+	const total = devices.length.toLocaleString("en");
+	return (
+		[
+			[devices.length - here.length, "offline."],
+			[here.length - able.length, "without support for sounds. Update the firmware."],
+			[muted, "muted. Only urgent announcements are audible."],
+		] as const
+	)
+		.flatMap(([count, words]) => {
+			if (count === 0) return [];
+			return devices.length === 1 ? capital(words) : `${count.toLocaleString("en")} of ${total} ${words}`;
+		})
 		.join(" ");
 }

@@ -111,10 +111,12 @@ describe("announce view", () => {
 		test(`counts the devices that are ${obstacle ?? "ready"}`, async (t) => {
 			const page = await show(t, "", { devices: [oven, { ...shelf, ...change }] });
 			const counted = () =>
-				/1 (offline|without|muted)/.exec(page.find("region", "Where").textContent ?? "")?.[1];
+				/1 of 2 (offline|without|muted)/.exec(page.find("region", "Where").textContent ?? "")?.[1];
 			assert.equal(counted(), obstacle);
 			await page.click("checkbox", /^Urgent/);
 			assert.equal(counted(), obstacle === "muted" ? undefined : obstacle, "urgent");
+			await page.enter("Play on", "Oven");
+			assert.doesNotMatch(page.find("region", "Where").textContent ?? "", /offline\.|without|muted\./i);
 		});
 
 	for (const [canSpeak, sources] of [
