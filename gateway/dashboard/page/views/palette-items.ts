@@ -27,7 +27,7 @@ import {
 import { muteCommand, volumeOf } from "../app/mute.js";
 import { folded, nameOf, noQuery, roomsOf, select } from "../model/filter.js";
 import { dueUpdates } from "../model/outdated.js";
-import { grouped, isFarReaching, placeText } from "../model/rooms.js";
+import { fewDevices, grouped, isFarReaching, placeText } from "../model/rooms.js";
 import type { Icon } from "../parts/icon.js";
 
 export interface Item {
@@ -214,7 +214,7 @@ function timerItem(app: App, minutes: number, { name, targets, entries }: Target
 	};
 	return {
 		...{ icon: timer, text, hint: "Action", preview: `Then chimes on ${scopeText(entries)}`, open },
-		question: isFarReaching(entries) && {
+		question: entries.length > fewDevices && {
 			title: `${text} on ${scopeText(entries)}?`,
 			verb: "Start timer",
 		},

@@ -207,18 +207,22 @@ describe("search palette", () => {
 		]);
 	});
 
-	test("starts a timer, and undoes it by a key", async (t) => {
-		const schedules = { "POST /api/schedules": { id: "s1" }, "DELETE /api/schedules/s1": {} };
-		const page = await open(t, "timer 6 kitchen", { replies: { ...replies, ...schedules } });
-		await page.press("combobox", field, "Enter");
-		const payload = { command: "play_audio", value: "attention" };
-		const command = { targets: { room: "Kitchen" }, payload };
-		assert.deepEqual(page.gateway.changes, [["POST /api/schedules", { at: { in: 360 }, do: { command } }]]);
-		await page.until(() => page.has("button", "Undo"));
-		await page.press("main", "", "z", keys);
-		assert.deepEqual(page.gateway.changes.at(-1), ["DELETE /api/schedules/s1", undefined]);
-		assert.equal(page.has("button", "Undo"), false);
-	});
+	for (const [words, targets] of [
+		["timer 6 kitchen", { room: "Kitchen" }],
+		["timer 6", { all: true }],
+	] as const)
+		test(`starts a timer by ${words}, and undoes it by a key`, async (t) => {
+			const schedules = { "POST /api/schedules": { id: "s1" }, "DELETE /api/schedules/s1": {} };
+			const page = await open(t, words, { replies: { ...replies, ...schedules } });
+			await page.press("combobox", field, "Enter");
+			const payload = { command: "play_audio", value: "attention" };
+			const command = { targets, payload };
+			assert.deepEqual(page.gateway.changes, [["POST /api/schedules", { at: { in: 360 }, do: { command } }]]);
+			await page.until(() => page.has("button", "Undo"));
+			await page.press("main", "", "z", keys);
+			assert.deepEqual(page.gateway.changes.at(-1), ["DELETE /api/schedules/s1", undefined]);
+			assert.equal(page.has("button", "Undo"), false);
+		});
 
 	test("shows the keys", async (t) => {
 		const page = await mount(t, Shell, {}, { devices });
