@@ -142,6 +142,7 @@ test("a large fleet", { skip }, async (t) => {
 		await page.goto(`${url}/#/?view=table`);
 		await page.getByRole("button", { name: "Filter" }).click();
 		await page.getByRole("combobox", { name: "State" }).selectOption("connected");
+		await page.getByRole("button", { name: "Tags" }).click();
 		await page.getByRole("textbox", { name: "Tags" }).fill("beta");
 		await search.fill("plant");
 		await found("1 of 3,000 devices");

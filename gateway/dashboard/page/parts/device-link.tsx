@@ -3,8 +3,8 @@
 import { deviceAddress, useDevice } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
 
-/** Renders plain text for an unknown device, such as a forgotten one. */
-export function DeviceLink({ deviceKey }: { deviceKey: string }) {
+/** Renders plain text for an unknown device, such as a forgotten one. @param separator before the room */
+export function DeviceLink({ deviceKey, separator = "" }: { deviceKey: string; separator?: string }) {
 	const entry = useDevice(deviceKey);
 	if (!entry) return <span>{deviceKey}</span>;
 	const { room } = entry.session;
@@ -13,7 +13,7 @@ export function DeviceLink({ deviceKey }: { deviceKey: string }) {
 			<a href={deviceAddress(deviceKey)} title={deviceKey}>
 				{nameOf(entry)}
 			</a>
-			{room !== undefined && <small class="hint">{` · ${room}`}</small>}
+			{room !== undefined && <small class="hint">{separator + room}</small>}
 		</>
 	);
 }

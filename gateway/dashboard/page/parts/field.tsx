@@ -150,8 +150,6 @@ export function Choice<T extends string>({ label, value, options, onChange }: Ch
 	);
 }
 
-export const any: Option<""> = ["", "Any"];
-
 /** Text of a form field, normalized as the gateway stores it. */
 export function textOf(form: FormData, name: string): string {
 	const value = form.get(name);

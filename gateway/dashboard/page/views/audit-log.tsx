@@ -75,7 +75,7 @@ function Change({ change }: { readonly change: ListedChange }) {
 						: deviceIds.map((id) => (
 								<Fragment key={id}>
 									{" · "}
-									<DeviceLink deviceKey={id} />
+									<DeviceLink deviceKey={id} separator=" · " />
 								</Fragment>
 							))}
 				</span>

@@ -16,14 +16,15 @@ export function SelectBox({
 }) {
 	const { selection, shownKeys } = useTopic("selection");
 	return (
-		<input
-			type="checkbox"
-			class="select-box"
-			tabIndex={tabIndex}
-			aria-label={`Select ${name}`}
-			checked={selection.keys.has(deviceKey)}
-			onClick={({ shiftKey }) => selection.toggle(deviceKey, shiftKey ? shownKeys : undefined)}
-		/>
+		<label class="select-box">
+			<input
+				type="checkbox"
+				tabIndex={tabIndex}
+				aria-label={`Select ${name}`}
+				checked={selection.keys.has(deviceKey)}
+				onClick={({ shiftKey }) => selection.toggle(deviceKey, shiftKey ? shownKeys : undefined)}
+			/>
+		</label>
 	);
 }
 

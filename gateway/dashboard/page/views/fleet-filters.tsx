@@ -1,4 +1,4 @@
-/** Filters of the device list, and its order. */
+/** Filters of the device list, its order and its columns, as one line of chips. */
 
 import { models } from "../../../../device/protocol/schema.js";
 import type { Entry } from "../../../api/client/fleet.js";
@@ -14,7 +14,7 @@ import {
 	type tally,
 } from "../model/filter.js";
 import { tagsOf } from "../model/tags.js";
-import { any, Check, Choice, type Option } from "../parts/field.js";
+import { Check, Choice, type Option } from "../parts/field.js";
 import { Menu } from "../parts/menu.js";
 import { TagsField } from "../parts/tags-field.js";
 import { optionalColumns } from "./fleet-table.js";
@@ -46,7 +46,7 @@ export function Filters({ room, entries, tallies, layout, set }: FiltersProps) {
 		],
 	];
 	return (
-		<div class="toolbar filters">
+		<div class="filters chips">
 			{fields.map(
 				([name, label, options]) =>
 					options.length > 0 && (
@@ -55,12 +55,14 @@ export function Filters({ room, entries, tallies, layout, set }: FiltersProps) {
 							label={label}
 							value={query[name]}
 							onChange={(value) => set({ [name]: value })}
-							options={[any, ...options]}
+							options={[["", "Any"], ...options]}
 						/>
 					),
 			)}
 			{(query.tags !== "" || tagsOf(entries).length > 0) && (
-				<TagsField value={query.tags} entries={entries} onInput={(tags) => set({ tags })} />
+				<Menu label={query.tags === "" ? "Tags" : `Tags: ${query.tags}`}>
+					{() => <TagsField value={query.tags} entries={entries} onInput={(tags) => set({ tags })} />}
+				</Menu>
 			)}
 			{layout === "table" && (
 				<Menu label="Columns">

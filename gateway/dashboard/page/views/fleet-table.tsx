@@ -187,17 +187,18 @@ function SelectAll({ keys, what, tabIndex }: SelectAllProps) {
 	const count = keys.filter((key) => selection.keys.has(key)).length;
 	const hasAll = count === keys.length;
 	return (
-		<input
-			type="checkbox"
-			class="select-box"
-			tabIndex={tabIndex}
-			aria-label={hasAll ? "Select none" : `Select ${what}`}
-			checked={hasAll}
-			ref={(box) => {
-				if (box) box.indeterminate = count > 0 && !hasAll;
-			}}
-			onClick={() => toggleAll(selection, keys)}
-		/>
+		<label class="select-box">
+			<input
+				type="checkbox"
+				tabIndex={tabIndex}
+				aria-label={hasAll ? "Select none" : `Select ${what}`}
+				checked={hasAll}
+				ref={(box) => {
+					if (box) box.indeterminate = count > 0 && !hasAll;
+				}}
+				onClick={() => toggleAll(selection, keys)}
+			/>
+		</label>
 	);
 }
 

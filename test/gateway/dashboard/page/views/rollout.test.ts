@@ -52,7 +52,7 @@ test("offers to review the failures that paused a rollout, with the room of each
 	);
 	await view.click("button", "Review 1 failed");
 	assert.equal(view.find("button", /^1 failed$/).getAttribute("aria-pressed"), "true");
-	assert.match(view.texts("listitem").join(), /Counter · Mainz.*no space/i);
+	assert.match(view.texts("listitem").join(), /CounterMainz.*no space/i);
 });
 
 test("shows why a rollout that somebody else changed meanwhile was not resumed, and its present state", async (t) => {
