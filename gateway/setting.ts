@@ -34,32 +34,36 @@ export interface ParsedVariable<T> extends Variable {
 	readonly defaultText: string;
 }
 
-/** Defines a setting read from one variable. */
+/** Defines a setting read from one variable. @param read receives its text; undefined: unset */
+export function setting<T>(
+	name: string,
+	variable: Variable | string,
+	read: (text: string | undefined) => T,
+): Setting<T> {
+	const described = typeof variable === "string" ? { description: variable } : variable;
+	return {
+		variables: { [name]: described },
+		read: (environment) => read(readVariable(environment, name)),
+	};
+}
+
+/** Defines a setting with a parser and a default. */
 export function parsedSetting<T>(
 	name: string,
-	{ parse, form, defaultText, ...variable }: ParsedVariable<T>,
+	{ parse, form, defaultText, description }: ParsedVariable<T>,
 ): Setting<T> {
-	const displayed = defaultText === "" ? {} : { byDefault: `\`${defaultText}\`` };
-	return {
-		variables: { [name]: { ...displayed, ...variable } },
-		read: (environment) => {
-			const text = readVariable(environment, name) ?? defaultText;
-			const value = parse(text);
-			if (value !== undefined) return value;
-			throw new StartError(`Invalid ${name} "${text}". Set it to ${form}.`);
-		},
-	};
+	const byDefault = defaultText === "" ? {} : { byDefault: `\`${defaultText}\`` };
+	return setting(name, { ...byDefault, description }, (text = defaultText) => {
+		const value = parse(text);
+		if (value !== undefined) return value;
+		throw new StartError(`Invalid ${name} "${text}". Set it to ${form}.`);
+	});
 }
 
 /** Defines a setting that is `on` or `off`; default: `on`. */
 export function onOffSetting(name: string, description: string): Setting<boolean> {
 	const parse = (text: string) => (text === "on" || text === "off" ? text === "on" : undefined);
 	return parsedSetting(name, { description, defaultText: "on", parse, form: "on or off" });
-}
-
-/** Defines a setting with arbitrary text and no default. */
-export function optionalTextSetting(name: string, description: string): Setting<string | undefined> {
-	return { variables: { [name]: { description } }, read: (environment) => readVariable(environment, name) };
 }
 
 /**

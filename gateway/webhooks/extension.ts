@@ -5,7 +5,7 @@ import type { Core, Extension } from "../extension.js";
 import { type Route, serve } from "../http/routes.js";
 import { RequestError } from "../problem.js";
 import { webhooksPath } from "../services/configuration.js";
-import { optionalTextSetting } from "../setting.js";
+import { setting } from "../setting.js";
 import { type Hook, readHooks } from "./hooks.js";
 import { endedReason, Outbox } from "./outbox.js";
 import { Watch } from "./watch.js";
@@ -13,9 +13,10 @@ import { Watch } from "./watch.js";
 const tickMs = 5_000;
 
 /** File with the receivers of events (hooks.ts); undefined: none. */
-const webhooksFile = optionalTextSetting(
+const webhooksFile = setting(
 	"WEBHOOKS_FILE",
 	"JSON file with the webhooks; see [Webhooks](webhooks/README.md)",
+	(text) => text,
 );
 
 /** @throws {StartError} if the file is invalid */
