@@ -9,7 +9,7 @@ import {
 	type Announcement as Shown,
 } from "../api/announcement.js";
 import { frameText } from "../api/frames.js";
-import type { Job } from "../jobs/jobs.js";
+import type { Head, Job } from "../jobs/jobs.js";
 import { type Moment, Parts } from "../jobs/parts.js";
 import { isoTime } from "../sessions/view.js";
 
@@ -199,8 +199,8 @@ export class Announcement implements Job<Shown> {
 		return silenceMs + (isWaiting ? this.#expiresAt - this.#requestedAt : 0);
 	}
 
-	describe(): Shown {
-		return { ...this.#head, ...this.parts.describe(), again: this.#again() };
+	head(): Head<Shown> {
+		return { ...this.#head, ...this.parts.head(), again: this.#again() };
 	}
 
 	frameOf(devices: readonly Play[]): string {

@@ -116,7 +116,7 @@ export class Announcements {
 		const again = () => (sound === undefined || sounds.find(sound) ? request : null);
 		const announcement = new Announcement({ id, name, by, createdAt: core.now(), again, request });
 		for (const deviceId of devices) announcement.parts.set(deviceId, "preparing", this.jobs.moment);
-		const added = this.jobs.add(announcement);
+		this.jobs.add(announcement);
 		if (made) {
 			const ended = this.#prepare(announcement, made, ending.signal, url).then(onSent);
 			this.#preparations.set(id, { ending, ended });
@@ -126,7 +126,6 @@ export class Announcements {
 			this.#playKept(announcement, kept);
 		} else if (url !== undefined) this.#playOnAll(announcement, { url, lengthMs: undefined });
 		if (!made) onSent?.(null);
-		await added;
 		return id;
 	}
 

@@ -6,7 +6,7 @@ import type { ConfirmableCommand } from "../api/commands.js";
 import { confirmationMs, type DeviceEvent, endOf, unconfirmedReason } from "../api/confirmation.js";
 import { frameText } from "../api/frames.js";
 import { type CommandState, commandStates } from "../api/statuses.js";
-import type { Job } from "../jobs/jobs.js";
+import type { Head, Job } from "../jobs/jobs.js";
 import { type Moment, Parts } from "../jobs/parts.js";
 import { isoTime } from "../sessions/view.js";
 import type { Rejected } from "../sockets/monitor-commands.js";
@@ -90,8 +90,8 @@ export class Command implements Job<SentCommand> {
 			if (!this.#pending.has(deviceId)) this.parts.set(deviceId, "cancelled", moment, reason);
 	}
 
-	describe(): SentCommand {
-		return { ...this.#head, ...this.parts.describe() };
+	head(): Head<SentCommand> {
+		return { ...this.#head, ...this.parts.head() };
 	}
 
 	frameOf(devices: readonly CommandPart[]): string {

@@ -54,10 +54,9 @@ export class Commands {
 	): Promise<string> {
 		const { id, devices } = { ...this.jobs.plan(targets), ...given };
 		const command = new Command({ id, ask, by: by ?? "", devices, moment: this.jobs.moment });
-		const added = this.jobs.add(command);
+		this.jobs.add(command);
 		this.#sendNext(command);
 		onSent?.(null);
-		await added;
 		return id;
 	}
 

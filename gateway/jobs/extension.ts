@@ -6,7 +6,7 @@ import type { Core, Extension } from "../extension.js";
 import { sendList } from "../http/list.js";
 import { streamed } from "../http/routes.js";
 import { RequestError } from "../problem.js";
-import type { Job, JobDescription, Jobs, ShownJobs } from "./jobs.js";
+import type { Described, Job, JobDescription, Jobs } from "./jobs.js";
 import { SharedJobs } from "./shared-jobs.js";
 
 export interface JobsExtensionOptions<D extends JobDescription, J extends Job<D>> {
@@ -15,70 +15,54 @@ export interface JobsExtensionOptions<D extends JobDescription, J extends Job<D>
 	/** In display order: failures first. */
 	readonly states: readonly string[];
 	/** @throws {RequestError} if a person may not stop a job. Default: everyone with access to the route may. */
-	readonly checkStop?: (person: Person, job: D) => void;
+	readonly checkStop?: (person: Person, job: Described<D>) => void;
 }
 
-export function jobsExtension<D extends JobDescription, J extends Job<D>>(
-	options: JobsExtensionOptions<D, J>,
-) {
-	const { core, jobs } = options;
+interface WithId {
+	readonly params: { readonly id: string };
+}
+
+export function jobsExtension<D extends JobDescription, J extends Job<D>>({
+	core,
+	jobs,
+	states,
+	checkStop,
+}: JobsExtensionOptions<D, J>) {
 	const { channel } = jobs.options;
-	const { id, bus } = core.peers;
-	const shared = bus && new SharedJobs({ peers: { id, bus }, core, jobs });
-	const shown: ShownJobs<D> = shared ?? jobs;
+	const shared = new SharedJobs(core, jobs);
 	const extension = {
 		listeners: [jobs.listeners],
 		channels: { [channel]: () => jobs.frames() },
-		open: async () => shared?.open(),
+		open: async () => shared.open(),
 		close: async () => {
-			shared?.close();
+			shared.close();
 			jobs.close();
 		},
 	} satisfies Extension;
 	/** Implements `JobService.has`. */
 	const has = async (job: string) => {
 		try {
-			return (await shown.find(job)).id === job;
+			return (await shared.find(job)).id === job;
 		} catch (error) {
 			if (error instanceof RequestError) return false;
 			throw error;
 		}
 	};
-	return { extension, has, handlers: jobHandlers(options, shown) };
-}
-
-/** Handlers of `GET`, `GET …/:id` and `DELETE …/:id`. */
-function jobHandlers<D extends JobDescription, J extends Job<D>>(
-	{ core, jobs, states, checkStop }: JobsExtensionOptions<D, J>,
-	shown: ShownJobs<D>,
-) {
-	const { yieldToLoop } = core;
-	const { channel } = jobs.options;
 	const order = ({ state }: { readonly state: string }) => states.indexOf(state);
-	// Omits the devices, as a list of 100 jobs would be too long.
-	const headOf = ({ devices: _, ...head }: D) => JSON.stringify(head);
-	async function* oneATurn() {
-		for await (const job of shown.list()) {
-			yield job;
-			await yieldToLoop();
-		}
-	}
-	return {
+	/** Handlers of `GET`, `GET …/:id` and `DELETE …/:id`. */
+	const handlers = {
 		list: async ({ response }: { readonly response: Response }): Promise<typeof streamed> => {
-			await sendList(response, channel, oneATurn(), headOf, yieldToLoop);
+			await sendList(response, channel, await shared.list(), JSON.stringify, core.yieldToLoop);
 			return streamed;
 		},
 		show: async ({ params: { id } }: WithId) => {
-			const job = await shown.find(id);
+			const job = await shared.find(id);
 			return { ...job, devices: job.devices.toSorted((a, b) => order(a) - order(b)) };
 		},
 		stop: async ({ params: { id }, person }: WithId & { readonly person: Person }): Promise<undefined> => {
-			checkStop?.(person, await shown.find(id));
-			await shown.stop(id);
+			checkStop?.(person, await shared.find(id));
+			await shared.stop(id);
 		},
 	};
-}
-
-interface WithId {
-	readonly params: { readonly id: string };
+	return { extension, has, handlers };
 }

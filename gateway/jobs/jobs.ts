@@ -29,25 +29,21 @@ export interface Job<D extends JobDescription> {
 	readonly parts: {
 		readonly endedAt: Parts<string>["endedAt"];
 		endedBefore: Parts<string>["endedBefore"];
-		shown(): D["devices"];
-		takeChanges(): D["devices"];
+		shown(): readonly D["devices"][number][];
+		takeChanges(): readonly D["devices"][number][];
 	};
 	/** Ids of the devices whose uplinks the job needs. */
 	readonly followed: Iterable<string>;
-	describe(): D;
+	head(): Head<D>;
 	/** Returns a frame for monitors. @param devices changed devices */
-	frameOf(devices: D["devices"]): string;
+	frameOf(devices: readonly D["devices"][number][]): string;
 }
 
-/** Jobs shown to clients: those of this gateway, or of all gateways of a cluster. */
-export interface ShownJobs<D extends JobDescription> {
-	/** Lists jobs, newest first. */
-	list(): Iterable<D> | AsyncIterable<D>;
-	/** @throws {RequestError} 404 */
-	find(id: string): D | Promise<D>;
-	/** @throws {RequestError} 404 */
-	stop(id: string): void | Promise<void>;
-}
+/** Job without its devices. */
+export type Head<D extends JobDescription> = Omit<D, "devices"> & Omit<JobDescription, "devices">;
+export type Described<D extends JobDescription> = Head<D> & {
+	readonly devices: readonly D["devices"][number][];
+};
 
 export interface JobsOptions<J> {
 	readonly core: Pick<Core, "sessions" | "monitors" | "now" | "monotonic" | "log">;
@@ -71,9 +67,7 @@ const maxKept = 100;
 const maxRunning = 20;
 const tickMs = 250;
 
-export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJobs<D> {
-	/** Called with the id of each new job, and awaited before the response. */
-	onBegun: ((id: string) => Promise<void>) | undefined;
+export class Jobs<D extends JobDescription, J extends Job<D>> {
 	/** Called with each frame for monitors. */
 	onFrame: ((frame: string) => void) | undefined;
 	readonly options: JobsOptions<J>;
@@ -110,19 +104,6 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 		return this.#jobs.get(id);
 	}
 
-	/** Yields descriptions, newest first. Each is created on demand, as one with many devices takes long. */
-	*list(): Generator<D> {
-		for (const job of [...this.#jobs.values()].reverse()) yield job.describe();
-	}
-
-	find(id: string): D {
-		return this.#known(id).describe();
-	}
-
-	stop(id: string): void {
-		this.options.onStop(this.#known(id));
-	}
-
 	get moment(): Moment {
 		const { now, monotonic } = this.options.core;
 		return { now: now(), monotonic: monotonic() };
@@ -143,8 +124,7 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 		return { id: randomBytes(8).toString("hex"), devices };
 	}
 
-	/** Adds a job. Resolves once the other gateways know it. */
-	async add(job: J): Promise<void> {
+	add(job: J): void {
 		const { core, noun } = this.options;
 		this.#jobs.set(job.id, job);
 		for (const other of this.#jobs.values())
@@ -152,7 +132,6 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 		this.#timer ??= setInterval(() => this.#tick(), tickMs).unref();
 		this.#follow([job]);
 		core.log.info({ id: job.id }, noun);
-		await this.onBegun?.(job.id);
 	}
 
 	/** Removes one that has ended. */
@@ -190,13 +169,6 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 		this.#followed.clear();
 		this.#unfollow?.();
 		this.#unfollow = undefined;
-	}
-
-	#known(id: string): J {
-		const job = this.#jobs.get(id);
-		if (job) return job;
-		const { noun, channel } = this.options;
-		throw new RequestError(404, `No ${noun} has the id ${id}. GET /api/${channel} lists all.`);
 	}
 
 	#onEvent(deviceId: string | undefined, event: DeviceEvent): void {

@@ -112,10 +112,9 @@ export class Parts<S extends string, M extends object = object> {
 		this.#changed.add(deviceId);
 	}
 
-	/** Returns the representation for HTTP responses. */
-	describe() {
-		const endedAt = this.#ended ? isoTime(this.#ended.now) : null;
-		return { endedAt, counts: this.counts, devices: this.shown() };
+	/** Returns the representation for HTTP responses, without devices. */
+	head() {
+		return { endedAt: this.#ended ? isoTime(this.#ended.now) : null, counts: this.counts };
 	}
 
 	/** Returns the representation for frames. @param devices changed devices */

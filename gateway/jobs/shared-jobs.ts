@@ -1,93 +1,73 @@
 /**
- * Jobs of all gateways of a cluster. A bucket contains the gateway that runs each job, which answers requests of the other ones.
- * Frames are sent to the monitors of all gateways.
+ * Jobs of all gateways of a cluster. Each gateway answers for the jobs that it runs, and sends their frames to the
+ * monitors of all.
  */
 
-import { parseJson } from "../api/json.js";
-import { type Bucket, type BucketOptions, type Bus, BusError, subjectOf } from "../bus.js";
+import { type Bus, subjectOf } from "../bus.js";
 import type { Core } from "../extension.js";
+import type { PeerQuery } from "../peers.js";
 import { RequestError } from "../problem.js";
-import { retryUntilConnected } from "../retry-until-connected.js";
+import { frameCharacters } from "../sessions/view.js";
 import type { Unsubscribe } from "../storage/log.js";
-import type { Job, JobDescription, Jobs, ShownJobs } from "./jobs.js";
+import type { Described, Head, Job, JobDescription, Jobs } from "./jobs.js";
 import { partsAtOnce } from "./parts.js";
 
-const bucketOptions: BucketOptions = Object.freeze({ ttlMs: 24 * 60 * 60 * 1000 });
-const answerMs = 3_000;
-/** Jobs of other gateways in a list. */
+/** Jobs of another gateway in a list. */
 const maxListed = 20;
 
 interface Question {
-	readonly id: string;
+	/** Undefined: heads of the latest jobs. */
+	readonly id?: string;
 	/** Index of the first device in the response. */
-	readonly from: number;
+	readonly from?: number;
 	/** Whether to stop the job. */
 	readonly stop?: boolean;
 }
 
-export interface SharedJobsOptions<D extends JobDescription, J extends Job<D>> {
-	readonly peers: { readonly id: string; readonly bus: Bus };
-	readonly core: Pick<Core, "log">;
-	readonly jobs: Jobs<D, J>;
-}
+export class SharedJobs<D extends JobDescription, J extends Job<D>> {
+	readonly #jobs: Jobs<D, J>;
+	readonly #bus: Bus | undefined;
+	readonly #query: PeerQuery;
+	readonly #subject: (gateway: string) => string;
+	readonly #own: string;
+	#end: Unsubscribe = () => {};
 
-export class SharedJobs<D extends JobDescription, J extends Job<D>> implements ShownJobs<D> {
-	readonly #options: SharedJobsOptions<D, J>;
-	readonly #channel: string;
-	#bucket: Bucket | undefined;
-	/** Id of the gateway by job id. */
-	readonly #gateways = new Map<string, string>();
-	#ends: Unsubscribe[] = [];
-	#isClosed = false;
-
-	constructor(options: SharedJobsOptions<D, J>) {
-		this.#options = options;
-		const { jobs, peers } = options;
-		this.#channel = jobs.options.channel;
-		jobs.onBegun = (id) => this.#name(id);
-		jobs.onFrame = (frame) => peers.bus.publish(subjectOf("gw", "jobs", this.#channel, peers.id), frame);
+	constructor({ peers }: Pick<Core, "peers">, jobs: Jobs<D, J>) {
+		const { channel } = jobs.options;
+		this.#jobs = jobs;
+		this.#bus = peers.bus;
+		this.#query = peers.defineQuery(`jobs-${channel}`, (text) => this.#answer(JSON.parse(text)));
+		this.#subject = (gateway) => `${subjectOf("gw", "jobs", channel)}.${gateway}`;
+		this.#own = this.#subject(subjectOf(peers.id));
 	}
 
 	open(): void {
-		const { peers, core, jobs } = this.#options;
-		const { bus, id } = peers;
-		const frames = (gateway: string) => `${subjectOf("gw", "jobs", this.#channel)}.${gateway}`;
-		const own = frames(subjectOf(id));
-		this.#ends = [
-			bus.serve(subjectOf("gw", "job", this.#channel, id), async (text) => this.#answer(JSON.parse(text))),
-			bus.subscribe(frames("*"), (frame, subject) => {
-				if (subject !== own) jobs.show(frame);
-			}),
-		];
-		const isClosed = () => this.#isClosed;
-		const onProblem = (problem: string) => core.log.warn({ problem }, this.#channel);
-		void retryUntilConnected({ isClosed, onProblem }, () => this.#watch());
+		const bus = this.#bus;
+		if (!bus) return;
+		this.#jobs.onFrame = (frame) => bus.publish(this.#own, frame);
+		this.#end = bus.subscribe(this.#subject("*"), (frame, subject) => {
+			if (subject !== this.#own) this.#jobs.show(frame);
+		});
 	}
 
 	close(): void {
-		this.#isClosed = true;
-		for (const end of this.#ends) end();
-		this.#ends = [];
+		this.#end();
 	}
 
-	/** Lists jobs, without those of gateways that do not respond. */
-	async *list(): AsyncGenerator<D> {
-		const { jobs, peers } = this.#options;
-		const others = [...this.#gateways].filter(([, gateway]) => gateway !== peers.id).slice(-maxListed);
-		const found = await Promise.all(others.map(([id]) => this.find(id).catch(() => undefined)));
-		const rest = found.flatMap((jobs) => jobs ?? []);
-		rest.sort((a, b) => b.createdAt.localeCompare(a.createdAt));
-		for (const own of jobs.list()) {
-			while (rest[0] && rest[0].createdAt > own.createdAt) yield* rest.splice(0, 1);
-			yield own;
-		}
-		yield* rest;
+	/** Lists jobs, newest first, without those of gateways that do not respond. */
+	async list(): Promise<readonly Head<D>[]> {
+		const own = Array.from(this.#jobs.all(), (job) => job.head());
+		const answers = this.#bus ? await this.#query.sendToAll("{}") : [];
+		const others = answers.flatMap((text): readonly Head<D>[] => (text ? JSON.parse(text) : []));
+		const all = [...own, ...others.filter(({ id }) => !this.#jobs.get(id))];
+		return all.reverse().sort((a, b) => b.createdAt.localeCompare(a.createdAt));
 	}
 
 	/** @throws {RequestError} 404, 503 */
-	async find(id: string): Promise<D> {
-		if (this.#isOwn(id)) return this.#options.jobs.find(id);
-		const first = await this.#request({ id, from: 0 });
+	async find(id: string): Promise<Described<D>> {
+		const own = this.#jobs.get(id);
+		if (own) return { ...own.head(), devices: own.parts.shown() };
+		const first = await this.#request({ id });
 		const devices = [...first.devices];
 		const total = Object.values(first.counts).reduce((sum, count) => sum + count, 0);
 		while (devices.length < total) {
@@ -100,60 +80,39 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> implements S
 
 	/** @throws {RequestError} 404, 503 */
 	async stop(id: string): Promise<void> {
-		if (this.#isOwn(id)) this.#options.jobs.stop(id);
-		else await this.#request({ id, from: 0, stop: true });
+		const own = this.#jobs.get(id);
+		if (own) this.#jobs.options.onStop(own);
+		else await this.#request({ id, stop: true });
 	}
 
-	#isOwn(id: string): boolean {
-		const { peers } = this.#options;
-		return (this.#gateways.get(id) ?? peers.id) === peers.id;
+	/** @returns empty for a job of another gateway */
+	#answer({ id, from = 0, stop }: Question): string {
+		if (id === undefined) return this.#listText();
+		const job = this.#jobs.get(id);
+		if (!job) return "";
+		if (stop) this.#jobs.options.onStop(job);
+		return JSON.stringify({ ...job.head(), devices: job.parts.shown().slice(from, from + partsAtOnce) });
 	}
 
-	#answer({ id, from, stop }: Question): string {
-		try {
-			const { jobs } = this.#options;
-			const found = jobs.find(id);
-			if (stop) jobs.stop(id);
-			return JSON.stringify({ ...found, devices: found.devices.slice(from, from + partsAtOnce) });
-		} catch (error) {
-			if (error instanceof RequestError) return JSON.stringify({ problem: error.rejection });
-			throw error;
+	/** Returns the latest jobs, as many as fit into a message. */
+	#listText(): string {
+		const texts: string[] = [];
+		let size = 0;
+		for (const job of [...this.#jobs.all()].reverse().slice(0, maxListed)) {
+			const text = JSON.stringify(job.head());
+			size += text.length;
+			if (size > frameCharacters) break;
+			texts.push(text);
 		}
+		return `[${texts.join(",")}]`;
 	}
 
-	async #request(question: Question): Promise<D> {
-		const gateway = this.#gateways.get(question.id) ?? "";
-		const subject = subjectOf("gw", "job", this.#channel, gateway);
-		try {
-			const { bus } = this.#options.peers;
-			const answer = JSON.parse(await bus.request(subject, JSON.stringify(question), answerMs));
-			if (!answer.problem) return answer;
-			throw new RequestError(answer.problem.status, answer.problem.detail);
-		} catch (error) {
-			if (!(error instanceof BusError)) throw error;
-			const { noun } = this.#options.jobs.options;
-			throw new RequestError(503, `The gateway that runs this ${noun} is unreachable. Try again.`);
-		}
-	}
-
-	/** Announces that this gateway runs a job. Without the bus, only this gateway shows it. */
-	async #name(id: string): Promise<void> {
-		try {
-			await this.#bucket?.set(id, JSON.stringify(this.#options.peers.id), 0);
-		} catch (error) {
-			if (!(error instanceof BusError)) throw error;
-		}
-	}
-
-	async #watch(): Promise<void> {
-		const bucket = await this.#options.peers.bus.bucket(`gw-${this.#channel}`, bucketOptions);
-		const end = await bucket.watch((id, entry) => {
-			const gateway = entry && parseJson(entry.text);
-			if (typeof gateway === "string") this.#gateways.set(id, gateway);
-			else this.#gateways.delete(id);
-		});
-		if (this.#isClosed) return end();
-		this.#ends.push(end);
-		this.#bucket = bucket;
+	async #request(question: Question & { readonly id: string }): Promise<Described<D>> {
+		const { noun, channel } = this.#jobs.options;
+		if (this.#bus && !this.#bus.isConnected)
+			throw new RequestError(503, "The gateway that runs this job is unreachable. Try again.");
+		const text = (await this.#query.sendToAll(JSON.stringify(question))).find((answer) => answer !== "");
+		if (text !== undefined) return JSON.parse(text);
+		throw new RequestError(404, `No ${noun} has the id ${question.id}. GET /api/${channel} lists all.`);
 	}
 }

@@ -21,7 +21,7 @@ function begin(...ids: readonly string[]) {
 		ms = 0,
 		more = {},
 	) => announcement.onUpdate(id, { type: "sound_update", deviceId: id, id: "a1", state, ...more }, at(ms));
-	const partOf = (id: string) => announcement.describe().devices.find(({ deviceId }) => deviceId === id);
+	const partOf = (id: string) => announcement.parts.shown().find(({ deviceId }) => deviceId === id);
 	return { announcement, says, partOf };
 }
 

@@ -25,8 +25,7 @@ function begin(count: number, ask = volume) {
 	};
 	const rejects = (deviceId: string, what: Pick<CommandError, "command" | "message">) =>
 		command.applyEvent(deviceId, { type: "command_error", deviceId, code: "busy", ...what }, at(10));
-	const partOf = (deviceId: string) =>
-		command.describe().devices.find((device) => device.deviceId === deviceId);
+	const partOf = (deviceId: string) => command.parts.shown().find((device) => device.deviceId === deviceId);
 	return { command, asked, reports, rejects, partOf };
 }
 
@@ -40,7 +39,7 @@ describe("job", () => {
 		reports("dev-3", 40);
 		reports("dev-30", 40);
 		assert.deepEqual(command.next(at(0)), ["dev-20"]);
-		const { done, waiting } = command.describe().counts;
+		const { done, waiting } = command.head().counts;
 		assert.deepEqual([done, waiting, command.parts.endedAt], [1, 29, null]);
 	});
 
@@ -57,7 +56,7 @@ describe("job", () => {
 		const problem = { code: "unsupported_command", message: "x".repeat(300) } as const;
 		const reject = (deviceId: string) => deviceId !== "dev-0" && command.reject(deviceId, problem, at(10));
 		for (let sent = asked; sent.length > 0; sent = command.next(at(10))) sent.forEach(reject);
-		await jobs.add(command);
+		jobs.add(command);
 		const frames = jobs.frames();
 		const longest = Math.max(...frames.map((frame) => frame.length));
 		assert.ok(longest <= socketLimits.maxMonitorFrameBytes, `${longest} bytes`);
@@ -73,7 +72,7 @@ describe("job", () => {
 		command.expire(at(11_000));
 		assert.equal(command.parts.endedAt, null);
 		command.expire(at(11_001));
-		const { devices } = command.describe();
+		const devices = command.parts.shown();
 		assert.deepEqual(devices.map(({ deviceId, state }) => `${deviceId} ${state}`).sort(), [
 			"dev-0 failed",
 			"dev-1 failed",
@@ -100,7 +99,7 @@ describe("job", () => {
 		command.cancel(at(50));
 		reports("dev-0", 40);
 		assert.deepEqual(command.next(at(60)), []);
-		const { cancelled, asked, done } = command.describe().counts;
+		const { cancelled, asked, done } = command.head().counts;
 		assert.deepEqual([cancelled, asked, done], [1, 19, 1]);
 	});
 
