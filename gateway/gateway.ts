@@ -27,7 +27,6 @@ import type { HttpRejection } from "./problem.js";
 import { requireSafeAuth } from "./settings.js";
 import { DeviceSockets } from "./sockets/device-sockets.js";
 import { Drain } from "./sockets/drain.js";
-import { type Heartbeat, startHeartbeat } from "./sockets/heartbeat.js";
 import { Upgrades } from "./sockets/upgrades.js";
 import { explainFolderErrors, FolderLock, findDiskProblem } from "./storage/data-folder.js";
 
@@ -46,7 +45,6 @@ export class Gateway {
 	readonly #lock: FolderLock;
 	/** Undefined: connections are not limited. */
 	readonly #guard: Guard | undefined;
-	readonly #heartbeat: Heartbeat;
 	readonly #devices: DeviceSockets;
 	readonly #upgrades: Upgrades;
 	readonly #app: Express;
@@ -75,7 +73,6 @@ export class Gateway {
 			onProblem: (problem) => log.warn({ problem }, "data folder"),
 		});
 		this.#guard = extensions.find(({ guard }) => guard)?.guard;
-		this.#heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings, core.monotonic);
 		const { sessions } = core;
 		const rejectionOf = (deviceId: string): HttpRejection | undefined => {
 			for (const extension of extensions) {
@@ -86,8 +83,8 @@ export class Gateway {
 			return detail === undefined ? undefined : { status: 507, detail };
 		};
 		this.#devices = new DeviceSockets({ ...core, rejectionOf });
-		const [heartbeat, devices, guard] = [this.#heartbeat, this.#devices, this.#guard];
-		this.#upgrades = new Upgrades({ ...core, heartbeat, devices, guard, rejectionOf });
+		const [devices, guard] = [this.#devices, this.#guard];
+		this.#upgrades = new Upgrades({ ...core, devices, guard, rejectionOf });
 		this.#app = this.#createApp();
 		this.#server = createHttpServer(settings.tls !== undefined, limits, (request, response) =>
 			this.#onRequest(request, response),
@@ -229,7 +226,6 @@ export class Gateway {
 
 	async #closeParts(): Promise<void> {
 		const { core, endedLogins, extensions } = this.#parts;
-		this.#heartbeat.close();
 		core.certificate?.close();
 		for (const extension of extensions.toReversed()) await extension.close?.();
 		await core.firmware.close();

@@ -21,75 +21,39 @@ export interface PeerActivity {
 	readonly isLoading?: boolean;
 }
 
-/** Duration of a time slot. Sockets are pinged in slots, since simultaneous pongs would delay reports. */
-const slotMs = 25;
-
-export type Heartbeat = ReturnType<typeof startHeartbeat>;
-
-interface WatchedPeer {
-	readonly socket: Peer;
-	readonly activity: PeerActivity;
-	/** `lastSeenAt` at the latest heartbeat. */
-	lastSeenAt: number | undefined;
-	/** Heartbeats since the latest pong or report. */
-	unanswered: number;
-}
-
 /**
- * @param intervalMs interval between two heartbeats of one socket; up to a third longer under load
+ * Pings a socket until it is closed.
+ * @param intervalMs longest interval; random up to a tenth less, since simultaneous pongs of a fleet would delay reports
  * @param maxUnanswered unanswered heartbeats after which the socket is terminated
- * @param monotonic monotonic clock in milliseconds, since timers are late under load
  */
-export function startHeartbeat(intervalMs: number, maxUnanswered: number, monotonic: () => number) {
-	const slotCount = Math.max(1, Math.floor(intervalMs / slotMs));
-	const stepMs = intervalMs / slotCount;
-	const startedAt = monotonic();
-	const slots = Array.from({ length: slotCount }, () => ({
-		peers: new Set<WatchedPeer>(),
-		pingedAt: Number.NEGATIVE_INFINITY,
-	}));
-	let nextSlot = 0;
-	let step = 0;
-	const timer = setInterval(() => {
-		const now = monotonic();
-		const due = Math.floor((now - startedAt) / stepMs);
-		// Ping each socket only once after the timer was delayed by more than an interval.
-		for (step = Math.max(step, due - slotCount); step < due; step++) {
-			const slot = slots[step % slotCount];
-			// Sockets need time to answer a late ping.
-			if (!slot || now - slot.pingedAt < intervalMs / 3) continue;
-			slot.pingedAt = now;
-			for (const peer of slot.peers) ping(peer, maxUnanswered);
-		}
-	}, stepMs).unref();
-	return {
-		/** Pings the socket until it is closed. */
-		watch(socket: Peer, activity: PeerActivity): void {
-			const peers = slots[nextSlot++ % slotCount]?.peers;
-			const peer = { socket, activity, lastSeenAt: activity.lastSeenAt, unanswered: 0 };
-			peers?.add(peer);
-			socket.on("pong", () => {
-				peer.unanswered = 0;
-			});
-			socket.on("close", () => peers?.delete(peer));
-		},
-
-		close: (): void => clearInterval(timer),
+export function startHeartbeat(
+	socket: Peer,
+	activity: PeerActivity,
+	intervalMs: number,
+	maxUnanswered: number,
+): void {
+	/** `lastSeenAt` at the latest heartbeat. */
+	let { lastSeenAt } = activity;
+	/** Heartbeats since the latest pong or report. */
+	let unanswered = 0;
+	const beat = () => {
+		timer = plan();
+		const isOpen = socket.readyState === socket.OPEN;
+		// Pongs are not read or are delayed now, but the peer expects pings.
+		if (socket.isPaused || (activity.isLoading && isOpen)) return socket.ping();
+		const hasReported = activity.lastSeenAt !== lastSeenAt;
+		if (hasReported) unanswered = 0;
+		lastSeenAt = activity.lastSeenAt;
+		if (unanswered >= maxUnanswered) return socket.terminate();
+		if (!isOpen) return;
+		unanswered += 1;
+		if (hasReported) socket.pong();
+		else socket.ping();
 	};
-}
-
-/** Sends a ping or pong, or terminates a peer that has not answered. */
-function ping(peer: WatchedPeer, maxUnanswered: number): void {
-	const { socket, activity } = peer;
-	const isOpen = socket.readyState === socket.OPEN;
-	// Pongs are not read or are delayed now, but the peer expects pings.
-	if (socket.isPaused || (activity.isLoading && isOpen)) return socket.ping();
-	const hasReported = activity.lastSeenAt !== peer.lastSeenAt;
-	if (hasReported) peer.unanswered = 0;
-	peer.lastSeenAt = activity.lastSeenAt;
-	if (peer.unanswered >= maxUnanswered) return socket.terminate();
-	if (!isOpen) return;
-	peer.unanswered += 1;
-	if (hasReported) socket.pong();
-	else socket.ping();
+	const plan = () => setTimeout(beat, intervalMs * (0.9 + Math.random() / 10)).unref();
+	let timer = plan();
+	socket.on("pong", () => {
+		unanswered = 0;
+	});
+	socket.on("close", () => clearTimeout(timer));
 }

@@ -26,7 +26,7 @@ import { type HttpRejection, problemOf } from "../problem.js";
 import { type Handshake, sharedList } from "../sessions/device.js";
 import type { DeviceSockets } from "./device-sockets.js";
 import type { Drain } from "./drain.js";
-import type { Heartbeat, PeerActivity } from "./heartbeat.js";
+import { type PeerActivity, startHeartbeat } from "./heartbeat.js";
 import type { MonitorSockets } from "./monitor-sockets.js";
 import type { DeviceSocketsOptions } from "./options.js";
 import { ServerSocket } from "./server-socket.js";
@@ -44,7 +44,6 @@ export interface UpgradesOptions extends DeviceSocketsOptions, Pick<Base, "setti
 	readonly access: Access;
 	readonly devices: DeviceSockets;
 	readonly monitors: MonitorSockets;
-	readonly heartbeat: Heartbeat;
 	/** Undefined: connections are not limited. */
 	readonly guard: Guard | undefined;
 }
@@ -95,7 +94,7 @@ export class Upgrades {
 		head: Buffer,
 		opening: Promise<void> | undefined,
 	): Promise<void> {
-		const { access, guard, metrics, heartbeat, yieldToLoop } = this.#options;
+		const { access, guard, metrics, limits, yieldToLoop } = this.#options;
 		const onError = () => stream.destroy();
 		stream.on("error", onError);
 		await opening;
@@ -117,7 +116,7 @@ export class Upgrades {
 		const server = url?.pathname === "/device" ? this.#deviceServer : this.#monitorServer;
 		server.handleUpgrade(request, stream, head, (socket) => {
 			socket.stream = stream;
-			heartbeat.watch(socket, admission(socket));
+			startHeartbeat(socket, admission(socket), limits.pingIntervalMs, limits.unansweredPings);
 		});
 	}
 
