@@ -7,6 +7,7 @@ import { joinGateways } from "../../../gateway/cluster/join.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js";
 import { call } from "../../support/call.js";
+import { eventually } from "../../support/eventually.js";
 import { startBroker } from "../../support/home-assistant/broker.js";
 import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-home-assistant.js";
 import { runGateway, temporaryDirectory } from "../../support/running.js";
@@ -17,10 +18,10 @@ import { memoryBuses } from "../cluster/memory-buses.js";
 const deviceId = "dev-1-a1b2c3";
 
 /**
- * Runs gateways a and b of a cluster; a device moves from a to b, before a detects that its connection is dead.
+ * Runs gateways a and b of a cluster, and connects a device to a.
  * @param isPublishing whether b has the broker
  */
-async function moveDevice(t: TestContext, { isPublishing }: { readonly isPublishing: boolean }) {
+async function runTwo(t: TestContext, { isPublishing }: { readonly isPublishing: boolean }) {
 	const broker = await startBroker(t);
 	const home = await SimulatedHomeAssistant.start(t, broker);
 	const buses = await memoryBuses();
@@ -31,14 +32,20 @@ async function moveDevice(t: TestContext, { isPublishing }: { readonly isPublish
 		return runGateway(t, { dataDir, limits, gatewayName, ...loaded });
 	};
 	const [a, b] = [await run("a", true), await run("b", isPublishing)];
-	let { url } = a;
-	const device = new ScriptedDevice({ url: () => url, deviceId });
+	const address = { url: a.url };
+	const device = new ScriptedDevice({ url: () => address.url, deviceId });
 	t.after(() => device.close());
 	await device.connect();
 	await home.until(() => home.isAvailable(deviceId));
+	return { home, a, b, device, address };
+}
+
+/** Moves the device of `runTwo` from a to b, before a detects that its connection is dead. */
+async function moveDevice(t: TestContext, options: { readonly isPublishing: boolean }) {
+	const { home, a, b, device, address } = await runTwo(t, options);
 	const gateway = () => home.devices.get(deviceId)?.availability[0]?.topic;
 	assert.equal(gateway(), "device-gateway/a/status");
-	({ url } = b);
+	address.url = b.url;
 	await device.connect();
 	/** Resolves once a has left nothing of the device at the broker. */
 	const isRemoved = () =>
@@ -74,6 +81,24 @@ test("keeps a device available that moves to another gateway, which alone execut
 	assert.ok(home.isAvailable(deviceId), "affected by its previous gateway");
 	await b.gateway.close();
 	await home.until(() => !home.isAvailable(deviceId));
+});
+
+test("publishes nothing of a device that only another gateway has", async (t) => {
+	const { home, b, device } = await runTwo(t, { isPublishing: true });
+	device.close();
+	await eventually(
+		async () => (await b.api("GET", "/api/devices")).body.devices,
+		([known]) => known?.connected === false,
+	);
+	const published = () => home.heard.filter(({ topic }) => topic === "device-gateway/b/status").length;
+	const before = published();
+	// The gateway publishes its status after everything else.
+	await home.publish("homeassistant/status", "online");
+	await home.until(() => published() > before);
+	assert.deepEqual(
+		home.topics.filter((topic) => topic.startsWith(`device-gateway/b/${deviceId}`)),
+		[],
+	);
 });
 
 test("keeps the topics of a device that moved until the other gateway has published it", async (t) => {

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import disk from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";
 import { readTokenFile, tokenPath } from "../../../gateway/access/tokens.js";
+import type { CreateExtension } from "../../../gateway/extension.js";
+import { createTokenRoutes } from "../../../gateway/http/tokens.js";
 import { failingDisk } from "../../support/disk.js";
 import { nameTokens } from "../../support/logins.js";
 import { bearer, deviceToken, monitorToken, type RunOptions, runGateway } from "../../support/running.js";
@@ -40,6 +42,25 @@ describe("personal tokens", () => {
 		assert.equal((await gateway.api("GET", "/login/state", undefined, token)).status, 401);
 		assert.deepEqual(await names(), ["monitor: monitor"]);
 		assert.deepEqual((await readTokenFile(disk, tokenPath(dataDir)))?.named, []);
+	});
+
+	test("are revoked by a response that follows the end of their connections", async (t) => {
+		let hasEnded = false;
+		const endRevoked = async () => {
+			await gateway.api("GET", "/healthz");
+			hasEnded = true;
+		};
+		const extension: CreateExtension = ({ access: { logins }, tokens, storage }) => ({
+			routes: createTokenRoutes({
+				access: { logins, usedAt: () => undefined, endRevoked },
+				tokens,
+				storage,
+			}),
+		});
+		const { gateway, call } = await run(t, { extensions: [extension] });
+		await call("POST", "", { name: "ben", role: "user" });
+		assert.equal((await call("DELETE", "/ben")).status, 204);
+		assert.equal(hasEnded, true);
 	});
 
 	test("have unique names, at most 100, besides the unnamed token, which is listed once in a rotation", async (t) => {
