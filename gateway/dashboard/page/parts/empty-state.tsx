@@ -6,18 +6,15 @@ import { Icon } from "./icon.js";
 interface EmptyStateProps {
 	readonly icon?: ComponentProps<typeof Icon>["of"];
 	readonly title: string;
-	/** Button or link that fills it. */
-	readonly action?: ComponentChildren;
 	readonly children?: ComponentChildren;
 }
 
-export function EmptyState({ icon, title, action, children }: EmptyStateProps) {
+export function EmptyState({ icon, title, children }: EmptyStateProps) {
 	return (
 		<div class="empty">
 			{icon && <Icon of={icon} size={32} />}
 			<h2>{title}</h2>
 			{children && <p>{children}</p>}
-			{action}
 		</div>
 	);
 }

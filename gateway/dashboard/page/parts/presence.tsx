@@ -35,7 +35,7 @@ export function isPlaying({ session, state }: Entry): boolean {
 export function Strength({ rssi }: { rssi: number | null }) {
 	if (rssi === null) return null;
 	return (
-		<span class={`signal bars-${signalBars(rssi)}`}>
+		<span class="signal" style={{ "--bars": `${signalBars(rssi)}` }}>
 			{/* A minus sign is as wide as a digit. */}
 			{`${rssi} dBm`.replace("-", "−")}
 		</span>
@@ -81,14 +81,8 @@ interface ProgressProps {
 	/** 0 to 100; null if unknown. */
 	readonly percent: number | null;
 	readonly label: string;
-	/** Failed share of the completed part, 0 to 100. */
-	readonly failedPercent?: number;
 }
 
-export function Progress({ percent, label, failedPercent = 0 }: ProgressProps) {
-	return percent === null ? (
-		<progress aria-label={label} />
-	) : (
-		<progress aria-label={label} max={100} value={percent} style={{ "--good": `${100 - failedPercent}%` }} />
-	);
+export function Progress({ percent, label }: ProgressProps) {
+	return <progress aria-label={label} max={100} value={percent ?? undefined} />;
 }

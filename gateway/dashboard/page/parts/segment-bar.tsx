@@ -1,11 +1,11 @@
-/** Progress bar with a colored part for each segment of a rollout. */
+/** Progress bar with a colored part for each state of devices. */
 
 import { capital } from "../../../api/client/words.js";
 import type { Segment } from "../model/rollout-segments.js";
 
 interface SegmentBarProps {
 	readonly label: string;
-	readonly segments: readonly Segment[];
+	readonly segments: readonly Pick<Segment, "name" | "tone" | "count">[];
 	/** 0 to 100. */
 	readonly percent: number;
 }

@@ -5,9 +5,9 @@ import { plural } from "../../../api/client/words.js";
 import { useApp, useLeaveWarning, useTopic } from "../app/hooks.js";
 import type { Job } from "../model/job.js";
 import { Button } from "../parts/button.js";
-import { Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
 import { Rows } from "../parts/rows.js";
+import { SegmentBar } from "../parts/segment-bar.js";
 
 /** Toasts of completed actions, and an expandable bar with running and failed jobs. */
 export function JobBars() {
@@ -53,9 +53,13 @@ function JobBar({ id, job }: { id: string; job: Job }) {
 	const titleId = useId();
 	const [isOpen, setIsOpen] = useState(false);
 	const { title, text, isRunning, isOfPage } = job;
-	const total = Math.max(1, job.count());
-	const ended = job.count() - job.count(...job.kind.running);
+	const [total, running] = [job.count(), job.count(...job.kind.running)];
 	const failed = job.count("failed", "unsupported");
+	const segments = [
+		{ name: "done", tone: "done", count: total - running - failed },
+		{ name: "failed", tone: "failed", count: failed },
+		{ name: "waiting", tone: "waiting", count: running },
+	] as const;
 	const toggle = () => {
 		setIsOpen(!isOpen);
 		if (!isOpen && !isOfPage) void jobs.read(id);
@@ -82,7 +86,7 @@ function JobBar({ id, job }: { id: string; job: Job }) {
 					</Button>
 				)}
 			</div>
-			<Progress percent={(100 * ended) / total} label={title} failedPercent={(100 * failed) / total} />
+			<SegmentBar label={title} segments={segments} percent={(100 * (total - running)) / (total || 1)} />
 		</section>
 	);
 }
