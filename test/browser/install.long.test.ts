@@ -109,6 +109,7 @@ test("installing firmware over USB", { skip: skip || whyMissing("openssl") }, as
 			],
 		);
 		assert.equal(board.startedFrom?.version, "1.1.0");
+		await click(page, "Name it");
 		await page.getByLabel("Name", { exact: true }).fill("Lobby speaker");
 		await page.getByLabel("Room", { exact: true }).fill("Lobby");
 		await checkView(page);

@@ -18,8 +18,7 @@ import { Problem } from "../parts/problem.js";
 import { TargetChoice } from "../parts/target-choice.js";
 import { Latest } from "./latest.js";
 import { AnnouncementOptions, type PlayOptions } from "./options.js";
-import { readSounds, type Source } from "./source.js";
-import { SourcePanel } from "./source-panel.js";
+import { readSounds, type Source, SourcePanel } from "./source-panel.js";
 
 export function AnnounceView({ search }: { readonly search: string }) {
 	const sounds = useResource(readSounds);

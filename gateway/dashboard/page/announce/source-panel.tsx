@@ -4,12 +4,17 @@ import music from "lucide-static/icons/music.svg";
 import trash from "lucide-static/icons/trash-2.svg";
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { maxNameLength, type Sound, type SoundList } from "../../../api/announcement.js";
+import {
+	type AnnouncementRequest,
+	maxNameLength,
+	type Sound,
+	type SoundList,
+} from "../../../api/announcement.js";
 import { messageOf } from "../../../api/client/request.js";
 import { duration, when } from "../../../api/client/words.js";
-import { cleanText } from "../../../api/text.js";
+import { cleanText, cutText } from "../../../api/text.js";
 import { writeWav } from "../../../api/wav.js";
-import { request, requestFile } from "../app/gateway.js";
+import { request, requestFile, requestIfFound } from "../app/gateway.js";
 import type { Resource } from "../app/resource.js";
 import { Button } from "../parts/button.js";
 import { EmptyState } from "../parts/empty-state.js";
@@ -21,7 +26,18 @@ import { Problem } from "../parts/problem.js";
 import { recordingProblem } from "./microphone.js";
 import { Recording } from "./recording.js";
 import { type Draft, draftOf } from "./sound.js";
-import { type Source, upload } from "./source.js";
+
+export interface Source {
+	/** Uploads the sound if needed. @returns fields of the announcement @throws Error with a message to show */
+	readonly prepare: () => Promise<Pick<AnnouncementRequest, "sound" | "text">>;
+}
+
+/** @throws Error with a message to show */
+export async function readSounds(): Promise<SoundList> {
+	const list = await requestIfFound("GET /api/sounds");
+	if (list) return list;
+	throw new Error("Announcements are disabled on this gateway.");
+}
 
 interface SourcePanelProps {
 	readonly sounds: Resource<SoundList>;
@@ -264,4 +280,11 @@ function SoundLine({ load, children }: SoundLineProps) {
 
 function lengthText(seconds: number): string {
 	return seconds < 10 ? `${seconds.toFixed(1)} s` : duration(seconds);
+}
+
+/** Uploads a sound. @param saveAs name of the saved sound; blank uploads it temporarily. @returns its id @throws Rejection */
+async function upload(draft: Draft, saveAs: string): Promise<string> {
+	const name = cutText(cleanText(saveAs) || cleanText(draft.name) || "Sound", maxNameLength);
+	const query = { name, temporary: cleanText(saveAs) === "" };
+	return (await request("POST /api/sounds", { query, file: writeWav(draft.samples) })).id;
 }

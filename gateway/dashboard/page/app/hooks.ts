@@ -128,6 +128,13 @@ export function useNow(intervalMs: number): number {
 	return useMemo(() => clock.now(), [clock, clock.aheadMs, ticks]);
 }
 
+/** Sets the title of the browser's tab. @param title undefined if another component sets it */
+export function useTitle(title: string | undefined): void {
+	useEffect(() => {
+		if (title !== undefined) document.title = `${title} · Device gateway`;
+	}, [title]);
+}
+
 /** Asks for confirmation before the page is left. */
 export function useLeaveWarning(isOn: boolean): void {
 	// useEffect would run after the next frame; the page could be left before.

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { duration } from "../../../api/client/words.js";
+import type { Label } from "../../../api/label.js";
 import { deviceAddress, useDevice, useLeaveWarning, useNow, useTopic } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
 import { PageHead } from "../parts/page-head.js";
@@ -10,9 +11,8 @@ import { Panel } from "../parts/panel.js";
 import { Permitted } from "../parts/permitted.js";
 import { Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
-import { SaveForm } from "../parts/save-form.js";
 import { FlashCommand, ModelNames } from "../parts/token-command.js";
-import { LabelFields, saveLabel } from "../views/device-label.js";
+import { LabelDialog } from "../views/device-label.js";
 import type { InstallError } from "./errors.js";
 import "../views/later-styles.js";
 import { InstallForm } from "./form.js";
@@ -83,18 +83,17 @@ function Step({ status, percent, children }: StepProps) {
 	);
 }
 
-/** Result of an installation, with a form for the label. */
+/** Result of an installation, with a button for the label. */
 function Done({ deviceId }: { deviceId: string }) {
 	const entry = useDevice(deviceId);
-	const [isNamed, setIsNamed] = useState(false);
+	const [edited, setEdited] = useState<Label>();
 	return (
 		<Step status={`${deviceId} is installed and has joined the fleet.`}>
-			{entry && !isNamed && (
-				<SaveForm onSave={(form) => saveLabel(deviceId, entry.session, form)} onEnd={() => setIsNamed(true)}>
-					<LabelFields deviceId={deviceId} given={entry.session} />
-				</SaveForm>
-			)}
-			<p>
+			{edited && <LabelDialog deviceId={deviceId} given={edited} onClosed={() => setEdited(undefined)} />}
+			<p class="actions">
+				<Button look="primary" isChange disabled={!entry} onClick={() => setEdited(entry?.session)}>
+					Name it
+				</Button>
 				<a href={deviceAddress(deviceId)}>Open {entry?.session.name ?? deviceId}</a>
 			</p>
 		</Step>

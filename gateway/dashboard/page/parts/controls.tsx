@@ -14,26 +14,13 @@ import {
 import { endsConnection } from "../../../api/confirmation.js";
 import { useApp, useDenial, useDevice, useMayChange } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
-import type { Attempt, RequestedName } from "../model/pending-commands.js";
+import type { RequestedName } from "../model/pending-commands.js";
 import { Button } from "./button.js";
 import { Problem } from "./problem.js";
 import { Slider } from "./slider.js";
 
-interface Control {
-	readonly attempt: Attempt | undefined;
-	/** Whether a command is not confirmed yet. */
-	readonly isSending: boolean;
-	/** Requested value that is not confirmed yet. */
-	readonly requested: unknown;
-	/** Whether commands are disabled now. */
-	readonly isOff: boolean;
-	/** Tooltip if the role does not permit the command. */
-	readonly denial: string | undefined;
-	readonly send: (ask: ConfirmableCommand) => unknown;
-}
-
 /** @param deviceKey a device's id */
-export function useControl(deviceKey: string, name: RequestedName): Control {
+export function useControl(deviceKey: string, name: RequestedName) {
 	const app = useApp();
 	const entry = useDevice(deviceKey);
 	const mayChange = useMayChange(name);
@@ -41,12 +28,16 @@ export function useControl(deviceKey: string, name: RequestedName): Control {
 	const isSending = attempt?.status === "pending";
 	return {
 		attempt,
+		/** Whether a command is not confirmed yet. */
 		isSending,
+		/** Requested value that is not confirmed yet. */
 		requested:
 			isSending && attempt.ask.command === name && "value" in attempt.ask ? attempt.ask.value : undefined,
+		/** Tooltip if the role does not permit the command. */
 		denial: useDenial(name),
+		/** Whether commands are disabled now. */
 		isOff: !mayChange || !entry?.session.connected,
-		send: async (ask) => {
+		send: async (ask: ConfirmableCommand) => {
 			const { status } = await app.sendCommand(deviceKey, ask);
 			// A slider shows its value itself.
 			if (status === "done" && entry && !("slider" in commandEntries[name]))

@@ -2,6 +2,8 @@
 
 import { type ComponentChildren, h } from "preact";
 import { useId, useState } from "preact/hooks";
+import { weekdays } from "../../../api/client/rollout-plan.js";
+import { capital } from "../../../api/client/words.js";
 import { cleanText } from "../../../api/text.js";
 import { Problem } from "./problem.js";
 
@@ -119,6 +121,27 @@ export function Check({ label, name, checked, disabled = false, isRadio = false,
 			/>
 			<span>{label}</span>
 		</label>
+	);
+}
+
+interface DaysProps {
+	readonly days: readonly string[];
+	readonly onChange: (days: readonly (typeof weekdays)[number][]) => void;
+}
+
+/** Check boxes for the days of the week. */
+export function Days({ days, onChange }: DaysProps) {
+	return (
+		<fieldset class="days" aria-label="Days">
+			{weekdays.map((day) => (
+				<Check
+					key={day}
+					label={capital(day)}
+					checked={days.includes(day)}
+					onToggle={() => onChange(weekdays.filter((one) => (one === day) !== days.includes(one)))}
+				/>
+			))}
+		</fieldset>
 	);
 }
 

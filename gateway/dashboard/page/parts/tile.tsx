@@ -76,7 +76,7 @@ export function Tile(props: TileProps) {
 	);
 }
 
-export function Mute({ title, volume }: { title: string; volume: Volume }) {
+export function Mute({ title, volume }: { title: string; volume: ReturnType<typeof useVolume> }) {
 	const { isMuted, isOff, setMuted } = volume;
 	return (
 		<Button
@@ -92,26 +92,6 @@ export function Mute({ title, volume }: { title: string; volume: Volume }) {
 	);
 }
 
-/** Common volume of devices. */
-interface Volume {
-	/**
-	 * Volume of the loudest device that is not muted, requested or reported; of all if all are muted, and of the offline ones if all are
-	 * offline. Null if unknown.
-	 */
-	readonly value: number | null;
-	/** Whether all are muted. */
-	readonly isMuted: boolean;
-	readonly isOff: boolean;
-	/** Limit by quiet hours. */
-	readonly limit: number | undefined;
-	readonly sentEveryMs: number;
-	/** Error of the latest change. */
-	readonly problem: string;
-	/** Sets the volume of the loudest device, and the others proportionally. Devices that are muted alone stay muted. */
-	readonly set: (to: number) => unknown;
-	readonly setMuted: (isMuted: boolean) => unknown;
-}
-
 type Change = readonly [key: string, ask: ConfirmableCommand];
 
 const sentEveryMs = 200;
@@ -119,7 +99,8 @@ const sentEveryMs = 200;
 const batchSize = 20;
 const pauseMs = 500;
 
-export function useVolume(listed: readonly Entry[]): Volume {
+/** Common volume of devices. */
+export function useVolume(listed: readonly Entry[]) {
 	const app = useTopic("quiet", ...listed.map(({ key }) => `device ${key}` as const));
 	const mayChange = useMayChange("set_volume");
 	const { run, problem } = useRequest();
@@ -160,13 +141,21 @@ export function useVolume(listed: readonly Entry[]): Volume {
 		throw new Error(`Failed on ${failures.length} of ${plural(changes.length, "device")}: ${reason}`);
 	};
 	return {
+		/**
+		 * Volume of the loudest device that is not muted, requested or reported; of all if all are muted, and of the offline ones if all are
+		 * offline. Null if unknown.
+		 */
 		value: loudest(audible) ?? loudest(entries.flatMap((entry) => volumeOf(entry) ?? [])),
+		/** Whether all are muted. */
 		isMuted,
 		isOff: !mayChange || shown.length === 0,
+		/** Limit by quiet hours. */
 		limit: quietLimit(app.quietHours.value?.quietHours ?? [], entries),
 		sentEveryMs: Math.max(sentEveryMs, (shown.length * pauseMs) / batchSize),
+		/** Error of the latest change. */
 		problem,
-		set: (to) => {
+		/** Sets the volume of the loudest device, and the others proportionally. Devices that are muted alone stay muted. */
+		set: (to: number) => {
 			const moved = new Set(audible.map(({ key }) => key));
 			const now = new Map(here.flatMap(({ key, volume }) => (moved.has(key) ? [[key, volume]] : [])));
 			moves.current = moveVolumes(moves.current, now, to);
@@ -178,7 +167,7 @@ export function useVolume(listed: readonly Entry[]): Volume {
 				),
 			);
 		},
-		setMuted: (toMuted) => {
+		setMuted: (toMuted: boolean) => {
 			const changed = shown.filter((volume) => volume.isMuted !== toMuted);
 			return run(() =>
 				change(

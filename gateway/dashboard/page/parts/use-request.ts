@@ -3,17 +3,11 @@
 import { useState } from "preact/hooks";
 import { messageOf } from "../../../api/client/request.js";
 
-export interface Request {
-	/** Runs an action and stores the message of its error. @returns whether it succeeded */
-	readonly run: (action: () => Promise<unknown>) => Promise<boolean>;
-	readonly isBusy: boolean;
-	/** Error message; empty without an error. */
-	readonly problem: string;
-}
-
-export function useRequest(): Request {
+export function useRequest() {
 	const [isBusy, setIsBusy] = useState(false);
+	/** Error message; empty without an error. */
 	const [problem, setProblem] = useState("");
+	/** Runs an action and stores the message of its error. @returns whether it succeeded */
 	const run = async (action: () => Promise<unknown>) => {
 		setIsBusy(true);
 		setProblem("");

@@ -15,9 +15,11 @@ import {
 	schedulesAddress,
 	useIsLive,
 	useMayChange,
+	useNow,
 	useTopic,
 } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
+import { quietOf, quietState } from "../model/rooms.js";
 import { Action, ControlSlider, Outcome } from "../parts/controls.js";
 import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
@@ -28,7 +30,6 @@ import { Ring } from "../parts/ring.js";
 import { Mute, useVolume } from "../parts/tile.js";
 import { DeviceLabel } from "./device-label.js";
 import { DeviceNotice } from "./device-notice.js";
-import { DeviceQuiet } from "./quiet-link.js";
 
 /** Less frequent commands. */
 const more: readonly (readonly [text: string, ask: ConfirmableCommand])[] = [
@@ -131,4 +132,14 @@ export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 function isSound(entry: Entry): boolean {
 	const { current_track: track = "" } = entry.state?.peripherals.audio ?? {};
 	return isPlaying(entry) && track.startsWith("file:///sounds/") && entry.session.features.includes("sound");
+}
+
+/** End of the current quiet hours of a device, linked to their settings; shown while the device reports them. */
+export function DeviceQuiet({ entry: { key, session, state } }: { entry: Entry }) {
+	const { value } = useTopic("quiet").quietHours;
+	const now = useNow(10_000);
+	const until = state?.quiet?.until;
+	if (!value || until === undefined || Date.parse(until) < now) return null;
+	const hours = quietOf(value.quietHours, session.room, key);
+	return <a href={schedulesAddress({ device: key })}>{quietState(hours, until)}</a>;
 }

@@ -10,8 +10,8 @@ import { roomsOf } from "../model/filter.js";
 import { parseTagList } from "../model/tags.js";
 import { Button } from "../parts/button.js";
 import { Field, textOf } from "../parts/field.js";
+import { FormDialog } from "../parts/form-dialog.js";
 import { Icon } from "../parts/icon.js";
-import { FormDialog } from "../parts/save-form.js";
 import { TagLinks } from "../parts/tags.js";
 import { TagChips } from "../parts/tags-field.js";
 
@@ -27,9 +27,8 @@ const allTitles = new Intl.ListFormat("en-GB").format(
 
 /** Note, tags and the button that edits the label. */
 export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
-	/** Label when the dialog was opened; another person may change it meanwhile. */
 	const [edited, setEdited] = useState<Label>();
-	const { deviceId, name, note, tags } = session;
+	const { deviceId, note, tags } = session;
 	return (
 		<>
 			{note !== undefined && <p class="note">{note}</p>}
@@ -45,28 +44,31 @@ export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
 				</Button>
 			)}
 			{deviceId !== null && edited && (
-				<FormDialog
-					title={`Edit ${name ?? deviceId}`}
-					onSave={(form) => saveLabel(deviceId, edited, form)}
-					onClosed={() => setEdited(undefined)}
-				>
-					<LabelFields deviceId={deviceId} given={edited} />
-				</FormDialog>
+				<LabelDialog deviceId={deviceId} given={edited} onClosed={() => setEdited(undefined)} />
 			)}
 		</>
 	);
 }
 
-interface LabelFieldsProps {
+interface LabelDialogProps {
 	readonly deviceId: string;
+	/** Label when the dialog was opened; another person may change it meanwhile. */
 	readonly given: Label;
+	readonly onClosed: () => void;
 }
 
-/** Fields of a form for `saveLabel`. */
-export function LabelFields({ deviceId, given }: LabelFieldsProps) {
+export function LabelDialog({ deviceId, given, onClosed }: LabelDialogProps) {
 	const { fleet } = useApp();
+	const save = (form: FormData) => {
+		const texts = Object.fromEntries(labelTexts.map((field) => [field, textOf(form, field)]));
+		return changeLabel(deviceId, given, { ...texts, tags: parseTagList(textOf(form, "tags")) });
+	};
 	return (
-		<>
+		<FormDialog
+			title={`Edit ${given.name ?? deviceId}`}
+			onSave={async (form) => save(form)}
+			onClosed={onClosed}
+		>
 			{labelTexts.map((field) => (
 				<Field
 					key={field}
@@ -88,12 +90,6 @@ export function LabelFields({ deviceId, given }: LabelFieldsProps) {
 			>
 				<TagChips entries={fleet.all()} />
 			</Field>
-		</>
+		</FormDialog>
 	);
-}
-
-/** Saves the label of a form. @param given label in the form at first @throws {Error} with a message to show */
-export async function saveLabel(deviceId: string, given: Label, form: FormData): Promise<void> {
-	const texts = Object.fromEntries(labelTexts.map((field) => [field, textOf(form, field)]));
-	await changeLabel(deviceId, given, { ...texts, tags: parseTagList(textOf(form, "tags")) });
 }

@@ -10,9 +10,9 @@ import {
 	useApp,
 	useDevice,
 	useIsLive,
+	useTitle,
 	useTopic,
 } from "../app/hooks.js";
-import { useTitle } from "../parts/use-title.js";
 import { Inputs, LightCard } from "./device-controls.js";
 import { DeviceEvents } from "./device-events.js";
 import { Facts } from "./device-facts.js";

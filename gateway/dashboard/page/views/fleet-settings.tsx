@@ -2,13 +2,12 @@
 
 import { useState } from "preact/hooks";
 import { plural } from "../../../api/client/words.js";
-import { useTopic } from "../app/hooks.js";
+import { useHasRoute, useTopic } from "../app/hooks.js";
 import type { Attempt } from "../model/pending-commands.js";
 import { Button } from "../parts/button.js";
 import { Choice, Field } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
 import { Permitted } from "../parts/permitted.js";
-import { Backup } from "./backup.js";
 import { Webhooks } from "./webhooks.js";
 
 const counts = ["1", "2", "3", "5", "10", "20", "50"];
@@ -106,5 +105,27 @@ export function FleetSettings() {
 			<Webhooks />
 			<Backup />
 		</div>
+	);
+}
+
+/** Link that downloads a backup; absent if the gateway has no backups or the person lacks the permission. */
+function Backup() {
+	const { person } = useTopic("link");
+	if (!useHasRoute(person?.role === "monitor" ? "GET /api/backup" : undefined)) return null;
+	return (
+		<Panel
+			title="Backup"
+			look="stack"
+			actions={
+				<a class="button" href="api/backup" download>
+					Download backup
+				</a>
+			}
+		>
+			<p class="hint">
+				Devices, labels, rollouts, schedules, sounds and tokens, but no firmware images. Keep it secret.
+				Restore it with <code>npm run restore</code>.
+			</p>
+		</Panel>
 	);
 }

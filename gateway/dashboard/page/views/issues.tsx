@@ -1,7 +1,7 @@
 /** Issues as one list, a row for each cause; a row opens its devices and actions. Dismissing an issue applies to all people. */
 
 import check from "lucide-static/icons/circle-check.svg";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { age, plural } from "../../../api/client/words.js";
 import type { CrashCause } from "../../../api/crash-causes.js";
 import { request } from "../app/gateway.js";
@@ -13,9 +13,10 @@ import {
 	useDenial,
 	useNow,
 	useResource,
+	useTopic,
 } from "../app/hooks.js";
 import { naturalOrder } from "../model/filter.js";
-import type { Issue, IssueRow } from "../model/issue-rows.js";
+import { groupIssues, type Issue, type IssueRow } from "../model/issue-rows.js";
 import { detailOf, issueName, rateOf, subjectOf, titleOf } from "../model/issue-text.js";
 import type { IssueKind } from "../model/issues.js";
 import { Button } from "../parts/button.js";
@@ -23,8 +24,8 @@ import { EmptyState } from "../parts/empty-state.js";
 import { PageHead } from "../parts/page-head.js";
 import { Sheet } from "../parts/sheet.js";
 import { DueUpdates } from "./due-updates.js";
-import { refreshMs, useIssues } from "./issue-count.js";
 
+const refreshMs = 10_000;
 const maxNamed = 10;
 /** Dismissed issues, including the causes of crashes without a current one. */
 const maxDismissed = 50;
@@ -280,5 +281,35 @@ function IssueAction({ row, isPrimary = false }: { readonly row: IssueRow; reado
 		<a class={`button ${isPrimary ? "primary" : "quiet"}`} href={href} onClick={onClick}>
 			{text}
 		</a>
+	);
+}
+
+/** Issues by cause, and the number of those that are neither dismissed nor hints. */
+function useIssues() {
+	const app = useTopic("list", "issues", "rollouts");
+	const { fleet } = app;
+	const rejections = app.rejections.value?.rejections;
+	const causes = app.crashes.value?.causes;
+	const rollouts = app.rollouts.all;
+	const problems = app.readiness.value;
+	const now = useNow(refreshMs);
+	const rows = useMemo(
+		() => groupIssues({ entries: fleet.all(), rejections, causes, rollouts, problems }, now),
+		[fleet, fleet.listVersion, rejections, causes, rollouts, problems, now],
+	);
+	const isLoading = [app.rejections, app.crashes, app.readiness].some(
+		({ value, problem }) => value === undefined && problem === "",
+	);
+	return { rows, isLoading, count: rows.filter(({ seen, isHint }) => !seen && !isHint).length };
+}
+
+export function IssueCount() {
+	const { count } = useIssues();
+	if (count === 0) return null;
+	return (
+		<>
+			{" "}
+			<b class="number">{count.toLocaleString("en")}</b>
+		</>
 	);
 }

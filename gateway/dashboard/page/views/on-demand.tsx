@@ -11,25 +11,38 @@ import { Problem } from "../parts/problem.js";
  * @returns a view that loads its script when first shown or preloaded
  */
 export function onDemand<P extends object>(title: string, load: () => Promise<ComponentType<P>>) {
+	return Object.assign(lazy(title, load), { title });
+}
+
+/** @returns a part that is absent until it is loaded, which is tried after each connection */
+export function whenLive<P extends object = object>(load: () => Promise<ComponentType<P>>) {
+	return lazy(undefined, load);
+}
+
+/** @param title undefined for a part */
+function lazy<P extends object>(title: string | undefined, load: () => Promise<ComponentType<P>>) {
+	const isPart = title === undefined;
 	let View: ComponentType<P> | undefined;
 	const preload = async () => {
 		View ??= await load();
 	};
-	const OnDemand = (props: P) => {
+	const Lazy = (props: P) => {
 		const [, setIsLoaded] = useState(View !== undefined);
 		const [problem, setProblem] = useState("");
 		const isLive = useIsLive();
 		const wasLost = useRef(false);
 		useEffect(() => {
+			if (isPart && !isLive) return;
 			if (problem && !isLive) wasLost.current = true;
 			// Browsers may cache the failure of a script for the lifetime of the page.
 			else if (problem && wasLost.current) location.reload();
 			preload().then(
 				() => setIsLoaded(true),
-				() => setProblem("This view could not be loaded. Reload the page."),
+				() => isPart || setProblem("This view could not be loaded. Reload the page."),
 			);
 		}, [isLive]);
 		if (View) return <View {...props} />;
+		if (isPart) return null;
 		return (
 			<div>
 				{title && <PageHead title={title} />}
@@ -37,25 +50,5 @@ export function onDemand<P extends object>(title: string, load: () => Promise<Co
 			</div>
 		);
 	};
-	return Object.assign(OnDemand, { preload, title });
-}
-
-/** @returns a part that is absent until it is loaded, which is tried after each connection */
-export function whenLive<P extends object = object>(load: () => Promise<ComponentType<P>>) {
-	let Part: ComponentType<P> | undefined;
-	return (props: P) => {
-		const isLive = useIsLive();
-		const [, setIsLoaded] = useState(Part !== undefined);
-		useEffect(() => {
-			if (!isLive || Part) return;
-			load().then(
-				(part) => {
-					Part = part;
-					setIsLoaded(true);
-				},
-				() => {},
-			);
-		}, [isLive]);
-		return Part ? <Part {...props} /> : null;
-	};
+	return Object.assign(Lazy, { preload });
 }

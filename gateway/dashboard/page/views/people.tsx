@@ -1,14 +1,24 @@
-/** People: login link for another browser of this person, and for admins the list of people with invitations. */
+/** People: login link for another browser of this person; for admins, people with their roles, invitations and links. */
 
-import { useState } from "preact/hooks";
+import userPlus from "lucide-static/icons/user-plus.svg";
+import { useRef, useState } from "preact/hooks";
+import { age } from "../../../api/client/words.js";
 import type { LoginLink } from "../../../api/login.js";
+import { type PersonRole, personRoles } from "../../../api/person.js";
 import { request } from "../app/gateway.js";
-import { useTopic } from "../app/hooks.js";
-import { personName } from "../model/roles.js";
+import { useNow, useResource, useTopic } from "../app/hooks.js";
+import { personName, roleNames, roleTexts } from "../model/roles.js";
 import { Button } from "../parts/button.js";
+import { Cards } from "../parts/cards.js";
+import { CopyLine } from "../parts/copy-button.js";
+import { requestClose } from "../parts/dialog.js";
+import { Field, textOf } from "../parts/field.js";
+import { FormDialog } from "../parts/form-dialog.js";
+import { Icon } from "../parts/icon.js";
 import { Panel } from "../parts/panel.js";
+import { Problem } from "../parts/problem.js";
+import { Sheet } from "../parts/sheet.js";
 import { LinkCode } from "./link-code.js";
-import { Tokens } from "./tokens.js";
 
 export function People() {
 	const { person } = useTopic("link");
@@ -31,5 +41,165 @@ export function People() {
 				</div>
 			</Panel>
 		</>
+	);
+}
+
+interface Invitation extends LoginLink {
+	readonly name: string;
+	/** Token of a new person. */
+	readonly token?: string | undefined;
+}
+
+/** People with their roles. */
+function Tokens() {
+	const list = useResource(() => request("GET /api/tokens"));
+	const [isInviting, setIsInviting] = useState(false);
+	const [invitation, setInvitation] = useState<Invitation>();
+	/** Shown once the form is closed, which returns the focus to its button. */
+	const next = useRef<Invitation | undefined>(undefined);
+	const { person } = useTopic("link");
+	const now = useNow(10_000);
+	const ago = (time: string) => age(now - Date.parse(time));
+	const revoke = async (name: string) => {
+		await request("DELETE /api/tokens/:name", { params: { name } });
+		await list.refresh();
+	};
+	return (
+		<Panel
+			title="People"
+			look="stack"
+			actions={
+				<Button look="primary" isChange onClick={() => setIsInviting(true)}>
+					<Icon of={userPlus} />
+					Invite person
+				</Button>
+			}
+		>
+			<Problem>{list.problem}</Problem>
+			<ul class="listed" aria-label="People">
+				{list.value?.tokens.map(({ name, role, since, usedAt }) => (
+					<li key={name}>
+						<div>
+							<strong>{personName(name)}</strong>
+							{name === person?.name && " (you)"}
+							<p class="hint">
+								{roleNames[role]} · {usedAt ? `Active ${ago(usedAt)}` : "No recent activity"}
+								{since && ` · Invited ${ago(since)}`}
+							</p>
+						</div>
+						{name !== "monitor" && (
+							<div class="actions">
+								<Button
+									look="quiet"
+									label={`New link for ${name}`}
+									isChange
+									onClick={async () => setInvitation(await invite(name))}
+								>
+									New link
+								</Button>
+								<Button
+									look="quiet"
+									label={`Revoke ${name}`}
+									isChange
+									question={{
+										title: `Revoke access of ${name}?`,
+										text: <p>All browsers and programs that use it are logged out immediately.</p>,
+										loss: { do: "Revoke", keep: "Cancel" },
+									}}
+									onClick={() => revoke(name)}
+								>
+									Revoke
+								</Button>
+							</div>
+						)}
+					</li>
+				))}
+			</ul>
+			{isInviting && (
+				<InviteForm
+					onInvited={async (made) => {
+						next.current = made;
+						await list.refresh();
+					}}
+					onClosed={() => {
+						setIsInviting(false);
+						setInvitation(next.current);
+						next.current = undefined;
+					}}
+				/>
+			)}
+			{invitation && <InvitationSheet given={invitation} onClose={() => setInvitation(undefined)} />}
+		</Panel>
+	);
+}
+
+async function invite(name: string): Promise<Invitation> {
+	return { name, ...(await request("POST /api/tokens/:name/link", { params: { name } })) };
+}
+
+interface InviteFormProps {
+	readonly onInvited: (invitation: Invitation) => Promise<void>;
+	readonly onClosed: () => void;
+}
+
+function InviteForm({ onInvited, onClosed }: InviteFormProps) {
+	const [name, setName] = useState("");
+	const [role, setRole] = useState<PersonRole>("user");
+	return (
+		<FormDialog
+			title="Invite person"
+			verb="Create link"
+			isComplete={name.trim() !== ""}
+			onSave={async (form) => {
+				const made = await request("POST /api/tokens", { body: { name: textOf(form, "name"), role } });
+				await onInvited({ ...(await invite(made.name)), token: made.token });
+			}}
+			onClosed={onClosed}
+		>
+			<Field label="Name" name="name" placeholder="Tom" maxLength={64} value={name} onInput={setName} />
+			<Cards
+				label="Role"
+				value={role}
+				onChange={setRole}
+				options={personRoles.map((one) => [one, roleNames[one], roleTexts[one]])}
+			/>
+		</FormDialog>
+	);
+}
+
+interface InvitationSheetProps {
+	readonly given: Invitation;
+	readonly onClose: () => void;
+}
+
+function InvitationSheet({ given, onClose }: InvitationSheetProps) {
+	const [{ name, url, token }, setShown] = useState(given);
+	return (
+		<Sheet
+			title={`Link for ${name}`}
+			onClose={onClose}
+			footer={
+				<>
+					<Button isChange onClick={async () => setShown({ token, ...(await invite(name)) })}>
+						New link
+					</Button>
+					<button type="button" class="primary" onClick={({ currentTarget }) => requestClose(currentTarget)}>
+						Done
+					</button>
+				</>
+			}
+		>
+			<p role="status">
+				Send this link to {name}, or let them scan the code. It works once and expires in 24 hours.
+			</p>
+			<LinkCode url={url} />
+			{token !== undefined && (
+				<details>
+					<summary>Access token</summary>
+					<p class="hint">For programs that act as {name}. It is shown only once.</p>
+					<CopyLine text={token} />
+				</details>
+			)}
+		</Sheet>
 	);
 }

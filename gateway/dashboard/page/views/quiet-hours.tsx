@@ -12,12 +12,11 @@ import { request } from "../app/gateway.js";
 import { useDenial, useTopic } from "../app/hooks.js";
 import { nameIn } from "../model/filter.js";
 import { Button } from "../parts/button.js";
-import { Days } from "../parts/days.js";
-import { Check, Field } from "../parts/field.js";
+import { Check, Days, Field } from "../parts/field.js";
+import { FormDialog } from "../parts/form-dialog.js";
 import { Limit } from "../parts/limit.js";
 import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
-import { FormDialog } from "../parts/save-form.js";
 import { TargetChoice } from "../parts/target-choice.js";
 import { ScheduleRow } from "./schedule-row.js";
 

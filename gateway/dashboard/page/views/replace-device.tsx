@@ -8,9 +8,9 @@ import { deviceAddress, useApp, useHistory, useMayChange } from "../app/hooks.js
 import { nameOf } from "../model/filter.js";
 import { Button } from "../parts/button.js";
 import { Field } from "../parts/field.js";
+import { FormDialog } from "../parts/form-dialog.js";
 import { History } from "../parts/history.js";
 import { Panel } from "../parts/panel.js";
-import { FormDialog } from "../parts/save-form.js";
 import { eventsOf } from "./device-events.js";
 
 /** Rendered only if the gateway supports replacement. */

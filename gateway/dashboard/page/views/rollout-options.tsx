@@ -2,8 +2,7 @@
 
 import type { Group, Plan } from "../../../api/client/rollout.js";
 import type { PlanOptions } from "../../../api/client/rollout-plan.js";
-import { Days } from "../parts/days.js";
-import { Check, Field, type FieldProps } from "../parts/field.js";
+import { Check, Days, Field, type FieldProps } from "../parts/field.js";
 
 interface OptionsProps {
 	readonly options: PlanOptions;

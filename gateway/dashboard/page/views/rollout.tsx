@@ -19,7 +19,7 @@ import {
 } from "../../../api/client/rollout.js";
 import { capital, clock, otaText, plural, sentence, when } from "../../../api/client/words.js";
 import { deviceStatuses, deviceWords, failureStatuses, isOver } from "../../../api/statuses.js";
-import { useApp, useDevice, useNow, useTopic } from "../app/hooks.js";
+import { useApp, useDevice, useNow, useTitle, useTopic } from "../app/hooks.js";
 import type { LoadedRollout } from "../app/rollouts.js";
 import { type Segment, segmentsOf } from "../model/rollout-segments.js";
 import { Button } from "../parts/button.js";
@@ -32,7 +32,6 @@ import { Problem } from "../parts/problem.js";
 import { Rows } from "../parts/rows.js";
 import { SegmentBar } from "../parts/segment-bar.js";
 import { useRequest } from "../parts/use-request.js";
-import { useTitle } from "../parts/use-title.js";
 
 /** Number of devices up to which all are listed. */
 const fewDevices = 20;

@@ -13,9 +13,8 @@ import type { Targets } from "../../../api/targets.js";
 import { cleanText } from "../../../api/text.js";
 import { AnnouncementOptions, type PlayOptions } from "../announce/options.js";
 import { useApp } from "../app/hooks.js";
-import { Days } from "../parts/days.js";
-import { Choice, Field, type Option, Toggles } from "../parts/field.js";
-import { FormDialog } from "../parts/save-form.js";
+import { Choice, Days, Field, type Option, Toggles } from "../parts/field.js";
+import { FormDialog } from "../parts/form-dialog.js";
 import { Slider } from "../parts/slider.js";
 import { TargetChoice } from "../parts/target-choice.js";
 

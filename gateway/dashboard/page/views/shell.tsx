@@ -1,5 +1,6 @@
 /** Frame of every view: navigation, connection state and logout. */
 
+import alert from "lucide-static/icons/circle-alert.svg";
 import plus from "lucide-static/icons/circle-plus.svg";
 import clock from "lucide-static/icons/clock.svg";
 import ellipsis from "lucide-static/icons/ellipsis.svg";
@@ -20,15 +21,14 @@ import {
 	useIsLive,
 	useNow,
 	useRoute,
+	useTitle,
 	useTopic,
 } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
 import { Permitted } from "../parts/permitted.js";
-import { useTitle } from "../parts/use-title.js";
 import { FleetView } from "./fleet.js";
-import { IssuesLink } from "./issues-link.js";
 import { onDemand, whenLive } from "./on-demand.js";
 import { SearchButton, useShortcuts } from "./search-button.js";
 
@@ -40,10 +40,11 @@ export function Shell() {
 	const main = useRef<HTMLElement>(null);
 	const { openPalette, dialog } = useShortcuts();
 	const { person } = useTopic("link", "quiet");
-	const link = (name: Exclude<keyof typeof later, "issues">) => (
+	const link = (name: keyof typeof later) => (
 		<a href={`#/${name}`} aria-current={name === view ? "page" : undefined}>
 			<Icon of={icons[name]} />
 			{later[name].title}
+			{name === "issues" && <IssueCount />}
 		</a>
 	);
 	const management = (
@@ -93,7 +94,7 @@ export function Shell() {
 					{link("announce")}
 					{/* Absent only once the gateway is known to have no schedules, so that nothing moves. */}
 					{app.quietHours.value !== null && link("schedules")}
-					<IssuesLink isCurrent={view === "issues"} />
+					{link("issues")}
 					<div class="wide management">
 						<h2>Manage</h2>
 						{management}
@@ -130,6 +131,7 @@ const icons = {
 	home,
 	announce: megaphone,
 	schedules: clock,
+	issues: alert,
 	firmware: packageIcon,
 	add: plus,
 	settings: gear,
@@ -156,6 +158,7 @@ const load = () => import("./later.js");
 const DevicePage = onDemand("Device", async () => (await load()).DeviceView);
 const RolloutLine = whenLive(async () => (await load()).RolloutLine);
 const SelectionBar = onDemand("", async () => (await load()).SelectionBar);
+const IssueCount = whenLive(async () => (await load()).IssueCount);
 const JobBars = whenLive(async () => (await load()).JobBars);
 
 interface LaterProps {

@@ -2,13 +2,7 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { messageOf } from "../../../api/client/request.js";
-import {
-	type Plan,
-	type Preview,
-	planWords,
-	previewWords,
-	updatableCount,
-} from "../../../api/client/rollout.js";
+import { type Preview, planWords, previewWords, updatableCount } from "../../../api/client/rollout.js";
 import { makeRolloutId, type RequestedPlan } from "../../../api/client/rollout-plan.js";
 import { plural, sentence, withFieldName } from "../../../api/client/words.js";
 import { isOver } from "../../../api/statuses.js";
@@ -19,24 +13,8 @@ import { optionLabels } from "./rollout-options.js";
 const typingMs = 250;
 const ageMs = 5_000;
 
-interface RolloutStart {
-	/** Plan with the gateway's defaults; undefined until known. */
-	readonly plan: Plan | undefined;
-	readonly isReady: boolean;
-	/** Numbers of devices. */
-	readonly preview: string;
-	/** How the devices would be updated, or why they cannot be. */
-	readonly planned: string | undefined;
-	/** Text of the button that starts it. */
-	readonly text: string;
-	/** Error of the plan. */
-	readonly problem: string | undefined;
-	/** Starts the rollout. @returns its id @throws Rejection */
-	readonly start: () => Promise<string>;
-}
-
 /** @param place of the devices, such as " in Mainz", or empty */
-export function useRolloutStart(firmware: Firmware, plan: RequestedPlan, place: string): RolloutStart {
+export function useRolloutStart(firmware: Firmware, plan: RequestedPlan, place: string) {
 	const { rollouts, fleet, clock } = useTopic("rollouts");
 	const isLive = useIsLive();
 	const text = JSON.stringify(plan);
@@ -73,16 +51,22 @@ export function useRolloutStart(firmware: Firmware, plan: RequestedPlan, place: 
 	const count = preview ? updatableCount(preview) : 0;
 	const none = standing ? "Start for new devices" : "Nothing to update";
 	return {
+		/** Plan with the gateway's defaults; undefined until known. */
 		plan: preview?.plan,
 		isReady: isCurrent && preview?.busy === 0 && (count > 0 || standing),
+		/** Numbers of devices. */
 		preview: preview ? previewWords(preview, place) : problem === undefined ? "Counting the devices…" : "",
+		/** How the devices would be updated, or why they cannot be. */
 		planned:
 			preview &&
 			(preview.busy > 0
 				? "Devices can be in one rollout at a time. Wait for the other rollout, or cancel it."
 				: sentence(planWords(preview.plan, clock.now()))),
+		/** Text of the button that starts it. */
 		text: count > 0 ? `Update ${plural(count, "device")}` : preview ? none : "Update",
+		/** Error of the plan. */
 		problem,
+		/** Starts the rollout. @returns its id @throws Rejection */
 		start: async () => {
 			await rollouts.start(id, plan);
 			setStarted(started + 1);
