@@ -151,8 +151,8 @@ describe("start is prevented, with a remedy, by", { timeout: 20_000 }, () => {
 			const dataDir = await temporaryDirectory(t);
 			const pipe = join(dataDir, name);
 			execFileSync("mkfifo", [pipe]);
-			const given = Object.entries(environment).map(([setting, value]) => [setting, value || pipe]);
-			assert.match(await problemOf(dataDir, Object.fromEntries(given)), sentence);
+			const variables = Object.entries(environment).map(([setting, value]) => [setting, value || pipe]);
+			assert.match(await problemOf(dataDir, Object.fromEntries(variables)), sentence);
 		});
 });
 

@@ -14,13 +14,13 @@ const reportsEach = 100;
 const skip = process.platform === "linux" ? false : "needs 127.0.0.2 and those after it";
 
 test("never causes a full garbage collection by relayed reports", { skip }, async (t) => {
-	const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken, LOG_LEVEL: "silent" };
-	const child = startProcess(t, { ...given, DATA_DIR: await temporaryDirectory(t) });
+	const environment = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken, LOG_LEVEL: "silent" };
+	const child = startProcess(t, { ...environment, DATA_DIR: await temporaryDirectory(t) });
 	const { Devices: url = "" } = await readStartupOutput(child);
 	const { origin } = new URL(url.replace("ws", "http"));
 	const figure = async (name: string) => {
 		const text = await (await fetch(`${origin}/metrics`, { headers: bearer(monitorToken) })).text();
-		const line = text.split("\n").find((each) => each.startsWith(name));
+		const line = text.split("\n").find((candidate) => candidate.startsWith(name));
 		return Number(line?.split(" ")[1] ?? 0);
 	};
 	const uplinks = 'gateway_uplinks_total{type="state_report"}';

@@ -15,7 +15,7 @@ export function readImports(project = "."): ReadonlyMap<string, readonly string[
 		const text = readFileSync(join(project, file), "utf8");
 		return [...text.matchAll(/(?:from|import|import\() ?"(\.[^"]+)\.js"/g)].flatMap(([, path = ""]) => {
 			const target = normalize(join(dirname(file), path));
-			return [`${target}.ts`, `${target}.tsx`].filter((each) => known.has(each));
+			return [`${target}.ts`, `${target}.tsx`].filter((candidate) => known.has(candidate));
 		});
 	};
 	return new Map(files.map((file) => [file, importsOf(file)]));
@@ -31,5 +31,5 @@ export function reaches(
 	if (file === target) return true;
 	if (seen.has(file)) return false;
 	seen.add(file);
-	return (imports.get(file) ?? []).some((each) => reaches(imports, each, target, seen));
+	return (imports.get(file) ?? []).some((imported) => reaches(imports, imported, target, seen));
 }

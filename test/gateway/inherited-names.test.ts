@@ -42,16 +42,16 @@ const valid = described.map(({ method, path: route, names, example }) => {
 /** Variants of the value with `name` as a value, an object that String() rejects, a field name or an extra field. */
 function withName(value: unknown, name: string): unknown[] {
 	if (Array.isArray(value))
-		return value.flatMap((each, index) => withName(each, name).map((other) => value.with(index, other)));
+		return value.flatMap((item, index) => withName(item, name).map((other) => value.with(index, other)));
 	if (!isRecord(value)) return [name, { [name]: name }];
 	const entries = Object.entries(value);
 	const beside = [
 		[...entries, [name, name]],
 		[...entries, [name, { [name]: name }]],
 	];
-	const inside = entries.flatMap(([key, each], index) => [
-		...withName(each, name).map((other) => entries.with(index, [key, other])),
-		entries.with(index, [name, each]),
+	const inside = entries.flatMap(([key, inner], index) => [
+		...withName(inner, name).map((other) => entries.with(index, [key, other])),
+		entries.with(index, [name, inner]),
 	]);
 	return [...beside, ...inside].map((fields) => Object.fromEntries(fields));
 }
@@ -62,7 +62,7 @@ function requestsWith(name: string) {
 		const inPath = route.includes("{") ? [route.replace(/\{\w+\}/, name)] : [];
 		const queries = [...fields.map((field) => `${field}=${name}`), `${name}=1`, `${name}[${name}]=${name}`];
 		const paths = [...inPath, ...queries.map((query) => `${place}?${query}`)];
-		const bodies = isRecord(example) ? withName(example, name).map((each) => JSON.stringify(each)) : [];
+		const bodies = isRecord(example) ? withName(example, name).map((body) => JSON.stringify(body)) : [];
 		return [
 			...paths.map((path) => ({ method, path, body: isRecord(example) ? JSON.stringify(example) : "" })),
 			...bodies.map((body) => ({ method, path: place, body })),

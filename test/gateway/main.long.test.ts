@@ -14,8 +14,8 @@ import { bearer, Client, deviceToken, monitorToken, temporaryDirectory } from ".
 
 /** Gateway in an empty folder that has started, with the addresses that it printed. */
 async function start(t: TestContext, options: Parameters<typeof startProcess>[2] = {}) {
-	const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };
-	const child = startProcess(t, { ...given, DATA_DIR: await temporaryDirectory(t) }, options);
+	const environment = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };
+	const child = startProcess(t, { ...environment, DATA_DIR: await temporaryDirectory(t) }, options);
 	const exit = once(child, "exit");
 	const { Devices = "" } = await readStartupOutput(child);
 	const connect = async () => {

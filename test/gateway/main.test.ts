@@ -19,7 +19,7 @@ import {
 	temporaryDirectory,
 } from "../support/running.js";
 
-const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };
+const environment = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };
 
 describe("npm start", () => {
 	test("prints a login link, the device address, the token file and a warning about unsigned firmware", async (t) => {
@@ -41,7 +41,7 @@ describe("npm start", () => {
 
 	test("closes devices with 1012 and exits with code 0 on SIGINT, even if sent twice", async (t) => {
 		const DATA_DIR = await temporaryDirectory(t);
-		const child = startProcess(t, { DATA_DIR, ...given });
+		const child = startProcess(t, { DATA_DIR, ...environment });
 		const { Devices = "" } = await readStartupOutput(child);
 		const device = new Client(Devices, { headers: bearer(deviceToken) });
 		await nextEvent(device.socket, "open");
@@ -58,7 +58,13 @@ describe("npm start", () => {
 		// Separate process group, to kill a gateway that outlives npm.
 		const npm = spawn("npm", ["start"], {
 			detached: true,
-			env: { PATH: process.env.PATH, DATA_DIR, npm_config_update_notifier: "false", PORT: "0", ...given },
+			env: {
+				PATH: process.env.PATH,
+				DATA_DIR,
+				npm_config_update_notifier: "false",
+				PORT: "0",
+				...environment,
+			},
 			stdio: ["ignore", "pipe", "ignore"],
 		});
 		onEnd(t, () => {

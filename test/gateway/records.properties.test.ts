@@ -52,9 +52,9 @@ const uplinkOf = (schemas: readonly Schema[]) =>
 	fc
 		.oneof(...models.flatMap((of) => schemas.map((schema) => valid(schema, of))))
 		.map(asUplink)
-		.filter((each) => each !== undefined);
+		.filter((message) => message !== undefined);
 const uplink = uplinkOf(Object.values(uplinks));
-const report = uplinkOf([uplinks.state_report]).filter((each) => each.type === "state_report");
+const report = uplinkOf([uplinks.state_report]).filter((message) => message.type === "state_report");
 
 const device = fc
 	.record(
@@ -73,31 +73,31 @@ const device = fc
 		const made = new Device(name, new Session(handshake, silentLink, connectedAt));
 		made.chip = chip;
 		made.settingsKeptAt = settingsKeptAt;
-		for (const [index, each] of reports.entries())
-			made.report(each, Buffer.from(JSON.stringify(each)), connectedAt + index, index * 1000);
+		for (const [index, received] of reports.entries())
+			made.report(received, Buffer.from(JSON.stringify(received)), connectedAt + index, index * 1000);
 		return made;
 	});
 
-const contentOf = (each: Device) => {
-	const { connected: _, ...head } = sessionHead(each.session);
+const contentOf = (known: Device) => {
+	const { connected: _, ...head } = sessionHead(known.session);
 	return {
-		text: textWithState(head, each),
-		lists: [each.versions, each.resets, each.firstSeenAt, each.lastReportAt, each.settingsKeptAt],
+		text: textWithState(head, known),
+		lists: [known.versions, known.resets, known.firstSeenAt, known.lastReportAt, known.settingsKeptAt],
 	};
 };
 
 test("reads a device record back unchanged, with any reports", () => {
 	fc.assert(
-		fc.property(device, (each) => {
-			const read = deviceRecord.parse(deviceRecord.format(each), each.deviceId);
+		fc.property(device, (original) => {
+			const read = deviceRecord.parse(deviceRecord.format(original), original.deviceId);
 			assert.ok(read, "the record was rejected");
-			assert.deepEqual(contentOf(read), contentOf(each));
+			assert.deepEqual(contentOf(read), contentOf(original));
 		}),
 	);
 });
 
 test("reads any other record as a valid device or none", () => {
-	const good = device.map((each) => deviceRecord.format(each));
+	const good = device.map((original) => deviceRecord.format(original));
 	fc.assert(
 		fc.property(fc.oneof(withOther(good), contentNear(good)), (content) => {
 			const read = parsed(() => deviceRecord.parse(content, "d"));
@@ -132,9 +132,9 @@ const job = valid(updateJob).filter((value): value is UpdateJob => matches(updat
 const history = fc
 	.tuple(fc.array(job, { maxLength: 3 }), fc.array(fc.tuple(uplink, context, fc.boolean()), { maxLength: 8 }))
 	.map(([jobs, said]) =>
-		said.reduce<readonly UpdateJob[]>((known, [each, when, isSilent]) => {
+		said.reduce<readonly UpdateJob[]>((known, [message, when, isSilent]) => {
 			const last = known.at(-1);
-			const followed = applyUplink(known, each, when);
+			const followed = applyUplink(known, message, when);
 			return isSilent && isActive(last) ? [...known.slice(0, -1), timeOut(last, when.now)] : followed;
 		}, jobs),
 	);
@@ -149,8 +149,8 @@ test("reads updates back unchanged, with any uplinks", () => {
 	const good = history.map((jobs) => jobsFile.format(jobs));
 	fc.assert(
 		fc.property(fc.oneof(withOther(good), contentNear(good)), (content) => {
-			for (const each of parsed(() => jobsFile.parse(content)) ?? []) {
-				const { otaStatus, otaPercent } = metadataOf(each);
+			for (const update of parsed(() => jobsFile.parse(content)) ?? []) {
+				const { otaStatus, otaPercent } = metadataOf(update);
 				assert.equal(typeof otaStatus, "string");
 				assert.ok(
 					otaPercent === null || (Number.isInteger(otaPercent) && otaPercent >= 0 && otaPercent <= 100),
@@ -181,8 +181,8 @@ test("reads tokens back unchanged, and rejects any other content with a remedy u
 			await writeFile(path, content);
 			try {
 				const tokens = await readTokenFile(fs, path);
-				for (const each of [tokens?.device, tokens?.monitor, tokens?.previous?.device ?? tokens?.device])
-					assert.match(each ?? "", /^[!-+\--~]{16,512}$/);
+				for (const token of [tokens?.device, tokens?.monitor, tokens?.previous?.device ?? tokens?.device])
+					assert.match(token ?? "", /^[!-+\--~]{16,512}$/);
 			} catch (error) {
 				assert.ok(error instanceof StartError, String(error));
 				assert.match(error.message, /Delete it to generate new ones/);

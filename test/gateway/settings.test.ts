@@ -86,7 +86,7 @@ const plain = ({ trustProxy, ...settings }: ReturnType<typeof readEvery>) => ({
 
 test("treats a blank variable as unset, and trims whitespace and quotes of env files", async (t) => {
 	const { variables, settings } = await readAll(t);
-	for (const [name, value] of Object.entries(variables).filter(([each]) => documented.has(each))) {
+	for (const [name, value] of Object.entries(variables).filter(([setting]) => documented.has(setting))) {
 		const without = Object.fromEntries(Object.entries(variables).filter(([other]) => other !== name));
 		const read = (text: string | undefined) => {
 			try {

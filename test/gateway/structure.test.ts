@@ -74,8 +74,8 @@ test("has no mutual imports between folders of gateway/", () => {
 			.filter((target) => isGateway(file) && isGateway(target) && unitOf(file) !== unitOf(target))
 			.map((target) => ({ from: unitOf(file), to: unitOf(target), text: `${file} → ${target}` })),
 	);
-	const isBack = (one: { from: string; to: string }) =>
-		pairs.some(({ from, to }) => from === one.to && to === one.from);
+	const isBack = (pair: { from: string; to: string }) =>
+		pairs.some(({ from, to }) => from === pair.to && to === pair.from);
 	assert.deepEqual(
 		pairs.filter(isBack).map(({ text }) => text),
 		[],

@@ -461,7 +461,7 @@ describe("other requests", () => {
 			if (extension === undefined || existsSync(`gateway/${extension}`))
 				allowed.set(path, [...(allowed.get(path) ?? []), ...(method === "GET" ? ["GET", "HEAD"] : [method])]);
 		for (const [path, methods] of allowed) {
-			const method = ["GET", "POST", "PUT", "DELETE", "PATCH"].find((each) => !methods.includes(each));
+			const method = ["GET", "POST", "PUT", "DELETE", "PATCH"].find((verb) => !methods.includes(verb));
 			const init = { method: method ?? "OPTIONS", headers: bearer(monitorToken) };
 			const { status, headers } = await fetch(`${url}${examplePath(path)}`, init);
 			const allow = headers.get("allow")?.split(", ").sort();

@@ -51,9 +51,9 @@ test("keeps a login ended after the clock was a year ahead", async () => {
 	await ended.end("another", clock.now + year / 12);
 	clock.now -= year;
 	await ended.close();
-	for (const each of [ended, await open()]) {
-		assert.equal(each.has("login", 1000 + year / 12), true);
-		assert.equal(await each.use("code", 5000), false);
+	for (const logins of [ended, await open()]) {
+		assert.equal(logins.has("login", 1000 + year / 12), true);
+		assert.equal(await logins.use("code", 5000), false);
 	}
 });
 
@@ -64,9 +64,9 @@ test("ends all logins of the same age or older past 1000, across a restart, and 
 	assert.equal(ended.has("another", year), false);
 	await ended.end("one-too-many", year);
 	await ended.close();
-	for (const each of [ended, await open()]) {
-		assert.deepEqual([each.has("another", year), each.has("login-5", year + 5)], [true, true]);
-		assert.equal(each.has("newer", year + 1000), false);
+	for (const logins of [ended, await open()]) {
+		assert.deepEqual([logins.has("another", year), logins.has("login-5", year + 5)], [true, true]);
+		assert.equal(logins.has("newer", year + 1000), false);
 	}
 	assert.deepEqual(names(), ["all"]);
 });

@@ -9,9 +9,9 @@ import { incomingRequest } from "../../support/incoming-request.js";
 import { deviceToken, monitorToken, temporaryDirectory } from "../../support/running.js";
 
 const hourMs = 60 * 60 * 1000;
-const given = { device: deviceToken, monitor: monitorToken };
+const environmentTokens = { device: deviceToken, monitor: monitorToken };
 
-async function run(t: TestContext, fromEnvironment: TokensOptions["fromEnvironment"] = given) {
+async function run(t: TestContext, fromEnvironment: TokensOptions["fromEnvironment"] = environmentTokens) {
 	const clock = { now: 0, ran: 0 };
 	const dataDir = await temporaryDirectory(t);
 	const tokens = new Tokens({ dataDir, fromEnvironment, disk, onProblem: assert.fail });

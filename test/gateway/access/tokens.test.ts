@@ -85,11 +85,11 @@ test("revokes a named token with its logins, also beside tokens from the environ
 	await assert.rejects(tokens.add("lobby-screen", "monitor"), /A token named lobby-screen exists/);
 	await tokens.remove("lobby-screen");
 	assert.deepEqual(await answers(), [401, 401]);
-	const given = await runGateway(t);
-	const hall = await tokensIn(given.dataDir).add("hall", "viewer");
-	assert.deepEqual([await statusOf(given, hall), await statusOf(given, monitorToken)], [200, 200]);
-	await tokensIn(given.dataDir).remove("hall");
-	assert.equal(await statusOf(given, hall), 401);
+	const withTokens = await runGateway(t);
+	const hall = await tokensIn(withTokens.dataDir).add("hall", "viewer");
+	assert.deepEqual([await statusOf(withTokens, hall), await statusOf(withTokens, monitorToken)], [200, 200]);
+	await tokensIn(withTokens.dataDir).remove("hall");
+	assert.equal(await statusOf(withTokens, hall), 401);
 });
 
 test("keeps all changes of concurrent commands and of the page", async (t) => {
@@ -99,8 +99,8 @@ test("keeps all changes of concurrent commands and of the page", async (t) => {
 	await Promise.all([
 		...names.map((name) => tokensIn(dataDir).add(name, "viewer")),
 		tokensIn(dataDir).change((file) => rotate(file ?? assert.fail("no tokens"), ["device"])),
-		...[0, 1, 2].map(async (each) => {
-			const body = { name: `page ${each}`, role: "viewer" };
+		...[0, 1, 2].map(async (index) => {
+			const body = { name: `page ${index}`, role: "viewer" };
 			assert.equal((await gateway.api("POST", "/api/tokens", body, monitor)).status, 201);
 		}),
 	]);
@@ -187,12 +187,12 @@ describe("token rotation", () => {
 	});
 
 	test("reads two comma-separated tokens from the environment", async (t) => {
-		const given = `the-new-device-token,${deviceToken}`;
-		const gateway = await runGateway(t, { deviceToken: given, monitorToken: undefined });
+		const bothTokens = `the-new-device-token,${deviceToken}`;
+		const gateway = await runGateway(t, { deviceToken: bothTokens, monitorToken: undefined });
 		assert.notEqual(gateway.gateway.tokens.monitor, monitorToken, "generated");
 		for (const valid of ["the-new-device-token", deviceToken, deviceTokenOf(deviceToken, "dev-1-a1b2c3")])
 			assert.equal(await statusOf(gateway, valid), 200);
-		assert.equal(await statusOf(gateway, given), 401);
+		assert.equal(await statusOf(gateway, bothTokens), 401);
 		assert.equal(gateway.gateway.tokens.device, "the-new-device-token");
 	});
 

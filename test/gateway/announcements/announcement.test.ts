@@ -104,8 +104,9 @@ describe("announcement", () => {
 				for (const [device, state] of changes) parts.set(device, state, at(0));
 				const states = new Map<string, (typeof playStates)[number]>(changes);
 				for (const state of playStates)
-					assert.equal(parts.counts[state], [...states.values()].filter((each) => each === state).length);
-				assert.deepEqual(new Map(parts.takeChanges().map((each) => [each.deviceId, each.state])), states);
+					assert.equal(parts.counts[state], [...states.values()].filter((other) => other === state).length);
+				const taken = parts.takeChanges();
+				assert.deepEqual(new Map(taken.map(({ deviceId, state }) => [deviceId, state])), states);
 				assert.deepEqual(parts.takeChanges(), []);
 				const running = ["preparing", "waiting", "ready", "playing", "resumed"];
 				const isRunning = [...states.values()].some((state) => running.includes(state));

@@ -33,9 +33,9 @@ test("plays a sound of one gateway on devices of another; any shows and stops it
 	const [a, b] = await runGateways(t, await memoryBuses(), 2);
 	const here = await connect(t, a, "1");
 	const there = await connect(t, b, "2");
-	for (const each of [a, b])
+	for (const gateway of [a, b])
 		await waitUntil(async () => {
-			const { devices } = Object(await each.api("GET", "/api/devices")).body;
+			const { devices } = Object(await gateway.api("GET", "/api/devices")).body;
 			return devices.filter((device: { connected: boolean }) => device.connected).length === 2;
 		});
 	const headers = { ...bearer(monitorToken), "Content-Type": "audio/wav" };

@@ -99,7 +99,7 @@ describe("upload other than WAV", () => {
 		assert.deepEqual([status, body.detail], [503, "4 files are queued for decoding. Try again later."]);
 		ending.abort();
 		const others = await Promise.allSettled(uploads);
-		assert.equal(others.filter((each) => each.status === "rejected").length, 4);
+		assert.equal(others.filter((result) => result.status === "rejected").length, 4);
 	});
 
 	test("is passed as a temporary file if the command has a placeholder", async (t) => {

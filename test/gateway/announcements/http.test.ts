@@ -218,10 +218,10 @@ describe("announcement", () => {
 			const id = await announce({ sound: sha256, targets: { room: "Kitchen" }, volume: 30 });
 			const waits = { priority: "normal", expires: 300 };
 			const value = { id, url: `${url}/sounds/${sha256}.wav`, volume: 30, ready: true, ...waits };
-			for (const each of devices.slice(0, 2)) {
-				await each.receives({ command: "start_sound", value: { id } });
-				assert.deepEqual(each.commands.at(-2), { command: "play_sound", value });
-				each.update(id, "played", { heard_ms: 500, underruns: 0 });
+			for (const speaker of devices.slice(0, 2)) {
+				await speaker.receives({ command: "start_sound", value: { id } });
+				assert.deepEqual(speaker.commands.at(-2), { command: "play_sound", value });
+				speaker.update(id, "played", { heard_ms: 500, underruns: 0 });
 			}
 			const { counts, devices: parts, name, by } = await ended(id);
 			assert.deepEqual([name, by, counts.played, parts.length], ["Dinner", "monitor", 2, 2]);
@@ -266,11 +266,11 @@ describe("announcement", () => {
 	test("starts immediately on one device, and can be stopped", async (t) => {
 		const { upload, device, announce, becomes, ended, call } = await run(t);
 		await upload();
-		const one = await device("1");
-		const id = await announce({ sound: sha256, targets: { devices: [one.deviceId] } });
+		const speaker = await device("1");
+		const id = await announce({ sound: sha256, targets: { devices: [speaker.deviceId] } });
 		await becomes(id, "playing");
 		assert.deepEqual(
-			one.commands.map(({ command }) => command),
+			speaker.commands.map(({ command }) => command),
 			["play_sound"],
 		);
 		assert.equal((await call("DELETE", `/api/announcements/${id}`)).status, 204);
@@ -282,18 +282,18 @@ describe("announcement", () => {
 		t.mock.timers.enable({ apis: ["setInterval"] });
 		const dataDir = await temporaryDirectory(t);
 		const { upload, device, announce, ended, call, sounds, load } = await run(t, { dataDir });
-		const one = await device("1");
-		const play = () => announce({ sound: sha256, targets: { devices: [one.deviceId] } });
+		const speaker = await device("1");
+		const play = () => announce({ sound: sha256, targets: { devices: [speaker.deviceId] } });
 		const now = async () => [(await sounds()).length, (await load()).status];
 		for (const isKeptAgain of [true, false]) {
 			await upload();
 			const [first, second] = [await play(), await play()];
-			one.update(first, "played");
+			speaker.update(first, "played");
 			await ended(first);
 			assert.equal((await call("DELETE", `/api/sounds/${sha256}`)).status, 204);
 			assert.deepEqual(await now(), [0, 200]);
 			if (isKeptAgain) await upload();
-			one.update(second, "played");
+			speaker.update(second, "played");
 			await ended(second);
 			const files = () => fs.readdir(join(dataDir, "sound-files"));
 			const tick = () => t.mock.timers.tick(1_000);
@@ -306,8 +306,8 @@ describe("announcement", () => {
 	test("can be replayed until five newer temporary sounds, or until its sound is deleted", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const { device, announce, call, ended, shown, sounds } = await run(t, { dataDir });
-		const one = await device("1");
-		const targets = { devices: [one.deviceId] };
+		const speaker = await device("1");
+		const targets = { devices: [speaker.deviceId] };
 		const send = async (samples: number, rest = "&temporary=true") => {
 			const { status, body } = await call("POST", `/api/sounds?name=Ben${rest}`, wavOf(tone(samples)));
 			assert.equal(status, 201, JSON.stringify(body));
@@ -315,8 +315,8 @@ describe("announcement", () => {
 		};
 		const play = async (asked: object) => {
 			const id = await announce(asked);
-			await waitUntil(() => Object(one.commands.at(-1)?.value).id === id);
-			one.update(id, "played");
+			await waitUntil(() => Object(speaker.commands.at(-1)?.value).id === id);
+			speaker.update(id, "played");
 			await ended(id);
 			return id;
 		};

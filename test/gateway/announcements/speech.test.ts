@@ -233,7 +233,7 @@ describe("text", () => {
 		await assert.rejects(waiting[9] ?? Promise.resolve(), { name: "AbortError" });
 		const last = new AbortController();
 		waiting.push(speak("one more", last.signal));
-		for (const each of [...stops, last]) each.abort();
+		for (const stop of [...stops, last]) stop.abort();
 		const ends = await Promise.allSettled(waiting);
 		assert.ok(
 			ends.every(({ status }) => status === "rejected"),
@@ -243,8 +243,8 @@ describe("text", () => {
 
 	test("is not passed in arguments, which are parsed without a shell", () => {
 		const words = ["sh", "--model", "my voice.onnx", "--output_file", "-"];
-		const given = 'sh --model "my voice.onnx" --output_file -';
-		assert.deepEqual(speechCommand.read({ SPEECH_COMMAND: given }), words);
+		const line = 'sh --model "my voice.onnx" --output_file -';
+		assert.deepEqual(speechCommand.read({ SPEECH_COMMAND: line }), words);
 		assert.throws(() => speechCommand.read({ SPEECH_COMMAND: 'sh "voice' }), /SPEECH_COMMAND is invalid/);
 		assert.equal(speechCommand.read({}), undefined);
 	});

@@ -31,9 +31,9 @@ test("documents each route, except the dashboard's files", async (t) => {
 	const { mock } = t.mock.method(Router.prototype, "route");
 	await runWholeGateway(t);
 	const calls: readonly { readonly arguments: readonly unknown[]; readonly result?: unknown }[] = mock.calls;
-	const served = calls.flatMap(({ arguments: [given], result }) => {
+	const served = calls.flatMap(({ arguments: [route], result }) => {
 		const methods = Object.keys(Object(result).methods).filter((method) => method !== "_all");
-		const paths = [given].flat().map((path) => String(path).replaceAll(/:(\w+)|\*(\w+)/g, "{$1$2}"));
+		const paths = [route].flat().map((path) => String(path).replaceAll(/:(\w+)|\*(\w+)/g, "{$1$2}"));
 		return paths.flatMap((path) => methods.map((method) => `${method.toUpperCase()} ${path}`));
 	});
 	assert.ok(served.includes("GET /readyz"), `served: ${served}`);
@@ -70,12 +70,12 @@ test("returns each status and body documented in openapi.yaml", async (t) => {
 	/** Operation of a key such as "GET /readyz 200 503", whose statuses are covered. */
 	const cover = (key: string) => {
 		const [method, path, ...statuses] = key.split(" ");
-		const operation = described.find((each) => each.method === method && each.path === path);
+		const operation = described.find((candidate) => candidate.method === method && candidate.path === path);
 		for (const status of statuses) {
 			assert.ok(operation?.statuses.includes(Number(status)), `${key} is tested, but not in openapi.yaml`);
 			covered.add(`${method} ${path} ${status}`);
 		}
-		return operations.find((each) => each === operation);
+		return operations.find((candidate) => candidate === operation);
 	};
 	for (const [key, probe] of probes) {
 		const operation = cover(key);

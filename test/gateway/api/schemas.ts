@@ -48,7 +48,7 @@ export class ApiDocument {
 			: [names];
 		if (!isRecord(value) || additionalProperties === true || !(allOf || properties)) return [];
 		return Object.entries(value).flatMap(([name, inner]) => {
-			const part = parts.find((one) => name in this.at(...one, "properties"));
+			const part = parts.find((candidate) => name in this.at(...candidate, "properties"));
 			if (!part) return [name];
 			return this.undescribed(inner, ...part, "properties", name).map((field) => `${name}.${field}`);
 		});

@@ -16,7 +16,7 @@ const few = fc.constantFrom("a", "b", "shop-berlin", "not-a", "1_");
 const { expression: expressions } = fc.letrec<{ expression: TagExpression }>((tie) => ({
 	expression: fc.oneof(
 		{ maxDepth: 4 },
-		few.map((one) => ({ type: "tag", tag: one }) as const),
+		few.map((name) => ({ type: "tag", tag: name }) as const),
 		tie("expression").map((of) => ({ type: "not", of }) as const),
 		fc
 			.tuple(fc.constantFrom("and", "or"), tie("expression"), tie("expression"))
@@ -42,8 +42,8 @@ function print(expression: TagExpression, least = 0): string {
 
 /** Translates to JavaScript, which has the same precedence. */
 function asCode(text: string): string {
-	const word = (each: string) =>
-		({ and: "&&", or: "||", not: "!" })[each] ?? `tags.has(${JSON.stringify(each)})`;
+	const word = (name: string) =>
+		({ and: "&&", or: "||", not: "!" })[name] ?? `tags.has(${JSON.stringify(name)})`;
 	return text.replaceAll(/[a-z0-9_-]+/g, word);
 }
 
@@ -67,7 +67,7 @@ describe("tag expression", () => {
 	});
 
 	test("is parsed from any text, or rejected with position and remedy", () => {
-		const texts = fc.oneof(wordsOfExpressions, oddText, mutatedText(expressions.map((each) => print(each))));
+		const texts = fc.oneof(wordsOfExpressions, oddText, mutatedText(expressions.map((tree) => print(tree))));
 		fc.assert(
 			fc.property(texts, (text) => {
 				let expression: TagExpression;
@@ -116,12 +116,13 @@ describe("tag expression", () => {
 
 test("accepts as tags only words usable in an expression", () => {
 	fc.assert(
-		fc.property(valid(tag), (one) => {
-			assert.ok(typeof one === "string", `not a string: ${one}`);
-			assert.deepEqual(parseTags(one), { type: "tag", tag: one });
+		fc.property(valid(tag), (name) => {
+			assert.ok(typeof name === "string", `not a string: ${name}`);
+			assert.deepEqual(parseTags(name), { type: "tag", tag: name });
 		}),
 	);
-	for (const one of ["and", "or", "not", "", "-a", "_", "A", "a b", "a\n", "ä", "a".repeat(33)])
-		assert.equal(matches(tag, one), false, one);
-	for (const one of ["android", "order", "notes", "0", "a".repeat(32)]) assert.equal(matches(tag, one), true);
+	for (const name of ["and", "or", "not", "", "-a", "_", "A", "a b", "a\n", "ä", "a".repeat(33)])
+		assert.equal(matches(tag, name), false, name);
+	for (const name of ["android", "order", "notes", "0", "a".repeat(32)])
+		assert.equal(matches(tag, name), true);
 });

@@ -12,7 +12,7 @@ import { runs } from "../../support/property-runs.js";
 const wellFormed = (text: string) => Buffer.from(text).toString();
 
 test("returns well-formed, normalized and trimmed text", () => {
-	for (const [given, kept] of [
+	for (const [original, kept] of [
 		["Living room \ud83d", "Living room \ufffd"],
 		["Ku\u0308che", "K\u00fcche"],
 		["\ufeff\u00a0 Hall\u200b\u2060\n", "Hall"],
@@ -23,7 +23,7 @@ test("returns well-formed, normalized and trimmed text", () => {
 		],
 		["\u200b \u00ad\u2800\u3164\u200d", ""],
 	] as const)
-		assert.equal(cleanText(given), kept);
+		assert.equal(cleanText(original), kept);
 	fc.assert(
 		fc.property(oddText, (text) => {
 			const clean = cleanText(text);

@@ -112,7 +112,7 @@ test("shares the audit log in a cluster, and keeps the latest 2,000 entries", as
 		return new Audit({
 			openLog: () => bus.log("gw-audit"),
 			now: () => 1,
-			onProblem: (each) => problems.push(each),
+			onProblem: (problem) => problems.push(problem),
 		});
 	};
 	const [a, b] = [create(), create()];

@@ -20,12 +20,12 @@ const files: readonly ArchiveFile[] = [
 ];
 const about = { gateway: "1.0.0", createdAt: "2026-11-26T20:00:00.000Z" };
 
-async function* each(list: readonly ArchiveFile[]) {
+async function* iterate(list: readonly ArchiveFile[]) {
 	yield* list;
 }
 
 function archiveOf(list: readonly ArchiveFile[] = files): Promise<Buffer> {
-	return buffer(writeArchive(each(list), () => about));
+	return buffer(writeArchive(iterate(list), () => about));
 }
 
 async function read(archive: Buffer, chunkBytes = 1000) {
@@ -64,8 +64,8 @@ describe("archive", () => {
 		for (let at = 0; at < archive.length; at += step) {
 			const damaged = Buffer.from(archive);
 			damaged[at] = (damaged[at] ?? 0) ^ 0x41;
-			for (const each of [damaged, archive.subarray(0, at)]) {
-				const result = await read(each).catch((error: unknown) => error);
+			for (const broken of [damaged, archive.subarray(0, at)]) {
+				const result = await read(broken).catch((error: unknown) => error);
 				if (result instanceof ArchiveError) rejected += 1;
 				else {
 					assert.ok(result instanceof Object && "found" in result, `${at}: ${result}`);

@@ -82,8 +82,8 @@ describe("GET /api/backup", () => {
 		const folder = await temporaryDirectory(t);
 		const [dataDir, releasesDir] = [join(folder, "data"), join(folder, "releases")];
 		const other = join(folder, "other-disk");
-		for (const each of ["labels", "crashes", "models/dev-1"])
-			await mkdir(join(other, each), { recursive: true });
+		for (const subfolder of ["labels", "crashes", "models/dev-1"])
+			await mkdir(join(other, subfolder), { recursive: true });
 		await mkdir(join(dataDir, "crashes"), { recursive: true });
 		await mkdir(releasesDir);
 		await writeFile(join(other, "labels", "a.json"), "{}");

@@ -21,10 +21,10 @@ const files: readonly ArchiveFile[] = [
 const passphrase = "correct horse";
 
 async function archiveOf(list: readonly ArchiveFile[] = files, about: object = {}): Promise<Buffer> {
-	const each = async function* () {
+	const iterate = async function* () {
 		yield* list;
 	};
-	return buffer(writeArchive(each(), () => ({ gateway: "1.0.0", createdAt: "2026", ...about })));
+	return buffer(writeArchive(iterate(), () => ({ gateway: "1.0.0", createdAt: "2026", ...about })));
 }
 
 async function encryptedArchive(by = passphrase): Promise<Buffer> {
@@ -165,8 +165,8 @@ describe("restore", () => {
 		for (const at of [20, 100, Math.floor(archive.length / 2), archive.length - 6]) {
 			const damaged = Buffer.from(archive);
 			damaged[at] = (damaged[at] ?? 0) ^ 0xff;
-			for (const each of [damaged, archive.subarray(0, at)]) {
-				await assert.rejects(set.restore(each), /archive is/i);
+			for (const broken of [damaged, archive.subarray(0, at)]) {
+				await assert.rejects(set.restore(broken), /archive is/i);
 				assert.deepEqual(await readdir(folder), []);
 			}
 		}
@@ -191,14 +191,14 @@ describe("restore", () => {
 		const composed = "Z\u00fcrich 8001";
 		const spellings = [composed, composed.normalize("NFD"), `\ufeff${composed}`];
 		for (const by of spellings.map((spelling) => spellingsOf(spelling)[0])) assert.equal(by, composed);
-		for (const [by, given] of [
+		for (const [by, typed] of [
 			[composed, spellings[1]],
 			[composed, spellings[2]],
 			[spellings[1], spellings[1]],
 			[spellings[2], spellings[2]],
 		] as const) {
 			const { dataDir, releasesDir, ...set } = await setUp(t);
-			await set.restore(encryptedArchive(by), { passphrase: given });
+			await set.restore(encryptedArchive(by), { passphrase: typed });
 			await requireRestored(dataDir, releasesDir);
 		}
 	});

@@ -14,7 +14,7 @@ test("runs a job on devices of all gateways, shown and cancelable at any", async
 		const device = await new ScriptedDevice({ url, deviceId, executesCommands }).connect();
 		t.after(() => device.close());
 		for (const monitor of monitors)
-			await monitor.until((frame) => (frame.sessions ?? []).some((each) => each.deviceId === deviceId));
+			await monitor.until((frame) => (frame.sessions ?? []).some((session) => session.deviceId === deviceId));
 	};
 	await connect(b.url, 1);
 	await connect(a.url, 2);
@@ -26,10 +26,10 @@ test("runs a job on devices of all gateways, shown and cancelable at any", async
 	assert.equal(status, 202);
 	const done = (frame: object) => Object(frame).counts?.done === 2;
 	await frames.until((frame) => frame.type === "command_update" && done(frame));
-	for (const each of [a, b]) {
-		const { devices, counts } = (await each.api("GET", `/api/commands/${body.id}`)).body;
+	for (const gateway of [a, b]) {
+		const { devices, counts } = (await gateway.api("GET", `/api/commands/${body.id}`)).body;
 		assert.deepEqual([devices[0].deviceId, devices[0].state, counts.done], ["dev-1-000003", "asked", 2]);
-		assert.equal((await each.api("GET", "/api/commands")).body.commands.length, 1);
+		assert.equal((await gateway.api("GET", "/api/commands")).body.commands.length, 1);
 	}
 	assert.equal((await b.api("DELETE", `/api/commands/${body.id}`)).status, 204);
 });

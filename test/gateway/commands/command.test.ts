@@ -45,8 +45,8 @@ describe("job", () => {
 
 	test("is sent to a new subscriber in frames within the limit, with all devices", async (t) => {
 		const core = deferred<Core>();
-		const create: CreateExtension = (given) => {
-			core.resolve(given);
+		const create: CreateExtension = (extensionCore) => {
+			core.resolve(extensionCore);
 			return {};
 		};
 		await runGateway(t, { extensions: [create] });

@@ -21,9 +21,9 @@ async function run(t: TestContext, options: RunOptions = {}) {
 			const deviceId = `dev-1-${serial.toString(16).padStart(6, "0")}`;
 			return new ScriptedDevice({ url, deviceId, ...more });
 		});
-		for (const each of made) {
-			await each.connect();
-			t.after(() => each.close());
+		for (const scripted of made) {
+			await scripted.connect();
+			t.after(() => scripted.close());
 			await monitor.change("identified");
 		}
 		monitor.socket.close();
@@ -72,7 +72,7 @@ describe("job", () => {
 		assert.deepEqual(command.payload, { command: "set_volume", value: 40 });
 		assert.deepEqual([command.counts.done, command.counts.away], [25, 1]);
 		assert.equal(command.devices[0].state, "away");
-		for (const each of devices) assert.deepEqual(each.commands, [{ command: "set_volume", value: 40 }]);
+		for (const { commands } of devices) assert.deepEqual(commands, [{ command: "set_volume", value: 40 }]);
 		const { devices: _, ...head } = command;
 		assert.equal(head.by, "monitor");
 		assert.deepEqual((await call("GET", "/api/commands")).body, { commands: [head] });
@@ -84,7 +84,7 @@ describe("job", () => {
 	test("reaches only the devices of a room or of a tag expression at the start", ofFleet, async (t) => {
 		const { device, resultOf, rejectionOf, call } = await run(t);
 		const [stable, beta, other] = [await device(), await device(), await device()];
-		const label = (deviceId: string, given: object) => call("PATCH", `/api/devices/${deviceId}`, given);
+		const label = (deviceId: string, fields: object) => call("PATCH", `/api/devices/${deviceId}`, fields);
 		await label(stable.deviceId, { room: "Ku\u0308che", tags: ["shop"] });
 		await label(beta.deviceId, { room: "Hall", tags: ["shop", "beta"] });
 		const payload = { command: "restart" };
@@ -118,8 +118,8 @@ describe("job", () => {
 		checkFrame(first);
 		assert.equal(states(first)[slow.deviceId], "asked");
 		slow.report({ "peripherals.audio.volume": 7 } satisfies Record<string, Json>);
-		for (const each of [watcher, late])
-			await each.until((one) => one.type === "command_update" && Object(one).isOver);
+		for (const monitor of [watcher, late])
+			await monitor.until((update) => update.type === "command_update" && Object(update).isOver);
 		assert.deepEqual(states(await ended(id)), { [quick.deviceId]: "done", [slow.deviceId]: "done" });
 	});
 

@@ -72,8 +72,8 @@ test("rejects an invalid catalog with a reason", () => {
 	}
 });
 
-function withImage(given: Readonly<Record<string, unknown>>) {
-	return { ...good, releases: [{ ...release, images: [{ ...image, ...given }] }] };
+function withImage(fields: Readonly<Record<string, unknown>>) {
+	return { ...good, releases: [{ ...release, images: [{ ...image, ...fields }] }] };
 }
 
 describe("served catalog", () => {

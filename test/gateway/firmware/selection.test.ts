@@ -137,15 +137,15 @@ describe("selection of a patch", () => {
 	/** Releases 1.3.0 and 1.4.0, with patches from 1.3.0 to 1.4.0. */
 	async function servePatches(t: TestContext) {
 		const serving = await runFirmwareServer(t);
-		for (const each of ["1.3.0", version])
+		for (const released of ["1.3.0", version])
 			await serving.release(
-				each,
-				fits.map((fit) => makeImage({ version: each, ...fit })),
+				released,
+				fits.map((fit) => makeImage({ version: released, ...fit })),
 			);
 		const { releases } = await serving.catalog.read();
-		const imageOf = (each: string, { model, chip }: Fit) =>
+		const imageOf = (wanted: string, { model, chip }: Fit) =>
 			releases
-				.find((release) => release.version === each)
+				.find((release) => release.version === wanted)
 				?.images.find((image) => image.model === model && image.chip === chip);
 		const patchFor = async (device: DeviceFit, asked = "latest") => {
 			const choice = await serving.selection.choose(device, asked);

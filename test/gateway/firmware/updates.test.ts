@@ -180,7 +180,7 @@ describe("trigger_ota", () => {
 		const device = connect();
 		const reports = [failure("forwarded")];
 		const disk = diskWith((operation) => {
-			if (operation === "rename") for (const each of reports.splice(0)) updates.onUplink(device, each);
+			if (operation === "rename") for (const message of reports.splice(0)) updates.onUplink(device, message);
 		});
 		const { updates, directory, history } = await run(t, { disk });
 		assert.equal(await updates.trigger(device, "latest"), undefined);

@@ -202,8 +202,8 @@ describe("concurrent upload", () => {
 	] as const)
 		test(`is served as its successor if replaced before its file is ${step}`, async (t) => {
 			let left = Number.POSITIVE_INFINITY;
-			const disk = diskWith(async (each, path) => {
-				if (each === operation && path.endsWith(`${sha256Of(image)}.bin`) && --left === 0)
+			const disk = diskWith(async (performed, path) => {
+				if (performed === operation && path.endsWith(`${sha256Of(image)}.bin`) && --left === 0)
 					await serving.upload(other);
 			});
 			const serving = await runFirmwareServer(t, { disk });
@@ -304,7 +304,7 @@ test("delivers a rejection to a client that is still sending, and reads little m
 });
 
 test("shows a file name without path and invisible characters", () => {
-	for (const [given, shown] of [
+	for (const [original, shown] of [
 		["xs_esp32.bin", "xs_esp32.bin"],
 		["/etc/passwd", "passwd"],
 		["../../x.bin", "x.bin"],
@@ -319,7 +319,7 @@ test("shows a file name without path and invisible characters", () => {
 		["x".repeat(5000), "x".repeat(120)],
 		["😀".repeat(200), "😀".repeat(120)],
 	] as const)
-		assert.equal(cleanFilename(given), shown);
+		assert.equal(cleanFilename(original), shown);
 });
 
 test("names an unnamed file, and keeps a UTF-8 name of a browser", async (t) => {

@@ -21,7 +21,7 @@ test("counts each crash once across gateways, and reports a new cause at one of 
 		crashed((index % 2 ? a : b).gateway, `dev-1-a1b2${index + 10}`, crashOf(`${index + 10}`));
 	await Promise.all(ids.map(report));
 	for (const { gateway } of [a, b]) {
-		const list = await until(gateway, (each) => countOf(each) === ids.length);
+		const list = await until(gateway, (listed) => countOf(listed) === ids.length);
 		assert.deepEqual([list.causes.length, list.causes[0]?.deviceCount], [1, ids.length]);
 	}
 	assert.equal(a.told.length + b.told.length, 1);

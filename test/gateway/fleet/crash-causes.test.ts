@@ -22,7 +22,7 @@ test("counts crashes by cause over devices and versions, across a restart", asyn
 	await crashed(gateway, "dev-1-a1b2c4", crashOf("2b2"));
 	await crashed(gateway, "dev-1-a1b2c4", crashOf("3c"));
 	await crashed(gateway, "dev-1-a1b2c4", crashOf("4d", { stack: "at play (device/sound/player.ts:3)" }));
-	const list = await until(gateway, (each) => countOf(each) === 4);
+	const list = await until(gateway, (listed) => countOf(listed) === 4);
 	const cause = list.causes.find(({ count }) => count === 3);
 	assert.ok(cause, `causes: ${JSON.stringify(list.causes)}`);
 	assert.equal(cause.message, "TypeError: no face 26");
@@ -57,7 +57,7 @@ test("counts crashes by cause over devices and versions, across a restart", asyn
 		{ ...cause, seen: true },
 	);
 	await crashed(later, "dev-1-a1b2c5", crashOf("5e"));
-	const now = await until(later, (each) => countOf(each) === 5);
+	const now = await until(later, (listed) => countOf(listed) === 5);
 	assert.equal(now.causes.find(({ id }) => id === cause.id)?.seen, true);
 	assert.deepEqual(toldLater, []);
 });
@@ -83,10 +83,10 @@ async function count(t: TestContext, disk: Disk = fs) {
 	t.after(() => causes.close());
 	/** Adds a crash as its store keeps it. */
 	const crash = async (deviceId: string, changes: Partial<Crash>) => {
-		const one = crashOf("1a", changes);
-		const version = one.firmware_version;
-		heads.set(deviceId, [{ id: one.id, kind: one.kind, version, at: clock.ms, cause: "none" }]);
-		await causes.add({ deviceId }, one);
+		const added = crashOf("1a", changes);
+		const version = added.firmware_version;
+		heads.set(deviceId, [{ id: added.id, kind: added.kind, version, at: clock.ms, cause: "none" }]);
+		await causes.add({ deviceId }, added);
 	};
 	return { clock, causes, crash, told };
 }
@@ -94,7 +94,7 @@ async function count(t: TestContext, disk: Disk = fs) {
 test("counts crashes and devices by version", async (t) => {
 	const { causes, crash } = await count(t);
 	await crash("old", { firmware_version: "1.3.2" });
-	for (let each = 0; each < 5; each++) await crash(`new-${each % 2}`, {});
+	for (let index = 0; index < 5; index++) await crash(`new-${index % 2}`, {});
 	const { versions, causes: list } = await causes.list();
 	assert.deepEqual(
 		versions.toSorted((a, b) => a.count - b.count),
@@ -111,12 +111,12 @@ test("counts crashes and devices by version", async (t) => {
 
 test("keeps 500 causes, and evicts those older than 90 days for new ones", async (t) => {
 	const { clock, causes, crash, told } = await count(t);
-	const one = (index: number) => ({ stack: `at f${"x".repeat(index)} (device/rules.ts:1)` });
-	for (let index = 0; index < 501; index++) await crash(`device-${index}`, one(index));
+	const crashAt = (index: number) => ({ stack: `at f${"x".repeat(index)} (device/rules.ts:1)` });
+	for (let index = 0; index < 501; index++) await crash(`device-${index}`, crashAt(index));
 	assert.deepEqual([(await causes.list()).causes.length, told.length], [500, 500]);
 	assert.equal((await causes.list()).versions[0]?.count, 501);
 	clock.ms += 91 * 24 * 60 * 60_000;
-	await crash("device-500", one(500));
+	await crash("device-500", crashAt(500));
 	assert.deepEqual([(await causes.list()).causes.length, told.length], [500, 501]);
 	assert.equal((await causes.list()).causes[0]?.frames[0], `f${"x".repeat(500)} (device/rules.ts)`);
 });

@@ -47,14 +47,14 @@ test("ignores numbers, addresses and hexadecimal text of the message", () => {
 	const gaps = fc.array(fc.tuple(word, changing, changing), { minLength: 1, maxLength: 6 });
 	fc.assert(
 		fc.property(gaps, stack, lines, (parts, frames, at) => {
-			const [one, other] = [1, 2].map((which) =>
+			const [first, second] = [1, 2].map((which) =>
 				signatureOf({
 					...crash,
 					message: parts.map((part) => `${part[0]} ${part[which]}`).join(" "),
 					stack: stackOf(frames, at),
 				}),
 			);
-			assert.deepEqual(one, other);
+			assert.deepEqual(first, second);
 		}),
 	);
 });

@@ -48,15 +48,18 @@ function expected(said: readonly Said[], now: number) {
 	});
 	const of = (value: (inStep: readonly Said[]) => number) =>
 		columns.map(({ inStep }) => (inStep.length > 0 ? value(inStep) : null));
-	const rssi = (inStep: readonly Said[]) => inStep.map((each) => each.rssi);
-	const light = (inStep: readonly Said[]) => inStep.map((each) => 16 * Math.floor((each.light ?? 0) / 16));
+	const rssi = (inStep: readonly Said[]) => inStep.map((report) => report.rssi);
+	const light = (inStep: readonly Said[]) =>
+		inStep.map((report) => 16 * Math.floor((report.light ?? 0) / 16));
 	const eighth = (at: number) => Math.floor((at % stepMs) / (stepMs / 8));
-	const hasLight = columns.some(({ inStep }) => inStep.some((each) => each.light !== undefined));
+	const hasLight = columns.some(({ inStep }) => inStep.some((report) => report.light !== undefined));
 	return {
-		rssi: { min: of((each) => Math.min(...rssi(each))), max: of((each) => Math.max(...rssi(each))) },
-		heap: of((each) => Math.min(...each.map(({ heap }) => Math.min(Math.floor(heap / 1024), 65_534) * 1024))),
+		rssi: { min: of((inStep) => Math.min(...rssi(inStep))), max: of((inStep) => Math.max(...rssi(inStep))) },
+		heap: of((inStep) =>
+			Math.min(...inStep.map(({ heap }) => Math.min(Math.floor(heap / 1024), 65_534) * 1024)),
+		),
 		light: hasLight
-			? { min: of((each) => Math.min(...light(each))), max: of((each) => Math.max(...light(each))) }
+			? { min: of((inStep) => Math.min(...light(inStep))), max: of((inStep) => Math.max(...light(inStep))) }
 			: null,
 		presence: columns.map(({ step, inStep }) => {
 			if (step < 0) return null;
@@ -122,8 +125,8 @@ test("uses 2 KB per device after 40 minutes", () => {
 	};
 	const early = bytesAt(8);
 	assert.ok(early < 500, `${early} bytes for each device`);
-	const each = bytesAt(9);
-	assert.ok(each > early && each <= 2100, `${each} bytes after ${early}`);
+	const later = bytesAt(9);
+	assert.ok(later > early && later <= 2100, `${later} bytes after ${early}`);
 });
 
 test("returns the columns with marks of restarts, crashes and updates", async (t) => {

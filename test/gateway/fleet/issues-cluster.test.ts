@@ -14,8 +14,8 @@ test("dismisses an issue at all gateways", async (t) => {
 	const device = await a.join(deviceId);
 	device.close();
 	for (const { client } of monitors) await client.change("disconnected");
-	const attention = async (each: typeof a) => {
-		const { body } = await each.api("GET", `/api/devices/${deviceId}`);
+	const attention = async (gateway: typeof a) => {
+		const { body } = await gateway.api("GET", `/api/devices/${deviceId}`);
 		return Object(body.attention)[0];
 	};
 	const { since, ...rest } = await attention(b);

@@ -19,8 +19,8 @@ describe("label", () => {
 		const label = { ...texts, tags: ["beta", "shop-berlin"] };
 		const { status, body } = await api("PATCH", path, label);
 		assert.deepEqual([status, body.name, body.deviceId], [200, label.name, id]);
-		for (const each of [monitor, other]) {
-			const { name, room, note, tags } = await each.change("labelled");
+		for (const client of [monitor, other]) {
+			const { name, room, note, tags } = await client.change("labelled");
 			assert.deepEqual({ name, room, note, tags }, label);
 		}
 		assert.deepEqual((await api("GET", "/api/devices")).body.devices, [body]);
@@ -41,7 +41,7 @@ describe("label", () => {
 		let kept: Readonly<Record<string, unknown>> = {};
 		/** Expected change of the label; undefined: rejected. */
 		for (const [change, expected] of [
-			...[{ name: "a", room: "b" }, { note: "c" }, longest].map((each) => [each, each]),
+			...[{ name: "a", room: "b" }, { note: "c" }, longest].map((fields) => [fields, fields]),
 			[
 				{ name: "", room: "d" },
 				{ name: undefined, room: "d" },
@@ -51,11 +51,11 @@ describe("label", () => {
 				{ name: "Hall \ufffd", room: "K\u00fcche", note: undefined },
 			],
 			[{ tags: ["shop-berlin", "beta", "beta", "0_", "a".repeat(32)] }, { tags }],
-			...[{ name: smile.repeat(65) }, { room: "x".repeat(65) }, { note: "x".repeat(501) }].map((each) => [
-				each,
+			...[{ name: smile.repeat(65) }, { room: "x".repeat(65) }, { note: "x".repeat(501) }].map((fields) => [
+				fields,
 			]),
 			...[{ name: "a", nmae: "b" }, { name: null }, {}, [], ...badTags.map((tags) => ({ tags }))].map(
-				(each) => [each],
+				(fields) => [fields],
 			),
 			[{ tags: null }, { tags: undefined }],
 		] as const) {
@@ -127,7 +127,7 @@ describe("DELETE /api/devices?awayDays", () => {
 		const files = await readdir(join(gateway.dataDir, "devices"));
 		assert.deepEqual(
 			files.sort(),
-			left.map((each) => `${each}.json`),
+			left.map((deviceId) => `${deviceId}.json`),
 		);
 	});
 

@@ -14,12 +14,12 @@ import "../../support/property-runs.js";
 
 test("reads a label record back unchanged", () => {
 	fc.assert(
-		fc.property(valid(label), (given) => {
-			assert.ok(matches(label, given), `invalid label: ${JSON.stringify(given)}`);
-			const each = labelOf(given);
+		fc.property(valid(label), (fields) => {
+			assert.ok(matches(label, fields), `invalid label: ${JSON.stringify(fields)}`);
+			const expected = labelOf(fields);
 			// An empty label has no record.
-			fc.pre(each !== noLabel);
-			assert.deepEqual(labelRecord.parse(labelRecord.format(each)), each);
+			fc.pre(expected !== noLabel);
+			assert.deepEqual(labelRecord.parse(labelRecord.format(expected)), expected);
 		}),
 	);
 });
@@ -62,21 +62,21 @@ test("a room is renamed when its last device moves to a room whose devices all c
 	const renamed: (readonly [from: string, to: string])[] = [];
 	events.on({ roomRenamed: (...rooms) => renamed.push(rooms) });
 	await labels.open();
-	const [one, two, three] = [1, 2, 3].map(
+	const [first, second, third] = [1, 2, 3].map(
 		(serial) => sessions.open(makeHandshake(`dev-1-00000${serial}`), silentLink).device,
 	);
-	assert.ok(one && two && three, "three devices are known");
-	for (const device of [one, two]) await labels.set(device, { room: "Kitchen" });
-	await labels.set(three, { room: "Hall" });
-	await labels.set(one, { room: "Lounge" });
+	assert.ok(first && second && third, "three devices are known");
+	for (const device of [first, second]) await labels.set(device, { room: "Kitchen" });
+	await labels.set(third, { room: "Hall" });
+	await labels.set(first, { room: "Lounge" });
 	assert.deepEqual(renamed, []);
 	// At another gateway.
-	engine.onChange?.(two.deviceId, labelRecord.format({ room: "Lounge" }));
-	await labels.set(two, { room: "Bar" });
-	await labels.set(one, { room: "Bar" });
+	engine.onChange?.(second.deviceId, labelRecord.format({ room: "Lounge" }));
+	await labels.set(second, { room: "Bar" });
+	await labels.set(first, { room: "Bar" });
 	assert.deepEqual(renamed.splice(0), [["Lounge", "Bar"]]);
-	for (const device of [one, two]) await labels.set(device, { room: "Hall" });
-	await labels.set(three, { room: "" });
+	for (const device of [first, second]) await labels.set(device, { room: "Hall" });
+	await labels.set(third, { room: "" });
 	assert.deepEqual(renamed, []);
 	await labels.close();
 });

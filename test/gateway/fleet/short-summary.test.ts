@@ -38,7 +38,7 @@ test("sends the list fields of each device first if requested in the URL", async
 	const record = picture.frames.find(({ type }) => type === "status_update");
 	assert.equal(record?.sessions[0]?.sessionId, sessionId);
 	first.socket.close();
-	await picture.until((one) => one.type === "summary" && picture.devices.get(deviceId)?.connected === false);
+	await picture.until(({ type }) => type === "summary" && picture.devices.get(deviceId)?.connected === false);
 });
 
 test("sends a large fleet in parts, a small one first, by name", () => {
@@ -74,11 +74,11 @@ test("compresses no reports, and nothing for devices or other monitors", async (
 	const plain = await open("/monitor", { headers, perMessageDeflate: false });
 	assert.equal(plain.socket.extensions, "");
 	const watcher = await monitor();
-	const one = await reporting(watcher, "dev-1-000001");
-	assert.equal(one.socket.extensions, "");
+	const reporter = await reporting(watcher, "dev-1-000001");
+	assert.equal(reporter.socket.extensions, "");
 	await watcher.until(({ type }) => type === "device_message");
 	const before = streamOf(watcher.socket).bytesRead;
-	one.send({ ...reportWithVolume(51, "dev-1-000001"), filler: "x".repeat(1000) });
+	reporter.send({ ...reportWithVolume(51, "dev-1-000001"), filler: "x".repeat(1000) });
 	const text = JSON.stringify(await watcher.until(({ type }) => type === "device_message"));
 	assert.ok(text.length > socketLimits.compressionThresholdBytes, `${text.length} characters`);
 	const bytes = streamOf(watcher.socket).bytesRead - before;

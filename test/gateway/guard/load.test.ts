@@ -86,12 +86,12 @@ describe("simultaneous reconnects", () => {
 		assert.deepEqual(rejections, [401], "logged without Retry-After");
 	});
 
-	for (const [where, given] of [
+	for (const [where, tokens] of [
 		["given at the start", { deviceToken, monitorToken }],
 		["in the data folder", { deviceToken: undefined, monitorToken: undefined }],
 	] as const) {
 		test(`are handled one per turn of the event loop, with tokens ${where}`, async (t) => {
-			const { gateway, connectMany, all } = await counted(t, given, /^device: (dis)?connected$/);
+			const { gateway, connectMany, all } = await counted(t, tokens, /^device: (dis)?connected$/);
 			const sockets = await connectMany(20);
 			const request = upgradeRequest("/device", gateway.gateway.tokens.device);
 			await all(sockets, (socket) => socket.write(request));
@@ -100,7 +100,7 @@ describe("simultaneous reconnects", () => {
 		});
 
 		test(`are rejected one per turn, with tokens ${where}`, async (t) => {
-			const { connectMany, all } = await counted(t, given, /^upgrade rejected$/);
+			const { connectMany, all } = await counted(t, tokens, /^upgrade rejected$/);
 			// After ten wrong tokens an address gets Retry-After, which is not logged.
 			for (const path of ["/nothing", "/device"])
 				await all(await connectMany(8), (socket) => socket.write(upgradeRequest(path, "wrong")));

@@ -30,7 +30,7 @@ function* objectsIn(value: unknown): Generator<object> {
 }
 
 const actionsIn = (value: unknown): readonly Action[] =>
-	[...objectsIn(value)].filter((each): each is Action => "action" in each);
+	[...objectsIn(value)].filter((object): object is Action => "action" in object);
 
 /** Used fields of homeassistant/components/{light,siren,notify}/services.yaml. */
 const fields: Readonly<Record<string, readonly string[]>> = {
@@ -59,7 +59,7 @@ test("uses valid entity actions and exactly the declared inputs in the blueprint
 	const blueprint = parse(await readFile("gateway/home-assistant/doorbell.yaml", "utf8"), { customTags });
 	const { blueprint: about, ...automation } = blueprint;
 	check(actionsIn(automation));
-	const used = [...objectsIn(automation)].flatMap((each) => (each instanceof Input ? each.name : []));
+	const used = [...objectsIn(automation)].flatMap((object) => (object instanceof Input ? object.name : []));
 	assert.deepEqual([...new Set(used)].sort(), Object.keys(about.input).sort());
 	assert.ok(
 		tones.includes(about.input.tone.default),

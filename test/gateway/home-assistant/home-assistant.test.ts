@@ -253,7 +253,7 @@ test("republishes a lost retained message", async (t) => {
 	]) {
 		const from = home.heard.length;
 		const payloads = () =>
-			home.heard.slice(from).flatMap((each) => (each.topic === topic ? each.payload : []));
+			home.heard.slice(from).flatMap((message) => (message.topic === topic ? message.payload : []));
 		await home.publish(topic, "", true);
 		const vanishes = home.until(() => payloads()[0] === "");
 		await (topic.endsWith("/state") ? assert.rejects(vanishes, /value_json is undefined/) : vanishes);
@@ -365,7 +365,7 @@ test("speaks texts, even urgently, and publishes announcement results as events"
 		await home.until(() =>
 			eventsOf(dev)
 				.slice(from)
-				.some((each) => isDeepStrictEqual(each, event)),
+				.some((occurred) => isDeepStrictEqual(occurred, event)),
 		);
 	};
 	const speak = async (entity: string, text: string) => {

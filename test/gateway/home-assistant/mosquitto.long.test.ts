@@ -53,8 +53,8 @@ test("connects with a password and TLS, and retries and logs a wrong password", 
 	const problems: unknown[] = [];
 	const log = createLog("warn", { write: (line: string) => void problems.push(JSON.parse(line).problem) });
 	const run = async (password: string) => {
-		const given = { ...settings, url, username: "home", password, authority: ca };
-		const running = await runGateway(t, { ...withHomeAssistant({ extensions }, given), log });
+		const mqtt = { ...settings, url, username: "home", password, authority: ca };
+		const running = await runGateway(t, { ...withHomeAssistant({ extensions }, mqtt), log });
 		return async () => {
 			const metrics = await fetch(`${running.url}/metrics`, { headers: bearer(monitorToken) });
 			return (await metrics.text()).includes("\ngateway_mqtt_connected 1");

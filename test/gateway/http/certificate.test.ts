@@ -206,7 +206,7 @@ describe("certificate expiry", { skip }, () => {
 		] as const) {
 			clock.now = expiresAt - daysLeft * dayMs;
 			assert.deepEqual(
-				watched.warnings.filter((each) => /^The TLS/.test(each)),
+				watched.warnings.filter((warning) => /^The TLS/.test(warning)),
 				expected,
 			);
 		}

@@ -28,9 +28,9 @@ test("rejects the old board and names the new one at each gateway", async (t) =>
 	);
 	await call(a.url, "POST", `devices/${old}/replace`, { by: next });
 	for (const { url } of [a, b]) await transfers(url);
-	for (const each of [a, b]) {
+	for (const gateway of [a, b]) {
 		const headers = { ...bearer(deviceToken), "Device-Id": old };
-		assert.equal((await each.rejected("/device", headers)).status, 410);
+		assert.equal((await gateway.rejected("/device", headers)).status, 410);
 	}
 	device.report();
 	await device.receives({ command: "set_brightness", value: 0.25 });

@@ -19,8 +19,8 @@ const failed: DeviceStep = { ...offered, status: "failed", at: 3000, reason: 'Ei
 const change = { head: updateHead(created.head, { status: "running" }), devices: [offered] };
 
 /** Store of a gateway, with its folder. */
-async function open(t: TestContext, disk: Disk = fs, given?: string) {
-	const directory = given ?? join(await temporaryDirectory(t), "rollouts");
+async function open(t: TestContext, disk: Disk = fs, existing?: string) {
+	const directory = existing ?? join(await temporaryDirectory(t), "rollouts");
 	const problems: string[] = [];
 	const onProblem = (problem: string) => void problems.push(problem);
 	const store = new RolloutStore({ onProblem });

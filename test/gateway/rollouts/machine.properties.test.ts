@@ -144,7 +144,10 @@ const plan: fc.Arbitrary<Plan> = fc
 		},
 		target: { tags: "unused" },
 		standing,
-		groups: [...first.map(([fields, each]) => ({ ...fields, size: each })), { ...last, size: "rest" }],
+		groups: [
+			...first.map(([fields, groupSize]) => ({ ...fields, size: groupSize })),
+			{ ...last, size: "rest" },
+		],
 		maxAttempts,
 		allowDowngrade,
 		startsAt: new Date(0).toISOString(),
@@ -320,11 +323,11 @@ class World {
 			Object.values(counts).reduce((sum, count) => sum + count, 0),
 			before.devices.size,
 		);
-		for (const [index, each] of plan.groups.entries()) {
+		for (const [index, planned] of plan.groups.entries()) {
 			const begun = this.steps.filter((step) => step.group === index && step.attempts <= 1);
 			const first = begun.filter(({ deviceId }) => before.devices.get(deviceId)?.group === undefined);
 			if (first.length > 0)
-				assert.ok(first.length <= sizeOf(each, this.steps), `group ${index} is too large`);
+				assert.ok(first.length <= sizeOf(planned, this.steps), `group ${index} is too large`);
 		}
 		for (const [deviceId, step] of before.devices)
 			if (step.status !== "queued" && !holdsSlot(step))

@@ -49,7 +49,9 @@ const plan = fc.record(
 		standing: fc.boolean(),
 		groups: fc
 			.array(group, { minLength: 1, maxLength: 3 })
-			.map((list) => list.map((each, at) => (at === list.length - 1 ? { ...each, size: "rest" } : each))),
+			.map((list) =>
+				list.map((planned, at) => (at === list.length - 1 ? { ...planned, size: "rest" } : planned)),
+			),
 		maxAttempts: number(1, 10),
 		allowDowngrade: fc.boolean(),
 		startsAt: isoTime,

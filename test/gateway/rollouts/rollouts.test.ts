@@ -50,7 +50,7 @@ describe("soak time", () => {
 		const { gateway, pass, restart, statuses, headOf } = await run(t, "fine");
 		const { rollouts } = gateway;
 		await rollouts.put("x", inOneGroup);
-		const leftIn = (one: typeof rollouts) => one.soakSecondsLeft(one.find("x"));
+		const leftIn = (owner: typeof rollouts) => owner.soakSecondsLeft(owner.find("x"));
 		assert.equal(leftIn(rollouts), null);
 		await waitUntil(
 			() => statuses()[0] === "soaking",

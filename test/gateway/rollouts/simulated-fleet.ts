@@ -270,7 +270,7 @@ export class SimulatedGateway {
 			for (let length = -1; length !== this.#work.length; ) {
 				length = this.#work.length;
 				await Promise.all(this.#work);
-				await Promise.all(settles.map((each) => each()));
+				await Promise.all(settles.map((settle) => settle()));
 			}
 			this.#work.splice(0);
 		};

@@ -43,7 +43,8 @@ async function run(t: TestContext, options: RunOptions = {}, time = "2026-11-27T
 	const ended = (id: string) =>
 		eventually(
 			async () =>
-				(await call("GET", "schedules")).body.schedules.find((each: { id: string }) => each.id === id).last,
+				(await call("GET", "schedules")).body.schedules.find((schedule: { id: string }) => schedule.id === id)
+					.last,
 			(last) => last !== null,
 		);
 	return { ...gateway, clock, call, connect, ended };

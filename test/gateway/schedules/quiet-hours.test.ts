@@ -140,7 +140,7 @@ describe("quiet hours", () => {
 
 	test("of a device override its room, and these the home; disabled ones are empty", async (t) => {
 		const { store, connect, label, set } = await run(t, noon);
-		const [one, two] = [connect(), connect("dev-1-000002")];
+		const [first, second] = [connect(), connect("dev-1-000002")];
 		label(id, "Kitchen");
 		label("dev-1-000002", "Hall");
 		await set(nights);
@@ -156,8 +156,8 @@ describe("quiet hours", () => {
 			listed.map(({ targets, on }) => [targets, on]),
 			places.map((place) => [place, place.device === undefined]),
 		);
-		for (const each of listed.toReversed()) await store.store.remove(each.id);
-		const volumes = [one, two].map(({ values }) => values.map((value) => value?.volume ?? null));
+		for (const entry of listed.toReversed()) await store.store.remove(entry.id);
+		const volumes = [first, second].map(({ values }) => values.map((value) => value?.volume ?? null));
 		assert.deepEqual(volumes, [
 			[20, 30, 20, 30, 40, null, 30, 20, null],
 			[20, null],

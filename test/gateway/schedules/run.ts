@@ -85,7 +85,7 @@ export async function runSchedules(t: TestContext, at: string | Clock, options: 
 	const schedules = new Schedules({ ...base, events, services }, zone);
 	await schedules.open();
 	onEnd(t, () => schedules.close());
-	const find = (id: string) => schedules.list().find((each) => each.id === id);
+	const find = (id: string) => schedules.list().find((schedule) => schedule.id === id);
 	/** Ticks until the condition is true. */
 	const until = (condition: () => unknown) =>
 		waitUntil(condition, () => {

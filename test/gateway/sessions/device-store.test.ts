@@ -113,7 +113,7 @@ describe("record of a device is written", () => {
 		const written: number[] = [];
 		for (let second = 0; second < 200; second += 1) written.push(await pass());
 		assert.equal(
-			written.reduce((sum, each) => sum + each),
+			written.reduce((sum, count) => sum + count),
 			40,
 		);
 		assert.ok(Math.max(...written) < 20, `${Math.max(...written)} in one second`);

@@ -58,7 +58,7 @@ describe("monitors receive", () => {
 		device.send(report);
 		device.send(withField(report, "system.firmware_version", "1.3.0"));
 		const reasons = [];
-		for (let each = 0; each < 3; each += 1) reasons.push((await monitor.next()).reason);
+		for (let count = 0; count < 3; count += 1) reasons.push((await monitor.next()).reason);
 		assert.deepEqual(reasons, [undefined, undefined, "identified"]);
 	});
 

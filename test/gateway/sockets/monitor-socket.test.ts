@@ -90,8 +90,8 @@ describe("boot_device", () => {
 		const { device, session } = await gateway.namedDevice(monitor);
 		monitor.send({ type: "boot_device", targetId: session.sessionId, requestId: "b" });
 		assert.equal((await device.closed).code, 1000);
-		for (const each of [monitor, other]) {
-			const booted = await each.change("boot");
+		for (const client of [monitor, other]) {
+			const booted = await client.change("boot");
 			assert.deepEqual([booted.sessionId, booted.connected], [session.sessionId, false]);
 		}
 		const answer = await monitor.next();

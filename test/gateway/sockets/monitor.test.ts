@@ -105,10 +105,10 @@ function heldStream() {
 	const read = async () => {
 		let text = "";
 		for (let idle = 0; idle < 20; idle += 1) {
-			for (let each = written.shift(); each; each = written.shift()) {
+			for (let chunk = written.shift(); chunk; chunk = written.shift()) {
 				idle = 0;
-				text += each.text;
-				each.done();
+				text += chunk.text;
+				chunk.done();
 			}
 			await setImmediate();
 		}

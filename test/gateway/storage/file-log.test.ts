@@ -8,8 +8,8 @@ import { temporaryDirectory } from "../../support/cleanup.js";
 import { changingDisk, systemError } from "../../support/disk.js";
 import { follow, testLog } from "./log-contract.js";
 
-async function open(t: TestContext, disk: Disk = fs, given?: string) {
-	const directory = given ?? join(await temporaryDirectory(t), "log");
+async function open(t: TestContext, disk: Disk = fs, existing?: string) {
+	const directory = existing ?? join(await temporaryDirectory(t), "log");
 	const problems: string[] = [];
 	const log = new FileLog({ directory, disk, onProblem: (problem) => void problems.push(problem) });
 	const all = async () => (await follow(log)).all[0];

@@ -10,8 +10,8 @@ export class Told<T> {
 	readonly list: T[] = [];
 	#wake = () => {};
 
-	readonly add = (each: T): void => {
-		this.list.push(each);
+	readonly add = (item: T): void => {
+		this.list.push(item);
 		this.#wake();
 	};
 
@@ -75,10 +75,8 @@ export function testLog(name: string, make: (t: TestContext) => Promise<readonly
 
 		test("lets one of many concurrent appends win", async (t) => {
 			const both = await make(t);
-			const appended = await Promise.all(
-				both.flatMap((each) => [0, 1, 2].map(() => each.append("k", "x", 0))),
-			);
-			assert.equal(appended.filter((each) => each !== undefined).length, 1);
+			const appended = await Promise.all(both.flatMap((log) => [0, 1, 2].map(() => log.append("k", "x", 0))));
+			assert.equal(appended.filter((revision) => revision !== undefined).length, 1);
 		});
 	});
 }

@@ -23,24 +23,24 @@ const text = fc.string({ unit: fc.oneof(harmful, character) });
 describe("printable text", () => {
 	test("contains no control characters", () => {
 		fc.assert(
-			fc.property(text, (given) => {
-				assert.doesNotMatch(printable(given), /(?!\t)[\p{Cc}\p{Bidi_Control}]/u);
-				assert.equal(printableLines(given).split("\n").length, given.split("\n").length);
+			fc.property(text, (original) => {
+				assert.doesNotMatch(printable(original), /(?!\t)[\p{Cc}\p{Bidi_Control}]/u);
+				assert.equal(printableLines(original).split("\n").length, original.split("\n").length);
 			}),
 		);
 	});
 
 	test("has the same value as JSON", () => {
 		fc.assert(
-			fc.property(text, (given) => {
-				const json = printableJson(`${JSON.stringify(given)}\n`);
+			fc.property(text, (original) => {
+				const json = printableJson(`${JSON.stringify(original)}\n`);
 				assert.doesNotMatch(json.slice(0, -1), /[\p{Cc}\p{Bidi_Control}]/u);
-				assert.equal(JSON.parse(json), given);
+				assert.equal(JSON.parse(json), original);
 			}),
 		);
 	});
 
 	test("keeps letters of every script, emoji and tabs", () => {
-		for (const each of ["Grüße\t日本語 שלום 😀", ""]) assert.equal(printable(each), each);
+		for (const line of ["Grüße\t日本語 שלום 😀", ""]) assert.equal(printable(line), line);
 	});
 });

@@ -35,16 +35,16 @@ const report = fc
 	.tuple(fc.constantFrom(...base), fc.array(fc.tuple(fc.constantFrom(...paths), value), { maxLength: 4 }))
 	.map(([start, changes]) => changes.reduce((all, [path, to]) => withField(all, path, to), start));
 /** Changes one byte, so that the text may not be UTF-8. */
-const changedByte = fc.tuple(report, fc.nat(), fc.nat(255)).map(([each, place, byte]) => {
-	const bytes = bytesOf(each);
+const changedByte = fc.tuple(report, fc.nat(), fc.nat(255)).map(([original, place, byte]) => {
+	const bytes = bytesOf(original);
 	bytes[place % bytes.length] = byte;
 	return bytes;
 });
 const text = fc.oneof(
 	{ weight: 6, arbitrary: report.map(bytesOf) },
 	{ weight: 3, arbitrary: changedByte },
-	{ weight: 1, arbitrary: report.map((each) => Buffer.from(JSON.stringify(each, undefined, " "))) },
-	{ weight: 4, arbitrary: mutatedText(report.map((each) => JSON.stringify(each))).map(asBytes) },
+	{ weight: 1, arbitrary: report.map((original) => Buffer.from(JSON.stringify(original, undefined, " "))) },
+	{ weight: 4, arbitrary: mutatedText(report.map((original) => JSON.stringify(original))).map(asBytes) },
 	{
 		weight: 1,
 		arbitrary: jsonText(
@@ -57,7 +57,7 @@ test("reads each text like JSON.parse with validation", () => {
 	fc.assert(
 		fc.property(fc.array(text, { maxLength: 30 }), (texts) => {
 			const reader = new UplinkReader();
-			for (const each of base) reader.read(bytesOf(each));
+			for (const known of base) reader.read(bytesOf(known));
 			const handedOut: { readonly read: unknown; readonly expected: unknown }[] = [];
 			for (const said of texts) {
 				const read = reader.read(said);
@@ -118,13 +118,13 @@ test("falls back to JSON.parse outside the shape", () => {
 	for (const [path, to] of changes)
 		assert.equal(shape?.read(bytesOf(withField(start, path, to))), undefined, path);
 	const text = JSON.stringify(start);
-	for (const each of [
+	for (const damaged of [
 		`${text} `,
 		text.slice(0, -1),
 		text.replace("-50", "-050"),
 		text.replace('"home"', '"h\tome"'),
 	])
-		assert.equal(shape?.read(Buffer.from(each)), undefined, each);
+		assert.equal(shape?.read(Buffer.from(damaged)), undefined, damaged);
 	assert.deepEqual(shape?.read(Buffer.from(text)), start);
 });
 
@@ -135,8 +135,8 @@ test("limits a shape to 4096 bytes when one value grows before another shrinks",
 	const late = { early: short, ...start, late: long };
 	const shape = ReportShape.of(bytesOf(late), start.system.model);
 	assert.equal(shape?.read(bytesOf(early)), undefined);
-	for (const each of [late, { ...late, late: short }, early, { ...early, early: short }, late])
-		assert.deepEqual(shape?.read(bytesOf(each)), each);
+	for (const variant of [late, { ...late, late: short }, early, { ...early, early: short }, late])
+		assert.deepEqual(shape?.read(bytesOf(variant)), variant);
 });
 
 test("creates no shape for lists, escapes or duplicate names", () => {
@@ -150,7 +150,8 @@ test("creates no shape for lists, escapes or duplicate names", () => {
 		plain.replace(/\}$/, ',"__proto__":1}'),
 		JSON.stringify({ ...start, other: "x".repeat(4096) }),
 	];
-	for (const each of texts) assert.equal(ReportShape.of(Buffer.from(each), model), undefined, each);
+	for (const rejected of texts)
+		assert.equal(ReportShape.of(Buffer.from(rejected), model), undefined, rejected);
 	assert.notEqual(ReportShape.of(Buffer.from(plain), model), undefined);
 });
 

@@ -402,7 +402,7 @@ test("stops sending after 410 until the gateway restarts, and reports it", async
 	const second = await run(t, time, both, options);
 	second.reject("dev-1-00000d");
 	await time.until(() => gone.received.length === 3);
-	const ids = gone.received.map((each) => each.deviceId);
+	const ids = gone.received.map((event) => event.deviceId);
 	assert.deepEqual(ids, ["dev-1-00000a", "dev-1-00000a", "dev-1-00000d"]);
 	await eventually(second.hooks, ([hook]) => !hook.ended && hook.waiting === 0);
 });

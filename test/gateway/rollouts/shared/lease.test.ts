@@ -172,9 +172,9 @@ test("never has two holders under any faults, and recovers afterwards", async ()
 	await fc.assert(
 		fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (drawn) => {
 			const { time, made, holders } = await run("a", "b", "c");
-			for (const each of drawn) {
-				if (typeof each === "number") time.now += each;
-				else steps[each.what]?.(made[each.who] ?? assert.fail(`no candidate ${each.who}`));
+			for (const action of drawn) {
+				if (typeof action === "number") time.now += action;
+				else steps[action.what]?.(made[action.who] ?? assert.fail(`no candidate ${action.who}`));
 				await setImmediate();
 				assert.ok(holders().length <= 1, `${holders().join(" and ")} hold it`);
 				for (const { lease, changes } of made)
