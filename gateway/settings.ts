@@ -8,11 +8,10 @@ import proxyAddress from "proxy-addr";
 import { matches } from "../device/protocol/schema.js";
 import { isLoopback, parseUrl, type TrustProxy } from "./access/origin.js";
 import { token } from "./access/tokens.js";
-import { messageOf } from "./api/client/request.js";
 import { cleanText, freeText } from "./api/text.js";
 import { ownZone, zoneNamed } from "./api/time-zone.js";
 import { parseReleaseKeys, type ReleaseKeys } from "./firmware/release-keys.js";
-import { StartError } from "./problem.js";
+import { messageOf, StartError } from "./problem.js";
 import {
 	type Environment,
 	onOffSetting,

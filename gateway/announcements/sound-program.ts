@@ -1,7 +1,7 @@
 /** Program that creates WAV files, one run at a time, as each may use a whole CPU core. */
 
 import type { Core } from "../extension.js";
-import { RequestError } from "../problem.js";
+import { messageOf, RequestError } from "../problem.js";
 import { Queue } from "../storage/queue.js";
 import { convertWav } from "./pcm.js";
 import { runProgram } from "./program.js";
@@ -63,7 +63,7 @@ export class SoundProgram {
 			return pieces;
 		} catch (error) {
 			signal.throwIfAborted();
-			const why = error instanceof Error ? error.message : String(error);
+			const why = messageOf(error);
 			this.#core.log.warn({ program: command[0], problem: why }, "sound program failed");
 			throw new RequestError(status, `${failure} ${why}`);
 		}

@@ -3,6 +3,7 @@
 import { sampleRate } from "../../device/peripherals/track.js";
 import { WavHeader } from "../../device/sound/wav-header.js";
 import { maxSoundSeconds } from "../api/announcement.js";
+import { messageOf } from "../problem.js";
 
 /** 16 bit, mono. */
 const bytesPerSecond = sampleRate * 2;
@@ -34,7 +35,7 @@ export class WavCheck {
 		try {
 			this.#byteCount += chunk.length - writeHeader(this.#header, chunk);
 		} catch (error) {
-			throw new WavError(error instanceof Error ? error.message : String(error));
+			throw new WavError(messageOf(error));
 		}
 		if (this.#seconds > maxSoundSeconds)
 			throw new WavError(`The sound is longer than ${maxSoundSeconds} s. Shorten it.`);

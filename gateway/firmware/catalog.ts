@@ -14,7 +14,7 @@ import {
 } from "../../device/protocol/schema.js";
 import { type Catalog, type ReleaseFile, release } from "../api/firmware.js";
 import { wellFormedJson } from "../api/json.js";
-import { errorCode } from "../problem.js";
+import { errorCode, messageOf } from "../problem.js";
 import { type Disk, ifExists, stateOf } from "../storage/atomic-file.js";
 import { isVersion } from "./image.js";
 
@@ -73,8 +73,7 @@ export class CatalogFile implements Releases {
 			this.#state = undefined;
 			this.#isMissing = errorCode(error) === "ENOENT";
 			if (this.#isMissing) this.#catalog = noReleases;
-			const reason = error instanceof Error ? error.message : String(error);
-			const sentence = `${this.#path} is invalid, so the last valid catalog stays in use: ${reason}`;
+			const sentence = `${this.#path} is invalid, so the last valid catalog stays in use: ${messageOf(error)}`;
 			if (!this.#isMissing && sentence !== this.#problem) onProblem(sentence);
 			this.#problem = this.#isMissing ? undefined : sentence;
 		}

@@ -13,6 +13,7 @@ import {
 	optional,
 	string,
 } from "../../device/protocol/schema.js";
+import { errorCode, RejectedError } from "../problem.js";
 import type { BlobDraft, Blobs, CreateBlobs } from "../storage/blobs.js";
 import { Queue } from "../storage/queue.js";
 import { type CreateRecords, jsonRecord, type Records, Superseded } from "../storage/records.js";
@@ -50,6 +51,8 @@ export interface UploadStoreOptions {
 }
 
 const name = "firmware";
+/** Retry interval for an unreadable binary, for example on a disk that is mounted late. */
+const recheckMs = 10_000;
 const key = "upload";
 const uploadFile = Object.freeze({
 	what: "details of the firmware",
@@ -63,6 +66,8 @@ export class UploadStore {
 	readonly #records: Records<Upload>;
 	readonly #blobs: Blobs;
 	#stored: Upload | undefined;
+	/** Upload whose binary cannot be read. */
+	#unreadable: Upload | undefined;
 	/** Upload being written. */
 	#pending: Upload | undefined;
 	/** Serializes writes. */
@@ -88,6 +93,30 @@ export class UploadStore {
 		this.#stored ??= upload;
 		// A missing record keeps all binaries, as it may be temporarily unreadable.
 		await this.#blobs.open((sha256) => !upload || sha256 === upload.sha256);
+		if (upload) await this.#verify(upload);
+	}
+
+	async #verify(upload: Upload): Promise<void> {
+		const problem = await this.#findProblem(upload);
+		if (problem !== undefined && this.#unreadable !== upload)
+			this.#options.onProblem(
+				`The uploaded firmware cannot be used (${this.#blobs.pathOf(upload.sha256)} ${problem}). Upload it again.`,
+			);
+		this.#unreadable = problem === undefined ? undefined : upload;
+		if (problem !== undefined && this.#stored === upload)
+			setTimeout(() => void this.#verify(upload), recheckMs).unref();
+	}
+
+	async #findProblem(upload: Upload): Promise<string | undefined> {
+		try {
+			const binary = await this.#blobs.read(upload.sha256);
+			return binary?.length === upload.size ? undefined : "is missing or was modified";
+		} catch (error) {
+			// The storage is temporarily unreachable.
+			if (error instanceof RejectedError) return undefined;
+			// A read error, such as a bad sector, neither prevents the start nor deletes the binary.
+			return `cannot be read: ${errorCode(error) ?? error}`;
+		}
 	}
 
 	/** Resolves once everything is stored. */
@@ -97,7 +126,7 @@ export class UploadStore {
 	}
 
 	get current(): Upload | undefined {
-		return this.#stored;
+		return this.#stored === this.#unreadable ? undefined : this.#stored;
 	}
 
 	/** @returns path of the binary; undefined if it is missing @throws {NodeJS.ErrnoException} @throws {RejectedError} */

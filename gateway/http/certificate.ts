@@ -7,7 +7,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
 import type { Logger } from "pino";
 import { commands } from "../../device/protocol/messages.js";
-import { errorCode, StartError } from "../problem.js";
+import { errorCode, messageOf, StartError } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
 import type { TlsFiles } from "../settings.js";
 import type { Disk } from "../storage/atomic-file.js";
@@ -143,8 +143,7 @@ export class ServerCertificate {
 			return { cert, key, chain };
 		} catch (error) {
 			if (error instanceof StartError) return error.message;
-			const why = error instanceof Error ? error.message : String(error);
-			return `Cannot use TLS_CERT and TLS_KEY (${why}). Set them to a certificate and its key in PEM format.`;
+			return `Cannot use TLS_CERT and TLS_KEY (${messageOf(error)}). Set them to a certificate and its key in PEM format.`;
 		}
 	}
 

@@ -9,7 +9,7 @@ import { matches } from "../../device/protocol/schema.js";
 import { parseJson } from "../api/json.js";
 import { type DeviceStep, type Head, type Rollout, rolloutId } from "../api/rollout.js";
 import { BusError } from "../bus.js";
-import { errorCode } from "../problem.js";
+import { errorCode, messageOf } from "../problem.js";
 import type { Entry, Log } from "../storage/log.js";
 import { holdsSlot, queued } from "./device-step.js";
 import {
@@ -340,8 +340,7 @@ export class RolloutStore {
 			const asked = "asked" in value ? value.asked : undefined;
 			return { createdAt: value.createdAt, asked, plan: parseStoredPlan(value.plan) };
 		} catch (error) {
-			const why = error instanceof Error ? error.message : String(error);
-			this.#options.onProblem(`Ignoring rollout ${id}, whose plan is damaged: ${why}`);
+			this.#options.onProblem(`Ignoring rollout ${id}, whose plan is damaged: ${messageOf(error)}`);
 			return undefined;
 		}
 	}

@@ -1,13 +1,25 @@
 /** Quiet hours service. The event `quiet_hours` reports changes. */
 
-import type { Infer } from "../../device/protocol/schema.js";
-import type { storedQuietHours } from "../api/quiet-hours.js";
 import type { Device } from "../sessions/device.js";
 import { Service } from "./service.js";
 
 export interface QuietHoursService {
 	/** Returns the effective quiet hours of a device, like `GET /api/quiet-hours`; undefined: none. */
-	of(device: Device): Infer<typeof storedQuietHours> | undefined;
+	of(device: Device):
+		| {
+				readonly targets: { readonly device?: string };
+				/** Time of day, such as "22:00"; likewise `until`. */
+				readonly from: string;
+				readonly until: string;
+				readonly days?: readonly string[];
+				/** Maximum, in percent. */
+				readonly volume?: number;
+				/** Maximum, 0 to 1. */
+				readonly brightness?: number;
+				readonly onlyUrgent?: boolean;
+				readonly on: boolean;
+		  }
+		| undefined;
 	/**
 	 * @param body body of `PUT /api/quiet-hours`; unknown fields are ignored
 	 * @param by name of a person's token; null: another program, such as Home Assistant

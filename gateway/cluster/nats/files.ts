@@ -2,6 +2,7 @@
 
 import type { ObjectStore } from "@nats-io/obj";
 import { BusError } from "../../bus.js";
+import { messageOf } from "../../problem.js";
 import type { Files } from "../../storage/blobs.js";
 import type { NatsLink } from "./link.js";
 
@@ -59,7 +60,7 @@ async function* read(stream: ReadableStream<Uint8Array>): AsyncIterable<Uint8Arr
 		}
 	} catch (error) {
 		if (error instanceof BusError) throw error;
-		throw new BusError("timeout", error instanceof Error ? error.message : String(error));
+		throw new BusError("timeout", messageOf(error));
 	} finally {
 		await reader.cancel().catch(() => {});
 	}

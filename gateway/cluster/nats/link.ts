@@ -14,7 +14,7 @@ import {
 } from "@nats-io/transport-node";
 import { coerce, lt } from "semver";
 import { BusError } from "../../bus.js";
-import { StartError } from "../../problem.js";
+import { messageOf, StartError } from "../../problem.js";
 import type { Unsubscribe } from "../../storage/log.js";
 import type { NatsSettings } from "../settings.js";
 
@@ -155,8 +155,7 @@ export class NatsLink {
 				this.#options.onConnected(connection);
 				return this.#accept(connection);
 			} catch (error) {
-				const why = error instanceof Error ? error.message : String(error);
-				this.report(`NATS is unreachable (${why}); retrying.`);
+				this.report(`NATS is unreachable (${messageOf(error)}); retrying.`);
 				await this.pause();
 			}
 	}

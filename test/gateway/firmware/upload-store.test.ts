@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { UploadStore } from "../../../gateway/firmware/upload-store.js";
 import { assertSameBytes, sha256Of } from "../../support/bytes.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { changingDisk, diskWith, systemError } from "../../support/disk.js";
+import { waitUntil } from "../../support/eventually.js";
 import { runFirmwareServer, uploadsIn } from "../../support/firmware-server.js";
 import { makeImage } from "../../support/images.js";
 
@@ -102,6 +103,7 @@ describe("damaged folder", () => {
 	for (const [what, name, content] of [
 		["its description is not JSON", "upload.json", "{"],
 		["its description lacks a field", "upload.json", '{"filename":"x.bin","size":5}'],
+		["its binary has changed", `${sha256Of(previous)}.bin`, "something else"],
 	] as const)
 		test(`is reported if ${what}, has no firmware, and accepts the next upload`, async (t) => {
 			const folder = await temporaryDirectory(t);
@@ -110,7 +112,7 @@ describe("damaged folder", () => {
 			const problems: string[] = [];
 			const store = await openStore(folder, problems);
 			assert.equal(store.current, undefined);
-			assert.match(String(problems), /^[^,]+lost.+upload it again\.$/);
+			assert.match(String(problems), /^[^,]+(lost|cannot be used).+[Uu]pload it again\.$/);
 			await keep(folder, next, "next.bin");
 			assert.equal((await openStore(folder, [])).current?.sha256, sha256Of(next));
 		});
@@ -126,6 +128,28 @@ describe("damaged folder", () => {
 		assert.match(String(problems[0]), /upload\.json is not a regular file\. Remove it/);
 		assert.match(String(problems[1]), /Deleting an unused file failed: .*x\.tmp/);
 		assert.equal((await readdir(folder)).length, 3, "missing binary");
+	});
+	test("reports an unreadable binary once, and uses it when readable", async (t) => {
+		t.mock.timers.enable({ apis: ["setTimeout"] });
+		const folder = await temporaryDirectory(t);
+		await keep(folder, previous, "previous.bin");
+		let reads = 0;
+		const disk = diskWith((operation, path) => {
+			if (operation === "readFile" && path.endsWith(".bin") && ++reads <= 2) throw systemError("EIO");
+		});
+		const problems: string[] = [];
+		const onProblem = (problem: string) => void problems.push(problem);
+		const store = uploadsIn(folder, { disk, onProblem });
+		await store.open();
+		const current = () => store.current?.sha256;
+		assert.equal(current(), undefined);
+		assert.match(String(problems), /cannot be read: EIO/);
+		await waitUntil(() => {
+			t.mock.timers.tick(10_000);
+			return current() === sha256Of(previous);
+		});
+		assert.equal(problems.length, 1);
+		assert.equal(await inNextRun(folder), sha256Of(previous));
 	});
 	test("keeps the previous upload on EMFILE, across a restart", async (t) => {
 		const folder = await temporaryDirectory(t);
@@ -148,10 +172,9 @@ describe("damaged folder", () => {
 /** @returns the SHA-256 of the firmware found by a new gateway */
 async function inNextRun(directory: string): Promise<string | undefined> {
 	const problems: string[] = [];
-	const store = await openStore(directory, problems);
+	const { current } = await openStore(directory, problems);
 	assert.deepEqual(problems, []);
-	const path = store.current && (await store.path(store.current));
-	return path && sha256Of(await readFile(path));
+	return current?.sha256;
 }
 
 async function openStore(directory: string, problems: string[]): Promise<UploadStore> {
