@@ -93,8 +93,8 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			a.publish("gw.hb.one.more", "too long");
 			a.publish("gw.hb.end", "end");
 			await any.until((list) => list.includes("gw.hb.end end"));
-			const one = sent.map((text) => `gw.hb.one ${text}`);
-			assert.deepEqual(any.list, [...one, "gw.hb.two two", "gw.hb.end end"]);
+			const relayed = sent.map((text) => `gw.hb.one ${text}`);
+			assert.deepEqual(any.list, [...relayed, "gw.hb.two two", "gw.hb.end end"]);
 			for (const told of [own, others])
 				assert.deepEqual(await told.until(({ length }) => length >= 100), sent);
 			assert.deepEqual(stopped.list, []);
@@ -184,7 +184,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 				const from = revision;
 				const writers = [ours, theirs, ours, theirs, ours, theirs];
 				const written = await Promise.all(writers.map((writer) => writer.set("k", round, from)));
-				const won = written.filter((each) => each !== undefined);
+				const won = written.filter((result) => result !== undefined);
 				assert.equal(won.length, 1, String(written));
 				revision = won[0] ?? 0;
 			}
@@ -201,9 +201,9 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 
 		test("is separate from buckets with other names", async (t) => {
 			const a = await (await make(t)).connect();
-			const [one, two] = [await a.bucket("gw-one"), await a.bucket("gw-two")];
-			await one.set("k", "1", 0);
-			assert.equal(await two.get("k"), undefined);
+			const [first, second] = [await a.bucket("gw-one"), await a.bucket("gw-two")];
+			await first.set("k", "1", 0);
+			assert.equal(await second.get("k"), undefined);
 			assert.deepEqual([...(await a.buckets())].sort(), ["gw-one", "gw-two"]);
 		});
 
@@ -214,21 +214,21 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			assert.deepEqual(early.told.list, []);
 			await empty.set("k", "1", 0);
 			await early.told.until((list) => list.length > 0);
-			const one = (await ours.set("one", "1", 0)) ?? 0;
+			const firstRevision = (await ours.set("one", "1", 0)) ?? 0;
 			await ours.set("two", "2", 0);
 			const three = (await ours.set("three", "3", 0)) ?? 0;
 			await ours.remove("three", three);
 			const { told, stop } = await watched(theirs);
 			assert.deepEqual(new Map(told.list), new Map(Object.entries({ one: "1", two: "2" })));
 			// A bucket keeps the latest value of a key, and may skip one that is replaced at once.
-			const again = (await ours.set("one", "1b", one)) ?? 0;
+			const again = (await ours.set("one", "1b", firstRevision)) ?? 0;
 			await told.until((list) => list.length >= 3);
 			await theirs.remove("one", again);
 			await told.until((list) => list.length >= 4);
 			await theirs.set("one", "1c", 0);
 			await ours.set("four", "4", 0);
 			await told.until((list) => list.length >= 6);
-			const later = told.list.slice(2).map((each) => each.join(" "));
+			const later = told.list.slice(2).map((entry) => entry.join(" "));
 			assert.deepEqual(later, ["one 1b", "one ", "one 1c", "four 4"]);
 			stop();
 			const other = await watched(theirs);
@@ -368,8 +368,8 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			await remove("new and gone");
 			assert.deepEqual(told.list, []);
 			await buses.heal(a);
-			const tells = (each: string, text: string | undefined) =>
-				told.until((list) => list.some(([key, value]) => key === each && value === text));
+			const tells = (expectedKey: string, text: string | undefined) =>
+				told.until((list) => list.some(([key, value]) => key === expectedKey && value === text));
 			const expected = { changed: "2", new: "1", "removed and back": "2" };
 			for (const [key, text] of Object.entries(expected)) await tells(key, text);
 			await tells("removed", undefined);

@@ -34,7 +34,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			const [there, known] = [await b.watch(), await a.watch()];
 			assert.deepEqual(there.snapshot.sessions, known.snapshot.sessions);
 			assert.equal(volumeOf(there.snapshot.sessions[0]?.state), 33);
-			for (const each of [there, known]) each.client.socket.terminate();
+			for (const watch of [there, known]) watch.client.socket.terminate();
 			const [details, own] = await bodies([b, a], `/api/devices/${id}`);
 			assert.deepEqual(details, own);
 			const [past, ownPast] = await bodies([b, a], `/api/devices/${id}/history`);
@@ -77,7 +77,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			] as const) {
 				const answer = { type: "ack", requestId: `v${value}`, command: "control_device", sessionId };
 				there.client.send(set(value, targetId));
-				await there.each(isReport(value), (frame) => isDeepStrictEqual(frame, answer));
+				await there.allOf(isReport(value), (frame) => isDeepStrictEqual(frame, answer));
 			}
 			assert.equal((await there.request(set(101))).code, "invalid_command");
 			assert.equal((await there.request({ type: "trigger_ota", targetId: id })).code, "no_firmware");
@@ -87,7 +87,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			);
 			const boot = { type: "boot_device", targetId: sessionId };
 			there.client.send(boot);
-			await there.each(
+			await there.allOf(
 				({ type }) => type === "ack",
 				({ reason }) => reason === "boot",
 			);
@@ -102,7 +102,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			const payload = { command: "set_log", level: "info", seconds: 60 };
 			const isLog = (lines: string) => (frame: Told) => fieldOf(frame.message, "lines") === lines;
 			there.client.send({ type: "control_device", targetId: id, payload });
-			await there.each(({ type }) => type === "ack", isLog("first\n"));
+			await there.allOf(({ type }) => type === "ack", isLog("first\n"));
 			device.log("second\n");
 			await there.until(isLog("second\n"));
 		});
@@ -139,7 +139,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 	describe(`${name}: device that moves to another gateway`, () => {
 		test("is replaced, then connected, for all monitors; the previous connection closes with 4001", async (t) => {
 			const { a, b, c } = await three(t);
-			const watches = await Promise.all([a, b, c].map((each) => each.watch()));
+			const watches = await Promise.all([a, b, c].map((gateway) => gateway.watch()));
 			const first = await a.device({ "Device-Id": id });
 			for (const watch of watches) await watch.change("connected", id);
 			const second = await b.device({ "Device-Id": id });
@@ -170,8 +170,8 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 				await watch.until(isReport(50));
 				assert.deepEqual(watch.reasons(id), ["connected", "identified", "disconnected", "connected"]);
 			}
-			for (const each of [a, b]) {
-				const { resets } = (await each.api("GET", `/api/devices/${id}`)).body;
+			for (const gateway of [a, b]) {
+				const { resets } = (await gateway.api("GET", `/api/devices/${id}`)).body;
 				assert.match(JSON.stringify(resets), /POWERON_RESET.*PANIC_RESET/);
 			}
 		});
@@ -184,8 +184,8 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			const far = await a.join(other);
 			const here = await a.watch();
 			const relay = async (volume: number) => {
-				for (const each of [device, far]) each.report({ "peripherals.audio.volume": volume });
-				await here.each(isReport(volume, id), isReport(volume, other));
+				for (const sender of [device, far]) sender.report({ "peripherals.audio.volume": volume });
+				await here.allOf(isReport(volume, id), isReport(volume, other));
 			};
 			await relay(1);
 			assert.equal(await a.published("report"), 0);
@@ -203,7 +203,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			assert.equal(await a.published("report"), 1);
 			const all = await b.watch();
 			await relay(4);
-			await all.each(isReport(4, id), isReport(4, other));
+			await all.allOf(isReport(4, id), isReport(4, other));
 			assert.notEqual(await a.published("report"), 1);
 		});
 
@@ -219,9 +219,9 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			for (const lines of ["1\n", "2\n", "3\n"]) device.log(lines);
 			device.close();
 			const [told, toldThere] = await Promise.all(
-				[here, there].map(async (each) => {
-					await each.change("disconnected", id);
-					return each.told.slice(1).map(({ type, reason, message }) => ({ type, reason, message }));
+				[here, there].map(async (watch) => {
+					await watch.change("disconnected", id);
+					return watch.told.slice(1).map(({ type, reason, message }) => ({ type, reason, message }));
 				}),
 			);
 			assert.equal(told?.filter(({ message }) => fieldOf(message, "type") === "state_report").length, 101);
@@ -284,13 +284,13 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			const [there, also] = [await b.watch("/monitor?cluster"), await c.watch()];
 			assert.deepEqual(clusterOf(await there.until(isCluster)), [3, false]);
 			await buses.cut(a.bus);
-			for (const each of [there, also]) await each.change("disconnected", other);
+			for (const watch of [there, also]) await watch.change("disconnected", other);
 			assert.deepEqual(there.reasons(id), ["disconnected"]);
 			await buses.heal(a.bus);
-			for (const each of [there, also]) {
-				await each.change("connected", other);
-				assert.deepEqual(each.reasons(id), ["disconnected", "connected"]);
-				assert.deepEqual(each.reasons(other), ["disconnected", "connected"]);
+			for (const watch of [there, also]) {
+				await watch.change("connected", other);
+				assert.deepEqual(watch.reasons(id), ["disconnected", "connected"]);
+				assert.deepEqual(watch.reasons(other), ["disconnected", "connected"]);
 			}
 			const counts = there.told.filter(isCluster).map(clusterOf);
 			assert.deepEqual(
@@ -313,7 +313,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			await buses.heal(a.bus);
 			const isTogether = (frame: Told) => isCluster(frame) && frame.alone === false;
 			await here.until(isTogether);
-			await there.each(isTogether, ({ reason }) => reason === "connected");
+			await there.allOf(isTogether, ({ reason }) => reason === "connected");
 			device.report({ "peripherals.audio.volume": 45 });
 			await there.until(isReport(45));
 		});
@@ -338,7 +338,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 
 /** Responses of the gateways to a request. */
 function bodies(gateways: readonly Clustered[], path: string) {
-	return Promise.all(gateways.map(async (each) => (await each.api("GET", path)).body));
+	return Promise.all(gateways.map(async (gateway) => (await gateway.api("GET", path)).body));
 }
 
 /** The device's gateway knows the required reports, which are announced in order with commands. */

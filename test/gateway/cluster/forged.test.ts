@@ -75,7 +75,7 @@ function* damaged(value: object): Generator<object> {
 		yield* [rest, { ...rest, [name]: null }, { ...rest, [name]: "?" }];
 		if (Array.isArray(field)) yield { ...rest, [name]: [null] };
 		else if (typeof field === "object" && field !== null)
-			for (const each of damaged(field)) yield { ...rest, [name]: each };
+			for (const inner of damaged(field)) yield { ...rest, [name]: inner };
 	}
 }
 
@@ -89,10 +89,10 @@ describe("gateway whose messages lack fields", () => {
 			asked += 1;
 			return JSON.stringify(answers[asked]);
 		});
-		for (const each of [...damaged(beat), null, [], 1]) say("gw.hb.forged", each);
+		for (const value of [...damaged(beat), null, [], 1]) say("gw.hb.forged", value);
 		await taken("first");
-		for (const each of [...damaged(entry), null, [], 1])
-			for (const key of [deviceId, "x"]) await write(key, each);
+		for (const value of [...damaged(entry), null, [], 1])
+			for (const key of [deviceId, "x"]) await write(key, value);
 		for (const head of ["1 NaN other 2", "1 x other 2", "1 9e99 other 2", "x 1 other 2"])
 			bus.publish("gw.reports.x", `${entry.sessionId} ${head}\n{}`);
 		await taken("second");

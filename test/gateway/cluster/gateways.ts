@@ -133,7 +133,7 @@ async function watchOf(running: RunningGateway, path: string) {
 			return lastText;
 		},
 		/** Waits for the next frame of each kind, in any order. */
-		each: async (...kinds: readonly ((frame: Told) => boolean)[]) => {
+		allOf: async (...kinds: readonly ((frame: Told) => boolean)[]) => {
 			const missing = new Set(kinds);
 			while (missing.size > 0) {
 				const frame = await until(() => true);

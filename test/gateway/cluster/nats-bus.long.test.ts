@@ -37,7 +37,7 @@ async function onLine(
 		const server = connect(port, "127.0.0.1");
 		pass(client, server);
 		for (const socket of [client, server])
-			socket.on("error", () => {}).once("close", () => [client, server].map((each) => each.destroy()));
+			socket.on("error", () => {}).once("close", () => [client, server].map((end) => end.destroy()));
 	});
 	return `nats://127.0.0.1:${await listen(t, proxy)}`;
 }
@@ -169,7 +169,7 @@ else {
 				await told.until((list) => list.includes(`round ${round} 1`));
 			}
 			assert.deepEqual(await bucket.get("k"), { text: "1", revision });
-			assert.equal(told.list.filter((each) => each === "k 1").length, 1, "repeated without a change");
+			assert.equal(told.list.filter((entry) => entry === "k 1").length, 1, "repeated without a change");
 		});
 
 		test("may count values that expire before the read, which still completes", async (t) => {
@@ -287,7 +287,7 @@ else {
 			let count = 0;
 			for (const server of servers) {
 				await server.kill();
-				for (let each = 0; each < 5; each += 1) {
+				for (let round = 0; round < 5; round += 1) {
 					const key = `k${count++}`;
 					await persist(async () => {
 						const known = await other.get(key);

@@ -28,8 +28,8 @@ export function natsBus(t: TestContext, servers: readonly string[], options: Par
 export function status(bus: Bus, isConnected: boolean): Promise<void> {
 	if (bus.isConnected === isConnected) return Promise.resolve();
 	return new Promise((resolve) => {
-		const stop = bus.onStatus((each) => {
-			if (each !== isConnected) return;
+		const stop = bus.onStatus((connected) => {
+			if (connected !== isConnected) return;
 			stop();
 			resolve();
 		});

@@ -115,7 +115,7 @@ class Node {
 	}
 
 	open(deviceId: string) {
-		return this.lines.filter((each) => each.deviceId === deviceId && each.line.isUp);
+		return this.lines.filter((connection) => connection.deviceId === deviceId && connection.line.isUp);
 	}
 
 	/** Connected sessions of identified devices, by device. */
@@ -198,7 +198,7 @@ class World {
 		}
 		for (const { problems } of this.nodes) assert.deepEqual(problems, []);
 		assert.equal(
-			new Set(truth.map((each) => each.split(" ")[0])).size,
+			new Set(truth.map((entry) => entry.split(" ")[0])).size,
 			truth.length,
 			"several sessions of a device",
 		);

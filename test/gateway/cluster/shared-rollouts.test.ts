@@ -63,8 +63,8 @@ async function start(
 		/** Resolves once its monitors receive this. */
 		async shows(status: string): Promise<Readonly<Record<string, unknown>>> {
 			const watcher = await running.subscribe("rollouts");
-			const frame: object = await watcher.until((each) => {
-				const { type, id, status: shown } = Object(each);
+			const frame: object = await watcher.until((update) => {
+				const { type, id, status: shown } = Object(update);
 				return type === "rollout_update" && id === "autumn" && shown === status;
 			});
 			watcher.socket.close();
@@ -279,7 +279,7 @@ for (const moment of ["before", "after"] as const)
 			const device = new ScriptedDevice({ url: other.url, deviceId, ending: "updates" });
 			t.after(() => device.close());
 			devices.push(await device.connect());
-			for (const each of [driver, other]) await knows(each, deviceId);
+			for (const gateway of [driver, other]) await knows(gateway, deviceId);
 		}
 		const { firmware: _firmware, target: _target, ...groups } = quick;
 		const plan = { ...groups, firmware: { channel: "stable" }, target: { all: true }, standing: true };

@@ -48,7 +48,7 @@ async function shows(gateways: readonly Clustered[], fields: object): Promise<vo
 function isPart(part: unknown, value: unknown): boolean {
 	if (typeof part !== "object" || part === null) return part === value;
 	if (Array.isArray(part) && Object(value).length !== part.length) return false;
-	return Object.entries(part).every(([name, each]) => isPart(each, Object(value)[name]));
+	return Object.entries(part).every(([name, field]) => isPart(field, Object(value)[name]));
 }
 
 async function upload(gateway: Pick<Clustered, "url">, image: Buffer, status = 201): Promise<void> {
@@ -157,8 +157,8 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			await name(a, "fourth");
 			await shows(both, { name: "fourth" });
 			await name(b, "");
-			for (const each of both)
-				await eventually(async () => assert.equal((await details(each)).name, undefined, "named"));
+			for (const gateway of both)
+				await eventually(async () => assert.equal((await details(gateway)).name, undefined, "named"));
 		});
 
 		test("stores a device first seen without the bus on reconnect", ofFleet, async (t) => {
@@ -188,7 +188,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			await answer(a, "GET", 200);
 			await buses.heal(a.bus);
 			await eventually(() => answer(b, "DELETE", 204));
-			for (const each of [a, b, await join()]) await eventually(() => answer(each, "GET", 404));
+			for (const gateway of [a, b, await join()]) await eventually(() => answer(gateway, "GET", 404));
 			// May reappear.
 			const back = await new ScriptedDevice({ url: b.url, deviceId: id }).connect();
 			await shows(both, {});
@@ -226,7 +226,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 				const shown = await fetch(`${url}/login/state`, { headers: { cookie } });
 				assert.equal(shown.status, status, "other state");
 			};
-			for (const each of both) await answer(each, 200);
+			for (const gateway of both) await answer(gateway, 200);
 			assert.equal((await enter(b, a)).status, 401);
 			await eventually(async () => assert.equal((await enter(a, a)).status, 401, "accepted"));
 			const page = await a.open("/monitor", { headers: { cookie } });

@@ -77,14 +77,14 @@ test("accepts two concurrent uploads, serves one at all gateways, and removes th
 	const { a, b, files } = await two(t);
 	await a.upload("first");
 	await Promise.all([a.upload("by a"), b.upload("by b")]);
-	const one = async (text: string) => {
-		for (const each of [a, b]) {
-			if ((await each.content()) !== text) return false;
-			if (String(await each.binaries()) !== `${sha256Of(text)}.bin`) return false;
+	const bothServe = async (text: string) => {
+		for (const gateway of [a, b]) {
+			if ((await gateway.content()) !== text) return false;
+			if (String(await gateway.binaries()) !== `${sha256Of(text)}.bin`) return false;
 		}
 		return true;
 	};
-	await until(async () => (await one("by a")) || (await one("by b")));
+	await until(async () => (await bothServe("by a")) || (await bothServe("by b")));
 	const lost = (await a.content()) === "by a" ? "by b" : "by a";
 	assert.equal(await files.get(sha256Of(lost)), undefined);
 	assert.equal(await files.get(sha256Of("first")), undefined);
@@ -99,7 +99,7 @@ test("rejects an upload whose record write is unacknowledged, and keeps the prev
 	await a.upload("first");
 	lost = 1;
 	await assert.rejects(a.upload("second"), BusError);
-	for (const each of [a, b]) await until(async () => (await each.content()) === "first");
+	for (const gateway of [a, b]) await until(async () => (await gateway.content()) === "first");
 	await until(async () => (await a.binaries()).length === 1);
 });
 
