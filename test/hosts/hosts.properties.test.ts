@@ -161,7 +161,7 @@ test("frames to and from a machine arrive complete and in order, in chunks of an
 		fc.property(fc.array(frame), chunkSizes, (frames, sizes) => {
 			const seen: Frame[] = [];
 			const decoder = new FrameDecoder({
-				onFrame: (each) => void seen.push({ ...each, payload: Buffer.from(each.payload) }),
+				onFrame: (decoded) => void seen.push({ ...decoded, payload: Buffer.from(decoded.payload) }),
 			});
 			const bytes = Buffer.concat(
 				frames.flatMap(({ kind, channel, header, payload }) => encodeFrame(kind, channel, header, payload)),

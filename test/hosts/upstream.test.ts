@@ -20,7 +20,7 @@ describe("patches for the SDK", () => {
 	test("exist for the files that the table marks", () => {
 		assert.ok(rows.length > 20 && patches.length > 5, `${rows.length} rows, ${patches.length} patches`);
 		const patched = patches.map((patch) => /^--- a\/(.+)$/m.exec(patch)?.[1]);
-		for (const row of rows.filter((each) => each.endsWith(" | yes |")))
+		for (const row of rows.filter((line) => line.endsWith(" | yes |")))
 			assert.ok(
 				patched.some((file) => file && row.includes(file.replace(/[^/]*$/, ""))),
 				row,

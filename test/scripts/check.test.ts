@@ -63,7 +63,7 @@ test("rejects in device/ and hosts/ what XS does wrong, and allows it in Node", 
 test("rejects assertions without a message in test/ only", async (t) => {
 	const code = `import assert from "node:assert/strict";
 export function check(list: readonly number[]): void {
-	assert.ok(list.every((each) => each > 0));
+	assert.ok(list.every((item) => item > 0));
 	assert(list.includes(1));
 	assert.ok(
 		list.includes(2),

@@ -18,12 +18,12 @@ describe("npm commands", () => {
 	});
 
 	test("print usage for --help and do nothing, and reject an unknown option with a message", async (t) => {
-		for (const { name, file, given } of commands) {
-			const { code, output } = await run(t, file, [...given, "--help"]);
+		for (const { name, file, parameters } of commands) {
+			const { code, output } = await run(t, file, [...parameters, "--help"]);
 			assert.equal(code, 0, output);
 			assert.ok(output.startsWith(`Usage: ${npmLine(name)}`), `${name}: ${output}`);
 			assert.equal(output.split("Usage:").length, 2, output);
-			const rejected = await run(t, file, [...given, "--no-such-option"]);
+			const rejected = await run(t, file, [...parameters, "--no-such-option"]);
 			assert.equal(rejected.code, 1, `${name}: ${rejected.output}`);
 			assert.match(rejected.output, /--no-such-option|Unknown argument 1\./);
 			assert.doesNotMatch(rejected.output, /^ +at /m);

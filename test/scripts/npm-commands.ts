@@ -19,7 +19,7 @@ export const commands = Object.entries(scripts)
 	.map(([name, line]) => {
 		const words = String(line).split(" ");
 		const index = words.findLastIndex((word) => word.endsWith(".ts"));
-		return { name, start: words[0], file: words[index] ?? "", given: words.slice(index + 1) };
+		return { name, start: words[0], file: words[index] ?? "", parameters: words.slice(index + 1) };
 	});
 
 const shortNames = ["start", "test"];
@@ -56,5 +56,5 @@ export async function run(
 export async function usageOf(t: TestContext, name: string): Promise<string> {
 	const command = commands.find((command) => command.name === name);
 	assert.ok(command, `no command ${name}`);
-	return (await run(t, command.file, [...command.given, "--help"])).output;
+	return (await run(t, command.file, [...command.parameters, "--help"])).output;
 }

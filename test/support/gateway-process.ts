@@ -37,13 +37,13 @@ export function startProcess(
 	options: ProcessOptions = {},
 ): ChildProcess {
 	const {
-		program: given = entryPoint("gateway/main.ts"),
+		program = entryPoint("gateway/main.ts"),
 		words = [],
 		stdout = "pipe",
 		stderr = "pipe",
 		cwd = process.cwd(),
 	} = options;
-	const child = spawn(process.execPath, [...given, ...words], {
+	const child = spawn(process.execPath, [...program, ...words], {
 		env: { PATH: process.env.PATH, PORT: "0", ...environment },
 		stdio: ["ignore", stdout, stderr],
 		cwd,

@@ -252,7 +252,7 @@ function checkConnected(device: Device, context: string): void {
 test("joins a known network whenever one is available, and tries each of them otherwise", () => {
 	const step = fc.oneof(
 		fc.record({ world }),
-		fc.record({ one: fc.constantFrom(...names), becomes: accessPoint }),
+		fc.record({ ssid: fc.constantFrom(...names), becomes: accessPoint }),
 		fc.record({ passMs: fc.integer({ min: 1, max: 150_000 }) }),
 		fc.constant({ isPress: true } as const),
 	);
@@ -262,7 +262,7 @@ test("joins a known network whenever one is available, and tries each of them ot
 			const device = begin(first, values);
 			for (const step of steps) {
 				if ("world" in step) change(step.world);
-				else if ("one" in step) change({ [step.one]: step.becomes });
+				else if ("ssid" in step) change({ [step.ssid]: step.becomes });
 				else if ("passMs" in step) device.pass(step.passMs);
 				else device.station.retryNow();
 			}

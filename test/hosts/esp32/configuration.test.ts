@@ -245,6 +245,6 @@ test("the XS heap, which cannot grow, has twice the live size, and the sizes in 
 	const sizes = { chunks: chunk.initial, slots: heap.initial, stack };
 	for (const part of ["chunks", "slots", "stack"] as const)
 		assert.ok(sizes[part] >= 2 * mostLive[part], `${part}: ${sizes[part]}`);
-	const row = ["boards", ...[chunk.initial, heap.initial, stack].map((each) => each.toLocaleString("en"))];
+	const row = ["boards", ...[chunk.initial, heap.initial, stack].map((limit) => limit.toLocaleString("en"))];
 	assert.ok(read("README.md").includes(`| ${row.join(" | ")} |`), row.join(" | "));
 });

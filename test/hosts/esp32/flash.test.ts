@@ -29,11 +29,11 @@ const complete = [
 /** Parses arguments on a computer without gateway data. @throws UsageError with all problems */
 function read(words: readonly string[], DEVICE_TOKEN = "") {
 	const problems = new Problems();
-	const { isAnyVersion: _, ...given } = withEnvironment({ DATA_DIR: work, DEVICE_TOKEN }, () =>
+	const { isAnyVersion: _, ...options } = withEnvironment({ DATA_DIR: work, DEVICE_TOKEN }, () =>
 		readArguments(words, problems),
 	);
 	if (problems.areFound) throw problems.asError();
-	return given;
+	return options;
 }
 
 function problemsOf(words: readonly string[]): readonly string[] {

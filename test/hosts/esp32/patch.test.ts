@@ -32,8 +32,8 @@ function partsOf({ stream, partBytes }: Case): readonly Uint8Array[] {
 	);
 }
 
-function runInTypeScript(each: Case): Outcome {
-	const { source, resultBytes } = each;
+function runInTypeScript(testCase: Case): Outcome {
+	const { source, resultBytes } = testCase;
 	const decoder = new PatchDecoder({
 		source: {
 			read(buffer, offset) {
@@ -49,7 +49,7 @@ function runInTypeScript(each: Case): Outcome {
 	let left = resultBytes;
 	let piece = new Uint8Array(Math.min(left, 4096));
 	try {
-		for (const part of partsOf(each))
+		for (const part of partsOf(testCase))
 			for (let offset = 0; ; ) {
 				offset = decoder.decode(piece, part, offset);
 				if (offset < 0 || left === 0) break;
@@ -72,11 +72,11 @@ function runInC(cases: readonly Case[]): readonly Outcome[] {
 		return bytes;
 	};
 	const withLength = (bytes: Uint8Array) => [number(bytes.byteLength), bytes];
-	const input = cases.flatMap((each) => {
-		const parts = partsOf(each);
+	const input = cases.flatMap((testCase) => {
+		const parts = partsOf(testCase);
 		return [
-			...withLength(each.source),
-			number(each.resultBytes),
+			...withLength(testCase.source),
+			number(testCase.resultBytes),
 			number(parts.length),
 			...parts.flatMap(withLength),
 		];
@@ -94,8 +94,8 @@ function runInC(cases: readonly Case[]): readonly Outcome[] {
 /** @returns the outcomes, which must be the same in both languages */
 function runBoth(cases: readonly Case[]): readonly Outcome[] {
 	const outcomes = runInC(cases);
-	for (const [index, each] of cases.entries()) {
-		const expected = runInTypeScript(each);
+	for (const [index, testCase] of cases.entries()) {
+		const expected = runInTypeScript(testCase);
 		assert.equal(outcomes[index]?.problem, expected.problem, `case ${index}`);
 		assertSameBytes(outcomes[index]?.made ?? Buffer.alloc(0), expected.made, `case ${index}`);
 	}

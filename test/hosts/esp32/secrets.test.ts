@@ -22,7 +22,7 @@ import { readStrings } from "./nvs/reader.js";
 const work = mkdtempSync(join(tmpdir(), "secrets-"));
 after(() => rmSync(work, { recursive: true, force: true }));
 
-const given = {
+const deviceSettings = {
 	ssid: "network-of-a-person",
 	password: "correct horse battery",
 	gateway: "wss://gateway.of-a-person.example/device",
@@ -35,7 +35,7 @@ const namesOfTokens = ["DEVICE_TOKEN", "MONITOR_TOKEN"] as const;
 /** Searches a file as `strings` does. @returns names of the secrets found in ASCII or UTF-16 */
 function found(bytes: Uint8Array): readonly string[] {
 	const content = Buffer.from(bytes);
-	return Object.entries(given).flatMap(([name, value]) =>
+	return Object.entries(deviceSettings).flatMap(([name, value]) =>
 		content.includes(value) || content.includes(Buffer.from(value, "utf16le")) ? [name] : [],
 	);
 }
@@ -49,7 +49,7 @@ function filesIn(folder: string): readonly string[] {
 /** Runs with tokens in the environment, as on a gateway's computer. */
 async function withTokens<T>(action: () => Promise<T>): Promise<T> {
 	const before = namesOfTokens.map((name) => process.env[name]);
-	for (const name of namesOfTokens) process.env[name] = given.token;
+	for (const name of namesOfTokens) process.env[name] = deviceSettings.token;
 	try {
 		return await action();
 	} finally {
@@ -73,8 +73,8 @@ test("a release for virtual devices contains no secret of the build computer", (
 				PATH: process.env.PATH,
 				MODDABLE: join(work, "no SDK"),
 				RELEASES_DIR: releases,
-				DEVICE_TOKEN: given.token,
-				MONITOR_TOKEN: given.token,
+				DEVICE_TOKEN: deviceSettings.token,
+				MONITOR_TOKEN: deviceSettings.token,
 			},
 		},
 	);
@@ -131,21 +131,21 @@ describe("flashing a board", posix, () => {
 		port: "/dev/ttyACM9",
 		onOutput: () => {},
 	} as const;
-	const flash = (tools: ReturnType<typeof fakeTools>, settings: typeof given | undefined) =>
+	const flash = (tools: ReturnType<typeof fakeTools>, settings: typeof deviceSettings | undefined) =>
 		flashBoard({ ...options, ...tools, settings, onBuilt: () => {} });
 
 	test("writes the settings to their partition, and none of them to the image, mcconfig or esptool's arguments", async () => {
 		const tools = await withTokens(async () => {
 			const tools = fakeTools();
-			await flash(tools, given);
+			await flash(tools, deviceSettings);
 			return tools;
 		});
 		const written = tools.written();
 		assert.deepEqual([...written.keys()].sort(), ["0x0", "0x10000", "0x20000", "0x8000", "0x9000"]);
 		const settings = written.get("0x10000") ?? Buffer.alloc(0);
 		assert.equal(settings.byteLength, 0x10000);
-		assert.deepEqual(readStrings(settings, "settings"), new Map(Object.entries(given)));
-		assert.deepEqual(found(settings), Object.keys(given));
+		assert.deepEqual(readStrings(settings, "settings"), new Map(Object.entries(deviceSettings)));
+		assert.deepEqual(found(settings), Object.keys(deviceSettings));
 		written.delete("0x10000");
 		for (const [address, bytes] of written) assert.deepEqual(found(bytes), [], address);
 		assert.equal(written.get("0x20000")?.toString("latin1", 0x128, 0x12d), "DEV-1");
@@ -164,7 +164,7 @@ describe("flashing a board", posix, () => {
 	test("leaves no file with the settings behind, even if it fails", async () => {
 		for (const status of [0, 2]) {
 			const tools = fakeTools(status);
-			const flashed = flash(tools, given);
+			const flashed = flash(tools, deviceSettings);
 			await (status === 0 ? flashed : assert.rejects(flashed, /Flashing is incomplete/));
 			assert.equal(existsSync(join(tools.outputFolder, "bin")), true);
 			for (const file of filesIn(tools.outputFolder)) assert.deepEqual(found(readFileSync(file)), [], file);

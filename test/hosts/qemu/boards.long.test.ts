@@ -111,7 +111,7 @@ function assertFrames(shown: readonly string[], pattern: Pattern, name: string, 
 	const frames = shown.slice(shown.findIndex((frame) => pattern.includes(frame)));
 	for (const frame of frames) assert.ok(pattern.includes(frame), `${name}: ${frame}`);
 	const intervals = pattern.intervals(frames);
-	const sorted = intervals.toSorted((one, other) => one - other);
+	const sorted = intervals.toSorted((a, b) => a - b);
 	const median = sorted[sorted.length >> 1] ?? 0;
 	const longest = sorted.at(-1) ?? 0;
 	const listed = `${name}: ms between ${frames.length} frames: ${intervals}`;
@@ -456,7 +456,7 @@ async function testSensors(t: TestContext, device: Device): Promise<void> {
 		assert.ok(steps.length >= 10, `${steps}`);
 		assert.deepEqual(
 			steps,
-			steps.toSorted((one, other) => other - one),
+			steps.toSorted((a, b) => b - a),
 		);
 		await device.command({ command: "set_auto_brightness", value: false });
 		await device.command({ command: "set_led", value: "rainbow" });

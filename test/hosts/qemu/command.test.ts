@@ -24,9 +24,9 @@ after(() => rmSync(work, { recursive: true, force: true }));
 /** Parses arguments on a computer without gateway data. @throws UsageError with all problems */
 function readWith(DEVICE_TOKEN: string, words: readonly string[]): QemuArguments {
 	const problems = new Problems();
-	const given = withEnvironment({ DATA_DIR: work, DEVICE_TOKEN }, () => readArguments(words, problems));
+	const options = withEnvironment({ DATA_DIR: work, DEVICE_TOKEN }, () => readArguments(words, problems));
 	if (problems.areFound) throw problems.asError();
-	return given;
+	return options;
 }
 const read = (...words: string[]) => readWith("", ["dev-1", ...words]);
 

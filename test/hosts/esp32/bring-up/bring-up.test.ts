@@ -66,9 +66,9 @@ async function start(t: TestContext, { model = "PROTO-1", wiring: changes, facts
 	return { board, wired, target, pins };
 }
 
-async function bringUp(t: TestContext, given: Try) {
-	const { model = "PROTO-1", steps = [], typed } = given;
-	const { board, wired, target, pins } = await start(t, given);
+async function bringUp(t: TestContext, options: Try) {
+	const { model = "PROTO-1", steps = [], typed } = options;
+	const { board, wired, target, pins } = await start(t, options);
 	const person = new SimulatedPerson(wired, typed);
 	const results = await runSteps({ board, person, target, model, pins }, steps, () => {});
 	return { results, text: table(results), changes: changes(results, target.host) };

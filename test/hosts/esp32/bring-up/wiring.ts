@@ -198,7 +198,7 @@ export class SimulatedPerson implements Person {
 	async prompt(question: string): Promise<string> {
 		if (question.includes("How many"))
 			return String(Math.min(this.#wired.pixels.length, this.#wired.wiring.ring.count));
-		const known = Object.keys(this.#typed).find((each) => question.startsWith(each));
+		const known = Object.keys(this.#typed).find((prompt) => question.startsWith(prompt));
 		return known === undefined ? "" : (this.#typed[known] ?? "");
 	}
 

@@ -12,7 +12,7 @@ export function readStrings(image: Uint8Array, namespace: string): Map<string, s
 	)
 		.filter((page) => [0xfe, 0xfc, 0xf8].includes(page.readUInt8(0)))
 		.filter((page) => page.readUInt32LE(28) === crc32(page.subarray(4, 28), 0xffff_ffff))
-		.sort((one, other) => one.readUInt32LE(4) - other.readUInt32LE(4));
+		.sort((a, b) => a.readUInt32LE(4) - b.readUInt32LE(4));
 	const entries = pages.flatMap((page) => [...entriesOf(page)]);
 	const found = entries.find((entry) => entry[0] === 0 && textOf(entry.subarray(8, 24)) === namespace);
 	const strings = new Map<string, string>();

@@ -284,12 +284,12 @@ test("writing the factory flash again skips an unchanged image", () => {
 });
 
 describe("factory settings", () => {
-	const given = { ssid: "network", token: "secret" };
+	const factory = { ssid: "network", token: "secret" };
 	const settingsOf = (flash: Flash) => Object.fromEntries([...readSettings(flash)].sort());
 
 	test("replace only those that differ; an empty one is removed", () => {
 		const flash = flashWith();
-		flashSettings(flash, { ...given, password: "old", volume: "7" });
+		flashSettings(flash, { ...factory, password: "old", volume: "7" });
 		flashSettings(flash, { token: "other", password: "", gateway: "ws://127.0.0.1:1/device" });
 		assert.deepEqual(settingsOf(flash), {
 			gateway: "ws://127.0.0.1:1/device",
@@ -301,7 +301,7 @@ describe("factory settings", () => {
 
 	test("are not written again if unchanged", () => {
 		const flash = flashWith();
-		const withGateway = { ...given, gateway: "ws://127.0.0.1:1/device" };
+		const withGateway = { ...factory, gateway: "ws://127.0.0.1:1/device" };
 		flashSettings(flash, withGateway);
 		new NvsStore({ flash }).write("token", "set by the gateway");
 		flashSettings(flash, withGateway);

@@ -87,7 +87,7 @@ class Wire {
 export default function main(): void {
 	const channel = new Channel("parsers", {}, (name, detail, payload) => {
 		const bytes = payload?.slice().buffer ?? new ArrayBuffer(0);
-		const model = models.find((each) => each === name);
+		const model = models.find((candidate) => candidate === name);
 		if (!model) throw new Error(`unknown model ${name}`);
 		const wire = new Wire(model, (what, detail, said) => channel.post(what, detail, said));
 		wire.hear(bytes, Number(detail));
