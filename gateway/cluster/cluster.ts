@@ -16,7 +16,7 @@ import type { Unsubscribe } from "../storage/log.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import { Directory } from "./directory.js";
 import { type Member, Members, noInterest } from "./members.js";
-import { type Heartbeat, type Interest, outcomeText, readHeartbeat, readOutcome } from "./messages.js";
+import { type Heartbeat, heartbeat, type Interest, read } from "./messages.js";
 import { Mirrors } from "./mirrors.js";
 import { Relay, type RelayedUplink, readRelayed } from "./relay.js";
 import { Reports } from "./reports.js";
@@ -121,14 +121,14 @@ export class Cluster {
 		this.#subscriptions.push(
 			bus.subscribe(
 				"gw.hb.*",
-				this.#guarded((text) => this.#onHeartbeat(readHeartbeat(text))),
+				this.#guarded((text) => this.#onHeartbeat(read(heartbeat, text))),
 			),
 			bus.serve(subjectOf("gw", "states", id), async (text) => {
 				this.#relay.flush();
 				return this.#latestReports.describe(id, JSON.parse(text));
 			}),
 			bus.serve(subjectOf("gw", "cmd", id), async (text) =>
-				outcomeText(await this.#options.execute(JSON.parse(text))),
+				JSON.stringify(await this.#options.execute(JSON.parse(text))),
 			),
 			bus.onStatus((isConnected) => {
 				this.#sendHeartbeat();
@@ -203,7 +203,7 @@ export class Cluster {
 		this.#announceInterest();
 		try {
 			const subject = subjectOf("gw", "cmd", id);
-			return readOutcome(await this.#options.bus.request(subject, JSON.stringify(message), commandMs));
+			return JSON.parse(await this.#options.bus.request(subject, JSON.stringify(message), commandMs));
 		} catch (error) {
 			if (!(error instanceof BusError)) throw error;
 			const what = error.problem === "timeout" ? "did not respond" : "is unreachable";

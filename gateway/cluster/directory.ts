@@ -13,7 +13,7 @@ import type { Device, Session } from "../sessions/device.js";
 import { type EndReason, isEndReason } from "../sessions/view.js";
 import type { Entry, Unsubscribe } from "../storage/log.js";
 import { Queues } from "../storage/queue.js";
-import { type DirectoryEntry, describeSession, readEntry } from "./messages.js";
+import { type DirectoryEntry, describeSession, entry as entrySchema, read } from "./messages.js";
 import type { Relay } from "./relay.js";
 
 export interface DirectoryOptions {
@@ -155,7 +155,7 @@ export class Directory {
 				: { session, isWritten: false, writing: 0, ...written };
 		this.#own.set(deviceId, own);
 		own.writing += 1;
-		const text = describeSession(this.#options.id, session, device, end);
+		const text = describeSession(this.#options.id, session, end);
 		this.#inOrder(deviceId, async () => {
 			this.#options.relay.flush();
 			await this.#attempt(deviceId, (bucket) => this.#put(bucket, deviceId, own, text));
@@ -245,7 +245,7 @@ export class Directory {
 
 	#parse(text: string): DirectoryEntry | undefined {
 		try {
-			return readEntry(text);
+			return read(entrySchema, text);
 		} catch (error) {
 			this.#options.onError(error);
 			return undefined;

@@ -20,7 +20,7 @@ import { BucketRecords } from "./bucket-records.js";
 import type { Cluster } from "./cluster.js";
 import { createCluster, extensionOf } from "./extension.js";
 import { migrateLog, migrateRecords } from "./migration.js";
-import { MirrorLink } from "./mirror-link.js";
+import { gatewayOf } from "./mirror-link.js";
 import { NatsBus } from "./nats/bus.js";
 import { nats } from "./settings.js";
 import { SharedTokens } from "./shared-tokens.js";
@@ -64,7 +64,7 @@ export function joinGateways(
 	const blobs: CreateBlobs = ({ name, ...kind }) =>
 		new Blobs({ ...kind, directory: join(dataDir, name), disk, files: () => bus.files(`gw-${name}`) });
 	const id = randomUUID();
-	const ownerOf = ({ session: { link } }: Device) => (link instanceof MirrorLink ? link.gateway : undefined);
+	const ownerOf = ({ session }: Device) => gatewayOf(session);
 	let tokens: SharedTokens | undefined;
 	/** Set when the core is created. */
 	let cluster: Cluster | undefined;

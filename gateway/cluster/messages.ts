@@ -21,13 +21,12 @@ import {
 	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
+import { pick } from "../api/json.js";
 import { otaStatuses } from "../api/statuses.js";
 import { time } from "../api/time.js";
-import { noUpdate } from "../api/update.js";
-import type { Device, Session } from "../sessions/device.js";
+import type { Session } from "../sessions/device.js";
 import { reset, version } from "../sessions/device-store.js";
 import { type EndReason, endReasons } from "../sessions/view.js";
-import type { Outcome } from "../sockets/monitor-commands.js";
 
 const count = integer(0, Number.MAX_SAFE_INTEGER);
 const gatewayId = string(64);
@@ -45,7 +44,7 @@ const interest = object({
 export type Interest = Infer<typeof interest>;
 
 /** Heartbeat, on `gw.hb.<gateway>`. */
-const beat = object({
+export const heartbeat = object({
 	gateway: gatewayId,
 	/** Display name. */
 	name: string(100),
@@ -55,7 +54,7 @@ const beat = object({
 	/** Whether the gateway is stopping. */
 	isLeaving: optional(boolean()),
 });
-export type Heartbeat = Infer<typeof beat>;
+export type Heartbeat = Infer<typeof heartbeat>;
 
 const device = object({
 	deviceId,
@@ -64,15 +63,12 @@ const device = object({
 	securityVersion: optional(count),
 	imageId: optional(imageId),
 	macAddress: optional(string(17)),
-	/** Absent before the first update. */
-	metadata: optional(
-		object({
-			otaStatus: oneOf(...otaStatuses),
-			otaPercent: optional(integer(0, 100)),
-			otaVersion: optional(string(64)),
-			otaReason: optional(string(1200)),
-		}),
-	),
+	metadata: object({
+		otaStatus: oneOf(...otaStatuses),
+		otaPercent: optional(integer(0, 100)),
+		otaVersion: optional(string(64)),
+		otaReason: optional(string(1200)),
+	}),
 	uptimeSeconds: optional(float(0, Number.MAX_SAFE_INTEGER)),
 	vitals: object({
 		rssi: optional(float(-1000, 1000)),
@@ -92,7 +88,7 @@ const device = object({
 export type DeviceFacts = Infer<typeof device>;
 
 /** Directory entry of a device: its latest session at any gateway. */
-const entry = object({
+export const entry = object({
 	gateway: gatewayId,
 	sessionId: pattern(36, "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", "a UUID"),
 	connected: boolean(),
@@ -106,70 +102,21 @@ const entry = object({
 export type DirectoryEntry = Infer<typeof entry>;
 
 /** Response to a JSON list of device ids on `gw.states.<gateway>`. */
-const states = object({
+export const states = object({
 	/** Number of ids covered, from the first. */
 	count,
 	states: list(object({ entry, text: string(65_536) }), 5_000),
 });
-export type States = Infer<typeof states>;
 
-/** @throws {SyntaxError | RangeError} */
-export function readHeartbeat(text: string): Heartbeat {
-	return required(beat, JSON.parse(text));
-}
-
-/** @throws {SyntaxError | RangeError} */
-export function readEntry(text: string): DirectoryEntry {
-	return required(entry, JSON.parse(text));
-}
-
-/** @throws {SyntaxError | RangeError} */
-export function readStates(text: string): States {
-	return required(states, JSON.parse(text));
-}
-
-/** Encodes a `DirectoryEntry` as JSON. */
-export function describeSession(gateway: string, session: Session, device: Device, end?: EndReason): string {
-	const { sessionId, connected, connectedAt, lastSeenAt, handshake } = session;
-	const { model, chip, features, remoteAddress } = handshake;
-	const head = { gateway, sessionId, connected, end, connectedAt, lastSeenAt };
-	const described = { ...head, handshake: { model, chip, features, remoteAddress }, device: factsOf(device) };
-	return JSON.stringify(described, (_name, value: unknown) => value ?? undefined);
-}
-
-function factsOf(device: Device) {
-	const { deviceId, model, chip, firmwareVersion, securityVersion, firstSeenAt, lastReportAt } = device;
-	const { settingsKeptAt, uptimeSeconds, imageId, macAddress, versions, resets, vitals, hasReported } =
-		device;
-	const metadata = device.metadata === noUpdate ? undefined : device.metadata;
-	const what = {
-		deviceId,
-		model,
-		chip,
-		firmwareVersion,
-		securityVersion,
-		imageId,
-		macAddress,
-		metadata,
-		uptimeSeconds,
-		vitals,
-	};
-	const when = { firstSeenAt, lastReportAt, settingsKeptAt: settingsKeptAt || undefined };
-	return { ...what, ...when, versions, resets, hasReported };
-}
-
-function required<S extends Schema>(schema: S, value: unknown): Infer<S> {
+/** Parses a message. @throws {SyntaxError | RangeError} */
+export function read<S extends Schema>(schema: S, text: string): Infer<S> {
+	const value: unknown = JSON.parse(text);
 	if (matches(schema, value)) return value;
 	throw new RangeError(describeProblem(findProblem(schema, value)));
 }
 
-/** Encodes the outcome of a monitor's message for another gateway. */
-export function outcomeText({ rejection, ...outcome }: Outcome): string {
-	return JSON.stringify({ ...outcome, rejection });
-}
-
-/** Decodes an outcome encoded by `outcomeText`. */
-export function readOutcome(text: string): Outcome {
-	const { rejection, ...outcome } = JSON.parse(text);
-	return { ...outcome, rejection };
+/** Encodes the `DirectoryEntry` of a session with a device as JSON. */
+export function describeSession(gateway: string, session: Session, end?: EndReason): string {
+	const described = Object(pick(entry, { ...session }));
+	return JSON.stringify({ gateway, end, ...described }, (_name, value: unknown) => value ?? undefined);
 }

@@ -45,7 +45,8 @@ export function applyFacts(device: Device, facts: DeviceFacts, monotonic: number
 	device.securityVersion = facts.securityVersion;
 	device.imageId = facts.imageId;
 	device.macAddress = facts.macAddress ?? device.macAddress;
-	device.metadata = facts.metadata ? { ...noUpdate, ...facts.metadata } : noUpdate;
+	const { metadata } = facts;
+	device.metadata = metadata.otaStatus === "idle" ? noUpdate : { ...noUpdate, ...metadata };
 	device.firstSeenAt = Math.min(device.firstSeenAt, facts.firstSeenAt);
 	device.lastReportAt = facts.lastReportAt;
 	device.settingsKeptAt = facts.settingsKeptAt ?? 0;

@@ -9,7 +9,13 @@ import { type Device, keptReport, otherFieldsBytes } from "../sessions/device.js
 import type { Sessions } from "../sessions/sessions.js";
 import { frameCharacters } from "../sessions/view.js";
 import type { Member, Members } from "./members.js";
-import { type DirectoryEntry, describeSession, type Interest, readStates } from "./messages.js";
+import {
+	type DirectoryEntry,
+	describeSession,
+	type Interest,
+	read,
+	states as statesSchema,
+} from "./messages.js";
 import { applyFacts, gatewayOf, MirrorLink } from "./mirror-link.js";
 
 export interface ReportsOptions {
@@ -92,7 +98,7 @@ export class Reports {
 			const device = this.#options.sessions.devices.get(id);
 			const text = device?.state.text;
 			if (!device || text === undefined || device.session.link.isRemote) continue;
-			const state = `{"entry":${describeSession(gateway, device.session, device)},"text":${JSON.stringify(text)}}`;
+			const state = `{"entry":${describeSession(gateway, device.session)},"text":${JSON.stringify(text)}}`;
 			texts.push(state);
 			size += state.length;
 		}
@@ -140,7 +146,10 @@ export class Reports {
 		try {
 			for (let next = 0; next < ids.length; ) {
 				const some = ids.slice(next, next + batchSize);
-				const { count, states } = readStates(await bus.request(subject, JSON.stringify(some), answerMs));
+				const { count, states } = read(
+					statesSchema,
+					await bus.request(subject, JSON.stringify(some), answerMs),
+				);
 				if (count === 0) throw new RangeError("response without devices");
 				for (const { entry, text } of states) this.#applyState(entry, text);
 				for (const id of some.slice(0, count)) if (this.#isNeeded(id)) this.#live.add(id);

@@ -27,6 +27,7 @@ const device = {
 	versions: [{ version: "1.2.3", at }],
 	resets: [{ reason: "POWERON_RESET", at }],
 	hasReported: true,
+	metadata: { otaStatus: "idle" },
 };
 const entry = {
 	gateway: "forged",
