@@ -57,11 +57,16 @@ export class Download {
 	#pause: Timer | undefined;
 	#isAwaitingGateway = false;
 
+	static {
+		// XS's linker leaves objects in RAM that are not frozen.
+		Object.freeze(Download.prototype.run.prototype);
+	}
+
 	constructor(options: DownloadOptions) {
 		this.#options = options;
 		this.#reader = new BlockReader(options.buffer, options.sha256);
 		this.#retries = new Retries(options.now);
-		this.#loop = this.#run();
+		this.#loop = this.run();
 		// In a new turn, since the calls of the command leave too little stack.
 		this.#startPause(0);
 	}
@@ -83,7 +88,7 @@ export class Download {
 	}
 
 	/** @throws Error whose message is the reason for onEnd */
-	*#run(): Generator<undefined, void> {
+	private *run(): Generator<undefined, void> {
 		const reader = this.#reader;
 		this.#connect();
 		for (;;) {
