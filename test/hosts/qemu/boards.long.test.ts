@@ -503,20 +503,32 @@ async function testConnection(t: TestContext, device: Device): Promise<void> {
 		rig.board.setButton("volumeUp", false);
 	});
 
-	await t.test("restarts at a command, without a crash report, in darkness and without a codec", async () => {
-		rig.board.hasCodec = false;
-		if (rig.model === "PROTO-1") rig.board.light = 0;
-		device.connection.send({ command: "restart" });
-		const { health, peripherals } = await device.reconnected();
-		assert.equal(health.reset_reason, "SW_RESET");
-		assert.notEqual(peripherals.audio.fault, undefined);
-		assert.deepEqual([peripherals.ambient_light ?? 0, peripherals.ambient_light_fault], [0, undefined]);
-		assert.equal(peripherals.audio.volume, 85, "restored");
-		device.connection.send({ command: "query_crash" });
-		assert.equal((await device.connection.next("crash_report")).crash, undefined);
-		rig.board.hasCodec = true;
-		await device.until(({ audio }) => audio.fault === undefined);
-	});
+	await t.test(
+		"restarts at a command, without a crash report, in darkness, touched and without a codec",
+		async () => {
+			rig.board.hasCodec = false;
+			const hasSensors = rig.model === "PROTO-1";
+			if (hasSensors) {
+				rig.board.light = 0;
+				rig.board.isTouched = true;
+			}
+			device.connection.send({ command: "restart" });
+			const { health, peripherals } = await device.reconnected();
+			assert.equal(health.reset_reason, "SW_RESET");
+			assert.notEqual(peripherals.audio.fault, undefined);
+			assert.deepEqual([peripherals.ambient_light ?? 0, peripherals.ambient_light_fault], [0, undefined]);
+			assert.notEqual(peripherals.touch_active, true, "the pad is calibrated while it is touched");
+			assert.equal(peripherals.audio.volume, 85, "restored");
+			device.connection.send({ command: "query_crash" });
+			assert.equal((await device.connection.next("crash_report")).crash, undefined);
+			rig.board.hasCodec = true;
+			await device.until(({ audio }) => audio.fault === undefined);
+			for (const isTouched of hasSensors ? [false, true, false] : []) {
+				rig.board.isTouched = isTouched;
+				assert.equal((await device.after(6)).touch_active, isTouched);
+			}
+		},
+	);
 }
 
 async function testUpdates(t: TestContext, device: Device, image: Buffer): Promise<void> {

@@ -146,6 +146,18 @@ describe("on an emulated ESP32-S3", { skip, concurrency: 2 }, () => {
 		assert.equal(next.system.firmware_version, "1.0.0");
 	});
 
+	test("an image under which the codec stops answering is rolled back after two minutes", async (t) => {
+		const rig = await powerOn(t);
+		const server = await ImageServer.run(t);
+		await install(await rig.connection(), server.serve(versionOf(firmware().image, "1.1.0")));
+		rig.board.hasCodec = false;
+		for (const version of ["1.1.0", "1.0.0"]) {
+			const { system, peripherals } = await (await rig.connection()).next("state_report");
+			assert.equal(system.firmware_version, version);
+			assert.notEqual(peripherals.audio.fault, undefined);
+		}
+	});
+
 	test("firmware that crashes three times at its start runs in safe mode, where it can be replaced", async (t) => {
 		const faulty = withFault("i2c_new_master_bus", panic);
 		const rig = await powerOn(t, { image: faulty.image });
