@@ -177,7 +177,7 @@ export const deviceRoutes = defineRoutes("fleet", {
 		reply: deviceDetails,
 	},
 	"PATCH /api/devices/:deviceId": {
-		summary: "Sets name, room, note or tags of a device; all monitors are notified",
+		summary: "Changes the label of a device; all monitors are notified",
 		roles: monitors,
 		body: json(labelChange, { name: "Lobby speaker", room: "Lobby", note: "" }),
 		reply: reference({ knownDevice }),

@@ -5,6 +5,7 @@ import type { ListedChange } from "../../../api/audit.js";
 import { chimeWords, effectWords, presetWords } from "../../../api/client/command-words.js";
 import { plural } from "../../../api/client/words.js";
 import { type Action, commandEntries } from "../../../api/commands.js";
+import { type Label, labelFields } from "../../../api/label.js";
 import type { AuditedRoute } from "../../../api/routes.js";
 import { roleNames } from "./roles.js";
 import { settingLabels } from "./setting-labels.js";
@@ -149,18 +150,19 @@ function wordsOf(value: unknown): string {
 
 /** "renamed Terrace to Patio, moved it to Garden and removed the note" */
 function labelText(before: Fields, after: Fields): string {
-	const change = (field: string, texts: readonly [set: string, changed: string, removed: string]) => {
-		if (!Object.hasOwn(after, field)) return [];
-		const [from, to] = [textIn(before, field), textIn(after, field)];
-		return [`${texts[to === "" ? 2 : from === "" ? 0 : 1]}${to}`];
+	const [name, room] = [textIn(before, "name"), textIn(before, "room")];
+	const texts: Readonly<Record<keyof Label, readonly [set: string, changed: string, removed: string]>> = {
+		name: ["named it ", `renamed ${name} to `, `removed the name ${name}`],
+		room: ["put it in ", `moved it from ${room} to `, "removed its room"],
+		note: ["noted: ", "changed the note to: ", "removed the note"],
+		tags: ["set the tags ", "changed the tags to ", "removed the tags"],
 	};
-	const name = textIn(before, "name");
-	const changes = [
-		...change("name", ["named it ", `renamed ${name} to `, `removed the name ${name}`]),
-		...change("room", ["put it in ", `moved it from ${textIn(before, "room")} to `, "removed its room"]),
-		...change("note", ["noted: ", "changed the note to: ", "removed the note"]),
-		...change("tags", ["set the tags ", "changed the tags to ", "removed the tags"]),
-	];
+	const changes = labelFields
+		.filter((field) => Object.hasOwn(after, field))
+		.map((field) => {
+			const to = textIn(after, field);
+			return `${texts[field][to === "" ? 2 : textIn(before, field) === "" ? 0 : 1]}${to}`;
+		});
 	return new Intl.ListFormat("en-GB").format(changes) || "changed the label";
 }
 
