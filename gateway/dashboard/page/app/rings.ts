@@ -1,5 +1,5 @@
 /**
- * Renders the LED rings of devices on canvases with the firmware's own patterns. One clock animates all visible rings; equal ones are
+ * Renders the LED rings of devices on canvases with the firmware's own patterns. One clock animates all rings, which lists render only on screen; equal ones are
  * drawn once and copied. Rings at rest are still, and so are all if the user prefers reduced motion.
  */
 
@@ -35,7 +35,6 @@ const restAlpha = 0.7;
 interface Ring {
 	pixels: number;
 	appearance: RingAppearance | undefined;
-	isVisible: boolean;
 	/** Number of the drawn frame; undefined before the first. */
 	frame: number | undefined;
 }
@@ -43,13 +42,6 @@ interface Ring {
 export class Rings {
 	readonly #rings = new Map<HTMLCanvasElement, Ring>();
 	readonly #reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
-	readonly #observer = new IntersectionObserver((entries) => {
-		for (const { target, isIntersecting } of entries) {
-			const ring = target instanceof HTMLCanvasElement && this.#rings.get(target);
-			if (ring) ring.isVisible = isIntersecting;
-		}
-		this.#wake();
-	});
 	#isAwake = false;
 	#timer: number | undefined;
 
@@ -62,14 +54,11 @@ export class Rings {
 
 	/** Adds a canvas or changes its ring. @param appearance undefined if unknown */
 	show(canvas: HTMLCanvasElement, pixels: number, appearance: RingAppearance | undefined): void {
-		const { isVisible = false } = this.#rings.get(canvas) ?? {};
-		this.#rings.set(canvas, { pixels, appearance, isVisible, frame: undefined });
-		this.#observer.observe(canvas);
+		this.#rings.set(canvas, { pixels, appearance, frame: undefined });
 		this.#wake();
 	}
 
 	remove(canvas: HTMLCanvasElement): void {
-		this.#observer.unobserve(canvas);
 		this.#rings.delete(canvas);
 	}
 
@@ -91,16 +80,15 @@ export class Rings {
 		const drawn = new Map<string, HTMLCanvasElement>();
 		let nextMs = Number.POSITIVE_INFINITY;
 		for (const [canvas, ring] of this.#rings) {
-			const { pixels, appearance, isVisible } = ring;
-			if (!isVisible) continue;
+			const { pixels, appearance } = ring;
 			const intervalMs = appearance && !this.#reducedMotion.matches ? intervalOf(appearance) : 0;
 			const frame = intervalMs === 0 ? 0 : Math.floor(now / intervalMs);
 			if (intervalMs > 0) nextMs = Math.min(nextMs, (frame + 1) * intervalMs - now);
 			if (frame === ring.frame) continue;
 			ring.frame = frame;
-			const size = Math.round(canvas.clientWidth * Math.min(devicePixelRatio, 2));
-			const context = canvas.getContext("2d");
-			if (!context || size === 0) continue;
+			const size = Math.round(canvas.clientWidth * Math.min(window.devicePixelRatio, 2));
+			const context = size > 0 ? canvas.getContext("2d") : null;
+			if (!context) continue;
 			// Setting the size clears the canvas.
 			canvas.width = size;
 			canvas.height = size;

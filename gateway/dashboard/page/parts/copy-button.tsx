@@ -24,12 +24,12 @@ export function CopyButton({ text, label = "Copy" }: CopyButtonProps) {
 	);
 }
 
-/** Text with a copy button. */
-export function CopyLine({ text }: { readonly text: string }) {
+/** Text with a copy button. @param copied returns another text for the clipboard */
+export function CopyLine({ text, copied }: { text: string; copied?: () => Promise<string> }) {
 	return (
 		<div class="command">
 			<code>{text}</code>
-			<CopyButton text={() => text} />
+			<CopyButton text={copied ?? (() => text)} />
 		</div>
 	);
 }

@@ -3,7 +3,7 @@
 import { models } from "../../../../device/protocol/schema.js";
 import { request } from "../app/gateway.js";
 import { ownDeviceAddress } from "../model/own-address.js";
-import { CopyButton } from "./copy-button.js";
+import { CopyLine } from "./copy-button.js";
 
 interface TokenCommandProps {
 	readonly text: (token: string) => string;
@@ -13,10 +13,10 @@ interface TokenCommandProps {
 
 export function TokenCommand({ text, token }: TokenCommandProps) {
 	return (
-		<div class="command">
-			<code>{text(token ?? "<device token>")}</code>
-			<CopyButton text={async () => text(token ?? (await readDeviceToken()))} />
-		</div>
+		<CopyLine
+			text={text(token ?? "<device token>")}
+			copied={async () => text(token ?? (await readDeviceToken()))}
+		/>
 	);
 }
 

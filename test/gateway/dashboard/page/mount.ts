@@ -33,7 +33,7 @@ const domNames = [
 		"innerHeight",
 		"scrollY",
 	],
-	...["ResizeObserver", "IntersectionObserver", "Event", "MouseEvent", "KeyboardEvent", "PointerEvent"],
+	...["ResizeObserver", "Event", "MouseEvent", "KeyboardEvent", "PointerEvent"],
 ] as const;
 const domFunctions = [
 	"addEventListener",
