@@ -8,6 +8,7 @@ import type { DeviceIssueKind } from "../../../gateway/api/issues.js";
 import { offeredReleases } from "../../../gateway/api/offered-releases.js";
 import type { SessionRecord } from "../../../gateway/api/session.js";
 import type { OtaStatus } from "../../../gateway/api/statuses.js";
+import { Recorder } from "../../../gateway/dashboard/page/app/recorder.js";
 import {
 	noQuery,
 	type Query,
@@ -25,7 +26,6 @@ import {
 } from "../../../gateway/dashboard/page/model/outdated.js";
 import { devicesIn } from "../../../gateway/dashboard/page/model/rooms.js";
 import { parseTagList, tagsOf } from "../../../gateway/dashboard/page/model/tags.js";
-import { UplinkLog } from "../../../gateway/dashboard/page/model/uplink-log.js";
 import { sampleReport, withField } from "../../support/sample-report.js";
 
 interface Like {
@@ -392,9 +392,10 @@ describe("update targets of a device", () => {
 });
 
 test("keeps the last 500 log lines, and numbers all", () => {
-	const log = new UplinkLog();
+	const recorder = new Recorder();
+	const log = recorder.watch("a");
 	const { lines } = log;
-	for (let count = 0; count < 600; count++) log.add({ type: "state_report", text: String(count), at: 0 });
+	for (let count = 0; count < 600; count++) recorder.record("a", reportWith(-50), String(count), 0, null);
 	assert.equal(log.lines.length, 500);
 	assert.equal(log.lines.at(-1)?.number, 600);
 	assert.deepEqual(lines, [], "earlier result modified");

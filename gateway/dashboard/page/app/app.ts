@@ -14,6 +14,7 @@ import { problemDetail, type RequestBody } from "../../../api/client/request.js"
 import { plural, sentence } from "../../../api/client/words.js";
 import type { CommandPart, SentCommand } from "../../../api/command.js";
 import { type ConfirmableCommand, titleOf } from "../../../api/commands.js";
+import type { DeviceDetails, Past } from "../../../api/device.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
 import type { Person } from "../../../api/person.js";
 import { noQuery, type Query, queryOf, queryText } from "../model/filter.js";
@@ -27,7 +28,6 @@ import {
 import { playKind } from "../model/plays.js";
 import { Selection } from "../model/selection.js";
 import { doneText, restoringCommands } from "./bulk.js";
-import { type DeviceHistory, readHistory } from "./device-history.js";
 import { FirmwareStore } from "./firmware.js";
 import { request, requestIfFound } from "./gateway.js";
 import { Jobs } from "./jobs.js";
@@ -233,13 +233,18 @@ export class App {
 	history(deviceId: string): Resource<DeviceHistory> {
 		const known = this.#histories.get(deviceId);
 		if (known) return known;
-		const past = new Resource(
-			() => readHistory(deviceId),
-			(read) => {
-				if (read) this.recorder.watch(deviceId).series.setPast(read.past, this.clock.now());
-				this.painter.mark(`record ${deviceId}`);
-			},
-		);
+		const params = { deviceId };
+		const read = async () => {
+			const [details, past] = await Promise.all([
+				request("GET /api/devices/:deviceId", { params }),
+				request("GET /api/devices/:deviceId/history", { params }),
+			]);
+			return { details, past };
+		};
+		const past = new Resource<DeviceHistory>(read, (read) => {
+			if (read) this.recorder.watch(deviceId).series.setPast(read.past, this.clock.now());
+			this.painter.mark(`record ${deviceId}`);
+		});
 		this.#histories.set(deviceId, past);
 		return past;
 	}
@@ -450,6 +455,12 @@ async function readReadiness(): Promise<readonly string[]> {
 function isRestart(message: Uplink, before: StateReport | null): boolean {
 	const { uptime_seconds: uptime = 0 } = before?.health ?? {};
 	return message.type === "state_report" && message.health.uptime_seconds < uptime;
+}
+
+/** Gateway's records of a device: its last 24 hours, restarts, versions, updates and crashes. */
+export interface DeviceHistory {
+	readonly details: DeviceDetails;
+	readonly past: Past;
 }
 
 /** Position that a list view restores. */

@@ -6,8 +6,7 @@ import type { Entry } from "../../../api/client/fleet.js";
 import { type Action, mayDo } from "../../../api/commands.js";
 import { cleanText, percentDecoded } from "../../../api/text.js";
 import { roleNames } from "../model/roles.js";
-import type { App } from "./app.js";
-import type { DeviceHistory } from "./device-history.js";
+import type { App, DeviceHistory } from "./app.js";
 import type { FirmwareStore } from "./firmware.js";
 import { respond } from "./gateway.js";
 import type { Topic } from "./painter.js";
@@ -147,19 +146,10 @@ export function useLeaveWarning(isOn: boolean): void {
 }
 
 /** Views by the first path segment of the fragment. */
-const views = {
-	rooms: "room",
-	devices: "device",
-	firmware: "firmware",
-	announce: "announce",
-	schedules: "schedules",
-	issues: "issues",
-	settings: "settings",
-	add: "add",
-} as const;
+const views = ["rooms", "devices", "firmware", "announce", "schedules", "issues", "settings", "add"] as const;
 
 export interface Route {
-	readonly view: "fleet" | (typeof views)[keyof typeof views];
+	readonly view: "fleet" | (typeof views)[number];
 	/** Key of a device; name of a room, empty for devices without one; or part of the settings. */
 	readonly key: string;
 	readonly tab: DeviceTab;
@@ -185,9 +175,9 @@ export function useRoute(): Route {
 export function routeOf(hash: string): Route {
 	const [path = "", ...rest] = hash.replace(/^#\//, "").split("?");
 	const [first = "", key = "", part = ""] = path.split("/").map(decode);
-	const view = Object.entries(views).find(([name]) => name === first)?.[1] ?? "fleet";
+	const view = views.find((name) => name === first) ?? "fleet";
 	return {
-		view: view === "device" && key === "" ? "fleet" : view,
+		view: view === "devices" && key === "" ? "fleet" : view,
 		key,
 		tab: deviceTabs.find((tab) => tab === part) ?? "overview",
 		search: rest.length > 0 ? `?${rest.join("?")}` : "",

@@ -1,20 +1,32 @@
 /** Records messages of the devices that were shown, for plots and the log. */
 
-import type { StateReport, Uplink } from "../../../../device/protocol/messages.js";
+import type { StateReport, Uplink, UplinkType } from "../../../../device/protocol/messages.js";
 import { newLines } from "../../../api/client/trace-lines.js";
 import { Series } from "../model/series.js";
-import { UplinkLog } from "../model/uplink-log.js";
+
+/** Message, or line of the live log. */
+export interface Line {
+	readonly number: number;
+	/** Milliseconds since 1970, by the gateway's clock. */
+	readonly at: number;
+	readonly type: UplinkType;
+	/** Unparsed uplink; for type `log`, one trace line. */
+	readonly text: string;
+	/** Uplink with the previous report, for its summary; absent for a trace line. */
+	readonly parsed?: readonly [uplink: Uplink, before: StateReport | null];
+}
 
 export interface Record {
 	readonly series: Series;
-	/** Messages and lines of the live log. */
-	readonly log: UplinkLog;
+	/** The newest last; a new array after each change. */
+	lines: readonly Line[];
 	/** Last line of the live log. */
 	readonly trace: { last: { readonly text: string } | undefined };
 }
 
 /** Number of recorded devices; the least recently shown is evicted. */
 const recordsKept = 8;
+const linesKept = 500;
 
 export class Recorder {
 	readonly #records = new Map<string, Record>();
@@ -23,7 +35,7 @@ export class Recorder {
 	watch(key: string): Record {
 		const record = this.#records.get(key) ?? {
 			series: new Series(),
-			log: new UplinkLog(),
+			lines: [],
 			trace: { last: undefined },
 		};
 		this.#records.delete(key);
@@ -42,14 +54,18 @@ export class Recorder {
 	record(key: string, uplink: Uplink, text: string, now: number, before: StateReport | null): boolean {
 		const record = this.#records.get(key);
 		if (!record) return false;
+		const add = (line: Omit<Line, "number" | "at">) => {
+			const number = (record.lines.at(-1)?.number ?? 0) + 1;
+			record.lines = [...record.lines.slice(1 - linesKept), { ...line, number, at: now }];
+		};
 		if (uplink.type === "log") {
 			for (const line of newLines(record.trace, uplink)) {
 				record.trace.last = { text: line };
-				record.log.add({ type: "log", text: line, at: now });
+				add({ type: "log", text: line });
 			}
 			return true;
 		}
-		record.log.add({ type: uplink.type, text, at: now, parsed: [uplink, before] });
+		add({ type: uplink.type, text, parsed: [uplink, before] });
 		if (uplink.type === "state_report") record.series.add(uplink, now);
 		return true;
 	}

@@ -4,8 +4,8 @@ import { useEffect, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { clock, plural } from "../../../api/client/words.js";
 import { useApp, useTopic } from "../app/hooks.js";
+import type { Line } from "../app/recorder.js";
 import { uplinkText, uplinkWords } from "../model/report-changes.js";
-import type { Line } from "../model/uplink-log.js";
 import { Button } from "../parts/button.js";
 import { CopyButton } from "../parts/copy-button.js";
 import { Choice, Search } from "../parts/field.js";
@@ -15,19 +15,19 @@ const linesShown = 100;
 
 export function DeviceLog({ entry }: { entry: Entry }) {
 	const { key } = entry;
-	const { log } = useApp().recorder.watch(key);
+	const { lines: recorded } = useApp().recorder.watch(key);
 	useTopic(`record ${key}`);
 	const [type, setType] = useState("");
 	const [search, setSearch] = useState("");
 	/** Lines shown while paused. */
 	const [paused, setPaused] = useState<readonly Line[]>();
 	const word = search.toLowerCase();
-	const lines = (paused ?? log.lines).filter(
+	const lines = (paused ?? recorded).filter(
 		(line) =>
 			(type === "" || line.type === type) &&
 			(word === "" || `${summaryOf(line)}\n${line.text}`.toLowerCase().includes(word)),
 	);
-	const missed = (log.lines.at(-1)?.number ?? 0) - (paused?.at(-1)?.number ?? 0);
+	const missed = (recorded.at(-1)?.number ?? 0) - (paused?.at(-1)?.number ?? 0);
 	return (
 		<section class="panel log" aria-label="Log">
 			<div class="toolbar">
@@ -37,7 +37,7 @@ export function DeviceLog({ entry }: { entry: Entry }) {
 				<Button
 					look="small"
 					isPressed={paused !== undefined}
-					onClick={() => setPaused(paused ? undefined : log.lines)}
+					onClick={() => setPaused(paused ? undefined : recorded)}
 				>
 					Pause
 				</Button>

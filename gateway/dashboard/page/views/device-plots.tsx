@@ -3,7 +3,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { clock, when } from "../../../api/client/words.js";
-import type { DeviceHistory } from "../app/device-history.js";
+import type { DeviceHistory } from "../app/app.js";
 import { useHistory, useIsLive, useTopic } from "../app/hooks.js";
 import { markText } from "../model/health-text.js";
 import { quantitiesOf, type Range } from "../model/series.js";

@@ -50,44 +50,41 @@ function TabContent({ tab, entry }: { tab: DeviceTab; entry: Entry }) {
 	const app = useTopic(`record ${entry.key}`);
 	const { deviceSection: Section } = app;
 	const past = app.history(entry.key);
-	const { state } = entry;
-	const hasReport = state !== null && entry.session.deviceId !== null;
-	const wait = !hasReport && (
-		<p class="empty">No report yet. A device reports within seconds of connecting.</p>
+	const { key, session, state } = entry;
+	const isDiagnostics = tab === "diagnostics";
+	const log = isDiagnostics && (
+		<>
+			<DeviceLog entry={entry} />
+			<BeforePanels deviceKey={key} />
+		</>
 	);
-	switch (tab) {
-		case "overview":
-			if (!state || wait) return wait;
-			return (
+	if (!state || session.deviceId === null)
+		return (
+			<>
+				<p class="empty">No report yet. A device reports within seconds of connecting.</p>
+				{log}
+			</>
+		);
+	if (tab === "firmware") return <DeviceUpdate entry={entry} />;
+	if (tab === "settings") return <DeviceSettings entry={entry} state={state} />;
+	// The history would move what is shown before it.
+	if (isDiagnostics && !past.value && past.problem === "") return <p class="empty">Loading…</p>;
+	return (
+		<>
+			{isDiagnostics ? (
 				<>
-					<LightCard entry={entry} state={state} />
-					{Section && <Section entry={entry} />}
+					<Facts entry={entry} state={state} />
+					<Inputs entry={entry} state={state} />
+					<DeviceEvents deviceKey={key} />
+					<DevicePlots entry={entry} />
 				</>
-			);
-		case "firmware":
-			return wait || <DeviceUpdate entry={entry} />;
-		case "settings":
-			return !state || wait ? wait : <DeviceSettings entry={entry} state={state} />;
-		case "diagnostics":
-			// The history would move what is shown before it.
-			if (state && !wait && !past.value && past.problem === "") return <p class="empty">Loading…</p>;
-			return (
-				<>
-					{wait}
-					{state && !wait && (
-						<>
-							<Facts entry={entry} state={state} />
-							<Inputs entry={entry} state={state} />
-							<DeviceEvents deviceKey={entry.key} />
-							<DevicePlots entry={entry} />
-							{Section && <Section entry={entry} />}
-						</>
-					)}
-					<DeviceLog entry={entry} />
-					<BeforePanels deviceKey={entry.key} />
-				</>
-			);
-	}
+			) : (
+				<LightCard entry={entry} state={state} />
+			)}
+			{Section && <Section entry={entry} />}
+			{log}
+		</>
+	);
 }
 
 /** Interval of the gateway's history. */

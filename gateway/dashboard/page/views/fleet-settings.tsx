@@ -34,12 +34,12 @@ export function FleetSettings() {
 			},
 		});
 	const devices = plural(keys.length, "device");
-	const button = (text: string, question: string, trial: string, isReady: boolean, onClick: () => void) => (
+	const button = (text: string, trial: string, isReady: boolean, onClick: () => void) => (
 		<Button
 			isChange
 			disabled={isOff || !isReady}
 			question={{
-				title: `${question}?`,
+				title: `${text}?`,
 				text: <p>Each device restarts to apply {trial} and is offline meanwhile. Keep this page open.</p>,
 			}}
 			onClick={onClick}
@@ -70,12 +70,8 @@ export function FleetSettings() {
 									Derived from the current device token, so that the previous one can be revoked afterwards.
 								</p>
 							</div>
-							{button(
-								`Replace the tokens of ${devices}`,
-								`Replace the tokens of ${devices}`,
-								"its new token",
-								true,
-								() => run("New tokens", (key) => app.replaceToken(key)),
+							{button(`Replace the tokens of ${devices}`, "its new token", true, () =>
+								run("New tokens", (key) => app.replaceToken(key)),
 							)}
 						</li>
 						<li>
@@ -91,12 +87,8 @@ export function FleetSettings() {
 									onInput={(text) => setGateway(text.trim())}
 								/>
 							</div>
-							{button(
-								`Move ${devices}`,
-								`Move ${devices} to ${gateway}`,
-								"the new address",
-								gateway !== "",
-								() => run(`Move to ${gateway}`, (key) => app.changeSettings(key, async () => ({ gateway }))),
+							{button(`Move ${devices}`, `the address ${gateway}`, gateway !== "", () =>
+								run(`Move to ${gateway}`, (key) => app.changeSettings(key, async () => ({ gateway }))),
 							)}
 						</li>
 					</ul>

@@ -89,7 +89,7 @@ function usePlace(): void {
 	useLayoutEffect(
 		() => () => {
 			const next = routeOf(location.hash);
-			places.set(address, { scrollTop: scrollY, key: next.view === "device" ? next.key : undefined });
+			places.set(address, { scrollTop: scrollY, key: next.view === "devices" ? next.key : undefined });
 		},
 		[places, address],
 	);

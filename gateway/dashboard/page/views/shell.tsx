@@ -36,7 +36,7 @@ export function Shell() {
 	const app = useApp();
 	const route = useRoute();
 	const { view, key } = route;
-	const isList = view === "fleet" || view === "room";
+	const isList = view === "fleet" || view === "rooms";
 	const main = useRef<HTMLElement>(null);
 	const { openPalette, dialog } = useShortcuts();
 	const { person } = useTopic("link", "quiet");
@@ -87,7 +87,7 @@ export function Shell() {
 				</a>
 				<SearchButton onClick={openPalette} />
 				<nav aria-label="Views">
-					<a href="#/" aria-current={isList || view === "device" ? "page" : undefined}>
+					<a href="#/" aria-current={isList || view === "devices" ? "page" : undefined}>
 						<Icon of={icons.home} />
 						Home
 					</a>
@@ -141,16 +141,16 @@ const icons = {
 
 function View({ route: { view, key, tab, search } }: { route: Route }) {
 	if (view === "fleet") return <FleetView key="" search={search} />;
-	if (view === "room") return <FleetView key={key || " "} search={search} room={key} />;
-	if (view === "device") return <Device key={key} deviceKey={key} tab={tab} />;
+	if (view === "rooms") return <FleetView key={key || " "} search={search} room={key} />;
+	if (view === "devices") return <Device key={key} deviceKey={key} tab={tab} />;
 	const { [view]: Later } = later;
 	return <Later key={view === "announce" ? search : view} search={search} part={key} />;
 }
 
 /** Title of a view; undefined for those that set it, since it is the name of what they show. */
 function titleOf({ view, key }: Route): string | undefined {
-	if (view === "device" || (view === "firmware" && key !== "")) return undefined;
-	if (view === "room") return key || "No room";
+	if (view === "devices" || (view === "firmware" && key !== "")) return undefined;
+	if (view === "rooms") return key || "No room";
 	return view === "fleet" ? "Home" : later[view].title;
 }
 
