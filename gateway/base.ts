@@ -13,10 +13,11 @@ import type { Environment } from "./setting.js";
 import { defaultSettings, type Settings } from "./settings.js";
 import { type Disk, strictDisk } from "./storage/atomic-file.js";
 import { Blobs, type CreateBlobs } from "./storage/blobs.js";
+import { findDiskProblem } from "./storage/data-folder.js";
 import { FileLog } from "./storage/file-log.js";
 import { fileRecords } from "./storage/file-records.js";
 import type { OpenLog } from "./storage/log.js";
-import type { CreateRecords, Storage } from "./storage/records.js";
+import type { CreateRecords, OpenRecords, Records, Storage } from "./storage/records.js";
 import { createLog } from "./telemetry/log.js";
 import { createMetrics, type Metrics } from "./telemetry/metrics.js";
 
@@ -37,7 +38,11 @@ export interface Base {
 	/** Resolves in a later turn of the event loop. Await it before work that many clients may trigger at once. */
 	readonly yieldToLoop: () => Promise<void>;
 	/** Opens a store with one record per device. */
-	readonly records: CreateRecords;
+	readonly records: OpenRecords;
+	/** Writes pending records and closes all stores. */
+	readonly closeRecords: () => Promise<void>;
+	/** Returns why records or the data folder cannot be written, as a sentence. */
+	readonly findStorageProblem: () => Promise<string | undefined>;
 	/** Opens a store of files. */
 	readonly blobs: CreateBlobs;
 	readonly openLog: OpenLog;
@@ -48,10 +53,13 @@ export interface Base {
 }
 
 /** Overrides of the defaults: this machine's clocks, a log to standard error, and files in the data folder. */
-export interface BaseOptions extends Partial<Settings>, Partial<Omit<Base, "settings" | "limits">> {
+export interface BaseOptions
+	extends Partial<Settings>,
+		Partial<Omit<Base, "settings" | "limits" | "records">> {
 	/** Limits of the core and of extensions, by name. */
 	readonly limits?: Readonly<Record<string, number>>;
 	readonly registry?: Registry;
+	readonly records?: CreateRecords;
 }
 
 export function createBase(options: BaseOptions): Base {
@@ -62,6 +70,9 @@ export function createBase(options: BaseOptions): Base {
 	const now = options.now ?? Date.now;
 	const limits = { ...socketLimits, ...options.limits };
 	const { certificateCheckMs: checkMs } = limits;
+	const create: CreateRecords =
+		options.records ?? (({ name, ...kind }) => fileRecords({ ...kind, ...folder(name) }));
+	const opened: Pick<Records<unknown>, "readinessProblem" | "close">[] = [];
 	const folder = (name: string) => ({ directory: join(settings.dataDir, name), disk });
 	return {
 		settings,
@@ -75,7 +86,16 @@ export function createBase(options: BaseOptions): Base {
 		now,
 		monotonic: options.monotonic ?? (() => performance.now()),
 		yieldToLoop: createYield(),
-		records: options.records ?? (({ name, ...kind }) => fileRecords({ ...kind, ...folder(name) })),
+		records: (kind) => {
+			const onProblem = (problem: string) => log.warn({ problem }, kind.name);
+			const records = create({ ...kind, onProblem });
+			opened.push(records);
+			return records;
+		},
+		closeRecords: async () => void (await Promise.all(opened.map((records) => records.close()))),
+		findStorageProblem: async () =>
+			opened.map(({ readinessProblem }) => readinessProblem).find(Boolean) ??
+			findDiskProblem(disk, settings.dataDir),
 		blobs: options.blobs ?? (({ name, ...kind }) => new Blobs({ ...kind, ...folder(name) })),
 		openLog: options.openLog ?? (async (name, onProblem) => new FileLog({ ...folder(name), onProblem })),
 		storage: options.storage ?? { place: "the gateway's disk", status: 507 },

@@ -29,7 +29,6 @@ export function createCore(options: GatewayOptions, port: () => number) {
 	const base = createBase(options);
 	const { log, metrics } = base;
 	const { events = new Events() } = options;
-	const onProblem = (problem: string) => log.warn({ problem }, "device records");
 	/** Filled below, since extensions receive the core. */
 	const extensions: Extension[] = [];
 	const onChange = (change: Change) => events.emit("changed", change);
@@ -40,7 +39,7 @@ export function createCore(options: GatewayOptions, port: () => number) {
 		onChange,
 	});
 	const sessions = new Sessions({ ...base, events, maxDevices: options.maxDevices ?? 10_000 });
-	const deviceStore = new DeviceStore({ ...base, sessions, onProblem });
+	const deviceStore = new DeviceStore({ ...base, sessions });
 	const firmware = (options.createFirmware ?? createFirmwareService)({
 		...base,
 		access,
@@ -81,18 +80,13 @@ export function createCore(options: GatewayOptions, port: () => number) {
 function createAccess(base: Base, hooks: Pick<AccessOptions, "onAdmitted" | "onChange">) {
 	const { settings, disk, log } = base;
 	const { dataDir, deviceToken: device, monitorToken: monitor, publicUrl } = settings;
-	const onProblemOf = (what: string) => (problem: string) => log.error({ problem }, what);
 	const tokens = new Tokens({
 		dataDir,
 		fromEnvironment: { device, monitor },
 		disk,
-		onProblem: onProblemOf("tokens"),
+		onProblem: (problem) => log.error({ problem }, "tokens"),
 	});
-	const endedLogins = new EndedLogins({
-		...base,
-		onProblem: onProblemOf("logins"),
-		onEnded: () => void access.endRevoked(),
-	});
+	const endedLogins = new EndedLogins({ ...base, onEnded: () => void access.endRevoked() });
 	const access: Access = new Access({
 		...base,
 		...hooks,

@@ -28,7 +28,7 @@ import { requireSafeAuth } from "./settings.js";
 import { DeviceSockets } from "./sockets/device-sockets.js";
 import { Drain } from "./sockets/drain.js";
 import { Upgrades } from "./sockets/upgrades.js";
-import { explainFolderErrors, FolderLock, findDiskProblem } from "./storage/data-folder.js";
+import { explainFolderErrors, FolderLock } from "./storage/data-folder.js";
 
 export type { GatewayOptions } from "./core.js";
 
@@ -157,11 +157,8 @@ export class Gateway {
 	async #findReadinessProblem(): Promise<string | undefined> {
 		if (this.#closing) return "The gateway is stopping.";
 		const { core, extensions } = this.#parts;
-		const parts = [core.deviceStore, core.firmware.updates, ...extensions];
-		const problem = parts
-			.map(({ readinessProblem }) => readinessProblem)
-			.find((found) => found !== undefined);
-		return problem ?? findDiskProblem(core.disk, core.settings.dataDir);
+		const problem = extensions.map(({ readinessProblem }) => readinessProblem).find(Boolean);
+		return problem ?? core.findStorageProblem();
 	}
 
 	async #onRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -225,12 +222,12 @@ export class Gateway {
 	}
 
 	async #closeParts(): Promise<void> {
-		const { core, endedLogins, extensions } = this.#parts;
+		const { core, extensions } = this.#parts;
 		core.certificate?.close();
 		for (const extension of extensions.toReversed()) await extension.close?.();
 		await core.firmware.close();
 		await core.deviceStore.close();
-		await endedLogins.close();
+		await core.closeRecords();
 		await core.peers.close();
 		await this.#lock.release();
 	}

@@ -22,7 +22,6 @@ const record = object({
 type Ended = Infer<typeof record>;
 
 export interface EndedLoginsOptions extends Pick<Base, "records" | "storage" | "now"> {
-	readonly onProblem: (sentence: string) => void;
 	/** Called when a login is ended by this or another process. */
 	readonly onEnded?: () => void;
 }
@@ -40,7 +39,6 @@ export class EndedLogins {
 			what: "time",
 			isKey: (key) => /^[\w-]+$/.test(key),
 			...jsonRecord(record),
-			onProblem: options.onProblem,
 			onRecord: (signature, ended) => {
 				if (ended) this.#ended.set(signature, ended);
 				else this.#ended.delete(signature);
@@ -52,11 +50,6 @@ export class EndedLogins {
 	/** @throws {NodeJS.ErrnoException} if the folder cannot be used */
 	async open(): Promise<void> {
 		await this.#records.each((signature, ended) => this.#ended.set(signature, ended));
-	}
-
-	/** Resolves once everything is stored. */
-	async close(): Promise<void> {
-		await this.#records.close();
 	}
 
 	has(signature: string, expires: number): boolean {

@@ -70,7 +70,7 @@ export function createAnnouncements(core: Core): Extension {
 		close: async () => {
 			await jobs.extension.close();
 			await announcements.close();
-			await sounds.close();
+			sounds.close();
 		},
 	};
 }

@@ -65,16 +65,15 @@ export class Sounds {
 
 	constructor(core: Core) {
 		this.#core = core;
-		const onProblem = (problem: string) => core.log.warn({ problem }, "sounds");
 		this.#records = core.records<SoundRecord>({
 			name: "sounds",
 			...soundsFile,
-			onProblem,
 			onRecord: (sha256, kept) => {
 				if (kept) this.#sounds.set(sha256, kept);
 				else this.#sounds.delete(sha256);
 			},
 		});
+		const onProblem = (problem: string) => core.log.warn({ problem }, "sounds");
 		this.#blobs = core.blobs({ name: "sound-files", suffix: ".wav", onProblem });
 	}
 
@@ -108,9 +107,8 @@ export class Sounds {
 		return (await this.#core.services.get(scheduledSounds)?.()) ?? new Map();
 	}
 
-	async close(): Promise<void> {
+	close(): void {
 		clearInterval(this.#timer);
-		await this.#records.close();
 	}
 
 	/** Returns the sounds that are not temporary, and others, newest first. @param others by id */

@@ -27,10 +27,7 @@ export interface FirmwareService {
 	readonly binaries: Binaries;
 	/** Routes of the other paths below `/ota`. */
 	readonly routes: readonly Route[];
-	readonly updates: Pick<
-		Updates,
-		"listeners" | "trigger" | "onConnected" | "historyOf" | "forget" | "readinessProblem"
-	>;
+	readonly updates: Pick<Updates, "listeners" | "trigger" | "onConnected" | "historyOf" | "forget">;
 	readonly catalog: Pick<CatalogFile, "read">;
 	readonly uploads: Pick<UploadStore, "current">;
 	readonly selection: Pick<Selection, "pin">;
@@ -54,7 +51,6 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 	const selection = new Selection({ catalog, uploads, repository, onProblem });
 	const records = options.records({
 		name: "updates",
-		onProblem,
 		...jobsFile,
 		onRecord: (deviceId, jobs) => updates.applyRecord(deviceId, jobs, sessions.devices.get(deviceId)),
 	});
@@ -94,8 +90,8 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 			if (problem !== undefined) onProblem(problem);
 		},
 		close: async () => {
-			await updates.close();
-			await uploads.close();
+			updates.close();
+			await uploads.settle();
 		},
 	};
 };

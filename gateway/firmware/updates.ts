@@ -99,11 +99,9 @@ export class Updates {
 		this.#timer = setInterval(() => this.expire(), intervalMs).unref();
 	}
 
-	/** Resolves once everything is on disk. */
-	async close(): Promise<void> {
+	close(): void {
 		clearInterval(this.#timer);
 		this.expire();
-		await this.#options.records.close();
 	}
 
 	/**
@@ -134,11 +132,6 @@ export class Updates {
 			updatedAt: monotonicTimeOf(updated?.endedAt),
 			isRestored: true,
 		};
-	}
-
-	/** Reason why updates cannot be stored; undefined if they can. */
-	get readinessProblem(): string | undefined {
-		return this.#options.records.readinessProblem;
 	}
 
 	/** Returns up to 10 updates of a device, the latest last. */

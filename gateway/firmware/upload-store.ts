@@ -16,7 +16,7 @@ import {
 import { errorCode, RejectedError } from "../problem.js";
 import type { BlobDraft, Blobs, CreateBlobs } from "../storage/blobs.js";
 import { Queue } from "../storage/queue.js";
-import { type CreateRecords, jsonRecord, type Records, Superseded } from "../storage/records.js";
+import { jsonRecord, type OpenRecords, type Records, Superseded } from "../storage/records.js";
 import type { ImageInfo } from "./image.js";
 
 const record = object({
@@ -43,7 +43,7 @@ export function describeImage({ version, model, chip, securityVersion }: ImageIn
 }
 
 export interface UploadStoreOptions {
-	readonly records: CreateRecords;
+	readonly records: OpenRecords;
 	readonly blobs: CreateBlobs;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
@@ -80,7 +80,7 @@ export class UploadStore {
 			this.#stored = upload;
 			void this.#queue.add(() => this.#fetchBinary());
 		};
-		this.#records = records<Upload>({ name, ...uploadFile, onProblem, onRecord });
+		this.#records = records<Upload>({ name, ...uploadFile, onRecord });
 		this.#blobs = blobs({ name, suffix: ".bin", onProblem });
 	}
 
@@ -120,9 +120,8 @@ export class UploadStore {
 	}
 
 	/** Resolves once everything is stored. */
-	async close(): Promise<void> {
-		await this.#queue.settle();
-		await this.#records.close();
+	settle(): Promise<void> {
+		return this.#queue.settle();
 	}
 
 	get current(): Upload | undefined {

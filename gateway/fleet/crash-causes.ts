@@ -112,8 +112,7 @@ export class CrashCauses {
 
 	async close(): Promise<void> {
 		clearInterval(this.#timer);
-		await this.#causes.close();
-		await this.#versions.close();
+		await this.#write();
 	}
 
 	/** Counts a crash stored by this gateway. */

@@ -123,10 +123,6 @@ export class CrashStore {
 		},
 	};
 
-	get readinessProblem(): string | undefined {
-		return this.#options.records.readinessProblem;
-	}
-
 	/** @throws {NodeJS.ErrnoException} if its folder cannot be used */
 	async open(devices: ReadonlyMap<string, Device>): Promise<void> {
 		await this.#options.records.each((deviceId, crashes) => this.#set(deviceId, crashes));
@@ -187,10 +183,6 @@ export class CrashStore {
 		const isGone = await this.#options.records.remove(device.deviceId);
 		if (isGone) this.#set(device.deviceId, undefined);
 		return isGone;
-	}
-
-	close(): Promise<void> {
-		return this.#options.records.close();
 	}
 
 	#set(deviceId: string, crashes: readonly StoredCrash[] | undefined): void {

@@ -22,7 +22,6 @@ export function createFleet(gatewayCore: Core): Extension {
 	const crashCounter = new CrashCounter(core.metrics);
 	const crashRecords = records<readonly StoredCrash[]>({
 		name: "crashes",
-		onProblem: (problem) => log.warn({ problem }, "crashes"),
 		...crashesFile,
 		onRecord: (deviceId, stored) => crashes.applyRecord(deviceId, stored, sessions.devices.get(deviceId)),
 	});
@@ -56,7 +55,6 @@ export function createFleet(gatewayCore: Core): Extension {
 	const rejections = new Rejections(now, () => lists.changed("rejections"));
 	const seenRecords = records<SeenMarks>({
 		name: "seen",
-		onProblem: (problem) => log.warn({ problem }, "seen marks"),
 		...seenFile,
 		onRecord: (deviceId, seen) => issues.applyRecord(deviceId, seen),
 	});
@@ -95,9 +93,6 @@ export function createFleet(gatewayCore: Core): Extension {
 			deviceHistory.provide((device) => historyOf(device, core, crashes)),
 			latestCrash.provide((deviceId) => crashes.headsOf({ deviceId }).at(-1)),
 		],
-		get readinessProblem() {
-			return crashes.readinessProblem ?? labels.readinessProblem;
-		},
 		open: async () => {
 			await labels.open();
 			await crashes.open(sessions.devices);
@@ -108,10 +103,7 @@ export function createFleet(gatewayCore: Core): Extension {
 		close: async () => {
 			lists.close();
 			subscriptions.close();
-			await labels.close();
-			await crashes.close();
 			await causes.close();
-			await issues.close();
 		},
 	};
 }

@@ -85,10 +85,6 @@ export class Issues {
 		for (const device of this.#options.core.sessions.devices.values()) this.#trackReported(device, null);
 	}
 
-	close(): Promise<void> {
-		return this.#options.records.close();
-	}
-
 	/**
 	 * Applies a record written by another process.
 	 * @param seen undefined: the record was removed

@@ -27,13 +27,12 @@ export class Labels {
 	/** Rooms from which devices were moved to their present ones since the start, by device id. */
 	readonly #previousRooms = new Map<string, string | undefined>();
 
-	constructor(core: Pick<Core, "sessions" | "records" | "log" | "events">) {
-		const { sessions, records, log } = core;
+	constructor(core: Pick<Core, "sessions" | "records" | "events">) {
+		const { sessions, records } = core;
 		this.#core = core;
 		this.#records = records<Label>({
 			...labelRecord,
 			name: "labels",
-			onProblem: (problem) => log.warn({ problem }, "device labels"),
 			onRecord: (deviceId, label = noLabel) => {
 				this.#put(deviceId, label);
 				this.#show(sessions.devices.get(deviceId));
@@ -48,19 +47,11 @@ export class Labels {
 		},
 	};
 
-	get readinessProblem(): string | undefined {
-		return this.#records.readinessProblem;
-	}
-
 	/** @throws {NodeJS.ErrnoException} if its folder cannot be used */
 	async open(): Promise<void> {
 		await this.#records.each((deviceId, label) => this.#labels.set(deviceId, label));
 		for (const device of this.#core.sessions.devices.values())
 			device.label = this.#labels.get(device.deviceId) ?? noLabel;
-	}
-
-	close(): Promise<void> {
-		return this.#records.close();
 	}
 
 	/**

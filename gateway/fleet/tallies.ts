@@ -44,7 +44,6 @@ export class Tallies<T> {
 			isKey: (id) => key.test(id),
 			format: (tally) => `${JSON.stringify(tally, undefined, "\t")}\n`,
 			parse: (content) => parse(JSON.parse(content)),
-			onProblem: (problem) => core.log.warn({ problem }, what),
 			onRecord: (id, tally) => this.#onRecord(id, tally),
 		});
 	}
@@ -80,11 +79,6 @@ export class Tallies<T> {
 				return false;
 			}
 		});
-	}
-
-	async close(): Promise<void> {
-		await this.write();
-		await this.#records.close();
 	}
 
 	#onRecord(id: string, tally: T | undefined): void {

@@ -22,9 +22,6 @@ export function createReplacement(core: Core): Extension {
 		},
 		services: [boardReplacements.provide(replacements)],
 		rejectionOf: (deviceId) => replacements.rejectionOf(deviceId),
-		get readinessProblem() {
-			return replacements.readinessProblem;
-		},
 		open: () => replacements.open(),
 		close: () => replacements.close(),
 	};

@@ -86,7 +86,6 @@ export class Replacements implements ReplacementService {
 			name: "replacements",
 			what: "replacement and the history",
 			...jsonRecord(record),
-			onProblem: (problem) => core.log.warn({ problem }, "replacements"),
 			onRecord: (from, replacement) => this.#set(from, replacement),
 		});
 	}
@@ -116,10 +115,6 @@ export class Replacements implements ReplacementService {
 			}));
 	}
 
-	get readinessProblem(): string | undefined {
-		return this.#records.readinessProblem;
-	}
-
 	/** @throws {Error} if its records are unavailable */
 	async open(): Promise<void> {
 		await this.#records.each((from, replacement) => this.#set(from, replacement));
@@ -129,9 +124,8 @@ export class Replacements implements ReplacementService {
 		}, replacementRetryMs).unref();
 	}
 
-	close(): Promise<void> {
+	async close(): Promise<void> {
 		clearInterval(this.#timer);
-		return this.#records.close();
 	}
 
 	rejectionOf(deviceId: string): string | undefined {

@@ -48,16 +48,13 @@ export function createSchedules(core: Core): Extension {
 					quietHours.set(requireValid(quietHoursRequest, pick(quietHoursRequest, request)), by),
 			}),
 		],
-		get readinessProblem() {
-			return schedules.store.readinessProblem ?? quietHours.store.readinessProblem;
-		},
 		open: async () => {
 			await quietHours.open();
 			await schedules.open();
 		},
 		close: async () => {
-			await schedules.close();
-			await quietHours.close();
+			schedules.close();
+			quietHours.close();
 		},
 	};
 }

@@ -109,10 +109,9 @@ export class QuietHoursStore {
 		this.#timer = setInterval(() => this.tick(), tickMs).unref();
 	}
 
-	close(): Promise<void> {
+	close(): void {
 		this.#isOpen = false;
 		clearInterval(this.#timer);
-		return this.store.close();
 	}
 
 	/** Returns those of all devices, then of rooms, then of devices. */

@@ -102,10 +102,9 @@ export class Schedules {
 	}
 
 	/** Stops. Schedules still being prepared are executed after the next start or by another gateway. */
-	async close(): Promise<void> {
+	close(): void {
 		this.#isClosed = true;
 		clearInterval(this.#timer);
-		await this.store.close();
 	}
 
 	/** Returns schedules by due time, then completed ones, latest first. */

@@ -41,17 +41,12 @@ export class Store<S extends ObjectSchema> {
 				check(value);
 				return value;
 			},
-			onProblem: (problem) => core.log.warn({ problem }, name),
 			onRecord: (id, record) => this.#set(id, record),
 		});
 	}
 
 	get all(): ReadonlyMap<string, Infer<S>> {
 		return this.#kept;
-	}
-
-	get readinessProblem(): string | undefined {
-		return this.#records.readinessProblem;
 	}
 
 	/**
@@ -69,10 +64,6 @@ export class Store<S extends ObjectSchema> {
 		if (moved.length > 0)
 			core.log.warn({ count: moved.length }, `${name}: local times moved to the gateway's new time zone`);
 		await Promise.all(moved);
-	}
-
-	close(): Promise<void> {
-		return this.#records.close();
 	}
 
 	/** @throws {RequestError} 404 */

@@ -39,7 +39,6 @@ interface WriteState {
 
 export interface DeviceStoreOptions extends Pick<Base, "records" | "monotonic"> {
 	readonly sessions: Pick<Sessions, "devices" | "forget">;
-	readonly onProblem: (sentence: string) => void;
 }
 
 export class DeviceStore {
@@ -48,12 +47,11 @@ export class DeviceStore {
 	readonly #states = new Map<Device, WriteState>();
 	#timer: NodeJS.Timeout | undefined;
 
-	constructor({ records, sessions, monotonic, onProblem }: DeviceStoreOptions) {
+	constructor({ records, sessions, monotonic }: DeviceStoreOptions) {
 		this.#monotonic = monotonic;
 		this.#records = records<Device>({
 			...deviceRecord,
 			name: "devices",
-			onProblem,
 			onRemoved: (deviceId) => {
 				const device = sessions.devices.get(deviceId);
 				if (device && !sessions.forget(device, "removed")) void this.save(device);
@@ -73,10 +71,6 @@ export class DeviceStore {
 			else void this.forget(device);
 		},
 	};
-
-	get readinessProblem(): string | undefined {
-		return this.#records.readinessProblem;
-	}
 
 	/** Loads all devices. @returns least recently seen first @throws {NodeJS.ErrnoException} */
 	async open(): Promise<readonly Device[]> {
@@ -128,7 +122,6 @@ export class DeviceStore {
 		clearInterval(this.#timer);
 		const endsAt = this.#monotonic() + lastTimestampsMs;
 		await this.settle(() => this.#monotonic() > endsAt);
-		await this.#records.close();
 	}
 
 	#saveDue(latest: number): void {

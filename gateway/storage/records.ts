@@ -73,6 +73,9 @@ export interface RecordOptions<T> extends RecordKind<T> {
 /** Creates a store for one record type. */
 export type CreateRecords = <T>(options: RecordOptions<T>) => Records<T>;
 
+/** Opens a store for one record type, whose problems are logged. It is closed when the gateway stops. */
+export type OpenRecords = <T>(options: Omit<RecordOptions<T>, "onProblem">) => Records<T>;
+
 export function isDeviceId(key: string): boolean {
 	return matches(deviceIdSchema, key);
 }

@@ -53,7 +53,7 @@ export function sendTo(core: Core, hooks: readonly Hook[], everyMs = tickMs): Ex
 		},
 		close: async () => {
 			clearInterval(timer);
-			for (const outbox of outboxes) await outbox.close();
+			for (const outbox of outboxes) outbox.close();
 		},
 	};
 }

@@ -75,7 +75,6 @@ export class Outbox {
 			what: "events for a webhook",
 			isKey: (key) => /^[\w.-]+$/.test(key),
 			...jsonRecord(delivery),
-			onProblem: (problem) => core.log.warn({ problem }, "webhooks"),
 			onRecord: (key, record) => {
 				if (record) this.#restore(key, record);
 				else this.#deliveries.delete(key);
@@ -91,9 +90,8 @@ export class Outbox {
 	}
 
 	/** Stops. Undelivered events are sent after the next start. */
-	async close(): Promise<void> {
+	close(): void {
 		this.#isClosed = true;
-		await this.#records.close();
 	}
 
 	/** Number of undelivered events. */

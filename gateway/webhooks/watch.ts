@@ -9,7 +9,6 @@ import type { Core } from "../extension.js";
 import type { Device } from "../sessions/device.js";
 import type { Rejection } from "../sessions/sessions.js";
 import { isoTime } from "../sessions/view.js";
-import { findDiskProblem } from "../storage/data-folder.js";
 import type { Outbox, WebhookEvent } from "./outbox.js";
 
 const minuteMs = 60_000;
@@ -159,11 +158,7 @@ export class Watch {
 
 	async #checkDisk(now: number): Promise<void> {
 		this.#diskCheckedAt = now;
-		const { disk, settings, deviceStore, firmware } = this.#core;
-		const text =
-			deviceStore.readinessProblem ??
-			firmware.updates.readinessProblem ??
-			(await findDiskProblem(disk, settings.dataDir));
+		const text = await this.#core.findStorageProblem();
 		if (text !== undefined && !this.#wasFull) this.#notify("disk", { event: "disk_full", text });
 		this.#wasFull = text !== undefined;
 	}

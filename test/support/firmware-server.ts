@@ -74,7 +74,7 @@ export function uploadsIn(
 ): UploadStore {
 	const { disk = fs, now = Date.now, onProblem } = options;
 	return new UploadStore({
-		records: (kind) => fileRecords({ ...kind, directory, disk }),
+		records: (kind) => fileRecords({ ...kind, directory, disk, onProblem }),
 		blobs: (kind) => new Blobs({ ...kind, directory, disk }),
 		now,
 		onProblem,

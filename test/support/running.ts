@@ -304,7 +304,6 @@ export function withoutFirmware(): FirmwareService {
 			listeners: {},
 			historyOf: () => [],
 			forget: async () => true,
-			readinessProblem: undefined,
 		},
 		catalog: { read: async () => noReleases },
 		uploads: { current: undefined },

@@ -18,9 +18,14 @@ async function start(t: TestContext, bus: Bus, dataDir: string) {
 	assert.ok(records && blobs, "the gateway has no stores on the bus");
 	const problems: string[] = [];
 	const onProblem = (problem: string) => void problems.push(problem);
-	const store = new UploadStore({ records, blobs, now: () => 0, onProblem });
+	const store = new UploadStore({
+		records: (kind) => records({ ...kind, onProblem }),
+		blobs,
+		now: () => 0,
+		onProblem,
+	});
 	await store.open();
-	onEnd(t, () => store.close());
+	onEnd(t, () => store.settle());
 	return {
 		store,
 		problems,

@@ -55,6 +55,7 @@ async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...opti
 	const changes: OtaMetadata[] = [];
 	const problems: string[] = [];
 	const onProblem = (problem: string) => void problems.push(problem);
+	const records = fileRecords({ directory, disk, onProblem, ...jobsFile });
 	const updates = new Updates({
 		selection: {
 			choose: async ({ patchable }) => {
@@ -63,7 +64,7 @@ async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...opti
 				return shelf.choice;
 			},
 		},
-		records: fileRecords({ directory, disk, onProblem, ...jobsFile }),
+		records,
 		now: () => clock.now,
 		monotonic: () => clock.monotonic,
 		setOta: (device, metadata) => {
@@ -76,9 +77,13 @@ async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...opti
 		certPemFor: () => certPem,
 	});
 	await updates.open();
-	onEnd(t, () => updates.close());
+	const close = async () => {
+		updates.close();
+		await records.close();
+	};
+	onEnd(t, close);
 	const history = () => updates.historyOf(deviceId).map(statusOf);
-	return { directory, updates, shelf, clock, changes, problems, history };
+	return { directory, updates, records, close, shelf, clock, changes, problems, history };
 }
 
 const statusOf = ({ status }: Pick<UpdateJob, "status">) => status;
@@ -157,7 +162,8 @@ describe("trigger_ota", () => {
 		const full = failingDisk("rename", "ENOSPC");
 		let isDeviceKept = true;
 		const saveDevice = async () => isDeviceKept;
-		const { updates, changes, directory, history, problems } = await run(t, { disk: full.disk, saveDevice });
+		const options = { disk: full.disk, saveDevice };
+		const { updates, records, changes, directory, history, problems } = await run(t, options);
 		const sent: string[] = [];
 		const device = connect({ sent });
 		const code = async () => (await updates.trigger(device, "latest"))?.code;
@@ -171,8 +177,8 @@ describe("trigger_ota", () => {
 		assert.deepEqual(await readdir(directory), ["dev-1-a1b2c3.json"]);
 		full.isFailing = true;
 		updates.onUplink(device, complete);
-		await waitUntil(() => updates.readinessProblem !== undefined);
-		assert.match(String(updates.readinessProblem), /cannot be written \(ENOSPC\)/);
+		await waitUntil(() => records.readinessProblem !== undefined);
+		assert.match(String(records.readinessProblem), /cannot be written \(ENOSPC\)/);
 		assert.match(String(problems), /Storing the updates of dev-1-a1b2c3 failed \(ENOSPC\)/);
 		full.isFailing = false;
 	});
@@ -340,7 +346,7 @@ test("continues a download after a restart of the gateway, with five more minute
 	const begun = connect();
 	await first.updates.trigger(begun, "latest");
 	for (const percent of [10, 43]) first.updates.onUplink(begun, progress(percent));
-	await first.updates.close();
+	await first.close();
 	const { updates, clock } = await run(t, { directory: first.directory, at: 1_000_000 + 60 * minute });
 	const device = connect();
 	updates.onConnected(device);
@@ -363,13 +369,13 @@ test("continues a download after a restart of the gateway, with five more minute
 });
 
 test("stores the last ten updates of a device with their reasons", async (t) => {
-	const { updates, directory } = await run(t);
+	const { updates, close, directory } = await run(t);
 	const device = connect();
 	for (let round = 0; round < 12; round++) {
 		await updates.trigger(device, "latest");
 		updates.onUplink(device, failure(`no ${round}`));
 	}
-	await updates.close();
+	await close();
 	const again = await run(t, { directory });
 	const reasons = again.updates.historyOf(deviceId).map(({ reason }) => reason);
 	const latest = Array.from({ length: 10 }, (_, index) => `no ${index + 2}`);
@@ -413,7 +419,7 @@ describe("clock change during an update", () => {
 			const begun = Object.assign(connect(), { uptimeSeconds });
 			await first.updates.trigger(begun, "latest");
 			first.updates.onUplink(begun, progress(40));
-			await first.updates.close();
+			await first.close();
 			const second = await run(t, { directory: first.directory, at: 1_000_000 + at });
 			const device = connect();
 			second.updates.onConnected(device);
@@ -495,9 +501,9 @@ describe("update requested during the probation of the previous one", () => {
 
 test("does not resume a rejected update after a restart, even if still on disk", async (t) => {
 	const { disk } = failingDisk("rm", "EROFS");
-	const { updates, directory } = await run(t, { disk, saveDevice: async () => false });
+	const { updates, close, directory } = await run(t, { disk, saveDevice: async () => false });
 	assert.equal((await updates.trigger(connect(), "latest"))?.code, "storage_failed");
-	await updates.close();
+	await close();
 	assert.deepEqual((await run(t, { directory })).history(), []);
 });
 
@@ -530,22 +536,22 @@ describe("forgotten device", () => {
 			isRemoving = true;
 			return held.promise;
 		});
-		const { updates, directory } = await run(t, { disk });
+		const { updates, close, directory } = await run(t, { disk });
 		updates.onUplink(connect(), progress(10));
 		const isGone = updates.forget(deviceId);
 		await waitUntil(() => isRemoving);
 		updates.expire();
 		held.resolve();
 		assert.equal(await isGone, true);
-		await updates.close();
+		await close();
 		assert.deepEqual(await readdir(directory), []);
 	});
 
 	test("is kept with its updates if its files cannot be removed", async (t) => {
-		const { updates, directory, history } = await run(t, { disk: failingDisk("rm", "EIO").disk });
+		const { updates, close, directory, history } = await run(t, { disk: failingDisk("rm", "EIO").disk });
 		updates.onUplink(connect(), progress(10));
 		assert.equal(await updates.forget(deviceId), false);
-		await updates.close();
+		await close();
 		assert.deepEqual([history(), await readdir(directory)], [["downloading"], ["dev-1-a1b2c3.json"]]);
 	});
 });

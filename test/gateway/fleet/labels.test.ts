@@ -7,7 +7,6 @@ import { Events } from "../../../gateway/events.js";
 import { Labels, labelRecord } from "../../../gateway/fleet/labels.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { Records } from "../../../gateway/storage/records.js";
-import { createLog } from "../../../gateway/telemetry/log.js";
 import { valid } from "../../support/arbitraries.js";
 import { emptyEngine, makeHandshake, silentLink } from "../../support/record-stubs.js";
 import "../../support/property-runs.js";
@@ -35,8 +34,7 @@ function run() {
 	const sessions = new Sessions({ events, now: () => 0, monotonic: () => 0, maxDevices: 10 });
 	const labels = new Labels({
 		sessions,
-		records: (options) => new Records({ ...options, engine }),
-		log: createLog("silent"),
+		records: (options) => new Records({ ...options, engine, onProblem: assert.fail }),
 		events,
 	});
 	events.on(labels.listeners);
@@ -54,7 +52,6 @@ test("shows a label set by another process until it is removed, even for a devic
 	assert.deepEqual(shown.filter(([reason]) => reason === "labelled").at(-1), ["labelled", "Hall"]);
 	engine.onChange?.("dev-1-000001", undefined);
 	assert.deepEqual([device?.label, shown.at(-1)], [noLabel, ["labelled", undefined]]);
-	await labels.close();
 });
 
 test("a room is renamed when its last device moves to a room whose devices all come from it", async () => {
@@ -78,5 +75,4 @@ test("a room is renamed when its last device moves to a room whose devices all c
 	for (const device of [first, second]) await labels.set(device, { room: "Hall" });
 	await labels.set(third, { room: "" });
 	assert.deepEqual(renamed, []);
-	await labels.close();
 });

@@ -277,7 +277,11 @@ export class SimulatedGateway {
 		const events = new Events();
 		this.sessions = new Sessions({ ...clock, events, maxDevices: 10_000 });
 		const { sessions } = this;
-		this.#deviceStore = new DeviceStore({ records, sessions, monotonic: clock.monotonic, onProblem });
+		this.#deviceStore = new DeviceStore({
+			records: (kind) => records({ ...kind, onProblem }),
+			sessions,
+			monotonic: clock.monotonic,
+		});
 		events.on(this.#deviceStore.listeners);
 		const selection: Pick<Selection, "choose" | "pin"> = {
 			choose: async ({ patchable }, version = newVersion) => {

@@ -45,7 +45,11 @@ async function run(t: TestContext, time: string, { zone = berlin, dataDir = "", 
 	const store = new QuietHoursStore({ ...base, events, sessions, execute }, zone);
 	events.on(store.listeners);
 	await store.open();
-	onEnd(t, () => store.close());
+	const close = () => {
+		store.close();
+		return base.closeRecords();
+	};
+	onEnd(t, close);
 	const report = (session: Session, quiet?: string) => {
 		const deviceId = session.device?.deviceId ?? "";
 		const uplink = { ...sampleReport("DEV-1"), deviceId, ...(quiet && { quiet: { id: quiet } }) };
@@ -66,7 +70,7 @@ async function run(t: TestContext, time: string, { zone = berlin, dataDir = "", 
 		sessions.announce(device.session, "labelled");
 	};
 	const set = (request: QuietHoursRequest) => store.set(request, "anna");
-	return { clock, sessions, store, dataDir: folder, connect, report, label, set };
+	return { clock, sessions, store, close, dataDir: folder, connect, report, label, set };
 }
 
 const hoursOf = (sent: Sent | null | undefined) =>
@@ -167,7 +171,7 @@ describe("quiet hours", () => {
 	test("persist across a restart and a change of the time zone, and end at a device if unknown", async (t) => {
 		const first = await run(t, noon, { zone: "UTC" });
 		await first.set(nights);
-		await first.store.close();
+		await first.close();
 		const { store, connect } = await run(t, noon, { dataDir: first.dataDir });
 		assert.deepEqual(connect().values[0]?.periods[1]?.from, utc("2026-11-27T21:00Z"));
 		assert.deepEqual([store.list()[0]?.zone, store.list()[0]?.volume], [berlin, 20]);

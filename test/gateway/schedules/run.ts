@@ -84,7 +84,11 @@ export async function runSchedules(t: TestContext, at: string | Clock, options: 
 	events.on({ scheduleFailed: (failure) => told.push(failure) });
 	const schedules = new Schedules({ ...base, events, services }, zone);
 	await schedules.open();
-	onEnd(t, () => schedules.close());
+	const close = () => {
+		schedules.close();
+		return base.closeRecords();
+	};
+	onEnd(t, close);
 	const find = (id: string) => schedules.list().find((schedule) => schedule.id === id);
 	/** Ticks until the condition is true. */
 	const until = (condition: () => unknown) =>
@@ -94,6 +98,7 @@ export async function runSchedules(t: TestContext, at: string | Clock, options: 
 		});
 	return {
 		schedules,
+		close,
 		clock,
 		jobs,
 		told,

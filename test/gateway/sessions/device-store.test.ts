@@ -21,10 +21,9 @@ test("forgets a device whose record another process has removed, and ignores its
 	const sessions = new Sessions({ ...clock, events, maxDevices: 10 });
 	const problems: string[] = [];
 	const store = new DeviceStore({
-		records: (options) => new Records({ ...options, engine }),
+		records: (options) => new Records({ ...options, engine, onProblem: (problem) => problems.push(problem) }),
 		sessions,
 		...clock,
-		onProblem: (problem) => problems.push(problem),
 	});
 	events.on(store.listeners);
 	await store.open();
@@ -48,10 +47,10 @@ describe("record of a device is written", () => {
 		const write = async (key: string) => void written.push(key);
 		const clock = { now: () => now, monotonic: () => now };
 		const known = new DeviceStore({
-			records: (kind) => new Records({ ...kind, engine: { ...emptyEngine(), write } }),
+			records: (kind) =>
+				new Records({ ...kind, engine: { ...emptyEngine(), write }, onProblem: assert.fail }),
 			sessions: new Sessions({ ...clock, events: new Events(), maxDevices: 10 }),
 			...clock,
-			onProblem: assert.fail,
 		});
 		await known.open();
 		const devices = Array.from({ length: count }, (_, index) => {
