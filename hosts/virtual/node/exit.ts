@@ -26,8 +26,7 @@ export interface Exit {
 	/**
 	 * quit: powered off, also by close(). restart: requested by the firmware. exception: uncaught. rejection: unhandled at the end of the
 	 * turn. out_of_memory: see message. watchdog: a turn exceeded the limit. bad_program: the program cannot be loaded. panic: crash of
-	 * native code. killed: killed from outside, see message. watchdog: a turn did not end. bad_program: it cannot be loaded. panic: a fault in C. killed:
-	 * from outside, see message.
+	 * native code. killed: from outside, see message.
 	 */
 	kind: Kind | "killed";
 	message: string;
