@@ -56,7 +56,9 @@ async function openQemu(request: BringUpArguments, { onLine, onEnd }: ConnectOpt
 	const flashFile = join(outputFolder, "flash.bin");
 	mkdirSync(outputFolder, { recursive: true });
 	writeFileSync(flashFile, makeFlashImage(binFolder(outputFolder, target.host), settingsPartition({})));
-	const { child, stdin, stdout } = startQemu({ qemu: found.what, folder: outputFolder });
+	const { child, stdin, stdout, board } = startQemu({ qemu: found.what, folder: outputFolder });
+	// QEMU would stop if its messages filled the pipe.
+	board.resume();
 	createInterface(stdout).on("line", onLine);
 	child.on("error", (error) => onEnd(`QEMU failed to start: ${error.message}`));
 	child.on("close", (code) => onEnd(`QEMU exited with ${code}`));
