@@ -78,7 +78,7 @@ function TargetPanel({ sounds, search, given }: TargetPanelProps) {
 		await sounds.refresh();
 	};
 	return (
-		<Panel title="Where" look="stack">
+		<Panel title="Where" look="stack beside-another">
 			<TargetChoice withTags label="Play on" targets={targets} onChange={setTargets} />
 			<p class="hint">{obstacles(devices, options)}</p>
 			<AnnouncementOptions options={options} onChange={(changed) => setOptions({ ...options, ...changed })} />

@@ -107,7 +107,7 @@ export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
 		setReading(false);
 	};
 	return (
-		<Panel title="Sound" look="stack">
+		<Panel title="Sound" look="stack beside-another">
 			<Toggles
 				label="Source"
 				options={kinds.flatMap(([one, words, isOffered]) => (isOffered ? [[one, words] as const] : []))}

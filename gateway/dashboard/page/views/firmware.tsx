@@ -57,7 +57,7 @@ export function FirmwareView({ search, part: id }: FirmwareViewProps) {
 function Releases() {
 	const { catalog, status } = useApp().firmware;
 	return (
-		<Panel title="Releases">
+		<Panel title="Releases" look="beside-another">
 			{catalog && catalog.releases.length === 0 && (
 				<p class="hint">
 					No releases yet. Add one to the gateway's <code>releases/</code> folder and its{" "}
@@ -93,7 +93,7 @@ function Releases() {
 function UploadPanel() {
 	const { firmware } = useTopic("firmware");
 	return (
-		<Panel title="Upload">
+		<Panel title="Upload" look="beside-another">
 			<Permitted>
 				<FileDrop accept=".bin,.sig" multiple onFiles={(files) => firmware.selectFiles(files)}>
 					<span>
