@@ -55,6 +55,12 @@ describe("lock of a file", () => {
 		assert.equal(await readFile(path, "utf8"), "1");
 	});
 
+	test("is refused while another change lasts longer than the limit", async (t) => {
+		const { path } = await counter(t);
+		const wait = () => withFileLock(disk, path, async () => {}, 1);
+		await withFileLock(disk, path, () => assert.rejects(wait, { code: "EBUSY" }));
+	});
+
 	test("leaves no file on a full disk", async (t) => {
 		const { path } = await counter(t);
 		const full = failingDisk("write", "ENOSPC").disk;
