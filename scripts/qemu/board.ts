@@ -10,9 +10,10 @@ import { pins as proto1 } from "../../hosts/proto-1/pins.js";
 import { Board } from "../../hosts/virtual/node/board.js";
 import type { InputName } from "../../hosts/virtual/peripherals.js";
 
-export function pinsOf(model: Model): EmulatedBoardOptions["pins"] {
-	return model === "PROTO-1" ? proto1 : dev1;
-}
+export const boardPins: Readonly<Record<Model, EmulatedBoardOptions["pins"]>> = {
+	"DEV-1": dev1,
+	"PROTO-1": proto1,
+};
 
 /** Output of the board model. */
 export interface BoardEvent {

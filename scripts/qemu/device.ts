@@ -12,7 +12,7 @@ import { Problems } from "../command-line/problems.js";
 import { packageVersion, projectFolder } from "../command-line/project.js";
 import { builtInReleaseKeys } from "../command-line/release-keys.js";
 import { type QemuArguments, readArguments } from "./arguments.js";
-import { EmulatedBoard, pinsOf } from "./board.js";
+import { boardPins, EmulatedBoard } from "./board.js";
 import { findQemu, macAddress, type QemuOptions, startQemu } from "./tools.js";
 
 const outputFolder = join(projectFolder, ".cache", "qemu");
@@ -66,7 +66,7 @@ export class EmulatedDevice {
 		this.#options = options;
 		this.#qemu = startQemu(options);
 		const samplesFile = join(options.folder, "sound.pcm");
-		this.board = new EmulatedBoard({ stream: this.#qemu.board, pins: pinsOf(model), samplesFile });
+		this.board = new EmulatedBoard({ stream: this.#qemu.board, pins: boardPins[model], samplesFile });
 	}
 
 	/** Process and serial port of the running QEMU. */

@@ -8,7 +8,7 @@ import { test } from "node:test";
 import type { Model } from "../../device/protocol/models.js";
 import { register, volumeRegister } from "../../hosts/esp32/es8311.js";
 import { applyInput } from "../../hosts/virtual/node/input.js";
-import { type BoardEvent, EmulatedBoard, pinsOf } from "../../scripts/qemu/board.js";
+import { type BoardEvent, boardPins, EmulatedBoard } from "../../scripts/qemu/board.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { waitUntil } from "../support/eventually.js";
 
@@ -22,7 +22,7 @@ function connect(model: Model, samplesFile?: string) {
 			done();
 		},
 	});
-	const board = new EmulatedBoard({ stream, pins: pinsOf(model), ...(samplesFile && { samplesFile }) });
+	const board = new EmulatedBoard({ stream, pins: boardPins[model], ...(samplesFile && { samplesFile }) });
 	const report = (event: BoardEvent) => stream.push(`${JSON.stringify(event)}\n`);
 	return { board, sent, stream, report };
 }
@@ -41,7 +41,7 @@ test("shows the LEDs' colors and the gain that the codec's registers set", async
 
 test("passes inputs to the model, and the sensors' again after a power cut", () => {
 	const { board, sent } = connect("PROTO-1");
-	const { touch, button } = pinsOf("PROTO-1");
+	const { touch, button } = boardPins["PROTO-1"];
 	const sensors = [
 		{ adc: 3, value: 1500 },
 		{ touch, value: 24_000 },

@@ -14,7 +14,7 @@ import { makeFlashImage, partitionNamed, settingsPartition } from "../../../scri
 import type { DeviceSettings } from "../../../scripts/command-line/device-settings.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import type { ModdableSdk } from "../../../scripts/moddable/sdk.js";
-import { type BoardEvent, EmulatedBoard, pinsOf } from "../../../scripts/qemu/board.js";
+import { type BoardEvent, boardPins, EmulatedBoard } from "../../../scripts/qemu/board.js";
 import { startQemu } from "../../../scripts/qemu/tools.js";
 import { buildQuietly } from "../../support/board-builds.js";
 import type { Certificate } from "../../support/certificates.js";
@@ -130,7 +130,7 @@ export class QemuRig {
 			this.events.push(event);
 			this.#arrived();
 		};
-		return { child, board: new EmulatedBoard({ stream, pins: pinsOf(model), onEvent }) };
+		return { child, board: new EmulatedBoard({ stream, pins: boardPins[model], onEvent }) };
 	}
 
 	async #cutPower(): Promise<void> {
