@@ -24,7 +24,8 @@ const extensionParts: Readonly<Record<string, readonly string[]>> = {
 	fleet: [
 		...browser("fleet", "home", "issues", "settings"),
 		...system("backup", "torment.long"),
-		...["test/gateway/replacement", "test/support/monitor-view.ts", "test/torment"],
+		...["test/gateway/audit", "test/gateway/inherited-names.test.ts", "test/gateway/replacement"],
+		...["test/support/monitor-view.ts", "test/torment"],
 	],
 	rollouts: [
 		...browser("rollout"),

@@ -447,7 +447,7 @@ describe("other requests", () => {
 	test("tells a client with the token as password of its URL how to send it", async (t) => {
 		const { url, rejected } = await runGateway(t);
 		const Authorization = `Basic ${Buffer.from(`x:${monitorToken}`).toString("base64")}`;
-		const api = await fetch(`${url}/api/devices`, { headers: { Authorization } });
+		const api = await fetch(`${url}/api/tokens`, { headers: { Authorization } });
 		const monitor = await rejected("/monitor", { Authorization });
 		assert.deepEqual([api.status, monitor.status], [401, 401]);
 		for (const body of [await api.text(), monitor.body])

@@ -16,9 +16,9 @@ testStores("memory", (t) => {
 test("does not join a cluster while a folder's volume is not mounted", async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const volume = join(dataDir, "volume");
-	await symlink(volume, join(dataDir, "labels"));
+	await symlink(volume, join(dataDir, "devices"));
 	const start = async () => runClustered(t, await (await memoryBuses()).connect(), { dataDir });
-	await assert.rejects(start(), /labels is a link to \S+volume, which is missing/);
+	await assert.rejects(start(), /devices is a link to \S+volume, which is missing/);
 	await mkdir(volume);
 	await start();
 });

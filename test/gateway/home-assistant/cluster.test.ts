@@ -88,7 +88,7 @@ test("publishes nothing of a device that only another gateway has", async (t) =>
 	address.url = b.url;
 	const isKnown = (isConnected: boolean) =>
 		eventually(
-			async () => (await a.api("GET", "/api/devices")).body.devices,
+			async () => (await a.monitor()).snapshot.sessions,
 			([known]) => known?.connected === isConnected,
 		);
 	await device.connect();
