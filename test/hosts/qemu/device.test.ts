@@ -1,38 +1,17 @@
-/** Device in QEMU over fakes of the SDK's modules: the board's parts and Ethernet. */
+/** Ethernet of a device in QEMU over fakes of the SDK's modules. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Host } from "../../../device/host.js";
-import { models } from "../../../device/protocol/models.js";
-import { boardOf, qemuBoardOf } from "../../../scripts/boards/build.js";
 import { Bench, loadBoard } from "../esp32/board-bench.js";
 
 const ethernet = "embedded:network/interface/ethernet";
 
-async function qemu(): Promise<{ bench: Bench; device: Host }> {
-	const bench = new Bench();
-	return { bench, device: await loadBoard("qemu/dev-1", bench) };
-}
-
-for (const model of models)
-	test(`a ${model} in QEMU has the board's parts except for the network, and a chip of its own`, async () => {
-		const bench = new Bench();
-		const { chip, ...device } = await loadBoard(qemuBoardOf(model), bench);
-		const { chip: _, ...board } = await loadBoard(boardOf(model), new Bench());
-		assert.deepEqual(bench.calls, []);
-		assert.equal(chip, "esp32s3-qemu");
-		assert.equal(device.network.wifi.name, "WiredNetwork");
-		const namesOf = (host: object) =>
-			JSON.stringify(host, (_key, part) => (typeof part === "function" ? part.name : part));
-		const { wifi } = board.network;
-		assert.equal(namesOf({ ...device, network: { ...device.network, wifi } }), namesOf(board));
-	});
-
 describe("Ethernet instead of Wi-Fi", () => {
 	async function connecting() {
-		const { bench, device } = await qemu();
+		const bench = new Bench();
+		const { network } = await loadBoard("qemu/dev-1", bench);
 		const heard: string[] = [];
-		const wifi = new device.network.wifi({ onChanged: (property) => heard.push(property) });
+		const wifi = new network.wifi({ onChanged: (property) => heard.push(property) });
 		return { bench, wifi, heard };
 	}
 
