@@ -49,8 +49,7 @@ function expected(said: readonly Said[], now: number) {
 	const of = (value: (inStep: readonly Said[]) => number) =>
 		columns.map(({ inStep }) => (inStep.length > 0 ? value(inStep) : null));
 	const rssi = (inStep: readonly Said[]) => inStep.map((report) => report.rssi);
-	const light = (inStep: readonly Said[]) =>
-		inStep.map((report) => 16 * Math.floor((report.light ?? 0) / 16));
+	const light = (inStep: readonly Said[]) => inStep.map(({ light = 0 }) => 16 * Math.floor(light / 16));
 	const eighth = (at: number) => Math.floor((at % stepMs) / (stepMs / 8));
 	const hasLight = columns.some(({ inStep }) => inStep.some((report) => report.light !== undefined));
 	return {
