@@ -9,5 +9,8 @@ const device: Host = {
 	chip: "esp32s3-qemu",
 	network: { ...board.network, wifi: WiredNetwork },
 };
+// The linker puts the replaced objects into ROM only if they are frozen.
+Object.freeze(board.network);
+Object.freeze(board);
 
 export default device;
