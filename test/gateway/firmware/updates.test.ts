@@ -522,6 +522,7 @@ describe("forgotten device", () => {
 		};
 		const { updates, directory, history } = await run(t, { saveDevice });
 		for (const step of [progress(10), failure("no")]) updates.onUplink(device, step);
+		await waitUntil(async () => (await readdir(directory)).length === 1);
 		assert.equal((await updates.trigger(device, "latest"))?.code, "target_offline");
 		assert.equal(isRemoved, false);
 		assert.equal(await isGone, true);
