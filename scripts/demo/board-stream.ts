@@ -36,7 +36,7 @@ export class BoardStream {
 		}, keepAliveMs);
 	}
 
-	/** Adds a page. When the last page leaves, buttons and touch pad are released. */
+	/** Adds a page. Buttons and touch pad are released when a page leaves, as it may have held them. */
 	add(page: ServerResponse, next: string): void {
 		if (page.destroyed) return;
 		page.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
@@ -47,7 +47,7 @@ export class BoardStream {
 		this.#pages.add(page);
 		page.once("close", () => {
 			this.#pages.delete(page);
-			if (this.#pages.size === 0) this.#release();
+			this.#release();
 		});
 	}
 
