@@ -28,7 +28,11 @@ const watch = `
 			timer = setTimeout(end, remaining, name);
 			return;
 		}
-		writeSync(2, mark + name + " took longer than " + limitMs / 1000 + " s\\n");
+		try {
+			writeSync(2, mark + name + " took longer than " + limitMs / 1000 + " s\\n");
+		} catch {
+			// npm test was killed.
+		}
 		process.kill(process.pid, "SIGTERM");
 		setTimeout(() => process.kill(process.pid, "SIGKILL"), terminationMs);
 	};
