@@ -54,7 +54,11 @@ export function executeCommand(
 			if (isLate) return "The deadline of the rollout has passed. Create a new rollout.";
 			const failed = [...rollout.devices.values()].filter((step) => isOneOf(failureStatuses, step.status));
 			if (failed.length === 0) return nothing;
-			const devices = failed.map(({ deviceId }) => queued(deviceId, now));
+			// A device of the current group keeps its place, which a device of a later group would take otherwise.
+			const devices = failed.map((step) => ({
+				...queued(step.deviceId, now),
+				...(step.group === group && { group }),
+			}));
 			const { endedAt: _endedAt, ...rest } = head;
 			const next = {
 				status: status === "finished" ? resumed : status,

@@ -1,5 +1,5 @@
+import { messageOf } from "../../device/message-of.js";
 import type { Infer } from "../../device/protocol/schema.js";
-import { messageOf } from "../api/client/request.js";
 import { type Group, type Plan, planRequest, storedPlan, type Target } from "../api/rollout.js";
 import { parseTags } from "../api/tags.js";
 import { zoneNamed } from "../api/time-zone.js";

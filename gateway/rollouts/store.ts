@@ -5,11 +5,12 @@
  * its successor has claimed the rollouts.
  */
 
+import { messageOf } from "../../device/message-of.js";
 import { matches } from "../../device/protocol/schema.js";
 import { parseJson } from "../api/json.js";
 import { type DeviceStep, type Head, type Rollout, rolloutId } from "../api/rollout.js";
 import { BusError } from "../bus.js";
-import { errorCode, messageOf } from "../problem.js";
+import { errorCode } from "../problem.js";
 import type { Entry, Log } from "../storage/log.js";
 import { holdsSlot, queued } from "./device-step.js";
 import {

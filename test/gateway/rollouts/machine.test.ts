@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { DeviceStatus } from "../../../gateway/api/statuses.js";
+import { executeCommand } from "../../../gateway/rollouts/commands.js";
 import { type DeviceSnapshot, queued, withStatus } from "../../../gateway/rollouts/device-step.js";
-import { advance, apply, firstHead, updateHead } from "../../../gateway/rollouts/machine.js";
+import { advance, apply, type Change, firstHead, updateHead } from "../../../gateway/rollouts/machine.js";
 import { sampleRollout } from "./sample-rollout.js";
 
 const seen: DeviceSnapshot = {
@@ -54,6 +55,27 @@ describe("running rollout", () => {
 					JSON.stringify([group, statuses]),
 				);
 		});
+
+	test("does not offer the place of a retried device that is offline to a device of a later group", () => {
+		const groups = [
+			{ size: 1, errorThreshold: { count: 1, minExecuted: 10 }, ...rest },
+			{ size: "rest" as const, errorThreshold: { count: 9, minExecuted: 10 }, ...rest },
+		];
+		const failed = { ...withStatus(queued("a", 0), "failed", 0), group: 0 };
+		let rollout = apply(sampleRollout(["a", "b"], { groups }), {
+			head: updateHead(firstHead, { status: "paused", pausedBecause: "failures" }),
+			devices: [failed],
+		});
+		for (const command of ["retry", "resume"] as const) {
+			const change = executeCommand(rollout, command, timing);
+			rollout = typeof change === "string" ? assert.fail(change) : apply(rollout, change);
+		}
+		const offered = (change: Change) => change.devices.map(({ deviceId, group }) => [deviceId, group]);
+		const isBack = (isAvailable: boolean) =>
+			advance(rollout, (id) => ({ ...seen, isAvailable: isAvailable || id === "b" }), timing);
+		assert.deepEqual(offered(isBack(false)), []);
+		assert.deepEqual(offered(isBack(true)), [["a", 0]]);
+	});
 
 	test("offers the update with what the device did before, unless it runs it by now", () => {
 		const crash = { id: "c1", version: "2.0.0", kind: "exception" } as const;
