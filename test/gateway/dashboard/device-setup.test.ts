@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { deviceAddresses } from "../../../gateway/http/server.js";
 import { defaultSettings } from "../../../gateway/settings.js";
-import { Authority, tlsFiles } from "../../support/certificates.js";
+import { Authority, selfSigned, tlsFiles } from "../../support/certificates.js";
 import { nextEvent } from "../../support/eventually.js";
 import { whyMissing } from "../../support/programs.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
@@ -76,6 +76,18 @@ describe("gateway address for devices", () => {
 		assert.deepEqual(await json(response), {
 			addresses: [`${url.replace("https", "wss")}/device`],
 			authority: authority.certificate,
+		});
+	});
+
+	test("includes a self-signed certificate", { skip: whyMissing("openssl") }, async (t) => {
+		const folder = await temporaryDirectory(t);
+		const { cert, key } = selfSigned(folder, "IP:127.0.0.1");
+		const { url } = await runGateway(t, { tls: tlsFiles(folder, { cert, key }) });
+		const asked = get(`${url}/api/device-setup`, { ca: cert, headers: bearer(monitorToken) });
+		const [response] = await nextEvent(asked, "response");
+		assert.deepEqual(await json(response), {
+			addresses: [`${url.replace("https", "wss")}/device`],
+			authority: cert,
 		});
 	});
 
