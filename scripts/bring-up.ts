@@ -1,6 +1,7 @@
 /** `npm run bring-up`: tests the parts of a new board interactively, and prints the required changes of its pins.ts. */
 
 import { writeFileSync } from "node:fs";
+import { messageOf } from "../device/message-of.js";
 import { isInQemu } from "./boards/build.js";
 import { options, readArguments, usage } from "./bring-up/arguments.js";
 import { BringUpBoard } from "./bring-up/board.js";
@@ -9,7 +10,7 @@ import { changes, fileName, type StepResult, table } from "./bring-up/report.js"
 import { runSteps } from "./bring-up/run.js";
 import { readPins } from "./bring-up/targets.js";
 import { Terminal } from "./bring-up/terminal.js";
-import { messageOf, runCommand } from "./command-line/command.js";
+import { runCommand } from "./command-line/command.js";
 
 /** Number of log lines shown if the board does not respond. */
 const shownLines = 10;
@@ -29,6 +30,8 @@ async function run(words: readonly string[]): Promise<void> {
 		onEnd: (reason) => board.end(reason),
 	});
 	const person = new Terminal();
+	// Without a handler, QEMU would continue to run.
+	process.once("SIGTERM", () => connection?.close());
 	try {
 		await board.waitUntilReady();
 		await runAll(board, person, request);
