@@ -9,6 +9,7 @@
 
 import Timer from "timer";
 import type { KeyValueStore } from "./host.js";
+import { messageOf } from "./message-of.js";
 import { parseGatewayUrl } from "./network/gateway-url.js";
 import {
 	type ChangedSettings,
@@ -252,7 +253,7 @@ function findProblem(changed: ChangedSettings, store: Store): string | undefined
 		if (ca !== undefined && authority(ca).length > maxAuthorityCharacters)
 			return "ca must be a certificate of at most 2997 bytes in DER";
 	} catch (error) {
-		return error instanceof Error ? error.message : String(error);
+		return messageOf(error);
 	}
 	return undefined;
 }

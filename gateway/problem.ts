@@ -20,11 +20,6 @@ export function errorCode(error: unknown): string | undefined {
 	return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-/** Returns the message of an error, or a thrown value as text. */
-export function messageOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
-}
-
 export interface HttpRejection {
 	/** HTTP status, 400 to 599. */
 	readonly status: number;

@@ -5,13 +5,14 @@
 
 import { resolve } from "node:path";
 import proxyAddress from "proxy-addr";
+import { messageOf } from "../device/message-of.js";
 import { matches } from "../device/protocol/schema.js";
 import { isLoopback, parseUrl, type TrustProxy } from "./access/origin.js";
 import { token } from "./access/tokens.js";
 import { cleanText, freeText } from "./api/text.js";
 import { ownZone, zoneNamed } from "./api/time-zone.js";
 import { parseReleaseKeys, type ReleaseKeys } from "./firmware/release-keys.js";
-import { messageOf, StartError } from "./problem.js";
+import { StartError } from "./problem.js";
 import {
 	type Environment,
 	onOffSetting,

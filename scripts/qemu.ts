@@ -1,9 +1,10 @@
 /** `npm run qemu`: runs a board's firmware in QEMU with a real image, boot loader, flash, update and rollback, and the board's parts. */
 
 import { createInterface } from "node:readline";
+import { messageOf } from "../device/message-of.js";
 import { applyInput } from "../hosts/virtual/node/input.js";
 import { exitCodeOf } from "./command-line/child.js";
-import { messageOf, runCommand } from "./command-line/command.js";
+import { runCommand } from "./command-line/command.js";
 import { options, usage } from "./qemu/arguments.js";
 import { setUp } from "./qemu/device.js";
 

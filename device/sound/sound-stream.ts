@@ -4,6 +4,7 @@
  */
 
 import Timer from "timer";
+import { messageOf } from "../message-of.js";
 import { type CancellableLookup, Connection, type ConnectionOptions } from "../network/http-connection.js";
 import { readContentLength, readContentRange } from "../network/http-fields.js";
 import { describeStatus, isTransient } from "../network/http-status.js";
@@ -77,7 +78,7 @@ export class SoundStream {
 		try {
 			this.#pump();
 		} catch (error) {
-			this.#fail(error instanceof Error ? error.message : String(error));
+			this.#fail(messageOf(error));
 		}
 	}
 

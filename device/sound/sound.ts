@@ -5,6 +5,7 @@
 
 import Timer from "timer";
 import type { HttpClient, HttpClientOptions } from "../host.js";
+import { messageOf } from "../message-of.js";
 import type { CancellableLookup } from "../network/http-connection.js";
 import { parseHttpUrl } from "../network/http-url.js";
 import type { Url } from "../network/url.js";
@@ -125,7 +126,7 @@ export class Sound implements Track {
 				onFailed: (reason) => this.#fail(reason),
 			});
 		} catch (error) {
-			this.#fail(error instanceof Error ? error.message : String(error));
+			this.#fail(messageOf(error));
 		}
 	}
 

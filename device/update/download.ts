@@ -6,6 +6,7 @@
 
 import Timer from "timer";
 import type { Digest, Part } from "../host.js";
+import { messageOf } from "../message-of.js";
 import { type CancellableLookup, Connection, type ConnectionOptions } from "../network/http-connection.js";
 import type { Url } from "../network/url.js";
 import { BlockReader } from "./block-reader.js";
@@ -127,7 +128,7 @@ export class Download {
 			this.#isBusy = this.#loop.next().done === true;
 			if (!this.#isBusy) return;
 		} catch (error) {
-			reason = error instanceof Error ? error.message : String(error);
+			reason = messageOf(error);
 		}
 		this.close();
 		this.#options.onEnd(reason);

@@ -5,6 +5,7 @@
 
 import Timer from "timer";
 import type { Digest, Host, Part, PatchDecoderPart, RunningImage, UpdateSlot } from "../host.js";
+import { messageOf } from "../message-of.js";
 import { type CancellableLookup, openHttp } from "../network/http-connection.js";
 import { parseHttpUrl } from "../network/http-url.js";
 import type { Url } from "../network/url.js";
@@ -317,8 +318,4 @@ export class Updater {
 
 function seconds(ms: number): string {
 	return `${(ms / 1000).toFixed(1)} s`;
-}
-
-function messageOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
 }

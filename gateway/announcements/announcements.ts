@@ -1,9 +1,9 @@
 /** Plays sounds on devices and tracks their progress. Kept in memory only, as an announcement takes minutes. */
 
+import { messageOf } from "../../device/message-of.js";
 import { parseHttpUrl } from "../../device/network/http-url.js";
 import type { UplinkOf } from "../../device/protocol/messages.js";
 import type { AnnouncementRequest, PlayState, Announcement as Shown, Sound } from "../api/announcement.js";
-import { messageOf } from "../api/client/request.js";
 import type { DeviceEvent } from "../api/confirmation.js";
 import type { Core } from "../extension.js";
 import { Jobs } from "../jobs/jobs.js";

@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { messageOf } from "../api/client/request.js";
+import { messageOf } from "../../device/message-of.js";
 import { cutText } from "../api/text.js";
 import { printable } from "../telemetry/printable.js";
 

@@ -1,7 +1,8 @@
 /** Program that creates WAV files, one run at a time, as each may use a whole CPU core. */
 
+import { messageOf } from "../../device/message-of.js";
 import type { Core } from "../extension.js";
-import { messageOf, RequestError } from "../problem.js";
+import { RequestError } from "../problem.js";
 import { Queue } from "../storage/queue.js";
 import { convertWav } from "./pcm.js";
 import { runProgram } from "./program.js";

@@ -1,9 +1,9 @@
 /** Validates WAV files with the parser of the devices, also while they arrive. */
 
+import { messageOf } from "../../device/message-of.js";
 import { sampleRate } from "../../device/peripherals/track.js";
 import { WavHeader } from "../../device/sound/wav-header.js";
 import { maxSoundSeconds } from "../api/announcement.js";
-import { messageOf } from "../problem.js";
 
 /** 16 bit, mono. */
 const bytesPerSecond = sampleRate * 2;

@@ -4,6 +4,7 @@
  */
 
 import { join, sep } from "node:path";
+import { messageOf } from "../../device/message-of.js";
 import {
 	describeProblem,
 	findProblem,
@@ -14,7 +15,7 @@ import {
 } from "../../device/protocol/schema.js";
 import { type Catalog, type ReleaseFile, release } from "../api/firmware.js";
 import { wellFormedJson } from "../api/json.js";
-import { errorCode, messageOf } from "../problem.js";
+import { errorCode } from "../problem.js";
 import { type Disk, ifExists, stateOf } from "../storage/atomic-file.js";
 import { isVersion } from "./image.js";
 

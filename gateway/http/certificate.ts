@@ -6,8 +6,9 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
 import type { Logger } from "pino";
+import { messageOf } from "../../device/message-of.js";
 import { commands } from "../../device/protocol/messages.js";
-import { errorCode, messageOf, StartError } from "../problem.js";
+import { errorCode, StartError } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
 import type { TlsFiles } from "../settings.js";
 import type { Disk } from "../storage/atomic-file.js";

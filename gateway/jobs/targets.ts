@@ -1,6 +1,6 @@
 /** Resolves targets to devices: ids, a room, or a tag expression. */
 
-import { messageOf } from "../api/client/request.js";
+import { messageOf } from "../../device/message-of.js";
 import { listNames } from "../api/client/words.js";
 import { matchesTags, parseTags, type TagExpression } from "../api/tags.js";
 import type { Targets } from "../api/targets.js";

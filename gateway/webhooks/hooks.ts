@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
+import { messageOf } from "../../device/message-of.js";
 import {
 	describeProblem,
 	findProblem,
@@ -17,7 +18,6 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { parseUrl } from "../access/origin.js";
-import { messageOf } from "../api/client/request.js";
 import { parseJson } from "../api/json.js";
 import { maxExpressionLength, parseTags, type TagExpression } from "../api/tags.js";
 import { webhookEvents } from "../api/webhook.js";

@@ -1,5 +1,6 @@
 /** Validation of the settings of a board, used by each installer before it writes them. */
 
+import { messageOf } from "../../device/message-of.js";
 import { parseGatewayUrl } from "../../device/network/gateway-url.js";
 import { longestString } from "./nvs-format.js";
 
@@ -31,7 +32,7 @@ export function gatewayProblem(gateway: string): string | undefined {
 		parseGatewayUrl(gateway);
 		return undefined;
 	} catch (error) {
-		return `${error instanceof Error ? error.message : error}.`;
+		return `${messageOf(error)}.`;
 	}
 }
 

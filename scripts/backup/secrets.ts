@@ -2,6 +2,7 @@
 
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { messageOf } from "../../device/message-of.js";
 import type { Scrypt } from "../../gateway/backup/archive.js";
 import { UsageError } from "../command-line/command.js";
 
@@ -61,7 +62,7 @@ export function readPassphrase(file: string | undefined): string | undefined {
 	try {
 		text = readFileSync(file, "utf8");
 	} catch (error) {
-		throw new UsageError(`Reading the passphrase failed: ${error instanceof Error ? error.message : error}.`);
+		throw new UsageError(`Reading the passphrase failed: ${messageOf(error)}.`);
 	}
 	const [passphrase = ""] = text.split(/[\r\n]/);
 	if (passphrase.length >= shortest) return passphrase;

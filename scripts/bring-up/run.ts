@@ -1,7 +1,7 @@
 /** Runs the steps interactively; each can be skipped and repeated. */
 
+import { messageOf } from "../../device/message-of.js";
 import { boardModels } from "../../device/protocol/models.js";
-import { messageOf } from "../command-line/command.js";
 import type { StepResult } from "./report.js";
 import { type Context, type Finding, failed, type Step } from "./step.js";
 import { checkButtons } from "./steps/buttons.js";

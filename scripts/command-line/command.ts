@@ -1,5 +1,6 @@
 /** Runs an npm command: prints its usage for --help, and readable errors. */
 
+import { messageOf } from "../../device/message-of.js";
 import { printable, printableLines } from "../../gateway/telemetry/printable.js";
 
 /** Options of npm itself, which may also come from an .npmrc. */
@@ -50,10 +51,6 @@ export function wholeNumber(option: string, text: string, least: number, most: n
 export function requireNoArguments([word]: readonly string[]): void {
 	if (word !== undefined)
 		throw new UsageError(`Unexpected argument "${word}": this command takes no arguments.`);
-}
-
-export function messageOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
 }
 
 /** Detects options that npm consumed because of a missing `--`; it sets npm_config_<name>. @throws UsageError */

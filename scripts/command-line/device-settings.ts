@@ -2,10 +2,10 @@
 
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { messageOf } from "../../device/message-of.js";
 import { parseGatewayUrl } from "../../device/network/gateway-url.js";
 import { type Model, models } from "../../device/protocol/schema.js";
 import { longestAuthority } from "../../hosts/esp32/nvs-settings.js";
-import { messageOf } from "./command.js";
 import { findGatewayToken } from "./gateway-token.js";
 
 /** Settings by name, as in device/settings.ts. */

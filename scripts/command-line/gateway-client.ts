@@ -1,7 +1,8 @@
 /** HTTP and WebSocket client of commands, with the monitor token and readable errors. */
 
 import { WebSocket } from "ws";
-import { type Client, createClient, messageOf, Rejection } from "../../gateway/api/client/request.js";
+import { messageOf } from "../../device/message-of.js";
+import { type Client, createClient, Rejection } from "../../gateway/api/client/request.js";
 import type { Routes } from "../../gateway/api/routes.js";
 import { UsageError } from "./command.js";
 import { findGatewayToken } from "./gateway-token.js";

@@ -1,6 +1,7 @@
 /** Collects problems, so that a command reports all of them before a long build. */
 
-import { messageOf, UsageError } from "./command.js";
+import { messageOf } from "../../device/message-of.js";
+import { UsageError } from "./command.js";
 import { describeProblem, type Found, isProblem, type ToolProblem } from "./machine.js";
 
 export class Problems {

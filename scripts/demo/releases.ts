@@ -1,10 +1,10 @@
 /** Builds releases of this checkout for virtual devices, like `npm run release`. */
 
 import { inc, rcompare } from "semver";
+import { messageOf } from "../../device/message-of.js";
 import { parseVersion } from "../../gateway/api/channels.js";
 import type { ReleaseKeys } from "../../gateway/firmware/release-keys.js";
 import { RequestError } from "../../gateway/problem.js";
-import { messageOf } from "../command-line/command.js";
 import { packageVersion } from "../command-line/project.js";
 import { formatReleaseKeys } from "../command-line/release-keys.js";
 import { addRelease, readCatalog } from "../release/folder.js";

@@ -1,10 +1,10 @@
 /** Routes of the demo page: board inputs and outputs, power cuts, and releases. */
 
+import { messageOf } from "../../device/message-of.js";
 import { type Route, serve, streamed } from "../../gateway/http/routes.js";
 import { RequestError } from "../../gateway/problem.js";
 import type { Board } from "../../hosts/virtual/node/board.js";
 import { applyInput } from "../../hosts/virtual/node/input.js";
-import { messageOf } from "../command-line/command.js";
 import { BoardStream } from "./board-stream.js";
 import { demoRoutes } from "./messages.js";
 import type { DemoReleases } from "./releases.js";

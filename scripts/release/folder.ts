@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import disk from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { compare, parse } from "semver";
+import { messageOf } from "../../device/message-of.js";
 import { matches } from "../../device/protocol/schema.js";
 import { channelName, latestStable } from "../../gateway/api/channels.js";
 import type { Catalog, Release, ReleaseFile, ReleaseImage } from "../../gateway/api/firmware.js";
@@ -15,7 +16,6 @@ import { type ImageInfo, parseImage } from "../../gateway/firmware/image.js";
 import { errorCode } from "../../gateway/problem.js";
 import { writeFileAtomic } from "../../gateway/storage/atomic-file.js";
 import { withFileLock } from "../../gateway/storage/file-lock.js";
-import { messageOf } from "../command-line/command.js";
 import { makePatches } from "./patches.js";
 import type { Signing } from "./signing.js";
 

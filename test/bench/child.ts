@@ -6,6 +6,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { messageOf } from "../../device/message-of.js";
 import { type Owner, onEnd } from "../support/cleanup.js";
 
 /** Functions of a child with one argument and one result each, both JSON. */
@@ -154,7 +155,7 @@ export function serve(handlers: Handlers): void {
 			const result = JSON.stringify((await handlers[name]?.(argument)) ?? null);
 			process.send?.(JSON.stringify({ id, result }));
 		} catch (error) {
-			process.send?.(JSON.stringify({ id, failure: error instanceof Error ? error.message : String(error) }));
+			process.send?.(JSON.stringify({ id, failure: messageOf(error) }));
 		}
 	});
 	process.on("disconnect", () => process.exit(0));

@@ -43,11 +43,6 @@ export class Rejection extends Error {
 	}
 }
 
-/** Text of an error. */
-export function messageOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
-}
-
 export interface Client<T> {
 	/** @returns the reply @throws {Rejection} */
 	request<N extends keyof T & string>(name: N, ...input: Arguments<RequestOf<T, N>>): Promise<ReplyOf<T[N]>>;

@@ -1,8 +1,8 @@
 /** Files in the NATS object store. */
 
 import type { ObjectStore } from "@nats-io/obj";
+import { messageOf } from "../../../device/message-of.js";
 import { BusError } from "../../bus.js";
-import { messageOf } from "../../problem.js";
 import type { Files } from "../../storage/blobs.js";
 import type { NatsLink } from "./link.js";
 

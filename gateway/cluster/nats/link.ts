@@ -13,8 +13,9 @@ import {
 	usernamePasswordAuthenticator,
 } from "@nats-io/transport-node";
 import { coerce, lt } from "semver";
+import { messageOf } from "../../../device/message-of.js";
 import { BusError } from "../../bus.js";
-import { messageOf, StartError } from "../../problem.js";
+import { StartError } from "../../problem.js";
 import type { Unsubscribe } from "../../storage/log.js";
 import type { NatsSettings } from "../settings.js";
 

@@ -6,6 +6,7 @@
 import { createHandlers, type Handlers } from "bring-up/handlers";
 import { createProbes } from "bring-up/probes";
 import { answerMark, type RequestName, requests } from "bring-up/requests";
+import { messageOf } from "message-of";
 import { describeProblem, findProblem, isRecord, matches } from "protocol/schema";
 import Timer from "timer";
 import type { Host } from "../../../device/host.js";
@@ -35,7 +36,7 @@ async function receive(line: string, handlers: Handlers, print: (answer: object)
 		id = message.id;
 		print({ id, answer: await answerTo(message.request, message.ask, handlers) });
 	} catch (error) {
-		print({ id, error: error instanceof Error ? error.message : String(error) });
+		print({ id, error: messageOf(error) });
 	}
 }
 

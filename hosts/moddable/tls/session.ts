@@ -3,6 +3,7 @@
  * its token unencrypted, and reads later records in a timer, where an exception restarts the board; here it ends the connection.
  */
 
+import { messageOf } from "message-of";
 import SSLSession, { type SessionSocket } from "sdk/ssl/session";
 import { ChainCertificates } from "tls/chain";
 import { ServerFlight } from "tls/server-flight";
@@ -61,7 +62,7 @@ export default class Session extends SSLSession {
 			return step();
 		} catch (error) {
 			this.#isRejected = true;
-			this.#onUntrusted?.(error instanceof Error ? error.message : String(error));
+			this.#onUntrusted?.(messageOf(error));
 			throw error;
 		}
 	}

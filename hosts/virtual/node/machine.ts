@@ -5,6 +5,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";
+import { messageOf } from "../../../device/message-of.js";
 import type { Channel, ChannelHandler } from "./channel.js";
 import { describeExit, type Exit, exitFrom, exitWithoutReport, noLocation } from "./exit.js";
 import { encodeFrame, type Frame, FrameDecoder, frameKind } from "./frames.js";
@@ -263,7 +264,7 @@ export class Machine {
 			const answer = answered instanceof Promise ? await answered : answered;
 			this.#writeFrame(frameKind.answer, channel, JSON.stringify({ value: answer?.detail }), answer?.payload);
 		} catch (error) {
-			const failure = error instanceof Error ? error.message : String(error);
+			const failure = messageOf(error);
 			this.#writeFrame(frameKind.answer, channel, JSON.stringify({ failure }));
 		}
 	}

@@ -4,6 +4,7 @@
  */
 
 import { readFileSync } from "node:fs";
+import { messageOf } from "../../../device/message-of.js";
 import { idOf } from "../../../device/protocol/models.js";
 import type { Model } from "../../../device/protocol/schema.js";
 import { type AccessPoint, Board } from "./board.js";
@@ -279,7 +280,7 @@ export class VirtualDevice {
 		try {
 			this.#run = this.#powerOn(resetReason);
 		} catch (error) {
-			const message = error instanceof Error ? error.message : String(error);
+			const message = messageOf(error);
 			this.#options.onExit?.({ ...noLocation, kind: "bad_program", message, status: 14 });
 		}
 	}

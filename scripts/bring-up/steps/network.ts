@@ -1,7 +1,7 @@
 /** Test of the network from the access point to the gateway. */
 
+import { messageOf } from "../../../device/message-of.js";
 import { parseGatewayUrl } from "../../../device/network/gateway-url.js";
-import { messageOf } from "../../command-line/command.js";
 import { readAuthority } from "../../command-line/device-settings.js";
 import { type Context, type Finding, failed, passed } from "../step.js";
 

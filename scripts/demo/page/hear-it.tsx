@@ -1,7 +1,7 @@
 /** Button that plays the speaker of a device in this browser. */
 
 import { useState } from "preact/hooks";
-import { messageOf } from "../../../gateway/api/client/request.js";
+import { messageOf } from "../../../device/message-of.js";
 import { Button } from "../../../gateway/dashboard/page/parts/button.js";
 import type { Speaker } from "./speaker.js";
 

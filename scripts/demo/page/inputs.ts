@@ -1,7 +1,7 @@
 /** Sends inputs to a board in order, one at a time. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { messageOf } from "../../../gateway/api/client/request.js";
+import { messageOf } from "../../../device/message-of.js";
 import type { BoardInput } from "../../../hosts/virtual/node/input.js";
 import { demo } from "./requests.js";
 

@@ -1,8 +1,8 @@
 /** Button that builds a release of this checkout and updates the device. */
 
 import { useState } from "preact/hooks";
+import { messageOf } from "../../../device/message-of.js";
 import type { Entry } from "../../../gateway/api/client/fleet.js";
-import { messageOf } from "../../../gateway/api/client/request.js";
 import { isUpdating } from "../../../gateway/api/client/words.js";
 import { useApp } from "../../../gateway/dashboard/page/app/hooks.js";
 import { Button } from "../../../gateway/dashboard/page/parts/button.js";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { messageOf } from "../../../device/message-of.js";
 import { Probation } from "../../../device/update/probation.js";
 import { type CutMoment, cutMoments, PowerCut } from "../../../hosts/virtual/node/boot/flash.js";
 import { verifyImage } from "../../../hosts/virtual/node/boot/image.js";
@@ -110,7 +111,7 @@ function runWithCut(rig: Rig, operation: number, moment: CutMoment): string | un
 		updateAndConfirm(rig, third);
 		return rig.boot.image.bytes.equals(third) ? undefined : "the next update did not come to run";
 	} catch (error) {
-		return error instanceof Error ? error.message : String(error);
+		return messageOf(error);
 	}
 }
 

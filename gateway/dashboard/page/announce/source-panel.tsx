@@ -4,13 +4,13 @@ import music from "lucide-static/icons/music.svg";
 import trash from "lucide-static/icons/trash-2.svg";
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { messageOf } from "../../../../device/message-of.js";
 import {
 	type AnnouncementRequest,
 	maxNameLength,
 	type Sound,
 	type SoundList,
 } from "../../../api/announcement.js";
-import { messageOf } from "../../../api/client/request.js";
 import { duration, when } from "../../../api/client/words.js";
 import { cleanText, cutText } from "../../../api/text.js";
 import { writeWav } from "../../../api/wav.js";

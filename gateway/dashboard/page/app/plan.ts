@@ -1,6 +1,6 @@
 /** Changes of many devices with one request each, such as tokens, rooms and removal. This page sends a few at a time. */
 
-import { messageOf } from "../../../api/client/request.js";
+import { messageOf } from "../../../../device/message-of.js";
 import type { CommandState } from "../../../api/statuses.js";
 import { commandKind, Job } from "../model/job.js";
 

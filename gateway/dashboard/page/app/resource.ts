@@ -1,6 +1,6 @@
 /** Cached data of the gateway that is reloaded when it may have changed. */
 
-import { messageOf } from "../../../api/client/request.js";
+import { messageOf } from "../../../../device/message-of.js";
 
 export class Resource<T> {
 	readonly #read: () => Promise<T>;

@@ -8,12 +8,12 @@ import {
 	UnexpectedChipIdError,
 	UnexpectedChipMagicError,
 } from "esptool-js";
+import { messageOf } from "../../../../device/message-of.js";
 import {
 	type PartitionPlace,
 	partitionTableOffset,
 	readPartitionTable,
 } from "../../../../hosts/esp32/partition-table.js";
-import { messageOf } from "../../../api/client/request.js";
 import { InstallError } from "./errors.js";
 
 /** Default of esptool for a USB-to-UART bridge; the native USB port ignores it. */

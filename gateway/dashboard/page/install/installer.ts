@@ -1,12 +1,12 @@
 /** Installs firmware on a board over USB, and waits until the device connects. */
 
+import { messageOf } from "../../../../device/message-of.js";
 import { idOf } from "../../../../device/protocol/models.js";
 import type { Model } from "../../../../device/protocol/schema.js";
 import { makeNvsImage, settingsNamespace } from "../../../../hosts/esp32/nvs-image.js";
 import { partitionTableOffset, readPartitionTable } from "../../../../hosts/esp32/partition-table.js";
 import type { GatewayClock } from "../../../api/client/clock.js";
 import type { Fleet } from "../../../api/client/fleet.js";
-import { messageOf } from "../../../api/client/request.js";
 import type { Catalog, Release } from "../../../api/firmware.js";
 import { request } from "../app/gateway.js";
 import type { Painter } from "../app/painter.js";
@@ -191,7 +191,7 @@ function settingsFile(table: Uint8Array, values: Readonly<Record<string, string>
 	try {
 		return { address, data: makeNvsImage({ byteLength, namespace: settingsNamespace, values }) };
 	} catch (error) {
-		throw new InstallError("setting", `${error instanceof Error ? error.message : error}.`);
+		throw new InstallError("setting", `${messageOf(error)}.`);
 	}
 }
 

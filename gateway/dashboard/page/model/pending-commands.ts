@@ -3,7 +3,7 @@
  * report confirms it. After a rejection or a timeout it shows the reported value again, with the reason.
  */
 
-import { messageOf } from "../../../api/client/request.js";
+import { messageOf } from "../../../../device/message-of.js";
 import { sentence, withFieldName } from "../../../api/client/words.js";
 import type { ConfirmableCommand } from "../../../api/commands.js";
 import { confirmationMs, type DeviceEvent, endOf, unconfirmedReason } from "../../../api/confirmation.js";

@@ -1,7 +1,7 @@
 /** Tags of devices, tag expressions and tag input. */
 
+import { messageOf } from "../../../../device/message-of.js";
 import type { Entry } from "../../../api/client/fleet.js";
-import { messageOf } from "../../../api/client/request.js";
 import { isTag, matchesTags, parseTags, type TagExpression, tag } from "../../../api/tags.js";
 
 /** All tags, sorted. */

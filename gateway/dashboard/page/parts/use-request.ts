@@ -1,7 +1,7 @@
 /** State of a request that a person starts. */
 
 import { useState } from "preact/hooks";
-import { messageOf } from "../../../api/client/request.js";
+import { messageOf } from "../../../../device/message-of.js";
 
 export function useRequest() {
 	const [isBusy, setIsBusy] = useState(false);

@@ -1,7 +1,7 @@
 /** Palette that finds devices, rooms, views and actions by their words, as the combobox pattern of WAI-ARIA. */
 
 import { useId, useMemo, useRef, useState } from "preact/hooks";
-import { messageOf } from "../../../api/client/request.js";
+import { messageOf } from "../../../../device/message-of.js";
 import { useApp } from "../app/hooks.js";
 import { Ask, Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icon.js";

@@ -1,7 +1,7 @@
 /** Preview of a rollout plan, and its start. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { messageOf } from "../../../api/client/request.js";
+import { messageOf } from "../../../../device/message-of.js";
 import { type Preview, planWords, previewWords, updatableCount } from "../../../api/client/rollout.js";
 import { makeRolloutId, type RequestedPlan } from "../../../api/client/rollout-plan.js";
 import { plural, sentence, withFieldName } from "../../../api/client/words.js";

@@ -4,6 +4,7 @@
  * CONFIG_BOOTLOADER_APP_ROLLBACK_ENABLE and without a factory slot.
  */
 
+import { messageOf } from "../../../../device/message-of.js";
 import type { Flash } from "./flash.js";
 import { type VerifiedImage, verifyImage } from "./image.js";
 import {
@@ -38,7 +39,7 @@ export function boot(flash: Flash): Boot {
 			return { slot, image };
 		} catch (error) {
 			if (!flash.isPowered) throw error;
-			problems.push(`slot ${slot}: ${error instanceof Error ? error.message : error}`);
+			problems.push(`slot ${slot}: ${messageOf(error)}`);
 		}
 	}
 	throw new Error(`no bootable image: ${problems.join("; ")}`);

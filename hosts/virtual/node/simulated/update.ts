@@ -1,6 +1,7 @@
 /** Parts for updates on the virtual flash: inactive slot, running image, boot state and SHA-256. */
 
 import { createHash } from "node:crypto";
+import { messageOf } from "../../../../device/message-of.js";
 import type { Peripherals } from "../../peripherals.js";
 import { PowerCut } from "../boot/flash.js";
 import { imageState } from "../boot/ota-data.js";
@@ -40,7 +41,7 @@ export class UpdateSlot implements Simulated<"update-slot"> {
 					send("completed", null);
 				} catch (error) {
 					if (error instanceof PowerCut) return;
-					send("completed", error instanceof Error ? error.message : String(error));
+					send("completed", messageOf(error));
 				}
 			},
 		};
