@@ -1,6 +1,7 @@
 /** Firmware of one start: creates the core services and the components, and passes lifecycle events to the components. */
 
 import Timer from "timer";
+import { storeBuiltInSettings } from "./built-in-settings.js";
 import { Commands } from "./commands.js";
 import type { Component } from "./component.js";
 import type { ButtonName, Host, KeyValueStore, System } from "./host.js";
@@ -16,7 +17,7 @@ import { type Feature, features } from "./protocol/messages.js";
 import { idOf } from "./protocol/models.js";
 import { Recovery } from "./recovery.js";
 import { onButton, showLink, showWiFi } from "./rules.js";
-import { Settings, storeBuiltInSettings } from "./settings.js";
+import { Settings } from "./settings.js";
 import { eraseSettings, SettingsTrial } from "./settings-trial.js";
 import { StartCount } from "./start-count.js";
 import { readState } from "./state-report.js";

@@ -154,7 +154,6 @@ export interface DatagramOptions {
 	/** Not called within a method. @param count of datagrams that can be read */
 	onReadable: (count: number) => void;
 }
-export type DatagramPart = Part<DatagramOptions, DatagramSocket>;
 
 /** ECMA-419 `embedded:network/websocket/client`. */
 export interface WebSocketClient {
@@ -186,7 +185,6 @@ export interface WebSocketClientOptions {
 	onClose: () => void;
 	onError: () => void;
 }
-export type WebSocketPart = Part<WebSocketClientOptions, WebSocketClient>;
 /** WebSocket over TLS, without session resumption: the SDK's cache does not store which authority verified a session. */
 export type SecureWebSocketPart = Part<WebSocketClientOptions & TrustOptions, WebSocketClient>;
 
@@ -226,9 +224,6 @@ export interface HttpClientOptions {
 	dns: ResolverOption;
 	onError: () => void;
 }
-export type HttpPart = Part<HttpClientOptions, HttpClient>;
-/** HTTP over TLS, without session resumption like SecureWebSocketPart. */
-export type HttpsPart = Part<HttpClientOptions & TrustOptions, HttpClient>;
 
 /** Moddable's `crypt` Digest. */
 export interface Digest {
@@ -372,13 +367,14 @@ export interface Host {
 	readonly network: {
 		readonly wifi: WiFiPart;
 		readonly dns: ResolverPart;
-		readonly ws: WebSocketPart;
+		readonly ws: Part<WebSocketClientOptions, WebSocketClient>;
 		readonly wss: SecureWebSocketPart;
-		readonly http: HttpPart;
-		readonly https: HttpsPart;
+		readonly http: Part<HttpClientOptions, HttpClient>;
+		/** Without session resumption, like SecureWebSocketPart. */
+		readonly https: Part<HttpClientOptions & TrustOptions, HttpClient>;
 		readonly time: TimePart;
 		/** Absent: no discovery; the gateway's address must be set. */
-		readonly udp?: DatagramPart;
+		readonly udp?: Part<DatagramOptions, DatagramSocket>;
 	};
 	readonly update: {
 		/** The constructor has no effect on flash. */

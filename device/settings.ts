@@ -3,10 +3,9 @@
  * clock). To limit flash wear, remembered values are written at most every 5 s.
  */
 
-import config from "mc/config";
 import Timer from "timer";
 import type { KeyValueStore } from "./host.js";
-import { type InstalledSetting, installedSettings, type PersistentSetting } from "./protocol/messages.js";
+import type { InstalledSetting, PersistentSetting } from "./protocol/messages.js";
 
 const writeDelayMs = 5_000;
 /** Retry interval after a failed write. */
@@ -16,32 +15,6 @@ const retryMs = 60_000;
 type LearnedSetting = "codec" | "clock" | "sound";
 /** At most 15 characters (NVS). A discovered gateway is remembered, and erased with the settings. */
 type RememberedSetting = PersistentSetting | LearnedSetting | "gateway";
-
-/** Key of the fingerprint of the built-in settings stored last. */
-const builtInKey = "built_in";
-
-/**
- * Stores the settings given on mcconfig's command line, once per image: the next image lacks them, and set_settings
- * overrides them. Must run before the store is read. Settings that were not given are empty strings in the manifest.
- * @param buildTime of the image, in seconds since 1970
- */
-export function storeBuiltInSettings(store: KeyValueStore, buildTime: number): void {
-	const values: [InstalledSetting, string][] = [];
-	for (const name of installedSettings) {
-		const value: unknown = config[name];
-		if (value !== undefined && value !== "") values.push([name, String(value)]);
-	}
-	if (values.length === 0) return;
-	const mark = fingerprint(`${buildTime} ${JSON.stringify(values)}`);
-	try {
-		if (store.read(builtInKey) === mark) return;
-		for (const [name, value] of values) store.write(name, value);
-		// Written last: after a power cut all are written again.
-		store.write(builtInKey, mark);
-	} catch (error) {
-		trace(`settings: built-in settings could not be stored: ${error}\n`);
-	}
-}
 
 export interface SettingsOptions {
 	readonly store: KeyValueStore;
@@ -103,12 +76,4 @@ export class Settings {
 			}
 		if (this.#changed.size > 0) this.#timer = Timer.set(() => this.flush(), retryMs);
 	}
-}
-
-/** FNV-1a, 32 bits. */
-function fingerprint(text: string): string {
-	let hash = 0x811c9dc5;
-	for (const byte of new Uint8Array(ArrayBuffer.fromString(text)))
-		hash = Math.imul(hash ^ byte, 0x0100_0193) >>> 0;
-	return hash.toString(16);
 }

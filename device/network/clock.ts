@@ -6,6 +6,7 @@
 
 import Timer from "timer";
 import type { System, TimePart, TimeQuery } from "../host.js";
+import type { Settings } from "../settings.js";
 
 const retryMs = 60_000;
 /** A 20 ppm crystal drifts half a second in this time. */
@@ -24,10 +25,7 @@ export interface ClockOptions {
 	readonly system: System;
 	/** Undefined: the host's default. */
 	readonly server: string | undefined;
-	readonly settings: {
-		number(name: "clock", minimum: number, maximum: number, fallback: number): number;
-		remember(name: "clock", seconds: number): void;
-	};
+	readonly settings: Pick<Settings, "number" | "remember">;
 	/** Called when the clock was corrected. */
 	readonly onSet: () => void;
 }

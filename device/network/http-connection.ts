@@ -4,7 +4,14 @@
  */
 
 import Timer from "timer";
-import type { Host, HttpClient, HttpClientOptions, HttpRequest, ResolverOption } from "../host.js";
+import type {
+	Host,
+	HttpClient,
+	HttpClientOptions,
+	HttpRequest,
+	ResolverOption,
+	TrustOptions,
+} from "../host.js";
 import type { Url } from "./url.js";
 
 /** Timeout of the first response, including a TLS handshake, which takes seconds. */
@@ -26,13 +33,7 @@ export interface CancellableLookup extends ResolverOption {
 }
 
 export interface ConnectionOptions {
-	readonly connect: (options: {
-		host: string;
-		port: number;
-		dns: ResolverOption;
-		onUntrusted: (reason: string) => void;
-		onError: () => void;
-	}) => HttpClient;
+	readonly connect: (options: HttpClientOptions & Pick<TrustOptions, "onUntrusted">) => HttpClient;
 	readonly lookup: CancellableLookup;
 	readonly url: Url;
 	/** Timeout of silence after the first response. */
@@ -62,7 +63,7 @@ export class Connection {
 	#client: HttpClient | undefined;
 	#request: HttpRequest | undefined;
 	#limitMs = firstResponseMs;
-	#silenceTimer: Timer | undefined;
+	readonly #silenceTimer: Timer;
 	#lossTimer: Timer | undefined;
 	#nextTurnTimer: Timer | undefined;
 	#hasResponded = false;
@@ -135,9 +136,6 @@ export class Connection {
 		Timer.clear(this.#silenceTimer);
 		Timer.clear(this.#lossTimer);
 		Timer.clear(this.#nextTurnTimer);
-		this.#silenceTimer = undefined;
-		this.#lossTimer = undefined;
-		this.#nextTurnTimer = undefined;
 		this.#request = undefined;
 		try {
 			this.#client?.close();
@@ -151,7 +149,7 @@ export class Connection {
 		Timer.clear(this.#lossTimer);
 		this.#lossTimer = undefined;
 		const halfMs = this.#limitMs / 2;
-		if (this.#silenceTimer) Timer.schedule(this.#silenceTimer, halfMs, halfMs);
+		Timer.schedule(this.#silenceTimer, halfMs, halfMs);
 	}
 
 	/** Waits in two halves: after a long turn, the timer fires before received bytes are reported. */

@@ -1,3 +1,5 @@
+/** Header fields of HTTP requests and responses. */
+
 /** Content-Range (RFC 9110, 14.4). Both offsets are inclusive. */
 export interface ContentRange {
 	readonly first: number;
@@ -24,4 +26,18 @@ export function readSha256(field: string | undefined): string | undefined {
 	if (field === undefined || start < 0) return undefined;
 	const end = field.indexOf(":", start + key.length);
 	return end < 0 ? "" : field.slice(start + key.length, end);
+}
+
+/**
+ * Creates the fields of a request for a file or a range of it.
+ * @param base other fields @param range `bytes=…`; undefined: the whole file @param etag of earlier responses
+ */
+export function requestFields(base: Iterable<readonly [string, string]>, range?: string, etag?: string) {
+	const fields = new Map(base);
+	fields.set("accept-encoding", "identity");
+	if (range === undefined) return fields;
+	fields.set("range", range);
+	// Weak tags are not allowed in If-Range (RFC 9110, 13.1.5).
+	if (etag && !etag.startsWith("W/")) fields.set("if-range", etag);
+	return fields;
 }

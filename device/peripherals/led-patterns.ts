@@ -48,8 +48,14 @@ const slowFrameMs = 100;
 const slowTurnMs = 3000;
 /** Length of the tail of a turning light, as a share of the ring. */
 const tail = 1 / 3;
-const accent = 0x00ffa0;
+/** Colors, as 0xrrggbb. */
+const black = 0x000000;
 const red = 0xff0000;
+const orange = 0xff6000;
+const blue = 0x0000ff;
+const magenta = 0xff00ff;
+const white = 0xffffff;
+const accent = 0x00ffa0;
 /** Turn of the circling pixel of a device without settings. */
 const unprovisionedPeriodMs = 3000;
 
@@ -74,19 +80,19 @@ export function frameIntervalMs(state: LedState): number {
 export function paint(strip: PixelStrip, state: LedState, timeMs: number, brightness: number): void {
 	switch (state) {
 		case ledState.off:
-			return fill(strip, 0, 0, 0, 0);
+			return fill(strip, black, 0);
 		case ledState.wifiConnecting:
-			return fill(strip, 255, 0, 0, isLit(timeMs) ? brightness : 0);
+			return fill(strip, red, isLit(timeMs) ? brightness : 0);
 		case ledState.wifiFailed:
-			return fill(strip, 255, 0, 0, brightness);
+			return fill(strip, red, brightness);
 		case ledState.serverConnecting:
-			return fill(strip, 255, 96, 0, isLit(timeMs) ? brightness : 0);
+			return fill(strip, orange, isLit(timeMs) ? brightness : 0);
 		case ledState.serverFailed:
-			return fill(strip, 255, 96, 0, brightness);
+			return fill(strip, orange, brightness);
 		case ledState.connected:
 			return paintRainbow(strip, (timeMs % rainbowPeriodMs) / rainbowPeriodMs, brightness);
 		case ledState.updating:
-			return fill(strip, 0, 0, 255, brightness * breath((timeMs % breathPeriodMs) / breathPeriodMs));
+			return fill(strip, blue, brightness * breath(timeMs));
 	}
 }
 
@@ -106,8 +112,7 @@ export interface Overlay {
 export const identifyOverlay: Overlay = Object.freeze({
 	frameMs: identifyPeriodMs / 2,
 	paint(strip: PixelStrip, timeMs: number): void {
-		const isLit = timeMs % identifyPeriodMs < identifyPeriodMs / 2;
-		fill(strip, 255, 255, 255, isLit ? overlayBrightness : 0);
+		fill(strip, white, isLit(timeMs, identifyPeriodMs) ? overlayBrightness : 0);
 	},
 });
 
@@ -117,8 +122,8 @@ export function countdownOverlay(lengthMs: number): Overlay {
 		frameMs: 100,
 		paint(strip, timeMs) {
 			const lit = Math.ceil(strip.length * Math.max(0, 1 - timeMs / lengthMs));
-			fill(strip, 0, 0, 0, 0);
-			const color = colorOf(strip, 255, 0, 255, overlayBrightness);
+			fill(strip, black, 0);
+			const color = colorOf(strip, magenta, overlayBrightness);
 			for (let index = 0; index < lit; index++) strip.setPixel(index, color);
 		},
 	};
@@ -130,8 +135,8 @@ export function volumeOverlay(volume: number): Overlay {
 		frameMs: 0,
 		paint(strip, _timeMs, brightness) {
 			if (volume > 0) return paintArc(strip, volume / 100, accent, brightness);
-			fill(strip, 0, 0, 0, 0);
-			paintPixel(strip, 0, red, brightness);
+			fill(strip, black, 0);
+			strip.setPixel(0, colorOf(strip, red, brightness));
 		},
 	};
 }
@@ -152,17 +157,16 @@ export function lightOverlay({ color, effect, progress = 0 }: ShownLight): Overl
 	const rgb = Number.parseInt(color.slice(1), 16);
 	switch (effect) {
 		case "solid":
-			return { frameMs: 0, paint: (strip, _timeMs, brightness) => fillWith(strip, rgb, brightness) };
+			return { frameMs: 0, paint: (strip, _timeMs, brightness) => fill(strip, rgb, brightness) };
 		case "breathe":
 			return {
 				frameMs: smoothFrameMs,
-				paint: (strip, timeMs, brightness) =>
-					fillWith(strip, rgb, brightness * breath((timeMs % breathPeriodMs) / breathPeriodMs)),
+				paint: (strip, timeMs, brightness) => fill(strip, rgb, brightness * breath(timeMs)),
 			};
 		case "blink":
 			return {
 				frameMs: flashPeriodMs / 2,
-				paint: (strip, timeMs, brightness) => fillWith(strip, rgb, isLit(timeMs) ? brightness : 0),
+				paint: (strip, timeMs, brightness) => fill(strip, rgb, isLit(timeMs) ? brightness : 0),
 			};
 		case "turn":
 			return {
@@ -181,7 +185,7 @@ export function lightOverlay({ color, effect, progress = 0 }: ShownLight): Overl
 export const rejectedOverlay: Overlay = Object.freeze({
 	frameMs: flashPeriodMs / 2,
 	paint(strip: PixelStrip, timeMs: number): void {
-		fill(strip, 255, isLit(timeMs) ? 96 : 0, 0, overlayBrightness);
+		fill(strip, isLit(timeMs) ? orange : red, overlayBrightness);
 	},
 });
 
@@ -189,9 +193,9 @@ export const rejectedOverlay: Overlay = Object.freeze({
 export const unprovisionedOverlay: Overlay = Object.freeze({
 	frameMs: unprovisionedPeriodMs / 12,
 	paint(strip: PixelStrip, timeMs: number): void {
-		fill(strip, 0, 0, 0, 0);
+		fill(strip, black, 0);
 		const index = Math.floor(((timeMs % unprovisionedPeriodMs) / unprovisionedPeriodMs) * strip.length);
-		strip.setPixel(index, colorOf(strip, 255, 255, 255, overlayBrightness));
+		strip.setPixel(index, colorOf(strip, white, overlayBrightness));
 	},
 });
 
@@ -201,47 +205,42 @@ export function lightFor(brightness: number): number {
 	return lightness <= 8 ? lightness / 903.3 : ((lightness + 16) / 116) ** 3;
 }
 
-function isLit(timeMs: number): boolean {
-	return timeMs % flashPeriodMs < flashPeriodMs / 2;
+function isLit(timeMs: number, periodMs = flashPeriodMs): boolean {
+	return timeMs % periodMs < periodMs / 2;
 }
 
-function breath(phase: number): number {
-	return 0.1 + 0.45 * (1 - Math.cos(2 * Math.PI * phase));
+function breath(timeMs: number): number {
+	return 0.1 + 0.45 * (1 - Math.cos((2 * Math.PI * (timeMs % breathPeriodMs)) / breathPeriodMs));
 }
 
-function fill(strip: PixelStrip, red: number, green: number, blue: number, brightness: number): void {
-	const color = colorOf(strip, red, green, blue, brightness);
-	for (let index = 0; index < strip.length; index++) strip.setPixel(index, color);
-}
-
-/** @param color 0xrrggbb */
-function fillWith(strip: PixelStrip, color: number, brightness: number): void {
-	for (let index = 0; index < strip.length; index++) paintPixel(strip, index, color, brightness);
+function fill(strip: PixelStrip, color: number, brightness: number): void {
+	const shown = colorOf(strip, color, brightness);
+	for (let index = 0; index < strip.length; index++) strip.setPixel(index, shown);
 }
 
 /** @param share of the ring, 0 to 1; a fraction dims the last LED */
 function paintArc(strip: PixelStrip, share: number, color: number, brightness: number): void {
 	const lit = share * strip.length;
 	for (let index = 0; index < strip.length; index++)
-		paintPixel(strip, index, color, brightness * Math.max(0, Math.min(1, lit - index)));
+		strip.setPixel(index, colorOf(strip, color, brightness * Math.max(0, Math.min(1, lit - index))));
 }
 
 /** Paints one bright LED with a fading tail. @param turns since the start */
 function paintTurning(strip: PixelStrip, turns: number, color: number, brightness: number): void {
 	for (let index = 0; index < strip.length; index++) {
 		const behind = (turns + 1 - index / strip.length) % 1;
-		paintPixel(strip, index, color, brightness * Math.max(0, 1 - behind / tail));
+		strip.setPixel(index, colorOf(strip, color, brightness * Math.max(0, 1 - behind / tail)));
 	}
 }
 
-function paintPixel(strip: PixelStrip, index: number, color: number, brightness: number): void {
-	const shown = colorOf(strip, color >> 16, (color >> 8) & 0xff, color & 0xff, brightness);
-	strip.setPixel(index, shown);
-}
-
-function colorOf(strip: PixelStrip, red: number, green: number, blue: number, brightness: number): number {
+/** @param color 0xrrggbb */
+function colorOf(strip: PixelStrip, color: number, brightness: number): number {
 	const light = lightFor(brightness);
-	return strip.makeRGB(channel(red, light), channel(green, light), channel(blue, light));
+	return strip.makeRGB(
+		channel(color >> 16, light),
+		channel((color >> 8) & 0xff, light),
+		channel(color & 0xff, light),
+	);
 }
 
 function paintRainbow(strip: PixelStrip, phase: number, brightness: number): void {

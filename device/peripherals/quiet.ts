@@ -5,16 +5,14 @@
 
 import Timer from "timer";
 import { type CompleteReport, type QuietHours, quietHours } from "../protocol/messages.js";
-import { matches } from "../protocol/schema.js";
+import { parseAs } from "../protocol/schema.js";
+import type { Settings } from "../settings.js";
 
 /** Polling interval: simpler than a timer for the next period, and right for a clock that drifts. */
 const checkIntervalMs = 1_000;
 
 export interface QuietOptions {
-	readonly settings: {
-		remembered(name: "quiet"): string;
-		remember(name: "quiet", text: string): void;
-	};
+	readonly settings: Pick<Settings, "remembered" | "remember">;
 	/** @param hours whose limits apply from now on; undefined: none */
 	readonly onLimits: (hours: QuietHours | undefined) => void;
 	/** Called when the report changed. */
@@ -31,7 +29,7 @@ export class Quiet {
 	/** Loads the stored quiet hours. */
 	constructor(options: QuietOptions) {
 		this.#options = options;
-		const hours = parse(options.settings.remembered("quiet"));
+		const hours = parseAs(quietHours, options.settings.remembered("quiet"));
 		if (hours) this.#use(hours);
 	}
 
@@ -61,15 +59,5 @@ export class Quiet {
 		Timer.clear(this.#timer);
 		this.#timer = hours && Timer.repeat(() => this.check(), checkIntervalMs);
 		this.check(true);
-	}
-}
-
-function parse(text: string): QuietHours | undefined {
-	try {
-		const hours: unknown = JSON.parse(text);
-		return matches(quietHours, hours) ? hours : undefined;
-	} catch {
-		// No quiet hours are stored.
-		return undefined;
 	}
 }

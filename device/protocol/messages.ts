@@ -127,8 +127,6 @@ export type Crash = Infer<typeof crash>;
 /** Maximum duration of a live log. */
 export const maxLogSeconds = 600;
 
-const hapticIntensity = withPart("haptics", percent);
-
 /** Room for a certificate of 3 KB in DER. */
 const certificateInPem = string(4352);
 
@@ -390,7 +388,7 @@ export const uplinks = Object.freeze({
 				btn_vol_up: boolean(),
 				btn_vol_down: boolean(),
 			}),
-			haptic_intensity: hapticIntensity,
+			haptic_intensity: withPart("haptics", percent),
 			ambient_light: withPart("ambientLight", integer(0, 4095)),
 			/** Known or possible fault of the sensor. */
 			ambient_light_fault: withPart("ambientLight", optional(string(128))),

@@ -194,6 +194,16 @@ export function matches<S extends Schema>(schema: S, value: unknown, model?: Mod
 	return findProblem(schema, value, model) === undefined;
 }
 
+/** Parses JSON. @returns undefined if it is invalid or does not match */
+export function parseAs<S extends Schema>(schema: S, text: string): Infer<S> | undefined {
+	try {
+		const value: unknown = JSON.parse(text);
+		return matches(schema, value) ? value : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -4,17 +4,14 @@
  */
 
 import { soundUpdate } from "../protocol/messages.js";
-import { type Infer, matches } from "../protocol/schema.js";
+import { type Infer, parseAs } from "../protocol/schema.js";
+import type { Settings } from "../settings.js";
 
 export type SoundUpdate = Infer<typeof soundUpdate>;
 
 const size = 16;
 
-interface Store {
-	remembered(name: "sound"): string;
-	remember(name: "sound", text: string): void;
-	flush(): void;
-}
+type Store = Pick<Settings, "remembered" | "remember" | "flush">;
 
 export class Results {
 	readonly #settings: Store;
@@ -26,14 +23,14 @@ export class Results {
 	constructor(settings: Store) {
 		this.#settings = settings;
 		const text = settings.remembered("sound");
-		const update = parse(text);
+		const update = parseAs(soundUpdate, text);
 		if (!update) return;
 		this.#texts.push(text);
 		this.#storedId = update.id;
 	}
 
 	find(id: string): SoundUpdate | undefined {
-		return parse(this.#texts.find((text) => isOf(text, id)) ?? "");
+		return parseAs(soundUpdate, this.#texts.find((text) => isOf(text, id)) ?? "");
 	}
 
 	/** Replaces the previous update of the sound. */
@@ -59,13 +56,4 @@ export class Results {
 
 function isOf(text: string, id: string): boolean {
 	return text.startsWith(`{"id":"${id}",`);
-}
-
-function parse(text: string): SoundUpdate | undefined {
-	try {
-		const update: unknown = JSON.parse(text);
-		return matches(soundUpdate, update) ? update : undefined;
-	} catch {
-		return undefined;
-	}
 }

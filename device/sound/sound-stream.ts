@@ -6,7 +6,7 @@
 import Timer from "timer";
 import { messageOf } from "../message-of.js";
 import { type CancellableLookup, Connection, type ConnectionOptions } from "../network/http-connection.js";
-import { readContentLength, readContentRange } from "../network/http-fields.js";
+import { readContentLength, readContentRange, requestFields } from "../network/http-fields.js";
 import { describeStatus, isTransient } from "../network/http-status.js";
 import type { Url } from "../network/url.js";
 import { sampleRate } from "../peripherals/track.js";
@@ -116,14 +116,8 @@ export class SoundStream {
 			onComplete: () => this.#onLost("the server sent less than it announced"),
 			onLost: (reason) => this.#onLost(reason),
 		});
-		const headers = new Map(this.#options.headers);
-		headers.set("accept-encoding", "identity");
-		if (this.#position > 0) {
-			headers.set("range", `bytes=${this.#position}-`);
-			// Weak tags are not allowed in If-Range (RFC 9110, 13.1.5).
-			if (this.#etag && !this.#etag.startsWith("W/")) headers.set("if-range", this.#etag);
-		}
-		this.#connection.get(url.path, headers);
+		const range = this.#position > 0 ? `bytes=${this.#position}-` : undefined;
+		this.#connection.get(url.path, requestFields(this.#options.headers, range, this.#etag));
 	}
 
 	#disconnect(): void {

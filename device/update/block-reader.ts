@@ -4,6 +4,7 @@
  */
 
 import type { Digest, Part } from "../host.js";
+import { requestFields } from "../network/http-fields.js";
 import { isBase64Of } from "./base64.js";
 import { type DownloadProblem, evaluateResponse, type RemoteFile } from "./response.js";
 
@@ -66,17 +67,10 @@ export class BlockReader {
 
 	/** @param base other header fields @returns the header fields of the request for the next block */
 	request(base: Iterable<readonly [string, string]>): Map<string, string> {
-		const headers = new Map(base);
-		headers.set("accept-encoding", "identity");
-		if (this.isInParts) {
-			headers.set("range", `bytes=${this.#offset}-${this.#offset + this.#buffer.byteLength - 1}`);
-			const etag = this.#file?.etag;
-			// Weak tags are not allowed in If-Range (RFC 9110, 13.1.5).
-			if (etag && !etag.startsWith("W/")) headers.set("if-range", etag);
-		}
 		this.#filled = 0;
 		this.close();
-		return headers;
+		const range = `bytes=${this.#offset}-${this.#offset + this.#buffer.byteLength - 1}`;
+		return requestFields(base, this.isInParts ? range : undefined, this.#file?.etag);
 	}
 
 	/** @returns why the response is unusable; undefined: it is usable */

@@ -5,14 +5,9 @@
 
 import Timer from "timer";
 import type { BootState } from "../host.js";
+import type { Settings } from "../settings.js";
 
 const limitMs = 120_000;
-
-/** Remembers whether the codec answered under the last confirmed image: 1 or 0. */
-export interface CodecSetting {
-	number(name: "codec", minimum: number, maximum: number, fallback: number): number;
-	remember(name: "codec", value: number): void;
-}
 
 export interface ProbationOptions {
 	readonly boot: BootState;
@@ -38,7 +33,7 @@ export class Probation {
 	 * Must be called after each report. Confirms a new image if the codec answers, or if it did not answer under the
 	 * previous image, since a device with a broken codec must remain updatable.
 	 */
-	onReported(isCodecReady: boolean, settings: CodecSetting): void {
+	onReported(isCodecReady: boolean, settings: Pick<Settings, "number" | "remember">): void {
 		if (this.isOn) {
 			// Not stored: the codec answered, since older images were confirmed only then.
 			const answeredBefore = settings.number("codec", 0, 1, 1) === 1;
@@ -48,6 +43,7 @@ export class Probation {
 			Timer.clear(this.#timer);
 			this.#timer = undefined;
 		}
+		// Whether the codec answered under the last confirmed image.
 		settings.remember("codec", isCodecReady ? 1 : 0);
 	}
 

@@ -25,7 +25,7 @@ describe("rules of quiet hours", () => {
 		const quiet = new Quiet({
 			settings: {
 				remembered: () => kept.at(-1) ?? "",
-				remember: (_name, text) => kept.push(text),
+				remember: (_name, text) => kept.push(String(text)),
 			},
 			onLimits: (hours) => limits.push(hours !== undefined),
 			onChanged: () => {},

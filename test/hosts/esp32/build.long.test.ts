@@ -102,7 +102,7 @@ for (const model of models)
 		}
 	});
 
-/** Settings of the generated `mc/config` that storeBuiltInSettings (device/settings.ts) stores. */
+/** Settings of the generated `mc/config` that storeBuiltInSettings (device/built-in-settings.ts) stores. */
 function builtInSettings({ read }: Generated): Record<string, unknown> {
 	const [, object = ""] = /export default Object\.freeze\((.*), true\);/s.exec(read("mc.config.js")) ?? [];
 	const config: unknown = JSON.parse(object.replace(/,\s*\}$/, "}"));
