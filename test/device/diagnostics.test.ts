@@ -203,7 +203,7 @@ describe("live log", () => {
 		const before = await device.machine.statistics(true);
 		await pass(60_000);
 		const after = await device.machine.statistics(true);
-		assert.ok(device.rtc.lineCount > 15_000, `only ${device.rtc.lineCount} lines were traced`);
+		assert.ok(device.rtc.trace.lineCount > 15_000, `only ${device.rtc.trace.lineCount} lines were traced`);
 		assert.ok(after.chunkBytesUsed - before.chunkBytesUsed < 200, "strings");
 		// A report may be in flight.
 		assert.ok(after.slotsUsed - before.slotsUsed < 50, "values");
@@ -212,5 +212,5 @@ describe("live log", () => {
 
 /** Adds a trace line as the firmware does. */
 function trace(device: VirtualDevice, text: string): void {
-	device.rtc.write(text);
+	device.rtc.trace.write(text);
 }

@@ -5,8 +5,8 @@
 
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { statSync } from "node:fs";
-import { access, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { existsSync, statSync } from "node:fs";
+import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -53,7 +53,7 @@ export async function buildMachine(options: { sanitize?: boolean } = {}): Promis
 	const variant = options.sanitize ? ["SANITIZE=1"] : [];
 	const key = keyOf(process.platform, process.arch, xs.version, ...variant, ...parts);
 	const executable = path.join(cacheFolder, `machine-${key}`);
-	if (await exists(executable)) return executable;
+	if (existsSync(executable)) return executable;
 
 	const folder = `${executable}.${process.pid}`;
 	await rm(folder, { recursive: true, force: true });
@@ -191,13 +191,6 @@ function sha256(bytes: string | Buffer): string {
 /** Hashes each part separately, so that "ab" + "c" and "a" + "bc" have different keys. */
 function keyOf(...parts: readonly (string | Buffer)[]): string {
 	return sha256(parts.map(sha256).join()).slice(0, 32);
-}
-
-async function exists(file: string): Promise<boolean> {
-	return access(file).then(
-		() => true,
-		() => false,
-	);
 }
 
 let temporaryFiles = 0;

@@ -1,17 +1,7 @@
 /** Exit reason of a machine's process, and its location in the firmware. */
 
-type Kind =
-	| "quit"
-	| "exception"
-	| "rejection"
-	| "out_of_memory"
-	| "watchdog"
-	| "restart"
-	| "bad_program"
-	| "panic";
-
 /** Kind by exit status: `enum reason` in machine.h, and 17 for a crash of native code. */
-const kinds: Readonly<Record<number, Kind>> = {
+const kinds = {
 	0: "quit",
 	10: "exception",
 	11: "rejection",
@@ -20,7 +10,9 @@ const kinds: Readonly<Record<number, Kind>> = {
 	14: "restart",
 	15: "bad_program",
 	17: "panic",
-};
+} as const;
+type Kind = (typeof kinds)[keyof typeof kinds];
+const kindOf: Readonly<Record<number, Kind>> = kinds;
 
 export interface Exit {
 	/**
@@ -63,7 +55,7 @@ export function exitFrom(reason: number, message: string, stack: string): Exit {
 	const locations = [...stack.matchAll(/([^\s()]+):(\d+)\)?$/gm)];
 	const location = locations.find(([, file]) => !file?.startsWith("hosts/virtual/modules/")) ?? locations[0];
 	return {
-		kind: kinds[reason] ?? "killed",
+		kind: kindOf[reason] ?? "killed",
 		message,
 		status: reason,
 		file: location?.[1],

@@ -36,36 +36,26 @@ export class RtcMemory {
 		return this.#crash;
 	}
 
-	/** Number of complete lines since the start of the firmware. */
-	get lineCount(): number {
-		return this.#trace.lineCount;
+	/** Trace output since the start of the firmware. */
+	get trace(): TraceLines {
+		return this.#trace;
 	}
 
 	clearCrash(): void {
 		this.#crash = undefined;
 	}
 
-	/** Adds trace output. */
-	write(text: string): void {
-		this.#trace.write(text);
-	}
-
-	/** @returns the newest complete lines, at most `count` */
-	read(count: number): string {
-		return this.#trace.read(count);
-	}
-
 	/** Stores a crash, if any, and clears the trace for the next run. */
 	onEnd(exit: Pick<Exit, "kind" | "message" | "file" | "line" | "stack">, run: EndedRun): void {
 		const kind = kinds[exit.kind];
 		if (kind) this.#keep(kind, exit, run);
-		this.#restart();
+		this.#trace = new TraceLines();
 	}
 
 	/** Stores a brown-out: the supply voltage fell too low for the firmware, but not low enough to lose this memory. */
 	onBrownOut(run: EndedRun): void {
 		this.#keep("brown_out", { message: "supply voltage too low", stack: "" }, run);
-		this.#restart();
+		this.#trace = new TraceLines();
 	}
 
 	#keep(
@@ -84,9 +74,5 @@ export class RtcMemory {
 			uptime_seconds: Math.floor(uptimeMs / 1000),
 			trace: this.#trace.all,
 		};
-	}
-
-	#restart(): void {
-		this.#trace = new TraceLines();
 	}
 }

@@ -255,7 +255,7 @@ export class VirtualDevice {
 			seed,
 			watchdogMs,
 			onTrace: (text) => {
-				this.#rtc.write(text);
+				this.#rtc.trace.write(text);
 				onTrace?.(text);
 			},
 			onOpen: (channel) => this.#options.onOpen?.(channel, this.board) ?? openPeripheral(channel, hardware),

@@ -14,7 +14,8 @@ test("equals the output of ESP-IDF's generator, and is read back", () => {
 	assert.equal(table.toString("hex", end, end + 16), `ebeb${"ff".repeat(14)}`);
 	const md5 = createHash("md5").update(table.subarray(0, end)).digest("hex");
 	assert.equal(table.toString("hex", end + 16, end + 32), md5);
-	assert.deepEqual(Object.fromEntries(readPartitionTable(table)), partitions);
+	const places = Object.entries(partitions).map(([name, { kind: _, ...place }]) => [name, place] as const);
+	assert.deepEqual([...readPartitionTable(table)], places);
 });
 
 test("has no partitions if the bytes are no partition table", () => {

@@ -8,38 +8,38 @@ const run = { version: "1.4.0", uptimeMs: 61_999 };
 describe("trace in RTC memory", () => {
 	test("keeps the newest whole lines of 2,000 bytes", () => {
 		const memory = new RtcMemory();
-		for (let line = 0; line < 1000; line++) memory.write(`${String(line).padStart(9, "0")}\n`);
-		assert.equal(memory.lineCount, 1000);
-		assert.equal(memory.read(1000).length, 2000);
-		assert.match(memory.read(1000), /^000000800\n/);
-		assert.equal(memory.read(2), "000000998\n000000999\n");
-		assert.equal(memory.read(0), "");
-		memory.write("x");
-		assert.match(memory.read(1000), /^000000800\n/);
-		memory.write("12345678\n");
-		assert.equal(memory.read(1000).length, 2000);
+		for (let line = 0; line < 1000; line++) memory.trace.write(`${String(line).padStart(9, "0")}\n`);
+		assert.equal(memory.trace.lineCount, 1000);
+		assert.equal(memory.trace.read(1000).length, 2000);
+		assert.match(memory.trace.read(1000), /^000000800\n/);
+		assert.equal(memory.trace.read(2), "000000998\n000000999\n");
+		assert.equal(memory.trace.read(0), "");
+		memory.trace.write("x");
+		assert.match(memory.trace.read(1000), /^000000800\n/);
+		memory.trace.write("12345678\n");
+		assert.equal(memory.trace.read(1000).length, 2000);
 	});
 
 	test("omits a truncated first line, and one that is longer than the memory", () => {
 		const memory = new RtcMemory();
-		memory.write(`${"a".repeat(1500)}\n${"b".repeat(1500)}\n`);
-		assert.equal(memory.read(2), `${"b".repeat(1500)}\n`);
-		memory.write(`${"c".repeat(3000)}\n`);
-		assert.equal(memory.read(3), "");
-		memory.write("d\n");
-		assert.equal(memory.read(4), "d\n");
-		assert.equal(memory.lineCount, 4);
+		memory.trace.write(`${"a".repeat(1500)}\n${"b".repeat(1500)}\n`);
+		assert.equal(memory.trace.read(2), `${"b".repeat(1500)}\n`);
+		memory.trace.write(`${"c".repeat(3000)}\n`);
+		assert.equal(memory.trace.read(3), "");
+		memory.trace.write("d\n");
+		assert.equal(memory.trace.read(4), "d\n");
+		assert.equal(memory.trace.lineCount, 4);
 	});
 
 	test("is plain ASCII", () => {
 		const memory = new RtcMemory();
-		memory.write("a\tb\u0000c\u00e9\n");
-		assert.equal(memory.read(1), "a?b?c?\n");
+		memory.trace.write("a\tb\u0000c\u00e9\n");
+		assert.equal(memory.trace.read(1), "a?b?c?\n");
 	});
 
 	test("is copied into a crash record and then restarts", () => {
 		const memory = new RtcMemory();
-		memory.write("before\nhalf");
+		memory.trace.write("before\nhalf");
 		memory.onEnd(
 			{ ...noLocation, kind: "exception", message: "x".repeat(600), file: "device/main.ts", line: 7 },
 			run,
@@ -60,9 +60,9 @@ describe("trace in RTC memory", () => {
 				trace: "before\n",
 			},
 		);
-		assert.equal(memory.lineCount, 0);
-		memory.write("ha\n");
-		assert.equal(memory.read(9), "ha\n");
+		assert.equal(memory.trace.lineCount, 0);
+		memory.trace.write("ha\n");
+		assert.equal(memory.trace.read(9), "ha\n");
 	});
 
 	test("a requested restart keeps an earlier crash and is none itself", () => {
@@ -79,9 +79,9 @@ describe("trace in RTC memory", () => {
 
 	test("a brown-out is a crash, whose trace the next run does not continue", () => {
 		const memory = new RtcMemory();
-		memory.write("before\n");
+		memory.trace.write("before\n");
 		memory.onBrownOut(run);
 		assert.deepEqual([memory.crash?.kind, memory.crash?.trace], ["brown_out", "before\n"]);
-		assert.deepEqual([memory.lineCount, memory.read(9)], [0, ""]);
+		assert.deepEqual([memory.trace.lineCount, memory.trace.read(9)], [0, ""]);
 	});
 });

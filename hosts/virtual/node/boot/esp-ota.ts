@@ -18,11 +18,6 @@ import {
 } from "./ota-data.js";
 import { type SlotIndex, slots } from "./partitions.js";
 
-/** esp_ota_handle_t */
-interface Handle {
-	wroteBytes: number;
-}
-
 export interface EspOtaOptions {
 	readonly flash: Flash;
 	/** Slot started by the boot loader. */
@@ -32,7 +27,8 @@ export interface EspOtaOptions {
 export class EspOta {
 	readonly running: SlotIndex;
 	readonly #flash: Flash;
-	#handle: Handle | undefined;
+	/** Bytes written since esp_ota_begin; undefined without a handle. */
+	#wroteBytes: number | undefined;
 
 	constructor({ flash, running }: EspOtaOptions) {
 		this.#flash = flash;
@@ -53,15 +49,15 @@ export class EspOta {
 	/** esp_ota_begin with OTA_WITH_SEQUENTIAL_WRITES. @throws Error with the name of ESP-IDF's error as message */
 	begin(): void {
 		if (this.state === imageState.pendingVerify) throw new Error("ESP_ERR_OTA_ROLLBACK_INVALID_STATE");
-		this.#handle = { wroteBytes: 0 };
+		this.#wroteBytes = 0;
 		this.#invalidateInactive();
 	}
 
 	/** esp_ota_write. @throws Error */
 	write(bytes: Uint8Array): void {
-		const handle = this.#requireHandle();
+		const wroteBytes = this.#wroteBytes;
+		if (wroteBytes === undefined) throw new Error("ESP_ERR_INVALID_ARG");
 		const { offset, byteLength } = slots[this.next];
-		const { wroteBytes } = handle;
 		if (bytes.byteLength === 0) return;
 		if (wroteBytes + bytes.byteLength > byteLength) throw new Error("ESP_ERR_INVALID_SIZE");
 		const firstSector = Math.floor(wroteBytes / sectorBytes);
@@ -71,12 +67,12 @@ export class EspOta {
 			this.#flash.erase(offset + from * sectorBytes, (lastSector - from + 1) * sectorBytes);
 		if (wroteBytes === 0 && bytes[0] !== imageLayout.magic) throw new Error("ESP_ERR_OTA_VALIDATE_FAILED");
 		this.#flash.write(offset + wroteBytes, bytes);
-		handle.wroteBytes += bytes.byteLength;
+		this.#wroteBytes = wroteBytes + bytes.byteLength;
 	}
 
 	/** esp_ota_abort */
 	abort(): void {
-		this.#handle = undefined;
+		this.#wroteBytes = undefined;
 	}
 
 	/** esp_ota_set_boot_partition for the inactive slot. @throws Error if the image is invalid */
@@ -129,10 +125,5 @@ export class EspOta {
 		const inactive = active === 0 ? 1 : 0;
 		if (!isWritten(entries[inactive]) || slotOf(entries[inactive]) === this.running) return;
 		eraseEntry(this.#flash, inactive);
-	}
-
-	#requireHandle(): Handle {
-		if (!this.#handle) throw new Error("ESP_ERR_INVALID_ARG");
-		return this.#handle;
 	}
 }

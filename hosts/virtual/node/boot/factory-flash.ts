@@ -55,7 +55,7 @@ export interface FlashPart {
 const digestBytes = 32;
 /** Offset of the digest of the last given settings, after the two digests in place of the boot loader. */
 const settingsDigestOffset = 2 * digestBytes;
-const layoutDigest = sha256(JSON.stringify(partitions));
+const layoutDigest = sha256(makePartitionTable());
 
 /**
  * Returns all parts of a new device except its settings, with the names and offsets of ESP-IDF's build. In place of the boot loader, which

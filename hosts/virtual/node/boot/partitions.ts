@@ -11,51 +11,40 @@ export interface Partition {
 
 const slotBytes = 0x200_000;
 
-/** Partitions with the names of hosts/esp32/sdkconfig/partitions.csv. */
-export const partitions = Object.freeze({
+/** Partitions with the names of hosts/esp32/sdkconfig/partitions.csv, and the kinds of esp_partition.h. */
+export const partitions = {
 	/** See ota-data.ts. */
-	otadata: Object.freeze({ offset: 0x9000, byteLength: 0x2000 }),
-	phy_init: Object.freeze({ offset: 0xb000, byteLength: 0x1000 }),
+	otadata: { offset: 0x9000, byteLength: 0x2000, kind: [1, 0x00] },
+	phy_init: { offset: 0xb000, byteLength: 0x1000, kind: [1, 0x01] },
 	/** Settings; see nvs-store.ts. */
-	nvs: Object.freeze({ offset: 0x10000, byteLength: 0x10000 }),
-	ota_0: Object.freeze({ offset: 0x20000, byteLength: slotBytes }),
-	ota_1: Object.freeze({ offset: 0x220_000, byteLength: slotBytes }),
-	coredump: Object.freeze({ offset: 0x420_000, byteLength: 0x10000 }),
-	nvs_keys: Object.freeze({ offset: 0x430_000, byteLength: 0x1000 }),
-	nvs_secure: Object.freeze({ offset: 0x431_000, byteLength: 0xf000 }),
-	sounds: Object.freeze({ offset: 0x440_000, byteLength: 0x40000 }),
-}) satisfies Readonly<Record<string, Partition>>;
+	nvs: { offset: 0x10000, byteLength: 0x10000, kind: [1, 0x02] },
+	ota_0: { offset: 0x20000, byteLength: slotBytes, kind: [0, 0x10] },
+	ota_1: { offset: 0x220_000, byteLength: slotBytes, kind: [0, 0x11] },
+	coredump: { offset: 0x420_000, byteLength: 0x10000, kind: [1, 0x03] },
+	nvs_keys: { offset: 0x430_000, byteLength: 0x1000, kind: [1, 0x04] },
+	nvs_secure: { offset: 0x431_000, byteLength: 0xf000, kind: [1, 0x02] },
+	sounds: { offset: 0x440_000, byteLength: 0x40000, kind: [1, 0x83] },
+} as const satisfies Readonly<
+	Record<string, Partition & { readonly kind: readonly [type: number, subtype: number] }>
+>;
 
-export const slots: readonly [Partition, Partition] = Object.freeze([partitions.ota_0, partitions.ota_1]);
+export const slots: readonly [Partition, Partition] = [partitions.ota_0, partitions.ota_1];
 export type SlotIndex = 0 | 1;
 
 export const flashBytes = 0x480_000;
-
-/** Type and subtype of esp_partition.h. */
-const kinds: Readonly<Record<keyof typeof partitions, readonly [type: number, subtype: number]>> = {
-	otadata: [1, 0x00],
-	phy_init: [1, 0x01],
-	nvs: [1, 0x02],
-	ota_0: [0, 0x10],
-	ota_1: [0, 0x11],
-	coredump: [1, 0x03],
-	nvs_keys: [1, 0x04],
-	nvs_secure: [1, 0x02],
-	sounds: [1, 0x83],
-};
 
 /** Encodes the partition table in the flash format of boards, with the MD5 that gen_esp32part.py appends. */
 export function makePartitionTable(): Buffer {
 	const { byteLength, magic, typeOffset, subtypeOffset, startOffset, sizeOffset, nameOffset } =
 		partitionEntry;
-	const entries = Object.entries(kinds).map(([name, [type, subtype]]) => {
+	const entries = Object.entries(partitions).map(([name, { offset, byteLength: size, kind }]) => {
+		const [type, subtype] = kind;
 		const entry = Buffer.alloc(byteLength);
-		const place = new Map<string, Partition>(Object.entries(partitions)).get(name);
 		entry.writeUInt16LE(magic);
 		entry.writeUInt8(type, typeOffset);
 		entry.writeUInt8(subtype, subtypeOffset);
-		entry.writeUInt32LE(place?.offset ?? 0, startOffset);
-		entry.writeUInt32LE(place?.byteLength ?? 0, sizeOffset);
+		entry.writeUInt32LE(offset, startOffset);
+		entry.writeUInt32LE(size, sizeOffset);
 		entry.write(name, nameOffset, "latin1");
 		return entry;
 	});

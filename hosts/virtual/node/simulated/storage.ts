@@ -10,8 +10,8 @@ export const rtc: Simulate<"rtc"> = (_channel, { rtc: memory }) => ({
 	calls: {
 		crash: () => memory.crash,
 		clear: () => memory.clearCrash(),
-		lineCount: () => memory.lineCount,
-		read: (count) => memory.read(count),
+		lineCount: () => memory.trace.lineCount,
+		read: (count) => memory.trace.read(count),
 	},
 });
 
