@@ -1,12 +1,11 @@
 /** Audio output and codec. The computer's sound card plays, and the panel shows volume and activity. */
 
 import { SilentOutput } from "moddable/silent-output";
-import type { Panel } from "simulator/panel";
+import type { Panel, PanelOptions } from "simulator/panel";
 import type { Speaker } from "simulator/speaker";
 import type { AudioOutputOptions, Codec } from "../../../device/host.js";
 
-export interface AudioOptions {
-	readonly panel: Panel;
+export interface AudioOptions extends Pick<PanelOptions, "panel"> {
 	/** Sound card, shared by output and codec. */
 	readonly speaker: Speaker;
 }

@@ -2,7 +2,7 @@
 
 import config from "mc/config";
 import { crashKind, locationIn, stackOverflow } from "moddable/abort-report";
-import type { Boot, Panel } from "simulator/panel";
+import type { Panel, PanelOptions } from "simulator/panel";
 import { asPlainText, TraceLines } from "virtual/trace-lines";
 import type { CrashMemory as CrashInterface, TraceMemory as TraceInterface } from "../../../device/host.js";
 import type { Crash, CrashKind } from "../../../device/protocol/messages.js";
@@ -31,16 +31,11 @@ export interface EndedRun {
 	readonly uptimeMs: number;
 }
 
-export interface CrashOptions {
-	readonly panel: Panel;
-	readonly boot: Boot;
-}
-
 export class CrashMemory implements CrashInterface {
 	readonly #panel: Panel;
 	#crash: Crash | undefined;
 
-	constructor({ panel, boot }: CrashOptions) {
+	constructor({ panel, boot }: PanelOptions) {
 		this.#panel = panel;
 		this.#crash = boot.ended && crashOf(boot.ended);
 	}

@@ -7,7 +7,7 @@ import { CrashMemory, TraceMemory } from "simulator/crash";
 import { Button, LightSensor, TouchSensor } from "simulator/inputs";
 import { createNetwork } from "simulator/network";
 import { HapticMotor, Ring } from "simulator/outputs";
-import type { Boot, Panel } from "simulator/panel";
+import type { PanelOptions } from "simulator/panel";
 import { SettingsStore } from "simulator/settings";
 import { Speaker } from "simulator/speaker";
 import { SimulatedSystem } from "simulator/system";
@@ -15,11 +15,8 @@ import { AlwaysConfirmed, NoImage, NoSlot } from "simulator/update";
 import type { TraceLines } from "virtual/trace-lines";
 import type { AudioOutputOptions, ButtonName, ButtonPart, Host } from "../../../device/host.js";
 
-export interface HostOptions {
+export interface HostOptions extends PanelOptions {
 	readonly model: Model;
-	readonly panel: Panel;
-	/** State that the panel stored for this device. */
-	readonly boot: Boot;
 	/** Trace output of the firmware. */
 	readonly lines: TraceLines;
 }

@@ -1,11 +1,9 @@
 /** Buttons, light and touch, controlled on the panel. */
 
-import type { Boot, Panel } from "simulator/panel";
+import type { PanelOptions } from "simulator/panel";
 import type { AnalogInput, ButtonName, DigitalInput, TouchPad } from "../../../device/host.js";
 
-export interface ButtonOptions {
-	readonly panel: Panel;
-	readonly boot: Boot;
+export interface ButtonOptions extends PanelOptions {
 	readonly name: ButtonName;
 	/** Called when the level changes. Like the SDK's Digital, it is not called for a button held at startup. */
 	readonly onReadable: () => void;
@@ -34,16 +32,11 @@ export class Button implements DigitalInput {
 	}
 }
 
-export interface SensorOptions {
-	readonly panel: Panel;
-	readonly boot: Boot;
-}
-
 /** 12-bit sensor, as on an ESP32-S3. */
 export class LightSensor implements AnalogInput {
 	#level: number;
 
-	constructor(options: SensorOptions) {
+	constructor(options: PanelOptions) {
 		this.#level = options.boot.light;
 		options.panel.listen(({ light }) => {
 			if (light !== undefined) this.#level = light;
@@ -69,7 +62,7 @@ export class TouchSensor implements TouchPad {
 	readonly threshold = 0.1;
 	#isTouched: boolean;
 
-	constructor(options: SensorOptions) {
+	constructor(options: PanelOptions) {
 		this.#isTouched = options.boot.isTouched;
 		options.panel.listen(({ isTouched }) => {
 			if (isTouched !== undefined) this.#isTouched = isTouched;

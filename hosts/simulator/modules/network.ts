@@ -5,7 +5,7 @@ import TLSSocket from "embedded:io/socket/tcp/tls";
 import type { SocketOptions } from "moddable/format-restoring-socket";
 import { UnchunkedHttpClient } from "moddable/unchunked-http-client";
 import Net from "net";
-import type { Boot, Panel } from "simulator/panel";
+import type { PanelOptions } from "simulator/panel";
 import { GatewayPath, webSocketOver } from "simulator/web-socket";
 import { Radio, SimulatedWiFi } from "simulator/wifi";
 import Timer from "timer";
@@ -19,7 +19,7 @@ import type {
 	TrustOptions,
 } from "../../../device/host.js";
 
-export function createNetwork(options: { readonly panel: Panel; readonly boot: Boot }): Host["network"] {
+export function createNetwork(options: PanelOptions): Host["network"] {
 	const { panel } = options;
 	const radio = new Radio(options);
 	const path = new GatewayPath(options);

@@ -1,11 +1,7 @@
 /** LED ring and haptic motor, shown on the panel. */
 
-import type { Panel } from "simulator/panel";
+import type { Panel, PanelOptions } from "simulator/panel";
 import type { PixelStrip, PulseWidth } from "../../../device/host.js";
-
-export interface OutputOptions {
-	readonly panel: Panel;
-}
 
 /** LED ring. Sends six hexadecimal digits per pixel to the panel. */
 export class Ring implements PixelStrip {
@@ -14,7 +10,7 @@ export class Ring implements PixelStrip {
 	readonly #pixels: Uint8Array;
 	#shown = "";
 
-	constructor(options: OutputOptions & { readonly length: number }) {
+	constructor(options: Pick<PanelOptions, "panel"> & { readonly length: number }) {
 		this.length = options.length;
 		this.#panel = options.panel;
 		this.#pixels = new Uint8Array(options.length * 3);
@@ -45,7 +41,7 @@ const hapticResolution = 10;
 export class HapticMotor implements PulseWidth {
 	readonly #panel: Panel;
 
-	constructor(options: OutputOptions) {
+	constructor(options: Pick<PanelOptions, "panel">) {
 		this.#panel = options.panel;
 	}
 

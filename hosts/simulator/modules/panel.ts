@@ -22,6 +22,13 @@ export interface Boot {
 	readonly pressed: readonly ButtonName[];
 }
 
+/** Options of the simulated parts. */
+export interface PanelOptions {
+	readonly panel: Panel;
+	/** State that the panel stored for this device. */
+	readonly boot: Boot;
+}
+
 /** Message from the panel, with one field. */
 export interface PanelInput {
 	readonly boot?: Boot;

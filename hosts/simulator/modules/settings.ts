@@ -1,18 +1,13 @@
 /** Persistent settings, stored in a file by the panel (panels/parts/device-store.js). */
 
-import type { Boot, Panel } from "simulator/panel";
+import type { Panel, PanelOptions } from "simulator/panel";
 import type { KeyValueStore } from "../../../device/host.js";
-
-export interface SettingsOptions {
-	readonly panel: Panel;
-	readonly boot: Boot;
-}
 
 export class SettingsStore implements KeyValueStore {
 	readonly #panel: Panel;
 	readonly #values: Map<string, string>;
 
-	constructor(options: SettingsOptions) {
+	constructor(options: PanelOptions) {
 		this.#panel = options.panel;
 		this.#values = new Map(Object.entries(options.boot.settings));
 	}

@@ -3,18 +3,13 @@
 import Debug from "debug";
 import Instrumentation from "instrumentation";
 import config from "mc/config";
-import type { Boot, Panel } from "simulator/panel";
+import type { Boot, Panel, PanelOptions } from "simulator/panel";
 import Time from "time";
 import type { System } from "../../../device/host.js";
 
 /** Size of a slot on a board and on a desktop; the number of slots is the same. */
 const slotBytes = 16;
 const desktopSlotBytes = 32;
-
-export interface SystemOptions {
-	readonly panel: Panel;
-	readonly boot: Boot;
-}
 
 export class SimulatedSystem implements System {
 	readonly #panel: Panel;
@@ -23,7 +18,7 @@ export class SimulatedSystem implements System {
 	#uptimeMs = 0;
 	#minFreeHeapBytes = Number.POSITIVE_INFINITY;
 
-	constructor(options: SystemOptions) {
+	constructor(options: PanelOptions) {
 		this.#panel = options.panel;
 		this.#boot = options.boot;
 	}

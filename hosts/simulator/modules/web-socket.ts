@@ -2,12 +2,11 @@
 
 import WebSocketClient from "embedded:network/websocket/client";
 import { FormatRestoringSocket, type Socket, type SocketOptions } from "moddable/format-restoring-socket";
-import type { Boot, Panel } from "simulator/panel";
+import type { PanelOptions } from "simulator/panel";
 import Timer from "timer";
 import type { ResolveOptions, Resolver, TrustOptions, WebSocketClientOptions } from "../../../device/host.js";
 
-interface WebSocketOptions {
-	readonly panel: Panel;
+interface WebSocketOptions extends Pick<PanelOptions, "panel"> {
 	readonly path: GatewayPath;
 	/** Creates the socket of the client. */
 	readonly below: (options: SocketOptions, trust: TrustOptions) => Socket;
@@ -18,7 +17,7 @@ export class GatewayPath {
 	isCut: boolean;
 	onCut: () => void = () => {};
 
-	constructor({ panel, boot }: { readonly panel: Panel; readonly boot: Boot }) {
+	constructor({ panel, boot }: PanelOptions) {
 		this.isCut = boot.isGatewayCut;
 		panel.listen(({ isGatewayCut }) => {
 			if (isGatewayCut === undefined) return;

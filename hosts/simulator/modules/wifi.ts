@@ -4,7 +4,7 @@
  */
 
 import Net from "net";
-import type { Boot, Panel } from "simulator/panel";
+import type { Panel, PanelOptions } from "simulator/panel";
 import Timer from "timer";
 import type { WiFi, WiFiReason } from "../../../device/host.js";
 
@@ -19,7 +19,7 @@ export class Radio {
 	#connection: number = status.down;
 	onAccessPointLost: () => void = () => {};
 
-	constructor(options: { readonly panel: Panel; readonly boot: Boot }) {
+	constructor(options: PanelOptions) {
 		this.#panel = options.panel;
 		this.isAccessPointOn = options.boot.isWiFiOn;
 		options.panel.listen(({ isWiFiOn }) => {
