@@ -14,33 +14,24 @@ import type {
 	PulseWidth,
 } from "../../device/host.js";
 
-export interface PushButtonOptions {
-	readonly pin: number;
-	readonly onReadable: () => void;
-}
-
 /** Button between a pin and ground, with the chip's pull-up. */
 export class PushButton extends Digital implements DigitalInput {
-	constructor(options: PushButtonOptions) {
+	constructor({ pin, onReadable }: { pin: number; onReadable: () => void }) {
 		super({
-			pin: options.pin,
+			pin,
 			mode: Digital.InputPullUp,
 			activeLow: true,
 			edge: Digital.Rising | Digital.Falling,
-			onReadable: options.onReadable,
+			onReadable,
 		});
 	}
 }
 
-export interface LightSensorOptions {
-	/** Pin of ADC1 (GPIO 1 to 10 on the ESP32-S3); Wi-Fi uses ADC2. */
-	readonly pin: number;
-}
-
 /** Measures 0 to about 3.1 V as a raw 12-bit value; the SDK's calibrated values end at 2.45 V. */
 export class LightSensor extends Analog implements AnalogInput {
-	constructor(options: LightSensorOptions) {
-		super({ pin: options.pin, esp32: { calibrated: false, attenuation: 12 } });
+	/** @param options.pin pin of ADC1 (GPIO 1 to 10 on the ESP32-S3); Wi-Fi uses ADC2 */
+	constructor({ pin }: { pin: number }) {
+		super({ pin, esp32: { calibrated: false, attenuation: 12 } });
 	}
 }
 
@@ -83,13 +74,9 @@ export class Ring implements PixelStrip {
 /** Inaudible, and possible with a resolution of 10 bits (80 MHz / 1024). */
 const motorHz = 20_000;
 
-export interface MotorOptions {
-	readonly pin: number;
-}
-
 export class Motor extends PWM implements PulseWidth {
-	constructor(options: MotorOptions) {
-		super({ pin: options.pin, hz: motorHz });
+	constructor({ pin }: { pin: number }) {
+		super({ pin, hz: motorHz });
 	}
 }
 

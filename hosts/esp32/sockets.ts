@@ -8,18 +8,12 @@ import { FormatRestoringSocket, type Socket, type SocketOptions } from "moddable
 import { UnchunkedHttpClient } from "moddable/unchunked-http-client";
 import type { HttpClientOptions, TrustOptions, WebSocketClientOptions } from "../../device/host.js";
 
-type Security = ReturnType<typeof securityOf>;
-
-export interface GuardedTLSOptions extends SocketOptions {
-	readonly secure: Security;
-}
-
 /**
  * TLS socket of the SDK with guarded callbacks. This guard handles exceptions of the socket's owner; TCP's guard handles those of TLS.
  * Session resumption is disabled: the SDK looks sessions up by server name alone and does not check the authority again.
  */
 class GuardedTLSSocket extends TLSSocket {
-	constructor(options: GuardedTLSOptions) {
+	constructor(options: SocketOptions & { readonly secure: ReturnType<typeof securityOf> }) {
 		const { address, host, port, secure } = options;
 		super({
 			address,

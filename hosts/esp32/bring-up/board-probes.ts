@@ -1,7 +1,6 @@
 /** Measurements of a board at any pin, through bring-up.c and the SDK's drivers. */
 
-import Analog from "embedded:io/analog";
-import { Ring } from "board/peripherals";
+import { LightSensor, Ring } from "board/peripherals";
 import { pins } from "board/pins";
 import { nativeProbes } from "bring-up/native-probes";
 import type { Probes } from "bring-up/requests";
@@ -19,7 +18,7 @@ export function createProbes(): Probes {
 			ring.close();
 		},
 		readAnalog: (pin) => {
-			const input = new Analog({ pin, esp32: { calibrated: false, attenuation: 12 } });
+			const input = new LightSensor({ pin });
 			const value = input.read();
 			input.close();
 			return value;
